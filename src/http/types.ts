@@ -1,0 +1,83 @@
+// What a request, a reply and a failed try are, between the loop that sends and the transport below it.
+
+/** Reply headers: lower-case names; a repeated header is an array. */
+export type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
+
+/** One request, relative to the base URL. */
+export interface Request {
+  readonly method: string;
+  /** Path and query below the base URL, beginning with `/`. */
+  readonly path: string;
+  /** Sent with `Content-Type: application/json` where given. */
+  readonly body?: string | Uint8Array | undefined;
+  /** True where sending it twice changes nothing more (GET, HEAD): it may be retried after a failure. */
+  readonly safe: boolean;
+}
+
+/** A whole reply: status, headers and every byte of the body. */
+export interface Reply {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: Uint8Array;
+  /** Wall clock when the head arrived, epoch milliseconds. */
+  readonly receivedAt: number;
+  /** Wall clock when the request was handed over, epoch milliseconds. */
+  readonly sentAt: number;
+}
+
+/** Why a try failed without a whole reply. */
+export type FailureReason = 'dns' | 'refused' | 'unreachable' | 'tls' | 'connect-timeout' | 'proxy' | 'timeout' | 'reset' | 'protocol' | 'too-large' | 'encoding' | 'aborted';
+
+/** A try that gave no whole reply. */
+export class TransportFailure extends Error {
+  override readonly name = 'TransportFailure';
+  /**
+   * @param reason what went wrong, in our own words
+   * @param handedOver whether any byte of the request may have reached the service: decides whether a create may be sent again
+   * @param detail a sanitised word more, for example `ECONNREFUSED 127.0.0.1:9`; never a foreign message with data in it
+   * @param head status and headers where they had arrived before it failed
+   */
+  constructor(
+    readonly reason: FailureReason,
+    readonly handedOver: boolean,
+    readonly detail: string,
+    readonly head?: Pick<Reply, 'status' | 'headers' | 'receivedAt' | 'sentAt'>,
+  ) {
+    super(`${reason}: ${detail}`);
+  }
+}
+
+/** Sends one try. Throws TransportFailure; follows no redirect, decodes nothing, retries nothing. */
+export interface Transport {
+  /**
+   * @param request what to send
+   * @param options `timeoutMs`: from connect to last byte; `signal`: ends it (reason `aborted`); `onHead`: called once, as soon as
+   *   status and headers are there and before the body is read
+   */
+  send(
+    request: Request,
+    options: { readonly timeoutMs: number; readonly signal: AbortSignal; readonly onHead?: (head: Pick<Reply, 'status' | 'headers' | 'receivedAt' | 'sentAt'>) => void },
+  ): Promise<Reply>;
+  /** Closes idle connections. */
+  close(): Promise<void>;
+}
+
+/** Why the loop is waiting, for whoever shows it. */
+export interface Wait {
+  /** Epoch milliseconds. */
+  readonly until: number;
+  /** `blocked`: a 429 said so; `window`: nothing left before the reset; `sibling`: another process is asking; `backoff`: after a failed read. */
+  readonly reason: 'blocked' | 'window' | 'sibling' | 'backoff';
+}
+
+/** Sends a request politely: the ledger first, then the transport, again where that is allowed. */
+export interface Sender {
+  /**
+   * @param request what to send
+   * @returns the last reply, whatever its status but 429
+   * @throws PetstoreError: `rate_limited` (with retryAt), `network`, `service`, `unknown_outcome`, `interrupted`
+   */
+  send(request: Request): Promise<Reply>;
+  /** Gives back what is held, closes connections. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,46 @@
+// Streams as the program sees them, and whether each may carry colour.
+
+/** Where output goes. */
+export interface Output {
+  /**
+   * @param text to write as it is; what comes from outside has passed `visible` or a JSON serialiser before
+   * @returns resolves when the stream has room for more
+   */
+  write(text: string): Promise<void>;
+  readonly isTTY: boolean;
+  /** Terminal width in cells; undefined where the stream is no terminal, 0 where the terminal does not know. */
+  readonly columns: number | undefined;
+}
+
+/** Where input comes from. It is touched only by what asks for it (contract, section 2). */
+export interface Input {
+  readonly isTTY: boolean;
+  /** @returns everything up to the end, as bytes, in the pieces they come in */
+  read(): AsyncIterable<Uint8Array>;
+}
+
+/** The environment: names to values. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** 0: no colour; 1: 16 colours; 2: 256; 3: true colour. */
+export type ColorLevel = 0 | 1 | 2 | 3;
+
+/**
+ * Decides colour for one stream: `--no-color`, then NO_COLOR, then FORCE_COLOR, then whether it is a terminal
+ * (no-color.org, force-color.org; chalk itself ignores NO_COLOR).
+ * @param stream the stream that would carry the colour
+ * @param env the environment
+ * @param noColor whether `--no-color` was given
+ * @returns the level to hand to chalk
+ */
+export function colorLevel(stream: Pick<Output, 'isTTY'>, env: Environment, noColor = false): ColorLevel {
+  if (noColor || (env['NO_COLOR'] ?? '') !== '') return 0;
+  const forced = env['FORCE_COLOR'];
+  if (forced !== undefined) {
+    if (forced === '0' || forced === 'false') return 0;
+    return forced === '2' ? 2 : forced === '3' ? 3 : 1;
+  }
+  if (!stream.isTTY || env['TERM'] === 'dumb') return 0;
+  if (/^(truecolor|24bit)$/.test(env['COLORTERM'] ?? '')) return 3;
+  return /256/.test(env['TERM'] ?? '') ? 2 : 1;
+}

@@ -1,0 +1,362 @@
+// The append-only log: many processes write records to one file without a lock, and all fold the same state from it.
+//
+// Every record is one write() on an O_APPEND descriptor, so records never interleave; a grant or an id is a function of
+// the bytes before it, so every process computes the same one. A log that has grown is sealed by a record; the first
+// seal in file order ends that generation, and whoever notices writes the next one (a snapshot) and links it into
+// place. There is no lock, hence nothing to go stale after kill -9.
+import * as nodeFs from 'node:fs';
+import { join } from 'node:path';
+
+/** How the records of one kind of log become a state. Both functions must depend on nothing but their arguments. */
+export interface LogFormat<State> {
+  /** @returns the state before the first record */
+  initial(): State;
+  /**
+   * Folds one record into the state, in place. Records it does not understand are to be ignored.
+   * @param state what the records so far gave
+   * @param record one record, without line end
+   */
+  apply(state: State, record: string): void;
+  /**
+   * @param state any state
+   * @returns records which, folded over `initial()`, give that state back: the head of the next generation
+   */
+  snapshot(state: State): Iterable<string>;
+}
+
+/** Where a log lives and how it is kept. */
+export interface LogOptions {
+  /** The folder; made with mode 0700 where it is missing. */
+  readonly dir: string;
+  /** The file's name before `.<generation>.log`. */
+  readonly name: string;
+  /** Size in bytes from which a generation is sealed. */
+  readonly sealAt: number;
+  /** True: `sync()` reaches the disk, and a new generation does before it is linked. */
+  readonly durable?: boolean;
+  /** The file system; tests hand in one that fails. */
+  readonly fs?: LogFs;
+}
+
+/** The part of `node:fs` that the log uses. */
+export type LogFs = Pick<
+  typeof nodeFs,
+  | 'openSync'
+  | 'closeSync'
+  | 'readSync'
+  | 'writeSync'
+  | 'fsyncSync'
+  | 'fdatasyncSync'
+  | 'fdatasync'
+  | 'mkdirSync'
+  | 'readdirSync'
+  | 'linkSync'
+  | 'unlinkSync'
+>;
+
+/** A log as its users see it, on disk or in memory. */
+export interface Log<State> {
+  /** @returns the state after every record written so far, by whichever process; the same object until a rotation */
+  refresh(): State;
+  /**
+   * Writes one record and folds it.
+   * @param record text without line breaks
+   * @returns the state after the record (and whatever others wrote meanwhile)
+   * @throws ShortWriteError where only part of it reached the file (the part is void); errors of the file system as they come
+   */
+  append(record: string): State;
+  /** Makes every record appended so far survive a power failure; calls made meanwhile share one fdatasync. */
+  sync(): Promise<void>;
+  /** Lets go of the file; the log may not be used after. */
+  close(): void;
+}
+
+/** A record reached the file in part only, as on a full disk. It counts for nobody. */
+export class ShortWriteError extends Error {
+  override readonly name = 'ShortWriteError';
+  readonly code = 'ENOSPC';
+}
+
+const SEAL = '#seal';
+const HEAD = '#head ';
+const { O_APPEND, O_CREAT, O_RDWR } = nodeFs.constants;
+const END = ' .';
+const CHUNK = 64 * 1024;
+
+/** The log on disk. */
+export class FileLog<State> implements Log<State> {
+  readonly #format: LogFormat<State>;
+  readonly #options: LogOptions;
+  readonly #fs: LogFs;
+  readonly #stamp = Math.floor(Math.random() * 36 ** 6).toString(36);
+  #counter = 0;
+  #generation = 0;
+  #fd = -1;
+  #offset = 0;
+  #head = 0;
+  #tail: Buffer = Buffer.alloc(0);
+  #sealed = false;
+  #state: State;
+  #awaited = '';
+  #landed = false;
+  #syncing: Promise<void> | undefined;
+  #nextSync: Promise<void> | undefined;
+
+  /**
+   * Opens the newest generation, or makes the first.
+   * @throws errors of the file system as they come (EACCES, EROFS, ENOSPC, …)
+   */
+  constructor(format: LogFormat<State>, options: LogOptions) {
+    this.#format = format;
+    this.#options = options;
+    this.#fs = options.fs ?? nodeFs;
+    this.#state = format.initial();
+    this.#fs.mkdirSync(options.dir, { recursive: true, mode: 0o700 });
+    this.#openNewest();
+  }
+
+  /** @returns the number of the generation in use, from 1 */
+  get generation(): number {
+    return this.#generation;
+  }
+
+  refresh(): State {
+    for (;;) {
+      this.#readOn();
+      if (!this.#sealed) return this.#state;
+      this.#moveOn();
+    }
+  }
+
+  append(record: string): State {
+    if (/[\r\n]/.test(record)) throw new RangeError('a record is one line');
+    for (;;) {
+      this.refresh();
+      const line = `${this.#stamp}${(this.#counter++).toString(36)} ${record}${END}`;
+      this.#awaited = line;
+      this.#landed = false;
+      this.#write(line);
+      this.#readOn();
+      const landed = this.#landed;
+      this.#awaited = '';
+      // A large state must not be written again at every record: a generation at least doubles before its seal.
+      const full = this.#offset >= Math.max(this.#options.sealAt, 2 * this.#head);
+      if (landed && !this.#sealed && full) this.#write(`${SEAL}${END}`);
+      if (landed) return this.refresh();
+      // Behind a seal the record is void for everybody: it goes into the next generation.
+      if (!this.#sealed) throw new ShortWriteError(`a record did not arrive in ${this.#path(this.#generation)}`);
+    }
+  }
+
+  sync(): Promise<void> {
+    if (!this.#options.durable) return Promise.resolve();
+    if (!this.#syncing) {
+      this.#syncing = this.#fdatasync().finally(() => {
+        this.#syncing = undefined;
+      });
+      return this.#syncing;
+    }
+    // The sync under way may have begun before the caller's record: wait for the one after it.
+    this.#nextSync ??= this.#syncing
+      .catch(() => undefined)
+      .then(() => {
+        this.#nextSync = undefined;
+        return this.sync();
+      });
+    return this.#nextSync;
+  }
+
+  close(): void {
+    if (this.#fd >= 0) this.#fs.closeSync(this.#fd);
+    this.#fd = -1;
+  }
+
+  #fdatasync(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#fs.fdatasync(this.#fd, (error) => (error ? reject(error) : resolve()));
+    });
+  }
+
+  #path(generation: number): string {
+    return join(this.#options.dir, `${this.#options.name}.${generation}.log`);
+  }
+
+  #newest(): number {
+    const prefix = `${this.#options.name}.`;
+    let newest = 0;
+    for (const entry of this.#fs.readdirSync(this.#options.dir) as string[]) {
+      if (!entry.startsWith(prefix) || !entry.endsWith('.log')) continue;
+      const generation = entry.slice(prefix.length, -4);
+      if (/^[1-9]\d{0,14}$/.test(generation)) newest = Math.max(newest, Number(generation));
+    }
+    return newest;
+  }
+
+  // Others may rotate between the look at the folder and the open: what was opened must still be the newest.
+  #openNewest(): void {
+    for (;;) {
+      const newest = this.#newest();
+      if (this.#open(newest) && this.#newest() === this.#generation) return;
+    }
+  }
+
+  // A generation that is gone must not be made anew: only the very first is created by opening it.
+  #open(generation: number): boolean {
+    const flags = O_APPEND | O_RDWR | (generation === 0 ? O_CREAT : 0);
+    let fd: number;
+    try {
+      fd = this.#fs.openSync(this.#path(generation || 1), flags, 0o600);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT' && generation > 0) return false;
+      throw error;
+    }
+    this.close();
+    this.#fd = fd;
+    this.#generation = generation || 1;
+    this.#offset = 0;
+    this.#head = 0;
+    this.#tail = Buffer.alloc(0);
+    this.#sealed = false;
+    this.#state = this.#format.initial();
+    return true;
+  }
+
+  // A line break on both sides: a torn record before this one cannot swallow it.
+  #write(line: string): void {
+    const bytes = Buffer.from(`\n${line}\n`);
+    const written = this.#fs.writeSync(this.#fd, bytes, 0, bytes.length, null);
+    if (written !== bytes.length) throw new ShortWriteError(`only ${written} of ${bytes.length} bytes were written`);
+  }
+
+  #readOn(): void {
+    const chunk = Buffer.allocUnsafe(CHUNK);
+    while (!this.#sealed) {
+      const count = this.#fs.readSync(this.#fd, chunk, 0, CHUNK, this.#offset);
+      if (count === 0) return;
+      this.#offset += count;
+      const bytes = this.#tail.length > 0 ? Buffer.concat([this.#tail, chunk.subarray(0, count)]) : chunk.subarray(0, count);
+      const end = bytes.lastIndexOf(0x0a);
+      this.#tail = Buffer.from(bytes.subarray(end + 1));
+      if (end >= 0) this.#fold(bytes.toString('utf8', 0, end));
+    }
+  }
+
+  #fold(text: string): void {
+    for (const line of text.split('\n')) {
+      if (!line.endsWith(END)) continue;
+      if (line === `${SEAL}${END}`) {
+        this.#sealed = true;
+        return;
+      }
+      if (line.startsWith(HEAD)) {
+        this.#head = Number(line.slice(HEAD.length, -END.length)) || 0;
+        continue;
+      }
+      if (line === this.#awaited) this.#landed = true;
+      const space = line.indexOf(' ');
+      this.#format.apply(this.#state, line.slice(space + 1, -END.length));
+    }
+  }
+
+  #moveOn(): void {
+    if (this.#newest() <= this.#generation) this.#publish(this.#generation + 1);
+    // Slept through several rotations: the newest is what the others use, whatever was just linked.
+    this.#openNewest();
+    this.#sweep();
+  }
+
+  #publish(generation: number): void {
+    const target = this.#path(generation);
+    const draft = `${target}.${process.pid}-${this.#stamp}${(this.#counter++).toString(36)}.tmp`;
+    const fd = this.#fs.openSync(draft, 'wx', 0o600);
+    try {
+      try {
+        let lines = '';
+        let bytes = 0;
+        for (const record of this.#format.snapshot(this.#state)) {
+          lines += `0 ${record}${END}\n`;
+          if (lines.length < CHUNK) continue;
+          bytes += this.#writeAll(fd, lines);
+          lines = '';
+        }
+        bytes += this.#writeAll(fd, lines);
+        this.#writeAll(fd, `${HEAD}${bytes}${END}\n`);
+        if (this.#options.durable) this.#fs.fsyncSync(fd);
+      } finally {
+        this.#fs.closeSync(fd);
+      }
+      try {
+        this.#fs.linkSync(draft, target);
+      } catch (error) {
+        // Somebody else was quicker; their file says the same.
+        if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+      }
+      if (this.#options.durable) this.#syncFolder();
+    } finally {
+      this.#remove(draft);
+    }
+  }
+
+  #writeAll(fd: number, text: string): number {
+    const bytes = Buffer.from(text);
+    for (let done = 0; done < bytes.length; ) {
+      const written = this.#fs.writeSync(fd, bytes, done, bytes.length - done, null);
+      if (written === 0) throw new ShortWriteError('the next generation could not be written');
+      done += written;
+    }
+    return bytes.length;
+  }
+
+  #syncFolder(): void {
+    if (process.platform === 'win32') return;
+    const fd = this.#fs.openSync(this.#options.dir, 'r');
+    try {
+      this.#fs.fsyncSync(fd);
+    } finally {
+      this.#fs.closeSync(fd);
+    }
+  }
+
+  // The generation before stays: a process that was asleep still reads its seal there.
+  #sweep(): void {
+    const prefix = `${this.#options.name}.`;
+    for (const entry of this.#fs.readdirSync(this.#options.dir) as string[]) {
+      const generation = entry.startsWith(prefix) && entry.endsWith('.log') ? Number(entry.slice(prefix.length, -4)) : 0;
+      if (generation > 0 && generation < this.#generation - 1) this.#remove(join(this.#options.dir, entry));
+    }
+  }
+
+  #remove(path: string): void {
+    try {
+      this.#fs.unlinkSync(path);
+    } catch {
+      // Gone already, or held open on Windows: the next rotation tries again.
+    }
+  }
+}
+
+/** The same log for one process alone, where no file can be written. */
+export class MemoryLog<State> implements Log<State> {
+  readonly #format: LogFormat<State>;
+  readonly #state: State;
+
+  constructor(format: LogFormat<State>) {
+    this.#format = format;
+    this.#state = format.initial();
+  }
+
+  refresh(): State {
+    return this.#state;
+  }
+
+  append(record: string): State {
+    this.#format.apply(this.#state, record);
+    return this.#state;
+  }
+
+  sync(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  close(): void {}
+}

@@ -1,0 +1,2 @@
+// The only file that touches process: world in, exit code out.
+export {};

@@ -1,0 +1,76 @@
+// Text from outside made safe to show: control, bidi and invisible characters become visible, a secret is cut out.
+
+// C0, DEL, C1, soft hyphen, bidi marks and overrides, zero width, separators, BOM, tags, lone surrogates.
+const UNSAFE =
+  /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufe00-\ufe0d\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e007f}]|\p{Surrogate}/gu;
+const PICTOGRAPH = /\p{Extended_Pictographic}/u;
+
+/**
+ * Makes every character that could act on a terminal visible; it replaces and never strips, so nothing is hidden.
+ * @param text anything that came from outside: the service, a file, an argument
+ * @param keep characters to let through as they are, for example `\n` in a message of several lines
+ * @returns text without C0, C1, bidi and zero-width characters; idempotent
+ */
+export function visible(text: string, keep = ''): string {
+  return text.replace(UNSAFE, (char, at: number) => {
+    if (keep.includes(char)) return char;
+    if (char === '\u200d' && joinsPictographs(text, at)) return char;
+    const code = char.codePointAt(0) ?? 0;
+    if (code < 0x20) return String.fromCodePoint(0x2400 + code);
+    if (code === 0x7f) return '\u2421';
+    return `<U+${code.toString(16).toUpperCase().padStart(4, '0')}>`;
+  });
+}
+
+// A zero-width joiner between two pictographs is part of one emoji (family, professions): it stays.
+function joinsPictographs(text: string, at: number): boolean {
+  const before = Array.from(text.slice(Math.max(0, at - 4), at).replace(/[\ufe0f\u{1f3fb}-\u{1f3ff}]+$/u, '')).at(-1);
+  const after = String.fromCodePoint(text.codePointAt(at + 1) ?? 0);
+  return before !== undefined && PICTOGRAPH.test(before) && PICTOGRAPH.test(after);
+}
+
+// What JSON may hold raw although a terminal could act on it.
+const UNSAFE_IN_JSON = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
+
+/**
+ * Escapes, in a JSON text, what a terminal could act on: same value, still valid JSON.
+ * @param json the output of a JSON serialiser
+ * @returns the same document in characters that are safe to print
+ */
+export function terminalSafeJson(json: string): string {
+  return json.replace(UNSAFE_IN_JSON, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
+
+/** Cuts known secrets out of text, in the forms they take in messages, addresses and headers. */
+export class Redactor {
+  readonly #forms = new Set<string>();
+
+  /** @param secret a key in use; from now on none of its forms passes `redact` */
+  add(secret: string): void {
+    if (secret.length < 4) return;
+    this.#forms.add(secret);
+    this.#forms.add(encodeURIComponent(secret));
+    this.#forms.add(JSON.stringify(secret).slice(1, -1));
+    this.#forms.add(Buffer.from(secret).toString('base64'));
+    this.#forms.add(Buffer.from(secret).toString('base64url'));
+  }
+
+  /**
+   * @param text anything about to be written
+   * @returns the text with every known secret replaced by `[redacted]`
+   */
+  redact(text: string): string {
+    let clean = text;
+    for (const form of this.#forms) if (clean.includes(form)) clean = clean.replaceAll(form, '[redacted]');
+    return clean;
+  }
+}
+
+/**
+ * Shows a key as the contract (section 4) allows: its last four characters at most.
+ * @param key an API key
+ * @returns for example `…4f2a`; `****` where the key is shorter than twelve characters
+ */
+export function maskKey(key: string): string {
+  return key.length < 12 ? '****' : `…${key.slice(-4)}`;
+}
