@@ -3,13 +3,16 @@
 /** Where output goes. */
 export interface Output {
   /**
-   * @param text to write as it is; what comes from outside has passed `visible` or a JSON serialiser before
+   * @param text to write as it is; what comes from outside has passed `visible` or a JSON serialiser before.
+   *   Bytes are for a body that goes out as it arrived, and never for a terminal
    * @returns resolves when the stream has room for more
    */
-  write(text: string): Promise<void>;
+  write(text: string | Uint8Array): Promise<void>;
   readonly isTTY: boolean;
   /** Terminal width in cells; undefined where the stream is no terminal, 0 where the terminal does not know. */
   readonly columns: number | undefined;
+  /** The stream itself, for what draws on a terminal (ora); undefined in tests. */
+  readonly raw?: NodeJS.WriteStream;
 }
 
 /** Where input comes from. It is touched only by what asks for it (contract, section 2). */
@@ -17,6 +20,8 @@ export interface Input {
   readonly isTTY: boolean;
   /** @returns everything up to the end, as bytes, in the pieces they come in */
   read(): AsyncIterable<Uint8Array>;
+  /** The stream itself, for what prompts on a terminal; reading it begins only when it is asked for. */
+  readonly raw?: NodeJS.ReadStream;
 }
 
 /** The environment: names to values. */

@@ -41,6 +41,8 @@ export interface View<Data> {
   readonly json?: (data: Data) => unknown;
   /** What a person reads; pieces of text, each ending in a line break. */
   readonly text: (data: Data, look: Look) => Iterable<string>;
+  /** What goes out instead of `text`, byte for byte, where stdout is no terminal (`petstore api`). */
+  readonly bytes?: (data: Data) => Uint8Array;
   /** Rows for csv, tsv and ndjson; ndjson prints the rows themselves. */
   readonly records?: { readonly columns: readonly Column<never>[]; readonly rows: (data: Data) => readonly unknown[] };
 }

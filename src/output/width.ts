@@ -1,0 +1,59 @@
+// How wide text is on a terminal, in cells, and how to cut it to a width. The only place that knows string-width.
+import stringWidth from 'string-width';
+
+// Letters whose width needs no segmenter, which is a hundred times faster: these take one cell each …
+const SIMPLE =
+  /^[\x20-\x7e\u00a0-\u00ac\u00ae-\u02ff\u0391-\u03a1\u03a3-\u03ff\u0400-\u0482\u2010-\u2027\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fff\uac00-\ud7a3]*$/;
+// … and of those, these take two (Hiragana, Katakana, Han, Hangul syllables).
+const WIDE = /[\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fff\uac00-\ud7a3]/g;
+const ASCII = /^[\x20-\x7e]*$/;
+
+const segmenter = new Intl.Segmenter();
+
+/**
+ * Measures text as a terminal shows it: CJK and emoji take two cells, combining characters none.
+ * @param text without control characters (see `visible`)
+ * @returns its width in cells
+ */
+export function cellWidth(text: string): number {
+  if (ASCII.test(text)) return text.length;
+  if (SIMPLE.test(text)) return text.length + (text.match(WIDE)?.length ?? 0);
+  return stringWidth(text);
+}
+
+/**
+ * Cuts text to a width, at the border of a character as readers see it, and marks the cut with `…`.
+ * @param text without control characters
+ * @param width the most cells it may take
+ * @returns the text itself where it fits; otherwise its beginning and `…`, at most `width` cells wide
+ */
+export function cut(text: string, width: number): string {
+  if (width <= 0) return '';
+  if (text.length <= width && ASCII.test(text)) return text;
+  // No character is narrower than a fraction of a cell's worth of text; beyond this nothing can be shown anyway.
+  const head = text.slice(0, width * 32 + 64);
+  if (head.length === text.length && cellWidth(text) <= width) return text;
+  if (ASCII.test(head)) return `${text.slice(0, width - 1)}…`;
+  let used = 0;
+  let kept = '';
+  for (const { segment } of segmenter.segment(head)) {
+    const cells = stringWidth(segment);
+    if (used + cells > width - 1) break;
+    used += cells;
+    kept += segment;
+  }
+  // Only a flood of invisible characters ends at the cut above, which may have split a pair of surrogates.
+  return `${kept.replace(/\p{Surrogate}$/u, '')}…`;
+}
+
+/**
+ * Fills text up to a width with spaces.
+ * @param text without control characters
+ * @param width in cells; wider text stays as it is
+ * @param align where the text stands
+ * @returns text at least `width` cells wide
+ */
+export function pad(text: string, width: number, align: 'left' | 'right' = 'left'): string {
+  const gap = ' '.repeat(Math.max(0, width - cellWidth(text)));
+  return align === 'right' ? gap + text : text + gap;
+}
