@@ -1,20 +1,25 @@
-// The build: one ESM bundle with splitting into dist/, so that what is lazy in the source stays lazy.
-import { rm } from 'node:fs/promises';
+// The build: one ESM bundle with splitting, so that what is lazy in the source stays lazy. `node esbuild.config.mjs [DIR]`
+import { readFile, rm } from 'node:fs/promises';
 import { build } from 'esbuild';
 
-await rm('dist', { recursive: true, force: true });
+const outdir = process.argv[2] ?? 'dist';
+const { version } = JSON.parse(await readFile('package.json', 'utf8'));
+
+await rm(outdir, { recursive: true, force: true });
 await build({
   entryPoints: { main: 'src/main.ts' },
-  outdir: 'dist',
+  outdir,
   bundle: true,
   splitting: true,
   format: 'esm',
   platform: 'node',
   target: 'node20.18',
   minify: true,
-  keepNames: false,
+  define: { __VERSION__: JSON.stringify(version) },
   legalComments: 'none',
   chunkNames: 'chunks/[name]-[hash]',
   // CommonJS packages inside the bundle still call require() for Node's own modules.
-  banner: { js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);" },
+  banner: {
+    js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);",
+  },
 });

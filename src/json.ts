@@ -5,8 +5,12 @@ export type Int64 = number | bigint;
 
 /** A number that JavaScript cannot hold exactly (1.0, 1e400, 20 digits and a fraction): its source text is its value. */
 export class ExactNumber {
+  readonly text: string;
+
   /** @param text the number as the document wrote it */
-  constructor(readonly text: string) {}
+  constructor(text: string) {
+    this.text = text;
+  }
 }
 
 // Only a document with such a number takes the slow path.
@@ -29,7 +33,9 @@ export function parseJson(text: string): unknown {
       if (token.startsWith('"') || String(Number(token)) === token) return token;
       return JSON.stringify(MARK + token);
     });
-    return JSON.parse(marked, (_key, value) => (typeof value === 'string' && value.startsWith(MARK) ? exact(value.slice(MARK.length)) : value));
+    return JSON.parse(marked, (_key, value) =>
+      typeof value === 'string' && value.startsWith(MARK) ? exact(value.slice(MARK.length)) : value,
+    );
   } catch {
     throw new SyntaxError('not valid JSON');
   }

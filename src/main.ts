@@ -1,2 +1,135 @@
-// The only file that touches process: world in, exit code out.
-export {};
+// The only file that touches process: world in, exit code out, signals, pipes, flush.
+import { homedir, tmpdir } from 'node:os';
+import { systemClock } from './clock.ts';
+import type { Context } from './context.ts';
+import { PetstoreError } from './errors.ts';
+import type { Input, Output } from './io.ts';
+import { UNFINISHED } from './report.ts';
+import { run } from './run.ts';
+import { Redactor } from './text.ts';
+import { VERSION } from './version.ts';
+
+/** How long a command may take to end after Ctrl-C, in milliseconds: a create under way is given 2 s for its answer. */
+const GRACE_MS = 4000;
+const SIGNALS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
+
+const redactor = new Redactor();
+
+// Bytes go out as they came but for a key in them: latin1 keeps every byte as it is.
+function clean(text: string | Uint8Array): string | Uint8Array {
+  if (typeof text === 'string') return redactor.redact(text);
+  return Buffer.from(redactor.redact(Buffer.from(text).toString('latin1')), 'latin1');
+}
+
+function output(stream: NodeJS.WriteStream): Output {
+  let gone = false;
+  // Without a listener an error of the stream would end the process with a stack.
+  stream.on('error', () => {
+    gone = true;
+  });
+  return {
+    isTTY: stream.isTTY === true,
+    get columns() {
+      return stream.isTTY ? stream.columns : undefined;
+    },
+    raw: stream,
+    write: (text) =>
+      new Promise((resolve, reject) => {
+        if (gone) return resolve();
+        stream.write(clean(text), (error) => {
+          const code = (error as NodeJS.ErrnoException | null | undefined)?.code;
+          // A reader that has seen enough (`| head`) is no failure.
+          if (!error || code === 'EPIPE' || code === 'ERR_STREAM_DESTROYED') return resolve();
+          reject(
+            new PetstoreError('storage', `the output could not be written (${code})`, {
+              hint: 'check the space and the rights where it goes',
+            }),
+          );
+        });
+      }),
+  };
+}
+
+function input(signal: AbortSignal): Input {
+  return {
+    isTTY: process.stdin.isTTY === true,
+    get raw() {
+      return process.stdin;
+    },
+    async *read() {
+      const { stdin } = process;
+      const stop = (): void => void stdin.destroy(signal.reason as Error);
+      signal.addEventListener('abort', stop, { once: true });
+      try {
+        signal.throwIfAborted();
+        for await (const chunk of stdin) yield chunk as unknown as Uint8Array;
+      } finally {
+        signal.removeEventListener('abort', stop);
+      }
+    },
+  };
+}
+
+function catchSignals(): AbortSignal {
+  const interrupt = new AbortController();
+  for (const [name, exitCode] of Object.entries(SIGNALS)) {
+    process.on(name, () => {
+      // The second one means it: at once.
+      if (interrupt.signal.aborted) process.exit(exitCode);
+      const word = name === 'SIGINT' ? 'interrupted' : 'terminated';
+      interrupt.abort(new PetstoreError('interrupted', word, { exitCode }));
+      setTimeout(() => process.exit(exitCode), GRACE_MS).unref();
+    });
+  }
+  return interrupt.signal;
+}
+
+function environment(): Record<string, string | undefined> {
+  const env = { ...process.env };
+  // Children and diagnostic reports must not inherit the key.
+  delete process.env['PETSTORE_API_KEY'];
+  return env;
+}
+
+function homeDir(env: Context['env']): string | undefined {
+  try {
+    return env['HOME'] === '' ? undefined : homedir() || undefined;
+  } catch {
+    // An unknown user without HOME.
+    return undefined;
+  }
+}
+
+function flush(stream: NodeJS.WriteStream): Promise<void> {
+  return new Promise((resolve) => (stream.destroyed ? resolve() : stream.write('', () => resolve())));
+}
+
+async function main(): Promise<void> {
+  // A promise that is never settled must not look like success.
+  process.exitCode = UNFINISHED;
+  const env = environment();
+  const signal = catchSignals();
+  const context: Context = {
+    args: process.argv.slice(2),
+    env,
+    cwd: process.cwd(),
+    platform: process.platform,
+    nodeVersion: process.versions.node,
+    homeDir: homeDir(env),
+    tempDir: tmpdir(),
+    version: VERSION,
+    stdin: input(signal),
+    stdout: output(process.stdout),
+    stderr: output(process.stderr),
+    clock: systemClock,
+    signal,
+    redactor,
+    endings: [],
+  };
+  const code = await run(context);
+  process.exitCode = code;
+  await Promise.all([flush(process.stdout), flush(process.stderr)]);
+  process.exit(code);
+}
+
+await main();

@@ -25,25 +25,43 @@ export interface Reply {
   readonly sentAt: number;
 }
 
+/** The part of a reply that comes first: what the ledger needs. */
+export type Head = Pick<Reply, 'status' | 'headers' | 'receivedAt' | 'sentAt'>;
+
 /** Why a try failed without a whole reply. */
-export type FailureReason = 'dns' | 'refused' | 'unreachable' | 'tls' | 'connect-timeout' | 'proxy' | 'timeout' | 'reset' | 'protocol' | 'too-large' | 'encoding' | 'aborted';
+export type FailureReason =
+  | 'dns'
+  | 'refused'
+  | 'unreachable'
+  | 'tls'
+  | 'connect-timeout'
+  | 'proxy'
+  | 'timeout'
+  | 'reset'
+  | 'protocol'
+  | 'too-large'
+  | 'encoding'
+  | 'aborted';
 
 /** A try that gave no whole reply. */
 export class TransportFailure extends Error {
   override readonly name = 'TransportFailure';
+  readonly reason: FailureReason;
+  readonly handedOver: boolean;
+  readonly detail: string;
+  readonly head: Head | undefined;
   /**
    * @param reason what went wrong, in our own words
    * @param handedOver whether any byte of the request may have reached the service: decides whether a create may be sent again
    * @param detail a sanitised word more, for example `ECONNREFUSED 127.0.0.1:9`; never a foreign message with data in it
    * @param head status and headers where they had arrived before it failed
    */
-  constructor(
-    readonly reason: FailureReason,
-    readonly handedOver: boolean,
-    readonly detail: string,
-    readonly head?: Pick<Reply, 'status' | 'headers' | 'receivedAt' | 'sentAt'>,
-  ) {
+  constructor(reason: FailureReason, handedOver: boolean, detail: string, head?: Head) {
     super(`${reason}: ${detail}`);
+    this.reason = reason;
+    this.handedOver = handedOver;
+    this.detail = detail;
+    this.head = head;
   }
 }
 
@@ -56,7 +74,7 @@ export interface Transport {
    */
   send(
     request: Request,
-    options: { readonly timeoutMs: number; readonly signal: AbortSignal; readonly onHead?: (head: Pick<Reply, 'status' | 'headers' | 'receivedAt' | 'sentAt'>) => void },
+    options: { readonly timeoutMs: number; readonly signal: AbortSignal; readonly onHead?: (head: Head) => void },
   ): Promise<Reply>;
   /** Closes idle connections. */
   close(): Promise<void>;

@@ -1,0 +1,52 @@
+// The category operations: list and create, every reply checked (service.md, section 4).
+import { PetstoreError } from '../errors.ts';
+import type { Reply, Request, Sender } from '../http/types.ts';
+import { DecodeError, decodeCategories, decodeCategory, decodeJson } from './decode.ts';
+import { FIND_OUT, failureOf } from './failure.ts';
+import type { Api, Category, NewCategory } from './types.ts';
+
+const LIST: Request = { method: 'GET', path: '/categories', safe: true };
+
+/**
+ * Makes the service's operations from something that sends requests.
+ * @param sender sends one request politely, waits and retries included
+ * @returns the operations; they throw PetstoreError
+ */
+export function createApi(sender: Sender): Api {
+  return { categories: { list: () => list(sender), create: (input) => create(sender, input) } };
+}
+
+async function list(sender: Sender): Promise<readonly Category[]> {
+  const reply = await sender.send(LIST);
+  if (reply.status !== 200) throw failureOf(LIST, reply);
+  try {
+    return decodeCategories(decodeJson(reply.body, reply.headers));
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error;
+    const hint =
+      'check the base URL with `petstore auth status`; behind a portal or proxy, its page may have come instead';
+    throw new PetstoreError('service', `the reply breaks the service's contract: ${error.message}`, {
+      status: 200,
+      hint,
+    });
+  }
+}
+
+async function create(sender: Sender, input: NewCategory): Promise<Category> {
+  // Built by name: whatever else the caller's object holds, an id above all, is not sent.
+  const body = JSON.stringify({ name: input.name, description: input.description });
+  const request: Request = { method: 'POST', path: '/categories', body, safe: false };
+  const reply = await sender.send(request);
+  if (reply.status !== 201 && reply.status !== 200) throw failureOf(request, reply);
+  return createdOf(reply);
+}
+
+function createdOf(reply: Reply): Category {
+  try {
+    return decodeCategory(decodeJson(reply.body, reply.headers));
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error;
+    const message = `the service answered ${reply.status} with something that is no category (${error.message})`;
+    throw new PetstoreError('unknown_outcome', message, { status: reply.status, hint: FIND_OUT });
+  }
+}

@@ -1,0 +1,27 @@
+// The service's resources in its own words (service.md, section 2).
+import type { Int64 } from '../json.ts';
+
+/** A category as the service returns it; fields it adds later are kept. */
+export interface Category {
+  /** Assigned by the service; an int64, so a bigint beyond 2^53. */
+  readonly id: Int64;
+  readonly name: string;
+  readonly description?: string;
+  readonly [extra: string]: unknown;
+}
+
+/** What a client sends to create a category; never an id. */
+export interface NewCategory {
+  readonly name: string;
+  readonly description?: string;
+}
+
+/** The service's operations. Every one throws PetstoreError. */
+export interface Api {
+  readonly categories: {
+    /** `GET /categories`: every category, in the service's order. */
+    list(): Promise<readonly Category[]>;
+    /** `POST /categories`: the category as created. */
+    create(input: NewCategory): Promise<Category>;
+  };
+}

@@ -1,0 +1,90 @@
+// What goes on stderr while a verb runs: a spinner on a terminal, every wait for the rate limit, a long work's progress.
+import type { Session } from '../context.ts';
+import { formatDuration } from '../duration.ts';
+import type { Wait } from '../http/types.ts';
+import { colorLevel } from '../io.ts';
+
+/** A shorter wait is over before it is read. */
+const WORTH_TELLING_MS = 1000;
+/** A countdown counts seconds. */
+const TICK_MS = 1000;
+
+const nothing = (): void => undefined;
+
+/**
+ * Accompanies one command: listens to `session.watch` until it is ended.
+ * @param session whose stderr is used
+ * @returns ends it, spinner gone and cursor back; to be called before the answer or the error is written
+ */
+export async function accompany(session: Session): Promise<() => void> {
+  const { context, globals, watch } = session;
+  if (globals.quiet) return nothing;
+  if (globals.json) {
+    watch.wait = tellOnce(session, (wait, until) => JSON.stringify({ waiting: { until, reason: wait.reason } }));
+    return nothing;
+  }
+  const { canSpin, createLineProgress } = await import('../output/progress.ts');
+  if (!globals.verbose && canSpin(context.stderr, context.env)) return spin(session);
+  watch.wait = tellOnce(session, (wait, until) => `${sentence(wait, context.clock.now())} (until ${until})`);
+  const lines = createLineProgress(context);
+  watch.say = (text) => lines.update(text);
+  return () => lines.stop();
+}
+
+// Each wait is one line, however often the sender reports it.
+function tellOnce(session: Session, line: (wait: Wait, until: string) => string): (wait: Wait | undefined) => void {
+  const { clock, stderr } = session.context;
+  let told = 0;
+  return (wait) => {
+    if (!wait || wait.until - clock.now() < WORTH_TELLING_MS || wait.until <= told) return;
+    told = wait.until;
+    void stderr.write(`${line(wait, new Date(wait.until).toISOString())}\n`);
+  };
+}
+
+async function spin(session: Session): Promise<() => void> {
+  const { context, globals, watch } = session;
+  const { createSpinnerProgress } = await import('../output/progress.ts');
+  const level = colorLevel(context.stderr, context.env, globals.noColor);
+  const progress = createSpinnerProgress({ stderr: context.stderr, clock: context.clock, colorLevel: level });
+  const ended = new AbortController();
+  let wait: Wait | undefined;
+  let said: string | undefined;
+  let busy = 0;
+  const show = (): void => {
+    const waiting = wait ? sentence(wait, context.clock.now()) : undefined;
+    // A prompt must not be painted over: without a request under way, a wait or words of the verb there is no spinner.
+    progress.update([said, waiting].filter(Boolean).join(' · ') || (busy > 0 ? 'asking the service' : undefined));
+  };
+  watch.busy = (requests) => {
+    busy = requests;
+    show();
+  };
+  watch.say = (text) => {
+    said = text;
+    show();
+  };
+  watch.wait = (news) => {
+    wait = news && news.until - context.clock.now() >= WORTH_TELLING_MS ? news : undefined;
+    show();
+  };
+  void (async () => {
+    for (;;) {
+      await context.clock.sleep(TICK_MS, ended.signal);
+      if (wait) show();
+    }
+  })().catch(nothing);
+  return () => {
+    ended.abort();
+    progress.stop();
+  };
+}
+
+function sentence(wait: Wait, now: number): string {
+  const left = formatDuration(wait.until - now);
+  if (wait.reason === 'sibling') return 'waiting for another petstore process';
+  if (wait.reason === 'backoff') return `the service failed, trying again in ${left}`;
+  return wait.reason === 'blocked'
+    ? `rate limited by the service, going on in ${left}`
+    : `nothing left of the quota, going on in ${left}`;
+}

@@ -1,0 +1,90 @@
+// From a commander action to a verb: load it, run it, print what it returns. The only writer to stdout.
+import type { Command } from 'commander';
+import type { Context, Session } from '../context.ts';
+import { openSession, readGlobals } from '../context.ts';
+import type { PetstoreError } from '../errors.ts';
+import { colorLevel } from '../io.ts';
+import type { View } from '../output/view.ts';
+import { accompany } from './accompany.ts';
+
+/** A verb's file: what it does, how its data is shown, and whether data that was printed is a failure all the same. */
+export interface Verb<Input, Data> {
+  run(session: Session, input: Input): Promise<Data>;
+  readonly view: View<Data>;
+  readonly outcome?: (data: Data, input: Input) => PetstoreError | undefined;
+}
+
+const contexts = new WeakMap<Command, Context>();
+
+/**
+ * @param program the root of the command tree
+ * @param context the world its actions run in
+ */
+export function provide(program: Command, context: Context): void {
+  contexts.set(program, context);
+}
+
+/**
+ * Gives a command its verb; the verb's file is loaded only when the command runs.
+ * @param command the definition
+ * @param load imports the verb's file
+ * @param toInput makes the verb's input from commander's arguments and options
+ * @returns the same command
+ */
+export function bind<Input, Data>(
+  command: Command,
+  load: () => Promise<Verb<Input, Data>>,
+  toInput: (args: readonly string[], options: Readonly<Record<string, unknown>>) => Input,
+): Command {
+  return command.action(async () => {
+    const context = contextOf(command);
+    const options = command.optsWithGlobals();
+    const session = openSession(context, readGlobals(options, context.env));
+    const input = toInput(command.args, options);
+    const since = context.clock.now();
+    context.endings.unshift(() => tellQuota(session, since));
+    const verb = await load();
+    const end = await accompany(session);
+    let data: Data;
+    try {
+      data = await verb.run(session, input);
+    } finally {
+      end();
+    }
+    await print(session, verb.view, data);
+    const failure = verb.outcome?.(data, input);
+    if (failure) throw failure;
+  });
+}
+
+function contextOf(command: Command): Context {
+  for (let at: Command | null = command; at; at = at.parent) {
+    const context = contexts.get(at);
+    if (context) return context;
+  }
+  throw new Error('the command tree was given no context');
+}
+
+async function print<Data>(session: Session, view: View<Data>, data: Data): Promise<void> {
+  const { context, globals } = session;
+  const { render } = await import('../output/render.ts');
+  const stage = {
+    colorLevel: colorLevel(context.stdout, context.env, globals.noColor),
+    columns: context.stdout.columns,
+    isTTY: context.stdout.isTTY,
+    now: context.clock.now(),
+  };
+  for await (const piece of await render(data, view, globals.format ?? 'table', stage))
+    await context.stdout.write(piece);
+}
+
+// Only an answered command has news of the quota: what an earlier one saw is not repeated.
+async function tellQuota(session: Session, since: number): Promise<void> {
+  const { globals, context } = session;
+  if (globals.json || globals.quiet || !session.sent()) return;
+  const [{ quotaLine }, ledger] = await Promise.all([import('../quota/quota-line.ts'), session.ledger()]);
+  const view = ledger.view();
+  if (view.seenAt === undefined || view.seenAt < since) return;
+  const line = quotaLine(view, context.clock.now());
+  if (line !== undefined) await session.notice(line);
+}

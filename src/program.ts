@@ -1,0 +1,57 @@
+// The command tree: options of every command, one line per noun.
+import { Command, Option } from 'commander';
+import { provide } from './commands/bind.ts';
+import { addCategories } from './commands/categories.ts';
+import type { Context } from './context.ts';
+
+/**
+ * Builds the command tree.
+ * @param context the world its commands run in
+ * @returns commander's root; `parseAsync` rejects with CommanderError or PetstoreError
+ */
+export function createProgram(context: Context): Command {
+  const program = new Command('petstore')
+    .description('The command line for the pet store service: list and create pet categories, politely.')
+    .usage('<command> [options]')
+    .version(context.version, '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'show help')
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => void context.stdout.write(text),
+      // Errors are told in one place and one voice: see report.ts.
+      writeErr: () => undefined,
+      getOutHelpWidth: () => helpWidth(context),
+      getErrHelpWidth: () => helpWidth(context),
+    });
+  addGlobalOptions(program);
+  provide(program, context);
+  addCategories(program);
+  return program;
+}
+
+function helpWidth(context: Context): number {
+  return Math.max(40, Math.min(100, context.stdout.columns || 80));
+}
+
+function addGlobalOptions(program: Command): void {
+  const options = [
+    new Option('-p, --profile <name>', 'whose URL, key and quota to use (environment: PETSTORE_PROFILE)'),
+    new Option('--json', 'print exactly one JSON document; errors are JSON on stderr'),
+    new Option(
+      '--max-wait <duration>',
+      'longest single pause for the rate limit (environment: PETSTORE_MAX_WAIT; default 2m)',
+    ),
+    new Option(
+      '--max-retries <number>',
+      'further tries of one request after the first (environment: PETSTORE_MAX_RETRIES; default 4)',
+    ),
+    new Option(
+      '--timeout <duration>',
+      'for one try, connect to last byte (environment: PETSTORE_TIMEOUT; default 30s)',
+    ),
+    new Option('-q, --quiet', 'no spinner, no quota line, no notices; problems still show'),
+    new Option('-v, --verbose', 'show every request and response on stderr, the key redacted'),
+    new Option('--no-color', 'no colour (environment: NO_COLOR, FORCE_COLOR)'),
+  ];
+  for (const option of options) program.addOption(option);
+}

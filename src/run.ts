@@ -1,0 +1,46 @@
+// One command from arguments to exit code: parse, act, tell what went wrong, do the endings.
+import { CommanderError } from 'commander';
+import type { Context } from './context.ts';
+import { createProgram } from './program.ts';
+import { report } from './report.ts';
+import { usageError } from './usage.ts';
+
+/**
+ * Runs one command.
+ * @param context the world
+ * @returns the exit code (contract, section 3); nothing is thrown
+ */
+export async function run(context: Context): Promise<number> {
+  const flags = context.args.slice(0, endOfOptions(context.args));
+  const telling = {
+    json:
+      flags.includes('--json') || flags.includes('--format=json') || flags[flags.indexOf('--format') + 1] === 'json',
+    verbose: flags.includes('--verbose') || flags.includes('-v'),
+    noColor: flags.includes('--no-color'),
+  };
+  try {
+    return await attempt(context);
+  } catch (error) {
+    return await report(error, context, telling);
+  } finally {
+    for (const ending of context.endings) await ending().catch(() => undefined);
+  }
+}
+
+function endOfOptions(args: readonly string[]): number {
+  const at = args.indexOf('--');
+  return at < 0 ? args.length : at;
+}
+
+async function attempt(context: Context): Promise<number> {
+  const program = createProgram(context);
+  try {
+    await program.parseAsync(context.args, { from: 'user' });
+    return 0;
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    // Help and version that were asked for.
+    if (error.exitCode === 0) return 0;
+    throw usageError(error, context.args);
+  }
+}

@@ -1,0 +1,65 @@
+// Replies checked against service.md: what passes keeps every digit and field, what does not is named and never quoted.
+import { expect, test } from 'vitest';
+import { DecodeError, decodeCategories, decodeCategory, decodeError, decodeJson } from '../../src/api/decode.ts';
+import { stringifyJson } from '../../src/json.ts';
+
+const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
+const list = (text: string) => decodeCategories(decodeJson(bytes(text), {}));
+
+test('an id keeps every digit up to the largest int64', () => {
+  const [category] = list('[{"id":9223372036854775807,"name":"dog"}]');
+  expect(category?.id).toBe(9223372036854775807n);
+  expect(stringifyJson(category)).toBe('{"id":9223372036854775807,"name":"dog"}');
+});
+
+test('an id that is no int64 is refused', () => {
+  for (const id of ['9223372036854775808', '-9223372036854775809', '1.5', '1.0', '1e3', '"1"', 'null', 'true', '-0']) {
+    expect(() => list(`[{"id":${id},"name":"dog"}]`), id).toThrow(/category 1 has no integer id/);
+  }
+});
+
+test('fields that the service adds later are kept, exact numbers and hostile names included', () => {
+  const text = '{"id":1,"name":"dog","legs":4.0,"__proto__":{"polluted":true},"big":12345678901234567890.5}';
+  const category = decodeCategory(decodeJson(bytes(text), {}));
+  expect(stringifyJson(category)).toBe(text);
+  expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
+});
+
+test('a description of null is read as left out', () => {
+  expect(list('[{"id":1,"name":"dog","description":null}]')).toEqual([{ id: 1, name: 'dog' }]);
+});
+
+test('a list that is none says what came instead', () => {
+  expect(() => list('{"data":[]}')).toThrow('expected an array of categories, got an object');
+  expect(() => list('null')).toThrow('expected an array of categories, got null');
+  expect(() => list('[{"id":1,"name":"dog"},7]')).toThrow('category 2 is a number, not an object');
+  expect(() => list('[{"id":1}]')).toThrow('category 1 has no name');
+  expect(() => list('[{"id":1,"name":"a","description":[]}]')).toThrow(
+    'category 1 has a description that is an array, not text',
+  );
+});
+
+test('a body that is no JSON is named by its type and never quoted', () => {
+  const html = bytes('<html>sk_live_secret</html>');
+  expect(() => decodeJson(html, { 'content-type': 'text/html; charset=utf-8' })).toThrow(
+    'expected JSON, got text/html',
+  );
+  expect(() => decodeJson(html, {})).toThrow(/^expected JSON, got something else$/);
+  expect(() => decodeJson(bytes(''), {})).toThrow('expected JSON, got an empty body');
+  expect(() => decodeJson(Uint8Array.of(0x22, 0xff, 0x22), {})).toThrow(DecodeError);
+});
+
+test('nesting too deep to print is refused, not a stack overflow', () => {
+  const deep = `[{"id":1,"name":"dog","x":${'['.repeat(20_000)}${']'.repeat(20_000)}}]`;
+  expect(() => list(deep)).toThrow('nested more than 100 levels deep');
+});
+
+test('an Error body is read as far as it goes', () => {
+  expect(decodeError(bytes('{"code":"invalid","message":"no name","status":400}'))).toEqual({
+    code: 'invalid',
+    message: 'no name',
+  });
+  expect(decodeError(bytes('{"code":7,"message":" "}'))).toEqual({ code: undefined, message: undefined });
+  expect(decodeError(bytes('<html>'))).toEqual({ code: undefined, message: undefined });
+  expect(decodeError(bytes(JSON.stringify({ message: 'x'.repeat(9999) }))).message).toHaveLength(501);
+});

@@ -1,0 +1,44 @@
+// Which status means what: a read and a write differ where the work may have been done.
+import { expect, test } from 'vitest';
+import { failureOf } from '../../src/api/failure.ts';
+import type { Reply, Request } from '../../src/http/types.ts';
+
+const read: Request = { method: 'GET', path: '/categories', safe: true };
+const write: Request = { method: 'POST', path: '/categories', body: '{}', safe: false };
+const reply = (status: number, body = '', headers: Reply['headers'] = {}): Reply => ({
+  status,
+  headers,
+  body: new TextEncoder().encode(body),
+  receivedAt: 0,
+  sentAt: 0,
+});
+
+test.each([
+  [400, 'rejected', 'rejected'],
+  [401, 'auth', 'auth'],
+  [403, 'rejected', 'rejected'],
+  [404, 'rejected', 'rejected'],
+  [408, 'rejected', 'unknown_outcome'],
+  [409, 'rejected', 'rejected'],
+  [422, 'rejected', 'rejected'],
+  [204, 'service', 'unknown_outcome'],
+  [302, 'service', 'service'],
+  [307, 'service', 'service'],
+  [500, 'service', 'unknown_outcome'],
+  [501, 'service', 'unknown_outcome'],
+  [503, 'service', 'unknown_outcome'],
+])('status %i is %s on a read and %s on a create', (status, onRead, onWrite) => {
+  expect(failureOf(read, reply(status)).kind).toBe(onRead);
+  expect(failureOf(write, reply(status)).kind).toBe(onWrite);
+});
+
+test("the service's own code, message and status come along, made safe to show", () => {
+  const error = failureOf(write, reply(400, '{"code":"bad\\u001b","message":"name\\u001b[31m is empty","status":400}'));
+  expect(error).toMatchObject({ code: 'bad␛', status: 400 });
+  expect(error.message).toBe('the service rejected the request (400): name␛[31m is empty');
+});
+
+test('a redirect names its target', () => {
+  const error = failureOf(read, reply(301, '', { location: 'https://other.example/v1' }));
+  expect(error.message).toContain('https://other.example/v1');
+});

@@ -1,0 +1,154 @@
+// The house's rules: imports point down, one door per outside thing, no file without its first line.
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, normalize, relative } from 'node:path';
+import { expect, test } from 'vitest';
+
+const root = join(import.meta.dirname, '..', 'src');
+const files = readdirSync(root, { recursive: true, encoding: 'utf8' })
+  .filter((file) => /\.ts$/.test(file))
+  .sort();
+
+interface Import {
+  readonly target: string;
+  readonly lazy: boolean;
+  readonly typeOnly: boolean;
+}
+
+function importsOf(file: string): Import[] {
+  const source = readFileSync(join(root, file), 'utf8').replace(/^\s*(?:\/\/|\*).*$/gm, '');
+  const fixed = [...source.matchAll(/^(?:import|export)\s+(type\s)?[^;]*?from\s+'([^']+)'|^import\s+'([^']+)'/gm)];
+  const lazy = [...source.matchAll(/\bimport\('([^']+)'\)/g)];
+  return [
+    ...fixed.map((m) => ({ target: m[2] ?? m[3] ?? '', lazy: false, typeOnly: m[1] !== undefined })),
+    ...lazy.map((m) => ({ target: m[1] ?? '', lazy: true, typeOnly: /\.$/.test(source.slice(0, m.index)) })),
+  ];
+}
+
+const graph = new Map(files.map((file) => [file, importsOf(file)]));
+const resolve = (from: string, target: string): string => normalize(relative(root, join(root, from, '..', target)));
+
+// Each room may import those after it in the list and nothing before; rooms in one string are strangers to one another.
+const ROOMS = [
+  ['main.ts'],
+  ['run.ts'],
+  ['program.ts', 'report.ts', 'usage.ts'],
+  ['commands/*'],
+  ['commands/*/*'],
+  ['wire.ts', 'client.ts'],
+  ['context.ts'],
+  ['import'],
+  ['api'],
+  ['http'],
+  ['quota', 'profiles', 'output', 'sandbox'],
+  ['log', 'errors.ts', 'io.ts', 'clock.ts', 'text.ts', 'duration.ts', 'json.ts', 'version.ts'],
+];
+
+function roomOf(file: string): string {
+  const parts = file.split('/');
+  if (parts.length === 1) return file;
+  if (parts[0] === 'commands') return parts.length === 2 ? 'commands/*' : 'commands/*/*';
+  return parts[0] ?? file;
+}
+
+function levelOf(file: string): number {
+  return ROOMS.findIndex((rooms) => rooms.includes(roomOf(file)));
+}
+
+test('every source file has a room', () => {
+  expect(files.filter((file) => levelOf(file) < 0)).toEqual([]);
+});
+
+// A type costs nothing and says nothing at run time; these two name what they are handed.
+const HANDED_TYPES = new Set(['context.ts -> wire.ts']);
+
+test('imports point down, and rooms on one floor are strangers', () => {
+  const wrong: string[] = [];
+  for (const [file, imports] of graph) {
+    for (const { target, typeOnly, lazy } of imports) {
+      if (!target.startsWith('.')) continue;
+      const to = resolve(file, target);
+      const edge = `${file} -> ${to}`;
+      const [from, at] = [levelOf(file), levelOf(to)];
+      if (from < at || roomOf(file) === roomOf(to) || HANDED_TYPES.has(edge)) continue;
+      // Base files may name each other; a type may be named from below, since it is gone at run time.
+      if (from === ROOMS.length - 1 && at === from) continue;
+      if (typeOnly && at >= levelOf('context.ts')) continue;
+      wrong.push(`${edge}${lazy ? ' (lazy)' : ''}`);
+    }
+  }
+  expect(wrong).toEqual([]);
+});
+
+test('nouns load their verbs by import() only', () => {
+  const wrong = [...graph].flatMap(([file, imports]) =>
+    imports
+      .filter(
+        ({ target, lazy, typeOnly }) =>
+          target.startsWith('.') &&
+          !lazy &&
+          !typeOnly &&
+          roomOf(file) === 'commands/*' &&
+          roomOf(resolve(file, target)) === 'commands/*/*',
+      )
+      .map(({ target }) => `${file} -> ${target}`),
+  );
+  expect(wrong).toEqual([]);
+});
+
+test('there are no cycles', () => {
+  const done = new Set<string>();
+  const cycles: string[] = [];
+  const visit = (file: string, path: readonly string[]): void => {
+    if (path.includes(file)) {
+      cycles.push([...path.slice(path.indexOf(file)), file].join(' -> '));
+      return;
+    }
+    if (done.has(file)) return;
+    for (const { target, typeOnly, lazy } of graph.get(file) ?? []) {
+      if (target.startsWith('.') && !typeOnly && !lazy) visit(resolve(file, target), [...path, file]);
+    }
+    done.add(file);
+  };
+  for (const file of files) visit(file, []);
+  expect(cycles).toEqual([]);
+});
+
+// One door per outside thing: package or global -> the files that may know it.
+const DOORS: Readonly<Record<string, readonly string[]>> = {
+  undici: ['http/transport.ts', 'http/proxy-agent.ts', 'http/undici-parts.d.ts'],
+  conf: ['profiles/conf-store.ts', 'profiles/safe-conf.ts'],
+  ora: ['output/spinner.ts'],
+  chalk: ['output/style.ts'],
+  'cli-table3': ['output/table.ts', 'output/grid.ts'],
+  'string-width': ['output/width.ts'],
+};
+
+test('each package comes in through one door', () => {
+  const wrong = [...graph].flatMap(([file, imports]) =>
+    imports.flatMap(({ target }) => {
+      const door = Object.entries(DOORS).find(([name]) => target === name || target.startsWith(`${name}/`));
+      return door && !door[1].includes(file) ? [`${file} -> ${target}`] : [];
+    }),
+  );
+  expect(wrong).toEqual([]);
+});
+
+const code = (file: string): string =>
+  readFileSync(join(root, file), 'utf8')
+    .replace(/^\s*(?:\/\/|\/?\*).*$/gm, '')
+    .replace(/'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`/g, "''");
+
+test('only main knows the process, but for the ids that a log record carries', () => {
+  const users = files.filter((file) => file !== 'main.ts' && /\bprocess\.(?!pid\b|platform\b|kill\b)/.test(code(file)));
+  expect(users).toEqual([]);
+});
+
+test('only the clock reads the time', () => {
+  expect(
+    files.filter((file) => file !== 'clock.ts' && /\bDate\.now\(|\bperformance\.now\(|new Date\(\)/.test(code(file))),
+  ).toEqual([]);
+});
+
+test('every file says first what it is for', () => {
+  expect(files.filter((file) => !/^\/\/ \S.{15,}/.test(readFileSync(join(root, file), 'utf8')))).toEqual([]);
+});

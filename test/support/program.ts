@@ -1,0 +1,76 @@
+// Runs the built program as a user would: a process of its own, a clean environment, folders of its own.
+import type { ChildProcess } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { inject } from 'vitest';
+
+/** The built program's path. */
+export const BIN = inject('bin');
+
+/** How one run ended. */
+export interface Outcome {
+  readonly code: number | null;
+  readonly out: string;
+  readonly err: string;
+}
+
+/** A place where a test's commands keep their keys and state, and what they share of environment. */
+export interface Place {
+  readonly dir: string;
+  readonly env: Record<string, string>;
+}
+
+/**
+ * @param env variables to add
+ * @returns fresh folders for config, state, home and temporary files
+ */
+export function place(env: Record<string, string> = {}): Place {
+  const dir = mkdtempSync(join(tmpdir(), 'petstore-test-'));
+  const base = {
+    PATH: process.env['PATH'] ?? '',
+    HOME: dir,
+    PETSTORE_CONFIG_DIR: join(dir, 'config'),
+    PETSTORE_STATE_DIR: join(dir, 'state'),
+  };
+  return { dir, env: { ...base, ...env } };
+}
+
+/**
+ * Starts the program.
+ * @param at whose folders and environment
+ * @param args the arguments
+ * @param node the Node to run it with; this one unless given
+ */
+export function start(at: Place, args: readonly string[], node = process.execPath): ChildProcess {
+  return spawn(node, [BIN, ...args], { env: at.env, cwd: at.dir });
+}
+
+/**
+ * Runs the program to its end.
+ * @param at whose folders and environment
+ * @param args the arguments
+ * @param stdin what it can read; nothing unless given
+ * @returns its exit code and everything it wrote
+ */
+export function petstore(at: Place, args: readonly string[], stdin: string | Uint8Array = ''): Promise<Outcome> {
+  const child = start(at, args);
+  child.stdin?.on('error', () => undefined);
+  child.stdin?.end(stdin);
+  return ended(child);
+}
+
+/** @returns the outcome of a process when it has ended */
+export function ended(child: ChildProcess): Promise<Outcome> {
+  const out: Buffer[] = [];
+  const err: Buffer[] = [];
+  child.stdout?.on('data', (chunk: Buffer) => out.push(chunk));
+  child.stderr?.on('data', (chunk: Buffer) => err.push(chunk));
+  return new Promise((resolve, reject) => {
+    child.on('error', reject);
+    child.on('close', (code) =>
+      resolve({ code, out: Buffer.concat(out).toString(), err: Buffer.concat(err).toString() }),
+    );
+  });
+}
