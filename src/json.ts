@@ -3,6 +3,10 @@
 /** A whole number of any size: a number where it is safe, a bigint beyond 2^53. */
 export type Int64 = number | bigint;
 
+// Nothing from outside can hold this: it is drawn for each process.
+const MARK = `\u{f8ff}${Math.random().toString(36).slice(2)}:`;
+const MARKED = new RegExp(`"${MARK}([^"]*)"`, 'g');
+
 /** A number that JavaScript cannot hold exactly (1.0, 1e400, 20 digits and a fraction): its source text is its value. */
 export class ExactNumber {
   readonly text: string;
@@ -11,14 +15,19 @@ export class ExactNumber {
   constructor(text: string) {
     this.text = text;
   }
+
+  /** @returns what `stringifyJson` turns into the number again */
+  toJSON(): string {
+    return MARK + this.text;
+  }
 }
 
-// Only a document with such a number takes the slow path.
-const SUSPECT = /\d{16}|\d[.eE]|-0/;
-const TOKENS = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
+/** Deeper nesting than this is refused: nothing of the service needs it, and writing it again would overflow the stack. */
+export const MAX_DEPTH = 100;
 
-// Nothing from outside can hold this: it is drawn for each process.
-const MARK = `\u{f8ff}${Math.random().toString(36).slice(2)}:`;
+// Only a document with such a number takes the slow path; a number stands at the start, or after one of these.
+const SUSPECT = /(?:^|[[:,])\s*(?:-0|-?\d{16}|-?\d{1,15}[.eE])/;
+const NUMBER = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 
 /**
  * Parses JSON without losing a digit.
@@ -27,46 +36,105 @@ const MARK = `\u{f8ff}${Math.random().toString(36).slice(2)}:`;
  * @throws SyntaxError with a message of our own: it never quotes the document, which may hold secrets
  */
 export function parseJson(text: string): unknown {
+  let value: unknown;
   try {
-    if (!SUSPECT.test(text)) return JSON.parse(text);
-    const marked = text.replace(TOKENS, (token) => {
-      if (token.startsWith('"') || String(Number(token)) === token) return token;
-      return JSON.stringify(MARK + token);
-    });
-    return JSON.parse(marked, (_key, value) =>
-      typeof value === 'string' && value.startsWith(MARK) ? exact(value.slice(MARK.length)) : value,
-    );
+    value = SUSPECT.test(text) ? parseExactly(text) : JSON.parse(text);
   } catch {
     throw new SyntaxError('not valid JSON');
   }
+  if (deeper(value, MAX_DEPTH)) throw new SyntaxError(`JSON nested more than ${MAX_DEPTH} levels deep`);
+  return value;
+}
+
+// Numbers that would change go through the native parser as marked strings, and come out of it as what they are.
+function parseExactly(text: string): unknown {
+  return JSON.parse(markNumbers(text), (key, value: unknown) => {
+    // A number where a key should be has become a string by the marking: it is still no JSON.
+    if (key.startsWith(MARK)) throw new SyntaxError('number as key');
+    return typeof value === 'string' && value.startsWith(MARK) ? exact(value.slice(MARK.length)) : value;
+  });
+}
+
+// Walks from string to string, so that digits inside strings are left alone; each character is looked at once.
+function markNumbers(text: string): string {
+  const parts: string[] = [];
+  let from = 0;
+  while (from < text.length) {
+    const quote = text.indexOf('"', from);
+    const end = quote < 0 ? text.length : quote;
+    parts.push(end - from > 1 ? text.slice(from, end).replace(NUMBER, markNumber) : text.slice(from, end));
+    if (quote < 0) break;
+    const close = closingQuote(text, quote);
+    parts.push(text.slice(quote, close + 1));
+    from = close + 1;
+  }
+  return parts.join('');
+}
+
+function markNumber(token: string): string {
+  return String(Number(token)) === token ? token : JSON.stringify(MARK + token);
+}
+
+// A quote is escaped by an odd number of backslashes before it.
+function closingQuote(text: string, open: number): number {
+  for (let at = text.indexOf('"', open + 1); at >= 0; at = text.indexOf('"', at + 1)) {
+    let first = at;
+    while (text.charCodeAt(first - 1) === 0x5c) first--;
+    if ((at - first) % 2 === 0) return at;
+  }
+  return text.length;
 }
 
 function exact(token: string): bigint | number | ExactNumber {
-  // -0 and 007 are left to the grammar: JSON.parse refused the second before we came here.
-  if (!/^-?(?:0|[1-9]\d*)$/.test(token)) {
-    if (!/^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(token)) throw new SyntaxError('not valid JSON');
-    return new ExactNumber(token);
+  if (/^-?(?:0|[1-9]\d*)$/.test(token)) {
+    const value = Number(token);
+    if (Object.is(value, -0)) return new ExactNumber(token);
+    return Number.isSafeInteger(value) ? value : BigInt(token);
   }
-  const value = Number(token);
-  return Number.isSafeInteger(value) ? value : BigInt(token);
+  // 007 and the like are no JSON; marked, the native parser did not see them.
+  if (!/^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(token)) throw new SyntaxError('no number of JSON');
+  return new ExactNumber(token);
+}
+
+function deeper(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null || value instanceof ExactNumber) return false;
+  if (levels === 0) return true;
+  if (Array.isArray(value)) {
+    for (const part of value) if (typeof part === 'object' && deeper(part, levels - 1)) return true;
+    return false;
+  }
+  for (const key in value) {
+    const part = (value as Record<string, unknown>)[key];
+    if (typeof part === 'object' && deeper(part, levels - 1)) return true;
+  }
+  return false;
 }
 
 /**
  * Writes JSON without losing a digit.
  * @param value data as `parseJson` gives it
  * @param indent spaces per level; 0 for one line
- * @returns a JSON document
+ * @returns a JSON document; `null` for undefined
  */
 export function stringifyJson(value: unknown, indent = 0): string {
-  let marked = false;
-  const text = JSON.stringify(
-    value,
-    (_key, part: unknown) => {
-      if (typeof part !== 'bigint' && !(part instanceof ExactNumber)) return part;
-      marked = true;
-      return MARK + (typeof part === 'bigint' ? part.toString() : part.text);
-    },
-    indent,
-  );
-  return marked ? text.replace(new RegExp(`"${MARK}([^"]*)"`, 'g'), '$1') : text;
+  const text = native(value, indent) ?? 'null';
+  return text.includes(MARK) ? text.replace(MARKED, '$1') : text;
+}
+
+// The native writer knows no bigint: only data that has one pays for a replacer, which is several times slower.
+function native(value: unknown, indent: number): string | undefined {
+  if (!hasBigint(value)) return JSON.stringify(value, undefined, indent);
+  const mark = (_key: string, part: unknown): unknown => (typeof part === 'bigint' ? MARK + part.toString() : part);
+  return JSON.stringify(value, mark, indent);
+}
+
+function hasBigint(value: unknown): boolean {
+  if (typeof value === 'bigint') return true;
+  if (typeof value !== 'object' || value === null) return false;
+  if (Array.isArray(value)) return value.some(hasBigint);
+  for (const key in value) {
+    const part = (value as Record<string, unknown>)[key];
+    if (typeof part === 'bigint' || (typeof part === 'object' && hasBigint(part))) return true;
+  }
+  return false;
 }

@@ -1,8 +1,11 @@
 // Text from outside made safe to show: control, bidi and invisible characters become visible, a secret is cut out.
 
-// C0, DEL, C1, soft hyphen, bidi marks and overrides, zero width, separators, BOM, tags, lone surrogates.
+// What a terminal could act on, or a reader could not see: C0, DEL, C1, soft hyphen, bidi marks and overrides, zero width,
+// separators, variation selectors but for emoji, BOM, fillers, musical and shorthand controls, tags, lone surrogates.
 const UNSAFE =
-  /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufe00-\ufe0d\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e007f}]|\p{Surrogate}/gu;
+  /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164]|\u034f|[\u180b-\u180d\u180f]|[\ufe00-\ufe0d]|[\ufeff\uffa0\ufff0-\ufffb]|[\u{1bca0}-\u{1bca3}]|[\u{1d173}-\u{1d17a}]|[\u{e0000}-\u{e0fff}]|\p{Surrogate}/gu;
+// Nearly all text is this, and needs no closer look.
+const PLAIN = /^[\x20-\x7e\u00a1-\u00ac\u00ae-\u02ff]*$/;
 const PICTOGRAPH = /\p{Extended_Pictographic}/u;
 
 /**
@@ -12,6 +15,7 @@ const PICTOGRAPH = /\p{Extended_Pictographic}/u;
  * @returns text without C0, C1, bidi and zero-width characters; idempotent
  */
 export function visible(text: string, keep = ''): string {
+  if (PLAIN.test(text)) return text;
   return text.replace(UNSAFE, (char, at: number) => {
     if (keep.includes(char)) return char;
     if (char === '\u200d' && joinsPictographs(text, at)) return char;
@@ -29,8 +33,9 @@ function joinsPictographs(text: string, at: number): boolean {
   return before !== undefined && PICTOGRAPH.test(before) && PICTOGRAPH.test(after);
 }
 
-// What JSON may hold raw although a terminal could act on it.
-const UNSAFE_IN_JSON = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
+// The same of what JSON may hold raw; it sits in strings only, where an escape means the same. A tag is a surrogate pair.
+const UNSAFE_IN_JSON =
+  /[\u007f-\u009f\u00ad\u061c\u180e\u200b\u200c\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\ufff9-\ufffb]|\udb40[\udc00-\udfff]/g;
 
 /**
  * Escapes, in a JSON text, what a terminal could act on: same value, still valid JSON.
@@ -38,7 +43,11 @@ const UNSAFE_IN_JSON = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u20
  * @returns the same document in characters that are safe to print
  */
 export function terminalSafeJson(json: string): string {
-  return json.replace(UNSAFE_IN_JSON, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  return json.replace(UNSAFE_IN_JSON, (found) =>
+    Array.from({ length: found.length }, (_, at) => `\\u${found.charCodeAt(at).toString(16).padStart(4, '0')}`).join(
+      '',
+    ),
+  );
 }
 
 /** Cuts known secrets out of text, in the forms they take in messages, addresses and headers. */

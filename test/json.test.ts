@@ -1,0 +1,141 @@
+// JSON with exact numbers: every digit stays, nothing invalid becomes valid, nothing hostile hangs or overflows.
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { ExactNumber, MAX_DEPTH, parseJson, stringifyJson } from '../src/json.ts';
+
+test.each([
+  '9223372036854775807',
+  '-9223372036854775808',
+  '9007199254740993',
+  '[{"id":12345678901234567890}]',
+  '1.0',
+  '1e400',
+  '-0',
+  '0.1000000000000000055511151231257827',
+  '{"a":[1.50,2,3e2,-0.0]}',
+])('%s comes out as it went in', (text) => {
+  expect(stringifyJson(parseJson(text))).toBe(text);
+});
+
+test('an id up to 2^53 is a number, and beyond it a bigint', () => {
+  expect(parseJson('9007199254740991')).toBe(9007199254740991);
+  expect(parseJson('9007199254740993')).toBe(9007199254740993n);
+  expect(parseJson('[1e5]')).toEqual([new ExactNumber('1e5')]);
+});
+
+test.each([
+  '{"a":1,}',
+  '007',
+  '[10000000000000000007, 007]',
+  '{1e5:2}',
+  '{10000000000000000000:1}',
+  '1.',
+  '.5e3',
+  '1e51e5',
+  '1.5.5e1',
+  '[1e3-1]',
+  '"open 1.5e3',
+  '1e5 "open',
+  '"a\\"',
+  '[1e999"a"]',
+  'NaN',
+  '',
+  ' ',
+  "{'a':1.0}",
+  '["\n", 1.0]',
+])('%j is refused, as the native parser refuses it', (text) => {
+  expect(() => JSON.parse(text)).toThrow(SyntaxError);
+  expect(() => parseJson(text)).toThrow('not valid JSON');
+});
+
+test('a refusal never quotes the document, which may hold a key', () => {
+  let message = '';
+  try {
+    parseJson('{"key": sk_live_canary_123456}');
+  } catch (error) {
+    message = String(error);
+  }
+  expect(message).toBe('SyntaxError: not valid JSON');
+});
+
+test('digits inside strings are text, whatever quotes and backslashes surround them', () => {
+  for (const value of ['9007199254740993', 'a", 1.50, "b', '\\', '\\"1e5\\\\', ', -0', '[1.0']) {
+    const text = JSON.stringify([value, { [value]: value }, 1]).replace(/,1\]$/, ',1.0]');
+    expect(stringifyJson(parseJson(text))).toBe(text);
+  }
+});
+
+const token = fc.constantFrom(
+  '{',
+  '}',
+  '[',
+  ']',
+  ',',
+  ':',
+  '"',
+  '\\',
+  '-',
+  '0',
+  '1',
+  '12345678901234567890',
+  '.',
+  'e',
+  'E5',
+  '+',
+  ' ',
+  'true',
+  '"a"',
+  '\n',
+);
+
+test('it accepts exactly the documents that the native parser accepts, over 30,000 mixtures of tokens', () => {
+  const verdict = (parse: (text: string) => unknown, text: string): boolean => {
+    try {
+      parse(text);
+      return true;
+    } catch {
+      return false;
+    }
+  };
+  fc.assert(
+    fc.property(fc.array(token, { maxLength: 9 }), (tokens) => {
+      const text = tokens.join('');
+      return verdict(JSON.parse, text) === verdict(parseJson, text);
+    }),
+    { numRuns: 30_000 },
+  );
+});
+
+test('any JSON value keeps its value through parsing and writing', () => {
+  fc.assert(
+    fc.property(fc.jsonValue({ maxDepth: 4 }), (value) => {
+      expect(JSON.parse(stringifyJson(parseJson(JSON.stringify(value))))).toEqual(JSON.parse(JSON.stringify(value)));
+    }),
+    { numRuns: 3000 },
+  );
+});
+
+test('a field called __proto__ stays a field and changes no prototype', () => {
+  const value = parseJson('{"__proto__":{"polluted":1.0}}') as object;
+  expect(stringifyJson(value)).toBe('{"__proto__":{"polluted":1.0}}');
+  expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
+});
+
+test('nesting is allowed to a depth nobody needs, and refused beyond it before the stack overflows', () => {
+  const nested = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels);
+  expect(stringifyJson(parseJson(nested(MAX_DEPTH)))).toBe(nested(MAX_DEPTH));
+  expect(() => parseJson(nested(MAX_DEPTH + 1))).toThrow('nested more than 100 levels deep');
+  expect(() => parseJson(nested(1_000_000))).toThrow(SyntaxError);
+  expect(() => parseJson(`[1.0,${nested(1_000_000)}]`)).toThrow(SyntaxError);
+});
+
+test('a hostile document of escaped quotes is read once, not once for each quote', () => {
+  expect(() => parseJson(`1.5 "${'\\"'.repeat(2_000_000)}`)).toThrow(SyntaxError);
+  const long = `[1.0,"${'\\\\1.5 '.repeat(1_000_000)}"]`;
+  expect(stringifyJson(parseJson(long))).toBe(long);
+});
+
+test('what JSON cannot say is null', () => {
+  expect(stringifyJson(undefined)).toBe('null');
+  expect(stringifyJson({ a: 1n, b: [2n ** 64n] }, 2)).toBe('{\n  "a": 1,\n  "b": [\n    18446744073709551616\n  ]\n}');
+});

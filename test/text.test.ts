@@ -1,0 +1,115 @@
+// Text from outside: nothing in it can act on a terminal, nothing is hidden, and no secret passes.
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { maskKey, Redactor, terminalSafeJson, visible } from '../src/text.ts';
+
+// Independent of the gate's own pattern: Unicode's categories. Cf also holds visible Arabic number signs, hence the list.
+const DANGEROUS =
+  /[\u0000-\u001f\u007f-\u009f]|[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]|\p{Zl}|\p{Zp}|\p{Cs}|[\u200b\u2060\ufeff]|[\u{e0000}-\u{e007f}]/u;
+
+// Strings a hostile service would send: escapes, C1, bidi, tags, lone surrogates, emoji, between letters.
+const hostile = fc.string({
+  unit: fc.oneof(
+    fc.constantFrom(
+      '\u001b[2J',
+      '\u001b]0;x\u0007',
+      '\u001b]52;c;aGk=\u0007',
+      '\u009b31m',
+      '\u009d',
+      '\u202e',
+      '\u2066',
+    ),
+    fc.constantFrom(
+      '\r',
+      '\n',
+      '\t',
+      '\b',
+      '\u007f',
+      '\u0000',
+      '\u2028',
+      '\ufeff',
+      '\u200b',
+      '\u200d',
+      '\ud83d',
+      '\udc00',
+    ),
+    fc.constantFrom('👩‍👩‍👧', '🏳️‍🌈', '犬', 'é', '\u{e0041}', 'a', '"', '\\'),
+    fc.integer({ min: 0, max: 0x10ffff }).map((code) => String.fromCodePoint(code)),
+    fc.integer({ min: 0, max: 0xffff }).map((unit) => String.fromCharCode(unit)),
+  ),
+  maxLength: 12,
+});
+
+test('200,000 hostile strings leave the gate without one character that acts on a terminal', () => {
+  fc.assert(
+    fc.property(hostile, (text) => {
+      const shown = visible(text);
+      if (DANGEROUS.test(shown)) throw new Error(JSON.stringify(text));
+    }),
+    { numRuns: 200_000 },
+  );
+});
+
+test('what is made visible once is not changed by making it visible again', () => {
+  fc.assert(
+    fc.property(hostile, (text) => visible(visible(text)) === visible(text)),
+    { numRuns: 20_000 },
+  );
+});
+
+test('letters are never taken away, so that what follows an escape stays readable', () => {
+  fc.assert(
+    fc.property(hostile, (text) => {
+      const letters = text.match(/[a-zA-Z0-9犬é"\\]/g)?.length ?? 0;
+      const shown = visible(text).replace(/<U\+[0-9A-F]+>/g, '');
+      return (shown.match(/[a-zA-Z0-9犬é"\\]/g)?.length ?? 0) >= letters;
+    }),
+    { numRuns: 20_000 },
+  );
+});
+
+test.each([
+  ['a\u001b[31mb', 'a␛[31mb'],
+  ['a\u0000\u007f', 'a␀␡'],
+  ['x\u009b31m', 'x<U+009B>31m'],
+  ['abc\u202edef', 'abc<U+202E>def'],
+  ['line\r\nline', 'line␍␊line'],
+  ['lone \ud83d end', 'lone <U+D83D> end'],
+  ['\u{e0041}', '<U+E0041>'],
+  ['na\u200bme', 'na<U+200B>me'],
+  ['👩🏽‍🚀 and 👨‍👩‍👧', '👩🏽‍🚀 and 👨‍👩‍👧'],
+  ['🏳️‍🌈', '🏳️‍🌈'],
+  ['a\u200db', 'a<U+200D>b'],
+  ['犬 café ñ 🐕', '犬 café ñ 🐕'],
+])('%j is shown as %s', (text, shown) => {
+  expect(visible(text)).toBe(shown);
+});
+
+test('a line break is kept where a message of several lines asks for it', () => {
+  expect(visible('one\ntwo\u0007', '\n')).toBe('one\ntwo␇');
+});
+
+test('JSON for a terminal holds the same value and no character that acts', () => {
+  fc.assert(
+    fc.property(hostile, (text) => {
+      const json = terminalSafeJson(JSON.stringify({ [text]: text }));
+      if (DANGEROUS.test(json)) throw new Error(JSON.stringify(text));
+      expect(JSON.parse(json)).toEqual({ [text]: text });
+    }),
+    { numRuns: 20_000 },
+  );
+});
+
+test('a known key is cut out in every form it takes', () => {
+  const redactor = new Redactor();
+  const key = 'sk_live+canary/0123456789"x';
+  redactor.add(key);
+  const forms = [key, encodeURIComponent(key), JSON.stringify(key), Buffer.from(key).toString('base64')];
+  for (const form of forms) expect(redactor.redact(`before ${form} after`)).not.toContain(form.replaceAll('"', ''));
+  expect(redactor.redact('nothing secret')).toBe('nothing secret');
+});
+
+test('a key is shown as its last four characters, and a short one not at all', () => {
+  expect(maskKey('sk_live_0123456789')).toBe('…6789');
+  expect(maskKey('short-key-1')).toBe('****');
+});
