@@ -1,0 +1,86 @@
+// Any supported file to checked rows: finds out the format, decodes, reads every row before anything is sent.
+import { PetstoreError } from '../errors.ts';
+import { visible } from '../text.ts';
+import { decodedText } from './decoded-text.ts';
+import { readJsonArray, readNdjson } from './json-rows.ts';
+import { Problems } from './problems.ts';
+import { RowStore } from './row-store.ts';
+import type { Source } from './source.ts';
+
+/** How rows are to be read. */
+export interface RowOptions {
+  /** What separates the fields, as typed; makes the file a delimited one whatever its name. */
+  readonly delimiter: string | undefined;
+  readonly ignoreExtra: boolean;
+}
+
+type Kind = 'json' | 'ndjson' | { readonly delimiter: string };
+
+const BY_EXTENSION: Readonly<Record<string, Kind>> = {
+  '.json': 'json',
+  '.ndjson': 'ndjson',
+  '.jsonl': 'ndjson',
+  '.csv': { delimiter: ',' },
+  '.tsv': { delimiter: '\t' },
+  '.tab': { delimiter: '\t' },
+};
+
+/**
+ * Reads and checks a whole file (contract, section 7).
+ * @param source where the bytes come from
+ * @param options delimiter and strictness
+ * @returns the rows, at least one
+ * @throws PetstoreError `usage` naming every bad row with its line, the first twenty in full
+ */
+export async function readRows(source: Source, options: RowOptions): Promise<RowStore> {
+  const given = options.delimiter === undefined ? undefined : { delimiter: delimiterOf(options.delimiter) };
+  const problems = new Problems(source.label);
+  const sink = { rows: new RowStore(), problems, ignoreExtra: options.ignoreExtra };
+  const { head, text } = await peek(decodedText(source.bytes, problems));
+  const kind = given ?? BY_EXTENSION[source.extension] ?? sniff(head);
+  if (kind === 'json') await readJsonArray(text, sink);
+  else if (kind === 'ndjson') await readNdjson(text, sink);
+  else await (await import('./csv-rows.ts')).readDelimited(text, kind.delimiter, sink);
+  problems.check();
+  if (sink.rows.count === 0) {
+    const hint = 'expected a JSON array, one JSON object per line, or CSV or TSV with a header';
+    throw new PetstoreError('usage', `${visible(source.label)} holds no rows`, { hint });
+  }
+  return sink.rows;
+}
+
+function delimiterOf(typed: string): string {
+  const named: Readonly<Record<string, string>> = { tab: '\t', '\\t': '\t', comma: ',', semicolon: ';', pipe: '|' };
+  const delimiter = named[typed.toLowerCase()] ?? typed;
+  if ([...delimiter].length === 1 && !/["\r\n\p{Surrogate}\ufeff]/u.test(delimiter)) return delimiter;
+  throw new PetstoreError('usage', '--delimiter takes one character', {
+    hint: 'for example --delimiter ";" or --delimiter tab',
+  });
+}
+
+/** How much is looked at to find the first line, in characters. */
+const MAX_HEAD = 65_536;
+
+// The first line tells the format; it is then read again with the rest.
+async function peek(text: AsyncGenerator<string>): Promise<{ head: string; text: AsyncIterable<string> }> {
+  let head = '';
+  let ended = false;
+  while (!ended && !/\S.*\n/.test(head) && head.length < MAX_HEAD) {
+    const next = await text.next();
+    if (next.done) ended = true;
+    else head += next.value;
+  }
+  async function* again(): AsyncGenerator<string> {
+    if (head !== '') yield head;
+    if (!ended) yield* text;
+  }
+  return { head, text: again() };
+}
+
+function sniff(head: string): Kind {
+  const start = head.trimStart();
+  if (start.startsWith('[')) return 'json';
+  // Blank throughout: read as NDJSON it holds no rows.
+  if (start === '' || start.startsWith('{')) return 'ndjson';
+  return { delimiter: (start.split('\n', 1)[0] ?? '').includes('\t') ? '\t' : ',' };
+}

@@ -1,0 +1,87 @@
+// What `categories list` prints in its machine formats imports unchanged, whatever the names hold.
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { NewCategory } from '../../src/api/types.ts';
+import { readRows } from '../../src/import/rows.ts';
+import { delimited } from '../../src/output/delimited.ts';
+import type { Column } from '../../src/output/view.ts';
+
+const nasty = fc.string({
+  unit: fc.oneof(
+    fc.constantFrom(
+      '"',
+      '""',
+      "'",
+      ',',
+      ';',
+      '\t',
+      '\n',
+      '\r',
+      '\r\n',
+      ' ',
+      '\\',
+      '\ufeff',
+      '\u2028',
+      '\u0000',
+      '\u001b',
+    ),
+    fc.constantFrom('👩‍🚀', '🏳️‍🌈', 'é', 'e\u0301', 'ž', '中', '\u202e', '{', '[', 'name', '=1+1', '-', '#'),
+    fc.string({ unit: 'binary', minLength: 1, maxLength: 3 }),
+  ),
+  maxLength: 12,
+});
+const categories = fc.array(
+  fc.record({
+    id: fc.nat(),
+    name: nasty.filter((name) => name !== ''),
+    description: fc.option(nasty, { nil: undefined }),
+  }),
+  { minLength: 1, maxLength: 20 },
+);
+
+interface Listed {
+  readonly id: number;
+  readonly name: string;
+  readonly description: string | undefined;
+}
+
+const columns: readonly Column<Listed>[] = [
+  { header: 'id', value: (row) => String(row.id) },
+  { header: 'name', value: (row) => row.name },
+  { header: 'description', value: (row) => row.description },
+];
+
+const printed: Readonly<Record<string, (rows: readonly Listed[]) => string>> = {
+  csv: (rows) => [...delimited('csv', columns, rows, false)].join(''),
+  tsv: (rows) => [...delimited('tsv', columns, rows, false)].join(''),
+  ndjson: (rows) => rows.map((row) => `${JSON.stringify(row)}\n`).join(''),
+  json: (rows) => `${JSON.stringify(rows, null, 2)}\n`,
+};
+
+async function imported(content: string, extension: string): Promise<NewCategory[]> {
+  const bytes = (async function* () {
+    yield Buffer.from(content);
+  })();
+  const rows = await readRows(
+    { label: 'it', path: undefined, extension, bytes },
+    { delimiter: undefined, ignoreExtra: false },
+  );
+  return Array.from({ length: rows.count }, (_, at) => rows.get(at));
+}
+
+test.each(Object.keys(printed))(
+  'a list printed as %s is imported unchanged, from a file and from a pipe',
+  async (format) => {
+    await fc.assert(
+      fc.asyncProperty(categories, async (rows) => {
+        const expected = rows.map(({ name, description }) =>
+          description === undefined ? { name } : { name, description },
+        );
+        const text = printed[format]?.(rows) ?? '';
+        expect(await imported(text, `.${format}`)).toEqual(expected);
+        expect(await imported(text, '')).toEqual(expected);
+      }),
+      { numRuns: 150 },
+    );
+  },
+);
