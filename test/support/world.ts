@@ -1,0 +1,85 @@
+// A whole world for one command in process: streams that remember, folders of its own, a clock that can be handed in.
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Clock } from '../../src/clock.ts';
+import { systemClock } from '../../src/clock.ts';
+import type { Context } from '../../src/context.ts';
+import type { Output } from '../../src/io.ts';
+import { run } from '../../src/run.ts';
+import { Redactor } from '../../src/text.ts';
+
+/** What a test may set of the world. */
+export interface WorldOptions {
+  readonly env?: Record<string, string>;
+  readonly clock?: Clock;
+  readonly stdin?: string | Uint8Array;
+  /** Width of the terminal on both outputs; without it they are pipes. */
+  readonly columns?: number;
+  readonly signal?: AbortSignal;
+  /** Where config and state are kept; a fresh folder unless given. */
+  readonly dir?: string;
+}
+
+/** An output that remembers what was written to it. */
+export interface Recorder extends Output {
+  readonly text: () => string;
+}
+
+export function recorder(columns?: number, redact: (text: string) => string = (text) => text): Recorder {
+  let all = '';
+  return {
+    isTTY: columns !== undefined,
+    columns,
+    text: () => all,
+    write: async (text) => {
+      all += redact(typeof text === 'string' ? text : Buffer.from(text).toString());
+    },
+  };
+}
+
+export function world(
+  args: readonly string[],
+  options: WorldOptions = {},
+): Context & { stdout: Recorder; stderr: Recorder } {
+  const dir = options.dir ?? mkdtempSync(join(tmpdir(), 'petstore-world-'));
+  const redactor = new Redactor();
+  const stdin = options.stdin;
+  return {
+    args,
+    env: {
+      HOME: dir,
+      PETSTORE_CONFIG_DIR: join(dir, 'config'),
+      PETSTORE_STATE_DIR: join(dir, 'state'),
+      ...options.env,
+    },
+    cwd: dir,
+    platform: process.platform,
+    nodeVersion: process.versions.node,
+    homeDir: dir,
+    tempDir: tmpdir(),
+    version: '1.0.0',
+    stdin: {
+      isTTY: stdin === undefined && options.columns !== undefined,
+      async *read() {
+        if (stdin !== undefined) yield typeof stdin === 'string' ? new TextEncoder().encode(stdin) : stdin;
+      },
+    },
+    stdout: recorder(options.columns, (text) => redactor.redact(text)),
+    stderr: recorder(options.columns, (text) => redactor.redact(text)),
+    clock: options.clock ?? systemClock,
+    signal: options.signal ?? new AbortController().signal,
+    redactor,
+    endings: [],
+  };
+}
+
+/** Runs one command in process, to its exit code. */
+export async function inProcess(
+  args: readonly string[],
+  options: WorldOptions = {},
+): Promise<{ code: number; out: string; err: string }> {
+  const context = world(args, options);
+  const code = await run(context);
+  return { code, out: context.stdout.text(), err: context.stderr.text() };
+}
