@@ -1,0 +1,97 @@
+// What a profile is, what a store of profiles does, and how profiles may be named.
+import { PetstoreError } from '../errors.ts';
+import { visible } from '../text.ts';
+
+/** A profile as it is stored. */
+export interface StoredProfile {
+  readonly name: string;
+  /** The base URL, as `parseBaseUrl` gives it. */
+  readonly url?: string;
+  readonly key?: string;
+  /** The origin (scheme, host, port) the key was stored with; it goes nowhere else. */
+  readonly origin?: string;
+}
+
+/** Keeps profiles. Every function throws PetstoreError `storage` where a file cannot be read or written. */
+export interface ProfileStore {
+  /** @returns the names of all profiles, the built-in ones first, without reading any */
+  names(): readonly string[];
+  /** @returns every profile that is stored; built-in ones only where something was stored for them */
+  list(): readonly StoredProfile[];
+  /** @returns what is stored under that name */
+  get(name: string): StoredProfile | undefined;
+  /** Stores a profile whole, whatever was there before. */
+  save(profile: StoredProfile): Promise<void>;
+  /** Forgets a profile's key and keeps its URL. @returns whether there was a key */
+  forgetKey(name: string): Promise<boolean>;
+  /** Removes every profile and what interrupted writes left, without reading. @returns the names that had a file */
+  forgetAll(): readonly string[];
+  /** @returns the active profile's name; `production` at first */
+  active(): string;
+  /** Makes a profile the active one. */
+  activate(name: string): Promise<void>;
+}
+
+/** The profile that serves itself (contract, section 8). */
+export const SANDBOX = 'sandbox';
+/** The active profile before anyone switches. */
+export const FIRST_ACTIVE = 'production';
+/** The profiles that exist from the start (contract, section 4). */
+export const BUILT_IN: readonly string[] = [FIRST_ACTIVE, 'staging', SANDBOX];
+
+const NAME = /^[a-z0-9][a-z0-9_-]{0,31}$/;
+
+/**
+ * @param name what is to be a profile's name
+ * @returns whether it keeps the rule of the contract (section 4)
+ */
+export function isProfileName(name: string): boolean {
+  return NAME.test(name);
+}
+
+/**
+ * @param name what was given as a profile's name
+ * @returns the name
+ * @throws PetstoreError `usage` where it breaks the rule
+ */
+export function checkProfileName(name: string): string {
+  if (isProfileName(name)) return name;
+  throw new PetstoreError('usage', `"${visible(name.slice(0, 40))}" cannot be a profile's name`, {
+    hint: 'a name is 1 to 32 lower-case letters, digits, - and _, and begins with a letter or digit',
+  });
+}
+
+/**
+ * @param name a name that keeps the rule but belongs to no profile
+ * @param names the profiles there are
+ * @returns an error of kind `usage` that lists them and names the nearest
+ */
+export function unknownProfile(name: string, names: readonly string[]): PetstoreError {
+  const near = nearest(name, names);
+  return new PetstoreError('usage', `there is no profile "${name}"; there are: ${names.join(', ')}`, {
+    hint: near
+      ? `did you mean ${near}? or make it: petstore auth login -p ${name}`
+      : `make it with: petstore auth login -p ${name}`,
+  });
+}
+
+function nearest(word: string, words: readonly string[]): string | undefined {
+  const ranked = words.map((other) => ({ other, distance: distance(word, other) }));
+  ranked.sort((one, two) => one.distance - two.distance);
+  const best = ranked[0];
+  return best && best.distance <= Math.max(1, Math.floor(word.length / 3)) ? best.other : undefined;
+}
+
+// Levenshtein's distance, one row at a time.
+function distance(one: string, two: string): number {
+  let row = Array.from({ length: two.length + 1 }, (_, at) => at);
+  for (let i = 1; i <= one.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= two.length; j++) {
+      const swap = (row[j - 1] ?? 0) + (one[i - 1] === two[j - 1] ? 0 : 1);
+      next.push(Math.min((row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1, swap));
+    }
+    row = next;
+  }
+  return row[two.length] ?? 0;
+}
