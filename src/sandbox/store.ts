@@ -1,0 +1,96 @@
+// The categories: a fold over a log that every process on the same data appends to. Ids come from the fold.
+import type { Place } from './place.ts';
+import type { TappedFormat } from './tapped-log.ts';
+import { TappedLog } from './tapped-log.ts';
+
+/** The largest id an int64 holds (service.md, section 2). */
+export const LARGEST_ID = 2n ** 63n - 1n;
+
+/** What a client sends to create a category (service.md, section 2). */
+export interface NewCategory {
+  readonly name: string;
+  readonly description?: string;
+}
+
+interface Data {
+  /** Each category as the JSON text that is served: an id keeps its digits. */
+  items: string[];
+  next: bigint;
+  /** Goes up with every record: what was made from the items is stale. */
+  version: number;
+}
+
+// Records: `c JSON` creates, `k JSON` keeps one with its id (in snapshots), `n ID` raises the next id, `reset` empties.
+// A reset leaves the next id alone: an id is never used again.
+const format: TappedFormat<Data, string> = {
+  initial: () => ({ items: [], next: 1n, version: 0 }),
+  apply(data, record) {
+    data.version += 1;
+    const rest = record.slice(2);
+    if (record.startsWith('c ')) return create(data, rest);
+    if (record.startsWith('k ')) data.items.push(rest);
+    if (record === 'reset') data.items = [];
+    if (record.startsWith('n ') && BigInt(rest) > data.next) data.next = BigInt(rest);
+    return undefined;
+  },
+  *snapshot(data) {
+    yield `n ${data.next}`;
+    for (const item of data.items) yield `k ${item}`;
+  },
+};
+
+function create(data: Data, fields: string): string | undefined {
+  if (data.next > LARGEST_ID) return undefined;
+  const item = `{"id":${data.next},${fields.slice(1)}`;
+  data.next += 1n;
+  data.items.push(item);
+  return item;
+}
+
+const SEAL_AT = 16 * 1024 * 1024;
+
+/** The categories of one data file. */
+export class Store {
+  readonly #log: TappedLog<Data, string>;
+  #listed: { readonly data: Data; readonly version: number; readonly body: Buffer } | undefined;
+
+  /**
+   * Opens the data, or begins it.
+   * @param place where it lies
+   * @param options `reset`: empties it; `firstId`: ids from here on, where none so large was given yet
+   * @throws errors of the file system as they come
+   */
+  constructor(place: Place, options: { readonly reset?: boolean; readonly firstId?: bigint } = {}) {
+    this.#log = new TappedLog(format, { dir: place.dir, name: place.dataName, sealAt: SEAL_AT, durable: true });
+    const { firstId } = options;
+    if (options.reset) this.#log.append('reset');
+    if (firstId !== undefined && this.#log.state().next < firstId) this.#log.append(`n ${firstId}`);
+  }
+
+  /** @returns every category as the body of a list, oldest first */
+  list(): Buffer {
+    const data = this.#log.state();
+    const known = this.#listed;
+    if (known && known.data === data && known.version === data.version) return known.body;
+    const body = Buffer.from(`[${data.items.join(',')}]`);
+    this.#listed = { data, version: data.version, body };
+    return body;
+  }
+
+  /**
+   * Creates a category; it is on the disk when this resolves.
+   * @param category checked values
+   * @returns the category with its id, as JSON; undefined where no id is left
+   * @throws errors of the file system: from the write, nothing was created; from the flush, it may have been
+   */
+  async create(category: NewCategory): Promise<string | undefined> {
+    // The fold prepends the id, so the field order is settled here.
+    const item = this.#log.append(`c ${JSON.stringify({ name: category.name, description: category.description })}`);
+    await this.#log.sync();
+    return item;
+  }
+
+  close(): void {
+    this.#log.close();
+  }
+}
