@@ -38,6 +38,7 @@ export async function openSender(session: Session, target: Target): Promise<Send
     key: target.key,
     version: context.version,
     env: context.env,
+    nodeVersion: context.nodeVersion,
     now: context.clock.now,
   });
   const sender = createSender({

@@ -1,5 +1,6 @@
 // One try of one request over undici: a fresh connection, a total deadline, a size limit, and whether bytes left.
 import { Buffer } from 'node:buffer';
+import { setFlagsFromString } from 'node:v8';
 import type { Dispatcher } from 'undici';
 import buildConnector from 'undici/lib/core/connect.js';
 import Client from 'undici/lib/dispatcher/client.js';
@@ -22,6 +23,8 @@ export interface TransportOptions {
   readonly version: string;
   /** Where HTTPS_PROXY, HTTP_PROXY and NO_PROXY are read. */
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** As `process.versions.node` says it. */
+  readonly nodeVersion: string;
   /** The wall clock, epoch milliseconds. */
   readonly now: () => number;
 }
@@ -32,6 +35,8 @@ export interface TransportOptions {
  * @returns a transport; `send` rejects with TransportFailure only
  */
 export function createTransport(options: TransportOptions): Transport {
+  // Node 20 compiles the HTTP parser a second time, and keeps the process for 80 ms until that is done; later ones do not.
+  if (/^20\./.test(options.nodeVersion)) setFlagsFromString('--liftoff-only');
   const base = new URL(options.baseUrl);
   // One connector for all tries: TLS sessions are resumed although every try has its own connection.
   const connect = buildConnector({ timeout: CONNECT_TIMEOUT_MS, rejectUnauthorized: true, allowH2: false });
