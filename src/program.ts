@@ -1,5 +1,6 @@
 // The command tree: options of every command, one line per noun.
 import { Command, Option } from 'commander';
+import { addAuth } from './commands/auth.ts';
 import { provide } from './commands/bind.ts';
 import { addCategories } from './commands/categories.ts';
 import type { Context } from './context.ts';
@@ -25,6 +26,7 @@ export function createProgram(context: Context): Command {
     });
   addGlobalOptions(program);
   provide(program, context);
+  addAuth(program);
   addCategories(program);
   return program;
 }

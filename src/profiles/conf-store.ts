@@ -54,6 +54,7 @@ class ConfStore implements ProfileStore {
 
   async forgetKey(name: string): Promise<boolean> {
     const stored = this.get(name);
+    sweep(this.#folder);
     if (stored?.key === undefined) return false;
     await this.#write(PREFIX + name, stored.url === undefined ? {} : { url: stored.url });
     return true;

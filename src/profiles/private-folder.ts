@@ -51,6 +51,15 @@ export function listPrivate(folder: PrivateFolder): readonly string[] {
   }
 }
 
+function temporaries({ fs, dir }: PrivateFolder): string[] {
+  try {
+    return (fs.readdirSync(dir) as string[]).filter((name) => TEMPORARY.test(name));
+  } catch {
+    // No folder, no leftovers; a folder that cannot be read stops whoever needs it.
+    return [];
+  }
+}
+
 /**
  * Makes the folder, 0700 whatever the umask; takes wider rights away.
  * @param folder the folder
@@ -76,8 +85,7 @@ export function ensurePrivateFolder(folder: PrivateFolder): void {
  */
 export function sweep(folder: PrivateFolder, olderThanMs: number = LEFTOVER_AGE_MS): void {
   const { fs, dir } = folder;
-  for (const name of fs.readdirSync(dir) as string[]) {
-    if (!TEMPORARY.test(name)) continue;
+  for (const name of temporaries(folder)) {
     const path = join(dir, name);
     try {
       const age = Date.now() - fs.lstatSync(path).mtimeMs;

@@ -1,0 +1,99 @@
+// The noun `auth`: what its commands are called, take and promise. Definitions only; the verbs load when run.
+import type { Command } from 'commander';
+import { bind } from './bind.ts';
+
+/** @param program the root to add `auth` to */
+export function addAuth(program: Command): void {
+  const noun = program.command('auth').description('store, check and forget API keys, profile by profile');
+  addLogin(noun);
+  addLogout(noun);
+  addStatus(noun);
+  addSwitch(noun);
+}
+
+function addLogin(noun: Command): void {
+  const command = noun
+    .command('login')
+    .description('store an API key for a profile')
+    .option('--url <url>', 'base URL of the service; https, or http on loopback, ending in /v1')
+    .option('--no-verify', 'store the key without checking it with the service')
+    .addHelpText(
+      'after',
+      `
+The key comes from a hidden prompt on a terminal, else from the first line of stdin. No option takes
+it: arguments are visible to every process. It is checked with one GET /categories before it is
+stored, in a file that only you can read, and goes only to the address it was stored with.
+
+Examples:
+  $ petstore auth login --url https://HOST/v1
+  $ petstore auth login -p staging --url https://STAGING_HOST/v1 < key.txt
+  $ pass show petstore | petstore auth login -p production`,
+    );
+  bind(
+    command,
+    () => import('./auth/login.ts'),
+    (_args, options) => ({
+      url: options['url'] as string | undefined,
+      verify: options['verify'] !== false,
+    }),
+  );
+}
+
+function addLogout(noun: Command): void {
+  const command = noun
+    .command('logout')
+    .description("forget a profile's key; its URL stays")
+    .option('--all', 'forget every profile, keys and URLs; works without reading, also where a file is damaged')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ petstore auth logout
+  $ petstore auth logout -p staging
+  $ petstore auth logout --all`,
+    );
+  bind(
+    command,
+    () => import('./auth/logout.ts'),
+    (_args, options) => ({ all: options['all'] === true }),
+  );
+}
+
+function addStatus(noun: Command): void {
+  const command = noun
+    .command('status')
+    .description('show every profile: which is active, its URL, its masked key and where that comes from')
+    .addHelpText(
+      'after',
+      `
+Nothing is sent. A key is shown by its last four characters at most.
+
+Examples:
+  $ petstore auth status
+  $ petstore auth status --json | jq -r '.[] | select(.active) | .url'`,
+    );
+  bind(
+    command,
+    () => import('./auth/status.ts'),
+    () => ({}),
+  );
+}
+
+function addSwitch(noun: Command): void {
+  const command = noun
+    .command('switch')
+    .description('make a profile the active one, which is used without --profile')
+    .argument('<profile>', 'name of the profile')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ petstore auth switch staging
+  $ petstore auth switch sandbox`,
+    );
+  bind(
+    command,
+    () => import('./auth/switch.ts'),
+    (args) => ({ profile: args[0] ?? '' }),
+  );
+}
