@@ -1,0 +1,59 @@
+// `petstore commands`: the command tree as data, from the same definitions that parse the command line.
+import type { Command } from 'commander';
+import type { Session } from '../../context.ts';
+import type { View } from '../../output/view.ts';
+import { ENVIRONMENT, EXIT_MEANINGS } from '../reference-facts.ts';
+import type { ArgumentNode, OptionNode } from '../tree.ts';
+import { describe, everyCommand } from '../tree.ts';
+
+/** One command that can be run, as `--json` shows it. */
+export interface CommandFacts {
+  readonly path: string;
+  readonly aliases: readonly string[];
+  readonly usage: string;
+  readonly description: string;
+  readonly arguments: readonly ArgumentNode[];
+  readonly options: readonly OptionNode[];
+  readonly notes: string;
+  readonly examples: readonly string[];
+}
+
+/** Everything a program needs to know to call this one. */
+export interface Tree {
+  readonly version: string;
+  readonly commands: readonly CommandFacts[];
+  readonly globalOptions: readonly OptionNode[];
+  readonly environment: readonly { readonly name: string; readonly meaning: string }[];
+  readonly exitCodes: readonly { readonly code: number; readonly kind?: string; readonly meaning: string }[];
+}
+
+/**
+ * @param session for the version
+ * @param input the root of the tree
+ * @returns all commands, nouns without an action of their own left out
+ */
+export async function run(session: Session, { program }: { readonly program: Command }): Promise<Tree> {
+  const root = describe(program);
+  const commands = [...everyCommand(root)]
+    .filter((node) => node !== root && node.commands.length === 0)
+    .map(({ path, commands: _, ...facts }) => ({ path: path.slice(1).join(' '), ...facts }));
+  return {
+    version: session.context.version,
+    commands,
+    globalOptions: root.options,
+    environment: ENVIRONMENT,
+    exitCodes: EXIT_MEANINGS,
+  };
+}
+
+/** A line per command. */
+export const view: View<Tree> = {
+  text: ({ commands }, look) =>
+    look.table(
+      [
+        { header: 'command', value: (row: CommandFacts) => row.usage.replace(' [options]', '') },
+        { header: 'what it does', value: (row: CommandFacts) => row.description, shrink: 1 },
+      ],
+      commands,
+    ),
+};

@@ -1,0 +1,106 @@
+// `petstore complete SHELL`: the scripts. Each hands the words to `petstore __complete` and shows what it answers.
+import type { Session } from '../../context.ts';
+import type { View } from '../../output/view.ts';
+import type { Shell } from '../complete.ts';
+
+/** A shell's script. */
+export interface Script {
+  readonly shell: Shell;
+  readonly script: string;
+}
+
+// `--profile=sta` is three words to bash: they are joined again, and the part before the = is taken off the answers.
+const BASH = `# petstore completion for bash
+_petstore() {
+  local IFS=$'\\n' cur='' line value prefix='' glue='' files=''
+  local -a words=()
+  local i word
+  for ((i = 1; i <= COMP_CWORD; i++)); do
+    word="\${COMP_WORDS[i]}"
+    if [[ ( "$word" == '=' || -n "$glue" ) && \${#words[@]} -gt 0 ]]; then
+      words[\${#words[@]}-1]+="$word"
+      if [[ "$word" == '=' ]]; then glue=1; else glue=''; fi
+    else
+      words+=("$word")
+    fi
+  done
+  cur="\${COMP_WORDS[COMP_CWORD]}"
+  if [[ "$cur" == '=' ]]; then cur=''; fi
+  word="\${words[\${#words[@]}-1]}"
+  if [[ "$word" == --*=* ]]; then prefix="\${word%%=*}="; fi
+  COMPREPLY=()
+  while IFS= read -r line; do
+    if [[ "$line" == ':files' ]]; then files=1; continue; fi
+    value="\${line%%$'\\t'*}"
+    COMPREPLY+=("\${value#"$prefix"}")
+  done < <("\${COMP_WORDS[0]}" __complete -- "\${words[@]}" 2>/dev/null)
+  if [[ -n "$files" ]]; then
+    compopt -o filenames 2>/dev/null
+    while IFS= read -r line; do COMPREPLY+=("$line"); done < <(compgen -f -- "$cur")
+  fi
+}
+complete -F _petstore petstore
+`;
+
+const ZSH = `#compdef petstore
+# petstore completion for zsh
+_petstore() {
+  local -a lines candidates
+  local line files=''
+  lines=("\${(@f)$("\${words[1]}" __complete -- "\${(@)words[2,CURRENT]}" 2>/dev/null)}")
+  for line in "\${lines[@]}"; do
+    if [[ "$line" == ':files' ]]; then files=1; continue; fi
+    [[ -z "$line" ]] && continue
+    candidates+=("\${\${line%%$'\\t'*}//:/\\\\:}:\${line#*$'\\t'}")
+  done
+  (( \${#candidates} )) && _describe -t petstore 'petstore' candidates
+  [[ -n "$files" ]] && _files
+  return 0
+}
+if [[ "\${funcstack[1]}" == _petstore ]]; then _petstore "$@"; else compdef _petstore petstore; fi
+`;
+
+const FISH = `# petstore completion for fish
+function __petstore_complete
+  set -l words (commandline -opc)
+  set -l current (commandline -ct)
+  for line in ($words[1] __complete -- $words[2..-1] "$current" 2>/dev/null)
+    if test "$line" = ':files'
+      __fish_complete_path "$current"
+    else
+      echo $line
+    end
+  end
+end
+complete -c petstore -f -a '(__petstore_complete)'
+`;
+
+// Windows PowerShell drops empty arguments: that the cursor stands after a blank is told by an option.
+const POWERSHELL = `# petstore completion for PowerShell
+Register-ArgumentCompleter -Native -CommandName petstore -ScriptBlock {
+  param($wordToComplete, $commandAst, $cursorPosition)
+  $words = @($commandAst.CommandElements | Select-Object -Skip 1 |
+    Where-Object { $_.Extent.StartOffset -lt $cursorPosition } | ForEach-Object { $_.ToString() })
+  $flags = @()
+  if ($wordToComplete -eq '') { $flags = @('--at-blank') }
+  & petstore __complete @flags -- @words 2>$null | Where-Object { $_ -ne ':files' } | ForEach-Object {
+    $value, $text = $_ -split "\`t", 2
+    if (-not $text) { $text = $value }
+    [System.Management.Automation.CompletionResult]::new($value, $value, 'ParameterValue', $text)
+  }
+}
+`;
+
+const SCRIPTS: Readonly<Record<Shell, string>> = { bash: BASH, zsh: ZSH, fish: FISH, powershell: POWERSHELL };
+
+/**
+ * @param _session not needed
+ * @param input which shell
+ * @returns its script
+ */
+export async function run(_session: Session, { shell }: { readonly shell: Shell }): Promise<Script> {
+  return { shell, script: SCRIPTS[shell] };
+}
+
+/** The script as it is. */
+export const view: View<Script> = { text: ({ script }) => [script] };
