@@ -1,8 +1,11 @@
 // The command tree: options of every command, one line per noun.
 import { Command, Option } from 'commander';
+import { addApi } from './commands/api.ts';
 import { addAuth } from './commands/auth.ts';
 import { provide } from './commands/bind.ts';
 import { addCategories } from './commands/categories.ts';
+import { addCommands } from './commands/commands.ts';
+import { addComplete } from './commands/complete.ts';
 import type { Context } from './context.ts';
 
 /**
@@ -26,8 +29,7 @@ export function createProgram(context: Context): Command {
     });
   addGlobalOptions(program);
   provide(program, context);
-  addAuth(program);
-  addCategories(program);
+  for (const add of [addCategories, addAuth, addApi, addComplete, addCommands]) add(program);
   return program;
 }
 

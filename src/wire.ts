@@ -32,41 +32,20 @@ export function openLedgerOf(session: Session, target: Target): Ledger {
  */
 export async function openSender(session: Session, target: Target): Promise<Sender> {
   const { context, globals } = session;
-  const baseUrl = target.keySource === 'sandbox' ? await serveSandbox(session, target) : target.baseUrl;
-  const transport = createTransport({
-    baseUrl,
-    key: target.key,
-    version: context.version,
-    env: context.env,
-    nodeVersion: context.nodeVersion,
-    now: context.clock.now,
-  });
+  const { baseUrl, key } = target.keySource === 'sandbox' ? await serveSandbox(session, target) : target;
+  context.redactor.add(key);
+  const { version, env, nodeVersion, clock } = context;
+  const transport = createTransport({ baseUrl, key, version, env, nodeVersion, now: clock.now });
   const sender = createSender({
     transport: globals.verbose ? await traced(session, transport, baseUrl) : transport,
     ledger: openLedgerOf(session, target),
-    clock: context.clock,
+    clock,
     signal: context.signal,
     limits: { maxWaitMs: globals.maxWaitMs, maxRetries: globals.maxRetries, timeoutMs: globals.timeoutMs },
     onWait: (wait) => session.watch.wait?.(wait),
   });
   context.endings.push(() => sender.close());
-  return counted(session, sender);
-}
-
-// Tells the watch how many requests are under way: only then is there something to show a spinner for.
-function counted(session: Session, sender: Sender): Sender {
-  let busy = 0;
-  return {
-    async send(request) {
-      session.watch.busy?.(++busy);
-      try {
-        return await sender.send(request);
-      } finally {
-        session.watch.busy?.(--busy);
-      }
-    },
-    close: () => sender.close(),
-  };
+  return sender;
 }
 
 async function traced(session: Session, transport: Transport, baseUrl: string): Promise<Transport> {
@@ -74,12 +53,10 @@ async function traced(session: Session, transport: Transport, baseUrl: string): 
   return trace(transport, baseUrl, session.context.clock, (line) => void session.context.stderr.write(`${line}\n`));
 }
 
-async function serveSandbox(session: Session, target: Target): Promise<string> {
+async function serveSandbox(session: Session, target: Target): Promise<{ baseUrl: string; key: string }> {
   const { startEmbedded } = await import('./sandbox/embedded.ts');
-  const sandbox = await startEmbedded({
-    dataFile: target.identity.slice('sandbox:'.length),
-    clock: session.context.clock,
-  });
+  const dataFile = target.identity.slice('sandbox:'.length);
+  const sandbox = await startEmbedded({ dataFile, clock: session.context.clock });
   session.context.endings.push(() => sandbox.close());
-  return sandbox.baseUrl;
+  return sandbox;
 }
