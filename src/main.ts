@@ -2,10 +2,8 @@
 import { homedir, tmpdir } from 'node:os';
 import { systemClock } from './clock.ts';
 import type { Context } from './context.ts';
-import { PetstoreError } from './errors.ts';
+import { EXIT_CODES, PetstoreError } from './errors.ts';
 import type { Input, Output } from './io.ts';
-import { UNFINISHED } from './report.ts';
-import { run } from './run.ts';
 import { Redactor } from './text.ts';
 import { VERSION } from './version.ts';
 
@@ -104,9 +102,19 @@ function flush(stream: NodeJS.WriteStream): Promise<void> {
   return new Promise((resolve) => (stream.destroyed ? resolve() : stream.write('', () => resolve())));
 }
 
+// The version is asked for by every script that checks for the program: it needs no command tree.
+async function perform(context: Context): Promise<number> {
+  if (context.args.length === 1 && /^(?:--version|-V)$/.test(context.args[0] ?? '')) {
+    await context.stdout.write(`${VERSION}\n`);
+    return 0;
+  }
+  const { run } = await import('./run.ts');
+  return run(context);
+}
+
 async function main(): Promise<void> {
   // A promise that is never settled must not look like success.
-  process.exitCode = UNFINISHED;
+  process.exitCode = EXIT_CODES.internal;
   const env = environment();
   const signal = catchSignals();
   const context: Context = {
@@ -126,7 +134,7 @@ async function main(): Promise<void> {
     redactor,
     endings: [],
   };
-  const code = await run(context);
+  const code = await perform(context);
   process.exitCode = code;
   await Promise.all([flush(process.stdout), flush(process.stderr)]);
   process.exit(code);

@@ -1,6 +1,6 @@
 // Anything thrown, told on stderr as text or as one line of JSON; gives the exit code.
 import type { Context } from './context.ts';
-import { EXIT_CODES, PetstoreError } from './errors.ts';
+import { PetstoreError } from './errors.ts';
 import { colorLevel } from './io.ts';
 import { terminalSafeJson, visible } from './text.ts';
 
@@ -68,6 +68,3 @@ function details(error: PetstoreError): string {
     lines.push(`caused by ${cause.stack ?? cause.message}`);
   return `${visible(lines.join('\n'), '\n')}\n`;
 }
-
-/** The exit code of a fault of this program: what the process starts from, so that a forgotten promise is no success. */
-export const UNFINISHED = EXIT_CODES.internal;
