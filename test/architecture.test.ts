@@ -116,10 +116,11 @@ test('there are no cycles', () => {
 // One door per outside thing: package or global -> the files that may know it.
 const DOORS: Readonly<Record<string, readonly string[]>> = {
   undici: ['http/transport.ts', 'http/proxy-agent.ts', 'http/undici-parts.d.ts'],
-  conf: ['profiles/conf-store.ts', 'profiles/safe-conf.ts'],
+  conf: ['profiles/safe-conf.ts'],
   ora: ['output/spinner.ts'],
   chalk: ['output/style.ts'],
   'cli-table3': ['output/table.ts', 'output/grid.ts'],
+  '@clack/prompts': ['output/prompt.ts'],
   'string-width': ['output/width.ts'],
 };
 
@@ -138,8 +139,13 @@ const code = (file: string): string =>
     .replace(/^\s*(?:\/\/|\/?\*).*$/gm, '')
     .replace(/'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`/g, "''");
 
+// Loading conf leaves signal handlers behind: one file takes them off again.
+const PROCESS_DOORS = ['main.ts', 'profiles/own-process.ts'];
+
 test('only main knows the process, but for the ids that a log record carries', () => {
-  const users = files.filter((file) => file !== 'main.ts' && /\bprocess\.(?!pid\b|platform\b|kill\b)/.test(code(file)));
+  const users = files.filter(
+    (file) => !PROCESS_DOORS.includes(file) && /\bprocess\.(?!pid\b|platform\b|kill\b)/.test(code(file)),
+  );
   expect(users).toEqual([]);
 });
 

@@ -63,7 +63,7 @@ class ConfStore implements ProfileStore {
   forgetAll(): readonly string[] {
     const gone = this.#stored().filter((name) => removePrivate(this.#folder, `${PREFIX}${name}.json`));
     removePrivate(this.#folder, `${ACTIVE}.json`);
-    sweep(this.#folder, 0);
+    sweep(this.#folder, true);
     return gone;
   }
 
@@ -91,7 +91,7 @@ class ConfStore implements ProfileStore {
   }
 
   async #write(file: string, fields: Readonly<Record<string, string>>): Promise<void> {
-    const { loadConf } = await import('./load-conf.ts');
+    const { loadConf } = await import('./safe-conf.ts');
     const openConf = await loadConf();
     try {
       ensurePrivateFolder(this.#folder);

@@ -33,10 +33,7 @@ export interface PrivateFolder {
   readonly uid: number | undefined;
 }
 
-const TEMPORARY = /\.tmp-[0-9]+-[0-9a-f-]{36}$/;
-/** A leftover younger than this may be another process's write in progress; in milliseconds. */
-const LEFTOVER_AGE_MS = 60_000;
-
+const TEMPORARY = /\.tmp-([0-9]+)-[0-9a-f-]{36}$/;
 /**
  * @param folder the folder
  * @returns the names of the files there, without reading any; none where the folder is missing
@@ -81,17 +78,15 @@ export function ensurePrivateFolder(folder: PrivateFolder): void {
 /**
  * Removes what writes that were killed left behind: each is a whole copy of a key.
  * @param folder the folder
- * @param olderThanMs only what is older, in milliseconds; 0 for all
+ * @param all also those of processes that live
  */
-export function sweep(folder: PrivateFolder, olderThanMs: number = LEFTOVER_AGE_MS): void {
-  const { fs, dir } = folder;
+export function sweep(folder: PrivateFolder, all = false): void {
   for (const name of temporaries(folder)) {
-    const path = join(dir, name);
+    if (!all && isAlive(Number(TEMPORARY.exec(name)?.[1]))) continue;
     try {
-      const age = Date.now() - fs.lstatSync(path).mtimeMs;
-      if (age >= olderThanMs || !isAlive(Number(/\.tmp-([0-9]+)-/.exec(name)?.[1]))) fs.unlinkSync(path);
+      folder.fs.unlinkSync(join(folder.dir, name));
     } catch {
-      // Another process has swept it or has just renamed it.
+      // Another process has swept it.
     }
   }
 }

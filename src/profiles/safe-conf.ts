@@ -1,5 +1,5 @@
 // The one door to conf: loaded when something is to be stored, with its signal handlers taken off again.
-
+import { importQuietly } from './own-process.ts';
 import { writePrivate } from './private-file.ts';
 import type { PrivateFolder } from './private-folder.ts';
 import { ensurePrivateFolder } from './private-folder.ts';
@@ -21,6 +21,8 @@ interface ConfOptions {
   readonly deserialize: (text: string) => unknown;
 }
 
+type ConfClass = new (options: ConfOptions) => ConfFile;
+
 let loaded: Promise<OpenConf> | undefined;
 
 /**
@@ -28,27 +30,8 @@ let loaded: Promise<OpenConf> | undefined;
  * @returns opens one file; what it throws is PetstoreError `storage`
  */
 export function loadConf(): Promise<OpenConf> {
-  loaded ??= importQuietly().then(makeOpen);
+  loaded ??= importQuietly(() => import('conf')).then((module) => makeOpen(module.default as unknown as ConfClass));
   return loaded;
-}
-
-type ConfClass = new (options: ConfOptions) => ConfFile;
-
-// when-exit, deep in conf, sends a signal it catches a second time; without a home folder conf's import throws.
-async function importQuietly(): Promise<ConfClass> {
-  const before = new Map(process.eventNames().map((name) => [name, new Set(process.listeners(name as 'SIGINT'))]));
-  const homeless = process.env['HOME'] === undefined && process.platform !== 'win32';
-  if (homeless) process.env['HOME'] = '/';
-  try {
-    return (await import('conf')).default as unknown as ConfClass;
-  } finally {
-    if (homeless) delete process.env['HOME'];
-    for (const name of process.eventNames()) {
-      for (const listener of process.listeners(name as 'SIGINT')) {
-        if (!before.get(name)?.has(listener)) process.removeListener(name, listener);
-      }
-    }
-  }
 }
 
 function makeOpen(Conf: ConfClass): OpenConf {
