@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { Option } from 'commander';
 import { bind } from './bind.ts';
 
-const collect = (value: string, all: readonly string[]): readonly string[] => [...all, value];
+const collect = (value: string, all: readonly string[] = []): readonly string[] => [...all, value];
 
 /** @param program the root to add `sandbox` to */
 export function addSandbox(program: Command): void {
@@ -19,8 +19,8 @@ export function addSandbox(program: Command): void {
         'enterprise',
       ]),
     )
-    .option('--limit <limit>', 'limit of a custom plan, like 60/6s; repeatable, all of them hold', collect, [])
-    .option('--key <key>', 'API key to accept; repeatable, each has windows of its own', collect, [])
+    .option('--limit <limit>', 'limit of a custom plan, like 60/6s; repeatable, all of them hold', collect)
+    .option('--key <key>', 'API key to accept; repeatable, each has windows of its own', collect)
     .option('--data <file>', "where its data is kept (default: with the profile sandbox's own)")
     .option('--reset', 'empty data and windows first; ids go on, none is given twice')
     .addOption(
@@ -28,10 +28,10 @@ export function addSandbox(program: Command): void {
         .choices(['seconds', 'date', 'none'])
         .default('seconds'),
     )
-    .option('--fault <kind>', 'fail on purpose, KIND[:PERCENT] of the requests; repeatable, see below', collect, [])
+    .option('--fault <kind>', 'fail on purpose, KIND[:PERCENT] of the requests; repeatable, see below', collect)
     .option('--seed <number>', 'repeat the faults of an earlier run with the same number')
-    .option('--beta <operation>', 'mark an operation as beta; repeatable', collect, [])
-    .option('--experimental <operation>', 'mark an operation as experimental; repeatable', collect, [])
+    .option('--beta <operation>', 'mark an operation as beta; repeatable', collect)
+    .option('--experimental <operation>', 'mark an operation as experimental; repeatable', collect)
     .option('--first-id <number>', 'give no id below this one from now on')
     .addHelpText('after', HELP);
   bind(command, () => import('./sandbox/serve.ts'), toInput);
@@ -56,7 +56,7 @@ Examples:
 
 function toInput(_args: readonly string[], options: Readonly<Record<string, unknown>>): SandboxInput {
   const text = (name: string): string | undefined => options[name] as string | undefined;
-  const texts = (name: string): readonly string[] => options[name] as readonly string[];
+  const texts = (name: string): readonly string[] => (options[name] ?? []) as readonly string[];
   return {
     port: text('port') ?? '',
     plan: text('plan'),

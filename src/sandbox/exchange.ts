@@ -20,7 +20,8 @@ export interface RequestRecord {
   readonly method: string;
   /** The target as it came: to be made visible before it is shown. */
   readonly path: string;
-  readonly status: number;
+  /** Undefined where the connection was reset before anything was done. */
+  readonly status: number | undefined;
   /** The valid key's last four characters; undefined where there was none: a foreign key is not shown at all. */
   readonly key: string | undefined;
   readonly remaining: number;
@@ -76,8 +77,10 @@ export class Exchange {
     this.#operation = found instanceof Failure ? undefined : found;
     checkOrigin(this.#request, world.port);
     this.#caller = world.guard.identify(headers.authorization);
-    this.#fate = drawFate(this.#rules(), world.random);
+    const rules = this.#rules();
+    this.#fate = drawFate(rules ?? [], world.random);
     if (this.#caller) this.#admit(this.#caller);
+    if (!rules) throw new Failure(400, 'unknown_fault', `x-sandbox-fault knows: ${faultNames()}`);
     if (headers.expect !== undefined && headers.expect.toLowerCase() !== '100-continue') {
       throw new Failure(417, 'expectation_failed', 'the only expectation that can be met is 100-continue');
     }
@@ -96,15 +99,16 @@ export class Exchange {
     return answer;
   }
 
-  // Faults of the server come first: a header adds to them.
-  #rules(): readonly FaultRule[] {
-    const asked = this.#request.headers['x-sandbox-fault'];
-    if (asked === undefined) return this.#world.faults ?? [];
-    const rules = String(asked).split(',').map(parseFault);
-    if (rules.includes(undefined)) {
-      throw new Failure(400, 'unknown_fault', `x-sandbox-fault knows: ${faultNames()}`);
+  // Faults of the server come first: a header adds to them. Undefined: the header names one that is not known.
+  #rules(): readonly FaultRule[] | undefined {
+    const rules = [...(this.#world.faults ?? [])];
+    for (const text of String(this.#request.headers['x-sandbox-fault'] ?? '').split(',')) {
+      if (text.trim() === '') continue;
+      const rule = parseFault(text);
+      if (!rule) return undefined;
+      rules.push(rule);
     }
-    return [...(this.#world.faults ?? []), ...(rules as FaultRule[])];
+    return rules;
   }
 
   // A request is counted once its key is valid, whatever becomes of it after; what is open to all is not.
@@ -155,7 +159,7 @@ export class Exchange {
     this.#world.onRequest?.({
       method: this.#request.method ?? '',
       path: this.#request.url ?? '',
-      status: answer.status,
+      status: this.#fate.fault?.kind === 'reset' ? undefined : answer.status,
       key: this.#caller && maskKey(this.#caller.key),
       remaining: this.#standing.remaining,
       fault:

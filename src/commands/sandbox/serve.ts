@@ -107,7 +107,10 @@ export const view: View<Started> = {
 
 function limitsText(data: Started): string {
   if (data.limits.length === 0) return 'no limit';
-  return data.limits.map(({ requests, seconds }) => `${requests} requests per ${period(seconds)}`).join(', ');
+  const [first = '', ...others] = data.limits.map(
+    ({ requests, seconds }) => `${requests.toLocaleString('en-US')} requests per ${period(seconds)}`,
+  );
+  return [first, ...others.map((text) => text.replace(' requests', ''))].join(', ');
 }
 
 function period(seconds: number): string {
@@ -143,7 +146,7 @@ function logging({ context, globals }: Session): { onRequest?: (record: RequestR
 function lineOf({ method, path, status, key, remaining, fault }: RequestRecord): string {
   const shown = path.length > 200 ? `${path.slice(0, 200)}…` : path;
   const struck = fault === undefined ? '' : ` fault ${fault}`;
-  return `${method} ${visible(shown)} ${status} key ${key ?? 'none'}, ${remaining} left${struck}`;
+  return `${method} ${visible(shown)} ${status ?? '-'} key ${key ?? 'none'}, ${remaining} left${struck}`;
 }
 
 function interrupted(signal: AbortSignal): Promise<void> {
