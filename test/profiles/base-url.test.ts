@@ -1,0 +1,109 @@
+// The rule for base URLs (contract, section 4), as a table.
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { checkBaseUrl, parseBaseUrl } from '../../src/profiles/base-url.ts';
+
+test.each([
+  ['https://api.example/v1', 'https://api.example/v1', 'https://api.example'],
+  ['https://api.example/v1/', 'https://api.example/v1', 'https://api.example'],
+  ['HTTPS://API.Example:443/v1', 'https://api.example/v1', 'https://api.example'],
+  ['https://api.example:8443/pet/store/v1/', 'https://api.example:8443/pet/store/v1', 'https://api.example:8443'],
+  ['http://localhost:4010/v1', 'http://localhost:4010/v1', 'http://localhost:4010'],
+  ['http://127.0.0.1:4010/v1', 'http://127.0.0.1:4010/v1', 'http://127.0.0.1:4010'],
+  ['http://127.9.8.7/v1', 'http://127.9.8.7/v1', 'http://127.9.8.7'],
+  ['http://127.1/v1', 'http://127.0.0.1/v1', 'http://127.0.0.1'],
+  ['http://[::1]:4010/v1', 'http://[::1]:4010/v1', 'http://[::1]:4010'],
+])('%s is a base URL', (text, url, origin) => {
+  expect(parseBaseUrl(text)).toEqual({ url, origin });
+});
+
+test.each([
+  ['', 'empty'],
+  ['api.example/v1', 'begins with https'],
+  ['ftp://api.example/v1', 'begins with https'],
+  ['file:///v1', 'begins with https'],
+  ['https:///v1', 'begins with https'],
+  ['https:api.example/v1', 'begins with https'],
+  ['https:\\\\api.example\\v1', 'backslash'],
+  ['http://api.example/v1', 'clear text'],
+  ['http://127.0.0.1.evil.example/v1', 'clear text'],
+  ['http://localhost.evil.example/v1', 'clear text'],
+  ['http://0.0.0.0/v1', 'clear text'],
+  ['http://[::]/v1', 'clear text'],
+  ['http://[::ffff:10.0.0.1]/v1', 'clear text'],
+  ['https://user:pw@api.example/v1', 'user info'],
+  ['https://@api.example/v1', 'user info'],
+  ['https://api.example/v1?x=1', 'query'],
+  ['https://api.example/v1?', 'query'],
+  ['https://api.example/v1#', 'fragment'],
+  ['https://api.example/v1 ', 'blank'],
+  ['https://api.ex\tample/v1', 'blank'],
+  ['https://api.ex\u202eample/v1', 'control'],
+  ['https://api.example', '/v1'],
+  ['https://api.example/v2', '/v1'],
+  ['https://api.example/xv1', '/v1'],
+  ['https://api.example//v1', 'doubled'],
+  ['https://api.example/a%2fb/v1', 'escaped'],
+  ['https://%zz/v1', 'begins with https'],
+])('%j is refused', (text, word) => {
+  const parsed = parseBaseUrl(text);
+  expect('problem' in parsed ? parsed.problem : parsed).toEqual(expect.stringContaining(word));
+});
+
+test('where only /v1 is missing it is suggested', () => {
+  expect(parseBaseUrl('https://api.example/')).toMatchObject({ suggestion: 'https://api.example/v1' });
+  expect(() => checkBaseUrl('https://api.example/pets', '--url')).toThrow(
+    expect.objectContaining({ kind: 'usage', hint: 'did you mean https://api.example/pets/v1?' }),
+  );
+});
+
+test('what is refused is not repeated, since it may hold a password', () => {
+  expect(() => checkBaseUrl('https://ann:hunter2@api.example/v1', 'PETSTORE_BASE_URL')).toThrow(
+    expect.objectContaining({ message: expect.not.stringContaining('hunter2') }),
+  );
+});
+
+test('whatever is accepted is https or loopback, ends in /v1, and is accepted again unchanged', () => {
+  const part = fc.constantFrom(
+    'https',
+    'http',
+    ':',
+    '//',
+    '/',
+    '\\',
+    '@',
+    'v1',
+    '/v1',
+    'localhost',
+    '127.0.0.1',
+    '::1',
+    '[',
+    ']',
+    '?',
+    '#',
+    '%2e',
+    '.',
+    '..',
+    'evil.example',
+    '\t',
+    ' ',
+    '0x7f',
+    '443',
+  );
+  fc.assert(
+    fc.property(
+      fc.array(part, { maxLength: 9 }).map((parts) => parts.join('')),
+      (text) => {
+        const parsed = parseBaseUrl(text);
+        if ('problem' in parsed) return;
+        const url = new URL(parsed.url);
+        expect(url.pathname.endsWith('/v1')).toBe(true);
+        expect(url.origin).toBe(parsed.origin);
+        expect(url.protocol === 'https:' || /^(127\.[\d.]+|localhost|\[::1\])$/.test(url.hostname)).toBe(true);
+        expect(url.username + url.password + url.search + url.hash).toBe('');
+        expect(parseBaseUrl(parsed.url)).toEqual(parsed);
+      },
+    ),
+    { numRuns: 20_000 },
+  );
+});

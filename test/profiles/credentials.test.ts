@@ -1,0 +1,135 @@
+// Which key goes where: option, environment, stored; and no stored key to an origin it was not stored with.
+import { expect, test } from 'vitest';
+import type { Environment } from '../../src/io.ts';
+import { resolveTarget } from '../../src/profiles/credentials.ts';
+import type { ProfileStore, StoredProfile } from '../../src/profiles/store.ts';
+import { BUILT_IN } from '../../src/profiles/store.ts';
+
+const KEY = 'stored-key-0001';
+const production = { name: 'production', url: 'https://a.example/v1', key: KEY, origin: 'https://a.example' };
+
+function memory(profiles: readonly StoredProfile[], active = 'production'): ProfileStore {
+  return {
+    names: () => [...BUILT_IN, ...profiles.map(({ name }) => name).filter((name) => !BUILT_IN.includes(name))],
+    list: () => profiles,
+    get: (name) => profiles.find((profile) => profile.name === name),
+    active: () => active,
+    save: () => Promise.reject(new Error('nothing is stored here')),
+    forgetKey: () => Promise.reject(new Error('nothing is stored here')),
+    forgetAll: () => [],
+    activate: () => Promise.reject(new Error('nothing is stored here')),
+  };
+}
+
+function resolve(env: Environment, profile?: string, store: ProfileStore = memory([production])) {
+  return resolveTarget({ env, profile, store: async () => store, stateDir: () => '/state' });
+}
+
+test('a profile that was logged in to gives its URL and its key', async () => {
+  expect(await resolve({})).toEqual({
+    profile: 'production',
+    baseUrl: 'https://a.example/v1',
+    key: KEY,
+    keySource: 'stored',
+    urlSource: 'stored',
+    identity: 'https://a.example/v1',
+  });
+});
+
+test('key and URL of the environment go before what is stored, each for itself', async () => {
+  expect(await resolve({ PETSTORE_API_KEY: 'other-key' })).toMatchObject({
+    key: 'other-key',
+    keySource: 'environment',
+    baseUrl: 'https://a.example/v1',
+    urlSource: 'stored',
+  });
+  expect(await resolve({ PETSTORE_BASE_URL: 'https://a.example/other/v1/' })).toMatchObject({
+    key: KEY,
+    baseUrl: 'https://a.example/other/v1',
+    urlSource: 'environment',
+  });
+});
+
+test('with key and URL in the environment the store is not opened', async () => {
+  const store = (): Promise<ProfileStore> => Promise.reject(new Error('opened'));
+  const env = { PETSTORE_API_KEY: 'k', PETSTORE_BASE_URL: 'https://b.example/v1' };
+  const target = await resolveTarget({ env, profile: undefined, store, stateDir: () => '' });
+  expect(target).toMatchObject({ profile: 'production', key: 'k', baseUrl: 'https://b.example/v1' });
+  expect(await resolveTarget({ env, profile: 'mine', store, stateDir: () => '' })).toMatchObject({ profile: 'mine' });
+});
+
+test.each([
+  ['https://b.example/v1'],
+  ['https://a.example:8443/v1'],
+  ['http://localhost/v1'],
+  ['https://a.example.evil.example/v1'],
+  ['https://sub.a.example/v1'],
+])('a stored key does not go to %s', async (url) => {
+  const attempt = resolve({ PETSTORE_BASE_URL: url });
+  await expect(attempt).rejects.toMatchObject({ kind: 'auth', hint: expect.stringContaining('PETSTORE_API_KEY') });
+  await expect(attempt).rejects.not.toThrow(KEY);
+});
+
+test('a URL changed by hand in the file does not take the key elsewhere', async () => {
+  const store = memory([{ ...production, url: 'https://evil.example/v1' }]);
+  await expect(resolve({}, undefined, store)).rejects.toMatchObject({ kind: 'auth' });
+});
+
+test.each(['', ' ', 'a b', 'k\n', '\u201ck\u201d'])(
+  'the key %j in the environment is an error, and the stored one is not used instead',
+  async (key) => {
+    await expect(resolve({ PETSTORE_API_KEY: key })).rejects.toMatchObject({ kind: 'auth' });
+  },
+);
+
+test.each(['', 'x', 'http://b.example/v1', 'https://b.example'])(
+  'the URL %j in the environment is an error, and the stored one is not used instead',
+  async (url) => {
+    await expect(resolve({ PETSTORE_BASE_URL: url })).rejects.toMatchObject({ kind: 'usage' });
+  },
+);
+
+test.each(['', '../x', '__proto__', 'toString', 'A', '-x', 'a.b', 'x'.repeat(33), 'production '])(
+  '%j cannot be a profile',
+  async (name) => {
+    await expect(resolve({}, name)).rejects.toMatchObject({ kind: 'usage', hint: expect.stringContaining('1 to 32') });
+    await expect(resolve({ PETSTORE_PROFILE: name })).rejects.toMatchObject({ kind: 'usage' });
+  },
+);
+
+test('an unknown profile is an error that lists those there are and names the nearest', async () => {
+  const store = memory([production, { name: 'farm', url: 'https://f.example/v1' }]);
+  const attempt = resolve({}, 'stagin', store);
+  await expect(attempt).rejects.toMatchObject({
+    kind: 'usage',
+    message: 'there is no profile "stagin"; there are: production, staging, sandbox, farm',
+    hint: expect.stringContaining('did you mean staging?'),
+  });
+  await expect(resolve({}, 'zzzzzzzz', store)).rejects.toMatchObject({ hint: expect.not.stringContaining('did you') });
+});
+
+test('a profile without URL, and one without key, say how to log in', async () => {
+  await expect(resolve({}, 'staging')).rejects.toMatchObject({ kind: 'auth', message: expect.stringContaining('URL') });
+  const store = memory([{ name: 'staging', url: 'https://s.example/v1' }]);
+  await expect(resolve({}, 'staging', store)).rejects.toMatchObject({
+    kind: 'auth',
+    message: expect.stringContaining('no API key'),
+    hint: expect.stringContaining('petstore auth login -p staging'),
+  });
+});
+
+test('the option goes before PETSTORE_PROFILE, and that before the active profile', async () => {
+  const others = ['one', 'two', 'three'].map((name) => ({ ...production, name }));
+  const store = memory(others, 'three');
+  expect(await resolve({ PETSTORE_PROFILE: 'two' }, 'one', store)).toMatchObject({ profile: 'one' });
+  expect(await resolve({ PETSTORE_PROFILE: 'two' }, undefined, store)).toMatchObject({ profile: 'two' });
+  expect(await resolve({}, undefined, store)).toMatchObject({ profile: 'three' });
+});
+
+test('the sandbox needs no login, and the environment does not turn it into something else', async () => {
+  const sandbox = { profile: 'sandbox', baseUrl: '', keySource: 'sandbox', identity: 'sandbox:/state/sandbox/data' };
+  expect(await resolve({}, 'sandbox')).toMatchObject(sandbox);
+  expect(await resolve({}, undefined, memory([], 'sandbox'))).toMatchObject(sandbox);
+  const env = { PETSTORE_API_KEY: 'k', PETSTORE_BASE_URL: 'https://b.example/v1' };
+  expect(await resolve(env, 'sandbox')).toMatchObject(sandbox);
+});

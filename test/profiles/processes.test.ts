@@ -1,0 +1,137 @@
+// Logins as processes: several at once, killed in the middle, under any umask, on a full disk, without a home.
+import type { ChildProcess } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { beforeAll, expect, test } from 'vitest';
+import { openConfStore } from '../../src/profiles/conf-store.ts';
+import { compile } from '../support/compile.ts';
+
+// Saves PROFILE COUNT times, telling each write once it was acknowledged.
+const WRITER = `
+const { openConfStore } = await import(process.argv[2]);
+const [dir, name, count] = process.argv.slice(3);
+// Without a handler the kernel's signal for a file at its limit would end Node.
+process.on('SIGXFSZ', () => {});
+const store = openConfStore(dir);
+for (let n = 1; n <= Number(count); n++) {
+  await store.save({ name, url: 'https://a.example/v1', key: 'key-' + n + '-'.repeat(1000), origin: 'https://a.example' });
+  process.stdout.write(n + '\\n');
+}`;
+
+let writer = '';
+let module = '';
+beforeAll(() => {
+  module = compile('src/profiles/conf-store.ts');
+  writer = join(mkdtempSync(join(tmpdir(), 'petstore-writer-')), 'writer.mjs');
+  writeFileSync(writer, WRITER);
+});
+
+const fresh = (): string => join(mkdtempSync(join(tmpdir(), 'petstore-race-')), 'config');
+const env = { PATH: process.env['PATH'] ?? '' };
+
+function write(dir: string, name: string, count: number): ChildProcess {
+  return spawn(process.execPath, [writer, module, dir, name, String(count)], { env });
+}
+
+function lastOf(child: ChildProcess): Promise<number> {
+  let said = '';
+  child.stdout?.on('data', (chunk: Buffer) => {
+    said += chunk.toString();
+  });
+  return new Promise((resolve) => child.on('close', () => resolve(Number(said.trim().split('\n').at(-1)) || 0)));
+}
+
+const keyNumber = (key: string | undefined): number => Number(/^key-(\d+)-/.exec(key ?? '')?.[1]);
+
+test('logins to eight profiles at once lose nothing', async () => {
+  const dir = fresh();
+  const names = Array.from({ length: 8 }, (_, at) => `p${at}`);
+  const last = await Promise.all(names.map((name) => lastOf(write(dir, name, 25))));
+  expect(last).toEqual(names.map(() => 25));
+  const store = openConfStore(dir);
+  expect(names.map((name) => keyNumber(store.get(name)?.key))).toEqual(last);
+  expect(readdirSync(dir).filter((name) => name.includes('.tmp-'))).toEqual([]);
+});
+
+test('a login killed at any moment leaves the old key or the new one, and the next removes its leftovers', async () => {
+  for (let round = 0; round < 6; round++) {
+    const dir = fresh();
+    const child = write(dir, 'p', 100_000);
+    const last = lastOf(child);
+    // Killed at its own pace: after so many writes were told, whatever it is doing then.
+    await new Promise<void>((resolve) => {
+      let told = 0;
+      child.stdout?.on('data', (chunk: Buffer) => {
+        told += chunk.toString().split('\n').length - 1;
+        if (told >= 3 + round * 7) resolve();
+      });
+    });
+    child.kill('SIGKILL');
+    const acknowledged = await last;
+    const store = openConfStore(dir);
+    expect(keyNumber(store.get('p')?.key)).toBeGreaterThanOrEqual(acknowledged);
+    await store.save({ name: 'q' });
+    expect(readdirSync(dir).sort()).toEqual(['profile-p.json', 'profile-q.json']);
+  }
+});
+
+test.each(['000', '022', '077', '777'])('under umask %s the file is 0600 and the folder 0700', (umask) => {
+  const dir = fresh();
+  const script = 'umask "$1"; shift; exec "$@"';
+  const args = ['-c', script, 'sh', umask, process.execPath, writer, module, dir, 'p', '1'];
+  expect(spawnSync('sh', args, { env, encoding: 'utf8' }).stderr).toBe('');
+  expect((statSync(dir).mode & 0o777).toString(8)).toBe('700');
+  expect((statSync(join(dir, 'profile-p.json')).mode & 0o777).toString(8)).toBe('600');
+});
+
+test('a key that does not fit on the disk leaves the old one as it was', () => {
+  const dir = fresh();
+  const run = (limit: string, name: string) =>
+    spawnSync(
+      'sh',
+      ['-c', 'ulimit -f "$1"; shift; exec "$@"', 'sh', limit, process.execPath, writer, module, dir, name, '1'],
+      { env, encoding: 'utf8' },
+    );
+  expect(run('unlimited', 'p').stdout).toBe('1\n');
+  const before = readFileSync(join(dir, 'profile-p.json'));
+  // In blocks of 512 bytes: none of it fits, or only the first half.
+  for (const limit of ['0', '1']) {
+    const full = run(limit, 'p');
+    expect(full.stdout).toBe('');
+    expect(full.stderr).toMatch(/kind: 'storage'/);
+    expect(readFileSync(join(dir, 'profile-p.json'))).toEqual(before);
+    expect(readdirSync(dir)).toEqual(['profile-p.json']);
+  }
+});
+
+test('storing adds no signal handlers, leaves the environment alone, and needs no HOME', () => {
+  const dir = fresh();
+  const script = `
+    const { openConfStore } = await import(process.argv[1]);
+    await openConfStore(process.argv[2]).save({ name: 'p', key: 'k' });
+    const signals = process.eventNames().filter((name) => String(name).startsWith('SIG'));
+    console.log(JSON.stringify({ signals, home: process.env.HOME ?? null }));`;
+  const child = spawnSync(process.execPath, ['--input-type=module', '-e', script, module, dir], {
+    env,
+    encoding: 'utf8',
+  });
+  expect(child.stdout).toBe('{"signals":[],"home":null}\n');
+});
+
+test('a folder that cannot be written is a storage failure, for a user who is bound by rights', () => {
+  const dir = fresh();
+  const top = join(dir, '..');
+  chmodSync(top, 0o555);
+  chmodSync(writer, 0o644);
+  chmodSync(join(writer, '..'), 0o755);
+  chmodSync(module, 0o644);
+  chmodSync(join(module, '..'), 0o755);
+  // Root is bound by no rights: then somebody else tries.
+  const somebody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
+  const child = spawnSync(process.execPath, [writer, module, dir, 'p', '1'], { env, encoding: 'utf8', ...somebody });
+  expect(child.stdout).toBe('');
+  expect(child.stderr).toMatch(/kind: 'storage'/);
+  expect(existsSync(dir)).toBe(false);
+});
