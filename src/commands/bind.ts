@@ -82,7 +82,7 @@ async function print<Data>(session: Session, view: View<Data>, data: Data): Prom
 async function tellQuota(session: Session, since: number): Promise<void> {
   const { globals, context } = session;
   if (globals.json || globals.quiet || !session.sent()) return;
-  const [{ quotaLine }, ledger] = await Promise.all([import('../quota/quota-line.ts'), session.ledger()]);
+  const [{ quotaLine }, ledger] = await Promise.all([import('../quota/view.ts'), session.ledger()]);
   const view = ledger.view();
   if (view.seenAt === undefined || view.seenAt < since) return;
   const line = quotaLine(view, context.clock.now());

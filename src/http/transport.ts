@@ -89,10 +89,11 @@ function exchange(
     const settle = (failure?: TransportFailure): void => {
       clearTimeout(deadline);
       how.signal.removeEventListener('abort', onAbort);
-      // Destroyed, not closed: a server that keeps the connection open must not keep the process.
-      dispatcher.destroy().catch(() => undefined);
+      // First told, then destroyed: destroying fails what is still queued, and the first word counts.
       if (failure) reject(failure);
       else if (head) resolve({ ...head, body: Buffer.concat(chunks) });
+      // Destroyed, not closed: a server that keeps the connection open must not keep the process.
+      dispatcher.destroy().catch(() => undefined);
     };
     const fail = (reason: 'timeout' | 'aborted', detail: string): void =>
       settle(new TransportFailure(reason, handedOver, detail, head));
@@ -102,7 +103,12 @@ function exchange(
     if (how.signal.aborted) return onAbort();
 
     dispatcher.dispatch(request, {
-      onRequestStart() {
+      onRequestStart(controller) {
+        if (how.mayGo?.() === false) {
+          fail('aborted', 'withdrawn before anything was sent');
+          controller.abort(new Error('withdrawn'));
+          return;
+        }
         // Called just before the head is written: from here on the service may have seen the request.
         handedOver = true;
         sentAt = now();

@@ -70,11 +70,17 @@ export interface Transport {
   /**
    * @param request what to send
    * @param options `timeoutMs`: from connect to last byte; `signal`: ends it (reason `aborted`); `onHead`: called once, as soon as
-   *   status and headers are there and before the body is read
+   *   status and headers are there and before the body is read; `mayGo`: asked just before the first byte goes out, when
+   *   the connection is made: where it says false nothing is sent (reason `aborted`, not handed over)
    */
   send(
     request: Request,
-    options: { readonly timeoutMs: number; readonly signal: AbortSignal; readonly onHead?: (head: Head) => void },
+    options: {
+      readonly timeoutMs: number;
+      readonly signal: AbortSignal;
+      readonly onHead?: (head: Head) => void;
+      readonly mayGo?: () => boolean;
+    },
   ): Promise<Reply>;
   /** Closes idle connections. */
   close(): Promise<void>;

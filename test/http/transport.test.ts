@@ -242,3 +242,24 @@ test('a proxy that refuses is named as the reason, its password is not', async (
   expect(refused).toMatchObject({ handedOver: false });
   expect(JSON.stringify(refused) + refused.message).not.toContain('hunter2');
 });
+
+test('a try that may not go is not written: the last look comes when the connection stands', async () => {
+  let bytes = 0;
+  const port = await listen(createNet((socket) => void socket.on('data', (chunk) => (bytes += chunk.length))));
+  const transport = createTransport({
+    baseUrl: `http://127.0.0.1:${port}/v1`,
+    key: KEY,
+    version: '1',
+    env: {},
+    nodeVersion: process.versions.node,
+    now: () => 7,
+  });
+  const closed = new Promise<void>((resolve) => {
+    servers.at(-1)?.on('connection', (socket: Socket) => socket.on('close', () => resolve()));
+  });
+  const signal = new AbortController().signal;
+  const held = transport.send(POST, { timeoutMs: 5000, signal, mayGo: () => false });
+  await expect(held).rejects.toMatchObject({ reason: 'aborted', handedOver: false });
+  await closed;
+  expect(bytes).toBe(0);
+});

@@ -1,0 +1,70 @@
+// The service for programs: `import { createClient } from 'petstore-cli'`. The command line's limits and retries, no terminal.
+import { createApi } from './api/categories.ts';
+import type { Api, Category, NewCategory } from './api/types.ts';
+import type { ClientOptions } from './client-options.ts';
+import { readOptions } from './client-options.ts';
+import { systemClock } from './clock.ts';
+import type { ErrorKind } from './errors.ts';
+import { PetstoreError } from './errors.ts';
+import { createSender } from './http/send.ts';
+import { createTransport } from './http/transport.ts';
+import type { Wait } from './http/types.ts';
+import { checkBaseUrl } from './profiles/base-url.ts';
+import { checkKey } from './profiles/key.ts';
+import { openLedger } from './quota/ledger.ts';
+import type { QuotaView } from './quota/view.ts';
+import { VERSION } from './version.ts';
+
+export type { Category, ClientOptions, ErrorKind, NewCategory, QuotaView, Wait };
+export { PetstoreError };
+
+/** The service, for one address and key. */
+export interface Client extends Api {
+  /** @returns what is left of the rate limit, as the last replies said; nothing is sent */
+  quota(): QuotaView;
+  /** Gives back what is held; the client may not be used after. */
+  close(): Promise<void>;
+}
+
+/**
+ * Opens the service for a program. It shares the rate limit with every petstore process and client of the same key on
+ * this machine: together they never send while a 429's wait runs, and no more than a window allows.
+ * @param options address, key, and how patient to be
+ * @returns the client; its operations throw PetstoreError, whose `kind` says what happened (`rate_limited`, `unknown_outcome`, …)
+ * @throws PetstoreError `usage` for a bad address, `auth` for a key that is empty or malformed
+ * @example
+ * const client = createClient({ baseUrl: 'https://pets.example/v1', apiKey: process.env.PETSTORE_API_KEY ?? '' });
+ * for (const category of await client.categories.list()) console.log(String(category.id), category.name);
+ * await client.close();
+ */
+export function createClient(options: ClientOptions): Client {
+  const { url } = checkBaseUrl(options.baseUrl, 'baseUrl');
+  const key = checkKey(options.apiKey, 'apiKey');
+  const { world, signal, limits, onWait, onWarning } = readOptions(options);
+  const clock = systemClock;
+  const ledger = openLedger({
+    stateDir: world.stateDir,
+    tempDir: world.tempDir,
+    identity: url,
+    key,
+    clock,
+    timeoutMs: limits.timeoutMs,
+    onWarning,
+  });
+  const sender = createSender({
+    transport: createTransport({
+      baseUrl: url,
+      key,
+      version: VERSION,
+      env: world.env,
+      nodeVersion: world.nodeVersion,
+      now: clock.now,
+    }),
+    ledger,
+    clock,
+    signal,
+    limits,
+    onWait,
+  });
+  return { ...createApi(sender), quota: () => ledger.view(), close: () => sender.close() };
+}
