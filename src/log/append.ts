@@ -81,7 +81,10 @@ const SEAL = '#seal';
 const HEAD = '#head ';
 const { O_APPEND, O_CREAT, O_RDWR } = nodeFs.constants;
 const END = ' .';
+const VOID = '~';
 const CHUNK = 64 * 1024;
+// Filled and emptied within one synchronous read, so all logs may share it.
+let chunk: Buffer | undefined;
 
 /** The log on disk. */
 export class FileLog<State> implements Log<State> {
@@ -120,6 +123,11 @@ export class FileLog<State> implements Log<State> {
     return this.#generation;
   }
 
+  /** @returns the state as last read, without a look at the file */
+  last(): State {
+    return this.#state;
+  }
+
   refresh(): State {
     for (;;) {
       this.#readOn();
@@ -141,7 +149,7 @@ export class FileLog<State> implements Log<State> {
       this.#awaited = '';
       // A large state must not be written again at every record: a generation at least doubles before its seal.
       const full = this.#offset >= Math.max(this.#options.sealAt, 2 * this.#head);
-      if (landed && !this.#sealed && full) this.#write(`${SEAL}${END}`);
+      if (landed && !this.#sealed && full) this.#seal();
       if (landed) return this.refresh();
       // Behind a seal the record is void for everybody: it goes into the next generation.
       if (!this.#sealed) throw new ShortWriteError(`a record did not arrive in ${this.#path(this.#generation)}`);
@@ -169,6 +177,15 @@ export class FileLog<State> implements Log<State> {
   close(): void {
     if (this.#fd >= 0) this.#fs.closeSync(this.#fd);
     this.#fd = -1;
+  }
+
+  // A flush under way still uses the descriptor: closed now, it would fail, or flush whatever file gets the number next.
+  #release(): void {
+    const fd = this.#fd;
+    if (fd < 0) return;
+    const close = (): void => this.#fs.closeSync(fd);
+    if (this.#syncing) this.#syncing.then(close, close);
+    else close();
   }
 
   #fdatasync(): Promise<void> {
@@ -210,7 +227,8 @@ export class FileLog<State> implements Log<State> {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT' && generation > 0) return false;
       throw error;
     }
-    this.close();
+    this.#release();
+    if (generation === 0 && this.#options.durable) this.#syncFolder();
     this.#fd = fd;
     this.#generation = generation || 1;
     this.#offset = 0;
@@ -221,20 +239,30 @@ export class FileLog<State> implements Log<State> {
     return true;
   }
 
-  // A line break on both sides: a torn record before this one cannot swallow it.
+  // The record before it is safe already: a seal that does not fit is left to whoever writes next.
+  #seal(): void {
+    try {
+      this.#write(`${SEAL}${END}`);
+    } catch (error) {
+      if (!(error instanceof ShortWriteError) && (error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
+    }
+  }
+
+  // What a torn record left behind is ended, and made void even where only its line break was missing.
   #write(line: string): void {
-    const bytes = Buffer.from(`\n${line}\n`);
+    const bytes = Buffer.from(`${VOID}\n${line}\n`);
     const written = this.#fs.writeSync(this.#fd, bytes, 0, bytes.length, null);
     if (written !== bytes.length) throw new ShortWriteError(`only ${written} of ${bytes.length} bytes were written`);
   }
 
   #readOn(): void {
-    const chunk = Buffer.allocUnsafe(CHUNK);
+    chunk ??= Buffer.allocUnsafe(CHUNK);
     while (!this.#sealed) {
       const count = this.#fs.readSync(this.#fd, chunk, 0, CHUNK, this.#offset);
       if (count === 0) return;
       this.#offset += count;
-      const bytes = this.#tail.length > 0 ? Buffer.concat([this.#tail, chunk.subarray(0, count)]) : chunk.subarray(0, count);
+      const bytes =
+        this.#tail.length > 0 ? Buffer.concat([this.#tail, chunk.subarray(0, count)]) : chunk.subarray(0, count);
       const end = bytes.lastIndexOf(0x0a);
       this.#tail = Buffer.from(bytes.subarray(end + 1));
       if (end >= 0) this.#fold(bytes.toString('utf8', 0, end));
@@ -262,6 +290,8 @@ export class FileLog<State> implements Log<State> {
     if (this.#newest() <= this.#generation) this.#publish(this.#generation + 1);
     // Slept through several rotations: the newest is what the others use, whatever was just linked.
     this.#openNewest();
+    // Its records are worth no more than its name: whoever linked it may have lost power before telling the disk.
+    if (this.#options.durable) this.#syncFolder();
     this.#sweep();
   }
 
@@ -291,7 +321,6 @@ export class FileLog<State> implements Log<State> {
         // Somebody else was quicker; their file says the same.
         if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
       }
-      if (this.#options.durable) this.#syncFolder();
     } finally {
       this.#remove(draft);
     }
@@ -321,7 +350,8 @@ export class FileLog<State> implements Log<State> {
   #sweep(): void {
     const prefix = `${this.#options.name}.`;
     for (const entry of this.#fs.readdirSync(this.#options.dir) as string[]) {
-      const generation = entry.startsWith(prefix) && entry.endsWith('.log') ? Number(entry.slice(prefix.length, -4)) : 0;
+      const generation =
+        entry.startsWith(prefix) && entry.endsWith('.log') ? Number(entry.slice(prefix.length, -4)) : 0;
       if (generation > 0 && generation < this.#generation - 1) this.#remove(join(this.#options.dir, entry));
     }
   }

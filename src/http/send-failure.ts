@@ -1,0 +1,80 @@
+// How the send loop's failures are told: kind, message, and what to do.
+import { formatDuration } from '../duration.ts';
+import type { ErrorKind } from '../errors.ts';
+import { PetstoreError } from '../errors.ts';
+import { visible } from '../text.ts';
+import type { Request, TransportFailure } from './types.ts';
+
+/** How to find out what became of a create whose answer is not known. */
+const FIND_OUT = 'it may or may not exist: look with `petstore categories list` before you send it again';
+
+/**
+ * The rate limit asks for a longer pause than `--max-wait`, or the last try met a 429 too.
+ * @param until when the next request may go, epoch milliseconds
+ * @param now epoch milliseconds
+ * @param why what to say of the reason
+ * @returns an error of kind `rate_limited` with `retryAt`
+ */
+export function rateLimited(until: number, now: number, why: 'blocked' | 'window' | 'refused'): PetstoreError {
+  const wait = formatDuration(until - now);
+  const told = {
+    blocked: `the service asked for a pause of ${wait} more`,
+    window: `nothing is left of the rate limit; it resets in ${wait}`,
+    refused: `still rate limited after the last try; the service asks for a pause of ${wait}`,
+  }[why];
+  const hint = `come back at ${new Date(until).toISOString()}, or allow a longer pause with --max-wait; \`petstore quota\` tells more`;
+  return new PetstoreError('rate_limited', told, {
+    retryAt: until,
+    hint,
+    ...(why === 'refused' ? { status: 429 } : {}),
+  });
+}
+
+const AT_FAULT: Partial<Record<TransportFailure['reason'], ErrorKind>> = {
+  protocol: 'service',
+  'too-large': 'service',
+  encoding: 'service',
+};
+
+/**
+ * No whole reply came, and nothing was changed.
+ * @param failure why the last try failed
+ * @returns an error of kind `network`, or `service` where what came breaks HTTP or the contract
+ */
+export function noReply(failure: TransportFailure): PetstoreError {
+  const kind = AT_FAULT[failure.reason] ?? 'network';
+  const what =
+    kind === 'service'
+      ? 'the reply could not be read'
+      : failure.handedOver
+        ? 'no answer came'
+        : 'the service could not be reached';
+  const hint = '`petstore doctor` checks the way to the service';
+  return new PetstoreError(kind, `${what}: ${visible(failure.detail)}`, { hint, cause: failure });
+}
+
+/**
+ * A request that changes something was sent, and no trustworthy answer came.
+ * @param request what was sent
+ * @param failure why there is no answer
+ * @returns an error of kind `unknown_outcome` that says how to find out
+ */
+export function unknownOutcome(request: Request, failure: TransportFailure): PetstoreError {
+  const message = `${request.method} ${visible(request.path)} was sent, and no trustworthy answer came: ${visible(failure.detail)}`;
+  const status = failure.head?.status;
+  return new PetstoreError('unknown_outcome', message, { hint: FIND_OUT, status, cause: failure });
+}
+
+/**
+ * Interrupted while a request that changes something was under way.
+ * @param reason what the signal was aborted with
+ * @returns an error of kind `interrupted` with the signal's own exit code
+ */
+export function interruptedAfterSending(reason: unknown): PetstoreError {
+  const exitCode = reason instanceof PetstoreError ? reason.exitCode : undefined;
+  return new PetstoreError('interrupted', 'interrupted before the answer came', {
+    hint: FIND_OUT,
+    exitCode,
+    cause: reason,
+  });
+}

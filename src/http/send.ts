@@ -1,0 +1,217 @@
+// The send loop: a ticket for every try, a last look before the bytes go out, and again where that is allowed.
+import type { Clock } from '../clock.ts';
+import { LONGEST_SLEEP_MS } from '../clock.ts';
+import type { Answer, Ledger } from '../quota/ledger.ts';
+import type { Observation } from '../quota/record.ts';
+import type { Head, RateSigns } from './headers.ts';
+import { readHeaders } from './headers.ts';
+import { decide, outcomeOf } from './retry.ts';
+import { interruptedAfterSending, noReply, rateLimited, unknownOutcome } from './send-failure.ts';
+import type { Reply, Request, Sender, Transport, Wait } from './types.ts';
+import { TransportFailure } from './types.ts';
+
+/** What a sender works with. */
+export interface SenderOptions {
+  readonly transport: Transport;
+  readonly ledger: Ledger;
+  readonly clock: Clock;
+  /** Ends every wait at once; what is aborted with is thrown. */
+  readonly signal: AbortSignal;
+  /** Milliseconds and further tries, as in the contract, section 2. */
+  readonly limits: { readonly maxWaitMs: number; readonly maxRetries: number; readonly timeoutMs: number };
+  /** Told when a wait begins or moves, and with undefined when it is over. */
+  readonly onWait?: ((wait: Wait | undefined) => void) | undefined;
+}
+
+// Two seconds for the answer to a create that Ctrl-C overtook: aborted at once it would have been done all the same.
+const GRACE_MS = 2000;
+const SHORTEST_LOOK_MS = 5;
+const LONGEST_LOOK_MS = 100;
+// A wait for a sibling's reply is told only when it drags on.
+const TELL_SIBLING_AFTER_MS = 1000;
+
+/**
+ * Makes a sender: every request of this process goes through it, any number at a time.
+ * Final replies of any status but 429 come out of `send`; what a status means is the caller's to say.
+ * @param options transport, ledger, clock, signal and limits
+ * @returns the sender
+ */
+export function createSender(options: SenderOptions): Sender {
+  return new PoliteSender(options);
+}
+
+type Granted = Extract<Answer, { granted: true }>['ticket'];
+
+class PoliteSender implements Sender {
+  readonly #options: SenderOptions;
+  #line: Promise<unknown> = Promise.resolve();
+
+  constructor(options: SenderOptions) {
+    this.#options = options;
+  }
+
+  async send(request: Request): Promise<Reply> {
+    const { clock, limits, ledger } = this.#options;
+    const allowed = limits.maxRetries + 1;
+    for (let made = 1; ; ) {
+      const ticket = await this.#inTurn();
+      const tried = await this.#try(request, ticket, made === allowed);
+      if (tried === 'withdrawn') continue;
+      const { result, retryAfterMs } = tried;
+      const tries = { made, allowed, maxWaitMs: limits.maxWaitMs };
+      const verdict = decide(request, outcomeOf(result, retryAfterMs), tries, clock.random());
+      if (verdict.next === 'answer') return replyOf(result);
+      if (verdict.next === 'limited') throw rateLimited(ledger.view().nextAt ?? clock.now(), clock.now(), 'refused');
+      if (verdict.next === 'retry') await this.#pause(verdict.pauseMs);
+      else throw this.#failure(request, result as TransportFailure, verdict.next);
+      made++;
+    }
+  }
+
+  close(): Promise<void> {
+    this.#options.ledger.close();
+    return this.#options.transport.close();
+  }
+
+  #failure(request: Request, failure: TransportFailure, next: 'failed' | 'unknown'): unknown {
+    const { signal } = this.#options;
+    if (failure.reason !== 'aborted') return next === 'unknown' ? unknownOutcome(request, failure) : noReply(failure);
+    return next === 'unknown' ? interruptedAfterSending(signal.reason) : signal.reason;
+  }
+
+  // One at a time asks: were it denied, all behind it would be too; so any number may wait without a crowd.
+  #inTurn(): Promise<Granted> {
+    const mine = this.#line.then(() => this.#ticket());
+    this.#line = mine.catch(() => undefined);
+    return mine;
+  }
+
+  async #ticket(): Promise<Granted> {
+    const { ledger, clock, signal, limits, onWait } = this.#options;
+    const started = clock.now();
+    let told: number | undefined;
+    try {
+      for (;;) {
+        signal.throwIfAborted();
+        const answer = ledger.acquire();
+        if (answer.granted) return answer.ticket;
+        const now = clock.now();
+        const { until, reason } = answer;
+        if (reason !== 'sibling' && until - now > limits.maxWaitMs) throw rateLimited(until, now, reason);
+        const worthTelling = reason !== 'sibling' || now - started > TELL_SIBLING_AFTER_MS;
+        if (worthTelling && until !== told && !(reason === 'sibling' && told !== undefined)) {
+          told = until;
+          onWait?.({ until, reason });
+        }
+        // The longer it takes, the less often it is worth a look; half a reply's time is never lost.
+        const look = Math.min(LONGEST_LOOK_MS, Math.max(SHORTEST_LOOK_MS, (now - started) / 8));
+        await clock.sleep(reason === 'sibling' ? look : slice(until - now), signal);
+      }
+    } finally {
+      if (told !== undefined) onWait?.(undefined);
+    }
+  }
+
+  async #pause(ms: number): Promise<void> {
+    const { clock, signal, onWait } = this.#options;
+    if (ms <= 0) return;
+    const until = clock.now() + ms;
+    onWait?.({ until, reason: 'backoff' });
+    try {
+      for (let left = ms; left > 0; left = until - clock.now()) await clock.sleep(slice(left), signal);
+    } finally {
+      onWait?.(undefined);
+    }
+  }
+
+  async #try(
+    request: Request,
+    ticket: Granted,
+    last: boolean,
+  ): Promise<{ result: Reply | TransportFailure; retryAfterMs: number | undefined } | 'withdrawn'> {
+    const { transport, ledger, limits } = this.#options;
+    let signs: RateSigns | undefined;
+    let withdrawn = false;
+    const onHead = (head: Head): void => {
+      if (signs) return;
+      signs = readHeaders(head, ledger.view().clockOffset?.lo);
+      ledger.observe(ticket, observationOf(head, signs, last));
+    };
+    const mayGo = (): boolean => {
+      withdrawn ||= !ledger.confirm(ticket);
+      return !withdrawn;
+    };
+    const { signal, done } = this.#overtaken(request);
+    try {
+      if (!mayGo()) throw new TransportFailure('aborted', false, 'the rate limit came first');
+      const reply = await transport.send(request, { timeoutMs: limits.timeoutMs, signal, onHead, mayGo });
+      onHead(reply);
+      return { result: reply, retryAfterMs: signs?.waitMs };
+    } catch (error) {
+      const failure = error instanceof TransportFailure ? error : undefined;
+      const unsent = failure !== undefined && !failure.handedOver;
+      if (!signs) ledger.release(ticket, unsent ? 'unsent' : 'lost');
+      if (withdrawn && unsent) return 'withdrawn';
+      if (!failure) throw error;
+      return { result: failure, retryAfterMs: signs?.waitMs };
+    } finally {
+      done();
+    }
+  }
+
+  // A read ends with the signal; a request that changes something gets a moment to bring its answer.
+  #overtaken(request: Request): { signal: AbortSignal; done: () => void } {
+    const { signal, clock } = this.#options;
+    if (request.safe) return { signal, done: () => undefined };
+    const late = new AbortController();
+    const answered = new AbortController();
+    const onAbort = (): void => {
+      clock.sleep(GRACE_MS, answered.signal).then(
+        () => late.abort(signal.reason),
+        () => undefined,
+      );
+    };
+    signal.addEventListener('abort', onAbort, { once: true });
+    const done = (): void => {
+      signal.removeEventListener('abort', onAbort);
+      answered.abort();
+    };
+    return { signal: late.signal, done };
+  }
+}
+
+// No timer is set for longer than a look at the ledger and the clock may be away: others have news, machines are suspended.
+function slice(ms: number): number {
+  return Math.min(LONGEST_SLEEP_MS, Math.max(1, Math.ceil(ms)));
+}
+
+// A refusal whose body was lost is a refusal all the same: its status says all that matters.
+function replyOf(result: Reply | TransportFailure): Reply {
+  if (!(result instanceof TransportFailure)) return result;
+  if (!result.head) throw new Error('an answer without a head');
+  return { ...result.head, body: new Uint8Array() };
+}
+
+const WAIT_FROM: Readonly<Record<RateSigns['from'], Observation['waitFrom']>> = {
+  'retry-after': 'retry-after',
+  'max(RA,reset)': 'reset',
+  reset: 'reset',
+  'reset(long)': 'reset',
+  backoff: 'backoff',
+  none: 'backoff',
+};
+
+function observationOf(head: Head, signs: RateSigns, last: boolean): Omit<Observation, 'chance'> {
+  const limited = head.status === 429;
+  return {
+    at: Math.round(head.receivedAt),
+    status: head.status,
+    limit: signs.limit,
+    remaining: signs.remaining,
+    reset: signs.reset,
+    offset: signs.offset && { lo: Math.floor(signs.offset.lo), hi: Math.ceil(signs.offset.hi) },
+    waitMs: limited && signs.waitMs !== undefined ? Math.ceil(signs.waitMs) : undefined,
+    waitFrom: WAIT_FROM[signs.from],
+    last: limited && last,
+  };
+}

@@ -1,0 +1,129 @@
+// The ledger's records as text: one line each, read back strictly. What does not match counts for nobody.
+import type { WindowReset } from './window.ts';
+
+/** Why nobody may send: what the 429 gave, or `spent`: refused again and again, so the day's quota is used up or the key banned. */
+export type BlockReason = 'retry-after' | 'reset' | 'backoff' | 'spent';
+
+/** What a reply said, as far as the ledger cares. Times are epoch milliseconds by our clock. */
+export interface Observation {
+  /** When the reply's head came. */
+  readonly at: number;
+  readonly status: number;
+  readonly limit: number | undefined;
+  readonly remaining: number | undefined;
+  readonly reset: WindowReset | undefined;
+  /** Bounds of (service's clock - ours), milliseconds. */
+  readonly offset: { readonly lo: number; readonly hi: number } | undefined;
+  /** On 429: the wait its headers give, milliseconds. */
+  readonly waitMs: number | undefined;
+  readonly waitFrom: Exclude<BlockReason, 'spent'>;
+  /** On 429: whether its request has no try left. */
+  readonly last: boolean;
+  /** A draw in 0..999 that the jitter comes from, written down so that all processes wait the same. */
+  readonly chance: number;
+}
+
+/** How a ticket ended without a reply: nothing was sent, it was sent and lost, or its process died. */
+export type Loss = 'unsent' | 'lost' | 'dead';
+
+/** One record. */
+export type Record =
+  | { kind: 'ticket'; at: number; id: string; pid: number; start: number; host: string; leaseMs: number }
+  | { kind: 'reply'; at: number; id: string; observation: Observation }
+  | { kind: 'closed'; at: number; id: string; how: Loss }
+  | { kind: 'clock'; at: number }
+  | { kind: 'forget'; at: number }
+  | { kind: 'snapshot'; json: string };
+
+const TICKET = /^T (\d{1,15}) (\w{1,40}) (\d{1,10}) (\d{1,15}) (\w{1,40}) (\d{1,10})$/;
+const REPLY =
+  /^O (\d{1,15}) (\w{1,40}) (\d{3}) (\d{1,15}|-) (\d{1,15}|-) (?:([sl])(\d{1,15})\/(\d{1,4})|-) (?:(-?\d{1,15}):(-?\d{1,15})|-) (\d{1,15}|-) (retry-after|reset|backoff) ([01]) (\d{1,3})$/;
+const CLOSED = /^X (\d{1,15}) (\w{1,40}) (unsent|lost|dead)$/;
+const PLAIN = /^([CF]) (\d{1,15})$/;
+
+/**
+ * @param record a record
+ * @returns its line
+ */
+export function formatRecord(record: Record): string {
+  switch (record.kind) {
+    case 'ticket':
+      return `T ${record.at} ${record.id} ${record.pid} ${record.start} ${record.host} ${record.leaseMs}`;
+    case 'reply':
+      return formatReply(record.id, record.observation);
+    case 'closed':
+      return `X ${record.at} ${record.id} ${record.how}`;
+    case 'clock':
+      return `C ${record.at}`;
+    case 'forget':
+      return `F ${record.at}`;
+    case 'snapshot':
+      return `S ${record.json}`;
+  }
+}
+
+function formatReply(id: string, seen: Observation): string {
+  const reset = seen.reset
+    ? `${seen.reset.clock === 'server' ? 's' : 'l'}${seen.reset.at}/${seen.reset.resolution}`
+    : '-';
+  const offset = seen.offset ? `${seen.offset.lo}:${seen.offset.hi}` : '-';
+  const numbers = `${seen.status} ${seen.limit ?? '-'} ${seen.remaining ?? '-'} ${reset} ${offset}`;
+  return `O ${seen.at} ${id} ${numbers} ${seen.waitMs ?? '-'} ${seen.waitFrom} ${seen.last ? 1 : 0} ${seen.chance}`;
+}
+
+/**
+ * @param text a line of the log
+ * @returns the record; undefined where it is none of ours
+ */
+export function parseRecord(text: string): Record | undefined {
+  switch (text[0]) {
+    case 'T':
+      return parseTicket(text);
+    case 'O':
+      return parseReply(text);
+    case 'X': {
+      const match = CLOSED.exec(text);
+      return match ? { kind: 'closed', at: Number(match[1]), id: match[2] ?? '', how: match[3] as Loss } : undefined;
+    }
+    case 'S':
+      return { kind: 'snapshot', json: text.slice(2) };
+    default: {
+      const match = PLAIN.exec(text);
+      return match ? { kind: match[1] === 'C' ? 'clock' : 'forget', at: Number(match[2]) } : undefined;
+    }
+  }
+}
+
+function parseTicket(text: string): Record | undefined {
+  const match = TICKET.exec(text);
+  if (!match) return undefined;
+  const [, at, id = '', pid, start, host = '', leaseMs] = match;
+  return { kind: 'ticket', at: Number(at), id, pid: Number(pid), start: Number(start), host, leaseMs: Number(leaseMs) };
+}
+
+function parseReply(text: string): Record | undefined {
+  const match = REPLY.exec(text);
+  if (!match) return undefined;
+  const [, at, id = '', status, limit, remaining, clock, resetAt, resolution, lo, hi, waitMs, waitFrom, last, chance] =
+    match;
+  const observation: Observation = {
+    at: Number(at),
+    status: Number(status),
+    limit: optional(limit),
+    remaining: optional(remaining),
+    reset:
+      clock === undefined
+        ? undefined
+        : { at: Number(resetAt), clock: clock === 's' ? 'server' : 'local', resolution: Number(resolution) },
+    offset: lo === undefined ? undefined : { lo: Number(lo), hi: Number(hi) },
+    waitMs: optional(waitMs),
+    waitFrom: waitFrom as Observation['waitFrom'],
+    last: last === '1',
+    chance: Number(chance),
+  };
+  return { kind: 'reply', at: Number(at), id, observation };
+}
+
+function optional(text: string | undefined): number | undefined {
+  return text === undefined || text === '-' ? undefined : Number(text);
+}

@@ -1,0 +1,115 @@
+// One window of the rate limit: what is left of it, when it ends, and what others seem to take from it. Pure.
+
+/** When a window ends, as the service said it; see `ResetTime` of the header reader. */
+export interface WindowReset {
+  /** Epoch milliseconds. */
+  readonly at: number;
+  readonly clock: 'server' | 'local';
+  /** How fine the value is, in milliseconds. */
+  readonly resolution: number;
+}
+
+/** What is known of one window. */
+export interface Window {
+  limit: number | undefined;
+  /** The least that any reply in this window said was left. */
+  remaining: number;
+  reset: WindowReset;
+  /** When a reply last told of it, epoch milliseconds. */
+  seenAt: number;
+  /** Tickets granted in it by this machine, and not given back. */
+  granted: number;
+  /** What others have used of it at least, and the largest jump of that between two replies. */
+  foreign: number;
+  step: number;
+}
+
+/** What one reply said about a window. */
+export interface WindowReading {
+  readonly limit: number | undefined;
+  readonly remaining: number;
+  readonly reset: WindowReset;
+}
+
+// Replies whose resets differ by no more than this tell of the same window: whole seconds, rounded either way.
+const SAME_WINDOW_MS = 1500;
+// A reset in whole seconds may have been rounded down; a finer one may still be a moment early.
+const COARSE_GUARD_MS = 1000;
+const FINE_GUARD_MS = 50;
+const FOREIGN_SHARE = 0.2;
+
+/**
+ * @param window a window
+ * @param offsetLo service's clock minus ours at least, milliseconds: the longest wait
+ * @returns when it is certainly over, epoch milliseconds by our clock
+ */
+export function endOf(window: Window, offsetLo: number): number {
+  const { at, clock, resolution } = window.reset;
+  return resetOf(at, clock, offsetLo) + (resolution >= 1000 ? COARSE_GUARD_MS : FINE_GUARD_MS);
+}
+
+/**
+ * @param at the reset, epoch milliseconds
+ * @param clock whose clock it is told by
+ * @param offsetLo service's clock minus ours, milliseconds
+ * @returns the reset by our clock
+ */
+export function resetOf(at: number, clock: 'server' | 'local', offsetLo: number): number {
+  return clock === 'server' ? at - offsetLo : at;
+}
+
+/**
+ * Starts a window from the first reply in it.
+ * @param reading what the reply said
+ * @param seenAt when it came
+ * @param granted tickets that may count in it already, the reply's own included
+ * @param before the window before it, whose foreign use is expected again, half as strong
+ */
+export function openWindow(reading: WindowReading, seenAt: number, granted: number, before?: Window): Window {
+  const used = reading.limit === undefined ? 0 : reading.limit - reading.remaining;
+  return {
+    ...reading,
+    seenAt,
+    granted,
+    foreign: Math.max(0, used - granted),
+    step: Math.floor((before?.step ?? 0) / 2),
+  };
+}
+
+/**
+ * Whether two readings tell of the same window, of a later one, or of an earlier one (a late reply).
+ * @param window what is known
+ * @param reading what came
+ */
+export function compareWindows(window: Window, reading: WindowReading): 'same' | 'later' | 'earlier' {
+  const difference = reading.reset.at - window.reset.at;
+  if (reading.reset.clock !== window.reset.clock) return difference > SAME_WINDOW_MS ? 'later' : 'same';
+  if (Math.abs(difference) <= SAME_WINDOW_MS) return 'same';
+  return difference > 0 ? 'later' : 'earlier';
+}
+
+/**
+ * Takes another reply of the same window in; replies out of order only ever lower what is left.
+ * @param window changed in place
+ * @param reading what the reply said
+ * @param seenAt when it came
+ */
+export function mergeReading(window: Window, reading: WindowReading, seenAt: number): void {
+  window.remaining = Math.min(window.remaining, reading.remaining);
+  window.limit = reading.limit ?? window.limit;
+  if (reading.reset.clock === window.reset.clock && reading.reset.at > window.reset.at) window.reset = reading.reset;
+  window.seenAt = seenAt;
+  if (window.limit === undefined) return;
+  const foreign = Math.max(0, window.limit - window.remaining - window.granted);
+  window.step = Math.max(window.step, foreign - window.foreign);
+  window.foreign = Math.max(window.foreign, foreign);
+}
+
+/**
+ * What is held back for others who use the same key elsewhere: twice their largest step, a fifth of the limit at most.
+ * @param window a window
+ * @returns requests; 0 where nobody else is seen
+ */
+export function reserveOf(window: Window): number {
+  return Math.min(2 * window.step, Math.floor((window.limit ?? 0) * FOREIGN_SHARE));
+}
