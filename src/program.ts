@@ -6,7 +6,10 @@ import { provide } from './commands/bind.ts';
 import { addCategories } from './commands/categories.ts';
 import { addCommands } from './commands/commands.ts';
 import { addComplete } from './commands/complete.ts';
+import { addDoctor } from './commands/doctor.ts';
+import { addHelp } from './commands/help.ts';
 import type { Context } from './context.ts';
+import { colorLevel } from './io.ts';
 
 /**
  * Builds the command tree.
@@ -21,20 +24,14 @@ export function createProgram(context: Context): Command {
     .helpOption('-h, --help', 'show help')
     .exitOverride()
     .configureOutput({
-      writeOut: (text) => void context.stdout.write(text),
       // Errors are told in one place and one voice: see report.ts.
       writeErr: () => undefined,
-      getOutHelpWidth: () => helpWidth(context),
-      getErrHelpWidth: () => helpWidth(context),
     });
   addGlobalOptions(program);
   provide(program, context);
-  for (const add of [addCategories, addAuth, addApi, addComplete, addCommands]) add(program);
+  for (const add of [addCategories, addAuth, addApi, addDoctor, addComplete, addCommands]) add(program);
+  addHelp(program, context.stdout, colorLevel(context.stdout, context.env, context.args.includes('--no-color')) > 0);
   return program;
-}
-
-function helpWidth(context: Context): number {
-  return Math.max(40, Math.min(100, context.stdout.columns || 80));
 }
 
 function addGlobalOptions(program: Command): void {

@@ -1,5 +1,6 @@
 // One command from arguments to exit code: parse, act, tell what went wrong, do the endings.
 import { CommanderError } from 'commander';
+import { WELCOME } from './commands/help.ts';
 import type { Context } from './context.ts';
 import { createProgram } from './program.ts';
 import { report } from './report.ts';
@@ -33,6 +34,10 @@ function endOfOptions(args: readonly string[]): number {
 }
 
 async function attempt(context: Context): Promise<number> {
+  if (context.args.length === 0) {
+    await context.stdout.write(WELCOME);
+    return 0;
+  }
   const program = createProgram(context);
   try {
     await program.parseAsync(context.args, { from: 'user' });
@@ -41,6 +46,6 @@ async function attempt(context: Context): Promise<number> {
     if (!(error instanceof CommanderError)) throw error;
     // Help and version that were asked for.
     if (error.exitCode === 0) return 0;
-    throw usageError(error, context.args);
+    throw usageError(error, context.args, program);
   }
 }

@@ -1,23 +1,53 @@
 // What commander says of wrong usage, in our voice; a key typed in the wrong place is never repeated.
-import type { CommanderError } from 'commander';
+import type { Command, CommanderError } from 'commander';
 import { PetstoreError } from './errors.ts';
+import { nearestOf } from './nearest.ts';
 
 const LONGEST_ECHO = 60;
 
 /**
  * @param error what commander threw
  * @param args the arguments as given, to find what must not be repeated
+ * @param program the command tree, to find a command that was looked for in the wrong place
  * @returns an error of kind `usage`
  */
-export function usageError(error: CommanderError, args: readonly string[]): PetstoreError {
+export function usageError(error: CommanderError, args: readonly string[], program?: Command): PetstoreError {
   let text = error.message.replace(/^error: /, '');
   for (const word of args.flatMap((arg) => [arg, ...arg.split('=').slice(1)])) {
     if (looksLikeKey(word)) text = text.replaceAll(word, '[redacted]');
   }
+  if (error.code === 'commander.help') return nounAlone(args, program);
   const [message = '', suggestion] = text.split('\n');
   const nearest = /Did you mean (.*)\?\)?$/.exec(suggestion ?? '')?.[1];
-  const hint = nearest ? `did you mean ${nearest}?` : 'see `petstore --help`, or --help after any command';
+  const word = /^unknown command '(.+)'$/.exec(message)?.[1];
+  const elsewhere = !nearest && word && program ? commandNamed(word, program) : undefined;
+  const meant = nearest ?? elsewhere;
+  const hint = meant ? `did you mean ${meant}?` : 'see `petstore --help`, or --help after any command';
   return new PetstoreError('usage', message, { hint });
+}
+
+// `petstore categories`: commander would print its help as an error.
+function nounAlone(args: readonly string[], program: Command | undefined): PetstoreError {
+  const noun = program?.commands.find((one) => args.some((arg) => arg === one.name() || one.aliases().includes(arg)));
+  const verbs = (noun ?? program)?.commands.map((one) => one.name()).filter((name) => !name.startsWith('_')) ?? [];
+  const name = noun ? `petstore ${noun.name()}` : 'petstore';
+  return new PetstoreError('usage', `${name} needs a command after it: ${verbs.join(', ')}`, {
+    hint: `see \`${name} --help\``,
+  });
+}
+
+// `petstore login` means `petstore auth login`.
+function commandNamed(word: string, program: Command): string | undefined {
+  const leaves = program.commands.flatMap((noun) =>
+    noun.commands.flatMap((verb) =>
+      [verb.name(), ...verb.aliases()].map((name) => ({ name, path: `petstore ${noun.name()} ${verb.name()}` })),
+    ),
+  );
+  const near = nearestOf(
+    word,
+    leaves.map(({ name }) => name),
+  );
+  return leaves.find(({ name }) => name === near)?.path;
 }
 
 /**

@@ -34,24 +34,17 @@ const ROOMS = [
   ['program.ts', 'report.ts', 'usage.ts'],
   ['commands/*'],
   ['commands/*/*'],
-  ['commands shared'],
   ['client.ts'],
   ['wire.ts', 'client-options.ts'],
   ['context.ts'],
   ['import'],
   ['api'],
   ['http'],
-  ['quota', 'profiles', 'output', 'sandbox'],
+  ['quota', 'profiles', 'output', 'sandbox', 'reference'],
   ['log', 'errors.ts', 'io.ts', 'clock.ts', 'text.ts', 'duration.ts', 'json.ts', 'version.ts', 'nearest.ts'],
 ];
 
-// What several nouns and verbs use: the tree as data, help, how a verb is bound and accompanied.
-const SHARED = new Set(
-  ['tree', 'reference-facts', 'reference', 'help', 'suggestions'].map((name) => `commands/${name}.ts`),
-);
-
 function roomOf(file: string): string {
-  if (SHARED.has(file)) return 'commands shared';
   const parts = file.split('/');
   if (parts.length === 1) return file;
   if (parts[0] === 'commands') return parts.length === 2 ? 'commands/*' : 'commands/*/*';

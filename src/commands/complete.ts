@@ -1,13 +1,9 @@
 // The noun `complete`: completion scripts, and the hidden command that they ask. Definitions only; the verbs load when run.
 import type { Command } from 'commander';
 import { Argument } from 'commander';
+import type { Shell } from '../reference/facts.ts';
+import { SHELLS } from '../reference/facts.ts';
 import { bind } from './bind.ts';
-
-/** The shells there is a script for. */
-export const SHELLS = ['bash', 'zsh', 'fish', 'powershell'] as const;
-
-/** One of the shells. */
-export type Shell = (typeof SHELLS)[number];
 
 /** @param program the root to add `complete` to */
 export function addComplete(program: Command): void {

@@ -2,9 +2,9 @@
 import type { Command } from 'commander';
 import type { Session } from '../../context.ts';
 import type { View } from '../../output/view.ts';
-import { ENVIRONMENT, EXIT_MEANINGS } from '../reference-facts.ts';
-import type { ArgumentNode, OptionNode } from '../tree.ts';
-import { describe, everyCommand } from '../tree.ts';
+import { ENVIRONMENT, EXIT_MEANINGS } from '../../reference/facts.ts';
+import type { ArgumentNode, OptionNode } from '../../reference/tree.ts';
+import { describe, everyCommand } from '../../reference/tree.ts';
 
 /** One command that can be run, as `--json` shows it. */
 export interface CommandFacts {

@@ -2,9 +2,9 @@
 import type { Command } from 'commander';
 import type { Session } from '../../context.ts';
 import type { View } from '../../output/view.ts';
+import type { CommandNode, OptionNode } from '../../reference/tree.ts';
+import { describe } from '../../reference/tree.ts';
 import { visible } from '../../text.ts';
-import type { CommandNode, OptionNode } from '../tree.ts';
-import { describe } from '../tree.ts';
 
 /** One candidate. */
 export interface Candidate {

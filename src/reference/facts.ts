@@ -1,5 +1,11 @@
-// What every command shares and no definition holds: exit codes and environment (contract, sections 2 and 3).
+// What the commands share and no definition holds: exit codes, environment, shells (contract, sections 2 and 3).
 import type { ErrorKind } from '../errors.ts';
+
+/** The shells there is a completion script for. */
+export const SHELLS = ['bash', 'zsh', 'fish', 'powershell'] as const;
+
+/** One of the shells. */
+export type Shell = (typeof SHELLS)[number];
 
 /** An exit code and what it means. */
 export interface ExitMeaning {

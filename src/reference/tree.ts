@@ -104,16 +104,22 @@ function option(one: Option): OptionNode {
   };
 }
 
-// What `addHelpText('after', …)` was given: commander hands it to whoever emits the event that help emits.
-function helpTextOf(command: Command): { notes: string; examples: readonly string[] } {
+/**
+ * Collects what `addHelpText('after', ...)` was given: commander hands it to whoever emits the event that help emits.
+ * @param command any command
+ * @returns the text, ending in a line break; empty where there is none
+ */
+export function afterText(command: Command): string {
   let text = '';
-  (command as unknown as NodeJS.EventEmitter).emit('afterHelp', {
-    error: false,
-    command,
-    write: (part: string) => {
-      text += part;
-    },
-  });
+  const write = (part: string): void => {
+    text += part;
+  };
+  (command as unknown as NodeJS.EventEmitter).emit('afterHelp', { error: false, command, write });
+  return text;
+}
+
+function helpTextOf(command: Command): { notes: string; examples: readonly string[] } {
+  const text = afterText(command);
   const at = text.search(/^Examples:$/m);
   const examples = at < 0 ? [] : [...text.slice(at).matchAll(/^ {2}\$ (.*)$/gm)].map((match) => match[1] ?? '');
   return { notes: (at < 0 ? text : text.slice(0, at)).trim(), examples };

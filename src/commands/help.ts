@@ -1,0 +1,94 @@
+// How help looks, `petstore help WORDS`, and what a bare `petstore` says. The texts themselves stand with their commands.
+import type { Command, Help } from 'commander';
+import type { Output } from '../io.ts';
+import { bold, helpWidth, reflow } from '../output/help-text.ts';
+import { bind } from './bind.ts';
+
+/** Under which heading the root's help lists its commands. */
+const GROUPS: Readonly<Record<string, readonly string[]>> = {
+  'Categories:': ['categories', 'api'],
+  'Keys and limits:': ['auth', 'quota', 'doctor'],
+  'Trying out and scripting:': ['sandbox', 'complete', 'commands', 'help'],
+};
+
+/** What a bare `petstore` prints: what to do first. */
+export const WELCOME = `petstore lists and creates the categories of the pet store service.
+
+Try it out, without an account, on a sandbox of your own:
+  $ petstore categories create --name dog -p sandbox
+  $ petstore categories list -p sandbox
+
+Use it with your API key:
+  $ petstore auth login --url https://HOST/v1
+  $ petstore categories list
+
+More:
+  $ petstore help                     all commands
+  $ petstore help categories create   one command, with examples
+  $ petstore doctor                   why it does not work
+`;
+
+/**
+ * Gives help its looks, and adds `petstore help [command...]`. Called when all other commands are there.
+ * @param program the root of the tree
+ * @param stdout where help goes: it is fitted to it
+ * @param color whether stdout carries colour
+ */
+export function addHelp(program: Command, stdout: Output, color: boolean): void {
+  addHelpCommand(program);
+  const width = helpWidth(stdout.columns);
+  for (const command of everyCommand(program)) {
+    command.helpCommand(false);
+    command.configureHelp({ showGlobalOptions: true, formatItem });
+    command.configureOutput({
+      writeOut: (text) => void stdout.write(bold(reflow(text, width), color)),
+      getOutHelpWidth: () => width,
+    });
+  }
+  for (const [heading, names] of Object.entries(GROUPS)) {
+    for (const command of program.commands) if (names.includes(command.name())) command.helpGroup(heading);
+  }
+}
+
+function* everyCommand(command: Command): Generator<Command> {
+  yield command;
+  for (const child of command.commands) yield* everyCommand(child);
+}
+
+function addHelpCommand(program: Command): void {
+  const command = program
+    .command('help')
+    .description('show the help of a command')
+    .argument('[command...]', 'for example: categories create')
+    .addHelpText(
+      'after',
+      `
+Output: what --help prints after the same words; with --json the same as data (see commands).
+
+Examples:
+  $ petstore help
+  $ petstore help categories create`,
+    );
+  bind(
+    command,
+    () => import('./help/show.ts'),
+    (words) => ({ program, words }),
+  );
+}
+
+/** Narrower than this, a description stands below its term instead of beside it; in cells. */
+const NARROW = 70;
+const INDENT = '      ';
+
+function formatItem(this: Help, term: string, termWidth: number, description: string, helper: Help): string {
+  const width = helper.helpWidth ?? 80;
+  if (description === '') return `  ${term}`;
+  if (width < NARROW) return `  ${term}\n${indented(helper.boxWrap(description, width - INDENT.length), INDENT)}`;
+  const beside = ' '.repeat(termWidth + 4);
+  const wrapped = helper.boxWrap(description, width - beside.length);
+  return `  ${term.padEnd(termWidth)}  ${wrapped.replaceAll('\n', `\n${beside}`)}`;
+}
+
+function indented(text: string, indent: string): string {
+  return indent + text.replaceAll('\n', `\n${indent}`);
+}

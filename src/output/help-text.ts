@@ -1,0 +1,39 @@
+// How a help text is fitted to its stream: width, paragraphs, headings. Loaded with every command, so it imports nothing.
+
+/**
+ * @param columns of the stream; undefined or 0 where it has none
+ * @returns the width of help in cells: never too narrow for an option, never too wide to read
+ */
+export function helpWidth(columns: number | undefined): number {
+  return Math.max(40, Math.min(100, columns || 80));
+}
+
+/**
+ * Fits the paragraphs of a help text to a width; what is indented (lists, examples) is left as it is.
+ * @param text as written in a definition
+ * @param width in cells; help texts are ASCII
+ * @returns the same words
+ */
+export function reflow(text: string, width: number): string {
+  return text.replace(/^\S.*(?:\n\S.*)*/gm, (paragraph) => {
+    if (!paragraph.includes('\n') && paragraph.length <= width) return paragraph;
+    const lines: string[] = [];
+    let line = '';
+    for (const word of paragraph.split(/\s+/)) {
+      if (line !== '' && line.length + 1 + word.length > width) {
+        lines.push(line);
+        line = word;
+      } else line = line === '' ? word : `${line} ${word}`;
+    }
+    return [...lines, line].join('\n');
+  });
+}
+
+/**
+ * @param text a help text
+ * @param color false: nothing is painted
+ * @returns it with its headings in bold; written here, since chalk would double the time that help takes
+ */
+export function bold(text: string, color: boolean): string {
+  return color ? text.replace(/^[A-Z][\w ,-]*:(?=$| )/gm, (heading) => `\u001b[1m${heading}\u001b[22m`) : text;
+}
