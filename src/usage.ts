@@ -56,6 +56,6 @@ function commandNamed(word: string, program: Command): string | undefined {
  */
 export function looksLikeKey(word: string): boolean {
   if (word.length > LONGEST_ECHO) return true;
-  if (/^(?:sk|pk|key|api|sandbox|petstore|live|test)[_-]\S{4,}$/i.test(word)) return true;
+  if (/^(?:sk|pk|key|api|sandbox|petstore|live|test)[_-]\S{3,}$/i.test(word)) return true;
   return word.length >= 16 && /^[\w.+/=~-]+$/.test(word) && /\d/.test(word) && /[a-z]/i.test(word);
 }
