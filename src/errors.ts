@@ -33,6 +33,8 @@ export interface ErrorFacts {
   readonly hint?: string | undefined;
   /** The service's own machine-readable code (service.md, section 7), where it sent one. */
   readonly code?: string | undefined;
+  /** The service's own message, made visible, where it sent one. */
+  readonly said?: string | undefined;
   /** The HTTP status, where the service answered. */
   readonly status?: number | undefined;
   /** When the rate limit permits the next request, in epoch milliseconds, where known. */
@@ -49,6 +51,7 @@ export class PetstoreError extends Error {
   readonly kind: ErrorKind;
   readonly hint: string | undefined;
   readonly code: string | undefined;
+  readonly said: string | undefined;
   readonly status: number | undefined;
   readonly retryAt: number | undefined;
   readonly exitCode: number;
@@ -63,6 +66,7 @@ export class PetstoreError extends Error {
     this.kind = kind;
     this.hint = facts.hint;
     this.code = facts.code;
+    this.said = facts.said;
     this.status = facts.status;
     this.retryAt = facts.retryAt;
     this.exitCode = facts.exitCode ?? EXIT_CODES[kind];

@@ -18,7 +18,11 @@ export function failureOf(request: Request, reply: Reply): PetstoreError {
   const { status } = reply;
   const said = decodeError(reply.body);
   const words = said.message ? `: ${visible(said.message)}` : '';
-  const facts = { code: said.code === undefined ? undefined : visible(said.code), status };
+  const facts = {
+    code: said.code === undefined ? undefined : visible(said.code),
+    said: said.message === undefined ? undefined : visible(said.message),
+    status,
+  };
   if (status === 401) {
     const hint = 'check the key: `petstore auth status` shows which one is used, `petstore auth login` stores another';
     return new PetstoreError('auth', `the service did not accept the API key (401)${words}`, { ...facts, hint });

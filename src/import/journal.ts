@@ -1,0 +1,260 @@
+// One import's journal on disk: a record before each request and after each answer, and one run at a time.
+import { createHash, randomBytes } from 'node:crypto';
+import { closeSync, existsSync, openSync, readdirSync, readSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Clock } from '../clock.ts';
+import { PetstoreError } from '../errors.ts';
+import { isAlive, ownMark } from '../log/alive.ts';
+import type { LogFs } from '../log/append.ts';
+import { FileLog } from '../log/append.ts';
+import { visible } from '../text.ts';
+import type { Head, Holder, JournalRecord, JournalState, RowEntry } from './journal-state.ts';
+import { inParts, journalFormat } from './journal-state.ts';
+
+const SEAL_AT = 8 * 1024 * 1024;
+/** A run that cannot be asked whether it lives counts as dead when it said nothing for this long, in milliseconds. */
+export const SILENCE_MS = 60_000;
+/** How often a run says that it lives, in milliseconds. */
+const BEAT_MS = 15_000;
+
+/** Which journal, and the world around it. */
+export interface JournalOptions {
+  readonly stateDir: string;
+  /** What the import goes to: `Target.identity`. Never a key. */
+  readonly identity: string;
+  /** The rows' digest. */
+  readonly digest: string;
+  readonly clock: Clock;
+  /** The file system; tests hand in one that fails. */
+  readonly fs?: LogFs | undefined;
+}
+
+/**
+ * @param options which journal
+ * @returns its folder: one for each service that is imported to
+ */
+export function journalDir(options: Pick<JournalOptions, 'stateDir' | 'identity'>): string {
+  return join(options.stateDir, 'imports', createHash('sha256').update(options.identity).digest('hex').slice(0, 16));
+}
+
+const nameOf = (digest: string): string => digest.slice(0, 32);
+
+/** The journal of one import. Every method that writes throws PetstoreError `storage` where it cannot. */
+export class Journal {
+  readonly #log: FileLog<JournalState>;
+  readonly #clock: Clock;
+  readonly #run = randomBytes(8).toString('hex');
+  readonly #path: string;
+  #taken = false;
+  #beating: NodeJS.Timeout | undefined;
+
+  /**
+   * Opens a journal, or begins it.
+   * @throws PetstoreError `storage` where its folder or file cannot be used
+   */
+  constructor(options: JournalOptions) {
+    const dir = journalDir(options);
+    this.#clock = options.clock;
+    this.#path = join(dir, `${nameOf(options.digest)}.*.log`);
+    const files = { dir, name: nameOf(options.digest), sealAt: SEAL_AT, durable: true };
+    this.#log = this.#guard(
+      () => new FileLog(journalFormat, options.fs === undefined ? files : { ...files, fs: options.fs }),
+    );
+  }
+
+  /** @returns everything noted so far, by whichever run */
+  get state(): JournalState {
+    return this.#guard(() => this.#log.refresh());
+  }
+
+  /**
+   * Makes this run the one that imports.
+   * @param head what the import is
+   * @param restart true: what earlier runs noted is forgotten
+   * @throws PetstoreError `usage` where another run is at it
+   */
+  take(head: Head, restart: boolean): void {
+    const holder = this.state.holder;
+    if (holder && this.#lives(holder)) throw busy(holder);
+    if (holder) this.#append(['drop', holder.run]);
+    const state = this.#append(['take', this.#run, ownMark(), this.#clock.now()]);
+    if (state.holder && state.holder.run !== this.#run) throw busy(state.holder);
+    this.#taken = true;
+    if (restart) this.#append(['reset', this.#run]);
+    this.#append(['head', head]);
+    this.#beating = setInterval(() => this.#beat(), BEAT_MS).unref();
+  }
+
+  // For runs that cannot ask the system whether this one lives: said in real time, however the run itself is timed.
+  #beat(): void {
+    try {
+      this.#append(['beat', this.#run, this.#clock.now()]);
+    } catch {
+      // It is noticed where it matters, before the next request.
+    }
+  }
+
+  #lives(holder: Holder): boolean {
+    const life = isAlive(holder);
+    return life === 'unknown' ? Math.abs(this.#clock.now() - holder.beat) < SILENCE_MS : life === 'alive';
+  }
+
+  /**
+   * Notes what is there before the import sends its first row.
+   * @param ids the id of every category, in digits
+   */
+  async noteBaseline(ids: readonly string[]): Promise<void> {
+    for (const part of inParts(ids)) this.#append(['base', this.#run, part]);
+    this.#append(['based', this.#run, ids.length]);
+    await this.#sync();
+  }
+
+  /**
+   * Notes that a row is about to be sent; when this resolves the note is on the disk.
+   * @param row its number from 0
+   */
+  async send(row: number): Promise<void> {
+    this.#append(['send', this.#run, row]);
+    await this.#sync();
+  }
+
+  /**
+   * Notes the service's answer.
+   * @param row its number from 0
+   * @param id the new category's id in digits
+   */
+  created(row: number, id: string): void {
+    this.#append(['created', this.#run, row, id]);
+  }
+
+  /**
+   * Notes how a sending ended, or what a lookup said.
+   * @param row its number from 0
+   * @param what `rejected` by the service; certainly `unsent`; answer `lost`; looked up and `absent`
+   */
+  note(row: number, what: 'rejected' | 'unsent' | 'lost' | 'absent'): void {
+    this.#append([what, this.#run, row]);
+  }
+
+  /**
+   * Notes that a lookup found the category of a row whose answer was lost.
+   * @param row its number from 0
+   * @param id the category's id in digits
+   */
+  found(row: number, id: string): void {
+    this.#append(['found', this.#run, row, id]);
+  }
+
+  /** Notes that nothing is left to do. */
+  finish(): void {
+    this.#append(['finished', this.#run]);
+  }
+
+  /** Lets another run go on; what was noted reaches the disk. May be called again. */
+  async close(): Promise<void> {
+    clearInterval(this.#beating);
+    if (this.#taken) {
+      this.#taken = false;
+      this.#log.append(JSON.stringify(['drop', this.#run]));
+      await this.#sync();
+    }
+    this.#log.close();
+  }
+
+  #append(record: JournalRecord): JournalState {
+    const state = this.#guard(() => this.#log.append(JSON.stringify(record)));
+    if (this.#taken && state.holder?.run !== this.#run) {
+      this.#taken = false;
+      throw new PetstoreError('storage', 'another run has taken this import over', { hint: 'let that one go on' });
+    }
+    return state;
+  }
+
+  async #sync(): Promise<void> {
+    await this.#log.sync().catch((error: unknown) => {
+      throw this.#storage(error);
+    });
+  }
+
+  #guard<T>(use: () => T): T {
+    try {
+      return use();
+    } catch (error) {
+      throw this.#storage(error);
+    }
+  }
+
+  #storage(error: unknown): unknown {
+    const code = (error as NodeJS.ErrnoException).code;
+    if (typeof code !== 'string') return error;
+    return new PetstoreError('storage', `the import's journal cannot be used (${code}): ${visible(this.#path)}`, {
+      hint: 'without a journal nothing is sent: check the rights and the space of that folder',
+      cause: error,
+    });
+  }
+}
+
+function busy(holder: Holder): PetstoreError {
+  return new PetstoreError('usage', `another run is importing these rows already (process ${holder.pid})`, {
+    hint: 'let it finish; to stop it use Ctrl-C there, then run this command again to go on',
+  });
+}
+
+/**
+ * Reads a journal without beginning or changing it.
+ * @param options which journal
+ * @returns its entries by row; none where there is no such journal
+ */
+export function peekJournal(options: JournalOptions): ReadonlyMap<number, RowEntry> {
+  const dir = journalDir(options);
+  if (!journalsIn(dir).some(({ name }) => name === nameOf(options.digest))) return new Map();
+  const log = new FileLog(journalFormat, { dir, name: nameOf(options.digest), sealAt: Number.MAX_SAFE_INTEGER });
+  const { rows } = log.refresh();
+  log.close();
+  return rows;
+}
+
+/** An import of the same file with other rows, which created something and did not finish. */
+export interface Unfinished {
+  readonly rows: number;
+  readonly created: number;
+}
+
+/**
+ * Finds out whether a file was changed in the middle of its import (faults.md, E10).
+ * @param options the journal of the rows the file holds now
+ * @param source the file's real path
+ * @returns the import it began as; undefined where there is none, or it finished
+ */
+export function unfinishedOf(options: JournalOptions, source: string): Unfinished | undefined {
+  const dir = journalDir(options);
+  for (const { name, path } of journalsIn(dir)) {
+    if (name === nameOf(options.digest) || !beginsWithSource(path, source)) continue;
+    const log = new FileLog(journalFormat, { dir, name, sealAt: Number.MAX_SAFE_INTEGER });
+    const { rows, head, finished } = log.refresh();
+    log.close();
+    const sent = [...rows.values()].filter(({ status }) => status !== 'open' && status !== 'rejected');
+    if (!finished && sent.length > 0) return { rows: head?.rows ?? 0, created: sent.filter(({ id }) => id).length };
+  }
+  return undefined;
+}
+
+function journalsIn(dir: string): { readonly name: string; readonly path: string }[] {
+  if (!existsSync(dir)) return [];
+  return readdirSync(dir).flatMap((entry) => {
+    const name = /^([0-9a-f]{32})\.\d+\.log$/.exec(entry)?.[1];
+    return name === undefined ? [] : [{ name, path: join(dir, entry) }];
+  });
+}
+
+// The head stands at the beginning; only a journal of the same file is worth reading in full.
+function beginsWithSource(path: string, source: string): boolean {
+  const fd = openSync(path, 'r');
+  try {
+    const start = Buffer.alloc(65_536);
+    const length = readSync(fd, start, 0, start.length, 0);
+    return start.toString('utf8', 0, length).includes(JSON.stringify({ source }).slice(1, -1));
+  } finally {
+    closeSync(fd);
+  }
+}

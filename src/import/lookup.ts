@@ -1,0 +1,64 @@
+// What became of rows whose answer was lost: one list, once a late request can be ruled out as far as that is possible.
+import type { Category } from '../api/types.ts';
+import { matchLost, surplus } from './reconcile.ts';
+import type { Work } from './work.ts';
+
+/**
+ * How long after a loss a lookup that finds nothing is believed, in milliseconds: the request may still be on its way
+ * when its connection is gone. It doubles with every try.
+ */
+export const SETTLE_MS = 2000;
+const LONGEST_SETTLE_MS = 30_000;
+
+/**
+ * Looks up every lost row that is not decided yet.
+ * @param work the state of the run; rows that are not there are queued again, up to `maxRetries`
+ * @returns how many rows were found
+ * @throws PetstoreError where the list fails, the journal cannot be written, or the run is interrupted
+ */
+export async function lookUp(work: Work): Promise<number> {
+  const { journal, categories, clock, signal, maxRetries, onProgress } = work.options;
+  const lost = work.undecided();
+  if (lost.length === 0) return 0;
+  const entries = journal.state.rows;
+  const tries = new Map(lost.map(({ row }) => [row, entries.get(row)?.tries ?? 0]));
+  const ready = Math.max(...lost.map(({ row }) => work.lostAt(row) + settling(tries.get(row) ?? 0)));
+  await clock.sleep(Math.max(0, ready - clock.monotonic()), signal);
+  const findings = matchLost(lost, await categories.list(), journal.state);
+  for (const [row, category] of findings.found) {
+    journal.found(row, String(category.id));
+    work.tally.create(row, category);
+  }
+  for (const row of findings.doubtful) work.giveUp(row);
+  for (const row of findings.absent) {
+    if ((tries.get(row) ?? 0) > maxRetries) {
+      work.giveUp(row);
+      continue;
+    }
+    journal.note(row, 'absent');
+    work.sendAgain(row);
+  }
+  onProgress(work.tally);
+  return findings.found.size;
+}
+
+/**
+ * Looks once more, at the end, for rows whose first request arrived only after they had been sent again.
+ * @param work the state of the run
+ * @returns categories that equal such a row and that no row accounts for; none where the list fails
+ */
+export async function findSurplus(work: Work): Promise<readonly Category[]> {
+  const { rows, journal, categories } = work.options;
+  if (work.resent.size === 0) return [];
+  try {
+    const resent = [...work.resent].map((row) => rows.get(row));
+    return surplus(resent, await categories.list(), journal.state);
+  } catch {
+    // Every row is decided: a check that cannot be made is no failure.
+    return [];
+  }
+}
+
+function settling(tries: number): number {
+  return Math.min(LONGEST_SETTLE_MS, SETTLE_MS * 2 ** Math.max(0, tries - 1));
+}

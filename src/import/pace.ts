@@ -1,0 +1,40 @@
+// One line on how far an import is: done of total, rate, what is left of the quota, time left.
+import type { Clock } from '../clock.ts';
+import { formatDuration } from '../duration.ts';
+import type { QuotaView } from '../quota/view.ts';
+import { estimate } from './estimate.ts';
+import type { Tally } from './tally.ts';
+
+/** How often the line is made anew at most, in milliseconds. */
+const EVERY_MS = 100;
+
+/**
+ * Follows an import.
+ * @param total how many rows it has
+ * @param clock times it
+ * @param quota what is known of the quota now
+ * @returns makes the line; undefined where it was made a moment ago
+ */
+export function followPace(total: number, clock: Clock, quota: () => QuotaView): (tally: Tally) => string | undefined {
+  const begun = clock.monotonic();
+  let last = Number.NEGATIVE_INFINITY;
+  return (tally) => {
+    const now = clock.monotonic();
+    if (now - last < EVERY_MS) return undefined;
+    last = now;
+    const rate = (1000 * tally.created) / Math.max(1, now - begun);
+    const left = total - tally.done;
+    const view = quota();
+    const parts = [`${tally.done} of ${total} rows`];
+    if (tally.created > 0) parts.push(`${rate < 10 ? rate.toFixed(1) : Math.round(rate)}/s`);
+    const { window } = view;
+    if (window && !window.over)
+      parts.push(`quota ${window.remaining}${window.limit ? ` of ${window.limit}` : ''} left`);
+    const ends = estimate(left, view, clock.now()).endsAt;
+    const byQuota = ends === undefined ? 0 : ends - clock.now();
+    const byRate = tally.created > 0 ? (1000 * left) / rate : 0;
+    if (left > 0 && tally.created > 0) parts.push(`about ${formatDuration(Math.max(byQuota, byRate))} left`);
+    if (tally.lost.size > 0) parts.push(`${tally.lost.size} to look up`);
+    return parts.join(' · ');
+  };
+}

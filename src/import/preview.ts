@@ -1,0 +1,70 @@
+// `--dry-run`: what would be created, how many windows of the quota it takes, and when it would end. No create is sent.
+import type { Category } from '../api/types.ts';
+import type { Int64 } from '../json.ts';
+import type { QuotaView } from '../quota/view.ts';
+import { estimate } from './estimate.ts';
+import type { RowEntry } from './journal-state.ts';
+import { idOf } from './journal-state.ts';
+import type { RowStore } from './row-store.ts';
+import type { SkippedRow } from './tally.ts';
+
+/** A row that would be created; rows count from 1. */
+export interface PlannedRow {
+  readonly row: number;
+  readonly name: string;
+  readonly description?: string;
+}
+
+/** What an import would do. */
+export interface Preview {
+  readonly dryRun: true;
+  readonly toCreate: readonly PlannedRow[];
+  readonly skipped: readonly SkippedRow[];
+  /** Rows of an earlier run without an answer: they would be looked up first. */
+  readonly undecided: number;
+  /** Windows of the quota; null where nothing is known of it. */
+  readonly windows: number | null;
+  /** ISO 8601, not before; null where nothing is known of the quota. */
+  readonly endsAt: string | null;
+}
+
+/**
+ * Works out what an import would do.
+ * @param rows the rows of the file
+ * @param noted what the journal says of them
+ * @param listed what the service lists
+ * @param options whether existing names are left out; quota; the wall clock, epoch milliseconds
+ * @returns the preview
+ */
+export function previewOf(
+  rows: RowStore,
+  noted: ReadonlyMap<number, RowEntry>,
+  listed: readonly Category[],
+  options: { readonly skipExisting: boolean; readonly quota: QuotaView; readonly now: number },
+): Preview {
+  const owned = new Set([...noted.values()].map(({ id }) => id));
+  const others = options.skipExisting ? listed.filter(({ id }) => !owned.has(String(id))) : [];
+  const existing = new Map<string, Int64>(others.map(({ id, name }) => [name, id]));
+  const toCreate: PlannedRow[] = [];
+  const skipped: SkippedRow[] = [];
+  let undecided = 0;
+  for (let at = 0; at < rows.count; at++) {
+    const entry = noted.get(at);
+    const row = { row: at + 1, ...rows.get(at) };
+    const id = entry?.id === undefined ? existing.get(row.name) : idOf(entry.id);
+    if (entry?.status === 'undecided' || entry?.status === 'sending') undecided++;
+    else if (id === undefined) toCreate.push(row);
+    else skipped.push({ row: row.row, name: row.name, id });
+  }
+  // The list before the first row, and the lookup after the last, are requests too.
+  const requests = toCreate.length + undecided + (undecided > 0 ? 1 : 0);
+  const { windows, endsAt } = estimate(requests, options.quota, options.now);
+  return {
+    dryRun: true,
+    toCreate,
+    skipped,
+    undecided,
+    windows: windows ?? null,
+    endsAt: endsAt === undefined ? null : new Date(endsAt).toISOString(),
+  };
+}

@@ -1,0 +1,102 @@
+// The import itself: a list before, then passes of sending and looking up until every row is decided.
+import type { Category } from '../api/types.ts';
+import { PetstoreError } from '../errors.ts';
+import { idOf } from './journal-state.ts';
+import { findSurplus, lookUp } from './lookup.ts';
+import { Sending } from './sending.ts';
+import type { Tally } from './tally.ts';
+import type { RunOptions } from './work.ts';
+import { Work } from './work.ts';
+
+/** How a run ended. */
+export interface RunResult {
+  readonly tally: Tally;
+  /** Why it ended before every row was tried; undefined where it came to its end. */
+  readonly stop: PetstoreError | undefined;
+  /** Categories that equal a row which was sent twice and that no row accounts for: its first request came late. */
+  readonly surplus: readonly Category[];
+}
+
+/**
+ * Creates every row that the journal does not know as created (contract, section 7).
+ * @param options rows, journal, service, limits
+ * @returns what became of every row
+ * @throws PetstoreError where nothing was sent, or not even the first list was answered
+ */
+export async function runImport(options: RunOptions): Promise<RunResult> {
+  const work = new Work(options);
+  restore(work);
+  const listed = await firstList(work);
+  if (work.stop) return { tally: work.tally, stop: work.stop, surplus: [] };
+  try {
+    await plan(work, listed);
+    await sendAll(work);
+    if (work.tally.complete) options.journal.finish();
+  } catch (error) {
+    work.end(error);
+  }
+  return { tally: work.tally, stop: work.stop, surplus: work.stop ? [] : await findSurplus(work) };
+}
+
+// What earlier runs noted: created rows are left out, half-done ones are looked up.
+function restore(work: Work): void {
+  for (const [row, { status, id }] of work.options.journal.state.rows) {
+    if (status === 'created') work.tally.skip(row, idOf(id ?? ''));
+    else if (status === 'undecided') work.lose(row);
+  }
+}
+
+async function firstList(work: Work): Promise<readonly Category[]> {
+  const { rows, journal, skipExisting, categories } = work.options;
+  const known = journal.state.baseline !== undefined;
+  if (work.tally.done === rows.count || (known && !skipExisting)) return [];
+  try {
+    const listed = await categories.list();
+    if (!known) await journal.noteBaseline(listed.map(({ id }) => String(id)));
+    return listed;
+  } catch (error) {
+    const answered = error instanceof PetstoreError && ['auth', 'service', 'rejected'].includes(error.kind);
+    if (!answered) throw error;
+    work.end(error);
+    return [];
+  }
+}
+
+async function plan(work: Work, listed: readonly Category[]): Promise<void> {
+  const { rows, skipExisting, onPlan, onProgress } = work.options;
+  // A name that a row without an answer may have brought there is no name that existed.
+  if (skipExisting) await lookUp(work);
+  const existing = namesElsewhere(work, listed);
+  let known = 0;
+  work.queue.length = 0;
+  for (let row = rows.count - 1; row >= 0; row--) {
+    if (work.tally.knows(row)) continue;
+    const id = existing.size > 0 ? existing.get(rows.get(row).name) : undefined;
+    if (id !== undefined && skipExisting) {
+      work.tally.skip(row, id);
+      continue;
+    }
+    if (id !== undefined) known++;
+    work.queue.push(row);
+  }
+  await onPlan({ send: work.queue.length, existing: known });
+  onProgress(work.tally);
+}
+
+// Names the service has that no row of this import brought there.
+function namesElsewhere(work: Work, listed: readonly Category[]): Map<string, Category['id']> {
+  const { owners } = work.options.journal.state;
+  const names = new Map<string, Category['id']>();
+  for (const { id, name } of listed) if (!owners.has(String(id))) names.set(name, id);
+  return names;
+}
+
+async function sendAll(work: Work): Promise<void> {
+  const sending = new Sending(work);
+  for (;;) {
+    await sending.pass();
+    if (work.stop) return;
+    if ((await lookUp(work)) > 0) sending.succeeded();
+    if (work.queue.length === 0) return;
+  }
+}

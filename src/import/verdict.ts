@@ -1,0 +1,29 @@
+// What a failed create means for its row and for the rows after it. Pure.
+import { PetstoreError } from '../errors.ts';
+
+/** The row's fate, and whether the run ends here. */
+export interface Verdict {
+  /** `rejected` by the service; certainly `unsent` or not carried out; `lost`: it may exist or not. */
+  readonly row: 'rejected' | 'unsent' | 'lost';
+  readonly stop: boolean;
+}
+
+/** Rejections that speak of one row's values; any other 4xx will meet every row alike. */
+const ABOUT_THE_ROW: ReadonlySet<number> = new Set([400, 409, 413, 422]);
+
+/**
+ * Judges a failed create (contract, section 7).
+ * @param error whatever `create` threw
+ * @param interruption what the run's signal was aborted with, if it was: thrown as it is, nothing was sent
+ * @returns the row's fate; `stop` where the next row would fare no better
+ */
+export function verdictOf(error: unknown, interruption?: unknown): Verdict {
+  if (!(error instanceof PetstoreError)) return { row: 'lost', stop: true };
+  const { kind, status } = error;
+  if (kind === 'rejected') return { row: 'rejected', stop: !ABOUT_THE_ROW.has(status ?? 0) };
+  if (kind === 'unknown_outcome') return { row: 'lost', stop: false };
+  // Nothing was carried out: the key was refused, the quota is gone, no connection came about.
+  if (kind === 'auth' || kind === 'rate_limited' || kind === 'network') return { row: 'unsent', stop: true };
+  const unsent = kind === 'interrupted' ? error === interruption : kind === 'service' && status === undefined;
+  return { row: unsent ? 'unsent' : 'lost', stop: true };
+}
