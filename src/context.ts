@@ -188,7 +188,7 @@ export function openSession(context: Context, globals: Globals): Session {
     ledger: once(async () => (await wire()).openLedgerOf(session, await session.target())),
     sender: once(async () => {
       asked = true;
-      return (await wire()).openSender(session, await session.target());
+      return (await wire()).openSender(session, await session.target(), await session.ledger());
     }),
     sent: () => asked,
     api: once(async () => (await import('./api/categories.ts')).createApi(await session.sender())),

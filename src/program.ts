@@ -8,6 +8,7 @@ import { addCommands } from './commands/commands.ts';
 import { addComplete } from './commands/complete.ts';
 import { addDoctor } from './commands/doctor.ts';
 import { addHelp } from './commands/help.ts';
+import { addQuota } from './commands/quota.ts';
 import type { Context } from './context.ts';
 import { colorLevel } from './io.ts';
 
@@ -29,7 +30,7 @@ export function createProgram(context: Context): Command {
     });
   addGlobalOptions(program);
   provide(program, context);
-  for (const add of [addCategories, addAuth, addApi, addDoctor, addComplete, addCommands]) add(program);
+  for (const add of [addCategories, addAuth, addQuota, addApi, addDoctor, addComplete, addCommands]) add(program);
   addHelp(program, context.stdout, colorLevel(context.stdout, context.env, context.args.includes('--no-color')) > 0);
   return program;
 }

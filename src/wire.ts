@@ -28,9 +28,14 @@ export function openLedgerOf(session: Session, target: Target): Ledger {
 /**
  * @param session the open session
  * @param target where to and with which key
+ * @param ledger the ledger of that key
  * @returns a sender; what it holds is let go at the end of the command
  */
-export async function openSender(session: Session, target: Target): Promise<Sender> {
+export async function openSender(
+  session: Session,
+  target: Target,
+  ledger: Ledger = openLedgerOf(session, target),
+): Promise<Sender> {
   const { context, globals } = session;
   const { baseUrl, key } = target.keySource === 'sandbox' ? await serveSandbox(session, target) : target;
   context.redactor.add(key);
@@ -38,7 +43,7 @@ export async function openSender(session: Session, target: Target): Promise<Send
   const transport = createTransport({ baseUrl, key, version, env, nodeVersion, now: clock.now });
   const sender = createSender({
     transport: globals.verbose ? await traced(session, transport, baseUrl) : transport,
-    ledger: openLedgerOf(session, target),
+    ledger,
     clock,
     signal: context.signal,
     limits: { maxWaitMs: globals.maxWaitMs, maxRetries: globals.maxRetries, timeoutMs: globals.timeoutMs },

@@ -65,6 +65,8 @@ export interface Log<State> {
    * @throws ShortWriteError where only part of it reached the file (the part is void); errors of the file system as they come
    */
   append(record: string): State;
+  /** @returns the state as last read, without a look at the file */
+  last(): State;
   /** Makes every record appended so far survive a power failure; calls made meanwhile share one fdatasync. */
   sync(): Promise<void>;
   /** Lets go of the file; the log may not be used after. */
@@ -123,7 +125,6 @@ export class FileLog<State> implements Log<State> {
     return this.#generation;
   }
 
-  /** @returns the state as last read, without a look at the file */
   last(): State {
     return this.#state;
   }
@@ -376,6 +377,10 @@ export class MemoryLog<State> implements Log<State> {
   }
 
   refresh(): State {
+    return this.#state;
+  }
+
+  last(): State {
     return this.#state;
   }
 

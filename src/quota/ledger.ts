@@ -50,6 +50,7 @@ export interface Ledger {
   view(): QuotaView;
   /** Drops what is remembered, blocks included. */
   forget(): void;
+  /** Lets go of the file; what was known last can still be viewed. */
   close(): void;
 }
 
@@ -158,7 +159,9 @@ class LoggedLedger implements Ledger {
   }
 
   close(): void {
-    this.#log.close();
+    const log = this.#log;
+    this.#log = remembering(log.last());
+    log.close();
   }
 
   #now(state: State): number {
@@ -192,20 +195,24 @@ class LoggedLedger implements Ledger {
       return work(this.#log);
     } catch (error) {
       if (this.#log instanceof MemoryLog) throw error;
-      this.#log = this.#inMemory(error, this.#log);
+      this.#log = this.#inMemory(error, this.#log.last());
       return work(this.#log);
     }
   }
 
-  // What was known goes along: a full disk must not make a process forget that it is blocked.
-  #inMemory(error: unknown, from?: Log<State>): Log<State> {
-    const memory = new MemoryLog(ledgerFormat);
-    if (from instanceof FileLog) for (const record of ledgerFormat.snapshot(from.last())) memory.append(record);
+  #inMemory(error: unknown, known?: State): Log<State> {
     this.#shared = false;
     const code = (error as NodeJS.ErrnoException).code;
     const why = typeof code === 'string' ? code : error instanceof Error ? error.message : 'unknown';
     const text = `the rate limit cannot be shared with other processes: nothing can be written to ${this.#options.stateDir} (${why})`;
     this.#options.onWarning?.(text);
-    return memory;
+    return remembering(known);
   }
+}
+
+// What was known goes along: a full disk must not make a process forget that it is blocked.
+function remembering(known: State | undefined): Log<State> {
+  const memory = new MemoryLog(ledgerFormat);
+  if (known) for (const record of ledgerFormat.snapshot(known)) memory.append(record);
+  return memory;
 }
