@@ -1,0 +1,256 @@
+// Logging in and out, in process, against a service that knows one key.
+import * as fs from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { inProcess } from '../support/world.ts';
+import type { Service } from './service.ts';
+import { GOOD_KEY, startService } from './service.ts';
+
+let service: Service;
+let dir = '';
+beforeAll(async () => {
+  service = await startService();
+});
+afterAll(() => service.close());
+beforeEach(() => {
+  dir = fs.mkdtempSync(join(tmpdir(), 'petstore-auth-'));
+  service.requests.length = 0;
+});
+
+const petstore = (args: readonly string[], stdin = '', env: Record<string, string> = {}) =>
+  inProcess(args, { dir, stdin, env });
+const login = (...more: string[]) => petstore(['auth', 'login', '--url', service.url, ...more], `${GOOD_KEY}\n`);
+const stored = (name = 'production') =>
+  JSON.parse(fs.readFileSync(join(dir, 'config', `profile-${name}.json`), 'utf8'));
+const files = () => (fs.existsSync(join(dir, 'config')) ? fs.readdirSync(join(dir, 'config')) : []);
+
+describe('auth login', () => {
+  test("checks the key of stdin's first line with one GET /categories and stores it for its origin", async () => {
+    const run = await petstore(['auth', 'login', '--url', `${service.url}/`], `${GOOD_KEY}\r\nsecond line\n`);
+    expect(run).toMatchObject({ code: 0, out: `stored a key for production: …6789 at ${service.url}\n` });
+    expect(service.requests.map(({ line }) => line)).toEqual(['GET /v1/categories']);
+    expect(service.requests[0]?.headers.authorization).toBe(`Bearer ${GOOD_KEY}`);
+    expect(stored()).toEqual({ version: 1, url: service.url, key: GOOD_KEY, origin: service.origin });
+    const list = await petstore(['categories', 'list', '--json']);
+    expect(JSON.parse(list.out)).toEqual([{ id: 1, name: 'cat' }]);
+  });
+
+  test('says what it did as one JSON document, the key masked', async () => {
+    const run = await login('--json', '-p', 'farm');
+    expect(JSON.parse(run.out)).toEqual({
+      profile: 'farm',
+      url: service.url,
+      key: '…6789',
+      verified: true,
+      active: false,
+    });
+    expect(run.err).toBe('');
+  });
+
+  test('a key that the service refuses is not stored: exit 3', async () => {
+    const run = await petstore(['auth', 'login', '--url', service.url, '--json'], 'wrong-key-0123456789\n');
+    expect(run).toMatchObject({ code: 3, out: '' });
+    expect(JSON.parse(run.err).error).toMatchObject({
+      kind: 'auth',
+      status: 401,
+      code: 'unauthorized',
+      hint: expect.stringContaining('nothing was stored'),
+    });
+    expect(files()).toEqual([]);
+  });
+
+  test('a service that cannot be reached stores nothing, and --no-verify does without it', async () => {
+    const args = ['auth', 'login', '--url', 'http://127.0.0.1:9/v1'];
+    const run = await petstore([...args, '--max-retries', '0'], `${GOOD_KEY}\n`);
+    expect(run).toMatchObject({ code: 6, out: '', err: expect.stringContaining('--no-verify') });
+    expect(files()).toEqual([]);
+    expect(await petstore([...args, '--no-verify'], `${GOOD_KEY}\n`)).toMatchObject({ code: 0 });
+    expect(stored()).toMatchObject({ url: 'http://127.0.0.1:9/v1' });
+    expect(service.requests).toEqual([]);
+  });
+
+  test.each([
+    ['nothing', ''],
+    ['an empty line', '\n'],
+    ['a space in it', 'key with space\n'],
+    ['a space before it', ` ${GOOD_KEY}\n`],
+    ['smart quotes', '\u201ckey\u201d\n'],
+    ['a NUL', 'key\0key\n'],
+    ['a BOM', `\ufeff${GOOD_KEY}\n`],
+    ['a line without end', 'x'.repeat(1_000_000)],
+  ])('%s on stdin is no key: exit 3, nothing sent, nothing stored, nothing shown', async (_what, stdin) => {
+    const run = await petstore(['auth', 'login', '--url', service.url], stdin);
+    expect(run).toMatchObject({ code: 3, out: '' });
+    if (stdin.trim().length > 3) expect(run.err).not.toContain(stdin.trim().slice(0, 8));
+    expect([service.requests, files()]).toEqual([[], []]);
+  });
+
+  test.each([
+    'http://api.example/v1',
+    'https://u:p@api.example/v1',
+    'https://api.example',
+    'https://api.example/v1?k=1',
+  ])('the URL %s is refused: exit 2, the key is not even read', async (url) => {
+    expect(await petstore(['auth', 'login', '--url', url], GOOD_KEY)).toMatchObject({ code: 2, out: '' });
+    expect(files()).toEqual([]);
+  });
+
+  test('no option takes a key, and one that was typed is not repeated', async () => {
+    for (const args of [['--key', GOOD_KEY], [`--api-key=${GOOD_KEY}`], [GOOD_KEY]]) {
+      const run = await petstore(['auth', 'login', ...args]);
+      expect(run).toMatchObject({ code: 2, out: '', err: expect.not.stringContaining(GOOD_KEY) });
+    }
+  });
+
+  test('a profile without URL says how to give one: exit 3', async () => {
+    const run = await petstore(['auth', 'login', '-p', 'farm'], GOOD_KEY);
+    expect(run).toMatchObject({ code: 3, err: expect.stringContaining('auth login -p farm --url') });
+  });
+
+  test('a second login keeps the URL, and --url changes it together with the key', async () => {
+    await login();
+    expect(await petstore(['auth', 'login'], GOOD_KEY)).toMatchObject({ code: 0 });
+    expect(await petstore(['auth', 'login', '--no-verify', '--url', 'https://b.example/v1'], 'other\n')).toMatchObject({
+      code: 0,
+    });
+    expect(stored()).toEqual({ version: 1, url: 'https://b.example/v1', key: 'other', origin: 'https://b.example' });
+  });
+
+  test('the sandbox needs no login, and a bad name makes no profile', async () => {
+    expect(await login('-p', 'sandbox')).toMatchObject({ code: 2, err: expect.stringContaining('no login') });
+    expect(await login('-p', '../evil')).toMatchObject({ code: 2 });
+    expect(files()).toEqual([]);
+  });
+
+  test('a damaged file is found before the key is read, and is left as it was', async () => {
+    await login();
+    fs.writeFileSync(join(dir, 'config', 'profile-production.json'), '{"key":"canary');
+    const run = await login();
+    expect(run).toMatchObject({ code: 9, out: '', err: expect.stringContaining('profile-production.json') });
+    expect(fs.readFileSync(join(dir, 'config', 'profile-production.json'), 'utf8')).toBe('{"key":"canary');
+    expect(service.requests).toHaveLength(1);
+  });
+
+  test('says that a key of the environment goes before the stored one', async () => {
+    const run = await petstore(['auth', 'login', '--url', service.url], GOOD_KEY, { PETSTORE_API_KEY: 'other' });
+    expect(run).toMatchObject({ code: 0, err: expect.stringContaining('PETSTORE_API_KEY') });
+  });
+});
+
+describe('a stored key', () => {
+  test('is not sent to another origin: exit 3 and nothing is sent', async () => {
+    const other = await startService();
+    await login();
+    const run = await petstore(['categories', 'list', '--json'], '', { PETSTORE_BASE_URL: other.url });
+    expect(run).toMatchObject({ code: 3, out: '' });
+    expect(JSON.parse(run.err).error).toMatchObject({
+      kind: 'auth',
+      hint: expect.stringContaining('PETSTORE_API_KEY'),
+    });
+    expect(other.requests).toEqual([]);
+    other.close();
+  });
+
+  test('is not looked for where the environment gives key and URL, even if its file is damaged', async () => {
+    await login();
+    fs.writeFileSync(join(dir, 'config', 'profile-production.json'), 'damaged');
+    fs.writeFileSync(join(dir, 'config', 'active.json'), 'damaged');
+    const env = { PETSTORE_BASE_URL: service.url, PETSTORE_API_KEY: GOOD_KEY };
+    expect(await petstore(['categories', 'list', '--json'], '', env)).toMatchObject({ code: 0 });
+    expect(await petstore(['categories', 'list'])).toMatchObject({ code: 9, out: '' });
+  });
+});
+
+describe('auth logout', () => {
+  test('forgets the key and keeps the URL, and says so again where there is none', async () => {
+    await login();
+    expect(await petstore(['auth', 'logout'])).toMatchObject({ code: 0, out: 'forgot the key of production\n' });
+    expect(stored()).toEqual({ version: 1, url: service.url });
+    expect(await petstore(['auth', 'logout'])).toMatchObject({ code: 0, out: 'there was no key to forget\n' });
+    expect(await petstore(['categories', 'list'])).toMatchObject({ code: 3 });
+  });
+
+  test('--all works without reading, also where files are damaged or the environment still has a key', async () => {
+    await login();
+    await login('-p', 'farm');
+    fs.writeFileSync(join(dir, 'config', 'profile-farm.json'), 'damaged');
+    fs.writeFileSync(join(dir, 'config', 'active.json'), 'damaged');
+    const run = await petstore(['auth', 'logout', '--all', '--json'], '', { PETSTORE_API_KEY: 'k' });
+    expect(run.code).toBe(0);
+    expect(JSON.parse(run.out).forgotten.toSorted()).toEqual(['farm', 'production']);
+    expect(run.err).toContain('PETSTORE_API_KEY is still set');
+    expect(files()).toEqual([]);
+  });
+
+  test('of an unknown profile is an error', async () => {
+    expect(await petstore(['auth', 'logout', '-p', 'farm'])).toMatchObject({ code: 2 });
+  });
+});
+
+describe('auth switch', () => {
+  test('sets the profile that commands use', async () => {
+    await login('-p', 'farm');
+    expect(await petstore(['auth', 'switch', 'farm', '--json'])).toMatchObject({
+      code: 0,
+      out: '{"profile":"farm","previous":"production"}\n',
+    });
+    expect(await petstore(['categories', 'list', '--json'])).toMatchObject({ code: 0 });
+  });
+
+  test('to a profile that is not there changes nothing and names the nearest', async () => {
+    const run = await petstore(['auth', 'switch', 'stagign']);
+    expect(run).toMatchObject({ code: 2, err: expect.stringContaining('staging') });
+    expect(files()).toEqual([]);
+  });
+});
+
+describe('auth status', () => {
+  const status = async (env: Record<string, string> = {}) =>
+    JSON.parse((await petstore(['auth', 'status', '--json'], '', env)).out);
+
+  test('shows every profile, which is active, its URL and its masked key', async () => {
+    await login();
+    expect(await status()).toEqual([
+      {
+        profile: 'production',
+        active: true,
+        url: service.url,
+        urlSource: 'stored',
+        key: '…6789',
+        keySource: 'stored',
+      },
+      expect.objectContaining({ profile: 'staging', active: false, url: null, key: null, problem: expect.any(String) }),
+      { profile: 'sandbox', active: false, url: null, urlSource: 'sandbox', key: null, keySource: 'sandbox' },
+    ]);
+    const table = await petstore(['auth', 'status']);
+    expect(table.out).toMatch(/^\* +production +http:\S+ +…6789 +stored/m);
+    expect(table.out).not.toContain(GOOD_KEY.slice(0, 8));
+    expect(service.requests).toHaveLength(1);
+  });
+
+  test('shows what the environment changes', async () => {
+    await login();
+    const [production] = await status({ PETSTORE_API_KEY: 'environment-key-abcd', PETSTORE_PROFILE: 'staging' });
+    expect(production).toMatchObject({ key: '…abcd', keySource: 'environment', active: false });
+    const [bound] = await status({ PETSTORE_BASE_URL: 'https://b.example/v1' });
+    expect(bound).toMatchObject({ key: null, url: 'https://b.example/v1', urlSource: 'environment' });
+    expect(bound.problem).toContain('not sent to https://b.example');
+  });
+
+  test('a short key is not shown at all', async () => {
+    await petstore(['auth', 'login', '--no-verify', '--url', service.url], 'elevenchars\n');
+    expect((await status())[0]).toMatchObject({ key: '****' });
+  });
+
+  test('a damaged file is named, the other profiles are shown, and it ends with 9', async () => {
+    await login();
+    await login('-p', 'farm');
+    fs.writeFileSync(join(dir, 'config', 'profile-production.json'), `{"key":"${GOOD_KEY}`);
+    const run = await petstore(['auth', 'status']);
+    expect(run.code).toBe(9);
+    expect(run.out).toMatch(/farm +http:\S+ +…6789/);
+    expect(run.out + run.err).toContain('profile-production.json');
+    expect(run.out + run.err).not.toContain(GOOD_KEY.slice(0, 8));
+  });
+});

@@ -1,0 +1,95 @@
+// Logging in at a real terminal: the hidden prompt, Ctrl-C, odd sizes, the missing /v1.
+import * as fs from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { petstore, place } from '../support/program.ts';
+import { inTerminal } from '../support/pty.ts';
+import type { Service } from './service.ts';
+import { GOOD_KEY, startService } from './service.ts';
+
+let service: Service;
+beforeAll(async () => {
+  service = await startService();
+});
+afterAll(() => service.close());
+
+const config = (dir: string): string[] => {
+  const folder = join(dir, 'config');
+  return fs.existsSync(folder) ? fs.readdirSync(folder).map((name) => fs.readFileSync(join(folder, name), 'utf8')) : [];
+};
+
+test.each([
+  [80, 24],
+  [40, 24],
+  [0, 0],
+])('at %ix%i the key is asked for on stderr, hidden, checked and stored', async (columns, rows) => {
+  const at = place();
+  const run = await inTerminal(at, ['auth', 'login', '--url', service.url, '--json'], {
+    columns,
+    rows,
+    stdoutPiped: true,
+    steps: [{ after: 'API key for production', send: `${GOOD_KEY}\r` }],
+  });
+  expect(run).toMatchObject({ code: 0, cooked: true, stepsLeft: 0 });
+  expect(JSON.parse(run.stdout)).toMatchObject({ key: '…6789', verified: true });
+  expect(run.screen).not.toContain(GOOD_KEY.slice(0, 4));
+  expect(run.screen.length).toBeLessThan(20_000);
+  expect(config(at.dir).join()).toContain(GOOD_KEY);
+});
+
+test('Ctrl-C at the prompt ends with 130, stores nothing and restores the terminal', async () => {
+  const at = place();
+  const run = await inTerminal(at, ['auth', 'login', '--url', service.url], {
+    steps: [{ after: 'API key for production', send: 'half-a-key\u0003' }],
+  });
+  expect(run).toMatchObject({ code: 130, cooked: true, stepsLeft: 0 });
+  expect(run.screen.lastIndexOf('\u001b[?25h')).toBeGreaterThanOrEqual(run.screen.lastIndexOf('\u001b[?25l'));
+  expect(config(at.dir)).toEqual([]);
+});
+
+test.each([
+  ['SIGINT', 130],
+  ['SIGTERM', 143],
+  ['SIGHUP', 129],
+] as const)('%s at the prompt ends with %i and restores the terminal', async (signal, code) => {
+  const run = await inTerminal(place(), ['auth', 'login', '--url', service.url], {
+    steps: [{ after: 'API key for production', signal }],
+  });
+  expect(run).toMatchObject({ code, cooked: true });
+  expect(run.screen.lastIndexOf('\u001b[?25h')).toBeGreaterThanOrEqual(run.screen.lastIndexOf('\u001b[?25l'));
+});
+
+test('a profile without URL is asked for one, and a missing /v1 is offered', async () => {
+  const at = place();
+  const run = await inTerminal(at, ['auth', 'login', '-p', 'farm'], {
+    steps: [
+      { after: 'Base URL of farm', send: `${service.origin}\r` },
+      { after: `Use ${service.url}?`, send: '\r' },
+      { after: 'API key for farm', send: `${GOOD_KEY}\r` },
+    ],
+  });
+  expect(run).toMatchObject({ code: 0, cooked: true, stepsLeft: 0 });
+  const status = await petstore(at, ['auth', 'status', '--json', '-p', 'farm']);
+  expect(JSON.parse(status.out)).toContainEqual(expect.objectContaining({ profile: 'farm', url: service.url }));
+});
+
+test('a question answered with no ends with 130', async () => {
+  const at = place();
+  const run = await inTerminal(at, ['auth', 'login', '--url', service.origin], {
+    steps: [{ after: `Use ${service.url}?`, send: 'n' }],
+  });
+  expect(run).toMatchObject({ code: 130, cooked: true });
+  expect(config(at.dir)).toEqual([]);
+});
+
+test('an empty or odd key is asked for again, NO_COLOR paints nothing', async () => {
+  const run = await inTerminal(place(), ['auth', 'login', '--url', service.url], {
+    env: { NO_COLOR: '1' },
+    steps: [
+      { after: 'API key for production', send: '\r' },
+      { after: 'is empty', send: `${GOOD_KEY}\r` },
+    ],
+  });
+  expect(run).toMatchObject({ code: 0, stepsLeft: 0 });
+  expect(run.screen).not.toMatch(/\u001b\[[0-9;]*m/);
+});
