@@ -143,7 +143,7 @@ const ROWS: readonly Row[] = [
     title: 'a 429 for an hour',
     where: () => at('limited'),
     args: create,
-    says: /limit/,
+    says: /pause/,
   },
   {
     code: 6,
@@ -167,7 +167,7 @@ const ROWS: readonly Row[] = [
     title: 'a read without an answer',
     where: () => at('silent'),
     args: [...list, ...hurried, '--timeout', '300ms'],
-    says: /time/,
+    says: /within 300 ms/,
   },
   {
     code: 7,
