@@ -1,5 +1,6 @@
 // What a profile is, what a store of profiles does, and how profiles may be named.
 import { PetstoreError } from '../errors.ts';
+import { nearestOf } from '../nearest.ts';
 import { visible } from '../text.ts';
 
 /** A profile as it is stored. */
@@ -67,31 +68,10 @@ export function checkProfileName(name: string): string {
  * @returns an error of kind `usage` that lists them and names the nearest
  */
 export function unknownProfile(name: string, names: readonly string[]): PetstoreError {
-  const near = nearest(name, names);
+  const near = nearestOf(name, names);
   return new PetstoreError('usage', `there is no profile "${name}"; there are: ${names.join(', ')}`, {
     hint: near
       ? `did you mean ${near}? or make it: petstore auth login -p ${name}`
       : `make it with: petstore auth login -p ${name}`,
   });
-}
-
-function nearest(word: string, words: readonly string[]): string | undefined {
-  const ranked = words.map((other) => ({ other, distance: distance(word, other) }));
-  ranked.sort((one, two) => one.distance - two.distance);
-  const best = ranked[0];
-  return best && best.distance <= Math.max(1, Math.floor(word.length / 3)) ? best.other : undefined;
-}
-
-// Levenshtein's distance, one row at a time.
-function distance(one: string, two: string): number {
-  let row = Array.from({ length: two.length + 1 }, (_, at) => at);
-  for (let i = 1; i <= one.length; i++) {
-    const next = [i];
-    for (let j = 1; j <= two.length; j++) {
-      const swap = (row[j - 1] ?? 0) + (one[i - 1] === two[j - 1] ? 0 : 1);
-      next.push(Math.min((row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1, swap));
-    }
-    row = next;
-  }
-  return row[two.length] ?? 0;
 }
