@@ -38,7 +38,7 @@ const DEFAULT_MS: Partial<Record<FaultKind, number>> = {
   'skewed-date': 3_600_000,
 };
 // `reset-before` is what the fault catalogue calls it.
-const ALIASES: Readonly<Record<string, FaultKind>> = { 'reset-before': 'reset' };
+const ALIASES: ReadonlyMap<string, FaultKind> = new Map([['reset-before', 'reset']]);
 
 /**
  * Reads a fault as `--fault` and the header `x-sandbox-fault` take it: `KIND[=DURATION][:PERCENT]`.
@@ -48,7 +48,7 @@ const ALIASES: Readonly<Record<string, FaultKind>> = { 'reset-before': 'reset' }
 export function parseFault(text: string): FaultRule | undefined {
   const match = /^([a-z0-9-]+?)(?:=(-?)([0-9.]+[a-z]*))?(?::(\d{1,3}(?:\.\d+)?))?$/.exec(text.trim());
   const name = match?.[1] ?? '';
-  const kind = ALIASES[name] ?? (Object.hasOwn(FAULT_KINDS, name) ? (name as FaultKind) : undefined);
+  const kind = ALIASES.get(name) ?? (Object.hasOwn(FAULT_KINDS, name) ? (name as FaultKind) : undefined);
   const percent = match?.[4] === undefined ? 100 : Number(match[4]);
   if (!kind || percent > 100) return undefined;
   const usual = DEFAULT_MS[kind];

@@ -47,6 +47,7 @@ function create(data: Data, fields: string): string | undefined {
   return item;
 }
 
+// Nothing is ever deleted, so a new generation saves little: the log is left to grow.
 const SEAL_AT = 16 * 1024 * 1024;
 
 /** The categories of one data file. */
@@ -57,11 +58,20 @@ export class Store {
   /**
    * Opens the data, or begins it.
    * @param place where it lies
-   * @param options `reset`: empties it; `firstId`: ids from here on, where none so large was given yet
+   * @param options `reset`: empties it; `firstId`: ids from here on, where none so large was given yet;
+   *   `sealAt`: size in bytes from which the log begins anew
    * @throws errors of the file system as they come
    */
-  constructor(place: Place, options: { readonly reset?: boolean; readonly firstId?: bigint } = {}) {
-    this.#log = new TappedLog(format, { dir: place.dir, name: place.dataName, sealAt: SEAL_AT, durable: true });
+  constructor(
+    place: Place,
+    options: { readonly reset?: boolean; readonly firstId?: bigint; readonly sealAt?: number } = {},
+  ) {
+    this.#log = new TappedLog(format, {
+      dir: place.dir,
+      name: place.dataName,
+      sealAt: options.sealAt ?? SEAL_AT,
+      durable: true,
+    });
     const { firstId } = options;
     if (options.reset) this.#log.append('reset');
     if (firstId !== undefined && this.#log.state().next < firstId) this.#log.append(`n ${firstId}`);

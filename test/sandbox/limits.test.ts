@@ -1,0 +1,224 @@
+// Rate limits of the sandbox: both windows, headers, Retry-After, the ban, and many processes counting together.
+import { readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { Limiter } from '../../src/sandbox/limiter.ts';
+import { placeOf } from '../../src/sandbox/place.ts';
+import { PLANS, parseLimit } from '../../src/sandbox/plans.ts';
+import type { Answer, Sandbox } from './support.ts';
+import { folder, handClock, OTHER_KEY, startTest } from './support.ts';
+
+const seconds = (iso: string): string => String(Date.parse(iso) / 1000);
+
+async function use(sandbox: Sandbox, count: number, key?: string): Promise<void> {
+  for (let i = 0; i < count; i++) {
+    const { status } = await sandbox.list(key === undefined ? {} : { key });
+    expect(status).toBe(200);
+  }
+}
+
+const limitOf = ({ headers }: Answer): unknown[] => [
+  headers['x-ratelimit-limit'],
+  headers['x-ratelimit-remaining'],
+  headers['x-ratelimit-reset'],
+];
+
+test('the plans are those of the document', () => {
+  const perMinuteAndDay = Object.entries(PLANS).map(([name, limits]) => [
+    name,
+    limits.map((limit) => [limit.count, limit.ms]),
+  ]);
+  expect(Object.fromEntries(perMinuteAndDay)).toEqual({
+    free: [
+      [60, 60_000],
+      [1_000, 86_400_000],
+    ],
+    pro: [
+      [300, 60_000],
+      [10_000, 86_400_000],
+    ],
+    business: [
+      [1_000, 60_000],
+      [100_000, 86_400_000],
+    ],
+    enterprise: [],
+  });
+});
+
+test('the minute ends in 429, with the seconds left of it', async () => {
+  const clock = handClock();
+  const sandbox = await startTest({ clock });
+  await use(sandbox, 59);
+  expect(limitOf(await sandbox.list())).toEqual(['60', '0', seconds('2026-11-21T12:01:00Z')]);
+  const refused = await sandbox.create({ name: 'dog' });
+  expect(refused.status).toBe(429);
+  expect(refused.json).toEqual({ code: 'rate_limited', message: expect.any(String), status: 429 });
+  expect(refused.headers['retry-after']).toBe('50');
+  expect(limitOf(refused)).toEqual(['60', '0', seconds('2026-11-21T12:01:00Z')]);
+  clock.at += 49_999;
+  expect((await sandbox.list()).headers['retry-after']).toBe('1');
+  clock.at += 1;
+  const again = await sandbox.list();
+  expect([again.status, again.json]).toEqual([200, []]);
+  expect(limitOf(again)).toEqual(['60', '59', seconds('2026-11-21T12:02:00Z')]);
+});
+
+test('the day ends in 429, with the seconds left of it, however fresh the minute is', async () => {
+  const clock = handClock();
+  const sandbox = await startTest({ clock });
+  for (let minute = 0; minute < 16; minute++) {
+    await use(sandbox, 60);
+    clock.at += 60_000;
+  }
+  // 960 of 1,000 are used: the day is nearer its end than the minute from here on.
+  expect(limitOf(await sandbox.list())).toEqual(['1000', '39', seconds('2026-11-22T00:00:00Z')]);
+  await use(sandbox, 39);
+  const refused = await sandbox.list();
+  expect(refused.status).toBe(429);
+  expect(refused.headers['retry-after']).toBe(String((Date.parse('2026-11-22T00:00:00Z') - clock.at) / 1000));
+  expect(limitOf(refused)).toEqual(['1000', '0', seconds('2026-11-22T00:00:00Z')]);
+  clock.at = Date.parse('2026-11-21T23:59:59.500Z');
+  expect((await sandbox.list()).headers['retry-after']).toBe('1');
+  clock.at = Date.parse('2026-11-22T00:00:00Z');
+  expect(limitOf(await sandbox.list())).toEqual(['60', '59', seconds('2026-11-22T00:01:00Z')]);
+});
+
+test('two keys have windows of their own', async () => {
+  const sandbox = await startTest({ clock: handClock() });
+  await use(sandbox, 60);
+  expect((await sandbox.list()).status).toBe(429);
+  await use(sandbox, 60, OTHER_KEY);
+  expect((await sandbox.list({ key: OTHER_KEY })).status).toBe(429);
+});
+
+test('a rejected create, an unknown path and a 501 count as requests; the description does not', async () => {
+  const sandbox = await startTest({ clock: handClock() });
+  expect((await sandbox.create({})).headers['x-ratelimit-remaining']).toBe('59');
+  expect((await sandbox.call('GET', '/v1/nothing')).headers['x-ratelimit-remaining']).toBe('58');
+  expect((await sandbox.call('GET', '/v1/store/orders')).headers['x-ratelimit-remaining']).toBe('57');
+  expect((await sandbox.call('GET', '/v1/openapi.json')).headers['x-ratelimit-remaining']).toBe('57');
+});
+
+test('Retry-After may be a date, which is never too early', async () => {
+  const clock = handClock();
+  const sandbox = await startTest({ clock, limits: [{ count: 1, ms: 1500 }], retryAfter: 'date' });
+  await use(sandbox, 1);
+  const refused = await sandbox.list();
+  const permitted = Math.floor(clock.at / 1500) * 1500 + 1500;
+  const told = Date.parse(String(refused.headers['retry-after']));
+  expect(refused.headers['retry-after']).toMatch(/ GMT$/);
+  expect(told).toBeGreaterThanOrEqual(permitted);
+  expect(told).toBeLessThan(permitted + 1000);
+});
+
+test('Retry-After may be left out: the reset is all there is', async () => {
+  const sandbox = await startTest({ clock: handClock(), limits: [{ count: 1, ms: 60_000 }], retryAfter: 'none' });
+  await use(sandbox, 1);
+  const refused = await sandbox.list();
+  expect(refused.status).toBe(429);
+  expect(refused.headers['retry-after']).toBeUndefined();
+});
+
+test('five requests inside one wait ban the key for a minute, and the ban outlasts the window', async () => {
+  const clock = handClock(Date.parse('2026-11-21T12:00:50Z'));
+  const sandbox = await startTest({ clock, limits: [{ count: 2, ms: 60_000 }] });
+  await use(sandbox, 2);
+  const codes: string[] = [];
+  for (let i = 0; i < 6; i++) codes.push((await sandbox.list()).json.code);
+  expect(codes).toEqual([...Array(5).fill('rate_limited'), 'key_banned']);
+  clock.at = Date.parse('2026-11-21T12:01:10Z');
+  const banned = await sandbox.list();
+  expect([banned.status, banned.json.code, banned.headers['retry-after']]).toEqual([429, 'key_banned', '40']);
+  expect(limitOf(banned)).toEqual(['2', '0', seconds('2026-11-21T12:01:50Z')]);
+  expect((await sandbox.list({ key: OTHER_KEY })).status).toBe(200);
+  clock.at = Date.parse('2026-11-21T12:01:50Z');
+  expect((await sandbox.list()).status).toBe(200);
+});
+
+test('who waits as told is never banned, however often the limit is met', async () => {
+  const clock = handClock();
+  const sandbox = await startTest({ clock, limits: [{ count: 1, ms: 10_000 }] });
+  for (let i = 0; i < 12; i++) {
+    await use(sandbox, 1);
+    const refused = await sandbox.list();
+    expect(refused.json.code).toBe('rate_limited');
+    clock.at += Number(refused.headers['retry-after']) * 1000;
+  }
+});
+
+test('a ban that ends before the day does is followed by the wait for the day', async () => {
+  const clock = handClock();
+  const sandbox = await startTest({ clock, limits: [{ count: 1, ms: 86_400_000 }] });
+  await use(sandbox, 1);
+  for (let i = 0; i < 6; i++) await sandbox.list();
+  const banned = await sandbox.list();
+  expect(banned.json.code).toBe('key_banned');
+  expect(banned.headers['retry-after']).toBe(String((Date.parse('2026-11-22T00:00:00Z') - clock.at) / 1000));
+  clock.at += 60_000;
+  expect((await sandbox.list()).json.code).toBe('rate_limited');
+});
+
+test('without limits nothing is refused, and the headers are there all the same', async () => {
+  const sandbox = await startTest({ limits: [] });
+  await use(sandbox, 70);
+  expect(limitOf(await sandbox.list())).toEqual(['2147483647', '2147483647', expect.stringMatching(/^\d{10}$/)]);
+});
+
+test('all sandboxes on the same data count together, also one that was started after', async () => {
+  const dataFile = join(folder(), 'data');
+  const clock = handClock();
+  const [a, b] = await Promise.all([startTest({ dataFile, clock }), startTest({ dataFile, clock })]);
+  await use(a, 30);
+  await use(b, 29);
+  await a.close();
+  const c = await startTest({ dataFile, clock });
+  await use(c, 1);
+  expect((await b.list()).status).toBe(429);
+});
+
+test('a reset forgets windows and bans', async () => {
+  const dataFile = join(folder(), 'data');
+  const clock = handClock();
+  const sandbox = await startTest({ dataFile, clock, limits: [{ count: 1, ms: 60_000 }] });
+  await use(sandbox, 1);
+  for (let i = 0; i < 6; i++) await sandbox.list();
+  await use(await startTest({ dataFile, clock, limits: [{ count: 1, ms: 60_000 }], reset: true }), 1);
+});
+
+test('a clock set back a day does not lock anybody out', async () => {
+  const clock = handClock();
+  const sandbox = await startTest({ clock, limits: [{ count: 2, ms: 60_000 }] });
+  await use(sandbox, 2);
+  for (let i = 0; i < 6; i++) await sandbox.list();
+  clock.at -= 86_400_000;
+  await use(sandbox, 2);
+  expect((await sandbox.list()).status).toBe(429);
+});
+
+test('the windows of ever so many requests stay a small file', () => {
+  const place = placeOf(join(folder(), 'data'));
+  const limiter = new Limiter(place, [{ count: 7, ms: 1000 }]);
+  let granted = 0;
+  for (let i = 0; i < 20_000; i++) if (!limiter.admit(`key${i % 50}`, 1_000_000 + i).refusal) granted += 1;
+  // Twenty seconds, fifty keys; each may be banned after its first window.
+  expect(granted).toBeGreaterThanOrEqual(50 * 7);
+  expect(granted).toBeLessThanOrEqual(20 * 50 * 7);
+  const size = readdirSync(place.dir).reduce((all, file) => all + statSync(join(place.dir, file)).size, 0);
+  expect(size).toBeLessThan(300_000);
+  limiter.close();
+});
+
+test.each([
+  ['60/6s', { count: 60, ms: 6_000 }],
+  ['1000/1d', { count: 1000, ms: 86_400_000 }],
+  ['5/10', { count: 5, ms: 10_000 }],
+  ['3/500ms', { count: 3, ms: 500 }],
+  ['0/1m', undefined],
+  ['5/0s', undefined],
+  ['5', undefined],
+  ['5/', undefined],
+  ['-5/1m', undefined],
+  ['5/1y', undefined],
+])('--limit %s', (text, limit) => {
+  expect(parseLimit(text)).toEqual(limit);
+});

@@ -1,0 +1,298 @@
+// The service of service.md as the sandbox speaks it: operations, keys, validation, the Error shape on every failure.
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import type { Answer } from './support.ts';
+import { folder, KEY, sendRaw, startTest } from './support.ts';
+
+function expectError(answer: Answer, status: number, code: string): void {
+  expect(answer.status).toBe(status);
+  expect(answer.json).toEqual({ code, message: expect.stringMatching(/\w/), status });
+  expectLimitHeaders(answer);
+}
+
+function expectLimitHeaders({ headers }: Answer): void {
+  for (const name of ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset']) {
+    expect(headers[name]).toMatch(/^\d+$/);
+  }
+  expect(headers['content-type']).toBe('application/json');
+}
+
+test('a new sandbox has no categories', async () => {
+  const { list } = await startTest();
+  const answer = await list();
+  expect([answer.status, answer.json]).toEqual([200, []]);
+  expectLimitHeaders(answer);
+});
+
+test('a category is created with an id, and is listed after', async () => {
+  const { create, list } = await startTest();
+  const created = await create({ name: 'dog', description: 'Canis familiaris' });
+  expect([created.status, created.json]).toEqual([201, { id: 1, name: 'dog', description: 'Canis familiaris' }]);
+  expectLimitHeaders(created);
+  await create({ name: 'cat' });
+  expect((await list()).json).toEqual([
+    { id: 1, name: 'dog', description: 'Canis familiaris' },
+    { id: 2, name: 'cat' },
+  ]);
+});
+
+test('text comes back as it was sent, whatever it holds', async () => {
+  const { create, list } = await startTest();
+  const name = ' žluťoučký\t🐕\u2028"\\\u0000\ud800 ';
+  await create({ name, description: '' });
+  expect((await list()).json).toEqual([{ id: 1, name, description: '' }]);
+});
+
+test('two categories may have the same name: the document does not forbid it', async () => {
+  const { create } = await startTest();
+  expect((await create({ name: 'dog' })).json.id).toBe(1);
+  expect((await create({ name: 'dog' })).json.id).toBe(2);
+});
+
+test('fields the document does not know are left out, not kept', async () => {
+  const { create, list } = await startTest();
+  await create({ name: 'dog', colour: 'brown' });
+  expect((await list()).json).toEqual([{ id: 1, name: 'dog' }]);
+});
+
+test('an id keeps every digit of an int64, up to the last one there is', async () => {
+  const { create, list } = await startTest({ firstId: 9223372036854775807n });
+  expect((await create({ name: 'dog' })).text).toBe('{"id":9223372036854775807,"name":"dog"}');
+  expect((await list()).text).toBe('[{"id":9223372036854775807,"name":"dog"}]');
+  expectError(await create({ name: 'cat' }), 503, 'ids_exhausted');
+});
+
+test.each([
+  ['nothing', '', 'invalid_json'],
+  ['no JSON', '{"name":', 'invalid_json'],
+  ['bytes that are no UTF-8', Buffer.from([0x7b, 0xff, 0x7d]), 'invalid_json'],
+  ['an array', '[]', 'invalid_category'],
+  ['null', 'null', 'invalid_category'],
+  ['text', '"dog"', 'invalid_category'],
+  ['no name', '{"description":"x"}', 'invalid_category'],
+  ['an empty name', '{"name":"  "}', 'invalid_category'],
+  ['a name that is a number', '{"name":1}', 'invalid_category'],
+  ['a name that is null', '{"name":null}', 'invalid_category'],
+  ['a description that is null', '{"name":"dog","description":null}', 'invalid_category'],
+  ['an id', '{"id":7,"name":"dog"}', 'invalid_category'],
+  ['a name inside __proto__ only', '{"__proto__":{"name":"dog"}}', 'invalid_category'],
+  ['a million brackets', '['.repeat(1_000_000), 'invalid_json'],
+])('a create that sends %s is answered 400, and creates nothing', async (_what, body, code) => {
+  const { create, list } = await startTest();
+  expectError(await create(undefined, { body }), 400, code);
+  expect((await list()).json).toEqual([]);
+});
+
+test('a body that is not declared as JSON is answered 415', async () => {
+  const { create, call, list } = await startTest();
+  const body = '{"name":"dog"}';
+  expectError(await call('POST', '/v1/categories', { body }), 415, 'unsupported_media_type');
+  for (const headers of [
+    { 'content-type': 'text/plain' },
+    { 'content-type': 'application/json; charset=latin1' },
+    { 'content-type': 'application/json', 'content-encoding': 'gzip' },
+  ]) {
+    expectError(await create(undefined, { body, headers }), 415, 'unsupported_media_type');
+  }
+  expect(
+    (await create(undefined, { body, headers: { 'content-type': 'Application/JSON; charset="UTF-8"' } })).status,
+  ).toBe(201);
+  expect((await list()).json).toHaveLength(1);
+});
+
+test.each([1024 * 1024 + 1, 9 * 1024 * 1024])('a body of %i bytes is answered 413', async (size) => {
+  const { port, list } = await startTest();
+  // Only the head is certain to be read: a client that goes on sending would meet a closed connection.
+  const head = `POST /v1/categories HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nAuthorization: Bearer ${KEY}\r\nContent-Type: application/json\r\n`;
+  const body = size > 8 * 1024 * 1024 ? '' : ' '.repeat(size);
+  const text = await sendRaw(port, `${head}Content-Length: ${size}\r\n\r\n${body}`);
+  expect(text).toMatch(/^HTTP\/1\.1 413 /);
+  expect(text).toContain('"code":"body_too_large"');
+  expect((await list()).json).toEqual([]);
+});
+
+test('a body of exactly a mebibyte is taken', async () => {
+  const { create } = await startTest();
+  const name = 'x'.repeat(1024 * 1024 - '{"name":""}'.length);
+  expect((await create({ name })).status).toBe(201);
+});
+
+test.each([
+  ['no key', {}],
+  ['an unknown key', { authorization: 'Bearer sandbox_test_key_alicf' }],
+  ['an empty key', { authorization: 'Bearer ' }],
+  ['another scheme', { authorization: `Basic ${KEY}` }],
+  ['the key alone', { authorization: KEY }],
+])('a request with %s is answered 401', async (_what, headers) => {
+  const { list, create } = await startTest();
+  const answer = await list({ key: null, headers });
+  expectError(answer, 401, 'unauthorized');
+  expect(answer.headers['www-authenticate']).toBe('Bearer');
+  expectError(await create({ name: 'dog' }, { key: null, headers }), 401, 'unauthorized');
+});
+
+test('a request without a valid key takes nothing from anybody, and changes nothing', async () => {
+  const { list, create } = await startTest();
+  for (let i = 0; i < 5; i++) await create({ name: 'dog' }, { key: 'wrong' });
+  const answer = await list();
+  expect(answer.json).toEqual([]);
+  expect(answer.headers['x-ratelimit-remaining']).toBe('59');
+});
+
+test.each(['/', '/v1', '/v1/', '/categories', '/v1/categories/', '/v1/categories/1', '/v1/pets', '/v2/categories'])(
+  'there is nothing at %s',
+  async (path) => {
+    const { call } = await startTest();
+    expectError(await call('GET', path), 404, 'not_found');
+    expectError(await call('GET', path, { key: null }), 404, 'not_found');
+  },
+);
+
+test.each(['PUT', 'PATCH', 'DELETE', 'OPTIONS'])(
+  '%s on the categories is answered 405 with what is allowed',
+  async (method) => {
+    const { call } = await startTest();
+    const answer = await call(method, '/v1/categories');
+    expectError(answer, 405, 'method_not_allowed');
+    expect(answer.headers.allow).toBe('GET, POST');
+  },
+);
+
+test('HEAD is not documented: 405, and no body as HTTP demands', async () => {
+  const { call } = await startTest();
+  const answer = await call('HEAD', '/v1/categories');
+  expect([answer.status, answer.text, answer.headers.allow]).toEqual([405, '', 'GET, POST']);
+});
+
+test('a query is ignored: the document shows no parameters', async () => {
+  const { call } = await startTest();
+  expect((await call('GET', '/v1/categories?limit=1')).status).toBe(200);
+});
+
+test('a target in absolute form means the same', async () => {
+  const { port, call } = await startTest();
+  expect((await call('GET', `http://127.0.0.1:${port}/v1/categories`)).status).toBe(200);
+});
+
+test('GET /pets/{petId} is answered 501, deprecated and with a sunset date', async () => {
+  const { call } = await startTest();
+  const answer = await call('GET', '/v1/pets/1');
+  expectError(answer, 501, 'not_implemented');
+  expect(answer.headers['deprecation']).toMatch(/^@\d+$/);
+  expect(new Date(String(answer.headers['sunset'])).getTime()).toBeGreaterThan(0);
+  expectError(await call('GET', '/v1/pets/1', { key: null }), 401, 'unauthorized');
+});
+
+test('GET /store/orders is answered 501, and is not deprecated', async () => {
+  const { call } = await startTest();
+  const answer = await call('GET', '/v1/store/orders');
+  expectError(answer, 501, 'not_implemented');
+  expect(answer.headers['deprecation']).toBeUndefined();
+});
+
+test('an operation that is marked says so in every answer and in the description', async () => {
+  const markers = new Map([
+    ['listCategories', 'beta'],
+    ['GET /store/orders', 'experimental'],
+  ] as const);
+  const { list, create, call } = await startTest({ markers });
+  expect((await list()).headers['x-stability']).toBe('beta');
+  expect((await list({ key: null })).headers['x-stability']).toBe('beta');
+  expect((await create({ name: 'dog' })).headers['x-stability']).toBeUndefined();
+  expect((await call('GET', '/v1/store/orders')).headers['x-stability']).toBe('experimental');
+  const { paths } = (await call('GET', '/v1/openapi.json', { key: null })).json;
+  expect(paths['/categories'].get['x-stability']).toBe('beta');
+  expect(paths['/categories'].post['x-stability']).toBeUndefined();
+});
+
+test('a foreign Host is refused, so that no web page reaches it by a name of its own', async () => {
+  const { port, list, create } = await startTest();
+  for (const host of [
+    'attacker.example',
+    `attacker.example:${port}`,
+    '127.0.0.1',
+    `127.0.0.1:${port + 1}`,
+    `[::1]:${port}`,
+  ]) {
+    expectError(await list({ headers: { host } }), 403, 'host_refused');
+    expectError(await create({ name: 'dog' }, { headers: { host } }), 403, 'host_refused');
+  }
+  expect((await list({ headers: { host: `LocalHost:${port}` } })).json).toEqual([]);
+});
+
+test('any Origin is refused, and no answer permits one', async () => {
+  const { port, list, call } = await startTest();
+  for (const origin of ['https://attacker.example', 'null', `http://127.0.0.1:${port}`]) {
+    const answer = await list({ headers: { origin } });
+    expectError(answer, 403, 'origin_refused');
+    expect(answer.headers['access-control-allow-origin']).toBeUndefined();
+    expectError(await call('OPTIONS', '/v1/categories', { headers: { origin } }), 403, 'origin_refused');
+  }
+});
+
+test('it listens on 127.0.0.1 and nowhere else', async () => {
+  const { port } = await startTest();
+  // Another address of the loopback net has the port free: it is not taken on every interface.
+  const other = createServer();
+  await new Promise<void>((resolve, reject) => other.once('error', reject).listen(port, '127.0.0.2', resolve));
+  await new Promise((resolve) => other.close(resolve));
+});
+
+test('its data is private to its owner', async () => {
+  const dir = join(folder(), 'new');
+  const { create } = await startTest({ dataFile: join(dir, 'demo.log') });
+  await create({ name: 'dog' });
+  expect(readdirSync(dir).sort()).toEqual(['demo.1.log', 'demo.windows.1.log']);
+  expect(statSync(dir).mode & 0o777).toBe(0o700);
+  for (const file of readdirSync(dir)) expect(statSync(join(dir, file)).mode & 0o777).toBe(0o600);
+});
+
+test('no key is in its files', async () => {
+  const dir = folder();
+  const { create } = await startTest({ dataFile: join(dir, 'data') });
+  await create({ name: 'dog' });
+  for (const file of readdirSync(dir)) expect(readFileSync(join(dir, file), 'latin1')).not.toContain(KEY.slice(0, 12));
+});
+
+test('it tells of each request with the last four characters of the key, and of no foreign key', async () => {
+  const told: unknown[] = [];
+  const { list, create } = await startTest({ onRequest: (record) => told.push(record) });
+  await create({ name: 'dog' });
+  await list({ key: 'someones_real_key_0001' });
+  expect(told).toEqual([
+    { method: 'POST', path: '/v1/categories', status: 201, key: '…lice', remaining: 59, fault: undefined },
+    { method: 'GET', path: '/v1/categories', status: 401, key: undefined, remaining: 60, fault: undefined },
+  ]);
+});
+
+test('a fresh sandbox on the same data goes on with it; a reset empties it and gives no id twice', async () => {
+  const dataFile = join(folder(), 'data');
+  const first = await startTest({ dataFile });
+  await first.create({ name: 'dog' });
+  await first.close();
+  const second = await startTest({ dataFile });
+  expect((await second.list()).json).toEqual([{ id: 1, name: 'dog' }]);
+  const third = await startTest({ dataFile, reset: true });
+  expect((await third.list()).json).toEqual([]);
+  expect((await second.list()).json).toEqual([]);
+  expect((await second.create({ name: 'cat' })).json.id).toBe(2);
+});
+
+test('data that cannot be kept is an error at the start, and the port is free again', async () => {
+  const file = join(folder(), 'file');
+  writeFileSync(file, '');
+  const { port, close } = await startTest();
+  await close();
+  await expect(startTest({ dataFile: join(file, 'data'), port })).rejects.toMatchObject({ syscall: 'mkdir' });
+  expect((await startTest({ port })).port).toBe(port);
+});
+
+test('a busy port is an error, and the data is not reset', async () => {
+  const dataFile = join(folder(), 'data');
+  const first = await startTest({ dataFile });
+  await first.create({ name: 'dog' });
+  await expect(startTest({ dataFile, port: first.port, reset: true })).rejects.toMatchObject({ code: 'EADDRINUSE' });
+  expect((await first.list()).json).toHaveLength(1);
+});

@@ -1,0 +1,147 @@
+// A sandbox in this process for one test: a folder of its own, any free port, a clock that is set by hand.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { request } from 'node:http';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import type { Clock } from '../../src/clock.ts';
+import { systemClock } from '../../src/clock.ts';
+import { PLANS } from '../../src/sandbox/plans.ts';
+import type { RunningSandbox, SandboxOptions } from '../../src/sandbox/server.ts';
+import { startSandbox } from '../../src/sandbox/server.ts';
+
+export const KEY = 'sandbox_test_key_alice';
+export const OTHER_KEY = 'sandbox_test_key_bobby';
+
+/** A clock whose time is `at`, and whose sleeps are over at once; what was slept is in `slept`. */
+export interface HandClock extends Clock {
+  at: number;
+  readonly slept: number[];
+}
+
+/** @returns a clock that stands at noon of 2026-11-21, ten seconds into a minute */
+export function handClock(at = Date.parse('2026-11-21T12:00:10Z')): HandClock {
+  const slept: number[] = [];
+  const clock: HandClock = {
+    at,
+    slept,
+    now: () => clock.at,
+    monotonic: () => clock.at,
+    random: () => 0,
+    sleep: (ms) => {
+      slept.push(ms);
+      return Promise.resolve();
+    },
+  };
+  return clock;
+}
+
+/** @returns a folder that is gone after the test */
+export function folder(): string {
+  const dir = mkdtempSync(join(tmpdir(), 'petstore-sandbox-'));
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  return dir;
+}
+
+/** A sandbox, and a way to ask it. */
+export interface Sandbox extends RunningSandbox {
+  readonly call: (method: string, path: string, more?: CallOptions) => Promise<Answer>;
+  readonly create: (body: unknown, more?: CallOptions) => Promise<Answer>;
+  readonly list: (more?: CallOptions) => Promise<Answer>;
+}
+
+export interface CallOptions {
+  /** Null: none is sent. */
+  readonly key?: string | null;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Buffer;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly text: string;
+  // biome-ignore lint/suspicious/noExplicitAny: a test looks into it as it likes
+  readonly json: any;
+}
+
+/**
+ * @param options what differs from: two keys, the Free plan, the machine's clock, data of its own
+ * @returns a sandbox that ends with the test
+ */
+export async function startTest(options: Partial<SandboxOptions> = {}): Promise<Sandbox> {
+  const running = await startSandbox({
+    dataFile: options.dataFile ?? join(folder(), 'data'),
+    clock: systemClock,
+    port: 0,
+    keys: [KEY, OTHER_KEY],
+    limits: PLANS.free,
+    ...options,
+  });
+  let closed = false;
+  const close = async (): Promise<void> => {
+    if (!closed) await running.close();
+    closed = true;
+  };
+  onTestFinished(close);
+  const call: Sandbox['call'] = (method, path, more = {}) => send(running.port, method, path, more);
+  return {
+    ...running,
+    close,
+    call,
+    create: (body, more = {}) =>
+      call('POST', '/v1/categories', {
+        body: JSON.stringify(body),
+        ...more,
+        headers: { 'content-type': 'application/json', ...more.headers },
+      }),
+    list: (more) => call('GET', '/v1/categories', more),
+  };
+}
+
+function send(port: number, method: string, path: string, { key = KEY, headers, body }: CallOptions): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const authorization = key === null ? {} : { authorization: `Bearer ${key}` };
+    const outgoing = request(
+      { host: '127.0.0.1', port, method, path, headers: { ...authorization, ...headers } },
+      (incoming) => {
+        const pieces: Buffer[] = [];
+        incoming.on('data', (piece: Buffer) => pieces.push(piece));
+        incoming.on('error', reject);
+        incoming.on('end', () => {
+          const text = Buffer.concat(pieces).toString();
+          resolve({ status: incoming.statusCode ?? 0, headers: incoming.headers, text, json: readJson(text) });
+        });
+      },
+    );
+    outgoing.on('error', reject);
+    outgoing.end(body);
+  });
+}
+
+function readJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Sends bytes as they are, and reads until the other side closes.
+ * @param port of the sandbox
+ * @param bytes anything
+ * @returns what came back; empty where the connection was reset
+ */
+export function sendRaw(port: number, bytes: string | Buffer): Promise<string> {
+  return new Promise((resolve) => {
+    let text = '';
+    const socket = connect(port, '127.0.0.1', () => socket.end(bytes));
+    socket.on('data', (piece) => {
+      text += piece.toString('latin1');
+    });
+    socket.on('error', () => undefined);
+    socket.on('close', () => resolve(text));
+  });
+}
