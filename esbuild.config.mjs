@@ -1,4 +1,5 @@
 // The build: one ESM bundle with splitting, so that what is lazy in the source stays lazy. `node esbuild.config.mjs [DIR]`
+import { execFileSync } from 'node:child_process';
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { build } from 'esbuild';
@@ -34,6 +35,23 @@ const { metafile } = await build({
   plugins: [leaveOut],
 });
 await writeFile(join(outdir, 'THIRD-PARTY-LICENSES.txt'), await licences(Object.keys(metafile.inputs)));
+await writePages();
+
+// The manual page and the reference come from the command tree of the program just built.
+async function writePages() {
+  const contents = "export { toMan } from './man.ts'; export { toMarkdown } from './markdown.ts';";
+  const { outputFiles } = await build({
+    stdin: { contents, resolveDir: 'src/reference', loader: 'ts' },
+    bundle: true,
+    format: 'esm',
+    write: false,
+  });
+  const code = Buffer.from(outputFiles[0].contents).toString('base64');
+  const { toMan, toMarkdown } = await import(`data:text/javascript;base64,${code}`);
+  const tree = JSON.parse(execFileSync(process.execPath, [join(outdir, 'main.js'), 'help', '--json']));
+  await writeFile(join(outdir, 'petstore.1'), toMan(tree, version));
+  await writeFile(join(outdir, 'reference.md'), toMarkdown(tree));
+}
 
 // Whoever ships a package's code ships its licence.
 async function licences(inputs) {

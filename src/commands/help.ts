@@ -1,5 +1,5 @@
 // How help looks, `petstore help WORDS`, and what a bare `petstore` says. The texts themselves stand with their commands.
-import type { Command, Help } from 'commander';
+import type { Command, Help, Option } from 'commander';
 import type { Output } from '../io.ts';
 import { bold, helpWidth, reflow } from '../output/help-text.ts';
 import { bind } from './bind.ts';
@@ -36,10 +36,17 @@ More:
  */
 export function addHelp(program: Command, stdout: Output, color: boolean): void {
   addHelpCommand(program);
+  addOverviews(program);
   const width = helpWidth(stdout.columns);
   for (const command of everyCommand(program)) {
     command.helpCommand(false);
-    command.configureHelp({ showGlobalOptions: true, formatItem });
+    command.configureHelp({
+      showGlobalOptions: true,
+      minWidthToWrap: 20,
+      formatItem,
+      subcommandTerm,
+      optionDescription,
+    });
     command.configureOutput({
       writeOut: (text) => void stdout.write(bold(reflow(text, width), color)),
       getOutHelpWidth: () => width,
@@ -74,6 +81,57 @@ Examples:
     () => import('./help/show.ts'),
     (words) => ({ program, words }),
   );
+}
+
+// Nouns have no text of their own: what can be done with them is told by their commands.
+const OVERVIEWS: Readonly<Record<string, string>> = {
+  categories: `
+Examples:
+  $ petstore categories list --search cat
+  $ petstore categories create --name dog --description "Canis familiaris"
+  $ petstore categories import species.csv`,
+  auth: `
+Examples:
+  $ petstore auth login -p staging
+  $ petstore auth status`,
+};
+
+const ROOT_TEXT = `
+The service limits how much one key may ask. petstore waits where it must, shares what is left with
+other petstore processes, and never sends a create twice. stdout holds the answer and nothing else.
+
+Exit codes: 0 done, 1 fault of petstore, 2 wrong usage, 3 no key or key refused, 4 request rejected,
+5 rate limited, 6 not reached, 7 service failed, 8 outcome of a create unknown, 9 own files, 130
+interrupted. Environment: PETSTORE_API_KEY and PETSTORE_BASE_URL go before what is stored.
+
+Examples:
+  $ petstore categories list -p sandbox
+  $ petstore auth login --url https://HOST/v1
+  $ petstore help categories create`;
+
+function addOverviews(program: Command): void {
+  program.addHelpText('after', ROOT_TEXT);
+  for (const noun of program.commands) {
+    const text = OVERVIEWS[noun.name()];
+    if (text) noun.addHelpText('after', text);
+  }
+}
+
+function subcommandTerm(command: Command): string {
+  const names = [command.name(), ...command.aliases()].join(', ');
+  return [
+    names,
+    ...command.registeredArguments.map((one) => (one.required ? `<${one.name()}>` : `[${one.name()}]`)),
+  ].join(' ');
+}
+
+function optionDescription(this: Help, option: Option): string {
+  const facts: string[] = [];
+  if (option.mandatory) facts.push('required');
+  if (option.argChoices) facts.push(option.argChoices.join(', '));
+  // A default that is a switch or not given tells nothing.
+  if (typeof option.defaultValue === 'string') facts.push(`default: ${option.defaultValue}`);
+  return facts.length > 0 ? `${option.description} (${facts.join('; ')})` : option.description;
 }
 
 /** Narrower than this, a description stands below its term instead of beside it; in cells. */

@@ -29,11 +29,14 @@ export function reflow(text: string, width: number): string {
   });
 }
 
+// A line of its own, or the first word of one of the paragraphs that every help text may have.
+const HEADING = /^(?:[A-Z][\w ,-]*:$|(?:Usage|Output|Exit codes|Faults):(?= ))/gm;
+
 /**
  * @param text a help text
  * @param color false: nothing is painted
  * @returns it with its headings in bold; written here, since chalk would double the time that help takes
  */
 export function bold(text: string, color: boolean): string {
-  return color ? text.replace(/^[A-Z][\w ,-]*:(?=$| )/gm, (heading) => `\u001b[1m${heading}\u001b[22m`) : text;
+  return color ? text.replace(HEADING, (heading) => `\u001b[1m${heading}\u001b[22m`) : text;
 }

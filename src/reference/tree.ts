@@ -97,7 +97,7 @@ function option(one: Option): OptionNode {
     description: one.description,
     ...(value ? { value } : {}),
     required: one.mandatory,
-    repeatable: one.variadic || /\(repeatable|repeatable\)/.test(one.description),
+    repeatable: one.variadic || /\brepeatable\b/.test(one.description),
     ...(one.argChoices ? { choices: one.argChoices } : {}),
     // A --no-… switch is on by default, which tells a reader nothing.
     ...(one.defaultValue === undefined || one.negate ? {} : { default: one.defaultValue }),
