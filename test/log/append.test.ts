@@ -6,7 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { FileLog, type LogFormat, type LogFs, MemoryLog, ShortWriteError } from '../../src/log/append.ts';
+import type { LogFormat, LogFs } from '../../src/log/append.ts';
+import { FileLog, MemoryLog, ShortWriteError } from '../../src/log/append.ts';
 import { compile } from '../support/compile.ts';
 
 const list: LogFormat<string[]> = {
@@ -124,6 +125,22 @@ test('syncs asked for at the same time share a disk write, and every one of them
   expect(syncs).toBe(2);
 });
 
+test('a flush under way keeps its file open while the log moves on to the next generation', async () => {
+  const dir = folder();
+  const late: LogFs = {
+    ...fs,
+    fdatasync: ((fd: number, done: fs.NoParamCallback) =>
+      setImmediate(() => fs.fdatasync(fd, done))) as unknown as LogFs['fdatasync'],
+  };
+  const log = open(dir, 300, { fs: late, durable: true });
+  log.append('one');
+  const flushed = log.sync();
+  const before = log.generation;
+  for (let i = 0; i < 50; i++) log.append(`r${i}`);
+  expect(log.generation).toBeGreaterThan(before);
+  await flushed;
+});
+
 test('8 processes appending 100 records each through rotations lose none', async () => {
   const dir = folder();
   const script = `
@@ -133,9 +150,7 @@ test('8 processes appending 100 records each through rotations lose none', async
   `;
   const run = promisify(execFile);
   await Promise.all(
-    Array.from({ length: 8 }, (_, i) =>
-      run(process.execPath, ['--input-type=module', '-e', script, String(i)]),
-    ),
+    Array.from({ length: 8 }, (_, i) => run(process.execPath, ['--input-type=module', '-e', script, String(i)])),
   );
   const records = open(dir, 4096).refresh();
   expect(new Set(records).size).toBe(800);
