@@ -9,6 +9,7 @@ import { addComplete } from './commands/complete.ts';
 import { addDoctor } from './commands/doctor.ts';
 import { addHelp } from './commands/help.ts';
 import { addQuota } from './commands/quota.ts';
+import { addSandbox } from './commands/sandbox.ts';
 import type { Context } from './context.ts';
 import { colorLevel } from './io.ts';
 
@@ -30,7 +31,8 @@ export function createProgram(context: Context): Command {
     });
   addGlobalOptions(program);
   provide(program, context);
-  for (const add of [addCategories, addAuth, addQuota, addApi, addDoctor, addComplete, addCommands]) add(program);
+  const nouns = [addCategories, addAuth, addQuota, addApi, addSandbox, addDoctor, addComplete, addCommands];
+  for (const add of nouns) add(program);
   addHelp(program, context.stdout, colorLevel(context.stdout, context.env, context.args.includes('--no-color')) > 0);
   return program;
 }

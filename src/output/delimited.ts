@@ -10,7 +10,8 @@ interface Dialect {
 }
 
 const DIALECTS: Readonly<Record<'csv' | 'tsv', Dialect>> = {
-  csv: { separator: ',', lineEnd: '\r\n', special: /[",\r\n]|^\s|\s$|^\ufeff/ },
+  // RFC 4180 ends lines in CR LF, and its readers take LF too; `cut`, `while read` and `sort` would keep the CR.
+  csv: { separator: ',', lineEnd: '\n', special: /[",\r\n]|^\s|\s$|^\ufeff/ },
   // No standard quotes in TSV; spreadsheets and `categories import` read the quotes of RFC 4180 there too.
   tsv: { separator: '\t', lineEnd: '\n', special: /["\t\r\n]|^\s|\s$|^\ufeff/ },
 };

@@ -1,0 +1,89 @@
+// Every command and output of the README is real: its transcripts are run, in order, as a new user would.
+import { spawn } from 'node:child_process';
+import { mkdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, expect, test } from 'vitest';
+import { BIN, ended, place } from './support/program.ts';
+
+interface Step {
+  readonly command: string;
+  readonly output: string;
+}
+
+const readme = readFileSync(join(import.meta.dirname, '..', 'README.md'), 'utf8');
+
+function transcripts(): Step[] {
+  const blocks = [...readme.matchAll(/```console\n([\s\S]*?)```/g)].map((match) => match[1] ?? '');
+  return blocks.flatMap((block) =>
+    block
+      .split(/^\$ /m)
+      .slice(1)
+      .map((step) => {
+        const [command = '', ...output] = step.split('\n');
+        return { command, output: output.join('\n') };
+      }),
+  );
+}
+
+// What the clock decides differs from run to run; everything else must be as printed.
+function timeless(text: string): string {
+  return text
+    .replace(/resets in \d+s/g, 'resets in Ns')
+    .replace(/at \d{4}-\d\d-\d\dT[\d:.]+Z, in \d+s/g, 'at TIME, in Ns')
+    .replace(/\b(?:\d+s ago|just now); \d+ process(?:es)?/g, 'N ago; N processes')
+    .replace(/\b\d+ (of \d+ left)/g, 'N $1');
+}
+
+const where = place();
+
+beforeAll(() => {
+  const bin = join(where.dir, 'bin');
+  mkdirSync(bin);
+  symlinkSync(BIN, join(bin, 'petstore'));
+  where.env['PATH'] = `${bin}:${where.env['PATH']}`;
+});
+
+async function shell(command: string): Promise<string> {
+  const child = spawn('bash', ['-c', `${command} 2>&1`], {
+    env: where.env,
+    cwd: where.dir,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  return (await ended(child)).out;
+}
+
+const steps = transcripts();
+
+test('there are transcripts to run', () => {
+  expect(steps.length).toBeGreaterThan(10);
+});
+
+for (const { command, output } of steps) {
+  test(`$ ${command}`, async () => {
+    expect(timeless(await shell(command))).toBe(timeless(output));
+  });
+}
+
+interface Described {
+  readonly path: string;
+  readonly options: readonly { readonly long: string }[];
+}
+
+test('every command it names exists, with every option it gives it', async () => {
+  const tree = JSON.parse(await shell('petstore commands --json')) as {
+    readonly commands: readonly Described[];
+    readonly globalOptions: readonly { readonly long: string }[];
+  };
+  const lines = [...readme.matchAll(/```sh\n([\s\S]*?)```/g)].flatMap((match) => (match[1] ?? '').split('\n'));
+  const calls = lines
+    .flatMap((line) => line.replace(/#.*$/, '').split('|'))
+    .filter((call) => /^\s*petstore /.test(call));
+  expect(calls.length).toBeGreaterThan(6);
+  for (const call of calls) {
+    const words = call.trim().split(/\s+/).slice(1);
+    const command = tree.commands.find(({ path }) => `${words.join(' ')} `.startsWith(`${path} `));
+    expect(command, call).toBeDefined();
+    const known = [...(command?.options ?? []), ...tree.globalOptions].map(({ long }) => long);
+    for (const word of words.filter((one) => one.startsWith('--'))) expect(known, call).toContain(word);
+  }
+});
