@@ -4,6 +4,7 @@ import { closeSync, existsSync, openSync, readdirSync, readSync } from 'node:fs'
 import { join } from 'node:path';
 import type { Clock } from '../clock.ts';
 import { PetstoreError } from '../errors.ts';
+import type { ProcessMark } from '../log/alive.ts';
 import { isAlive, ownMark } from '../log/alive.ts';
 import type { LogFs } from '../log/append.ts';
 import { FileLog } from '../log/append.ts';
@@ -27,6 +28,14 @@ export interface JournalOptions {
   readonly clock: Clock;
   /** The file system; tests hand in one that fails. */
   readonly fs?: LogFs | undefined;
+  /** This process and how others are asked; tests hand in their own. */
+  readonly life?: Life | undefined;
+}
+
+/** Who this process is, and whether others live. */
+export interface Life {
+  readonly mark: ProcessMark;
+  readonly ask: (mark: ProcessMark) => 'alive' | 'dead' | 'unknown';
 }
 
 /**
@@ -45,6 +54,7 @@ export class Journal {
   readonly #clock: Clock;
   readonly #run = randomBytes(8).toString('hex');
   readonly #path: string;
+  readonly #life: Life;
   #taken = false;
   #beating: NodeJS.Timeout | undefined;
 
@@ -55,6 +65,7 @@ export class Journal {
   constructor(options: JournalOptions) {
     const dir = journalDir(options);
     this.#clock = options.clock;
+    this.#life = options.life ?? { mark: ownMark(), ask: isAlive };
     this.#path = join(dir, `${nameOf(options.digest)}.*.log`);
     const files = { dir, name: nameOf(options.digest), sealAt: SEAL_AT, durable: true };
     this.#log = this.#guard(
@@ -77,7 +88,7 @@ export class Journal {
     const holder = this.state.holder;
     if (holder && this.#lives(holder)) throw busy(holder);
     if (holder) this.#append(['drop', holder.run]);
-    const state = this.#append(['take', this.#run, ownMark(), this.#clock.now()]);
+    const state = this.#append(['take', this.#run, this.#life.mark, this.#clock.now()]);
     if (state.holder && state.holder.run !== this.#run) throw busy(state.holder);
     this.#taken = true;
     if (restart) this.#append(['reset', this.#run]);
@@ -95,7 +106,7 @@ export class Journal {
   }
 
   #lives(holder: Holder): boolean {
-    const life = isAlive(holder);
+    const life = this.#life.ask(holder);
     return life === 'unknown' ? Math.abs(this.#clock.now() - holder.beat) < SILENCE_MS : life === 'alive';
   }
 

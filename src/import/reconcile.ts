@@ -79,9 +79,8 @@ function pile(piles: Map<string, Category[]>, key: string, category: Category): 
   else piles.set(key, [category]);
 }
 
-// Whether an empty description is kept or dropped is the service's own affair.
 function textOf(row: NewCategory): string {
-  return JSON.stringify([row.name, row.description ?? '']);
+  return JSON.stringify([row.name, row.description]);
 }
 
 function loosely(name: string): string {

@@ -1,0 +1,186 @@
+// A service in memory that fails as told, create by create, and a clock that does not wait.
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Api, Category, NewCategory } from '../../src/api/types.ts';
+import type { Clock } from '../../src/clock.ts';
+import { PetstoreError } from '../../src/errors.ts';
+import type { JournalOptions } from '../../src/import/journal.ts';
+import { Journal } from '../../src/import/journal.ts';
+import { RowStore } from '../../src/import/row-store.ts';
+import type { RunResult } from '../../src/import/run.ts';
+import { runImport } from '../../src/import/run.ts';
+import type { Plan, RunOptions } from '../../src/import/work.ts';
+
+/**
+ * What becomes of one create. `late`: the answer is lost, and it is committed only after the next list.
+ * `crash-…`: the process that sent it is killed, whatever else it has under way.
+ */
+export type Fate =
+  | 'ok'
+  | 'lost-committed'
+  | 'lost'
+  | 'late'
+  | 'rejected'
+  | 'forbidden'
+  | 'unauthorized'
+  | 'limited'
+  | 'unreachable'
+  | 'crash-committed'
+  | 'crash';
+
+export function fakeClock(): Clock & { readonly slept: number[] } {
+  let time = 1_800_000_000_000;
+  const slept: number[] = [];
+  return {
+    slept,
+    now: () => time,
+    monotonic: () => time,
+    random: () => 0.5,
+    async sleep(ms, signal) {
+      signal?.throwIfAborted();
+      slept.push(ms);
+      time += ms;
+    },
+  };
+}
+
+const ERRORS: Partial<Record<Fate, () => PetstoreError>> = {
+  lost: () => new PetstoreError('unknown_outcome', 'no trustworthy answer came'),
+  'lost-committed': () => new PetstoreError('unknown_outcome', 'no trustworthy answer came'),
+  late: () => new PetstoreError('unknown_outcome', 'no trustworthy answer came'),
+  rejected: () =>
+    new PetstoreError('rejected', 'rejected (400): bad name', { status: 400, code: 'invalid', said: 'bad name' }),
+  forbidden: () => new PetstoreError('rejected', 'rejected (403)', { status: 403 }),
+  unauthorized: () => new PetstoreError('auth', 'the key was not accepted', { status: 401 }),
+  limited: () => new PetstoreError('rate_limited', 'nothing is left', { retryAt: 1_800_000_500_000 }),
+  unreachable: () => new PetstoreError('network', 'refused'),
+};
+
+const never = <T>(): Promise<T> => new Promise<T>(() => undefined);
+
+/** The service, shared by every run of a test. */
+export class FakeService {
+  readonly categories: Category[] = [];
+  readonly sent: NewCategory[] = [];
+  /** Fates of the creates to come; afterwards all is well. */
+  readonly fates: Fate[] = [];
+  /** Called at every list; may throw. */
+  onList: () => void = () => undefined;
+  /** What the service makes of a name. */
+  tidy: (name: string) => string = (name) => name;
+  lists = 0;
+  #late: NewCategory[] = [];
+  #nextId = 1;
+
+  add(row: NewCategory): Category {
+    const category = { id: this.#nextId++, ...row, name: this.tidy(row.name) };
+    this.categories.push(category);
+    return category;
+  }
+
+  /** @returns the service as one process sees it; after a crash nothing is answered any more */
+  client(): { readonly api: Api['categories']; readonly crashed: Promise<'crashed'> } {
+    let dead = false;
+    let crash: () => void = () => undefined;
+    const crashed = new Promise<'crashed'>((resolve) => {
+      crash = () => {
+        dead = true;
+        resolve('crashed');
+      };
+    });
+    const list = async (): Promise<readonly Category[]> => {
+      await new Promise(setImmediate);
+      if (dead) return never();
+      this.lists++;
+      this.onList();
+      const answer = [...this.categories];
+      for (const row of this.#late.splice(0)) this.add(row);
+      return answer;
+    };
+    const create = async (row: NewCategory): Promise<Category> => {
+      if (dead) return never();
+      this.sent.push(row);
+      const fate = this.fates.shift() ?? 'ok';
+      if (fate === 'late') this.#late.push(row);
+      const committed = ['ok', 'lost-committed', 'crash-committed'].includes(fate) ? this.add(row) : undefined;
+      if (fate.startsWith('crash')) crash();
+      await new Promise(setImmediate);
+      if (dead) return never();
+      const error = ERRORS[fate];
+      if (error) throw error();
+      return committed ?? never();
+    };
+    return { api: { list, create }, crashed };
+  }
+}
+
+/** One import, run as often as it takes. */
+export class FakeImport {
+  readonly service = new FakeService();
+  readonly clock = fakeClock();
+  readonly rows: RowStore;
+  readonly stateDir = mkdtempSync(join(tmpdir(), 'petstore-import-'));
+  readonly plans: Plan[] = [];
+  readonly #living = new Set<number>();
+  #pid = 1;
+
+  constructor(rows: readonly NewCategory[]) {
+    this.rows = storeOf(rows);
+  }
+
+  /** The journal's options, for a process of its own. */
+  journalOptions(pid = this.#pid++): JournalOptions {
+    const life = {
+      mark: { pid, start: '1', host: 'here' },
+      ask: (mark: { readonly pid: number }) => (this.#living.has(mark.pid) ? ('alive' as const) : ('dead' as const)),
+    };
+    return {
+      stateDir: this.stateDir,
+      identity: 'https://pets.example/v1',
+      digest: this.rows.digest(),
+      clock: this.clock,
+      life,
+    };
+  }
+
+  /** @returns how a run of a new process ended; undefined where it was killed */
+  async run(options: Partial<RunOptions> & { readonly restart?: boolean } = {}): Promise<RunResult | undefined> {
+    const pid = this.#pid++;
+    this.#living.add(pid);
+    const journal = new Journal(this.journalOptions(pid));
+    const { api, crashed } = this.service.client();
+    try {
+      journal.take({ version: 1, rows: this.rows.count }, options.restart ?? false);
+      const running = runImport({
+        rows: this.rows,
+        journal,
+        categories: api,
+        clock: this.clock,
+        signal: new AbortController().signal,
+        concurrency: 4,
+        maxRetries: 2,
+        skipExisting: false,
+        onPlan: async (plan) => void this.plans.push(plan),
+        onProgress: () => undefined,
+        ...options,
+      });
+      const result = await Promise.race([running, crashed]);
+      if (result === 'crashed') return undefined;
+      await journal.close();
+      return result;
+    } finally {
+      this.#living.delete(pid);
+    }
+  }
+}
+
+export function storeOf(rows: readonly NewCategory[]): RowStore {
+  const store = new RowStore();
+  for (const { name, description } of rows) store.add(name, description);
+  return store;
+}
+
+export function named(...names: string[]): NewCategory[] {
+  return names.map((name) => ({ name }));
+}

@@ -1,0 +1,274 @@
+// The import against a service in memory: every row exactly once, whatever becomes of its answer.
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { NewCategory } from '../../src/api/types.ts';
+import { PetstoreError } from '../../src/errors.ts';
+import type { Fate } from './fake-service.ts';
+import { FakeImport, named } from './fake-service.ts';
+
+const numbered = (count: number): NewCategory[] => named(...Array.from({ length: count }, (_, at) => `n${at}`));
+const namesAt = (it: FakeImport): string[] => it.service.categories.map(({ name }) => name).sort();
+
+test('every row is created, and the document lists them in the order of the file', async () => {
+  const it = new FakeImport([
+    { name: 'dog', description: 'Canis' },
+    { name: 'cat' },
+    { name: 'dog', description: 'Canis' },
+  ]);
+  const result = await it.run();
+  expect(result?.tally.document()).toEqual({
+    created: [
+      { id: 1, name: 'dog', description: 'Canis' },
+      { id: 2, name: 'cat' },
+      { id: 3, name: 'dog', description: 'Canis' },
+    ],
+    skipped: [],
+    failed: [],
+    unknown: [],
+    pending: 0,
+  });
+  expect(result?.stop).toBeUndefined();
+});
+
+test('the same import again creates nothing and asks for nothing', async () => {
+  const it = new FakeImport(named('dog', 'cat'));
+  await it.run();
+  const { lists } = it.service;
+  const again = await it.run();
+  expect(again?.tally.document()).toMatchObject({
+    created: [],
+    skipped: [
+      { row: 1, name: 'dog', id: 1 },
+      { row: 2, name: 'cat', id: 2 },
+    ],
+  });
+  expect([it.service.lists, it.service.sent.length]).toEqual([lists, 2]);
+});
+
+test('--restart forgets the journal and creates every row again', async () => {
+  const it = new FakeImport(named('dog'));
+  await it.run();
+  await it.run({ restart: true });
+  expect(namesAt(it)).toEqual(['dog', 'dog']);
+});
+
+test('a rejected row is reported in the words of the service, the rest goes on, and it may be tried again', async () => {
+  const it = new FakeImport(numbered(6));
+  it.service.fates.push('ok', 'rejected');
+  const result = await it.run({ concurrency: 1 });
+  expect(result?.tally.document()).toMatchObject({
+    failed: [{ row: 2, name: 'n1', code: 'invalid', message: 'bad name', status: 400 }],
+    pending: 0,
+  });
+  expect(result?.tally.created).toBe(5);
+  expect((await it.run())?.tally.document()).toMatchObject({ created: [{ name: 'n1' }], failed: [], pending: 0 });
+});
+
+test.each<[Fate, string, object]>([
+  ['unauthorized', 'auth', { pending: 18, failed: [] }],
+  ['limited', 'rate_limited', { pending: 18, failed: [] }],
+  ['unreachable', 'network', { pending: 18, failed: [] }],
+  ['forbidden', 'rejected', { pending: 17, failed: [{ row: 3 }] }],
+])('%s stops the import at once, and the next run goes on', async (fate, kind, document) => {
+  const it = new FakeImport(numbered(20));
+  it.service.fates.push('ok', 'ok', fate);
+  const result = await it.run({ concurrency: 1 });
+  expect(result?.stop?.kind).toBe(kind);
+  expect(result?.tally.document()).toMatchObject({ unknown: [], ...document });
+  expect(it.service.sent).toHaveLength(3);
+  expect((await it.run())?.stop).toBeUndefined();
+  expect(namesAt(it)).toEqual(
+    numbered(20)
+      .map(({ name }) => name)
+      .sort(),
+  );
+});
+
+test('a row whose answer was lost is looked up and not sent again where it exists', async () => {
+  const it = new FakeImport(numbered(5));
+  it.service.fates.push('lost-committed', 'ok', 'lost-committed');
+  const result = await it.run();
+  expect(result?.tally.document()).toMatchObject({ unknown: [], pending: 0 });
+  expect(result?.tally.created).toBe(5);
+  expect([it.service.sent.length, it.service.lists]).toEqual([5, 2]);
+});
+
+test('a row that is not there is sent again after a while that doubles, up to --max-retries', async () => {
+  const it = new FakeImport(named('dog', 'cat'));
+  it.service.fates.push('lost', 'ok', 'lost', 'lost', 'lost', 'lost');
+  const result = await it.run({ concurrency: 1, maxRetries: 2 });
+  expect(result?.tally.document()).toMatchObject({ created: [{ name: 'cat' }], unknown: [{ row: 1, name: 'dog' }] });
+  expect(it.service.sent.filter(({ name }) => name === 'dog')).toHaveLength(3);
+  expect(it.clock.slept).toEqual([2000, 4000, 8000]);
+});
+
+test('what was there before is not taken for a row, equal or not', async () => {
+  const it = new FakeImport(named('dog', 'dog', 'cat'));
+  it.service.add({ name: 'dog' });
+  it.service.add({ name: 'dog' });
+  it.service.fates.push('lost-committed', 'lost', 'ok');
+  const result = await it.run();
+  expect(result?.tally.document()).toMatchObject({ unknown: [], pending: 0 });
+  expect(namesAt(it)).toEqual(['cat', 'dog', 'dog', 'dog', 'dog']);
+});
+
+test('a name that the service has tidied up is not decided, and not sent again', async () => {
+  const it = new FakeImport(named('Big  Dog ', 'cat'));
+  it.service.tidy = (name) => name.trim().replace(/\s+/g, ' ');
+  it.service.fates.push('lost-committed');
+  const result = await it.run();
+  expect(result?.tally.document()).toMatchObject({
+    unknown: [{ row: 1, name: 'Big  Dog ' }],
+    created: [{ name: 'cat' }],
+  });
+  expect(it.service.sent).toHaveLength(2);
+});
+
+test('a request that arrives after the lookup is told of as one too many', async () => {
+  const it = new FakeImport(named('dog'));
+  it.service.fates.push('late');
+  const result = await it.run();
+  expect(result?.tally.document()).toMatchObject({ created: [{ id: 2 }], unknown: [] });
+  expect(result?.surplus).toEqual([{ id: 1, name: 'dog' }]);
+});
+
+test('where every answer is lost the import looks after each few rows, and ends where nothing gets through', async () => {
+  const found = new FakeImport(numbered(20));
+  found.service.fates.push(...Array<Fate>(20).fill('lost-committed'));
+  expect((await found.run())?.tally.created).toBe(20);
+  expect(found.service.sent).toHaveLength(20);
+  const hopeless = new FakeImport(numbered(100));
+  hopeless.service.fates.push(...Array<Fate>(1000).fill('lost'));
+  const result = await hopeless.run();
+  expect(result?.stop?.kind).toBe('unknown_outcome');
+  expect(result?.tally.document()).toMatchObject({ created: [], pending: 93 });
+  expect(hopeless.service.sent.length).toBeLessThan(30);
+});
+
+test('where the lookup fails the rows stay unknown, and the next run decides them', async () => {
+  const it = new FakeImport(named('dog', 'cat'));
+  it.service.fates.push('lost-committed', 'lost');
+  it.service.onList = () => {
+    if (it.service.lists === 2) throw new PetstoreError('service', 'the service failed (500)', { status: 500 });
+  };
+  const result = await it.run();
+  expect(result?.stop?.kind).toBe('service');
+  expect(result?.tally.document()).toMatchObject({ created: [], unknown: [{ row: 1 }, { row: 2 }], pending: 0 });
+  expect((await it.run())?.tally.document()).toMatchObject({
+    created: [{ name: 'dog' }, { name: 'cat' }],
+    unknown: [],
+  });
+  expect(namesAt(it)).toEqual(['cat', 'dog']);
+});
+
+test('a first list that is refused creates nothing and says how many rows are pending', async () => {
+  const it = new FakeImport(numbered(3));
+  it.service.onList = () => {
+    throw new PetstoreError('auth', 'the key was not accepted', { status: 401 });
+  };
+  const result = await it.run();
+  expect([result?.stop?.kind, result?.tally.document().pending, it.service.sent.length]).toEqual(['auth', 3, 0]);
+});
+
+test('Ctrl-C lets what is under way finish and begins nothing new', async () => {
+  const it = new FakeImport(numbered(50));
+  const interrupt = new AbortController();
+  const reason = new PetstoreError('interrupted', 'interrupted');
+  const result = await it.run({
+    signal: interrupt.signal,
+    onProgress: (tally) => {
+      if (tally.created === 10) interrupt.abort(reason);
+    },
+  });
+  expect(result?.stop).toBe(reason);
+  const { created, unknown, pending } = result?.tally.document() ?? {};
+  expect(it.service.categories).toHaveLength(created?.length ?? 0);
+  expect(it.service.categories.length).toBeLessThan(15);
+  expect([unknown?.length, (created?.length ?? 0) + (pending ?? 0)]).toEqual([0, 50]);
+  await it.run();
+  expect(namesAt(it)).toEqual(
+    numbered(50)
+      .map(({ name }) => name)
+      .sort(),
+  );
+});
+
+test('--skip-existing leaves out names that were there, but not those this import brought there', async () => {
+  const it = new FakeImport(named('dog', 'cat', 'cow', 'cow'));
+  it.service.add({ name: 'dog' });
+  it.service.fates.push('crash-committed');
+  expect(await it.run({ skipExisting: true, concurrency: 1 })).toBeUndefined();
+  const result = await it.run({ skipExisting: true });
+  expect(result?.tally.document()).toMatchObject({
+    skipped: [{ row: 1, name: 'dog', id: 1 }],
+    created: [{ name: 'cat' }, { name: 'cow' }, { name: 'cow' }],
+  });
+  expect(namesAt(it)).toEqual(['cat', 'cow', 'cow', 'dog']);
+});
+
+test('before anything is sent it is known how much there is to send and what exists', async () => {
+  const it = new FakeImport(named('dog', 'cat', 'cow'));
+  it.service.add({ name: 'dog' });
+  await it.run();
+  expect(it.plans).toEqual([{ send: 3, existing: 1 }]);
+});
+
+test('a second run of the same import says so and sends nothing', async () => {
+  const it = new FakeImport(numbered(30));
+  let second: Promise<unknown> | undefined;
+  const first = it.run({
+    onProgress: () => {
+      second ??= it.run().catch((error: unknown) => error);
+    },
+  });
+  await first;
+  expect(await second).toMatchObject({ kind: 'usage', exitCode: 2 });
+  expect(it.service.sent).toHaveLength(30);
+});
+
+const row = fc.record(
+  { name: fc.constantFrom('a', 'b', 'c', 'd e'), description: fc.constantFrom('', 'x', 'y') },
+  { requiredKeys: ['name'] },
+);
+const fate = fc.constantFrom<Fate>(
+  ...([
+    'ok',
+    'ok',
+    'ok',
+    'lost-committed',
+    'lost',
+    'rejected',
+    'limited',
+    'crash-committed',
+    'crash',
+    'unauthorized',
+  ] as const),
+);
+
+test('whatever happens, in the end every row was created exactly once', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(row, { minLength: 1, maxLength: 15 }),
+      fc.array(row, { maxLength: 6 }),
+      fc.array(fate, { maxLength: 40 }),
+      fc.integer({ min: 1, max: 8 }),
+      fc.boolean(),
+      async (rows, before, fates, concurrency, skipExisting) => {
+        const it = new FakeImport(rows);
+        for (const there of before) it.service.add(there);
+        it.service.fates.push(...fates);
+        for (let runs = 0; ; runs++) {
+          const document = (await it.run({ concurrency, skipExisting }))?.tally.document();
+          if (document && document.failed.length + document.unknown.length + document.pending === 0) break;
+          expect(runs).toBeLessThan(60);
+        }
+        const names = new Set(before.map(({ name }) => name));
+        const wanted = rows.filter(({ name }) => !(skipExisting && names.has(name)));
+        const texts = (all: readonly NewCategory[]): string[] =>
+          all.map(({ name, description }) => JSON.stringify([name, description])).sort();
+        expect(texts(it.service.categories)).toEqual(texts([...before, ...wanted]));
+      },
+    ),
+    { numRuns: 50 },
+  );
+});
