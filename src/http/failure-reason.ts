@@ -55,6 +55,8 @@ export function failureOfError(error: Error, handedOver: boolean, head?: Head): 
 function reasonOf(error: Error, code: string | undefined, handedOver: boolean): FailureReason {
   // undici's parser errors carry the parser's own code or none: the class name is the sign.
   if (error.name === 'HTTPParserError' || code?.startsWith('HPE_')) return 'protocol';
+  // What undici says of an upgrade or an interim answer nobody asked for.
+  if (code === 'UND_ERR_SOCKET' && /^bad (?:response|upgrade)$/.test(error.message)) return 'protocol';
   if (/proxy/i.test(error.message) && !handedOver) return 'proxy';
   if (code === undefined) return handedOver ? 'protocol' : 'unreachable';
   if (TLS_CODE.test(code)) return 'tls';

@@ -42,7 +42,9 @@ const AT_FAULT: Partial<Record<TransportFailure['reason'], ErrorKind>> = {
  * @returns an error of kind `network`, or `service` where what came breaks HTTP or the contract
  */
 export function noReply(failure: TransportFailure): PetstoreError {
-  const kind = AT_FAULT[failure.reason] ?? 'network';
+  // An answer that began and broke off is a broken answer, not a missing one.
+  const broken = failure.reason === 'reset' && failure.head !== undefined;
+  const kind = broken ? 'service' : (AT_FAULT[failure.reason] ?? 'network');
   const what =
     kind === 'service'
       ? 'the reply could not be read'
