@@ -98,6 +98,14 @@ test('latency waits before the answer, for as long as it takes', async () => {
   expect(clock.slept).toEqual([30_000, 30_000, 10_000]);
 });
 
+test('an answer that is late when the sandbox ends is never sent, and keeps nothing waiting', async () => {
+  const sandbox = await startTest();
+  const waiting = sandbox.list(fault('latency=1h')).catch(() => 'cut off');
+  while ((await sandbox.list()).headers['x-ratelimit-remaining'] === '59');
+  await sandbox.close();
+  expect(await waiting).toBe('cut off');
+});
+
 test('429 refuses although the limit is not reached, and bans nobody', async () => {
   const { list } = await startTest({ clock: handClock() });
   for (let i = 0; i < 10; i++) {
