@@ -1,0 +1,125 @@
+// The sandbox keeps to the description it serves, and so does the client to a server made from it by somebody else.
+
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Document } from 'openapi-backend';
+import { OpenAPIBackend } from 'openapi-backend';
+import { expect, onTestFinished, test } from 'vitest';
+import { describeService } from '../../src/sandbox/openapi.ts';
+import { inProcess } from '../support/world.ts';
+import type { Description, Documented, Provocation } from './contract.ts';
+import { documentedResponses, FIXTURES, Judge } from './contract.ts';
+import type { Answer, Sandbox } from './support.ts';
+import { handClock, KEY, startTest } from './support.ts';
+
+const description = describeService(new Map()) as unknown as Description;
+
+function ask(sandbox: Sandbox, { method, path, key, body }: Provocation): Promise<Answer> {
+  const sent =
+    body === undefined ? {} : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } };
+  return sandbox.call(method, `/v1${path}`, { ...sent, ...(key === null ? { key } : {}) });
+}
+
+test('the description is valid OpenAPI 3.1, says an independent validator', async () => {
+  const strict = (definition: unknown): Promise<unknown> =>
+    new OpenAPIBackend({ definition: definition as Document, strict: true }).init();
+  await strict(description);
+  await expect(strict({ ...description, info: {} })).rejects.toThrow('not valid OpenAPI');
+});
+
+test('the description is served to everybody, and is the one judged by', async () => {
+  const { call } = await startTest();
+  const answer = await call('GET', '/v1/openapi.json', { key: null });
+  expect([answer.status, answer.json]).toEqual([200, description]);
+});
+
+const nameOf = ({ method, path, status }: Documented): string => `${method} ${path} ${status}`;
+
+test('every documented response of the sandbox is as documented', async () => {
+  const judge = new Judge(description);
+  const sandbox = await startTest({ limits: [{ count: FIXTURES.length, ms: 60_000 }], clock: handClock() });
+  const judged = new Set<string>();
+  for (const { response, request } of FIXTURES) {
+    expect(judge.problems(response, await ask(sandbox, request))).toEqual([]);
+    judged.add(nameOf(response));
+  }
+  // What is left of the limit is used up, and then each operation is refused.
+  while ((await sandbox.list()).status !== 429);
+  for (const response of documentedResponses(description).filter(({ status }) => status === '429')) {
+    const answer = await ask(sandbox, { method: response.method, path: response.path.replace('{petId}', '1') });
+    expect(judge.problems(response, answer)).toEqual([]);
+    judged.add(nameOf(response));
+  }
+  expect([...judged].sort()).toEqual(documentedResponses(description).map(nameOf).sort());
+});
+
+test('the judge notices what is not as documented', async () => {
+  const judge = new Judge(description);
+  const { list } = await startTest();
+  const good = await list();
+  const documented = { method: 'GET', path: '/categories', status: '200' };
+  expect(judge.problems(documented, good)).toEqual([]);
+  expect(judge.problems(documented, { ...good, json: [{ id: 1.5, name: 'dog' }] })).toHaveLength(1);
+  expect(judge.problems(documented, { ...good, json: [{ id: 1 }] })).toHaveLength(1);
+  expect(judge.problems(documented, { ...good, headers: {} })).toHaveLength(4);
+  expect(judge.problems(documented, { ...good, status: 204 })).toHaveLength(1);
+});
+
+/** A server that openapi-backend makes of the description: it routes, checks and answers by the document alone. */
+async function mock(): Promise<{ url: string; requests: string[] }> {
+  const requests: string[] = [];
+  const backend = new OpenAPIBackend({
+    definition: description as unknown as Document,
+    apiRoot: '/v1',
+    handlers: {
+      validationFail: () => ({ status: 400 }),
+      unauthorizedHandler: () => ({ status: 401 }),
+      notFound: () => ({ status: 404 }),
+      notImplemented: (context) => ({
+        ...context.api.mockResponseForOperation(context.operation.operationId ?? ''),
+      }),
+    },
+  });
+  backend.registerSecurityHandler('apiKey', (context) => context.request.headers['authorization'] === `Bearer ${KEY}`);
+  await backend.init();
+  const server = createServer((request, response) => {
+    let body = '';
+    request.on('data', (piece: Buffer) => {
+      body += piece.toString();
+    });
+    request.on('end', async () => {
+      requests.push(`${request.method} ${request.url} ${body}`);
+      const { method = '', url: path = '' } = request;
+      const headers = request.headers as Record<string, string>;
+      const answer = await backend.handleRequest({ method, path, headers, body });
+      const json = answer.mock ?? { code: 'refused', message: 'by the description', status: answer.status };
+      response.writeHead(answer.status, { 'Content-Type': 'application/json' }).end(JSON.stringify(json));
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`, requests };
+}
+
+test('petstore works against a server that openapi-backend makes of the description', async () => {
+  const { url, requests } = await mock();
+  const env = { PETSTORE_BASE_URL: url, PETSTORE_API_KEY: KEY };
+  const listed = await inProcess(['categories', 'list', '--json'], { env });
+  expect(listed).toMatchObject({ code: 0, err: '' });
+  expect(JSON.parse(listed.out)).toEqual([
+    { id: expect.any(Number), name: expect.any(String), description: expect.any(String) },
+  ]);
+  const created = await inProcess(['categories', 'create', '--name', 'dog', '--json'], { env });
+  expect(created).toMatchObject({ code: 0, err: '' });
+  expect(JSON.parse(created.out)).toMatchObject({ id: expect.any(Number) });
+  expect(requests).toEqual(['GET /v1/categories ', 'POST /v1/categories {"name":"dog"}']);
+});
+
+test('petstore says what such a server refuses: a wrong key, an invalid create, what it does not know', async () => {
+  const { url } = await mock();
+  const env = { PETSTORE_BASE_URL: url, PETSTORE_API_KEY: KEY };
+  const wrongKey = { ...env, PETSTORE_API_KEY: 'another_key_0001' };
+  expect((await inProcess(['categories', 'list'], { env: wrongKey })).code).toBe(3);
+  expect((await inProcess(['api', 'POST', '/categories', '--data', '{"name":7}'], { env })).code).toBe(4);
+  expect((await inProcess(['api', 'GET', '/nothing'], { env })).code).toBe(4);
+});

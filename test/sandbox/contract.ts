@@ -1,0 +1,126 @@
+// The described service as a judge: what each documented response must look like, and how each is provoked.
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import type { Answer } from './support.ts';
+
+/** The parts of an OpenAPI document that the judge reads. */
+export interface Description {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+}
+
+interface Operation {
+  readonly responses: Readonly<Record<string, unknown>>;
+  readonly requestBody?: unknown;
+}
+
+interface Response {
+  readonly headers?: Readonly<Record<string, unknown>>;
+  readonly content?: Readonly<Record<string, { readonly schema: unknown }>>;
+}
+
+/** One documented response. */
+export interface Documented {
+  readonly method: string;
+  readonly path: string;
+  /** A status, or `default`. */
+  readonly status: string;
+}
+
+/** @returns every response the description documents */
+export function documentedResponses(description: Description): Documented[] {
+  return Object.entries(description.paths).flatMap(([path, operations]) =>
+    Object.entries(operations).flatMap(([method, { responses }]) =>
+      Object.keys(responses).map((status) => ({ method: method.toUpperCase(), path, status })),
+    ),
+  );
+}
+
+/** Judges answers by a description. */
+export class Judge {
+  readonly #description: Description;
+  readonly #ajv = new Ajv2020({ strict: false, formats: { int64: true } });
+
+  constructor(description: Description) {
+    this.#description = description;
+    this.#ajv.addSchema(description, 'service');
+  }
+
+  /**
+   * @param documented which response the answer is to be
+   * @param answer what came
+   * @returns what is wrong with it; empty where nothing is
+   */
+  problems({ method, path, status }: Documented, answer: Answer): string[] {
+    const responses = this.#description.paths[path]?.[method.toLowerCase()]?.responses ?? {};
+    const wanted =
+      status === 'default' ? !Object.hasOwn(responses, String(answer.status)) : String(answer.status) === status;
+    if (!wanted) return [`${method} ${path}: answered ${answer.status} instead of ${status}`];
+    const response = this.#resolve(responses[status]) as Response;
+    return [...this.#headerProblems(response, answer), ...this.#bodyProblems(response, answer)];
+  }
+
+  #headerProblems(response: Response, answer: Answer): string[] {
+    return Object.entries(response.headers ?? {}).flatMap(([name, reference]) => {
+      const header = this.#resolve(reference) as { required?: boolean; schema: { type?: string } };
+      const value = answer.headers[name.toLowerCase()];
+      if (value === undefined) return header.required ? [`${name} is missing`] : [];
+      return header.schema.type === 'integer' && !/^-?\d+$/.test(String(value))
+        ? [`${name} is no integer: ${value}`]
+        : [];
+    });
+  }
+
+  #bodyProblems(response: Response, answer: Answer): string[] {
+    if (!response.content) return [];
+    const type = String(answer.headers['content-type']).replace(/;.*/, '');
+    const schema = response.content[type]?.schema;
+    if (schema === undefined) return [`${type} is not documented`];
+    // References inside the schema are relative to the document.
+    const absolute = JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"service#/')) as object;
+    const valid = this.#ajv.validate(absolute, answer.json);
+    return valid ? [] : [this.#ajv.errorsText()];
+  }
+
+  #resolve(part: unknown): unknown {
+    const reference = (part as { $ref?: string }).$ref;
+    if (reference === undefined) return part;
+    let found: unknown = this.#description;
+    for (const step of reference.slice(2).split('/')) found = (found as Record<string, unknown>)[step];
+    return found;
+  }
+}
+
+/** How a request is made; without a body none is sent, with a null key no key. */
+export interface Provocation {
+  readonly method: string;
+  readonly path: string;
+  readonly key?: null;
+  readonly body?: unknown;
+}
+
+const CATEGORIES = { path: '/categories' };
+
+/** One way, at least, to each documented response but 429, which needs a limit that is used up. */
+export const FIXTURES: readonly { readonly response: Documented; readonly request: Provocation }[] = [
+  { response: { ...CATEGORIES, method: 'GET', status: '200' }, request: { ...CATEGORIES, method: 'GET' } },
+  { response: { ...CATEGORIES, method: 'GET', status: '401' }, request: { ...CATEGORIES, method: 'GET', key: null } },
+  ...[{ name: 'dog' }, { name: 'cat', description: 'Felis catus' }].map((body) => ({
+    response: { ...CATEGORIES, method: 'POST', status: '201' },
+    request: { ...CATEGORIES, method: 'POST', body },
+  })),
+  ...[{}, { description: 'no name' }, { name: 7 }, { name: 'dog', description: 7 }, [], 'dog'].map((body) => ({
+    response: { ...CATEGORIES, method: 'POST', status: '400' },
+    request: { ...CATEGORIES, method: 'POST', body },
+  })),
+  {
+    response: { ...CATEGORIES, method: 'POST', status: '401' },
+    request: { ...CATEGORIES, method: 'POST', key: null, body: { name: 'dog' } },
+  },
+  {
+    response: { path: '/pets/{petId}', method: 'GET', status: 'default' },
+    request: { path: '/pets/1', method: 'GET' },
+  },
+  {
+    response: { path: '/store/orders', method: 'GET', status: 'default' },
+    request: { path: '/store/orders', method: 'GET' },
+  },
+];
