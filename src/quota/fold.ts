@@ -226,7 +226,7 @@ function observe(state: State, id: string, seen: Observation): void {
     if (seen.status !== 429) countSilently(state, slot);
   }
   if (seen.status === 429) {
-    raiseBlock(state, seen, ticket);
+    raiseBlock(state, seen, ticket, slot && state[slot]);
     return;
   }
   if (state.block && (!ticket || ticket.seq < state.block.seq)) return;
@@ -261,7 +261,7 @@ function noteWindow(state: State, told: WindowReading, seenAt: number, canary: b
   const known = state[slot];
   // A canary's word replaces what was known: nothing else was granted since, and what is older still counts as in flight.
   const fresh = !known || canary || seenAt >= endOf(known, lo) || compareWindows(known, told) === 'later';
-  if (fresh) state[slot] = openWindow(told, seenAt, state.tickets.size + 1, known);
+  if (fresh) state[slot] = openWindow(told, seenAt, state.tickets.size + 1, canary, known);
   else if (compareWindows(known, told) === 'same') mergeReading(known, told, seenAt);
   if (canary && slot === 'long' && state.short && seenAt >= endOf(state.short, lo)) state.short = undefined;
   return slot;
@@ -293,9 +293,11 @@ function noteOffset(state: State, seen: Observation): void {
     stale || lo > hi ? { ...seen.offset, since: seen.at } : { lo, hi, since: state.offset?.since ?? seen.at };
 }
 
-function raiseBlock(state: State, seen: Observation, ticket: Ticket | undefined): void {
+function raiseBlock(state: State, seen: Observation, ticket: Ticket | undefined, window: Window | undefined): void {
   const before = state.block;
-  const wanted = Math.max(FLOOR_MS, seen.waitMs ?? 0);
+  // A reset may have been rounded down: where the wait is one, it ends when the window certainly does.
+  const end = window && seen.waitFrom === 'reset' ? endOf(window, offsetLo(state)) - seen.at : 0;
+  const wanted = Math.ceil(Math.max(FLOOR_MS, seen.waitMs ?? 0, end));
   state.verified = false;
   // Requests that were under way together are refused together: that is one refusal, not several in a row.
   if (before && (!ticket || ticket.seq < before.seq)) {

@@ -19,8 +19,9 @@ export interface Window {
   seenAt: number;
   /** Tickets granted in it by this machine, and not given back. */
   granted: number;
-  /** What others have used of it at least, and the largest jump of that between two replies. */
-  foreign: number;
+  /** What others have used of it at least; undefined where it was met half-way, with requests of ours under way. */
+  foreign: number | undefined;
+  /** The largest jump of that between two replies. */
   step: number;
 }
 
@@ -63,17 +64,19 @@ export function resetOf(at: number, clock: 'server' | 'local', offsetLo: number)
  * @param reading what the reply said
  * @param seenAt when it came
  * @param granted tickets that may count in it already, the reply's own included
+ * @param counted whether that number is exact, so that what is used beyond it is by others
  * @param before the window before it, whose foreign use is expected again, half as strong
  */
-export function openWindow(reading: WindowReading, seenAt: number, granted: number, before?: Window): Window {
+export function openWindow(
+  reading: WindowReading,
+  seenAt: number,
+  granted: number,
+  counted: boolean,
+  before?: Window,
+): Window {
   const used = reading.limit === undefined ? 0 : reading.limit - reading.remaining;
-  return {
-    ...reading,
-    seenAt,
-    granted,
-    foreign: Math.max(0, used - granted),
-    step: Math.floor((before?.step ?? 0) / 2),
-  };
+  const foreign = counted ? Math.max(0, used - granted) : undefined;
+  return { ...reading, seenAt, granted, foreign, step: Math.floor((before?.step ?? 0) / 2) };
 }
 
 /**
@@ -99,7 +102,7 @@ export function mergeReading(window: Window, reading: WindowReading, seenAt: num
   window.limit = reading.limit ?? window.limit;
   if (reading.reset.clock === window.reset.clock && reading.reset.at > window.reset.at) window.reset = reading.reset;
   window.seenAt = seenAt;
-  if (window.limit === undefined) return;
+  if (window.limit === undefined || window.foreign === undefined) return;
   const foreign = Math.max(0, window.limit - window.remaining - window.granted);
   window.step = Math.max(window.step, foreign - window.foreign);
   window.foreign = Math.max(window.foreign, foreign);

@@ -1,0 +1,90 @@
+// What may be sent again: every outcome for a read and for a create (contract, section 6).
+import { expect, test } from 'vitest';
+import type { Outcome } from '../../src/http/retry.ts';
+import { decide } from '../../src/http/retry.ts';
+import type { FailureReason } from '../../src/http/types.ts';
+
+const tries = { made: 1, allowed: 5, maxWaitMs: 120_000 };
+const reply = (status: number, retryAfterMs?: number): Outcome => ({ kind: 'reply', status, retryAfterMs });
+const failure = (reason: FailureReason, handedOver: boolean, status?: number): Outcome => ({
+  kind: 'failure',
+  reason,
+  handedOver,
+  status,
+});
+const next = (safe: boolean, outcome: Outcome, made = 1): string =>
+  decide({ safe }, outcome, { ...tries, made }, 0.5).next;
+
+const TABLE: readonly [string, Outcome, read: string, create: string][] = [
+  ['a 429', reply(429), 'retry', 'retry'],
+  ['a 429 whose body was lost', failure('reset', true, 429), 'retry', 'retry'],
+  ...[200, 201, 301, 400, 401, 403, 404, 409, 422, 501, 505].map((status): [string, Outcome, string, string] => [
+    `a ${status}`,
+    reply(status),
+    'answer',
+    'answer',
+  ]),
+  ...[408, 500, 502, 503, 504].map((status): [string, Outcome, string, string] => [
+    `a ${status}`,
+    reply(status),
+    'retry',
+    'answer',
+  ]),
+  ...(['dns', 'refused', 'unreachable', 'connect-timeout', 'proxy', 'timeout', 'reset'] as const).map(
+    (reason): [string, Outcome, string, string] => [
+      `${reason} before a byte left`,
+      failure(reason, false),
+      'retry',
+      'retry',
+    ],
+  ),
+  ...(['timeout', 'reset', 'protocol'] as const).map((reason): [string, Outcome, string, string] => [
+    `${reason} after bytes left`,
+    failure(reason, true),
+    'retry',
+    'unknown',
+  ]),
+  ['a 201 whose body was cut', failure('protocol', true, 201), 'retry', 'unknown'],
+  ['a 500 whose body was cut', failure('reset', true, 500), 'retry', 'unknown'],
+  ['a 408 whose body was cut', failure('reset', true, 408), 'retry', 'unknown'],
+  ['a 400 whose body was cut', failure('reset', true, 400), 'retry', 'answer'],
+  ['a certificate that is not accepted', failure('tls', false), 'failed', 'failed'],
+  ['a body too large', failure('too-large', true, 200), 'failed', 'unknown'],
+  ['an interruption before bytes left', failure('aborted', false), 'failed', 'failed'],
+  ['an interruption after bytes left', failure('aborted', true), 'failed', 'unknown'],
+];
+
+for (const [title, outcome, read, create] of TABLE) {
+  test(`after ${title} a read: ${read}, a create: ${create}`, () => {
+    expect([next(true, outcome), next(false, outcome)]).toEqual([read, create]);
+  });
+}
+
+test('with no try left nothing is sent again', () => {
+  expect(next(true, reply(429), 5)).toBe('limited');
+  expect(next(false, reply(429), 5)).toBe('limited');
+  expect(next(true, reply(503), 5)).toBe('answer');
+  expect(next(true, failure('reset', true), 5)).toBe('failed');
+  expect(next(false, failure('refused', false), 5)).toBe('failed');
+});
+
+test('the backoff of a read doubles, up to ten seconds, and is drawn from the whole range', () => {
+  const pauses = (random: number): unknown[] =>
+    [1, 2, 3, 4, 5, 6, 7].map((made) => decide({ safe: true }, reply(500), { ...tries, allowed: 99, made }, random));
+  expect(pauses(0.999999)).toEqual(
+    [600, 1200, 2400, 4800, 9600, 10_000, 10_000].map((pauseMs) => ({ next: 'retry', pauseMs })),
+  );
+  expect(pauses(0)).toEqual(Array(7).fill({ next: 'retry', pauseMs: 0 }));
+});
+
+test("a 503's Retry-After is never shortened, and beyond --max-wait it ends the tries", () => {
+  for (const random of [0, 0.5, 0.99]) {
+    const verdict = decide({ safe: true }, reply(503, 4000), tries, random);
+    expect(verdict.next === 'retry' && verdict.pauseMs).toBeGreaterThanOrEqual(4000);
+  }
+  expect(decide({ safe: true }, reply(503, 120_001), tries, 0)).toEqual({ next: 'answer' });
+});
+
+test('the wait after a 429 is the ledger’s business: no pause of its own', () => {
+  expect(decide({ safe: false }, reply(429), tries, 0.9)).toEqual({ next: 'retry', pauseMs: 0 });
+});

@@ -1,0 +1,406 @@
+// The fold, by properties: whatever the order of grants, replies, losses and deaths, the window is never overdrawn.
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { State } from '../../src/quota/fold.ts';
+import { admit, initialState, ledgerFormat } from '../../src/quota/fold.ts';
+import type { Observation, Record } from '../../src/quota/record.ts';
+import { formatRecord, parseRecord } from '../../src/quota/record.ts';
+
+const START = 1_795_262_400_000;
+const LEASE = 5000;
+
+interface World {
+  /** Seconds between resets, requests per window, service's clock minus ours, rounding of the reset. */
+  readonly windowMs: number;
+  readonly limit: number;
+  readonly skewMs: number;
+  readonly resetDown: boolean;
+}
+
+interface Flight {
+  readonly id: string;
+  readonly sentAt: number;
+  reply: { remaining: number; resetAt: number; date: number } | undefined;
+  refused: boolean;
+}
+
+// One service, one log, any number of processes: which process writes a record makes no difference to the fold.
+class Model {
+  readonly lines: string[] = [];
+  readonly state: State = initialState();
+  readonly flights: Flight[] = [];
+  overdrawn = 0;
+  /** Requests that went alone to find out, were counted by the service, and whose reply never came: nobody can know of them. */
+  untold = 0;
+  granted = 0;
+  now = START;
+  #ids = 0;
+  #windowEnd = 0;
+  #used = 0;
+  readonly #world: World;
+
+  constructor(world: World) {
+    this.#world = world;
+  }
+
+  write(record: Record): void {
+    const line = formatRecord(record);
+    this.lines.push(line);
+    ledgerFormat.apply(this.state, line);
+  }
+
+  take(): void {
+    const id = `t${this.#ids++}`;
+    this.write({ kind: 'ticket', at: this.now, id, pid: 1, start: 1, host: 'h', leaseMs: LEASE });
+    if (!this.state.tickets.has(id)) return;
+    this.granted++;
+    this.flights.push({ id, sentAt: this.now, reply: undefined, refused: false });
+  }
+
+  arrive(flight: Flight | undefined): void {
+    if (!flight || flight.reply) return;
+    const { windowMs, limit, skewMs, resetDown } = this.#world;
+    const now = this.now + skewMs;
+    if (now >= this.#windowEnd) {
+      this.#windowEnd = Math.floor(now / windowMs + 1) * windowMs;
+      this.#used = 0;
+    }
+    flight.refused = this.#used >= limit;
+    if (flight.refused) this.overdrawn++;
+    else this.#used++;
+    const resetAt = (resetDown ? Math.floor : Math.ceil)(this.#windowEnd / 1000) * 1000;
+    flight.reply = { remaining: limit - this.#used, resetAt, date: Math.floor(now / 1000) * 1000 };
+  }
+
+  answer(flight: Flight | undefined): void {
+    if (!flight?.reply) return;
+    this.flights.splice(this.flights.indexOf(flight), 1);
+    const { remaining, resetAt, date } = flight.reply;
+    const observation: Observation = {
+      at: this.now,
+      status: flight.refused ? 429 : 200,
+      limit: this.#world.limit,
+      remaining,
+      reset: { at: resetAt, clock: 'server', resolution: 1000 },
+      offset: { lo: date - this.now, hi: date + 1000 - flight.sentAt },
+      waitMs: flight.refused ? Math.max(0, resetAt - date) : undefined,
+      waitFrom: flight.refused ? 'reset' : 'backoff',
+      last: false,
+      chance: 0,
+    };
+    this.write({ kind: 'reply', at: this.now, id: flight.id, observation });
+  }
+
+  lose(flight: Flight | undefined, how: 'unsent' | 'lost' | 'dead'): void {
+    if (!flight || (how === 'unsent' && flight.reply)) return;
+    if (flight.reply && this.state.tickets.get(flight.id)?.canary) this.untold++;
+    this.flights.splice(this.flights.indexOf(flight), 1);
+    this.write({ kind: 'closed', at: this.now, id: flight.id, how });
+  }
+}
+
+const world = fc.record({
+  windowMs: fc.integer({ min: 3, max: 20 }).map((s) => s * 1000),
+  limit: fc.integer({ min: 1, max: 12 }),
+  skewMs: fc.oneof(fc.integer({ min: -1500, max: 1500 }), fc.constantFrom(3_600_000, -3_600_000)),
+  resetDown: fc.boolean(),
+});
+// What happens next, and to which of the requests under way.
+const step = fc.record({
+  what: fc.constantFrom(
+    'take',
+    'take',
+    'take',
+    'arrive',
+    'arrive',
+    'answer',
+    'answer',
+    'answer',
+    'lost',
+    'dead',
+    'unsent',
+    'later',
+  ),
+  which: fc.nat(30),
+  ms: fc.oneof({ weight: 4, arbitrary: fc.nat(120) }, { weight: 1, arbitrary: fc.nat(9000) }),
+});
+
+function play(settings: World, steps: readonly { what: string; which: number; ms: number }[]): Model {
+  const model = new Model(settings);
+  for (const { what, which, ms } of steps) {
+    if (what === 'later') model.now += ms;
+    else model.now += ms % 40;
+    // A try ends with its time limit, which is shorter than the ticket's lease.
+    for (const old of model.flights.filter((one) => model.now > one.sentAt + LEASE - 1000)) model.lose(old, 'lost');
+    const flight = model.flights[which % Math.max(1, model.flights.length)];
+    if (what === 'take') model.take();
+    if (what === 'arrive') model.arrive(flight);
+    if (what === 'answer') {
+      model.arrive(flight);
+      model.answer(flight);
+    }
+    if (what === 'lost' || what === 'dead' || what === 'unsent') model.lose(flight, what);
+  }
+  return model;
+}
+
+test('in 12,000 random interleavings no window is overdrawn', () => {
+  let granted = 0;
+  let exact = 0;
+  fc.assert(
+    fc.property(world, fc.array(step, { minLength: 20, maxLength: 120 }), (settings, steps) => {
+      const model = play(settings, steps);
+      granted += model.granted;
+      expect(model.overdrawn).toBeLessThanOrEqual(model.untold);
+      exact += model.untold === 0 ? 1 : 0;
+    }),
+    { numRuns: 12_000 },
+  );
+  expect(granted).toBeGreaterThan(12_000);
+  expect(exact).toBeGreaterThan(6000);
+});
+
+test('all processes agree, whether they read from the start, from any snapshot, or looked in between', () => {
+  fc.assert(
+    fc.property(world, fc.array(step, { minLength: 5, maxLength: 60 }), fc.nat(60), (settings, steps, cut) => {
+      const { lines, state, now } = play(settings, steps);
+      const looking = initialState();
+      for (const line of lines) {
+        admit(looking, Math.max(now, looking.time));
+        ledgerFormat.apply(looking, line);
+      }
+      expect(looking).toEqual(state);
+      const before = initialState();
+      for (const line of lines.slice(0, cut)) ledgerFormat.apply(before, line);
+      const after = initialState();
+      for (const line of ledgerFormat.snapshot(before)) ledgerFormat.apply(after, line);
+      for (const line of lines.slice(cut)) ledgerFormat.apply(after, line);
+      expect(after).toEqual(state);
+      expect([...ledgerFormat.snapshot(after)]).toEqual([...ledgerFormat.snapshot(state)]);
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+test('records survive being written and read, and nothing else is taken for one', () => {
+  const time = fc.nat(2_000_000_000_000);
+  const number = fc.option(fc.nat(1_000_000), { nil: undefined });
+  const observation = fc.record({
+    at: time,
+    status: fc.integer({ min: 100, max: 599 }),
+    limit: number,
+    remaining: number,
+    reset: fc.option(
+      fc.record({
+        at: time,
+        clock: fc.constantFrom('server' as const, 'local' as const),
+        resolution: fc.constantFrom(1, 1000),
+      }),
+      { nil: undefined },
+    ),
+    offset: fc.option(fc.record({ lo: fc.integer(), hi: fc.integer() }), { nil: undefined }),
+    waitMs: number,
+    waitFrom: fc.constantFrom('retry-after' as const, 'reset' as const, 'backoff' as const),
+    last: fc.boolean(),
+    chance: fc.nat(999),
+  });
+  fc.assert(
+    fc.property(observation, (seen) => {
+      const record: Record = { kind: 'reply', at: seen.at, id: 'abc', observation: seen };
+      expect(parseRecord(formatRecord(record))).toEqual(record);
+    }),
+  );
+  for (const text of ['', 'T 1 2', 'X 5 a gone', 'O 1 a 200', 'T 1 a 1 1 h 5 6', 'Q 1', 'C x']) {
+    expect(parseRecord(text)).toBeUndefined();
+  }
+});
+
+const seen = (at: number, more: Partial<Observation> = {}): Observation => ({
+  at,
+  status: 200,
+  limit: 60,
+  remaining: 59,
+  reset: { at: START + 60_000, clock: 'local', resolution: 1000 },
+  offset: undefined,
+  waitMs: undefined,
+  waitFrom: 'retry-after',
+  last: false,
+  chance: 0,
+  ...more,
+});
+
+// Writes tickets and replies in a row; a reply answers the ticket before it.
+function fold(...steps: ({ take: number } | Observation | { text: string })[]): State {
+  const state = initialState();
+  let id = 0;
+  for (const one of steps) {
+    if ('take' in one) ledgerFormat.apply(state, `T ${one.take} t${++id} 1 1 h ${LEASE}`);
+    else if ('text' in one) ledgerFormat.apply(state, one.text);
+    else ledgerFormat.apply(state, formatRecord({ kind: 'reply', at: one.at, id: `t${id}`, observation: one }));
+  }
+  return state;
+}
+
+test('with no knowledge one request goes alone', () => {
+  expect(admit(fold({ take: START }), START)).toMatchObject({ granted: false, reason: 'sibling' });
+  expect(admit(fold({ take: START }, seen(START + 10)), START + 10)).toEqual({ granted: true, canary: false });
+});
+
+test('without any rate-limit header requests go one by one', () => {
+  const bare = seen(START + 10, { limit: undefined, remaining: undefined, reset: undefined });
+  expect(admit(fold({ take: START }, bare), START + 20)).toEqual({ granted: true, canary: true });
+  expect(admit(fold({ take: START }, bare, { take: START + 20 }), START + 20)).toMatchObject({ reason: 'sibling' });
+});
+
+test('nothing left and no reset told: nobody sends for a minute, the shortest window there is', () => {
+  const empty = seen(START, { remaining: 0, reset: undefined });
+  expect(admit(fold({ take: START }, empty), START + 10)).toEqual({
+    granted: false,
+    until: START + 61_000,
+    reason: 'window',
+  });
+});
+
+const refused = (at: number, more: Partial<Observation> = {}): Observation =>
+  seen(at, { status: 429, limit: undefined, remaining: undefined, reset: undefined, waitMs: 5000, ...more });
+
+test('after a 429 nobody is granted before its time, and then one alone', () => {
+  const state = fold({ take: START }, refused(START));
+  expect(admit(state, START + 4999)).toEqual({ granted: false, until: START + 5000, reason: 'blocked' });
+  expect(admit(state, START + 5000)).toEqual({ granted: true, canary: true });
+});
+
+test('429s in a row wait at least twice as long each time, and an answer ends the row', () => {
+  const waits: number[] = [];
+  const state = initialState();
+  let now = START;
+  for (let i = 0; i < 5; i++) {
+    ledgerFormat.apply(state, `T ${now} r${i} 1 1 h ${LEASE}`);
+    ledgerFormat.apply(
+      state,
+      formatRecord({
+        kind: 'reply',
+        at: now,
+        id: `r${i}`,
+        observation: refused(now, { waitMs: i === 0 ? 3000 : 1000 }),
+      }),
+    );
+    waits.push((state.block?.until ?? 0) - now);
+    now = state.block?.until ?? 0;
+  }
+  expect(waits).toEqual([3000, 6000, 12_000, 24_000, 48_000]);
+  ledgerFormat.apply(state, `T ${now} ok 1 1 h ${LEASE}`);
+  ledgerFormat.apply(state, formatRecord({ kind: 'reply', at: now, id: 'ok', observation: seen(now) }));
+  expect(state.block).toBeUndefined();
+});
+
+test('a Retry-After of zero still pauses a second, so a loop is never tight', () => {
+  expect(fold({ take: START }, refused(START, { waitMs: 0 })).block?.until).toBe(START + 1000);
+});
+
+test('eight requests refused together are one refusal, and the longest wait holds', () => {
+  const state = fold({ take: START }, seen(START));
+  for (let i = 0; i < 8; i++) ledgerFormat.apply(state, `T ${START + 1} e${i} 1 1 h ${LEASE}`);
+  for (let i = 0; i < 8; i++) {
+    const observation = refused(START + 20 + i, { waitMs: 1000 * (i + 1) });
+    ledgerFormat.apply(state, formatRecord({ kind: 'reply', at: START + 20 + i, id: `e${i}`, observation }));
+  }
+  expect(state.block).toMatchObject({ strikes: 1, until: START + 27 + 8000 });
+});
+
+test('a late answer to an earlier request does not lift a block', () => {
+  const state = fold({ take: START }, seen(START));
+  ledgerFormat.apply(state, `T ${START + 1} early 1 1 h ${LEASE}`);
+  ledgerFormat.apply(state, `T ${START + 2} later 1 1 h ${LEASE}`);
+  ledgerFormat.apply(
+    state,
+    formatRecord({ kind: 'reply', at: START + 9, id: 'later', observation: refused(START + 9) }),
+  );
+  ledgerFormat.apply(
+    state,
+    formatRecord({ kind: 'reply', at: START + 20, id: 'early', observation: seen(START + 20) }),
+  );
+  expect(admit(state, START + 30)).toMatchObject({ granted: false, reason: 'blocked' });
+});
+
+test('the last try of the third refusal in a row blocks for a quarter of an hour, then half, then one', () => {
+  const state = initialState();
+  let now = START;
+  const waits: number[] = [];
+  for (let i = 0; i < 6; i++) {
+    ledgerFormat.apply(state, `T ${now} s${i} 1 1 h ${LEASE}`);
+    const observation = refused(now, { waitMs: 1000, last: i >= 2 });
+    ledgerFormat.apply(state, formatRecord({ kind: 'reply', at: now, id: `s${i}`, observation }));
+    waits.push(((state.block?.until ?? 0) - now) / 1000);
+    now = state.block?.until ?? 0;
+  }
+  expect(waits).toEqual([1, 2, 900, 1800, 3600, 3600]);
+  expect(state.block?.reason).toBe('spent');
+});
+
+test('no header blocks a key for longer than 25 hours', () => {
+  expect(fold({ take: START }, refused(START, { waitMs: 3_000_000_000 })).block?.until).toBe(START + 25 * 3_600_000);
+});
+
+test('jitter only lengthens a wait', () => {
+  for (const chance of [0, 1, 500, 999]) {
+    const state = fold({ take: START }, refused(START, { waitMs: 40_000, chance }));
+    expect((state.block?.until ?? 0) - START).toBe(40_000 + chance);
+  }
+});
+
+test('the day’s window counts beside the minute’s, and the tighter one decides', () => {
+  const day = seen(START, {
+    limit: 1000,
+    remaining: 1,
+    reset: { at: START + 9 * 3_600_000, clock: 'local', resolution: 1000 },
+  });
+  const state = fold({ take: START }, day, { take: START + 1 }, seen(START + 10));
+  expect(state.long?.remaining).toBe(0);
+  expect(state.short?.remaining).toBe(59);
+  expect(admit(state, START + 20)).toEqual({ granted: false, until: START + 9 * 3_600_000 + 1000, reason: 'window' });
+});
+
+test('a minute that is over asks for one request alone, although the day’s window goes on', () => {
+  const day = seen(START, {
+    limit: 1000,
+    remaining: 500,
+    reset: { at: START + 9 * 3_600_000, clock: 'local', resolution: 1000 },
+  });
+  const state = fold({ take: START }, day, { take: START + 1 }, seen(START + 10));
+  expect(admit(state, START + 62_000)).toEqual({ granted: true, canary: true });
+});
+
+test('what others use of the key is seen, and twice their largest step is held back', () => {
+  const state = fold({ take: START }, seen(START), { take: START + 1 }, seen(START + 5, { remaining: 55 }));
+  expect(state.short).toMatchObject({ foreign: 3, step: 3 });
+  const reserved = fold({ take: START }, seen(START), { take: START + 1 }, seen(START + 5, { remaining: 6 }));
+  expect(admit(reserved, START + 10)).toMatchObject({ granted: false, reason: 'window' });
+});
+
+test('a clock set back by an hour moves everything with it, once, whoever notices', () => {
+  const late = START + 3_600_000;
+  const state = fold(
+    { take: late },
+    refused(late, { waitMs: 30_000 }),
+    { text: `C ${START}` },
+    { text: `C ${START + 5}` },
+  );
+  expect(state.time).toBe(START);
+  expect(state.block?.until).toBe(START + 30_000);
+  expect(admit(state, START + 29_999)).toMatchObject({ reason: 'blocked' });
+});
+
+test('forgetting drops blocks and windows, and keeps what is in flight', () => {
+  const state = fold({ take: START }, refused(START), { take: START + 5000 }, { text: `F ${START + 5001}` });
+  expect(state.block).toBeUndefined();
+  expect(state.tickets.size).toBe(1);
+  expect(admit(state, START + 5002)).toMatchObject({ granted: false, reason: 'sibling' });
+});
+
+test('a ticket that nobody closed stops counting as under way after its lease, and is owed until a reply settles it', () => {
+  const two = { remaining: 1, limit: 2 };
+  const state = fold({ take: START }, seen(START, two), { take: START + 1 });
+  const later = START + 1 + LEASE + 1;
+  expect(admit(state, later)).toMatchObject({ granted: false, reason: 'window' });
+});

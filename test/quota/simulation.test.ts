@@ -1,0 +1,108 @@
+// Many processes, one key, in virtual time: never over the quota, never inside a wait, and as fast as the quota allows.
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { PetstoreError } from '../../src/errors.ts';
+import { simulate } from '../support/simulation.ts';
+
+const minute = { limit: 60, windowMs: 60_000 };
+const polite = { refused: 0, insideWait: 0, failures: [] };
+
+for (const mode of ['fixed', 'anchored', 'sliding', 'bucket'] as const) {
+  for (const [processes, workers] of [
+    [1, 8],
+    [8, 1],
+    [8, 8],
+  ] as const) {
+    for (const reset of ['ceil', 'floor', 'ms'] as const) {
+      test(`${processes} processes of ${workers} share 60 a minute, ${mode} window, reset ${reset}: no refusal, optimum + 2 s + 3 %`, async () => {
+        const outcome = await simulate({ ...minute, mode, reset, processes, workers, requests: 300 });
+        expect(outcome).toMatchObject({ ...polite, sent: 300, answered: 300 });
+        // Aligned windows: 59.75 s are left of the first; else four whole windows.
+        const optimum = mode === 'fixed' ? 59_750 + 3 * 60_000 : 240_000;
+        expect(outcome.makespan).toBeGreaterThanOrEqual(optimum);
+        expect(outcome.makespan).toBeLessThanOrEqual(optimum * 1.03 + 2000);
+      });
+    }
+  }
+}
+
+for (const skewMs of [3_600_000, -3_600_000, 45_000, 700, -700]) {
+  test(`a service whose clock is ${skewMs / 1000} s off is read right: no refusal, and no longer wait`, async () => {
+    for (const processes of [1, 8]) {
+      const outcome = await simulate({ ...minute, mode: 'fixed', processes, workers: 8, requests: 180, skewMs });
+      expect(outcome).toMatchObject({ ...polite, sent: 180, answered: 180 });
+      expect(outcome.makespan).toBeLessThanOrEqual(120_000 * 1.03 + 2000);
+    }
+  });
+}
+
+test('300 requests at once in one process wait in line', async () => {
+  const outcome = await simulate({ ...minute, mode: 'fixed', processes: 1, workers: 300, requests: 300 });
+  expect(outcome).toMatchObject({ ...polite, sent: 300, answered: 300 });
+});
+
+test('replies out of order never make it send too much', async () => {
+  const outcome = await simulate({
+    ...minute,
+    mode: 'fixed',
+    processes: 4,
+    workers: 8,
+    requests: 240,
+    latencyMs: [5, 900],
+  });
+  expect(outcome).toMatchObject({ ...polite, sent: 240, answered: 240 });
+});
+
+test('a day that is used up shows in the headers in time: not one 429, and the rest fails at once with a time to come back', async () => {
+  const endsAt = Date.parse('2026-11-22T00:00:00Z');
+  const daily = { limit: 100, endsAt };
+  const run = { ...minute, mode: 'fixed', tells: 'tightest', daily, processes: 8, workers: 1, requests: 130 } as const;
+  const outcome = await simulate({ ...run, maxWaitMs: 120_000 });
+  expect(outcome).toMatchObject({ sent: 100, refused: 0, answered: 100 });
+  expect(outcome.failures).toHaveLength(30);
+  for (const failure of outcome.failures) {
+    expect(failure).toMatchObject({ kind: 'rate_limited', exitCode: 5 });
+    // The service's clock is known to a second, and the reset is told in seconds.
+    const late = (failure as PetstoreError).retryAt ?? 0;
+    expect(late - endsAt).toBeGreaterThanOrEqual(1000);
+    expect(late - endsAt).toBeLessThanOrEqual(2000);
+  }
+});
+
+test('a day that no header tells of costs what was under way when it ended, and nothing is sent after', async () => {
+  const daily = { limit: 100, endsAt: Date.parse('2026-11-22T00:00:00Z') };
+  const outcome = await simulate({
+    ...minute,
+    mode: 'fixed',
+    daily,
+    processes: 8,
+    workers: 1,
+    requests: 130,
+    maxWaitMs: 120_000,
+  });
+  expect(outcome.answered).toBe(100);
+  expect(outcome.refused).toBeLessThanOrEqual(8);
+  for (const failure of outcome.failures) expect(failure).toMatchObject({ kind: 'rate_limited', exitCode: 5 });
+});
+
+test('whatever the service counts by, and however it tells it, nobody is refused (200 random services)', async () => {
+  const service = fc.record({
+    mode: fc.constantFrom('fixed' as const, 'anchored' as const, 'sliding' as const, 'bucket' as const),
+    reset: fc.constantFrom('ceil' as const, 'floor' as const, 'ms' as const, 'delta' as const),
+    limit: fc.integer({ min: 1, max: 40 }),
+    windowMs: fc.integer({ min: 5, max: 60 }).map((s) => s * 1000),
+    phase: fc.integer({ min: 0, max: 4000 }),
+    processes: fc.integer({ min: 1, max: 8 }),
+    workers: fc.integer({ min: 1, max: 8 }),
+    skewMs: fc.oneof(fc.constantFrom(0, 3_600_000, -3_600_000), fc.integer({ min: -5000, max: 5000 })),
+    latencyMs: fc.constantFrom([1, 1], [5, 40], [20, 600]) as fc.Arbitrary<[number, number]>,
+    seed: fc.nat(),
+  });
+  await fc.assert(
+    fc.asyncProperty(service, async (options) => {
+      const requests = Math.min(80, options.limit * 3);
+      expect(await simulate({ ...options, requests })).toMatchObject({ ...polite, answered: requests });
+    }),
+    { numRuns: 200 },
+  );
+});

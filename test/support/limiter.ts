@@ -1,0 +1,169 @@
+// A rate limiter of our own for tests and benchmarks, in four kinds: what a service may do, by the clock it is handed.
+
+/** How a limit works, and how its headers tell of it. */
+export interface LimiterOptions {
+  readonly mode: 'fixed' | 'anchored' | 'sliding' | 'bucket';
+  readonly limit: number;
+  readonly windowMs: number;
+  /** A second limit, for the day, counted from `dayEndsAt` back. */
+  readonly daily?: { readonly limit: number; readonly endsAt: number };
+  /** Which of two limits the headers tell of. */
+  readonly tells?: 'nearest' | 'tightest';
+  readonly reset?: 'ceil' | 'floor' | 'ms' | 'delta' | 'past' | 'none';
+  readonly retryAfter?: 'delta' | 'date' | 'ms' | 'epoch' | 'garbage' | 'none';
+  /** Requests inside a wait after which the key is banned, and for how long. */
+  readonly ban?: { readonly after: number; readonly forMs: number };
+  /** Offset of a fixed window's boundaries, milliseconds. */
+  readonly phase?: number;
+}
+
+/** What became of one request. */
+export interface Verdict {
+  readonly allowed: boolean;
+  /** Whether it came while the wait of an earlier 429 ran, and how long after that 429 (milliseconds). */
+  readonly insideWait: number | undefined;
+  readonly banned: boolean;
+  readonly headers: Record<string, string>;
+}
+
+interface Told {
+  readonly limit: number;
+  readonly remaining: number;
+  readonly resetAt: number;
+}
+
+/** The limiter of one key. Times are epoch milliseconds by the service's clock. */
+export class Limiter {
+  bans = 0;
+  readonly #options: LimiterOptions;
+  #log: number[] = [];
+  #windowEnd = 0;
+  #used = 0;
+  #tokens: number;
+  #refilledAt = 0;
+  #dayUsed = 0;
+  #waitUntil = 0;
+  #waitSaidAt = 0;
+  #offences = 0;
+  #bannedUntil = 0;
+
+  constructor(options: LimiterOptions) {
+    this.#options = options;
+    this.#tokens = options.limit;
+  }
+
+  /**
+   * Counts one request.
+   * @param now when it arrives
+   * @returns whether it is served, and the headers to answer with
+   */
+  take(now: number): Verdict {
+    const insideWait = now < this.#waitUntil ? now - this.#waitSaidAt : undefined;
+    const banned = this.#judge(now, insideWait !== undefined);
+    this.#advance(now);
+    const { daily } = this.#options;
+    const dayFull = daily !== undefined && now < daily.endsAt && this.#dayUsed >= daily.limit;
+    const allowed = !banned && !dayFull && this.#room() >= 1;
+    if (allowed) this.#count(now);
+    const told = this.#told(now);
+    const headers = this.#headers(told, now);
+    if (!allowed) {
+      const until = banned ? this.#bannedUntil : dayFull ? daily.endsAt : this.#freeAt(now);
+      this.#sayWait(headers, until, now);
+      if (now >= this.#waitUntil) this.#waitSaidAt = now;
+      this.#waitUntil = Math.max(this.#waitUntil, until);
+    }
+    return { allowed, insideWait, banned, headers };
+  }
+
+  #judge(now: number, inside: boolean): boolean {
+    const { ban } = this.#options;
+    if (!ban) return false;
+    if (now < this.#bannedUntil) return true;
+    this.#offences = inside ? this.#offences + 1 : 0;
+    if (this.#offences < ban.after) return false;
+    this.#offences = 0;
+    this.bans++;
+    this.#bannedUntil = now + ban.forMs;
+    return true;
+  }
+
+  #advance(now: number): void {
+    const { mode, limit, windowMs, phase = 0 } = this.#options;
+    if (mode === 'fixed' && now >= this.#windowEnd) {
+      this.#windowEnd = Math.floor((now - phase) / windowMs + 1) * windowMs + phase;
+      this.#used = 0;
+    }
+    if (mode === 'anchored' && now >= this.#windowEnd) this.#used = 0;
+    if (mode === 'sliding') this.#log = this.#log.filter((at) => at > now - windowMs);
+    if (mode === 'bucket') {
+      this.#tokens = Math.min(limit, this.#tokens + ((now - this.#refilledAt) * limit) / windowMs);
+      this.#refilledAt = now;
+    }
+  }
+
+  #room(): number {
+    const { mode, limit } = this.#options;
+    if (mode === 'sliding') return limit - this.#log.length;
+    return mode === 'bucket' ? this.#tokens : limit - this.#used;
+  }
+
+  #count(now: number): void {
+    this.#dayUsed++;
+    if (this.#options.mode === 'anchored' && this.#used === 0) this.#windowEnd = now + this.#options.windowMs;
+    this.#used++;
+    this.#tokens--;
+    this.#log.push(now);
+  }
+
+  // When one more request would be served.
+  #freeAt(now: number): number {
+    const { mode, limit, windowMs } = this.#options;
+    if (mode === 'sliding') return (this.#log[0] ?? now) + windowMs;
+    if (mode === 'bucket') return now + ((1 - this.#tokens) * windowMs) / limit;
+    return this.#windowEnd;
+  }
+
+  #told(now: number): Told {
+    const { mode, limit, windowMs, daily, tells = 'nearest' } = this.#options;
+    const full = mode === 'bucket' ? now + ((limit - this.#tokens) * windowMs) / limit : this.#freeAt(now);
+    const remaining = Math.max(0, Math.floor(this.#room()));
+    const short = { limit, remaining, resetAt: mode === 'anchored' && this.#used === 0 ? now + windowMs : full };
+    if (!daily || now >= daily.endsAt) return short;
+    const day = { limit: daily.limit, remaining: Math.max(0, daily.limit - this.#dayUsed), resetAt: daily.endsAt };
+    const dayFirst = tells === 'nearest' ? day.resetAt < short.resetAt : day.remaining < short.remaining;
+    return dayFirst ? day : short;
+  }
+
+  #headers({ limit, remaining, resetAt }: Told, now: number): Record<string, string> {
+    const headers: Record<string, string> = {
+      date: new Date(now).toUTCString(),
+      'x-ratelimit-limit': String(limit),
+      'x-ratelimit-remaining': String(remaining),
+    };
+    const reset = {
+      ceil: Math.ceil(resetAt / 1000),
+      floor: Math.floor(resetAt / 1000),
+      ms: Math.ceil(resetAt),
+      delta: Math.ceil((resetAt - now) / 1000),
+      past: Math.floor(now / 1000) - 3600,
+      none: undefined,
+    }[this.#options.reset ?? 'ceil'];
+    if (reset !== undefined) headers['x-ratelimit-reset'] = String(reset);
+    return headers;
+  }
+
+  #sayWait(headers: Record<string, string>, until: number, now: number): void {
+    const seconds = Math.max(0, Math.ceil((until - now) / 1000));
+    const said = {
+      delta: String(seconds),
+      date: new Date(Math.ceil(until / 1000) * 1000).toUTCString(),
+      ms: undefined,
+      epoch: String(Math.ceil(until / 1000)),
+      garbage: 'in a while',
+      none: undefined,
+    }[this.#options.retryAfter ?? 'delta'];
+    if (said !== undefined) headers['retry-after'] = said;
+    if (this.#options.retryAfter === 'ms') headers['retry-after-ms'] = String(Math.max(0, Math.ceil(until - now)));
+  }
+}

@@ -1,0 +1,113 @@
+// Several processes against a rate-limited service, all in virtual time: real ledgers on a real folder, no real waiting.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createSender } from '../../src/http/send.ts';
+import type { Reply, Sender, Transport } from '../../src/http/types.ts';
+import { openLedger } from '../../src/quota/ledger.ts';
+import { FakeClock } from './fake-clock.ts';
+import type { LimiterOptions } from './limiter.ts';
+import { Limiter } from './limiter.ts';
+
+/** What is simulated. */
+export interface Simulation extends LimiterOptions {
+  readonly processes: number;
+  readonly workers: number;
+  readonly requests: number;
+  /** Service's clock minus ours, milliseconds. */
+  readonly skewMs?: number;
+  /** A reply takes between these, milliseconds, drawn for each. */
+  readonly latencyMs?: readonly [number, number];
+  readonly seed?: number;
+  readonly maxWaitMs?: number;
+}
+
+/** What came of it. */
+export interface Outcome {
+  readonly sent: number;
+  readonly refused: number;
+  readonly insideWait: number;
+  readonly answered: number;
+  readonly failures: readonly unknown[];
+  /** Virtual milliseconds from the first request to the last answer. */
+  readonly makespan: number;
+  readonly bans: number;
+  readonly pauses: readonly number[];
+}
+
+/** A small generator with a seed (mulberry32). */
+export function draws(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let t = Math.imul(state ^ (state >>> 15), 1 | state);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
+  };
+}
+
+/**
+ * Runs one simulation.
+ * @param options service, processes, workers and requests
+ * @returns counts and the virtual makespan
+ */
+export async function simulate(options: Simulation): Promise<Outcome> {
+  const dir = mkdtempSync(join(tmpdir(), 'petstore-sim-'));
+  const draw = draws(options.seed ?? 1);
+  const clock = new FakeClock(undefined, draw);
+  const limiter = new Limiter(options);
+  const counts = { sent: 0, refused: 0, insideWait: 0, answered: 0 };
+  const failures: unknown[] = [];
+  const [fastest, slowest] = options.latencyMs ?? [10, 10];
+  const transport: Transport = {
+    async send(_request, how) {
+      const sentAt = clock.now();
+      const latency = fastest + draw() * (slowest - fastest);
+      await clock.sleep(latency / 2);
+      counts.sent++;
+      const verdict = limiter.take(clock.now() + (options.skewMs ?? 0));
+      if (!verdict.allowed) counts.refused++;
+      if (verdict.insideWait !== undefined) counts.insideWait++;
+      await clock.sleep(latency / 2);
+      const head = { status: verdict.allowed ? 200 : 429, headers: verdict.headers, sentAt, receivedAt: clock.now() };
+      how.onHead?.(head);
+      return { ...head, body: new Uint8Array() } satisfies Reply;
+    },
+    close: async () => undefined,
+  };
+  const started = clock.now();
+  let finished = started;
+  let left = options.requests;
+  const senders: Sender[] = Array.from({ length: options.processes }, (_, index) =>
+    createSender({
+      transport,
+      ledger: openLedger({
+        stateDir: dir,
+        tempDir: dir,
+        identity: 'simulation',
+        key: 'simulated-key',
+        clock,
+        timeoutMs: 30_000,
+        holder: { pid: 1000 + index, start: 1, host: 'here', ended: () => false },
+      }),
+      clock,
+      signal: new AbortController().signal,
+      limits: { maxWaitMs: options.maxWaitMs ?? 86_400_000, maxRetries: 4, timeoutMs: 30_000 },
+    }),
+  );
+  const work = async (sender: Sender): Promise<void> => {
+    while (left-- > 0) {
+      try {
+        await sender.send({ method: 'POST', path: '/categories', body: '{}', safe: false });
+        counts.answered++;
+        finished = clock.now();
+      } catch (error) {
+        failures.push(error);
+      }
+    }
+  };
+  await Promise.all(senders.flatMap((sender) => Array.from({ length: options.workers }, () => work(sender))));
+  await Promise.all(senders.map((sender) => sender.close()));
+  rmSync(dir, { recursive: true, force: true });
+  return { ...counts, failures, makespan: finished - started, bans: limiter.bans, pauses: clock.pauses };
+}
