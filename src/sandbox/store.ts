@@ -53,6 +53,7 @@ const SEAL_AT = 16 * 1024 * 1024;
 /** The categories of one data file. */
 export class Store {
   readonly #log: TappedLog<Data, string>;
+  #flushing: Promise<void> | undefined;
   #listed: { readonly data: Data; readonly version: number; readonly body: Buffer } | undefined;
 
   /**
@@ -96,8 +97,17 @@ export class Store {
   async create(category: NewCategory): Promise<string | undefined> {
     // The fold prepends the id, so the field order is settled here.
     const item = this.#log.append(`c ${JSON.stringify({ name: category.name, description: category.description })}`);
-    await this.#log.sync();
+    await this.#flush();
     return item;
+  }
+
+  // What arrived together is flushed together: the flush begins when the event loop has handed over all there is.
+  #flush(): Promise<void> {
+    this.#flushing ??= new Promise((resolve) => setImmediate(resolve)).then(() => {
+      this.#flushing = undefined;
+      return this.#log.sync();
+    });
+    return this.#flushing;
   }
 
   close(): void {

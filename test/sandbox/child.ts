@@ -119,7 +119,7 @@ export async function killDuringCreates(dataFile: string, kills: number, random:
       }
     };
     const workers = Array.from({ length: 8 }, () => work().catch(() => undefined));
-    await new Promise((resolve) => setTimeout(resolve, 10 + random() * 60));
+    await new Promise((resolve) => setTimeout(resolve, 10 + random() * 120));
     await child.kill();
     await Promise.all(workers);
     creator.close();
