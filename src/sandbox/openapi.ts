@@ -22,7 +22,7 @@ const response = (description: string, schema?: Description): Description => ({
 const ERROR = ref('schemas/Error');
 const UNAUTHORIZED = ref('responses/Unauthorized');
 const TOO_MANY = ref('responses/TooManyRequests');
-const PET_ID = { name: 'petId', in: 'path', required: true, schema: {} };
+const PET_ID = { name: 'petId', in: 'path', required: true, schema: { type: 'string' } };
 
 const SCHEMAS: Description = {
   Category: {
@@ -66,8 +66,11 @@ const COMPONENTS: Description = {
     Unauthorized: response('Missing or invalid API key.', ERROR),
     TooManyRequests: {
       description: 'Rate limit exceeded. The shape of the body is not shown.',
-      // Unit and format are not shown, so the schema allows any.
-      headers: { ...LIMIT_HEADERS, 'Retry-After': { description: 'How long to wait before retrying.', schema: {} } },
+      // Unit and format are not shown: any text will do.
+      headers: {
+        ...LIMIT_HEADERS,
+        'Retry-After': { description: 'How long to wait before retrying.', schema: { type: 'string' } },
+      },
     },
     NotShown: response('Behaviour and payload are not shown.'),
   },
