@@ -82,13 +82,13 @@ export const journalFormat: LogFormat<JournalState> = {
     finished: false,
   }),
   apply(state, text) {
-    let record: JournalRecord;
+    let record: unknown;
     try {
-      record = JSON.parse(text) as JournalRecord;
+      record = JSON.parse(text);
     } catch {
       return;
     }
-    apply(state, record);
+    if (Array.isArray(record)) apply(state, record as unknown as JournalRecord);
   },
   *snapshot(state) {
     for (const record of kept(state)) yield JSON.stringify(record);
@@ -130,7 +130,7 @@ function apply(state: JournalState, record: JournalRecord): void {
   else if (record[0] === 'kept-row') keepRow(state, record[1], record[2]);
   // An answer is evidence whoever noted it, even a run that was thought dead.
   else if (record[0] === 'created') own(state, record[2], record[3]);
-  else if (state.holder?.run === record[1]) applyOfHolder(state, state.holder, record);
+  else if (state.holder && state.holder.run === record[1]) applyOfHolder(state, state.holder, record);
 }
 
 function applyOfHolder(state: JournalState, holder: Holder, record: JournalRecord): void {

@@ -4,8 +4,8 @@ import { mkdtempSync, openSync, rmSync, writeFileSync, writeSync } from 'node:fs
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { killRound } from '../import/kill-round.ts';
-import type { Sandbox } from '../import/process.ts';
-import { petstore, startSandbox } from '../import/process.ts';
+import type { Sandbox } from '../import/processes.ts';
+import { petstore, startSandbox } from '../import/processes.ts';
 
 const BIN = 'bin/petstore.js';
 

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { journalFormat } from '../../src/import/journal-state.ts';
 import { FileLog } from '../../src/log/append.ts';
-import type { Place } from './process.ts';
-import { outcomeOf, petstore, start, startSandbox } from './process.ts';
+import type { Place } from './processes.ts';
+import { outcomeOf, petstore, start, startSandbox } from './processes.ts';
 
 /** How a round is played. */
 export interface Round {

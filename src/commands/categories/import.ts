@@ -170,10 +170,14 @@ async function announce(session: Session, rows: RowStore, plan: Plan): Promise<v
     );
   }
   const repeated = plan.send > 0 ? rows.repeatedNames() : 0;
-  if (repeated > 0) await session.notice(`${repeated} rows repeat a name of the file; each is created`);
-  if (plan.existing > 0) {
+  if (repeated === 1) await session.notice('1 row repeats a name of the file; each is created');
+  if (repeated > 1) await session.notice(`${repeated} rows repeat a name of the file; each is created`);
+  const { existing } = plan;
+  if (existing === 1) {
+    await session.notice('1 row has a name that exists already; it is created too (--skip-existing leaves it out)');
+  } else if (existing > 1) {
     await session.notice(
-      `${plan.existing} rows have a name that exists already; each is created (--skip-existing leaves them out)`,
+      `${existing} rows have a name that exists already; they are created too (--skip-existing leaves them out)`,
     );
   }
 }

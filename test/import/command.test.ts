@@ -1,0 +1,177 @@
+// `petstore categories import` in process, against the built-in sandbox: what is asked, printed, sent and returned.
+import { mkdtempSync, readdirSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { inProcess } from '../support/world.ts';
+
+interface Answer {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+function shop(): {
+  readonly dir: string;
+  readonly file: (name: string, content: string) => void;
+  readonly run: (args: readonly string[], stdin?: string | Uint8Array) => Promise<Answer>;
+  readonly names: () => Promise<string[]>;
+} {
+  const dir = mkdtempSync(join(tmpdir(), 'petstore-shop-'));
+  const run = (args: readonly string[], stdin?: string | Uint8Array): Promise<Answer> =>
+    inProcess([...args, '-p', 'sandbox'], stdin === undefined ? { dir } : { dir, stdin });
+  return {
+    dir,
+    run,
+    file: (name, content) => writeFileSync(join(dir, name), content),
+    names: async () => {
+      const listed = JSON.parse((await run(['categories', 'list', '--json'])).out) as { name: string }[];
+      return listed.map(({ name }) => name);
+    },
+  };
+}
+
+const IMPORT = ['categories', 'import'];
+
+test('a CSV file becomes categories, and the counts are told', async () => {
+  const { file, run, names } = shop();
+  file('species.csv', 'name,description\ndog,Canis\n"cat, ""big""",\n');
+  const { code, out, err } = await run([...IMPORT, 'species.csv']);
+  expect([code, out]).toEqual([0, 'created 2, skipped 0, failed 0, unknown 0\n']);
+  expect(err).toMatch(/^quota: \d+ of 60 left, resets in \d+s\n$/);
+  expect(await names()).toEqual(['dog', 'cat, "big"']);
+});
+
+test('with --json stdout is the document and stderr is silent; the same command again skips every row', async () => {
+  const { run } = shop();
+  const rows = '{"name":"dog","id":77}\n{"name":"cat","description":"Felis"}\n';
+  const first = await run([...IMPORT, '-', '--json'], rows);
+  expect([first.code, first.err]).toEqual([0, '']);
+  expect(JSON.parse(first.out)).toEqual({
+    created: [
+      { id: 1, name: 'dog' },
+      { id: 2, name: 'cat', description: 'Felis' },
+    ],
+    skipped: [],
+    failed: [],
+    unknown: [],
+    pending: 0,
+  });
+  const again = await run([...IMPORT, '-', '--json'], rows);
+  const skipped = [
+    { row: 1, name: 'dog', id: 1 },
+    { row: 2, name: 'cat', id: 2 },
+  ];
+  expect(JSON.parse(again.out)).toEqual({ created: [], skipped, failed: [], unknown: [], pending: 0 });
+});
+
+test('a bad file is exit code 2 before anything is sent or noted, also without a key', async () => {
+  const { dir, file, run } = shop();
+  file('bad.csv', 'name\ndog\n""\n');
+  const { code, out, err } = await run([...IMPORT, 'bad.csv', '--json']);
+  expect([code, out]).toEqual([2, '']);
+  expect(JSON.parse(err)).toMatchObject({
+    error: { kind: 'usage', message: 'bad.csv has 1 problem; nothing was sent\n  line 3: name is empty' },
+  });
+  expect((await inProcess([...IMPORT, 'bad.csv'], { dir })).code).toBe(2);
+  expect(readdirSync(dir)).toEqual(['bad.csv']);
+  file('good.csv', 'name\ndog\n');
+  expect((await inProcess([...IMPORT, 'good.csv'], { dir })).code).toBe(3);
+});
+
+test('a rejected row is reported and the rest goes on; the corrected file goes on with --skip-existing', async () => {
+  const { file, run, names } = shop();
+  file('species.csv', 'name\ndog\n" "\ncat\n');
+  const first = await run([...IMPORT, 'species.csv', '--json']);
+  expect(first.code).toBe(4);
+  const failed = [{ row: 2, name: ' ', code: 'invalid_category', message: 'name must not be empty', status: 400 }];
+  expect(JSON.parse(first.out)).toMatchObject({ created: [{ name: 'dog' }, { name: 'cat' }], failed, pending: 0 });
+  expect(JSON.parse(first.err)).toMatchObject({ error: { kind: 'rejected', status: 400 } });
+  const told = await run([...IMPORT, 'species.csv']);
+  expect(told.out).toMatch(/^created 0, skipped 2, failed 1, unknown 0\n[\s\S]*name must not be empty/);
+  file('species.csv', 'name\ndog\ncow\ncat\n');
+  const changed = await run([...IMPORT, 'species.csv']);
+  expect([changed.code, changed.err]).toEqual([
+    2,
+    expect.stringContaining('the file has changed since its import began: 2 of its 3 rows were created'),
+  ]);
+  expect((await run([...IMPORT, 'species.csv', '--skip-existing'])).code).toBe(0);
+  expect((await names()).sort()).toEqual(['cat', 'cow', 'dog']);
+});
+
+test('--dry-run says what would be created and how long it takes, and creates and notes nothing', async () => {
+  const { dir, file, run, names } = shop();
+  await run(['categories', 'create', '--name', 'dog']);
+  file('species.csv', `name,description\ndog,\ncat,Felis\n${'cow,\n'.repeat(70)}`);
+  const { code, out } = await run([...IMPORT, 'species.csv', '--dry-run', '--skip-existing']);
+  expect(code).toBe(0);
+  expect(out).toContain('would create 71, skip 1\ntakes 2 windows of the quota, until ');
+  expect(out).toContain('and 51 more to create');
+  const json = await run([...IMPORT, 'species.csv', '--dry-run', '--skip-existing', '--json']);
+  expect(JSON.parse(json.out)).toMatchObject({
+    dryRun: true,
+    skipped: [{ row: 1, name: 'dog', id: 1 }],
+    windows: 2,
+    undecided: 0,
+  });
+  expect((JSON.parse(json.out) as { toCreate: unknown[] }).toCreate[0]).toEqual({
+    row: 2,
+    name: 'cat',
+    description: 'Felis',
+  });
+  expect(await names()).toEqual(['dog']);
+  expect(readdirSync(join(dir, 'state'))).not.toContain('imports');
+});
+
+test('what is better known before is said before: repeated and existing names, a day too short', async () => {
+  const { file, run } = shop();
+  await run(['categories', 'create', '--name', 'dog']);
+  file('species.csv', 'name\ndog\ncat\ncat\n');
+  const { err } = await run([...IMPORT, 'species.csv']);
+  expect(err).toContain('1 row repeats a name of the file; each is created\n');
+  expect(err).toContain('1 row has a name that exists already; it is created too (--skip-existing leaves it out)\n');
+  file('many.ndjson', Array.from({ length: 1100 }, (_, at) => `{"name":"n${at}"}\n`).join(''));
+  const many = await run([...IMPORT, 'many.ndjson', '--max-wait', '0']);
+  expect(many.err).toMatch(/the day's quota does not last for 1100 rows: \d+ of 1000 requests of the day are left/);
+});
+
+test('a quota that is used up ends the import with what is pending and how to go on', async () => {
+  const { file, run } = shop();
+  file('many.ndjson', Array.from({ length: 100 }, (_, at) => `{"name":"n${at}"}\n`).join(''));
+  const { code, out, err } = await run([...IMPORT, 'many.ndjson', '--json', '--max-wait', '0', '--restart']);
+  expect(code).toBe(5);
+  const { created, pending, unknown } = JSON.parse(out) as { created: unknown[]; pending: number; unknown: unknown[] };
+  expect([created.length + pending, unknown]).toEqual([100, []]);
+  expect(created.length).toBeGreaterThan(40);
+  const { error } = JSON.parse(err) as { error: { kind: string; hint: string; message: string; retryAt: string } };
+  expect(error).toMatchObject({ kind: 'rate_limited', retryAt: expect.stringMatching(/^\d{4}-.*Z$/) });
+  expect(error.message).toContain(`${pending} pending`);
+  expect(error.hint).toContain('to go on: petstore categories import many.ndjson --json --max-wait 0 -p sandbox');
+});
+
+test.each<[string, readonly string[], string]>([
+  ['no workers', ['--concurrency', '0'], '--concurrency takes a whole number from 1 to 64'],
+  ['half a worker', ['--concurrency', '1.5'], '--concurrency takes a whole number from 1 to 64'],
+  ['a delimiter of two characters', ['--delimiter', ';;'], '--delimiter takes one character'],
+])('%s is wrong usage', async (_what, more, message) => {
+  const { file, run } = shop();
+  file('a.csv', 'name\na\n');
+  const { code, err } = await run([...IMPORT, 'a.csv', ...more]);
+  expect([code, err]).toEqual([2, expect.stringContaining(message)]);
+});
+
+test('what list prints in every machine format is imported into another shop unchanged', async () => {
+  const from = shop();
+  from.file(
+    'odd.json',
+    JSON.stringify([{ name: '"quoted"\n\ttab', description: '' }, { name: '👩‍🚀,;' }, { name: '\r\u001b' }]),
+  );
+  await from.run([...IMPORT, 'odd.json']);
+  const original = (await from.run(['categories', 'list', '--json'])).out;
+  for (const format of ['json', 'ndjson', 'csv', 'tsv']) {
+    const to = shop();
+    const printed = await from.run(['categories', 'list', '--format', format]);
+    expect((await to.run([...IMPORT, '-', '--skip-existing'], printed.out)).code).toBe(0);
+    expect((await to.run(['categories', 'list', '--json'])).out).toBe(original);
+  }
+});

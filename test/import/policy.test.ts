@@ -1,0 +1,144 @@
+// What the import concludes: from lists, from failures, from the quota, and how it tells its end.
+import { expect, test } from 'vitest';
+import type { Category } from '../../src/api/types.ts';
+import type { ErrorKind } from '../../src/errors.ts';
+import { PetstoreError } from '../../src/errors.ts';
+import { estimate } from '../../src/import/estimate.ts';
+import { commandToGoOn, outcomeOf } from '../../src/import/outcome.ts';
+import { matchLost } from '../../src/import/reconcile.ts';
+import type { ImportDocument } from '../../src/import/tally.ts';
+import { verdictOf } from '../../src/import/verdict.ts';
+import type { WindowView } from '../../src/quota/view.ts';
+
+const known = (baseline: readonly string[] | undefined, owners: Record<string, number> = {}) => ({
+  baseline: baseline && new Set(baseline),
+  owners: new Map(Object.entries(owners)),
+});
+const list = (...names: string[]): Category[] => names.map((name, at) => ({ id: at + 1, name }));
+
+test('a category that appeared and belongs to nobody is the row, each for one row only', () => {
+  const lost = [
+    { row: 4, name: 'dog' },
+    { row: 6, name: 'dog' },
+    { row: 8, name: 'dog' },
+  ];
+  const found = matchLost(lost, list('dog', 'dog', 'dog', 'dog'), known(['1'], { 2: 0 }));
+  expect([...found.found].map(([row, { id }]) => [row, id])).toEqual([
+    [4, 3],
+    [6, 4],
+  ]);
+  expect([found.absent, found.doubtful]).toEqual([[8], []]);
+});
+
+test.each<[string, Category, readonly string[]]>([
+  ['another description', { id: 1, name: 'dog', description: 'x' }, []],
+  ['other spaces and case', { id: 1, name: ' DOG ' }, []],
+  ['another form of the same characters', { id: 1, name: 'ｄｏｇ' }, []],
+])('%s is no proof either way', (_what, category, baseline) => {
+  const findings = matchLost([{ row: 0, name: 'dog' }], [category], known(baseline));
+  expect([findings.found.size, findings.absent, findings.doubtful]).toEqual([0, [], [0]]);
+});
+
+test('without a list from before nothing that is there can be claimed', () => {
+  const findings = matchLost(
+    [
+      { row: 0, name: 'dog' },
+      { row: 1, name: 'cat' },
+    ],
+    list('dog'),
+    known(undefined),
+  );
+  expect([findings.found.size, findings.absent, findings.doubtful]).toEqual([0, [1], [0]]);
+});
+
+test('an id of nineteen digits is told from its neighbour', () => {
+  const listed = [9223372036854775806n, 9223372036854775807n].map((id) => ({ id, name: 'dog' }));
+  const findings = matchLost([{ row: 0, name: 'dog' }], listed, known(['9223372036854775806']));
+  expect(findings.found.get(0)?.id).toBe(9223372036854775807n);
+});
+
+test.each<[ErrorKind, number | undefined, string, boolean]>([
+  ['rejected', 400, 'rejected', false],
+  ['rejected', 409, 'rejected', false],
+  ['rejected', 404, 'rejected', true],
+  ['unknown_outcome', 500, 'lost', false],
+  ['auth', 401, 'unsent', true],
+  ['rate_limited', 429, 'unsent', true],
+  ['network', undefined, 'unsent', true],
+  ['service', undefined, 'unsent', true],
+  ['service', 302, 'lost', true],
+  ['interrupted', undefined, 'lost', true],
+  ['internal', undefined, 'lost', true],
+])('after %s (%s) a row is %s, and the import stops: %s', (kind, status, row, stop) => {
+  expect(verdictOf(new PetstoreError(kind, 'x', { status }))).toEqual({ row, stop });
+});
+
+test('an interruption that comes before a request leaves its row unsent; any other surprise leaves it open', () => {
+  const reason = new PetstoreError('interrupted', 'interrupted');
+  expect(verdictOf(reason, reason)).toEqual({ row: 'unsent', stop: true });
+  expect(verdictOf(new TypeError('x'))).toEqual({ row: 'lost', stop: true });
+});
+
+const NOW = 1_800_000_000_000;
+const window = (limit: number, remaining: number, inMs: number, over = false): WindowView => ({
+  limit,
+  remaining,
+  resetAt: NOW + inMs,
+  seenAt: NOW,
+  over,
+});
+const quota = (short?: WindowView, long?: WindowView) => ({ window: short, longWindow: long });
+
+test('windows and end follow from what is left', () => {
+  expect(estimate(10, quota(), NOW)).toEqual({ windows: undefined, endsAt: undefined, daily: undefined });
+  expect(estimate(10, quota(window(50, 10, 5000)), NOW)).toEqual({ windows: 1, endsAt: NOW, daily: undefined });
+  expect(estimate(0, quota(window(50, 0, 5000)), NOW)).toMatchObject({ windows: 0, endsAt: NOW });
+  expect(estimate(111, quota(window(50, 10, 5000)), NOW)).toMatchObject({ windows: 4, endsAt: NOW + 125_000 });
+  expect(estimate(100, quota(window(50, 0, -1, true)), NOW)).toMatchObject({ windows: 2, endsAt: NOW + 60_000 });
+});
+
+test('a day that is too short is known from the plan, and better from the service', () => {
+  expect(estimate(1500, quota(window(60, 60, 5000)), NOW)).toMatchObject({
+    daily: { left: 1000, limit: 1000 },
+    endsAt: NOW + 86_400_000,
+  });
+  const told = estimate(150, quota(window(60, 60, 5000), window(1000, 20, 7_200_000)), NOW);
+  expect(told).toMatchObject({ daily: { left: 20, limit: 1000 }, endsAt: NOW + 7_200_000 });
+  expect(estimate(900, quota(window(60, 60, 5000)), NOW).daily).toBeUndefined();
+});
+
+const document: ImportDocument = {
+  created: [{ id: 1, name: 'a' }],
+  skipped: [],
+  failed: [{ row: 2, name: 'b', message: 'too long', code: 'invalid', status: 400 }],
+  unknown: [{ row: 3, name: 'c' }],
+  pending: 4,
+};
+
+test('what stopped the import decides its exit code, then what is unknown, then what was rejected', () => {
+  const goOn = 'petstore categories import f.csv';
+  const error = (kind: ErrorKind) => new PetstoreError(kind, 'why', { hint: 'do', retryAt: 5 });
+  const codeOf = (given: Partial<ImportDocument>, stop?: PetstoreError) =>
+    outcomeOf({ ...document, ...given }, stop, goOn)?.exitCode;
+  expect(codeOf({ unknown: [], failed: [] })).toBeUndefined();
+  expect(codeOf({ unknown: [] })).toBe(4);
+  expect(codeOf({})).toBe(8);
+  expect(codeOf({}, error('auth'))).toBe(3);
+  expect(codeOf({}, error('network'))).toBe(8);
+  expect(codeOf({ unknown: [] }, error('network'))).toBe(6);
+  expect(outcomeOf(document, error('rate_limited'), goOn)).toMatchObject({
+    message: 'why (1 created, 1 rejected, 1 of unknown outcome, 4 pending)',
+    hint: `do\nto go on: ${goOn}`,
+    retryAt: 5,
+  });
+  const terminated = new PetstoreError('interrupted', 'terminated', { exitCode: 143 });
+  expect(outcomeOf(document, terminated, goOn)).toMatchObject({ exitCode: 143, hint: `to go on: ${goOn}` });
+  expect(outcomeOf({ ...document, unknown: [] }, undefined, goOn)).toMatchObject({ code: 'invalid', status: 400 });
+});
+
+test('the command that goes on can be pasted into a shell', () => {
+  expect(commandToGoOn(['categories', 'import', "it's.csv", '--restart', '-p', 'x'], false)).toBe(
+    `petstore categories import 'it'\\''s.csv' -p x`,
+  );
+  expect(commandToGoOn(['categories', 'import', '-'], true)).toBe('the same rows | petstore categories import -');
+});

@@ -1,0 +1,153 @@
+// The built program importing: killed, interrupted, asked, twice at once, and as the end of a pipe.
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { BIN } from '../support/program.ts';
+import { inTerminal } from '../support/pty.ts';
+import { killRound } from './kill-round.ts';
+import type { Place, Sandbox } from './processes.ts';
+import { outcomeOf, petstore, start, startSandbox } from './processes.ts';
+
+let fast: Sandbox;
+let slow: Sandbox;
+
+beforeAll(async () => {
+  fast = await startSandbox(BIN, ['--limit', '100000/1s', '--json']);
+  slow = await startSandbox(BIN, ['--limit', '100000/1s', '--fault', 'latency=150ms', '--json']);
+});
+
+afterAll(() => Promise.all([fast.stop(), slow.stop()]));
+
+let places = 0;
+
+// A name of its own for every test, since they share what is served.
+function place(sandbox: Sandbox, rows: number): Place & { readonly names: readonly string[] } {
+  const dir = mkdtempSync(join(tmpdir(), 'petstore-program-'));
+  const mark = `p${places++}`;
+  const names = Array.from({ length: rows }, (_, at) => `${mark} ${at}`);
+  writeFileSync(join(dir, 'rows.csv'), `name\n${names.join('\n')}\n`);
+  return { dir, names, env: { ...sandbox.env, PETSTORE_STATE_DIR: join(dir, 'state'), PETSTORE_CONFIG_DIR: dir } };
+}
+
+async function namesAt(at: ReturnType<typeof place>): Promise<string[]> {
+  const { out } = await petstore(BIN, at, ['categories', 'list', '--json']);
+  const mark = at.names[0]?.split(' ')[0];
+  const all = (JSON.parse(out) as { name: string }[]).map(({ name }) => name);
+  return all.filter((name) => name.startsWith(`${mark} `)).sort();
+}
+
+test('killed again and again while answers are lost, an import creates every row exactly once', async () => {
+  const faults = ['lost-reply:3', 'reset-after-commit:2', 'reset:1', '500:2'];
+  const result = await killRound({ bin: BIN, rows: 150, kills: 2, faults, seed: 11 });
+  expect(result).toMatchObject({ duplicates: 0, missing: 0 });
+  expect(result.mostUndecided).toBeLessThanOrEqual(8);
+});
+
+test('Ctrl-C lets the rows under way finish, and prints the command that goes on', async () => {
+  const at = place(slow, 100);
+  const child = start(BIN, at, ['categories', 'import', 'rows.csv', '--json']);
+  const ended = outcomeOf(child);
+  setTimeout(() => child.kill('SIGINT'), 1200);
+  const { code, out, err } = await ended;
+  expect(code).toBe(130);
+  const { created, unknown, pending } = JSON.parse(out) as { created: unknown[]; unknown: unknown[]; pending: number };
+  expect([unknown, created.length + pending]).toEqual([[], 100]);
+  expect(created.length).toBeGreaterThan(0);
+  const { error } = JSON.parse(err) as { error: { kind: string; hint: string } };
+  expect(error).toMatchObject({ kind: 'interrupted', hint: 'to go on: petstore categories import rows.csv --json' });
+  expect(await namesAt(at)).toHaveLength(created.length);
+  expect((await petstore(BIN, at, ['categories', 'import', 'rows.csv', '-q'])).code).toBe(0);
+  expect(await namesAt(at)).toEqual([...at.names].sort());
+});
+
+test('SIGTERM ends it likewise, with 143', async () => {
+  const at = place(slow, 50);
+  const child = start(BIN, at, ['categories', 'import', 'rows.csv']);
+  const ended = outcomeOf(child);
+  setTimeout(() => child.kill('SIGTERM'), 1000);
+  const { code, err } = await ended;
+  expect([code, err]).toEqual([143, expect.stringContaining('to go on: petstore categories import rows.csv')]);
+});
+
+test('of two runs of the same import at once one says so, and no row is created twice', async () => {
+  const at = place(slow, 40);
+  const both = [1, 2].map(() => petstore(BIN, at, ['categories', 'import', 'rows.csv']));
+  const outcomes = await Promise.all(both);
+  expect(outcomes.map(({ code }) => code).sort()).toEqual([0, 2]);
+  expect(outcomes.find(({ code }) => code === 2)?.err).toContain('another run is importing these rows already');
+  expect(await namesAt(at)).toEqual([...at.names].sort());
+});
+
+test('a state folder that cannot be written is exit code 9, and nothing is sent', async () => {
+  const at = place(fast, 3);
+  mkdirSync(join(at.dir, 'state'));
+  writeFileSync(join(at.dir, 'state', 'imports'), 'a file where a folder should be');
+  const { code, out, err } = await petstore(BIN, at, ['categories', 'import', 'rows.csv', '--json']);
+  expect([code, out]).toEqual([9, '']);
+  expect(JSON.parse(err.trim().split('\n').at(-1) ?? '')).toMatchObject({ error: { kind: 'storage' } });
+  expect(await namesAt(at)).toEqual([]);
+});
+
+test('a key that is not accepted stops at once; the document says that every row is pending', async () => {
+  const at = place(fast, 3);
+  const wrong = { ...at, env: { ...at.env, PETSTORE_API_KEY: 'sandbox_another_key_0' } };
+  const { code, out } = await petstore(BIN, wrong, ['categories', 'import', 'rows.csv', '--json']);
+  expect(code).toBe(3);
+  expect(JSON.parse(out)).toEqual({ created: [], skipped: [], failed: [], unknown: [], pending: 3 });
+});
+
+test('one pipe copies the categories of one profile into another, and again copies nothing', async () => {
+  const from = place(fast, 30);
+  await petstore(BIN, from, ['categories', 'import', 'rows.csv', '-q']);
+  const shell = `"$NODE" "$BIN" categories list --format ndjson | "$NODE" "$BIN" categories import - -p sandbox --skip-existing --json --max-wait 0`;
+  const env = { ...from.env, NODE: process.execPath, BIN, HOME: from.dir };
+  const copy = (): { created: unknown[]; skipped: unknown[] } =>
+    JSON.parse(
+      execFileSync('sh', ['-c', shell.replace('list', "list --search 'p'")], {
+        env,
+        cwd: from.dir,
+        stdio: ['ignore', 'pipe', 'ignore'],
+      }).toString(),
+    );
+  const { length } = JSON.parse((await petstore(BIN, from, ['categories', 'list', '--json'])).out) as unknown[];
+  expect(copy().created).toHaveLength(length);
+  expect(copy().skipped).toHaveLength(length);
+});
+
+test.runIf(process.platform === 'linux')(
+  'on a terminal it asks first, naming profile, address and count; no is 130',
+  async () => {
+    const at = place(fast, 3);
+    const question = `Create 3 categories in profile production`;
+    const no = await inTerminal(at, ['categories', 'import', 'rows.csv'], {
+      steps: [{ after: 'Create 3', send: 'n' }],
+      columns: 120,
+    });
+    expect([no.code, no.cooked]).toEqual([130, true]);
+    expect(no.screen).toContain(question);
+    expect(no.screen).toContain(at.env['PETSTORE_BASE_URL']);
+    expect(await namesAt(at)).toEqual([]);
+    const yes = await inTerminal(at, ['categories', 'import', 'rows.csv'], {
+      steps: [{ after: 'Create 3', send: 'y' }],
+      columns: 120,
+    });
+    expect([yes.code, yes.screen]).toEqual([0, expect.stringContaining('created 3')]);
+    const unasked = await inTerminal(at, ['categories', 'import', 'rows.csv', '--restart', '--yes'], { columns: 120 });
+    expect([unasked.code, unasked.screen.includes(question)]).toEqual([0, false]);
+  },
+);
+
+test.runIf(process.platform === 'linux')(
+  'on a terminal Ctrl-C in the middle leaves the terminal as it was',
+  async () => {
+    const at = place(slow, 200);
+    const outcome = await inTerminal(at, ['categories', 'import', 'rows.csv', '--yes'], {
+      steps: [{ after: ' of 200 rows', send: '\u0003' }],
+      columns: 120,
+    });
+    expect([outcome.code, outcome.cooked, outcome.stepsLeft]).toEqual([130, true, 0]);
+    expect(outcome.screen).toMatch(/interrupted \(\d+ created, \d+ pending\)/);
+  },
+);
