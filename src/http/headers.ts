@@ -116,7 +116,8 @@ function readReset(text: string | undefined, serverNow: number, receivedAt: numb
 
 function numericReset(text: string, receivedAt: number): ResetTime | undefined {
   const value = Number(text);
-  const fine = text.includes('.') ? 1 : 1000;
+  // Digits after the point say how fine the value is: 0.1 s for one of them.
+  const fine = 10 ** (3 - Math.min(3, text.split('.')[1]?.length ?? 0));
   if (value >= 1e14) return { at: Math.ceil(value / 1000), clock: 'server', resolution: 1 };
   if (value >= 1e11) return { at: value, clock: 'server', resolution: 1 };
   if (value >= 1e9) return { at: Math.ceil(value * 1000), clock: 'server', resolution: fine };

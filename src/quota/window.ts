@@ -34,9 +34,8 @@ export interface WindowReading {
 
 // Replies whose resets differ by no more than this tell of the same window: whole seconds, rounded either way.
 const SAME_WINDOW_MS = 1500;
-// A reset in whole seconds may have been rounded down; a finer one may still be a moment early.
-const COARSE_GUARD_MS = 1000;
-const FINE_GUARD_MS = 50;
+// A reset may have been rounded down to what its digits can say; a very fine one may still be a moment early.
+const LEAST_GUARD_MS = 50;
 const FOREIGN_SHARE = 0.2;
 
 /**
@@ -46,7 +45,7 @@ const FOREIGN_SHARE = 0.2;
  */
 export function endOf(window: Window, offsetLo: number): number {
   const { at, clock, resolution } = window.reset;
-  return resetOf(at, clock, offsetLo) + (resolution >= 1000 ? COARSE_GUARD_MS : FINE_GUARD_MS);
+  return resetOf(at, clock, offsetLo) + Math.max(LEAST_GUARD_MS, resolution);
 }
 
 /**

@@ -9,7 +9,7 @@ export interface LimiterOptions {
   readonly daily?: { readonly limit: number; readonly endsAt: number };
   /** Which of two limits the headers tell of. */
   readonly tells?: 'nearest' | 'tightest';
-  readonly reset?: 'ceil' | 'floor' | 'ms' | 'delta' | 'past' | 'none';
+  readonly reset?: 'ceil' | 'floor' | 'tenths' | 'ms' | 'delta' | 'past' | 'none';
   readonly retryAfter?: 'delta' | 'date' | 'ms' | 'epoch' | 'garbage' | 'none';
   /** Requests inside a wait after which the key is banned, and for how long. */
   readonly ban?: { readonly after: number; readonly forMs: number };
@@ -144,6 +144,7 @@ export class Limiter {
     const reset = {
       ceil: Math.ceil(resetAt / 1000),
       floor: Math.floor(resetAt / 1000),
+      tenths: (Math.ceil(resetAt / 100) / 10).toFixed(1),
       ms: Math.ceil(resetAt),
       delta: Math.ceil((resetAt - now) / 1000),
       past: Math.floor(now / 1000) - 3600,

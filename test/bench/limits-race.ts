@@ -1,0 +1,127 @@
+// One measured run: a service, one client in one or many processes, and what the service saw of it.
+import { spawn } from 'node:child_process';
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { LimitServerOptions, Seen } from '../support/limit-server.ts';
+import { startLimitServer } from '../support/limit-server.ts';
+import type { Peer, Worker } from './limits-peers.ts';
+
+/** What is run. */
+export interface Race {
+  readonly peer: Peer;
+  readonly service: LimitServerOptions;
+  readonly requests: number;
+  readonly processes: number;
+  readonly workers: number;
+  /** One process for every request, eight at a time, as `xargs -P 8` starts them. */
+  readonly perRequest?: boolean;
+  /** State folders: two stand for two hosts with one key. */
+  readonly hosts?: number;
+  /** Requests per second of somebody else with the same key. */
+  readonly foreignPerSecond?: number;
+}
+
+/** What came of it. */
+export interface Result {
+  readonly race: Race;
+  readonly seen: Seen;
+  readonly created: number;
+  readonly duplicates: number;
+  /** First arrival to last answered create, and the least any client could need; milliseconds. */
+  readonly makespanMs: number;
+  readonly optimumMs: number;
+}
+
+const KEY = 'limits-bench-key-0123456789';
+
+/**
+ * @param race what to run
+ * @param worker from `installPeers`
+ * @returns what the service saw
+ */
+export async function runRace(race: Race, worker: Worker): Promise<Result> {
+  const { service } = race;
+  await untilWindowBegins(service);
+  const server = await startLimitServer(service);
+  const stop = race.foreignPerSecond ? trickle(server.baseUrl, race.foreignPerSecond) : () => undefined;
+  const folders = Array.from({ length: race.hosts ?? 1 }, () => mkdtempSync(join(tmpdir(), 'petstore-bench-state-')));
+  if (race.perRequest) await perRequest(race, server.baseUrl, folders[0] ?? '');
+  else await Promise.all(shares(race).map((count, index) => work(race, worker, server.baseUrl, count, index, folders)));
+  stop();
+  await server.close();
+  const { seen } = server;
+  const duplicates = [...seen.created.values()].reduce((sum, times) => sum + times - 1, 0);
+  const makespanMs = seen.lastAnsweredAt - seen.firstAt;
+  return { race, seen, created: seen.created.size, duplicates, makespanMs, optimumMs: optimumOf(race, seen) };
+}
+
+function shares({ requests, processes }: Race): number[] {
+  return Array.from({ length: processes }, (_, index) => Math.floor((requests + index) / processes));
+}
+
+// A run begins with its window, so that the first burst fits into it whichever client runs.
+async function untilWindowBegins({ windowMs, mode, skewMs = 0 }: LimitServerOptions): Promise<void> {
+  if (mode !== 'fixed' || windowMs > 10_000) return;
+  const now = Date.now() + skewMs;
+  await new Promise((resolve) => setTimeout(resolve, (Math.floor(now / windowMs) + 1) * windowMs - now + 50));
+}
+
+function work(race: Race, worker: Worker, url: string, count: number, index: number, folders: string[]): Promise<void> {
+  const { peer, workers, service } = race;
+  const state = folders[index % folders.length] ?? '';
+  const numbers = [count, workers, `p${index}-`, service.windowMs, service.limit].map(String);
+  return ended(
+    spawn(process.execPath, [worker.script, peer, url, ...numbers, state, worker.client], {
+      stdio: ['ignore', 'ignore', 'inherit'],
+    }),
+  );
+}
+
+function perRequest(race: Race, url: string, stateDir: string): Promise<void> {
+  const { peer, requests } = race;
+  const curl = ['curl', '-s', '-o', '/dev/null', '-X', 'POST', '-H', `Authorization: Bearer ${KEY}`];
+  const command =
+    peer === 'curl'
+      ? [...curl, '--retry', '5', '-d', '{"name":"{}"}', `${url}/categories`]
+      : peer === 'naive'
+        ? [...curl, '-d', '{"name":"{}"}', `${url}/categories`]
+        : [process.execPath, 'bin/petstore.js', 'categories', 'create', '--name', '{}', '--quiet', '--json'];
+  const env = {
+    ...process.env,
+    PETSTORE_API_KEY: KEY,
+    PETSTORE_BASE_URL: url,
+    PETSTORE_STATE_DIR: stateDir,
+    PETSTORE_CONFIG_DIR: stateDir,
+  };
+  const child = spawn('xargs', ['-P', '8', '-I', '{}', ...command], { env, stdio: ['pipe', 'ignore', 'ignore'] });
+  child.stdin.end(Array.from({ length: requests }, (_, index) => `c${index}\n`).join(''));
+  return ended(child);
+}
+
+function ended(child: ReturnType<typeof spawn>): Promise<void> {
+  return new Promise((resolve) => child.on('close', () => resolve()));
+}
+
+function trickle(url: string, perSecond: number): () => void {
+  const headers = { authorization: `Bearer ${KEY}`, 'x-foreign': '1' };
+  const timer = setInterval(() => {
+    fetch(`${url}/categories`, { headers }).then(
+      (reply) => reply.arrayBuffer(),
+      () => undefined,
+    );
+  }, 1000 / perSecond);
+  return () => clearInterval(timer);
+}
+
+// No client can be faster: a full burst in every window, from the first request on.
+function optimumOf({ service, requests }: Race, seen: Seen): number {
+  const { mode, limit, windowMs, skewMs = 0 } = service;
+  if (requests <= limit) return 0;
+  if (mode === 'anchored') return (Math.ceil(requests / limit) - 1) * windowMs;
+  if (mode === 'sliding') return Math.floor((requests - 1) / limit) * windowMs;
+  if (mode === 'bucket') return ((requests - limit) * windowMs) / limit;
+  const first = seen.firstAt + skewMs;
+  const firstReset = (Math.floor(first / windowMs) + 1) * windowMs - first;
+  return firstReset + (Math.ceil((requests - limit) / limit) - 1) * windowMs;
+}

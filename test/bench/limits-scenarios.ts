@@ -1,0 +1,130 @@
+// The scenarios of the benchmark: what each runs, and which clients take part.
+import type { LimitServerOptions } from '../support/limit-server.ts';
+import type { Peer } from './limits-peers.ts';
+import { PEERS } from './limits-peers.ts';
+import type { Race } from './limits-race.ts';
+
+/** One scenario: a title and its races for one client; none where the client cannot take part. */
+export interface Scenario {
+  readonly letter: string;
+  readonly title: string;
+  /** Somebody else uses the key as well: a 429 cannot always be avoided. */
+  readonly foreign?: boolean;
+  /** Creates that the service lets happen; all of them unless given. */
+  readonly possible?: number;
+  races(peer: Peer): readonly Race[];
+}
+
+// Sixty a minute, ten times as fast: 60 per 6 s; a reset in whole seconds would weigh ten times as much, so tenths.
+const FAST: LimitServerOptions = { mode: 'fixed', limit: 60, windowMs: 6000, latencyMs: 10, reset: 'tenths' };
+const REAL: LimitServerOptions = { mode: 'fixed', limit: 60, windowMs: 60_000, latencyMs: 40 };
+const LIBRARIES = new Set<Peer>(PEERS.filter((peer) => peer !== 'curl'));
+
+const ours = (peer: Peer, races: readonly Omit<Race, 'peer'>[]): readonly Race[] =>
+  peer === 'petstore' ? races.map((race) => ({ ...race, peer })) : [];
+const libraries = (peer: Peer, race: Omit<Race, 'peer'>): readonly Race[] =>
+  LIBRARIES.has(peer) ? [{ ...race, peer }] : [];
+
+const one = { requests: 300, processes: 1, workers: 8 };
+const eight = { requests: 300, processes: 8, workers: 1 };
+
+export const SCENARIOS: readonly Scenario[] = [
+  {
+    letter: 'A',
+    title: '1 process, 8 workers',
+    races: (peer) => [
+      ...libraries(peer, { ...one, service: { ...FAST, reset: 'ceil' } }),
+      ...ours(
+        peer,
+        (['anchored', 'sliding', 'bucket'] as const).map((mode) => ({ ...one, service: { ...FAST, mode } })),
+      ),
+    ],
+  },
+  {
+    letter: 'B',
+    title: '8 processes',
+    races: (peer) => [
+      ...libraries(peer, { ...eight, service: { ...FAST, reset: 'ceil' } }),
+      ...ours(peer, [
+        ...(['anchored', 'sliding', 'bucket'] as const).map((mode) => ({ ...eight, service: { ...FAST, mode } })),
+        { ...eight, workers: 8, service: FAST },
+      ]),
+    ],
+  },
+  {
+    letter: 'C',
+    title: 'a process per request, xargs -P 8',
+    races: (peer) =>
+      peer === 'petstore' || peer === 'curl' || peer === 'naive'
+        ? [
+            {
+              peer,
+              requests: 80,
+              processes: 8,
+              workers: 1,
+              perRequest: true,
+              service: { ...FAST, limit: 20, reset: 'ceil' },
+            },
+          ]
+        : [],
+  },
+  {
+    letter: 'D',
+    title: '300 at once in one process',
+    races: (peer) => libraries(peer, { ...one, workers: 300, service: { ...FAST, reset: 'ceil' } }),
+  },
+  {
+    letter: 'E',
+    title: 'two hosts, one key',
+    foreign: true,
+    races: (peer) =>
+      ours(peer, [{ ...eight, processes: 2, workers: 8, hosts: 2, service: { ...FAST, reset: 'ceil' } }]),
+  },
+  {
+    letter: 'F',
+    title: 'somebody else sends 2 a second',
+    foreign: true,
+    races: (peer) =>
+      libraries(peer, { ...one, requests: 200, foreignPerSecond: 2, service: { ...FAST, reset: 'ceil' } }),
+  },
+  {
+    letter: 'G',
+    title: 'a ban of 20 s after 3 requests inside a wait, 8 processes',
+    races: (peer) =>
+      libraries(peer, { ...eight, service: { ...FAST, reset: 'ceil', ban: { after: 3, forMs: 20_000 } } }),
+  },
+  {
+    letter: 'I',
+    title: 'the service’s clock an hour ahead, an hour behind, 45 s ahead',
+    races: (peer) =>
+      ours(
+        peer,
+        [3_600_000, -3_600_000, 45_000].map((skewMs) => ({ ...eight, service: { ...FAST, reset: 'ceil', skewMs } })),
+      ),
+  },
+  {
+    letter: 'K',
+    title: 'the day’s 150 used up in the middle, 8 processes',
+    possible: 150,
+    races: (peer) =>
+      libraries(peer, {
+        ...eight,
+        requests: 200,
+        service: {
+          ...FAST,
+          reset: 'ceil',
+          tells: 'tightest',
+          daily: { limit: 150, endsAt: Date.now() + 9 * 3_600_000 },
+        },
+      }),
+  },
+];
+
+/** Real time, behind `--real`: 60 a minute. */
+export const REAL_SCENARIOS: readonly Scenario[] = (['fixed', 'anchored', 'sliding', 'bucket'] as const).map(
+  (mode) => ({
+    letter: `real ${mode}`,
+    title: `60 a minute in real time, ${mode} window, 8 processes, 180 requests`,
+    races: (peer) => ours(peer, [{ requests: 180, processes: 8, workers: 1, service: { ...REAL, mode } }]),
+  }),
+);

@@ -1,0 +1,88 @@
+// The rate-limit benchmark: our client beside today's, scored by refusals, sends inside a wait, duplicates, and time.
+
+import { duplicatesAfterFaults, killFuzz } from './limits-faults.ts';
+import { ledgerTimes } from './limits-ledger.ts';
+import type { Peer, Worker } from './limits-peers.ts';
+import { installPeers, PEERS } from './limits-peers.ts';
+import type { Result } from './limits-race.ts';
+import { runRace } from './limits-race.ts';
+import type { Scenario } from './limits-scenarios.ts';
+import { REAL_SCENARIOS, SCENARIOS } from './limits-scenarios.ts';
+
+const say = (line: string): void => void process.stdout.write(`${line}\n`);
+
+/**
+ * `npm run bench -- limits [A…K | ledger | PEER]… [--real] [--parallel N]`: everything unless parts or clients are named.
+ * @param args scenarios, clients, flags
+ * @throws Error where our own client misses what it promises
+ */
+export async function run(args: string[]): Promise<void> {
+  const at = args.indexOf('--parallel');
+  const parallel = at < 0 ? 1 : Number(args.splice(at, 2)[1]);
+  const real = args.includes('--real');
+  const named = args.filter((arg) => arg !== '--real');
+  const peers = PEERS.filter((peer) => named.includes(peer));
+  const letters = named.filter((name) => !PEERS.includes(name as Peer));
+  const wanted = (letter: string): boolean => (letters.length === 0 ? !real : letters.includes(letter));
+  const taking = peers.length > 0 ? peers : PEERS;
+  const worker = installPeers(real ? ['petstore'] : taking);
+  const misses: string[] = [];
+  const scenarios = [...SCENARIOS.filter(({ letter }) => wanted(letter)), ...(real ? REAL_SCENARIOS : [])];
+  if (scenarios.length > 0) await raceAll(scenarios, taking, worker, parallel, misses);
+  if (wanted('H') && taking.includes('petstore')) misses.push(...(await killFuzz(worker, say)));
+  if (wanted('J')) misses.push(...(await duplicatesAfterFaults(taking, worker, say)));
+  if (wanted('ledger') && taking.includes('petstore')) misses.push(...(await ledgerTimes(say)));
+  if (misses.length > 0) throw new Error(`not met:\n${misses.join('\n')}`);
+}
+
+async function raceAll(
+  scenarios: readonly Scenario[],
+  peers: readonly Peer[],
+  worker: Worker,
+  parallel: number,
+  misses: string[],
+): Promise<void> {
+  say(
+    '| scenario | client | service | sent | 429 | inside a wait | created | duplicates | bans | makespan | over optimum |',
+  );
+  say('| --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |');
+  const jobs = scenarios.flatMap((scenario) =>
+    peers.flatMap((peer) => scenario.races(peer).map((race) => ({ scenario, race }))),
+  );
+  const next = async (): Promise<void> => {
+    for (let job = jobs.shift(); job; job = jobs.shift()) {
+      const result = await runRace(job.race, worker);
+      say(rowOf(job.scenario, result));
+      misses.push(...missesOf(job.scenario, result));
+    }
+  };
+  await Promise.all(Array.from({ length: parallel }, next));
+}
+
+function rowOf({ letter }: Scenario, { race, seen, created, duplicates, makespanMs, optimumMs }: Result): string {
+  const { service, processes, workers, requests } = race;
+  const shape = `${race.perRequest ? 'process each' : `${processes}×${workers}`}, ${service.limit}/${service.windowMs / 1000}s ${service.mode}`;
+  const off = service.skewMs ? `, clock ${service.skewMs / 1000} s off` : '';
+  const inside = seen.inside === 0 ? '0' : `${seen.inside} (${seen.insideLate})`;
+  const over = ((makespanMs - optimumMs) / 1000).toFixed(1);
+  const ratio = optimumMs > 0 ? ` (${(makespanMs / optimumMs).toFixed(2)}×)` : '';
+  const time = created < (race.service.daily?.limit ?? requests) ? '–' : `+${over} s${ratio}`;
+  const made = `${created}/${requests}`;
+  const cells = [letter, race.peer, shape + off, seen.sent, seen.refused, inside, made, duplicates, seen.bans];
+  return `| ${[...cells, `${(makespanMs / 1000).toFixed(1)} s`, time].join(' | ')} |`;
+}
+
+function missesOf(scenario: Scenario, { race, seen, created, duplicates, makespanMs, optimumMs }: Result): string[] {
+  if (race.peer !== 'petstore') return [];
+  const possible = scenario.possible ?? race.requests;
+  const name = `${scenario.letter}, ${race.service.mode}, ${race.processes} × ${race.workers}`;
+  const misses: string[] = [];
+  if (seen.refused > 0 && !scenario.foreign) misses.push(`${name}: ${seen.refused} × 429`);
+  if (seen.insideLate > 0 || (seen.inside > 0 && !scenario.foreign))
+    misses.push(`${name}: ${seen.inside} sent inside a wait`);
+  if (duplicates > 0) misses.push(`${name}: ${duplicates} duplicates`);
+  if (created !== possible) misses.push(`${name}: ${created} of ${possible} created`);
+  const late = !scenario.foreign && !scenario.possible && makespanMs > optimumMs * 1.03 + 2000;
+  if (late) misses.push(`${name}: ${makespanMs} ms, optimum ${optimumMs} ms`);
+  return misses;
+}

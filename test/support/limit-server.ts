@@ -1,0 +1,139 @@
+// A small rate-limited service over real HTTP, not our sandbox: it counts what clients do wrong.
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { LimiterOptions } from './limiter.ts';
+import { Limiter } from './limiter.ts';
+
+/** How the service behaves. */
+export interface LimitServerOptions extends LimiterOptions {
+  readonly latencyMs?: number;
+  /** Its clock minus ours. */
+  readonly skewMs?: number;
+  /** What happens to the first POST of each name after it was committed. */
+  readonly fault?: 'rst' | 'fin' | '502' | '408' | 'truncate';
+}
+
+/** What the service saw. Requests marked `x-foreign` are counted apart. */
+export interface Seen {
+  sent: number;
+  refused: number;
+  /** Arrivals while the wait of an earlier 429 ran; `insideLate` without those of the first 50 ms, which were under way. */
+  inside: number;
+  insideLate: number;
+  readonly created: Map<string, number>;
+  overlap: number;
+  foreignSent: number;
+  foreignRefused: number;
+  firstAt: number;
+  lastAnsweredAt: number;
+  bans: number;
+}
+
+/** A running service. */
+export interface LimitServer {
+  readonly baseUrl: string;
+  readonly seen: Seen;
+  close(): Promise<void>;
+}
+
+/**
+ * Starts the service on a free port of loopback. Every key has the same limit, counted together: use one key.
+ * @param options limits, headers, latency, faults
+ * @returns its base URL and what it sees
+ */
+export async function startLimitServer(options: LimitServerOptions): Promise<LimitServer> {
+  const limiter = new Limiter(options);
+  const seen: Seen = {
+    sent: 0,
+    refused: 0,
+    inside: 0,
+    insideLate: 0,
+    created: new Map(),
+    overlap: 0,
+    foreignSent: 0,
+    foreignRefused: 0,
+    firstAt: 0,
+    lastAnsweredAt: 0,
+    bans: 0,
+  };
+  let open = 0;
+  const server = createServer((request, response) => {
+    const at = Date.now();
+    seen.overlap = Math.max(seen.overlap, ++open);
+    response.on('close', () => open--);
+    const verdict = limiter.take(at + (options.skewMs ?? 0));
+    seen.bans = limiter.bans;
+    if (request.headers['x-foreign']) {
+      seen.foreignSent++;
+      if (!verdict.allowed) seen.foreignRefused++;
+    } else {
+      seen.sent++;
+      seen.firstAt ||= at;
+      if (!verdict.allowed) seen.refused++;
+      if (verdict.insideWait !== undefined) seen.inside++;
+      if (verdict.insideWait !== undefined && verdict.insideWait > 50) seen.insideLate++;
+    }
+    void serve(request, response, verdict.allowed, verdict.headers, options, seen);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    baseUrl: `http://127.0.0.1:${port}/v1`,
+    seen,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+async function serve(
+  request: IncomingMessage,
+  response: ServerResponse,
+  allowed: boolean,
+  headers: Record<string, string>,
+  options: LimitServerOptions,
+  seen: Seen,
+): Promise<void> {
+  let body = '';
+  try {
+    for await (const chunk of request) body += chunk;
+  } catch {
+    // The client went away in the middle of its request.
+    return;
+  }
+  if (options.latencyMs) await new Promise((resolve) => setTimeout(resolve, options.latencyMs));
+  const all = { ...headers, 'content-type': 'application/json' };
+  if (!allowed) return void answer(response, 429, all, { code: 'rate_limited', message: 'too many', status: 429 });
+  if (request.method === 'GET') return void answer(response, 200, all, []);
+  const { name = '' } = JSON.parse(body || '{}') as { name?: string };
+  const times = (seen.created.get(name) ?? 0) + 1;
+  seen.created.set(name, times);
+  if (options.fault && times === 1) return fail(options.fault, response, all);
+  answer(response, 201, all, { id: seen.created.size, name });
+  seen.lastAnsweredAt = Date.now();
+}
+
+function answer(response: ServerResponse, status: number, headers: Record<string, string>, body: unknown): void {
+  const text = JSON.stringify(body);
+  response.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(text) });
+  response.end(text);
+}
+
+function fail(
+  fault: NonNullable<LimitServerOptions['fault']>,
+  response: ServerResponse,
+  headers: Record<string, string>,
+): void {
+  if (fault === 'rst') response.socket?.resetAndDestroy();
+  else if (fault === 'fin') response.socket?.end();
+  else if (fault === '502') answer(response, 502, headers, {});
+  else if (fault === '408') answer(response, 408, headers, {});
+  else {
+    response.writeHead(201, { ...headers, 'content-length': '500' });
+    response.write('{"id":1,');
+    setTimeout(() => response.destroy(), 20);
+  }
+}
