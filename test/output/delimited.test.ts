@@ -1,0 +1,48 @@
+// CSV and TSV: what is written is read back exactly, by a reader that is not ours.
+import { parse } from 'csv-parse/sync';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { delimited } from '../../src/output/delimited.ts';
+import type { Column } from '../../src/output/view.ts';
+
+interface Row {
+  readonly name: string;
+  readonly description?: string | undefined;
+}
+
+const columns: readonly Column<Row>[] = [
+  { header: 'name', value: (row) => row.name },
+  { header: 'description', value: (row) => row.description },
+];
+const write = (format: 'csv' | 'tsv', rows: readonly Row[], safe = false): string =>
+  [...delimited(format, columns, rows, safe)].join('');
+
+test('CSV is quoted as RFC 4180 says', () => {
+  const rows = [{ name: 'dog', description: 'says "wow", often' }, { name: 'a\nb', description: '' }, { name: 'cat' }];
+  expect(write('csv', rows)).toBe('name,description\ndog,"says ""wow"", often"\n"a\nb",""\ncat,\n');
+});
+
+test('TSV ends its lines with a line feed and keeps tabs in quotes', () => {
+  expect(write('tsv', [{ name: 'a\tb', description: 'c,d' }])).toBe('name\tdescription\n"a\tb"\tc,d\n');
+});
+
+test.each(['csv', 'tsv'] as const)(
+  'any text survives %s, formulas, quotes, blanks and control characters included',
+  (format) => {
+    const text = fc.oneof(
+      fc.string({ unit: 'binary', maxLength: 12 }),
+      fc.string({ unit: fc.constantFrom('"', ',', '\t', '\r', '\n', ' ', '=', '\ufeff', '犬', 'a', ';') }),
+    );
+    fc.assert(
+      fc.property(fc.array(fc.record({ name: text, description: text }), { minLength: 1, maxLength: 5 }), (rows) => {
+        const delimiter = format === 'csv' ? ',' : '\t';
+        expect(parse(write(format, rows), { columns: true, delimiter, relax_column_count: false })).toEqual(rows);
+      }),
+      { numRuns: 2000 },
+    );
+  },
+);
+
+test('on a terminal control characters are visible instead', () => {
+  expect(write('csv', [{ name: '\u001b[2J', description: 'x\ny' }], true)).toContain('␛[2J,x␊y');
+});

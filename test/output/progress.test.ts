@@ -1,0 +1,163 @@
+// Spinner and progress lines, on a terminal that is made here: nothing before its time, nothing left behind.
+import { expect, test } from 'vitest';
+import type { Clock } from '../../src/clock.ts';
+import type { Output } from '../../src/io.ts';
+import {
+  canSpin,
+  createLineProgress,
+  createSpinnerProgress,
+  LINE_EVERY_MS,
+  SPINNER_DELAY_MS,
+} from '../../src/output/progress.ts';
+
+/** A clock that moves when told; sleepers wake when their time has come. */
+function handClock(): Clock & { advance(ms: number): Promise<void> } {
+  let now = 0;
+  let sleepers: { at: number; wake: () => void }[] = [];
+  return {
+    now: () => now,
+    monotonic: () => now,
+    random: () => 0,
+    sleep: (ms, signal) =>
+      new Promise((resolve, reject) => {
+        signal?.addEventListener('abort', () => reject(signal.reason), { once: true });
+        sleepers.push({ at: now + ms, wake: resolve });
+      }),
+    async advance(ms) {
+      now += ms;
+      for (const sleeper of sleepers.filter(({ at }) => at <= now)) sleeper.wake();
+      sleepers = sleepers.filter(({ at }) => at > now);
+      await Promise.resolve();
+    },
+  };
+}
+
+function screen(
+  columns: number | undefined,
+): Output & { text: () => string; appeared: (text: string) => Promise<void> } {
+  let all = '';
+  const waiting: { text: string; resolve: () => void }[] = [];
+  return {
+    isTTY: columns !== undefined,
+    columns,
+    text: () => all,
+    appeared: (text) =>
+      new Promise((resolve) => {
+        if (all.includes(text)) resolve();
+        else waiting.push({ text, resolve });
+      }),
+    async write(text) {
+      all += String(text);
+      for (const one of waiting) if (all.includes(one.text)) one.resolve();
+    },
+  };
+}
+
+const HIDE = '\u001b[?25l';
+const SHOW = '\u001b[?25h';
+
+test('an answer that comes in time is not preceded by a spinner', async () => {
+  const clock = handClock();
+  const stderr = screen(80);
+  const progress = createSpinnerProgress({ stderr, clock, colorLevel: 0 });
+  progress.update('asking');
+  await clock.advance(SPINNER_DELAY_MS - 1);
+  progress.update(undefined);
+  await clock.advance(SPINNER_DELAY_MS);
+  progress.stop();
+  expect(stderr.text()).toBe('');
+});
+
+test('after 150 ms there is a spinner, and at the end the cursor is back', async () => {
+  const clock = handClock();
+  const stderr = screen(80);
+  const progress = createSpinnerProgress({ stderr, clock, colorLevel: 0 });
+  progress.update('asking');
+  await clock.advance(SPINNER_DELAY_MS);
+  await stderr.appeared('asking');
+  progress.update('waiting \u001b[2J');
+  progress.stop();
+  const text = stderr.text();
+  expect(text.indexOf(HIDE)).toBeGreaterThanOrEqual(0);
+  expect(text.lastIndexOf(SHOW)).toBeGreaterThan(text.lastIndexOf(HIDE));
+  expect(text).not.toContain('\u001b[2J');
+  expect(text).not.toContain('\u001b[36m');
+});
+
+test('the spinner comes and goes with what there is to say', async () => {
+  const clock = handClock();
+  const stderr = screen(80);
+  const progress = createSpinnerProgress({ stderr, clock, colorLevel: 0 });
+  progress.update('first');
+  await clock.advance(SPINNER_DELAY_MS);
+  await stderr.appeared('first');
+  progress.update(undefined);
+  const quiet = stderr.text();
+  expect(quiet.endsWith(SHOW)).toBe(true);
+  progress.update('second');
+  await clock.advance(SPINNER_DELAY_MS);
+  await stderr.appeared('second');
+  progress.stop();
+  expect(stderr.text().endsWith(SHOW)).toBe(true);
+});
+
+test('after it was stopped nothing more is written', async () => {
+  const clock = handClock();
+  const stderr = screen(80);
+  const progress = createSpinnerProgress({ stderr, clock, colorLevel: 1 });
+  progress.update('asking');
+  progress.stop();
+  await clock.advance(SPINNER_DELAY_MS);
+  progress.update('too late');
+  await clock.advance(SPINNER_DELAY_MS);
+  expect(stderr.text()).toBe('');
+});
+
+test('a long text is cut to one line of the terminal', async () => {
+  const clock = handClock();
+  const stderr = screen(20);
+  const progress = createSpinnerProgress({ stderr, clock, colorLevel: 0 });
+  progress.update('a text that is far longer than the terminal is wide');
+  await clock.advance(SPINNER_DELAY_MS);
+  await stderr.appeared('a text that is f…');
+  progress.stop();
+});
+
+test('with colour the frame is painted, and only with the colour of the stream', async () => {
+  const clock = handClock();
+  const stderr = screen(80);
+  const progress = createSpinnerProgress({ stderr, clock, colorLevel: 1 });
+  progress.update('asking');
+  await clock.advance(SPINNER_DELAY_MS);
+  await stderr.appeared('asking');
+  progress.stop();
+  expect(stderr.text()).toContain('\u001b[36m');
+});
+
+test.each([
+  ['a pipe', undefined, {}, false],
+  ['a terminal', 80, {}, true],
+  ['a terminal of 0 columns', 0, {}, false],
+  ['a terminal that cannot move its cursor', 80, { TERM: 'dumb' }, false],
+  ['a terminal in CI', 80, { CI: 'true' }, false],
+])('%s can show a spinner: %s columns, %o, %s', (_what, columns, env, can) => {
+  expect(canSpin(screen(columns), env)).toBe(can);
+});
+
+test('where there is no terminal, a long work says a line every ten seconds and no more', async () => {
+  const clock = handClock();
+  const stderr = screen(undefined);
+  const progress = createLineProgress({ stderr, clock });
+  progress.update('1 of 9');
+  await clock.advance(LINE_EVERY_MS);
+  progress.update('2 of 9\u0007');
+  progress.update('3 of 9');
+  await clock.advance(LINE_EVERY_MS - 1);
+  progress.update('4 of 9');
+  await clock.advance(1);
+  progress.update('5 of 9');
+  progress.stop();
+  await clock.advance(LINE_EVERY_MS);
+  progress.update('6 of 9');
+  expect(stderr.text()).toBe('2 of 9␇\n5 of 9\n');
+});

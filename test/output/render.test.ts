@@ -1,0 +1,100 @@
+// One place chooses how data is shown: each format is what it promises to be.
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import type { Stage } from '../../src/output/render.ts';
+import { jsonText, render } from '../../src/output/render.ts';
+import type { Format, View } from '../../src/output/view.ts';
+
+interface Pet {
+  readonly id: bigint | number;
+  readonly name: string;
+}
+
+const view: View<readonly Pet[]> = {
+  text: (pets, look) => look.table([{ header: 'name', value: (pet: Pet) => pet.name }], pets),
+  records: {
+    columns: [
+      { header: 'id', value: (pet: Pet) => String(pet.id) },
+      { header: 'name', value: (pet: Pet) => pet.name },
+    ],
+    rows: (pets) => pets,
+  },
+};
+const pets: readonly Pet[] = [
+  { id: 9007199254740993n, name: 'dog\u009b' },
+  { id: 2, name: '犬' },
+];
+const pipe: Stage = { isTTY: false, columns: undefined, colorLevel: 0, now: 0 };
+const terminal: Stage = { isTTY: true, columns: 80, colorLevel: 0, now: 0 };
+
+async function shown(format: Format, stage: Stage = pipe): Promise<string> {
+  return [...(await render(pets, view, format, stage))].join('');
+}
+
+test('JSON is one line with every digit, and nothing in it acts on a terminal', async () => {
+  expect(await shown('json')).toBe('[{"id":9007199254740993,"name":"dog\\u009b"},{"id":2,"name":"犬"}]\n');
+});
+
+test('JSON on a terminal is indented, and the same document', async () => {
+  const text = await shown('json', terminal);
+  expect(text.split('\n').length).toBeGreaterThan(5);
+  expect(JSON.parse(text)).toEqual(JSON.parse(await shown('json')));
+});
+
+test('NDJSON is one document per line', async () => {
+  expect(
+    (await shown('ndjson'))
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line).name),
+  ).toEqual(['dog\u009b', '犬']);
+});
+
+test('CSV and TSV are exact in a pipe and visible on a terminal', async () => {
+  expect(await shown('csv')).toBe('id,name\n9007199254740993,dog\u009b\n2,犬\n');
+  expect(await shown('tsv')).toBe('id\tname\n9007199254740993\tdog\u009b\n2\t犬\n');
+  expect(await shown('csv', terminal)).toContain('dog<U+009B>');
+});
+
+test('a table has its headings', async () => {
+  expect(await shown('table')).toBe('NAME\ndog<U+009B>\n犬\n');
+});
+
+test('a verb whose data is no list says so when rows are asked for', async () => {
+  const single: View<string> = { text: (text) => [text] };
+  await expect(render('x', single, 'csv', pipe)).rejects.toMatchObject({ kind: 'usage', exitCode: 2 });
+});
+
+test('bytes go out as they are in a pipe, and as text on a terminal', async () => {
+  const raw: View<Uint8Array> = { bytes: (data) => data, text: () => ['as text\n'] };
+  const bytes = new Uint8Array([0xff, 0x1b, 0x0a]);
+  expect([...(await render(bytes, raw, 'table', pipe))]).toEqual([bytes]);
+  expect([...(await render(bytes, raw, 'table', terminal))]).toEqual(['as text\n']);
+});
+
+test('what is not there is null in JSON', () => {
+  expect(jsonText(undefined)).toBe('null');
+});
+
+test('the way to JSON loads neither tables nor colour nor widths', () => {
+  const folder = join(import.meta.dirname, '..', '..', 'src', 'output');
+  const source = readFileSync(join(folder, 'render.ts'), 'utf8');
+  const eager = [...source.matchAll(/^import (?!type).*'(.*)';$/gm)].map((match) => match[1]);
+  expect(eager).toEqual(['../errors.ts', '../json.ts', '../text.ts']);
+});
+
+test('each package of the terminal has one door', () => {
+  const root = join(import.meta.dirname, '..', '..', 'src');
+  const doors = new Map<string, string[]>();
+  for (const file of readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'))) {
+    for (const [, name = ''] of readFileSync(join(root, file), 'utf8').matchAll(/from '(chalk|ora|string-width)'/g)) {
+      doors.set(name, [...(doors.get(name) ?? []), file]);
+    }
+  }
+  expect(Object.fromEntries(doors)).toEqual({
+    chalk: ['output/style.ts'],
+    ora: ['output/spinner.ts'],
+    'string-width': ['output/width.ts'],
+  });
+});
