@@ -1,5 +1,5 @@
 // What the sandbox answers: status, body, headers; and every failure in the Error shape of service.md, section 2.
-import type { Standing } from './limiter.ts';
+import type { Standing } from './windows.ts';
 
 /** One answer, before faults and the headers that every answer carries. */
 export interface Answer {

@@ -4,16 +4,16 @@ import { LONGEST_SLEEP_MS } from '../clock.ts';
 import { maskKey } from '../text.ts';
 import type { Answer } from './answer.ts';
 import { Failure, limitHeaders, retryAfterHeader } from './answer.ts';
-import { ClientGone } from './body.ts';
 import { deliver } from './delivery.ts';
+import { answerTo, checkExpectation, injected, unauthorized, unknownFault } from './failures.ts';
 import type { Fate, FaultKind, FaultRule } from './faults.ts';
-import { drawFate, faultNames, NO_FAULT, parseFault } from './faults.ts';
+import { drawFate, NO_FAULT, parseFault } from './faults.ts';
 import type { Caller } from './guard.ts';
 import { checkOrigin } from './guard.ts';
-import type { Standing } from './limiter.ts';
 import type { Operation } from './routes.ts';
 import { findOperation } from './routes.ts';
 import type { World } from './server.ts';
+import type { Standing } from './windows.ts';
 
 /** What a log line tells of a request. */
 export interface RequestRecord {
@@ -80,22 +80,13 @@ export class Exchange {
     const rules = this.#rules();
     this.#fate = drawFate(rules ?? [], world.random);
     if (this.#caller) this.#admit(this.#caller);
-    if (!rules) throw new Failure(400, 'unknown_fault', `x-sandbox-fault knows: ${faultNames()}`);
-    if (headers.expect !== undefined && headers.expect.toLowerCase() !== '100-continue') {
-      throw new Failure(417, 'expectation_failed', 'the only expectation that can be met is 100-continue');
-    }
+    if (!rules) throw unknownFault();
+    checkExpectation(this.#request);
     if (found instanceof Failure) throw found;
-    if (!this.#caller && !found.open) {
-      const message =
-        headers.authorization === undefined
-          ? 'no API key: send Authorization: Bearer <API_KEY>'
-          : 'the API key is not valid';
-      throw new Failure(401, 'unauthorized', message, { 'WWW-Authenticate': 'Bearer' });
-    }
+    if (!this.#caller && !found.open) throw unauthorized(headers.authorization);
     this.#failEarly();
     const answer = await found.handle(this.#request, world);
-    if (this.#fate.fault?.kind === '500-after-commit')
-      throw new Failure(500, 'injected_fault', 'a fault that was asked for');
+    if (this.#fate.fault?.kind === '500-after-commit') throw injected(500);
     return answer;
   }
 
@@ -137,7 +128,7 @@ export class Exchange {
     if (!fault || !EARLY.has(fault.kind)) return;
     const now = this.#world.clock.now();
     if (fault.kind === '429') throw this.#tooMany('rate_limited', now + fault.ms, now);
-    throw new Failure(fault.kind === '503' ? 503 : 500, 'injected_fault', 'a fault that was asked for');
+    throw injected(fault.kind === '503' ? 503 : 500);
   }
 
   #headers(answer: Answer): Record<string, string> {
@@ -172,13 +163,4 @@ export class Exchange {
     const { clock, ending } = this.#world;
     for (let left = ms; left > 0; left -= LONGEST_SLEEP_MS) await clock.sleep(Math.min(left, LONGEST_SLEEP_MS), ending);
   }
-}
-
-// Nobody is answered who went away; what is unexpected is told without its message, which may quote data.
-function answerTo(error: unknown): Answer | undefined {
-  if (error instanceof ClientGone) return undefined;
-  if (error instanceof Failure) return error.answer;
-  const code = (error as NodeJS.ErrnoException).code;
-  if (code === 'ENOSPC' || code === 'EDQUOT') return new Failure(507, 'storage_full', 'the disk is full').answer;
-  return new Failure(500, 'internal_error', 'the sandbox itself failed').answer;
 }

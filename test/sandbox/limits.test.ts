@@ -1,6 +1,7 @@
 // Rate limits of the sandbox: both windows, headers, Retry-After, the ban, and many processes counting together.
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { Limiter } from '../../src/sandbox/limiter.ts';
 import { placeOf } from '../../src/sandbox/place.ts';
@@ -193,6 +194,34 @@ test('a clock set back a day does not lock anybody out', async () => {
   clock.at -= 86_400_000;
   await use(sandbox, 2);
   expect((await sandbox.list()).status).toBe(429);
+});
+
+test('whoever asks and whenever: no window gives more than it has, none refuses while it has, and all see the same', () => {
+  const limits = [
+    { count: 3, ms: 1_000 },
+    { count: 10, ms: 7_000 },
+  ];
+  const step = fc.record({ who: fc.nat(1), key: fc.constantFrom('a', 'b'), later: fc.nat(1500) });
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 150 }), (steps) => {
+      const place = placeOf(join(folder(), 'data'));
+      const limiters = [new Limiter(place, limits), new Limiter(place, limits)] as const;
+      const used = new Map<string, number>();
+      let now = 1_000_000;
+      for (const { who, key, later } of steps) {
+        now += later;
+        const slots = limits.map((limit) => `${key} ${limit.ms} ${Math.floor(now / limit.ms)}`);
+        const free = slots.every((slot, i) => (used.get(slot) ?? 0) < (limits[i]?.count ?? 0));
+        const { refusal, standing } = (limiters[who] as Limiter).admit(key, now);
+        if (!refusal) for (const slot of slots) used.set(slot, (used.get(slot) ?? 0) + 1);
+        if (refusal?.code !== 'key_banned') expect(refusal === undefined).toBe(free);
+        expect((limiters[1 - who] as Limiter).standing(key, now)).toEqual(standing);
+      }
+      for (const [slot, count] of used) expect(count).toBeLessThanOrEqual(slot.includes(' 1000 ') ? 3 : 10);
+      for (const limiter of limiters) limiter.close();
+    }),
+    { numRuns: 100 },
+  );
 });
 
 test('the windows of ever so many requests stay a small file', () => {
