@@ -1,0 +1,221 @@
+// Signals and pipes: the built program is interrupted, read slowly, cut off, and given outputs that take nothing.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, openSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Place } from '../support/program.ts';
+import { BIN, ended, place, start } from '../support/program.ts';
+import { inTerminal } from '../support/pty.ts';
+import type { RawServer } from '../support/raw-server.ts';
+import { response, startRawServer } from '../support/raw-server.ts';
+
+const BIG = JSON.stringify(
+  Array.from({ length: 60_000 }, (_, at) => ({ id: at + 1, name: `name-${at}`, description: 'x'.repeat(140) })),
+);
+const CREATED = '{"id":7,"name":"dog"}';
+
+let server: RawServer;
+const waiting = new Map<string, () => void>();
+
+beforeAll(async () => {
+  // `/big` answers 10 MB, `/silent` never, `/late` answers a create once the test lets it, `/limited` with a long wait.
+  server = await startRawServer({
+    onRequest: (socket, request) => {
+      const [, kind = '', id = ''] = request.path.split('/');
+      waiting.get(id)?.();
+      if (kind === 'big') return void socket.end(response('200 OK', BIG));
+      if (kind === 'late') return void setTimeout(() => socket.end(response('201 Created', CREATED)), 400);
+      if (kind === 'limited') {
+        return void socket.end(response('429 Too Many Requests', '{}', 'Retry-After: 100', 'X-RateLimit-Remaining: 0'));
+      }
+      if (kind === 'first' && request.method === 'GET') return void socket.end(response('200 OK', '[]'));
+    },
+  });
+});
+afterAll(() => server.close());
+
+let runs = 0;
+function at(kind: string): Place & { readonly asked: Promise<void> } {
+  const id = `run${++runs}`;
+  const asked = new Promise<void>((resolve) => waiting.set(id, resolve));
+  const env = { PETSTORE_BASE_URL: `${server.origin}/${kind}/${id}/v1`, PETSTORE_API_KEY: 'canary-0123456789' };
+  return { ...place(env), asked };
+}
+
+const LIST = ['categories', 'list'];
+const CREATE = ['categories', 'create', '--name', 'dog'];
+
+describe('a signal', () => {
+  test.each([
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+    ['SIGHUP', 129],
+  ] as const)('%s during a read ends with %i, one line and nothing on stdout', async (signal, code) => {
+    const where = at('silent');
+    const child = start(where, [...LIST, '--json']);
+    const run = ended(child);
+    await where.asked;
+    child.kill(signal);
+    const { out, err, ...rest } = await run;
+    expect(rest.code).toBe(code);
+    expect(out).toBe('');
+    expect(JSON.parse(err).error.kind).toBe('interrupted');
+  });
+
+  test('during a create waits for the answer that is on its way', async () => {
+    const where = at('late');
+    const child = start(where, [...CREATE, '--json']);
+    const run = ended(child);
+    await where.asked;
+    child.kill('SIGINT');
+    const { out, err, code } = await run;
+    // The answer came: either it is told and done, or the interruption says that it may exist.
+    expect(code === 0 ? out : err).toMatch(code === 0 ? /"id":7/ : /may or may not exist/);
+    expect([0, 130]).toContain(code);
+  });
+
+  test('during a create that gets no answer ends with 130 and says that it may exist', async () => {
+    const where = at('silent');
+    const child = start(where, [...CREATE, '--json']);
+    const run = ended(child);
+    await where.asked;
+    child.kill('SIGINT');
+    const { out, err, code } = await run;
+    expect({ out, code }).toEqual({ out: '', code: 130 });
+    expect(JSON.parse(err).error).toMatchObject({
+      kind: 'interrupted',
+      hint: expect.stringContaining('may or may not'),
+    });
+  });
+
+  test('a second one ends it at once', async () => {
+    const where = at('silent');
+    const child = start(where, CREATE);
+    const run = ended(child);
+    await where.asked;
+    const since = performance.now();
+    child.kill('SIGINT');
+    // Two signals of one kind that are pending together are one: the second must come after the first was taken.
+    const again = setInterval(() => child.kill('SIGINT'), 50);
+    const { code } = await run;
+    clearInterval(again);
+    expect(code).toBe(130);
+    // The grace for an answer is two seconds: it was not waited for.
+    expect(performance.now() - since).toBeLessThan(1900);
+  });
+
+  test('ends a wait for the rate limit', async () => {
+    const where = at('limited');
+    const child = start(where, [...LIST, '--max-wait', '1h']);
+    const run = ended(child);
+    await once(child.stderr as NodeJS.ReadableStream, 'data');
+    child.kill('SIGINT');
+    const { out, err, code } = await run;
+    expect({ out, code }).toEqual({ out: '', code: 130 });
+    expect(err).toMatch(/rate limited by the service/);
+  });
+
+  test('during an import keeps what was done and ends with 130', async () => {
+    const where = at('first');
+    writeFileSync(join(where.dir, 'rows.csv'), 'name\ndog\ncat\n');
+    const args = ['categories', 'import', 'rows.csv', '--yes', '--json', '--concurrency', '1'];
+    const child = start(where, args);
+    const run = ended(child);
+    const posted = (): boolean =>
+      server.requests.some(({ method, path }) => method === 'POST' && path.includes('/first/'));
+    while (!posted()) await new Promise((resolve) => setTimeout(resolve, 10));
+    child.kill('SIGINT');
+    const { out, code } = await run;
+    expect(code).toBe(130);
+    const document = JSON.parse(out);
+    expect(document.created).toEqual([]);
+    expect(document.unknown.length + document.pending).toBe(2);
+  });
+});
+
+describe('at a terminal', () => {
+  test.each([
+    [80, 24],
+    [0, 0],
+  ])('of %ix%i a typed Ctrl-C during a wait ends it, cursor shown and line mode on', async (columns, rows) => {
+    const run = await inTerminal(at('limited'), [...LIST, '--max-wait', '1h'], {
+      columns,
+      rows,
+      steps: [{ after: 'rate limited', send: '\u0003' }],
+    });
+    expect(run).toMatchObject({ code: 130, cooked: true, stepsLeft: 0 });
+    expect(run.screen.lastIndexOf('\u001b[?25h')).toBeGreaterThanOrEqual(run.screen.lastIndexOf('\u001b[?25l'));
+    expect(run.screen.length).toBeLessThan(20_000);
+  });
+});
+
+describe('a pipe', () => {
+  test('whose reader is slow gets every byte', async () => {
+    const child = start(at('big'), [...LIST, '--json']);
+    const sizes: number[] = [];
+    child.stdout?.on('data', (chunk: Buffer) => {
+      sizes.push(chunk.length);
+      child.stdout?.pause();
+      setImmediate(() => child.stdout?.resume());
+    });
+    const { code, out } = await ended(child);
+    expect(code).toBe(0);
+    expect(JSON.parse(out)).toEqual(JSON.parse(BIG));
+    expect(sizes.length).toBeGreaterThan(1);
+  });
+
+  test.each([['--json'], ['--format=csv'], ['--format=ndjson'], ['--quiet']])(
+    'that is closed after the first line ends a list (%s) quietly',
+    async (format) => {
+      const where = at('big');
+      const script = `"$@" | head -1; echo "code \${PIPESTATUS[0]}"`;
+      const run = await ended(
+        spawn('bash', ['--norc', '-c', script, 'bash', process.execPath, BIN, ...LIST, format], {
+          env: { ...where.env, SHLVL: '2' },
+        }),
+      );
+      expect(run.out).toMatch(/code 0\n$/);
+      expect(run.err.replace(/^quota:.*\n/m, '')).toBe('');
+    },
+  );
+});
+
+test.each([
+  ['list', [...LIST, '--json']],
+  ['list as a table', LIST],
+  ['help', ['--help']],
+  ['version', ['--version']],
+])('a stdout that takes nothing is a storage failure: %s', async (_what, args) => {
+  const full = openSync('/dev/full', 'w');
+  const child = spawn(process.execPath, [BIN, ...args], { env: at('big').env, stdio: ['ignore', full, 'pipe'] });
+  const run = await ended(child);
+  closeSync(full);
+  expect(run.code).toBe(9);
+  expect(run.err).toMatch(/could not be written/);
+  expect(run.err).not.toMatch(/\n\s+at /);
+});
+
+test.each([
+  ['stdout', '>&-'],
+  ['stdin', '<&-'],
+  ['stderr', '2>&-'],
+])('a closed %s is no fault of the program', async (_what, redirection) => {
+  const where = at('big');
+  const run = await ended(
+    spawn('sh', ['-c', `"$@" ${redirection}`, 'sh', process.execPath, BIN, '--version'], { env: where.env }),
+  );
+  expect(run.code === 0 || run.code === 9).toBe(true);
+  expect(run.err).not.toMatch(/\n\s+at /);
+});
+
+test("a command in a `while read` loop does not eat the loop's input", async () => {
+  const where = at('big');
+  const script = `printf 'a\\nb\\nc\\n' | while read -r line; do "$@" >/dev/null; echo "$line"; done`;
+  const run = await ended(
+    spawn('sh', ['-c', script, 'sh', process.execPath, BIN, ...LIST, '--json', '--search', 'name-7'], {
+      env: where.env,
+    }),
+  );
+  expect(run.out).toBe('a\nb\nc\n');
+});
