@@ -18,21 +18,28 @@ const DAY_MS = 86_400_000;
 const PER_DAY: Readonly<Record<number, number>> = { 60: 1000, 300: 10_000, 1000: 100_000 };
 
 /**
- * Estimates an import. The headers do not tell how long a window is: a minute and a day, as service.md documents them.
+ * Estimates an import. The headers do not tell how long a window is: a minute and a day, as service.md documents them,
+ * unless it was seen.
  * @param requests how many are still to be sent
  * @param view what is known of the quota
  * @param now the wall clock, epoch milliseconds
+ * @param windowMs how long the shorter window is, in milliseconds
  * @returns windows and end
  */
-export function estimate(requests: number, view: Pick<QuotaView, 'window' | 'longWindow'>, now: number): Estimate {
+export function estimate(
+  requests: number,
+  view: Pick<QuotaView, 'window' | 'longWindow'>,
+  now: number,
+  windowMs = MINUTE_MS,
+): Estimate {
   const { window, longWindow } = view;
   if (!window?.limit) return { windows: undefined, endsAt: undefined, daily: undefined };
   const left = window.over ? window.limit : window.remaining;
   const short = spread(requests, left, window.limit);
-  const reset = window.over ? now + MINUTE_MS : window.resetAt;
+  const reset = window.over ? now + windowMs : window.resetAt;
   const daily = dailyOf(longWindow, window.limit);
   const days = daily && spread(requests, daily.left, daily.limit);
-  const byMinute = short === 0 ? now : reset + (short - 1) * MINUTE_MS;
+  const byMinute = short === 0 ? now : reset + (short - 1) * windowMs;
   const byDay = days ? (daily.resetAt ?? now + DAY_MS) + (days - 1) * DAY_MS : now;
   return {
     windows: requests === 0 ? 0 : short + (left > 0 ? 1 : 0),

@@ -7,6 +7,8 @@ import type { Tally } from './tally.ts';
 
 /** How often the line is made anew at most, in milliseconds. */
 const EVERY_MS = 100;
+/** Resets that differ by less are the same one, told twice; milliseconds. */
+const SAME_RESET_MS = 900;
 
 /**
  * Follows an import.
@@ -17,24 +19,37 @@ const EVERY_MS = 100;
  */
 export function followPace(total: number, clock: Clock, quota: () => QuotaView): (tally: Tally) => string | undefined {
   const begun = clock.monotonic();
+  const measure = windowLength();
   let last = Number.NEGATIVE_INFINITY;
   return (tally) => {
     const now = clock.monotonic();
     if (now - last < EVERY_MS) return undefined;
     last = now;
-    const rate = (1000 * tally.created) / Math.max(1, now - begun);
-    const left = total - tally.done;
     const view = quota();
+    const rate = (1000 * tally.created) / Math.max(1, now - begun);
     const parts = [`${tally.done} of ${total} rows`];
     if (tally.created > 0) parts.push(`${rate < 10 ? rate.toFixed(1) : Math.round(rate)}/s`);
     const { window } = view;
     if (window && !window.over)
       parts.push(`quota ${window.remaining}${window.limit ? ` of ${window.limit}` : ''} left`);
-    const ends = estimate(left, view, clock.now()).endsAt;
-    const byQuota = ends === undefined ? 0 : ends - clock.now();
-    const byRate = tally.created > 0 ? (1000 * left) / rate : 0;
-    if (left > 0 && tally.created > 0) parts.push(`about ${formatDuration(Math.max(byQuota, byRate))} left`);
+    const left = total - tally.done;
+    if (left > 0 && tally.created > 0) {
+      const ends = estimate(left, view, clock.now(), measure(window)).endsAt ?? 0;
+      parts.push(`about ${formatDuration(Math.max(ends - clock.now(), (1000 * left) / rate))} left`);
+    }
     if (tally.lost.size > 0) parts.push(`${tally.lost.size} to look up`);
     return parts.join(' · ');
+  };
+}
+
+// The headers do not tell how long a window is; two resets one after the other do.
+function windowLength(): (window: QuotaView['window']) => number | undefined {
+  let reset: number | undefined;
+  let length: number | undefined;
+  return (window) => {
+    if (!window || window.over) return length;
+    if (reset !== undefined && window.resetAt - reset > SAME_RESET_MS) length = window.resetAt - reset;
+    reset = window.resetAt;
+    return length;
   };
 }
