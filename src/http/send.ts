@@ -44,10 +44,16 @@ type Granted = Extract<Answer, { granted: true }>['ticket'];
 
 class PoliteSender implements Sender {
   readonly #options: SenderOptions;
+  readonly #underWay = new Set<() => void>();
+  // One listener for all: hundreds of requests may be under way at once.
+  readonly #onAbort = (): void => {
+    for (const overtake of this.#underWay) overtake();
+  };
   #line: Promise<unknown> = Promise.resolve();
 
   constructor(options: SenderOptions) {
     this.#options = options;
+    options.signal.addEventListener('abort', this.#onAbort, { once: true });
   }
 
   async send(request: Request): Promise<Reply> {
@@ -69,6 +75,7 @@ class PoliteSender implements Sender {
   }
 
   close(): Promise<void> {
+    this.#options.signal.removeEventListener('abort', this.#onAbort);
     this.#options.ledger.close();
     return this.#options.transport.close();
   }
@@ -162,21 +169,21 @@ class PoliteSender implements Sender {
   // A read ends with the signal; a request that changes something gets a moment to bring its answer.
   #overtaken(request: Request): { signal: AbortSignal; done: () => void } {
     const { signal, clock } = this.#options;
-    if (request.safe) return { signal, done: () => undefined };
-    const late = new AbortController();
+    const ended = new AbortController();
     const answered = new AbortController();
     const onAbort = (): void => {
+      if (request.safe) return ended.abort(signal.reason);
       clock.sleep(GRACE_MS, answered.signal).then(
-        () => late.abort(signal.reason),
+        () => ended.abort(signal.reason),
         () => undefined,
       );
     };
-    signal.addEventListener('abort', onAbort, { once: true });
+    this.#underWay.add(onAbort);
     const done = (): void => {
-      signal.removeEventListener('abort', onAbort);
+      this.#underWay.delete(onAbort);
       answered.abort();
     };
-    return { signal: late.signal, done };
+    return { signal: ended.signal, done };
   }
 }
 

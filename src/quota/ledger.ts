@@ -1,6 +1,6 @@
 // The ledger: many processes share one key as one polite client. It grants tickets, remembers replies and blocks.
 import type { Clock } from '../clock.ts';
-import type { Log } from '../log/append.ts';
+import type { Log, LogFs } from '../log/append.ts';
 import { FileLog, MemoryLog } from '../log/append.ts';
 import type { State } from './fold.ts';
 import { admit, isAhead, ledgerFormat } from './fold.ts';
@@ -69,6 +69,7 @@ export interface LedgerOptions {
   /** Tests hand in their own. */
   readonly holder?: Holder;
   readonly typeOf?: FileSystemType;
+  readonly fs?: LogFs;
 }
 
 const FILE_NAME = 'ledger-1';
@@ -101,7 +102,12 @@ class LoggedLedger implements Ledger {
     try {
       const name = ledgerName(options.identity, options.key);
       const dir = ledgerFolder(options.stateDir, options.tempDir, name, options.typeOf);
-      this.#log = new FileLog(ledgerFormat, { dir, name: FILE_NAME, sealAt: SEAL_AT });
+      this.#log = new FileLog(ledgerFormat, {
+        dir,
+        name: FILE_NAME,
+        sealAt: SEAL_AT,
+        ...(options.fs && { fs: options.fs }),
+      });
     } catch (error) {
       this.#log = this.#inMemory(error);
     }
