@@ -108,8 +108,13 @@ function flush(stream: NodeJS.WriteStream): Promise<void> {
 // The version is asked for by every script that checks for the program: it needs no command tree.
 async function perform(context: Context): Promise<number> {
   if (context.args.length === 1 && /^(?:--version|-V)$/.test(context.args[0] ?? '')) {
-    await context.stdout.write(`${VERSION}\n`);
-    return 0;
+    try {
+      await context.stdout.write(`${VERSION}\n`);
+      return 0;
+    } catch (error) {
+      const { report } = await import('./report.ts');
+      return report(error, context, { json: false, verbose: false, noColor: false });
+    }
   }
   const { run } = await import('./run.ts');
   return run(context);

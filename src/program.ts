@@ -16,9 +16,10 @@ import { colorLevel } from './io.ts';
 /**
  * Builds the command tree.
  * @param context the world its commands run in
+ * @param say takes the help and the version that were asked for
  * @returns commander's root; `parseAsync` rejects with CommanderError or PetstoreError
  */
-export function createProgram(context: Context): Command {
+export function createProgram(context: Context, say: (text: string) => void): Command {
   const program = new Command('petstore')
     .description('The command line for the pet store service: list and create pet categories, politely.')
     .usage('<command> [options]')
@@ -33,7 +34,8 @@ export function createProgram(context: Context): Command {
   provide(program, context);
   const nouns = [addCategories, addAuth, addQuota, addApi, addSandbox, addDoctor, addComplete, addCommands];
   for (const add of nouns) add(program);
-  addHelp(program, context.stdout, colorLevel(context.stdout, context.env, context.args.includes('--no-color')) > 0);
+  const color = colorLevel(context.stdout, context.env, context.args.includes('--no-color')) > 0;
+  addHelp(program, context.stdout, color, say);
   return program;
 }
 

@@ -38,14 +38,16 @@ async function attempt(context: Context): Promise<number> {
     await context.stdout.write(WELCOME);
     return 0;
   }
-  const program = createProgram(context);
+  const said: string[] = [];
+  const program = createProgram(context, (text) => void said.push(text));
   try {
     await program.parseAsync(context.args, { from: 'user' });
     return 0;
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
+    if (error.exitCode !== 0) throw usageError(error, context.args, program);
     // Help and version that were asked for.
-    if (error.exitCode === 0) return 0;
-    throw usageError(error, context.args, program);
+    await context.stdout.write(said.join(''));
+    return 0;
   }
 }

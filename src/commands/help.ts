@@ -33,8 +33,9 @@ More:
  * @param program the root of the tree
  * @param stdout where help goes: it is fitted to it
  * @param color whether stdout carries colour
+ * @param say takes what commander prints, for whoever can wait until it is written
  */
-export function addHelp(program: Command, stdout: Output, color: boolean): void {
+export function addHelp(program: Command, stdout: Output, color: boolean, say: (text: string) => void): void {
   addHelpCommand(program);
   addOverviews(program);
   const width = helpWidth(stdout.columns);
@@ -48,7 +49,7 @@ export function addHelp(program: Command, stdout: Output, color: boolean): void 
       optionDescription,
     });
     command.configureOutput({
-      writeOut: (text) => void stdout.write(bold(reflow(text, width), color)),
+      writeOut: (text) => say(bold(reflow(text, width), color)),
       getOutHelpWidth: () => width,
     });
   }
