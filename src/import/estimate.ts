@@ -7,8 +7,8 @@ export interface Estimate {
   readonly windows: number | undefined;
   /** Epoch milliseconds, not before. */
   readonly endsAt: number | undefined;
-  /** Where the day's quota does not last for all requests. */
-  readonly daily: { readonly left: number; readonly limit: number } | undefined;
+  /** Where the day's quota does not last for all requests; `told` by the service, or known from its plans only. */
+  readonly daily: { readonly left: number; readonly limit: number; readonly told: boolean } | undefined;
 }
 
 const MINUTE_MS = 60_000;
@@ -44,7 +44,7 @@ export function estimate(
   return {
     windows: requests === 0 ? 0 : short + (left > 0 ? 1 : 0),
     endsAt: Math.max(now, byMinute, byDay),
-    daily: days ? { left: daily.left, limit: daily.limit } : undefined,
+    daily: days ? { left: daily.left, limit: daily.limit, told: daily.told } : undefined,
   };
 }
 
@@ -56,11 +56,11 @@ function spread(requests: number, left: number, limit: number): number {
 function dailyOf(
   window: QuotaView['longWindow'],
   perMinute: number,
-): { readonly left: number; readonly limit: number; readonly resetAt: number | undefined } | undefined {
+): (NonNullable<Estimate['daily']> & { readonly resetAt: number | undefined }) | undefined {
   if (window?.limit) {
     const left = window.over ? window.limit : window.remaining;
-    return { left, limit: window.limit, resetAt: window.over ? undefined : window.resetAt };
+    return { left, limit: window.limit, told: true, resetAt: window.over ? undefined : window.resetAt };
   }
   const planned = PER_DAY[perMinute];
-  return planned === undefined ? undefined : { left: planned, limit: planned, resetAt: undefined };
+  return planned === undefined ? undefined : { left: planned, limit: planned, told: false, resetAt: undefined };
 }

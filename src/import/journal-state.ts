@@ -64,6 +64,7 @@ export type JournalRecord =
   | readonly ['rejected' | 'unsent' | 'lost' | 'absent', string, number]
   | readonly ['found', string, number, string]
   | readonly ['finished', string]
+  | readonly ['superseded']
   | readonly ['keep', Pick<JournalState, 'holder' | 'draft' | 'finished'>]
   | readonly ['kept-base', readonly string[]]
   | readonly ['kept-row', number, RowEntry];
@@ -130,6 +131,8 @@ function apply(state: JournalState, record: JournalRecord): void {
   else if (record[0] === 'kept-row') keepRow(state, record[1], record[2]);
   // An answer is evidence whoever noted it, even a run that was thought dead.
   else if (record[0] === 'created') own(state, record[2], record[3]);
+  // Said by an import of the same file with other rows, which takes this one's place.
+  else if (record[0] === 'superseded') state.finished = true;
   else if (state.holder && state.holder.run === record[1]) applyOfHolder(state, state.holder, record);
 }
 

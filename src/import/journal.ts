@@ -1,7 +1,7 @@
 // One import's journal on disk: a record before each request and after each answer, and one run at a time.
 import { createHash, randomBytes } from 'node:crypto';
-import { closeSync, existsSync, openSync, readdirSync, readSync } from 'node:fs';
-import { join } from 'node:path';
+import { closeSync, fsyncSync, openSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import type { Clock } from '../clock.ts';
 import { PetstoreError } from '../errors.ts';
 import type { ProcessMark } from '../log/alive.ts';
@@ -9,7 +9,7 @@ import { isAlive, ownMark } from '../log/alive.ts';
 import type { LogFs } from '../log/append.ts';
 import { FileLog } from '../log/append.ts';
 import { visible } from '../text.ts';
-import type { Head, Holder, JournalRecord, JournalState, RowEntry } from './journal-state.ts';
+import type { Head, Holder, JournalRecord, JournalState } from './journal-state.ts';
 import { inParts, journalFormat } from './journal-state.ts';
 
 const SEAL_AT = 8 * 1024 * 1024;
@@ -46,13 +46,20 @@ export function journalDir(options: Pick<JournalOptions, 'stateDir' | 'identity'
   return join(options.stateDir, 'imports', createHash('sha256').update(options.identity).digest('hex').slice(0, 16));
 }
 
-const nameOf = (digest: string): string => digest.slice(0, 32);
+/**
+ * @param digest the rows' digest
+ * @returns the name of their journal, before its generation
+ */
+export function journalName(digest: string): string {
+  return digest.slice(0, 32);
+}
 
 /** The journal of one import. Every method that writes throws PetstoreError `storage` where it cannot. */
 export class Journal {
   readonly #log: FileLog<JournalState>;
   readonly #clock: Clock;
   readonly #run = randomBytes(8).toString('hex');
+  readonly #dir: string;
   readonly #path: string;
   readonly #life: Life;
   #taken = false;
@@ -64,10 +71,11 @@ export class Journal {
    */
   constructor(options: JournalOptions) {
     const dir = journalDir(options);
+    this.#dir = dir;
     this.#clock = options.clock;
     this.#life = options.life ?? { mark: ownMark(), ask: isAlive };
-    this.#path = join(dir, `${nameOf(options.digest)}.*.log`);
-    const files = { dir, name: nameOf(options.digest), sealAt: SEAL_AT, durable: true };
+    this.#path = join(dir, `${journalName(options.digest)}.*.log`);
+    const files = { dir, name: journalName(options.digest), sealAt: SEAL_AT, durable: true };
     this.#log = this.#guard(
       () => new FileLog(journalFormat, options.fs === undefined ? files : { ...files, fs: options.fs }),
     );
@@ -93,6 +101,7 @@ export class Journal {
     this.#taken = true;
     if (restart) this.#append(['reset', this.#run]);
     this.#append(['head', head]);
+    this.#guard(() => syncFolders(this.#dir));
     this.#beating = setInterval(() => this.#beat(), BEAT_MS).unref();
   }
 
@@ -211,61 +220,15 @@ function busy(holder: Holder): PetstoreError {
   });
 }
 
-/**
- * Reads a journal without beginning or changing it.
- * @param options which journal
- * @returns its entries by row; none where there is no such journal
- */
-export function peekJournal(options: JournalOptions): ReadonlyMap<number, RowEntry> {
-  const dir = journalDir(options);
-  if (!journalsIn(dir).some(({ name }) => name === nameOf(options.digest))) return new Map();
-  const log = new FileLog(journalFormat, { dir, name: nameOf(options.digest), sealAt: Number.MAX_SAFE_INTEGER });
-  const { rows } = log.refresh();
-  log.close();
-  return rows;
-}
-
-/** An import of the same file with other rows, which created something and did not finish. */
-export interface Unfinished {
-  readonly rows: number;
-  readonly created: number;
-}
-
-/**
- * Finds out whether a file was changed in the middle of its import (faults.md, E10).
- * @param options the journal of the rows the file holds now
- * @param source the file's real path
- * @returns the import it began as; undefined where there is none, or it finished
- */
-export function unfinishedOf(options: JournalOptions, source: string): Unfinished | undefined {
-  const dir = journalDir(options);
-  for (const { name, path } of journalsIn(dir)) {
-    if (name === nameOf(options.digest) || !beginsWithSource(path, source)) continue;
-    const log = new FileLog(journalFormat, { dir, name, sealAt: Number.MAX_SAFE_INTEGER });
-    const { rows, head, finished } = log.refresh();
-    log.close();
-    const sent = [...rows.values()].filter(({ status }) => status !== 'open' && status !== 'rejected');
-    if (!finished && sent.length > 0) return { rows: head?.rows ?? 0, created: sent.filter(({ id }) => id).length };
-  }
-  return undefined;
-}
-
-function journalsIn(dir: string): { readonly name: string; readonly path: string }[] {
-  if (!existsSync(dir)) return [];
-  return readdirSync(dir).flatMap((entry) => {
-    const name = /^([0-9a-f]{32})\.\d+\.log$/.exec(entry)?.[1];
-    return name === undefined ? [] : [{ name, path: join(dir, entry) }];
-  });
-}
-
-// The head stands at the beginning; only a journal of the same file is worth reading in full.
-function beginsWithSource(path: string, source: string): boolean {
-  const fd = openSync(path, 'r');
-  try {
-    const start = Buffer.alloc(65_536);
-    const length = readSync(fd, start, 0, start.length, 0);
-    return start.toString('utf8', 0, length).includes(JSON.stringify({ source }).slice(1, -1));
-  } finally {
-    closeSync(fd);
+// A new file survives a power failure only once its folder is on the disk too; Windows knows no such thing.
+function syncFolders(dir: string): void {
+  if (process.platform === 'win32') return;
+  for (const folder of [dir, dirname(dir), dirname(dirname(dir))]) {
+    const fd = openSync(folder, 'r');
+    try {
+      fsyncSync(fd);
+    } finally {
+      closeSync(fd);
+    }
   }
 }

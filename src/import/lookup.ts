@@ -1,5 +1,6 @@
 // What became of rows whose answer was lost: one list, once a late request can be ruled out as far as that is possible.
 import type { Category } from '../api/types.ts';
+import type { Known } from './reconcile.ts';
 import { matchLost, surplus } from './reconcile.ts';
 import type { Work } from './work.ts';
 
@@ -24,7 +25,7 @@ export async function lookUp(work: Work): Promise<number> {
   const tries = new Map(lost.map(({ row }) => [row, entries.get(row)?.tries ?? 0]));
   const ready = Math.max(...lost.map(({ row }) => work.lostAt(row) + settling(tries.get(row) ?? 0)));
   await clock.sleep(Math.max(0, ready - clock.monotonic()), signal);
-  const findings = matchLost(lost, await categories.list(), journal.state);
+  const findings = matchLost(lost, await categories.list(), knownOf(work));
   for (const [row, category] of findings.found) {
     journal.found(row, String(category.id));
     work.tally.create(row, category);
@@ -48,15 +49,21 @@ export async function lookUp(work: Work): Promise<number> {
  * @returns categories that equal such a row and that no row accounts for; none where the list fails
  */
 export async function findSurplus(work: Work): Promise<readonly Category[]> {
-  const { rows, journal, categories } = work.options;
+  const { rows, categories } = work.options;
   if (work.resent.size === 0) return [];
   try {
     const resent = [...work.resent].map((row) => rows.get(row));
-    return surplus(resent, await categories.list(), journal.state);
+    return surplus(resent, await categories.list(), knownOf(work));
   } catch {
     // Every row is decided: a check that cannot be made is no failure.
     return [];
   }
+}
+
+function knownOf(work: Work): Known {
+  const { baseline, owners } = work.options.journal.state;
+  const elsewhere = work.options.ownedElsewhere();
+  return { baseline, owned: (id) => owners.has(id) || elsewhere.has(id) };
 }
 
 function settling(tries: number): number {

@@ -10,8 +10,8 @@ export interface NumberedRow extends NewCategory {
 export interface Known {
   /** What was there before the import began. */
   readonly baseline: ReadonlySet<string> | undefined;
-  /** Whose row each category is. */
-  readonly owners: ReadonlyMap<string, number>;
+  /** @returns whether a category belongs to a row already, of this import or another */
+  readonly owned: (id: string) => boolean;
 }
 
 /** What a list says about lost rows. */
@@ -68,7 +68,7 @@ function appearedUnowned(listed: readonly Category[], known: Known): Category[] 
   const fresh = new Map<string, Category>();
   for (const category of listed) {
     const id = String(category.id);
-    if (!known.baseline?.has(id) && !known.owners.has(id)) fresh.set(id, category);
+    if (!known.baseline?.has(id) && !known.owned(id)) fresh.set(id, category);
   }
   return [...fresh.values()];
 }

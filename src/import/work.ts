@@ -21,6 +21,8 @@ export interface RunOptions {
   /** Taken by this run already. */
   readonly journal: Journal;
   readonly categories: Api['categories'];
+  /** @returns ids in digits that other imports into the same service know as theirs */
+  readonly ownedElsewhere: () => ReadonlySet<string>;
   readonly clock: Clock;
   /** Ends the run: what is under way is finished, nothing new begins. */
   readonly signal: AbortSignal;

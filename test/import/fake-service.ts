@@ -156,6 +156,7 @@ export class FakeImport {
         rows: this.rows,
         journal,
         categories: api,
+        ownedElsewhere: () => new Set(),
         clock: this.clock,
         signal: new AbortController().signal,
         concurrency: 4,

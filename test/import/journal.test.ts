@@ -6,8 +6,9 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { JournalOptions, Life } from '../../src/import/journal.ts';
-import { Journal, journalDir, peekJournal, SILENCE_MS, unfinishedOf } from '../../src/import/journal.ts';
+import { Journal, journalDir, SILENCE_MS } from '../../src/import/journal.ts';
 import { journalFormat } from '../../src/import/journal-state.ts';
+import { ownedElsewhere, peekJournal, supersede, unfinishedOf } from '../../src/import/journals.ts';
 import { isAlive, ownMark } from '../../src/log/alive.ts';
 import type { LogFs } from '../../src/log/append.ts';
 import { fakeClock } from './fake-service.ts';
@@ -152,6 +153,31 @@ test('a file that was changed in the middle of its import is noticed, a finished
   expect(unfinishedOf(changed, '/files/species.csv')).toBeUndefined();
 });
 
+test('an import that takes the place of an unfinished one of the same file settles it', async () => {
+  const at = options();
+  const journal = new Journal(at);
+  journal.take(head, false);
+  await journal.send(0);
+  const changed = { ...at, digest: 'cd'.repeat(32) };
+  supersede(changed, '/files/other.csv');
+  expect(unfinishedOf(changed, '/files/species.csv')).toEqual({ rows: 3, created: 0 });
+  supersede(changed, '/files/species.csv');
+  expect(unfinishedOf(changed, '/files/species.csv')).toBeUndefined();
+  await journal.send(1);
+  expect(unfinishedOf(changed, '/files/species.csv')).toBeDefined();
+});
+
+test('categories of another import into the same service are not free to be claimed', async () => {
+  const at = options();
+  const journal = new Journal(at);
+  journal.take(head, false);
+  await journal.send(0);
+  journal.created(0, '41');
+  expect([...ownedElsewhere({ ...at, digest: 'cd'.repeat(32) })]).toEqual(['41']);
+  expect([...ownedElsewhere(at)]).toEqual([]);
+  expect([...ownedElsewhere({ ...at, identity: 'https://other.example/v1', digest: 'cd'.repeat(32) })]).toEqual([]);
+});
+
 test('looking into a journal that is not there begins none', () => {
   const at = options();
   expect(peekJournal(at).size).toBe(0);
@@ -167,6 +193,7 @@ const record = fc.oneof(
   run.map((r) => ['drop', r]),
   run.map((r) => ['reset', r]),
   run.map((r) => ['finished', r]),
+  fc.constant(['superseded']),
   fc.constant(['head', head]),
   fc.tuple(fc.constant('base'), run, fc.array(id, { maxLength: 3 })),
   fc.tuple(fc.constant('based'), run, fc.nat({ max: 3 })),

@@ -10,9 +10,9 @@ import type { ImportDocument } from '../../src/import/tally.ts';
 import { verdictOf } from '../../src/import/verdict.ts';
 import type { WindowView } from '../../src/quota/view.ts';
 
-const known = (baseline: readonly string[] | undefined, owners: Record<string, number> = {}) => ({
+const known = (baseline: readonly string[] | undefined, owned: readonly string[] = []) => ({
   baseline: baseline && new Set(baseline),
-  owners: new Map(Object.entries(owners)),
+  owned: (id: string) => owned.includes(id),
 });
 const list = (...names: string[]): Category[] => names.map((name, at) => ({ id: at + 1, name }));
 
@@ -22,7 +22,7 @@ test('a category that appeared and belongs to nobody is the row, each for one ro
     { row: 6, name: 'dog' },
     { row: 8, name: 'dog' },
   ];
-  const found = matchLost(lost, list('dog', 'dog', 'dog', 'dog'), known(['1'], { 2: 0 }));
+  const found = matchLost(lost, list('dog', 'dog', 'dog', 'dog'), known(['1'], ['2']));
   expect([...found.found].map(([row, { id }]) => [row, id])).toEqual([
     [4, 3],
     [6, 4],
@@ -99,11 +99,11 @@ test('windows and end follow from what is left', () => {
 
 test('a day that is too short is known from the plan, and better from the service', () => {
   expect(estimate(1500, quota(window(60, 60, 5000)), NOW)).toMatchObject({
-    daily: { left: 1000, limit: 1000 },
+    daily: { left: 1000, limit: 1000, told: false },
     endsAt: NOW + 86_400_000,
   });
   const told = estimate(150, quota(window(60, 60, 5000), window(1000, 20, 7_200_000)), NOW);
-  expect(told).toMatchObject({ daily: { left: 20, limit: 1000 }, endsAt: NOW + 7_200_000 });
+  expect(told).toMatchObject({ daily: { left: 20, limit: 1000, told: true }, endsAt: NOW + 7_200_000 });
   expect(estimate(900, quota(window(60, 60, 5000)), NOW).daily).toBeUndefined();
 });
 

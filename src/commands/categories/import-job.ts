@@ -2,7 +2,7 @@
 import type { Session } from '../../context.ts';
 import { PetstoreError } from '../../errors.ts';
 import type { JournalOptions } from '../../import/journal.ts';
-import { unfinishedOf } from '../../import/journal.ts';
+import { unfinishedOf } from '../../import/journals.ts';
 import type { RowStore } from '../../import/row-store.ts';
 import { readRows } from '../../import/rows.ts';
 import type { Source } from '../../import/source.ts';

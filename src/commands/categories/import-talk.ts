@@ -41,7 +41,9 @@ export async function announce({ session, rows }: Job, plan: Plan): Promise<void
   const now = session.context.clock.now();
   const { daily, endsAt } = estimate(plan.send, (await session.ledger()).view(), now);
   if (daily && endsAt !== undefined) {
-    const left = `${daily.left} of ${daily.limit} requests of the day are left`;
+    const left = daily.told
+      ? `${daily.left} of ${daily.limit} requests of the day are left`
+      : `a plan with this limit has ${daily.limit} requests per day`;
     const time = formatDuration(endsAt - now);
     await session.notice(`the day's quota does not last for ${plan.send} rows: ${left}; it takes at least ${time}`);
   }

@@ -1,8 +1,9 @@
 // `petstore categories import`: a file's rows, checked, journaled, created exactly once each.
 import type { Session } from '../../context.ts';
 import type { PetstoreError } from '../../errors.ts';
-import { Journal, peekJournal } from '../../import/journal.ts';
+import { Journal } from '../../import/journal.ts';
 import type { RowEntry } from '../../import/journal-state.ts';
+import { ownedElsewhere, peekJournal, supersede } from '../../import/journals.ts';
 import { commandToGoOn, outcomeOf } from '../../import/outcome.ts';
 import { followPace } from '../../import/pace.ts';
 import type { Preview } from '../../import/preview.ts';
@@ -38,6 +39,7 @@ export async function run(session: Session, input: ImportInput): Promise<ImportD
   const journal = new Journal(job.journal);
   try {
     journal.take({ version: 1, source: job.source.path, rows: job.rows.count }, input.restart);
+    if (job.source.path !== undefined) supersede(job.journal, job.source.path);
     return await finish(job, await send(job, journal));
   } finally {
     // Where that cannot be noted, the next run finds out by itself that this one has ended.
@@ -68,6 +70,7 @@ async function send(job: Job, journal: Journal): Promise<RunResult> {
     rows,
     journal,
     categories: api.categories,
+    ownedElsewhere: () => ownedElsewhere(job.journal),
     clock: context.clock,
     signal: context.signal,
     concurrency,
