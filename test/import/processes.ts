@@ -1,7 +1,7 @@
 // The built program as processes, for tests and benchmarks of the import: a sandbox apart, imports that may be killed.
 import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 
@@ -103,4 +103,18 @@ export function petstore(bin: string, at: Place, args: readonly string[], stdin 
   child.stdin?.on('error', () => undefined);
   child.stdin?.end(stdin);
   return outcomeOf(child);
+}
+
+/**
+ * Waits until an import has noted something, whatever the machine's load.
+ * @param at whose state folder, `PETSTORE_STATE_DIR`, holds the journal
+ * @param text what must stand in it, for example `"created"`
+ */
+export async function untilNoted(at: Place, text: string): Promise<void> {
+  const dir = join(at.env['PETSTORE_STATE_DIR'] ?? '', 'imports');
+  for (;;) {
+    const files = existsSync(dir) ? readdirSync(dir, { recursive: true, encoding: 'utf8' }) : [];
+    if (files.some((file) => file.endsWith('.log') && readFileSync(join(dir, file), 'utf8').includes(text))) return;
+    await new Promise((done) => setTimeout(done, 20));
+  }
 }
