@@ -83,3 +83,16 @@ export class Redactor {
 export function maskKey(key: string): string {
   return key.length < 12 ? '****' : `…${key.slice(-4)}`;
 }
+
+/** No command, option or profile is this long; in characters. */
+const LONGEST_WORD = 60;
+
+/**
+ * @param word one argument, as typed
+ * @returns true where it may be an API key: long, no blanks, and not a plain word or option
+ */
+export function looksLikeKey(word: string): boolean {
+  if (word.length > LONGEST_WORD) return true;
+  if (/^(?:sk|pk|key|api|sandbox|petstore|live|test)[_-]\S{3,}$/i.test(word)) return true;
+  return word.length >= 16 && /^[\w.+/=~-]+$/.test(word) && /\d/.test(word) && /[a-z]/i.test(word);
+}

@@ -2,8 +2,7 @@
 import type { Command, CommanderError } from 'commander';
 import { PetstoreError } from './errors.ts';
 import { nearestOf } from './nearest.ts';
-
-const LONGEST_ECHO = 60;
+import { looksLikeKey } from './text.ts';
 
 /**
  * @param error what commander threw
@@ -48,14 +47,4 @@ function commandNamed(word: string, program: Command): string | undefined {
     leaves.map(({ name }) => name),
   );
   return leaves.find(({ name }) => name === near)?.path;
-}
-
-/**
- * @param word one argument
- * @returns true where it may be an API key: long, no blanks, and not a plain word or option
- */
-export function looksLikeKey(word: string): boolean {
-  if (word.length > LONGEST_ECHO) return true;
-  if (/^(?:sk|pk|key|api|sandbox|petstore|live|test)[_-]\S{3,}$/i.test(word)) return true;
-  return word.length >= 16 && /^[\w.+/=~-]+$/.test(word) && /\d/.test(word) && /[a-z]/i.test(word);
 }

@@ -1,7 +1,8 @@
 // Wrong usage in our voice: the nearest word is named, a key typed in the wrong place is not repeated.
 import { CommanderError } from 'commander';
 import { expect, test } from 'vitest';
-import { looksLikeKey, usageError } from '../src/usage.ts';
+import { looksLikeKey } from '../src/text.ts';
+import { usageError } from '../src/usage.ts';
 
 const wrong = (message: string, args: string[]) => usageError(new CommanderError(1, 'commander.x', message), args);
 

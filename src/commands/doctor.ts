@@ -14,7 +14,7 @@ It checks the Node version, the stored configuration, the profile, its URL and k
 resolution, connection and certificate, whether the service accepts the key (one GET /categories),
 and the clock. What depends on a failed check is skipped.
 
-Output: one line per check; with --json {"ok","checks":[{"name","status","detail","remedy"}]},
+Output: one line per check; with --json {"ok", "checks": [{"name", "status", "detail", "remedy"}]},
 where status is ok, warning, failed or skipped.
 
 Exit codes: 0 where no check failed, else the code of the first that did.

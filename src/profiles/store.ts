@@ -1,7 +1,7 @@
 // What a profile is, what a store of profiles does, and how profiles may be named.
 import { PetstoreError } from '../errors.ts';
 import { nearestOf } from '../nearest.ts';
-import { visible } from '../text.ts';
+import { looksLikeKey, visible } from '../text.ts';
 
 /** A profile as it is stored. */
 export interface StoredProfile {
@@ -57,7 +57,8 @@ export function isProfileName(name: string): boolean {
  */
 export function checkProfileName(name: string): string {
   if (isProfileName(name)) return name;
-  throw new PetstoreError('usage', `"${visible(name.slice(0, 40))}" cannot be a profile's name`, {
+  const shown = looksLikeKey(name) ? 'that' : `"${visible(name.slice(0, 40))}"`;
+  throw new PetstoreError('usage', `${shown} cannot be a profile's name`, {
     hint: 'a name is 1 to 32 lower-case letters, digits, - and _, and begins with a letter or digit',
   });
 }
@@ -68,8 +69,11 @@ export function checkProfileName(name: string): string {
  * @returns an error of kind `usage` that lists them and names the nearest
  */
 export function unknownProfile(name: string, names: readonly string[]): PetstoreError {
+  const list = `there are: ${names.join(', ')}`;
+  // A key typed where a profile's name belongs is not repeated.
+  if (looksLikeKey(name)) return new PetstoreError('usage', `there is no such profile; ${list}`);
   const near = nearestOf(name, names);
-  return new PetstoreError('usage', `there is no profile "${name}"; there are: ${names.join(', ')}`, {
+  return new PetstoreError('usage', `there is no profile "${name}"; ${list}`, {
     hint: near
       ? `did you mean ${near}? or make it: petstore auth login -p ${name}`
       : `make it with: petstore auth login -p ${name}`,

@@ -42,7 +42,7 @@ export function isKnownDeprecated(method: string, path: string): boolean {
 
 // RFC 9745: "@" and a Unix time; its drafts had an HTTP date, or just "true".
 function since(value: string): string {
-  const unix = /^@(-?\d{1,12})$/.exec(value.trim())?.[1];
+  const unix = /^@(-?\d{1,10})$/.exec(value.trim())?.[1];
   if (unix !== undefined) return whenever(Number(unix) * 1000);
   if (/^(?:true|\?1)$/i.test(value.trim())) return '';
   const at = Date.parse(value);

@@ -1,0 +1,156 @@
+// `petstore api`: one raw call, its body as it arrived, its failures as every command's.
+import { writeFileSync } from 'node:fs';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { petstore, place } from '../support/program.ts';
+import { inProcess } from '../support/world.ts';
+
+const KEY = 'sk_canary_0123456789abcdef';
+const RAW = Buffer.from('\ufeff{"id":9007199254740993, "name":"dog\u001b"}\n\n');
+const seen: { method: string; url: string; type: string | undefined; body: string }[] = [];
+
+const answers: Record<string, (request: IncomingMessage, response: ServerResponse) => void> = {
+  '/v1/raw': (_request, response) => response.end(RAW),
+  '/v1/json': (_request, response) => response.end('{"id":9007199254740993,"n":1.50}'),
+  '/v1/bytes': (_request, response) => response.end(Buffer.from([0xff, 0x00, 0x1b, 0x5b])),
+  '/v1/empty': (_request, response) => response.writeHead(204, { deprecation: 'true' }).end(),
+  '/v1/echo': (request, response) => response.end(`{"auth":"${request.headers.authorization}"}`),
+  '/v1/bad': (_request, response) =>
+    response.writeHead(422, { 'x-stability': 'beta' }).end('{"code":"odd","message":"Too odd.","status":422}'),
+  '/v1/fails': (_request, response) => response.writeHead(501).end('<html>'),
+  '/v1/moved': (_request, response) => response.writeHead(307, { location: 'https://evil.example/' }).end(),
+};
+
+const server = createServer((request, response) => {
+  let body = '';
+  request.on('data', (chunk) => {
+    body += chunk;
+  });
+  request.on('end', () => {
+    seen.push({
+      method: request.method ?? '',
+      url: request.url ?? '',
+      type: request.headers['content-type'],
+      body,
+    });
+    const answer = answers[(request.url ?? '').replace(/\?.*/, '')];
+    if (answer) answer(request, response);
+    else response.end(`{"method":"${request.method}"}`);
+  });
+});
+let env: Record<string, string>;
+
+beforeAll(async () => {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  env = { PETSTORE_API_KEY: KEY, PETSTORE_BASE_URL: `http://127.0.0.1:${port}/v1` };
+});
+afterAll(() => {
+  server.close();
+});
+
+const api = (...args: string[]) => inProcess(['api', ...args], { env });
+
+test('the body comes out byte for byte, in a process of its own', async () => {
+  const { code, out } = await petstore(place(env), ['api', 'GET', '/raw']);
+  expect(code).toBe(0);
+  expect(Buffer.from(out)).toEqual(RAW);
+});
+
+test('on a terminal the same body is text that cannot act on it', async () => {
+  const { out } = await inProcess(['api', 'GET', '/raw'], { env, columns: 80 });
+  expect(out).toContain('dog␛');
+  expect(out).not.toContain('\u001b');
+});
+
+test('with --json there is one document, every digit kept, whatever came', async () => {
+  expect((await api('GET', '/json', '--json')).out).toBe('{"id":9007199254740993,"n":1.50}\n');
+  expect((await api('DELETE', '/empty', '--json')).out).toBe('null\n');
+  expect(JSON.parse((await api('GET', '/bytes', '--json')).out)).toBe('\ufffd\u0000\u001b[');
+  const included = JSON.parse((await api('GET', '/json', '--json', '--include')).out);
+  expect(included).toMatchObject({ status: 200, body: { n: 1.5 } });
+  expect(included.headers['content-length']).toBe('32');
+});
+
+test('--include puts status and headers before the body', async () => {
+  const { out } = await api('GET', '/json', '--include');
+  expect(out).toMatch(/^HTTP\/1\.1 200\r\n[\s\S]*\r\n\r\n\{"id":9007199254740993,"n":1\.50\}$/);
+});
+
+test('a body from --data or a file is sent as it is, as JSON', async () => {
+  const at = place(env);
+  writeFileSync(join(at.dir, 'body.json'), '{"name": "犬"}');
+  await petstore(at, ['api', 'post', '/things?x=1', '--input', 'body.json']);
+  expect(seen.at(-1)).toEqual({
+    method: 'POST',
+    url: '/v1/things?x=1',
+    type: 'application/json',
+    body: '{"name": "犬"}',
+  });
+  await api('PUT', '/things', '--data', '{"a":1.0}');
+  expect(seen.at(-1)).toMatchObject({ method: 'PUT', body: '{"a":1.0}' });
+});
+
+test('--input - reads stdin, and nothing else does', async () => {
+  const piped = await inProcess(['api', 'POST', '/stdin', '--input', '-'], { env, stdin: '[1]' });
+  expect(piped.code).toBe(0);
+  expect(seen.at(-1)).toMatchObject({ url: '/v1/stdin', body: '[1]' });
+  const terminal = await inProcess(['api', 'POST', '/stdin', '--input', '-'], { env, columns: 80 });
+  expect(terminal).toMatchObject({ code: 2, out: '' });
+});
+
+test.each([
+  ['a path that is none', ['GET', 'categories'], 'begins with exactly one /'],
+  ['another host', ['GET', '//evil.example/x'], 'begins with exactly one /'],
+  ['a way out of the base URL', ['GET', '/../admin'], 'leaves the base URL'],
+  ['no method', ['/categories', '/x'], 'HTTP method'],
+  ['a body that is no JSON', ['POST', '/x', '--data', '{name: dog}'], 'not JSON'],
+  ['a body for GET', ['GET', '/x', '--data', '{}'], 'carries no body'],
+  ['two bodies', ['POST', '/x', '--data', '{}', '--input', 'f'], 'cannot be used with'],
+  ['a file that is not there', ['POST', '/x', '--input', 'nowhere.json'], 'ENOENT'],
+  ['a folder', ['POST', '/x', '--input', '/'], 'is not a file'],
+  ['an endless device', ['POST', '/x', '--input', '/dev/zero'], 'is not a file'],
+])('%s is wrong usage, and nothing is sent', async (_what, args, words) => {
+  const before = seen.length;
+  const { code, out, err } = await api(...args);
+  expect({ code, out }).toEqual({ code: 2, out: '' });
+  expect(err).toContain(words);
+  expect(seen.slice(before).filter(({ url }) => url === '/v1/x')).toEqual([]);
+});
+
+test.each([
+  ['GET', '/bad', 4, 'Too odd.'],
+  ['GET', '/fails', 7, '501'],
+  ['POST', '/fails', 8, 'may or may not'],
+  ['GET', '/moved', 7, 'evil.example'],
+])('%s %s ends with code %i and an empty stdout', async (method, path, code, words) => {
+  const answer = await api(method, path);
+  expect(answer).toMatchObject({ code, out: '' });
+  expect(answer.err).toContain(words);
+});
+
+test('markers are said on stderr, also beside a failure, and as JSON lines with --json', async () => {
+  expect((await api('GET', '/bad')).err).toContain('warning: GET /bad is marked beta');
+  expect((await api('GET', '/pets/7')).err).toContain("GET /pets/7 is deprecated: the service's document says so");
+  const { err } = await api('DELETE', '/empty', '--json');
+  expect(JSON.parse(err)).toEqual({ warning: { message: 'DELETE /empty is deprecated' } });
+});
+
+test('a service that says the key back is not repeated, in text, bytes and JSON', async () => {
+  for (const more of [[], ['--json'], ['--include'], ['--verbose']]) {
+    const { code, out, err } = await petstore(place(env), ['api', 'GET', '/echo', ...more]);
+    expect(code).toBe(0);
+    expect(out + err).not.toContain(KEY);
+    expect(out).toContain('[redacted]');
+  }
+});
+
+test('the sandbox answers GET /pets/1 as the document does: deprecated, and nothing shown', async () => {
+  const { code, err } = await inProcess(['api', 'GET', '/pets/1', '-p', 'sandbox']);
+  expect(code).toBe(7);
+  expect(err).toContain('GET /pets/1 is deprecated since');
+  expect(err).toContain('GET /pets/1 will stop working: sunset');
+});

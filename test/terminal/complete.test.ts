@@ -1,0 +1,134 @@
+// The completion scripts in the shells themselves. Where a shell is not installed, the test says so and checks what it can.
+import { execFile, execFileSync } from 'node:child_process';
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect, test } from 'vitest';
+import type { Place } from '../support/program.ts';
+import { BIN, petstore, place } from '../support/program.ts';
+
+const execute = promisify(execFile);
+
+function has(shell: string): boolean {
+  try {
+    execFileSync(shell, ['--version'], { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+// A place with `petstore` in its PATH and the shell's script in a file.
+async function prepared(shell: string): Promise<Place & { script: string }> {
+  const at = place();
+  const bin = join(at.dir, 'bin');
+  mkdirSync(bin);
+  writeFileSync(join(bin, 'petstore'), `#!/bin/sh\nexec '${process.execPath}' '${BIN}' "$@"\n`);
+  chmodSync(join(bin, 'petstore'), 0o755);
+  const { code, out, err } = await petstore(at, ['complete', shell]);
+  expect({ code, err }).toEqual({ code: 0, err: '' });
+  const script = join(at.dir, 'script');
+  writeFileSync(script, out);
+  writeFileSync(join(at.dir, 'a pet file.csv'), '');
+  return { dir: at.dir, env: { ...at.env, PATH: `${bin}:${at.env['PATH']}` }, script };
+}
+
+async function answers(at: Place, shell: string, args: readonly string[]): Promise<string[]> {
+  const { stdout } = await execute(shell, [...args], { env: at.env, cwd: at.dir });
+  return stdout.split('\n').filter(Boolean);
+}
+
+/** The words of a line as each shell's completion gets them, and what is to be offered. */
+const LINES: readonly (readonly [words: readonly string[], offered: readonly string[]])[] = [
+  [
+    ['categories', ''],
+    ['list', 'create', 'import'],
+  ],
+  [['categories', 'list', '--format', 'nd'], ['ndjson']],
+  [['-p', 'st'], ['staging']],
+  [
+    ['auth', 'switch', ''],
+    ['production', 'staging', 'sandbox'],
+  ],
+];
+
+const title = (shell: string): string =>
+  has(shell)
+    ? `${shell} completes commands, options, values, profiles and files`
+    : `${shell} is not installed here: only that its script is there is tested`;
+
+// The script itself, for a shell that is missing: it registers itself and asks the right command.
+async function onlyTheScript(shell: string, registration: RegExp): Promise<void> {
+  const { out } = await petstore(place(), ['complete', shell]);
+  expect(out).toMatch(registration);
+  expect(out).toContain('__complete');
+}
+
+test(title('bash'), async () => {
+  if (!has('bash')) return onlyTheScript('bash', /^complete -F _petstore petstore$/m);
+  const at = await prepared('bash');
+  const tab = (words: readonly string[]): Promise<string[]> => {
+    const quoted = ['petstore', ...words].map((word) => `'${word}'`).join(' ');
+    const asked = `source '${at.script}'; COMP_WORDS=(${quoted}); COMP_CWORD=${words.length}; _petstore; printf '%s\\n' "\${COMPREPLY[@]}"`;
+    return answers(at, 'bash', ['--norc', '-c', asked]);
+  };
+  for (const [words, offered] of LINES) expect(await tab(words)).toEqual(offered);
+  // bash takes --format=nd apart at the =.
+  expect(await tab(['categories', 'list', '--format', '=', 'nd'])).toEqual(['ndjson']);
+  expect(await tab(['categories', 'list', '--format', '='])).toContain('csv');
+  expect(await tab(['categories', 'import', 'a'])).toEqual(['a pet file.csv']);
+});
+
+test(title('zsh'), async () => {
+  if (!has('zsh')) return onlyTheScript('zsh', /^#compdef petstore$/m);
+  const at = await prepared('zsh');
+  const load = `autoload -Uz compinit; compinit -u -D; source '${at.script}'`;
+  expect(await answers(at, 'zsh', ['-f', '-c', `${load}; print -- $_comps[petstore]`])).toEqual(['_petstore']);
+  // What zsh would show is what its own _describe and _files are handed.
+  const spy = `_describe() { local -a all=("\${(@P)4}"); print -l -- "\${(@)all%%:*}" }; _files() { print -- :files }`;
+  const tab = (words: readonly string[]): Promise<string[]> => {
+    const quoted = ['petstore', ...words].map((word) => `'${word}'`).join(' ');
+    return answers(at, 'zsh', [
+      '-f',
+      '-c',
+      `${load}; ${spy}; words=(${quoted}); CURRENT=${words.length + 1}; _petstore`,
+    ]);
+  };
+  for (const [words, offered] of LINES) expect(await tab(words)).toEqual(offered);
+  expect(await tab(['categories', 'import', ''])).toEqual([':files']);
+});
+
+test(title('fish'), async () => {
+  if (!has('fish')) return onlyTheScript('fish', /^complete -c petstore -f -a/m);
+  const at = await prepared('fish');
+  const tab = async (line: string): Promise<string[]> => {
+    const lines = await answers(at, 'fish', ['--no-config', '-c', `source '${at.script}'; complete -C '${line}'`]);
+    return lines.map((one) => one.split('\t')[0] ?? '');
+  };
+  for (const [words, offered] of LINES) {
+    expect((await tab(['petstore', ...words].join(' '))).sort()).toEqual([...offered].sort());
+  }
+  expect(await tab('petstore categories import a')).toEqual([expect.stringContaining('pet')]);
+});
+
+test('the PowerShell script registers itself and tells an empty last word by an option', async () => {
+  await onlyTheScript('powershell', /^Register-ArgumentCompleter -Native -CommandName petstore/m);
+  const at = place();
+  const { code, out } = await petstore(at, ['__complete', '--at-blank', '--', 'auth', 'switch']);
+  expect(code).toBe(0);
+  expect(out.split('\n').map((line) => line.split('\t')[0])).toContain('staging');
+});
+
+test('a shell there is no script for is wrong usage that lists those there are', async () => {
+  const { code, err } = await petstore(place(), ['complete', 'tcsh']);
+  expect(code).toBe(2);
+  expect(err).toContain('bash');
+});
+
+test('a Tab never fails and says nothing on stderr, even over a damaged configuration', async () => {
+  const at = place();
+  writeFileSync(join(at.dir, 'config'), 'not a folder');
+  const { code, out, err } = await petstore(at, ['__complete', '--', '-p', '']);
+  expect({ code, err }).toEqual({ code: 0, err: '' });
+  expect(out).toContain('production');
+});

@@ -1,0 +1,170 @@
+// `petstore doctor`: each check says what it found and what to do; the first failed one decides the exit code.
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createServer as createTcp } from 'node:net';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { checkNode } from '../../src/commands/doctor/local.ts';
+import { checkClock } from '../../src/commands/doctor/run.ts';
+import { place } from '../support/program.ts';
+import { inProcess } from '../support/world.ts';
+
+interface Diagnosis {
+  readonly ok: boolean;
+  readonly checks: readonly { name: string; status: string; detail: string; remedy?: string }[];
+}
+
+async function doctor(env: Record<string, string>, args: string[] = [], dir?: string) {
+  const { code, out, err } = await inProcess(['doctor', '--json', ...args], { env, ...(dir ? { dir } : {}) });
+  const found = JSON.parse(out) as Diagnosis;
+  const statuses = Object.fromEntries(found.checks.map(({ name, status }) => [name, status]));
+  return { code, err, found, statuses };
+}
+
+async function serving(status: number, headers: Record<string, string> = {}): Promise<Record<string, string>> {
+  const server = createServer((_request, response) => {
+    response.writeHead(status, { 'content-type': 'application/json', ...headers });
+    response.end(status === 200 ? '[]' : '{"code":"unauthorized","message":"No.","status":401}');
+  });
+  server.unref();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  return { PETSTORE_API_KEY: 'sk_canary_0123456789abcdef', PETSTORE_BASE_URL: `http://127.0.0.1:${port}/v1` };
+}
+
+test('where everything is in order it says so and ends with 0', async () => {
+  const { code, found, err } = await doctor(await serving(200));
+  expect(code).toBe(0);
+  expect(err).toBe('');
+  expect(found.ok).toBe(true);
+  expect(found.checks.map(({ name }) => name)).toEqual([
+    'Node',
+    'Config',
+    'Profile',
+    'URL and key',
+    'Proxy',
+    'DNS',
+    'TCP',
+    'TLS',
+    'Key accepted',
+    'Clock',
+  ]);
+});
+
+test('the sandbox needs no way to it', async () => {
+  const { code, statuses } = await doctor({}, ['-p', 'sandbox']);
+  expect(code).toBe(0);
+  expect(statuses).toMatchObject({ TCP: 'skipped', 'Key accepted': 'ok' });
+});
+
+test('with nothing configured it says how to begin, and skips the rest', async () => {
+  const { code, err, found, statuses } = await doctor({});
+  expect(code).toBe(3);
+  expect(statuses).toMatchObject({ Config: 'ok', 'URL and key': 'failed', DNS: 'skipped', Clock: 'skipped' });
+  expect(found.checks.find(({ name }) => name === 'URL and key')?.remedy).toContain('petstore auth login');
+  expect(JSON.parse(err).error).toMatchObject({ kind: 'auth' });
+});
+
+test('a key that is not accepted is exit code 3, and is not shown', async () => {
+  const env = await serving(401);
+  const { code, err, found, statuses } = await doctor(env);
+  expect(code).toBe(3);
+  expect(statuses).toMatchObject({ TCP: 'ok', 'Key accepted': 'failed' });
+  expect(JSON.stringify(found) + err).not.toContain(env['PETSTORE_API_KEY']);
+});
+
+test('a host nobody listens on is exit code 6, at the connection', async () => {
+  const closed = createTcp();
+  await new Promise<void>((resolve) => closed.listen(0, '127.0.0.1', resolve));
+  const { port } = closed.address() as AddressInfo;
+  await new Promise((resolve) => closed.close(resolve));
+  const env = { PETSTORE_API_KEY: 'sk_canary_0123456789abcdef', PETSTORE_BASE_URL: `http://127.0.0.1:${port}/v1` };
+  const { code, statuses } = await doctor(env);
+  expect(code).toBe(6);
+  expect(statuses).toMatchObject({ DNS: 'ok', TCP: 'failed', TLS: 'skipped', 'Key accepted': 'skipped' });
+});
+
+test('a server that speaks no TLS is exit code 6, at the certificate', async () => {
+  const plain = createTcp((socket) => socket.on('error', () => undefined).end('HTTP/1.1 400 Bad Request\r\n\r\n'));
+  plain.unref();
+  await new Promise<void>((resolve) => plain.listen(0, '127.0.0.1', resolve));
+  const { port } = plain.address() as AddressInfo;
+  const env = { PETSTORE_API_KEY: 'sk_canary_0123456789abcdef', PETSTORE_BASE_URL: `https://127.0.0.1:${port}/v1` };
+  const { code, found, statuses } = await doctor(env);
+  expect(code).toBe(6);
+  expect(statuses).toMatchObject({ TCP: 'ok', TLS: 'failed' });
+  expect(found.checks.find(({ name }) => name === 'TLS')?.remedy).toContain('NODE_EXTRA_CA_CERTS');
+});
+
+test('an unknown profile is exit code 2 and names those there are', async () => {
+  const { code, found } = await doctor({}, ['-p', 'prodction']);
+  expect(code).toBe(2);
+  expect(found.checks.find(({ name }) => name === 'Profile')?.detail).toContain('production');
+});
+
+test('a damaged config is exit code 9, and stays as it is', async () => {
+  const { dir } = place();
+  mkdirSync(join(dir, 'config'), { mode: 0o700 });
+  writeFileSync(join(dir, 'config', 'profile-staging.json'), '{"key": "sk_canary_', { mode: 0o600 });
+  const { code, found } = await doctor({}, ['-p', 'staging'], dir);
+  expect(code).toBe(9);
+  const config = found.checks.find(({ name }) => name === 'Config');
+  expect(config).toMatchObject({ status: 'failed' });
+  expect(JSON.stringify(found)).not.toContain('sk_canary_');
+});
+
+test('a config folder others can look into is named, with the remedy, where the platform has such rights', async () => {
+  const { dir } = place();
+  mkdirSync(join(dir, 'config'));
+  chmodSync(join(dir, 'config'), 0o755);
+  const { found } = await doctor({}, [], dir);
+  const remedy = `chmod 700 '${join(dir, 'config')}'`;
+  const expected = process.platform === 'win32' ? { status: 'ok' } : { status: 'warning', remedy };
+  expect(found.checks.find(({ name }) => name === 'Config')).toMatchObject(expected);
+});
+
+test('a proxy is named without its password', async () => {
+  const env = {
+    ...(await serving(200)),
+    HTTPS_PROXY: 'http://user:hunter2@127.0.0.1:9',
+    PETSTORE_BASE_URL: 'https://service.example/v1',
+  };
+  const { code, found, statuses } = await doctor(env);
+  expect(code).toBe(6);
+  expect(statuses).toMatchObject({ Proxy: 'ok', TCP: 'failed' });
+  expect(JSON.stringify(found)).toContain('http://127.0.0.1:9');
+  expect(JSON.stringify(found)).not.toContain('hunter2');
+});
+
+test.each([
+  ['20.18.1', 'ok'],
+  ['20.18.0', 'failed'],
+  ['18.20.4', 'failed'],
+  ['22.0.0', 'ok'],
+  ['26.1.0', 'ok'],
+])('Node %s is %s', (version, status) => {
+  expect(checkNode(version).status).toBe(status);
+});
+
+test.each([
+  [0, 'ok'],
+  [4000, 'ok'],
+  [90_000, 'warning'],
+  [-90_000, 'warning'],
+])('a clock %i ms off is %s', (off, status) => {
+  const theirs = Date.parse('2026-11-21T12:00:00Z');
+  const at = theirs + 500 + off;
+  const headers = { date: new Date(theirs).toUTCString() };
+  expect(checkClock({ headers, sentAt: at, receivedAt: at }).status).toBe(status);
+});
+
+test('an answer without a date says nothing of the clock', () => {
+  expect(checkClock({ headers: {}, sentAt: 0, receivedAt: 0 }).status).toBe('skipped');
+});
+
+test('for a reader it is a line per check, its remedy below', async () => {
+  const { out } = await inProcess(['doctor']);
+  expect(out).toMatch(/^ok {7}Node {10}\d+/);
+  expect(out).toMatch(/\nfailed {3}URL and key {3}.*\n {9}remedy: /);
+});

@@ -1,0 +1,187 @@
+// Help: every command explains itself with examples that parse, fits the terminal, and is found by its words.
+import { execFileSync, spawnSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { createProgram } from '../../src/program.ts';
+import { toMan } from '../../src/reference/man.ts';
+import { toMarkdown } from '../../src/reference/markdown.ts';
+import type { CommandNode } from '../../src/reference/tree.ts';
+import { everyCommand, describe as tree } from '../../src/reference/tree.ts';
+import { place } from '../support/program.ts';
+import { inProcess, world } from '../support/world.ts';
+
+const root = tree(createProgram(world([]), () => undefined));
+const all = [...everyCommand(root)];
+const leaves = all.filter((node) => node.commands.length === 0);
+const nameOf = (node: CommandNode): string => node.path.join(' ');
+
+test.each(all.map((node) => [nameOf(node), node] as const))(
+  '%s has a description and two worked examples',
+  (name, node) => {
+    expect(node.description).not.toBe('');
+    expect(node.examples.length).toBeGreaterThanOrEqual(2);
+    // Of itself, not of another command; those of a noun are of its verbs.
+    expect(node.examples.filter((line) => line.includes(name)).length).toBeGreaterThanOrEqual(2);
+  },
+);
+
+// Splits as a shell does, as far as examples go: quotes, and one command of a pipe.
+function wordsOf(example: string): string[] {
+  const own = example
+    .replace(/\s+#.*$/, '')
+    .split(/\s*\|\s*/)
+    .map((part) => /(?:^|\()(petstore .*?)\)?$/.exec(part)?.[1])
+    .find((part) => part !== undefined);
+  const bare = (own ?? '').replace(/\s[<>]\s*\S+/g, '');
+  return [...bare.matchAll(/'([^']*)'|"([^"]*)"|(\S+)/g)].map((m) => m[1] ?? m[2] ?? m[3] ?? '').slice(1);
+}
+
+const examples = all.flatMap((node) => node.examples);
+
+test.each([...new Set(examples)])('the example `%s` is right usage', async (example) => {
+  const program = createProgram(world([]), () => undefined);
+  let ran = '';
+  for (const command of everyCommandOf(program)) {
+    command.action(() => {
+      ran = command.name();
+    });
+  }
+  await program.parseAsync(wordsOf(example), { from: 'user' });
+  expect(ran).not.toBe('');
+});
+
+type Program = ReturnType<typeof createProgram>;
+
+function everyCommandOf(command: Program): Program[] {
+  const below = command.commands.flatMap((child) => everyCommandOf(child as Program));
+  return command.commands.length === 0 ? [command] : below;
+}
+
+test.each([40, 80])(
+  'at %i columns no line of any help text is wider, but for examples, which stay whole',
+  async (columns) => {
+    for (const node of all) {
+      const { code, out } = await inProcess([...node.path.slice(1), '--help'], { columns });
+      expect(code).toBe(0);
+      const plain = out.replaceAll(/\u001b\[\d+m/g, '');
+      const wide = plain.split('\n').filter((line) => line.length > columns && !/^ +(?:\$|--?\w)/.test(line));
+      expect(wide, nameOf(node)).toEqual([]);
+    }
+  },
+);
+
+test('help by words is the help of that command, aliases too', async () => {
+  const { out } = await inProcess(['categories', 'create', '--help']);
+  expect((await inProcess(['help', 'categories', 'create'])).out).toBe(out);
+  expect((await inProcess(['help', 'category', 'create'])).out).toBe(out);
+  expect(out).toContain('Usage: petstore categories create');
+});
+
+test('help on what there is not names the nearest, and repeats nothing', async () => {
+  const mistyped = await inProcess(['help', 'categories', 'craete']);
+  expect(mistyped).toMatchObject({ code: 2, out: '' });
+  expect(mistyped.err).toContain('did you mean create?');
+  const key = 'sk_canary_0123456789';
+  expect((await inProcess(['help', key])).err).not.toContain(key);
+});
+
+test('help --json is the command as data', async () => {
+  const { out } = await inProcess(['help', 'categories', 'list', '--json']);
+  expect(JSON.parse(out)).toMatchObject({ path: ['petstore', 'categories', 'list'], aliases: ['ls'] });
+});
+
+test('a bare petstore says what to do first', async () => {
+  const { code, out } = await inProcess([]);
+  expect(code).toBe(0);
+  expect(out).toContain('petstore auth login');
+  expect(out).toContain('-p sandbox');
+});
+
+test('headings are bold on a terminal with colour, and plain otherwise', async () => {
+  const on = await inProcess(['--help'], { columns: 80, env: { TERM: 'xterm-256color' } });
+  expect(on.out).toContain('\u001b[1mUsage:\u001b[22m');
+  for (const args of [['--help', '--no-color'], ['--help']]) {
+    const off = await inProcess(args, { columns: 80, env: { TERM: 'xterm-256color', NO_COLOR: '1' } });
+    expect(off.out).not.toContain('\u001b');
+  }
+});
+
+test.each([
+  [['categoris', 'list'], 'did you mean categories?'],
+  [['categories', 'lst'], 'did you mean one of list, ls?'],
+  [['categories', 'list', '--serach', 'x'], 'did you mean --search?'],
+  [['login'], 'did you mean petstore auth login?'],
+  [['list'], 'did you mean petstore categories list?'],
+  [['categories'], 'petstore categories needs a command after it: list, create, import'],
+  [['categories', 'list', '-p', 'prodution'], 'did you mean production?'],
+])('petstore %j is wrong usage that says what was meant', async (args, words) => {
+  const { code, out, err } = await inProcess(args);
+  expect({ code, out }).toEqual({ code: 2, out: '' });
+  expect(err).toContain(words);
+});
+
+test.each([
+  [['sk_canary_0123456789']],
+  [['--key=sk_canary_0123456789', 'categories', 'list']],
+  [['auth', 'login', 'sk_canary_0123456789']],
+  [['auth', 'login', '--key', 'sk_canary_0123456789']],
+  [['categories', 'list', '--sk_canary_0123456789']],
+  [['-p', 'sk_canary_0123456789', 'categories', 'list']],
+  [['categories', 'list', '--format', 'sk_canary_0123456789']],
+  [['auth', 'switch', 'sk_canary_0123456789']],
+  [['complete', 'sk_canary_0123456789']],
+  [['api', 'sk_canary_0123456789', '/x']],
+  [['api', 'GET', 'sk_canary_0123456789']],
+  [['categories', 'list', '--max-wait', 'sk_canary_0123456789']],
+])('a key typed in the wrong place is not repeated: %j', async (args) => {
+  const { code, out, err } = await inProcess(args);
+  expect(code).toBe(2);
+  expect(out + err).not.toContain('canary_0123456789');
+});
+
+test('commands --json is the whole tree, with options, exit codes and environment', async () => {
+  const { code, out } = await inProcess(['commands', '--json']);
+  expect(code).toBe(0);
+  const told = JSON.parse(out);
+  expect(told.commands.map(({ path }: { path: string }) => `petstore ${path}`)).toEqual(leaves.map(nameOf));
+  expect(told.globalOptions.map(({ long }: { long: string }) => long)).toEqual(
+    expect.arrayContaining(['--profile', '--json', '--max-wait', '--max-retries', '--timeout', '--quiet', '--verbose']),
+  );
+  expect(told.exitCodes.map(({ code }: { code: number }) => code)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 130, 143]);
+  expect(JSON.stringify(told)).not.toContain('__complete');
+});
+
+test('the manual page and the reference name every command and every option', () => {
+  const man = toMan(root, '1.2.3');
+  const markdown = toMarkdown(root);
+  for (const node of leaves) {
+    expect(markdown).toContain(`## ${nameOf(node)}\n`);
+    expect(man).toContain(`.SS ${node.usage.replaceAll('-', '\\-')}`);
+    for (const option of node.options) {
+      expect(markdown).toContain(option.flags);
+      expect(man).toContain(`.B ${option.flags.replaceAll('-', '\\-')}`);
+    }
+  }
+  // A line that begins with a dot or a quote and is no macro of ours would vanish.
+  const macros = /^\.(?:TH|SH|SS|TP|PP|B|I|RI|nf|fi|RS|RE)(?: |$)/;
+  expect(man.split('\n').filter((line) => /^[.']/.test(line) && !macros.test(line))).toEqual([]);
+});
+
+const groff = spawnSync('groff', ['--version']).status === 0;
+
+test(groff ? 'groff formats the manual page without a warning' : 'without groff here: the page ends its blocks', () => {
+  const man = toMan(root, '1.2.3');
+  const count = (macro: string): number => man.split('\n').filter((line) => line === macro).length;
+  expect(count('.nf')).toBe(count('.fi'));
+  expect(count('.RS')).toBe(count('.RE'));
+  if (!groff) return;
+  const file = join(place().dir, 'petstore.1');
+  writeFileSync(file, man);
+  const { stderr } = spawnSync('groff', ['-man', '-ww', '-Tutf8', file]);
+  expect(stderr.toString()).toBe('');
+  const page = execFileSync('groff', ['-man', '-Tascii', '-P-c', file])
+    .toString()
+    .replaceAll(/.\u0008/g, '');
+  expect(page).toContain('petstore categories create --name dog');
+});

@@ -1,0 +1,66 @@
+// What Tab offers at each place of a command line.
+import { expect, test } from 'vitest';
+import { suggest } from '../../src/commands/complete/suggest.ts';
+import { createProgram } from '../../src/program.ts';
+import { describe as tree } from '../../src/reference/tree.ts';
+import { world } from '../support/world.ts';
+
+const root = tree(createProgram(world([]), () => undefined));
+const profiles = async (): Promise<readonly string[]> => ['production', 'staging', 'sandbox', 'my-own'];
+
+async function tab(line: string): Promise<string[]> {
+  const { candidates, files } = await suggest(root, line.split(' '), profiles);
+  return [...candidates.map(({ value }) => value), ...(files ? [':files'] : [])];
+}
+
+test.each([
+  ['cat', ['categories']],
+  ['categories ', ['list', 'create', 'import']],
+  ['category l', ['list']],
+  ['-p staging categories c', ['create']],
+  ['--profile=staging categories c', ['create']],
+  ['auth s', ['status', 'switch']],
+  ['auth switch ', ['production', 'staging', 'sandbox', 'my-own']],
+  ['auth switch s', ['staging', 'sandbox']],
+  ['-p ', ['production', 'staging', 'sandbox', 'my-own']],
+  ['categories list --profile m', ['my-own']],
+  ['categories list --profile=s', ['--profile=staging', '--profile=sandbox']],
+  ['categories list --format ', ['table', 'json', 'ndjson', 'csv', 'tsv']],
+  ['categories list --format=nd', ['--format=ndjson']],
+  ['categories ls --sort ', ['id', 'name']],
+  ['categories import ', [':files']],
+  ['categories import --yes ', [':files']],
+  ['api GET /categories --input ', [':files']],
+  ['api GET /categories --data ', []],
+  ['categories create --name ', []],
+  ['categories create --name l', []],
+  ['complete ', ['bash', 'zsh', 'fish', 'powershell']],
+  ['complete z', ['zsh']],
+  ['nowhere ', []],
+  ['categories list -- ', []],
+  ['categories list extra ', []],
+])('petstore %s<Tab> offers %j', async (line, offered) => {
+  expect(await tab(line)).toEqual(offered);
+});
+
+test('every visible command is offered, and no hidden one', async () => {
+  const offered = await tab('');
+  expect(offered).toEqual(expect.arrayContaining(['categories', 'auth', 'quota', 'api', 'sandbox', 'doctor', 'help']));
+  expect(offered).not.toContain('__complete');
+});
+
+test('options are those of the command and of every command, but not what stands there already', async () => {
+  const offered = await tab('categories list --search x --');
+  expect(offered).toEqual(expect.arrayContaining(['--sort', '--format', '--json', '--profile', '--help']));
+  expect(offered).not.toContain('--search');
+  expect(offered).not.toContain('--name');
+});
+
+test('an option that may be given again is offered again', async () => {
+  expect(await tab('sandbox --fault 500 --fa')).toEqual(['--fault']);
+});
+
+test('profiles are read only where one is wanted', async () => {
+  const never = (): Promise<readonly string[]> => Promise.reject(new Error('read'));
+  await expect(suggest(root, ['categories', ''], never)).resolves.toBeDefined();
+});
