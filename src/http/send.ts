@@ -172,13 +172,12 @@ class PoliteSender implements Sender {
     const ended = new AbortController();
     const answered = new AbortController();
     const onAbort = (): void => {
-      if (request.safe) return ended.abort(signal.reason);
-      clock.sleep(GRACE_MS, answered.signal).then(
-        () => ended.abort(signal.reason),
-        () => undefined,
-      );
+      const end = (): void => ended.abort(signal.reason);
+      if (request.safe) end();
+      else clock.sleep(GRACE_MS, answered.signal).then(end, () => undefined);
     };
     this.#underWay.add(onAbort);
+    if (signal.aborted) onAbort();
     const done = (): void => {
       this.#underWay.delete(onAbort);
       answered.abort();

@@ -63,7 +63,7 @@ export const SCENARIOS: readonly Scenario[] = [
               processes: 8,
               workers: 1,
               perRequest: true,
-              service: { ...FAST, limit: 20, reset: 'ceil' },
+              service: { ...FAST, limit: 20, windowMs: 10_000, reset: 'ceil' },
             },
           ]
         : [],

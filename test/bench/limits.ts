@@ -66,7 +66,7 @@ function rowOf({ letter }: Scenario, { race, seen, created, duplicates, makespan
   const inside = seen.inside === 0 ? '0' : `${seen.inside} (${seen.insideLate})`;
   const over = ((makespanMs - optimumMs) / 1000).toFixed(1);
   const ratio = optimumMs > 0 ? ` (${(makespanMs / optimumMs).toFixed(2)}×)` : '';
-  const time = created < (race.service.daily?.limit ?? requests) ? '–' : `+${over} s${ratio}`;
+  const time = created < requests ? '–' : `+${over} s${ratio}`;
   const made = `${created}/${requests}`;
   const cells = [letter, race.peer, shape + off, seen.sent, seen.refused, inside, made, duplicates, seen.bans];
   return `| ${[...cells, `${(makespanMs / 1000).toFixed(1)} s`, time].join(' | ')} |`;
