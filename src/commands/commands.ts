@@ -12,7 +12,7 @@ export function addCommands(program: Command): void {
       `
 For scripts and agents: nothing needs to be scraped from help texts.
 
-Output: one line per command; with --json {"version","commands","globalOptions","environment",
+Output: one line per command; with --json {"version", "commands", "globalOptions", "environment",
 "exitCodes"}, where each command has path, usage, arguments, options, notes and examples.
 
 Examples:
