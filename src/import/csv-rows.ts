@@ -2,21 +2,36 @@
 import { pipeline } from 'node:stream/promises';
 import type { CsvError } from 'csv-parse';
 import { parse } from 'csv-parse';
+import { parse as parseOnce } from 'csv-parse/sync';
 import { MAX_ROW } from './json-rows.ts';
 import { quoted } from './problems.ts';
 import type { RowSink } from './row-rules.ts';
 import { KNOWN_FIELDS, takeText } from './row-rules.ts';
 
-/** One field; undefined where it is empty and without quotes: `""` is an empty text, nothing is no text. */
-type Field = string | undefined;
-
 /** Where the columns are. */
 interface Header {
+  readonly delimiter: string;
   readonly width: number;
   readonly name: number;
   /** -1 where there is none. */
   readonly description: number;
 }
+
+/** One record as the parser hands it over. */
+interface Parsed {
+  readonly record: string[];
+  /** Its source. */
+  readonly raw: string;
+  /** `lines`: the line it ends on. */
+  readonly info: { readonly lines: number };
+}
+
+const RULES = {
+  record_delimiter: ['\r\n', '\n'],
+  relax_column_count: true,
+  skip_empty_lines: true,
+  max_record_size: MAX_ROW,
+};
 
 /**
  * Reads delimited rows.
@@ -26,23 +41,14 @@ interface Header {
  * @throws PetstoreError `usage` where the header is wrong or quotes do not match: what follows cannot be told apart then
  */
 export async function readDelimited(text: AsyncIterable<string>, delimiter: string, sink: RowSink): Promise<void> {
-  const parser = parse({
-    delimiter,
-    record_delimiter: ['\r\n', '\n'],
-    relax_column_count: true,
-    skip_empty_lines: true,
-    max_record_size: MAX_ROW,
-    info: true,
-    cast: (value, { quoting }) => (value === '' && !quoting ? undefined : value),
-  });
+  const parser = parse({ ...RULES, delimiter, info: true, raw: true });
   // A failure of either side reaches the loop below.
   const fed = pipeline(text, parser).catch(() => undefined);
   let header: Header | undefined;
   try {
-    for await (const { record, info } of parser as AsyncIterable<{ record: Field[]; info: { lines: number } }>) {
-      const line = info.lines - lineBreaks(record);
-      if (header) takeRecord(record, header, line, sink);
-      else header = readHeader(record, delimiter, line, sink);
+    for await (const parsed of parser as AsyncIterable<Parsed>) {
+      if (header) takeRecord(parsed, header, sink);
+      else header = readHeader(parsed, delimiter, sink);
     }
   } catch (error) {
     throw isCsvError(error) ? sink.problems.fatal(lineOf(error), explain(error.code)) : error;
@@ -52,16 +58,15 @@ export async function readDelimited(text: AsyncIterable<string>, delimiter: stri
 }
 
 // The parser knows the line a record ends on; it begins as many lines before as its fields hold.
-function lineBreaks(record: readonly Field[]): number {
-  let count = 0;
-  for (const field of record) {
-    for (let at = field?.indexOf('\n') ?? -1; at >= 0; at = field?.indexOf('\n', at + 1) ?? -1) count++;
-  }
-  return count;
+function lineOfRecord({ record, info }: Parsed): number {
+  let line = info.lines;
+  for (const field of record) for (let at = field.indexOf('\n'); at >= 0; at = field.indexOf('\n', at + 1)) line--;
+  return line;
 }
 
-function readHeader(record: readonly Field[], delimiter: string, line: number, sink: RowSink): Header {
-  const names = record.map((field) => field ?? '');
+function readHeader(parsed: Parsed, delimiter: string, sink: RowSink): Header {
+  const names = parsed.record;
+  const line = lineOfRecord(parsed);
   const name = names.indexOf('name');
   const repeated = names.find((field, at) => KNOWN_FIELDS.has(field) && names.indexOf(field) !== at);
   if (repeated !== undefined) throw sink.problems.fatal(line, `the header names the column ${quoted(repeated)} twice`);
@@ -70,7 +75,7 @@ function readHeader(record: readonly Field[], delimiter: string, line: number, s
   if (unknown !== undefined && !sink.ignoreExtra) {
     throw sink.problems.fatal(line, `unknown column ${quoted(unknown)} (--ignore-extra passes over it)`);
   }
-  return { width: names.length, name, description: names.indexOf('description') };
+  return { delimiter, width: names.length, name, description: names.indexOf('description') };
 }
 
 function otherDelimiter(names: readonly string[], delimiter: string): string {
@@ -79,12 +84,24 @@ function otherDelimiter(names: readonly string[], delimiter: string): string {
   return other === '\t' ? '; --delimiter tab may help' : `; --delimiter "${other}" may help`;
 }
 
-function takeRecord(record: readonly Field[], header: Header, line: number, sink: RowSink): void {
+function takeRecord(parsed: Parsed, header: Header, sink: RowSink): void {
+  const { record } = parsed;
+  const line = lineOfRecord(parsed);
   if (record.length !== header.width) {
     sink.problems.add(line, `${record.length} fields where the header has ${header.width}`);
     return;
   }
-  takeText(record[header.name] ?? '', header.description < 0 ? undefined : record[header.description], line, sink);
+  takeText(record[header.name] ?? '', descriptionOf(parsed, header), line, sink);
+}
+
+// `""` is an empty text, nothing is no text. Only the parser's slow way tells them apart: it goes for those rows alone.
+function descriptionOf({ record, raw }: Parsed, { delimiter, description }: Header): string | undefined {
+  const text = description < 0 ? undefined : record[description];
+  if (text !== '' || !raw.includes('""')) return text === '' ? undefined : text;
+  const cast = (value: string, { quoting }: { readonly quoting: boolean }): string | undefined =>
+    value === '' && !quoting ? undefined : value;
+  const [again] = parseOnce(raw, { ...RULES, delimiter, cast }) as (string | undefined)[][];
+  return again?.[description];
 }
 
 function isCsvError(error: unknown): error is CsvError & { readonly lines?: number } {

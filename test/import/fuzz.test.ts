@@ -1,0 +1,121 @@
+// Damaged files: refused in words or read right, never a crash and never a wrong row.
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { NewCategory } from '../../src/api/types.ts';
+import { PetstoreError } from '../../src/errors.ts';
+import { readRows } from '../../src/import/rows.ts';
+
+const RUNS = 800;
+const VALID: Readonly<Record<string, string>> = {
+  '.json':
+    '[\n {"id": 1, "name": "dog", "description": "a \\"b\\" [c] {d}, e\\\\"},\n {"name": "žluť 🐕"}, {"name":"x","description":null}\n]\n',
+  '.ndjson': '{"name":"dog","description":"a\\nb"}\n\n{"id":2,"name":"🐕"}\r\n{"name":"x"}',
+  '.csv': 'id,name,description\r\n1,dog,"a ""b"",\r\nc"\r\n2,🐕,\r\n3,x,""\r\n',
+  '.tsv': 'id\tname\tdescription\n1\tdog\t"a\tb"\n2\tž\t\n',
+};
+
+const pieces = fc.oneof(
+  fc.constantFrom(
+    '"',
+    '""',
+    ',',
+    '\n',
+    '\r',
+    '\t',
+    '[',
+    ']',
+    '{',
+    '}',
+    ':',
+    '\\',
+    '\\u',
+    'null',
+    '1e999',
+    '__proto__',
+    ' ',
+  ),
+  fc.uint8Array({ minLength: 1, maxLength: 3 }),
+);
+const mutations = fc.array(fc.tuple(fc.nat({ max: 999 }), fc.nat({ max: 4 }), pieces), { minLength: 1, maxLength: 4 });
+
+function mutated(text: string, changes: readonly [number, number, string | Uint8Array][]): Buffer {
+  let bytes = Buffer.from(text);
+  for (const [at, cut, insert] of changes) {
+    const from = at % (bytes.length + 1);
+    bytes = Buffer.concat([bytes.subarray(0, from), Buffer.from(insert), bytes.subarray(from + cut)]);
+  }
+  return bytes;
+}
+
+async function read(bytes: Buffer, extension: string): Promise<NewCategory[] | string> {
+  const source = (async function* () {
+    for (let from = 0; from < bytes.length; from += 16) yield bytes.subarray(from, from + 16);
+  })();
+  const given = { label: 'it', path: undefined, extension, bytes: source };
+  try {
+    const rows = await readRows(given, { delimiter: undefined, ignoreExtra: true });
+    return Array.from({ length: rows.count }, (_, at) => rows.get(at));
+  } catch (error) {
+    expect(error).toBeInstanceOf(PetstoreError);
+    expect((error as PetstoreError).kind).toBe('usage');
+    return (error as PetstoreError).message;
+  }
+}
+
+// What a parser of the whole text says: the rows, or undefined where the file is no good.
+function expected(text: string, extension: string): NewCategory[] | undefined {
+  try {
+    const values: unknown =
+      extension === '.json'
+        ? JSON.parse(text)
+        : text.split('\n').flatMap((line) => (line.trim() === '' ? [] : [JSON.parse(line)]));
+    if (!Array.isArray(values) || values.length === 0) return undefined;
+    const rows = values.map((value: unknown) => {
+      const { name, description } = value as Record<string, unknown>;
+      if (Array.isArray(value) || typeof name !== 'string' || !/./s.test(name)) throw new TypeError('no row');
+      if (/\p{Surrogate}/u.test(`${name}${description}`)) throw new TypeError('half a character');
+      if (description === undefined || description === null) return { name };
+      if (typeof description !== 'string') throw new TypeError('no text');
+      return { name, description };
+    });
+    return rows;
+  } catch {
+    return undefined;
+  }
+}
+
+test.each(['.json', '.ndjson'])(
+  'a damaged %s file is read exactly as a parser of the whole reads it, or refused',
+  async (extension) => {
+    await fc.assert(
+      fc.asyncProperty(mutations, async (changes) => {
+        const bytes = mutated(VALID[extension] ?? '', changes);
+        const rows = await read(bytes, extension);
+        const text = bytes.toString('utf8').replace(/^\ufeff/, '');
+        const right = Buffer.from(bytes.toString('utf8')).equals(bytes) ? expected(text, extension) : undefined;
+        if (right === undefined) expect(rows).toBeTypeOf('string');
+        else expect(rows).toEqual(right);
+      }),
+      { numRuns: RUNS },
+    );
+  },
+);
+
+test.each(['.csv', '.tsv'])(
+  'a damaged %s file is refused, or read without a doubtful character or an empty name',
+  async (extension) => {
+    await fc.assert(
+      fc.asyncProperty(mutations, async (changes) => {
+        const bytes = mutated(VALID[extension] ?? '', changes);
+        const rows = await read(bytes, extension);
+        if (typeof rows === 'string') return;
+        expect(Buffer.from(bytes.toString('utf8')).equals(bytes)).toBe(true);
+        for (const { name, description } of rows) {
+          expect(name).not.toBe('');
+          expect(`${name}${description}`).not.toMatch(/\p{Surrogate}/u);
+        }
+      }),
+      { numRuns: RUNS },
+    );
+  },
+);
