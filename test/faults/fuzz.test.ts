@@ -1,0 +1,190 @@
+// Fuzz, in process: mutated replies, mutated files, odd paths. A failure prints its seed.
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { createApi } from '../../src/api/categories.ts';
+import { pathBelowBase } from '../../src/commands/api/path.ts';
+import { PetstoreError } from '../../src/errors.ts';
+import type { Reply, Sender } from '../../src/http/types.ts';
+import { readRows } from '../../src/import/rows.ts';
+import type { Source } from '../../src/import/source.ts';
+import { stringifyJson } from '../../src/json.ts';
+import { parseBaseUrl } from '../../src/profiles/base-url.ts';
+import { mutated } from './mutations.ts';
+
+const LIST = JSON.stringify([
+  { id: 1, name: 'cat', description: 'Felis catus' },
+  { id: 2, name: 'd\u00f6g', extra: { nested: [1, 2, { deep: null }] } },
+]).replace('"id":2', '"id":9223372036854775807');
+const ONE = '{"id":7,"name":"dog","description":"Canis familiaris"}';
+const ERROR = '{"code":"invalid","message":"The name is too long.","status":400}';
+
+function answering(status: number, body: Uint8Array): Sender {
+  const reply: Reply = { status, headers: { 'content-type': 'application/json' }, body, receivedAt: 0, sentAt: 0 };
+  return { send: async () => reply, close: async () => undefined };
+}
+
+// What a mutated reply may lead to: data that keeps the contract, or an error of the kind given.
+async function settle(work: Promise<unknown>, kinds: readonly string[]): Promise<unknown> {
+  try {
+    return await work;
+  } catch (error) {
+    if (!(error instanceof PetstoreError) || !kinds.includes(error.kind)) throw error;
+    return undefined;
+  }
+}
+
+function isCategory(value: unknown): boolean {
+  const { id, name } = value as { id: unknown; name: unknown };
+  return (Number.isSafeInteger(id) || typeof id === 'bigint') && typeof name === 'string';
+}
+
+test('30,000 mutated lists are categories or a broken contract, and never anything else', async () => {
+  await fc.assert(
+    fc.asyncProperty(mutated([LIST, `[${ONE}]`, '[]']), async (body) => {
+      const list = await settle(createApi(answering(200, body)).categories.list(), ['service']);
+      if (list === undefined) return;
+      if (!(list as unknown[]).every(isCategory)) throw new Error('not categories');
+      stringifyJson(list);
+    }),
+    { numRuns: 30_000 },
+  );
+}, 60_000);
+
+test('10,000 mutated answers to a create are a category or an unknown outcome', async () => {
+  await fc.assert(
+    fc.asyncProperty(mutated([ONE]), async (body) => {
+      const one = await settle(createApi(answering(201, body)).categories.create({ name: 'x' }), ['unknown_outcome']);
+      if (one !== undefined && !isCategory(one)) throw new Error('no category');
+    }),
+    { numRuns: 10_000 },
+  );
+}, 60_000);
+
+test('10,000 mutated errors keep the kind that their status gives them', async () => {
+  const kinds: Readonly<Record<number, string>> = { 400: 'rejected', 401: 'auth', 404: 'rejected', 500: 'service' };
+  await fc.assert(
+    fc.asyncProperty(mutated([ERROR]), fc.constantFrom(400, 401, 404, 500), async (body, status) => {
+      const list = createApi(answering(status, body)).categories.list();
+      expect(await settle(list, [kinds[status] ?? ''])).toBeUndefined();
+    }),
+    { numRuns: 10_000 },
+  );
+}, 60_000);
+
+const FILES: Readonly<Record<string, readonly string[]>> = {
+  '.json': [LIST, `[${ONE}]`, '[{"name":"a"},{"name":"b","description":"c"}]'],
+  '.ndjson': [`${ONE}\n{"name":"cat"}\n`, '{"name":"a"}\r\n{"name":"b"}\r\n'],
+  '.csv': ['name,description\ndog,"Canis, familiaris"\n"c""at",\n', 'id,name\n1,a\n2,b\n'],
+  '.tsv': ['name\tdescription\ndog\tCanis\ncat\tFelis\n'],
+  '': [LIST, `${ONE}\n`, 'name\ndog\n', 'name\tdescription\na\tb\n'],
+};
+
+// The long form, `npm run bench -- faults`, asks for more.
+const SCALE = Number(process.env['FUZZ_SCALE'] ?? 1);
+
+test('8,000 mutated files are rows or wrong usage, and never a fault of the program', async () => {
+  const file = fc
+    .constantFrom(...Object.keys(FILES))
+    .chain((extension) => mutated(FILES[extension] ?? []).map((bytes) => ({ extension, bytes })));
+  await fc.assert(
+    fc.asyncProperty(file, fc.boolean(), async ({ extension, bytes }, ignoreExtra) => {
+      const source: Source = { label: `rows${extension}`, path: undefined, extension, bytes: pieces(bytes) };
+      const rows = await settle(readRows(source, { delimiter: undefined, ignoreExtra }), ['usage']);
+      if (rows !== undefined && (rows as { count: number }).count < 1) throw new Error('no rows and no error');
+    }),
+    { numRuns: 8_000 * SCALE },
+  );
+}, 300_000);
+
+async function* pieces(bytes: Buffer): AsyncGenerator<Uint8Array> {
+  const half = bytes.length >> 1;
+  yield bytes.subarray(0, half);
+  yield bytes.subarray(half);
+}
+
+const part = fc.constantFrom(
+  '/',
+  '//',
+  '\\',
+  '/\\',
+  '..',
+  '.',
+  '%2e%2e',
+  '%2f',
+  '%5c',
+  '@',
+  ':',
+  '?',
+  '#',
+  ';',
+  '\t',
+  '\n',
+  '\r',
+  '\0',
+  ' ',
+  'http:',
+  'https://',
+  'evil.example',
+  '//evil.example',
+  '@evil.example',
+  'categories',
+  'v1',
+  '%00',
+  '%',
+  '\u2028',
+  '\uff0f',
+  '\u3002',
+  '[::1]',
+  ':8080',
+  'user:pw@',
+  'x',
+);
+const bases = [
+  'https://api.example/v1',
+  'https://api.example:8443/a/b/v1',
+  'http://127.0.0.1:4010/v1',
+  'http://[::1]:1/v1',
+];
+
+test('100,000 odd paths never lead out of the base URL', () => {
+  let accepted = 0;
+  fc.assert(
+    fc.property(fc.array(part, { maxLength: 8 }), fc.constantFrom(...bases), (parts, base) => {
+      let below: string;
+      try {
+        below = pathBelowBase(parts.join(''));
+      } catch (error) {
+        if (!(error instanceof PetstoreError) || error.kind !== 'usage') throw error;
+        return;
+      }
+      accepted++;
+      const { origin, pathname } = new URL(base);
+      // As the transport puts it together, and as a server or another client would read it.
+      const sent = `${pathname}${below}`;
+      const url = new URL(sent, origin);
+      if (url.origin !== origin || !url.pathname.startsWith(`${pathname}/`)) throw new Error(`left: ${sent}`);
+      if (!/^\/[\x21-\x7e]*$/.test(sent) || sent.startsWith('//')) throw new Error(`odd request line: ${sent}`);
+    }),
+    { numRuns: 100_000 },
+  );
+  expect(accepted).toBeGreaterThan(1000);
+}, 60_000);
+
+test('100,000 odd base URLs are refused, or https or loopback, and stay what they are', () => {
+  const piece = fc.oneof(
+    part,
+    fc.constantFrom('https://', 'http://', 'localhost', '127.0.0.1', '/v1', '127.1', '0x7f.1', '::1'),
+  );
+  fc.assert(
+    fc.property(fc.array(piece, { maxLength: 7 }), (parts) => {
+      const parsed = parseBaseUrl(parts.join(''));
+      if ('problem' in parsed) return;
+      const url = new URL(parsed.url);
+      const loopback = /^(?:127\.[\d.]+|localhost|\[::1\])$/.test(url.hostname);
+      if (url.origin !== parsed.origin || !(url.protocol === 'https:' || loopback) || url.username !== '') {
+        throw new Error(parsed.url);
+      }
+    }),
+    { numRuns: 100_000 },
+  );
+}, 60_000);

@@ -1,0 +1,67 @@
+// Mutations of bytes for fuzz tests: what a disk, a proxy or an attacker makes of a good document.
+import fc from 'fast-check';
+
+const TOKENS = [
+  '{',
+  '}',
+  '[',
+  ']',
+  '"',
+  ',',
+  ':',
+  '\\',
+  '\n',
+  '\r',
+  '\t',
+  '\0',
+  'null',
+  'true',
+  '-0',
+  '1e400',
+  '9223372036854775808',
+  '9007199254740993',
+  '1.5',
+  '"id"',
+  '"name"',
+  '"__proto__"',
+  '"constructor"',
+  '\u001b[2J',
+  '\u009b',
+  '\u202e',
+  '\ufeff',
+  '\\ud800',
+  '\\u0000',
+  ';',
+  "'",
+  '<html>',
+  '=1+1',
+  '',
+].map((token) => Buffer.from(token));
+
+/** One change: where (a fraction of the length), how much, and what is put there. */
+const change = fc.record({
+  at: fc.double({ min: 0, max: 1, noNaN: true }),
+  cut: fc.oneof({ weight: 4, arbitrary: fc.nat(8) }, { weight: 1, arbitrary: fc.nat(400) }),
+  put: fc.oneof(
+    { weight: 5, arbitrary: fc.constantFrom(...TOKENS) },
+    { weight: 1, arbitrary: fc.uint8Array({ maxLength: 6 }).map((bytes) => Buffer.from(bytes)) },
+  ),
+  times: fc.oneof({ weight: 8, arbitrary: fc.constant(1) }, { weight: 1, arbitrary: fc.nat(300) }),
+});
+
+/**
+ * @param seeds good documents
+ * @returns documents of which a few places were cut, replaced, repeated or filled with nonsense
+ */
+export function mutated(seeds: readonly string[]): fc.Arbitrary<Buffer> {
+  return fc
+    .tuple(fc.constantFrom(...seeds), fc.array(change, { minLength: 1, maxLength: 4 }))
+    .map(([seed, changes]) => {
+      let bytes = Buffer.from(seed);
+      for (const { at, cut, put, times } of changes) {
+        const from = Math.floor(at * bytes.length);
+        bytes = Buffer.concat([bytes.subarray(0, from), ...Array<Buffer>(times).fill(put), bytes.subarray(from + cut)]);
+      }
+      return bytes;
+    });
+}
