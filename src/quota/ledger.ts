@@ -2,14 +2,16 @@
 import type { Clock } from '../clock.ts';
 import type { Log, LogFs } from '../log/append.ts';
 import { FileLog, MemoryLog } from '../log/append.ts';
-import type { State } from './fold.ts';
-import { admit, isAhead, ledgerFormat } from './fold.ts';
+import { admit } from './admission.ts';
+import { isAhead } from './clock-step.ts';
+import { ledgerFormat } from './fold.ts';
 import type { Holder } from './holder.ts';
 import { thisProcess } from './holder.ts';
 import type { FileSystemType } from './place.ts';
 import { ledgerFolder, ledgerName } from './place.ts';
 import type { Loss, Observation, Record } from './record.ts';
 import { formatRecord } from './record.ts';
+import type { State } from './state.ts';
 import type { QuotaView } from './view.ts';
 import { viewOf } from './view.ts';
 

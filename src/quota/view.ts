@@ -1,8 +1,9 @@
 // What is known of the rate limit, for whoever shows it.
 import { formatDuration } from '../duration.ts';
-import type { State } from './fold.ts';
-import { admit, liveWindows, offsetLo } from './fold.ts';
+import { admit } from './admission.ts';
 import type { BlockReason } from './record.ts';
+import type { State } from './state.ts';
+import { liveWindows, offsetLo } from './state.ts';
 import type { Window } from './window.ts';
 import { resetOf } from './window.ts';
 

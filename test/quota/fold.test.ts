@@ -1,10 +1,12 @@
 // The fold, by properties: whatever the order of grants, replies, losses and deaths, the window is never overdrawn.
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { State } from '../../src/quota/fold.ts';
-import { admit, initialState, ledgerFormat } from '../../src/quota/fold.ts';
+import { admit } from '../../src/quota/admission.ts';
+import { ledgerFormat } from '../../src/quota/fold.ts';
 import type { Observation, Record } from '../../src/quota/record.ts';
 import { formatRecord, parseRecord } from '../../src/quota/record.ts';
+import type { State } from '../../src/quota/state.ts';
+import { initialState } from '../../src/quota/state.ts';
 
 const START = 1_795_262_400_000;
 const LEASE = 5000;

@@ -1,0 +1,52 @@
+// Whether one more request may go: decided from the state and the time alone, so that all processes decide alike.
+import type { State } from './state.ts';
+import { liveWindows, offsetLo } from './state.ts';
+import { endOf, reserveOf } from './window.ts';
+
+/** Whether a request may go now; if not, when to look again. */
+export type Admission =
+  | { readonly granted: true; readonly canary: boolean }
+  | { readonly granted: false; readonly until: number; readonly reason: 'blocked' | 'window' | 'sibling' };
+
+const LOOK_AGAIN_MS = 10;
+
+/**
+ * Decides whether one more request may go. It changes nothing, so a look never makes processes disagree.
+ * @param state what the records gave
+ * @param t the time to decide for, epoch milliseconds; not before `state.time`
+ * @returns granted, or when to look again and why
+ */
+export function admit(state: State, t: number): Admission {
+  if (state.block && t < state.block.until) return { granted: false, until: state.block.until, reason: 'blocked' };
+  let inFlight = 0;
+  let owed = state.debts.length;
+  let canaryOut = false;
+  for (const ticket of state.tickets.values()) {
+    if (t > ticket.expires) owed++;
+    else inFlight++;
+    canaryOut ||= ticket.canary && t <= ticket.expires;
+  }
+  const again: Admission = { granted: false, until: t + LOOK_AGAIN_MS, reason: 'sibling' };
+  if (needsCanary(state, t)) {
+    // Late requests of the window before may count in the new one: together they must fit.
+    const fits = inFlight < (state.said?.limit ?? 1);
+    return canaryOut || !fits ? again : { granted: true, canary: true };
+  }
+  let full = 0;
+  let room = Number.POSITIVE_INFINITY;
+  for (const window of liveWindows(state, t)) {
+    const left = window.remaining - owed - reserveOf(window);
+    room = Math.min(room, left - inFlight);
+    // A debt may yet be settled by a reply that is under way; what is used up stays so until the reset.
+    const settled = owed === 0 || inFlight === 0;
+    if (left <= 0 && settled) full = Math.max(full, endOf(window, offsetLo(state)));
+  }
+  if (room >= 1) return { granted: true, canary: false };
+  return full > t ? { granted: false, until: full, reason: 'window' } : again;
+}
+
+// After a reset, after a block and with no knowledge one request goes alone, until its reply says where we stand.
+function needsCanary(state: State, t: number): boolean {
+  const leading = state.short ?? state.long;
+  return !state.verified || !leading || t >= endOf(leading, offsetLo(state));
+}

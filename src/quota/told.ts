@@ -1,0 +1,91 @@
+// What a reply tells of the windows, put in its place: the short window, the long one, and the service's clock.
+import type { Observation } from './record.ts';
+import type { State } from './state.ts';
+import { offsetLo } from './state.ts';
+import type { WindowReading } from './window.ts';
+import { compareWindows, endOf, mergeReading, openWindow } from './window.ts';
+
+// A reset farther away than this belongs to the day, a nearer one to the minute (service.md, section 8).
+const LONG_WINDOW_MS = 600_000;
+const DEFAULT_WINDOW_MS = 60_000;
+// Clocks drift: what was learnt of the service's clock is learnt anew after this time.
+const OFFSET_LIFE_MS = 600_000;
+
+/**
+ * Takes in what a reply says of the windows.
+ * @param state changed in place
+ * @param seen the reply
+ * @param canary whether its request went alone: then its word replaces what was known
+ * @returns which window it told of; undefined where it told of none
+ */
+export function noteReply(state: State, seen: Observation, canary: boolean): 'short' | 'long' | undefined {
+  noteOffset(state, seen);
+  if (seen.limit !== undefined || seen.remaining !== undefined) {
+    state.said = { limit: seen.limit, remaining: seen.remaining, at: seen.at };
+  }
+  const told = readingOf(seen);
+  return told && noteWindow(state, told, seen.at, canary);
+}
+
+/**
+ * Counts a request in the windows that its reply did not tell of: it counted there all the same.
+ * @param state changed in place
+ * @param told the window it did tell of
+ */
+export function countSilently(state: State, told: 'short' | 'long' | undefined): void {
+  if (state.short && told !== 'short') state.short.remaining = Math.max(0, state.short.remaining - 1);
+  if (state.long && told !== 'long') state.long.remaining = Math.max(0, state.long.remaining - 1);
+}
+
+// Nothing left and no reset told: the shortest window the service documents is a minute (service.md, section 8).
+function readingOf(seen: Observation): WindowReading | undefined {
+  if (seen.remaining === undefined) return undefined;
+  if (seen.reset) return { limit: seen.limit, remaining: seen.remaining, reset: seen.reset };
+  if (seen.remaining > 0) return undefined;
+  return {
+    limit: seen.limit,
+    remaining: 0,
+    reset: { at: seen.at + DEFAULT_WINDOW_MS, clock: 'local', resolution: 1000 },
+  };
+}
+
+function noteWindow(state: State, told: WindowReading, seenAt: number, canary: boolean): 'short' | 'long' {
+  const lo = offsetLo(state);
+  if (canary) {
+    if (state.long && seenAt >= endOf(state.long, lo)) state.long = undefined;
+  }
+  const slot = slotOf(state, told, seenAt);
+  const known = state[slot];
+  // A canary's word replaces what was known: nothing else was granted since, and what is older still counts as in flight.
+  const fresh = !known || canary || seenAt >= endOf(known, lo) || compareWindows(known, told) === 'later';
+  if (fresh) state[slot] = openWindow(told, seenAt, state.tickets.size + 1, canary, known);
+  else if (compareWindows(known, told) === 'same') mergeReading(known, told, seenAt);
+  if (canary && slot === 'long' && state.short && seenAt >= endOf(state.short, lo)) state.short = undefined;
+  return slot;
+}
+
+function slotOf(state: State, told: WindowReading, seenAt: number): 'short' | 'long' {
+  const { short, long } = state;
+  if (long && long.limit === told.limit && compareWindows(long, told) === 'same') return 'long';
+  const inMs = told.reset.at - (told.reset.clock === 'server' ? offsetLo(state) : 0) - seenAt;
+  if (inMs > LONG_WINDOW_MS) return 'long';
+  if (!short || short.limit === undefined || told.limit === undefined) return 'short';
+  // Near its end the long window looks like a short one: of two the larger limit with the later end is the long one.
+  const order = compareWindows(short, told);
+  if (told.limit < short.limit && order === 'earlier') {
+    state.long = short;
+    state.short = undefined;
+  }
+  const live = seenAt < endOf(short, offsetLo(state));
+  return live && told.limit > short.limit && order === 'later' ? 'long' : 'short';
+}
+
+function noteOffset(state: State, seen: Observation): void {
+  if (!seen.offset) return;
+  const lo = Math.max(state.offset?.lo ?? Number.NEGATIVE_INFINITY, seen.offset.lo);
+  const hi = Math.min(state.offset?.hi ?? Number.POSITIVE_INFINITY, seen.offset.hi);
+  const stale = !state.offset || seen.at - state.offset.since > OFFSET_LIFE_MS;
+  // Bounds that exclude one another mean that a clock was set: the newest reply is right.
+  state.offset =
+    stale || lo > hi ? { ...seen.offset, since: seen.at } : { lo, hi, since: state.offset?.since ?? seen.at };
+}
