@@ -2,8 +2,10 @@
 import { CommanderError } from 'commander';
 import { WELCOME } from './commands/help.ts';
 import type { Context } from './context.ts';
+import { PetstoreError } from './errors.ts';
 import { createProgram } from './program.ts';
 import { report } from './report.ts';
+import { looksLikeKey } from './text.ts';
 import { usageError } from './usage.ts';
 
 /**
@@ -22,10 +24,20 @@ export async function run(context: Context): Promise<number> {
   try {
     return await attempt(context);
   } catch (error) {
-    return await report(error, context, telling);
+    return await report(withoutKeys(error, context.args), context, telling);
   } finally {
     for (const ending of context.endings) await ending().catch(() => undefined);
   }
+}
+
+// A key typed in the place of a name or a number is not repeated; a path is, since it is needed to find the mistake.
+function withoutKeys(error: unknown, args: readonly string[]): unknown {
+  if (!(error instanceof PetstoreError) || error.kind !== 'usage') return error;
+  const keys = args.filter((arg) => looksLikeKey(arg) && !/\/|\.[a-z]{1,6}$/.test(arg));
+  const clean = (text: string): string => keys.reduce((left, key) => left.replaceAll(key, '[redacted]'), text);
+  const { message, hint, exitCode, cause } = error;
+  if (clean(message) === message && clean(hint ?? '') === (hint ?? '')) return error;
+  return new PetstoreError('usage', clean(message), { hint: hint && clean(hint), exitCode, cause });
 }
 
 function endOfOptions(args: readonly string[]): number {
