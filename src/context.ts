@@ -174,26 +174,18 @@ export function openSession(context: Context, globals: Globals): Session {
     },
     redactor: context.redactor,
     profiles: once(async () => (await import('./profiles/conf-store.ts')).openConfStore(session.configDir)),
-    target: once(async () => {
-      const { resolveTarget } = await import('./profiles/credentials.ts');
-      const target = await resolveTarget({
-        env: context.env,
-        profile: globals.profile,
-        store: session.profiles,
-        stateDir: () => session.stateDir,
-      });
-      context.redactor.add(target.key);
-      return target;
-    }),
+    target: once(async () => (await wire()).openTarget(session)),
     ledger: once(async () => (await wire()).openLedgerOf(session, await session.target())),
     sender: once(async () => {
       asked = true;
       return (await wire()).openSender(session, await session.target(), await session.ledger());
     }),
     sent: () => asked,
-    api: once(async () => (await import('./api/categories.ts')).createApi(await session.sender())),
-    openApi: async (target) =>
-      (await import('./api/categories.ts')).createApi(await (await wire()).openSender(session, target)),
+    api: once(async () => (await wire()).openApi(await session.sender())),
+    openApi: async (target) => {
+      const { openApi, openSender } = await wire();
+      return openApi(await openSender(session, target));
+    },
     notice: async (text) => (globals.quiet || globals.json ? undefined : say(text, '')),
     warn: (text) => say(`warning: ${text}`, JSON.stringify({ warning: { message: text } })),
     watch: {},

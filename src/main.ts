@@ -120,6 +120,14 @@ async function perform(context: Context): Promise<number> {
   return run(context);
 }
 
+// Even where the program itself cannot be loaded, nobody is shown a stack: it may hold a key.
+async function lastResort(context: Context): Promise<number> {
+  await context.stderr.write(
+    'error: petstore could not be loaded or failed while it told of a failure\ninstall it again\n',
+  );
+  return EXIT_CODES.internal;
+}
+
 async function main(): Promise<void> {
   // A promise that is never settled must not look like success.
   process.exitCode = EXIT_CODES.internal;
@@ -142,7 +150,7 @@ async function main(): Promise<void> {
     redactor,
     endings: [],
   };
-  const code = await perform(context);
+  const code = await perform(context).catch(() => lastResort(context));
   process.exitCode = code;
   await Promise.all([flush(process.stdout), flush(process.stderr)]);
   process.exit(code);

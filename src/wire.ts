@@ -1,11 +1,35 @@
-// Joins what a session's requests go through: the sandbox where it is asked for, ledger, transport, trace and sender.
+// Joins what a session's requests go through: target, sandbox where it is asked for, ledger, transport, trace, sender, api.
+import { createApi } from './api/categories.ts';
+import type { Api } from './api/types.ts';
 import type { Session } from './context.ts';
 import { createSender } from './http/send.ts';
 import { createTransport } from './http/transport.ts';
 import type { Sender, Transport } from './http/types.ts';
 import type { Target } from './profiles/credentials.ts';
+import { resolveTarget } from './profiles/credentials.ts';
 import type { Ledger } from './quota/ledger.ts';
 import { openLedger } from './quota/ledger.ts';
+
+/**
+ * @param session the open session
+ * @returns whose URL and key it uses; the key passes no output from now on
+ * @throws PetstoreError as `resolveTarget` does
+ */
+export async function openTarget(session: Session): Promise<Target> {
+  const { env, redactor } = session.context;
+  const sources = { env, profile: session.globals.profile, store: session.profiles, stateDir: () => session.stateDir };
+  const target = await resolveTarget(sources);
+  redactor.add(target.key);
+  return target;
+}
+
+/**
+ * @param sender what sends the requests
+ * @returns the service's operations
+ */
+export function openApi(sender: Sender): Api {
+  return createApi(sender);
+}
 
 /**
  * @param session whose state folder holds the ledger

@@ -1,9 +1,8 @@
-// From a commander action to a verb: load it, run it, print what it returns. The only writer to stdout.
+// From a commander action to a verb: load it, run it, have its data printed.
 import type { Command } from 'commander';
 import type { Context, Session } from '../context.ts';
 import { openSession, readGlobals } from '../context.ts';
 import type { PetstoreError } from '../errors.ts';
-import { colorLevel } from '../io.ts';
 import type { View } from '../output/view.ts';
 import { accompany } from './accompany.ts';
 
@@ -42,7 +41,9 @@ export function bind<Input, Data>(
     const session = openSession(context, readGlobals(options, context.env));
     const input = toInput(command.args, options);
     const since = context.clock.now();
-    context.endings.unshift(() => tellQuota(session, since));
+    // Named here so that both are read from disk while the verb runs.
+    const conclude = import('./conclude.ts');
+    context.endings.unshift(async () => (await conclude).tellQuota(session, since));
     const verb = await load();
     const end = await accompany(session);
     let data: Data;
@@ -51,7 +52,7 @@ export function bind<Input, Data>(
     } finally {
       end();
     }
-    await print(session, verb.view, data);
+    await (await conclude).print(session, verb.view, data);
     const failure = verb.outcome?.(data, input);
     if (failure) throw failure;
   });
@@ -63,28 +64,4 @@ function contextOf(command: Command): Context {
     if (context) return context;
   }
   throw new Error('the command tree was given no context');
-}
-
-async function print<Data>(session: Session, view: View<Data>, data: Data): Promise<void> {
-  const { context, globals } = session;
-  const { render } = await import('../output/render.ts');
-  const stage = {
-    colorLevel: colorLevel(context.stdout, context.env, globals.noColor),
-    columns: context.stdout.columns,
-    isTTY: context.stdout.isTTY,
-    now: context.clock.now(),
-  };
-  for await (const piece of await render(data, view, globals.format ?? 'table', stage))
-    await context.stdout.write(piece);
-}
-
-// Only an answered command has news of the quota: what an earlier one saw is not repeated.
-async function tellQuota(session: Session, since: number): Promise<void> {
-  const { globals, context } = session;
-  if (globals.json || globals.quiet || !session.sent()) return;
-  const [{ quotaLine }, ledger] = await Promise.all([import('../quota/view.ts'), session.ledger()]);
-  const view = ledger.view();
-  if (view.seenAt === undefined || view.seenAt < since) return;
-  const line = quotaLine(view, context.clock.now());
-  if (line !== undefined) await session.notice(line);
 }

@@ -11,7 +11,7 @@ if (!/^[a-z-]+$/.test(name) || !existsSync(entry)) {
   process.stderr.write(`usage: npm run bench -- ${names.join('|')} [arguments]\n`);
   process.exit(2);
 }
-execFileSync(process.execPath, ['esbuild.config.mjs'], { stdio: 'inherit' });
+execFileSync(process.execPath, ['build.mjs'], { stdio: 'inherit' });
 const outfile = `${process.cwd()}/node_modules/.cache/petstore-bench/${name}.mjs`;
 await build({ entryPoints: [entry], outfile, bundle: true, format: 'esm', platform: 'node', packages: 'external' });
 const { run } = await import(pathToFileURL(outfile).href);

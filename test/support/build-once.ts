@@ -16,7 +16,7 @@ export function setup(project: TestProject): () => void {
   const dir = mkdtempSync(join(tmpdir(), 'petstore-build-'));
   for (const part of ['bin', 'package.json']) cpSync(part, join(dir, part), { recursive: true });
   try {
-    execFileSync(process.execPath, ['esbuild.config.mjs', join(dir, 'dist')], {
+    execFileSync(process.execPath, ['build.mjs', join(dir, 'dist')], {
       stdio: ['ignore', 'ignore', 'inherit'],
     });
   } catch {

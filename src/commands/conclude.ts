@@ -1,0 +1,39 @@
+// How a command ends: its data on stdout, the quota on stderr. The only writer to stdout, but for `petstore sandbox`.
+import type { Session } from '../context.ts';
+import { colorLevel } from '../io.ts';
+import { render } from '../output/render.ts';
+import type { View } from '../output/view.ts';
+import { quotaLine } from '../quota/view.ts';
+
+/**
+ * Renders a verb's data and writes it to stdout.
+ * @param session whose stdout and format are used
+ * @param view how the verb wants its data shown
+ * @param data what the verb returned
+ * @throws PetstoreError `storage` where stdout cannot be written; what `render` throws
+ */
+export async function print<Data>(session: Session, view: View<Data>, data: Data): Promise<void> {
+  const { context, globals } = session;
+  const stage = {
+    colorLevel: colorLevel(context.stdout, context.env, globals.noColor),
+    columns: context.stdout.columns,
+    isTTY: context.stdout.isTTY,
+    now: context.clock.now(),
+  };
+  for await (const piece of await render(data, view, globals.format ?? 'table', stage))
+    await context.stdout.write(piece);
+}
+
+/**
+ * Says on stderr what is left of the quota. Only an answered command has news of it: what an earlier one saw is not repeated.
+ * @param session the command's session
+ * @param since when the command began, epoch milliseconds
+ */
+export async function tellQuota(session: Session, since: number): Promise<void> {
+  const { globals, context } = session;
+  if (globals.json || globals.quiet || !session.sent()) return;
+  const view = (await session.ledger()).view();
+  if (view.seenAt === undefined || view.seenAt < since) return;
+  const line = quotaLine(view, context.clock.now());
+  if (line !== undefined) await session.notice(line);
+}

@@ -1,0 +1,74 @@
+// What each command loads, in files and bytes: a guard that start-up cannot rot, the same on every machine.
+import { mkdtempSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+import { BIN, petstore, place } from './support/program.ts';
+
+const root = dirname(dirname(BIN));
+
+interface Loaded {
+  /** Files of the program, without their hashes. */
+  readonly files: readonly string[];
+  readonly bytes: number;
+}
+
+/** Runs a command and asks V8 which scripts it compiled. */
+async function load(args: readonly string[], env: Record<string, string> = {}): Promise<Loaded> {
+  const coverage = mkdtempSync(join(tmpdir(), 'petstore-coverage-'));
+  const result = await petstore(place({ ...env, NODE_V8_COVERAGE: coverage }), args);
+  expect(result.code, result.err).toBe(0);
+  const urls = readdirSync(coverage).flatMap((file) => {
+    const { result: scripts } = JSON.parse(readFileSync(join(coverage, file), 'utf8')) as { result: { url: string }[] };
+    return scripts.map(({ url }) => url);
+  });
+  const files = urls.filter((url) => url.startsWith('file:')).map((url) => fileURLToPath(url));
+  const names = files.map((file) => relative(root, file).replace(/-[\w-]{8}\.js$/, '.js'));
+  return { files: names.sort(), bytes: files.reduce((sum, file) => sum + statSync(file).size, 0) };
+}
+
+test('--version loads next to nothing', async () => {
+  const { files, bytes } = await load(['--version']);
+  expect(files).toEqual(['bin/petstore.js', 'dist/chunks/base.js', 'dist/main.js']);
+  expect(bytes).toBeLessThan(12_000);
+});
+
+test('--help loads the command tree, and no way to send a request', async () => {
+  const { files, bytes } = await load(['--help']);
+  expect(files).not.toContain('dist/chunks/request.js');
+  expect(files.length).toBeLessThanOrEqual(8);
+  expect(bytes).toBeLessThan(120_000);
+});
+
+test('list --json loads neither conf, table, chalk, ora, prompts nor the sandbox', async () => {
+  const server = createServer((_request, response) => response.end('[]'));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const env = { PETSTORE_BASE_URL: `http://127.0.0.1:${port}/v1`, PETSTORE_API_KEY: 'k_0123456789abcdef' };
+  const { files, bytes } = await load(['categories', 'list', '--json'], env);
+  server.close();
+  expect(files).toEqual([
+    'bin/petstore.js',
+    'dist/chunks/base.js',
+    'dist/chunks/command.js',
+    'dist/chunks/conclude.js',
+    'dist/chunks/list.js',
+    'dist/chunks/request.js',
+    'dist/chunks/rolldown-runtime.js',
+    'dist/chunks/run.js',
+    'dist/chunks/wire.js',
+    'dist/main.js',
+  ]);
+  expect(bytes).toBeLessThan(400_000);
+});
+
+test('what main loads before it knows the command is small and names no package', () => {
+  const main = readFileSync(join(root, 'dist', 'main.js'), 'utf8');
+  const imports = [...main.matchAll(/\bfrom\s?"([^"]+)"|\bimport\s?"([^"]+)"/g)].map(
+    (match) => match[1] ?? match[2] ?? '',
+  );
+  expect(imports.filter((name) => !name.startsWith('./chunks/base-') && !name.startsWith('node:'))).toEqual([]);
+});
