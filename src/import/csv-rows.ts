@@ -87,8 +87,9 @@ function otherDelimiter(names: readonly string[], delimiter: string): string {
 function takeRecord(parsed: Parsed, header: Header, sink: RowSink): void {
   const { record } = parsed;
   const line = lineOfRecord(parsed);
+  sink.seen++;
   if (record.length !== header.width) {
-    sink.problems.add(line, `${record.length} fields where the header has ${header.width}`);
+    sink.problems.add(line, `${record.length} fields where the header has ${header.width}`, sink.seen);
     return;
   }
   takeText(record[header.name] ?? '', descriptionOf(parsed, header), line, sink);

@@ -31,17 +31,21 @@ export async function readNdjson(text: AsyncIterable<string>, sink: RowSink): Pr
 }
 
 function takeLine(text: string, line: number, sink: RowSink): void {
-  if (text.length > MAX_ROW) sink.problems.add(line, TOO_LONG);
-  else if (text.trim() !== '') takeSource(text, line, sink);
+  if (text.trim() !== '') takeSource(text, line, sink);
 }
 
 function takeSource(text: string, line: number, sink: RowSink): void {
+  sink.seen++;
+  if (text.length > MAX_ROW) {
+    sink.problems.add(line, TOO_LONG, sink.seen);
+    return;
+  }
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
     // The parser's own message quotes the data.
-    sink.problems.add(line, 'not valid JSON');
+    sink.problems.add(line, 'not valid JSON', sink.seen);
     return;
   }
   takeJson(value, line, sink);
@@ -122,6 +126,5 @@ function endElement(source: string, last: boolean, scan: Scan, sink: RowSink): v
   if (empty && last && scan.elements === 0) return;
   scan.elements++;
   if (empty) throw sink.problems.fatal(line, 'not valid JSON: a comma too many');
-  if (source.length > MAX_ROW) sink.problems.add(line, TOO_LONG);
-  else takeSource(source, line, sink);
+  takeSource(source, line, sink);
 }

@@ -20,9 +20,11 @@ export class Problems {
    * Notes a bad row.
    * @param line the line it begins on, from 1
    * @param what what is wrong with it; what it quotes from the file is made visible here
+   * @param row its number among the rows, from 1, where it is one
    */
-  add(line: number, what: string): void {
-    if (++this.#count <= NAMED) this.#named.push(`  line ${line}: ${visible(what)}`);
+  add(line: number, what: string, row?: number): void {
+    const place = row === undefined ? `line ${line}` : `line ${line} (row ${row})`;
+    if (++this.#count <= NAMED) this.#named.push(`  ${place}: ${visible(what)}`);
   }
 
   /**

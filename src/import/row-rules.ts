@@ -9,6 +9,8 @@ export interface RowSink {
   readonly problems: Problems;
   /** True: other fields than `name`, `description` and `id` are passed over. */
   readonly ignoreExtra: boolean;
+  /** How many rows the file has so far, bad ones included: the number of the row at hand. */
+  seen: number;
 }
 
 const HALF_CHARACTER = /\p{Surrogate}/u;
@@ -25,7 +27,7 @@ export const KNOWN_FIELDS: ReadonlySet<string> = new Set(['id', 'name', 'descrip
 export function takeJson(value: unknown, line: number, sink: RowSink): void {
   const fields = isObject(value) ? value : {};
   const wrong = isObject(value) ? wrongFields(value, sink.ignoreExtra) : 'expected an object with a name';
-  if (wrong !== undefined) sink.problems.add(line, wrong);
+  if (wrong !== undefined) sink.problems.add(line, wrong, sink.seen);
   // Many exporters write null where there is nothing.
   else takeText(fields['name'] as string, (fields['description'] ?? undefined) as string | undefined, line, sink);
 }
@@ -52,9 +54,14 @@ function wrongFields(value: Readonly<Record<string, unknown>>, ignoreExtra: bool
  * @param sink where it goes, or what is wrong with it
  */
 export function takeText(name: string, description: string | undefined, line: number, sink: RowSink): void {
-  if (name === '') sink.problems.add(line, 'name is empty');
-  else if (HALF_CHARACTER.test(name)) sink.problems.add(line, 'name holds half a character (a lone surrogate)');
-  else if (description !== undefined && HALF_CHARACTER.test(description)) {
-    sink.problems.add(line, 'description holds half a character (a lone surrogate)');
-  } else sink.rows.add(name, description);
+  const wrong = wrongText(name, description);
+  if (wrong === undefined) sink.rows.add(name, description);
+  else sink.problems.add(line, wrong, sink.seen);
+}
+
+function wrongText(name: string, description: string | undefined): string | undefined {
+  if (name === '') return 'name is empty';
+  if (HALF_CHARACTER.test(name)) return 'name holds half a character (a lone surrogate)';
+  const halved = description !== undefined && HALF_CHARACTER.test(description);
+  return halved ? 'description holds half a character (a lone surrogate)' : undefined;
 }

@@ -35,7 +35,7 @@ const BY_EXTENSION: Readonly<Record<string, Kind>> = {
 export async function readRows(source: Source, options: RowOptions): Promise<RowStore> {
   const given = options.delimiter === undefined ? undefined : { delimiter: delimiterOf(options.delimiter) };
   const problems = new Problems(source.label);
-  const sink = { rows: new RowStore(), problems, ignoreExtra: options.ignoreExtra };
+  const sink = { rows: new RowStore(), problems, ignoreExtra: options.ignoreExtra, seen: 0 };
   const { head, text } = await peek(decodedText(source.bytes, problems));
   const kind = given ?? BY_EXTENSION[source.extension] ?? sniff(head);
   if (kind === 'json') await readJsonArray(text, sink);
@@ -65,7 +65,7 @@ const MAX_HEAD = 65_536;
 async function peek(text: AsyncGenerator<string>): Promise<{ head: string; text: AsyncIterable<string> }> {
   let head = '';
   let ended = false;
-  while (!ended && !/\S.*\n/.test(head) && head.length < MAX_HEAD) {
+  while (!ended && head.length < MAX_HEAD && !head.trimStart().includes('\n')) {
     const next = await text.next();
     if (next.done) ended = true;
     else head += next.value;

@@ -110,7 +110,7 @@ function million(): void {
     const rss = Number(/RSS (\d+)/.exec(err)?.[1]);
     say(`million: 1,000,000 rows checked in ${Date.now() - since} ms, ${rss} MB, exit ${code}`);
     must(rss > 0 && rss < 200, `less than 200 MB: ${err}`);
-    must(bad ? code === 2 && err.includes('line 1000001: name is empty') : code === 3, err);
+    must(bad ? code === 2 && err.includes('line 1000001 (row 1000001): name is empty') : code === 3, err);
   }
   rmSync(dir, { recursive: true });
 }

@@ -71,7 +71,7 @@ test('a bad file is exit code 2 before anything is sent or noted, also without a
   const { code, out, err } = await run([...IMPORT, 'bad.csv', '--json']);
   expect([code, out]).toEqual([2, '']);
   expect(JSON.parse(err)).toMatchObject({
-    error: { kind: 'usage', message: 'bad.csv has 1 problem; nothing was sent\n  line 3: name is empty' },
+    error: { kind: 'usage', message: 'bad.csv has 1 problem; nothing was sent\n  line 3 (row 2): name is empty' },
   });
   expect((await inProcess([...IMPORT, 'bad.csv'], { dir })).code).toBe(2);
   expect(readdirSync(dir)).toEqual(['bad.csv']);

@@ -81,7 +81,7 @@ test.each(Object.keys(printed))(
         expect(await imported(text, `.${format}`)).toEqual(expected);
         expect(await imported(text, '')).toEqual(expected);
       }),
-      { numRuns: 150 },
+      { numRuns: 60 },
     );
   },
 );

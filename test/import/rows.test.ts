@@ -90,9 +90,9 @@ test('every bad row is named with the line it begins on', async () => {
   expect(await failure(csv)).toBe(
     [
       'it has 3 problems; nothing was sent',
-      '  line 4: name is empty',
-      '  line 6: 3 fields where the header has 2',
-      '  line 7: name is empty',
+      '  line 4 (row 2): name is empty',
+      '  line 6 (row 3): 3 fields where the header has 2',
+      '  line 7 (row 4): name is empty',
     ].join('\n'),
   );
   const json =
@@ -100,22 +100,24 @@ test('every bad row is named with the line it begins on', async () => {
   expect(await failure(json)).toBe(
     [
       'it has 6 problems; nothing was sent',
-      '  line 3: name must be text',
-      '  line 5: unknown field "nam" (--ignore-extra passes over it)',
-      '  line 5: description must be text',
-      '  line 5: name is missing',
-      '  line 6: expected an object with a name',
-      '  line 6: name holds half a character (a lone surrogate)',
+      '  line 3 (row 2): name must be text',
+      '  line 5 (row 3): unknown field "nam" (--ignore-extra passes over it)',
+      '  line 5 (row 4): description must be text',
+      '  line 5 (row 5): name is missing',
+      '  line 6 (row 6): expected an object with a name',
+      '  line 6 (row 7): name holds half a character (a lone surrogate)',
     ].join('\n'),
   );
-  expect(await failure('{"name":"a"}\n{"name":"b"\n[1]\n')).toContain('  line 2: not valid JSON\n  line 3: expected');
+  expect(await failure('{"name":"a"}\n{"name":"b"\n[1]\n')).toContain(
+    '  line 2 (row 2): not valid JSON\n  line 3 (row 3): expected',
+  );
 });
 
 test('of many bad rows twenty are named, then they are counted', async () => {
   const message = await failure(`name\n${'""\n'.repeat(50)}`);
   expect(message.split('\n')).toHaveLength(22);
   expect(message).toContain('it has 50 problems');
-  expect(message).toContain('line 21: name is empty\n  and 30 more');
+  expect(message).toContain('line 21 (row 20): name is empty\n  and 30 more');
 });
 
 test.each<[string, string | Uint8Array, Given, string]>([
@@ -128,7 +130,7 @@ test.each<[string, string | Uint8Array, Given, string]>([
   ['a cut text', '[{"name":"a', {}, 'line 1: the file ends before the array does'],
   ['something after the array', '[{"name":"a"}]\n,', {}, 'line 2: there is something after the array'],
   ['a comma too many', '[{"name":"a"},\n]', {}, 'line 2: not valid JSON: a comma too many'],
-  ['a bracket too many', '[{"name":"a"}}]', {}, 'line 1: not valid JSON'],
+  ['a bracket too many', '[{"name":"a"}}]', {}, 'line 1 (row 1): not valid JSON'],
   ['an unclosed quote', 'name\n"a\nb', {}, 'a quoted field is not closed'],
   ['a quote inside a field', 'name\na"b\n', {}, 'line 2: a quote inside a field'],
   ['text after a quote', 'name\n"a"b\n', {}, 'line 2: something follows a closing quote'],
@@ -145,7 +147,12 @@ test.each<[string, string | Uint8Array, Given, string]>([
     'line 2: a row is',
   ],
   ['an endless CSV field', `name\n"${'x\n'.repeat(600_000)}"`, { pieces: 65_536 }, 'a row is longer than 1 MB'],
-  ['an endless element', `[{"name":"${'x'.repeat(1_100_000)}"}]`, { pieces: 65_536 }, 'line 1: a row is longer'],
+  [
+    'an endless element',
+    `[{"name":"${'x'.repeat(1_100_000)}"}]`,
+    { pieces: 65_536 },
+    'line 1 (row 1): a row is longer',
+  ],
   ['two characters to separate', 'name\na\n', { delimiter: '||' }, '--delimiter takes one character'],
 ])('%s is refused', async (_what, content, given, message) => {
   expect(await failure(content, given)).toContain(message);

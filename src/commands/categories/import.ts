@@ -85,6 +85,7 @@ async function send(job: Job, journal: Journal): Promise<RunResult> {
 }
 
 async function finish({ session, source }: Job, result: RunResult): Promise<ImportData> {
+  session.watch.say?.(undefined);
   for (const { id, name } of result.surplus) {
     const why = 'its row was sent again after its first request seemed lost, and both seem to have arrived';
     await session.warn(`category ${id} ${visible(JSON.stringify(name))} may be one too many: ${why}`);
