@@ -1,0 +1,74 @@
+// The client for programs: the same list, create, limits and errors as the command line, against the sandbox over HTTP.
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, expect, test } from 'vitest';
+import { createClient, PetstoreError } from '../src/client.ts';
+import { systemClock } from '../src/clock.ts';
+import { startSandbox } from '../src/sandbox/server.ts';
+import { petstore, place } from './support/program.ts';
+
+const KEY = 'sandbox_client_test';
+const closing: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close();
+});
+
+async function service(count = 60): Promise<{ baseUrl: string; stateDir: string }> {
+  const dir = mkdtempSync(join(tmpdir(), 'petstore-client-'));
+  const limits = [{ count, ms: 3_600_000 }];
+  const sandbox = await startSandbox({ dataFile: join(dir, 'data'), clock: systemClock, port: 0, keys: [KEY], limits });
+  closing.push(sandbox.close);
+  return { baseUrl: sandbox.baseUrl, stateDir: join(dir, 'state') };
+}
+
+function open(options: { baseUrl: string; stateDir: string; apiKey?: string; maxWaitMs?: number }) {
+  const client = createClient({ apiKey: KEY, ...options });
+  closing.push(client.close);
+  return client;
+}
+
+test('it creates and lists', async () => {
+  const client = open(await service());
+  expect(await client.categories.create({ name: 'dog', description: 'Canis' })).toEqual({
+    id: 1,
+    name: 'dog',
+    description: 'Canis',
+  });
+  expect(await client.categories.list()).toEqual([{ id: 1, name: 'dog', description: 'Canis' }]);
+  const { window, longWindow } = client.quota();
+  expect(window ?? longWindow).toMatchObject({ limit: 60, remaining: 58 });
+});
+
+test('a wrong key is an error that says so', async () => {
+  const client = open({ ...(await service()), apiKey: 'sandbox_another_key' });
+  await expect(client.categories.list()).rejects.toMatchObject({ kind: 'auth', status: 401 });
+});
+
+test('a limit that is used up fails at once, with the time to come back, and nothing is sent', async () => {
+  const client = open({ ...(await service(2)), maxWaitMs: 0 });
+  await client.categories.list();
+  await client.categories.list();
+  const refused = await client.categories.list().catch((error: unknown) => error);
+  expect(refused).toBeInstanceOf(PetstoreError);
+  expect((refused as PetstoreError).kind).toBe('rate_limited');
+  expect((refused as PetstoreError).retryAt).toBeGreaterThan(Date.now());
+});
+
+test('it shares the quota with the command line', async () => {
+  const where = await service(2);
+  const client = open({ ...where, maxWaitMs: 0 });
+  await client.categories.list();
+  await client.categories.list();
+  const at = place({ PETSTORE_BASE_URL: where.baseUrl, PETSTORE_API_KEY: KEY, PETSTORE_STATE_DIR: where.stateDir });
+  const result = await petstore(at, ['categories', 'list', '--max-wait', '0']);
+  expect({ code: result.code, out: result.out }).toEqual({ code: 5, out: '' });
+});
+
+test('a bad address and a bad key are refused before anything is sent', () => {
+  expect(() => createClient({ baseUrl: 'http://pets.example/v1', apiKey: KEY })).toThrow(PetstoreError);
+  expect(() => createClient({ baseUrl: 'https://pets.example/v1', apiKey: 'a b' })).toThrow(PetstoreError);
+  expect(() => createClient({ baseUrl: 'https://pets.example/v1', apiKey: KEY, timeoutMs: Number.NaN })).toThrow(
+    RangeError,
+  );
+});
