@@ -1,0 +1,94 @@
+// `petstore quota` and the quota line: what is left, in words and in JSON, without sending anything.
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import type { LimitServer, LimitServerOptions } from '../support/limit-server.ts';
+import { startLimitServer } from '../support/limit-server.ts';
+import { inProcess } from '../support/world.ts';
+
+const KEY = 'pk_canary_quota_0123456789';
+
+async function service(options: Partial<LimitServerOptions> = {}) {
+  const server: LimitServer = await startLimitServer({ mode: 'fixed', limit: 60, windowMs: 60_000, ...options });
+  const dir = mkdtempSync(join(tmpdir(), 'petstore-quota-'));
+  const env = { PETSTORE_API_KEY: KEY, PETSTORE_BASE_URL: server.baseUrl };
+  const run = (line: string, columns?: number) => inProcess(line.split(' '), { env, dir, ...(columns && { columns }) });
+  return { server, run };
+}
+
+test('before anything was sent the quota is unknown, and asking for it sends nothing', async () => {
+  const { server, run } = await service();
+  const text = await run('quota');
+  expect(text).toMatchObject({ code: 0, err: '' });
+  expect(text.out).toContain('unknown: no response seen yet');
+  const json = await run('quota --json');
+  expect(JSON.parse(json.out)).toMatchObject({
+    limit: null,
+    remaining: null,
+    resetAt: null,
+    seenAt: null,
+    blocked: null,
+  });
+  expect(server.seen.sent).toBe(0);
+  await server.close();
+});
+
+test('--refresh sends one GET /categories, and the next command knows without asking', async () => {
+  const { server, run } = await service();
+  const fresh = await run('quota --refresh');
+  expect(fresh.code).toBe(0);
+  expect(fresh.out).toMatch(
+    /remaining {3}59 of 60 left\nreset {7}at 20\S+Z, in \d+s\nseen {8}[01]s ago; 1 process sent/,
+  );
+  const json = JSON.parse((await run('quota --json')).out);
+  expect(json).toMatchObject({ limit: 60, remaining: 59, resetPassed: false, sharedWithOtherProcesses: true });
+  expect(Date.parse(json.resetAt)).toBeGreaterThan(Date.now());
+  expect(server.seen.sent).toBe(1);
+  await server.close();
+});
+
+test('on a terminal there is a bar, as long as what is left', async () => {
+  const { server, run } = await service({ limit: 4 });
+  const { out } = await run('quota --refresh --no-color', 80);
+  expect(out).toContain(`3 of 4 left  ${'█'.repeat(15)}${'░'.repeat(5)}`);
+  await server.close();
+});
+
+test('an answered command is followed by one line of quota on stderr, not with --quiet and not with --json', async () => {
+  const { server, run } = await service();
+  const listed = await run('categories list');
+  expect(listed.err).toMatch(/^quota: 59 of 60 left, resets in \d+s\n$/);
+  expect((await run('categories list --quiet')).err).toBe('');
+  expect((await run('categories list --json')).err).toBe('');
+  await server.close();
+});
+
+test('a block after a 429 is told with its reason, holds for every command, and --forget drops it', async () => {
+  const { server, run } = await service({ limit: 1, windowMs: 86_400_000, reset: 'none' });
+  await run('categories list');
+  const limited = await run('categories list --json --max-wait 5s');
+  expect(limited.code).toBe(5);
+  expect(JSON.parse(limited.err).error).toMatchObject({ kind: 'rate_limited' });
+  await run('quota --forget');
+  const refused = await run('categories list --json --max-wait 5s');
+  expect(refused.code).toBe(5);
+  expect(server.seen).toMatchObject({ sent: 2, refused: 1 });
+  expect((await run('quota')).out).toMatch(/blocked {5}until 20\S+Z, for \d+h.*: a 429 said so \(Retry-After\)/);
+  const told = JSON.parse((await run('quota --json')).out);
+  expect(told.blocked).toMatchObject({ reason: 'retry-after', refusals: 1 });
+  expect(told.nextRequestAt).toBe(told.blocked.until);
+  expect((await run('categories create --name dog')).code).toBe(5);
+  expect(server.seen.sent).toBe(2);
+  expect(JSON.parse((await run('quota --forget --json')).out)).toMatchObject({ blocked: null, limit: null });
+  await server.close();
+});
+
+test('the key is nowhere in what is printed', async () => {
+  const { server, run } = await service();
+  for (const line of ['quota --refresh --verbose', 'quota --json', 'quota']) {
+    const { out, err } = await run(line);
+    expect(out + err).not.toContain(KEY);
+  }
+  await server.close();
+});
