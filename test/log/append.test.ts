@@ -63,6 +63,41 @@ test('a short write is an error, and the record is void', () => {
   expect(log.append('three')).toEqual(['one', 'three']);
 });
 
+test('a record that lacks nothing but its line break is void too: its writer was told that it failed', () => {
+  const dir = folder();
+  let full = false;
+  const tearing: LogFs = {
+    ...fs,
+    writeSync: ((fd: number, bytes: Buffer, from: number, count: number, at: null) =>
+      fs.writeSync(fd, bytes, from, full ? count - 1 : count, at)) as LogFs['writeSync'],
+  };
+  const log = open(dir, 1e9, { fs: tearing });
+  full = true;
+  expect(() => log.append('one')).toThrow(ShortWriteError);
+  full = false;
+  expect(log.append('two')).toEqual(['two']);
+  expect(open(dir).refresh()).toEqual(['two']);
+});
+
+test('a seal that does not fit on the disk fails nobody: the record before it counts, and the next one seals', () => {
+  const dir = folder();
+  let full = false;
+  const filling: LogFs = {
+    ...fs,
+    writeSync: ((fd: number, bytes: Buffer, from: number, count: number, at: null) => {
+      if (full && bytes.includes('#seal')) throw Object.assign(new Error('no space'), { code: 'ENOSPC' });
+      return fs.writeSync(fd, bytes, from, count, at);
+    }) as LogFs['writeSync'],
+  };
+  const log = open(dir, 60, { fs: filling });
+  full = true;
+  for (let i = 0; i < 10; i++) log.append(`r${i}`);
+  expect(log.generation).toBe(1);
+  full = false;
+  expect(log.append('last')).toHaveLength(11);
+  expect(log.generation).toBe(2);
+});
+
 test('rotation keeps the state, and only the last two generations stay', () => {
   const dir = folder();
   const log = open(dir, 400);
