@@ -18,7 +18,7 @@ export async function run(args: readonly string[]): Promise<void> {
   const [part, number] = args;
   const wanted = (name: string): boolean => part === undefined || part === name;
   if (wanted('kill')) await kills(Number(number ?? 200));
-  if (wanted('throughput')) await throughput(Number(number ?? 5));
+  if (wanted('throughput')) await throughput(Number(number ?? 11));
   if (wanted('slow')) await slow();
   if (wanted('signals')) await signals(Number(number ?? 10));
 }
@@ -52,7 +52,7 @@ function kills(count: number): Promise<void> {
   });
 }
 
-const CREATES = 4000;
+const CREATES = 2000;
 const CREATORS = 32;
 
 // The same work without the service: one write of the body to an append-only file, one shared flush, an answer.
