@@ -1,8 +1,9 @@
-// The build: the program as a few chunks, so that what is lazy in the source stays lazy; the client for programs as one file,
-// its types, and the licences of what is inside. `node build.mjs [DIR]`
+// The build: the program as a few chunks, so that what is lazy in the source stays lazy; the client for programs as one file and
+// its types; the manual; the licences of what is inside. `node build.mjs [DIR]`
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { pathToFileURL, pathToFileURL } from 'node:url';
 import { rolldown } from 'rolldown';
 
 const outdir = process.argv[2] ?? 'dist';
@@ -41,6 +42,7 @@ const RELATIVE = /(?:from |import\()['"](\.[^'"]+)\.ts['"]/g;
 rmSync(outdir, { recursive: true, force: true });
 const inputs = [await program(), await client()].flat();
 writeFileSync(join(outdir, 'THIRD-PARTY-LICENSES.txt'), licences(inputs));
+await manual();
 types();
 
 async function program() {
@@ -58,6 +60,30 @@ async function client() {
   const bundle = await rolldown({ ...input, input: { client: 'src/client.ts' } });
   await bundle.write({ ...output, dir: outdir, codeSplitting: false });
   return bundle.watchFiles;
+}
+
+// The manual page and the reference come from the command tree itself.
+async function manual() {
+  const bundle = await rolldown({ ...input, input: { manual: 'src/manual.ts' } });
+  const file = join(process.cwd(), 'node_modules', '.cache', `manual-${process.pid}.mjs`);
+  await bundle.write({ ...output, file, codeSplitting: false });
+  const { man, markdown } = (await import(pathToFileURL(file).href)).manual(version);
+  rmSync(file);
+  writeFileSync(join(outdir, 'petstore.1'), man);
+  writeFileSync(join(outdir, 'reference.md'), markdown);
+}
+
+// The manual page and the reference come from the command tree of the program just built.
+async function pages() {
+  const bundle = await rolldown({ ...input, input: { man: 'src/reference/man.ts', markdown: 'src/reference/markdown.ts' } });
+  const dir = join(outdir, 'pages');
+  await bundle.write({ ...output, dir });
+  const { toMan } = await import(pathToFileURL(join(dir, 'man.js')).href);
+  const { toMarkdown } = await import(pathToFileURL(join(dir, 'markdown.js')).href);
+  const tree = JSON.parse(execFileSync(process.execPath, [join(outdir, 'main.js'), 'help', '--json']));
+  writeFileSync(join(outdir, 'petstore.1'), toMan(tree, version));
+  writeFileSync(join(outdir, 'reference.md'), toMarkdown(tree));
+  rmSync(dir, { recursive: true });
 }
 
 // Only what the client's own declarations name is kept; they name each other as the compiled files would be called.

@@ -31,6 +31,7 @@ const resolve = (from: string, target: string): string => normalize(relative(roo
 const ROOMS = [
   ['main.ts'],
   ['run.ts'],
+  ['manual.ts'],
   ['program.ts', 'report.ts', 'usage.ts'],
   ['commands/*'],
   ['commands/*/*'],

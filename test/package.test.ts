@@ -1,0 +1,125 @@
+// The package as others get it: what is in the tarball, what it brings along, and that it runs and compiles from there.
+import { execFile } from 'node:child_process';
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { beforeAll, expect, test } from 'vitest';
+import { BIN } from './support/program.ts';
+
+const exec = promisify(execFile);
+const project = join(import.meta.dirname, '..');
+// Blanks in the path, as on many machines.
+const folder = join(mkdtempSync(join(tmpdir(), 'petstore-package-')), 'my projects');
+const installed = join(folder, 'node_modules', 'petstore-cli');
+const home = join(folder, 'home');
+const env = {
+  PATH: process.env['PATH'] ?? '',
+  HOME: home,
+  PETSTORE_STATE_DIR: join(home, 's'),
+  PETSTORE_CONFIG_DIR: join(home, 'c'),
+};
+
+interface Packed {
+  readonly filename: string;
+  readonly files: readonly { readonly path: string }[];
+  readonly size: number;
+  readonly unpackedSize: number;
+}
+let packed: Packed;
+
+beforeAll(async () => {
+  mkdirSync(home, { recursive: true });
+  // The build of this test run is packed, not whatever dist/ holds.
+  const built = dirname(dirname(BIN));
+  for (const name of ['README.md', 'LICENSE', 'CHANGELOG.md']) {
+    writeFileSync(join(built, name), readFileSync(join(project, name)));
+  }
+  const { stdout } = await exec('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', folder], {
+    cwd: built,
+  });
+  packed = (JSON.parse(stdout) as [Packed])[0];
+  writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
+  await exec('npm', ['install', '--offline', '--no-audit', '--no-fund', join(folder, packed.filename)], {
+    cwd: folder,
+  });
+}, 120_000);
+
+test('the tarball holds the program, its types, its manual and its licences, and nothing else', () => {
+  const kinds = packed.files.map(({ path }) =>
+    path.replace(/^dist\/chunks\/.*\.js$/, 'dist/chunks/*.js').replace(/^dist\/types\/.*\.d\.ts$/, 'dist/types/*.d.ts'),
+  );
+  expect([...new Set(kinds)].sort()).toEqual([
+    'CHANGELOG.md',
+    'LICENSE',
+    'README.md',
+    'bin/petstore.js',
+    'dist/THIRD-PARTY-LICENSES.txt',
+    'dist/chunks/*.js',
+    'dist/client.js',
+    'dist/main.js',
+    'dist/petstore.1',
+    'dist/reference.md',
+    'dist/types/*.d.ts',
+    'package.json',
+  ]);
+  expect(packed.unpackedSize).toBeLessThan(2_000_000);
+});
+
+test('one package is installed, and it runs no script', () => {
+  expect(readdirSync(join(folder, 'node_modules')).filter((name) => !name.startsWith('.'))).toEqual(['petstore-cli']);
+  const { dependencies, scripts } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'));
+  expect(dependencies).toBeUndefined();
+  for (const name of ['preinstall', 'install', 'postinstall']) expect(scripts).not.toHaveProperty(name);
+});
+
+test('it does the main job from there, also where its folder cannot be written', async () => {
+  for (const entry of readdirSync(installed, { recursive: true, encoding: 'utf8' }))
+    chmodSync(join(installed, entry), 0o555);
+  const petstore = join(folder, 'node_modules', '.bin', 'petstore');
+  await exec(petstore, ['-p', 'sandbox', 'categories', 'create', '--name', 'dog'], { env, cwd: folder });
+  const { stdout } = await exec(petstore, ['-p', 'sandbox', 'categories', 'list', '--json'], { env, cwd: folder });
+  expect(JSON.parse(stdout)).toEqual([{ id: 1, name: 'dog' }]);
+});
+
+test('it says its version and helps without a home folder', async () => {
+  const bare = { PATH: env.PATH };
+  const version = await exec(process.execPath, [join(installed, 'bin', 'petstore.js'), '--version'], { env: bare });
+  expect(version.stdout).toBe(`${JSON.parse(readFileSync(join(project, 'package.json'), 'utf8')).version}\n`);
+  const help = await exec(process.execPath, [join(installed, 'bin', 'petstore.js'), '--help'], { env: bare });
+  expect(help.stdout).toContain('categories');
+});
+
+test('a program compiles against its types, the strictest way', async () => {
+  writeFileSync(
+    join(folder, 'use.ts'),
+    `import { createClient, PetstoreError, type Category } from 'petstore-cli';
+const client = createClient({ baseUrl: 'http://127.0.0.1:1/v1', apiKey: 'k_0123456789' });
+const all: readonly Category[] = await client.categories.list().catch((error: unknown) => {
+  if (error instanceof PetstoreError && error.kind === 'network') return [];
+  throw error;
+});
+const ids: (number | bigint)[] = all.map(({ id }) => id);
+// @ts-expect-error a name is required
+await client.categories.create({});
+console.log(ids.length, client.quota().inFlight);
+`,
+  );
+  const options = {
+    strict: true,
+    exactOptionalPropertyTypes: true,
+    module: 'nodenext',
+    target: 'es2023',
+    noEmit: true,
+    types: ['node'],
+    typeRoots: [join(project, 'node_modules', '@types')],
+    allowImportingTsExtensions: false,
+  };
+  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions: options, files: ['use.ts'] }));
+  const { stdout } = await exec(process.execPath, [
+    join(project, 'node_modules', 'typescript', 'bin', 'tsc'),
+    '-p',
+    folder,
+  ]);
+  expect(stdout).toBe('');
+});
