@@ -1,5 +1,4 @@
 // The only file that touches process: world in, exit code out, signals, pipes, flush.
-import { setMaxListeners } from 'node:events';
 import { homedir, tmpdir } from 'node:os';
 import { systemClock } from './clock.ts';
 import type { Context } from './context.ts';
@@ -71,8 +70,6 @@ function input(signal: AbortSignal): Input {
 
 function catchSignals(): AbortSignal {
   const interrupt = new AbortController();
-  // Every request under way listens; from the eleventh on Node would print a warning.
-  setMaxListeners(0, interrupt.signal);
   for (const [name, exitCode] of Object.entries(SIGNALS)) {
     process.on(name, () => {
       // The second one means it: at once.

@@ -1,14 +1,14 @@
 // One import's journal on disk: a record before each request and after each answer, and one run at a time.
-import { createHash, randomBytes } from 'node:crypto';
-import { closeSync, fsyncSync, openSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
 import type { Clock } from '../clock.ts';
 import { PetstoreError } from '../errors.ts';
-import type { ProcessMark } from '../log/alive.ts';
 import { isAlive, ownMark } from '../log/alive.ts';
-import type { LogFs } from '../log/append.ts';
 import { FileLog } from '../log/append.ts';
+import { syncFolders } from '../log/sync-folders.ts';
 import { visible } from '../text.ts';
+import type { JournalOptions, Life } from './journal-place.ts';
+import { journalDir, journalName } from './journal-place.ts';
 import type { Head, Holder, JournalRecord, JournalState } from './journal-state.ts';
 import { inParts, journalFormat } from './journal-state.ts';
 
@@ -17,42 +17,6 @@ const SEAL_AT = 8 * 1024 * 1024;
 export const SILENCE_MS = 60_000;
 /** How often a run says that it lives, in milliseconds. */
 const BEAT_MS = 15_000;
-
-/** Which journal, and the world around it. */
-export interface JournalOptions {
-  readonly stateDir: string;
-  /** What the import goes to: `Target.identity`. Never a key. */
-  readonly identity: string;
-  /** The rows' digest. */
-  readonly digest: string;
-  readonly clock: Clock;
-  /** The file system; tests hand in one that fails. */
-  readonly fs?: LogFs | undefined;
-  /** This process and how others are asked; tests hand in their own. */
-  readonly life?: Life | undefined;
-}
-
-/** Who this process is, and whether others live. */
-export interface Life {
-  readonly mark: ProcessMark;
-  readonly ask: (mark: ProcessMark) => 'alive' | 'dead' | 'unknown';
-}
-
-/**
- * @param options which journal
- * @returns its folder: one for each service that is imported to
- */
-export function journalDir(options: Pick<JournalOptions, 'stateDir' | 'identity'>): string {
-  return join(options.stateDir, 'imports', createHash('sha256').update(options.identity).digest('hex').slice(0, 16));
-}
-
-/**
- * @param digest the rows' digest
- * @returns the name of their journal, before its generation
- */
-export function journalName(digest: string): string {
-  return digest.slice(0, 32);
-}
 
 /** The journal of one import. Every method that writes throws PetstoreError `storage` where it cannot. */
 export class Journal {
@@ -218,17 +182,4 @@ function busy(holder: Holder): PetstoreError {
   return new PetstoreError('usage', `another run is importing these rows already (process ${holder.pid})`, {
     hint: 'let it finish; to stop it use Ctrl-C there, then run this command again to go on',
   });
-}
-
-// A new file survives a power failure only once its folder is on the disk too; Windows knows no such thing.
-function syncFolders(dir: string): void {
-  if (process.platform === 'win32') return;
-  for (const folder of [dir, dirname(dir), dirname(dirname(dir))]) {
-    const fd = openSync(folder, 'r');
-    try {
-      fsyncSync(fd);
-    } finally {
-      closeSync(fd);
-    }
-  }
 }

@@ -2,8 +2,8 @@
 import { closeSync, existsSync, openSync, readdirSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import { FileLog } from '../log/append.ts';
-import type { JournalOptions } from './journal.ts';
-import { journalDir, journalName } from './journal.ts';
+import type { JournalOptions } from './journal-place.ts';
+import { journalDir, journalName } from './journal-place.ts';
 import type { JournalState, RowEntry } from './journal-state.ts';
 import { journalFormat } from './journal-state.ts';
 

@@ -1,7 +1,7 @@
 // What an import works on: the file, read and checked, and the journal it is to be noted in.
 import type { Session } from '../../context.ts';
 import { PetstoreError } from '../../errors.ts';
-import type { JournalOptions } from '../../import/journal.ts';
+import type { JournalOptions } from '../../import/journal-place.ts';
 import { unfinishedOf } from '../../import/journals.ts';
 import type { RowStore } from '../../import/row-store.ts';
 import { readRows } from '../../import/rows.ts';
