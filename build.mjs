@@ -73,19 +73,6 @@ async function manual() {
   writeFileSync(join(outdir, 'reference.md'), markdown);
 }
 
-// The manual page and the reference come from the command tree of the program just built.
-async function pages() {
-  const bundle = await rolldown({ ...input, input: { man: 'src/reference/man.ts', markdown: 'src/reference/markdown.ts' } });
-  const dir = join(outdir, 'pages');
-  await bundle.write({ ...output, dir });
-  const { toMan } = await import(pathToFileURL(join(dir, 'man.js')).href);
-  const { toMarkdown } = await import(pathToFileURL(join(dir, 'markdown.js')).href);
-  const tree = JSON.parse(execFileSync(process.execPath, [join(outdir, 'main.js'), 'help', '--json']));
-  writeFileSync(join(outdir, 'petstore.1'), toMan(tree, version));
-  writeFileSync(join(outdir, 'reference.md'), toMarkdown(tree));
-  rmSync(dir, { recursive: true });
-}
-
 // Only what the client's own declarations name is kept; they name each other as the compiled files would be called.
 function types() {
   const dir = join(outdir, 'types');

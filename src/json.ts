@@ -71,8 +71,11 @@ function markNumbers(text: string): string {
   return parts.join('');
 }
 
+// 2^53 itself can be told apart from its neighbours no longer, although its digits survive: it is a bigint too.
 function markNumber(token: string): string {
-  return String(Number(token)) === token ? token : JSON.stringify(MARK + token);
+  const value = Number(token);
+  const exact = String(value) === token && (Number.isSafeInteger(value) || !Number.isInteger(value));
+  return exact ? token : JSON.stringify(MARK + token);
 }
 
 // A quote is escaped by an odd number of backslashes before it.

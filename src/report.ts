@@ -2,6 +2,7 @@
 import type { Context } from './context.ts';
 import { PetstoreError } from './errors.ts';
 import { colorLevel } from './io.ts';
+import { wrap } from './output/help-text.ts';
 import { terminalSafeJson, visible } from './text.ts';
 
 /** How an error is to be told. */
@@ -21,7 +22,9 @@ export interface Telling {
 export async function report(error: unknown, context: Context, telling: Telling): Promise<number> {
   const known = error instanceof PetstoreError ? error : unexpected(error);
   await context.stderr.write(
-    telling.json ? asJson(known) : asText(known, colorLevel(context.stderr, context.env, telling.noColor) > 0),
+    telling.json
+      ? asJson(known)
+      : asText(known, colorLevel(context.stderr, context.env, telling.noColor) > 0, context.stderr.columns),
   );
   if (telling.verbose) await context.stderr.write(details(known));
   return known.exitCode;
@@ -55,11 +58,13 @@ function asJson(error: PetstoreError): string {
   return `${terminalSafeJson(JSON.stringify({ error: { kind, message, hint, code, status, retryAt: at } }))}\n`;
 }
 
-function asText(error: PetstoreError, color: boolean): string {
-  const label = color ? '\u001b[31merror:\u001b[39m' : 'error:';
+function asText(error: PetstoreError, color: boolean, columns: number | undefined): string {
   const code = error.code === undefined || error.message.includes(error.code) ? '' : ` [${visible(error.code)}]`;
-  const hint = error.hint === undefined ? '' : `${visible(error.hint, '\n')}\n`;
-  return `${label} ${visible(error.message, '\n')}${code}\n${hint}`;
+  const hint = error.hint === undefined ? '' : `\n${visible(error.hint, '\n')}`;
+  const lines = `error: ${visible(error.message, '\n')}${code}${hint}`.split('\n');
+  // On a terminal lines break between words; a pipe gets each as it is.
+  const text = `${lines.map((line) => (columns ? wrap(line, columns) : line)).join('\n')}\n`;
+  return color ? text.replace('error:', '\u001b[31merror:\u001b[39m') : text;
 }
 
 function details(error: PetstoreError): string {

@@ -39,7 +39,7 @@ export function openApi(sender: Sender): Api {
 export function openLedgerOf(session: Session, target: Target): Ledger {
   const { clock } = session.context;
   return openLedger({
-    stateDir: session.stateDir,
+    stateDir: stateDirOf(session),
     tempDir: session.context.tempDir,
     identity: target.identity,
     key: target.key,
@@ -47,6 +47,15 @@ export function openLedgerOf(session: Session, target: Target): Ledger {
     timeoutMs: session.globals.timeoutMs,
     onWarning: (text) => void session.warn(text),
   });
+}
+
+// Where there is no home folder the rate limit is kept in memory: with key and URL in the environment nothing else is needed.
+function stateDirOf(session: Session): string | undefined {
+  try {
+    return session.stateDir;
+  } catch {
+    return undefined;
+  }
 }
 
 /**
@@ -74,7 +83,23 @@ export async function openSender(
     onWait: (wait) => session.watch.wait?.(wait),
   });
   context.endings.push(() => sender.close());
-  return sender;
+  return counted(session, sender);
+}
+
+// Tells the watch how many requests are under way: only then is there something to show a spinner for.
+function counted({ watch }: Session, sender: Sender): Sender {
+  let busy = 0;
+  return {
+    async send(request) {
+      watch.busy?.(++busy);
+      try {
+        return await sender.send(request);
+      } finally {
+        watch.busy?.(--busy);
+      }
+    },
+    close: () => sender.close(),
+  };
 }
 
 async function traced(session: Session, transport: Transport, baseUrl: string): Promise<Transport> {

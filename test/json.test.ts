@@ -19,6 +19,7 @@ test.each([
 
 test('an id up to 2^53 is a number, and beyond it a bigint', () => {
   expect(parseJson('9007199254740991')).toBe(9007199254740991);
+  expect(parseJson('9007199254740992')).toBe(9007199254740992n);
   expect(parseJson('9007199254740993')).toBe(9007199254740993n);
   expect(parseJson('[1e5]')).toEqual([new ExactNumber('1e5')]);
 });

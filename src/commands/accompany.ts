@@ -54,7 +54,7 @@ async function spin(session: Session): Promise<() => void> {
   const show = (): void => {
     const waiting = wait ? sentence(wait, context.clock.now()) : undefined;
     // A prompt must not be painted over: without a request under way, a wait or words of the verb there is no spinner.
-    progress.update([said, waiting].filter(Boolean).join(' · ') || (busy > 0 ? 'asking the service' : undefined));
+    progress.update([waiting, said].filter(Boolean).join(' · ') || (busy > 0 ? 'asking the service' : undefined));
   };
   watch.busy = (requests) => {
     busy = requests;
@@ -84,7 +84,6 @@ function sentence(wait: Wait, now: number): string {
   const left = formatDuration(wait.until - now);
   if (wait.reason === 'sibling') return 'waiting for another petstore process';
   if (wait.reason === 'backoff') return `the service failed, trying again in ${left}`;
-  return wait.reason === 'blocked'
-    ? `rate limited by the service, going on in ${left}`
-    : `nothing left of the quota, going on in ${left}`;
+  // Short, and the time near its beginning: at 40 columns it must not be cut away.
+  return `${wait.reason === 'blocked' ? 'rate limited' : 'quota used up'}, going on in ${left}`;
 }

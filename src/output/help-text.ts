@@ -15,18 +15,27 @@ export function helpWidth(columns: number | undefined): number {
  * @returns the same words
  */
 export function reflow(text: string, width: number): string {
-  return text.replace(/^\S.*(?:\n\S.*)*/gm, (paragraph) => {
-    if (!paragraph.includes('\n') && paragraph.length <= width) return paragraph;
-    const lines: string[] = [];
-    let line = '';
-    for (const word of paragraph.split(/\s+/)) {
-      if (line !== '' && line.length + 1 + word.length > width) {
-        lines.push(line);
-        line = word;
-      } else line = line === '' ? word : `${line} ${word}`;
-    }
-    return [...lines, line].join('\n');
-  });
+  return text.replace(/^\S.*(?:\n\S.*)*/gm, (paragraph) =>
+    paragraph.includes('\n') || paragraph.length > width ? wrap(paragraph, width) : paragraph,
+  );
+}
+
+/**
+ * Breaks a text between words. What stands in backticks is to be copied: it stays in one line.
+ * @param text one paragraph; its own line breaks count as blanks
+ * @param width the most characters of a line; a longer word is left to the terminal
+ * @returns lines without a line break at the end
+ */
+export function wrap(text: string, width: number): string {
+  const lines: string[] = [];
+  let line = '';
+  for (const word of text.match(/(?:`[^`]*`|\S)+/g) ?? []) {
+    if (line !== '' && line.length + 1 + word.length > width) {
+      lines.push(line);
+      line = word;
+    } else line = line === '' ? word : `${line} ${word}`;
+  }
+  return [...lines, line].join('\n');
 }
 
 // A line of its own, or the first word of one of the paragraphs that every help text may have.

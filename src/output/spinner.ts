@@ -33,7 +33,10 @@ export async function startSpinner(stderr: Output, colorLevel: ColorLevel): Prom
     color: false,
   });
   const { frames, interval } = spinner.spinner;
-  spinner.spinner = { frames: frames.map(style.cyan), ...(interval === undefined ? {} : { interval }) };
+  spinner.spinner = {
+    frames: frames.map((frame) => style.cyan(frame)),
+    ...(interval === undefined ? {} : { interval }),
+  };
   return {
     show(text) {
       spinner.text = cut(text, widthOf(stderr) - RESERVED_CELLS);

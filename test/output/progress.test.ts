@@ -131,7 +131,7 @@ test('with colour the frame is painted, and only with the colour of the stream',
   await clock.advance(SPINNER_DELAY_MS);
   await stderr.appeared('asking');
   progress.stop();
-  expect(stderr.text()).toContain('\u001b[36m');
+  expect(stderr.text()).toMatch(/\u001b\[36m\S\u001b\[39m asking/);
 });
 
 test.each([

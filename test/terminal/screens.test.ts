@@ -1,0 +1,199 @@
+// Pictures of the terminal: what a person sees at 80x24 and at 40x24, played from a real pseudo-terminal.
+import { writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { petstore, place } from '../support/program.ts';
+import type { Step, TerminalOutcome } from '../support/pty.ts';
+import { inTerminal } from '../support/pty.ts';
+import { picture } from '../support/screen.ts';
+
+const SIZES = [80, 40] as const;
+const ROWS = 24;
+
+// The service as these pictures need it: the first word of the path says how it behaves.
+const server = createServer((request, response) => {
+  const [, kind] = (request.url ?? '').split('/');
+  const reset = String(Math.floor(Date.now() / 1000) + 42);
+  const quota = { 'x-ratelimit-limit': '60', 'x-ratelimit-remaining': '57', 'x-ratelimit-reset': reset };
+  const answer = (status: number, body: unknown, headers = {}): void => {
+    response.writeHead(status, { 'content-type': 'application/json', ...quota, ...headers });
+    response.end(JSON.stringify(body));
+  };
+  request.resume().on('end', () => {
+    if (kind === 'unauthorized')
+      answer(401, { code: 'invalid_key', message: 'The API key is not valid.', status: 401 });
+    else if (kind === 'limited')
+      answer(429, { code: 'slow', message: 'Slow down.', status: 429 }, { 'retry-after': '42' });
+    else if (request.method === 'POST')
+      setTimeout(() => answer(201, { id: 7, name: 'dog' }), kind === 'slow' ? 2000 : 400);
+    else if (kind === 'empty') answer(200, []);
+    else answer(200, CATEGORIES);
+  });
+});
+
+const CATEGORIES = [
+  { id: 1, name: 'dog', description: 'Canis familiaris: a loyal companion of people for some fifteen thousand years' },
+  { id: 2, name: '犬と猫', description: '日本語の説明文はここに入ります。とても長いので、切らなければなりません' },
+  { id: 3, name: 'cafe\u0301 cat', description: 'e with a combining accent, and a family: 👩‍👩‍👧' },
+  { id: 4, name: 'hostile \u001b[2J\u202e', description: 'tries to clear the screen\r\nand to turn the text round' },
+  { id: '9007199254740993', name: 'a big one' },
+].map((category) => ({ ...category, id: Number(category.id) }));
+
+let base = '';
+beforeAll(async () => {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+});
+afterAll(() => {
+  server.closeAllConnections();
+  server.close();
+});
+
+const at = (kind: string) =>
+  place({ PETSTORE_API_KEY: 'sk_canary_0123456789abcdef', PETSTORE_BASE_URL: `${base}/${kind}/v1` });
+
+// What differs from run to run: seconds, rates, ports and the frame of the spinner.
+function still(lines: readonly string[]): string {
+  return lines
+    .join('\n')
+    .replace(/\b4[0123]s\b/g, '42s')
+    .replace(/\d{4}-\d\d-\d\dT[\d:]+Z/g, 'TIME')
+    .replace(/\b\ds ago/g, 'Ns ago')
+    .replace(/\^C/g, '')
+    .replace(/127\.0\.0\.1:\d+/g, '127.0.0.1:PORT')
+    .replace(/[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]/g, '⠋')
+    .replace(/\d+ of 30 rows/g, 'N of 30 rows')
+    .replace(/\d+(?:\.\d+)?\/s/g, 'N/s')
+    .replace(/about (?:\d+m )?\d+s left/g, 'about Ns left')
+    .trimEnd();
+}
+
+// The screen as it was when a text had just been painted by the spinner.
+function moment(outcome: TerminalOutcome, text: string | RegExp, columns: number): string {
+  const from = outcome.screen.search(text);
+  expect(from).toBeGreaterThanOrEqual(0);
+  const end = outcome.screen.indexOf('\u001b[?2026l', from);
+  return still(picture(outcome.screen.slice(0, end), columns, ROWS));
+}
+
+async function screen(kind: string, args: readonly string[], columns: number, steps: readonly Step[] = []) {
+  const outcome = await inTerminal(at(kind), args, { columns, rows: ROWS, steps });
+  expect(outcome.stepsLeft).toBe(0);
+  expect(outcome.cooked).toBe(true);
+  // Whoever hid the cursor showed it again.
+  expect(outcome.screen.lastIndexOf('\u001b[?25h')).toBeGreaterThanOrEqual(outcome.screen.lastIndexOf('\u001b[?25l'));
+  const lines = picture(outcome.screen, columns, ROWS);
+  return { outcome, shown: still(lines) };
+}
+
+for (const columns of SIZES) {
+  test(`a list at ${columns}x${ROWS}`, async () => {
+    const { outcome, shown } = await screen('ok', ['categories', 'list'], columns);
+    expect(outcome.code).toBe(0);
+    expect(shown).toMatchSnapshot();
+  });
+
+  test(`a create at ${columns}x${ROWS}`, async () => {
+    const { outcome, shown } = await screen('ok', ['categories', 'create', '--name', 'dog'], columns);
+    expect(outcome.code).toBe(0);
+    expect(shown).toMatchSnapshot();
+  });
+
+  test(`the quota at ${columns}x${ROWS}`, async () => {
+    const { outcome, shown } = await screen('ok', ['quota', '--refresh'], columns);
+    expect(outcome.code).toBe(0);
+    expect(shown).toMatchSnapshot();
+  });
+
+  test(`a key that is not accepted at ${columns}x${ROWS}`, async () => {
+    const { outcome, shown } = await screen('unauthorized', ['categories', 'list'], columns);
+    expect(outcome.code).toBe(3);
+    expect(shown).toMatchSnapshot();
+  });
+
+  test(`nothing configured yet at ${columns}x${ROWS}`, async () => {
+    const outcome = await inTerminal(place(), ['categories', 'list'], { columns, rows: ROWS });
+    expect(outcome.code).toBe(3);
+    const shown = still(picture(outcome.screen, columns, ROWS));
+    expect(shown).toContain('petstore auth login');
+    expect(shown).toContain('sandbox');
+    expect(shown).toMatchSnapshot();
+  });
+
+  test(`the countdown after a 429 at ${columns}x${ROWS}, ended by Ctrl-C`, async () => {
+    const steps = [{ after: 'going on in 4', send: '\u0003' }];
+    const { outcome, shown } = await screen('limited', ['categories', 'list'], columns, steps);
+    expect(outcome.code).toBe(130);
+    expect(moment(outcome, /going on in 4/, columns)).toMatchSnapshot('counting');
+    expect(shown).toMatchSnapshot('afterwards');
+  });
+
+  test(`an import in progress at ${columns}x${ROWS}, ended by Ctrl-C`, async () => {
+    const rows = Array.from({ length: 30 }, (_, row) => JSON.stringify({ name: `pet ${row}` })).join('\n');
+    const here = at('empty');
+    writeFileSync(join(here.dir, 'pets.ndjson'), rows);
+    const outcome = await inTerminal(here, ['categories', 'import', 'pets.ndjson', '--concurrency', '2'], {
+      columns,
+      rows: ROWS,
+      steps: [
+        { after: 'Create 30 categories', send: 'y\r' },
+        { after: ' of 30 rows', send: '\u0003' },
+      ],
+    });
+    expect(outcome).toMatchObject({ stepsLeft: 0, cooked: true, code: 130 });
+    const shown = moment(outcome, / of 30 rows/, columns);
+    for (const line of shown.split('\n')) expect(line.length).toBeLessThanOrEqual(columns);
+    expect(shown.split('\n').at(-1)).toMatchSnapshot('progress line');
+  });
+}
+
+test('a list piped from a terminal is whole and plain', async () => {
+  const outcome = await inTerminal(at('ok'), ['categories', 'list'], { stdoutPiped: true });
+  expect(outcome.stdout).toContain('Canis familiaris: a loyal companion of people for some fifteen thousand years');
+  expect(outcome.stdout).not.toContain('\u001b');
+});
+
+test('a terminal that does not know its width gets whole lines and no spinner', async () => {
+  const outcome = await inTerminal(at('empty'), ['categories', 'create', '--name', 'dog'], { columns: 0, rows: 0 });
+  expect(outcome.code).toBe(0);
+  expect(outcome.screen).not.toContain('\u001b[?25l');
+});
+
+test('a reply that takes a while is accompanied by a spinner, which leaves nothing behind', async () => {
+  const { outcome, shown } = await screen('slow', ['categories', 'create', '--name', 'dog'], 80);
+  expect(outcome.screen).toContain('\u001b[?25l');
+  expect(shown).not.toContain('⠋');
+});
+
+test.each(['SIGTERM', 'SIGHUP', 'SIGINT'] as const)(
+  '%s gives the cursor and the mode of the terminal back',
+  async (signal) => {
+    const steps = [{ after: 'going on in', signal }];
+    const { outcome } = await screen('limited', ['categories', 'list'], 80, steps);
+    expect(outcome.code).toBe({ SIGINT: 130, SIGTERM: 143, SIGHUP: 129 }[signal]);
+  },
+);
+
+test('Ctrl-C at the question before an import is 130, and nothing is sent', async () => {
+  const here = at('empty');
+  writeFileSync(join(here.dir, 'pets.ndjson'), '{"name":"dog"}');
+  const outcome = await inTerminal(here, ['categories', 'import', 'pets.ndjson'], {
+    steps: [{ after: 'Create 1 category', send: '\u0003' }],
+  });
+  expect(outcome).toMatchObject({ code: 130, cooked: true, stepsLeft: 0 });
+});
+
+test('colour follows each stream: none in a pipe, none with NO_COLOR, some where it is forced', async () => {
+  const env = at('ok').env;
+  const forced = await petstore({ ...at('ok'), env: { ...env, FORCE_COLOR: '1' } }, ['categories', 'list']);
+  expect(forced.out).toContain('\u001b[1m');
+  const plain = await petstore({ ...at('ok'), env: { ...env, FORCE_COLOR: '1', NO_COLOR: '1' } }, [
+    'categories',
+    'list',
+  ]);
+  expect(plain.out).not.toContain('\u001b');
+  const quiet = await inTerminal({ ...at('ok'), env: { ...env, NO_COLOR: '1' } }, ['categories', 'list']);
+  expect(quiet.screen).not.toMatch(/\u001b\[\d+m/);
+});
