@@ -1,5 +1,6 @@
 // Rate limits: windows per key, kept in a log that all processes on the same data count in together.
 import { createHash } from 'node:crypto';
+import type { LogFs } from '../log/generations.ts';
 import type { Place } from './place.ts';
 import type { Limit } from './plans.ts';
 import { TappedLog } from './tapped-log.ts';
@@ -17,15 +18,20 @@ export class Limiter {
   /**
    * @param place where the windows are kept
    * @param limits all of them hold at once; none: nothing is limited, and nothing is kept
-   * @param options `reset`: forgets every window and ban
+   * @param options `reset`: forgets every window and ban; `fs`: the file system, which tests make fail
    * @throws errors of the file system as they come
    */
-  constructor(place: Place, limits: readonly Limit[], options: { readonly reset?: boolean } = {}) {
+  constructor(
+    place: Place,
+    limits: readonly Limit[],
+    options: { readonly reset?: boolean; readonly fs?: LogFs | undefined } = {},
+  ) {
     this.#log = new TappedLog(windowsFormat, {
       dir: place.dir,
       name: place.windowsName,
       sealAt: SEAL_AT,
       durable: false,
+      fs: options.fs,
     });
     this.#limits = limits;
     this.#limitText = limits.map(({ count, ms }) => `${count}/${ms}`).join(',');

@@ -3,6 +3,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Clock } from '../clock.ts';
+import type { LogFs } from '../log/generations.ts';
 import type { RetryAfterForm } from './answer.ts';
 import type { RequestRecord } from './exchange.ts';
 import { Exchange } from './exchange.ts';
@@ -35,6 +36,8 @@ export interface SandboxOptions {
   readonly reset?: boolean;
   /** The least id to be given from now on. */
   readonly firstId?: bigint;
+  /** The file system; tests hand in one that fails. */
+  readonly fs?: LogFs;
   /** Told of every request when its answer is decided. */
   readonly onRequest?: (record: RequestRecord) => void;
 }
@@ -107,14 +110,14 @@ const SERVER_LIMITS = {
 
 function openWorld(options: SandboxOptions, ending: AbortSignal): World {
   const place = placeOf(options.dataFile);
-  const { clock, seed, reset = false, firstId } = options;
-  const store = new Store(place, { reset, ...(firstId === undefined ? {} : { firstId }) });
+  const { clock, seed, reset = false, firstId, fs } = options;
+  const store = new Store(place, { reset, firstId, fs });
   return {
     retryAfter: 'seconds',
     markers: new Map(),
     ...options,
     store,
-    limiter: new Limiter(place, options.limits, { reset }),
+    limiter: new Limiter(place, options.limits, { reset, fs }),
     guard: new Guard(options.keys),
     random: seed === undefined ? () => clock.random() : seededRandom(seed),
     ending,

@@ -1,4 +1,5 @@
 // The categories: a fold over a log that every process on the same data appends to. Ids come from the fold.
+import type { LogFs } from '../log/generations.ts';
 import type { Place } from './place.ts';
 import type { TappedFormat } from './tapped-log.ts';
 import { TappedLog } from './tapped-log.ts';
@@ -50,6 +51,14 @@ function create(data: Data, fields: string): string | undefined {
 // Nothing is ever deleted, so a new generation saves little: the log is left to grow.
 const SEAL_AT = 16 * 1024 * 1024;
 
+/** How a store is opened. */
+export interface StoreOptions {
+  readonly reset?: boolean;
+  readonly firstId?: bigint | undefined;
+  readonly sealAt?: number;
+  readonly fs?: LogFs | undefined;
+}
+
 /** The categories of one data file. */
 export class Store {
   readonly #log: TappedLog<Data, string>;
@@ -60,18 +69,16 @@ export class Store {
    * Opens the data, or begins it.
    * @param place where it lies
    * @param options `reset`: empties it; `firstId`: ids from here on, where none so large was given yet;
-   *   `sealAt`: size in bytes from which the log begins anew
+   *   `sealAt`: size in bytes from which the log begins anew; `fs`: the file system, which tests make fail
    * @throws errors of the file system as they come
    */
-  constructor(
-    place: Place,
-    options: { readonly reset?: boolean; readonly firstId?: bigint; readonly sealAt?: number } = {},
-  ) {
+  constructor(place: Place, options: StoreOptions = {}) {
     this.#log = new TappedLog(format, {
       dir: place.dir,
       name: place.dataName,
       sealAt: options.sealAt ?? SEAL_AT,
       durable: true,
+      fs: options.fs,
     });
     const { firstId } = options;
     if (options.reset) this.#log.append('reset');

@@ -1,4 +1,5 @@
 // A log that also tells what became of one record: the id it was given, the verdict it met.
+import type { LogFs } from '../log/generations.ts';
 import { FileLog } from '../log/append.ts';
 
 /** How records become a state, and what one record comes to. */
@@ -19,12 +20,18 @@ export class TappedLog<State, Result> {
 
   /**
    * @param format the fold
-   * @param options folder, name and rotation of the log
+   * @param options folder, name and rotation of the log; `fs`: the file system, which tests make fail
    * @throws errors of the file system as they come
    */
   constructor(
     format: TappedFormat<State, Result>,
-    options: { readonly dir: string; readonly name: string; readonly sealAt: number; readonly durable: boolean },
+    options: {
+      readonly dir: string;
+      readonly name: string;
+      readonly sealAt: number;
+      readonly durable: boolean;
+      readonly fs?: LogFs | undefined;
+    },
   ) {
     const apply = (state: State, line: string): void => {
       const space = line.indexOf(' ');
@@ -34,7 +41,9 @@ export class TappedLog<State, Result> {
     const snapshot = function* (state: State): Iterable<string> {
       for (const record of format.snapshot(state)) yield `- ${record}`;
     };
-    this.#log = new FileLog({ initial: format.initial, apply, snapshot }, options);
+    const { fs, ...kept } = options;
+    const fold = { initial: format.initial, apply, snapshot };
+    this.#log = new FileLog(fold, fs === undefined ? kept : { ...kept, fs });
   }
 
   /** @returns the state after every record so far, by whichever process */

@@ -65,7 +65,17 @@ test('a key that a shell would read otherwise is quoted in the lines to paste', 
 });
 
 test('--json prints one document once it listens, and no log lines', async () => {
-  const { out, err, url, stop } = await serve(['--json', '--limit', '60/6s', '--limit', '5/1h', '--fault', '503:10']);
+  const { out, err, url, stop } = await serve([
+    '--json',
+    '--limit',
+    '60/6s',
+    '--limit',
+    '5/1h',
+    '--fault',
+    '503:10',
+    '--seed',
+    '7',
+  ]);
   const data = JSON.parse(out());
   expect(data).toEqual({
     url,
@@ -78,6 +88,7 @@ test('--json prints one document once it listens, and no log lines', async () =>
     ],
     data: expect.stringMatching(/sandbox/),
     faults: ['503:10'],
+    seed: 7,
   });
   await ask(url, data.key);
   expect(err()).toBe('');
@@ -94,6 +105,22 @@ test('each request is a line on stderr, made visible; with --quiet none is', asy
   await ask(quiet.url, 'sandbox_alice_0001');
   expect(quiet.err()).toBe('');
   await quiet.stop();
+});
+
+test('faults without a seed are told with the one that repeats them', async () => {
+  const first = await serve(['--fault', 'latency=1ms', '--fault', '503:50']);
+  const seed = /latency=1ms, 503:50 \(again the same: --seed (\d+)\)/.exec(first.out())?.[1] ?? '';
+  const again = await serve(['--fault', 'latency=1ms', '--fault', '503:50', '--seed', seed]);
+  const statuses = async ({ out, url }: Serving): Promise<number[]> => {
+    const key = /PETSTORE_API_KEY=(\S+)/.exec(out())?.[1] ?? '';
+    const all: number[] = [];
+    for (let i = 0; i < 20; i++) all.push((await ask(url, key)).status);
+    return all;
+  };
+  const seen = await statuses(first);
+  expect(new Set(seen)).toEqual(new Set([200, 503]));
+  expect(await statuses(again)).toEqual(seen);
+  await Promise.all([first.stop(), again.stop()]);
 });
 
 test('several keys may be given, each with windows of its own', async () => {

@@ -1,6 +1,8 @@
 // Data as a fold over a log: many processes, many generations, kill -9; no id twice, nothing acknowledged lost.
+import * as fs from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import type { LogFs } from '../../src/log/generations.ts';
 import { seededRandom } from '../../src/sandbox/faults.ts';
 import { placeOf } from '../../src/sandbox/place.ts';
 import { Store } from '../../src/sandbox/store.ts';
@@ -42,6 +44,43 @@ test('creates that run at once, while the log rotates under their flush, are all
   const ids = (await Promise.all(work)).map((json) => (JSON.parse(json ?? '') as Listed).id);
   expect(new Set(ids).size).toBe(400);
   expect(listOf(stores[0] as Store)).toHaveLength(400);
+});
+
+test('a create is answered when it is on the disk, and not before', async () => {
+  let flushed = (): void => undefined;
+  const slow: LogFs = {
+    ...fs,
+    fdatasync: ((_fd: number, done: fs.NoParamCallback) => {
+      flushed = () => done(null);
+    }) as LogFs['fdatasync'],
+  };
+  const sandbox = await startTest({ fs: slow });
+  let answered = false;
+  const created = sandbox.create({ name: 'dog' }).finally(() => {
+    answered = true;
+  });
+  while ((await sandbox.list()).json.length === 0);
+  await sandbox.list();
+  expect(answered).toBe(false);
+  flushed();
+  expect((await created).status).toBe(201);
+});
+
+test('a full disk refuses creates with 507, creates nothing, and is fine again when there is room', async () => {
+  let full = false;
+  const filling: LogFs = {
+    ...fs,
+    writeSync: ((fd: number, bytes: Buffer, from: number, count: number, at: null) =>
+      fs.writeSync(fd, bytes, from, full ? count - 3 : count, at)) as LogFs['writeSync'],
+  };
+  const { create, list } = await startTest({ fs: filling, limits: [] });
+  await create({ name: 'before' });
+  full = true;
+  const refused = await create({ name: 'lost' });
+  expect([refused.status, refused.json.code]).toEqual([507, 'storage_full']);
+  full = false;
+  expect((await create({ name: 'after' })).json.id).toBe(2);
+  expect((await list()).json.map(({ name }: Listed) => name)).toEqual(['before', 'after']);
 });
 
 test('an id is not given again after a reset, even where the log was rotated', async () => {

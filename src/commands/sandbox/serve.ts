@@ -25,6 +25,8 @@ export interface Started {
   readonly limits: readonly { readonly requests: number; readonly seconds: number }[];
   readonly data: string;
   readonly faults: readonly string[];
+  /** What the faults were drawn from; left out where there are none. */
+  readonly seed?: number;
   /** Whether the shell to paste into is PowerShell. */
   readonly powershell: boolean;
 }
@@ -38,7 +40,11 @@ export interface Started {
  */
 export async function run(session: Session, input: SandboxInput): Promise<never> {
   const { context } = session;
-  const settings = readSettings(input, { cwd: context.cwd, dataFile: () => sandboxDataFile(session.stateDir) });
+  const settings = readSettings(input, {
+    cwd: context.cwd,
+    dataFile: () => sandboxDataFile(session.stateDir),
+    random: () => context.clock.random(),
+  });
   const sandbox = await start(session, settings);
   try {
     await say(session, started(sandbox, settings, context.platform));
@@ -71,6 +77,7 @@ function started(sandbox: RunningSandbox, settings: Settings, platform: string):
     limits: settings.limits.map(({ count, ms }) => ({ requests: count, seconds: ms / 1000 })),
     data: settings.dataFile,
     faults: settings.faults.map(describeFault),
+    ...(settings.faults.length > 0 ? { seed: settings.seed } : {}),
     powershell: platform === 'win32',
   };
 }
@@ -95,7 +102,9 @@ export const view: View<Started> = {
     yield `  URL   ${data.url}\n`;
     for (const key of data.keys) yield `  key   ${visible(key)}\n`;
     yield `  data  ${visible(data.data)}\n`;
-    if (data.faults.length > 0) yield `  ${style.yellow('fails on purpose:')} ${data.faults.join(', ')}\n`;
+    if (data.faults.length > 0) {
+      yield `  ${style.yellow('fails on purpose')}: ${data.faults.join(', ')} (again the same: --seed ${data.seed})\n`;
+    }
     yield '\nPaste into another shell:\n\n';
     yield `  ${variable(data, 'PETSTORE_BASE_URL', data.url)}\n`;
     yield `  ${variable(data, 'PETSTORE_API_KEY', data.key)}\n`;

@@ -24,20 +24,20 @@ export interface Settings {
   readonly retryAfter: RetryAfterForm;
   readonly faults: readonly FaultRule[];
   readonly markers: Markers;
-  readonly seed?: number;
+  readonly seed: number;
   readonly firstId?: bigint;
 }
 
 /**
  * Checks the options.
  * @param input as typed
- * @param place the working directory, and the data file where none is named
+ * @param place the working directory; the data file where none is named; chance, for a seed where none is given
  * @returns checked settings
  * @throws PetstoreError `usage` naming the option that is wrong
  */
 export function readSettings(
   input: SandboxInput,
-  place: { readonly cwd: string; readonly dataFile: () => string },
+  place: { readonly cwd: string; readonly dataFile: () => string; readonly random: () => number },
 ): Settings {
   const { plan, limits } = limitsOf(input);
   return {
@@ -54,7 +54,9 @@ export function readSettings(
       return rule;
     }),
     markers: new Map([...markersOf('beta', input.beta), ...markersOf('experimental', input.experimental)]),
-    ...(input.seed === undefined ? {} : { seed: wholeNumber('--seed', input.seed, 2 ** 32 - 1) }),
+    // Drawn here, so that it can be told: what went wrong by chance can be had again.
+    seed:
+      input.seed === undefined ? Math.floor(place.random() * 2 ** 32) : wholeNumber('--seed', input.seed, 2 ** 32 - 1),
     ...(input.firstId === undefined ? {} : { firstId: idOf(input.firstId) }),
   };
 }
