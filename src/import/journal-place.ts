@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import type { Clock } from '../clock.ts';
 import type { ProcessMark } from '../log/alive.ts';
-import type { LogFs } from '../log/append.ts';
+import type { LogFs } from '../log/generations.ts';
 
 /** Which journal, and the world around it. */
 export interface JournalOptions {

@@ -5,7 +5,8 @@
 // seal in file order ends that generation, and whoever notices writes the next one (a snapshot) and links it into
 // place. There is no lock, hence nothing to go stale after kill -9.
 import * as nodeFs from 'node:fs';
-import { join } from 'node:path';
+import type { LogFs } from './generations.ts';
+import { Generations, ShortWriteError } from './generations.ts';
 
 /** How the records of one kind of log become a state. Both functions must depend on nothing but their arguments. */
 export interface LogFormat<State> {
@@ -38,22 +39,6 @@ export interface LogOptions {
   readonly fs?: LogFs;
 }
 
-/** The part of `node:fs` that the log uses. */
-export type LogFs = Pick<
-  typeof nodeFs,
-  | 'openSync'
-  | 'closeSync'
-  | 'readSync'
-  | 'writeSync'
-  | 'fsyncSync'
-  | 'fdatasyncSync'
-  | 'fdatasync'
-  | 'mkdirSync'
-  | 'readdirSync'
-  | 'linkSync'
-  | 'unlinkSync'
->;
-
 /** A log as its users see it, on disk or in memory. */
 export interface Log<State> {
   /** @returns the state after every record written so far, by whichever process; the same object until a rotation */
@@ -73,12 +58,6 @@ export interface Log<State> {
   close(): void;
 }
 
-/** A record reached the file in part only, as on a full disk. It counts for nobody. */
-export class ShortWriteError extends Error {
-  override readonly name = 'ShortWriteError';
-  readonly code = 'ENOSPC';
-}
-
 const SEAL = '#seal';
 const HEAD = '#head ';
 const { O_APPEND, O_CREAT, O_RDWR } = nodeFs.constants;
@@ -91,6 +70,7 @@ let chunk: Buffer | undefined;
 /** The log on disk. */
 export class FileLog<State> implements Log<State> {
   readonly #format: LogFormat<State>;
+  readonly #files: Generations;
   readonly #options: LogOptions;
   readonly #fs: LogFs;
   readonly #stamp = Math.floor(Math.random() * 36 ** 6).toString(36);
@@ -116,7 +96,7 @@ export class FileLog<State> implements Log<State> {
     this.#options = options;
     this.#fs = options.fs ?? nodeFs;
     this.#state = format.initial();
-    this.#fs.mkdirSync(options.dir, { recursive: true, mode: 0o700 });
+    this.#files = new Generations(this.#fs, options.dir, options.name, options.durable ?? false);
     this.#openNewest();
   }
 
@@ -153,7 +133,7 @@ export class FileLog<State> implements Log<State> {
       if (landed && !this.#sealed && full) this.#seal();
       if (landed) return this.refresh();
       // Behind a seal the record is void for everybody: it goes into the next generation.
-      if (!this.#sealed) throw new ShortWriteError(`a record did not arrive in ${this.#path(this.#generation)}`);
+      if (!this.#sealed) throw new ShortWriteError(`a record did not arrive in ${this.#files.path(this.#generation)}`);
     }
   }
 
@@ -195,26 +175,11 @@ export class FileLog<State> implements Log<State> {
     });
   }
 
-  #path(generation: number): string {
-    return join(this.#options.dir, `${this.#options.name}.${generation}.log`);
-  }
-
-  #newest(): number {
-    const prefix = `${this.#options.name}.`;
-    let newest = 0;
-    for (const entry of this.#fs.readdirSync(this.#options.dir) as string[]) {
-      if (!entry.startsWith(prefix) || !entry.endsWith('.log')) continue;
-      const generation = entry.slice(prefix.length, -4);
-      if (/^[1-9]\d{0,14}$/.test(generation)) newest = Math.max(newest, Number(generation));
-    }
-    return newest;
-  }
-
   // Others may rotate between the look at the folder and the open: what was opened must still be the newest.
   #openNewest(): void {
     for (;;) {
-      const newest = this.#newest();
-      if (this.#open(newest) && this.#newest() === this.#generation) return;
+      const newest = this.#files.newest();
+      if (this.#open(newest) && this.#files.newest() === this.#generation) return;
     }
   }
 
@@ -223,13 +188,13 @@ export class FileLog<State> implements Log<State> {
     const flags = O_APPEND | O_RDWR | (generation === 0 ? O_CREAT : 0);
     let fd: number;
     try {
-      fd = this.#fs.openSync(this.#path(generation || 1), flags, 0o600);
+      fd = this.#fs.openSync(this.#files.path(generation || 1), flags, 0o600);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT' && generation > 0) return false;
       throw error;
     }
     this.#release();
-    if (generation === 0 && this.#options.durable) this.#syncFolder();
+    if (generation === 0) this.#files.syncFolder();
     this.#fd = fd;
     this.#generation = generation || 1;
     this.#offset = 0;
@@ -288,110 +253,14 @@ export class FileLog<State> implements Log<State> {
   }
 
   #moveOn(): void {
-    if (this.#newest() <= this.#generation) this.#publish(this.#generation + 1);
+    if (this.#files.newest() <= this.#generation) {
+      const mark = `${process.pid}-${this.#stamp}${(this.#counter++).toString(36)}`;
+      this.#files.publish(this.#generation + 1, this.#format.snapshot(this.#state), END, mark);
+    }
     // Slept through several rotations: the newest is what the others use, whatever was just linked.
     this.#openNewest();
     // Its records are worth no more than its name: whoever linked it may have lost power before telling the disk.
-    if (this.#options.durable) this.#syncFolder();
-    this.#sweep();
+    this.#files.syncFolder();
+    this.#files.sweep(this.#generation);
   }
-
-  #publish(generation: number): void {
-    const target = this.#path(generation);
-    const draft = `${target}.${process.pid}-${this.#stamp}${(this.#counter++).toString(36)}.tmp`;
-    const fd = this.#fs.openSync(draft, 'wx', 0o600);
-    try {
-      try {
-        let lines = '';
-        let bytes = 0;
-        for (const record of this.#format.snapshot(this.#state)) {
-          lines += `0 ${record}${END}\n`;
-          if (lines.length < CHUNK) continue;
-          bytes += this.#writeAll(fd, lines);
-          lines = '';
-        }
-        bytes += this.#writeAll(fd, lines);
-        this.#writeAll(fd, `${HEAD}${bytes}${END}\n`);
-        if (this.#options.durable) this.#fs.fsyncSync(fd);
-      } finally {
-        this.#fs.closeSync(fd);
-      }
-      try {
-        this.#fs.linkSync(draft, target);
-      } catch (error) {
-        // Somebody else was quicker; their file says the same.
-        if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-      }
-    } finally {
-      this.#remove(draft);
-    }
-  }
-
-  #writeAll(fd: number, text: string): number {
-    const bytes = Buffer.from(text);
-    for (let done = 0; done < bytes.length; ) {
-      const written = this.#fs.writeSync(fd, bytes, done, bytes.length - done, null);
-      if (written === 0) throw new ShortWriteError('the next generation could not be written');
-      done += written;
-    }
-    return bytes.length;
-  }
-
-  #syncFolder(): void {
-    if (process.platform === 'win32') return;
-    const fd = this.#fs.openSync(this.#options.dir, 'r');
-    try {
-      this.#fs.fsyncSync(fd);
-    } finally {
-      this.#fs.closeSync(fd);
-    }
-  }
-
-  // The generation before stays: a process that was asleep still reads its seal there.
-  #sweep(): void {
-    const prefix = `${this.#options.name}.`;
-    for (const entry of this.#fs.readdirSync(this.#options.dir) as string[]) {
-      const generation =
-        entry.startsWith(prefix) && entry.endsWith('.log') ? Number(entry.slice(prefix.length, -4)) : 0;
-      if (generation > 0 && generation < this.#generation - 1) this.#remove(join(this.#options.dir, entry));
-    }
-  }
-
-  #remove(path: string): void {
-    try {
-      this.#fs.unlinkSync(path);
-    } catch {
-      // Gone already, or held open on Windows: the next rotation tries again.
-    }
-  }
-}
-
-/** The same log for one process alone, where no file can be written. */
-export class MemoryLog<State> implements Log<State> {
-  readonly #format: LogFormat<State>;
-  readonly #state: State;
-
-  constructor(format: LogFormat<State>) {
-    this.#format = format;
-    this.#state = format.initial();
-  }
-
-  refresh(): State {
-    return this.#state;
-  }
-
-  last(): State {
-    return this.#state;
-  }
-
-  append(record: string): State {
-    this.#format.apply(this.#state, record);
-    return this.#state;
-  }
-
-  sync(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  close(): void {}
 }

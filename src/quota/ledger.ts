@@ -1,7 +1,9 @@
 // The ledger: many processes share one key as one polite client. It grants tickets, remembers replies and blocks.
 import type { Clock } from '../clock.ts';
-import type { Log, LogFs } from '../log/append.ts';
-import { FileLog, MemoryLog } from '../log/append.ts';
+import type { Log } from '../log/append.ts';
+import { FileLog } from '../log/append.ts';
+import type { LogFs } from '../log/generations.ts';
+import { MemoryLog } from '../log/memory.ts';
 import { admit } from './admission.ts';
 import { isAhead } from './clock-step.ts';
 import { ledgerFormat } from './fold.ts';
@@ -58,7 +60,8 @@ export interface Ledger {
 
 /** What a ledger needs to know. */
 export interface LedgerOptions {
-  readonly stateDir: string;
+  /** Undefined where there is no home folder to keep it in. */
+  readonly stateDir: string | undefined;
   readonly tempDir: string;
   /** What the quota belongs to besides the key: the base URL, or the sandbox's data. */
   readonly identity: string;
@@ -102,6 +105,7 @@ class LoggedLedger implements Ledger {
     this.#holder = options.holder ?? thisProcess();
     this.#stamp = `${this.#holder.pid.toString(36)}x${Math.floor(options.clock.random() * 36 ** 6).toString(36)}x`;
     try {
+      if (options.stateDir === undefined) throw new Error('there is no home folder');
       const name = ledgerName(options.identity, options.key);
       const dir = ledgerFolder(options.stateDir, options.tempDir, name, options.typeOf);
       this.#log = new FileLog(ledgerFormat, {
@@ -212,7 +216,8 @@ class LoggedLedger implements Ledger {
     this.#shared = false;
     const code = (error as NodeJS.ErrnoException).code;
     const why = typeof code === 'string' ? code : error instanceof Error ? error.message : 'unknown';
-    const text = `the rate limit cannot be shared with other processes: nothing can be written to ${this.#options.stateDir} (${why})`;
+    const where = this.#options.stateDir === undefined ? '' : ` nothing can be written to ${this.#options.stateDir}`;
+    const text = `the rate limit cannot be shared with other processes:${where} (${why})`;
     this.#options.onWarning?.(text);
     return remembering(known);
   }

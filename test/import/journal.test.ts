@@ -11,7 +11,7 @@ import { journalDir } from '../../src/import/journal-place.ts';
 import { journalFormat } from '../../src/import/journal-state.ts';
 import { ownedElsewhere, peekJournal, supersede, unfinishedOf } from '../../src/import/journals.ts';
 import { isAlive, ownMark } from '../../src/log/alive.ts';
-import type { LogFs } from '../../src/log/append.ts';
+import type { LogFs } from '../../src/log/generations.ts';
 import { fakeClock } from './fake-service.ts';
 
 const clock = fakeClock();

@@ -6,8 +6,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import type { LogFormat, LogFs } from '../../src/log/append.ts';
-import { FileLog, MemoryLog, ShortWriteError } from '../../src/log/append.ts';
+import type { LogFormat } from '../../src/log/append.ts';
+import { FileLog } from '../../src/log/append.ts';
+import type { LogFs } from '../../src/log/generations.ts';
+import { ShortWriteError } from '../../src/log/generations.ts';
+import { MemoryLog } from '../../src/log/memory.ts';
 import { compile } from '../support/compile.ts';
 
 const list: LogFormat<string[]> = {

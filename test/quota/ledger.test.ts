@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import type { LogFs } from '../../src/log/append.ts';
+import type { LogFs } from '../../src/log/generations.ts';
 import type { Ledger, LedgerOptions } from '../../src/quota/ledger.ts';
 import { openLedger } from '../../src/quota/ledger.ts';
 import type { Observation } from '../../src/quota/record.ts';
