@@ -1,0 +1,165 @@
+// What surrounds the program and is odd: no home, closed folders, certificates, dead networks, a promise nobody settles.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { dirname, join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Outcome, Place } from '../support/program.ts';
+import { BIN, ended, petstore, place } from '../support/program.ts';
+import type { RawServer } from '../support/raw-server.ts';
+import { response, startRawServer } from '../support/raw-server.ts';
+import { TEST_CERT, TEST_KEY } from '../support/tls.ts';
+
+let server: RawServer;
+beforeAll(async () => {
+  server = await startRawServer({
+    onRequest: (socket) => void socket.end(response('200 OK', '[{"id":1,"name":"cat"}]')),
+  });
+});
+afterAll(() => server.close());
+
+const KEY = 'canary-0123456789';
+const keyAndUrl = () => ({ PETSTORE_API_KEY: KEY, PETSTORE_BASE_URL: `${server.origin}/v1` });
+
+// As somebody whom rights bind and whom the machine may not know: root is bound by none.
+function asNobody(at: Place, args: readonly string[], env: Record<string, string>, stdin = ''): Promise<Outcome> {
+  const bin = join(at.dir, 'petstore', 'bin', 'petstore.js');
+  cpSync(join(dirname(BIN), '..'), join(at.dir, 'petstore'), { recursive: true });
+  for (const dir of [at.dir, join(at.dir, 'petstore')]) chmodSync(dir, 0o755);
+  const somebody = process.getuid?.() === 0 ? { uid: 54_321, gid: 54_321 } : {};
+  const child = spawn(process.execPath, [bin, ...args], {
+    env: { PATH: at.env['PATH'], ...env },
+    cwd: at.dir,
+    ...somebody,
+  });
+  child.stdin?.on('error', () => undefined);
+  child.stdin?.end(stdin);
+  return ended(child);
+}
+
+describe('without a home folder', () => {
+  test.each([
+    ['no HOME', {}],
+    ['an empty HOME', { HOME: '' }],
+    ['a relative HOME', { HOME: 'here' }],
+    ['a relative XDG_CONFIG_HOME', { HOME: '', XDG_CONFIG_HOME: 'here', XDG_STATE_HOME: 'here' }],
+  ])('%s: help, version and commands with key and URL in the environment work', async (_what, home) => {
+    const at = place();
+    // Where the tests do not run as root, the system knows a home all the same.
+    const homeless = process.getuid?.() === 0 || 'HOME' in home;
+    expect(await asNobody(at, ['--version'], home)).toMatchObject({ code: 0, err: '' });
+    expect(await asNobody(at, ['--help'], home)).toMatchObject({ code: 0, err: '' });
+    const list = await asNobody(at, ['categories', 'list', '--json'], { ...home, ...keyAndUrl() });
+    expect(list).toMatchObject({ code: 0, out: '[{"id":1,"name":"cat"}]\n' });
+    if (homeless) {
+      const login = await asNobody(at, ['auth', 'login', '--url', `${server.origin}/v1`], home, KEY);
+      expect(login).toMatchObject({ code: 9, out: '', err: expect.stringContaining('HOME') });
+    }
+    // Nothing is kept in the working directory.
+    expect(readdirSync(at.dir)).toEqual(['petstore']);
+  });
+
+  test('folders of its own are enough to log in', async () => {
+    const at = place();
+    const folder = join(at.dir, 'own');
+    mkdirSync(folder);
+    chmodSync(folder, 0o777);
+    const env = { PETSTORE_CONFIG_DIR: join(folder, 'c'), PETSTORE_STATE_DIR: join(folder, 's') };
+    expect(await asNobody(at, ['auth', 'login', '--url', `${server.origin}/v1`], env, KEY)).toMatchObject({ code: 0 });
+    expect(await asNobody(at, ['categories', 'list', '--json'], env)).toMatchObject({ code: 0 });
+  });
+});
+
+test('folders that cannot be written or read stop nobody whose key and URL are in the environment', async () => {
+  const at = place();
+  const closed = join(at.dir, 'closed');
+  mkdirSync(closed, { mode: 0o000 });
+  const dirs = { PETSTORE_CONFIG_DIR: join(closed, 'c'), PETSTORE_STATE_DIR: join(closed, 's'), HOME: closed };
+  const list = await asNobody(at, ['categories', 'list', '--json'], { ...dirs, ...keyAndUrl() });
+  expect(list).toMatchObject({ code: 0, out: '[{"id":1,"name":"cat"}]\n' });
+  expect(list.err).not.toMatch(/\n\s+at /);
+  const login = await asNobody(at, ['auth', 'login', '--url', `${server.origin}/v1`], dirs, KEY);
+  expect(login).toMatchObject({ code: 9, out: '' });
+  chmodSync(closed, 0o700);
+});
+
+describe('over TLS', () => {
+  const requests: string[] = [];
+  const tls = createServer({ cert: TEST_CERT, key: TEST_KEY }, (request, reply) => {
+    requests.push(`${request.method} ${request.url}`);
+    reply.setHeader('content-type', 'application/json');
+    reply.end('[]');
+  });
+  beforeAll(async () => {
+    tls.listen(0, '127.0.0.1');
+    await once(tls, 'listening');
+  });
+  afterAll(() => {
+    tls.closeAllConnections();
+    tls.close();
+  });
+  const at = (env: Record<string, string> = {}): Place => {
+    const port = (tls.address() as AddressInfo).port;
+    return place({ PETSTORE_BASE_URL: `https://localhost:${port}/v1`, PETSTORE_API_KEY: KEY, ...env });
+  };
+
+  test.each([[{}], [{ NODE_TLS_REJECT_UNAUTHORIZED: '0' }]])(
+    'a certificate nobody vouches for gets no key, whatever the shell says (%j)',
+    async (env) => {
+      const run = await petstore(at(env), ['categories', 'list']);
+      expect(run).toMatchObject({ code: 6, out: '' });
+      expect(run.err).toContain('certificate');
+      expect(requests).toEqual([]);
+    },
+  );
+
+  test('one that NODE_EXTRA_CA_CERTS vouches for is accepted', async () => {
+    const where = at();
+    writeFileSync(join(where.dir, 'ca.pem'), TEST_CERT);
+    const trusted = { ...where, env: { ...where.env, NODE_EXTRA_CA_CERTS: join(where.dir, 'ca.pem') } };
+    expect(await petstore(trusted, ['categories', 'list', '--json'])).toMatchObject({ code: 0, out: '[]\n' });
+    expect(requests).toEqual(['GET /v1/categories']);
+  });
+});
+
+test('a connection that is never made ends with 6 at the deadline, for a create too: nothing was sent', async () => {
+  // A queue of one that nobody empties: further connections hang, as behind a firewall that drops them.
+  const script = `
+import socket, sys, time
+s = socket.socket(); s.bind(("127.0.0.1", 0)); s.listen(0)
+fill = [socket.socket() for _ in range(4)]
+for one in fill: one.setblocking(False); one.connect_ex(s.getsockname())
+time.sleep(0.2); print(s.getsockname()[1], flush=True); time.sleep(60)`;
+  const full = spawn('python3', ['-c', script], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const [port] = (await once(full.stdout, 'data')) as [Buffer];
+  const at = place({ PETSTORE_BASE_URL: `http://127.0.0.1:${port.toString().trim()}/v1`, PETSTORE_API_KEY: KEY });
+  const hurried = ['--timeout', '700ms', '--max-retries', '0'];
+  expect(await petstore(at, ['categories', 'list', ...hurried])).toMatchObject({ code: 6, out: '' });
+  expect(await petstore(at, ['categories', 'create', '--name', 'x', ...hurried])).toMatchObject({ code: 6, out: '' });
+  full.kill();
+});
+
+test('a promise that is never settled does not end as success', async () => {
+  // A name that is never resolved and timers that keep nobody: the event loop runs dry in the middle of a command.
+  const preload = `import dns from 'node:dns'; dns.lookup = () => {};
+    const later = globalThis.setTimeout; globalThis.setTimeout = (...a) => later(...a).unref();
+    const often = globalThis.setInterval; globalThis.setInterval = (...a) => often(...a).unref();`;
+  const at = place({ PETSTORE_BASE_URL: 'https://service.example/v1', PETSTORE_API_KEY: KEY });
+  const dry = {
+    ...at,
+    env: { ...at.env, NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(preload)}` },
+  };
+  const run = await petstore(dry, ['categories', 'list']);
+  expect(run.out).toBe('');
+  expect(run.code).toBe(1);
+});
+
+test('a config folder that is a file is a storage failure, and stays a file', async () => {
+  const at = place();
+  writeFileSync(join(at.dir, 'config'), 'mine');
+  const run = await petstore(at, ['auth', 'login', '--no-verify', '--url', `${server.origin}/v1`], KEY);
+  expect(run).toMatchObject({ code: 9, out: '' });
+  expect(existsSync(join(at.dir, 'config'))).toBe(true);
+});
