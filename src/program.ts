@@ -19,7 +19,7 @@ import { colorLevel } from './io.ts';
  * @param say takes the help and the version that were asked for
  * @returns commander's root; `parseAsync` rejects with CommanderError or PetstoreError
  */
-export function createProgram(context: Context, say: (text: string) => void): Command {
+export function createProgram(context: Context, say: (text: string) => void = () => undefined): Command {
   const program = new Command('petstore')
     .description('The command line for the pet store service: list and create pet categories, politely.')
     .usage('<command> [options]')
