@@ -18,6 +18,8 @@ export interface Race {
   readonly perRequest?: boolean;
   /** State folders: two stand for two hosts with one key. */
   readonly hosts?: number;
+  /** Workers that still wait after this time are ended, milliseconds. */
+  readonly patienceMs?: number;
   /** Requests per second of somebody else with the same key. */
   readonly foreignPerSecond?: number;
 }
@@ -31,6 +33,8 @@ export interface Result {
   /** First arrival to last answered create, and the least any client could need; milliseconds. */
   readonly makespanMs: number;
   readonly optimumMs: number;
+  /** Workers that had to be ended: they would have waited for hours. */
+  readonly ended: number;
 }
 
 const KEY = 'limits-bench-key-0123456789';
@@ -46,14 +50,19 @@ export async function runRace(race: Race, worker: Worker): Promise<Result> {
   const server = await startLimitServer(service);
   const stop = race.foreignPerSecond ? trickle(server.baseUrl, race.foreignPerSecond) : () => undefined;
   const folders = Array.from({ length: race.hosts ?? 1 }, () => mkdtempSync(join(tmpdir(), 'petstore-bench-state-')));
+  let ended = 0;
+  const endOne = (): void => void ended++;
   if (race.perRequest) await perRequest(race, server.baseUrl, folders[0] ?? '');
-  else await Promise.all(shares(race).map((count, index) => work(race, worker, server.baseUrl, count, index, folders)));
+  else
+    await Promise.all(
+      shares(race).map((count, index) => work(race, worker, server.baseUrl, count, index, folders, endOne)),
+    );
   stop();
   await server.close();
   const { seen } = server;
   const duplicates = [...seen.created.values()].reduce((sum, times) => sum + times - 1, 0);
   const makespanMs = seen.lastAnsweredAt - seen.firstAt;
-  return { race, seen, created: seen.created.size, duplicates, makespanMs, optimumMs: optimumOf(race, seen) };
+  return { race, seen, created: seen.created.size, duplicates, makespanMs, optimumMs: optimumOf(race, seen), ended };
 }
 
 function shares({ requests, processes }: Race): number[] {
@@ -67,15 +76,26 @@ async function untilWindowBegins({ windowMs, mode, skewMs = 0 }: LimitServerOpti
   await new Promise((resolve) => setTimeout(resolve, (Math.floor(now / windowMs) + 1) * windowMs - now + 50));
 }
 
-function work(race: Race, worker: Worker, url: string, count: number, index: number, folders: string[]): Promise<void> {
+async function work(
+  race: Race,
+  worker: Worker,
+  url: string,
+  count: number,
+  index: number,
+  folders: string[],
+  onEnded: () => void,
+): Promise<void> {
   const { peer, workers, service } = race;
   const state = folders[index % folders.length] ?? '';
   const numbers = [count, workers, `p${index}-`, service.windowMs, service.limit].map(String);
-  return ended(
-    spawn(process.execPath, [worker.script, peer, url, ...numbers, state, worker.client], {
-      stdio: ['ignore', 'ignore', 'inherit'],
-    }),
-  );
+  const args = [worker.script, peer, url, ...numbers, state, worker.client];
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'inherit'] });
+  const impatient = setTimeout(() => {
+    onEnded();
+    child.kill('SIGKILL');
+  }, race.patienceMs ?? 300_000);
+  await ended(child);
+  clearTimeout(impatient);
 }
 
 function perRequest(race: Race, url: string, stateDir: string): Promise<void> {

@@ -110,6 +110,7 @@ export const SCENARIOS: readonly Scenario[] = [
       libraries(peer, {
         ...eight,
         requests: 200,
+        patienceMs: 45_000,
         service: {
           ...FAST,
           reset: 'ceil',

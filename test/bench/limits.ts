@@ -49,17 +49,27 @@ async function raceAll(
   const jobs = scenarios.flatMap((scenario) =>
     peers.flatMap((peer) => scenario.races(peer).map((race) => ({ scenario, race }))),
   );
+  const rows: string[] = [];
+  let begun = 0;
+  let told = 0;
   const next = async (): Promise<void> => {
-    for (let job = jobs.shift(); job; job = jobs.shift()) {
-      const result = await runRace(job.race, worker);
-      say(rowOf(job.scenario, result));
-      misses.push(...missesOf(job.scenario, result));
+    while (begun < jobs.length) {
+      const at = begun++;
+      const { scenario, race } = jobs[at] as (typeof jobs)[number];
+      const result = await runRace(race, worker);
+      misses.push(...missesOf(scenario, result));
+      rows[at] = rowOf(scenario, result);
+      for (let row = rows[told]; row !== undefined; row = rows[told]) {
+        say(row);
+        told++;
+      }
     }
   };
   await Promise.all(Array.from({ length: parallel }, next));
 }
 
-function rowOf({ letter }: Scenario, { race, seen, created, duplicates, makespanMs, optimumMs }: Result): string {
+function rowOf({ letter }: Scenario, result: Result): string {
+  const { race, seen, created, duplicates, makespanMs, optimumMs } = result;
   const { service, processes, workers, requests } = race;
   const shape = `${race.perRequest ? 'process each' : `${processes}×${workers}`}, ${service.limit}/${service.windowMs / 1000}s ${service.mode}`;
   const off = service.skewMs ? `, clock ${service.skewMs / 1000} s off` : '';
@@ -67,7 +77,7 @@ function rowOf({ letter }: Scenario, { race, seen, created, duplicates, makespan
   const over = ((makespanMs - optimumMs) / 1000).toFixed(1);
   const ratio = optimumMs > 0 ? ` (${(makespanMs / optimumMs).toFixed(2)}×)` : '';
   const time = created < requests ? '–' : `+${over} s${ratio}`;
-  const made = `${created}/${requests}`;
+  const made = `${created}/${requests}${result.ended > 0 ? `, ${result.ended} still waiting` : ''}`;
   const cells = [letter, race.peer, shape + off, seen.sent, seen.refused, inside, made, duplicates, seen.bans];
   return `| ${[...cells, `${(makespanMs / 1000).toFixed(1)} s`, time].join(' | ')} |`;
 }
