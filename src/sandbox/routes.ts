@@ -74,8 +74,9 @@ const OPERATIONS: readonly Operation[] = [
 
 async function createCategory(request: IncomingMessage, { store }: Service): Promise<Answer> {
   const created = await store.create(await readNewCategory(request));
-  if (created === undefined) throw new Failure(503, 'ids_exhausted', 'no id is left that an int64 can hold');
-  return jsonAnswer(201, created);
+  if (created !== undefined) return jsonAnswer(201, created);
+  if (store.isOutOfIds()) throw new Failure(507, 'ids_exhausted', 'no id is left that an int64 can hold');
+  throw new Failure(507, 'storage_full', 'the sandbox holds as many categories as it can');
 }
 
 function notShown(message: string, headers: Readonly<Record<string, string>> = {}): never {

@@ -13,24 +13,32 @@ export interface NewCategory {
   readonly description?: string;
 }
 
-interface Data {
+/** The state of a store. */
+export interface Data {
   /** Each category as the JSON text that is served: an id keeps its digits. */
   items: string[];
   next: bigint;
+  /** Length of all items together, characters. */
+  size: number;
   /** Goes up with every record: what was made from the items is stale. */
   version: number;
 }
 
-// Records: `c JSON` creates, `k JSON` keeps one with its id (in snapshots), `n ID` raises the next id, `reset` empties.
-// A reset leaves the next id alone: an id is never used again.
-const format: TappedFormat<Data, string> = {
-  initial: () => ({ items: [], next: 1n, version: 0 }),
+/** All categories together are at most so many characters: what is listed must fit into memory, and into one string. */
+export const CAPACITY = 256 * 1024 * 1024;
+
+/**
+ * How records become categories: `c JSON` creates, `k JSON` keeps one with its id (in snapshots), `n ID` raises the next
+ * id, `reset` empties. A reset leaves the next id alone: an id is never used again.
+ */
+export const dataFormat: TappedFormat<Data, string> = {
+  initial: () => ({ items: [], next: 1n, size: 0, version: 0 }),
   apply(data, record) {
     data.version += 1;
     const rest = record.slice(2);
     if (record.startsWith('c ')) return create(data, rest);
-    if (record.startsWith('k ')) data.items.push(rest);
-    if (record === 'reset') data.items = [];
+    if (record.startsWith('k ')) keep(data, rest);
+    if (record === 'reset') Object.assign(data, { items: [], size: 0 });
     if (record.startsWith('n ') && BigInt(rest) > data.next) data.next = BigInt(rest);
     return undefined;
   },
@@ -41,11 +49,16 @@ const format: TappedFormat<Data, string> = {
 };
 
 function create(data: Data, fields: string): string | undefined {
-  if (data.next > LARGEST_ID) return undefined;
+  if (data.next > LARGEST_ID || data.size >= CAPACITY) return undefined;
   const item = `{"id":${data.next},${fields.slice(1)}`;
   data.next += 1n;
-  data.items.push(item);
+  keep(data, item);
   return item;
+}
+
+function keep(data: Data, item: string): void {
+  data.items.push(item);
+  data.size += item.length;
 }
 
 // Nothing is ever deleted, so a new generation saves little: the log is left to grow.
@@ -73,7 +86,7 @@ export class Store {
    * @throws errors of the file system as they come
    */
   constructor(place: Place, options: StoreOptions = {}) {
-    this.#log = new TappedLog(format, {
+    this.#log = new TappedLog(dataFormat, {
       dir: place.dir,
       name: place.dataName,
       sealAt: options.sealAt ?? SEAL_AT,
@@ -98,7 +111,7 @@ export class Store {
   /**
    * Creates a category; it is on the disk when this resolves.
    * @param category checked values
-   * @returns the category with its id, as JSON; undefined where no id is left
+   * @returns the category with its id, as JSON; undefined where there is no room
    * @throws errors of the file system: from the write, nothing was created; from the flush, it may have been
    */
   async create(category: NewCategory): Promise<string | undefined> {
@@ -115,6 +128,11 @@ export class Store {
       return this.#log.sync();
     });
     return this.#flushing;
+  }
+
+  /** @returns whether there is no room for another category because no id is left */
+  isOutOfIds(): boolean {
+    return this.#log.state().next > LARGEST_ID;
   }
 
   close(): void {

@@ -61,7 +61,7 @@ test('an id keeps every digit of an int64, up to the last one there is', async (
   const { create, list } = await startTest({ firstId: 9223372036854775807n });
   expect((await create({ name: 'dog' })).text).toBe('{"id":9223372036854775807,"name":"dog"}');
   expect((await list()).text).toBe('[{"id":9223372036854775807,"name":"dog"}]');
-  expectError(await create({ name: 'cat' }), 503, 'ids_exhausted');
+  expectError(await create({ name: 'cat' }), 507, 'ids_exhausted');
 });
 
 test.each([

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import type { LogFs } from '../../src/log/generations.ts';
 import { seededRandom } from '../../src/sandbox/faults.ts';
 import { placeOf } from '../../src/sandbox/place.ts';
-import { Store } from '../../src/sandbox/store.ts';
+import { dataFormat, Store } from '../../src/sandbox/store.ts';
 import { CHILD_KEY, Creator, killDuringCreates, startChild } from './child.ts';
 import { folder, startTest } from './support.ts';
 
@@ -90,6 +90,17 @@ test('an id is not given again after a reset, even where the log was rotated', a
   const reset = new Store(place, { sealAt: 300, reset: true });
   expect(listOf(reset)).toEqual([]);
   expect(JSON.parse((await reset.create({ name: 'cat' })) ?? '')).toEqual({ id: 21, name: 'cat' });
+});
+
+test('categories are bounded: what does not fit any more is not created', () => {
+  const data = dataFormat.initial();
+  const fields = JSON.stringify({ name: 'x'.repeat(1024 * 1024) });
+  let created = 0;
+  while (dataFormat.apply(data, `c ${fields}`) !== undefined) created += 1;
+  expect(created).toBe(256);
+  expect([data.items.length, data.next]).toEqual([256, 257n]);
+  dataFormat.apply(data, 'reset');
+  expect(dataFormat.apply(data, 'c {"name":"dog"}')).toBe('{"id":257,"name":"dog"}');
 });
 
 test('the first id is a floor: it never makes ids go back', async () => {
