@@ -1,0 +1,132 @@
+// Start-up: whole processes, runs interleaved, medians, as ratios to bare node. `npm run bench -- startup [--node PATH]… [--runs N] [--peers]`
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
+
+const BIN = join(process.cwd(), 'bin', 'petstore.js');
+const KEY = 'k_0123456789abcdef';
+
+interface Contestant {
+  readonly name: string;
+  readonly command: string;
+  readonly args: readonly string[];
+}
+
+const SCRIPTS = {
+  'one-line.mjs': "console.log('1.0.0');\n",
+  'minimal.mjs': `import http from 'node:http';
+http.get(process.env.PETSTORE_BASE_URL + '/categories', { headers: { authorization: 'Bearer ' + process.env.PETSTORE_API_KEY } }, (reply) => {
+  let text = '';
+  reply.on('data', (chunk) => (text += chunk));
+  reply.on('end', () => console.log(JSON.stringify(JSON.parse(text))));
+});
+`,
+};
+
+/** Serves one category, in a thread of its own: the loop of this one is blocked while a process runs. */
+async function serve(): Promise<{ port: number; stop: () => Promise<number> }> {
+  const worker = new Worker(
+    `const { createServer } = require('node:http');
+     const { parentPort } = require('node:worker_threads');
+     const server = createServer((_q, r) => { r.setHeader('content-type', 'application/json'); r.end('[{"id":1,"name":"dog"}]'); });
+     server.listen(0, '127.0.0.1', () => parentPort.postMessage(server.address().port));`,
+    { eval: true },
+  );
+  const port = await new Promise<number>((resolve) => worker.once('message', resolve));
+  return { port, stop: () => worker.terminate() };
+}
+
+function median(values: number[]): number {
+  return values.sort((a, b) => a - b)[values.length >> 1] ?? Number.NaN;
+}
+
+function measure(contestants: readonly Contestant[], runs: number, env: Record<string, string>): Map<string, number> {
+  const times = new Map<string, number[]>(contestants.map(({ name }) => [name, []]));
+  for (let run = -1; run < runs; run++) {
+    for (const { name, command, args } of contestants) {
+      const start = process.hrtime.bigint();
+      const { status, stderr } = spawnSync(command, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
+      if (status !== 0) throw new Error(`${name} ended with ${status}: ${stderr}`);
+      // The first round warms caches and does not count.
+      if (run >= 0) times.get(name)?.push(Number(process.hrtime.bigint() - start) / 1e6);
+    }
+  }
+  return new Map([...times].map(([name, values]) => [name, median(values)]));
+}
+
+function peers(dir: string): { version: Contestant[]; note: string } {
+  const packages = { 'resend-cli': 'resend', neonctl: 'neonctl', wrangler: 'wrangler' };
+  const found: Contestant[] = [];
+  const missing: string[] = [];
+  writeFileSync(join(dir, 'package.json'), '{}');
+  for (const [name, bin] of Object.entries(packages)) {
+    try {
+      execFileSync('npm', ['install', '--ignore-scripts', '--no-audit', '--no-fund', '--silent', name], {
+        cwd: dir,
+        stdio: 'ignore',
+      });
+      const command = join(dir, 'node_modules', '.bin', bin);
+      execFileSync(command, ['--version'], { stdio: 'ignore' });
+      found.push({ name: `${name} --version`, command, args: ['--version'] });
+    } catch {
+      missing.push(name);
+    }
+  }
+  return { version: found, note: missing.length > 0 ? `could not be run here: ${missing.join(', ')}` : '' };
+}
+
+function print(title: string, times: Map<string, number>, owed: Record<string, number>): void {
+  const base = [...times.values()][0] ?? Number.NaN;
+  process.stdout.write(`\n${title}\n`);
+  for (const [name, ms] of times) {
+    const limit = owed[name] === undefined ? '' : `  owed <= ${owed[name]}`;
+    process.stdout.write(
+      `  ${ms.toFixed(1).padStart(7)} ms  ${(ms / base).toFixed(2).padStart(6)}x  ${name}${limit}\n`,
+    );
+  }
+}
+
+/** @param args `--node PATH` (repeatable), `--runs N` (default 21), `--peers` */
+export async function run(args: readonly string[]): Promise<void> {
+  const nodes = args.flatMap((arg, at) => (arg === '--node' ? [args[at + 1] ?? ''] : []));
+  const runs = Number(args[args.indexOf('--runs') + 1] ?? '') || 21;
+  const dir = mkdtempSync(join(tmpdir(), 'petstore-startup-'));
+  for (const [name, text] of Object.entries(SCRIPTS)) writeFileSync(join(dir, name), text);
+  const { port, stop } = await serve();
+  const env = {
+    PATH: process.env['PATH'] ?? '',
+    HOME: dir,
+    PETSTORE_BASE_URL: `http://127.0.0.1:${port}/v1`,
+    PETSTORE_API_KEY: KEY,
+  };
+  const others = args.includes('--peers') ? peers(dir) : { version: [], note: '' };
+  for (const node of nodes.length > 0 ? nodes : [process.execPath]) {
+    const version = execFileSync(node, ['--version']).toString().trim();
+    const script = (name: string): Contestant => ({ name, command: node, args: [join(dir, name)] });
+    const petstore = (...words: string[]): Contestant => ({
+      name: `petstore ${words.join(' ')}`,
+      command: node,
+      args: [BIN, ...words],
+    });
+    const peer = node === process.execPath || nodes.length === 0 ? others.version : [];
+    const old = /^v20\./.test(version);
+    print(
+      `${version}: print the version`,
+      measure([script('one-line.mjs'), petstore('--version'), petstore('--help'), ...peer], runs, env),
+      { 'petstore --version': 1.3 },
+    );
+    const curl: Contestant = {
+      name: 'curl | jq',
+      command: 'sh',
+      args: ['-c', 'curl -s -H "authorization: Bearer $PETSTORE_API_KEY" "$PETSTORE_BASE_URL/categories" | jq -c .'],
+    };
+    const list = petstore('categories', 'list', '--json');
+    print(`${version}: one GET, as JSON`, measure([script('minimal.mjs'), list, curl], runs, env), {
+      [list.name]: old ? 2.1 : 1.3,
+    });
+  }
+  if (others.note) process.stdout.write(`\n${others.note}\n`);
+  await stop();
+}
