@@ -154,7 +154,7 @@ function logging({ context, globals }: Session): { onRequest?: (record: RequestR
 
 function lineOf({ method, path, status, key, remaining, fault }: RequestRecord): string {
   const shown = path.length > 200 ? `${path.slice(0, 200)}…` : path;
-  const struck = fault === undefined ? '' : ` fault ${fault}`;
+  const struck = fault === undefined ? '' : `, fault ${fault}`;
   return `${method} ${visible(shown)} ${status ?? '-'} key ${key ?? 'none'}, ${remaining} left${struck}`;
 }
 
