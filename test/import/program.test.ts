@@ -32,7 +32,7 @@ function place(sandbox: Sandbox, rows: number): Place & { readonly names: readon
 }
 
 async function namesAt(at: ReturnType<typeof place>): Promise<string[]> {
-  const { out } = await petstore(BIN, at, ['categories', 'list', '--json']);
+  const { out } = await petstore(BIN, at, ['categories', 'list', '--json', '--timeout', '2s']);
   const mark = at.names[0]?.split(' ')[0];
   const all = (JSON.parse(out) as { name: string }[]).map(({ name }) => name);
   return all.filter((name) => name.startsWith(`${mark} `)).sort();
@@ -95,6 +95,29 @@ test('a key that is not accepted stops at once; the document says that every row
   const { code, out } = await petstore(BIN, wrong, ['categories', 'import', 'rows.csv', '--json']);
   expect(code).toBe(3);
   expect(JSON.parse(out)).toEqual({ created: [], skipped: [], failed: [], unknown: [], pending: 3 });
+});
+
+test('ids beyond 2^53 keep every digit, also through the journal', async () => {
+  const sandbox = await startSandbox(BIN, ['--first-id', '9223372036854775001', '--json']);
+  const at = place(sandbox, 2);
+  const first = await petstore(BIN, at, ['categories', 'import', 'rows.csv', '--json']);
+  const again = await petstore(BIN, at, ['categories', 'import', 'rows.csv', '--json']);
+  await sandbox.stop();
+  for (const { code, out } of [first, again]) {
+    expect([code, out]).toEqual([0, expect.stringContaining('"id":9223372036854775001')]);
+    expect(out).toContain('"id":9223372036854775002');
+  }
+});
+
+test('an answer that never comes is given up after --timeout, and the row is looked up', async () => {
+  const sandbox = await startSandbox(BIN, ['--limit', '100000/1s', '--fault', 'hang:10', '--seed', '5', '--json']);
+  const at = place(sandbox, 30);
+  const args = ['categories', 'import', 'rows.csv', '--json', '--timeout', '300ms', '--max-retries', '9'];
+  const { code, out } = await petstore(BIN, at, args);
+  const names = await namesAt(at);
+  await sandbox.stop();
+  expect([code, (JSON.parse(out) as { created: unknown[] }).created.length]).toEqual([0, 30]);
+  expect(names).toEqual([...at.names].sort());
 });
 
 test('one pipe copies the categories of one profile into another, and again copies nothing', async () => {
