@@ -7,7 +7,7 @@ import { bind } from './bind.ts';
 export function addCategories(program: Command): void {
   const noun = program
     .command('categories')
-    .alias('category')
+
     .description('list, create and import the categories that classify pets');
   addList(noun);
   addCreate(noun);
