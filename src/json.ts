@@ -48,7 +48,9 @@ export function parseJson(text: string): unknown {
 
 // Numbers that would change go through the native parser as marked strings, and come out of it as what they are.
 function parseExactly(text: string): unknown {
-  return JSON.parse(markNumbers(text), (key, value: unknown) => {
+  const marked = markNumbers(text);
+  if (marked === text) return JSON.parse(text);
+  return JSON.parse(marked, (key, value: unknown) => {
     // A number where a key should be has become a string by the marking: it is still no JSON.
     if (key.startsWith(MARK)) throw new SyntaxError('number as key');
     return typeof value === 'string' && value.startsWith(MARK) ? exact(value.slice(MARK.length)) : value;
@@ -58,17 +60,32 @@ function parseExactly(text: string): unknown {
 // Walks from string to string, so that digits inside strings are left alone; each character is looked at once.
 function markNumbers(text: string): string {
   const parts: string[] = [];
+  let copied = 0;
   let from = 0;
   while (from < text.length) {
     const quote = text.indexOf('"', from);
     const end = quote < 0 ? text.length : quote;
-    parts.push(end - from > 1 ? text.slice(from, end).replace(NUMBER, markNumber) : text.slice(from, end));
+    if (end - from > 1 && mayChange(text, from, end)) {
+      parts.push(text.slice(copied, from), text.slice(from, end).replace(NUMBER, markNumber));
+      copied = end;
+    }
     if (quote < 0) break;
-    const close = closingQuote(text, quote);
-    parts.push(text.slice(quote, close + 1));
-    from = close + 1;
+    from = closingQuote(text, quote) + 1;
   }
-  return parts.join('');
+  return parts.length === 0 ? text : parts.join('') + text.slice(copied);
+}
+
+// Whether a number between two strings may be one that changes: it is long, or has a fraction, an exponent or a sign.
+function mayChange(text: string, from: number, end: number): boolean {
+  let digits = 0;
+  for (let at = from; at < end; at++) {
+    const code = text.charCodeAt(at);
+    if (code < 0x30 || code > 0x39) digits = 0;
+    else if (++digits === 16) return true;
+    // A point, a minus, E, e.
+    if (code === 0x2e || code === 0x2d || code === 0x45 || code === 0x65) return true;
+  }
+  return false;
 }
 
 // 2^53 itself can be told apart from its neighbours no longer, although its digits survive: it is a bigint too.

@@ -1,6 +1,6 @@
-// Large output, as whole processes: 100,000 categories as JSON beside a bare script that does the same, and as a table.
+// Large output as whole processes, beside a bare script that does the same; and how soon a typed Ctrl-C ends the program.
 import { execFile } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -10,6 +10,7 @@ import { join } from 'node:path';
 const JSON_RATIO = 1.5;
 const JSON_MB = 250;
 const TABLE_MS = { 10000: 1000, 100000: 3000 } as const;
+const INTERRUPT_MS = 300;
 
 // Reads, parses and prints the list, and nothing else; tells its own peak memory on stderr.
 const BARE = `
@@ -24,22 +25,28 @@ get(process.argv[2], (reply) => {
 const PEAK = `process.on('exit', () => require('node:fs').writeSync(2, '\\npeak ' + process.resourceUsage().maxRSS + '\\n'));`;
 
 /**
- * `npm run bench -- terminal [ROUNDS]`
- * @param args how many rounds, 7 unless given
+ * `npm run bench -- terminal [output ROUNDS | interrupt ROUNDS]`; both unless one is named.
+ * @param args which part, and how many rounds (7)
  */
 export async function run(args: readonly string[]): Promise<void> {
-  const rounds = Number(args[0] ?? 7);
+  const [part, number] = args;
+  const rounds = Number(number ?? 7);
   const dir = mkdtempSync(join(tmpdir(), 'petstore-bench-'));
   const server = createServer((request, response) => {
+    if (request.url?.startsWith('/silent')) return;
+    if (request.url?.startsWith('/limited')) return void response.writeHead(429, { 'retry-after': '60' }).end();
     const count = Number(/\d+/.exec(request.url ?? '')?.[0]);
     response.writeHead(200, { 'content-type': 'application/json' }).end(documentOf(count));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   try {
     const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    // A copy, so that a build under way elsewhere does not take the program away.
+    for (const piece of ['bin', 'dist', 'package.json']) cpSync(piece, join(dir, piece), { recursive: true });
     writeFileSync(join(dir, 'bare.mjs'), BARE);
     writeFileSync(join(dir, 'peak.cjs'), PEAK);
-    await measure(dir, base, rounds);
+    if (part !== 'interrupt') await measure(dir, base, rounds);
+    if (part !== 'output') await interrupts(dir, base, rounds);
   } finally {
     server.closeAllConnections();
     server.close();
@@ -49,7 +56,7 @@ export async function run(args: readonly string[]): Promise<void> {
 
 async function measure(dir: string, base: string, rounds: number): Promise<void> {
   const petstore = (count: number, ...more: string[]): Promise<Sample> =>
-    sample(dir, ['bin/petstore.js', 'categories', 'list', '-q', ...more], `${base}/${count}/v1`);
+    sample(dir, [join(dir, 'bin', 'petstore.js'), 'categories', 'list', '-q', ...more], `${base}/${count}/v1`);
   const jobs: Record<string, () => Promise<Sample>> = {
     'bare script, 100,000 as JSON': () => sample(dir, [join(dir, 'bare.mjs'), `${base}/100000/v1/categories`], base),
     'list --json, 100,000': () => petstore(100_000, '--json'),
@@ -76,6 +83,53 @@ async function measure(dir: string, base: string, rounds: number): Promise<void>
   must(mb(json) <= JSON_MB, `at most ${JSON_MB} MB`);
   must(ms(of('list, 10,000 as a table')) <= TABLE_MS[10_000], `10,000 rows in ${TABLE_MS[10_000]} ms`);
   must(ms(of('list, 100,000 as a table')) <= TABLE_MS[100_000], `100,000 rows in ${TABLE_MS[100_000]} ms`);
+}
+
+// Types Ctrl-C once a text has appeared, in a pseudo-terminal, and takes the time to the end of the process.
+async function interrupts(dir: string, base: string, rounds: number): Promise<void> {
+  writeFileSync(join(dir, 'pets.csv'), 'name\ndog\n');
+  const cases: readonly (readonly [what: string, after: string, kind: string, args: readonly string[]])[] = [
+    ['the question for the key', 'API key', '', ['auth', 'login', '--url', `${base}/10/v1`]],
+    ['the question for the URL', 'URL', '', ['auth', 'login']],
+    ['the question before an import', 'Create 1', '10', ['categories', 'import', 'pets.csv']],
+    ['the spinner', 'asking the service', 'silent', ['categories', 'list']],
+    ['the countdown', 'going on in', 'limited', ['categories', 'list']],
+  ];
+  for (const [what, after, kind, args] of cases) {
+    const times: number[] = [];
+    for (let round = 0; round < rounds; round++) {
+      const keyed = kind ? { PETSTORE_API_KEY: 'sk_bench_0123456789', PETSTORE_BASE_URL: `${base}/${kind}/v1` } : {};
+      const state = mkdtempSync(join(dir, 'run-'));
+      mkdirSync(join(state, 'config'), { mode: 0o700 });
+      const folders = { HOME: state, PETSTORE_CONFIG_DIR: join(state, 'config'), PETSTORE_STATE_DIR: state };
+      const outcome = await typed(dir, args, after, { ...folders, ...keyed });
+      must(outcome.code === 130 && outcome.cooked && outcome.stepsLeft === 0, `130 at ${what}`);
+      times.push(outcome.msSinceLastStep);
+    }
+    const worst = Math.max(...times);
+    process.stdout.write(`Ctrl-C at ${what}: 130 after ${median(times)} ms, at most ${worst} ms (${rounds} runs)\n`);
+    must(worst <= INTERRUPT_MS, `at most ${INTERRUPT_MS} ms at ${what}`);
+  }
+}
+
+function typed(dir: string, args: readonly string[], after: string, env: Record<string, string>) {
+  const spec = {
+    command: [process.execPath, join(dir, 'bin', 'petstore.js'), ...args],
+    env: { TERM: 'xterm-256color', PATH: process.env['PATH'] ?? '', ...env },
+    cwd: dir,
+    columns: 80,
+    rows: 24,
+    steps: [{ after, send: '\u0003' }],
+    stdoutPiped: false,
+    seconds: 20,
+  };
+  return new Promise<{ code: number; cooked: boolean; stepsLeft: number; msSinceLastStep: number }>(
+    (resolve, reject) => {
+      execFile('python3', ['test/support/pty.py', JSON.stringify(spec)], (error, stdout) =>
+        error ? reject(error) : resolve(JSON.parse(stdout)),
+      );
+    },
+  );
 }
 
 interface Sample {

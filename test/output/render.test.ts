@@ -1,6 +1,7 @@
 // One place chooses how data is shown: each format is what it promises to be.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Stage } from '../../src/output/render.ts';
 import { jsonText, render } from '../../src/output/render.ts';
@@ -75,6 +76,30 @@ test('bytes go out as they are in a pipe, and as text on a terminal', async () =
 
 test('what is not there is null in JSON', () => {
   expect(jsonText(undefined)).toBe('null');
+});
+
+const DANGEROUS =
+  /[\u0000-\u0009\u000b-\u001f\u007f-\u009f]|[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]|\p{Zl}|\p{Zp}|\p{Cs}|[\u{e0000}-\u{e007f}]/u;
+
+test('no format lets a character through that acts on a terminal, whatever the service sends', async () => {
+  const piece = fc.oneof(
+    fc.constantFrom('\u001b[2J', '\u001b]0;x\u0007', '\u009b', '\u202e', '\r', '\n', '\t', '\u2028', '"', ',', '犬'),
+    fc.integer({ min: 0, max: 0x10ffff }).map((code) => String.fromCodePoint(code)),
+  );
+  const text = fc.string({ unit: piece, maxLength: 8 });
+  await fc.assert(
+    fc.asyncProperty(fc.array(text, { minLength: 1, maxLength: 6 }), async (names) => {
+      const rows = names.map((name, id) => ({ id, name }));
+      for (const format of ['table', 'json', 'ndjson', 'csv', 'tsv'] as const) {
+        const shown = [...(await render(rows, view, format, terminal))].join('');
+        // The tabs between the columns of TSV are its own.
+        const own = format === 'tsv' ? shown.replaceAll('\t', ' ') : shown;
+        if (DANGEROUS.test(own)) throw new Error(`${format}: ${JSON.stringify(shown)}`);
+        if (format === 'json') expect(JSON.parse(shown)).toEqual(JSON.parse(JSON.stringify(rows)));
+      }
+    }),
+    { numRuns: 2000 },
+  );
 });
 
 test('the way to JSON loads neither tables nor colour nor widths', () => {
