@@ -95,8 +95,13 @@ class PoliteSender implements Sender {
 
   async #ticket(): Promise<Granted> {
     const { ledger, clock, signal, limits, onWait } = this.#options;
-    const started = clock.now();
     let told: number | undefined;
+    // Since when a request under way is all that is waited for.
+    let since: number | undefined;
+    const tell = (wait: Wait): void => {
+      told = wait.until;
+      onWait?.(wait);
+    };
     try {
       for (;;) {
         signal.throwIfAborted();
@@ -105,14 +110,17 @@ class PoliteSender implements Sender {
         const now = clock.now();
         const { until, reason } = answer;
         if (reason !== 'sibling' && until - now > limits.maxWaitMs) throw rateLimited(until, now, reason);
-        const worthTelling = reason !== 'sibling' || now - started > TELL_SIBLING_AFTER_MS;
-        if (worthTelling && until !== told && !(reason === 'sibling' && told !== undefined)) {
-          told = until;
-          onWait?.({ until, reason });
+        if (reason !== 'sibling') {
+          since = undefined;
+          if (until !== told) tell({ until, reason });
+          await clock.sleep(slice(until - now), signal);
+          continue;
         }
-        // The longer it takes, the less often it is worth a look; half a reply's time is never lost.
-        const look = Math.min(LONGEST_LOOK_MS, Math.max(SHORTEST_LOOK_MS, (now - started) / 8));
-        await clock.sleep(reason === 'sibling' ? look : slice(until - now), signal);
+        since ??= now;
+        // How long it takes nobody knows; its own time limit is the most.
+        if (told === undefined && now - since > TELL_SIBLING_AFTER_MS) tell({ until: now + limits.timeoutMs, reason });
+        // The longer it takes, the less often it is worth a look: little is lost of what a reply takes anyway.
+        await clock.sleep(Math.min(LONGEST_LOOK_MS, Math.max(SHORTEST_LOOK_MS, (now - since) / 8)), signal);
       }
     } finally {
       if (told !== undefined) onWait?.(undefined);

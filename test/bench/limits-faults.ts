@@ -32,6 +32,7 @@ export async function killFuzz(worker: Worker, say: (line: string) => void): Pro
         state,
         worker.client,
       ]);
+      child.stdin.on('error', () => undefined).end('go\n');
       await new Promise((resolve) => setTimeout(resolve, 500 + Math.random() * 2000));
       child.kill('SIGKILL');
       await new Promise((resolve) => child.once('close', resolve));

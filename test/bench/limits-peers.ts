@@ -76,6 +76,10 @@ const makers = {
   async naive() { return plain; },
 };
 const create = await makers[peer]();
+// All processes of a race start together, whatever they took to load.
+process.stdout.write('ready\\n');
+await new Promise((go) => process.stdin.once('data', go));
+process.stdin.destroy();
 let next = 0, ok = 0, failed = 0, last;
 const work = async () => { while (next < count) { const name = prefix + next++; try { (await create(name)) === 201 ? ok++ : failed++; } catch (e) { failed++; last = e; } } };
 await Promise.all(Array.from({ length: workers }, work));

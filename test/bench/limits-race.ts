@@ -1,4 +1,5 @@
 // One measured run: a service, one client in one or many processes, and what the service saw of it.
+import type { ChildProcess } from 'node:child_process';
 import { execFileSync, spawn } from 'node:child_process';
 import { cpSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -46,17 +47,19 @@ const KEY = 'limits-bench-key-0123456789';
  */
 export async function runRace(race: Race, worker: Worker): Promise<Result> {
   const { service } = race;
-  await untilWindowBegins(service);
   const server = await startLimitServer(service);
   const stop = race.foreignPerSecond ? trickle(server.baseUrl, race.foreignPerSecond) : () => undefined;
   const folders = Array.from({ length: race.hosts ?? 1 }, () => mkdtempSync(join(tmpdir(), 'petstore-bench-state-')));
   let ended = 0;
-  const endOne = (): void => void ended++;
-  if (race.perRequest) await perRequest(race, server.baseUrl, folders[0] ?? '');
-  else
-    await Promise.all(
-      shares(race).map((count, index) => work(race, worker, server.baseUrl, count, index, folders, endOne)),
-    );
+  if (race.perRequest) {
+    await untilWindowBegins(service);
+    await perRequest(race, server.baseUrl, folders[0] ?? '');
+  } else {
+    const children = shares(race).map((count, index) => start(race, worker, server.baseUrl, count, index, folders));
+    await Promise.all(children.map((child) => new Promise((resolve) => child.stdout?.once('data', resolve))));
+    await untilWindowBegins(service);
+    ended = (await Promise.all(children.map((child) => go(child, race.patienceMs ?? 300_000)))).filter(Boolean).length;
+  }
   stop();
   await server.close();
   const { seen } = server;
@@ -76,26 +79,25 @@ async function untilWindowBegins({ windowMs, mode, skewMs = 0 }: LimitServerOpti
   await new Promise((resolve) => setTimeout(resolve, (Math.floor(now / windowMs) + 1) * windowMs - now + 50));
 }
 
-async function work(
-  race: Race,
-  worker: Worker,
-  url: string,
-  count: number,
-  index: number,
-  folders: string[],
-  onEnded: () => void,
-): Promise<void> {
+function start(race: Race, worker: Worker, url: string, count: number, index: number, folders: string[]): ChildProcess {
   const { peer, workers, service } = race;
   const state = folders[index % folders.length] ?? '';
   const numbers = [count, workers, `p${index}-`, service.windowMs, service.limit].map(String);
   const args = [worker.script, peer, url, ...numbers, state, worker.client];
-  const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'inherit'] });
-  const impatient = setTimeout(() => {
-    onEnded();
+  return spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] });
+}
+
+// Whether it had to be ended.
+async function go(child: ChildProcess, patienceMs: number): Promise<boolean> {
+  let impatient = false;
+  const timer = setTimeout(() => {
+    impatient = true;
     child.kill('SIGKILL');
-  }, race.patienceMs ?? 300_000);
+  }, patienceMs);
+  child.stdin?.end('go\n');
   await ended(child);
-  clearTimeout(impatient);
+  clearTimeout(timer);
+  return impatient;
 }
 
 function perRequest(race: Race, url: string, stateDir: string): Promise<void> {
@@ -133,7 +135,7 @@ function builtProgram(): string {
   return copied;
 }
 
-function ended(child: ReturnType<typeof spawn>): Promise<void> {
+function ended(child: ChildProcess): Promise<void> {
   return new Promise((resolve) => child.on('close', () => resolve()));
 }
 
@@ -149,8 +151,9 @@ function trickle(url: string, perSecond: number): () => void {
 }
 
 // No client can be faster: a full burst in every window, from the first request on.
-function optimumOf({ service, requests }: Race, seen: Seen): number {
-  const { mode, limit, windowMs, skewMs = 0 } = service;
+function optimumOf({ service, requests: wanted }: Race, seen: Seen): number {
+  const { mode, limit, windowMs, skewMs = 0, daily } = service;
+  const requests = Math.min(wanted, daily?.limit ?? wanted);
   if (requests <= limit) return 0;
   if (mode === 'anchored') return (Math.ceil(requests / limit) - 1) * windowMs;
   if (mode === 'sliding') return Math.floor((requests - 1) / limit) * windowMs;

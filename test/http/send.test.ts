@@ -317,3 +317,13 @@ test('a machine suspended between grant and sending asks for a new ticket', asyn
   clock.step(60_000);
   expect(ledger.confirm(ticket)).toBe(false);
 });
+
+test('a request of another process that drags on is told, and the wait ends with its answer', async () => {
+  const clock = new FakeClock(undefined, () => 0);
+  const { sender, waits, open } = scripted([{ status: 200, headers: told(50) }], { clock });
+  const sibling = open();
+  const answer = sibling.acquire();
+  void clock.sleep(5000).then(() => sibling.release(answer.granted ? answer.ticket : '', 'lost'));
+  await sender.send(LIST);
+  expect(waits.map((wait) => wait?.reason)).toEqual(['sibling', undefined]);
+});
