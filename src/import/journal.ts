@@ -54,10 +54,11 @@ export class Journal {
    * Makes this run the one that imports.
    * @param head what the import is
    * @param restart true: what earlier runs noted is forgotten
-   * @throws PetstoreError `usage` where another run is at it
+   * @throws PetstoreError `usage` where another run is at it, `storage` for a journal of a newer version
    */
   take(head: Head, restart: boolean): void {
-    const holder = this.state.holder;
+    const { holder, head: before } = this.state;
+    if (before && before.version !== head.version) throw this.#newer();
     if (holder && this.#lives(holder)) throw busy(holder);
     if (holder) this.#append(['drop', holder.run]);
     const state = this.#append(['take', this.#run, this.#life.mark, this.#clock.now()]);
@@ -166,6 +167,12 @@ export class Journal {
     } catch (error) {
       throw this.#storage(error);
     }
+  }
+
+  #newer(): PetstoreError {
+    return new PetstoreError('storage', `the import's journal is of a newer petstore: ${visible(this.#path)}`, {
+      hint: 'go on with that version; nothing was changed',
+    });
   }
 
   #storage(error: unknown): unknown {

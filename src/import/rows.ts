@@ -12,6 +12,8 @@ export interface RowOptions {
   /** What separates the fields, as typed; makes the file a delimited one whatever its name. */
   readonly delimiter: string | undefined;
   readonly ignoreExtra: boolean;
+  /** Where rows go that are too many for memory; without it all of them stay there. */
+  readonly tempDir?: string | undefined;
 }
 
 type Kind = 'json' | 'ndjson' | { readonly delimiter: string };
@@ -35,7 +37,7 @@ const BY_EXTENSION: Readonly<Record<string, Kind>> = {
 export async function readRows(source: Source, options: RowOptions): Promise<RowStore> {
   const given = options.delimiter === undefined ? undefined : { delimiter: delimiterOf(options.delimiter) };
   const problems = new Problems(source.label);
-  const sink = { rows: new RowStore(), problems, ignoreExtra: options.ignoreExtra, seen: 0 };
+  const sink = { rows: new RowStore(options.tempDir), problems, ignoreExtra: options.ignoreExtra, seen: 0 };
   const { head, text } = await peek(decodedText(source.bytes, problems));
   const kind = given ?? BY_EXTENSION[source.extension] ?? sniff(head);
   if (kind === 'json') await readJsonArray(text, sink);

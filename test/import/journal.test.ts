@@ -179,6 +179,12 @@ test('categories of another import into the same service are not free to be clai
   expect([...ownedElsewhere({ ...at, identity: 'https://other.example/v1', digest: 'cd'.repeat(32) })]).toEqual([]);
 });
 
+test('a journal of a newer version is left as it is', () => {
+  const at = options();
+  new Journal(at).take({ ...head, version: 2 as 1 }, false);
+  expect(() => new Journal(at).take(head, false)).toThrow(expect.objectContaining({ kind: 'storage', exitCode: 9 }));
+});
+
 test('looking into a journal that is not there begins none', () => {
   const at = options();
   expect(peekJournal(at).size).toBe(0);

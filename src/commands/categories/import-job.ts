@@ -51,7 +51,8 @@ export async function prepare(session: Session, input: ImportInput): Promise<Job
     });
   }
   const source = await openSource(input.file, context);
-  const rows = await readRows(source, input);
+  const rows = await readRows(source, { ...input, tempDir: context.tempDir });
+  context.endings.push(async () => rows.close());
   const { identity } = await session.target();
   const journal = { stateDir: session.stateDir, identity, digest: rows.digest(), clock: context.clock };
   if (!input.restart && !input.skipExisting && source.path !== undefined) refuseChanged(journal, source.path);
