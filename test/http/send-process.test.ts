@@ -1,0 +1,43 @@
+// The built program while it waits for the rate limit: told once, ended by Ctrl-C, and nothing left behind.
+import { execFile, spawn } from 'node:child_process';
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect, test } from 'vitest';
+import { startLimitServer } from '../support/limit-server.ts';
+
+const BIN = 'bin/petstore.js';
+
+for (const [signal, code] of [
+  ['SIGINT', 130],
+  ['SIGTERM', 143],
+] as const) {
+  test.concurrent(`${signal} ends a wait with ${code}, nothing is sent, and the ticket is given back`, async () => {
+    const server = await startLimitServer({ mode: 'anchored', limit: 1, windowMs: 60_000 });
+    const dir = mkdtempSync(join(tmpdir(), 'petstore-interrupt-'));
+    const env = {
+      PATH: process.env['PATH'] ?? '',
+      HOME: dir,
+      PETSTORE_API_KEY: 'pk_canary_interrupt_0123456789',
+      PETSTORE_BASE_URL: server.baseUrl,
+      PETSTORE_STATE_DIR: dir,
+      PETSTORE_CONFIG_DIR: dir,
+    };
+    const run = promisify(execFile);
+    await run(process.execPath, [BIN, 'categories', 'list'], { env });
+    const waiting = spawn(process.execPath, [BIN, 'categories', 'create', '--name', 'dog'], { env });
+    let err = '';
+    waiting.stderr.on('data', (chunk) => {
+      err += chunk;
+    });
+    await new Promise((resolve) => waiting.stderr.once('data', resolve));
+    waiting.kill(signal);
+    expect(await new Promise((resolve) => waiting.once('close', resolve))).toBe(code);
+    expect(err.match(/waiting|going on in/g), err).toHaveLength(1);
+    const { stdout } = await run(process.execPath, [BIN, 'quota', '--json'], { env });
+    expect(JSON.parse(stdout)).toMatchObject({ inFlight: 0, remaining: 0, limit: 1 });
+    expect(server.seen.sent).toBe(1);
+    await server.close();
+  });
+}
