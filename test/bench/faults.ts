@@ -1,11 +1,13 @@
-// The long form of the fault tests: `npm run bench -- faults [fuzz|race|config|canary] [COUNT]`; without a word, all.
+// The long form of the fault tests: `npm run bench -- faults [fuzz|race|config|wire|canary] [COUNT]`; without a word, all.
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import fc from 'fast-check';
 import { createTransport } from '../../src/http/transport.ts';
 import type { Transport } from '../../src/http/types.ts';
 import { openConfStore } from '../../src/profiles/conf-store.ts';
+import { mutated } from '../faults/mutations.ts';
 import { FAULTS, hurried, startFleet } from '../faults/transport-faults.ts';
 import { CANARY, leakIn, leakyFiles } from '../support/canary.ts';
 import { compile } from '../support/compile.ts';
@@ -16,7 +18,13 @@ const BIN = resolve(process.env['PETSTORE_BIN'] ?? 'bin/petstore.js');
 
 /** @param args which part, and how often */
 export async function run(args: readonly string[]): Promise<void> {
-  const parts: Readonly<Record<string, (count?: number) => Promise<void> | void>> = { fuzz, race, config, canary };
+  const parts: Readonly<Record<string, (count?: number) => Promise<void> | void>> = {
+    fuzz,
+    race,
+    config,
+    wire,
+    canary,
+  };
   const [word, count] = args;
   const chosen = word === undefined ? Object.values(parts) : [parts[word]];
   for (const part of chosen) await part?.(count === undefined ? undefined : Number(count));
@@ -135,6 +143,65 @@ function writeUntil(
     said += chunk.toString();
   });
   return new Promise((done) => child.on('close', () => done(Number(said.trim().split('\n').at(-1)) || 0)));
+}
+
+const HOSTILE = [
+  '\u001b[2J',
+  '\u001b]0;x\u0007',
+  '\u009b31m',
+  '\u202e',
+  '\r',
+  '\n',
+  '\u0000',
+  '\u2028',
+  '\ufeff',
+  '\ud800',
+];
+const LIST = `[{"id":1,"name":"cat","description":"Felis"},{"id":9223372036854775807,"name":"dog"}]`;
+
+// Mutated and hostile replies over real sockets: a table or a broken contract, and nothing that acts on a terminal.
+async function wire(count = 2000): Promise<void> {
+  const names = fc.array(fc.constantFrom(...HOSTILE, 'a', '\u4e2d', '\u{1f469}\u200d\u{1f680}'), { maxLength: 20 });
+  const hostile = fc
+    .array(names, { minLength: 1, maxLength: 4 })
+    .map((list) =>
+      Buffer.from(
+        JSON.stringify(list.map((parts, at) => ({ id: at, name: parts.join(''), description: parts.join(' ') }))),
+      ),
+    );
+  const bodies = fc.sample(fc.oneof(hostile, mutated([LIST])), count);
+  const server = await startRawServer({
+    onRequest: (socket, request) => {
+      const body = bodies[Number(request.path.split('/')[1])] ?? Buffer.from('');
+      socket.end(response(`200 ${HOSTILE[0]}`, body));
+    },
+  });
+  const codes = new Map<number | null, number>();
+  let [next, dangerous, stacks] = [0, 0, 0];
+  const worker = async (): Promise<void> => {
+    while (next < count) {
+      const at = next++;
+      const dir = mkdtempSync(join(tmpdir(), 'petstore-wire-'));
+      const env = {
+        HOME: dir,
+        PETSTORE_API_KEY: CANARY,
+        PETSTORE_BASE_URL: `${server.origin}/${at}/v1`,
+        PETSTORE_STATE_DIR: join(dir, 'state'),
+      };
+      const args = [BIN, 'categories', 'list', '--max-retries', '0', ...(at % 4 === 0 ? ['--json'] : [])];
+      const { code, said } = await outcome(spawn(process.execPath, args, { env, cwd: dir }));
+      codes.set(code, (codes.get(code) ?? 0) + 1);
+      if (/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2028\u2029\ufeff]/.test(said)) dangerous++;
+      if (/\n\s+at |node:internal/.test(said)) stacks++;
+    }
+  };
+  await Promise.all([worker(), worker(), worker()]);
+  server.close();
+  say(`wire: ${count} runs, exit codes ${JSON.stringify([...codes])}, ${dangerous} dangerous, ${stacks} stacks`);
+  must(
+    [...codes.keys()].every((code) => code === 0 || code === 7) && dangerous + stacks === 0,
+    'table or broken contract',
+  );
 }
 
 const COMMANDS: readonly (readonly string[])[] = [
