@@ -14,13 +14,12 @@ const LONGEST_SETTLE_MS = 30_000;
 /**
  * Looks up every lost row that is not decided yet.
  * @param work the state of the run; rows that are not there are queued again, up to `maxRetries`
- * @returns how many rows were found
  * @throws PetstoreError where the list fails, the journal cannot be written, or the run is interrupted
  */
-export async function lookUp(work: Work): Promise<number> {
+export async function lookUp(work: Work): Promise<void> {
   const { journal, categories, clock, signal, maxRetries, onProgress } = work.options;
   const lost = work.undecided();
-  if (lost.length === 0) return 0;
+  if (lost.length === 0) return;
   const entries = journal.state.rows;
   const tries = new Map(lost.map(({ row }) => [row, entries.get(row)?.tries ?? 0]));
   const ready = Math.max(...lost.map(({ row }) => work.lostAt(row) + settling(tries.get(row) ?? 0)));
@@ -40,7 +39,6 @@ export async function lookUp(work: Work): Promise<number> {
     work.sendAgain(row);
   }
   onProgress(work.tally);
-  return findings.found.size;
 }
 
 /**

@@ -93,10 +93,19 @@ function namesElsewhere(work: Work, listed: readonly Category[]): Map<string, Ca
 
 async function sendAll(work: Work): Promise<void> {
   const sending = new Sending(work);
-  for (;;) {
-    await sending.pass();
+  for (let fruitless = 0; !work.stop; ) {
+    const before = work.tally.created;
+    const broken = await sending.pass();
     if (work.stop) return;
-    if ((await lookUp(work)) > 0) sending.succeeded();
+    await lookUp(work);
     if (work.queue.length === 0) return;
+    fruitless = broken && work.tally.created === before ? fruitless + 1 : 0;
+    if (fruitless > work.options.maxRetries) work.end(failsEvery());
   }
+}
+
+function failsEvery(): PetstoreError {
+  return new PetstoreError('unknown_outcome', 'the service answers no create in a way that can be trusted', {
+    hint: '`petstore doctor` checks the way to the service',
+  });
 }

@@ -1,5 +1,5 @@
 // Rows sent by several workers, the journal always one step ahead of the request.
-import { PetstoreError } from '../errors.ts';
+import type { Category } from '../api/types.ts';
 import { verdictOf } from './verdict.ts';
 import type { Work } from './work.ts';
 import { asKnown } from './work.ts';
@@ -8,29 +8,22 @@ import { asKnown } from './work.ts';
 export class Sending {
   readonly #work: Work;
   #lostInARow = 0;
-  #brokenPasses = 0;
 
   /** @param work the state of the run */
   constructor(work: Work) {
     this.#work = work;
   }
 
-  /** Sends until the queue is empty, the run is to end, or too many answers were lost in a row. */
-  async pass(): Promise<void> {
+  /**
+   * Sends until the queue is empty, the run is to end, or too many answers were lost in a row.
+   * @returns whether it was the last: then it is better to look before more is sent
+   */
+  async pass(): Promise<boolean> {
     this.#lostInARow = 0;
-    const before = this.#work.tally.created;
-    const { concurrency, maxRetries } = this.#work.options;
-    await Promise.all(Array.from({ length: concurrency }, () => this.#worker()));
-    if (!this.#broken() || this.#work.tally.created > before) this.#brokenPasses = 0;
-    else if (++this.#brokenPasses > maxRetries) this.#work.end(failsEvery());
+    await Promise.all(Array.from({ length: this.#work.options.concurrency }, () => this.#worker()));
+    return this.#broken();
   }
 
-  /** Tells that rows sent by the last pass were found: the service works, only its answers get lost. */
-  succeeded(): void {
-    this.#brokenPasses = 0;
-  }
-
-  // So many answers lost one after the other: look what became of them before more is sent.
   #broken(): boolean {
     return this.#lostInARow >= Math.max(this.#work.options.concurrency, 4);
   }
@@ -57,12 +50,17 @@ export class Sending {
       journal.note(row, 'unsent');
       throw signal.reason;
     }
-    const answer = await categories.create(rows.get(row)).catch((error: unknown) => ({ error }));
-    if (isFailure(answer)) return this.#judge(row, answer.error);
+    let category: Category;
+    try {
+      category = await categories.create(rows.get(row));
+    } catch (error) {
+      this.#judge(row, error);
+      return;
+    }
     this.#lostInARow = 0;
-    this.#work.tally.create(row, answer);
+    this.#work.tally.create(row, category);
     // Where the journal cannot take it, the next run finds it by looking.
-    journal.created(row, String(answer.id));
+    journal.created(row, String(category.id));
   }
 
   #judge(row: number, error: unknown): void {
@@ -76,14 +74,4 @@ export class Sending {
     }
     options.journal.note(row, verdict.row);
   }
-}
-
-function isFailure(answer: object): answer is { readonly error: unknown } {
-  return 'error' in answer && !('id' in answer);
-}
-
-function failsEvery(): PetstoreError {
-  return new PetstoreError('unknown_outcome', 'the service answers no create in a way that can be trusted', {
-    hint: 'look at `petstore doctor`; the same command goes on where it stopped',
-  });
 }

@@ -137,6 +137,9 @@ test('where every answer is lost the import looks after each few rows, and ends 
   found.service.fates.push(...Array<Fate>(20).fill('lost-committed'));
   expect((await found.run())?.tally.created).toBe(20);
   expect(found.service.sent).toHaveLength(20);
+  const unretried = new FakeImport(numbered(20));
+  unretried.service.fates.push(...Array<Fate>(20).fill('lost-committed'));
+  expect((await unretried.run({ maxRetries: 0 }))?.tally.created).toBe(20);
   const hopeless = new FakeImport(numbered(100));
   hopeless.service.fates.push(...Array<Fate>(1000).fill('lost'));
   const result = await hopeless.run();
