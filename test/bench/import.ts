@@ -29,7 +29,7 @@ function must(holds: boolean, what: string): void {
 }
 
 async function kills(rounds: number): Promise<void> {
-  const total = { kills: 0, lost: 0, sent: 0, mostUndecided: 0, runs: 0 };
+  const total = { kills: 0, runs: 0, mostUndecided: 0 };
   const since = Date.now();
   for (let round = 1; round <= rounds; round++) {
     const faults = ['lost-reply:2', 'reset-after-commit:1', 'reset:1', '500:1', '500-after-commit:1'];
