@@ -168,3 +168,9 @@ test('for a reader it is a line per check, its remedy below', async () => {
   expect(out).toMatch(/^ok {7}Node {10}\d+/);
   expect(out).toMatch(/\nfailed {3}URL and key {3}.*\n {9}remedy: /);
 });
+
+test.each([40, 80])('at %i columns no line is wider than the terminal', async (columns) => {
+  const { out } = await inProcess(['doctor'], { columns, env: { HOME: '/h', PETSTORE_CONFIG_DIR: '/nowhere' } });
+  const lines = out.replaceAll(/\u001b\[\d+m/g, '').split('\n');
+  expect(lines.filter((line) => line.length > columns)).toEqual([]);
+});

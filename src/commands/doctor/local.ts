@@ -46,7 +46,8 @@ export function checkConfig(session: Session): Promise<Check> {
       return { name: 'Config', status: 'warning', detail, remedy: `chmod 700 '${dir}'` };
     }
     const tightened = wide.length === 0 ? '' : '; others could read a key, which is mended now: consider a new key';
-    return ok('Config', `${dir}, ${profiles.length} profiles stored, private${tightened}`);
+    const stored = profiles.length === 1 ? '1 profile' : `${profiles.length} profiles`;
+    return ok('Config', `${dir}, ${stored} stored, private${tightened}`);
   });
 }
 

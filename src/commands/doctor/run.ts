@@ -5,6 +5,7 @@ import { formatDuration } from '../../duration.ts';
 import { PetstoreError } from '../../errors.ts';
 import { proxyFor } from '../../http/proxy.ts';
 import type { Reply, Request } from '../../http/types.ts';
+import { wrap } from '../../output/help-text.ts';
 import type { Look, View } from '../../output/view.ts';
 import { visible } from '../../text.ts';
 import type { Check } from './check.ts';
@@ -106,6 +107,8 @@ export function outcome({ checks }: Diagnosis): PetstoreError | undefined {
 
 const NAME_CELLS = 14;
 const STATUS_CELLS = 9;
+/** Narrower than this, the detail stands below the name instead of beside it; in cells. */
+const NARROW = 60;
 
 /** A line per check, its remedy below it. */
 export const view: View<Diagnosis> = {
@@ -114,9 +117,17 @@ export const view: View<Diagnosis> = {
     checks: checks.map(({ failure: _, ...facts }) => facts),
   }),
   *text({ checks }, look) {
+    const narrow = (look.columns ?? NARROW) < NARROW;
+    const indent = narrow ? STATUS_CELLS : STATUS_CELLS + NAME_CELLS;
+    const fitted = (text: string, at: number): string => {
+      const width = look.columns ? Math.max(1, look.columns - at) : Number.POSITIVE_INFINITY;
+      return wrap(visible(text), width).replaceAll('\n', `\n${' '.repeat(at)}`);
+    };
     for (const check of checks) {
-      yield `${paint(check, look)}${check.name.padEnd(NAME_CELLS)}${visible(check.detail)}\n`;
-      if (check.remedy) yield `${' '.repeat(STATUS_CELLS)}${look.style.bold('remedy:')} ${visible(check.remedy)}\n`;
+      const name = narrow ? `${check.name}\n${' '.repeat(indent)}` : check.name.padEnd(NAME_CELLS);
+      yield `${paint(check, look)}${name}${fitted(check.detail, indent)}\n`;
+      const remedy = `remedy: ${check.remedy}`;
+      if (check.remedy) yield `${' '.repeat(STATUS_CELLS)}${fitted(remedy, STATUS_CELLS)}\n`;
     }
   },
 };
