@@ -252,7 +252,11 @@ export const CATALOGUE: Readonly<Record<string, Row>> = {
     'terminal/screens.test.ts: colour follows each stream: none in a pipe, none with NO_COLOR, some where it is forced',
   ),
   D12: row('output larger than the pipe', `${streams}: whose reader is slow gets every byte`),
-  D13: row('reader closes', `${streams}: that is closed after the first line ends a list (%s) quietly`),
+  D13: row(
+    'reader closes',
+    `${streams}: that is closed after the first line ends a list (%s) quietly`,
+    `${streams}: an import whose readers are gone goes on to its end`,
+  ),
   D14: row(
     'stdout full or closed',
     `${streams}: a stdout that takes nothing is a storage failure: %s`,
