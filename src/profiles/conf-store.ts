@@ -12,6 +12,7 @@ import { BUILT_IN, checkProfileName, FIRST_ACTIVE, isProfileName } from './store
 const VERSION = 1;
 const ACTIVE = 'active';
 const PREFIX = 'profile-';
+const OWN_FILE = /^(?:profile-.*|active)\.json$/;
 
 /**
  * Opens the profiles of a folder. Reading makes nothing, takes wider rights away, and does without conf, whose loading
@@ -21,7 +22,7 @@ const PREFIX = 'profile-';
  * @returns the store
  */
 export function openConfStore(dir: string, fs: PrivateFs = nodeFs): ProfileStore {
-  return new ConfStore({ dir, fs, uid: userId() });
+  return new ConfStore({ dir, fs, uid: userId(), owns: (name) => OWN_FILE.test(name) });
 }
 
 class ConfStore implements ProfileStore {

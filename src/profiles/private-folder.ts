@@ -31,8 +31,12 @@ export interface PrivateFolder {
   readonly fs: PrivateFs;
   /** The user's id; undefined where the platform has none (Windows), and rights are then the platform's. */
   readonly uid: number | undefined;
+  /** Whether a file of that name is one of ours: a folder with others in it is not ours to close. */
+  readonly owns: (name: string) => boolean;
 }
 
+// Where it is set nobody replaces files of others, as in /tmp.
+const STICKY = 0o1000;
 const TEMPORARY = /\.tmp-([0-9]+)-[0-9a-f-]{36}$/;
 /**
  * @param folder the folder
@@ -58,9 +62,10 @@ function temporaries({ fs, dir }: PrivateFolder): string[] {
 }
 
 /**
- * Makes the folder, 0700 whatever the umask; takes wider rights away.
+ * Makes the folder, 0700 whatever the umask. One that was there loses wider rights where it holds our files alone; one that
+ * holds others too is left as it is, and refused where anybody could put a file of theirs in the place of ours.
  * @param folder the folder
- * @throws PetstoreError `storage` where it cannot be made or belongs to somebody else
+ * @throws PetstoreError `storage` where it cannot be made, belongs to somebody else, or others can write there
  */
 export function ensurePrivateFolder(folder: PrivateFolder): void {
   const { fs, dir, uid } = folder;
@@ -69,7 +74,12 @@ export function ensurePrivateFolder(folder: PrivateFolder): void {
     if (uid === undefined) return;
     const facts = fs.statSync(dir);
     checkOwner(folder, dir, facts);
-    if ((facts.mode & 0o777) !== 0o700) fs.chmodSync(dir, 0o700);
+    if ((facts.mode & 0o777) === 0o700) return;
+    const names = fs.readdirSync(dir) as string[];
+    if (names.every((name) => folder.owns(name) || TEMPORARY.test(name))) fs.chmodSync(dir, 0o700);
+    else if ((facts.mode & 0o022) !== 0 && (facts.mode & STICKY) === 0) {
+      throw refusal(dir, 'can be written by others', `take their rights away (chmod 700), or set PETSTORE_CONFIG_DIR`);
+    }
   } catch (error) {
     throw asStorage(error, dir, 'made');
   }

@@ -1,4 +1,5 @@
 // Profiles on disk: private, whole or not at all, and never overwritten where they cannot be read.
+import { execFileSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -201,6 +202,8 @@ test('a file that cannot be read is a storage failure that says what else there 
 test('a folder, a FIFO or a huge file in the place of a profile is refused, and nothing hangs', async () => {
   fs.mkdirSync(join(dir, 'profile-production.json'), { recursive: true });
   expect(() => openConfStore(dir).get('production')).toThrow(expect.objectContaining({ kind: 'storage' }));
+  execFileSync('mkfifo', [file('staging')]);
+  expect(() => openConfStore(dir).get('staging')).toThrow(/no regular file/);
   const huge = { ...fs, fstatSync: (fd: number) => Object.assign(fs.fstatSync(fd), { size: 2 ** 30 }) } as typeof fs;
   await openConfStore(dir).save({ ...PROFILE, name: 'farm' });
   expect(() => openConfStore(dir, huge).get('farm')).toThrow(/far too large/);

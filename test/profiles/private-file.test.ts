@@ -11,7 +11,7 @@ let top = '';
 let folder: PrivateFolder;
 beforeEach(() => {
   top = fs.mkdtempSync(join(tmpdir(), 'petstore-private-'));
-  folder = { dir: join(top, 'config'), fs, uid: userId() };
+  folder = { dir: join(top, 'config'), fs, uid: userId(), owns: (name) => name === 'file' };
   writePrivate(folder, 'file', 'old');
 });
 
@@ -29,6 +29,26 @@ test("another user's folder gets no key", () => {
   const stranger = { ...folder, dir: join(top, 'theirs'), uid: (folder.uid ?? 0) + 1 };
   expect(() => writePrivate(stranger, 'file', 'new')).toThrow(expect.objectContaining({ kind: 'storage' }));
   expect(fs.readdirSync(stranger.dir)).toEqual([]);
+});
+
+test('a folder that holds our files alone is closed to others, one that holds more is not touched', () => {
+  fs.chmodSync(folder.dir, 0o755);
+  writePrivate(folder, 'file', 'new');
+  expect(fs.statSync(folder.dir).mode & 0o777).toBe(0o700);
+  fs.writeFileSync(join(folder.dir, 'index.html'), 'theirs');
+  fs.chmodSync(folder.dir, 0o755);
+  writePrivate(folder, 'file', 'newer');
+  expect(fs.statSync(folder.dir).mode & 0o777).toBe(0o755);
+  expect(fs.statSync(path()).mode & 0o777).toBe(0o600);
+});
+
+test('a folder of many things where anybody can write gets no key, but for one like /tmp', () => {
+  fs.writeFileSync(join(folder.dir, 'index.html'), 'theirs');
+  fs.chmodSync(folder.dir, 0o777);
+  expect(() => writePrivate(folder, 'file', 'new')).toThrow(/written by others/);
+  fs.chmodSync(folder.dir, 0o1777);
+  writePrivate(folder, 'file', 'new');
+  expect(readPrivate(folder, 'file')).toBe('new');
 });
 
 test('a link to a private place of the user is followed, and stays a link', () => {

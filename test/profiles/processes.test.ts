@@ -77,7 +77,7 @@ test('a login killed at any moment leaves the old key or the new one, and the ne
   }
 });
 
-test.each(['000', '022', '077', '777'])('under umask %s the file is 0600 and the folder 0700', (umask) => {
+test.each(['000', '022', '027', '077'])('under umask %s the file is 0600 and the folder 0700', (umask) => {
   const dir = fresh();
   const script = 'umask "$1"; shift; exec "$@"';
   const args = ['-c', script, 'sh', umask, process.execPath, writer, module, dir, 'p', '1'];
