@@ -24,6 +24,11 @@ The key comes from a hidden prompt on a terminal, else from the first line of st
 it: arguments are visible to every process. It is checked with one GET /categories before it is
 stored, in a file that only you can read, and goes only to the address it was stored with.
 
+Output: one line; with --json {"profile", "url", "key", "verified", "active"}, the key masked.
+
+Exit codes: 2 a URL that cannot be used, 3 the service does not accept the key and nothing was
+stored, 9 the file cannot be written.
+
 Examples:
   $ petstore auth login --url https://HOST/v1
   $ petstore auth login -p staging --url https://STAGING_HOST/v1 < key.txt
@@ -47,6 +52,10 @@ function addLogout(noun: Command): void {
     .addHelpText(
       'after',
       `
+Output: one line; with --json {"forgotten"}, the names of the profiles.
+
+Exit codes: 2 no such profile, 9 a file cannot be changed.
+
 Examples:
   $ petstore auth logout
   $ petstore auth logout -p staging
@@ -68,6 +77,9 @@ function addStatus(noun: Command): void {
       `
 Nothing is sent. A key is shown by its last four characters at most.
 
+Output: a table; with --json an array of {"profile", "active", "url", "urlSource", "key",
+"keySource", "problem"}.
+
 Examples:
   $ petstore auth status
   $ petstore auth status --json | jq -r '.[] | select(.active) | .url'`,
@@ -87,6 +99,10 @@ function addSwitch(noun: Command): void {
     .addHelpText(
       'after',
       `
+Output: one line; with --json {"profile", "previous"}.
+
+Exit codes: 2 no such profile, 9 a file cannot be written.
+
 Examples:
   $ petstore auth switch staging
   $ petstore auth switch sandbox`,

@@ -32,6 +32,11 @@ function addList(noun: Command): void {
       `
 Search and order are applied here: the service documents neither.
 
+Output: a table, fitted to the terminal and whole in a pipe; with --json an array of {"id", "name",
+"description"}, fields the service adds later included. csv, tsv, json and ndjson can be imported.
+
+Exit codes: 3 no key or key refused, 5 rate limited, 6 not reached, 7 the service failed.
+
 Examples:
   $ petstore categories list
   $ petstore categories list --search cat --sort name
@@ -60,6 +65,11 @@ function addCreate(noun: Command): void {
       `
 A create is sent once. Where no trustworthy answer comes, it is not sent again: exit code 8 says
 that the category may or may not exist.
+
+Output: one line; with --json the category as the service returned it.
+
+Exit codes: 3 no key or key refused, 4 rejected (400), 5 rate limited, 6 not reached and nothing was
+created, 8 outcome unknown.
 
 Examples:
   $ petstore categories create --name dog
@@ -94,6 +104,12 @@ function addImport(noun: Command): void {
       `
 The whole file is checked before anything is sent. Progress is kept in a journal: after Ctrl-C, a crash
 or a rate limit, the same command goes on where it stopped and creates nothing twice.
+
+Output: how many rows were created, skipped, failed or are unknown, and which failed; with --json
+{"created", "skipped", "failed", "unknown", "pending"}, printed whenever something was sent.
+
+Exit codes: 2 a bad file and nothing was sent, 3 key refused, 4 some rows were rejected, 5 rate
+limited, 8 some rows may or may not exist, 130 interrupted: run it again.
 
 Examples:
   $ petstore categories import species.csv

@@ -15,6 +15,9 @@ export function addQuota(program: Command): void {
 Nothing is sent unless --refresh is given. All petstore processes of this user that use the same key and
 address share the quota: what one of them learns, and a block after a 429, counts for all.
 
+Output: what is remaining, the limit and the reset, in the service's words; with --json {"profile",
+"limit", "remaining", "resetAt", "blocked", "nextRequestAt", ...}, null where nothing is known.
+
 Examples:
   $ petstore quota
   $ petstore quota --refresh -p staging

@@ -42,6 +42,10 @@ It runs until Ctrl-C. The profile sandbox needs none of this: with -p sandbox a 
 the same data. Any number of processes may share a data file; FILE stands for FILE.1.log beside
 FILE.windows.1.log. Plan enterprise has the limits given with --limit, and none without.
 
+Output: its URL and key, once it listens; with --json one line {"url", "key", ...}.
+
+Exit codes: 2 the port is busy, 9 the data cannot be used, 130 ended with Ctrl-C.
+
 Faults: latency, 429, 500, 503, 500-after-commit, reset, reset-after-commit, lost-reply, hang,
 truncate, garbage, wrong-length, slow-headers, skewed-date; latency, 429, slow-headers and
 skewed-date take a duration: latency=300ms:50. One request asks for its own with the header

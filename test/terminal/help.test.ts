@@ -26,6 +26,10 @@ test.each(all.map((node) => [nameOf(node), node] as const))(
   },
 );
 
+test.each(leaves.map((node) => [nameOf(node), node] as const))('%s says what it prints', (_name, node) => {
+  expect(node.notes).toMatch(/^Output: /m);
+});
+
 // Splits as a shell does, as far as examples go: quotes, and one command of a pipe.
 function wordsOf(example: string): string[] {
   const own = example
@@ -74,7 +78,8 @@ test.each([40, 80])(
 test('help by words is the help of that command, aliases too', async () => {
   const { out } = await inProcess(['categories', 'create', '--help']);
   expect((await inProcess(['help', 'categories', 'create'])).out).toBe(out);
-  expect((await inProcess(['help', 'category', 'create'])).out).toBe(out);
+  const list = await inProcess(['categories', 'list', '--help']);
+  expect((await inProcess(['help', 'categories', 'ls'])).out).toBe(list.out);
   expect(out).toContain('Usage: petstore categories create');
 });
 

@@ -16,7 +16,6 @@ async function tab(line: string): Promise<string[]> {
 test.each([
   ['cat', ['categories']],
   ['categories ', ['list', 'create', 'import']],
-  ['category l', ['list']],
   ['-p staging categories c', ['create']],
   ['--profile=staging categories c', ['create']],
   ['auth s', ['status', 'switch']],
