@@ -52,27 +52,42 @@ export function terminalSafeJson(json: string): string {
 
 /** Cuts known secrets out of text, in the forms they take in messages, addresses and headers. */
 export class Redactor {
-  readonly #forms = new Set<string>();
+  // Each form of a secret, and the beginning by which it is known where its end was cut off.
+  readonly #forms = new Map<string, string>();
 
   /** @param secret a key in use; from now on none of its forms passes `redact` */
   add(secret: string): void {
     if (secret.length < 4) return;
-    this.#forms.add(secret);
-    this.#forms.add(encodeURIComponent(secret));
-    this.#forms.add(JSON.stringify(secret).slice(1, -1));
-    this.#forms.add(Buffer.from(secret).toString('base64'));
-    this.#forms.add(Buffer.from(secret).toString('base64url'));
+    const bytes = Buffer.from(secret);
+    const encoded = [encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1), bytes.toString('base64')];
+    for (const form of [secret, ...encoded, bytes.toString('base64url')]) this.#forms.set(form, beginningOf(form));
   }
 
   /**
    * @param text anything about to be written
-   * @returns the text with every known secret replaced by `[redacted]`
+   * @returns the text with every known secret replaced by `[redacted]`, also one of which only the beginning is left
    */
   redact(text: string): string {
     let clean = text;
-    for (const form of this.#forms) if (clean.includes(form)) clean = clean.replaceAll(form, '[redacted]');
+    for (const [form, beginning] of this.#forms) {
+      if (!clean.includes(beginning)) continue;
+      clean = clean.replaceAll(form, '[redacted]');
+      for (let at = clean.indexOf(beginning); at >= 0; at = clean.indexOf(beginning, at)) {
+        let end = at + beginning.length;
+        while (end - at < form.length && clean[end] === form[end - at]) end++;
+        clean = `${clean.slice(0, at)}[redacted]${clean.slice(end)}`;
+      }
+    }
     return clean;
   }
+}
+
+const CUT_FORM = 16;
+
+// A message or a cell that is cut short may keep half a key; `sk_live_` alone is no secret, so plain words must go on longer.
+function beginningOf(form: string): string {
+  if (form.length < CUT_FORM) return form;
+  return form.slice(0, /[0-9A-Z]/.test(form.slice(0, 8)) ? 8 : 12);
 }
 
 /**

@@ -109,6 +109,18 @@ test('a known key is cut out in every form it takes', () => {
   expect(redactor.redact('nothing secret')).toBe('nothing secret');
 });
 
+test('a key whose end was cut off is cut out too, and what only begins like one is not', () => {
+  const redactor = new Redactor();
+  redactor.add('sk_live_9f8e7d6c5b4a');
+  expect(redactor.redact('sk_live_9f8e7…')).toBe('[redacted]…');
+  expect(redactor.redact('x sk_live_9f8e7d sk_live_9f8e7d6c5b4a')).toBe('x [redacted] [redacted]');
+  expect(redactor.redact('keys begin with sk_live_')).toBe('keys begin with sk_live_');
+  // The end of one may hold the beginning of itself: it ends all the same.
+  const twice = new Redactor();
+  twice.add('abcdefg1abcdefg1abcdefg1');
+  expect(twice.redact('abcdefg1abcdefg1abcd')).not.toContain('abcdefg1');
+});
+
 test('a key is shown as its last four characters, and a short one not at all', () => {
   expect(maskKey('sk_live_0123456789')).toBe('…6789');
   expect(maskKey('short-key-1')).toBe('****');

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { CANARY, leakIn, leakyFiles } from '../support/canary.ts';
 import type { Outcome, Place } from '../support/program.ts';
 import { BIN, ended, petstore, place, start } from '../support/program.ts';
+import { inTerminal } from '../support/pty.ts';
 import type { RawServer } from '../support/raw-server.ts';
 import { response, startRawServer } from '../support/raw-server.ts';
 import type { Fleet } from './transport-faults.ts';
@@ -16,8 +17,16 @@ const BASE64 = Buffer.from(CANARY).toString('base64');
 
 let echo: RawServer;
 let fleet: Fleet;
+let long: RawServer;
 beforeAll(async () => {
   fleet = await startFleet();
+  // Its message is longer than what is shown of it, and the key stands where it is cut.
+  long = await startRawServer({
+    onRequest: (socket, request) => {
+      const message = `${'m'.repeat(Number(request.path.split('/')[1]))}${CANARY}${'m'.repeat(100)}`;
+      socket.end(response('400 Bad', JSON.stringify({ code: 'x', message, status: 400 })));
+    },
+  });
   // A hostile or careless service: it says the key back in every place it can.
   echo = await startRawServer({
     onRequest: (socket, request) => {
@@ -35,6 +44,7 @@ beforeAll(async () => {
 });
 afterAll(() => {
   echo.close();
+  long.close();
   fleet.close();
 });
 
@@ -117,6 +127,21 @@ test.each([`${CANARY}\n`, ` ${CANARY}`, `${CANARY}\u00e9`, `${CANARY} ${CANARY}`
     expectNoLeak(run, where);
   },
 );
+
+test.each([480, 484, 488, 492, 496])(
+  'a key that a message of the service is cut in (at %i) is not left in half',
+  async (at) => {
+    const where = place({ PETSTORE_BASE_URL: `${long.origin}/${at}/v1`, PETSTORE_API_KEY: CANARY });
+    expectNoLeak(await petstore(where, ['categories', 'list']), where);
+  },
+);
+
+test.each([40, 50, 60])('a key in a cell that is cut to %i columns is not left in half', async (columns) => {
+  const where = at(`${echo.origin}/200/v1`);
+  const run = await inTerminal(where, ['categories', 'list'], { columns });
+  expect(run.code).toBe(0);
+  expect(leakIn(run.screen)).toBeUndefined();
+});
 
 test('a stored key is in its own file and in no other, through login, list, failure, status and logout', async () => {
   const where = place();
