@@ -21,7 +21,7 @@ export async function ask({ session, input, rows }: Job, noted: ReadonlyMap<numb
   const left = rows.count - created;
   if (created > 0) {
     const forget = '(--restart forgets that)';
-    await session.notice(`${created} of ${rows.count} rows were created by an earlier run, ${left} are left ${forget}`);
+    await session.notice(`${created} of ${rows.count} rows were created by an earlier run, ${left} left ${forget}`);
   }
   if (left === 0 || input.yes || target.keySource === 'sandbox') return;
   if (!context.stdin.isTTY || !context.stderr.isTTY) return;

@@ -24,8 +24,10 @@ function* summary({ created, skipped, failed, unknown, pending }: ImportDocument
   ];
   if (pending > 0) parts.push(yellow(`pending ${pending}`));
   yield `${parts.join(dim(', '))}\n`;
-  if (failed.length > 0) yield* table(look, failed, 'failed', FAILED);
-  if (unknown.length > 0) yield* table(look, unknown, 'unknown', UNKNOWN);
+  if (failed.length > 0) yield '\nrejected by the service:\n';
+  yield* table(look, failed, 'rejected', FAILED);
+  if (unknown.length > 0) yield '\nmay exist or not:\n';
+  yield* table(look, unknown, 'unknown', UNKNOWN);
 }
 
 function* planned(data: Preview, look: Look): Generator<string> {
