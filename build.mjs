@@ -11,10 +11,31 @@ const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
 
 // Parts of undici that its HTTP/1.1 client names but this program never reaches: HTTP/2 is off, bodies are bytes.
 const UNREACHED = /undici[\\/]lib[\\/](?:dispatcher[\\/]client-h2|web[\\/]fetch[\\/]body)\.js$/;
+// What packages load of Node and this program has no use for costs 2 ms each at start-up: commander's subcommands that are
+// programs of their own, and the long messages of undici's assertions.
+const STUBS = {
+  commander: ['node:child_process', 'module.exports = {};'],
+  undici: [
+    'node:assert',
+    'module.exports = (ok, message) => { if (!ok) throw new Error(message ?? "assertion failed"); };',
+  ],
+};
+const leaveOut = {
+  name: 'leave-out',
+  resolveId(id, importer = '') {
+    const [, name = ''] = /node_modules[\\/](commander|undici)[\\/]/.exec(importer) ?? [];
+    return STUBS[name]?.[0] === id ? `\0stub:${name}.cjs` : null;
+  },
+  load(id) {
+    if (UNREACHED.test(id)) return 'module.exports = {};';
+    const [, name = ''] = /^\0stub:(\w+)\.cjs$/.exec(id) ?? [];
+    return STUBS[name]?.[1] ?? null;
+  },
+};
 const input = {
   platform: 'node',
   transform: { target: 'node20.18', define: { __VERSION__: JSON.stringify(version) } },
-  plugins: [{ name: 'leave-out', load: (id) => (UNREACHED.test(id) ? 'module.exports = {};' : null) }],
+  plugins: [leaveOut],
 };
 const output = { format: 'esm', minify: true, comments: false };
 
@@ -22,17 +43,17 @@ const output = { format: 'esm', minify: true, comments: false };
 const groups = [
   {
     name: 'base',
-    test: /src\/(?:errors|text|io|json|duration|clock|version)\.ts$|src\/profiles\/folders\.ts$/,
+    test: /rolldown.runtime|src\/(?:errors|text|io|json|duration|clock|version)\.ts$|src\/profiles\/folders\.ts$/,
     priority: 3,
   },
   {
     name: 'command',
-    test: /src\/(?:run|program|report|usage|context|nearest)\.ts$|src\/commands\/(?!conclude)[a-z-]+\.ts$|node_modules\/commander\/|src\/output\/(?:progress|stopwatch|plain|help-text)\.ts$|src\/reference\/facts\.ts$/,
+    test: /src\/(?:run|program|report|usage|context|nearest)\.ts$|src\/commands\/(?!conclude)[a-z-]+\.ts$|node_modules\/commander\/|\0stub:commander|src\/output\/(?:progress|stopwatch|plain|help-text)\.ts$|src\/reference\/facts\.ts$/,
     priority: 2,
   },
   {
     name: 'request',
-    test: /src\/wire\.ts$|src\/(?:api|quota|log)\/|src\/http\/(?!proxy-agent|trace)|src\/profiles\/(?:credentials|base-url|key|store)\.ts$|src\/output\/render\.ts$|src\/commands\/conclude\.ts$|src\/commands\/categories\/(?:list|create|columns)\.ts$|node_modules\/undici\/lib\/(?!.*(?:proxy-agent|socks5))/,
+    test: /src\/wire\.ts$|src\/(?:api|quota|log)\/|src\/http\/(?!proxy-agent|trace)|src\/profiles\/(?:credentials|base-url|key|store)\.ts$|src\/output\/render\.ts$|src\/commands\/conclude\.ts$|src\/commands\/categories\/(?:list|create|columns)\.ts$|node_modules\/undici\/lib\/(?!.*(?:proxy-agent|socks5|agent\.js|pool))|\0stub:undici/,
     priority: 1,
   },
 ];
