@@ -125,7 +125,7 @@ export const SCENARIOS: readonly Scenario[] = [
 export const REAL_SCENARIOS: readonly Scenario[] = (['fixed', 'anchored', 'sliding', 'bucket'] as const).map(
   (mode) => ({
     letter: `real ${mode}`,
-    title: `60 a minute in real time, ${mode} window, 8 processes, 180 requests`,
-    races: (peer) => ours(peer, [{ requests: 180, processes: 8, workers: 1, service: { ...REAL, mode } }]),
+    title: `60 a minute in real time, ${mode} window, 8 processes, 300 requests`,
+    races: (peer) => ours(peer, [{ ...eight, service: { ...REAL, mode } }]),
   }),
 );

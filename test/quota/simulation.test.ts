@@ -53,6 +53,15 @@ test('replies out of order never make it send too much', async () => {
   expect(outcome).toMatchObject({ ...polite, sent: 240, answered: 240 });
 });
 
+test('two hosts that cannot know of each other see what the other takes, and leave room for it', async () => {
+  const run = { ...minute, mode: 'fixed', processes: 2, hosts: 2, workers: 8, requests: 300 } as const;
+  const outcome = await simulate(run);
+  expect(outcome).toMatchObject({ failures: [], answered: 300 });
+  expect(outcome.refused).toBeLessThanOrEqual(8);
+  // What is held back costs one window more.
+  expect(outcome.makespan).toBeLessThanOrEqual(5 * 60_000 * 1.03 + 2000);
+});
+
 test('a day that is used up shows in the headers in time: not one 429, and the rest fails at once with a time to come back', async () => {
   const endsAt = Date.parse('2026-11-22T00:00:00Z');
   const daily = { limit: 100, endsAt };

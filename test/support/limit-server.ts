@@ -26,6 +26,8 @@ export interface Seen {
   foreignSent: number;
   foreignRefused: number;
   firstAt: number;
+  /** When as many requests had come as one window allows. */
+  fullAt: number;
   lastAnsweredAt: number;
   bans: number;
 }
@@ -54,6 +56,7 @@ export async function startLimitServer(options: LimitServerOptions): Promise<Lim
     foreignSent: 0,
     foreignRefused: 0,
     firstAt: 0,
+    fullAt: 0,
     lastAnsweredAt: 0,
     bans: 0,
   };
@@ -70,6 +73,7 @@ export async function startLimitServer(options: LimitServerOptions): Promise<Lim
     } else {
       seen.sent++;
       seen.firstAt ||= at;
+      if (seen.sent === options.limit) seen.fullAt = at;
       if (!verdict.allowed) seen.refused++;
       if (verdict.insideWait !== undefined) seen.inside++;
       if (verdict.insideWait !== undefined && verdict.insideWait > 50) seen.insideLate++;

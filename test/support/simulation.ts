@@ -20,6 +20,8 @@ export interface Simulation extends LimiterOptions {
   readonly latencyMs?: readonly [number, number];
   readonly seed?: number;
   readonly maxWaitMs?: number;
+  /** State folders, that is hosts, which the processes are spread over. */
+  readonly hosts?: number;
 }
 
 /** What came of it. */
@@ -82,7 +84,7 @@ export async function simulate(options: Simulation): Promise<Outcome> {
     createSender({
       transport,
       ledger: openLedger({
-        stateDir: dir,
+        stateDir: join(dir, String(index % (options.hosts ?? 1))),
         tempDir: dir,
         identity: 'simulation',
         key: 'simulated-key',
