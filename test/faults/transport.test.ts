@@ -113,5 +113,3 @@ function importOne(url: string): Promise<Outcome> {
   writeFileSync(join(where.dir, 'rows.csv'), 'name\ndog\n');
   return petstore(where, ['categories', 'import', 'rows.csv', '--yes', ...hurried()]);
 }
-});
-});
