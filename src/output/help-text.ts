@@ -38,6 +38,18 @@ export function wrap(text: string, width: number): string {
   return [...lines, line].join('\n');
 }
 
+/**
+ * Breaks a text that stands beside a name, so that its further lines stand below its first.
+ * @param text one paragraph
+ * @param columns of the terminal; undefined: it stays one line
+ * @param indent where its first line begins, in cells
+ * @returns lines, those after the first indented
+ */
+export function hang(text: string, columns: number | undefined, indent: number): string {
+  if (columns === undefined) return text;
+  return wrap(text, Math.max(1, columns - indent)).replaceAll('\n', `\n${' '.repeat(indent)}`);
+}
+
 // A line of its own, or the first word of one of the paragraphs that every help text may have.
 const HEADING = /^(?:[A-Z][\w ,-]*:$|(?:Usage|Output|Exit codes|Faults):(?= ))/gm;
 

@@ -5,7 +5,7 @@ import { formatDuration } from '../../duration.ts';
 import { PetstoreError } from '../../errors.ts';
 import { proxyFor } from '../../http/proxy.ts';
 import type { Reply, Request } from '../../http/types.ts';
-import { wrap } from '../../output/help-text.ts';
+import { hang } from '../../output/help-text.ts';
 import type { Look, View } from '../../output/view.ts';
 import { visible } from '../../text.ts';
 import type { Check } from './check.ts';
@@ -119,15 +119,11 @@ export const view: View<Diagnosis> = {
   *text({ checks }, look) {
     const narrow = (look.columns ?? NARROW) < NARROW;
     const indent = narrow ? STATUS_CELLS : STATUS_CELLS + NAME_CELLS;
-    const fitted = (text: string, at: number): string => {
-      const width = look.columns ? Math.max(1, look.columns - at) : Number.POSITIVE_INFINITY;
-      return wrap(visible(text), width).replaceAll('\n', `\n${' '.repeat(at)}`);
-    };
     for (const check of checks) {
       const name = narrow ? `${check.name}\n${' '.repeat(indent)}` : check.name.padEnd(NAME_CELLS);
-      yield `${paint(check, look)}${name}${fitted(check.detail, indent)}\n`;
-      const remedy = `remedy: ${check.remedy}`;
-      if (check.remedy) yield `${' '.repeat(STATUS_CELLS)}${fitted(remedy, STATUS_CELLS)}\n`;
+      yield `${paint(check, look)}${name}${hang(visible(check.detail), look.columns, indent)}\n`;
+      const remedy = hang(visible(`remedy: ${check.remedy}`), look.columns, STATUS_CELLS);
+      if (check.remedy) yield `${' '.repeat(STATUS_CELLS)}${remedy}\n`;
     }
   },
 };

@@ -1,6 +1,7 @@
 // `petstore quota`: limit, remaining, reset, and whether and why the key is blocked. Sends nothing unless asked to.
 import type { Session } from '../../context.ts';
 import { formatDuration } from '../../duration.ts';
+import { hang } from '../../output/help-text.ts';
 import type { Look, Style, View } from '../../output/view.ts';
 import type { QuotaView, WindowView } from '../../quota/view.ts';
 
@@ -73,22 +74,26 @@ const REASONS: Readonly<Record<NonNullable<QuotaView['blocked']>['reason'], stri
   spent: "refused again and again: the day's quota is used up, or the key is banned",
 };
 
+/** Where the texts begin, in cells: after the longest name and a blank. */
+const INDENT = 12;
+
 function* describe({ profile, known }: Quota, look: Look): Iterable<string> {
   const { style, now } = look;
-  const line = (name: string, text: string): string => `${style.dim(name.padEnd(11))} ${text}\n`;
+  const line = (name: string, text: string, paint = (words: string): string => words): string =>
+    `${style.dim(name.padEnd(11))} ${paint(hang(text, look.columns, INDENT))}\n`;
   yield line('profile', profile);
   if (known.window) yield* describeWindow('remaining', known.window, look);
   else if (!known.longWindow) yield line('remaining', 'unknown: no response seen yet (petstore quota --refresh asks)');
   if (known.longWindow) yield* describeWindow('long window', known.longWindow, look);
   if (known.blocked) {
     const until = `${clockTime(known.blocked.until)}, for ${formatDuration(known.blocked.until - now)}`;
-    yield line('blocked', style.red(`until ${until}: ${REASONS[known.blocked.reason]}`));
+    yield line('blocked', `until ${until}: ${REASONS[known.blocked.reason]}`, style.red);
   } else if (known.nextAt !== undefined) {
     yield line('next', `at ${clockTime(known.nextAt)}, in ${formatDuration(known.nextAt - now)}`);
   }
   if (known.seenAt !== undefined) yield line('seen', seen(known, now));
   if (known.inFlight > 0) yield line('in flight', String(known.inFlight));
-  if (!known.shared) yield line('shared', style.yellow('no: the state folder cannot be written'));
+  if (!known.shared) yield line('shared', 'no: the state folder cannot be written', style.yellow);
 }
 
 function* describeWindow(name: string, window: WindowView, { style, columns, now }: Look): Iterable<string> {
@@ -98,7 +103,7 @@ function* describeWindow(name: string, window: WindowView, { style, columns, now
   const when = window.over
     ? `passed at ${clockTime(window.resetAt)}: what is left now shows with the next response`
     : `at ${clockTime(window.resetAt)}, in ${formatDuration(window.resetAt - now)}`;
-  yield `${style.dim('reset'.padEnd(11))} ${when}\n`;
+  yield `${style.dim('reset'.padEnd(11))} ${hang(when, columns, INDENT)}\n`;
 }
 
 const BAR_CELLS = 20;
