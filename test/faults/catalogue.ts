@@ -115,7 +115,7 @@ export const CATALOGUE: Readonly<Record<string, Row>> = {
 
   B1: row(
     'no connection',
-    `${F}transport.test.ts: the connection is %s: a read ends with %i, a create with %i`,
+    `${F}transport.test.ts: the connection is refused: a read and a create end with 6`,
     `${send}: a create whose connection was never made is sent again, and gives its tickets back`,
   ),
   B2: row(
