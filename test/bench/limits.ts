@@ -74,9 +74,10 @@ function rowOf({ letter }: Scenario, result: Result): string {
   const shape = `${race.perRequest ? 'process each' : `${processes}×${workers}`}, ${service.limit}/${service.windowMs / 1000}s ${service.mode}`;
   const off = service.skewMs ? `, clock ${service.skewMs / 1000} s off` : '';
   const inside = seen.inside === 0 ? '0' : `${seen.inside} (${seen.insideLate})`;
-  const over = ((makespanMs - optimumMs) / 1000).toFixed(1);
+  const seconds = (makespanMs - optimumMs) / 1000;
+  const over = `${seconds < 0 ? '−' : '+'}${Math.abs(seconds).toFixed(1)} s`;
   const ratio = optimumMs > 0 ? ` (${(makespanMs / optimumMs).toFixed(2)}×)` : '';
-  const time = created < Math.min(requests, service.daily?.limit ?? requests) ? '–' : `+${over} s${ratio}`;
+  const time = created < Math.min(requests, service.daily?.limit ?? requests) ? '–' : over + ratio;
   const made = `${created}/${requests}${result.ended > 0 ? `, ${result.ended} still waiting` : ''}`;
   const cells = [letter, race.peer, shape + off, seen.sent, seen.refused, inside, made, duplicates, seen.bans];
   return `| ${[...cells, `${(makespanMs / 1000).toFixed(1)} s`, time].join(' | ')} |`;
