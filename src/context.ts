@@ -11,6 +11,7 @@ import { configDir, stateDir } from './profiles/folders.ts';
 import type { ProfileStore } from './profiles/store.ts';
 import type { Ledger } from './quota/ledger.ts';
 import type { Redactor } from './text.ts';
+import { terminalSafeJson, visible } from './text.ts';
 
 /** The world: made by main from the process, or by a test. */
 export interface Context {
@@ -186,8 +187,8 @@ export function openSession(context: Context, globals: Globals): Session {
       const { openApi, openSender } = await wire();
       return openApi(await openSender(session, target));
     },
-    notice: async (text) => (globals.quiet || globals.json ? undefined : say(text, '')),
-    warn: (text) => say(`warning: ${text}`, JSON.stringify({ warning: { message: text } })),
+    notice: async (text) => (globals.quiet || globals.json ? undefined : say(visible(text), '')),
+    warn: (text) => say(`warning: ${visible(text)}`, terminalSafeJson(JSON.stringify({ warning: { message: text } }))),
     watch: {},
   };
   return session;

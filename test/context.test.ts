@@ -74,3 +74,11 @@ test('a notice is not said with --quiet nor with --json, a warning always', asyn
     expect(context.stderr.text()).toBe(notice + warning);
   }
 });
+
+test('a notice and a warning pass the gate, whoever wrote them', async () => {
+  const context = world([]);
+  const session = openSession(context, readGlobals({}, {}));
+  await session.notice('cat \u001b[2J');
+  await session.warn('dog\u202e');
+  expect(context.stderr.text()).toBe('cat ␛[2J\nwarning: dog<U+202E>\n');
+});

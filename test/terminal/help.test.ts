@@ -145,6 +145,21 @@ test.each([
   expect(out + err).not.toContain('canary_0123456789');
 });
 
+test.each([
+  ['categories', 'list', '--x\u001b[2J'],
+  ['x\u009b31m\u202e'],
+  ['-p', '\u001b]0;x\u0007', 'categories', 'list'],
+  ['api', 'GET', '/\u001b[2J'],
+  ['categories', 'import', '\u001b[2J.csv', '-p', 'sandbox'],
+  ['help', '\u001b[2J'],
+])('an argument that would act on the terminal is shown: %j', async (...args) => {
+  for (const more of [[], ['--json']]) {
+    const { code, out, err } = await inProcess([...more, ...args], { columns: 80, env: { NO_COLOR: '1' } });
+    expect(code).toBe(2);
+    expect(out + err).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/);
+  }
+});
+
 test('commands --json is the whole tree, with options, exit codes and environment', async () => {
   const { code, out } = await inProcess(['commands', '--json']);
   expect(code).toBe(0);
