@@ -153,7 +153,7 @@ class PoliteSender implements Sender {
       ledger.observe(ticket, observationOf(head, signs, last));
     };
     const mayGo = (): boolean => {
-      withdrawn ||= !ledger.confirm(ticket);
+      withdrawn ||= this.#options.signal.aborted || !ledger.confirm(ticket);
       return !withdrawn;
     };
     const { signal, done } = this.#overtaken(request);

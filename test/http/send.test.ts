@@ -278,6 +278,15 @@ test('an interrupted create gets two seconds for its answer, and then may have b
   expect(error.hint).toContain('petstore categories list');
 });
 
+test('a create interrupted before its connection stands is not sent, and its ticket is given back', async () => {
+  const { controller, reason } = interruption();
+  const { sender, clock, sentAt, ledger } = scripted([{ status: 201, connectMs: 500 }], { signal: controller.signal });
+  void clock.sleep(100).then(() => controller.abort(reason));
+  expect(await caught(sender.send(CREATE))).toBe(reason);
+  expect(sentAt).toHaveLength(0);
+  expect(ledger.view().inFlight).toBe(0);
+});
+
 test('an interrupted create whose answer comes in time is answered', async () => {
   const { controller, reason } = interruption();
   const { sender, clock } = scripted([{ status: 201, ms: 1500 }], { signal: controller.signal });
