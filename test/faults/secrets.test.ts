@@ -70,24 +70,21 @@ const COMMANDS: readonly (readonly string[])[] = [
   ['doctor'],
 ];
 
-describe.concurrent.each(['200', '302', '400', '401', '500'])(
-  'a service that answers %s and says the key back',
-  (status) => {
-    test.each(COMMANDS.map((args) => [args.join(' '), args] as const))('%s', async (_title, args) => {
-      const where = at(`${echo.origin}/${status}/v1`);
-      writeFileSync(join(where.dir, 'rows.csv'), 'name\ndog\n');
-      expectNoLeak(await petstore(where, [...args, '--verbose', '--max-retries', '0', '--timeout', '5s']), where);
-    });
-  },
-);
+describe.concurrent.each(['200', '302', '400'])('a service that answers %s and says the key back', (status) => {
+  test.each(COMMANDS.map((args) => [args.join(' '), args] as const))('%s', async (_title, args) => {
+    const where = at(`${echo.origin}/${status}/v1`);
+    writeFileSync(join(where.dir, 'rows.csv'), 'name\ndog\n');
+    expectNoLeak(await petstore(where, [...args, '--verbose', '--max-retries', '0', '--timeout', '5s']), where);
+  });
+});
 
-test.concurrent.each(Object.keys(FAULTS).filter((name) => !FAULTS[name]?.timesOut))(
-  'told with --verbose, the fault "%s" holds no key',
-  async (name) => {
-    const where = at(`${fleet.faulty.origin}/${name}.all.secret/v1`);
-    expectNoLeak(await petstore(where, ['categories', 'create', '--name', 'x', '--verbose', ...hurried()]), where);
-  },
-);
+// Every third one here; the long form meets them all, five thousand times.
+const SOME_FAULTS = Object.keys(FAULTS).filter((name, at) => at % 3 === 0 && !FAULTS[name]?.timesOut);
+
+test.concurrent.each(SOME_FAULTS)('told with --verbose, the fault "%s" holds no key', async (name) => {
+  const where = at(`${fleet.faulty.origin}/${name}.all.secret/v1`);
+  expectNoLeak(await petstore(where, ['categories', 'create', '--name', 'x', '--verbose', ...hurried()]), where);
+});
 
 describe('a key typed in the wrong place is not repeated', () => {
   test.each([
