@@ -5,7 +5,7 @@ import type { NewCategory } from '../../src/api/types.ts';
 import { PetstoreError } from '../../src/errors.ts';
 import { readRows } from '../../src/import/rows.ts';
 
-const RUNS = 800;
+const RUNS = 500;
 const VALID: Readonly<Record<string, string>> = {
   '.json':
     '[\n {"id": 1, "name": "dog", "description": "a \\"b\\" [c] {d}, e\\\\"},\n {"name": "žluť 🐕"}, {"name":"x","description":null}\n]\n',

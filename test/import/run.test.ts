@@ -272,6 +272,6 @@ test('whatever happens, in the end every row was created exactly once', async ()
         expect(texts(it.service.categories)).toEqual(texts([...before, ...wanted]));
       },
     ),
-    { numRuns: 50 },
+    { numRuns: 30 },
   );
 });
