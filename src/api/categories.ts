@@ -1,8 +1,9 @@
 // The category operations: list and create, every reply checked (service.md, section 4).
 import { PetstoreError } from '../errors.ts';
+import { FIND_OUT } from '../http/send-failure.ts';
 import type { Reply, Request, Sender } from '../http/types.ts';
 import { DecodeError, decodeCategories, decodeCategory, decodeJson } from './decode.ts';
-import { FIND_OUT, failureOf } from './failure.ts';
+import { failureOf } from './failure.ts';
 import type { Api, Category, NewCategory } from './types.ts';
 
 const LIST: Request = { method: 'GET', path: '/categories', safe: true };

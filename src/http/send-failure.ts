@@ -6,7 +6,7 @@ import { visible } from '../text.ts';
 import type { Request, TransportFailure } from './types.ts';
 
 /** How to find out what became of a create whose answer is not known. */
-const FIND_OUT = 'it may or may not exist: look with `petstore categories list` before you send it again';
+export const FIND_OUT = 'it may or may not exist: look with `petstore categories list` before you send it again';
 
 /**
  * The rate limit asks for a longer pause than `--max-wait`, or the last try met a 429 too.
