@@ -57,6 +57,9 @@ export async function suggest(
   const place = walk(root, words.slice(0, -1));
   if (place.awaiting) return matching(await values(place.awaiting, profiles), last);
   if (!place.onlyOperands && last.startsWith('-')) return optionsAt(place, last, profiles);
+  // After `help` stand the words of a command.
+  const named = place.node === childOf(root, 'help') ? walk(root, words.slice(words.indexOf('help') + 1, -1)) : place;
+  if (named !== place) return matching({ candidates: commandsOf(named.node), files: false }, last);
   if (place.operands === 0 && place.node.commands.length > 0) {
     return matching({ candidates: commandsOf(place.node), files: false }, last);
   }
