@@ -3,7 +3,7 @@ import { Command, Option } from 'commander';
 import { addApi } from './commands/api.ts';
 import { addAuth } from './commands/auth.ts';
 import { provide } from './commands/bind.ts';
-import { addCategories } from './commands/categories.ts';
+import { addCategories, FORMATS } from './commands/categories.ts';
 import { addCommands } from './commands/commands.ts';
 import { addComplete } from './commands/complete.ts';
 import { addDoctor } from './commands/doctor.ts';
@@ -58,6 +58,8 @@ function addGlobalOptions(program: Command): void {
     new Option('-q, --quiet', 'no spinner, no quota line, no notices; problems still show'),
     new Option('-v, --verbose', 'show every request and response on stderr, the key redacted'),
     new Option('--no-color', 'no colour (environment: NO_COLOR, FORCE_COLOR)'),
+    // Taken anywhere, told of only in the help of `categories list`: the other commands know table and json alone.
+    new Option('--format <format>', 'how to print the answer').choices(FORMATS).hideHelp(),
   ];
   for (const option of options) program.addOption(option);
 }

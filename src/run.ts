@@ -16,8 +16,9 @@ import { usageError } from './usage.ts';
 export async function run(context: Context): Promise<number> {
   const flags = context.args.slice(0, endOfOptions(context.args));
   const telling = {
-    json:
-      flags.includes('--json') || flags.includes('--format=json') || flags[flags.indexOf('--format') + 1] === 'json',
+    json: flags.some(
+      (flag, at) => flag === '--json' || flag === '--format=json' || (flag === '--format' && flags[at + 1] === 'json'),
+    ),
     verbose: flags.includes('--verbose') || flags.includes('-v'),
     noColor: flags.includes('--no-color'),
   };

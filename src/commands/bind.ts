@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import type { Context, Session } from '../context.ts';
 import { openSession, readGlobals } from '../context.ts';
-import type { PetstoreError } from '../errors.ts';
+import { PetstoreError } from '../errors.ts';
 import type { View } from '../output/view.ts';
 import { accompany } from './accompany.ts';
 
@@ -45,6 +45,7 @@ export function bind<Input, Data>(
     const conclude = import('./conclude.ts');
     context.endings.unshift(async () => (await conclude).tellQuota(session, since));
     const verb = await load();
+    refuseFormat(session, verb.view);
     const end = await accompany(session);
     let data: Data;
     try {
@@ -55,6 +56,14 @@ export function bind<Input, Data>(
     await (await conclude).print(session, verb.view, data);
     const failure = verb.outcome?.(data, input);
     if (failure) throw failure;
+  });
+}
+
+// Before anything is sent: a create that cannot be shown must not have happened.
+function refuseFormat({ globals: { format } }: Session, view: View<never>): void {
+  if (view.records || format === undefined || format === 'table' || format === 'json') return;
+  throw new PetstoreError('usage', `this command has no rows to print as ${format}`, {
+    hint: 'use --json; the other formats are for `petstore categories list`',
   });
 }
 

@@ -1,7 +1,11 @@
 // The noun `categories`: what its commands are called, take and promise. Definitions only; the verbs load when run.
 import type { Command } from 'commander';
 import { Option } from 'commander';
+import type { Format } from '../output/view.ts';
 import { bind } from './bind.ts';
+
+/** The formats that `categories list` prints (contract, section 2). */
+export const FORMATS: readonly Format[] = ['table', 'json', 'ndjson', 'csv', 'tsv'];
 
 /** @param program the root to add `categories` to */
 export function addCategories(program: Command): void {
@@ -19,7 +23,7 @@ function addList(noun: Command): void {
     .command('list')
     .alias('ls')
     .description('list all categories')
-    .addOption(new Option('--format <format>', 'how to print them').choices(['table', 'json', 'ndjson', 'csv', 'tsv']))
+    .addOption(new Option('--format <format>', 'how to print them').choices(FORMATS))
     .option('--search <text>', 'only those with this text in name or description, any case')
     .addOption(
       new Option('--sort <field>', 'order by id or by name; otherwise as the service lists them').choices([
