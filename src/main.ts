@@ -19,7 +19,8 @@ function clean(text: string | Uint8Array): string | Uint8Array {
   return Buffer.from(redactor.redact(Buffer.from(text).toString('latin1')), 'latin1');
 }
 
-function output(stream: NodeJS.WriteStream): Output {
+// What is said about the answer may be lost: a stderr that takes nothing changes no exit code.
+function output(stream: NodeJS.WriteStream, mayBeLost = false): Output {
   let gone = false;
   // Without a listener an error of the stream would end the process with a stack.
   stream.on('error', () => {
@@ -37,7 +38,7 @@ function output(stream: NodeJS.WriteStream): Output {
         stream.write(clean(text), (error) => {
           const code = (error as NodeJS.ErrnoException | null | undefined)?.code;
           // A reader that has seen enough (`| head`) is no failure.
-          if (!error || code === 'EPIPE' || code === 'ERR_STREAM_DESTROYED') return resolve();
+          if (!error || mayBeLost || code === 'EPIPE' || code === 'ERR_STREAM_DESTROYED') return resolve();
           reject(
             new PetstoreError('storage', `the output could not be written (${code})`, {
               hint: 'check the space and the rights where it goes',
@@ -141,7 +142,7 @@ async function main(): Promise<void> {
     version: VERSION,
     stdin: input(signal),
     stdout: output(process.stdout),
-    stderr: output(process.stderr),
+    stderr: output(process.stderr, true),
     clock: systemClock,
     signal,
     redactor,

@@ -218,6 +218,17 @@ test.each([
 });
 
 test.each([
+  ['a usage error', ['categories', 'lsit'], 2],
+  ['an answer', [...LIST, '--json', '--verbose'], 0],
+])('a stderr that takes nothing changes no exit code: %s', async (_what, args, code) => {
+  const full = openSync('/dev/full', 'w');
+  const child = spawn(process.execPath, [BIN, ...args], { env: at('big').env, stdio: ['ignore', 'pipe', full] });
+  const run = await ended(child);
+  closeSync(full);
+  expect(run.code).toBe(code);
+});
+
+test.each([
   ['stdout', '>&-'],
   ['stdin', '<&-'],
   ['stderr', '2>&-'],
