@@ -107,7 +107,7 @@ export function readGlobals(options: Readonly<Record<string, unknown>>, env: Env
     format,
     maxWaitMs: duration(setting('maxWait', '--max-wait', 'PETSTORE_MAX_WAIT'), 120_000),
     maxRetries: count(setting('maxRetries', '--max-retries', 'PETSTORE_MAX_RETRIES'), 4),
-    timeoutMs: Math.max(1, duration(setting('timeout', '--timeout', 'PETSTORE_TIMEOUT'), 30_000)),
+    timeoutMs: timeLimit(setting('timeout', '--timeout', 'PETSTORE_TIMEOUT')),
     quiet: options['quiet'] === true,
     verbose: options['verbose'] === true,
     noColor: options['color'] === false,
@@ -136,6 +136,13 @@ function duration(setting: { text: string; from: string } | undefined, fallback:
     });
   }
   return Math.min(ms, LONGEST_MS);
+}
+
+// No request is answered in no time: what is sent and given up at once would be in doubt for nothing.
+function timeLimit(setting: { text: string; from: string } | undefined): number {
+  const ms = duration(setting, 30_000);
+  if (ms >= 1) return ms;
+  throw new PetstoreError('usage', `${setting?.from} must be longer than 0`, { hint: 'for example --timeout 30s' });
 }
 
 function count(setting: { text: string; from: string } | undefined, fallback: number): number {

@@ -50,6 +50,7 @@ test.each([
   [{ maxWait: '-1s' }, '--max-wait'],
   [{ timeout: '1e3' }, '--timeout'],
   [{ timeout: '' }, '--timeout'],
+  [{ timeout: '0' }, '--timeout must be longer than 0'],
   [{ maxRetries: '-1' }, '--max-retries'],
   [{ maxRetries: '0x1' }, '--max-retries'],
 ])('%j is refused by name', (options, name) => {
