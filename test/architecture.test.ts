@@ -121,7 +121,6 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
   conf: ['profiles/safe-conf.ts'],
   ora: ['output/spinner.ts'],
   chalk: ['output/style.ts'],
-  'cli-table3': ['output/table.ts', 'output/grid.ts'],
   '@clack/prompts': ['output/prompt.ts'],
   'string-width': ['output/width.ts'],
 };
