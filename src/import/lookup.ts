@@ -8,7 +8,7 @@ import type { Work } from './work.ts';
  * How long after a loss a lookup that finds nothing is believed, in milliseconds: the request may still be on its way
  * when its connection is gone. It doubles with every try.
  */
-export const SETTLE_MS = 2000;
+const SETTLE_MS = 2000;
 const LONGEST_SETTLE_MS = 30_000;
 
 /**

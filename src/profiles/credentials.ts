@@ -106,7 +106,7 @@ export function storedProfile(store: ProfileStore, name: string): StoredProfile 
  * @returns the key
  * @throws PetstoreError `auth` where there is none, or it was stored for another origin
  */
-export function storedKey(name: string, stored: StoredProfile | undefined, origin: string): string {
+function storedKey(name: string, stored: StoredProfile | undefined, origin: string): string {
   if (stored?.key === undefined) {
     throw new PetstoreError('auth', `there is no API key for the profile ${name}`, {
       hint: `petstore auth login -p ${name}, or set PETSTORE_API_KEY`,
@@ -138,7 +138,7 @@ function storedUrl(name: string, stored: StoredProfile | undefined): { readonly 
  * @param stateDir the state folder
  * @returns the target of the built-in profile `sandbox`, whose data is below that folder
  */
-export function sandboxTarget(stateDir: string): Target {
+function sandboxTarget(stateDir: string): Target {
   return {
     profile: SANDBOX,
     baseUrl: '',

@@ -25,7 +25,7 @@ export interface Data {
 }
 
 /** All categories together are at most so many characters: what is listed must fit into memory, and into one string. */
-export const CAPACITY = 256 * 1024 * 1024;
+const CAPACITY = 256 * 1024 * 1024;
 
 /**
  * How records become categories: `c JSON` creates, `k JSON` keeps one with its id (in snapshots), `n ID` raises the next

@@ -36,7 +36,7 @@ export function markersOf(method: string, path: string, headers: Headers): reado
  * @param path below the base URL
  * @returns true for the one operation that the service's document itself marks as deprecated
  */
-export function isKnownDeprecated(method: string, path: string): boolean {
+function isKnownDeprecated(method: string, path: string): boolean {
   return method === 'GET' && /^\/pets\/[^/?]+(?:\?|$)/.test(path);
 }
 
