@@ -85,7 +85,7 @@ function owe(state: State): void {
 function observe(state: State, id: string, seen: Observation): void {
   const ticket = state.tickets.get(id);
   state.tickets.delete(id);
-  const slot = noteReply(state, seen, ticket?.canary ?? false);
+  const slot = noteReply(state, seen, ticket);
   if (ticket) {
     // What became of requests lost before this one was granted is in the number this one brought.
     if (slot) state.debts = state.debts.filter((debt) => debt > ticket.seq);

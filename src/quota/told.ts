@@ -1,13 +1,12 @@
 // What a reply tells of the windows, put in its place: the short window, the long one, and the service's clock.
 import type { Observation } from './record.ts';
-import type { State } from './state.ts';
+import type { State, Ticket } from './state.ts';
 import { offsetLo } from './state.ts';
 import type { WindowReading } from './window.ts';
 import { compareWindows, endOf, mergeReading, openWindow } from './window.ts';
 
 // A reset farther away than this belongs to the day, a nearer one to the minute (service.md, section 8).
 const LONG_WINDOW_MS = 600_000;
-const DEFAULT_WINDOW_MS = 60_000;
 // Clocks drift: what was learnt of the service's clock is learnt anew after this time.
 const OFFSET_LIFE_MS = 600_000;
 
@@ -15,16 +14,16 @@ const OFFSET_LIFE_MS = 600_000;
  * Takes in what a reply says of the windows.
  * @param state changed in place
  * @param seen the reply
- * @param canary whether its request went alone: then its word replaces what was known
+ * @param ticket its request's ticket, where it still counted
  * @returns which window it told of; undefined where it told of none
  */
-export function noteReply(state: State, seen: Observation, canary: boolean): 'short' | 'long' | undefined {
+export function noteReply(state: State, seen: Observation, ticket: Ticket | undefined): 'short' | 'long' | undefined {
   noteOffset(state, seen);
   if (seen.limit !== undefined || seen.remaining !== undefined) {
     state.said = { limit: seen.limit, remaining: seen.remaining, at: seen.at };
   }
   const told = readingOf(seen);
-  return told && noteWindow(state, told, seen.at, canary);
+  return told && noteWindow(state, told, seen.at, ticket?.canary ? ticket.seq : undefined);
 }
 
 /**
@@ -37,30 +36,30 @@ export function countSilently(state: State, told: 'short' | 'long' | undefined):
   if (state.long && told !== 'long') state.long.remaining = Math.max(0, state.long.remaining - 1);
 }
 
-// Nothing left and no reset told: the shortest window the service documents is a minute (service.md, section 8).
-function readingOf(seen: Observation): WindowReading | undefined {
-  if (seen.remaining === undefined) return undefined;
-  if (seen.reset) return { limit: seen.limit, remaining: seen.remaining, reset: seen.reset };
-  if (seen.remaining > 0) return undefined;
-  return {
-    limit: seen.limit,
-    remaining: 0,
-    reset: { at: seen.at + DEFAULT_WINDOW_MS, clock: 'local', resolution: 1000 },
-  };
+// Without its end a window says nothing, not even where nothing is left of it: how long to wait would be a guess (contract, section 6).
+function readingOf({ limit, remaining, reset }: Observation): WindowReading | undefined {
+  return remaining === undefined || !reset ? undefined : { limit, remaining, reset };
 }
 
-function noteWindow(state: State, told: WindowReading, seenAt: number, canary: boolean): 'short' | 'long' {
+function noteWindow(
+  state: State,
+  told: WindowReading,
+  seenAt: number,
+  canarySeq: number | undefined,
+): 'short' | 'long' {
   const lo = offsetLo(state);
-  if (canary) {
-    if (state.long && seenAt >= endOf(state.long, lo)) state.long = undefined;
-  }
+  const alone = canarySeq !== undefined;
+  if (alone && state.long && seenAt >= endOf(state.long, lo)) state.long = undefined;
   const slot = slotOf(state, told, seenAt);
   const known = state[slot];
-  // A canary's word replaces what was known: nothing else was granted since, and what is older still counts as in flight.
-  const fresh = !known || canary || seenAt >= endOf(known, lo) || compareWindows(known, told) === 'later';
-  if (fresh) state[slot] = openWindow(told, seenAt, state.tickets.size + 1, canary, known);
-  else if (compareWindows(known, told) === 'same') mergeReading(known, told, seenAt);
-  if (canary && slot === 'long' && state.short && seenAt >= endOf(state.short, lo)) state.short = undefined;
+  const order = known && compareWindows(known, told);
+  // Who went alone replaces what was known before it went. What came since may be the later word: late requests of the
+  // window before are processed after it, and their replies may overtake its own.
+  const fresh = !known || order === 'later' || (alone && known.seenSeq < canarySeq);
+  const seen = { at: seenAt, seq: state.seq };
+  if (fresh) state[slot] = openWindow(told, seen, state.tickets.size + 1, alone, known);
+  else if (order === 'same') mergeReading(known, told, seen);
+  if (alone && slot === 'long' && state.short && seenAt >= endOf(state.short, lo)) state.short = undefined;
   return slot;
 }
 

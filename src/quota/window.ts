@@ -15,8 +15,9 @@ export interface Window {
   /** The least that any reply in this window said was left. */
   remaining: number;
   reset: WindowReset;
-  /** When a reply last told of it, epoch milliseconds. */
+  /** When a reply last told of it, epoch milliseconds, and that reply's place in the order of records. */
   seenAt: number;
+  seenSeq: number;
   /** Tickets granted in it by this machine, and not given back. */
   granted: number;
   /** What others have used of it at least; undefined where it was met half-way, with requests of ours under way. */
@@ -34,6 +35,8 @@ export interface WindowReading {
 
 // Replies whose resets differ by no more than this tell of the same window: whole seconds, rounded either way.
 const SAME_WINDOW_MS = 1500;
+// Seconds from now are rounded too, and counted from whenever the reply came.
+const SAME_LOCAL_WINDOW_MS = 3000;
 // A reset may have been rounded down to what its digits can say; a very fine one may still be a moment early.
 const LEAST_GUARD_MS = 50;
 const FOREIGN_SHARE = 0.2;
@@ -61,21 +64,28 @@ export function resetOf(at: number, clock: 'server' | 'local', offsetLo: number)
 /**
  * Starts a window from the first reply in it.
  * @param reading what the reply said
- * @param seenAt when it came
+ * @param seen when it came, and its place in the order of records
  * @param granted tickets that may count in it already, the reply's own included
  * @param counted whether that number is exact, so that what is used beyond it is by others
  * @param before the window before it, whose foreign use is expected again, half as strong
  */
 export function openWindow(
   reading: WindowReading,
-  seenAt: number,
+  seen: { readonly at: number; readonly seq: number },
   granted: number,
   counted: boolean,
   before?: Window,
 ): Window {
   const used = reading.limit === undefined ? 0 : reading.limit - reading.remaining;
   const foreign = counted ? Math.max(0, used - granted) : undefined;
-  return { ...reading, seenAt, granted, foreign, step: Math.floor((before?.step ?? 0) / 2) };
+  return {
+    ...reading,
+    seenAt: seen.at,
+    seenSeq: seen.seq,
+    granted,
+    foreign,
+    step: Math.floor((before?.step ?? 0) / 2),
+  };
 }
 
 /**
@@ -85,8 +95,9 @@ export function openWindow(
  */
 export function compareWindows(window: Window, reading: WindowReading): 'same' | 'later' | 'earlier' {
   const difference = reading.reset.at - window.reset.at;
-  if (reading.reset.clock !== window.reset.clock) return difference > SAME_WINDOW_MS ? 'later' : 'same';
-  if (Math.abs(difference) <= SAME_WINDOW_MS) return 'same';
+  const exact = reading.reset.clock === 'server' && window.reset.clock === 'server';
+  if (Math.abs(difference) <= (exact ? SAME_WINDOW_MS : SAME_LOCAL_WINDOW_MS)) return 'same';
+  if (reading.reset.clock !== window.reset.clock) return difference > 0 ? 'later' : 'same';
   return difference > 0 ? 'later' : 'earlier';
 }
 
@@ -94,13 +105,18 @@ export function compareWindows(window: Window, reading: WindowReading): 'same' |
  * Takes another reply of the same window in; replies out of order only ever lower what is left.
  * @param window changed in place
  * @param reading what the reply said
- * @param seenAt when it came
+ * @param seen when it came, and its place in the order of records
  */
-export function mergeReading(window: Window, reading: WindowReading, seenAt: number): void {
+export function mergeReading(
+  window: Window,
+  reading: WindowReading,
+  seen: { readonly at: number; readonly seq: number },
+): void {
   window.remaining = Math.min(window.remaining, reading.remaining);
   window.limit = reading.limit ?? window.limit;
   if (reading.reset.clock === window.reset.clock && reading.reset.at > window.reset.at) window.reset = reading.reset;
-  window.seenAt = seenAt;
+  window.seenAt = seen.at;
+  window.seenSeq = seen.seq;
   if (window.limit === undefined || window.foreign === undefined) return;
   const foreign = Math.max(0, window.limit - window.remaining - window.granted);
   window.step = Math.max(window.step, foreign - window.foreign);

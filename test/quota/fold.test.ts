@@ -254,13 +254,9 @@ test('without any rate-limit header requests go one by one', () => {
   expect(admit(fold({ take: START }, bare, { take: START + 20 }), START + 20)).toMatchObject({ reason: 'sibling' });
 });
 
-test('nothing left and no reset told: nobody sends for a minute, the shortest window there is', () => {
+test('nothing left and no reset told: no end of the wait is made up, requests go one by one', () => {
   const empty = seen(START, { remaining: 0, reset: undefined });
-  expect(admit(fold({ take: START }, empty), START + 10)).toEqual({
-    granted: false,
-    until: START + 61_000,
-    reason: 'window',
-  });
+  expect(admit(fold({ take: START }, empty), START + 10)).toEqual({ granted: true, canary: true });
 });
 
 const refused = (at: number, more: Partial<Observation> = {}): Observation =>
@@ -405,4 +401,35 @@ test('a ticket that nobody closed stops counting as under way after its lease, a
   const state = fold({ take: START }, seen(START, two), { take: START + 1 });
   const later = START + 1 + LEASE + 1;
   expect(admit(state, later)).toMatchObject({ granted: false, reason: 'window' });
+});
+
+test('late requests of the window before may be counted after the one that went alone, and answered before it', () => {
+  const next = { at: START + 120_000, clock: 'local', resolution: 1000 } as const;
+  const state = fold({ take: START }, seen(START));
+  ledgerFormat.apply(state, `T ${START + 59_000} late 1 1 h 9000`);
+  ledgerFormat.apply(state, `T ${START + 62_000} alone 1 1 h 9000`);
+  const told = (id: string, at: number, remaining: number): void =>
+    ledgerFormat.apply(
+      state,
+      formatRecord({ kind: 'reply', at, id, observation: seen(at, { remaining, reset: next }) }),
+    );
+  told('late', START + 62_100, 58);
+  told('alone', START + 62_200, 59);
+  expect(state.short?.remaining).toBe(58);
+});
+
+test('a late reply does not bring back what others have used since, where resets wander', () => {
+  const reset = (ms: number): { reset: Observation['reset'] } => ({
+    reset: { at: START + ms, clock: 'server', resolution: 1 },
+  });
+  const state = fold({ take: START }, seen(START, { limit: 10, remaining: 9, ...reset(5000) }));
+  for (const id of ['x', 'y']) ledgerFormat.apply(state, `T ${START + 4000} ${id} 1 1 h 9000`);
+  const told = (id: string, at: number, remaining: number, ms: number): void =>
+    ledgerFormat.apply(
+      state,
+      formatRecord({ kind: 'reply', at, id, observation: seen(at, { limit: 10, remaining, ...reset(ms) }) }),
+    );
+  told('y', START + 4100, 0, 5400);
+  told('x', START + 5460, 1, 5600);
+  expect(state.short?.remaining).toBe(0);
 });
