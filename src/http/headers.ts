@@ -52,10 +52,7 @@ const DECIMAL = /^\d{1,16}(?:\.\d{1,9})?$/;
 export function readHeaders(head: Head, offsetMs = 0): RateSigns {
   const date = ownDate(head.headers);
   const serverNow = date ?? head.receivedAt + offsetMs;
-  const limit = count(head.headers['x-ratelimit-limit']);
-  const remaining = count(head.headers['x-ratelimit-remaining']);
-  const ceiling = limit === undefined || limit <= 0 ? undefined : limit;
-  const left = remaining === undefined ? undefined : Math.min(Math.max(0, remaining), ceiling ?? Infinity);
+  const { limit, left } = counts(head.headers);
   const reset = readReset(single(head.headers['x-ratelimit-reset']), serverNow, head.receivedAt);
   const resetInMs = reset && Math.max(0, reset.clock === 'server' ? reset.at - serverNow : reset.at - head.receivedAt);
   const retryAfter = readRetryAfter(head.headers, serverNow, resetInMs);
@@ -64,7 +61,18 @@ export function readHeaders(head: Head, offsetMs = 0): RateSigns {
     date === undefined
       ? undefined
       : { lo: date - head.receivedAt, hi: date + 1000 - Math.min(head.sentAt, head.receivedAt) };
-  return { limit: ceiling, remaining: left, reset, resetInMs, waitMs, from, offset };
+  return { limit, remaining: left, reset, resetInMs, waitMs, from, offset };
+}
+
+// More left than the limit is a contradiction: which of the two is wrong cannot be told.
+function counts(headers: Headers): { limit: number | undefined; left: number | undefined } {
+  const limit = count(headers['x-ratelimit-limit']);
+  const remaining = count(headers['x-ratelimit-remaining']);
+  const ceiling = limit === undefined || limit <= 0 ? undefined : limit;
+  if (ceiling !== undefined && remaining !== undefined && remaining > ceiling) {
+    return { limit: undefined, left: undefined };
+  }
+  return { limit: ceiling, left: remaining === undefined ? undefined : Math.max(0, remaining) };
 }
 
 // On a 429 a correct service never means less than both; 503 knows Retry-After only.
