@@ -65,7 +65,7 @@ test('an answered command is followed by one line of quota on stderr, not with -
 });
 
 test('a block after a 429 is told with its reason, holds for every command, and --forget drops it', async () => {
-  const { server, run } = await service({ limit: 1, windowMs: 86_400_000, reset: 'none' });
+  const { server, run } = await service({ limit: 1, windowMs: 86_400_000 });
   await run('categories list');
   const limited = await run('categories list --json --max-wait 5s');
   expect(limited.code).toBe(5);
