@@ -31,7 +31,7 @@ const BY_EXTENSION: Readonly<Record<string, Kind>> = {
  * Reads and checks a whole file (contract, section 7).
  * @param source where the bytes come from
  * @param options delimiter and strictness
- * @returns the rows, at least one
+ * @returns the rows; none of an empty list
  * @throws PetstoreError `usage` naming every bad row with its line, the first twenty in full
  */
 export async function readRows(source: Source, options: RowOptions): Promise<RowStore> {
@@ -44,7 +44,8 @@ export async function readRows(source: Source, options: RowOptions): Promise<Row
   else if (kind === 'ndjson') await readNdjson(text, sink);
   else await (await import('./csv-rows.ts')).readDelimited(text, kind.delimiter, sink);
   problems.check();
-  if (sink.rows.count === 0) {
+  // `[]` or a header alone is an empty list; nothing at all means that what was to print one failed.
+  if (sink.rows.count === 0 && head.trim() === '') {
     const hint = 'expected a JSON array, one JSON object per line, or CSV or TSV with a header';
     throw new PetstoreError('usage', `${visible(source.label)} holds no rows`, { hint });
   }

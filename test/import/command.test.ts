@@ -42,6 +42,14 @@ test('a CSV file becomes categories, and the counts are told', async () => {
   expect(await names()).toEqual(['dog', 'cat, "big"']);
 });
 
+test.each(['json', 'csv', 'tsv'])('an empty list printed as %s is imported too: nothing is sent', async (format) => {
+  const { run } = shop();
+  const listed = await run(['categories', 'list', '--format', format]);
+  const { code, out, err } = await run([...IMPORT, '-', '--json'], listed.out);
+  expect([code, err]).toEqual([0, '']);
+  expect(JSON.parse(out)).toEqual({ created: [], skipped: [], failed: [], unknown: [], pending: 0 });
+});
+
 test('with --json stdout is the document and stderr is silent; the same command again skips every row', async () => {
   const { run } = shop();
   const rows = '{"name":"dog","id":77}\n{"name":"cat","description":"Felis"}\n';
