@@ -9,7 +9,7 @@ import type { State } from '../../src/quota/state.ts';
 import { initialState } from '../../src/quota/state.ts';
 
 const START = 1_795_262_400_000;
-const LEASE = 5000;
+const LEASE = 30_000;
 
 interface World {
   /** Seconds between resets, requests per window, service's clock minus ours, rounding of the reset. */
@@ -57,6 +57,12 @@ class Model {
     if (!this.state.tickets.has(id)) return;
     this.granted++;
     this.flights.push({ id, sentAt: this.now, reply: undefined, refused: false });
+  }
+
+  /** To the moment after the reset at which somebody may go again, with whatever is still under way. */
+  rollOver(ms: number): void {
+    const end = this.#windowEnd - this.#world.skewMs;
+    if (end > this.now && end < this.now + 20_000) this.now = end + 1000 + ms;
   }
 
   arrive(flight: Flight | undefined): void {
@@ -122,6 +128,7 @@ const step = fc.record({
     'dead',
     'unsent',
     'later',
+    'roll over',
   ),
   which: fc.nat(30),
   ms: fc.oneof({ weight: 4, arbitrary: fc.nat(120) }, { weight: 1, arbitrary: fc.nat(9000) }),
@@ -131,6 +138,7 @@ function play(settings: World, steps: readonly { what: string; which: number; ms
   const model = new Model(settings);
   for (const { what, which, ms } of steps) {
     if (what === 'later') model.now += ms;
+    else if (what === 'roll over') model.rollOver(ms % 1200);
     else model.now += ms % 40;
     // A try ends with its time limit, which is shorter than the ticket's lease.
     for (const old of model.flights.filter((one) => model.now > one.sentAt + LEASE - 1000)) model.lose(old, 'lost');
@@ -432,4 +440,38 @@ test('a late reply does not bring back what others have used since, where resets
   told('y', START + 4100, 0, 5400);
   told('x', START + 5460, 1, 5600);
   expect(state.short?.remaining).toBe(0);
+});
+
+const serverReset = (ms: number): { reset: Observation['reset'] } => ({
+  reset: { at: START + ms, clock: 'server', resolution: 1000 },
+});
+
+test('after a reset late requests and the one that goes alone fit into the new window together', () => {
+  const one = { limit: 1, remaining: 1 };
+  const state = fold({ take: START }, seen(START, one), { take: START + 59_000 });
+  expect(admit(state, START + 61_500)).toMatchObject({ granted: false, reason: 'sibling' });
+});
+
+test('a 429 that tells its reset blocks until that reset is certainly over, were it rounded down', () => {
+  const limited = seen(START, { status: 429, remaining: 0, waitMs: 5000, waitFrom: 'reset', ...serverReset(5000) });
+  expect(fold({ take: START }, limited).block?.until).toBe(START + 6000);
+});
+
+test('a late reply of the window before changes nothing', () => {
+  const state = fold({ take: START }, seen(START, serverReset(10_000)), { take: START + 9000 });
+  ledgerFormat.apply(state, `T ${START + 11_500} next 1 1 h ${LEASE}`);
+  const told = (id: string, at: number, remaining: number, ms: number): void => {
+    const observation = seen(at, { remaining, ...serverReset(ms) });
+    ledgerFormat.apply(state, formatRecord({ kind: 'reply', at, id, observation }));
+  };
+  told('next', START + 11_600, 59, 70_000);
+  told('t2', START + 11_700, 3, 10_000);
+  expect(state.short).toMatchObject({ remaining: 59, reset: { at: START + 70_000 } });
+});
+
+test('where quota comes back bit by bit, the reply to who went alone replaces what was known', () => {
+  const state = fold({ take: START }, seen(START, { remaining: 0, ...serverReset(1000) }), { take: START + 2000 });
+  const observation = seen(START + 2010, { remaining: 10, ...serverReset(2200) });
+  ledgerFormat.apply(state, formatRecord({ kind: 'reply', at: START + 2010, id: 't2', observation }));
+  expect(state.short?.remaining).toBe(10);
 });
