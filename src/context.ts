@@ -66,8 +66,8 @@ export interface Session {
   api(): Promise<Api>;
   /** The service at another target, for a key that is not stored yet. */
   openApi(target: Target): Promise<Api>;
-  /** @returns whether a sender was asked for, that is, whether anything may have been sent */
-  sent(): boolean;
+  /** @returns the ledger of the sender that was asked for last; undefined where nothing can have been sent */
+  sentWith(): Promise<Ledger> | undefined;
   /** One line on stderr, not with `--quiet` and not with `--json`. */
   notice(text: string): Promise<void>;
   /** One line on stderr, always; a JSON line with `--json`. */
@@ -169,7 +169,7 @@ export function openSession(context: Context, globals: Globals): Session {
   };
   const say = async (text: string, json: string): Promise<void> =>
     context.stderr.write(`${globals.json ? json : text}\n`);
-  let asked = false;
+  let ledgerInUse: Promise<Ledger> | undefined;
   const wire = () => import('./wire.ts');
   const session: Session = {
     context,
@@ -185,14 +185,18 @@ export function openSession(context: Context, globals: Globals): Session {
     target: once(async () => (await wire()).openTarget(session)),
     ledger: once(async () => (await wire()).openLedgerOf(session, await session.target())),
     sender: once(async () => {
-      asked = true;
-      return (await wire()).openSender(session, await session.target(), await session.ledger());
+      const { openSender } = await wire();
+      const target = await session.target();
+      ledgerInUse = session.ledger();
+      return openSender(session, target, await ledgerInUse);
     }),
-    sent: () => asked,
+    sentWith: () => ledgerInUse,
     api: once(async () => (await wire()).openApi(await session.sender())),
     openApi: async (target) => {
-      const { openApi, openSender } = await wire();
-      return openApi(await openSender(session, target));
+      const { openApi, openLedgerOf, openSender } = await wire();
+      const ledger = openLedgerOf(session, target);
+      ledgerInUse = Promise.resolve(ledger);
+      return openApi(await openSender(session, target, ledger));
     },
     notice: async (text) => (globals.quiet || globals.json ? undefined : say(visible(text), '')),
     warn: (text) => say(`warning: ${visible(text)}`, terminalSafeJson(JSON.stringify({ warning: { message: text } }))),

@@ -64,11 +64,7 @@ function stateDirOf(session: Session): string | undefined {
  * @param ledger the ledger of that key
  * @returns a sender; what it holds is let go at the end of the command
  */
-export async function openSender(
-  session: Session,
-  target: Target,
-  ledger: Ledger = openLedgerOf(session, target),
-): Promise<Sender> {
+export async function openSender(session: Session, target: Target, ledger: Ledger): Promise<Sender> {
   const { context, globals } = session;
   const { baseUrl, key } = target.keySource === 'sandbox' ? await serveSandbox(session, target) : target;
   context.redactor.add(key);

@@ -31,8 +31,9 @@ export async function print<Data>(session: Session, view: View<Data>, data: Data
  */
 export async function tellQuota(session: Session, since: number): Promise<void> {
   const { globals, context } = session;
-  if (globals.json || globals.quiet || !session.sent()) return;
-  const view = (await session.ledger()).view();
+  const ledger = globals.json || globals.quiet ? undefined : await session.sentWith();
+  if (!ledger) return;
+  const view = ledger.view();
   if (view.seenAt === undefined || view.seenAt < since) return;
   const line = quotaLine(view, context.clock.now());
   if (line !== undefined) await session.notice(line);

@@ -48,6 +48,12 @@ describe('auth login', () => {
     expect(run.err).toBe('');
   });
 
+  test('the check is an answered request: the line of quota follows, unless nothing was sent', async () => {
+    expect((await login()).err).toMatch(/^quota: 57 of 60 left, resets in \d+s\n$/);
+    expect((await login('--quiet')).err).toBe('');
+    expect((await login('--no-verify', '-p', 'farm')).err).toBe('');
+  });
+
   test('a key that the service refuses is not stored: exit 3', async () => {
     const run = await petstore(['auth', 'login', '--url', service.url, '--json'], 'wrong-key-0123456789\n');
     expect(run).toMatchObject({ code: 3, out: '' });

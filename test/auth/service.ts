@@ -21,7 +21,9 @@ export async function startService(): Promise<Service> {
     requests.push({ line: `${request.method} ${request.url}`, headers: request.headers });
     const known = request.headers.authorization === `Bearer ${GOOD_KEY}`;
     const refusal = { code: 'unauthorized', message: 'The API key is not valid.', status: 401 };
-    response.writeHead(known ? 200 : 401, { 'content-type': 'application/json' });
+    const reset = Math.floor(Date.now() / 1000) + 30;
+    const rate = { 'x-ratelimit-limit': 60, 'x-ratelimit-remaining': 57, 'x-ratelimit-reset': reset };
+    response.writeHead(known ? 200 : 401, { 'content-type': 'application/json', ...rate });
     response.end(JSON.stringify(known ? [{ id: 1, name: 'cat' }] : refusal));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
