@@ -48,6 +48,8 @@ test.each(['json', 'csv', 'tsv'])('an empty list printed as %s is imported too: 
   const { code, out, err } = await run([...IMPORT, '-', '--json'], listed.out);
   expect([code, err]).toEqual([0, '']);
   expect(JSON.parse(out)).toEqual({ created: [], skipped: [], failed: [], unknown: [], pending: 0 });
+  const preview = await run([...IMPORT, '-', '--dry-run'], listed.out);
+  expect(preview.out).toBe('would create 0, skip 0\n');
 });
 
 test('with --json stdout is the document and stderr is silent; the same command again skips every row', async () => {

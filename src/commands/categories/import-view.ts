@@ -34,7 +34,7 @@ function* planned(data: Preview, look: Look): Generator<string> {
   yield* table(look, data.toCreate, 'to create', PLANNED);
   yield `would create ${data.toCreate.length}, skip ${data.skipped.length}`;
   yield data.undecided > 0 ? `, look up ${data.undecided} without an answer\n` : '\n';
-  if (data.windows === null || data.endsAt === null) return;
+  if (!data.windows || data.endsAt === null) return;
   const windows = data.windows === 1 ? '1 window' : `${data.windows} windows`;
   yield `takes ${windows} of the quota, until ${data.endsAt} at the earliest\n`;
 }
