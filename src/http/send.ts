@@ -50,6 +50,7 @@ class PoliteSender implements Sender {
     for (const overtake of this.#underWay) overtake();
   };
   #line: Promise<unknown> = Promise.resolve();
+  #active = 0;
 
   constructor(options: SenderOptions) {
     this.#options = options;
@@ -57,6 +58,15 @@ class PoliteSender implements Sender {
   }
 
   async send(request: Request): Promise<Reply> {
+    this.#active++;
+    try {
+      return await this.#untilAnswered(request);
+    } finally {
+      this.#active--;
+    }
+  }
+
+  async #untilAnswered(request: Request): Promise<Reply> {
     const { clock, limits, ledger } = this.#options;
     const allowed = limits.maxRetries + 1;
     for (let made = 1; ; ) {
@@ -105,7 +115,8 @@ class PoliteSender implements Sender {
     try {
       for (;;) {
         signal.throwIfAborted();
-        const answer = ledger.acquire();
+        // A single command is never kept waiting for what a long run leaves to others.
+        const answer = ledger.acquire(this.#active > 1);
         if (answer.granted) return answer.ticket;
         const now = clock.now();
         const { until, reason } = answer;

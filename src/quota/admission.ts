@@ -14,9 +14,10 @@ const LOOK_AGAIN_MS = 10;
  * Decides whether one more request may go. It changes nothing, so a look never makes processes disagree.
  * @param state what the records gave
  * @param t the time to decide for, epoch milliseconds; not before `state.time`
+ * @param bulk one request of many: it leaves room for others who use the same key elsewhere
  * @returns granted, or when to look again and why
  */
-export function admit(state: State, t: number): Admission {
+export function admit(state: State, t: number, bulk = false): Admission {
   if (state.block && t < state.block.until) return { granted: false, until: state.block.until, reason: 'blocked' };
   let inFlight = 0;
   let owed = state.debts.length;
@@ -35,7 +36,7 @@ export function admit(state: State, t: number): Admission {
   let full = 0;
   let room = Number.POSITIVE_INFINITY;
   for (const window of liveWindows(state, t)) {
-    const left = window.remaining - owed - reserveOf(window);
+    const left = window.remaining - owed - (bulk ? reserveOf(window) : 0);
     room = Math.min(room, left - inFlight);
     // A debt may yet be settled by a reply that is under way; what is used up stays so until the reset.
     const settled = owed === 0 || inFlight === 0;

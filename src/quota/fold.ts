@@ -54,7 +54,7 @@ function closeTicket(state: State, id: string, how: Loss): void {
 
 function takeTicket(state: State, record: Extract<Record, { kind: 'ticket' }>): void {
   if (state.tickets.has(record.id)) return;
-  const admission = admit(state, state.time);
+  const admission = admit(state, state.time, record.bulk);
   if (!admission.granted) return;
   const { id, pid, start, host, leaseMs } = record;
   const expires = state.time + leaseMs;

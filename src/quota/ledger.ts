@@ -30,8 +30,11 @@ export type Answer =
 
 /** The ledger of one key. No method throws: where nothing can be written it goes on in memory, with one warning. */
 export interface Ledger {
-  /** Asks for a ticket: the right to send one request now. Whoever got one closes it by `observe` or `release`. */
-  acquire(): Answer;
+  /**
+   * Asks for a ticket: the right to send one request now. Whoever got one closes it by `observe` or `release`.
+   * @param bulk one request of many: it leaves room for others who use the same key elsewhere
+   */
+  acquire(bulk?: boolean): Answer;
   /**
    * The last look, just before the bytes go out.
    * @param ticket a ticket of `acquire`
@@ -119,9 +122,9 @@ class LoggedLedger implements Ledger {
     }
   }
 
-  acquire(): Answer {
+  acquire(bulk = false): Answer {
     const state = this.#refresh();
-    const seen = admit(state, this.#now(state));
+    const seen = admit(state, this.#now(state), bulk);
     if (!seen.granted) {
       this.#buryDead(state);
       return seen;
@@ -138,11 +141,12 @@ class LoggedLedger implements Ledger {
       start,
       host,
       leaseMs: timeoutMs + LEASE_SLACK_MS,
+      bulk,
     });
     if (after.tickets.has(ticket)) return { granted: true, ticket };
     // Somebody was quicker by a record: the state after both says when to ask again.
     const now = this.#now(after);
-    const next = admit(after, now);
+    const next = admit(after, now, bulk);
     return next.granted ? { granted: false, until: now, reason: 'sibling' } : next;
   }
 

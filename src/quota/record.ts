@@ -28,14 +28,24 @@ export type Loss = 'unsent' | 'lost' | 'dead';
 
 /** One record. */
 export type Record =
-  | { kind: 'ticket'; at: number; id: string; pid: number; start: number; host: string; leaseMs: number }
+  | {
+      kind: 'ticket';
+      at: number;
+      id: string;
+      pid: number;
+      start: number;
+      host: string;
+      leaseMs: number;
+      /** One of many: it leaves room for others who use the key. */
+      bulk: boolean;
+    }
   | { kind: 'reply'; at: number; id: string; observation: Observation }
   | { kind: 'closed'; at: number; id: string; how: Loss }
   | { kind: 'clock'; at: number }
   | { kind: 'forget'; at: number }
   | { kind: 'snapshot'; json: string };
 
-const TICKET = /^T (\d{1,15}) (\w{1,40}) (\d{1,10}) (\d{1,15}) (\w{1,40}) (\d{1,10})$/;
+const TICKET = /^T (\d{1,15}) (\w{1,40}) (\d{1,10}) (\d{1,15}) (\w{1,40}) (\d{1,10})( bulk)?$/;
 const REPLY =
   /^O (\d{1,15}) (\w{1,40}) (\d{3}) (\d{1,15}|-) (\d{1,15}|-) (?:([sl])(\d{1,15})\/(\d{1,4})|-) (?:(-?\d{1,15}):(-?\d{1,15})|-) (\d{1,15}|-) (retry-after|reset|backoff) ([01]) (\d{1,3})$/;
 const CLOSED = /^X (\d{1,15}) (\w{1,40}) (unsent|lost|dead)$/;
@@ -48,7 +58,7 @@ const PLAIN = /^([CF]) (\d{1,15})$/;
 export function formatRecord(record: Record): string {
   switch (record.kind) {
     case 'ticket':
-      return `T ${record.at} ${record.id} ${record.pid} ${record.start} ${record.host} ${record.leaseMs}`;
+      return `T ${record.at} ${record.id} ${record.pid} ${record.start} ${record.host} ${record.leaseMs}${record.bulk ? ' bulk' : ''}`;
     case 'reply':
       return formatReply(record.id, record.observation);
     case 'closed':
@@ -97,8 +107,17 @@ export function parseRecord(text: string): Record | undefined {
 function parseTicket(text: string): Record | undefined {
   const match = TICKET.exec(text);
   if (!match) return undefined;
-  const [, at, id = '', pid, start, host = '', leaseMs] = match;
-  return { kind: 'ticket', at: Number(at), id, pid: Number(pid), start: Number(start), host, leaseMs: Number(leaseMs) };
+  const [, at, id = '', pid, start, host = '', leaseMs, bulk] = match;
+  return {
+    kind: 'ticket',
+    at: Number(at),
+    id,
+    pid: Number(pid),
+    start: Number(start),
+    host,
+    leaseMs: Number(leaseMs),
+    bulk: bulk !== undefined,
+  };
 }
 
 function parseReply(text: string): Record | undefined {

@@ -53,7 +53,16 @@ class Model {
 
   take(): void {
     const id = `t${this.#ids++}`;
-    this.write({ kind: 'ticket', at: this.now, id, pid: 1, start: 1, host: 'h', leaseMs: LEASE });
+    this.write({
+      kind: 'ticket',
+      at: this.now,
+      id,
+      pid: 1,
+      start: 1,
+      host: 'h',
+      leaseMs: LEASE,
+      bulk: this.#ids % 3 === 0,
+    });
     if (!this.state.tickets.has(id)) return;
     this.granted++;
     this.flights.push({ id, sentAt: this.now, reply: undefined, refused: false });
@@ -377,11 +386,12 @@ test('a minute that is over asks for one request alone, although the day’s win
   expect(admit(state, START + 62_000)).toEqual({ granted: true, canary: true });
 });
 
-test('what others use of the key is seen, and twice their largest step is held back', () => {
+test('what others use of the key is seen, and a long run holds back twice their largest step; a single request does not', () => {
   const state = fold({ take: START }, seen(START), { take: START + 1 }, seen(START + 5, { remaining: 55 }));
   expect(state.short).toMatchObject({ foreign: 3, step: 3 });
-  const reserved = fold({ take: START }, seen(START), { take: START + 1 }, seen(START + 5, { remaining: 6 }));
-  expect(admit(reserved, START + 10)).toMatchObject({ granted: false, reason: 'window' });
+  const scarce = fold({ take: START }, seen(START), { take: START + 1 }, seen(START + 5, { remaining: 6 }));
+  expect(admit(scarce, START + 10, true)).toMatchObject({ granted: false, reason: 'window' });
+  expect(admit(scarce, START + 10)).toEqual({ granted: true, canary: false });
 });
 
 test('a clock set back by an hour moves everything with it, once, whoever notices', () => {
