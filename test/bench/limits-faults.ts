@@ -18,7 +18,7 @@ const SERVICE = { mode: 'fixed', limit: 60, windowMs: 6000, latencyMs: 10 } as c
  */
 export async function killFuzz(worker: Worker, say: (line: string) => void): Promise<string[]> {
   const server = await startLimitServer(SERVICE);
-  const state = mkdtempSync(join(tmpdir(), 'petstore-bench-state-'));
+  const state = mkdtempSync(join(tmpdir(), 'limits-bench-state-'));
   const end = Date.now() + FUZZ_MS;
   let kills = 0;
   const slot = async (number: number): Promise<void> => {

@@ -35,7 +35,7 @@ export async function ledgerTimes(say: (line: string) => void): Promise<string[]
   const misses: string[] = [];
   say('\n| ledger: acquire + observe | cycles | p50 | p99 | worst |\n| --- | ---: | ---: | ---: | ---: |');
   for (const processes of [1, 8]) {
-    const stateDir = mkdtempSync(join(tmpdir(), 'petstore-bench-state-'));
+    const stateDir = mkdtempSync(join(tmpdir(), 'limits-bench-state-'));
     const args = [
       '--input-type=module',
       '-e',

@@ -99,7 +99,7 @@ export interface Worker {
  * @returns the worker
  */
 export function installPeers(peers: readonly Peer[]): Worker {
-  const folder = join(tmpdir(), `petstore-bench-peers-${process.getuid?.() ?? ''}`);
+  const folder = join(tmpdir(), `limits-bench-peers-${process.getuid?.() ?? ''}`);
   mkdirSync(folder, { recursive: true });
   const fromRegistry = peers.some((peer) => peer !== 'petstore' && peer !== 'curl' && peer !== 'naive');
   if (fromRegistry && !existsSync(join(folder, 'node_modules', 'bottleneck'))) {

@@ -49,7 +49,7 @@ export async function runRace(race: Race, worker: Worker): Promise<Result> {
   const { service } = race;
   const server = await startLimitServer(service);
   const stop = race.foreignPerSecond ? trickle(server.baseUrl, race.foreignPerSecond) : () => undefined;
-  const folders = Array.from({ length: race.hosts ?? 1 }, () => mkdtempSync(join(tmpdir(), 'petstore-bench-state-')));
+  const folders = Array.from({ length: race.hosts ?? 1 }, () => mkdtempSync(join(tmpdir(), 'limits-bench-state-')));
   let ended = 0;
   if (race.perRequest) {
     await untilWindowBegins(service);
@@ -126,7 +126,7 @@ let copied: string | undefined;
 // A copy: whoever builds the program meanwhile takes nothing away from the processes of a race.
 function builtProgram(): string {
   if (copied) return copied;
-  const folder = mkdtempSync(join(tmpdir(), 'petstore-bench-program-'));
+  const folder = mkdtempSync(join(tmpdir(), 'limits-bench-program-'));
   for (const part of ['bin', 'dist', 'package.json']) cpSync(part, join(folder, part), { recursive: true });
   const bin = join(folder, 'bin', 'petstore.js');
   // Ends the benchmark with the program's own words where the copy does not run.
