@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
-import { build } from 'esbuild';
+import { rolldown } from 'rolldown';
 
 const [name = '', ...args] = process.argv.slice(2);
 const entry = `test/bench/${name}.ts`;
@@ -13,6 +13,7 @@ if (!/^[a-z-]+$/.test(name) || !existsSync(entry)) {
 }
 execFileSync(process.execPath, ['build.mjs'], { stdio: 'inherit' });
 const outfile = `${process.cwd()}/node_modules/.cache/petstore-bench/${name}.mjs`;
-await build({ entryPoints: [entry], outfile, bundle: true, format: 'esm', platform: 'node', packages: 'external' });
+const bundle = await rolldown({ input: entry, platform: 'node', external: /^[^./]/ });
+await bundle.write({ file: outfile, format: 'esm', codeSplitting: false });
 const { run } = await import(pathToFileURL(outfile).href);
 await run(args);

@@ -1,8 +1,16 @@
 // Compiles one TypeScript module for child processes of a test, since Node 20 runs no TypeScript.
+import { execFileSync } from 'node:child_process';
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { buildSync } from 'esbuild';
+
+// The bundler has no synchronous call: a process of its own makes it one.
+const BUNDLE = `
+  const { rolldown } = await import('rolldown');
+  const [input, file] = process.argv.slice(1);
+  const bundle = await rolldown({ input, platform: 'node' });
+  await bundle.write({ file, format: 'esm', codeSplitting: false });
+`;
 
 const done = new Map<string, string>();
 
@@ -14,16 +22,7 @@ export function compile(entry: string): string {
   const known = done.get(entry);
   if (known) return known;
   const outfile = join(mkdtempSync(join(tmpdir(), 'petstore-compiled-')), 'module.mjs');
-  buildSync({
-    entryPoints: [entry],
-    outfile,
-    bundle: true,
-    format: 'esm',
-    platform: 'node',
-    banner: {
-      js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);",
-    },
-  });
+  execFileSync(process.execPath, ['--input-type=module', '-e', BUNDLE, entry, outfile]);
   done.set(entry, outfile);
   return outfile;
 }
