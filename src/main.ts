@@ -14,14 +14,16 @@ const SIGNALS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
 const redactor = new Redactor();
 
 // Bytes go out as they came but for a key in them: latin1 keeps every byte as it is.
-function clean(text: string | Uint8Array): string | Uint8Array {
-  if (typeof text === 'string') return redactor.redact(text);
-  return Buffer.from(redactor.redact(Buffer.from(text).toString('latin1')), 'latin1');
+function clean(text: string | Uint8Array, whole: boolean): string | Uint8Array {
+  if (typeof text === 'string') return redactor.redact(text, whole);
+  return Buffer.from(redactor.redact(Buffer.from(text).toString('latin1'), whole), 'latin1');
 }
 
 // What is said about the answer may be lost: a stderr that takes nothing changes no exit code.
 function output(stream: NodeJS.WriteStream, mayBeLost = false): Output {
   let gone = false;
+  // Nothing is cut short in data for programs.
+  const whole = !mayBeLost && stream.isTTY !== true;
   // Without a listener an error of the stream would end the process with a stack.
   stream.on('error', () => {
     gone = true;
@@ -35,7 +37,7 @@ function output(stream: NodeJS.WriteStream, mayBeLost = false): Output {
     write: (text) =>
       new Promise((resolve, reject) => {
         if (gone) return resolve();
-        stream.write(clean(text), (error) => {
+        stream.write(clean(text, whole), (error) => {
           const code = (error as NodeJS.ErrnoException | null | undefined)?.code;
           // A reader that has seen enough (`| head`) is no failure.
           if (!error || mayBeLost || code === 'EPIPE' || code === 'ERR_STREAM_DESTROYED') return resolve();

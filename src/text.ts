@@ -66,13 +66,15 @@ export class Redactor {
 
   /**
    * @param text anything about to be written
+   * @param whole true for data that is not cut short anywhere: what only begins like a secret is an answer then
    * @returns the text with every known secret replaced by `[redacted]`, also one of which only the beginning is left
    */
-  redact(text: string): string {
+  redact(text: string, whole = false): string {
     let clean = text;
     for (const [form, beginning] of this.#forms) {
       if (!clean.includes(beginning)) continue;
       clean = clean.replaceAll(form, '[redacted]');
+      if (whole) continue;
       for (let at = clean.indexOf(beginning); at >= 0; at = clean.indexOf(beginning, at)) {
         let end = at + beginning.length;
         while (end - at < form.length && clean[end] === form[end - at]) end++;

@@ -115,6 +115,8 @@ test('a key whose end was cut off is cut out too, and what only begins like one 
   expect(redactor.redact('sk_live_9f8e7…')).toBe('[redacted]…');
   expect(redactor.redact('x sk_live_9f8e7d sk_live_9f8e7d6c5b4a')).toBe('x [redacted] [redacted]');
   expect(redactor.redact('keys begin with sk_live_')).toBe('keys begin with sk_live_');
+  // Data that nothing was cut from is an answer, whatever it begins like.
+  expect(redactor.redact('sk_live_9f8e7 sk_live_9f8e7d6c5b4a', true)).toBe('sk_live_9f8e7 [redacted]');
   // The end of one may hold the beginning of itself: it ends all the same.
   const twice = new Redactor();
   twice.add('abcdefg1abcdefg1abcdefg1');
