@@ -69,15 +69,19 @@ class PoliteSender implements Sender {
   async #untilAnswered(request: Request): Promise<Reply> {
     const { clock, limits, ledger } = this.#options;
     const allowed = limits.maxRetries + 1;
+    let refusal: Reply | undefined;
     for (let made = 1; ; ) {
-      const ticket = await this.#inTurn();
+      const ticket = await this.#inTurn(refusal);
       const tried = await this.#try(request, ticket, made === allowed);
       if (tried === 'withdrawn') continue;
       const { result, retryAfterMs } = tried;
       const tries = { made, allowed, maxWaitMs: limits.maxWaitMs };
       const verdict = decide(request, outcomeOf(result, retryAfterMs), tries, clock.random());
       if (verdict.next === 'answer') return replyOf(result);
-      if (verdict.next === 'limited') throw rateLimited(ledger.view().nextAt ?? clock.now(), clock.now(), 'refused');
+      refusal = refusalOf(result) ?? refusal;
+      if (verdict.next === 'limited') {
+        throw rateLimited(ledger.view().nextAt ?? clock.now(), clock.now(), 'refused', refusal);
+      }
       if (verdict.next === 'retry') await this.#pause(verdict.pauseMs);
       else throw this.#failure(request, result as TransportFailure, verdict.next);
       made++;
@@ -97,13 +101,13 @@ class PoliteSender implements Sender {
   }
 
   // One at a time asks: were it denied, all behind it would be too; so any number may wait without a crowd.
-  #inTurn(): Promise<Granted> {
-    const mine = this.#line.then(() => this.#ticket());
+  #inTurn(refusal: Reply | undefined): Promise<Granted> {
+    const mine = this.#line.then(() => this.#ticket(refusal));
     this.#line = mine.catch(() => undefined);
     return mine;
   }
 
-  async #ticket(): Promise<Granted> {
+  async #ticket(refusal: Reply | undefined): Promise<Granted> {
     const { ledger, clock, signal, limits, onWait } = this.#options;
     let told: number | undefined;
     // Since when a request under way is all that is waited for.
@@ -120,7 +124,7 @@ class PoliteSender implements Sender {
         if (answer.granted) return answer.ticket;
         const now = clock.now();
         const { until, reason } = answer;
-        if (reason !== 'sibling' && until - now > limits.maxWaitMs) throw rateLimited(until, now, reason);
+        if (reason !== 'sibling' && until - now > limits.maxWaitMs) throw rateLimited(until, now, reason, refusal);
         if (reason !== 'sibling') {
           since = undefined;
           if (until !== told) tell({ until, reason });
@@ -141,10 +145,11 @@ class PoliteSender implements Sender {
   async #pause(ms: number): Promise<void> {
     const { clock, signal, onWait } = this.#options;
     if (ms <= 0) return;
-    const until = clock.now() + ms;
-    onWait?.({ until, reason: 'backoff' });
+    // A clock that is set back in the middle must not make it longer.
+    const until = clock.monotonic() + ms;
+    onWait?.({ until: clock.now() + ms, reason: 'backoff' });
     try {
-      for (let left = ms; left > 0; left = until - clock.now()) await clock.sleep(slice(left), signal);
+      for (let left = ms; left > 0; left = until - clock.monotonic()) await clock.sleep(slice(left), signal);
     } finally {
       onWait?.(undefined);
     }
@@ -208,6 +213,11 @@ class PoliteSender implements Sender {
 // No timer is set for longer than a look at the ledger and the clock may be away: others have news, machines are suspended.
 function slice(ms: number): number {
   return Math.min(LONGEST_SLEEP_MS, Math.max(1, Math.ceil(ms)));
+}
+
+function refusalOf(result: Reply | TransportFailure): Reply | undefined {
+  const status = result instanceof TransportFailure ? result.head?.status : result.status;
+  return status === 429 ? replyOf(result) : undefined;
 }
 
 // A refusal whose body was lost is a refusal all the same: its status says all that matters.
