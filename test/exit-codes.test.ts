@@ -143,7 +143,8 @@ const ROWS: readonly Row[] = [
     title: 'a 429 for an hour',
     where: () => at('limited'),
     args: create,
-    says: /pause/,
+    says: /429.*Slow down/,
+    error: { code: 'rate_limited', status: 429 },
   },
   {
     code: 6,

@@ -71,35 +71,6 @@ export function decodeCategory(value: unknown, what = 'the category'): Category 
   return rest as unknown as Category;
 }
 
-/** The service's Error object as far as it was readable. */
-export interface ServiceError {
-  readonly code: string | undefined;
-  readonly message: string | undefined;
-}
-
-const LONGEST_MESSAGE = 500;
-
-/**
- * Reads an Error body (service.md, section 2) as far as it goes; one that is not there is no further error.
- * @param body the body of a reply that says failure
- * @returns code and message, where they are text; the message at most 500 characters
- */
-export function decodeError(body: Uint8Array): ServiceError {
-  let value: unknown;
-  try {
-    value = parseJson(new TextDecoder('utf-8').decode(body));
-  } catch {
-    return { code: undefined, message: undefined };
-  }
-  if (!isRecord(value)) return { code: undefined, message: undefined };
-  return { code: shortText(value['code']), message: shortText(value['message']) };
-}
-
-function shortText(value: unknown): string | undefined {
-  if (typeof value !== 'string' || value.trim() === '') return undefined;
-  return value.length > LONGEST_MESSAGE ? `${value.slice(0, LONGEST_MESSAGE)}…` : value;
-}
-
 function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof ExactNumber);
 }

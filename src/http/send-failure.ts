@@ -3,7 +3,8 @@ import { formatDuration } from '../duration.ts';
 import type { ErrorKind } from '../errors.ts';
 import { PetstoreError } from '../errors.ts';
 import { visible } from '../text.ts';
-import type { Request, TransportFailure } from './types.ts';
+import { decodeError } from './error-body.ts';
+import type { Reply, Request, TransportFailure } from './types.ts';
 
 /** How to find out what became of a create whose answer is not known. */
 export const FIND_OUT = 'it may or may not exist: look with `petstore categories list` before you send it again';
@@ -13,20 +14,31 @@ export const FIND_OUT = 'it may or may not exist: look with `petstore categories
  * @param until when the next request may go, epoch milliseconds
  * @param now epoch milliseconds
  * @param why what to say of the reason
- * @returns an error of kind `rate_limited` with `retryAt`
+ * @param refusal the 429 that this request met last, where it met one
+ * @returns an error of kind `rate_limited` with `retryAt`, and what the service said of it
  */
-export function rateLimited(until: number, now: number, why: 'blocked' | 'window' | 'refused'): PetstoreError {
+export function rateLimited(
+  until: number,
+  now: number,
+  why: 'blocked' | 'window' | 'refused',
+  refusal?: Reply,
+): PetstoreError {
   const wait = formatDuration(until - now);
-  const told = {
-    blocked: `the service asked for a pause of ${wait} more`,
+  const said = refusal && decodeError(refusal.body);
+  // Others may have been refused since, and each refusal at least doubles the pause: it need not be what the service gave.
+  const happened = {
+    blocked: `rate limited ${refusal ? '(429)' : 'by an earlier 429'}, for ${wait} more`,
     window: `nothing is left of the rate limit; it resets in ${wait}`,
-    refused: `still rate limited after the last try; the service asks for a pause of ${wait}`,
+    refused: `still rate limited after the last try (429), for ${wait} more`,
   }[why];
+  const told = said?.message ? `${happened}: ${visible(said.message)}` : happened;
   const hint = `come back at ${new Date(until).toISOString()}, or allow a longer pause with --max-wait; \`petstore quota\` tells more`;
   return new PetstoreError('rate_limited', told, {
     retryAt: until,
     hint,
-    ...(why === 'refused' ? { status: 429 } : {}),
+    code: said?.code && visible(said.code),
+    said: said?.message && visible(said.message),
+    status: refusal?.status,
   });
 }
 

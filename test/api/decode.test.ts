@@ -1,6 +1,7 @@
 // Replies checked against service.md: what passes keeps every digit and field, what does not is named and never quoted.
 import { expect, test } from 'vitest';
-import { DecodeError, decodeCategories, decodeCategory, decodeError, decodeJson } from '../../src/api/decode.ts';
+import { DecodeError, decodeCategories, decodeCategory, decodeJson } from '../../src/api/decode.ts';
+import { decodeError } from '../../src/http/error-body.ts';
 import { stringifyJson } from '../../src/json.ts';
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);

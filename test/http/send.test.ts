@@ -17,6 +17,7 @@ type Step =
   | {
       readonly status: number;
       readonly headers?: Record<string, string>;
+      readonly body?: string;
       readonly ms?: number;
       readonly connectMs?: number;
     }
@@ -54,7 +55,7 @@ function scripted(steps: readonly Step[], options: Options = {}) {
       if ('fails' in step) throw step.fails;
       const head = { ...rest, status: step.status, headers: step.headers ?? {}, receivedAt: clock.now() };
       how.onHead?.(head);
-      return { ...head, body: new Uint8Array() };
+      return { ...head, body: Buffer.from(step.body ?? '') };
     },
     close: async () => undefined,
   };
@@ -127,6 +128,21 @@ test('a permitted time beyond --max-wait ends the command at once, nothing more 
   const next = scripted([{ status: 200 }], { maxWaitMs: 30_000, dir: stateDir, clock });
   expect(await caught(next.sender.send(LIST))).toMatchObject({ kind: 'rate_limited', retryAt });
   expect(next.sentAt).toHaveLength(0);
+});
+
+test.each([
+  ['a wait too long', '61', 4],
+  ['the last try', '1', 0],
+])('the 429 that ends a request is told in the service’s words: %s', async (_what, retryAfter, maxRetries) => {
+  const body = '{"code":"too_many","message":"slow\\u001b down","status":429}';
+  const steps = [{ status: 429, headers: { 'retry-after': retryAfter }, body }];
+  const { sender, stateDir, clock } = scripted(steps, { maxWaitMs: 30_000, maxRetries });
+  const error = await caught(sender.send(LIST));
+  expect(error).toMatchObject({ kind: 'rate_limited', code: 'too_many', status: 429 });
+  expect(error.message).toMatch(/429.*: slow␛ down$/);
+  // A later request that is not even sent has met nothing: the service said nothing to it.
+  const next = scripted([{ status: 200 }], { maxWaitMs: 0, dir: stateDir, clock });
+  expect(await caught(next.sender.send(LIST))).toMatchObject({ code: undefined, status: undefined });
 });
 
 test('a Retry-After of 34 days neither overflows a timer nor bricks the key for more than 25 hours', async () => {
