@@ -32,10 +32,31 @@ const leaveOut = {
     return STUBS[name]?.[1] ?? null;
   },
 };
+// A module that shares its chunk is imported by way of a file of one line, which Node reads like any other: the importer
+// takes the names from the chunk itself instead.
+const shortCut = {
+  name: 'short-cut',
+  generateBundle(_options, bundle) {
+    const facades = new Map();
+    for (const [name, { code }] of Object.entries(bundle)) {
+      const [, names, from] = /^export\{([^}]*)\}from"\.\/([^"]+)";\s*$/.exec(code ?? '') ?? [];
+      if (from)
+        facades.set(name.replace(/^chunks\//, ''), { from, names: names.split(',').map((one) => one.split(' as ')) });
+    }
+    for (const chunk of Object.values(bundle)) {
+      chunk.code = chunk.code?.replace(/import\(`(\.\/(?:chunks\/)?)([^`]+)`\)/g, (all, folder, name) => {
+        const facade = facades.get(name);
+        const fields = facade?.names.map(([inner, outer]) => `${outer ?? inner}:e.${inner}`);
+        return facade ? `import(\`${folder}${facade.from}\`).then(e=>({${fields}}))` : all;
+      });
+    }
+    for (const name of facades.keys()) delete bundle[`chunks/${name}`];
+  },
+};
 const input = {
   platform: 'node',
   transform: { target: 'node20.18', define: { __VERSION__: JSON.stringify(version) } },
-  plugins: [leaveOut],
+  plugins: [leaveOut, shortCut],
 };
 const output = { format: 'esm', minify: true, comments: false };
 
