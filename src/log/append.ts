@@ -120,7 +120,7 @@ export class FileLog<State> implements Log<State> {
   append(record: string): State {
     if (/[\r\n]/.test(record)) throw new RangeError('a record is one line');
     for (;;) {
-      this.refresh();
+      if (this.#sealed) this.refresh();
       const line = `${this.#stamp}${(this.#counter++).toString(36)} ${record}${END}`;
       this.#awaited = line;
       this.#landed = false;
@@ -130,7 +130,8 @@ export class FileLog<State> implements Log<State> {
       this.#awaited = '';
       // A large state must not be written again at every record: a generation at least doubles before its seal.
       const full = this.#offset >= Math.max(this.#options.sealAt, 2 * this.#head);
-      if (landed && !this.#sealed && full) this.#seal();
+      if (landed && !this.#sealed && !full) return this.#state;
+      if (landed && !this.#sealed) this.#seal();
       if (landed) return this.refresh();
       // Behind a seal the record is void for everybody: it goes into the next generation.
       if (!this.#sealed) throw new ShortWriteError(`a record did not arrive in ${this.#files.path(this.#generation)}`);
@@ -232,6 +233,8 @@ export class FileLog<State> implements Log<State> {
       const end = bytes.lastIndexOf(0x0a);
       this.#tail = Buffer.from(bytes.subarray(end + 1));
       if (end >= 0) this.#fold(bytes.toString('utf8', 0, end));
+      // Less than was asked for: that was the end of the file.
+      if (count < CHUNK) return;
     }
   }
 
