@@ -53,6 +53,19 @@ test('replies out of order never make it send too much', async () => {
   expect(outcome).toMatchObject({ ...polite, sent: 240, answered: 240 });
 });
 
+test('replies lost on the way are counted as sent: with every sixth lost nobody is refused', async () => {
+  let lost = 0;
+  for (const mode of ['fixed', 'anchored', 'sliding', 'bucket'] as const) {
+    for (let seed = 1; seed <= 8; seed++) {
+      const run = { mode, limit: 20, windowMs: 10_000, processes: 4, workers: 3, requests: 70, lose: 1 / 6, seed };
+      const outcome = await simulate({ ...run, latencyMs: [5, 300] });
+      expect(outcome).toMatchObject({ ...polite, answered: 70 });
+      lost += outcome.lost;
+    }
+  }
+  expect(lost).toBeGreaterThan(200);
+});
+
 test('two hosts that cannot know of each other see what the other takes, and leave room for it', async () => {
   const run = { ...minute, mode: 'fixed', processes: 2, hosts: 2, workers: 8, requests: 300 } as const;
   const outcome = await simulate(run);

@@ -3,7 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createSender } from '../../src/http/send.ts';
-import type { Reply, Sender, Transport } from '../../src/http/types.ts';
+import type { Reply, Request, Sender, Transport } from '../../src/http/types.ts';
+import { TransportFailure } from '../../src/http/types.ts';
 import { openLedger } from '../../src/quota/ledger.ts';
 import { FakeClock } from './fake-clock.ts';
 import type { LimiterOptions } from './limiter.ts';
@@ -20,6 +21,8 @@ export interface Simulation extends LimiterOptions {
   readonly latencyMs?: readonly [number, number];
   readonly seed?: number;
   readonly maxWaitMs?: number;
+  /** How many replies are lost on the way, 0 to 1; the requests are reads then, and tried again. */
+  readonly lose?: number;
   /** State folders, that is hosts, which the processes are spread over. */
   readonly hosts?: number;
 }
@@ -27,6 +30,7 @@ export interface Simulation extends LimiterOptions {
 /** What came of it. */
 export interface Outcome {
   readonly sent: number;
+  readonly lost: number;
   readonly refused: number;
   readonly insideWait: number;
   readonly answered: number;
@@ -58,7 +62,7 @@ export async function simulate(options: Simulation): Promise<Outcome> {
   const draw = draws(options.seed ?? 1);
   const clock = new FakeClock(undefined, draw);
   const limiter = new Limiter(options);
-  const counts = { sent: 0, refused: 0, insideWait: 0, answered: 0 };
+  const counts = { sent: 0, lost: 0, refused: 0, insideWait: 0, answered: 0 };
   const failures: unknown[] = [];
   const [fastest, slowest] = options.latencyMs ?? [10, 10];
   const transport: Transport = {
@@ -71,6 +75,10 @@ export async function simulate(options: Simulation): Promise<Outcome> {
       if (!verdict.allowed) counts.refused++;
       if (verdict.insideWait !== undefined) counts.insideWait++;
       await clock.sleep(latency / 2);
+      if (options.lose && draw() < options.lose) {
+        counts.lost++;
+        throw new TransportFailure('reset', true, 'lost');
+      }
       const head = { status: verdict.allowed ? 200 : 429, headers: verdict.headers, sentAt, receivedAt: clock.now() };
       how.onHead?.(head);
       return { ...head, body: new Uint8Array() } satisfies Reply;
@@ -94,13 +102,16 @@ export async function simulate(options: Simulation): Promise<Outcome> {
       }),
       clock,
       signal: new AbortController().signal,
-      limits: { maxWaitMs: options.maxWaitMs ?? 86_400_000, maxRetries: 4, timeoutMs: 30_000 },
+      limits: { maxWaitMs: options.maxWaitMs ?? 86_400_000, maxRetries: options.lose ? 30 : 4, timeoutMs: 30_000 },
     }),
   );
+  const request: Request = options.lose
+    ? { method: 'GET', path: '/categories', safe: true }
+    : { method: 'POST', path: '/categories', body: '{}', safe: false };
   const work = async (sender: Sender): Promise<void> => {
     while (left-- > 0) {
       try {
-        await sender.send({ method: 'POST', path: '/categories', body: '{}', safe: false });
+        await sender.send(request);
         counts.answered++;
         finished = clock.now();
       } catch (error) {
