@@ -70,8 +70,10 @@ const makers = {
   async 'p-throttle'() { const { default: pThrottle } = await import('p-throttle'); return pThrottle({ limit, interval })(plain); },
   async bottleneck() {
     const { default: Bottleneck } = await import('bottleneck');
-    const b = new Bottleneck({ reservoir: limit, reservoirRefreshAmount: limit, reservoirRefreshInterval: interval, maxConcurrent: workers });
-    return b.wrap(plain);
+    // Its window begins with the first request: started earlier it would not meet the service's.
+    let b;
+    const start = () => new Bottleneck({ reservoir: limit, reservoirRefreshAmount: limit, reservoirRefreshInterval: interval, maxConcurrent: workers });
+    return (name) => (b ??= start()).schedule(() => plain(name));
   },
   async naive() { return plain; },
 };
