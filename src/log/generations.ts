@@ -1,6 +1,7 @@
 // The files of a log: one per generation, each beginning with what the one before it came to.
 import type * as nodeFs from 'node:fs';
 import { join } from 'node:path';
+import { makeFolder } from './make-folder.ts';
 
 /** The part of `node:fs` that the log uses. */
 export type LogFs = Pick<
@@ -45,7 +46,7 @@ export class Generations {
     this.#dir = dir;
     this.#name = name;
     this.#durable = durable;
-    fs.mkdirSync(dir, { recursive: true, mode: 0o700 });
+    makeFolder(dir, fs);
   }
 
   /** @returns where a generation lies */

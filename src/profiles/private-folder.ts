@@ -2,6 +2,7 @@
 import type * as nodeFs from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { PetstoreError } from '../errors.ts';
+import { makeFolder } from '../log/make-folder.ts';
 import { visible } from '../text.ts';
 import { isAlive } from './own-process.ts';
 
@@ -70,7 +71,7 @@ function temporaries({ fs, dir }: PrivateFolder): string[] {
 export function ensurePrivateFolder(folder: PrivateFolder): void {
   const { fs, dir, uid } = folder;
   try {
-    fs.mkdirSync(dir, { recursive: true, mode: 0o700 });
+    makeFolder(dir, fs);
     if (uid === undefined) return;
     const facts = fs.statSync(dir);
     checkOwner(folder, dir, facts);

@@ -1,7 +1,8 @@
 // Where a key's ledger lies, and whether a folder keeps the promise that appended records never mix.
 import { createHash } from 'node:crypto';
-import { lstatSync, mkdirSync, statfsSync } from 'node:fs';
+import { lstatSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
+import { makeFolder } from '../log/make-folder.ts';
 
 // NFS, SMB (three dialects), 9p, AFS, Coda: O_APPEND is emulated there by a seek, so writers overwrite each other (open(2)).
 const NETWORK_TYPES = new Set([0x6969, 0x517b, 0xff534d42, 0xfe534d42, 0x01021997, 0x5346414f, 0x73757245]);
@@ -35,17 +36,17 @@ export function ledgerFolder(
   typeOf: FileSystemType = fileSystemType,
 ): string {
   const wanted = join(stateDir, 'quota', name);
-  mkdirSync(wanted, { recursive: true, mode: 0o700 });
+  makeFolder(wanted);
   if (process.platform !== 'linux' || !NETWORK_TYPES.has(typeOf(wanted) >>> 0)) return wanted;
   const mine = join(tempDir, `petstore-${process.getuid?.() ?? 'user'}`);
-  mkdirSync(mine, { recursive: true, mode: 0o700 });
+  makeFolder(mine);
   // Anybody may have made that name in the common temporary folder before us.
   const found = lstatSync(mine);
   if (!found.isDirectory() || (process.getuid && found.uid !== process.getuid()) || (found.mode & 0o022) !== 0) {
     throw new Error(`${mine} belongs to somebody else`);
   }
   const folder = join(mine, 'quota', name);
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  makeFolder(folder);
   return folder;
 }
 
