@@ -32,17 +32,20 @@ const NUMBER = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 /**
  * Parses JSON without losing a digit.
  * @param text a JSON document
+ * @param maxDepth levels of nesting to refuse more of; Infinity leaves that to the caller, who looks at every part anyway
  * @returns the value; whole numbers beyond 2^53 are bigint, other numbers that would change are ExactNumber
  * @throws SyntaxError with a message of our own: it never quotes the document, which may hold secrets
  */
-export function parseJson(text: string): unknown {
+export function parseJson(text: string, maxDepth = MAX_DEPTH): unknown {
   let value: unknown;
   try {
     value = SUSPECT.test(text) ? parseExactly(text) : JSON.parse(text);
   } catch {
     throw new SyntaxError('not valid JSON');
   }
-  if (deeper(value, MAX_DEPTH)) throw new SyntaxError(`JSON nested more than ${MAX_DEPTH} levels deep`);
+  if (maxDepth !== Number.POSITIVE_INFINITY && isDeeper(value, maxDepth)) {
+    throw new SyntaxError(`JSON nested more than ${maxDepth} levels deep`);
+  }
   return value;
 }
 
@@ -116,16 +119,21 @@ function exact(token: string): bigint | number | ExactNumber {
   return new ExactNumber(token);
 }
 
-function deeper(value: unknown, levels: number): boolean {
+/**
+ * @param value data as `parseJson` gives it
+ * @param levels how many levels of nesting are well
+ * @returns whether it has more
+ */
+export function isDeeper(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null || value instanceof ExactNumber) return false;
   if (levels === 0) return true;
   if (Array.isArray(value)) {
-    for (const part of value) if (typeof part === 'object' && deeper(part, levels - 1)) return true;
+    for (const part of value) if (typeof part === 'object' && isDeeper(part, levels - 1)) return true;
     return false;
   }
   for (const key in value) {
     const part = (value as Record<string, unknown>)[key];
-    if (typeof part === 'object' && deeper(part, levels - 1)) return true;
+    if (typeof part === 'object' && isDeeper(part, levels - 1)) return true;
   }
   return false;
 }

@@ -64,3 +64,7 @@ test('an Error body is read as far as it goes', () => {
   expect(decodeError(bytes('<html>'))).toEqual({ code: undefined, message: undefined });
   expect(decodeError(bytes(JSON.stringify({ message: 'x'.repeat(9999) }))).message).toHaveLength(501);
 });
+
+test('a byte order mark before the document is no part of it', () => {
+  expect(list('\ufeff[{"id":1,"name":"dog"}]')).toEqual([{ id: 1, name: 'dog' }]);
+});
