@@ -163,3 +163,8 @@ test('a config folder that is a file is a storage failure, and stays a file', as
   expect(run).toMatchObject({ code: 9, out: '' });
   expect(existsSync(join(at.dir, 'config'))).toBe(true);
 });
+
+test.skipIf(!existsSync('/proc/self'))('a home in which no folder can be made keeps nobody from an answer', async () => {
+  const run = await petstore(place({ HOME: '/proc/petstore' }), ['--version']);
+  expect(run).toMatchObject({ code: 0, err: '' });
+});
