@@ -40,7 +40,7 @@ export interface Unfinished {
 }
 
 /**
- * Finds out whether a file was changed in the middle of its import (faults.md, E10).
+ * Finds out whether a file was changed in the middle of its import (fault E10).
  * @param options the journal of the rows the file holds now
  * @param source the file's real path
  * @returns the import it began as; undefined where there is none, or it finished

@@ -2,7 +2,7 @@
 import type { RowSink } from './row-rules.ts';
 import { takeJson } from './row-rules.ts';
 
-/** The longest row, in characters (faults.md, E2). */
+/** The longest row, in characters (fault E2). */
 export const MAX_ROW = 1024 * 1024;
 
 const TOO_LONG = 'a row is longer than 1 MB';

@@ -2,7 +2,7 @@
 import { PetstoreError } from '../errors.ts';
 import { visible } from '../text.ts';
 
-/** How many bad rows are named before they are only counted (faults.md, E5). */
+/** How many bad rows are named before they are only counted (fault E5). */
 export const NAMED = 20;
 
 /** Collects what is wrong, so that one run names every bad row. */

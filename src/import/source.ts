@@ -6,7 +6,7 @@ import { PetstoreError } from '../errors.ts';
 import type { Input } from '../io.ts';
 import { visible } from '../text.ts';
 
-/** The largest input, in bytes: whatever is endless ends here (faults.md, E1). */
+/** The largest input, in bytes: whatever is endless ends here (fault E1). */
 export const MAX_BYTES = 1024 * 1024 * 1024;
 
 /** An input that is open to be read once. */

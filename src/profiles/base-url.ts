@@ -17,7 +17,7 @@ export type BaseUrl =
  */
 export function parseBaseUrl(text: string): BaseUrl {
   if (text === '') return { problem: 'it is empty' };
-  // What `new URL` would silently drop or turn round: blanks, control characters, backslashes (faults.md, 4.5).
+  // What `new URL` would silently drop or turn round: blanks, control characters, backslashes.
   if (/[\s\\\p{Cc}\p{Cf}]/u.test(text)) return { problem: 'it holds a blank, a backslash or a control character' };
   if (!/^https?:\/\/[^/]/i.test(text) || !URL.canParse(text)) {
     return { problem: 'it is no address that begins with https://' };

@@ -1,4 +1,4 @@
-// Small private files: read with their rights checked, written whole or not at all (faults.md, 1.F and 4.1).
+// Small private files: read with their rights checked, written whole or not at all.
 import { randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -97,7 +97,7 @@ function replace(fs: PrivateFs, target: string, bytes: Buffer): void {
 }
 
 function writeWhole(fs: PrivateFs, fd: number, bytes: Buffer): void {
-  // A short write is no error to the system: the rest of a full disk's last page (faults.md, finding 1).
+  // A short write is no error to the system: the rest of a full disk's last page.
   for (let done = 0; done < bytes.length; ) {
     const count = fs.writeSync(fd, bytes, done, bytes.length - done);
     if (count <= 0) throw Object.assign(new Error('short write'), { code: 'ENOSPC' });

@@ -103,7 +103,7 @@ export function sweep(folder: PrivateFolder, all = false): void {
 }
 
 /**
- * A link is followed only where it leads to a file and a folder of the user that nobody else can write (faults.md, A20).
+ * A link is followed only where it leads to a file and a folder of the user that nobody else can write (fault A20).
  * @param folder where the file lives
  * @param path the file
  * @returns the file itself

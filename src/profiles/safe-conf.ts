@@ -26,7 +26,7 @@ type ConfClass = new (options: ConfOptions) => ConfFile;
 let loaded: Promise<OpenConf> | undefined;
 
 /**
- * Loads conf once, safely (faults.md, 4.1): its own write lets a short write pass for success and leaves copies behind.
+ * Loads conf once, safely: its own write lets a short write pass for success and leaves copies behind.
  * @returns opens one file; what it throws is PetstoreError `storage`
  */
 export function loadConf(): Promise<OpenConf> {

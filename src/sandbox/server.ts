@@ -98,7 +98,7 @@ export async function startSandbox(options: SandboxOptions): Promise<RunningSand
   };
 }
 
-// Slow heads and bodies end after these milliseconds (faults.md, H5); a missing Host is answered by us, in the Error shape.
+// Slow heads and bodies end after these milliseconds (fault H5); a missing Host is answered by us, in the Error shape.
 const SERVER_LIMITS = {
   headersTimeout: 5_000,
   requestTimeout: 30_000,

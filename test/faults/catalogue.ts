@@ -1,4 +1,4 @@
-// The 123 faults of faults.md, each with the tests that hold it, or the reason why there is none.
+// The 123 faults that this program must withstand, by number, each with the tests that hold it, or the reason why there is none.
 
 /** A fault's row. */
 export interface Row {

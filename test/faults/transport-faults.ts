@@ -1,4 +1,4 @@
-// The transport faults of faults.md (1.B), each as bytes on a socket, with the exit code it must lead to.
+// The transport faults (B1 to B25), each as bytes on a socket, with the exit code it must lead to.
 import type { Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import type { RawRequest, RawServer } from '../support/raw-server.ts';
@@ -6,7 +6,7 @@ import { response, startRawServer } from '../support/raw-server.ts';
 
 /** One fault. */
 export interface Fault {
-  /** Rows of faults.md it stands for. */
+  /** Numbers of the faults it stands for, as in catalogue.ts. */
   readonly rows: readonly string[];
   /** The exit code of a read that meets it, and of a write. */
   readonly read: number;
