@@ -285,7 +285,7 @@ test('data that cannot be kept is an error at the start, and the port is free ag
   writeFileSync(file, '');
   const { port, close } = await startTest();
   await close();
-  await expect(startTest({ dataFile: join(file, 'data'), port })).rejects.toMatchObject({ syscall: 'mkdir' });
+  await expect(startTest({ dataFile: join(file, 'data'), port })).rejects.toMatchObject({ code: 'ENOTDIR' });
   expect((await startTest({ port })).port).toBe(port);
 });
 
