@@ -83,7 +83,7 @@ async function spin(session: Session): Promise<() => void> {
 function sentence(wait: Wait, now: number): string {
   const left = formatDuration(wait.until - now);
   if (wait.reason === 'sibling') return 'waiting for another petstore process';
-  if (wait.reason === 'backoff') return `the service failed, trying again in ${left}`;
+  if (wait.reason === 'backoff') return `that try failed, trying again in ${left}`;
   // Short, and the time near its beginning: at 40 columns it must not be cut away.
   return `${wait.reason === 'blocked' ? 'rate limited' : 'quota used up'}, going on in ${left}`;
 }
