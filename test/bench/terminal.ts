@@ -5,6 +5,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { runInTerminal } from '../support/terminal.ts';
 
 // What is owed (design, section 4).
 const JSON_RATIO = 1.5;
@@ -113,7 +114,7 @@ async function interrupts(dir: string, base: string, rounds: number): Promise<vo
 }
 
 function typed(dir: string, args: readonly string[], after: string, env: Record<string, string>) {
-  const spec = {
+  return runInTerminal({
     command: [process.execPath, join(dir, 'bin', 'petstore.js'), ...args],
     env: { TERM: 'xterm-256color', PATH: process.env['PATH'] ?? '', ...env },
     cwd: dir,
@@ -121,15 +122,8 @@ function typed(dir: string, args: readonly string[], after: string, env: Record<
     rows: 24,
     steps: [{ after, send: '\u0003' }],
     stdoutPiped: false,
-    seconds: 20,
-  };
-  return new Promise<{ code: number; cooked: boolean; stepsLeft: number; msSinceLastStep: number }>(
-    (resolve, reject) => {
-      execFile('python3', ['test/support/pty.py', JSON.stringify(spec)], (error, stdout) =>
-        error ? reject(error) : resolve(JSON.parse(stdout)),
-      );
-    },
-  );
+    timeoutMs: 20_000,
+  });
 }
 
 interface Sample {

@@ -5,9 +5,9 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { petstore, place } from '../support/program.ts';
-import type { Step, TerminalOutcome } from '../support/pty.ts';
 import { inTerminal } from '../support/pty.ts';
 import { picture } from '../support/screen.ts';
+import type { Step, TerminalOutcome } from '../support/terminal.ts';
 
 const SIZES = [80, 40] as const;
 const ROWS = 24;

@@ -1,0 +1,167 @@
+// Runs one command in a pseudo-terminal of a given size, types when a text has appeared, and tells how it left the terminal.
+import type { ChildProcess } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, constants as files, openSync, write } from 'node:fs';
+import { constants } from 'node:os';
+import type { ReadStream } from 'node:tty';
+import { open } from '@lydell/node-pty';
+
+// A pair without a process: in the package, but not in its types.
+declare module '@lydell/node-pty' {
+  export function open(size: object): { readonly master: ReadStream; readonly slave: ReadStream; ptsName: string };
+}
+
+/** What to do once a text has appeared. */
+export interface Step {
+  readonly after: string;
+  /** Typed, for example `\r` or `\u0003` (Ctrl-C). */
+  readonly send?: string;
+  /** Sent to the program. */
+  readonly signal?: 'SIGINT' | 'SIGTERM' | 'SIGHUP';
+}
+
+/** What runs, and where. */
+export interface TerminalRun {
+  readonly command: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly cwd: string;
+  /** Size in cells; 0 where the terminal does not know it. */
+  readonly columns: number;
+  readonly rows: number;
+  readonly steps: readonly Step[];
+  /** Whether stdout is a pipe; else it is the terminal, as stdin and stderr are. */
+  readonly stdoutPiped: boolean;
+  /** How long it may take, in milliseconds. */
+  readonly timeoutMs: number;
+}
+
+/** How a run in a terminal ended. */
+export interface TerminalOutcome {
+  /** The exit code; -N after signal N; `timeout` or `flood` where it had to be killed. */
+  readonly code: number | string;
+  /** Everything that reached the terminal. */
+  readonly screen: string;
+  /** What went to stdout, where that was a pipe. */
+  readonly stdout: string;
+  /** Whether the terminal was left as it was found: line mode, echo, signals. */
+  readonly cooked: boolean;
+  /** Steps whose text never appeared. */
+  readonly stepsLeft: number;
+  /** From the last step to the end, in milliseconds. */
+  readonly msSinceLastStep: number;
+}
+
+// More than any screen of a command holds.
+const FLOOD = 5_000_000;
+// Written to the terminal when the command has ended: what is before it is all that the command wrote.
+const END = '\u0000the end\u0000';
+// The first terminal that the leader of a session opens becomes its own; exec leaves no shell between it and the command.
+const ON_TERMINAL = 'exec "$@" <"$0" >"$0" 2>"$0"';
+const STDOUT_PIPED = 'exec "$@" <"$0" 2>"$0"';
+
+/**
+ * @param run what to run, in what terminal, and what to type when
+ * @returns how it ended
+ */
+export async function runInTerminal(run: TerminalRun): Promise<TerminalOutcome> {
+  const terminal = openTerminal(run);
+  const child = spawn('/bin/sh', ['-c', run.stdoutPiped ? STDOUT_PIPED : ON_TERMINAL, terminal.name, ...run.command], {
+    env: run.env,
+    cwd: run.cwd,
+    detached: true,
+    stdio: ['ignore', run.stdoutPiped ? 'pipe' : 'ignore', 'inherit'],
+  });
+  try {
+    return await attend(run, terminal, child);
+  } finally {
+    terminal.master.destroy();
+    closeSync(terminal.slave);
+  }
+}
+
+interface OpenTerminal {
+  readonly master: ReadStream;
+  readonly slave: number;
+  readonly name: string;
+}
+
+function openTerminal(run: TerminalRun): OpenTerminal {
+  const { master, slave: reader, ptsName: name } = open({});
+  // One of our own keeps the terminal open; the one that comes along would read what is typed.
+  const slave = openSync(name, files.O_RDWR | files.O_NOCTTY);
+  reader.destroy();
+  stty(slave, 'rows', String(run.rows), 'cols', String(run.columns));
+  return { master, slave, name };
+}
+
+async function attend(run: TerminalRun, terminal: OpenTerminal, child: ChildProcess): Promise<TerminalOutcome> {
+  const typist = new Typist(run.steps, terminal.master, child);
+  const timer = setTimeout(() => typist.kill('timeout'), run.timeoutMs);
+  let stdout = '';
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+    stdout += text;
+  });
+  const closed = once(child, 'close');
+  const [code, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null];
+  const ended = performance.now();
+  clearTimeout(timer);
+  await closed;
+  write(terminal.slave, END, () => undefined);
+  await typist.seenAll;
+  const modes = stty(terminal.slave, '-a');
+  return {
+    code: typist.killed ?? code ?? -(signal ? constants.signals[signal] : 0),
+    screen: typist.screen.slice(0, typist.screen.lastIndexOf(END)),
+    stdout,
+    cooked: ['icanon', 'echo', 'isig'].every((mode) => modes.includes(mode)),
+    stepsLeft: typist.steps.length,
+    msSinceLastStep: Math.round(ended - typist.last),
+  };
+}
+
+// Reads the screen and does the next step when its text has appeared after that of the step before.
+class Typist {
+  readonly steps: Step[];
+  readonly seenAll: Promise<void>;
+  readonly #keyboard: ReadStream;
+  readonly #child: ChildProcess;
+  screen = '';
+  last = performance.now();
+  killed: string | undefined;
+  #seen = 0;
+
+  constructor(steps: readonly Step[], master: ReadStream, child: ChildProcess) {
+    this.steps = [...steps];
+    this.#keyboard = master;
+    this.#child = child;
+    this.seenAll = new Promise((resolve) => {
+      master.on('data', (text: string) => {
+        this.screen += text;
+        if (this.screen.slice(-END.length - text.length).includes(END)) resolve();
+        if (this.screen.length > FLOOD) this.kill('flood');
+        else this.#go();
+      });
+    });
+  }
+
+  kill(why: string): void {
+    this.killed ??= why;
+    this.#child.kill('SIGKILL');
+  }
+
+  #go(): void {
+    for (let step = this.steps[0]; step && this.screen.includes(step.after, this.#seen); step = this.steps[0]) {
+      this.steps.shift();
+      this.#seen = this.screen.indexOf(step.after, this.#seen) + step.after.length;
+      this.last = performance.now();
+      if (step.send) this.#keyboard.write(step.send);
+      if (step.signal) this.#child.kill(step.signal);
+    }
+  }
+}
+
+// The modes or size of the terminal, asked or set through its own end.
+function stty(slave: number, ...args: readonly string[]): string[] {
+  return execFileSync('stty', args, { stdio: [slave, 'pipe', 'inherit'], encoding: 'utf8' }).split(/[\s;]+/);
+}
