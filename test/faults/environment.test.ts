@@ -126,15 +126,22 @@ describe('over TLS', () => {
 
 test('a connection that is never made ends with 6 at the deadline, for a create too: nothing was sent', async () => {
   // A queue of one that nobody empties: further connections hang, as behind a firewall that drops them.
+  // Its process connects to itself before it could accept, and then does nothing more.
   const script = `
-import socket, sys, time
-s = socket.socket(); s.bind(("127.0.0.1", 0)); s.listen(0)
-fill = [socket.socket() for _ in range(4)]
-for one in fill: one.setblocking(False); one.connect_ex(s.getsockname())
-time.sleep(0.2); print(s.getsockname()[1], flush=True); time.sleep(60)`;
-  const full = spawn('python3', ['-c', script], { stdio: ['ignore', 'pipe', 'inherit'] });
+    const { writeSync } = require('node:fs');
+    const { connect, createServer } = require('node:net');
+    const server = createServer().listen({ port: 0, host: '127.0.0.1', backlog: 1 }, () => {
+      const { port } = server.address();
+      for (let one = 0; one < 4; one++) connect(port, '127.0.0.1');
+      process.nextTick(() => {
+        writeSync(1, String(port));
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 60_000);
+        process.exit();
+      });
+    });`;
+  const full = spawn(process.execPath, ['-e', script], { stdio: ['ignore', 'pipe', 'inherit'] });
   const [port] = (await once(full.stdout, 'data')) as [Buffer];
-  const at = place({ PETSTORE_BASE_URL: `http://127.0.0.1:${port.toString().trim()}/v1`, PETSTORE_API_KEY: KEY });
+  const at = place({ PETSTORE_BASE_URL: `http://127.0.0.1:${port}/v1`, PETSTORE_API_KEY: KEY });
   const hurried = ['--timeout', '700ms', '--max-retries', '0'];
   expect(await petstore(at, ['categories', 'list', ...hurried])).toMatchObject({ code: 6, out: '' });
   expect(await petstore(at, ['categories', 'create', '--name', 'x', ...hurried])).toMatchObject({ code: 6, out: '' });
@@ -164,7 +171,10 @@ test('a config folder that is a file is a storage failure, and stays a file', as
   expect(existsSync(join(at.dir, 'config'))).toBe(true);
 });
 
-test.skipIf(!existsSync('/proc/self'))('a home in which no folder can be made keeps nobody from an answer', async () => {
-  const run = await petstore(place({ HOME: '/proc/petstore' }), ['--version']);
-  expect(run).toMatchObject({ code: 0, err: '' });
-});
+test.skipIf(!existsSync('/proc/self'))(
+  'a home in which no folder can be made keeps nobody from an answer',
+  async () => {
+    const run = await petstore(place({ HOME: '/proc/petstore' }), ['--version']);
+    expect(run).toMatchObject({ code: 0, err: '' });
+  },
+);
