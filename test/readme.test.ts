@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
+import { provideJq } from './support/jq.ts';
 import { BIN, ended, place } from './support/program.ts';
 
 interface Step {
@@ -40,6 +41,7 @@ beforeAll(() => {
   const bin = join(where.dir, 'bin');
   mkdirSync(bin);
   symlinkSync(BIN, join(bin, 'petstore'));
+  provideJq(bin);
   where.env['PATH'] = `${bin}:${where.env['PATH']}`;
 });
 

@@ -1,0 +1,32 @@
+// jq for tests on a machine that has none: the same program, compiled to WebAssembly, behind the same name.
+import { spawnSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+
+// Options, one filter, JSON on stdin: what the transcripts use.
+const SHIM = `
+const { text } = require('node:stream/consumers');
+const args = process.argv.slice(2);
+const filter = args.find((arg) => !arg.startsWith('-'));
+const options = args.filter((arg) => arg.startsWith('-'));
+text(process.stdin)
+  .then((json) => jq.raw(json, filter, options))
+  .then((out) => process.stdout.write(out ? out + '\\n' : ''))
+  .catch((error) => {
+    process.stderr.write(error.message + '\\n');
+    process.exitCode = 5;
+  });
+`;
+
+/**
+ * Puts a `jq` into a folder of programs, unless the machine has one.
+ * @param bin a folder that stands in the PATH of the commands to come
+ */
+export function provideJq(bin: string): void {
+  if (spawnSync('jq', ['--version']).status === 0) return;
+  const module = createRequire(import.meta.url).resolve('jq-wasm');
+  const shim = join(bin, 'jq.cjs');
+  writeFileSync(shim, `const jq = require(${JSON.stringify(module)});${SHIM}`);
+  writeFileSync(join(bin, 'jq'), `#!/bin/sh\nexec '${process.execPath}' '${shim}' "$@"\n`, { mode: 0o755 });
+}
