@@ -4,6 +4,7 @@ import { setFlagsFromString } from 'node:v8';
 import type { Dispatcher } from 'undici';
 import buildConnector from 'undici/lib/core/connect.js';
 import Client from 'undici/lib/dispatcher/client.js';
+import { formatDuration } from '../duration.ts';
 import { failureOfError } from './failure-reason.ts';
 import { proxyFor } from './proxy.ts';
 import type { Head, Headers, Reply, Request, Transport } from './types.ts';
@@ -55,6 +56,10 @@ export function createTransport(options: TransportOptions): Transport {
   };
 }
 
+function spell(ms: number): string {
+  return ms < 1000 ? `${ms} ms` : formatDuration(ms);
+}
+
 function dispatchOptions(base: URL, options: TransportOptions, request: Request): Dispatcher.DispatchOptions {
   const headers: Record<string, string> = {
     authorization: `Bearer ${options.key}`,
@@ -98,7 +103,10 @@ function exchange(
     const fail = (reason: 'timeout' | 'aborted', detail: string): void =>
       settle(new TransportFailure(reason, handedOver, detail, head));
     const onAbort = (): void => fail('aborted', 'interrupted');
-    const deadline = setTimeout(() => fail('timeout', `no complete answer within ${how.timeoutMs} ms`), how.timeoutMs);
+    const deadline = setTimeout(
+      () => fail('timeout', `no complete answer within ${spell(how.timeoutMs)}`),
+      how.timeoutMs,
+    );
     how.signal.addEventListener('abort', onAbort, { once: true });
     if (how.signal.aborted) return onAbort();
 

@@ -119,7 +119,7 @@ export class Exchange {
     const message =
       code === 'key_banned'
         ? 'this key is banned for a while: it went on sending while it was told to wait'
-        : `the limit of ${this.#standing.limit} requests is reached`;
+        : `the limit of ${this.#standing.limit} request${this.#standing.limit === 1 ? '' : 's'} is reached`;
     return new Failure(429, code, message, retryAfterHeader(this.#world.retryAfter, until, now, this.#fate.skewMs));
   }
 

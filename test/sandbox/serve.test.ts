@@ -182,6 +182,12 @@ test.each([
   expect(err).toMatch(/^error: .+\n.+\n$/);
 });
 
+test('a folder is no data file: nothing is made beside it', async () => {
+  const { code, err } = await inProcess(['sandbox', '--port', '0', '--data', '/']);
+  expect(code).toBe(2);
+  expect(err).toContain('--data names a folder');
+});
+
 test('data that cannot be kept is exit 9', async () => {
   const { code, err } = await inProcess(['sandbox', '--port', '0', '--data', '/dev/null/data']);
   expect(code).toBe(9);

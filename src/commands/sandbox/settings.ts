@@ -1,5 +1,6 @@
 // The options of `petstore sandbox`, from what was typed to what the server is started with.
-import { resolve } from 'node:path';
+import { statSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { PetstoreError } from '../../errors.ts';
 import type { RetryAfterForm } from '../../sandbox/answer.ts';
 import { SANDBOX_KEY } from '../../sandbox/embedded.ts';
@@ -45,7 +46,7 @@ export function readSettings(
     plan,
     limits,
     keys: keysOf(input.keys),
-    dataFile: input.data === undefined ? place.dataFile() : resolve(place.cwd, input.data),
+    dataFile: input.data === undefined ? place.dataFile() : dataFileOf(resolve(place.cwd, input.data)),
     reset: input.reset,
     retryAfter: input.retryAfter as RetryAfterForm,
     faults: input.faults.map((text) => {
@@ -59,6 +60,14 @@ export function readSettings(
       input.seed === undefined ? Math.floor(place.random() * 2 ** 32) : wholeNumber('--seed', input.seed, 2 ** 32 - 1),
     ...(input.firstId === undefined ? {} : { firstId: idOf(input.firstId) }),
   };
+}
+
+// The logs would otherwise be made beside the folder that was meant to hold them.
+function dataFileOf(path: string): string {
+  if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) return path;
+  throw new PetstoreError('usage', `--data names a folder: ${visible(path)}`, {
+    hint: `name a file in it: --data ${visible(join(path, 'pets'))}`,
+  });
 }
 
 function limitsOf(input: SandboxInput): { plan: PlanName; limits: readonly Limit[] } {
