@@ -54,6 +54,8 @@ export interface TerminalOutcome {
 
 // More than any screen of a command holds.
 const FLOOD = 5_000_000;
+// A user types when a text stands there whole: at Ctrl-C a terminal drops the output that is still under way.
+const REACTION_MS = 20;
 // Written to the terminal when the command has ended: what is before it is all that the command wrote.
 const END = '\u0000the end\u0000';
 // The first terminal that the leader of a session opens becomes its own; exec leaves no shell between it and the command.
@@ -130,6 +132,8 @@ class Typist {
   last = performance.now();
   killed: string | undefined;
   #seen = 0;
+  #busy = false;
+  #tail = '';
 
   constructor(steps: readonly Step[], master: ReadStream, child: ChildProcess) {
     this.steps = [...steps];
@@ -138,7 +142,9 @@ class Typist {
     this.seenAll = new Promise((resolve) => {
       master.on('data', (text: string) => {
         this.screen += text;
-        if (this.screen.slice(-END.length - text.length).includes(END)) resolve();
+        const recent = this.#tail + text;
+        this.#tail = recent.slice(-END.length);
+        if (recent.includes(END)) resolve();
         if (this.screen.length > FLOOD) this.kill('flood');
         else this.#go();
       });
@@ -151,13 +157,18 @@ class Typist {
   }
 
   #go(): void {
-    for (let step = this.steps[0]; step && this.screen.includes(step.after, this.#seen); step = this.steps[0]) {
+    const [step] = this.steps;
+    if (this.#busy || !step || !this.screen.includes(step.after, this.#seen)) return;
+    this.#busy = true;
+    setTimeout(() => {
       this.steps.shift();
       this.#seen = this.screen.indexOf(step.after, this.#seen) + step.after.length;
       this.last = performance.now();
       if (step.send) this.#keyboard.write(step.send);
       if (step.signal) this.#child.kill(step.signal);
-    }
+      this.#busy = false;
+      this.#go();
+    }, REACTION_MS);
   }
 }
 
