@@ -69,12 +69,12 @@ const groups = [
   },
   {
     name: 'command',
-    test: /src\/(?:run|program|report|usage|context|nearest)\.ts$|src\/commands\/(?!conclude)[a-z-]+\.ts$|node_modules\/commander\/|\0stub:commander|src\/output\/(?:progress|stopwatch|plain|help-text)\.ts$|src\/reference\/facts\.ts$/,
+    test: /src\/(?:run|program|report|usage|context|nearest)\.ts$|src\/commands\/[a-z-]+\.ts$|node_modules\/commander\/|\0stub:commander|src\/output\/(?:render|progress|stopwatch|plain|help-text)\.ts$|src\/reference\/facts\.ts$|src\/profiles\/(?:credentials|base-url|key|store)\.ts$|src\/log\/make-folder\.ts$/,
     priority: 2,
   },
   {
     name: 'request',
-    test: /src\/wire\.ts$|src\/(?:api|quota|log)\/|src\/http\/(?!proxy-agent|trace)|src\/profiles\/(?:credentials|base-url|key|store)\.ts$|src\/output\/render\.ts$|src\/commands\/conclude\.ts$|src\/commands\/categories\/(?:list|create|columns)\.ts$|node_modules\/undici\/lib\/(?!.*(?:proxy-agent|socks5|agent\.js|pool))|\0stub:undici/,
+    test: /src\/wire\.ts$|src\/(?:api|quota|log)\/|src\/http\/(?!proxy-agent|trace)|src\/commands\/categories\/(?:list|create|columns)\.ts$|node_modules\/undici\/lib\/(?!.*(?:proxy-agent|socks5|agent\.js|pool))|\0stub:undici/,
     priority: 1,
   },
 ];

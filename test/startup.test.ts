@@ -43,6 +43,16 @@ test('--help loads the command tree, and no way to send a request', async () => 
   expect(bytes).toBeLessThan(120_000);
 });
 
+test('a command that sends nothing loads no way to send a request', async () => {
+  for (const words of [
+    ['commands', '--json'],
+    ['complete', 'bash'],
+    ['auth', 'status'],
+  ]) {
+    expect((await load(words)).files, words.join(' ')).not.toContain('dist/chunks/request.js');
+  }
+});
+
 test('list --json loads neither conf, table, chalk, ora, prompts nor the sandbox', async () => {
   const server = createServer((_request, response) => response.end('[]'));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

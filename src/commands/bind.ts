@@ -5,6 +5,7 @@ import { openSession, readGlobals } from '../context.ts';
 import { PetstoreError } from '../errors.ts';
 import type { View } from '../output/view.ts';
 import { accompany } from './accompany.ts';
+import { print, tellQuota } from './conclude.ts';
 
 /** A verb's file: what it does, how its data is shown, and whether data that was printed is a failure all the same. */
 export interface Verb<Input, Data> {
@@ -41,9 +42,7 @@ export function bind<Input, Data>(
     const session = openSession(context, readGlobals(options, context.env));
     const input = toInput(command.args, options);
     const since = context.clock.now();
-    // Named here so that both are read from disk while the verb runs.
-    const conclude = import('./conclude.ts');
-    context.endings.unshift(async () => (await conclude).tellQuota(session, since));
+    context.endings.unshift(() => tellQuota(session, since));
     const verb = await load();
     refuseFormat(session, verb.view);
     const end = await accompany(session);
@@ -53,7 +52,7 @@ export function bind<Input, Data>(
     } finally {
       end();
     }
-    await (await conclude).print(session, verb.view, data);
+    await print(session, verb.view, data);
     const failure = verb.outcome?.(data, input);
     if (failure) throw failure;
   });

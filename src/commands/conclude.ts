@@ -3,7 +3,6 @@ import type { Session } from '../context.ts';
 import { colorLevel } from '../io.ts';
 import { render } from '../output/render.ts';
 import type { View } from '../output/view.ts';
-import { quotaLine } from '../quota/view.ts';
 
 /**
  * Renders a verb's data and writes it to stdout.
@@ -35,6 +34,8 @@ export async function tellQuota(session: Session, since: number): Promise<void> 
   if (!ledger) return;
   const view = ledger.view();
   if (view.seenAt === undefined || view.seenAt < since) return;
+  // What was sent has loaded the ledger already; a command that sends nothing does without.
+  const { quotaLine } = await import('../quota/view.ts');
   const line = quotaLine(view, context.clock.now());
   if (line !== undefined) await session.notice(line);
 }
