@@ -1,7 +1,7 @@
 // Which proxy, if any, a request goes through: HTTPS_PROXY, HTTP_PROXY and NO_PROXY as curl reads them; loopback is always direct.
 import { PetstoreError } from '../errors.ts';
-
-type Env = Readonly<Record<string, string | undefined>>;
+import type { Environment } from '../io.ts';
+import { isLoopback } from '../profiles/base-url.ts';
 
 /**
  * @param target the service's address
@@ -9,9 +9,9 @@ type Env = Readonly<Record<string, string | undefined>>;
  * @returns the proxy's URL, or undefined for a direct connection
  * @throws PetstoreError `usage` where the variable holds no http or https URL; its value is not repeated, it may hold a password
  */
-export function proxyFor(target: URL, env: Env): URL | undefined {
+export function proxyFor(target: URL, env: Environment): URL | undefined {
+  if (isLoopback(target.hostname)) return undefined;
   const host = target.hostname.replace(/^\[|\]$/g, '');
-  if (isLoopback(host)) return undefined;
   const name = target.protocol === 'https:' ? 'https_proxy' : 'http_proxy';
   const value = (env[name] ?? env[name.toUpperCase()])?.trim();
   if (!value || bypassed(host, target.port, env['no_proxy'] ?? env['NO_PROXY'] ?? '')) return undefined;
@@ -22,14 +22,6 @@ export function proxyFor(target: URL, env: Env): URL | undefined {
     });
   }
   return url;
-}
-
-/**
- * @param host a host name or address without brackets
- * @returns true for this machine: 127.0.0.0/8, ::1 and localhost
- */
-export function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || /^127(?:\.\d{1,3}){3}$/.test(host);
 }
 
 function withScheme(value: string): string {

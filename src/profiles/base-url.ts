@@ -53,7 +53,11 @@ export function checkBaseUrl(text: string, from: string): { readonly url: string
   });
 }
 
-// The parser has made 127.1, 0x7f.1 and their kind 127.0.0.1 already, and names lower-case.
-function isLoopback(hostname: string): boolean {
+/**
+ * The URL parser has made 127.1, 0x7f.1 and their kind 127.0.0.1 already, and names lower-case.
+ * @param hostname as `URL.hostname` gives it, an IPv6 address in brackets
+ * @returns true for this machine: 127.0.0.0/8, ::1 and localhost
+ */
+export function isLoopback(hostname: string): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname);
 }

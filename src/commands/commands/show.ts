@@ -3,19 +3,12 @@ import type { Command } from 'commander';
 import type { Session } from '../../context.ts';
 import type { View } from '../../output/view.ts';
 import { ENVIRONMENT, EXIT_MEANINGS } from '../../reference/facts.ts';
-import type { ArgumentNode, OptionNode } from '../../reference/tree.ts';
+import type { CommandNode, OptionNode } from '../../reference/tree.ts';
 import { describe, everyCommand } from '../../reference/tree.ts';
 
 /** One command that can be run, as `--json` shows it. */
-export interface CommandFacts {
+export interface CommandFacts extends Omit<CommandNode, 'path' | 'commands'> {
   readonly path: string;
-  readonly aliases: readonly string[];
-  readonly usage: string;
-  readonly description: string;
-  readonly arguments: readonly ArgumentNode[];
-  readonly options: readonly OptionNode[];
-  readonly notes: string;
-  readonly examples: readonly string[];
 }
 
 /** Everything a program needs to know to call this one. */
