@@ -1,38 +1,15 @@
 // What is said beside a running command: each wait once, on a terminal a countdown, with --json as JSON, with --quiet nothing.
 import { expect, test } from 'vitest';
-import type { Clock } from '../../src/clock.ts';
 import { accompany } from '../../src/commands/accompany.ts';
 import { openSession, readGlobals } from '../../src/context.ts';
+import { movedClock } from '../support/moved-clock.ts';
 import type { WorldOptions } from '../support/world.ts';
 import { world } from '../support/world.ts';
 
 const NOW = Date.UTC(2026, 10, 21, 12, 0, 0);
 
-/** Time stands still until it is moved; who sleeps wakes when it has come. */
-function handClock(): Clock & { advance(ms: number): Promise<void> } {
-  let now = NOW;
-  let sleepers: { at: number; wake: () => void }[] = [];
-  return {
-    now: () => now,
-    monotonic: () => now - NOW,
-    random: () => 0,
-    sleep: (ms, signal) =>
-      new Promise((resolve, reject) => {
-        signal?.addEventListener('abort', () => reject(signal.reason), { once: true });
-        sleepers.push({ at: now + ms, wake: resolve });
-      }),
-    async advance(ms) {
-      now += ms;
-      const due = sleepers.filter(({ at }) => at <= now);
-      sleepers = sleepers.filter(({ at }) => at > now);
-      for (const { wake } of due) wake();
-      await new Promise((resolve) => setImmediate(resolve));
-    },
-  };
-}
-
 async function beside(options: Record<string, unknown>, place: WorldOptions = {}) {
-  const clock = handClock();
+  const clock = movedClock(NOW);
   const context = world([], { clock, ...place });
   const session = openSession(context, readGlobals(options, {}));
   const end = await accompany(session);

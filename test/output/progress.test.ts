@@ -1,6 +1,5 @@
 // Spinner and progress lines, on a terminal that is made here: nothing before its time, nothing left behind.
 import { expect, test } from 'vitest';
-import type { Clock } from '../../src/clock.ts';
 import type { Output } from '../../src/io.ts';
 import {
   canSpin,
@@ -9,28 +8,7 @@ import {
   LINE_EVERY_MS,
   SPINNER_DELAY_MS,
 } from '../../src/output/progress.ts';
-
-/** A clock that moves when told; sleepers wake when their time has come. */
-function handClock(): Clock & { advance(ms: number): Promise<void> } {
-  let now = 0;
-  let sleepers: { at: number; wake: () => void }[] = [];
-  return {
-    now: () => now,
-    monotonic: () => now,
-    random: () => 0,
-    sleep: (ms, signal) =>
-      new Promise((resolve, reject) => {
-        signal?.addEventListener('abort', () => reject(signal.reason), { once: true });
-        sleepers.push({ at: now + ms, wake: resolve });
-      }),
-    async advance(ms) {
-      now += ms;
-      for (const sleeper of sleepers.filter(({ at }) => at <= now)) sleeper.wake();
-      sleepers = sleepers.filter(({ at }) => at > now);
-      await Promise.resolve();
-    },
-  };
-}
+import { movedClock } from '../support/moved-clock.ts';
 
 function screen(
   columns: number | undefined,
@@ -57,7 +35,7 @@ const HIDE = '\u001b[?25l';
 const SHOW = '\u001b[?25h';
 
 test('an answer that comes in time is not preceded by a spinner', async () => {
-  const clock = handClock();
+  const clock = movedClock();
   const stderr = screen(80);
   const progress = createSpinnerProgress({ stderr, clock, colorLevel: 0 });
   progress.update('asking');
@@ -69,7 +47,7 @@ test('an answer that comes in time is not preceded by a spinner', async () => {
 });
 
 test('after 150 ms there is a spinner, and at the end the cursor is back', async () => {
-  const clock = handClock();
+  const clock = movedClock();
   const stderr = screen(80);
   const progress = createSpinnerProgress({ stderr, clock, colorLevel: 0 });
   progress.update('asking');
@@ -85,7 +63,7 @@ test('after 150 ms there is a spinner, and at the end the cursor is back', async
 });
 
 test('the spinner comes and goes with what there is to say', async () => {
-  const clock = handClock();
+  const clock = movedClock();
   const stderr = screen(80);
   const progress = createSpinnerProgress({ stderr, clock, colorLevel: 0 });
   progress.update('first');
@@ -102,7 +80,7 @@ test('the spinner comes and goes with what there is to say', async () => {
 });
 
 test('after it was stopped nothing more is written', async () => {
-  const clock = handClock();
+  const clock = movedClock();
   const stderr = screen(80);
   const progress = createSpinnerProgress({ stderr, clock, colorLevel: 1 });
   progress.update('asking');
@@ -114,7 +92,7 @@ test('after it was stopped nothing more is written', async () => {
 });
 
 test('a long text is cut to one line of the terminal', async () => {
-  const clock = handClock();
+  const clock = movedClock();
   const stderr = screen(20);
   const progress = createSpinnerProgress({ stderr, clock, colorLevel: 0 });
   progress.update('a text that is far longer than the terminal is wide');
@@ -124,7 +102,7 @@ test('a long text is cut to one line of the terminal', async () => {
 });
 
 test('with colour the frame is painted, and only with the colour of the stream', async () => {
-  const clock = handClock();
+  const clock = movedClock();
   const stderr = screen(80);
   const progress = createSpinnerProgress({ stderr, clock, colorLevel: 1 });
   progress.update('asking');
@@ -145,7 +123,7 @@ test.each([
 });
 
 test('where there is no terminal, a long work says a line every ten seconds and no more', async () => {
-  const clock = handClock();
+  const clock = movedClock();
   const stderr = screen(undefined);
   const progress = createLineProgress({ stderr, clock });
   progress.update('1 of 9');
