@@ -94,6 +94,7 @@ function counted({ watch }: Session, sender: Sender): Sender {
         watch.busy?.(--busy);
       }
     },
+    expect: (ahead) => sender.expect(ahead),
     close: () => sender.close(),
   };
 }

@@ -51,6 +51,8 @@ class PoliteSender implements Sender {
   };
   #line: Promise<unknown> = Promise.resolve();
   #active = 0;
+  #waiting = 0;
+  #ahead: (() => number) | undefined;
 
   constructor(options: SenderOptions) {
     this.#options = options;
@@ -88,6 +90,10 @@ class PoliteSender implements Sender {
     }
   }
 
+  expect(ahead: () => number): void {
+    this.#ahead = ahead;
+  }
+
   close(): Promise<void> {
     this.#options.signal.removeEventListener('abort', this.#onAbort);
     this.#options.ledger.close();
@@ -102,7 +108,8 @@ class PoliteSender implements Sender {
 
   // One at a time asks: were it denied, all behind it would be too; so any number may wait without a crowd.
   #inTurn(refusal: Reply | undefined): Promise<Granted> {
-    const mine = this.#line.then(() => this.#ticket(refusal));
+    this.#waiting++;
+    const mine = this.#line.then(() => this.#ticket(refusal)).finally(() => this.#waiting--);
     this.#line = mine.catch(() => undefined);
     return mine;
   }
@@ -112,6 +119,7 @@ class PoliteSender implements Sender {
     let told: number | undefined;
     // Since when a request under way is all that is waited for.
     let since: number | undefined;
+    let hasty = false;
     const tell = (wait: Wait): void => {
       told = wait.until;
       onWait?.(wait);
@@ -119,12 +127,16 @@ class PoliteSender implements Sender {
     try {
       for (;;) {
         signal.throwIfAborted();
-        // A single command is never kept waiting for what a long run leaves to others.
-        const answer = ledger.acquire(this.#active > 1);
+        const answer = ledger.acquire(this.#rest(hasty));
         if (answer.granted) return answer.ticket;
         const now = clock.now();
         const { until, reason } = answer;
-        if (reason !== 'sibling' && until - now > limits.maxWaitMs) throw rateLimited(until, now, reason, refusal);
+        if (reason !== 'sibling' && until - now > limits.maxWaitMs) {
+          if (hasty) throw rateLimited(until, now, reason, refusal);
+          // Before the run ends for it, what was held back to look for the next window is used up.
+          hasty = true;
+          continue;
+        }
         if (reason !== 'sibling') {
           since = undefined;
           if (until !== told) tell({ until, reason });
@@ -140,6 +152,13 @@ class PoliteSender implements Sender {
     } finally {
       if (told !== undefined) onWait?.(undefined);
     }
+  }
+
+  // A single command is never kept waiting for what a long run leaves to others.
+  #rest(hasty: boolean): number | undefined {
+    const ahead = this.#ahead?.() ?? 0;
+    if (this.#active <= 1 && ahead === 0) return undefined;
+    return this.#ahead && !hasty ? this.#waiting + ahead : 0;
   }
 
   async #pause(ms: number): Promise<void> {

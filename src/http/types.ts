@@ -102,6 +102,11 @@ export interface Sender {
    * @throws PetstoreError: `rate_limited` (with retryAt), `network`, `service`, `unknown_outcome`, `interrupted`
    */
   send(request: Request): Promise<Reply>;
+  /**
+   * Announces a run of many requests, so that the quota's windows can be planned to its end.
+   * @param ahead how many of them are still to be handed to `send`
+   */
+  expect(ahead: () => number): void;
   /** Gives back what is held, closes connections. */
   close(): Promise<void>;
 }

@@ -80,6 +80,7 @@ async function plan(work: Work, listed: readonly Category[]): Promise<void> {
     work.queue.push(row);
   }
   await onPlan({ send: work.queue.length, existing: known });
+  work.options.expect(() => (work.stop ? 0 : work.ahead));
   onProgress(work.tally);
 }
 

@@ -29,18 +29,27 @@ export class Sending {
   }
 
   async #worker(): Promise<void> {
-    const { queue, options } = this.#work;
+    const { options } = this.#work;
     while (!this.#work.stop && !this.#broken()) {
-      const row = queue.pop();
+      const row = this.#work.next();
       if (row === undefined) return;
       try {
-        options.signal.throwIfAborted();
-        await options.journal.send(row);
+        await this.#note(row);
         await this.#sendRow(row);
       } catch (error) {
         this.#work.end(error);
       }
       options.onProgress(this.#work.tally);
+    }
+  }
+
+  async #note(row: number): Promise<void> {
+    const { signal, journal } = this.#work.options;
+    try {
+      signal.throwIfAborted();
+      await journal.send(row);
+    } finally {
+      this.#work.handOver();
     }
   }
 

@@ -21,6 +21,8 @@ export interface RunOptions {
   /** Taken by this run already. */
   readonly journal: Journal;
   readonly categories: Api['categories'];
+  /** Told how many rows are still to be handed to `categories.create`. */
+  readonly expect: (ahead: () => number) => void;
   /** @returns ids in digits that other imports into the same service know as theirs */
   readonly ownedElsewhere: () => ReadonlySet<string>;
   readonly clock: Clock;
@@ -47,6 +49,7 @@ export class Work {
   readonly resent = new Set<number>();
   readonly #lostAt = new Map<number, number>();
   readonly #given = new Set<number>();
+  #preparing = 0;
   #stop: PetstoreError | undefined;
 
   /** @param options what the run works with */
@@ -63,6 +66,23 @@ export class Work {
   /** @param error why nothing more is to be sent; the first reason counts */
   end(error: unknown): void {
     this.#stop ??= asKnown(error);
+  }
+
+  /** @returns how many rows are still to be sent */
+  get ahead(): number {
+    return this.queue.length + this.#preparing;
+  }
+
+  /** @returns the next row, which counts as still to be sent until `handOver`; undefined where none is left */
+  next(): number | undefined {
+    const row = this.queue.pop();
+    if (row !== undefined) this.#preparing++;
+    return row;
+  }
+
+  /** Called for every row of `next`, when it is sent or known not to be. */
+  handOver(): void {
+    this.#preparing--;
   }
 
   /** @param row whose answer is lost from now on */

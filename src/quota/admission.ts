@@ -1,11 +1,12 @@
 // Whether one more request may go: decided from the state and the time alone, so that all processes decide alike.
-import type { State } from './state.ts';
+import { isWorthProbing, probeTime } from './probe.ts';
+import type { Role, State } from './state.ts';
 import { liveWindows, offsetLo } from './state.ts';
 import { endOf, reserveOf } from './window.ts';
 
 /** Whether a request may go now; if not, when to look again. */
 export type Admission =
-  | { readonly granted: true; readonly canary: boolean }
+  | { readonly granted: true; readonly role: Role }
   | { readonly granted: false; readonly until: number; readonly reason: 'blocked' | 'window' | 'sibling' };
 
 const LOOK_AGAIN_MS = 10;
@@ -14,35 +15,41 @@ const LOOK_AGAIN_MS = 10;
  * Decides whether one more request may go. It changes nothing, so a look never makes processes disagree.
  * @param state what the records gave
  * @param t the time to decide for, epoch milliseconds; not before `state.time`
- * @param bulk one request of many: it leaves room for others who use the same key elsewhere
+ * @param rest for one request of many, which leaves room for others who use the same key elsewhere: how many of them have
+ *   no ticket yet, this one included; 0 where that is not known. Left out for a single request
  * @returns granted, or when to look again and why
  */
-export function admit(state: State, t: number, bulk = false): Admission {
+export function admit(state: State, t: number, rest?: number): Admission {
   if (state.block && t < state.block.until) return { granted: false, until: state.block.until, reason: 'blocked' };
   let inFlight = 0;
   let owed = state.debts.length;
-  let canaryOut = false;
+  let asked = false;
   for (const ticket of state.tickets.values()) {
     if (t > ticket.expires) owed++;
     else inFlight++;
-    canaryOut ||= ticket.canary && t <= ticket.expires;
+    asked ||= ticket.role !== 'plain' && t <= ticket.expires;
   }
   const again: Admission = { granted: false, until: t + LOOK_AGAIN_MS, reason: 'sibling' };
   if (needsCanary(state, t)) {
     // Late requests of the window before may count in the new one: together they must fit.
     const fits = inFlight < (state.said?.limit ?? 1);
-    return canaryOut || !fits ? again : { granted: true, canary: true };
+    return asked || !fits ? again : { granted: true, role: 'canary' };
   }
   let full = 0;
   let room = Number.POSITIVE_INFINITY;
+  let role: Role = 'plain';
   for (const window of liveWindows(state, t)) {
-    const left = window.remaining - owed - (bulk ? reserveOf(window) : 0);
+    const left = window.remaining - owed - (rest === undefined ? 0 : reserveOf(window));
     room = Math.min(room, left - inFlight);
     // A debt may yet be settled by a reply that is under way; what is used up stays so until the reset.
     const settled = owed === 0 || inFlight === 0;
     if (left <= 0 && settled) full = Math.max(full, endOf(window, offsetLo(state)));
+    if (left - inFlight !== 1 || !settled || !isWorthProbing(state, window, t, rest)) continue;
+    const probeAt = probeTime(state, window, rest);
+    if (t >= probeAt) role = 'probe';
+    else full = Math.max(full, probeAt);
   }
-  if (room >= 1) return { granted: true, canary: false };
+  if (room >= 1 && full === 0) return { granted: true, role };
   return full > t ? { granted: false, until: full, reason: 'window' } : again;
 }
 

@@ -54,11 +54,11 @@ function closeTicket(state: State, id: string, how: Loss): void {
 
 function takeTicket(state: State, record: Extract<Record, { kind: 'ticket' }>): void {
   if (state.tickets.has(record.id)) return;
-  const admission = admit(state, state.time, record.bulk);
+  const admission = admit(state, state.time, record.rest);
   if (!admission.granted) return;
   const { id, pid, start, host, leaseMs } = record;
   const expires = state.time + leaseMs;
-  state.tickets.set(id, { seq: state.seq, at: state.time, expires, pid, start, host, canary: admission.canary });
+  state.tickets.set(id, { seq: state.seq, at: state.time, expires, pid, start, host, role: admission.role });
   for (const window of [state.short, state.long]) if (window) window.granted++;
   const user = `${host}:${pid}`;
   state.users.delete(user);

@@ -32,9 +32,10 @@ export type Answer =
 export interface Ledger {
   /**
    * Asks for a ticket: the right to send one request now. Whoever got one closes it by `observe` or `release`.
-   * @param bulk one request of many: it leaves room for others who use the same key elsewhere
+   * @param rest for one request of many, which leaves room for others who use the same key elsewhere: how many of them
+   *   have no ticket yet, this one included; 0 where that is not known. Left out for a single request
    */
-  acquire(bulk?: boolean): Answer;
+  acquire(rest?: number): Answer;
   /**
    * The last look, just before the bytes go out.
    * @param ticket a ticket of `acquire`
@@ -80,7 +81,7 @@ export interface LedgerOptions {
   readonly fs?: LogFs;
 }
 
-const FILE_NAME = 'ledger-1';
+const FILE_NAME = 'ledger-2';
 const SEAL_AT = 48 * 1024;
 const LEASE_SLACK_MS = 2000;
 const LOOK_FOR_DEAD_MS = 50;
@@ -122,9 +123,9 @@ class LoggedLedger implements Ledger {
     }
   }
 
-  acquire(bulk = false): Answer {
+  acquire(rest?: number): Answer {
     const state = this.#refresh();
-    const seen = admit(state, this.#now(state), bulk);
+    const seen = admit(state, this.#now(state), rest);
     if (!seen.granted) {
       this.#buryDead(state);
       return seen;
@@ -141,12 +142,12 @@ class LoggedLedger implements Ledger {
       start,
       host,
       leaseMs: timeoutMs + LEASE_SLACK_MS,
-      bulk,
+      rest,
     });
     if (after.tickets.has(ticket)) return { granted: true, ticket };
     // Somebody was quicker by a record: the state after both says when to ask again.
     const now = this.#now(after);
-    const next = admit(after, now, bulk);
+    const next = admit(after, now, rest);
     return next.granted ? { granted: false, until: now, reason: 'sibling' } : next;
   }
 

@@ -36,8 +36,8 @@ export type Record =
       start: number;
       host: string;
       leaseMs: number;
-      /** One of many: it leaves room for others who use the key. */
-      bulk: boolean;
+      /** One of many: how many of them have no ticket yet, this one included; 0 where nobody knows. Undefined: a single one. */
+      rest: number | undefined;
     }
   | { kind: 'reply'; at: number; id: string; observation: Observation }
   | { kind: 'closed'; at: number; id: string; how: Loss }
@@ -45,7 +45,7 @@ export type Record =
   | { kind: 'forget'; at: number }
   | { kind: 'snapshot'; json: string };
 
-const TICKET = /^T (\d{1,15}) (\w{1,40}) (\d{1,10}) (\d{1,15}) (\w{1,40}) (\d{1,10})( bulk)?$/;
+const TICKET = /^T (\d{1,15}) (\w{1,40}) (\d{1,10}) (\d{1,15}) (\w{1,40}) (\d{1,10})(?: (\d{1,10}))?$/;
 const REPLY =
   /^O (\d{1,15}) (\w{1,40}) (\d{3}) (\d{1,15}|-) (\d{1,15}|-) (?:([sl])(\d{1,15})\/(\d{1,4})|-) (?:(-?\d{1,15}):(-?\d{1,15})|-) (\d{1,15}|-) (retry-after|reset|backoff) ([01]) (\d{1,3})$/;
 const CLOSED = /^X (\d{1,15}) (\w{1,40}) (unsent|lost|dead)$/;
@@ -58,7 +58,7 @@ const PLAIN = /^([CF]) (\d{1,15})$/;
 export function formatRecord(record: Record): string {
   switch (record.kind) {
     case 'ticket':
-      return `T ${record.at} ${record.id} ${record.pid} ${record.start} ${record.host} ${record.leaseMs}${record.bulk ? ' bulk' : ''}`;
+      return `T ${record.at} ${record.id} ${record.pid} ${record.start} ${record.host} ${record.leaseMs}${record.rest === undefined ? '' : ` ${record.rest}`}`;
     case 'reply':
       return formatReply(record.id, record.observation);
     case 'closed':
@@ -107,7 +107,7 @@ export function parseRecord(text: string): Record | undefined {
 function parseTicket(text: string): Record | undefined {
   const match = TICKET.exec(text);
   if (!match) return undefined;
-  const [, at, id = '', pid, start, host = '', leaseMs, bulk] = match;
+  const [, at, id = '', pid, start, host = '', leaseMs, rest] = match;
   return {
     kind: 'ticket',
     at: Number(at),
@@ -116,7 +116,7 @@ function parseTicket(text: string): Record | undefined {
     start: Number(start),
     host,
     leaseMs: Number(leaseMs),
-    bulk: bulk !== undefined,
+    rest: optional(rest),
   };
 }
 

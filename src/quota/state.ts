@@ -3,6 +3,12 @@ import type { BlockReason } from './record.ts';
 import type { Window } from './window.ts';
 import { endOf } from './window.ts';
 
+/**
+ * `canary`: the one request allowed while nothing is known of the window; `probe`: the last one of a window, held back
+ * to find out whether the next has begun.
+ */
+export type Role = 'plain' | 'canary' | 'probe';
+
 /** A request that may be on its way. */
 export interface Ticket {
   /** Its place in the order of records. */
@@ -14,8 +20,7 @@ export interface Ticket {
   readonly start: number;
   /** Machine, boot and process namespace: a pid means something there only. */
   readonly host: string;
-  /** The one request allowed while nothing is known of the window. */
-  readonly canary: boolean;
+  readonly role: Role;
 }
 
 /** Nobody sends before `until`. */
@@ -80,4 +85,11 @@ export function liveWindows(state: State, t: number): Window[] {
   return [state.short, state.long].filter(
     (window) => window !== undefined && t < endOf(window, offsetLo(state)),
   ) as Window[];
+}
+
+/** @returns how many processes took a ticket since `t`, of the last 50 */
+export function usersSince(state: State, t: number): number {
+  let users = 0;
+  for (const at of state.users.values()) if (at >= t) users++;
+  return users;
 }

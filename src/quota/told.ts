@@ -23,7 +23,7 @@ export function noteReply(state: State, seen: Observation, ticket: Ticket | unde
     state.said = { limit: seen.limit, remaining: seen.remaining, at: seen.at };
   }
   const told = readingOf(seen);
-  return told && noteWindow(state, told, seen.at, ticket?.canary ? ticket.seq : undefined);
+  return told && noteWindow(state, told, seen.at, ticket);
 }
 
 /**
@@ -41,21 +41,18 @@ function readingOf({ limit, remaining, reset }: Observation): WindowReading | un
   return remaining === undefined || !reset ? undefined : { limit, remaining, reset };
 }
 
-function noteWindow(
-  state: State,
-  told: WindowReading,
-  seenAt: number,
-  canarySeq: number | undefined,
-): 'short' | 'long' {
+function noteWindow(state: State, told: WindowReading, seenAt: number, ticket: Ticket | undefined): 'short' | 'long' {
   const lo = offsetLo(state);
-  const alone = canarySeq !== undefined;
+  const alone = ticket !== undefined && ticket.role !== 'plain';
   if (alone && state.long && seenAt >= endOf(state.long, lo)) state.long = undefined;
   const slot = slotOf(state, told, seenAt);
   const known = state[slot];
   const order = known && compareWindows(known, told);
   // Who went alone replaces what was known before it went. What came since may be the later word: late requests of the
   // window before are processed after it, and their replies may overtake its own.
-  const fresh = !known || order === 'later' || (alone && known.seenSeq < canarySeq);
+  // A probe that met the old window tells no more than any reply of it; one that finds more left met another.
+  const refilled = alone && known && (ticket.role === 'canary' || told.remaining >= known.remaining);
+  const fresh = !known || order === 'later' || (refilled && known.seenSeq < ticket.seq);
   const seen = { at: seenAt, seq: state.seq };
   if (fresh) state[slot] = openWindow(told, seen, state.tickets.size + 1, alone, known);
   else if (order === 'same') mergeReading(known, told, seen);

@@ -37,8 +37,8 @@ export interface WindowReading {
 const SAME_WINDOW_MS = 1500;
 // Seconds from now are rounded too, and counted from whenever the reply came.
 const SAME_LOCAL_WINDOW_MS = 3000;
-// A reset may have been rounded down to what its digits can say; a very fine one may still be a moment early.
-const LEAST_GUARD_MS = 50;
+/** A reset may have been rounded down to what its digits can say; a very fine one may still be a moment early. Milliseconds. */
+export const LEAST_GUARD_MS = 50;
 const FOREIGN_SHARE = 0.2;
 
 /**

@@ -21,7 +21,7 @@ const ERROR = '{"code":"invalid","message":"The name is too long.","status":400}
 
 function answering(status: number, body: Uint8Array): Sender {
   const reply: Reply = { status, headers: { 'content-type': 'application/json' }, body, receivedAt: 0, sentAt: 0 };
-  return { send: async () => reply, close: async () => undefined };
+  return { send: async () => reply, expect: () => undefined, close: async () => undefined };
 }
 
 // What a mutated reply may lead to: data that keeps the contract, or an error of the kind given.

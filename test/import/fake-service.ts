@@ -122,6 +122,8 @@ export class FakeImport {
   readonly rows: RowStore;
   readonly stateDir = mkdtempSync(join(tmpdir(), 'petstore-import-'));
   readonly plans: Plan[] = [];
+  /** How many rows the last run has still to send. */
+  ahead: () => number = () => Number.NaN;
   readonly #living = new Set<number>();
   #pid = 1;
 
@@ -156,6 +158,9 @@ export class FakeImport {
         rows: this.rows,
         journal,
         categories: api,
+        expect: (ahead) => {
+          this.ahead = ahead;
+        },
         ownedElsewhere: () => new Set(),
         clock: this.clock,
         signal: new AbortController().signal,

@@ -275,3 +275,24 @@ test('whatever happens, in the end every row was created exactly once', async ()
     { numRuns: 30 },
   );
 });
+
+test('a run tells how many rows are still to be sent, those being noted included, until it ends', async () => {
+  const it = new FakeImport(numbered(9));
+  const told: number[] = [];
+  it.service.tidy = (name) => {
+    told.push(it.ahead());
+    return name;
+  };
+  await it.run({ concurrency: 2 });
+  expect([...told].sort((a, b) => b - a)).toEqual(told);
+  expect(told).toHaveLength(9);
+  // At the first create the second worker's row is still being noted.
+  expect([told[0], told.at(-1), it.ahead()]).toEqual([8, 0, 0]);
+});
+
+test('a run that was ended sends nothing more, and says so', async () => {
+  const it = new FakeImport(numbered(5));
+  it.service.fates.push('unauthorized');
+  await it.run({ concurrency: 1 });
+  expect([it.service.sent.length, it.ahead()]).toEqual([1, 0]);
+});

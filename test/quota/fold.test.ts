@@ -17,6 +17,8 @@ interface World {
   readonly limit: number;
   readonly skewMs: number;
   readonly resetDown: boolean;
+  /** Milliseconds that a window begins after the whole second. */
+  readonly phase: number;
 }
 
 interface Flight {
@@ -35,6 +37,7 @@ class Model {
   /** Requests that went alone to find out, were counted by the service, and whose reply never came: nobody can know of them. */
   untold = 0;
   granted = 0;
+  readonly probes = { old: 0, next: 0 };
   now = START;
   #ids = 0;
   #windowEnd = 0;
@@ -51,7 +54,8 @@ class Model {
     ledgerFormat.apply(this.state, line);
   }
 
-  take(): void {
+  /** @param rest as `admit` takes it */
+  take(rest: number | undefined): void {
     const id = `t${this.#ids++}`;
     this.write({
       kind: 'ticket',
@@ -61,7 +65,7 @@ class Model {
       start: 1,
       host: 'h',
       leaseMs: LEASE,
-      bulk: this.#ids % 3 === 0,
+      rest,
     });
     if (!this.state.tickets.has(id)) return;
     this.granted++;
@@ -74,12 +78,20 @@ class Model {
     if (end > this.now && end < this.now + 20_000) this.now = end + 1000 + ms;
   }
 
+  /** To a moment about the reset, before or after it. */
+  approach(ms: number): void {
+    const at = this.#windowEnd - this.#world.skewMs + ms;
+    if (at > this.now && at < this.now + 20_000) this.now = at;
+  }
+
   arrive(flight: Flight | undefined): void {
     if (!flight || flight.reply) return;
-    const { windowMs, limit, skewMs, resetDown } = this.#world;
+    const { windowMs, limit, skewMs, resetDown, phase } = this.#world;
     const now = this.now + skewMs;
+    const probe = this.state.tickets.get(flight.id)?.role === 'probe';
+    if (probe) this.probes[now < this.#windowEnd ? 'old' : 'next']++;
     if (now >= this.#windowEnd) {
-      this.#windowEnd = Math.floor(now / windowMs + 1) * windowMs;
+      this.#windowEnd = Math.floor((now - phase) / windowMs + 1) * windowMs + phase;
       this.#used = 0;
     }
     flight.refused = this.#used >= limit;
@@ -110,7 +122,7 @@ class Model {
 
   lose(flight: Flight | undefined, how: 'unsent' | 'lost' | 'dead'): void {
     if (!flight || (how === 'unsent' && flight.reply)) return;
-    if (flight.reply && this.state.tickets.get(flight.id)?.canary) this.untold++;
+    if (flight.reply && this.state.tickets.get(flight.id)?.role === 'canary') this.untold++;
     this.flights.splice(this.flights.indexOf(flight), 1);
     this.write({ kind: 'closed', at: this.now, id: flight.id, how });
   }
@@ -121,6 +133,7 @@ const world = fc.record({
   limit: fc.integer({ min: 1, max: 12 }),
   skewMs: fc.oneof(fc.integer({ min: -1500, max: 1500 }), fc.constantFrom(3_600_000, -3_600_000)),
   resetDown: fc.boolean(),
+  phase: fc.oneof(fc.constant(0), fc.nat(999)),
 });
 // What happens next, and to which of the requests under way.
 const step = fc.record({
@@ -138,6 +151,7 @@ const step = fc.record({
     'unsent',
     'later',
     'roll over',
+    'about the reset',
   ),
   which: fc.nat(30),
   ms: fc.oneof({ weight: 4, arbitrary: fc.nat(120) }, { weight: 1, arbitrary: fc.nat(9000) }),
@@ -148,11 +162,13 @@ function play(settings: World, steps: readonly { what: string; which: number; ms
   for (const { what, which, ms } of steps) {
     if (what === 'later') model.now += ms;
     else if (what === 'roll over') model.rollOver(ms % 1200);
+    else if (what === 'about the reset') model.approach(((7 * ms) % 1300) - 300);
     else model.now += ms % 40;
     // A try ends with its time limit, which is shorter than the ticket's lease.
     for (const old of model.flights.filter((one) => model.now > one.sentAt + LEASE - 1000)) model.lose(old, 'lost');
     const flight = model.flights[which % Math.max(1, model.flights.length)];
-    if (what === 'take') model.take();
+    // A single request, one of many, or one of many whose number is known.
+    if (what === 'take') model.take([undefined, 0, which + 1, which + 1][which % 4]);
     if (what === 'arrive') model.arrive(flight);
     if (what === 'answer') {
       model.arrive(flight);
@@ -177,6 +193,27 @@ test('in 12,000 random interleavings no window is overdrawn', () => {
   );
   expect(granted).toBeGreaterThan(12_000);
   expect(exact).toBeGreaterThan(6000);
+});
+
+test('in 12,000 runs whose end is known, probes meet the old window and the new one, and neither is overdrawn', () => {
+  const known = fc.record({
+    what: fc.constantFrom('take', 'take', 'arrive', 'answer', 'answer', 'lost', 'about the reset', 'about the reset'),
+    which: fc.nat(14).map((n) => 4 * Math.floor(n / 2) + 2 + (n % 2)),
+    ms: fc.nat(300),
+  });
+  const few = world.map((settings) => ({ ...settings, limit: 2 + (settings.limit % 4) }));
+  const probes = { old: 0, next: 0 };
+  fc.assert(
+    fc.property(few, fc.array(known, { minLength: 30, maxLength: 90 }), (settings, steps) => {
+      const model = play(settings, steps);
+      expect(model.overdrawn).toBeLessThanOrEqual(model.untold);
+      probes.old += model.probes.old;
+      probes.next += model.probes.next;
+    }),
+    { numRuns: 12_000 },
+  );
+  expect(probes.old).toBeGreaterThan(500);
+  expect(probes.next).toBeGreaterThan(500);
 });
 
 test('all processes agree, whether they read from the start, from any snapshot, or looked in between', () => {
@@ -229,7 +266,7 @@ test('records survive being written and read, and nothing else is taken for one'
       expect(parseRecord(formatRecord(record))).toEqual(record);
     }),
   );
-  for (const text of ['', 'T 1 2', 'X 5 a gone', 'O 1 a 200', 'T 1 a 1 1 h 5 6', 'Q 1', 'C x']) {
+  for (const text of ['', 'T 1 2', 'X 5 a gone', 'O 1 a 200', 'T 1 a 1 1 h 5 bulk', 'Q 1', 'C x']) {
     expect(parseRecord(text)).toBeUndefined();
   }
 });
@@ -262,18 +299,18 @@ function fold(...steps: ({ take: number } | Observation | { text: string })[]): 
 
 test('with no knowledge one request goes alone', () => {
   expect(admit(fold({ take: START }), START)).toMatchObject({ granted: false, reason: 'sibling' });
-  expect(admit(fold({ take: START }, seen(START + 10)), START + 10)).toEqual({ granted: true, canary: false });
+  expect(admit(fold({ take: START }, seen(START + 10)), START + 10)).toEqual({ granted: true, role: 'plain' });
 });
 
 test('without any rate-limit header requests go one by one', () => {
   const bare = seen(START + 10, { limit: undefined, remaining: undefined, reset: undefined });
-  expect(admit(fold({ take: START }, bare), START + 20)).toEqual({ granted: true, canary: true });
+  expect(admit(fold({ take: START }, bare), START + 20)).toEqual({ granted: true, role: 'canary' });
   expect(admit(fold({ take: START }, bare, { take: START + 20 }), START + 20)).toMatchObject({ reason: 'sibling' });
 });
 
 test('nothing left and no reset told: no end of the wait is made up, requests go one by one', () => {
   const empty = seen(START, { remaining: 0, reset: undefined });
-  expect(admit(fold({ take: START }, empty), START + 10)).toEqual({ granted: true, canary: true });
+  expect(admit(fold({ take: START }, empty), START + 10)).toEqual({ granted: true, role: 'canary' });
 });
 
 const refused = (at: number, more: Partial<Observation> = {}): Observation =>
@@ -282,7 +319,7 @@ const refused = (at: number, more: Partial<Observation> = {}): Observation =>
 test('after a 429 nobody is granted before its time, and then one alone', () => {
   const state = fold({ take: START }, refused(START));
   expect(admit(state, START + 4999)).toEqual({ granted: false, until: START + 5000, reason: 'blocked' });
-  expect(admit(state, START + 5000)).toEqual({ granted: true, canary: true });
+  expect(admit(state, START + 5000)).toEqual({ granted: true, role: 'canary' });
 });
 
 test('429s in a row wait at least twice as long each time, and an answer ends the row', () => {
@@ -383,15 +420,15 @@ test('a minute that is over asks for one request alone, although the day’s win
     reset: { at: START + 9 * 3_600_000, clock: 'local', resolution: 1000 },
   });
   const state = fold({ take: START }, day, { take: START + 1 }, seen(START + 10));
-  expect(admit(state, START + 62_000)).toEqual({ granted: true, canary: true });
+  expect(admit(state, START + 62_000)).toEqual({ granted: true, role: 'canary' });
 });
 
 test('what others use of the key is seen, and a long run holds back twice their largest step; a single request does not', () => {
   const state = fold({ take: START }, seen(START), { take: START + 1 }, seen(START + 5, { remaining: 55 }));
   expect(state.short).toMatchObject({ foreign: 3, step: 3 });
   const scarce = fold({ take: START }, seen(START), { take: START + 1 }, seen(START + 5, { remaining: 6 }));
-  expect(admit(scarce, START + 10, true)).toMatchObject({ granted: false, reason: 'window' });
-  expect(admit(scarce, START + 10)).toEqual({ granted: true, canary: false });
+  expect(admit(scarce, START + 10, 0)).toMatchObject({ granted: false, reason: 'window' });
+  expect(admit(scarce, START + 10)).toEqual({ granted: true, role: 'plain' });
 });
 
 test('a clock set back by an hour moves everything with it, once, whoever notices', () => {

@@ -20,9 +20,13 @@ export interface Simulation extends LimiterOptions {
   /** A reply takes between these, milliseconds, drawn for each. */
   readonly latencyMs?: readonly [number, number];
   readonly seed?: number;
+  /** When it begins, epoch milliseconds by our clock. */
+  readonly startsAt?: number;
   readonly maxWaitMs?: number;
   /** How many replies are lost on the way, 0 to 1; the requests are reads then, and tried again. */
   readonly lose?: number;
+  /** Whether each process knows how many requests are left, as an import does. */
+  readonly announced?: boolean;
   /** State folders, that is hosts, which the processes are spread over. */
   readonly hosts?: number;
 }
@@ -60,7 +64,7 @@ export function draws(seed: number): () => number {
 export async function simulate(options: Simulation): Promise<Outcome> {
   const dir = mkdtempSync(join(tmpdir(), 'petstore-sim-'));
   const draw = draws(options.seed ?? 1);
-  const clock = new FakeClock(undefined, draw);
+  const clock = new FakeClock(options.startsAt, draw);
   const limiter = new Limiter(options);
   const counts = { sent: 0, lost: 0, refused: 0, insideWait: 0, answered: 0 };
   const failures: unknown[] = [];
@@ -108,6 +112,7 @@ export async function simulate(options: Simulation): Promise<Outcome> {
   const request: Request = options.lose
     ? { method: 'GET', path: '/categories', safe: true }
     : { method: 'POST', path: '/categories', body: '{}', safe: false };
+  if (options.announced) for (const sender of senders) sender.expect(() => Math.max(0, left));
   const work = async (sender: Sender): Promise<void> => {
     while (left-- > 0) {
       try {

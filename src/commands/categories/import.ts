@@ -64,12 +64,13 @@ async function preview({ session, input, rows }: Job, noted: ReadonlyMap<number,
 async function send(job: Job, journal: Journal): Promise<RunResult> {
   const { session, input, rows, concurrency } = job;
   const { context, globals } = session;
-  const [api, ledger] = await Promise.all([session.api(), session.ledger()]);
+  const [api, ledger, sender] = await Promise.all([session.api(), session.ledger(), session.sender()]);
   const pace = followPace(rows.count, context.clock, () => ledger.view());
   return runImport({
     rows,
     journal,
     categories: api.categories,
+    expect: (ahead) => sender.expect(ahead),
     ownedElsewhere: () => ownedElsewhere(job.journal),
     clock: context.clock,
     signal: context.signal,
