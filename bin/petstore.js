@@ -1,18 +1,17 @@
 #!/usr/bin/env node
 // Hands over to the built program; where Node can (22.8 and newer), compiled code is kept in the user's own cache folder.
-import { mkdirSync } from 'node:fs';
-import * as nodeModule from 'node:module';
-import { dirname, join } from 'node:path';
+const { mkdirSync } = require('node:fs');
+const { enableCompileCache } = require('node:module');
+const { dirname, join } = require('node:path');
 
 const { env } = process;
 const base = env.XDG_CACHE_HOME?.startsWith('/') ? env.XDG_CACHE_HOME : env.HOME && join(env.HOME, '.cache');
 const root = process.platform === 'win32' ? env.LOCALAPPDATA : base;
 const cache = root && join(root, 'petstore');
-const { enableCompileCache } = nodeModule;
 // A cache in a folder that others can write would let them run code here: without a home there is none.
 if (enableCompileCache && cache && !env.NODE_COMPILE_CACHE && isThere(cache)) enableCompileCache(cache);
 
-await import('../dist/main.js');
+require('../dist/main.cjs');
 
 // Made here: Node itself would try for ever where no folder can be made, as in an automounted home.
 function isThere(folder) {

@@ -156,4 +156,4 @@ async function main(): Promise<void> {
   process.exit(code);
 }
 
-await main();
+void main();

@@ -47,17 +47,20 @@ beforeAll(async () => {
 
 test('the tarball holds the program, its types, its manual and its licences, and nothing else', () => {
   const kinds = packed.files.map(({ path }) =>
-    path.replace(/^dist\/chunks\/.*\.js$/, 'dist/chunks/*.js').replace(/^dist\/types\/.*\.d\.ts$/, 'dist/types/*.d.ts'),
+    path
+      .replace(/^dist\/chunks\/.*\.cjs$/, 'dist/chunks/*.cjs')
+      .replace(/^dist\/types\/.*\.d\.ts$/, 'dist/types/*.d.ts'),
   );
   expect([...new Set(kinds)].sort()).toEqual([
     'CHANGELOG.md',
     'LICENSE',
     'README.md',
+    'bin/package.json',
     'bin/petstore.js',
     'dist/THIRD-PARTY-LICENSES.txt',
-    'dist/chunks/*.js',
+    'dist/chunks/*.cjs',
     'dist/client.js',
-    'dist/main.js',
+    'dist/main.cjs',
     'dist/petstore.1',
     'dist/reference.md',
     'dist/types/*.d.ts',
