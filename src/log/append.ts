@@ -5,6 +5,8 @@
 // seal in file order ends that generation, and whoever notices writes the next one (a snapshot) and links it into
 // place. There is no lock, hence nothing to go stale after kill -9.
 import * as nodeFs from 'node:fs';
+import { PetstoreError } from '../errors.ts';
+import { visible } from '../text.ts';
 import type { LogFs } from './generations.ts';
 import { Generations, ShortWriteError } from './generations.ts';
 
@@ -35,6 +37,8 @@ export interface LogOptions {
   readonly sealAt: number;
   /** True: `sync()` reaches the disk, and a new generation does before it is linked. */
   readonly durable?: boolean;
+  /** True: a file that no log began is refused. Else its content counts for nothing, and the log goes on behind it. */
+  readonly ownOnly?: boolean;
   /** The file system; tests hand in one that fails. */
   readonly fs?: LogFs;
 }
@@ -89,7 +93,8 @@ export class FileLog<State> implements Log<State> {
 
   /**
    * Opens the newest generation, or makes the first.
-   * @throws errors of the file system as they come (EACCES, EROFS, ENOSPC, …)
+   * @throws errors of the file system as they come (EACCES, EROFS, ENOSPC, …); PetstoreError `storage` for a file that
+   *   is no log, where those are refused
    */
   constructor(format: LogFormat<State>, options: LogOptions) {
     this.#format = format;
@@ -194,6 +199,12 @@ export class FileLog<State> implements Log<State> {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT' && generation > 0) return false;
       throw error;
     }
+    if (this.#options.ownOnly && !this.#isOurs(fd)) {
+      this.#fs.closeSync(fd);
+      const path = visible(this.#files.path(generation || 1));
+      const hint = 'move it away, or name another one; it was left as it is';
+      throw new PetstoreError('storage', `the file holds no data of petstore: ${path}`, { hint });
+    }
     this.#release();
     if (generation === 0) this.#files.syncFolder();
     this.#fd = fd;
@@ -204,6 +215,13 @@ export class FileLog<State> implements Log<State> {
     this.#sealed = false;
     this.#state = this.#format.initial();
     return true;
+  }
+
+  // The first generation begins with a void line, a later one with a record of its snapshot, or with its head.
+  #isOurs(fd: number): boolean {
+    const start = Buffer.alloc(2);
+    const read = this.#fs.readSync(fd, start, 0, 2, 0);
+    return [`${VOID}\n`, '0 ', HEAD].some((ours) => ours.startsWith(start.toString('latin1', 0, read)));
   }
 
   // The record before it is safe already: a seal that does not fit is left to whoever writes next.

@@ -22,7 +22,7 @@ export class TappedLog<State, Result> {
   /**
    * @param format the fold
    * @param options folder, name and rotation of the log; `fs`: the file system, which tests make fail
-   * @throws errors of the file system as they come
+   * @throws errors of the file system as they come; PetstoreError `storage` for a file that is no log
    */
   constructor(
     format: TappedFormat<State, Result>,
@@ -42,7 +42,8 @@ export class TappedLog<State, Result> {
     const snapshot = function* (state: State): Iterable<string> {
       for (const record of format.snapshot(state)) yield `- ${record}`;
     };
-    const { fs, ...kept } = options;
+    const { fs, ...rest } = options;
+    const kept = { ...rest, ownOnly: true };
     const fold = { initial: format.initial, apply, snapshot };
     this.#log = new FileLog(fold, fs === undefined ? kept : { ...kept, fs });
   }

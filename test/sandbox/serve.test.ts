@@ -1,7 +1,7 @@
 // `petstore sandbox` as a user meets it: what it prints, what it refuses, and that it ends when told.
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { PetstoreError } from '../../src/errors.ts';
@@ -186,6 +186,20 @@ test('a folder is no data file: nothing is made beside it', async () => {
   const { code, err } = await inProcess(['sandbox', '--port', '0', '--data', '/']);
   expect(code).toBe(2);
   expect(err).toContain('--data names a folder');
+});
+
+test.each(['', '--reset'])('a file that is no data of ours is exit 9, and left as it is (%s)', async (option) => {
+  const dir = folder();
+  for (const name of ['mine.1.log', 'mine.windows.1.log']) {
+    writeFileSync(join(dir, name), 'a diary\n');
+    const { code, out, err } = await inProcess(
+      ['sandbox', '--port', '0', '--data', join(dir, 'mine'), option].filter(Boolean),
+    );
+    expect([code, out]).toEqual([9, '']);
+    expect(err).toContain(`the file holds no data of petstore: ${join(dir, name)}\nmove it away`);
+    expect(readFileSync(join(dir, name), 'utf8')).toBe('a diary\n');
+    rmSync(join(dir, name));
+  }
 });
 
 test('data that cannot be kept is exit 9', async () => {
