@@ -72,6 +72,10 @@ test('10,000 mutated errors keep the kind that their status gives them', async (
   );
 }, 60_000);
 
+test('the process that read these 50,000 replies holds less than 250 MB', () => {
+  expect(process.memoryUsage.rss()).toBeLessThan(250 * 1024 * 1024);
+});
+
 const FILES: Readonly<Record<string, readonly string[]>> = {
   '.json': [LIST, `[${ONE}]`, '[{"name":"a"},{"name":"b","description":"c"}]'],
   '.ndjson': [`${ONE}\n{"name":"cat"}\n`, '{"name":"a"}\r\n{"name":"b"}\r\n'],
