@@ -44,7 +44,7 @@ export function admit(state: State, t: number, rest?: number): Admission {
     // A debt may yet be settled by a reply that is under way; what is used up stays so until the reset.
     const settled = owed === 0 || inFlight === 0;
     if (left <= 0 && settled) full = Math.max(full, endOf(window, offsetLo(state)));
-    if (left - inFlight !== 1 || !settled || !isWorthProbing(state, window, t, rest)) continue;
+    if (left - inFlight !== 1 || !settled || !isWorthProbing(state, window, rest)) continue;
     const probeAt = probeTime(state, window, rest);
     if (t >= probeAt) role = 'probe';
     else full = Math.max(full, probeAt);

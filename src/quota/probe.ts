@@ -4,24 +4,20 @@
 // Who waits for all that loses it in every window. A request that the old window still has room for may go at any
 // time: the new window takes it, or the old one does, and its reply says which.
 import type { State } from './state.ts';
-import { usersSince } from './state.ts';
 import type { Window } from './window.ts';
 import { LEAST_GUARD_MS, reserveOf, resetOf } from './window.ts';
 
-const OTHERS_MS = 60_000;
-
 /**
  * Whether a run gains by holding the last request of a window back. Where the next window takes the probe, the old one's
- * last request is never used: so only where as many windows do all the same, and where nobody else would miss it.
+ * last request is never used: so only where as many windows do all the same, and where nothing is left to others.
  * @param state what the records gave
  * @param window a window with room for one more
- * @param t the time to decide for, epoch milliseconds
  * @param rest how many requests of the run have no ticket yet; 0 or undefined where that is not known
  */
-export function isWorthProbing(state: State, window: Window, t: number, rest: number | undefined): rest is number {
+export function isWorthProbing(state: State, window: Window, rest: number | undefined): rest is number {
   if (window !== (state.short ?? state.long) || window.limit === undefined || rest === undefined) return false;
   const asManyWindows = rest > 1 && (rest - 1) % window.limit !== 0;
-  return asManyWindows && reserveOf(window) === 0 && usersSince(state, t - OTHERS_MS) <= 1;
+  return asManyWindows && reserveOf(window) === 0;
 }
 
 /**

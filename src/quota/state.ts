@@ -86,10 +86,3 @@ export function liveWindows(state: State, t: number): Window[] {
     (window) => window !== undefined && t < endOf(window, offsetLo(state)),
   ) as Window[];
 }
-
-/** @returns how many processes took a ticket since `t`, of the last 50 */
-export function usersSince(state: State, t: number): number {
-  let users = 0;
-  for (const at of state.users.values()) if (at >= t) users++;
-  return users;
-}

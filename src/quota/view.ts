@@ -3,7 +3,7 @@ import { formatDuration } from '../duration.ts';
 import { admit } from './admission.ts';
 import type { BlockReason } from './record.ts';
 import type { State } from './state.ts';
-import { liveWindows, offsetLo, usersSince } from './state.ts';
+import { liveWindows, offsetLo } from './state.ts';
 import type { Window } from './window.ts';
 import { resetOf } from './window.ts';
 
@@ -60,7 +60,7 @@ export function viewOf(state: State, now: number, shared: boolean): QuotaView {
     seenAt: state.said?.at,
     nextAt: waits ? admission.until : undefined,
     inFlight: [...state.tickets.values()].filter((ticket) => t <= ticket.expires).length,
-    processes: usersSince(state, t - 60_000),
+    processes: [...state.users.values()].filter((at) => at >= t - 60_000).length,
     clockOffset: state.offset && { lo: state.offset.lo, hi: state.offset.hi },
     shared,
   };

@@ -33,7 +33,7 @@ for (const mode of ['fixed', 'anchored', 'sliding', 'bucket'] as const) {
       for (let phase = 0; phase < 2000; phase += 130) {
         const startsAt = Date.parse('2026-11-21T12:00:00Z') + phase;
         const service = { limit: 20, windowMs: 2000, mode, reset, latencyMs: [3, 8], startsAt } as const;
-        const run = { ...service, processes: 1, workers: 8, requests: 101 };
+        const run = { ...service, processes: 1 + (phase % 4) / 2, workers: 8, requests: 101 };
         const [told, untold] = [await simulate({ ...run, announced: true }), await simulate(run)];
         expect(told).toMatchObject({ ...polite, sent: 101, answered: 101 });
         expect(untold).toMatchObject({ ...polite, sent: 101, answered: 101 });
