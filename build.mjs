@@ -43,12 +43,12 @@ const output = { minify: true, comments: false };
 const groups = [
   {
     name: 'base',
-    test: /rolldown.runtime|src\/(?:errors|text|io|json|duration|clock|version)\.ts$|src\/profiles\/folders\.ts$/,
+    test: /src\/(?:errors|text|io|json|duration|clock|version)\.ts$|src\/profiles\/folders\.ts$/,
     priority: 3,
   },
   {
     name: 'command',
-    test: /src\/(?:run|program|report|usage|context|nearest)\.ts$|src\/commands\/[a-z-]+\.ts$|node_modules\/commander\/|\0stub:commander|src\/output\/(?:render|progress|stopwatch|plain|help-text)\.ts$|src\/reference\/facts\.ts$|src\/profiles\/(?:credentials|base-url|key|store)\.ts$|src\/log\/make-folder\.ts$/,
+    test: /src\/(?:run|program|report|usage|context|nearest)\.ts$|src\/commands\/[a-z-]+\.ts$|node_modules\/commander\/|\0stub:commander|src\/output\/(?:render|progress|plain|help-text)\.ts$|src\/reference\/facts\.ts$|src\/profiles\/(?:credentials|base-url|key|store)\.ts$|src\/log\/make-folder\.ts$/,
     priority: 2,
   },
   {

@@ -27,6 +27,9 @@ export interface ClientOptions {
   readonly onWarning?: (text: string) => void;
 }
 
+// A longer timer would ring at once (RangeError in Node's own words: it does not fit into 32 bits).
+const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
+
 /** The options, complete. */
 export interface Settled {
   readonly world: {
@@ -60,7 +63,7 @@ export function readOptions(options: ClientOptions): Settled {
       nodeVersion: process.versions.node,
     },
     signal: options.signal ?? new AbortController().signal,
-    limits: { maxWaitMs, maxRetries, timeoutMs: Math.max(1, timeoutMs) },
+    limits: { maxWaitMs, maxRetries, timeoutMs: Math.min(LONGEST_TIMEOUT_MS, Math.max(1, Math.ceil(timeoutMs))) },
     onWait: options.onWait ?? (() => undefined),
     onWarning: options.onWarning ?? (() => undefined),
   };

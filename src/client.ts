@@ -22,7 +22,7 @@ export { PetstoreError };
 export interface Client extends Api {
   /** @returns what is left of the rate limit, as the last replies said; nothing is sent */
   quota(): QuotaView;
-  /** Gives back what is held; the client may not be used after. */
+  /** Resolves when all that is under way has ended (`signal` ends it sooner); the client may not be used after. */
   close(): Promise<void>;
 }
 

@@ -101,6 +101,15 @@ function homeDir(env: Context['env']): string | undefined {
   }
 }
 
+function workingDir(env: Context['env']): string {
+  try {
+    return process.cwd();
+  } catch {
+    // Somebody removed the folder under us: only a path relative to it is lost.
+    return env['PWD'] ?? '/';
+  }
+}
+
 function flush(stream: NodeJS.WriteStream): Promise<void> {
   return new Promise((resolve) => (stream.destroyed ? resolve() : stream.write('', () => resolve())));
 }
@@ -136,7 +145,7 @@ async function main(): Promise<void> {
   const context: Context = {
     args: process.argv.slice(2),
     env,
-    cwd: process.cwd(),
+    cwd: workingDir(env),
     platform: process.platform,
     nodeVersion: process.versions.node,
     homeDir: homeDir(env),

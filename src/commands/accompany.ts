@@ -6,6 +6,8 @@ import { colorLevel } from '../io.ts';
 
 /** A shorter wait is over before it is read. */
 const WORTH_TELLING_MS = 1000;
+/** A window's end is looked for a little before it is certain: that is the same wait. */
+const SAME_WAIT_MS = 1500;
 /** A countdown counts seconds. */
 const TICK_MS = 1000;
 
@@ -34,9 +36,9 @@ export async function accompany(session: Session): Promise<() => void> {
 // Each wait is one line, however often the sender reports it.
 function tellOnce(session: Session, line: (wait: Wait, until: string) => string): (wait: Wait | undefined) => void {
   const { clock, stderr } = session.context;
-  let told = 0;
+  let told = Number.NEGATIVE_INFINITY;
   return (wait) => {
-    if (!wait || wait.until - clock.now() < WORTH_TELLING_MS || wait.until <= told) return;
+    if (!wait || wait.until - clock.now() < WORTH_TELLING_MS || wait.until <= told + SAME_WAIT_MS) return;
     told = wait.until;
     void stderr.write(`${line(wait, new Date(wait.until).toISOString())}\n`);
   };
@@ -82,7 +84,7 @@ async function spin(session: Session): Promise<() => void> {
 
 function sentence(wait: Wait, now: number): string {
   const left = formatDuration(wait.until - now);
-  if (wait.reason === 'sibling') return 'waiting for another petstore process';
+  if (wait.reason === 'sibling') return 'waiting for the answer to a request under way';
   if (wait.reason === 'backoff') return `that try failed, trying again in ${left}`;
   // Short, and the time near its beginning: at 40 columns it must not be cut away.
   return `${wait.reason === 'blocked' ? 'rate limited' : 'quota used up'}, going on in ${left}`;

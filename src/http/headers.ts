@@ -127,7 +127,7 @@ function numericReset(text: string, receivedAt: number): ResetTime | undefined {
   // Digits after the point say how fine the value is: 0.1 s for one of them.
   const fine = 10 ** (3 - Math.min(3, text.split('.')[1]?.length ?? 0));
   if (value >= 1e14) return { at: Math.ceil(value / 1000), clock: 'server', resolution: 1 };
-  if (value >= 1e11) return { at: value, clock: 'server', resolution: 1 };
+  if (value >= 1e11) return { at: Math.ceil(value), clock: 'server', resolution: 1 };
   if (value >= 1e9) return { at: Math.ceil(value * 1000), clock: 'server', resolution: fine };
   if (value <= 172_800) return { at: Math.ceil(receivedAt + value * 1000), clock: 'local', resolution: fine };
   return undefined;

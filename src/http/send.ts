@@ -1,7 +1,7 @@
 // The send loop: a ticket for every try, a last look before the bytes go out, and again where that is allowed.
 import type { Clock } from '../clock.ts';
 import { LONGEST_SLEEP_MS } from '../clock.ts';
-import type { Answer, Ledger } from '../quota/ledger.ts';
+import type { Ledger } from '../quota/ledger.ts';
 import type { Observation } from '../quota/record.ts';
 import type { Head, RateSigns } from './headers.ts';
 import { readHeaders } from './headers.ts';
@@ -40,17 +40,15 @@ export function createSender(options: SenderOptions): Sender {
   return new PoliteSender(options);
 }
 
-type Granted = Extract<Answer, { granted: true }>['ticket'];
-
 class PoliteSender implements Sender {
   readonly #options: SenderOptions;
   readonly #underWay = new Set<() => void>();
+  readonly #unsettled = new Set<Promise<unknown>>();
   // One listener for all: hundreds of requests may be under way at once.
   readonly #onAbort = (): void => {
     for (const overtake of this.#underWay) overtake();
   };
   #line: Promise<unknown> = Promise.resolve();
-  #active = 0;
   #waiting = 0;
   #ahead: (() => number) | undefined;
 
@@ -60,11 +58,12 @@ class PoliteSender implements Sender {
   }
 
   async send(request: Request): Promise<Reply> {
-    this.#active++;
+    const settled = this.#untilAnswered(request);
+    this.#unsettled.add(settled);
     try {
-      return await this.#untilAnswered(request);
+      return await settled;
     } finally {
-      this.#active--;
+      this.#unsettled.delete(settled);
     }
   }
 
@@ -94,10 +93,10 @@ class PoliteSender implements Sender {
     this.#ahead = ahead;
   }
 
-  close(): Promise<void> {
+  async close(): Promise<void> {
+    await Promise.allSettled(this.#unsettled);
     this.#options.signal.removeEventListener('abort', this.#onAbort);
     this.#options.ledger.close();
-    return this.#options.transport.close();
   }
 
   #failure(request: Request, failure: TransportFailure, next: 'failed' | 'unknown'): unknown {
@@ -107,14 +106,14 @@ class PoliteSender implements Sender {
   }
 
   // One at a time asks: were it denied, all behind it would be too; so any number may wait without a crowd.
-  #inTurn(refusal: Reply | undefined): Promise<Granted> {
+  #inTurn(refusal: Reply | undefined): Promise<string> {
     this.#waiting++;
     const mine = this.#line.then(() => this.#ticket(refusal)).finally(() => this.#waiting--);
     this.#line = mine.catch(() => undefined);
     return mine;
   }
 
-  async #ticket(refusal: Reply | undefined): Promise<Granted> {
+  async #ticket(refusal: Reply | undefined): Promise<string> {
     const { ledger, clock, signal, limits, onWait } = this.#options;
     let told: number | undefined;
     // Since when a request under way is all that is waited for.
@@ -130,14 +129,14 @@ class PoliteSender implements Sender {
         const answer = ledger.acquire(this.#rest(hasty));
         if (answer.granted) return answer.ticket;
         const now = clock.now();
-        const { until, reason } = answer;
-        if (reason !== 'sibling' && until - now > limits.maxWaitMs) {
-          if (hasty) throw rateLimited(until, now, reason, refusal);
-          // Before the run ends for it, what was held back to look for the next window is used up.
-          hasty = true;
-          continue;
-        }
-        if (reason !== 'sibling') {
+        if (answer.reason !== 'sibling') {
+          const { until, reason } = answer;
+          if (until - now > limits.maxWaitMs) {
+            if (hasty) throw rateLimited(until, now, reason, refusal);
+            // Before the run ends for it, what was held back to look for the next window is used up.
+            hasty = true;
+            continue;
+          }
           since = undefined;
           if (until !== told) tell({ until, reason });
           await clock.sleep(slice(until - now), signal);
@@ -145,7 +144,8 @@ class PoliteSender implements Sender {
         }
         since ??= now;
         // How long it takes nobody knows; its own time limit is the most.
-        if (told === undefined && now - since > TELL_SIBLING_AFTER_MS) tell({ until: now + limits.timeoutMs, reason });
+        if (told === undefined && now - since > TELL_SIBLING_AFTER_MS)
+          tell({ until: now + limits.timeoutMs, reason: 'sibling' });
         // The longer it takes, the less often it is worth a look: little is lost of what a reply takes anyway.
         await clock.sleep(Math.min(LONGEST_LOOK_MS, Math.max(SHORTEST_LOOK_MS, (now - since) / 8)), signal);
       }
@@ -157,7 +157,7 @@ class PoliteSender implements Sender {
   // A single command is never kept waiting for what a long run leaves to others.
   #rest(hasty: boolean): number | undefined {
     const ahead = this.#ahead?.() ?? 0;
-    if (this.#active <= 1 && ahead === 0) return undefined;
+    if (this.#unsettled.size <= 1 && ahead === 0) return undefined;
     return this.#ahead && !hasty ? this.#waiting + ahead : 0;
   }
 
@@ -176,7 +176,7 @@ class PoliteSender implements Sender {
 
   async #try(
     request: Request,
-    ticket: Granted,
+    ticket: string,
     last: boolean,
   ): Promise<{ result: Reply | TransportFailure; retryAfterMs: number | undefined } | 'withdrawn'> {
     const { transport, ledger, limits } = this.#options;
@@ -193,6 +193,7 @@ class PoliteSender implements Sender {
     };
     const { signal, done } = this.#overtaken(request);
     try {
+      // Asked again by the transport, just before the first byte: here it saves a connection that would be made in vain.
       if (!mayGo()) throw new TransportFailure('aborted', false, 'the rate limit came first');
       const reply = await transport.send(request, { timeoutMs: limits.timeoutMs, signal, onHead, mayGo });
       onHead(reply);

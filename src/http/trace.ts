@@ -36,7 +36,6 @@ export function trace(transport: Transport, baseUrl: string, clock: Clock, write
         throw error;
       }
     },
-    close: () => transport.close(),
   };
 }
 

@@ -34,6 +34,7 @@ export interface TransportOptions {
  * Makes a transport for one base URL and key.
  * @param options where to, with which key
  * @returns a transport; `send` rejects with TransportFailure only
+ * @throws PetstoreError `usage` where a proxy variable holds no http or https URL
  */
 export function createTransport(options: TransportOptions): Transport {
   // Node 20 compiles the HTTP parser a second time, and keeps the process for 80 ms until that is done; later ones do not.
@@ -41,8 +42,8 @@ export function createTransport(options: TransportOptions): Transport {
   const base = new URL(options.baseUrl);
   // One connector for all tries: TLS sessions are resumed although every try has its own connection.
   const connect = buildConnector({ timeout: CONNECT_TIMEOUT_MS, rejectUnauthorized: true, allowH2: false });
+  const proxy = proxyFor(base, options.env);
   const dispatcher = async (): Promise<Dispatcher> => {
-    const proxy = proxyFor(base, options.env);
     const limits = { headersTimeout: 0, bodyTimeout: 0, maxResponseSize: MAX_REPLY_BYTES, pipelining: 0 };
     // A pooled connection may be closed by the service just as a create is written to it (measured: up to 126 of 300).
     if (!proxy) return new Client(base.origin, { ...limits, connect });
@@ -52,7 +53,6 @@ export function createTransport(options: TransportOptions): Transport {
   return {
     send: async (request, how) =>
       exchange(await dispatcher(), dispatchOptions(base, options, request), how, options.now),
-    close: () => Promise.resolve(),
   };
 }
 

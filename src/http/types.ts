@@ -82,15 +82,13 @@ export interface Transport {
       readonly mayGo?: () => boolean;
     },
   ): Promise<Reply>;
-  /** Closes idle connections. */
-  close(): Promise<void>;
 }
 
 /** Why the loop is waiting, for whoever shows it. */
 export interface Wait {
   /** Epoch milliseconds. */
   readonly until: number;
-  /** `blocked`: a 429 said so; `window`: nothing left before the reset; `sibling`: another process is asking; `backoff`: after a failed read. */
+  /** `blocked`: a 429 said so; `window`: nothing left before the reset; `sibling`: a request under way, of this process or another, will tell; `backoff`: after a failed read. */
   readonly reason: 'blocked' | 'window' | 'sibling' | 'backoff';
 }
 
@@ -107,6 +105,6 @@ export interface Sender {
    * @param ahead how many of them are still to be handed to `send`
    */
   expect(ahead: () => number): void;
-  /** Gives back what is held, closes connections. */
+  /** Lets go of the ledger, once all that was handed to `send` has ended: its replies are still everybody's to know. */
   close(): Promise<void>;
 }

@@ -127,7 +127,7 @@ function apply(state: JournalState, record: JournalRecord): void {
   if (record[0] === 'head') state.head ??= record[1];
   else if (record[0] === 'take') take(state, record[1], record[2], record[3]);
   else if (record[0] === 'keep') Object.assign(state, record[1]);
-  else if (record[0] === 'kept-base') state.baseline = new Set([...(state.baseline ?? []), ...record[1]]);
+  else if (record[0] === 'kept-base') keepBaseline(state, record[1]);
   else if (record[0] === 'kept-row') keepRow(state, record[1], record[2]);
   // An answer is evidence whoever noted it, even a run that was thought dead.
   else if (record[0] === 'created') own(state, record[2], record[3]);
@@ -161,6 +161,11 @@ function take(state: JournalState, run: string, mark: ProcessMark, beat: number)
     if (status === 'open' || status === 'rejected') state.rows.delete(row);
     else if (status !== 'created') state.rows.set(row, { status: 'undecided', tries: 0 });
   }
+}
+
+function keepBaseline(state: JournalState, ids: readonly string[]): void {
+  state.baseline ??= new Set();
+  for (const id of ids) state.baseline.add(id);
 }
 
 function settleBaseline(state: JournalState, count: number): void {

@@ -74,7 +74,7 @@ function othersOf(options: JournalOptions, source: string): string[] {
 }
 
 function withLog<T>(dir: string, name: string, use: (log: FileLog<JournalState>) => T): T {
-  const log = new FileLog(journalFormat, { dir, name, sealAt: Number.MAX_SAFE_INTEGER });
+  const log = new FileLog(journalFormat, { dir, name, sealAt: Number.MAX_SAFE_INTEGER, durable: true });
   try {
     return use(log);
   } finally {

@@ -56,8 +56,10 @@ export function previewOf(
     else if (id === undefined) toCreate.push(row);
     else skipped.push({ row: row.row, name: row.name, id });
   }
-  // The list before the first row, and the lookup after the last, are requests too.
-  const requests = toCreate.length + undecided + (undecided > 0 ? 1 : 0);
+  const rowsLeft = toCreate.length + undecided;
+  // The list before the first row, and the one that rows without an answer are looked up in, are requests too.
+  const first = rowsLeft > 0 && (noted.size === 0 || options.skipExisting) ? 1 : 0;
+  const requests = rowsLeft + first + (undecided > 0 ? 1 : 0);
   const { windows, endsAt } = estimate(requests, options.quota, options.now);
   return {
     dryRun: true,

@@ -5,11 +5,12 @@ import { liveWindows, offsetLo } from './state.ts';
 import { endOf, reserveOf } from './window.ts';
 
 /** Whether a request may go now; if not, when to look again. */
-export type Admission =
-  | { readonly granted: true; readonly role: Role }
-  | { readonly granted: false; readonly until: number; readonly reason: 'blocked' | 'window' | 'sibling' };
+export type Admission = { readonly granted: true; readonly role: Role } | Denied;
 
-const LOOK_AGAIN_MS = 10;
+/** Not now: before `until`, which a 429 or a window gives; or until a request under way has told where we stand. */
+export type Denied =
+  | { readonly granted: false; readonly reason: 'blocked' | 'window'; readonly until: number }
+  | { readonly granted: false; readonly reason: 'sibling' };
 
 /**
  * Decides whether one more request may go. It changes nothing, so a look never makes processes disagree.
@@ -29,7 +30,7 @@ export function admit(state: State, t: number, rest?: number): Admission {
     else inFlight++;
     asked ||= ticket.role !== 'plain' && t <= ticket.expires;
   }
-  const again: Admission = { granted: false, until: t + LOOK_AGAIN_MS, reason: 'sibling' };
+  const again: Admission = { granted: false, reason: 'sibling' };
   if (needsCanary(state, t)) {
     // Late requests of the window before may count in the new one: together they must fit.
     const fits = inFlight < (state.said?.limit ?? 1);

@@ -1,4 +1,4 @@
-// A 429 as a block for everybody: at least what the service asked for, at least twice the one before, never shortened.
+// A 429 as a block for everybody: at least what the service asked for, twice the one before up to an hour, never shortened.
 import type { Observation } from './record.ts';
 import type { State, Ticket } from './state.ts';
 import { offsetLo } from './state.ts';
@@ -6,6 +6,7 @@ import type { Window } from './window.ts';
 import { endOf } from './window.ts';
 
 const FLOOR_MS = 1000;
+// From here on a wait stays as long as the one before.
 const DOUBLING_CAP_MS = 3_600_000;
 // Refused to the last try: the day's quota is used up or the key is banned, so one request in this time finds out.
 const SPENT_MS = 900_000;
@@ -32,21 +33,19 @@ export function raiseBlock(
   state.verified = false;
   // Requests that were under way together are refused together: that is one refusal, not several in a row.
   if (before && (!ticket || ticket.seq < before.seq)) {
-    const waitMs = Math.max(before.waitMs, Math.min(wanted, BLOCK_CAP_MS));
-    const until = Math.max(
-      before.until,
-      seen.at + Math.min(wanted, BLOCK_CAP_MS) + jitterOf(seen, wanted, before.strikes),
-    );
-    state.block = { ...before, waitMs, until };
+    const waitMs = Math.min(wanted, BLOCK_CAP_MS);
+    const until = seen.at + waitMs + jitterOf(seen, waitMs, before.strikes);
+    if (until > before.until)
+      state.block = { ...before, until, lifted: state.seq, waitMs: Math.max(before.waitMs, waitMs) };
     return;
   }
   const strikes = (before?.strikes ?? 0) + 1;
-  const doubled = before ? Math.min(2 * before.waitMs, DOUBLING_CAP_MS) : 0;
+  const doubled = before ? Math.max(before.waitMs, Math.min(2 * before.waitMs, DOUBLING_CAP_MS)) : 0;
   const spent = seen.last && strikes >= 3 ? SPENT_MS : 0;
   const waitMs = Math.min(Math.max(wanted, doubled, spent), BLOCK_CAP_MS);
-  const until = seen.at + waitMs + jitterOf(seen, waitMs, strikes);
+  const until = Math.max(before?.until ?? 0, seen.at + waitMs + jitterOf(seen, waitMs, strikes));
   const reason = spent > 0 || before?.reason === 'spent' ? 'spent' : seen.waitFrom;
-  state.block = { until, reason, since: seen.at, seq: state.seq, waitMs, strikes };
+  state.block = { until, reason, since: seen.at, seq: state.seq, lifted: state.seq, waitMs, strikes };
 }
 
 // Jitter only lengthens: a twentieth of the wait, and after refusals in a row up to 2^strikes seconds more.

@@ -95,7 +95,7 @@ function observe(state: State, id: string, seen: Observation): void {
     raiseBlock(state, seen, ticket, slot && state[slot]);
     return;
   }
-  if (state.block && (!ticket || ticket.seq < state.block.seq)) return;
+  if (state.block && (!ticket || ticket.seq < state.block.lifted)) return;
   state.block = undefined;
   state.verified = true;
 }

@@ -4,6 +4,7 @@ import type { Log } from '../log/append.ts';
 import { FileLog } from '../log/append.ts';
 import type { LogFs } from '../log/generations.ts';
 import { MemoryLog } from '../log/memory.ts';
+import type { Denied } from './admission.ts';
 import { admit } from './admission.ts';
 import { isAhead } from './clock-step.ts';
 import { ledgerFormat } from './fold.ts';
@@ -18,15 +19,7 @@ import type { QuotaView } from './view.ts';
 import { viewOf } from './view.ts';
 
 /** An answer to "may one more request go?". */
-export type Answer =
-  | { readonly granted: true; readonly ticket: string }
-  | {
-      readonly granted: false;
-      /** When to ask again, epoch milliseconds. */
-      readonly until: number;
-      /** `blocked`: a 429 said so; `window`: nothing left before the reset; `sibling`: a request under way will tell. */
-      readonly reason: 'blocked' | 'window' | 'sibling';
-    };
+export type Answer = { readonly granted: true; readonly ticket: string } | Denied;
 
 /** The ledger of one key. No method throws: where nothing can be written it goes on in memory, with one warning. */
 export interface Ledger {
@@ -148,7 +141,7 @@ class LoggedLedger implements Ledger {
     // Somebody was quicker by a record: the state after both says when to ask again.
     const now = this.#now(after);
     const next = admit(after, now, rest);
-    return next.granted ? { granted: false, until: now, reason: 'sibling' } : next;
+    return next.granted ? { granted: false, reason: 'sibling' } : next;
   }
 
   confirm(ticket: string): boolean {

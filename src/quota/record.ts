@@ -49,6 +49,7 @@ const TICKET = /^T (\d{1,15}) (\w{1,40}) (\d{1,10}) (\d{1,15}) (\w{1,40}) (\d{1,
 const REPLY =
   /^O (\d{1,15}) (\w{1,40}) (\d{3}) (\d{1,15}|-) (\d{1,15}|-) (?:([sl])(\d{1,15})\/(\d{1,4})|-) (?:(-?\d{1,15}):(-?\d{1,15})|-) (\d{1,15}|-) (retry-after|reset|backoff) ([01]) (\d{1,3})$/;
 const CLOSED = /^X (\d{1,15}) (\w{1,40}) (unsent|lost|dead)$/;
+const LARGEST = 999_999_999_999_999;
 const PLAIN = /^([CF]) (\d{1,15})$/;
 
 /**
@@ -58,7 +59,7 @@ const PLAIN = /^([CF]) (\d{1,15})$/;
 export function formatRecord(record: Record): string {
   switch (record.kind) {
     case 'ticket':
-      return `T ${record.at} ${record.id} ${record.pid} ${record.start} ${record.host} ${record.leaseMs}${record.rest === undefined ? '' : ` ${record.rest}`}`;
+      return `T ${record.at} ${record.id} ${record.pid} ${record.start} ${record.host} ${whole(record.leaseMs)}${record.rest === undefined ? '' : ` ${record.rest}`}`;
     case 'reply':
       return formatReply(record.id, record.observation);
     case 'closed':
@@ -74,11 +75,18 @@ export function formatRecord(record: Record): string {
 
 function formatReply(id: string, seen: Observation): string {
   const reset = seen.reset
-    ? `${seen.reset.clock === 'server' ? 's' : 'l'}${seen.reset.at}/${seen.reset.resolution}`
+    ? `${seen.reset.clock === 'server' ? 's' : 'l'}${whole(seen.reset.at)}/${seen.reset.resolution}`
     : '-';
-  const offset = seen.offset ? `${seen.offset.lo}:${seen.offset.hi}` : '-';
-  const numbers = `${seen.status} ${seen.limit ?? '-'} ${seen.remaining ?? '-'} ${reset} ${offset}`;
-  return `O ${seen.at} ${id} ${numbers} ${seen.waitMs ?? '-'} ${seen.waitFrom} ${seen.last ? 1 : 0} ${seen.chance}`;
+  const offset = seen.offset ? `${whole(seen.offset.lo)}:${whole(seen.offset.hi)}` : '-';
+  const numbers = `${seen.status} ${orNone(seen.limit)} ${orNone(seen.remaining)} ${reset} ${offset}`;
+  return `O ${whole(seen.at)} ${id} ${numbers} ${orNone(seen.waitMs)} ${seen.waitFrom} ${seen.last ? 1 : 0} ${seen.chance}`;
+}
+
+const orNone = (value: number | undefined): string => (value === undefined ? '-' : whole(value));
+
+// A record that its own grammar does not read counts for nobody, a 429 in it included: whatever came is written as digits.
+function whole(value: number): string {
+  return String(Math.max(-LARGEST, Math.min(LARGEST, Math.ceil(value))));
 }
 
 /**

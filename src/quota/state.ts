@@ -28,7 +28,10 @@ export interface Block {
   readonly until: number;
   readonly reason: BlockReason;
   readonly since: number;
+  /** The place of the 429 that began it: who was sent before was refused together with it. */
   readonly seq: number;
+  /** The place of the 429 that lengthened it last: only who was sent after that can lift it. */
+  readonly lifted: number;
   /** The wait without jitter, milliseconds: the next in a row is at least twice as long. */
   readonly waitMs: number;
   readonly strikes: number;
@@ -52,7 +55,7 @@ export interface State {
   /** Who took tickets, and when last. */
   readonly users: Map<string, number>;
   /** What the last reply with rate-limit headers said. */
-  said: { limit: number | undefined; remaining: number | undefined; at: number } | undefined;
+  said: { limit: number | undefined; at: number } | undefined;
 }
 
 /** @returns the state before the first record */

@@ -20,7 +20,7 @@ const OFFSET_LIFE_MS = 600_000;
 export function noteReply(state: State, seen: Observation, ticket: Ticket | undefined): 'short' | 'long' | undefined {
   noteOffset(state, seen);
   if (seen.limit !== undefined || seen.remaining !== undefined) {
-    state.said = { limit: seen.limit, remaining: seen.remaining, at: seen.at };
+    state.said = { limit: seen.limit, at: seen.at };
   }
   const told = readingOf(seen);
   return told && noteWindow(state, told, seen.at, ticket);

@@ -48,7 +48,6 @@ export interface QuotaView {
 export function viewOf(state: State, now: number, shared: boolean): QuotaView {
   const t = Math.max(now, state.time);
   const admission = admit(state, t);
-  const waits = !admission.granted && admission.reason !== 'sibling';
   const { block } = state;
   return {
     window: windowView(state, state.short, t),
@@ -58,7 +57,7 @@ export function viewOf(state: State, now: number, shared: boolean): QuotaView {
         ? { until: block.until, since: block.since, reason: block.reason, refusals: block.strikes }
         : undefined,
     seenAt: state.said?.at,
-    nextAt: waits ? admission.until : undefined,
+    nextAt: 'until' in admission ? admission.until : undefined,
     inFlight: [...state.tickets.values()].filter((ticket) => t <= ticket.expires).length,
     processes: [...state.users.values()].filter((at) => at >= t - 60_000).length,
     clockOffset: state.offset && { lo: state.offset.lo, hi: state.offset.hi },

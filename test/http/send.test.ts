@@ -57,7 +57,6 @@ function scripted(steps: readonly Step[], options: Options = {}) {
       how.onHead?.(head);
       return { ...head, body: Buffer.from(step.body ?? '') };
     },
-    close: async () => undefined,
   };
   const sender = createSender({
     transport,

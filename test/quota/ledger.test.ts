@@ -150,7 +150,7 @@ test('the clock set back by a day stops nobody for a day', () => {
   ledger.clock.step(-86_400_000);
   const answer = ledger.acquire();
   expect(answer).toMatchObject({ granted: false, reason: 'blocked' });
-  expect(answer.granted ? 0 : answer.until - ledger.clock.now()).toBeLessThanOrEqual(31_000);
+  expect('until' in answer ? answer.until - ledger.clock.now() : Number.NaN).toBeLessThanOrEqual(31_000);
   ledger.clock.step(31_000);
   expect(take(ledger)).not.toBe('');
 });

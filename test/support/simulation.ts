@@ -87,7 +87,6 @@ export async function simulate(options: Simulation): Promise<Outcome> {
       how.onHead?.(head);
       return { ...head, body: new Uint8Array() } satisfies Reply;
     },
-    close: async () => undefined,
   };
   const started = clock.now();
   let finished = started;
