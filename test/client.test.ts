@@ -22,7 +22,7 @@ async function service(count = 60): Promise<{ baseUrl: string; stateDir: string 
   return { baseUrl: sandbox.baseUrl, stateDir: join(dir, 'state') };
 }
 
-function open(options: { baseUrl: string; stateDir: string; apiKey?: string; maxWaitMs?: number }) {
+function open(options: { baseUrl: string; stateDir: string; apiKey?: string; maxWaitMs?: number; timeoutMs?: number }) {
   const client = createClient({ apiKey: KEY, ...options });
   closing.push(client.close);
   return client;
@@ -72,3 +72,11 @@ test('a bad address and a bad key are refused before anything is sent', () => {
     RangeError,
   );
 });
+
+test.each([1000 / 3, 3e9, 1e13, Number.MAX_VALUE])(
+  'a time limit of %d ms is one that a timer can hold',
+  async (timeoutMs) => {
+    const client = open({ ...(await service()), timeoutMs });
+    expect(await client.categories.list()).toEqual([]);
+  },
+);

@@ -45,7 +45,7 @@ export type Record =
   | { kind: 'forget'; at: number }
   | { kind: 'snapshot'; json: string };
 
-const TICKET = /^T (\d{1,15}) (\w{1,40}) (\d{1,10}) (\d{1,15}) (\w{1,40}) (\d{1,10})(?: (\d{1,10}))?$/;
+const TICKET = /^T (\d{1,15}) (\w{1,40}) (\d{1,10}) (\d{1,15}) (\w{1,40}) (\d{1,15})(?: (\d{1,10}))?$/;
 const REPLY =
   /^O (\d{1,15}) (\w{1,40}) (\d{3}) (\d{1,15}|-) (\d{1,15}|-) (?:([sl])(\d{1,15})\/(\d{1,4})|-) (?:(-?\d{1,15}):(-?\d{1,15})|-) (\d{1,15}|-) (retry-after|reset|backoff) ([01]) (\d{1,3})$/;
 const CLOSED = /^X (\d{1,15}) (\w{1,40}) (unsent|lost|dead)$/;

@@ -152,6 +152,24 @@ test('a Retry-After of 34 days neither overflows a timer nor bricks the key for 
   expect(sentAt).toHaveLength(1);
 });
 
+test.each([
+  ['a reset in fractions of a millisecond', { 'retry-after': '60', 'x-ratelimit-reset': '1795262460000.5' }, 60_000],
+  ['a wait of more digits than any time has', { 'retry-after': '999999999d' }, 25 * 3_600_000],
+])('%s: the 429 counts for every process all the same', async (_what, headers, waitMs) => {
+  const clock = new FakeClock(1_795_262_400_000, () => 0);
+  const { sender, open } = scripted([{ status: 429, headers }], { clock, maxRetries: 0 });
+  await caught(sender.send(LIST));
+  expect(open().view()).toMatchObject({ inFlight: 0, blocked: { until: clock.now() + waitMs } });
+});
+
+test('what closes waits for what is under way: its 429 is everybody’s to know', async () => {
+  const { sender, open } = scripted([{ status: 429, headers: { 'retry-after': '60' }, ms: 200 }], { maxRetries: 0 });
+  const sent = caught(sender.send(LIST));
+  await sender.close();
+  expect(open().view()).toMatchObject({ inFlight: 0, blocked: { reason: 'retry-after' } });
+  expect((await sent).kind).toBe('rate_limited');
+});
+
 test('a longer wait is slept in slices, so that a suspended machine and other processes are noticed', async () => {
   const { sender, clock } = scripted([{ status: 429, headers: { 'retry-after': '100' } }, { status: 200 }]);
   await sender.send(LIST);

@@ -111,6 +111,32 @@ test('rotation keeps the state, and only the last two generations stay', () => {
   expect(fs.readdirSync(dir).length).toBeLessThanOrEqual(2);
 });
 
+test('a durable log flushes a new generation before it is linked, and its name when it is used', () => {
+  const dir = folder();
+  const calls: string[] = [];
+  const paths = new Map<number, string>();
+  const watched: LogFs = {
+    ...fs,
+    openSync: ((path: string, ...rest: [string | number, number?]) => {
+      const fd = fs.openSync(path, ...rest);
+      paths.set(fd, path === dir ? 'folder' : /tmp$/.test(path) ? 'draft' : 'log');
+      return fd;
+    }) as LogFs['openSync'],
+    fsyncSync: (fd) => {
+      calls.push(`fsync ${paths.get(fd)}`);
+      fs.fsyncSync(fd);
+    },
+    linkSync: (from, to) => {
+      calls.push('link');
+      fs.linkSync(from, to);
+    },
+  };
+  const log = open(dir, 100, { fs: watched, durable: true });
+  expect(calls).toEqual(['fsync folder']);
+  while (log.generation === 1) log.append('a record');
+  expect(calls).toEqual(['fsync folder', 'fsync draft', 'link', 'fsync folder']);
+});
+
 test('a writer that slept through many rotations joins the newest generation and loses nothing', () => {
   const dir = folder();
   const sleeper = open(dir, 300);

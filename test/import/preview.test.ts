@@ -1,0 +1,24 @@
+// `--dry-run` in numbers: every request that the import would send counts, its lists included.
+import { expect, test } from 'vitest';
+import { previewOf } from '../../src/import/preview.ts';
+import type { QuotaView } from '../../src/quota/view.ts';
+import { named, storeOf } from './fake-service.ts';
+
+const NOW = 1_800_000_000_000;
+const window = { limit: 60, remaining: 10, resetAt: NOW + 30_000, seenAt: NOW, over: false };
+const quota = { window, longWindow: undefined } as QuotaView;
+const rows = (count: number) => storeOf(named(...Array.from({ length: count }, (_, at) => `n${at}`)));
+const noted = (...entries: ['created' | 'undecided', string?][]) =>
+  new Map(entries.map(([status, id], at) => [at, { status, tries: 1, ...(id && { id }) }]));
+
+test.each([
+  ['the list before the first row', 9, new Map(), false, 1],
+  ['the list before the first row, which the window has no room for', 10, new Map(), false, 2],
+  ['no list where an earlier run noted what was there', 11, noted(['created', '1']), false, 1],
+  ['a list where existing names are left out, all the same', 11, noted(['created', '1']), true, 2],
+  ['the list in which a lost row is looked up', 9, noted(['undecided']), false, 1],
+  ['the list in which a lost row is looked up, which the window has no room for', 10, noted(['undecided']), false, 2],
+  ['nothing where every row is there', 1, noted(['created', '1']), false, 0],
+])('%s', (_what, count, known, skipExisting, windows) => {
+  expect(previewOf(rows(count), known, [], { skipExisting, quota, now: NOW })).toMatchObject({ windows });
+});
