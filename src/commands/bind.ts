@@ -5,7 +5,7 @@ import { openSession, readGlobals } from '../context.ts';
 import { PetstoreError } from '../errors.ts';
 import type { View } from '../output/view.ts';
 import { accompany } from './accompany.ts';
-import { print, tellQuota } from './conclude.ts';
+import { prepareToPrint, print, tellQuota } from './conclude.ts';
 
 /** A verb's file: what it does, how its data is shown, and whether data that was printed is a failure all the same. */
 export interface Verb<Input, Data> {
@@ -45,6 +45,7 @@ export function bind<Input, Data>(
     context.endings.unshift(() => tellQuota(session, since));
     const verb = await load();
     refuseFormat(session, verb.view);
+    await prepareToPrint(session);
     const end = await accompany(session);
     let data: Data;
     try {

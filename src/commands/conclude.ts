@@ -1,8 +1,16 @@
 // How a command ends: its data on stdout, the quota on stderr. The only writer to stdout, but for `petstore sandbox`.
 import type { Session } from '../context.ts';
 import { colorLevel } from '../io.ts';
-import { render } from '../output/render.ts';
+import { prepare, render } from '../output/render.ts';
 import type { View } from '../output/view.ts';
+
+/**
+ * Loads what the answer will be shown with.
+ * @param session whose stdout and format are used
+ */
+export function prepareToPrint({ context, globals }: Session): Promise<void> {
+  return prepare(globals.format ?? 'table', colorLevel(context.stdout, context.env, globals.noColor));
+}
 
 /**
  * Renders a verb's data and writes it to stdout.

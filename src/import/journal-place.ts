@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import type { Clock } from '../clock.ts';
 import type { ProcessMark } from '../log/alive.ts';
+import { isAlive, ownMark } from '../log/alive.ts';
 import type { LogFs } from '../log/generations.ts';
 
 /** Which journal, and the world around it. */
@@ -23,6 +24,11 @@ export interface JournalOptions {
 export interface Life {
   readonly mark: ProcessMark;
   readonly ask: (mark: ProcessMark) => 'alive' | 'dead' | 'unknown';
+}
+
+/** @returns this process, asking the system about others */
+export function ownLife(): Life {
+  return { mark: ownMark(), ask: isAlive };
 }
 
 /**

@@ -3,18 +3,16 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import type { Clock } from '../clock.ts';
 import { PetstoreError } from '../errors.ts';
-import { isAlive, ownMark } from '../log/alive.ts';
 import { FileLog } from '../log/append.ts';
 import { syncFolders } from '../log/sync-folders.ts';
 import { visible } from '../text.ts';
+import { busy, lives } from './journal-holder.ts';
 import type { JournalOptions, Life } from './journal-place.ts';
-import { journalDir, journalName } from './journal-place.ts';
-import type { Head, Holder, JournalRecord, JournalState } from './journal-state.ts';
+import { journalDir, journalName, ownLife } from './journal-place.ts';
+import type { Head, JournalRecord, JournalState } from './journal-state.ts';
 import { inParts, journalFormat } from './journal-state.ts';
 
 const SEAL_AT = 8 * 1024 * 1024;
-/** A run that cannot be asked whether it lives counts as dead when it said nothing for this long, in milliseconds. */
-export const SILENCE_MS = 60_000;
 /** How often a run says that it lives, in milliseconds. */
 const BEAT_MS = 15_000;
 
@@ -37,7 +35,7 @@ export class Journal {
     const dir = journalDir(options);
     this.#dir = dir;
     this.#clock = options.clock;
-    this.#life = options.life ?? { mark: ownMark(), ask: isAlive };
+    this.#life = options.life ?? ownLife();
     this.#path = join(dir, `${journalName(options.digest)}.*.log`);
     const files = { dir, name: journalName(options.digest), sealAt: SEAL_AT, durable: true };
     this.#log = this.#guard(
@@ -59,7 +57,7 @@ export class Journal {
   take(head: Head, restart: boolean): void {
     const { holder, head: before } = this.state;
     if (before && before.version !== head.version) throw this.#newer();
-    if (holder && this.#lives(holder)) throw busy(holder);
+    if (holder && lives(holder, this.#life, this.#clock)) throw busy(holder);
     if (holder) this.#append(['drop', holder.run]);
     const state = this.#append(['take', this.#run, this.#life.mark, this.#clock.now()]);
     if (state.holder && state.holder.run !== this.#run) throw busy(state.holder);
@@ -77,11 +75,6 @@ export class Journal {
     } catch {
       // It is noticed where it matters, before the next request.
     }
-  }
-
-  #lives(holder: Holder): boolean {
-    const life = this.#life.ask(holder);
-    return life === 'unknown' ? Math.abs(this.#clock.now() - holder.beat) < SILENCE_MS : life === 'alive';
   }
 
   /**
@@ -183,10 +176,4 @@ export class Journal {
       cause: error,
     });
   }
-}
-
-function busy(holder: Holder): PetstoreError {
-  return new PetstoreError('usage', `another run is importing these rows already (process ${holder.pid})`, {
-    hint: 'let it finish; to stop it use Ctrl-C there, then run this command again to go on',
-  });
 }

@@ -1,9 +1,12 @@
 // The journals beside one import's own: read without holding them, found by file, marked where another takes their place.
 import { closeSync, existsSync, openSync, readdirSync, readSync } from 'node:fs';
 import { join } from 'node:path';
+import { PetstoreError } from '../errors.ts';
 import { FileLog } from '../log/append.ts';
+import { visible } from '../text.ts';
+import { busy, lives } from './journal-holder.ts';
 import type { JournalOptions } from './journal-place.ts';
-import { journalDir, journalName } from './journal-place.ts';
+import { journalDir, journalName, ownLife } from './journal-place.ts';
 import type { JournalState, RowEntry } from './journal-state.ts';
 import { journalFormat } from './journal-state.ts';
 
@@ -58,9 +61,16 @@ export function unfinishedOf(options: JournalOptions, source: string): Unfinishe
  * Notes in the journals of the same file with other rows that they need not be finished.
  * @param options the journal that takes their place
  * @param source the file's real path
+ * @throws PetstoreError `usage` where a run is at one of them: its rows would be created twice
  */
 export function supersede(options: JournalOptions, source: string): void {
-  for (const name of othersOf(options, source)) {
+  const life = options.life ?? ownLife();
+  const others = othersOf(options, source);
+  for (const name of others) {
+    const { holder } = withLog(journalDir(options), name, (log) => log.refresh());
+    if (holder && lives(holder, life, options.clock)) throw busy(holder, 'this file, as it was before,');
+  }
+  for (const name of others) {
     withLog(journalDir(options), name, (log) => {
       if (!log.refresh().finished) log.append(JSON.stringify(['superseded']));
     });
@@ -70,10 +80,30 @@ export function supersede(options: JournalOptions, source: string): void {
 function othersOf(options: JournalOptions, source: string): string[] {
   const dir = journalDir(options);
   const own = journalName(options.digest);
-  return namesIn(dir).filter((name) => name !== own && filesOf(dir, name).some((path) => beginsWith(path, source)));
+  return namesIn(dir).filter(
+    (name) => name !== own && filesOf(dir, name).some((path) => readable(path, () => beginsWith(path, source))),
+  );
 }
 
 function withLog<T>(dir: string, name: string, use: (log: FileLog<JournalState>) => T): T {
+  return readable(join(dir, `${name}.*.log`), () => usingLog(dir, name, use));
+}
+
+// What another import sent may be what this one is about to look for: without its journal nothing can be decided.
+function readable<T>(path: string, use: () => T): T {
+  try {
+    return use();
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code;
+    if (error instanceof PetstoreError || typeof code !== 'string') throw error;
+    throw new PetstoreError('storage', `the journal of another import cannot be used (${code}): ${visible(path)}`, {
+      hint: 'make it readable and writable for you, or remove it where that import is of no concern any more',
+      cause: error,
+    });
+  }
+}
+
+function usingLog<T>(dir: string, name: string, use: (log: FileLog<JournalState>) => T): T {
   const log = new FileLog(journalFormat, { dir, name, sealAt: Number.MAX_SAFE_INTEGER, durable: true });
   try {
     return use(log);

@@ -6,7 +6,8 @@ import type { Work } from './work.ts';
 
 /**
  * How long after a loss a lookup that finds nothing is believed, in milliseconds: the request may still be on its way
- * when its connection is gone. It doubles with every try.
+ * when its connection is gone. It doubles with every try. Where the service was too slow to answer in time it may be
+ * at it still: then as long again as it was given to answer.
  */
 const SETTLE_MS = 2000;
 const LONGEST_SETTLE_MS = 30_000;
@@ -22,7 +23,10 @@ export async function lookUp(work: Work): Promise<void> {
   if (lost.length === 0) return;
   const entries = journal.state.rows;
   const tries = new Map(lost.map(({ row }) => [row, entries.get(row)?.tries ?? 0]));
-  const ready = Math.max(...lost.map(({ row }) => work.lostAt(row) + settling(tries.get(row) ?? 0)));
+  const ready = lost.reduce(
+    (latest, { row }) => Math.max(latest, work.settledAt(row, settling(tries.get(row) ?? 0))),
+    0,
+  );
   await clock.sleep(Math.max(0, ready - clock.monotonic()), signal);
   const findings = matchLost(lost, await categories.list(), knownOf(work));
   for (const [row, category] of findings.found) {

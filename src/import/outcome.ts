@@ -1,5 +1,7 @@
 // How a run that is over is told: the error that decides the exit code, and the command that goes on. Pure.
+import type { Category } from '../api/types.ts';
 import { PetstoreError } from '../errors.ts';
+import type { RunResult } from './run.ts';
 import type { ImportDocument, UnknownRow } from './tally.ts';
 
 const NAMED = 5;
@@ -7,18 +9,20 @@ const NAMED = 5;
 /**
  * Says whether a run failed (contract, sections 3 and 7).
  * @param document what became of every row
- * @param stop why it ended early; undefined where it came to its end
+ * @param result why it ended early, if it did, and what may be there twice
  * @param goOn the command that goes on where it stopped
- * @returns undefined where every row exists; else what ended it, rows of unknown outcome, or rejected rows, in this order
+ * @returns undefined where every row exists once; else what ended it, rows of unknown outcome, categories that may be
+ *   one too many, or rejected rows, in this order
  */
 export function outcomeOf(
   document: ImportDocument,
-  stop: PetstoreError | undefined,
+  { stop, surplus }: Pick<RunResult, 'stop' | 'surplus'>,
   goOn: string,
 ): PetstoreError | undefined {
   const { unknown, failed } = document;
   if (stop && !(saysNothingChanged(stop) && unknown.length > 0)) return stopped(document, stop, goOn);
   if (unknown.length > 0) return undecided(unknown, stop, goOn);
+  if (surplus.length > 0) return oneTooMany(surplus);
   const [first] = failed;
   if (!first) return undefined;
   const rows = failed.length === 1 ? `row ${first.row}` : `${failed.length} rows, the first is row ${first.row}`;
@@ -62,6 +66,15 @@ function undecided(unknown: readonly UnknownRow[], stop: PetstoreError | undefin
     code: stop?.code,
     status: stop?.status,
     cause: stop,
+  });
+}
+
+function oneTooMany(surplus: readonly Category[]): PetstoreError {
+  const named = surplus.slice(0, NAMED).map(({ id, name }) => `${id} "${name}"`);
+  const more = surplus.length > NAMED ? `, and ${surplus.length - NAMED} more` : '';
+  const what = surplus.length === 1 ? 'a category' : `${surplus.length} categories`;
+  return new PetstoreError('unknown_outcome', `${what} may be one too many: ${named.join(', ')}${more}`, {
+    hint: 'the row was sent again after its first request seemed lost, and both seem to have arrived: look with `petstore categories list --search NAME`',
   });
 }
 

@@ -21,7 +21,8 @@ export interface RunResult {
  * Creates every row that the journal does not know as created (contract, section 7).
  * @param options rows, journal, service, limits
  * @returns what became of every row
- * @throws PetstoreError where nothing was sent, or not even the first list was answered
+ * @throws PetstoreError where nothing was sent, or not even the first list was answered; `usage` where what it created
+ *   before is gone
  */
 export async function runImport(options: RunOptions): Promise<RunResult> {
   const work = new Work(options);
@@ -48,10 +49,12 @@ function restore(work: Work): void {
 
 async function firstList(work: Work): Promise<readonly Category[]> {
   const { rows, journal, skipExisting, categories } = work.options;
-  const known = journal.state.baseline !== undefined;
-  if (work.tally.done === rows.count || (known && !skipExisting)) return [];
+  const { baseline, owners } = journal.state;
+  const known = baseline !== undefined;
+  if (owners.size === 0 && (work.tally.done === rows.count || (known && !skipExisting))) return [];
   try {
     const listed = await categories.list();
+    if (owners.size > 0 && isGone(listed, owners.keys()) && isGone(listed, baseline ?? [])) throw wasReset(owners.size);
     if (!known) await journal.noteBaseline(listed.map(({ id }) => String(id)));
     return listed;
   } catch (error) {
@@ -60,6 +63,24 @@ async function firstList(work: Work): Promise<readonly Category[]> {
     work.end(error);
     return [];
   }
+}
+
+// Nothing is ever deleted: where all that was there is gone, it is not the same data any more.
+function isGone(listed: readonly Category[], ids: Iterable<string>): boolean {
+  const there = new Set(listed.map(({ id }) => String(id)));
+  for (const id of ids) if (there.has(id)) return false;
+  return true;
+}
+
+function wasReset(created: number): PetstoreError {
+  const what = created === 1 ? 'the category' : `all ${created} categories`;
+  return new PetstoreError(
+    'usage',
+    `${what} that this import created ${created === 1 ? 'is' : 'are'} gone: the service's data was reset`,
+    {
+      hint: 'to create every row again add --restart',
+    },
+  );
 }
 
 async function plan(work: Work, listed: readonly Category[]): Promise<void> {

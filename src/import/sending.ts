@@ -78,7 +78,7 @@ export class Sending {
     if (verdict.stop) this.#work.end(error);
     if (verdict.row === 'rejected') tally.fail(row, asKnown(error));
     if (verdict.row === 'lost') {
-      this.#work.lose(row);
+      this.#work.lose(row, verdict.slow);
       this.#lostInARow++;
     }
     options.journal.note(row, verdict.row);

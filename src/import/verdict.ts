@@ -1,11 +1,14 @@
 // What a failed create means for its row and for the rows after it. Pure.
 import { PetstoreError } from '../errors.ts';
+import { TransportFailure } from '../http/types.ts';
 
 /** The row's fate, and whether the run ends here. */
 export interface Verdict {
   /** `rejected` by the service; certainly `unsent` or not carried out; `lost`: it may exist or not. */
   readonly row: 'rejected' | 'unsent' | 'lost';
   readonly stop: boolean;
+  /** Lost because it took too long, by our clock or a gateway's: it may be carried out yet. */
+  readonly slow?: boolean;
 }
 
 /** Rejections that speak of one row's values; any other 4xx will meet every row alike. */
@@ -21,9 +24,13 @@ export function verdictOf(error: unknown, interruption?: unknown): Verdict {
   if (!(error instanceof PetstoreError)) return { row: 'lost', stop: true };
   const { kind, status } = error;
   if (kind === 'rejected') return { row: 'rejected', stop: !ABOUT_THE_ROW.has(status ?? 0) };
-  if (kind === 'unknown_outcome') return { row: 'lost', stop: false };
+  if (kind === 'unknown_outcome') return { row: 'lost', stop: false, slow: tookTooLong(error) };
   // Nothing was carried out: the key was refused, the quota is gone, no connection came about.
   if (kind === 'auth' || kind === 'rate_limited' || kind === 'network') return { row: 'unsent', stop: true };
   const unsent = kind === 'interrupted' ? error === interruption : kind === 'service' && status === undefined;
   return { row: unsent ? 'unsent' : 'lost', stop: true };
+}
+
+function tookTooLong({ status, cause }: PetstoreError): boolean {
+  return status === 408 || status === 504 || (cause instanceof TransportFailure && cause.reason === 'timeout');
 }

@@ -32,6 +32,8 @@ export interface RunOptions {
   readonly concurrency: number;
   /** How often a lost row is sent again at most, once a lookup has shown that it is not there. */
   readonly maxRetries: number;
+  /** How long the service is given to answer one request, milliseconds. */
+  readonly timeoutMs: number;
   readonly skipExisting: boolean;
   /** Called once, when it is known what is to be sent and before anything is created. */
   readonly onPlan: (plan: Plan) => Promise<void>;
@@ -47,7 +49,7 @@ export class Work {
   readonly queue: number[] = [];
   /** Rows that are sent again, since a lookup did not find them. */
   readonly resent = new Set<number>();
-  readonly #lostAt = new Map<number, number>();
+  readonly #lostAt = new Map<number, { readonly at: number; readonly slow: boolean }>();
   readonly #given = new Set<number>();
   #preparing = 0;
   #stop: PetstoreError | undefined;
@@ -85,10 +87,13 @@ export class Work {
     this.#preparing--;
   }
 
-  /** @param row whose answer is lost from now on */
-  lose(row: number): void {
+  /**
+   * @param row whose answer is lost from now on
+   * @param slow whether it was given up because it took too long
+   */
+  lose(row: number, slow = false): void {
     this.tally.lose(row);
-    this.#lostAt.set(row, this.options.clock.monotonic());
+    this.#lostAt.set(row, { at: this.options.clock.monotonic(), slow });
   }
 
   /** @param row which no further lookup will decide in this run */
@@ -109,9 +114,14 @@ export class Work {
     return [...this.tally.lost].filter((row) => !this.#given.has(row)).map((row) => ({ row, ...rows.get(row) }));
   }
 
-  /** @returns when the row was lost, in milliseconds on the steady clock */
-  lostAt(row: number): number {
-    return this.#lostAt.get(row) ?? 0;
+  /**
+   * @param row a lost row
+   * @param settleMs how long a request may be on its way when its connection is gone
+   * @returns when a lookup that does not find it is believed, in milliseconds on the steady clock
+   */
+  settledAt(row: number, settleMs: number): number {
+    const { at, slow } = this.#lostAt.get(row) ?? { at: 0, slow: false };
+    return at + (slow ? Math.max(settleMs, this.options.timeoutMs) : settleMs);
   }
 }
 

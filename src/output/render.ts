@@ -51,6 +51,17 @@ export async function render<Data>(
 }
 
 /**
+ * Loads what a format needs. Called before anything is sent: a create that cannot be shown must not have happened, and
+ * the program may be replaced by a newer one while it waits.
+ * @param format what was asked for
+ * @param level colour level of the stream
+ */
+export async function prepare(format: Format, level: ColorLevel): Promise<void> {
+  if (format === 'csv' || format === 'tsv') await import('./delimited.ts');
+  else if (format === 'table') await import('./look.ts').then(({ styleFor }) => styleFor(level));
+}
+
+/**
  * Writes a value as JSON that is safe to print anywhere: same value, every digit kept.
  * @param value data as `parseJson` gives it
  * @param pretty two spaces per level, for readers

@@ -56,7 +56,6 @@ function noteWindow(state: State, told: WindowReading, seenAt: number, ticket: T
   const seen = { at: seenAt, seq: state.seq };
   if (fresh) state[slot] = openWindow(told, seen, state.tickets.size + 1, alone, known);
   else if (order === 'same') mergeReading(known, told, seen);
-  if (alone && slot === 'long' && state.short && seenAt >= endOf(state.short, lo)) state.short = undefined;
   return slot;
 }
 

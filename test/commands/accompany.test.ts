@@ -104,6 +104,6 @@ test('with --verbose there are lines instead of a spinner', async () => {
   await clock.advance(5000);
   watch.wait?.(wait(43, 'sibling'));
   end();
-  expect(said()).toContain('waiting for another petstore process');
+  expect(said()).toContain('waiting for the answer to a request under way');
   expect(said()).not.toContain('\u001b');
 });

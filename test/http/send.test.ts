@@ -213,6 +213,15 @@ test('with nothing left and the reset beyond --max-wait nothing is sent', async 
 const reset = new TransportFailure('reset', true, 'the connection was closed');
 const refused = new TransportFailure('refused', false, 'ECONNREFUSED');
 
+test('what is held back to look for the next window is used before the run ends for a wait that is too long', async () => {
+  const headers = { 'x-ratelimit-limit': '10', 'x-ratelimit-remaining': '1', 'x-ratelimit-reset': '60' };
+  const { sender, sentAt } = scripted([{ status: 200, headers }], { maxWaitMs: 10_000 });
+  sender.expect(() => 5);
+  await sender.send(LIST);
+  await sender.send(LIST);
+  expect(sentAt).toHaveLength(2);
+});
+
 test('a read is tried again after a failure, with a pause, and ends as a network error', async () => {
   const { sender, sentAt, gaps, waits } = scripted([{ fails: reset }], { draw: 0.5 });
   expect(await caught(sender.send(LIST))).toMatchObject({ kind: 'network', exitCode: 6 });

@@ -21,6 +21,7 @@ export type Fate =
   | 'lost-committed'
   | 'lost'
   | 'late'
+  | 'too-slow'
   | 'rejected'
   | 'forbidden'
   | 'unauthorized'
@@ -49,6 +50,7 @@ const ERRORS: Partial<Record<Fate, () => PetstoreError>> = {
   lost: () => new PetstoreError('unknown_outcome', 'no trustworthy answer came'),
   'lost-committed': () => new PetstoreError('unknown_outcome', 'no trustworthy answer came'),
   late: () => new PetstoreError('unknown_outcome', 'no trustworthy answer came'),
+  'too-slow': () => new PetstoreError('unknown_outcome', 'gateway timeout', { status: 504 }),
   rejected: () =>
     new PetstoreError('rejected', 'rejected (400): bad name', { status: 400, code: 'invalid', said: 'bad name' }),
   forbidden: () => new PetstoreError('rejected', 'rejected (403)', { status: 403 }),
@@ -166,6 +168,7 @@ export class FakeImport {
         signal: new AbortController().signal,
         concurrency: 4,
         maxRetries: 2,
+        timeoutMs: 30_000,
         skipExisting: false,
         onPlan: async (plan) => void this.plans.push(plan),
         onProgress: () => undefined,

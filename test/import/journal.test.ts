@@ -1,11 +1,12 @@
 // The journal: what it notes survives, one run at a time holds it, and a disk that fails stops everything.
 import * as fs from 'node:fs';
-import { mkdtempSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { Journal, SILENCE_MS } from '../../src/import/journal.ts';
+import { Journal } from '../../src/import/journal.ts';
+import { SILENCE_MS } from '../../src/import/journal-holder.ts';
 import type { JournalOptions, Life } from '../../src/import/journal-place.ts';
 import { journalDir } from '../../src/import/journal-place.ts';
 import { journalFormat } from '../../src/import/journal-state.ts';
@@ -159,13 +160,42 @@ test('an import that takes the place of an unfinished one of the same file settl
   const journal = new Journal(at);
   journal.take(head, false);
   await journal.send(0);
+  await journal.close();
   const changed = { ...at, digest: 'cd'.repeat(32) };
   supersede(changed, '/files/other.csv');
   expect(unfinishedOf(changed, '/files/species.csv')).toEqual({ rows: 3, created: 0 });
   supersede(changed, '/files/species.csv');
   expect(unfinishedOf(changed, '/files/species.csv')).toBeUndefined();
-  await journal.send(1);
+  const again = new Journal(at);
+  again.take(head, false);
+  await again.send(1);
   expect(unfinishedOf(changed, '/files/species.csv')).toBeDefined();
+});
+
+test('while a run imports a file as it was before, no other takes its place', async () => {
+  const at = options({ life: life(1, 'alive') });
+  const journal = new Journal(at);
+  journal.take(head, false);
+  await journal.send(0);
+  const changed = { ...at, digest: 'cd'.repeat(32) };
+  expect(() => supersede(changed, '/files/species.csv')).toThrow(
+    expect.objectContaining({ kind: 'usage', message: expect.stringContaining('another run is importing this file') }),
+  );
+  expect(unfinishedOf(changed, '/files/species.csv')).toBeDefined();
+  await journal.close();
+  supersede(changed, '/files/species.csv');
+});
+
+test('a journal of another import that cannot be read is named, with what to do', () => {
+  const at = options();
+  new Journal(at).take(head, false);
+  const [name = ''] = readdirSync(journalDir(at));
+  rmSync(join(journalDir(at), name));
+  mkdirSync(join(journalDir(at), name));
+  const changed = { ...at, digest: 'cd'.repeat(32) };
+  for (const look of [() => ownedElsewhere(changed), () => unfinishedOf(changed, '/files/species.csv')]) {
+    expect(look).toThrow(expect.objectContaining({ kind: 'storage', message: expect.stringContaining('EISDIR') }));
+  }
 });
 
 test('categories of another import into the same service are not free to be claimed', async () => {

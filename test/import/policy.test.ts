@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import type { Category } from '../../src/api/types.ts';
 import type { ErrorKind } from '../../src/errors.ts';
 import { PetstoreError } from '../../src/errors.ts';
+import { TransportFailure } from '../../src/http/types.ts';
 import { estimate } from '../../src/import/estimate.ts';
 import { commandToGoOn, outcomeOf } from '../../src/import/outcome.ts';
 import { matchLost } from '../../src/import/reconcile.ts';
@@ -61,7 +62,6 @@ test.each<[ErrorKind, number | undefined, string, boolean]>([
   ['rejected', 400, 'rejected', false],
   ['rejected', 409, 'rejected', false],
   ['rejected', 404, 'rejected', true],
-  ['unknown_outcome', 500, 'lost', false],
   ['auth', 401, 'unsent', true],
   ['rate_limited', 429, 'unsent', true],
   ['network', undefined, 'unsent', true],
@@ -71,6 +71,20 @@ test.each<[ErrorKind, number | undefined, string, boolean]>([
   ['internal', undefined, 'lost', true],
 ])('after %s (%s) a row is %s, and the import stops: %s', (kind, status, row, stop) => {
   expect(verdictOf(new PetstoreError(kind, 'x', { status }))).toEqual({ row, stop });
+});
+
+test.each<[string, number | undefined, unknown, boolean]>([
+  ['a server error', 500, undefined, false],
+  ['a connection that was reset', undefined, new TransportFailure('reset', true, 'x'), false],
+  ['a gateway that waited in vain', 504, undefined, true],
+  ['a service that waited in vain', 408, undefined, true],
+  ['no answer in time', undefined, new TransportFailure('timeout', true, 'x'), true],
+])('after %s the row may exist, and the import goes on', (_what, status, cause, slow) => {
+  expect(verdictOf(new PetstoreError('unknown_outcome', 'x', { status, cause }))).toEqual({
+    row: 'lost',
+    stop: false,
+    slow,
+  });
 });
 
 test('an interruption that comes before a request leaves its row unsent; any other surprise leaves it open', () => {
@@ -118,22 +132,24 @@ const document: ImportDocument = {
 test('what stopped the import decides its exit code, then what is unknown, then what was rejected', () => {
   const goOn = 'petstore categories import f.csv';
   const error = (kind: ErrorKind) => new PetstoreError(kind, 'why', { hint: 'do', retryAt: 5 });
-  const codeOf = (given: Partial<ImportDocument>, stop?: PetstoreError) =>
-    outcomeOf({ ...document, ...given }, stop, goOn)?.exitCode;
+  const ended = (stop?: PetstoreError, surplus: Category[] = []) => ({ stop, surplus });
+  const codeOf = (given: Partial<ImportDocument>, stop?: PetstoreError, surplus?: Category[]) =>
+    outcomeOf({ ...document, ...given }, ended(stop, surplus), goOn)?.exitCode;
   expect(codeOf({ unknown: [], failed: [] })).toBeUndefined();
   expect(codeOf({ unknown: [] })).toBe(4);
   expect(codeOf({})).toBe(8);
+  expect(codeOf({ unknown: [], failed: [] }, undefined, [{ id: 7, name: 'a' }])).toBe(8);
   expect(codeOf({}, error('auth'))).toBe(3);
   expect(codeOf({}, error('network'))).toBe(8);
   expect(codeOf({ unknown: [] }, error('network'))).toBe(6);
-  expect(outcomeOf(document, error('rate_limited'), goOn)).toMatchObject({
+  expect(outcomeOf(document, ended(error('rate_limited')), goOn)).toMatchObject({
     message: 'why (1 created, 1 rejected, 1 of unknown outcome, 4 pending)',
     hint: `do\nto go on: ${goOn}`,
     retryAt: 5,
   });
   const terminated = new PetstoreError('interrupted', 'terminated', { exitCode: 143 });
-  expect(outcomeOf(document, terminated, goOn)).toMatchObject({ exitCode: 143, hint: `to go on: ${goOn}` });
-  expect(outcomeOf({ ...document, unknown: [] }, undefined, goOn)).toMatchObject({ code: 'invalid', status: 400 });
+  expect(outcomeOf(document, ended(terminated), goOn)).toMatchObject({ exitCode: 143, hint: `to go on: ${goOn}` });
+  expect(outcomeOf({ ...document, unknown: [] }, ended(), goOn)).toMatchObject({ code: 'invalid', status: 400 });
 });
 
 test('the command that goes on can be pasted into a shell', () => {

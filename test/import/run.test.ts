@@ -1,7 +1,7 @@
 // The import against a service in memory: every row exactly once, whatever becomes of its answer.
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { NewCategory } from '../../src/api/types.ts';
+import type { Category, NewCategory } from '../../src/api/types.ts';
 import { PetstoreError } from '../../src/errors.ts';
 import type { Fate } from './fake-service.ts';
 import { FakeImport, named } from './fake-service.ts';
@@ -30,7 +30,7 @@ test('every row is created, and the document lists them in the order of the file
   expect(result?.stop).toBeUndefined();
 });
 
-test('the same import again creates nothing and asks for nothing', async () => {
+test('the same import again creates nothing, and looks once whether all is there', async () => {
   const it = new FakeImport(named('dog', 'cat'));
   await it.run();
   const { lists } = it.service;
@@ -42,7 +42,28 @@ test('the same import again creates nothing and asks for nothing', async () => {
       { row: 2, name: 'cat', id: 2 },
     ],
   });
-  expect([it.service.lists, it.service.sent.length]).toEqual([lists, 2]);
+  expect([it.service.lists, it.service.sent.length]).toEqual([lists + 1, 2]);
+});
+
+test('where all that it created is gone, the service was reset: nothing is created unless it begins anew', async () => {
+  const it = new FakeImport(named('dog', 'cat', 'cow'));
+  it.service.add({ name: 'old' });
+  it.service.fates.push('ok', 'ok', 'unauthorized');
+  await it.run({ concurrency: 1 });
+  const there = it.service.categories.splice(0);
+  const reset = {
+    kind: 'usage',
+    message: expect.stringContaining('all 2 categories that this import created are gone'),
+  };
+  await expect(it.run()).rejects.toMatchObject(reset);
+  expect(it.service.sent).toHaveLength(3);
+  // One of them, or what was there before, is enough to know the data by.
+  it.service.categories.push(there[1] as Category);
+  await it.run({ concurrency: 1 });
+  expect(namesAt(it)).toEqual(['cow', 'dog']);
+  it.service.categories.length = 0;
+  await it.run({ restart: true });
+  expect(namesAt(it)).toEqual(['cat', 'cow', 'dog']);
 });
 
 test('--restart forgets the journal and creates every row again', async () => {
@@ -122,6 +143,19 @@ test('a name that the service has tidied up is not decided, and not sent again',
     created: [{ name: 'cat' }],
   });
   expect(it.service.sent).toHaveLength(2);
+});
+
+test('a row that took too long is believed not to be there only after as long again', async () => {
+  for (const [fate, ms] of [
+    ['lost', 2000],
+    ['too-slow', 30_000],
+  ] as const) {
+    const it = new FakeImport(named('dog'));
+    it.service.fates.push(fate);
+    await it.run();
+    expect([fate, it.clock.slept[0]]).toEqual([fate, ms]);
+    expect(namesAt(it)).toEqual(['dog']);
+  }
 });
 
 test('a request that arrives after the lookup is told of as one too many', async () => {

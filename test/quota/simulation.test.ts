@@ -55,12 +55,6 @@ test('a run that fills its windows to the last request gives none of them up for
   }
 });
 
-test('what a probe was held back for is sent before the run ends for a wait that is too long', async () => {
-  const run = { ...minute, mode: 'fixed', processes: 1, workers: 8, requests: 90, announced: true } as const;
-  const outcome = await simulate({ ...run, maxWaitMs: 10_000 });
-  expect(outcome).toMatchObject({ sent: 60, answered: 60, refused: 0 });
-});
-
 for (const skewMs of [3_600_000, -3_600_000, 45_000, 700, -700]) {
   test(`a service whose clock is ${skewMs / 1000} s off is read right: no refusal, and no longer wait`, async () => {
     for (const processes of [1, 8]) {
@@ -123,6 +117,19 @@ test('a day that is used up shows in the headers in time: not one 429, and the r
     const late = (failure as PetstoreError).retryAt ?? 0;
     expect(late - endsAt).toBeGreaterThanOrEqual(1000);
     expect(late - endsAt).toBeLessThanOrEqual(2000);
+  }
+});
+
+test('headers that tell of the day and of the minute by turns let nobody forget the other', async () => {
+  const daily = { limit: 1000, endsAt: Date.parse('2026-11-22T00:00:00Z') };
+  for (const [limit, windowMs, workers] of [
+    [5, 1000, 8],
+    [20, 2000, 32],
+    [60, 60_000, 64],
+  ] as const) {
+    const run = { limit, windowMs, mode: 'fixed', tells: 'share', daily, processes: 1, workers } as const;
+    const outcome = await simulate({ ...run, requests: 5 * limit, latencyMs: [3, 40] });
+    expect(outcome).toMatchObject({ ...polite, answered: 5 * limit });
   }
 });
 

@@ -7,8 +7,8 @@ export interface LimiterOptions {
   readonly windowMs: number;
   /** A second limit, for the day, counted from `dayEndsAt` back. */
   readonly daily?: { readonly limit: number; readonly endsAt: number };
-  /** Which of two limits the headers tell of. */
-  readonly tells?: 'nearest' | 'tightest';
+  /** Which of two limits the headers tell of: nearest its end, fewest left, or least of its own limit left. */
+  readonly tells?: 'nearest' | 'tightest' | 'share';
   readonly reset?: 'ceil' | 'floor' | 'tenths' | 'ms' | 'delta' | 'past' | 'none';
   readonly retryAfter?: 'delta' | 'date' | 'ms' | 'epoch' | 'garbage' | 'none';
   /** Requests inside a wait after which the key is banned, and for how long. */
@@ -131,8 +131,12 @@ export class Limiter {
     const short = { limit, remaining, resetAt: mode === 'anchored' && this.#used === 0 ? now + windowMs : full };
     if (!daily || now >= daily.endsAt) return short;
     const day = { limit: daily.limit, remaining: Math.max(0, daily.limit - this.#dayUsed), resetAt: daily.endsAt };
-    const dayFirst = tells === 'nearest' ? day.resetAt < short.resetAt : day.remaining < short.remaining;
-    return dayFirst ? day : short;
+    const dayFirst = {
+      nearest: day.resetAt < short.resetAt,
+      tightest: day.remaining < short.remaining,
+      share: day.remaining / day.limit < short.remaining / short.limit,
+    };
+    return dayFirst[tells] ? day : short;
   }
 
   #headers({ limit, remaining, resetAt }: Told, now: number): Record<string, string> {

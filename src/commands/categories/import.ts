@@ -12,7 +12,6 @@ import type { RunResult } from '../../import/run.ts';
 import { runImport } from '../../import/run.ts';
 import type { ImportDocument } from '../../import/tally.ts';
 import type { View } from '../../output/view.ts';
-import { visible } from '../../text.ts';
 import type { ImportInput, Job } from './import-job.ts';
 import { prepare } from './import-job.ts';
 import { announce, ask } from './import-talk.ts';
@@ -28,8 +27,8 @@ export const view: View<ImportData> = importView;
  * @param session the open session
  * @param input the file and the options
  * @returns what became of every row, once anything was sent; with `--dry-run` what would be created
- * @throws PetstoreError `usage` for a bad file, a file that was changed in the middle of its import, and a second run of
- *   the same import; `storage` where the journal cannot be used; else as the api does, where nothing was created
+ * @throws PetstoreError `usage` for a bad file, a file that was changed in the middle of its import, a second run of
+ *   the same import, and a service whose data was reset since; `storage` where the journal cannot be used; else as the api does, where nothing was created
  */
 export async function run(session: Session, input: ImportInput): Promise<ImportData> {
   const job = await prepare(session, input);
@@ -76,6 +75,7 @@ async function send(job: Job, journal: Journal): Promise<RunResult> {
     signal: context.signal,
     concurrency,
     maxRetries: globals.maxRetries,
+    timeoutMs: globals.timeoutMs,
     skipExisting: input.skipExisting,
     onPlan: (plan) => announce(job, plan),
     onProgress: (tally) => {
@@ -87,11 +87,7 @@ async function send(job: Job, journal: Journal): Promise<RunResult> {
 
 async function finish({ session, source }: Job, result: RunResult): Promise<ImportData> {
   session.watch.say?.(undefined);
-  for (const { id, name } of result.surplus) {
-    const why = 'its row was sent again after its first request seemed lost, and both seem to have arrived';
-    await session.warn(`category ${id} ${visible(JSON.stringify(name))} may be one too many: ${why}`);
-  }
   const document = result.tally.document();
   const goOn = commandToGoOn(session.context.args, source.path === undefined);
-  return { document, failure: outcomeOf(document, result.stop, goOn) };
+  return { document, failure: outcomeOf(document, result, goOn) };
 }
