@@ -1,5 +1,6 @@
 // What commander says of wrong usage, in our voice; a key typed in the wrong place is never repeated.
-import type { Command, CommanderError } from 'commander';
+import type { Command } from 'commander';
+import { CommanderError } from 'commander';
 import { PetstoreError } from './errors.ts';
 import { nearestOf } from './nearest.ts';
 import { looksLikeKey } from './text.ts';
@@ -11,6 +12,8 @@ import { looksLikeKey } from './text.ts';
  * @returns an error of kind `usage`
  */
 export function usageError(error: CommanderError, args: readonly string[], program?: Command): PetstoreError {
+  const mistyped = error.code === 'commander.missingMandatoryOptionValue' && program && unknownOption(args, program);
+  if (mistyped) return usageError(mistyped, args, program);
   let text = error.message.replace(/^error: /, '');
   for (const word of args.flatMap((arg) => [arg, ...arg.split('=').slice(1)])) {
     if (looksLikeKey(word)) text = text.replaceAll(word, '[redacted]');
@@ -23,6 +26,25 @@ export function usageError(error: CommanderError, args: readonly string[], progr
   const meant = nearest ?? elsewhere;
   const hint = meant ? `did you mean ${meant}?` : 'see `petstore --help`, or --help after any command';
   return new PetstoreError('usage', message, { hint });
+}
+
+// Commander looks for missing options before unknown ones, but `--nam dog` is a mistyped name rather than a missing one.
+function unknownOption(args: readonly string[], program: Command): CommanderError | undefined {
+  let [command, words] = [program, [...args]];
+  for (;;) {
+    const { operands, unknown } = command.parseOptions(words);
+    const [name, ...others] = operands;
+    const child = command.commands.find((one) => one.name() === name || one.aliases().includes(name ?? ''));
+    if (child) [command, words] = [child, [...others, ...unknown]];
+    else return unknown[0] === undefined ? undefined : asUnknown(unknown[0], command, program);
+  }
+}
+
+function asUnknown(flag: string, command: Command, program: Command): CommanderError {
+  const known = [...command.options, ...program.options].flatMap(({ hidden, long }) => (hidden ? [] : (long ?? [])));
+  const near = nearestOf(flag.replace(/=.*$/s, ''), known);
+  const suggestion = near ? `\n(Did you mean ${near}?)` : '';
+  return new CommanderError(2, 'commander.unknownOption', `error: unknown option '${flag}'${suggestion}`);
 }
 
 // `petstore categories`: commander would print its help as an error.
