@@ -5,8 +5,8 @@ import type { Context } from './context.ts';
 import { PetstoreError } from './errors.ts';
 import { createProgram } from './program.ts';
 import { report } from './report.ts';
-import { looksLikeKey } from './text.ts';
-import { usageError } from './usage.ts';
+import { withoutSecretKeys } from './text.ts';
+import { keysIn, usageError } from './usage.ts';
 
 /**
  * Runs one command.
@@ -34,8 +34,9 @@ export async function run(context: Context): Promise<number> {
 // A key typed in the place of a name or a number is not repeated; a path is, since it is needed to find the mistake.
 function withoutKeys(error: unknown, args: readonly string[]): unknown {
   if (!(error instanceof PetstoreError) || error.kind !== 'usage') return error;
-  const keys = args.filter((arg) => looksLikeKey(arg) && !/\/|\.[a-z]{1,6}$/.test(arg));
-  const clean = (text: string): string => keys.reduce((left, key) => left.replaceAll(key, '[redacted]'), text);
+  const keys = keysIn(args).filter((word) => !/\/|\.[a-z]{1,6}$/.test(word));
+  const clean = (text: string): string =>
+    withoutSecretKeys(keys.reduce((left, key) => left.replaceAll(key, '[redacted]'), text));
   const { message, hint, exitCode, cause } = error;
   if (clean(message) === message && clean(hint ?? '') === (hint ?? '')) return error;
   return new PetstoreError('usage', clean(message), { hint: hint && clean(hint), exitCode, cause });

@@ -104,13 +104,27 @@ export function maskKey(key: string): string {
 
 /** No command, option or profile is this long; in characters. */
 const LONGEST_WORD = 60;
+/** A key is not shorter, unless it says by its beginning that it is one; in characters. */
+const SHORTEST_KEY = 16;
+const PREFIXED =
+  /^(?:sk|pk|rk|(?:test|live|prod|api|access|auth|secret|my)?[_-]?key|api|sandbox|petstore|live|test)[_-]\S{3,}$/i;
 
 /**
  * @param word one argument, as typed
- * @returns true where it may be an API key: long, no blanks, and not a plain word or option
+ * @returns true where it may be an API key: begins like one, or is long, without blanks, and made of no plain words
  */
 export function looksLikeKey(word: string): boolean {
-  if (word.length > LONGEST_WORD) return true;
-  if (/^(?:sk|pk|key|api|sandbox|petstore|live|test)[_-]\S{3,}$/i.test(word)) return true;
-  return word.length >= 16 && /^[\w.+/=~-]+$/.test(word) && /\d/.test(word) && /[a-z]/i.test(word);
+  if (word.length > LONGEST_WORD || PREFIXED.test(word)) return true;
+  if (word.length < SHORTEST_KEY || !/^[\w.+/=~-]+$/.test(word) || !/[a-z]/i.test(word)) return false;
+  // Words are short: what goes on without a break is none. An option is one word or several.
+  return /\d/.test(word) || (!word.startsWith('--') && /[^-._/]{16,}/.test(word));
+}
+
+/**
+ * Cuts out what can only be a secret key, wherever it stands: in the host of an address or in a path.
+ * @param text anything typed
+ * @returns it without keys like `sk_live_…`; other words stay, since names of hosts and files may look like a key
+ */
+export function withoutSecretKeys(text: string): string {
+  return text.replace(/(?<![a-z0-9])[spr]k_(?:live|test|prod)_\w{4,}/gi, '[redacted]');
 }

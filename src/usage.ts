@@ -1,6 +1,5 @@
 // What commander says of wrong usage, in our voice; a key typed in the wrong place is never repeated.
-import type { Command } from 'commander';
-import { CommanderError } from 'commander';
+import type { Command, CommanderError } from 'commander';
 import { PetstoreError } from './errors.ts';
 import { nearestOf } from './nearest.ts';
 import { looksLikeKey } from './text.ts';
@@ -12,12 +11,9 @@ import { looksLikeKey } from './text.ts';
  * @returns an error of kind `usage`
  */
 export function usageError(error: CommanderError, args: readonly string[], program?: Command): PetstoreError {
-  const mistyped = error.code === 'commander.missingMandatoryOptionValue' && program && unknownOption(args, program);
-  if (mistyped) return usageError(mistyped, args, program);
-  let text = error.message.replace(/^error: /, '');
-  for (const word of args.flatMap((arg) => [arg, ...arg.split('=').slice(1)])) {
-    if (looksLikeKey(word)) text = text.replaceAll(word, '[redacted]');
-  }
+  const mistyped = program && ABOUT_OPTIONS.includes(error.code) ? unknownOption(args, program) : undefined;
+  let text = (mistyped ?? error).message.replace(/^error: /, '');
+  for (const key of keysIn(args)) text = text.replaceAll(key, '[redacted]');
   if (error.code === 'commander.help') return nounAlone(args, program);
   const [message = '', suggestion] = text.split('\n');
   const nearest = /Did you mean (.*)\?\)?$/.exec(suggestion ?? '')?.[1];
@@ -28,7 +24,23 @@ export function usageError(error: CommanderError, args: readonly string[], progr
   return new PetstoreError('usage', message, { hint });
 }
 
+/**
+ * @param args the arguments as given
+ * @returns the words in them that may be keys, also what stands behind `=` or right after an option's letter
+ */
+export function keysIn(args: readonly string[]): readonly string[] {
+  const words = args.flatMap((arg) => [
+    arg,
+    ...arg.split('='),
+    arg.slice(arg.indexOf('=') + 1),
+    arg.replace(/^-\w/, ''),
+  ]);
+  return words.filter(looksLikeKey);
+}
+
 // Commander looks for missing options before unknown ones, but `--nam dog` is a mistyped name rather than a missing one.
+const ABOUT_OPTIONS = ['commander.unknownOption', 'commander.missingMandatoryOptionValue'];
+
 function unknownOption(args: readonly string[], program: Command): CommanderError | undefined {
   let [command, words] = [program, [...args]];
   for (;;) {
@@ -36,15 +48,19 @@ function unknownOption(args: readonly string[], program: Command): CommanderErro
     const [name, ...others] = operands;
     const child = command.commands.find((one) => one.name() === name || one.aliases().includes(name ?? ''));
     if (child) [command, words] = [child, [...others, ...unknown]];
-    else return unknown[0] === undefined ? undefined : asUnknown(unknown[0], command, program);
+    else return unknown[0] === undefined ? undefined : asUnknown(unknown[0], command);
   }
 }
 
-function asUnknown(flag: string, command: Command, program: Command): CommanderError {
-  const known = [...command.options, ...program.options].flatMap(({ hidden, long }) => (hidden ? [] : (long ?? [])));
-  const near = nearestOf(flag.replace(/=.*$/s, ''), known);
-  const suggestion = near ? `\n(Did you mean ${near}?)` : '';
-  return new CommanderError(2, 'commander.unknownOption', `error: unknown option '${flag}'${suggestion}`);
+// What stands behind `=` is left out: it may be a key, and the nearest option is not found with it.
+function asUnknown(flag: string, command: Command): CommanderError {
+  try {
+    // Commander's own words and nearest option; the function is not in its types.
+    (command as unknown as { unknownOption(flag: string): void }).unknownOption(flag.replace(/=.*$/s, ''));
+  } catch (error) {
+    return error as CommanderError;
+  }
+  throw new Error('commander knows the option after all');
 }
 
 // `petstore categories`: commander would print its help as an error.

@@ -1,12 +1,13 @@
 // The rule for base URLs: https, or http on loopback, ending in /v1.
 import { PetstoreError } from '../errors.ts';
+import { looksLikeKey, withoutSecretKeys } from '../text.ts';
 
 /** A base URL that keeps the rule, or what is wrong with it. */
 export type BaseUrl =
   | { readonly url: string; readonly origin: string }
   | {
       readonly problem: string;
-      /** The same address with /v1, where that is all it lacks. */
+      /** The same address with /v1, where that is all it lacks and nothing in it looks like a key. */
       readonly suggestion?: string;
     };
 
@@ -33,9 +34,16 @@ export function parseBaseUrl(text: string): BaseUrl {
   const path = url.pathname.replace(/\/$/, '');
   if (/%2f|%5c|%2e|\/\//i.test(path)) return { problem: 'its path holds an escaped or doubled slash or dot' };
   if (!path.endsWith('/v1')) {
-    return { problem: 'it does not end in the version segment /v1', suggestion: `${url.origin}${path}/v1` };
+    const problem = 'it does not end in the version segment /v1';
+    return holdsKey(url) ? { problem } : { problem, suggestion: `${url.origin}${path}/v1` };
   }
   return { url: `${url.origin}${path}`, origin: url.origin };
+}
+
+// A key pasted where the address belongs is not offered back. Hosts and paths have plain names that begin like a key, too.
+function holdsKey(url: URL): boolean {
+  const parts = [...(url.hostname.includes('.') ? [] : [url.hostname]), ...url.pathname.split('/')];
+  return withoutSecretKeys(url.href) !== url.href || parts.some((part) => part.length >= 16 && looksLikeKey(part));
 }
 
 /**

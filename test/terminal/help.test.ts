@@ -150,6 +150,46 @@ test.each([
 });
 
 test.each([
+  [['auth', 'login', '--api-key=abc-defg-hij'], 'abc-defg', "unknown option '--api-key'"],
+  [['auth', 'login', '--api-key=ab\ncdefg'], 'cdefg', "unknown option '--api-key'"],
+  [['categories', 'create', '--token=ab=cd-efg'], 'cd-efg', "unknown option '--token'"],
+  [['auth', 'switch', 'testkey-abcdefghijkl'], 'abcdefgh', 'there are: production'],
+  [['auth', 'status', '-p', 'testkey-abcdefghijkl'], 'abcdefgh', 'there are: production'],
+  [['auth', 'status', '-ptestkey-abcdefghijkl'], 'abcdefgh', 'there are: production'],
+  [['auth', 'login', '-p', 'testkey-abcdefghijkl'], 'abcdefgh', 'auth login -p PROFILE --url'],
+  [['auth', 'switch', 'abcdefghijklmnop'], 'abcdefgh', 'there are: production'],
+  [['abcdefghijklmnop'], 'abcdefgh', 'unknown command'],
+  [['categories', 'list', '-kabcdefghijklmnop'], 'abcdefgh', 'unknown option'],
+  [['categories', 'list', '-ksk_live_ab12'], 'ab12', 'unknown option'],
+  [['categories', 'list', '--sort=abcdefghijklmnop'], 'abcdefgh', 'id, name'],
+  [['auth', 'login', '--url', 'https://sk_live_abcd1234efgh5678'], 'abcd1234', 'https://HOST/v1'],
+  [['auth', 'login', '--url', 'https://SK_LIVE_ABCD1234'], 'abcd1234', 'https://HOST/v1'],
+  [['auth', 'login', '--url', 'https://api.example/testkey-abcdefghijkl'], 'abcdefgh', 'https://HOST/v1'],
+  [['auth', 'login', '--url', 'https://abcd1234efgh5678'], 'abcd1234', 'https://HOST/v1'],
+  [['categories', 'import', 'keys/sk_live_abcd1234'], 'abcd1234', 'keys/[redacted]'],
+  [['sandbox', '--seed', 'k'.repeat(70)], 'kkkk', '--seed cannot be that'],
+])('of %j the key is not repeated, and the rest is said', async (args, key, words) => {
+  const { code, out, err } = await inProcess(args, { stdin: '' });
+  expect([2, 3]).toContain(code);
+  expect((out + err).toLowerCase()).not.toContain(key);
+  expect(err).toContain(words);
+});
+
+test.each([
+  [['auth', 'switch', 'my-farm-in-europe'], '"my-farm-in-europe"'],
+  [['auth', 'switch', 'monkey-business'], '"monkey-business"'],
+  [['categories', 'import', 'exports/species-of-2024-01-31.csv'], 'exports/species-of-2024-01-31.csv'],
+  [['categories', 'import', 'sk_animals.csv'], 'sk_animals.csv'],
+  [['auth', 'login', '--url', 'https://api-2.petstore.example'], 'did you mean https://api-2.petstore.example/v1?'],
+  [['auth', 'login', '--url', 'https://petstore-api/api-gateway'], 'did you mean https://petstore-api/api-gateway/v1?'],
+  [['categories', 'list', '--serch=cats'], 'did you mean --search?'],
+])('of %j nothing is a key, and all is said', async (args, words) => {
+  const { code, err } = await inProcess(args, { stdin: '' });
+  expect(code).toBe(2);
+  expect(err).toContain(words);
+});
+
+test.each([
   ['categories', 'list', '--x\u001b[2J'],
   ['x\u009b31m\u202e'],
   ['-p', '\u001b]0;x\u0007', 'categories', 'list'],

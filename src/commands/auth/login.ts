@@ -8,7 +8,7 @@ import { environmentUrl, namedProfile } from '../../profiles/credentials.ts';
 import { checkKey, LONGEST_KEY } from '../../profiles/key.ts';
 import type { StoredProfile } from '../../profiles/store.ts';
 import { SANDBOX } from '../../profiles/store.ts';
-import { maskKey, visible } from '../../text.ts';
+import { looksLikeKey, maskKey, visible } from '../../text.ts';
 
 /** What the command takes. */
 export interface LoginInput {
@@ -79,8 +79,10 @@ async function addressFor(
   const known = stored?.url === undefined ? undefined : parseBaseUrl(stored.url);
   if (known && 'url' in known) return known;
   if (!session.context.stdin.isTTY) {
-    throw new PetstoreError('auth', `the profile ${profile} has no URL`, {
-      hint: `petstore auth login -p ${profile} --url https://HOST/v1`,
+    // A key given as the name of a profile is not repeated.
+    const name = stored === undefined && looksLikeKey(profile) ? 'PROFILE' : profile;
+    throw new PetstoreError('auth', `the profile ${name} has no URL`, {
+      hint: `petstore auth login -p ${name} --url https://HOST/v1`,
     });
   }
   const { askText } = await import('../../output/prompt.ts');

@@ -121,5 +121,7 @@ function idOf(text: string): bigint {
 }
 
 function wrong(option: string, text: string, hint: string): PetstoreError {
-  return new PetstoreError('usage', `${option} cannot be ${visible(JSON.stringify(text.slice(0, 60)))}`, { hint });
+  // Half of a long key would no longer be known as one.
+  const shown = text.length > 60 ? 'that' : visible(JSON.stringify(text));
+  return new PetstoreError('usage', `${option} cannot be ${shown}`, { hint });
 }
