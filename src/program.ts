@@ -16,10 +16,13 @@ import { colorLevel } from './io.ts';
 /**
  * Builds the command tree.
  * @param context the world its commands run in
- * @param say takes the help and the version that were asked for
+ * @param say takes the help and the version that were asked for, and of which command
  * @returns commander's root; `parseAsync` rejects with CommanderError or PetstoreError
  */
-export function createProgram(context: Context, say: (text: string) => void = () => undefined): Command {
+export function createProgram(
+  context: Context,
+  say: (text: string, command: Command) => void = () => undefined,
+): Command {
   const program = new Command('petstore')
     .description('The command line for the pet store service: list and create pet categories, politely.')
     .usage('<command> [options]')

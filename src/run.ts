@@ -1,8 +1,10 @@
 // One command from arguments to exit code: parse, act, tell what went wrong, do the endings.
+import type { Command } from 'commander';
 import { CommanderError } from 'commander';
 import { WELCOME } from './commands/help.ts';
 import type { Context } from './context.ts';
 import { PetstoreError } from './errors.ts';
+import { jsonText } from './output/render.ts';
 import { createProgram } from './program.ts';
 import { report } from './report.ts';
 import { withoutSecretKeys } from './text.ts';
@@ -23,7 +25,7 @@ export async function run(context: Context): Promise<number> {
     noColor: flags.includes('--no-color'),
   };
   try {
-    return await attempt(context);
+    return await attempt(context, telling.json);
   } catch (error) {
     return await report(withoutKeys(error, context.args), context, telling);
   } finally {
@@ -47,21 +49,35 @@ function endOfOptions(args: readonly string[]): number {
   return at < 0 ? args.length : at;
 }
 
-async function attempt(context: Context): Promise<number> {
+async function attempt(context: Context, json: boolean): Promise<number> {
   if (context.args.length === 0) {
     await context.stdout.write(WELCOME);
     return 0;
   }
-  const said: string[] = [];
-  const program = createProgram(context, (text) => void said.push(text));
+  const said: Said[] = [];
+  const program = createProgram(context, (text, command) => void said.push({ text, command }));
   try {
     await program.parseAsync(context.args, { from: 'user' });
     return 0;
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     if (error.exitCode !== 0) throw usageError(error, context.args, program);
-    // Help and version that were asked for.
-    await context.stdout.write(said.join(''));
+    if (json) await tellAsJson(context, error.code === 'commander.version' ? undefined : said[0]?.command);
+    else await context.stdout.write(said.map(({ text }) => text).join(''));
     return 0;
   }
+}
+
+/** Help or the version that was asked for, and of which command. */
+interface Said {
+  readonly text: string;
+  readonly command: Command;
+}
+
+// `X --help --json` is `help X --json`.
+async function tellAsJson(context: Context, helped: Command | undefined): Promise<void> {
+  if (!helped) return context.stdout.write(`${jsonText({ version: context.version }, context.stdout.isTTY)}\n`);
+  const words: string[] = [];
+  for (let at = helped; at.parent; at = at.parent) words.unshift(at.name());
+  await createProgram(context).parseAsync(['help', ...words, '--json'], { from: 'user' });
 }

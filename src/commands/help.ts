@@ -33,9 +33,14 @@ More:
  * @param program the root of the tree
  * @param stdout where help goes: it is fitted to it
  * @param color whether stdout carries colour
- * @param say takes what commander prints, for whoever can wait until it is written
+ * @param say takes what commander prints, and of which command, for whoever can wait until it is written
  */
-export function addHelp(program: Command, stdout: Output, color: boolean, say: (text: string) => void): void {
+export function addHelp(
+  program: Command,
+  stdout: Output,
+  color: boolean,
+  say: (text: string, command: Command) => void,
+): void {
   addHelpCommand(program);
   addOverviews(program);
   const width = helpWidth(stdout.columns);
@@ -49,7 +54,7 @@ export function addHelp(program: Command, stdout: Output, color: boolean, say: (
       optionDescription,
     });
     command.configureOutput({
-      writeOut: (text) => say(bold(reflow(text, width), color)),
+      writeOut: (text) => say(bold(reflow(text, width), color), command),
       getOutHelpWidth: () => width,
     });
   }
@@ -71,7 +76,8 @@ function addHelpCommand(program: Command): void {
     .addHelpText(
       'after',
       `
-Output: what --help prints after the same words; with --json the same as data (see commands).
+Output: what --help prints after the same words; with --json the same as data (see commands),
+as --help --json prints it too.
 
 Examples:
   $ petstore help

@@ -96,6 +96,47 @@ test('help --json is the command as data', async () => {
   expect(JSON.parse(out)).toMatchObject({ path: ['petstore', 'categories', 'list'], aliases: ['ls'] });
 });
 
+test.each([
+  [
+    ['--help', '--json'],
+    ['help', '--json'],
+  ],
+  [
+    ['--json', '-h'],
+    ['help', '--json'],
+  ],
+  [
+    ['help', '--help', '--json'],
+    ['help', 'help', '--json'],
+  ],
+  [
+    ['categories', '--help', '--json'],
+    ['help', 'categories', '--json'],
+  ],
+  [
+    ['--json', 'categories', 'ls', '--search', 'x', '--help'],
+    ['help', 'categories', 'list', '--json'],
+  ],
+  [
+    ['categories', 'create', '-h', '--format=json'],
+    ['help', 'categories', 'create', '--json'],
+  ],
+])('%j prints the one document of %j', async (asked, same) => {
+  for (const columns of [undefined, 80]) {
+    const { code, out, err } = await inProcess(asked, columns ? { columns } : {});
+    expect({ code, err }).toEqual({ code: 0, err: '' });
+    expect(JSON.parse(out)).toHaveProperty('path');
+    expect(out).toBe((await inProcess(same, columns ? { columns } : {})).out);
+  }
+});
+
+test.each([[['--version', '--json']], [['--json', '-V']], [['--format', 'json', 'categories', '--version']]])(
+  '%j prints the version as one document',
+  async (args) => {
+    expect(await inProcess(args)).toEqual({ code: 0, out: '{"version":"1.0.0"}\n', err: '' });
+  },
+);
+
 test('a bare petstore says what to do first', async () => {
   const { code, out } = await inProcess([]);
   expect(code).toBe(0);
