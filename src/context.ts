@@ -38,6 +38,7 @@ export interface Context {
 
 /** The options of every command, read from the command line and the environment (contract, section 2). */
 export interface Globals {
+  /** What `--profile` says; PETSTORE_PROFILE is read where profiles are, so that errors can name it. */
   readonly profile: string | undefined;
   readonly json: boolean;
   readonly format: Format | undefined;
@@ -102,7 +103,7 @@ export function readGlobals(options: Readonly<Record<string, unknown>>, env: Env
   };
   const format = formatOf(options);
   return {
-    profile: setting('profile', '--profile', 'PETSTORE_PROFILE')?.text,
+    profile: options['profile'] as string | undefined,
     json: options['json'] === true || format === 'json',
     format,
     maxWaitMs: duration(setting('maxWait', '--max-wait', 'PETSTORE_MAX_WAIT'), 120_000),

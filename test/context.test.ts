@@ -19,13 +19,11 @@ test('the defaults are those of the contract', () => {
 
 test('the environment is read, and the command line goes before it', () => {
   const env = {
-    PETSTORE_PROFILE: 'staging',
     PETSTORE_MAX_WAIT: '1h',
     PETSTORE_MAX_RETRIES: '0',
     PETSTORE_TIMEOUT: '500ms',
   };
   expect(readGlobals({}, env)).toMatchObject({
-    profile: 'staging',
     maxWaitMs: 3_600_000,
     maxRetries: 0,
     timeoutMs: 500,

@@ -20,10 +20,12 @@ export interface Target {
   readonly identity: string;
 }
 
+const VARIABLE = 'PETSTORE_PROFILE';
+
 /** What `resolveTarget` works with. */
 export interface Sources {
   readonly env: Environment;
-  /** What `--profile` or PETSTORE_PROFILE says. */
+  /** What `--profile` says. */
   readonly profile: string | undefined;
   /** Opens the stored profiles; not called where they are not needed. */
   readonly store: () => Promise<ProfileStore>;
@@ -40,30 +42,38 @@ export interface Sources {
 export async function resolveTarget(sources: Sources): Promise<Target> {
   const named = namedProfile(sources);
   // Whoever names the sandbox means it, whatever addresses the environment holds.
-  if (named === SANDBOX) return sandboxTarget(sources.stateDir());
+  if (named?.name === SANDBOX) return sandboxTarget(sources.stateDir());
   const key = environmentKey(sources.env);
   const url = environmentUrl(sources.env);
   if (key !== undefined && url !== undefined) {
-    return target(named ?? FIRST_ACTIVE, url.url, key, 'environment', 'environment');
+    return target(named?.name ?? FIRST_ACTIVE, url.url, key, 'environment', 'environment');
   }
   const store = await sources.store();
-  const name = named ?? store.active();
+  const { name, from: origin } = named ?? { name: store.active() };
   if (name === SANDBOX) return sandboxTarget(sources.stateDir());
-  const stored = storedProfile(store, name);
+  const stored = storedProfile(store, name, origin);
   const from = url ?? storedUrl(name, stored);
   const urlSource = url ? 'environment' : 'stored';
   if (key !== undefined) return target(name, from.url, key, 'environment', urlSource);
   return target(name, from.url, storedKey(name, stored, from.origin), 'stored', urlSource);
 }
 
+/** A profile that was asked for. */
+export interface NamedProfile {
+  readonly name: string;
+  /** The variable that names it; left out where an option does. */
+  readonly from?: string;
+}
+
 /**
  * @param sources of which `profile` and the environment are read
- * @returns the profile that option or environment names, if any
- * @throws PetstoreError `usage` where the name breaks the rule; an empty variable never means another profile
+ * @returns the profile that option or environment names, if any; an empty variable counts as unset
+ * @throws PetstoreError `usage` where the name breaks the rule
  */
-export function namedProfile(sources: Pick<Sources, 'env' | 'profile'>): string | undefined {
-  const name = sources.profile ?? sources.env['PETSTORE_PROFILE'];
-  return name === undefined ? undefined : checkProfileName(name);
+export function namedProfile(sources: Pick<Sources, 'env' | 'profile'>): NamedProfile | undefined {
+  if (sources.profile !== undefined) return { name: checkProfileName(sources.profile) };
+  const name = sources.env[VARIABLE];
+  return name ? { name: checkProfileName(name, VARIABLE), from: VARIABLE } : undefined;
 }
 
 /**
@@ -89,12 +99,13 @@ export function environmentUrl(env: Environment): { readonly url: string; readon
 /**
  * @param store the stored profiles
  * @param name a profile's name
+ * @param from the variable that names it, if one does
  * @returns what is stored for it; undefined for a built-in profile nobody logged in to
  * @throws PetstoreError `usage` where there is no such profile
  */
-export function storedProfile(store: ProfileStore, name: string): StoredProfile | undefined {
+export function storedProfile(store: ProfileStore, name: string, from?: string): StoredProfile | undefined {
   const stored = store.get(name);
-  if (stored === undefined && !BUILT_IN.includes(name)) throw unknownProfile(name, store.names());
+  if (stored === undefined && !BUILT_IN.includes(name)) throw unknownProfile(name, store.names(), from);
   return stored;
 }
 

@@ -50,15 +50,21 @@ export function isProfileName(name: string): boolean {
   return NAME.test(name);
 }
 
+// Nobody looks for a name that was not typed now.
+function told(from: string | undefined): string {
+  return from === undefined ? '' : `${from}: `;
+}
+
 /**
  * @param name what was given as a profile's name
+ * @param from the variable that gave it, if one did
  * @returns the name
  * @throws PetstoreError `usage` where it breaks the rule
  */
-export function checkProfileName(name: string): string {
+export function checkProfileName(name: string, from?: string): string {
   if (isProfileName(name)) return name;
   const shown = looksLikeKey(name) ? 'that' : `"${visible(name.slice(0, 40))}"`;
-  throw new PetstoreError('usage', `${shown} cannot be a profile's name`, {
+  throw new PetstoreError('usage', `${told(from)}${shown} cannot be a profile's name`, {
     hint: 'a name is 1 to 32 lower-case letters, digits, - and _, and begins with a letter or digit',
   });
 }
@@ -66,14 +72,15 @@ export function checkProfileName(name: string): string {
 /**
  * @param name a name that keeps the rule but belongs to no profile
  * @param names the profiles there are
+ * @param from the variable that gave the name, if one did
  * @returns an error of kind `usage` that lists them and names the nearest
  */
-export function unknownProfile(name: string, names: readonly string[]): PetstoreError {
+export function unknownProfile(name: string, names: readonly string[], from?: string): PetstoreError {
   const list = `there are: ${names.join(', ')}`;
   // A key typed where a profile's name belongs is not repeated.
-  if (looksLikeKey(name)) return new PetstoreError('usage', `there is no such profile; ${list}`);
+  if (looksLikeKey(name)) return new PetstoreError('usage', `${told(from)}there is no such profile; ${list}`);
   const near = nearestOf(name, names);
-  return new PetstoreError('usage', `there is no profile "${name}"; ${list}`, {
+  return new PetstoreError('usage', `${told(from)}there is no profile "${name}"; ${list}`, {
     hint: near
       ? `did you mean ${near}? or make it: petstore auth login -p ${name}`
       : `make it with: petstore auth login -p ${name}`,

@@ -204,6 +204,13 @@ describe('auth switch', () => {
     expect(await petstore(['categories', 'list', '--json'])).toMatchObject({ code: 0 });
   });
 
+  test('says that PETSTORE_PROFILE goes before it, where that is not empty', async () => {
+    await login('-p', 'farm');
+    const run = (name: string) => petstore(['auth', 'switch', 'farm'], '', { PETSTORE_PROFILE: name });
+    expect((await run('staging')).err).toContain('PETSTORE_PROFILE is set');
+    expect((await run('')).err).toBe('');
+  });
+
   test('to a profile that is not there changes nothing and names the nearest', async () => {
     const run = await petstore(['auth', 'switch', 'stagign']);
     expect(run).toMatchObject({ code: 2, err: expect.stringContaining('staging') });
@@ -242,6 +249,13 @@ describe('auth status', () => {
     const [bound] = await status({ PETSTORE_BASE_URL: 'https://b.example/v1' });
     expect(bound).toMatchObject({ key: null, url: 'https://b.example/v1', urlSource: 'environment' });
     expect(bound.problem).toContain('not sent to https://b.example');
+  });
+
+  test.each([['status'], ['logout']])('auth %s says that PETSTORE_PROFILE names no profile', async (verb) => {
+    const run = await petstore(['auth', verb], '', { PETSTORE_PROFILE: 'frm' });
+    expect(run).toMatchObject({ code: 2, out: '' });
+    expect(run.err).toContain('error: PETSTORE_PROFILE: there is no profile "frm"');
+    expect(await petstore(['auth', verb], '', { PETSTORE_PROFILE: '' })).toMatchObject({ code: 0 });
   });
 
   test('a short key is not shown at all', async () => {

@@ -93,9 +93,31 @@ test.each(['', '../x', '__proto__', 'toString', 'A', '-x', 'a.b', 'x'.repeat(33)
   '%j cannot be a profile',
   async (name) => {
     await expect(resolve({}, name)).rejects.toMatchObject({ kind: 'usage', hint: expect.stringContaining('1 to 32') });
-    await expect(resolve({ PETSTORE_PROFILE: name })).rejects.toMatchObject({ kind: 'usage' });
+    if (name === '') return;
+    const set = resolve({ PETSTORE_PROFILE: name });
+    await expect(set).rejects.toMatchObject({ kind: 'usage', message: expect.stringMatching(/^PETSTORE_PROFILE: /) });
   },
 );
+
+test('an empty PETSTORE_PROFILE counts as unset', async () => {
+  const store = memory([{ ...production, name: 'farm' }], 'farm');
+  expect(await resolve({ PETSTORE_PROFILE: '' }, undefined, store)).toMatchObject({ profile: 'farm' });
+  const env = { PETSTORE_PROFILE: '', PETSTORE_API_KEY: 'k', PETSTORE_BASE_URL: 'https://b.example/v1' };
+  expect(await resolve(env)).toMatchObject({ profile: 'production' });
+});
+
+test('an unknown profile says where it is named: nobody looks for PETSTORE_PROFILE', async () => {
+  await expect(resolve({ PETSTORE_PROFILE: 'stagin' })).rejects.toMatchObject({
+    kind: 'usage',
+    message: 'PETSTORE_PROFILE: there is no profile "stagin"; there are: production, staging, sandbox',
+  });
+  await expect(resolve({ PETSTORE_PROFILE: 'sk_live_0123456789' })).rejects.toMatchObject({
+    message: 'PETSTORE_PROFILE: there is no such profile; there are: production, staging, sandbox',
+  });
+  await expect(resolve({ PETSTORE_PROFILE: 'staging' }, 'stagin')).rejects.toMatchObject({
+    message: expect.stringMatching(/^there is no profile/),
+  });
+});
 
 test('an unknown profile is an error that lists those there are and names the nearest', async () => {
   const store = memory([production, { name: 'farm', url: 'https://f.example/v1' }]);

@@ -43,7 +43,7 @@ export async function run(session: Session, input: LoginInput): Promise<LoginRes
   const store = await session.profiles();
   const { env } = session.context;
   const active = store.active();
-  const profile = namedProfile({ env, profile: session.globals.profile }) ?? active;
+  const profile = namedProfile({ env, profile: session.globals.profile })?.name ?? active;
   if (profile === SANDBOX) {
     throw new PetstoreError('usage', 'the profile sandbox needs no login', {
       hint: 'petstore categories list -p sandbox',

@@ -39,12 +39,13 @@ export const view: View<LogoutResult> = {
 
 async function forgetOne(session: Session): Promise<readonly string[]> {
   const store = await session.profiles();
-  const name = namedProfile({ env: session.context.env, profile: session.globals.profile }) ?? store.active();
+  const named = namedProfile({ env: session.context.env, profile: session.globals.profile });
+  const name = named?.name ?? store.active();
   if (name === SANDBOX) {
     throw new PetstoreError('usage', 'the profile sandbox has no key to forget', {
       hint: 'name another one: petstore auth logout -p PROFILE, or --all',
     });
   }
-  storedProfile(store, name);
+  storedProfile(store, name, named?.from);
   return (await store.forgetKey(name)) ? [name] : [];
 }

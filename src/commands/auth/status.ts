@@ -42,9 +42,10 @@ export interface StatusResult {
  */
 export async function run(session: Session): Promise<StatusResult> {
   const store = await session.profiles();
-  const active = namedProfile({ env: session.context.env, profile: session.globals.profile }) ?? store.active();
-  // Names what is wrong with `--profile` before anything is shown.
-  if (active !== SANDBOX && !store.names().includes(active)) storedProfile(store, active);
+  const named = namedProfile({ env: session.context.env, profile: session.globals.profile });
+  const active = named?.name ?? store.active();
+  // Names what is wrong with the one that was asked for before anything is shown.
+  if (active !== SANDBOX && !store.names().includes(active)) storedProfile(store, active, named?.from);
   const read = await Promise.all(store.names().map((name) => statusOf(session, store, name, name === active)));
   const failure = read.find((one) => one.failure)?.failure;
   return { profiles: read.map((one) => one.status), ...(failure && { failure }) };

@@ -28,7 +28,7 @@ export async function run(session: Session, input: SwitchInput): Promise<SwitchR
   const previous = store.active();
   await store.activate(name);
   const named = session.context.env['PETSTORE_PROFILE'];
-  if (named !== undefined && named !== name) {
+  if (named && named !== name) {
     await session.warn('PETSTORE_PROFILE is set and goes before the active profile');
   }
   return { profile: name, previous };

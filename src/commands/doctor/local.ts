@@ -66,13 +66,13 @@ export function checkProfile(session: Session): Promise<Check> {
   return attempt('Profile', async () => {
     const { env } = session.context;
     const named = namedProfile({ env, profile: session.globals.profile });
-    if (named === SANDBOX) return ok('Profile', `${SANDBOX}, built in`);
+    if (named?.name === SANDBOX) return ok('Profile', `${SANDBOX}, built in`);
     if (environmentKey(env) !== undefined && environmentUrl(env) !== undefined) {
-      return ok('Profile', `${named ?? 'none needed'}: key and URL come from the environment`);
+      return ok('Profile', `${named?.name ?? 'none needed'}: key and URL come from the environment`);
     }
     const store = await session.profiles();
-    const name = named ?? store.active();
-    storedProfile(store, name);
+    const name = named?.name ?? store.active();
+    storedProfile(store, name, named?.from);
     return ok('Profile', `${name}, ${named === undefined ? 'the active one' : 'as asked for'}`);
   });
 }
