@@ -44,19 +44,23 @@ export function createProgram(
 
 function addGlobalOptions(program: Command): void {
   const options = [
-    new Option('-p, --profile <name>', 'whose URL, key and quota to use (environment: PETSTORE_PROFILE)'),
+    new Option(
+      '-p, --profile <name>',
+      'whose URL, key and quota to use (environment: PETSTORE_PROFILE; else the active one)',
+    ),
     new Option('--json', 'print exactly one JSON document; errors are JSON on stderr'),
+    // A default that is only told: what is not given may still be given by the environment.
     new Option(
       '--max-wait <duration>',
-      'longest single pause for the rate limit (environment: PETSTORE_MAX_WAIT; default 2m)',
-    ),
+      'longest single pause for the rate limit (environment: PETSTORE_MAX_WAIT)',
+    ).default(undefined, '2m'),
     new Option(
       '--max-retries <number>',
-      'further tries of one request after the first (environment: PETSTORE_MAX_RETRIES; default 4)',
-    ),
-    new Option(
-      '--timeout <duration>',
-      'for one try, connect to last byte (environment: PETSTORE_TIMEOUT; default 30s)',
+      'further tries of one request after the first (environment: PETSTORE_MAX_RETRIES)',
+    ).default(undefined, '4'),
+    new Option('--timeout <duration>', 'for one try, connect to last byte (environment: PETSTORE_TIMEOUT)').default(
+      undefined,
+      '30s',
     ),
     new Option('-q, --quiet', 'no spinner, no quota line, no notices; problems still show'),
     new Option('-v, --verbose', 'show every request and response on stderr, the key redacted'),

@@ -9,10 +9,7 @@ export const FORMATS: readonly Format[] = ['table', 'json', 'ndjson', 'csv', 'ts
 
 /** @param program the root to add `categories` to */
 export function addCategories(program: Command): void {
-  const noun = program
-    .command('categories')
-
-    .description('list, create and import the categories that classify pets');
+  const noun = program.command('categories').description('list, create and import the categories that classify pets');
   addList(noun);
   addCreate(noun);
   addImport(noun);
@@ -23,7 +20,8 @@ function addList(noun: Command): void {
     .command('list')
     .alias('ls')
     .description('list all categories')
-    .addOption(new Option('--format <format>', 'how to print them').choices(FORMATS))
+    // A default that is only told: given, `table` would contradict --json.
+    .addOption(new Option('--format <format>', 'how to print them').choices(FORMATS).default(undefined, 'table'))
     .option('--search <text>', 'only those with this text in name or description, any case')
     .addOption(
       new Option('--sort <field>', 'order by id or by name; otherwise as the service lists them').choices([

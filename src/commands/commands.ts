@@ -12,8 +12,9 @@ export function addCommands(program: Command): void {
       `
 For scripts and agents: nothing needs to be scraped from help texts.
 
-Output: one line per command; with --json {"version", "commands", "globalOptions", "environment",
-"exitCodes"}, where each command has path, usage, arguments, options, notes and examples.
+Output: one line per command; with --json {"version", "description", "commands", "globalOptions",
+"environment", "exitCodes"}, where each command has path, usage, arguments, options, notes and examples,
+and each option its flags, description, choices, default and whether it is required.
 
 Examples:
   $ petstore commands

@@ -2,6 +2,7 @@
 import type { Command, Help, Option } from 'commander';
 import type { Output } from '../io.ts';
 import { bold, helpWidth, reflow } from '../output/help-text.ts';
+import { defaultOf, explained } from '../reference/facts.ts';
 import { bind } from './bind.ts';
 
 /** Under which heading the root's help lists its commands. */
@@ -133,12 +134,8 @@ function subcommandTerm(command: Command): string {
 }
 
 function optionDescription(this: Help, option: Option): string {
-  const facts: string[] = [];
-  if (option.mandatory) facts.push('required');
-  if (option.argChoices) facts.push(option.argChoices.join(', '));
-  // A default that is a switch or not given tells nothing.
-  if (typeof option.defaultValue === 'string') facts.push(`default: ${option.defaultValue}`);
-  return facts.length > 0 ? `${option.description} (${facts.join('; ')})` : option.description;
+  const { description, mandatory, argChoices } = option;
+  return explained({ description, required: mandatory, choices: argChoices, ...defaultOf(option) });
 }
 
 /** Narrower than this, a description stands below its term instead of beside it; in cells. */

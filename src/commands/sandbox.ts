@@ -11,13 +11,11 @@ export function addSandbox(program: Command): void {
     .command('sandbox')
     .description('serve the whole service on loopback, to try out and to test against')
     .option('--port <number>', 'port on 127.0.0.1; 0 takes any free one', '4010')
+    // A default that is only told: given, it would contradict --limit.
     .addOption(
-      new Option('--plan <plan>', 'whose limits apply (default: free)').choices([
-        'free',
-        'pro',
-        'business',
-        'enterprise',
-      ]),
+      new Option('--plan <plan>', 'whose limits apply')
+        .choices(['free', 'pro', 'business', 'enterprise'])
+        .default(undefined, 'free'),
     )
     .option('--limit <limit>', 'limit of a custom plan, like 60/6s; repeatable, all of them hold', collect)
     .option('--key <key>', 'API key to accept; repeatable, each has windows of its own', collect)

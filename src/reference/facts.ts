@@ -1,4 +1,6 @@
-// What the commands share and no definition holds: exit codes, environment, shells (contract, sections 2 and 3).
+// What the commands share and no definition holds: exit codes, environment, shells (contract, sections 2 and 3), and how an
+// option is told of.
+import type { Option } from 'commander';
 import type { ErrorKind } from '../errors.ts';
 
 /** The shells there is a completion script for. */
@@ -47,3 +49,35 @@ export const ENVIRONMENT: readonly { readonly name: string; readonly meaning: st
   { name: 'NO_PROXY', meaning: 'hosts that are reached without a proxy' },
   { name: 'NODE_EXTRA_CA_CERTS', meaning: 'a file of further certificate authorities' },
 ];
+
+/**
+ * @param one an option of commander
+ * @returns its default as it would be typed; nothing where it has none
+ */
+export function defaultOf(one: Option): { readonly default?: string } {
+  // A --no-… switch is on by default, which tells a reader nothing.
+  const value = one.negate ? undefined : (one.defaultValueDescription ?? one.defaultValue);
+  return value === undefined ? {} : { default: String(value) };
+}
+
+/**
+ * What is said of an option or an argument, in help, manual and reference alike.
+ * @param one its description, and what else is known of it
+ * @returns the description, then in brackets that it must be given, its choices and its default
+ */
+export function explained(one: {
+  readonly description: string;
+  readonly required?: boolean;
+  readonly choices?: readonly string[] | undefined;
+  readonly default?: unknown;
+}): string {
+  const facts = [
+    ...(one.required ? ['required'] : []),
+    ...(one.choices ? [one.choices.join(', ')] : []),
+    ...(one.default === undefined ? [] : [`default: ${one.default}`]),
+  ];
+  if (facts.length === 0) return one.description;
+  // A description that ends in brackets is gone on with: two pairs in a row read badly.
+  const [text, open] = one.description.endsWith(')') ? [one.description.slice(0, -1), '; '] : [one.description, ' ('];
+  return `${text}${open}${facts.join('; ')})`;
+}

@@ -1,5 +1,5 @@
 // The manual page, petstore(1), from the command tree (man(7) macros).
-import { ENVIRONMENT, EXIT_MEANINGS } from './facts.ts';
+import { ENVIRONMENT, EXIT_MEANINGS, explained } from './facts.ts';
 import type { CommandNode, OptionNode } from './tree.ts';
 import { everyCommand } from './tree.ts';
 
@@ -43,11 +43,7 @@ function section(node: CommandNode): readonly string[] {
   return [
     `.SS ${text(node.usage)}`,
     ...paragraphs(`${node.description}.`),
-    ...node.arguments.flatMap((one) => [
-      '.TP',
-      `.I ${text(one.name)}`,
-      text(withChoices(one.description, one.choices)),
-    ]),
+    ...node.arguments.flatMap((one) => ['.TP', `.I ${text(one.name)}`, text(explained(one))]),
     ...node.options.flatMap(option),
     ...(node.notes ? ['.PP', ...paragraphs(node.notes)] : []),
     ...(node.examples.length > 0 ? ['.PP', 'Examples:', ...examples(node)] : []),
@@ -55,11 +51,7 @@ function section(node: CommandNode): readonly string[] {
 }
 
 function option(one: OptionNode): readonly string[] {
-  return ['.TP', `.B ${text(one.flags)}`, text(withChoices(one.description, one.choices))];
-}
-
-function withChoices(description: string, choices: readonly string[] | undefined): string {
-  return choices ? `${description} (${choices.join(', ')})` : description;
+  return ['.TP', `.B ${text(one.flags)}`, text(explained(one))];
 }
 
 function examples(node: CommandNode): readonly string[] {

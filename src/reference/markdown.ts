@@ -1,5 +1,5 @@
 // The reference in Markdown, from the command tree.
-import { ENVIRONMENT, EXIT_MEANINGS } from './facts.ts';
+import { ENVIRONMENT, EXIT_MEANINGS, explained } from './facts.ts';
 import type { CommandNode, OptionNode } from './tree.ts';
 import { everyCommand } from './tree.ts';
 
@@ -36,7 +36,7 @@ function section(node: CommandNode): readonly string[] {
   const parts = [`## ${node.path.join(' ')}`, `${sentence(node.description)}`, fence('text', [node.usage])];
   if (node.aliases.length > 0) parts.push(`Alias: ${node.aliases.map(code).join(', ')}`);
   if (node.arguments.length > 0) {
-    const rows = node.arguments.map((one) => [code(one.name), cell(withChoices(one.description, one.choices))]);
+    const rows = node.arguments.map((one) => [code(one.name), cell(explained(one))]);
     parts.push(table(['argument', 'meaning'], rows));
   }
   if (node.options.length > 0) parts.push(optionTable(node.options));
@@ -46,7 +46,7 @@ function section(node: CommandNode): readonly string[] {
 }
 
 function optionTable(options: readonly OptionNode[]): string {
-  const rows = options.map((one) => [code(one.flags), cell(withChoices(one.description, one.choices))]);
+  const rows = options.map((one) => [code(one.flags), cell(explained(one))]);
   return table(['option', 'meaning'], rows);
 }
 
@@ -66,10 +66,6 @@ function notes(text: string): string {
 function sentence(description: string): string {
   const first = description.charAt(0).toUpperCase() + description.slice(1);
   return escaped(/[.!?]$/.test(first) ? first : `${first}.`);
-}
-
-function withChoices(description: string, choices: readonly string[] | undefined): string {
-  return choices ? `${description} (${choices.join(', ')})` : description;
 }
 
 function fence(language: string, lines: readonly string[]): string {

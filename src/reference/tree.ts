@@ -1,5 +1,6 @@
 // The command tree as plain data, read from commander: what completion, `commands`, the man page and the reference share.
 import type { Argument, Command, Option } from 'commander';
+import { defaultOf } from './facts.ts';
 
 /** An argument of a command. */
 export interface ArgumentNode {
@@ -22,7 +23,8 @@ export interface OptionNode {
   readonly required: boolean;
   readonly repeatable: boolean;
   readonly choices?: readonly string[];
-  readonly default?: unknown;
+  /** What counts where it is not given, as it would be typed. */
+  readonly default?: string;
 }
 
 /** A command and all below it. */
@@ -99,8 +101,7 @@ function option(one: Option): OptionNode {
     required: one.mandatory,
     repeatable: one.variadic || /\brepeatable\b/.test(one.description),
     ...(one.argChoices ? { choices: one.argChoices } : {}),
-    // A --no-… switch is on by default, which tells a reader nothing.
-    ...(one.defaultValue === undefined || one.negate ? {} : { default: one.defaultValue }),
+    ...defaultOf(one),
   };
 }
 

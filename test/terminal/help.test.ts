@@ -273,6 +273,64 @@ test('the manual page and the reference name every command and every option', ()
   expect(man.split('\n').filter((line) => /^[.']/.test(line) && !macros.test(line))).toEqual([]);
 });
 
+const DEFAULTS: Readonly<Record<string, string>> = {
+  'petstore --max-wait': '2m',
+  'petstore --max-retries': '4',
+  'petstore --timeout': '30s',
+  'petstore categories list --format': 'table',
+  'petstore categories import --concurrency': '8',
+  'petstore sandbox --port': '4010',
+  'petstore sandbox --plan': 'free',
+  'petstore sandbox --retry-after': 'seconds',
+};
+
+test('every default is told as data, and so is what must be given', async () => {
+  const told = JSON.parse((await inProcess(['commands', '--json'])).out);
+  const options = [{ path: '', options: told.globalOptions }, ...told.commands].flatMap(({ path, options }) =>
+    options.map((one: { long: string; default?: string; required: boolean }) => ({
+      ...one,
+      name: `petstore ${path} ${one.long}`.replace('  ', ' '),
+    })),
+  );
+  const defaults = options.filter((one) => 'default' in one).map((one) => [one.name, one.default]);
+  expect(Object.fromEntries(defaults)).toEqual(DEFAULTS);
+  expect(options.filter(({ required }) => required).map(({ name }) => name)).toEqual([
+    'petstore categories create --name',
+  ]);
+});
+
+test('help, the manual page and the reference say the same of an option: required, choices, default', async () => {
+  const man = toMan(root, '1.2.3').replaceAll('\\-', '-');
+  const markdown = toMarkdown(root).replaceAll('\\', '');
+  for (const [name, value] of [...Object.entries(DEFAULTS), ['petstore categories create --name', 'required']]) {
+    const [, words = '', long = ''] = /^petstore ?(.*) (--\S+)$/.exec(name ?? '') ?? [];
+    const option = all
+      .find((node) => nameOf(node) === `petstore ${words}`.trim())
+      ?.options.find((o) => o.long === long);
+    const fact = value === 'required' ? /[(;] ?required\)/ : new RegExp(`[(;] ?default: ${value}\\)`);
+    const help = (await inProcess([...words.split(' ').filter(Boolean), '--help'], { columns: 100 })).out;
+    const flags = option?.flags ?? 'none';
+    expect(help.replace(/\s+/g, ' ').split(` ${flags} `)[1]?.split(' --')[0]).toMatch(fact);
+    expect(man.split('\n')).toContainEqual(expect.stringMatching(fact));
+    expect(man.split(`.B ${flags}\n`)[1]?.split('\n')[0]).toMatch(fact);
+    expect(markdown.split('\n').find((line) => line.startsWith(`| \`${flags}\``) && fact.test(line))).toBeDefined();
+  }
+});
+
+test('the reference tells nothing that commands --json does not', async () => {
+  const told = new Set(stringsOf(JSON.parse((await inProcess(['commands', '--json'])).out)));
+  expect(told).toContain(root.description);
+  for (const node of leaves) {
+    const { path: _, commands: __, ...facts } = node;
+    for (const text of stringsOf(facts)) expect(told).toContain(text);
+  }
+});
+
+function stringsOf(value: unknown): string[] {
+  if (typeof value === 'string') return [value];
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(stringsOf) : [];
+}
+
 const groff = spawnSync('groff', ['--version']).status === 0;
 
 test(groff ? 'groff formats the manual page without a warning' : 'without groff here: the page ends its blocks', () => {

@@ -14,6 +14,7 @@ export interface CommandFacts extends Omit<CommandNode, 'path' | 'commands'> {
 /** Everything a program needs to know to call this one. */
 export interface Tree {
   readonly version: string;
+  readonly description: string;
   readonly commands: readonly CommandFacts[];
   readonly globalOptions: readonly OptionNode[];
   readonly environment: readonly { readonly name: string; readonly meaning: string }[];
@@ -32,6 +33,7 @@ export async function run(session: Session, { program }: { readonly program: Com
     .map(({ path, commands: _, ...facts }) => ({ path: path.slice(1).join(' '), ...facts }));
   return {
     version: session.context.version,
+    description: root.description,
     commands,
     globalOptions: root.options,
     environment: ENVIRONMENT,
