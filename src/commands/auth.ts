@@ -48,11 +48,11 @@ function addLogout(noun: Command): void {
   const command = noun
     .command('logout')
     .description("forget a profile's key; its URL stays")
-    .option('--all', 'forget every profile, keys and URLs; works without reading, also where a file is damaged')
+    .option('--all', 'forget every profile, keys and URLs; works also where a file is damaged')
     .addHelpText(
       'after',
       `
-Output: one line; with --json {"forgotten"}, the names of the profiles.
+Output: one line; with --json {"forgotten"}, the names of the profiles that had a key.
 
 Exit codes: 2 no such profile, 9 a file cannot be changed.
 

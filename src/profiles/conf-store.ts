@@ -62,7 +62,10 @@ class ConfStore implements ProfileStore {
   }
 
   forgetAll(): readonly string[] {
-    const gone = this.#stored().filter((name) => removePrivate(this.#folder, `${PREFIX}${name}.json`));
+    const gone = this.#stored().filter((name) => {
+      const keyless = this.#isKeyless(name);
+      return removePrivate(this.#folder, `${PREFIX}${name}.json`) && !keyless;
+    });
     removePrivate(this.#folder, `${ACTIVE}.json`);
     sweep(this.#folder, true);
     return gone;
@@ -84,6 +87,15 @@ class ConfStore implements ProfileStore {
       const name = file.startsWith(PREFIX) && file.endsWith('.json') ? file.slice(PREFIX.length, -5) : '';
       return isProfileName(name) ? [name] : [];
     });
+  }
+
+  #isKeyless(name: string): boolean {
+    try {
+      return this.get(name)?.key === undefined;
+    } catch {
+      // Nobody knows what a damaged file held.
+      return false;
+    }
   }
 
   #read<Field extends string>(file: string, fields: readonly Field[]): { [F in Field]?: string } | undefined {

@@ -25,7 +25,7 @@ export interface ProfileStore {
   save(profile: StoredProfile): Promise<void>;
   /** Forgets a profile's key and keeps its URL. @returns whether there was a key */
   forgetKey(name: string): Promise<boolean>;
-  /** Removes every profile and what interrupted writes left, without reading. @returns the names that had a file */
+  /** Removes every profile and what interrupted writes left, damaged or not. @returns whose file had a key, or could not be read */
   forgetAll(): readonly string[];
   /** @returns the active profile's name; `production` at first */
   active(): string;

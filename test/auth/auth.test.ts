@@ -189,6 +189,18 @@ describe('auth logout', () => {
     expect(files()).toEqual([]);
   });
 
+  test('--all names only the profiles that had a key, and forgets the URLs of the others too', async () => {
+    await login('-p', 'farm');
+    await login('-p', 'staging');
+    await petstore(['auth', 'logout', '-p', 'staging']);
+    expect(await petstore(['auth', 'logout', '--all'])).toMatchObject({ code: 0, out: 'forgot the key of farm\n' });
+    expect(files()).toEqual([]);
+    await login('-p', 'farm');
+    await petstore(['auth', 'logout', '-p', 'farm']);
+    expect(await petstore(['auth', 'logout', '--all'])).toMatchObject({ out: 'there was no key to forget\n' });
+    expect(files()).toEqual([]);
+  });
+
   test('of an unknown profile is an error', async () => {
     expect(await petstore(['auth', 'logout', '-p', 'farm'])).toMatchObject({ code: 2 });
   });

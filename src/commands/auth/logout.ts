@@ -1,4 +1,4 @@
-// `petstore auth logout`: forgets a key, or with --all every profile without reading any.
+// `petstore auth logout`: forgets a key, or with --all every profile, also where files are damaged.
 import type { Session } from '../../context.ts';
 import { PetstoreError } from '../../errors.ts';
 import type { View } from '../../output/view.ts';
@@ -12,7 +12,7 @@ export interface LogoutInput {
 
 /** What was forgotten. */
 export interface LogoutResult {
-  /** The profiles whose key was forgotten; empty where there was none. */
+  /** The profiles whose key was forgotten, with --all also those whose file could not be read; empty where there was none. */
   readonly forgotten: readonly string[];
 }
 
