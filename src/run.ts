@@ -1,9 +1,10 @@
 // One command from arguments to exit code: parse, act, tell what went wrong, do the endings.
 import type { Command } from 'commander';
 import { CommanderError } from 'commander';
-import { WELCOME } from './commands/help.ts';
+import { welcome } from './commands/help.ts';
 import type { Context } from './context.ts';
 import { PetstoreError } from './errors.ts';
+import { helpWidth } from './output/help-text.ts';
 import { jsonText } from './output/render.ts';
 import { createProgram } from './program.ts';
 import { report } from './report.ts';
@@ -51,7 +52,7 @@ function endOfOptions(args: readonly string[]): number {
 
 async function attempt(context: Context, json: boolean): Promise<number> {
   if (context.args.length === 0) {
-    await context.stdout.write(WELCOME);
+    await context.stdout.write(welcome(helpWidth(context.stdout.columns)));
     return 0;
   }
   const said: Said[] = [];

@@ -12,8 +12,7 @@ const GROUPS: Readonly<Record<string, readonly string[]>> = {
   'Trying out and scripting:': ['sandbox', 'complete', 'commands', 'help'],
 };
 
-/** What a bare `petstore` prints: what to do first. */
-export const WELCOME = `petstore lists and creates the categories of the pet store service.
+const WELCOME = `petstore lists and creates the categories of the pet store service.
 
 Try it out, without an account, on a sandbox of your own:
   $ petstore categories create --name dog -p sandbox
@@ -28,6 +27,17 @@ More:
   $ petstore help categories create   one command, with examples
   $ petstore doctor                   why it does not work
 `;
+const WITH_MEANING = /^( {2}\$ .*?) {2,}(\S.*)$/gm;
+
+/**
+ * What a bare `petstore` prints: what to do first.
+ * @param width in cells
+ * @returns text that fits, but for commands, which are to be copied; what one does stands below it where both are too wide
+ */
+export function welcome(width: number): string {
+  const narrow = WELCOME.match(WITH_MEANING)?.some((line) => line.length > width);
+  return reflow(narrow ? WELCOME.replace(WITH_MEANING, `$1\n${INDENT}$2`) : WELCOME, width);
+}
 
 /**
  * Gives help its looks, and adds `petstore help [command...]`. Called when all other commands are there.

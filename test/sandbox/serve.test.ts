@@ -57,6 +57,27 @@ test('it says where it is, its key and plan, and the lines to paste into a shell
   expect(await stop()).toBe(130);
 });
 
+test.each([40, 80])('in a terminal of %i columns its sentences are broken between words', async (columns) => {
+  const faults = ['--fault', '503:10', '--fault', 'latency=300ms:5', '--fault', 'reset-after-commit:5'];
+  const { out, stop } = await serve([...faults, '--seed', '4000000000'], { columns, env: { NO_COLOR: '1' } });
+  const text = out();
+  await stop();
+  expect(text.replace(/\s+/g, ' ')).toContain('plan free: 60 requests per minute, 1,000 per day URL ');
+  expect(text.replace(/\s+/g, ' ')).toContain('fails on purpose: 503:10, latency=300ms:5, reset-after-commit:5 (again');
+  // What is to be copied stays in one line.
+  const wide = text
+    .split('\n')
+    .filter((line) => line.length > columns && !/^ {2}(?:URL|key|data|export|\$env)/.test(line));
+  expect(wide).toEqual([]);
+});
+
+test('that it fails on purpose is said in colour', async () => {
+  const { out, stop } = await serve(['--fault', '503:10', '--seed', '7'], { columns: 80, env: { FORCE_COLOR: '1' } });
+  const text = out();
+  await stop();
+  expect(text).toContain('  \u001b[33mfails on purpose\u001b[39m: 503:10 (again the same: --seed 7)\n');
+});
+
 test('a key that a shell would read otherwise is quoted in the lines to paste', async () => {
   const { out, stop } = await serve(['--key', "it's$HOME"]);
   const line = /export PETSTORE_API_KEY=(.*)/.exec(out())?.[1];

@@ -144,6 +144,29 @@ test('a bare petstore says what to do first', async () => {
   expect(out).toContain('-p sandbox');
 });
 
+// What a terminal of that width shows, and nothing but commands, which are to be copied, is broken by the terminal itself.
+function expectFits(out: string, columns: number): void {
+  const wide = out.split('\n').filter((line) => line.length > columns && !/^ +\$ /.test(line));
+  expect(wide).toEqual([]);
+}
+
+test.each([40, 60, 80])('a bare petstore at %i columns breaks between words', async (columns) => {
+  const { out } = await inProcess([], { columns });
+  expectFits(out, columns);
+  const words = (text: string): string[] => text.split(/\s+/);
+  expect(words(out)).toEqual(words((await inProcess([])).out));
+});
+
+test.each([40, 60, 80, 120])('petstore commands at %i columns is whole and breaks between words', async (columns) => {
+  const { out } = await inProcess(['commands'], { columns, env: { NO_COLOR: '1' } });
+  expectFits(out, columns);
+  expect(out).not.toContain('…');
+  const words = (text: string): string[] => text.split(/\s+/).filter(Boolean);
+  const piped = words((await inProcess(['commands'])).out);
+  // The headings go where there are no columns.
+  expect(words(out)).toEqual(columns < 70 ? piped.slice(words('COMMAND WHAT IT DOES').length) : piped);
+});
+
 test('headings are bold on a terminal with colour, and plain otherwise', async () => {
   const on = await inProcess(['--help'], { columns: 80, env: { TERM: 'xterm-256color' } });
   expect(on.out).toContain('\u001b[1mUsage:\u001b[22m');

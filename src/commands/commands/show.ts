@@ -1,6 +1,7 @@
 // `petstore commands`: the command tree as data, from the same definitions that parse the command line.
 import type { Command } from 'commander';
 import type { Session } from '../../context.ts';
+import { hang } from '../../output/help-text.ts';
 import type { View } from '../../output/view.ts';
 import { ENVIRONMENT, EXIT_MEANINGS } from '../../reference/facts.ts';
 import type { CommandNode, OptionNode } from '../../reference/tree.ts';
@@ -41,14 +42,19 @@ export async function run(session: Session, { program }: { readonly program: Com
   };
 }
 
-/** A line per command. */
+/** Narrower than this, a description stands below its command instead of beside it; in cells. */
+const NARROW = 70;
+
+/** A line per command; on a terminal what it does goes on below, broken between words. */
 export const view: View<Tree> = {
-  text: ({ commands }, look) =>
-    look.table(
-      [
-        { header: 'command', value: (row: CommandFacts) => row.usage.replace(' [options]', '') },
-        { header: 'what it does', value: (row: CommandFacts) => row.description, shrink: 1 },
-      ],
-      commands,
-    ),
+  *text({ commands }, { columns, style }) {
+    const rows = commands.map((row) => ({ ...row, usage: row.usage.replace(' [options]', '') }));
+    const beside = columns === undefined || columns >= NARROW;
+    const indent = beside ? Math.max(...rows.map(({ usage }) => usage.length)) + 2 : 4;
+    if (beside) yield `${style.bold(`${'COMMAND'.padEnd(indent)}WHAT IT DOES`)}\n`;
+    for (const { usage, description } of rows) {
+      const start = beside ? usage.padEnd(indent) : `${usage}\n${' '.repeat(indent)}`;
+      yield `${start}${hang(description, columns, indent)}\n`;
+    }
+  },
 };

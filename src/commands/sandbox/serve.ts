@@ -3,6 +3,7 @@ import type { Session } from '../../context.ts';
 import { formatDuration } from '../../duration.ts';
 import { PetstoreError } from '../../errors.ts';
 import { colorLevel } from '../../io.ts';
+import { hang } from '../../output/help-text.ts';
 import { createLook } from '../../output/look.ts';
 import type { View } from '../../output/view.ts';
 import { sandboxDataFile } from '../../profiles/folders.ts';
@@ -97,13 +98,14 @@ async function say(session: Session, data: Started): Promise<void> {
 
 /** How the start is shown. */
 export const view: View<Started> = {
-  *text(data, { style }) {
-    yield `Sandbox of the pet store service, plan ${data.plan}: ${limitsText(data)}\n\n`;
+  *text(data, { style, columns }) {
+    yield `${hang(`Sandbox of the pet store service, plan ${data.plan}: ${limitsText(data)}`, columns, 0)}\n\n`;
     yield `  URL   ${data.url}\n`;
     for (const key of data.keys) yield `  key   ${visible(key)}\n`;
     yield `  data  ${visible(data.data)}\n`;
     if (data.faults.length > 0) {
-      yield `  ${style.yellow('fails on purpose')}: ${data.faults.join(', ')} (again the same: --seed ${data.seed})\n`;
+      const faults = `fails on purpose: ${data.faults.join(', ')} (again the same: --seed ${data.seed})`;
+      yield `  ${hang(faults, columns, 2).replace('fails on purpose', (text) => style.yellow(text))}\n`;
     }
     yield '\nPaste into another shell:\n\n';
     yield `  ${variable(data, 'PETSTORE_BASE_URL', data.url)}\n`;
