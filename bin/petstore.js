@@ -11,7 +11,17 @@ const cache = root && join(root, 'petstore');
 // A cache in a folder that others can write would let them run code here: without a home there is none.
 if (enableCompileCache && cache && !env.NODE_COMPILE_CACHE && isThere(cache)) enableCompileCache(cache);
 
-require('../dist/main.cjs');
+// Whatever is amiss with the installation, it is no success.
+process.exitCode = 1;
+try {
+  require('../dist/main.cjs');
+} catch {
+  // No stack: it says nothing to whoever runs a program, and may show much of it.
+  const [message, hint] = ['petstore could not be loaded: its installation is damaged', 'install it again'];
+  const json = process.argv.includes('--json');
+  const text = json ? JSON.stringify({ error: { kind: 'internal', message, hint } }) : `error: ${message}\n${hint}`;
+  process.stderr.write(`${text}\n`);
+}
 
 // Made here: Node itself would try for ever where no folder can be made, as in an automounted home.
 function isThere(folder) {

@@ -84,7 +84,7 @@ export interface Watch {
   /** How many requests are under way. */
   busy?: ((requests: number) => void) | undefined;
   /** A verb's own words for a long work, replaced as often as it likes; undefined: nothing, for example before a prompt. */
-  say?: ((text: string | undefined) => void) | undefined;
+  say?: ((text: (() => string) | undefined) => void) | undefined;
 }
 
 /**

@@ -130,10 +130,11 @@ async function perform(context: Context): Promise<number> {
 }
 
 // Even where the program itself cannot be loaded, nobody is shown a stack: it may hold a key.
-async function lastResort(context: Context): Promise<number> {
-  await context.stderr.write(
-    'error: petstore could not be loaded or failed while it told of a failure\ninstall it again\n',
-  );
+async function lastResort({ args, stderr }: Context): Promise<number> {
+  const message = 'petstore could not be loaded or failed while it told of a failure';
+  const hint = 'install it again';
+  const json = JSON.stringify({ error: { kind: 'internal', message, hint } });
+  await stderr.write(args.includes('--json') ? `${json}\n` : `error: ${message}\n${hint}\n`);
   return EXIT_CODES.internal;
 }
 

@@ -76,6 +76,15 @@ test('one package is installed, and it runs no script', () => {
   for (const name of ['preinstall', 'install', 'postinstall']) expect(scripts).not.toHaveProperty(name);
 });
 
+test('installed for everybody it brings its manual page', async () => {
+  const prefix = join(folder, 'global');
+  const options = ['--prefix', prefix, '--offline', '--no-audit', '--no-fund'];
+  await exec('npm', ['install', '--global', ...options, join(folder, packed.filename)], { cwd: folder });
+  expect(readFileSync(join(prefix, 'share', 'man', 'man1', 'petstore.1'), 'utf8')).toContain('.TH');
+  const { stdout } = await exec(join(prefix, 'bin', 'petstore'), ['--version'], { env });
+  expect(stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+});
+
 test('it does the main job from there, also where its folder cannot be written', async () => {
   for (const entry of readdirSync(installed, { recursive: true, encoding: 'utf8' }))
     chmodSync(join(installed, entry), 0o555);

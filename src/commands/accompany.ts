@@ -29,7 +29,7 @@ export async function accompany(session: Session): Promise<() => void> {
   if (!globals.verbose && canSpin(context.stderr, context.env)) return spin(session);
   watch.wait = tellOnce(session, (wait, until) => `${sentence(wait, context.clock.now())} (until ${until})`);
   const lines = createLineProgress(context);
-  watch.say = (text) => lines.update(text);
+  watch.say = (text) => lines.update(text?.());
   return () => lines.stop();
 }
 
@@ -51,12 +51,12 @@ async function spin(session: Session): Promise<() => void> {
   const progress = createSpinnerProgress({ stderr: context.stderr, clock: context.clock, colorLevel: level });
   const ended = new AbortController();
   let wait: Wait | undefined;
-  let said: string | undefined;
+  let said: (() => string) | undefined;
   let busy = 0;
   const show = (): void => {
     const waiting = wait ? sentence(wait, context.clock.now()) : undefined;
     // A prompt must not be painted over: without a request under way, a wait or words of the verb there is no spinner.
-    progress.update([waiting, said].filter(Boolean).join(' · ') || (busy > 0 ? 'asking the service' : undefined));
+    progress.update([waiting, said?.()].filter(Boolean).join(' · ') || (busy > 0 ? 'asking the service' : undefined));
   };
   watch.busy = (requests) => {
     busy = requests;

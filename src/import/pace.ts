@@ -15,17 +15,19 @@ const SAME_RESET_MS = 900;
  * @param total how many rows it has
  * @param clock times it
  * @param quota what is known of the quota now
- * @returns makes the line; undefined where it was made a moment ago
+ * @returns makes the line; the same again where it was made a moment ago
  */
-export function followPace(total: number, clock: Clock, quota: () => QuotaView): (tally: Tally) => string | undefined {
+export function followPace(total: number, clock: Clock, quota: () => QuotaView): (tally: Tally) => string {
   const begun = clock.monotonic();
   const measure = windowLength();
   let last = Number.NEGATIVE_INFINITY;
+  let line = '';
   return (tally) => {
     const now = clock.monotonic();
-    if (now - last < EVERY_MS) return undefined;
+    if (now - last < EVERY_MS) return line;
     last = now;
     const view = quota();
+    const windowMs = measure(view.window);
     const rate = (1000 * tally.created) / Math.max(1, now - begun);
     const parts = [`${tally.done} of ${total} rows`];
     if (tally.created > 0) parts.push(`${rate < 10 ? rate.toFixed(1) : Math.round(rate)}/s`);
@@ -34,11 +36,12 @@ export function followPace(total: number, clock: Clock, quota: () => QuotaView):
       parts.push(`quota ${window.remaining}${window.limit ? ` of ${window.limit}` : ''} left`);
     const left = total - tally.done;
     if (left > 0 && tally.created > 0) {
-      const ends = estimate(left, view, clock.now(), measure(window)).endsAt ?? 0;
+      const ends = estimate(left, view, clock.now(), windowMs).endsAt ?? 0;
       parts.push(`about ${formatDuration(Math.max(ends - clock.now(), (1000 * left) / rate))} left`);
     }
     if (tally.lost.size > 0) parts.push(`${tally.lost.size} to look up`);
-    return parts.join(' · ');
+    line = parts.join(' · ');
+    return line;
   };
 }
 

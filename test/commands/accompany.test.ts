@@ -43,7 +43,7 @@ test('a wait that is over before it is read is not said', async () => {
 test('with --json a wait is one JSON document on a line', async () => {
   const { watch, said } = await beside({ json: true });
   watch.wait?.(wait(43, 'backoff'));
-  watch.say?.('3 of 9 rows');
+  watch.say?.(() => '3 of 9 rows');
   watch.busy?.(1);
   expect(said()).toBe('{"waiting":{"until":"2026-11-21T12:00:43.000Z","reason":"backoff"}}\n');
 });
@@ -58,10 +58,10 @@ test('with --quiet nothing is said', async () => {
 
 test('in a pipe a long work says a line every ten seconds', async () => {
   const { clock, watch, end, said } = await beside({});
-  watch.say?.('1 of 9 rows');
+  watch.say?.(() => '1 of 9 rows');
   await clock.advance(10_000);
-  watch.say?.('4 of 9 rows');
-  watch.say?.('5 of 9 rows');
+  watch.say?.(() => '4 of 9 rows');
+  watch.say?.(() => '5 of 9 rows');
   end();
   expect(said()).toBe('4 of 9 rows\n');
 });
@@ -73,7 +73,7 @@ async function appears(said: () => string, text: string): Promise<void> {
 
 test('on a terminal the wait counts down, before what else there is to say', async () => {
   const { clock, watch, end, said } = await beside({}, { columns: 80 });
-  watch.say?.('3 of 9 rows');
+  watch.say?.(() => '3 of 9 rows');
   watch.wait?.(wait(43));
   await clock.advance(150);
   await appears(said, 'quota used up, going on in 43s · 3 of 9 rows');
@@ -83,6 +83,19 @@ test('on a terminal the wait counts down, before what else there is to say', asy
   await appears(said, ' 3 of 9 rows');
   end();
   expect(said().lastIndexOf('\u001b[?25h')).toBeGreaterThan(said().lastIndexOf('\u001b[?25l'));
+});
+
+test('what a long work says is made anew with every second of a wait', async () => {
+  const { clock, watch, end, said } = await beside({}, { columns: 80 });
+  let done = 3;
+  watch.say?.(() => `${done} of 9 rows`);
+  watch.wait?.(wait(43));
+  await clock.advance(150);
+  await appears(said, 'going on in 43s · 3 of 9 rows');
+  done = 8;
+  await clock.advance(850);
+  await appears(said, 'going on in 42s · 8 of 9 rows');
+  end();
 });
 
 test('without a request under way nothing is painted, so that a question stays as it is', async () => {

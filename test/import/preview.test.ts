@@ -22,3 +22,33 @@ test.each([
 ])('%s', (_what, count, known, skipExisting, windows) => {
   expect(previewOf(rows(count), known, [], { skipExisting, quota, now: NOW })).toMatchObject({ windows });
 });
+
+test('a dry run counts what is there, what is noted, and the list before', () => {
+  const rows = storeOf(named('dog', 'cat', 'cow', 'ant', 'bee'));
+  const noted = new Map([
+    [0, { status: 'created', tries: 1, id: '9223372036854775807' }],
+    [2, { status: 'undecided', tries: 0 }],
+  ] as const);
+  const listed = [
+    { id: 9223372036854775807n, name: 'dog' },
+    { id: 5, name: 'cat' },
+  ];
+  const options = { quota: { ...quota, window: { ...window, remaining: 1 } }, now: NOW };
+  const strict = previewOf(rows, noted, listed, { ...options, skipExisting: true });
+  expect(strict).toEqual({
+    dryRun: true,
+    toCreate: [
+      { row: 4, name: 'ant' },
+      { row: 5, name: 'bee' },
+    ],
+    skipped: [
+      { row: 1, name: 'dog', id: 9223372036854775807n },
+      { row: 2, name: 'cat', id: 5 },
+    ],
+    undecided: 1,
+    windows: 2,
+    endsAt: new Date(NOW + 30_000).toISOString(),
+  });
+  const all = previewOf(rows, noted, listed, { ...options, skipExisting: false });
+  expect(all.toCreate.map(({ name }) => name)).toEqual(['cat', 'ant', 'bee']);
+});

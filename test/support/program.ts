@@ -42,9 +42,10 @@ export function place(env: Record<string, string> = {}): Place {
  * @param at whose folders and environment
  * @param args the arguments
  * @param node the Node to run it with; this one unless given
+ * @param bin another copy of the program
  */
-export function start(at: Place, args: readonly string[], node = process.execPath): ChildProcess {
-  return spawn(node, [BIN, ...args], { env: at.env, cwd: at.dir });
+export function start(at: Place, args: readonly string[], node = process.execPath, bin = BIN): ChildProcess {
+  return spawn(node, [bin, ...args], { env: at.env, cwd: at.dir });
 }
 
 /**

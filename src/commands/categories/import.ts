@@ -78,10 +78,8 @@ async function send(job: Job, journal: Journal): Promise<RunResult> {
     timeoutMs: globals.timeoutMs,
     skipExisting: input.skipExisting,
     onPlan: (plan) => announce(job, plan),
-    onProgress: (tally) => {
-      const line = pace(tally);
-      if (line !== undefined) session.watch.say?.(line);
-    },
+    // Made anew whenever it is painted: through a long wait it must not tell of the moment before.
+    onProgress: (tally) => session.watch.say?.(() => pace(tally)),
   });
 }
 

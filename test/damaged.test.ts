@@ -1,0 +1,64 @@
+// The built program where its own files are missing, damaged or replaced under it: no stack, no false success.
+import { cpSync, mkdtempSync, readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { expect, test } from 'vitest';
+import { startSandbox } from './import/processes.ts';
+import type { Outcome } from './support/program.ts';
+import { BIN, ended, place, start } from './support/program.ts';
+
+// A copy of the program that may be broken.
+function copy(): { readonly bin: string; readonly dist: string; readonly chunk: (name: string) => string } {
+  const root = mkdtempSync(join(tmpdir(), 'petstore-damaged-'));
+  cpSync(dirname(dirname(BIN)), root, { recursive: true, verbatimSymlinks: true });
+  const dist = join(root, 'dist');
+  const chunk = (name: string): string => {
+    const [file = ''] = readdirSync(join(dist, 'chunks')).filter((one) => one.startsWith(`${name}-`));
+    return join(dist, 'chunks', file);
+  };
+  return { bin: join(root, 'bin', 'petstore.js'), dist, chunk };
+}
+
+const run = (bin: string, args: readonly string[], env: Record<string, string> = {}): Promise<Outcome> =>
+  ended(start(place(env), args, process.execPath, bin));
+
+const LIST = ['-p', 'sandbox', 'categories', 'list'];
+
+test.each<[string, (it: ReturnType<typeof copy>) => void]>([
+  ['without dist', ({ dist }) => rmSync(dist, { recursive: true })],
+  ['without main', ({ dist }) => rmSync(join(dist, 'main.cjs'))],
+  ['with half of main', ({ dist }) => truncateSync(join(dist, 'main.cjs'), 800)],
+  ['without the base chunk', ({ chunk }) => rmSync(chunk('base'))],
+  ['with half of the command chunk', ({ chunk }) => truncateSync(chunk('command'), 20_000)],
+  ['with nonsense for the command chunk', ({ chunk }) => writeFileSync(chunk('command'), 'throw new Error("x")')],
+])('%s it says that it is damaged, without a stack', async (_what, damage) => {
+  const it = copy();
+  damage(it);
+  const text = await run(it.bin, LIST);
+  expect(text).toMatchObject({ code: 1, out: '' });
+  expect(text.err).toMatch(/^error: petstore could not be loaded.*\ninstall it again\n$/);
+  const json = await run(it.bin, [...LIST, '--json']);
+  expect(json).toMatchObject({ code: 1, out: '' });
+  expect(JSON.parse(json.err)).toMatchObject({ error: { kind: 'internal', hint: 'install it again' } });
+});
+
+test('an empty main is no success', async () => {
+  const it = copy();
+  truncateSync(join(it.dist, 'main.cjs'));
+  expect((await run(it.bin, LIST)).code).toBe(1);
+});
+
+test.each([[['--name', 'dog']], [['--name', 'dog', '--json']]])(
+  'a create that an upgrade overtakes is shown all the same (%j)',
+  async (options) => {
+    const sandbox = await startSandbox(BIN, ['--fault', 'latency=700ms', '--json']);
+    const it = copy();
+    const child = start(place(sandbox.env), ['-v', 'categories', 'create', ...options], process.execPath, it.bin);
+    await new Promise<void>((sent) => child.stderr?.on('data', (text) => /^> POST/m.test(String(text)) && sent()));
+    rmSync(it.dist, { recursive: true });
+    const { code, out, err } = await ended(child);
+    await sandbox.stop();
+    expect([code, err]).toEqual([0, expect.not.stringContaining('error')]);
+    expect(out).toContain('dog');
+  },
+);
