@@ -293,7 +293,7 @@ export const CATALOGUE: Readonly<Record<string, Row>> = {
   E9: row(
     'again after an interruption',
     `${imported}: killed again and again while answers are lost, an import creates every row exactly once`,
-    'import/run.test.ts: the same import again creates nothing and asks for nothing',
+    'import/run.test.ts: the same import again creates nothing, and looks once whether all is there',
   ),
   E10: row(
     'file changed between runs',
