@@ -50,9 +50,11 @@ export function admit(state: State, t: number, rest?: number): Admission {
     // A debt may yet be settled by a reply that is under way; what is used up stays so until the reset.
     const settled = owed === 0 || inFlight === 0;
     if (left <= 0 && settled) full = Math.max(full, endOf(window, offsetLo(state)));
-    if (left - inFlight !== 1 || !settled || !isWorthProbing(state, window, rest)) continue;
+    if (left - inFlight !== 1 || !isWorthProbing(state, window, rest)) continue;
     const probeAt = probeTime(state, window, rest);
     if (t >= probeAt) role = 'probe';
+    // Replies out of order make what is left look less than it is: which request is the last they say when all are here.
+    else if (inFlight > 0) return again;
     else full = Math.max(full, probeAt);
   }
   if (room >= 1 && full === 0) return { granted: true, role };

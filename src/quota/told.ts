@@ -2,7 +2,7 @@
 import type { Observation } from './record.ts';
 import type { State, Ticket } from './state.ts';
 import { offsetLo } from './state.ts';
-import type { WindowReading } from './window.ts';
+import type { Window, WindowReading } from './window.ts';
 import { compareWindows, endOf, mergeReading, openWindow } from './window.ts';
 
 // A reset farther away than this belongs to the day, a nearer one to the minute (service.md, section 8).
@@ -50,13 +50,18 @@ function noteWindow(state: State, told: WindowReading, seenAt: number, ticket: T
   const order = known && compareWindows(known, told);
   // Who went alone replaces what was known before it went. What came since may be the later word: late requests of the
   // window before are processed after it, and their replies may overtake its own.
-  // A probe that met the old window tells no more than any reply of it; one that finds more left met another.
-  const refilled = alone && known && (ticket.role === 'canary' || told.remaining >= known.remaining);
-  const fresh = !known || order === 'later' || (refilled && known.seenSeq < ticket.seq);
+  const fresh =
+    !known || order === 'later' || (ticket && known.seenSeq < ticket.seq && isRefilled(known, told, ticket));
   const seen = { at: seenAt, seq: state.seq };
   if (fresh) state[slot] = openWindow(told, seen, state.tickets.size + 1, alone, known);
   else if (order === 'same') mergeReading(known, told, seen);
   return slot;
+}
+
+// Whoever was sent after the last reply finds less left in the same window. As much is left where a request did not count.
+function isRefilled(known: Window, told: WindowReading, ticket: Ticket): boolean {
+  if (ticket.role === 'canary') return true;
+  return ticket.role === 'probe' ? told.remaining >= known.remaining : told.remaining > known.remaining;
 }
 
 function slotOf(state: State, told: WindowReading, seenAt: number): 'short' | 'long' {

@@ -1,7 +1,6 @@
 // The last request of a window as a probe: when it is held back and for how long, and what its reply is worth.
 import { describe, expect, test } from 'vitest';
 import { admit } from '../../src/quota/admission.ts';
-import { ledgerFormat } from '../../src/quota/fold.ts';
 import type { Observation } from '../../src/quota/record.ts';
 import type { State } from '../../src/quota/state.ts';
 import { initialState } from '../../src/quota/state.ts';
@@ -64,14 +63,14 @@ describe('the last request of a window', () => {
     expect(admit(state, START + 50, 5)).toEqual(PLAIN);
   });
 
-  test('is not held back while a reply under way may settle how many are left', () => {
-    const state = left(3);
-    ticket(state, START + 10, 'lost');
-    ledgerFormat.apply(state, `X ${START + 20} lost lost`);
-    ticket(state, START + 30, 'flying');
-    expect(admit(state, START + 40, 5)).toEqual(PLAIN);
-    told(state, 'flying', reply(50, 1));
-    expect(admit(state, START + 60, 5)).toEqual({ ...HELD, until: START + 10_250 });
+  test('is known only when all replies are here: those out of order make less of what is left', () => {
+    const state = left(5);
+    for (const id of ['a', 'b', 'c']) ticket(state, START + 10, id);
+    told(state, 'c', reply(20, 2));
+    told(state, 'b', reply(30, 3));
+    expect(admit(state, START + 40, 5)).toEqual({ granted: false, reason: 'sibling' });
+    told(state, 'a', reply(50, 4));
+    expect(admit(state, START + 60, 5)).toEqual(PLAIN);
   });
 
   test('is that of the window nearest its end: the day’s is used up', () => {
@@ -81,6 +80,20 @@ describe('the last request of a window', () => {
     expect(state.long?.remaining).toBe(1);
     expect(admit(state, START + 30, 5)).toEqual(PLAIN);
   });
+});
+
+test('a request that finds more left than the last reply before it told met a refill, however near the reset it tells', () => {
+  const state = left(2);
+  ticket(state, START + 2000, 'plain');
+  told(state, 'plain', reply(2010, 9, 11_000));
+  expect(state.short).toMatchObject({ remaining: 9, reset: reset(11_000) });
+  // One that a later reply overtook, or that did not count, tells nothing of the kind.
+  for (const id of ['early', 'late']) ticket(state, START + 2020, id);
+  told(state, 'late', reply(2030, 7));
+  told(state, 'early', reply(2040, 8));
+  ticket(state, START + 2050, 'uncounted');
+  told(state, 'uncounted', reply(2060, 7));
+  expect(state.short).toMatchObject({ remaining: 7, reset: reset(11_000) });
 });
 
 describe('a probe', () => {
