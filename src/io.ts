@@ -22,6 +22,17 @@ export interface Input {
   read(): AsyncIterable<Uint8Array>;
   /** The stream itself, for what prompts on a terminal; reading it begins only when it is asked for. */
   readonly raw?: NodeJS.ReadStream;
+  /**
+   * Tells when the process goes on after a stop (`fg`): the shell has used the terminal meanwhile.
+   * @param listener called each time
+   * @returns ends that
+   */
+  onContinue?(listener: () => void): () => void;
+  /**
+   * Stops the process and those of its job, as a typed Ctrl-Z does; absent where the platform knows no such thing.
+   * @returns resolves when it goes on, and at once where nobody is there to continue it
+   */
+  stop?(): Promise<void>;
 }
 
 /** The environment: names to values. */

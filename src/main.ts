@@ -51,12 +51,26 @@ function output(stream: NodeJS.WriteStream, mayBeLost = false): Output {
   };
 }
 
+const JOB_CONTROL: Pick<Input, 'onContinue' | 'stop'> = {
+  onContinue(listener) {
+    process.on('SIGCONT', listener);
+    return () => void process.off('SIGCONT', listener);
+  },
+  stop: () =>
+    new Promise((resolve) => {
+      // The whole job, as the terminal itself would; the next turn comes when the shell continues it.
+      process.kill(0, 'SIGTSTP');
+      setImmediate(resolve);
+    }),
+};
+
 function input(signal: AbortSignal): Input {
   return {
     isTTY: process.stdin.isTTY === true,
     get raw() {
       return process.stdin;
     },
+    ...(process.platform === 'win32' ? {} : JOB_CONTROL),
     async *read() {
       const { stdin } = process;
       const stop = (): void => void stdin.destroy(signal.reason as Error);

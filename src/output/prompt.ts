@@ -22,14 +22,14 @@ export interface Question {
 }
 
 /**
- * Asks for a secret; what is typed is not shown.
+ * Asks for a secret; what is typed is not shown. After a stop (Ctrl-Z) it begins anew, as readpassphrase does.
  * @param asker the terminal
  * @param question what to ask
  * @returns the answer
  * @throws PetstoreError `interrupted` (130) after Ctrl-C or Escape
  */
-export async function askHidden(asker: Asker, question: Question): Promise<string> {
-  return settled<string>(asker, await password({ ...streams(asker), ...checked(question) }));
+export function askHidden(asker: Asker, question: Question): Promise<string> {
+  return answered<string>(asker, (round) => password({ ...round.streams, ...checked(question, round) }));
 }
 
 /**
@@ -40,7 +40,10 @@ export async function askHidden(asker: Asker, question: Question): Promise<strin
  * @throws PetstoreError `interrupted` (130) after Ctrl-C or Escape
  */
 export async function askText(asker: Asker, question: Question): Promise<string> {
-  return settled<string>(asker, await text({ ...streams(asker), ...checked(question) })).trim();
+  const answer = await answered<string>(asker, (round, initialValue = '') =>
+    text({ ...round.streams, ...checked(question, round), initialValue }),
+  );
+  return answer.trim();
 }
 
 /**
@@ -50,29 +53,95 @@ export async function askText(asker: Asker, question: Question): Promise<string>
  * @returns the answer
  * @throws PetstoreError `interrupted` (130) after Ctrl-C or Escape
  */
-export async function askYesNo(asker: Asker, message: string): Promise<boolean> {
-  return settled<boolean>(asker, await confirm({ ...streams(asker), message }));
+export function askYesNo(asker: Asker, message: string): Promise<boolean> {
+  return answered<boolean>(asker, (round, initialValue = true) => confirm({ ...round.streams, message, initialValue }));
 }
 
-function checked({ message, validate }: Question) {
-  return { message, validate: (answer: string | undefined) => validate?.(answer ?? '') };
+// Until a round ends with an answer: one that was stopped is followed by another, since the shell has written over the
+// question and taken raw mode from the terminal. What was typed so far goes along.
+async function answered<Answer>(
+  asker: Asker,
+  pose: (round: Round, soFar: Answer | undefined) => Promise<Answer | symbol>,
+): Promise<Answer> {
+  let soFar: Answer | undefined;
+  for (;;) {
+    const round = new Round(asker);
+    const answer = await pose(round, soFar).finally(() => round.end());
+    if (!round.left) return settled(asker, answer);
+    if (typeof answer !== 'symbol') soFar = answer;
+    if (round.left === 'to stop') await asker.stdin.stop?.();
+  }
 }
 
-function streams(asker: Asker) {
-  const { raw: input } = asker.stdin;
-  const { raw: output } = asker.stderr;
-  if (!input || !output) throw new PetstoreError('usage', 'there is no terminal to ask on');
-  return { input, output: adapted(output, asker), signal: asker.signal, withGuide: false };
+interface Key {
+  readonly ctrl: boolean;
+  name: string | undefined;
 }
 
-// A terminal that does not know its width would get a line per character; colour is not the prompt's to decide.
-function adapted(raw: NodeJS.WriteStream, asker: Asker): NodeJS.WriteStream {
-  const plain = colorLevel(asker.stderr, asker.env) === 0;
-  const stream = Object.create(raw) as NodeJS.WriteStream;
-  Object.defineProperty(stream, 'columns', { get: () => raw.columns || 80 });
-  stream.write = (chunk: string | Uint8Array) =>
-    raw.write(plain && typeof chunk === 'string' ? chunk.replace(/\u001b\[[0-9;]*m/g, '') : chunk);
-  return stream;
+const SHOW_CURSOR = '\u001b[?25h';
+
+// A question on the terminal, from its first painting until it is answered or left.
+class Round {
+  readonly streams;
+  /** Why it was left without an answer. */
+  left: 'to stop' | 'continued' | undefined;
+  readonly #input: NodeJS.ReadStream;
+  readonly #output: NodeJS.WriteStream;
+  readonly #forget: (() => void) | undefined;
+  #ended = false;
+
+  constructor(asker: Asker) {
+    const { raw: input } = asker.stdin;
+    const { raw: output } = asker.stderr;
+    if (!input || !output) throw new PetstoreError('usage', 'there is no terminal to ask on');
+    this.#input = input;
+    this.#output = output;
+    this.streams = { input, output: this.#adapted(asker), signal: asker.signal, withGuide: false };
+    // Before readline's own: that one would stop this process alone, and leave a terminal that echoes where nothing stops.
+    if (asker.stdin.stop) input.prependListener('keypress', this.#takeCtrlZ);
+    this.#forget = asker.stdin.onContinue?.(() => this.#leave('continued'));
+  }
+
+  end(): void {
+    this.#ended = true;
+    this.#input.off('keypress', this.#takeCtrlZ);
+    this.#forget?.();
+  }
+
+  #takeCtrlZ = (_text: string | undefined, key: Key): void => {
+    if (!key.ctrl || key.name !== 'z') return;
+    // A name that means nothing to those who hear of the key next.
+    key.name = 'stop';
+    setImmediate(() => this.#leave('to stop'));
+  };
+
+  // Entering what is there ends the prompt and tells what was typed; nothing of that is painted.
+  #leave(why: 'to stop' | 'continued'): void {
+    if (this.#ended || this.left) return;
+    this.left = why;
+    this.#output.write(SHOW_CURSOR);
+    this.#input.emit('keypress', '\r', { sequence: '\r', name: 'return', ctrl: false, meta: false, shift: false });
+  }
+
+  // A terminal that does not know its width would get a line per character; colour is not the prompt's to decide.
+  #adapted(asker: Asker): NodeJS.WriteStream {
+    const raw = this.#output;
+    const plain = colorLevel(asker.stderr, asker.env) === 0;
+    const stream = Object.create(raw) as NodeJS.WriteStream;
+    Object.defineProperty(stream, 'columns', { get: () => raw.columns || 80 });
+    stream.write = (chunk: string | Uint8Array) =>
+      this.left !== undefined ||
+      raw.write(plain && typeof chunk === 'string' ? chunk.replace(/\u001b\[[0-9;]*m/g, '') : chunk);
+    return stream;
+  }
+}
+
+// What is there when a round is left need not be right.
+function checked({ message, validate }: Question, round: Round) {
+  return {
+    message,
+    validate: (answer: string | undefined) => (round.left ? undefined : validate?.(answer ?? '')),
+  };
 }
 
 function settled<Answer>(asker: Asker, answer: Answer | symbol): Answer {

@@ -1,4 +1,6 @@
 // Runs the built program in a real pseudo-terminal, where a user would see and type.
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Place } from './program.ts';
 import { BIN } from './program.ts';
 import type { Step, TerminalOutcome } from './terminal.ts';
@@ -10,19 +12,34 @@ import { runInTerminal } from './terminal.ts';
  * @param options the size in cells (80x24), what to type when, whether stdout is a pipe
  * @returns how it ended
  */
-export async function inTerminal(
-  at: Place,
-  args: readonly string[],
-  options: {
-    readonly columns?: number;
-    readonly rows?: number;
-    readonly steps?: readonly Step[];
-    readonly stdoutPiped?: boolean;
-    readonly env?: Record<string, string>;
-  } = {},
-): Promise<TerminalOutcome> {
+export async function inTerminal(at: Place, args: readonly string[], options: Options = {}): Promise<TerminalOutcome> {
+  return await commandInTerminal(at, [process.execPath, BIN, ...args], options);
+}
+
+/**
+ * Runs a shell that knows jobs, in which the steps type commands; `petstore` is the built program.
+ * @param at whose folders and environment
+ * @param steps what to type when; the shell's prompt is `shell> `
+ * @returns how it ended
+ */
+export async function inShell(at: Place, steps: readonly Step[]): Promise<TerminalOutcome> {
+  // Its process id is told, for whoever stops it from outside.
+  const petstore = `petstore() { ( echo $BASHPID > pid; exec '${process.execPath}' '${BIN}' "$@" ); }`;
+  writeFileSync(join(at.dir, 'bashrc'), `PS1='shell> '\n${petstore}\n`);
+  return await commandInTerminal(at, ['bash', '--rcfile', join(at.dir, 'bashrc'), '-i'], { steps });
+}
+
+interface Options {
+  readonly columns?: number;
+  readonly rows?: number;
+  readonly steps?: readonly Step[];
+  readonly stdoutPiped?: boolean;
+  readonly env?: Record<string, string>;
+}
+
+async function commandInTerminal(at: Place, command: readonly string[], options: Options): Promise<TerminalOutcome> {
   return await runInTerminal({
-    command: [process.execPath, BIN, ...args],
+    command,
     env: { TERM: 'xterm-256color', ...at.env, ...options.env },
     cwd: at.dir,
     columns: options.columns ?? 80,

@@ -19,6 +19,8 @@ export interface Step {
   readonly send?: string;
   /** Sent to the program. */
   readonly signal?: 'SIGINT' | 'SIGTERM' | 'SIGHUP';
+  /** Done elsewhere, for example to a process that the program started. */
+  readonly act?: () => void;
 }
 
 /** What runs, and where. */
@@ -166,6 +168,7 @@ class Typist {
       this.last = performance.now();
       if (step.send) this.#keyboard.write(step.send);
       if (step.signal) this.#child.kill(step.signal);
+      step.act?.();
       this.#busy = false;
       this.#go();
     }, REACTION_MS);

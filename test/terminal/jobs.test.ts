@@ -1,0 +1,127 @@
+// Job control: Ctrl-Z and fg in a real shell, at every kind of question and during the spinner.
+import { readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Place } from '../support/program.ts';
+import { place } from '../support/program.ts';
+import { inShell, inTerminal } from '../support/pty.ts';
+import type { Step } from '../support/terminal.ts';
+
+const KEY = 'sk_canary_0123456789abcdef';
+const SHELL = 'shell> ';
+const CTRL_C = '\u0003';
+const CTRL_Z = '\u001a';
+
+// A create is answered when the test says so: the spinner turns until then.
+let answer: (() => void) | undefined;
+const server = createServer((request, response) => {
+  response.setHeader('content-type', 'application/json');
+  if (request.method === 'GET') response.end('[]');
+  else answer = () => response.writeHead(201).end('{"id":1,"name":"dog"}');
+  request.resume();
+});
+let url = '';
+beforeAll(async () => {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+});
+afterAll(() => {
+  server.closeAllConnections();
+  server.close();
+});
+
+const run = (command: string): Step => ({ after: SHELL, send: `${command}\r` });
+// Stops it when a text has appeared, and lets it go on.
+const stopAt = (after: string): Step[] => [{ after, send: CTRL_Z }, { after: 'Stopped', send: '' }, run('fg')];
+const leave = (code: number): Step[] => [run('echo code=$?'), { after: `code=${code}`, send: '' }, run('exit')];
+
+async function shell(at: Place, steps: readonly Step[]): Promise<string> {
+  const outcome = await inShell(at, steps);
+  expect(outcome, outcome.screen).toMatchObject({ stepsLeft: 0 });
+  return outcome.screen;
+}
+
+test('the hidden prompt is usable after Ctrl-Z and fg, however often, and shows nothing of the key', async () => {
+  const ask = 'API key for production';
+  const screen = await shell(place(), [
+    run(`petstore auth login --url ${url}`),
+    { after: ask, send: 'half' },
+    ...stopAt('▪▪▪▪'),
+    ...stopAt(ask),
+    { after: ask, send: `${KEY}\r` },
+    { after: 'stored a key for production: …cdef', send: '' },
+    ...leave(0),
+  ]);
+  expect(screen).not.toContain('sk_');
+  expect(screen).not.toContain('half');
+  // The shell has a cursor while it is its turn.
+  const stopped = screen.slice(0, screen.indexOf('Stopped'));
+  expect(stopped.lastIndexOf('\u001b[?25h')).toBeGreaterThan(stopped.lastIndexOf('\u001b[?25l'));
+});
+
+test('Ctrl-C after fg ends with 130', async () => {
+  await shell(place(), [
+    run(`petstore auth login --url ${url}`),
+    ...stopAt('API key for production'),
+    { after: 'API key for production', send: CTRL_C },
+    { after: 'interrupted', send: '' },
+    ...leave(130),
+  ]);
+});
+
+test('stopped from outside and continued by fg, it shows nothing of the key either', async () => {
+  const at = place();
+  const stop = (): void => void process.kill(Number(readFileSync(join(at.dir, 'pid'), 'utf8')), 'SIGSTOP');
+  const screen = await shell(at, [
+    run(`petstore auth login --url ${url}`),
+    { after: 'API key for production', act: stop },
+    { after: 'Stopped', send: '' },
+    run('fg'),
+    { after: 'API key for production', send: KEY },
+    { after: '▪'.repeat(KEY.length), send: '\r' },
+    { after: 'stored a key for production: …cdef', send: '' },
+    ...leave(0),
+  ]);
+  expect(screen).not.toContain('sk_');
+});
+
+test('where nobody can continue it Ctrl-Z stops nothing, and the prompt stays hidden', async () => {
+  const outcome = await inTerminal(place(), ['auth', 'login', '--url', url], {
+    steps: [
+      { after: 'API key for production', send: CTRL_Z },
+      { after: 'API key for production', send: `${KEY}\r` },
+    ],
+  });
+  expect(outcome).toMatchObject({ code: 0, cooked: true, stepsLeft: 0 });
+  expect(outcome.screen).not.toContain('sk_');
+});
+
+test('what was typed at a question that shows it is still there after fg', async () => {
+  const [first, rest] = [url.slice(0, 12), url.slice(12)];
+  await shell(place(), [
+    run('petstore auth login -p farm'),
+    { after: 'Base URL of farm', send: first },
+    ...stopAt(first),
+    { after: first, send: `${rest}\r` },
+    { after: 'API key for farm', send: `${KEY}\r` },
+    { after: `…cdef at ${url}`, send: '' },
+    ...leave(0),
+  ]);
+});
+
+test('the question of an import and its spinner go on after fg', async () => {
+  const at = place({ PETSTORE_API_KEY: KEY, PETSTORE_BASE_URL: url });
+  writeFileSync(join(at.dir, 'pets.ndjson'), '{"name":"dog"}');
+  const screen = await shell(at, [
+    run('petstore categories import pets.ndjson'),
+    ...stopAt('Create 1 category'),
+    { after: 'Create 1 category', send: 'y' },
+    ...stopAt('0 of 1 row'),
+    { after: '0 of 1 row', act: () => answer?.() },
+    { after: 'created 1', send: '' },
+    ...leave(0),
+  ]);
+  expect(screen.lastIndexOf('\u001b[?25h')).toBeGreaterThan(screen.lastIndexOf('\u001b[?25l'));
+});
