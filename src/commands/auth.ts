@@ -78,7 +78,8 @@ function addStatus(noun: Command): void {
 Nothing is sent. A key is shown by its last four characters at most.
 
 Output: a table; with --json an array of {"profile", "active", "url", "urlSource", "key",
-"keySource", "problem"}.
+"keySource", "problem", "overriddenBy"}. The active one is what the next command uses: with
+PETSTORE_API_KEY and PETSTORE_BASE_URL set that is production, whatever was switched to.
 
 Examples:
   $ petstore auth status
@@ -99,7 +100,11 @@ function addSwitch(noun: Command): void {
     .addHelpText(
       'after',
       `
-Output: one line; with --json {"profile", "previous"}.
+PETSTORE_PROFILE, and PETSTORE_API_KEY with PETSTORE_BASE_URL, go before the active profile: where
+they are set a warning says so.
+
+Output: one line; with --json {"profile", "previous", "overriddenBy"}, the last only where there are
+such variables.
 
 Exit codes: 2 no such profile, 9 a file cannot be written.
 

@@ -22,6 +22,9 @@ export interface Target {
 
 const VARIABLE = 'PETSTORE_PROFILE';
 
+/** What a command calls its profile where key and URL of the environment serve and no profile is asked for. */
+export const WITHOUT_PROFILE = FIRST_ACTIVE;
+
 /** What `resolveTarget` works with. */
 export interface Sources {
   readonly env: Environment;
@@ -46,7 +49,7 @@ export async function resolveTarget(sources: Sources): Promise<Target> {
   const key = environmentKey(sources.env);
   const url = environmentUrl(sources.env);
   if (key !== undefined && url !== undefined) {
-    return target(named?.name ?? FIRST_ACTIVE, url.url, key, 'environment', 'environment');
+    return target(named?.name ?? WITHOUT_PROFILE, url.url, key, 'environment', 'environment');
   }
   const store = await sources.store();
   const { name, from: origin } = named ?? { name: store.active() };
@@ -74,6 +77,23 @@ export function namedProfile(sources: Pick<Sources, 'env' | 'profile'>): NamedPr
   if (sources.profile !== undefined) return { name: checkProfileName(sources.profile) };
   const name = sources.env[VARIABLE];
   return name ? { name: checkProfileName(name, VARIABLE), from: VARIABLE } : undefined;
+}
+
+/**
+ * Which variables of the environment go before what a profile is or stores, where a command names none (see
+ * `resolveTarget`, which holds the rule).
+ * @param env the environment
+ * @param active the profile that was made the active one
+ * @returns their names; empty where such a command uses that profile and what it stores
+ */
+export function overriding(env: Environment, active: string): readonly string[] {
+  // An empty one counts as unset.
+  const named = env[VARIABLE] || undefined;
+  const other = named !== undefined && named !== active ? [VARIABLE] : [];
+  const own = ['PETSTORE_API_KEY', 'PETSTORE_BASE_URL'].filter((name) => env[name] !== undefined);
+  // The sandbox heeds neither, but where both are there nobody asks which profile is active.
+  const used = named ?? active;
+  return used === SANDBOX && (named !== undefined || own.length < 2) ? other : [...other, ...own];
 }
 
 /**

@@ -223,6 +223,34 @@ describe('auth switch', () => {
     expect((await run('')).err).toBe('');
   });
 
+  test.each([
+    [
+      'sandbox',
+      { PETSTORE_API_KEY: GOOD_KEY, PETSTORE_BASE_URL: 'https://b.example/v1' },
+      'PETSTORE_API_KEY and PETSTORE_BASE_URL are set and go before the active profile; -p sandbox',
+    ],
+    [
+      'staging',
+      { PETSTORE_API_KEY: GOOD_KEY, PETSTORE_BASE_URL: 'https://b.example/v1' },
+      'PETSTORE_API_KEY and PETSTORE_BASE_URL are set and go before',
+    ],
+    ['staging', { PETSTORE_API_KEY: GOOD_KEY }, 'PETSTORE_API_KEY is set and goes before the active profile\n'],
+    ['staging', { PETSTORE_PROFILE: 'production' }, 'PETSTORE_PROFILE is set and goes before the active profile\n'],
+    ['sandbox', { PETSTORE_API_KEY: GOOD_KEY }, ''],
+    [
+      'sandbox',
+      { PETSTORE_API_KEY: GOOD_KEY, PETSTORE_BASE_URL: 'https://b.example/v1', PETSTORE_PROFILE: 'sandbox' },
+      '',
+    ],
+  ])('to %s warns of what of the environment %j goes first', async (name, env, warning) => {
+    const run = await petstore(['auth', 'switch', name], '', env);
+    expect(run).toMatchObject({ code: 0, out: `${name} is active\n` });
+    expect(run.err).toEqual(warning === '' ? '' : expect.stringContaining(`warning: ${warning}`));
+    const json = await petstore(['auth', 'switch', name, '--json'], '', env);
+    const overriddenBy = warning === '' ? undefined : warning.match(/PETSTORE_\w+/g);
+    expect(JSON.parse(json.out).overriddenBy).toEqual(overriddenBy);
+  });
+
   test('to a profile that is not there changes nothing and names the nearest', async () => {
     const run = await petstore(['auth', 'switch', 'stagign']);
     expect(run).toMatchObject({ code: 2, err: expect.stringContaining('staging') });
@@ -268,6 +296,47 @@ describe('auth status', () => {
     expect(run).toMatchObject({ code: 2, out: '' });
     expect(run.err).toContain('error: PETSTORE_PROFILE: there is no profile "frm"');
     expect(await petstore(['auth', verb], '', { PETSTORE_PROFILE: '' })).toMatchObject({ code: 0 });
+  });
+
+  const both = { PETSTORE_API_KEY: 'environment-key-abcd', PETSTORE_BASE_URL: 'https://b.example/v1' };
+  const used = { url: 'https://b.example/v1', urlSource: 'environment', key: '…abcd', keySource: 'environment' };
+
+  test('with key and URL in the environment it shows what the next command uses, whatever is active', async () => {
+    await petstore(['auth', 'switch', 'sandbox']);
+    expect(await status(both)).toEqual([
+      { profile: 'production', active: true, ...used },
+      { profile: 'staging', active: false, ...used },
+      expect.objectContaining({
+        profile: 'sandbox',
+        active: false,
+        keySource: 'sandbox',
+        overriddenBy: ['PETSTORE_API_KEY', 'PETSTORE_BASE_URL'],
+      }),
+    ]);
+    const table = await petstore(['auth', 'status'], '', both);
+    expect(table.out).toMatch(/^\* +production +https:\S+ +…abcd +environment$/m);
+    expect(table.out).toMatch(/^ +sandbox .*made the active one, but the environment goes first: PETSTORE_API_KEY/m);
+    const named = await status({ ...both, PETSTORE_PROFILE: 'sandbox' });
+    expect(named[2]).toEqual({
+      profile: 'sandbox',
+      active: true,
+      url: null,
+      urlSource: 'sandbox',
+      key: null,
+      keySource: 'sandbox',
+    });
+  });
+
+  test('says of key and URL each where it comes from', async () => {
+    await login();
+    const { out } = await petstore(['auth', 'status'], '', { PETSTORE_API_KEY: 'environment-key-abcd' });
+    expect(out).toMatch(/^\* +production +http:\S+ +…abcd +URL stored, key environment$/m);
+  });
+
+  test('a bad key of the environment is the problem of the next command, also where the sandbox is active', async () => {
+    await petstore(['auth', 'switch', 'sandbox']);
+    const [, , sandbox] = await status({ PETSTORE_API_KEY: 'a b' });
+    expect(sandbox).toMatchObject({ active: true, problem: expect.stringContaining('PETSTORE_API_KEY') });
   });
 
   test('a short key is not shown at all', async () => {

@@ -1,14 +1,17 @@
 // `petstore auth status`: every profile, what it would use now, and where that comes from. Sends nothing.
 import type { Session } from '../../context.ts';
 import { PetstoreError } from '../../errors.ts';
+import type { Environment } from '../../io.ts';
 import type { Column, View } from '../../output/view.ts';
 import type { Target } from '../../profiles/credentials.ts';
 import {
   environmentKey,
   environmentUrl,
   namedProfile,
+  overriding,
   resolveTarget,
   storedProfile,
+  WITHOUT_PROFILE,
 } from '../../profiles/credentials.ts';
 import type { ProfileStore } from '../../profiles/store.ts';
 import { SANDBOX } from '../../profiles/store.ts';
@@ -17,8 +20,10 @@ import { maskKey } from '../../text.ts';
 /** One profile as it would be used now, the environment included. */
 export interface ProfileStatus {
   readonly profile: string;
-  /** Whether it is used where the command line names none. */
+  /** Whether the next command uses it, where its command line says what this one's says. */
   readonly active: boolean;
+  /** Of the profile that was made the active one: the variables of the environment that go before it. */
+  readonly overriddenBy?: readonly string[];
   /** Null where there is none, and for the embedded sandbox. */
   readonly url: string | null;
   readonly urlSource: Target['urlSource'] | null;
@@ -42,11 +47,22 @@ export interface StatusResult {
  */
 export async function run(session: Session): Promise<StatusResult> {
   const store = await session.profiles();
-  const named = namedProfile({ env: session.context.env, profile: session.globals.profile });
-  const active = named?.name ?? store.active();
-  // Names what is wrong with the one that was asked for before anything is shown.
+  const { env } = session.context;
+  const named = namedProfile({ env, profile: session.globals.profile });
+  // Where one is named, a damaged file of the active one is not in the way.
+  const switchedTo = named === undefined ? store.active() : attempt(() => store.active());
+  const active = named?.name ?? (serves(env) ? WITHOUT_PROFILE : (switchedTo ?? WITHOUT_PROFILE));
+  // Names what is wrong with `--profile` before anything is shown.
   if (active !== SANDBOX && !store.names().includes(active)) storedProfile(store, active, named?.from);
-  const read = await Promise.all(store.names().map((name) => statusOf(session, store, name, name === active)));
+  const read = await Promise.all(
+    store.names().map(async (name) => {
+      const over = name === switchedTo ? overriding(env, name) : [];
+      // What the next command uses is asked for as it will ask: with the sandbox unnamed, a bad key of the environment counts.
+      const profile = name === active ? named?.name : name;
+      const row = { profile: name, active: name === active, ...(over.length > 0 && { overriddenBy: over }) };
+      return statusOf(session, store, row, profile);
+    }),
+  );
   const failure = read.find((one) => one.failure)?.failure;
   return { profiles: read.map((one) => one.status), ...(failure && { failure }) };
 }
@@ -65,7 +81,7 @@ const COLUMNS: readonly Column<ProfileStatus>[] = [
   { header: 'url', value: (row) => (row.keySource === 'sandbox' ? '(serves itself)' : (row.url ?? '-')), shrink: 2 },
   { header: 'key', value: (row) => row.key ?? '-' },
   { header: 'from', value: from },
-  { header: 'note', value: (row) => row.problem ?? '', shrink: 1 },
+  { header: 'note', value: note, shrink: 1 },
 ];
 
 export const view: View<StatusResult> = {
@@ -74,21 +90,37 @@ export const view: View<StatusResult> = {
 };
 
 function from(row: ProfileStatus): string {
-  if (row.keySource === 'environment') return 'PETSTORE_API_KEY';
-  return row.keySource ?? '';
+  const { keySource, urlSource } = row;
+  if (keySource === urlSource) return keySource ?? '';
+  const parts = [urlSource && `URL ${urlSource}`, keySource && `key ${keySource}`];
+  return parts.filter((part) => part !== null).join(', ');
+}
+
+function note(row: ProfileStatus): string {
+  // Of the row that is used, the sources say it.
+  const first = row.active ? undefined : row.overriddenBy?.join(', ');
+  const over = first && `made the active one, but the environment goes first: ${first}`;
+  return [row.problem, over].filter(Boolean).join('; ');
+}
+
+// Key and URL of the environment, which need no profile.
+function serves(env: Environment): boolean {
+  const key = attempt(() => environmentKey(env));
+  const url = attempt(() => environmentUrl(env));
+  return key !== undefined && url !== undefined;
 }
 
 async function statusOf(
   session: Session,
   store: ProfileStore,
-  profile: string,
-  active: boolean,
+  row: Pick<ProfileStatus, 'profile' | 'active' | 'overriddenBy'>,
+  asked: string | undefined,
 ): Promise<{ readonly status: ProfileStatus; readonly failure?: PetstoreError }> {
   const { env } = session.context;
   try {
     const target = await resolveTarget({
       env,
-      profile,
+      profile: asked,
       store: async () => store,
       stateDir: () => '',
     });
@@ -96,10 +128,10 @@ async function statusOf(
     const sandbox = keySource === 'sandbox';
     session.redactor.add(target.key);
     const shown = { url: sandbox ? null : target.baseUrl, key: sandbox ? null : maskKey(target.key) };
-    return { status: { profile, active, url: shown.url, urlSource, key: shown.key, keySource } };
+    return { status: { ...row, url: shown.url, urlSource, key: shown.key, keySource } };
   } catch (error) {
     if (!(error instanceof PetstoreError)) throw error;
-    const status = { profile, active, ...halves(session, store, profile, error), problem: error.message };
+    const status = { ...row, ...halves(session, store, row.profile, error), problem: error.message };
     return { status, ...(error.kind === 'storage' && { failure: error }) };
   }
 }

@@ -1,8 +1,8 @@
 // `petstore auth switch`: sets the profile that is used where none is named.
 import type { Session } from '../../context.ts';
 import type { View } from '../../output/view.ts';
-import { storedProfile } from '../../profiles/credentials.ts';
-import { checkProfileName } from '../../profiles/store.ts';
+import { overriding, storedProfile } from '../../profiles/credentials.ts';
+import { checkProfileName, SANDBOX } from '../../profiles/store.ts';
 
 /** What the command takes. */
 export interface SwitchInput {
@@ -13,6 +13,8 @@ export interface SwitchInput {
 export interface SwitchResult {
   readonly profile: string;
   readonly previous: string;
+  /** The variables of the environment that go before it; left out where there are none. */
+  readonly overriddenBy?: readonly string[];
 }
 
 /**
@@ -27,11 +29,12 @@ export async function run(session: Session, input: SwitchInput): Promise<SwitchR
   storedProfile(store, name);
   const previous = store.active();
   await store.activate(name);
-  const named = session.context.env['PETSTORE_PROFILE'];
-  if (named && named !== name) {
-    await session.warn('PETSTORE_PROFILE is set and goes before the active profile');
-  }
-  return { profile: name, previous };
+  const overriddenBy = overriding(session.context.env, name);
+  if (overriddenBy.length === 0) return { profile: name, previous };
+  const verb = overriddenBy.length === 1 ? 'is set and goes' : 'are set and go';
+  const hint = name === SANDBOX ? '; -p sandbox goes before them' : '';
+  await session.warn(`${listed(overriddenBy)} ${verb} before the active profile${hint}`);
+  return { profile: name, previous, overriddenBy };
 }
 
 export const view: View<SwitchResult> = {
@@ -39,3 +42,7 @@ export const view: View<SwitchResult> = {
     yield `${profile} is active\n`;
   },
 };
+
+function listed(names: readonly string[]): string {
+  return names.join(', ').replace(/, (?=[^,]*$)/, ' and ');
+}
