@@ -122,6 +122,21 @@ for (const columns of SIZES) {
     expect(shown).toMatchSnapshot();
   });
 
+  test(`the profiles at ${columns}x${ROWS}`, async () => {
+    const here = place();
+    const login = ['auth', 'login', '--no-verify', '-q', '--url', 'https://petstore.example.com/v1'];
+    expect(await petstore(here, login, 'sk_canary_0123456789abcdef')).toMatchObject({ code: 0 });
+    const outcome = await inTerminal(here, ['auth', 'status'], { columns, rows: ROWS });
+    expect(outcome).toMatchObject({ code: 0, cooked: true });
+    const shown = still(picture(outcome.screen, columns, ROWS));
+    expect(shown).not.toContain('…\n');
+    expect(shown).toMatchSnapshot();
+    const env = { PETSTORE_API_KEY: 'another_0123456789', PETSTORE_BASE_URL: 'https://b.example/v1' };
+    await petstore(here, ['auth', 'switch', 'sandbox', '-q']);
+    const used = await inTerminal(here, ['auth', 'status'], { columns, rows: ROWS, env });
+    expect(still(picture(used.screen, columns, ROWS))).toMatchSnapshot('the environment goes first');
+  });
+
   test(`the countdown after a 429 at ${columns}x${ROWS}, ended by Ctrl-C`, async () => {
     const steps = [{ after: 'going on in ', send: '\u0003' }];
     const { outcome, shown } = await screen('limited', ['categories', 'list'], columns, steps);

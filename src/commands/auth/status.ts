@@ -2,7 +2,11 @@
 import type { Session } from '../../context.ts';
 import { PetstoreError } from '../../errors.ts';
 import type { Environment } from '../../io.ts';
-import type { Column, View } from '../../output/view.ts';
+import { hang } from '../../output/help-text.ts';
+import { plainStyle } from '../../output/plain.ts';
+import { table } from '../../output/table.ts';
+import type { Column, Look, View } from '../../output/view.ts';
+import { cellWidth } from '../../output/width.ts';
 import type { Target } from '../../profiles/credentials.ts';
 import {
   environmentKey,
@@ -15,7 +19,7 @@ import {
 } from '../../profiles/credentials.ts';
 import type { ProfileStore } from '../../profiles/store.ts';
 import { SANDBOX } from '../../profiles/store.ts';
-import { maskKey } from '../../text.ts';
+import { maskKey, visible } from '../../text.ts';
 
 /** One profile as it would be used now, the environment included. */
 export interface ProfileStatus {
@@ -75,19 +79,54 @@ export function outcome(data: StatusResult): PetstoreError | undefined {
   return data.failure;
 }
 
-const COLUMNS: readonly Column<ProfileStatus>[] = [
+const BESIDE: readonly Column<ProfileStatus>[] = [
   { header: '', value: (row) => (row.active ? '*' : '') },
   { header: 'profile', value: (row) => row.profile },
-  { header: 'url', value: (row) => (row.keySource === 'sandbox' ? '(serves itself)' : (row.url ?? '-')), shrink: 2 },
+  { header: 'url', value: (row) => (row.keySource === 'sandbox' ? '(serves itself)' : (row.url ?? '-')) },
   { header: 'key', value: (row) => row.key ?? '-' },
   { header: 'from', value: from },
-  { header: 'note', value: note, shrink: 1 },
 ];
+const COLUMNS: typeof BESIDE = [...BESIDE, { header: 'note', value: note }];
 
+/** A table where it fits, else one with the notes below its rows, else a block per profile: nothing is cut. */
 export const view: View<StatusResult> = {
   json: (data) => data.profiles,
-  text: (data, look) => look.table(COLUMNS, data.profiles),
+  *text({ profiles }, look) {
+    const fits = (columns: typeof COLUMNS): boolean =>
+      lines(table(columns, profiles, undefined, plainStyle)).every(
+        (line) => cellWidth(line) <= (look.columns ?? Infinity),
+      );
+    if (fits(COLUMNS)) yield* look.table(COLUMNS, profiles);
+    else if (fits(BESIDE)) yield* notesBelow(profiles, look);
+    else for (const row of profiles) yield* block(row, look);
+  },
 };
+
+function lines(pieces: Iterable<string>): string[] {
+  return [...pieces].join('').split('\n').slice(0, -1);
+}
+
+function* notesBelow(profiles: readonly ProfileStatus[], look: Look): Iterable<string> {
+  const [heading, ...rows] = lines(look.table(BESIDE, profiles));
+  // Below the URL.
+  const indent = Math.max(...profiles.map(({ profile }) => profile.length), 'profile'.length) + 5;
+  yield `${heading}\n`;
+  for (const [at, row] of rows.entries()) {
+    const text = note(profiles[at] as ProfileStatus);
+    yield `${row}\n${text === '' ? '' : `${' '.repeat(indent)}${hang(visible(text), look.columns, indent)}\n`}`;
+  }
+}
+
+/** Where the texts of a block begin, in cells: after the indent, the longest name and a blank. */
+const INDENT = 9;
+
+function* block(row: ProfileStatus, { style, columns }: Look): Iterable<string> {
+  yield `${row.active ? '*' : ' '} ${style.bold(visible(row.profile))}\n`;
+  const facts = COLUMNS.slice(2).map(({ header, value }) => ({ header, text: visible(value(row) ?? '') }));
+  for (const { header, text } of facts.filter(({ text }) => text !== '' && text !== '-')) {
+    yield `    ${style.dim(header.padEnd(INDENT - 4))}${hang(text, columns, INDENT)}\n`;
+  }
+}
 
 function from(row: ProfileStatus): string {
   const { keySource, urlSource } = row;
