@@ -9,8 +9,8 @@ import { stateDir } from './profiles/folders.ts';
 export interface ClientOptions {
   /** `https://HOST/v1`; `http` on loopback only. */
   readonly baseUrl: string;
-  /** Goes into `Authorization` and nowhere else. */
-  readonly apiKey: string;
+  /** Goes into `Authorization` and nowhere else. Undefined, as of a variable that is not set, is refused as an empty one is. */
+  readonly apiKey: string | undefined;
   /** The longest single pause for the rate limit, milliseconds; 120,000 unless given. A longer one fails at once, with `retryAt`. */
   readonly maxWaitMs?: number;
   /** Further tries of one request after the first; 4 unless given. */

@@ -31,15 +31,17 @@ export interface Client extends Api {
  * this machine: together they never send while a 429's wait runs, and no more than a window allows.
  * @param options address, key, and how patient to be
  * @returns the client; its operations throw PetstoreError, whose `kind` says what happened (`rate_limited`, `unknown_outcome`, …)
- * @throws PetstoreError `usage` for a bad address, `auth` for a key that is empty or malformed
+ * @throws PetstoreError `usage` for no address or a bad one, `auth` for a key that is missing, empty or malformed
  * @example
- * const client = createClient({ baseUrl: 'https://pets.example/v1', apiKey: process.env.PETSTORE_API_KEY ?? '' });
+ * const client = createClient({ baseUrl: 'https://pets.example/v1', apiKey: process.env.PETSTORE_API_KEY });
  * for (const category of await client.categories.list()) console.log(String(category.id), category.name);
  * await client.close();
  */
 export function createClient(options: ClientOptions): Client {
-  const { url } = checkBaseUrl(options.baseUrl, 'baseUrl');
-  const key = checkKey(options.apiKey, 'apiKey');
+  // A program in JavaScript may forget the options altogether.
+  const given: Partial<ClientOptions> = options ?? {};
+  const { url } = checkBaseUrl(given.baseUrl, 'baseUrl');
+  const key = checkKey(given.apiKey, 'apiKey');
   const { world, signal, limits, onWait, onWarning } = readOptions(options);
   const clock = systemClock;
   const ledger = openLedger({

@@ -28,6 +28,20 @@ interface Packed {
 }
 let packed: Packed;
 
+const typeRoots = [join(project, 'node_modules', '@types')];
+
+// What the compiler says of a file beside the installed package, as a project of others would call it.
+async function compiled(file: string, more: object): Promise<string> {
+  const options = { strict: true, module: 'nodenext', target: 'es2023', noEmit: true, ...more };
+  const config = join(folder, `tsconfig.${file}.json`);
+  writeFileSync(config, JSON.stringify({ compilerOptions: options, files: [file] }));
+  const tsc = join(project, 'node_modules', 'typescript', 'bin', 'tsc');
+  return await exec(process.execPath, [tsc, '-p', config]).then(
+    ({ stdout }) => stdout,
+    ({ stdout }: { stdout: string }) => stdout || 'the compiler failed',
+  );
+}
+
 beforeAll(async () => {
   mkdirSync(home, { recursive: true });
   // The build of this test run is packed, not whatever dist/ holds.
@@ -117,21 +131,17 @@ await client.categories.create({});
 console.log(ids.length, client.quota().inFlight);
 `,
   );
-  const options = {
-    strict: true,
-    exactOptionalPropertyTypes: true,
-    module: 'nodenext',
-    target: 'es2023',
-    noEmit: true,
-    types: ['node'],
-    typeRoots: [join(project, 'node_modules', '@types')],
-    allowImportingTsExtensions: false,
-  };
-  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions: options, files: ['use.ts'] }));
-  const { stdout } = await exec(process.execPath, [
-    join(project, 'node_modules', 'typescript', 'bin', 'tsc'),
-    '-p',
-    folder,
-  ]);
-  expect(stdout).toBe('');
+  expect(await compiled('use.ts', { types: ['node'], typeRoots, exactOptionalPropertyTypes: true })).toBe('');
+});
+
+test("the README's program compiles as it stands, and without a key ends with an error that says so", async () => {
+  const readme = readFileSync(join(project, 'README.md'), 'utf8');
+  const program = /```ts\n([\s\S]*?)```/.exec(readme)?.[1] ?? '';
+  expect(program).toContain('createClient');
+  writeFileSync(join(folder, 'readme.ts'), program);
+  expect(await compiled('readme.ts', { types: ['node'], typeRoots })).toBe('');
+  writeFileSync(join(folder, 'readme.js'), program);
+  const caught = "import('./readme.js').catch((error) => console.log(error.name, error.kind, error.message))";
+  const { stdout } = await exec(process.execPath, ['-e', caught], { env, cwd: folder });
+  expect(stdout).toBe('PetstoreError auth the API key from apiKey is missing\n');
 });

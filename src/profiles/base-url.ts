@@ -48,17 +48,21 @@ function holdsKey(url: URL): boolean {
 
 /**
  * Reads a base URL that was given by hand.
- * @param text what was given
+ * @param text what was given; a program may hand in anything
  * @param from where it was given, for the message: `--url`, `PETSTORE_BASE_URL`
  * @returns the URL and its origin
  * @throws PetstoreError `usage` saying what is wrong
  */
-export function checkBaseUrl(text: string, from: string): { readonly url: string; readonly origin: string } {
-  const parsed = parseBaseUrl(text);
+export function checkBaseUrl(text: unknown, from: string): { readonly url: string; readonly origin: string } {
+  const parsed = typeof text === 'string' ? parseBaseUrl(text) : noText(text);
   if ('url' in parsed) return parsed;
   throw new PetstoreError('usage', `the URL in ${from} cannot be used: ${parsed.problem}`, {
     hint: parsed.suggestion ? `did you mean ${parsed.suggestion}?` : 'write it like https://HOST/v1',
   });
+}
+
+function noText(given: unknown): Extract<BaseUrl, { readonly problem: string }> {
+  return { problem: given === undefined || given === null ? 'it is missing' : 'it is no text' };
 }
 
 /**

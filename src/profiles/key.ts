@@ -6,12 +6,16 @@ export const LONGEST_KEY = 4096;
 
 /**
  * Checks a key before anything is sent (contract, section 4).
- * @param key what is to be sent as a bearer token
+ * @param key what is to be sent as a bearer token; a program may hand in anything, as undefined where a variable is not set
  * @param from where it comes from, for the message: `PETSTORE_API_KEY`, `standard input`
  * @returns the key
  * @throws PetstoreError `auth` that names the fault and never shows the key
  */
-export function checkKey(key: string, from: string): string {
+export function checkKey(key: unknown, from: string): string {
+  if (typeof key !== 'string') {
+    const fault = key === undefined || key === null ? 'is missing' : 'is no text';
+    throw new PetstoreError('auth', `the API key from ${from} ${fault}`, { hint: remedy(from) });
+  }
   if (key === '') {
     throw new PetstoreError('auth', `the API key from ${from} is empty`, { hint: remedy(from) });
   }
