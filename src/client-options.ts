@@ -1,8 +1,8 @@
 // The options of the client for programs, with what the process provides where they are silent: the library's door to it.
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Environment } from './environment.ts';
 import type { Wait } from './http/types.ts';
-import type { Environment } from './io.ts';
 import { stateDir } from './profiles/folders.ts';
 
 /** How a client is opened. */

@@ -2,9 +2,10 @@
 import type { Api } from './api/types.ts';
 import type { Clock } from './clock.ts';
 import { parseDuration } from './duration.ts';
+import type { Environment } from './environment.ts';
 import { PetstoreError } from './errors.ts';
 import type { Sender, Wait } from './http/types.ts';
-import type { Environment, Input, Output } from './io.ts';
+import type { Input, Output } from './io.ts';
 import type { Format } from './output/view.ts';
 import type { Target } from './profiles/credentials.ts';
 import { configDir, stateDir } from './profiles/folders.ts';

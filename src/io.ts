@@ -1,4 +1,5 @@
 // Streams as the program sees them, and whether each may carry colour.
+import type { Environment } from './environment.ts';
 
 /** Where output goes. */
 export interface Output {
@@ -34,9 +35,6 @@ export interface Input {
    */
   stop?(): Promise<void>;
 }
-
-/** The environment: names to values. */
-export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** 0: no colour; 1: 16 colours; 2: 256; 3: true colour. */
 export type ColorLevel = 0 | 1 | 2 | 3;

@@ -42,7 +42,18 @@ const ROOMS = [
   ['api'],
   ['http'],
   ['quota', 'profiles', 'output', 'sandbox', 'reference'],
-  ['log', 'errors.ts', 'io.ts', 'clock.ts', 'text.ts', 'duration.ts', 'json.ts', 'version.ts', 'nearest.ts'],
+  [
+    'log',
+    'errors.ts',
+    'environment.ts',
+    'io.ts',
+    'clock.ts',
+    'text.ts',
+    'duration.ts',
+    'json.ts',
+    'version.ts',
+    'nearest.ts',
+  ],
 ];
 
 function roomOf(file: string): string {

@@ -145,3 +145,15 @@ test("the README's program compiles as it stands, and without a key ends with an
   const { stdout } = await exec(process.execPath, ['-e', caught], { env, cwd: folder });
   expect(stdout).toBe('PetstoreError auth the API key from apiKey is missing\n');
 });
+
+test('its types need nothing of Node, and hold without skipLibCheck', async () => {
+  writeFileSync(
+    join(folder, 'bare.ts'),
+    `import { type Client, createClient } from 'petstore-cli';
+const client: Client = createClient({ baseUrl: 'https://pets.example/v1', apiKey: 'k_0123456789' });
+export const names: Promise<string[]> = client.categories.list().then((all) => all.map(({ name }) => name));
+`,
+  );
+  const bare = { types: [], typeRoots: [], lib: ['es2022', 'dom'], target: 'es2022', skipLibCheck: false };
+  expect(await compiled('bare.ts', bare)).toBe('');
+});

@@ -1,6 +1,7 @@
 // Which proxy, if any, a request goes through: HTTPS_PROXY, HTTP_PROXY and NO_PROXY as curl reads them; loopback is always direct.
+
+import type { Environment } from '../environment.ts';
 import { PetstoreError } from '../errors.ts';
-import type { Environment } from '../io.ts';
 import { isLoopback } from '../profiles/base-url.ts';
 
 /**

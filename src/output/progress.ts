@@ -1,6 +1,7 @@
 // What is said while something takes time: a spinner on a terminal, a line now and then elsewhere.
 import type { Clock } from '../clock.ts';
-import type { ColorLevel, Environment, Output } from '../io.ts';
+import type { Environment } from '../environment.ts';
+import type { ColorLevel, Output } from '../io.ts';
 import { visible } from '../text.ts';
 import type { Spinner } from './spinner.ts';
 

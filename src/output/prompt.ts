@@ -1,7 +1,8 @@
 // The one door to prompts: questions on a terminal, asked on stderr, so that stdout holds the answer and nothing else.
 import { confirm, isCancel, password, text } from '@clack/prompts';
+import type { Environment } from '../environment.ts';
 import { PetstoreError } from '../errors.ts';
-import type { Environment, Input, Output } from '../io.ts';
+import type { Input, Output } from '../io.ts';
 import { colorLevel } from '../io.ts';
 
 /** The terminal a question is asked on. */

@@ -1,6 +1,7 @@
 // Which URL and which key a command uses: option, then environment, then what the profile stores, bound to its origin.
+
+import type { Environment } from '../environment.ts';
 import { PetstoreError } from '../errors.ts';
-import type { Environment } from '../io.ts';
 import { checkBaseUrl, parseBaseUrl } from './base-url.ts';
 import { sandboxDataFile } from './folders.ts';
 import { checkKey } from './key.ts';

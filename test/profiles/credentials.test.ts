@@ -1,6 +1,6 @@
 // Which key goes where: option, environment, stored; and no stored key to an origin it was not stored with.
 import { expect, test } from 'vitest';
-import type { Environment } from '../../src/io.ts';
+import type { Environment } from '../../src/environment.ts';
 import { resolveTarget } from '../../src/profiles/credentials.ts';
 import type { ProfileStore, StoredProfile } from '../../src/profiles/store.ts';
 import { BUILT_IN } from '../../src/profiles/store.ts';

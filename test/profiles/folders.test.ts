@@ -1,6 +1,6 @@
 // Where configuration and state go, on every platform and without a home.
 import { describe, expect, test } from 'vitest';
-import type { Environment } from '../../src/io.ts';
+import type { Environment } from '../../src/environment.ts';
 import { configDir, sandboxDataFile, stateDir } from '../../src/profiles/folders.ts';
 
 const linux = (env: Environment, homeDir: string | undefined = '/home/ann') => ({ env, platform: 'linux', homeDir });

@@ -1,7 +1,7 @@
 // `petstore auth status`: every profile, what it would use now, and where that comes from. Sends nothing.
 import type { Session } from '../../context.ts';
+import type { Environment } from '../../environment.ts';
 import { PetstoreError } from '../../errors.ts';
-import type { Environment } from '../../io.ts';
 import { hang } from '../../output/help-text.ts';
 import { plainStyle } from '../../output/plain.ts';
 import { table } from '../../output/table.ts';
