@@ -1,6 +1,27 @@
 // Streams as the program sees them, and whether each may carry colour.
 import type { Environment } from './environment.ts';
 
+/** What a shell does to the process: Ctrl-Z, `fg` and `bg`. */
+export interface Jobs {
+  /**
+   * Tells when the process goes on after a stop (`fg`): the shell has used the terminal meanwhile.
+   * @param listener called each time
+   * @returns ends that
+   */
+  onContinue(listener: () => void): () => void;
+  /**
+   * Tells of a Ctrl-Z that the terminal itself heard: for whoever hid the cursor, which the shell wants.
+   * @param listener called with true before the process stops, and with false when it goes on
+   * @returns ends that
+   */
+  onStop(listener: (stops: boolean) => void): () => void;
+  /**
+   * Stops the process and those of its job, as a typed Ctrl-Z does.
+   * @returns resolves when it goes on, and at once where nobody is there to continue it
+   */
+  stop(): Promise<void>;
+}
+
 /** Where output goes. */
 export interface Output {
   /**
@@ -14,6 +35,8 @@ export interface Output {
   readonly columns: number | undefined;
   /** The stream itself, for what draws on a terminal (ora); undefined in tests. */
   readonly raw?: NodeJS.WriteStream;
+  /** Job control; absent where the platform knows none. */
+  jobs?(): Promise<Jobs>;
 }
 
 /** Where input comes from. It is touched only by what asks for it (contract, section 2). */
@@ -23,17 +46,8 @@ export interface Input {
   read(): AsyncIterable<Uint8Array>;
   /** The stream itself, for what prompts on a terminal; reading it begins only when it is asked for. */
   readonly raw?: NodeJS.ReadStream;
-  /**
-   * Tells when the process goes on after a stop (`fg`): the shell has used the terminal meanwhile.
-   * @param listener called each time
-   * @returns ends that
-   */
-  onContinue?(listener: () => void): () => void;
-  /**
-   * Stops the process and those of its job, as a typed Ctrl-Z does; absent where the platform knows no such thing.
-   * @returns resolves when it goes on, and at once where nobody is there to continue it
-   */
-  stop?(): Promise<void>;
+  /** Job control; absent where the platform knows none. */
+  jobs?(): Promise<Jobs>;
 }
 
 /** 0: no colour; 1: 16 colours; 2: 256; 3: true colour. */

@@ -12,6 +12,8 @@ const GRACE_MS = 4000;
 const SIGNALS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
 
 const redactor = new Redactor();
+// Loaded by what prompts or draws.
+const jobControl = process.platform === 'win32' ? {} : { jobs: () => import('./jobs.ts') };
 
 // Bytes go out as they came but for a key in them: latin1 keeps every byte as it is.
 function clean(text: string | Uint8Array, whole: boolean): string | Uint8Array {
@@ -34,6 +36,7 @@ function output(stream: NodeJS.WriteStream, mayBeLost = false): Output {
       return stream.isTTY ? stream.columns : undefined;
     },
     raw: stream,
+    ...jobControl,
     write: (text) =>
       new Promise((resolve, reject) => {
         if (gone) return resolve();
@@ -51,26 +54,13 @@ function output(stream: NodeJS.WriteStream, mayBeLost = false): Output {
   };
 }
 
-const JOB_CONTROL: Pick<Input, 'onContinue' | 'stop'> = {
-  onContinue(listener) {
-    process.on('SIGCONT', listener);
-    return () => void process.off('SIGCONT', listener);
-  },
-  stop: () =>
-    new Promise((resolve) => {
-      // The whole job, as the terminal itself would; the next turn comes when the shell continues it.
-      process.kill(0, 'SIGTSTP');
-      setImmediate(resolve);
-    }),
-};
-
 function input(signal: AbortSignal): Input {
   return {
     isTTY: process.stdin.isTTY === true,
     get raw() {
       return process.stdin;
     },
-    ...(process.platform === 'win32' ? {} : JOB_CONTROL),
+    ...jobControl,
     async *read() {
       const { stdin } = process;
       const stop = (): void => void stdin.destroy(signal.reason as Error);

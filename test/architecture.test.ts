@@ -47,6 +47,7 @@ const ROOMS = [
     'errors.ts',
     'environment.ts',
     'io.ts',
+    'jobs.ts',
     'clock.ts',
     'text.ts',
     'duration.ts',
@@ -151,8 +152,8 @@ const code = (file: string): string =>
     .replace(/^\s*(?:\/\/|\/?\*).*$/gm, '')
     .replace(/'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`/g, "''");
 
-// The library has a door of its own; loading conf leaves signal handlers behind, and one file takes them off again.
-const PROCESS_DOORS = ['main.ts', 'client-options.ts', 'profiles/own-process.ts'];
+// Job control is loaded apart from main; the library has a door of its own; loading conf leaves signal handlers behind, and one file takes them off again.
+const PROCESS_DOORS = ['main.ts', 'jobs.ts', 'client-options.ts', 'profiles/own-process.ts'];
 
 test('only main knows the process, but for the ids that a log record carries', () => {
   const users = files.filter(

@@ -2,7 +2,7 @@
 import { confirm, isCancel, password, text } from '@clack/prompts';
 import type { Environment } from '../environment.ts';
 import { PetstoreError } from '../errors.ts';
-import type { Input, Output } from '../io.ts';
+import type { Input, Jobs, Output } from '../io.ts';
 import { colorLevel } from '../io.ts';
 
 /** The terminal a question is asked on. */
@@ -64,13 +64,14 @@ async function answered<Answer>(
   asker: Asker,
   pose: (round: Round, soFar: Answer | undefined) => Promise<Answer | symbol>,
 ): Promise<Answer> {
+  const jobs = await asker.stdin.jobs?.();
   let soFar: Answer | undefined;
   for (;;) {
-    const round = new Round(asker);
+    const round = new Round(asker, jobs);
     const answer = await pose(round, soFar).finally(() => round.end());
     if (!round.left) return settled(asker, answer);
     if (typeof answer !== 'symbol') soFar = answer;
-    if (round.left === 'to stop') await asker.stdin.stop?.();
+    if (round.left === 'to stop') await jobs?.stop();
   }
 }
 
@@ -91,7 +92,7 @@ class Round {
   readonly #forget: (() => void) | undefined;
   #ended = false;
 
-  constructor(asker: Asker) {
+  constructor(asker: Asker, jobs: Jobs | undefined) {
     const { raw: input } = asker.stdin;
     const { raw: output } = asker.stderr;
     if (!input || !output) throw new PetstoreError('usage', 'there is no terminal to ask on');
@@ -99,8 +100,8 @@ class Round {
     this.#output = output;
     this.streams = { input, output: this.#adapted(asker), signal: asker.signal, withGuide: false };
     // Before readline's own: that one would stop this process alone, and leave a terminal that echoes where nothing stops.
-    if (asker.stdin.stop) input.prependListener('keypress', this.#takeCtrlZ);
-    this.#forget = asker.stdin.onContinue?.(() => this.#leave('continued'));
+    if (jobs) input.prependListener('keypress', this.#takeCtrlZ);
+    this.#forget = jobs?.onContinue(() => this.#leave('continued'));
   }
 
   end(): void {

@@ -15,6 +15,8 @@ export interface Spinner {
 
 // The frame, a blank, and one cell kept free: a full last column wraps on some terminals.
 const RESERVED_CELLS = 3;
+const SHOW_CURSOR = '\u001b[?25h';
+const HIDE_CURSOR = '\u001b[?25l';
 
 /**
  * Makes a spinner that nobody sees yet.
@@ -24,6 +26,7 @@ const RESERVED_CELLS = 3;
  */
 export async function startSpinner(stderr: Output, colorLevel: ColorLevel): Promise<Spinner> {
   const style = await styleFor(colorLevel);
+  const jobs = await stderr.jobs?.();
   const spinner = ora({
     stream: asStream(stderr),
     // With it, a typed Ctrl-C is never seen (ora issue 253), and raw mode outlives the process.
@@ -37,12 +40,18 @@ export async function startSpinner(stderr: Output, colorLevel: ColorLevel): Prom
     frames: frames.map((frame) => style.cyan(frame)),
     ...(interval === undefined ? {} : { interval }),
   };
+  let forget: (() => void) | undefined;
   return {
     show(text) {
       spinner.text = cut(text, widthOf(stderr) - RESERVED_CELLS);
-      if (!spinner.isSpinning) spinner.start();
+      if (spinner.isSpinning) return;
+      spinner.start();
+      forget = jobs?.onStop((stops) => void stderr.write(stops ? SHOW_CURSOR : HIDE_CURSOR));
     },
-    stop: () => void spinner.stop(),
+    stop() {
+      forget?.();
+      spinner.stop();
+    },
   };
 }
 

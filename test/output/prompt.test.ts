@@ -1,6 +1,7 @@
 // A prompt and what it leaves behind: nobody listens once it has its answer, also where it was stopped on the way.
 import { PassThrough } from 'node:stream';
 import { expect, test } from 'vitest';
+import type { Jobs } from '../../src/io.ts';
 import type { Asker } from '../../src/output/prompt.ts';
 import { askHidden, askText, askYesNo } from '../../src/output/prompt.ts';
 
@@ -15,12 +16,27 @@ interface Bench {
   readonly input: PassThrough;
 }
 
-function bench(): Bench {
+function bench(whenStopped = (): void => undefined): Bench {
   const input = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => input });
   const output = Object.assign(new PassThrough(), { columns: 80, rows: 24 });
   const listeners = new Set<() => void>();
   const told = { stops: 0, listeners: 0 };
   const interrupt = new AbortController();
+  const jobs: Jobs = {
+    onContinue(listener) {
+      listeners.add(listener);
+      told.listeners = listeners.size;
+      return () => {
+        listeners.delete(listener);
+        told.listeners = listeners.size;
+      };
+    },
+    onStop: () => () => undefined,
+    stop: async () => {
+      told.stops++;
+      whenStopped();
+    },
+  };
   let shown = '';
   output.setEncoding('utf8').on('data', (text: string) => {
     shown += text;
@@ -31,15 +47,7 @@ function bench(): Bench {
         isTTY: true,
         async *read() {},
         raw: input as unknown as NodeJS.ReadStream,
-        onContinue(listener) {
-          listeners.add(listener);
-          told.listeners = listeners.size;
-          return () => {
-            listeners.delete(listener);
-            told.listeners = listeners.size;
-          };
-        },
-        stop: async () => void told.stops++,
+        jobs: async () => jobs,
       },
       stderr: { isTTY: true, columns: 80, write: async () => undefined, raw: output as unknown as NodeJS.WriteStream },
       env: { NO_COLOR: '1' },
@@ -91,8 +99,8 @@ test('what is there at a stop is not checked, and not taken for the answer', asy
 });
 
 test('a signal that came while it was stopped ends it', async () => {
-  const { asker, type, told, interrupt } = bench();
-  const asked = askYesNo({ ...asker, stdin: { ...asker.stdin, stop: async () => interrupt.abort() } }, 'really?');
+  const { asker, type, told, interrupt } = bench(() => interrupt.abort());
+  const asked = askYesNo(asker, 'really?');
   const ended = expect(asked).rejects.toThrow();
   await type('\u001a');
   await ended;

@@ -43,6 +43,14 @@ async function shell(at: Place, steps: readonly Step[]): Promise<string> {
   return outcome.screen;
 }
 
+// The shell has a cursor while it is its turn, and in the end.
+function expectCursorWhileStopped(screen: string): void {
+  const parts = screen.split('Stopped');
+  for (const end of parts.map((_, at) => parts.slice(0, at + 1).join('Stopped'))) {
+    expect(end.lastIndexOf('\u001b[?25h')).toBeGreaterThan(end.lastIndexOf('\u001b[?25l'));
+  }
+}
+
 test('the hidden prompt is usable after Ctrl-Z and fg, however often, and shows nothing of the key', async () => {
   const ask = 'API key for production';
   const screen = await shell(place(), [
@@ -56,9 +64,7 @@ test('the hidden prompt is usable after Ctrl-Z and fg, however often, and shows 
   ]);
   expect(screen).not.toContain('sk_');
   expect(screen).not.toContain('half');
-  // The shell has a cursor while it is its turn.
-  const stopped = screen.slice(0, screen.indexOf('Stopped'));
-  expect(stopped.lastIndexOf('\u001b[?25h')).toBeGreaterThan(stopped.lastIndexOf('\u001b[?25l'));
+  expectCursorWhileStopped(screen);
 });
 
 test('Ctrl-C after fg ends with 130', async () => {
@@ -123,5 +129,5 @@ test('the question of an import and its spinner go on after fg', async () => {
     { after: 'created 1', send: '' },
     ...leave(0),
   ]);
-  expect(screen.lastIndexOf('\u001b[?25h')).toBeGreaterThan(screen.lastIndexOf('\u001b[?25l'));
+  expectCursorWhileStopped(screen);
 });
