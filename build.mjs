@@ -82,7 +82,9 @@ async function program() {
 
 async function client() {
   const bundle = await rolldown({ ...input, input: { client: 'src/client.ts' } });
-  await bundle.write({ ...output, format: 'esm', dir: outdir, codeSplitting: false });
+  // In lines: an error that nobody catches makes Node print the one it was thrown in.
+  const minify = { compress: true, mangle: false, codegen: { removeWhitespace: false } };
+  await bundle.write({ ...output, minify, format: 'esm', dir: outdir, codeSplitting: false });
   return bundle.watchFiles;
 }
 
