@@ -39,10 +39,15 @@ function withoutKeys(error: unknown, args: readonly string[]): unknown {
   if (!(error instanceof PetstoreError) || error.kind !== 'usage') return error;
   const keys = keysIn(args).filter((word) => !/\/|\.[a-z]{1,6}$/.test(word));
   const clean = (text: string): string =>
-    withoutSecretKeys(keys.reduce((left, key) => left.replaceAll(key, '[redacted]'), text));
+    withoutSecretKeys(keys.reduce((left, key) => left.replaceAll(wholeWord(key), '[redacted]'), text));
   const { message, hint, exitCode, cause } = error;
   if (clean(message) === message && clean(hint ?? '') === (hint ?? '')) return error;
   return new PetstoreError('usage', clean(message), { hint: hint && clean(hint), exitCode, cause });
+}
+
+// Not inside another word: a mistyped name is no key because it is the beginning of one that is listed.
+function wholeWord(key: string): RegExp {
+  return new RegExp(`(?<![\\w-])${key.replace(/[^\w]/g, '\\$&')}(?![\\w-])`, 'g');
 }
 
 function endOfOptions(args: readonly string[]): number {

@@ -26,12 +26,12 @@ export function usageError(error: CommanderError, args: readonly string[], progr
 
 /**
  * @param args the arguments as given
- * @returns the words in them that may be keys, also what stands behind `=` or right after an option's letter
+ * @returns the words in them that may be keys, also what stands behind `=`, a blank or the like, or right after an option's letter
  */
 export function keysIn(args: readonly string[]): readonly string[] {
   const words = args.flatMap((arg) => [
     arg,
-    ...arg.split('='),
+    ...arg.split(/[\s=:,"'<>@]+/),
     arg.slice(arg.indexOf('=') + 1),
     arg.replace(/^-\w/, ''),
   ]);

@@ -18,7 +18,15 @@ export function createApi(sender: Sender): Api {
 }
 
 async function list(sender: Sender): Promise<readonly Category[]> {
-  const reply = await sender.send(LIST);
+  return categoriesOf(await sender.send(LIST));
+}
+
+/**
+ * @param reply the answer to `GET /categories`
+ * @returns what it lists
+ * @throws PetstoreError as the status says; `service` where it is no list of categories
+ */
+export function categoriesOf(reply: Reply): readonly Category[] {
   if (reply.status !== 200) throw failureOf(LIST, reply);
   try {
     return decodeCategories(decodeJson(reply.body, reply.headers));

@@ -1,6 +1,11 @@
 // The way through a proxy (CONNECT), loaded only where the environment names one.
 import type { Dispatcher } from 'undici';
+import connect from 'undici/lib/api/api-connect.js';
+import UndiciDispatcher from 'undici/lib/dispatcher/dispatcher.js';
 import ProxyAgent from 'undici/lib/dispatcher/proxy-agent.js';
+
+// Undici's full entry does this for all of its methods; a proxy agent calls this one.
+UndiciDispatcher.prototype.connect = connect;
 
 /**
  * @param proxy the proxy's URL, user and password included where it has them

@@ -27,7 +27,7 @@ export type Verdict =
 const RETRIED_STATUS = new Set([408, 500, 502, 503, 504]);
 // A certificate, a body too large or compressed: the next try would end the same way.
 const FINAL_REASONS = new Set<FailureReason>(['tls', 'too-large', 'encoding', 'aborted']);
-const BACKOFF_MS = 300;
+const BACKOFF_MS = 150;
 const BACKOFF_CAP_MS = 10_000;
 
 /**
@@ -63,9 +63,9 @@ export function decide(
   return { next: 'retry', pauseMs: Math.min(tries.maxWaitMs, pauseAfter(tries.made, random, undefined)) };
 }
 
-// Full jitter on a backoff of our own; what the service asked for is only ever lengthened.
+// Jitter only ever lengthens (contract, section 6), a backoff of our own by a quarter.
 function pauseAfter(made: number, random: number, retryAfterMs: number | undefined): number {
-  const backoff = random * Math.min(BACKOFF_CAP_MS, BACKOFF_MS * 2 ** made);
+  const backoff = (1 + random / 4) * Math.min(BACKOFF_CAP_MS, BACKOFF_MS * 2 ** made);
   if (retryAfterMs === undefined) return Math.ceil(backoff);
   return Math.ceil(Math.max(backoff, retryAfterMs + random * Math.min(1000, retryAfterMs / 20)));
 }

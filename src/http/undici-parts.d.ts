@@ -17,3 +17,15 @@ declare module 'undici/lib/core/connect.js' {
   const build: typeof buildConnector;
   export = build;
 }
+declare module 'undici/lib/dispatcher/dispatcher.js' {
+  import type { Dispatcher } from 'undici';
+
+  const dispatcher: typeof Dispatcher;
+  export = dispatcher;
+}
+declare module 'undici/lib/api/api-connect.js' {
+  import type { Dispatcher } from 'undici';
+
+  const connect: Dispatcher['connect'];
+  export = connect;
+}

@@ -18,6 +18,8 @@ export interface RowEntry {
   readonly tries: number;
   /** The category's id in digits, once `created`. */
   readonly id?: string;
+  /** Of an `undecided` row: it took too long, so that it may be carried out yet. */
+  readonly slow?: boolean;
 }
 
 /** The run that holds the journal. */
@@ -61,7 +63,7 @@ export type JournalRecord =
   | readonly ['based', string, number]
   | readonly ['send', string, number]
   | readonly ['created', string, number, string]
-  | readonly ['rejected' | 'unsent' | 'lost' | 'absent', string, number]
+  | readonly ['rejected' | 'unsent' | 'lost' | 'slow' | 'absent', string, number]
   | readonly ['found', string, number, string]
   | readonly ['finished', string]
   | readonly ['superseded']
@@ -148,6 +150,7 @@ function applyOfHolder(state: JournalState, holder: Holder, record: JournalRecor
   else if (kind === 'send') move(state, record[2], ['open'], 'sending', 1);
   else if (kind === 'unsent') move(state, record[2], ['sending'], 'open', -1);
   else if (kind === 'lost') move(state, record[2], ['sending'], 'undecided', 0);
+  else if (kind === 'slow') move(state, record[2], ['sending'], 'undecided', 0, true);
   else if (kind === 'absent') move(state, record[2], ['undecided'], 'open', 0);
   else if (kind === 'rejected') move(state, record[2], ['sending'], 'rejected', 0);
 }
@@ -157,9 +160,9 @@ function take(state: JournalState, run: string, mark: ProcessMark, beat: number)
   if (state.holder) return;
   state.holder = { run, pid: mark.pid, start: mark.start, host: mark.host, beat };
   state.draft = [];
-  for (const [row, { status }] of state.rows) {
+  for (const [row, { status, slow }] of state.rows) {
     if (status === 'open' || status === 'rejected') state.rows.delete(row);
-    else if (status !== 'created') state.rows.set(row, { status: 'undecided', tries: 0 });
+    else if (status !== 'created') state.rows.set(row, { status: 'undecided', tries: 0, ...(slow && { slow }) });
   }
 }
 
@@ -173,11 +176,18 @@ function settleBaseline(state: JournalState, count: number): void {
   state.draft = [];
 }
 
-function move(state: JournalState, row: number, from: readonly RowStatus[], to: RowStatus, tries: number): void {
+function move(
+  state: JournalState,
+  row: number,
+  from: readonly RowStatus[],
+  to: RowStatus,
+  tries: number,
+  slow = false,
+): void {
   const entry = state.rows.get(row) ?? { status: 'open', tries: 0 };
   if (!from.includes(entry.status)) return;
   if (to === 'sending') state.finished = false;
-  state.rows.set(row, { status: to, tries: entry.tries + tries });
+  state.rows.set(row, { status: to, tries: entry.tries + tries, ...(slow && { slow }) });
 }
 
 function find(state: JournalState, row: number, id: string): void {

@@ -108,9 +108,10 @@ export class Journal {
   /**
    * Notes how a sending ended, or what a lookup said.
    * @param row its number from 0
-   * @param what `rejected` by the service; certainly `unsent`; answer `lost`; looked up and `absent`
+   * @param what `rejected` by the service; certainly `unsent`; answer `lost`, or not there in time (`slow`); looked up and
+   *   `absent`
    */
-  note(row: number, what: 'rejected' | 'unsent' | 'lost' | 'absent'): void {
+  note(row: number, what: 'rejected' | 'unsent' | 'lost' | 'slow' | 'absent'): void {
     this.#append([what, this.#run, row]);
   }
 

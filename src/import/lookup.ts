@@ -1,5 +1,6 @@
 // What became of rows whose answer was lost: one list, once a late request can be ruled out as far as that is possible.
 import type { Category } from '../api/types.ts';
+import { LONGEST_SLEEP_MS } from '../clock.ts';
 import type { Known } from './reconcile.ts';
 import { matchLost, surplus } from './reconcile.ts';
 import type { Work } from './work.ts';
@@ -27,7 +28,8 @@ export async function lookUp(work: Work): Promise<void> {
     (latest, { row }) => Math.max(latest, work.settledAt(row, settling(tries.get(row) ?? 0))),
     0,
   );
-  await clock.sleep(Math.max(0, ready - clock.monotonic()), signal);
+  for (let left = ready - clock.monotonic(); left > 0; left = ready - clock.monotonic())
+    await clock.sleep(Math.min(LONGEST_SLEEP_MS, left), signal);
   const findings = matchLost(lost, await categories.list(), knownOf(work));
   for (const [row, category] of findings.found) {
     journal.found(row, String(category.id));

@@ -33,9 +33,9 @@ export function outcomeOf(
   });
 }
 
-// Exit codes 6 and 7 promise that nothing was changed; that is not known where an answer was lost.
-function saysNothingChanged({ kind }: PetstoreError): boolean {
-  return kind === 'network' || kind === 'service';
+// Exit codes 6 and 7 promise that nothing was changed; that is not known where an answer was lost. A redirect is 7 always.
+function saysNothingChanged({ kind, status = 0 }: PetstoreError): boolean {
+  return kind === 'network' || (kind === 'service' && !(status >= 300 && status < 400));
 }
 
 function stopped(document: ImportDocument, stop: PetstoreError, goOn: string): PetstoreError {

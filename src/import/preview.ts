@@ -42,7 +42,7 @@ export function previewOf(
   listed: readonly Category[],
   options: { readonly skipExisting: boolean; readonly quota: QuotaView; readonly now: number },
 ): Preview {
-  const owned = new Set([...noted.values()].map(({ id }) => id));
+  const owned = new Set([...noted.values()].flatMap(({ id }) => (id === undefined ? [] : [id])));
   const others = options.skipExisting ? listed.filter(({ id }) => !owned.has(String(id))) : [];
   const existing = new Map<string, Int64>(others.map(({ id, name }) => [name, id]));
   const toCreate: PlannedRow[] = [];
@@ -58,7 +58,7 @@ export function previewOf(
   }
   const rowsLeft = toCreate.length + undecided;
   // The list before the first row, and the one that rows without an answer are looked up in, are requests too.
-  const first = rowsLeft > 0 && (noted.size === 0 || options.skipExisting) ? 1 : 0;
+  const first = rowsLeft > 0 && (noted.size === 0 || owned.size > 0 || options.skipExisting) ? 1 : 0;
   const requests = rowsLeft + first + (undecided > 0 ? 1 : 0);
   const { windows, endsAt } = estimate(requests, options.quota, options.now);
   return {

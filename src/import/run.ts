@@ -41,9 +41,9 @@ export async function runImport(options: RunOptions): Promise<RunResult> {
 
 // What earlier runs noted: created rows are left out, half-done ones are looked up.
 function restore(work: Work): void {
-  for (const [row, { status, id }] of work.options.journal.state.rows) {
+  for (const [row, { status, id, slow }] of work.options.journal.state.rows) {
     if (status === 'created') work.tally.skip(row, idOf(id ?? ''));
-    else if (status === 'undecided') work.lose(row);
+    else if (status === 'undecided') work.lose(row, slow);
   }
 }
 

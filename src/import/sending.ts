@@ -81,6 +81,6 @@ export class Sending {
       this.#work.lose(row, verdict.slow);
       this.#lostInARow++;
     }
-    options.journal.note(row, verdict.row);
+    options.journal.note(row, verdict.slow ? 'slow' : verdict.row);
   }
 }

@@ -50,6 +50,8 @@ export async function resolveTarget(sources: Sources): Promise<Target> {
   const key = environmentKey(sources.env);
   const url = environmentUrl(sources.env);
   if (key !== undefined && url !== undefined) {
+    // Looked for by its file's name alone: with key and URL in the environment no file is opened.
+    if (named && !BUILT_IN.includes(named.name)) mustExist(await sources.store(), named);
     return target(named?.name ?? WITHOUT_PROFILE, url.url, key, 'environment', 'environment');
   }
   const store = await sources.store();
@@ -128,6 +130,11 @@ export function storedProfile(store: ProfileStore, name: string, from?: string):
   const stored = store.get(name);
   if (stored === undefined && !BUILT_IN.includes(name)) throw unknownProfile(name, store.names(), from);
   return stored;
+}
+
+function mustExist(store: ProfileStore, { name, from }: NamedProfile): void {
+  const names = store.names();
+  if (!names.includes(name)) throw unknownProfile(name, names, from);
 }
 
 /**

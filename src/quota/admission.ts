@@ -35,8 +35,8 @@ export function admit(state: State, t: number, rest?: number): Admission {
     const { long, verified } = state;
     const dayEnds = long ? endOf(long, offsetLo(state)) : 0;
     // The day goes on although the minute is over: what is known of it holds.
-    if (long && verified && t < dayEnds && long.remaining - owed <= 0)
-      return { granted: false, until: dayEnds, reason: 'window' };
+    if (long && verified && t < dayEnds && long.remaining - owed - inFlight <= 0)
+      return inFlight > 0 ? again : { granted: false, until: dayEnds, reason: 'window' };
     // Late requests of the window before may count in the new one: together they must fit.
     const fits = inFlight < (state.said?.limit ?? 1);
     return asked || !fits ? again : { granted: true, role: 'canary' };

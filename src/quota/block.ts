@@ -6,6 +6,7 @@ import type { Window } from './window.ts';
 import { endOf } from './window.ts';
 
 const FLOOR_MS = 1000;
+const SLACK_MS = 1000;
 // From here on a wait stays as long as the one before.
 const DOUBLING_CAP_MS = 3_600_000;
 // Refused to the last try: the day's quota is used up or the key is banned, so one request in this time finds out.
@@ -33,23 +34,27 @@ export function raiseBlock(
   state.verified = false;
   // Requests that were under way together are refused together: that is one refusal, not several in a row.
   if (before && (!ticket || ticket.seq < before.seq)) {
-    const waitMs = Math.min(wanted, BLOCK_CAP_MS);
-    const until = seen.at + waitMs + jitterOf(seen, waitMs, before.strikes);
+    const capped = Math.min(wanted, BLOCK_CAP_MS);
+    const waitMs = capped + jitterOf(seen, capped, before.strikes);
+    const until = seen.at + waitMs;
     if (until > before.until)
       state.block = { ...before, until, lifted: state.seq, waitMs: Math.max(before.waitMs, waitMs) };
     return;
   }
   const strikes = (before?.strikes ?? 0) + 1;
-  const doubled = before ? Math.max(before.waitMs, Math.min(2 * before.waitMs, DOUBLING_CAP_MS)) : 0;
+  // Twice what was waited in fact, jitter and way included; but not what nobody asked in.
+  const waited = before ? Math.max(before.waitMs, Math.min(seen.at - before.since, before.waitMs + SLACK_MS)) : 0;
+  const doubled = before ? Math.max(before.waitMs, Math.min(2 * waited, DOUBLING_CAP_MS)) : 0;
   const spent = seen.last && strikes >= 3 ? SPENT_MS : 0;
   const waitMs = Math.min(Math.max(wanted, doubled, spent), BLOCK_CAP_MS);
-  const until = Math.max(before?.until ?? 0, seen.at + waitMs + jitterOf(seen, waitMs, strikes));
+  const wait = waitMs + jitterOf(seen, waitMs, strikes);
+  const until = Math.max(before?.until ?? 0, seen.at + wait);
   const reason = spent > 0 || before?.reason === 'spent' ? 'spent' : seen.waitFrom;
-  state.block = { until, reason, since: seen.at, seq: state.seq, lifted: state.seq, waitMs, strikes };
+  state.block = { until, reason, since: seen.at, seq: state.seq, lifted: state.seq, waitMs: wait, strikes };
 }
 
-// Jitter only lengthens: a twentieth of the wait, and after refusals in a row up to 2^strikes seconds more.
+// Jitter only lengthens: a twentieth of the wait, and after refusals in a row up to half of it more.
 function jitterOf(seen: Observation, waitMs: number, strikes: number): number {
-  const spread = Math.min(1000, waitMs / 20) + (strikes >= 2 ? Math.min(60_000, 1000 * 2 ** strikes) : 0);
+  const spread = Math.min(1000, waitMs / 20) + (strikes >= 2 ? Math.min(60_000, waitMs / 2) : 0);
   return Math.round((seen.chance / 1000) * spread);
 }

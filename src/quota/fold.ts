@@ -9,7 +9,7 @@ import type { Loss, Observation, Record } from './record.ts';
 import { parseRecord } from './record.ts';
 import type { State, Ticket } from './state.ts';
 import { initialState } from './state.ts';
-import { countSilently, noteReply } from './told.ts';
+import { countSilently, noteReply, settleElsewhere } from './told.ts';
 
 const USERS_KEPT = 50;
 const USER_LIFE_MS = 60_000;
@@ -88,7 +88,11 @@ function observe(state: State, id: string, seen: Observation): void {
   const slot = noteReply(state, seen, ticket);
   if (ticket) {
     // What became of requests lost before this one was granted is in the number this one brought.
-    if (slot) state.debts = state.debts.filter((debt) => debt > ticket.seq);
+    if (slot) {
+      const open = state.debts.filter((debt) => debt > ticket.seq);
+      settleElsewhere(state, slot, state.debts.length - open.length);
+      state.debts = open;
+    }
     if (seen.status !== 429) countSilently(state, slot);
   }
   if (seen.status === 429) {

@@ -74,7 +74,7 @@ export interface LedgerOptions {
   readonly fs?: LogFs;
 }
 
-const FILE_NAME = 'ledger-2';
+const FILE_NAME = 'ledger-3';
 const SEAL_AT = 48 * 1024;
 const LEASE_SLACK_MS = 2000;
 const LOOK_FOR_DEAD_MS = 50;

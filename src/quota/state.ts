@@ -32,7 +32,7 @@ export interface Block {
   readonly seq: number;
   /** The place of the 429 that lengthened it last: only who was sent after that can lift it. */
   readonly lifted: number;
-  /** The wait without jitter, milliseconds: the next in a row is at least twice as long. */
+  /** The wait, milliseconds: the next in a row is at least twice as long. */
   readonly waitMs: number;
   readonly strikes: number;
 }

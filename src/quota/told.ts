@@ -32,8 +32,25 @@ export function noteReply(state: State, seen: Observation, ticket: Ticket | unde
  * @param told the window it did tell of
  */
 export function countSilently(state: State, told: 'short' | 'long' | undefined): void {
-  if (state.short && told !== 'short') state.short.remaining = Math.max(0, state.short.remaining - 1);
-  if (state.long && told !== 'long') state.long.remaining = Math.max(0, state.long.remaining - 1);
+  // A request granted before all that are under way cannot be answered any more.
+  const oldest = state.tickets.values().next().value?.seq ?? state.seq;
+  for (const slot of ['short', 'long'] as const) {
+    const window = state[slot];
+    if (!window || told === slot) continue;
+    window.remaining = Math.max(0, window.remaining - 1);
+    window.silent = [...window.silent.filter((at) => at > oldest), state.seq];
+  }
+}
+
+/**
+ * Takes lost requests that a reply has settled in the window it told of out of the other one: they may count there.
+ * @param state changed in place
+ * @param told the window it did tell of
+ * @param settled how many
+ */
+export function settleElsewhere(state: State, told: 'short' | 'long', settled: number): void {
+  const other = told === 'short' ? state.long : state.short;
+  if (other) other.remaining = Math.max(0, other.remaining - settled);
 }
 
 // Without its end a window says nothing, not even where nothing is left of it: how long to wait would be a guess (contract, section 6).
@@ -47,14 +64,17 @@ function noteWindow(state: State, told: WindowReading, seenAt: number, ticket: T
   if (alone && state.long && seenAt >= endOf(state.long, lo)) state.long = undefined;
   const slot = slotOf(state, told, seenAt);
   const known = state[slot];
-  const order = known && compareWindows(known, told);
+  // Replies that came since its request was granted and told nothing of this window may have counted after it.
+  const silent = (known && ticket && known.silent.filter((at) => at > ticket.seq)) ?? [];
+  const reading = { ...told, remaining: Math.max(0, told.remaining - silent.length) };
+  const order = known && compareWindows(known, reading);
   // Who went alone replaces what was known before it went. What came since may be the later word: late requests of the
   // window before are processed after it, and their replies may overtake its own.
   const fresh =
-    !known || order === 'later' || (ticket && known.seenSeq < ticket.seq && isRefilled(known, told, ticket));
+    !known || order === 'later' || (ticket && known.seenSeq < ticket.seq && isRefilled(known, reading, ticket));
   const seen = { at: seenAt, seq: state.seq };
-  if (fresh) state[slot] = openWindow(told, seen, state.tickets.size + 1, alone, known);
-  else if (order === 'same') mergeReading(known, told, seen);
+  if (fresh) state[slot] = { ...openWindow(reading, seen, state.tickets.size + 1, alone, known), silent };
+  else if (order === 'same') mergeReading(known, reading, seen);
   return slot;
 }
 

@@ -14,6 +14,8 @@ export interface Window {
   limit: number | undefined;
   /** The least that any reply in this window said was left. */
   remaining: number;
+  /** Places of replies that counted in it and did not tell of it, as far as a late reply may still not know of them. */
+  silent: readonly number[];
   reset: WindowReset;
   /** When a reply last told of it, epoch milliseconds, and that reply's place in the order of records. */
   seenAt: number;
@@ -80,6 +82,7 @@ export function openWindow(
   const foreign = counted ? Math.max(0, used - granted) : undefined;
   return {
     ...reading,
+    silent: [],
     seenAt: seen.at,
     seenSeq: seen.seq,
     granted,

@@ -48,6 +48,15 @@ test('--refresh sends one GET /categories, and the next command knows without as
   await server.close();
 });
 
+test('where only a long window was told of, that is what the last response said', async () => {
+  const { server, run } = await service({ limit: 1000, windowMs: 86_400_000 });
+  expect((await run('quota --refresh')).out).toMatch(/remaining {3}999 of 1000 left\nreset {7}at /);
+  const json = JSON.parse((await run('quota --json')).out);
+  expect(json).toMatchObject({ limit: 1000, remaining: 999, resetPassed: false, longWindow: { remaining: 999 } });
+  expect(json.resetAt).toBe(json.longWindow.resetAt);
+  await server.close();
+});
+
 test('on a terminal there is a bar, as long as what is left', async () => {
   const { server, run } = await service({ limit: 4 });
   const { out } = await run('quota --refresh --no-color', 80);

@@ -68,13 +68,13 @@ test('with no try left nothing is sent again', () => {
   expect(next(false, failure('refused', false), 5)).toBe('failed');
 });
 
-test('the backoff of a read doubles, up to ten seconds, and is drawn from the whole range', () => {
+test('the backoff of a read doubles, up to ten seconds, and jitter only lengthens it', () => {
   const pauses = (random: number): unknown[] =>
     [1, 2, 3, 4, 5, 6, 7].map((made) => decide({ safe: true }, reply(500), { ...tries, allowed: 99, made }, random));
   expect(pauses(0.999999)).toEqual(
-    [600, 1200, 2400, 4800, 9600, 10_000, 10_000].map((pauseMs) => ({ next: 'retry', pauseMs })),
+    [375, 750, 1500, 3000, 6000, 12_000, 12_500].map((pauseMs) => ({ next: 'retry', pauseMs })),
   );
-  expect(pauses(0)).toEqual(Array(7).fill({ next: 'retry', pauseMs: 0 }));
+  expect(pauses(0)).toEqual([300, 600, 1200, 2400, 4800, 9600, 10_000].map((pauseMs) => ({ next: 'retry', pauseMs })));
 });
 
 test("a 503's Retry-After is never shortened, and beyond --max-wait it ends the tries", () => {

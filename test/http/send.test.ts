@@ -98,14 +98,14 @@ test('after a 429 with Retry-After 2, then 3, a create is sent again after at le
   ];
   const { sender, gaps, waits } = scripted(steps);
   expect((await sender.send(CREATE)).status).toBe(201);
-  expect(gaps()).toEqual([2010, 4010]);
+  expect(gaps()).toEqual([2010, 4030]);
   expect(waits.map((wait) => wait?.reason)).toEqual(['blocked', undefined, 'blocked', undefined]);
 });
 
 test('without any header the waits double from one second', async () => {
   const { sender, gaps } = scripted([{ status: 429 }], { maxRetries: 3 });
   expect(await caught(sender.send(LIST))).toMatchObject({ kind: 'rate_limited', exitCode: 5 });
-  expect(gaps()).toEqual([1010, 2010, 4010]);
+  expect(gaps()).toEqual([1010, 2030, 4070]);
 });
 
 test('jitter lengthens a wait and never shortens it', async () => {
@@ -226,7 +226,7 @@ test('a read is tried again after a failure, with a pause, and ends as a network
   const { sender, sentAt, gaps, waits } = scripted([{ fails: reset }], { draw: 0.5 });
   expect(await caught(sender.send(LIST))).toMatchObject({ kind: 'network', exitCode: 6 });
   expect(sentAt).toHaveLength(5);
-  expect(gaps()).toEqual([310, 610, 1210, 2410]);
+  expect(gaps()).toEqual([348, 685, 1360, 2710]);
   expect(waits[0]?.reason).toBe('backoff');
 });
 

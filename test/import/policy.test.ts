@@ -142,6 +142,8 @@ test('what stopped the import decides its exit code, then what is unknown, then 
   expect(codeOf({}, error('auth'))).toBe(3);
   expect(codeOf({}, error('network'))).toBe(8);
   expect(codeOf({ unknown: [] }, error('network'))).toBe(6);
+  const redirect = new PetstoreError('service', 'redirects', { status: 302 });
+  expect([codeOf({}, error('service')), codeOf({}, redirect)]).toEqual([8, 7]);
   expect(outcomeOf(document, ended(error('rate_limited')), goOn)).toMatchObject({
     message: 'why (1 created, 1 rejected, 1 of unknown outcome, 4 pending)',
     hint: `do\nto go on: ${goOn}`,

@@ -8,13 +8,14 @@ const NOW = 1_800_000_000_000;
 const window = { limit: 60, remaining: 10, resetAt: NOW + 30_000, seenAt: NOW, over: false };
 const quota = { window, longWindow: undefined } as QuotaView;
 const rows = (count: number) => storeOf(named(...Array.from({ length: count }, (_, at) => `n${at}`)));
-const noted = (...entries: ['created' | 'undecided', string?][]) =>
+const noted = (...entries: ['created' | 'undecided' | 'rejected', string?][]) =>
   new Map(entries.map(([status, id], at) => [at, { status, tries: 1, ...(id && { id }) }]));
 
 test.each([
   ['the list before the first row', 9, new Map(), false, 1],
   ['the list before the first row, which the window has no room for', 10, new Map(), false, 2],
-  ['no list where an earlier run noted what was there', 11, noted(['created', '1']), false, 1],
+  ['no list where an earlier run noted what was there and created nothing', 10, noted(['rejected']), false, 1],
+  ['a list to see whether what was created is there still', 11, noted(['created', '1']), false, 2],
   ['a list where existing names are left out, all the same', 11, noted(['created', '1']), true, 2],
   ['the list in which a lost row is looked up', 9, noted(['undecided']), false, 1],
   ['the list in which a lost row is looked up, which the window has no room for', 10, noted(['undecided']), false, 2],

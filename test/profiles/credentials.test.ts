@@ -55,7 +55,18 @@ test('with key and URL in the environment the store is not opened', async () => 
   const env = { PETSTORE_API_KEY: 'k', PETSTORE_BASE_URL: 'https://b.example/v1' };
   const target = await resolveTarget({ env, profile: undefined, store, stateDir: () => '' });
   expect(target).toMatchObject({ profile: 'production', key: 'k', baseUrl: 'https://b.example/v1' });
-  expect(await resolveTarget({ env, profile: 'mine', store, stateDir: () => '' })).toMatchObject({ profile: 'mine' });
+  for (const profile of ['production', 'staging']) {
+    expect(await resolveTarget({ env, profile, store, stateDir: () => '' })).toMatchObject({ profile, key: 'k' });
+  }
+});
+
+test('a profile of another name must be there, also with key and URL in the environment; its file is not opened', async () => {
+  const unopened = { names: () => ['production', 'staging', 'mine'], get: () => expect.unreachable('opened') };
+  const store = async () => unopened as unknown as ProfileStore;
+  const env = { PETSTORE_API_KEY: 'k', PETSTORE_BASE_URL: 'https://b.example/v1' };
+  const target = (profile: string) => resolveTarget({ env, profile, store, stateDir: () => '' });
+  expect(await target('mine')).toMatchObject({ profile: 'mine', key: 'k' });
+  await expect(target('mnie')).rejects.toMatchObject({ kind: 'usage', message: expect.stringContaining('"mnie"') });
 });
 
 test.each([

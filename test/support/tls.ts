@@ -1,4 +1,4 @@
-// A self-signed certificate for 127.0.0.1 and localhost, for tests only: nobody should trust it, and that is the point.
+// A self-signed certificate for 127.0.0.1, localhost and pets.example, for tests only: nobody should trust it, and that is the point.
 
 /** The certificate's private key, PEM. */
 export const TEST_KEY = `-----BEGIN PRIVATE KEY-----
@@ -10,14 +10,13 @@ iH4QMEUcyj7W3OewYdB2q6KvVfRSgM62UdMbwExMpRyHnHwzfx+0zCPT
 
 /** The certificate, PEM; NODE_EXTRA_CA_CERTS can be pointed at a file with it. */
 export const TEST_CERT = `-----BEGIN CERTIFICATE-----
-MIIBmzCCAUGgAwIBAgIUGZAK1IrkDdYBu4cvCy32yfLwoyIwCgYIKoZIzj0EAwIw
-FDESMBAGA1UEAwwJbG9jYWxob3N0MCAXDTI2MTEyMTEzNTI1MloYDzIxMjYxMDI4
-MTM1MjUyWjAUMRIwEAYDVQQDDAlsb2NhbGhvc3QwWTATBgcqhkjOPQIBBggqhkjO
-PQMBBwNCAATaChoBy1DQPtxwVGgNtrUTd7+DL82XiH4QMEUcyj7W3OewYdB2q6Kv
-VfRSgM62UdMbwExMpRyHnHwzfx+0zCPTo28wbTAdBgNVHQ4EFgQUIrMAsWzScNHY
-mmRRw5fGG0XXLFIwHwYDVR0jBBgwFoAUIrMAsWzScNHYmmRRw5fGG0XXLFIwDwYD
-VR0TAQH/BAUwAwEB/zAaBgNVHREEEzARgglsb2NhbGhvc3SHBH8AAAEwCgYIKoZI
-zj0EAwIDSAAwRQIgXbWRpkBFmSaV3fogYyagYyjHEq+DlB42SljnFm/3O1cCIQCr
-dZpOrv/rDrGIoMUnADvOuiimMu7VVpjErFez4Ua74Q==
+MIIBdjCCARugAwIBAgIBATAKBggqhkjOPQQDAjAUMRIwEAYDVQQDDAlsb2NhbGhv
+c3QwIBcNMjAwMTAxMDAwMDAwWhgPMjEyMDAxMDEwMDAwMDBaMBQxEjAQBgNVBAMM
+CWxvY2FsaG9zdDBZMBMGByqGSM49AgEGCCqGSM49AwEHA0IABNoKGgHLUNA+3HBU
+aA22tRN3v4MvzZeIfhAwRRzKPtbc57Bh0Haroq9V9FKAzrZR0xvATEylHIecfDN/
+H7TMI9OjXDBaMCgGA1UdEQQhMB+CCWxvY2FsaG9zdIcEfwAAAYIMcGV0cy5leGFt
+cGxlMA8GA1UdEwEB/wQFMAMBAf8wHQYDVR0OBBYEFCKzALFs0nDR2JpkUcOXxhtF
+1yxSMAoGCCqGSM49BAMCA0kAMEYCIQCXwDx3gfFaejrkgUFSm9hePD1MPdJImQGJ
+JO0HmIRmRgIhAMBU3odqbkssqibf5qtBcvyDG6odQJGeRaX7PEnjxF1y
 -----END CERTIFICATE-----
 `;

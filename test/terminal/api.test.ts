@@ -106,6 +106,8 @@ test.each([
   ['a path that is none', ['GET', 'categories'], 'begins with exactly one /'],
   ['another host', ['GET', '//evil.example/x'], 'begins with exactly one /'],
   ['a way out of the base URL', ['GET', '/../admin'], 'leaves the base URL'],
+  ['a way out that a gateway would decode', ['GET', '/x/..%2F..%2f../admin'], 'leaves the base URL'],
+  ['a way out by backslashes that a gateway would decode', ['GET', '/..%5cadmin'], 'leaves the base URL'],
   ['no method', ['/categories', '/x'], 'HTTP method'],
   ['a body that is no JSON', ['POST', '/x', '--data', '{name: dog}'], 'not JSON'],
   ['a body for GET', ['GET', '/x', '--data', '{}'], 'carries no body'],

@@ -22,10 +22,14 @@ async function doctor(env: Record<string, string>, args: string[] = [], dir?: st
   return { code, err, found, statuses };
 }
 
-async function serving(status: number, headers: Record<string, string> = {}): Promise<Record<string, string>> {
+async function serving(
+  status: number,
+  headers: Record<string, string> = {},
+  body = '[]',
+): Promise<Record<string, string>> {
   const server = createServer((_request, response) => {
     response.writeHead(status, { 'content-type': 'application/json', ...headers });
-    response.end(status === 200 ? '[]' : '{"code":"unauthorized","message":"No.","status":401}');
+    response.end(status === 200 ? body : '{"code":"unauthorized","message":"No.","status":401}');
   });
   server.unref();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -51,6 +55,16 @@ test('where everything is in order it says so and ends with 0', async () => {
     'Clock',
   ]);
 });
+
+test.each(['<html>', '{}', '[{"id":"x"}]'])(
+  'an answer that is no list of categories is no healthy service: %s',
+  async (body) => {
+    const { code, statuses, found } = await doctor(await serving(200, {}, body));
+    expect(code).toBe(7);
+    expect(statuses).toMatchObject({ TCP: 'ok', 'Key accepted': 'failed', Clock: 'ok' });
+    expect(JSON.stringify(found)).toContain('breaks the service');
+  },
+);
 
 test('the sandbox needs no way to it', async () => {
   const { code, statuses } = await doctor({}, ['-p', 'sandbox']);

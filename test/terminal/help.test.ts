@@ -231,6 +231,9 @@ test.each([
   [['auth', 'login', '--url', 'https://api.example/testkey-abcdefghijkl'], 'abcdefgh', 'https://HOST/v1'],
   [['auth', 'login', '--url', 'https://abcd1234efgh5678'], 'abcd1234', 'https://HOST/v1'],
   [['categories', 'import', 'keys/sk_live_abcd1234'], 'abcd1234', 'keys/[redacted]'],
+  [['Bearer abcdef0123456789abcd'], 'abcdef01', 'unknown command'],
+  [['key:abcdef0123456789abcd'], 'abcdef01', 'key:[redacted]'],
+  [['-p', '"abcdef0123456789abcd"', 'categories', 'list'], 'abcdef01', 'cannot be a profile'],
   [['sandbox', '--seed', 'k'.repeat(70)], 'kkkk', '--seed cannot be that'],
 ])('of %j the key is not repeated, and the rest is said', async (args, key, words) => {
   const { code, out, err } = await inProcess(args, { stdin: '' });

@@ -20,6 +20,9 @@ export function pathBelowBase(text: string): string {
   } catch {
     throw refused('that is no path of a URL');
   }
+  // A service behind a gateway may decode what stands for a separator: such a path must not leave the base URL either.
+  const decoded = text.replace(/%2f/gi, '/').replace(/%5c/gi, '/');
+  if (decoded !== text) pathBelowBase(decoded.replace(/\/+/g, '/'));
   const below = url.origin === BASE.origin && url.pathname.startsWith(`${BASE.pathname}/`);
   if (!below || url.username !== '' || url.password !== '') throw refused('that path leaves the base URL');
   return url.pathname.slice(BASE.pathname.length) + url.search;

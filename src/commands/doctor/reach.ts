@@ -46,7 +46,7 @@ async function resolveName(host: string, place: Place): Promise<Check> {
 async function connectTo(host: string, place: Place): Promise<Check> {
   const port = portOf(place.url);
   try {
-    await settled(connectTcp({ host, port }), 'connect', place);
+    await settled(connectTcp({ host, port }), 'connect', place, () => undefined);
     return ok('TCP', `connected to ${place.what}, port ${port}`);
   } catch (error) {
     throw unreachable(error, `${place.what}, port ${port}`, 'check the URL, the network, a firewall or HTTPS_PROXY');
@@ -56,17 +56,18 @@ async function connectTo(host: string, place: Place): Promise<Check> {
 async function handshake(host: string, place: Place): Promise<Check> {
   const socket = connectTls({ host, port: portOf(place.url), ...(isName(host) ? { servername: host } : {}) });
   try {
-    await settled(socket, 'secureConnect', place);
-    const until = socket.getPeerCertificate().valid_to;
-    return ok('TLS', `${socket.getProtocol()}, certificate good until ${until}`);
+    const said = await settled(socket, 'secureConnect', place, () => {
+      return `${socket.getProtocol()}, certificate good until ${socket.getPeerCertificate().valid_to}`;
+    });
+    return ok('TLS', said);
   } catch (error) {
     const remedy = 'behind a company proxy set NODE_EXTRA_CA_CERTS to its certificate; there is no way to ignore it';
     throw unreachable(error, `the certificate of ${place.what}`, remedy);
   }
 }
 
-// Waits for one event of a socket, then closes it, whatever happened.
-async function settled(socket: Socket, event: 'connect' | 'secureConnect', place: Place): Promise<void> {
+// Waits for one event of a socket and takes a look; then it is closed, whatever happened.
+async function settled<T>(socket: Socket, event: 'connect' | 'secureConnect', place: Place, look: () => T): Promise<T> {
   try {
     await new Promise<void>((resolve, reject) => {
       socket.once(event, resolve);
@@ -74,6 +75,8 @@ async function settled(socket: Socket, event: 'connect' | 'secureConnect', place
       socket.setTimeout(place.timeoutMs, () => reject(Object.assign(new Error('timeout'), { code: 'ETIMEDOUT' })));
       place.signal.addEventListener('abort', () => reject(place.signal.reason), { once: true });
     });
+    // A socket that is closed has no certificate any more.
+    return look();
   } finally {
     // Closing may fail as well, and nobody is interested any more.
     socket.on('error', () => undefined);

@@ -35,7 +35,9 @@ export async function run(session: Session, input: QuotaInput): Promise<Quota> {
 export const view: View<Quota> = { json: toJson, text: describe };
 
 function toJson({ profile, known }: Quota): unknown {
-  const { window, longWindow, blocked, clockOffset } = known;
+  const { longWindow, blocked, clockOffset } = known;
+  // Where only a long one was ever told of, that is the rate limit as the last response said it.
+  const window = known.window ?? longWindow;
   return {
     profile,
     limit: window?.limit ?? null,
@@ -83,8 +85,9 @@ function* describe({ profile, known }: Quota, look: Look): Iterable<string> {
     `${style.dim(name.padEnd(11))} ${paint(hang(text, look.columns, INDENT))}\n`;
   yield line('profile', profile);
   if (known.window) yield* describeWindow('remaining', known.window, look);
-  else if (!known.longWindow) yield line('remaining', 'unknown: no response seen yet (petstore quota --refresh asks)');
-  if (known.longWindow) yield* describeWindow('long window', known.longWindow, look);
+  else if (known.longWindow) yield* describeWindow('remaining', known.longWindow, look);
+  else yield line('remaining', 'unknown: no response seen yet (petstore quota --refresh asks)');
+  if (known.window && known.longWindow) yield* describeWindow('long window', known.longWindow, look);
   if (known.blocked) {
     const until = `${clockTime(known.blocked.until)}, for ${formatDuration(known.blocked.until - now)}`;
     yield line('blocked', `until ${until}: ${REASONS[known.blocked.reason]}`, style.red);
