@@ -29,8 +29,8 @@ function transcripts(): Step[] {
 // What the clock decides differs from run to run; everything else must be as printed.
 function timeless(text: string): string {
   return text
-    .replace(/resets in \d+s/g, 'resets in Ns')
-    .replace(/at \d{4}-\d\d-\d\dT[\d:.]+Z, in \d+s/g, 'at TIME, in Ns')
+    .replace(/resets in (?:\d+s|1m)/g, 'resets in Ns')
+    .replace(/at \d{4}-\d\d-\d\dT[\d:.]+Z, in (?:\d+s|1m)/g, 'at TIME, in Ns')
     .replace(/\b(?:\d+s ago|just now); \d+ process(?:es)?/g, 'N ago; N processes')
     .replace(/\b\d+ (of \d+ left)/g, 'N $1');
 }

@@ -15,8 +15,8 @@ export interface Fault {
   readonly timesOut?: boolean;
   /** Where only the content is wrong: `petstore api` prints what came, as it came, and ends with 0. */
   readonly contentOnly?: boolean;
-  /** The exit code of an import, where it is not that of a write. */
-  readonly import?: number;
+  /** True where an import ends with the code of a write, and yet does not know whether the row was created. */
+  readonly undecided?: boolean;
   /** True where the create was carried out all the same: an import finds it by looking and ends with 0. */
   readonly commits?: boolean;
   /** Before the body is read. */
@@ -241,7 +241,7 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
     read: 7,
     write: 7,
     // A redirect does not say whether the row was created, and nobody looks where the list redirects too.
-    import: 8,
+    undecided: true,
     onRequest: (socket, _answer, fleet) =>
       void socket.end(response('302 Found', '', `Location: ${fleet.other.origin}/v1/categories`)),
   },
@@ -250,7 +250,7 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
     read: 7,
     write: 7,
     // A redirect does not say whether the row was created, and nobody looks where the list redirects too.
-    import: 8,
+    undecided: true,
     onRequest: (socket, _answer, fleet) =>
       void socket.end(response('307 Temporary Redirect', '', `Location: ${fleet.other.origin}/v1/categories`)),
   },
