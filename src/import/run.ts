@@ -54,8 +54,10 @@ async function firstList(work: Work): Promise<readonly Category[]> {
   if (owners.size === 0 && (work.tally.done === rows.count || (known && !skipExisting))) return [];
   try {
     const listed = await categories.list();
-    if (owners.size > 0 && isGone(listed, owners.keys()) && isGone(listed, baseline ?? [])) throw wasReset(owners.size);
-    if (!known) await journal.noteBaseline(listed.map(({ id }) => String(id)));
+    const ids = listed.map(({ id }) => String(id));
+    // Nothing is ever deleted: where all that was there is gone, it is not the same data any more.
+    if (owners.size > 0 && !ids.some((id) => owners.has(id) || baseline?.has(id))) throw wasReset(owners.size);
+    if (!known) await journal.noteBaseline(ids);
     return listed;
   } catch (error) {
     const answered = error instanceof PetstoreError && ['auth', 'service', 'rejected'].includes(error.kind);
@@ -65,22 +67,11 @@ async function firstList(work: Work): Promise<readonly Category[]> {
   }
 }
 
-// Nothing is ever deleted: where all that was there is gone, it is not the same data any more.
-function isGone(listed: readonly Category[], ids: Iterable<string>): boolean {
-  const there = new Set(listed.map(({ id }) => String(id)));
-  for (const id of ids) if (there.has(id)) return false;
-  return true;
-}
-
 function wasReset(created: number): PetstoreError {
-  const what = created === 1 ? 'the category' : `all ${created} categories`;
-  return new PetstoreError(
-    'usage',
-    `${what} that this import created ${created === 1 ? 'is' : 'are'} gone: the service's data was reset`,
-    {
-      hint: 'to create every row again add --restart',
-    },
-  );
+  const [what, are] = created === 1 ? ['the category', 'is'] : [`all ${created} categories`, 'are'];
+  return new PetstoreError('usage', `${what} that this import created ${are} gone: the service's data was reset`, {
+    hint: 'to create every row again add --restart',
+  });
 }
 
 async function plan(work: Work, listed: readonly Category[]): Promise<void> {
@@ -101,7 +92,7 @@ async function plan(work: Work, listed: readonly Category[]): Promise<void> {
     work.queue.push(row);
   }
   await onPlan({ send: work.queue.length, existing: known });
-  work.options.expect(() => (work.stop ? 0 : work.ahead));
+  work.options.expect(() => work.ahead);
   onProgress(work.tally);
 }
 

@@ -70,9 +70,9 @@ export class Work {
     this.#stop ??= asKnown(error);
   }
 
-  /** @returns how many rows are still to be sent */
+  /** @returns how many rows are still to be sent; none once the run is to end */
   get ahead(): number {
-    return this.queue.length + this.#preparing;
+    return this.#stop ? 0 : this.queue.length + this.#preparing;
   }
 
   /** @returns the next row, which counts as still to be sent until `handOver`; undefined where none is left */

@@ -34,8 +34,8 @@ export function raiseBlock(
   state.verified = false;
   // Requests that were under way together are refused together: that is one refusal, not several in a row.
   if (before && (!ticket || ticket.seq < before.seq)) {
-    const capped = Math.min(wanted, BLOCK_CAP_MS);
-    const waitMs = capped + jitterOf(seen, capped, before.strikes);
+    const least = Math.min(wanted, BLOCK_CAP_MS);
+    const waitMs = least + jitterOf(seen, least, before.strikes);
     const until = seen.at + waitMs;
     if (until > before.until)
       state.block = { ...before, until, lifted: state.seq, waitMs: Math.max(before.waitMs, waitMs) };
@@ -46,11 +46,11 @@ export function raiseBlock(
   const waited = before ? Math.max(before.waitMs, Math.min(seen.at - before.since, before.waitMs + SLACK_MS)) : 0;
   const doubled = before ? Math.max(before.waitMs, Math.min(2 * waited, DOUBLING_CAP_MS)) : 0;
   const spent = seen.last && strikes >= 3 ? SPENT_MS : 0;
-  const waitMs = Math.min(Math.max(wanted, doubled, spent), BLOCK_CAP_MS);
-  const wait = waitMs + jitterOf(seen, waitMs, strikes);
-  const until = Math.max(before?.until ?? 0, seen.at + wait);
+  const least = Math.min(Math.max(wanted, doubled, spent), BLOCK_CAP_MS);
+  const waitMs = least + jitterOf(seen, least, strikes);
+  const until = Math.max(before?.until ?? 0, seen.at + waitMs);
   const reason = spent > 0 || before?.reason === 'spent' ? 'spent' : seen.waitFrom;
-  state.block = { until, reason, since: seen.at, seq: state.seq, lifted: state.seq, waitMs: wait, strikes };
+  state.block = { until, reason, since: seen.at, seq: state.seq, lifted: state.seq, waitMs, strikes };
 }
 
 // Jitter only lengthens: a twentieth of the wait, and after refusals in a row up to half of it more.
