@@ -43,17 +43,17 @@ const output = { minify: true, comments: false };
 const groups = [
   {
     name: 'base',
-    test: /src\/(?:errors|text|io|json|duration|clock|version)\.ts$|src\/profiles\/folders\.ts$/,
+    test: /src\/(?:errors|text|io|json|duration|clock|version)\.ts$|src\/profiles\/paths\.ts$/,
     priority: 3,
   },
   {
     name: 'command',
-    test: /src\/(?:run|program|report|usage|context|nearest)\.ts$|src\/commands\/[a-z-]+\.ts$|node_modules\/commander\/|\0stub:commander|src\/output\/(?:render|progress|plain|help-text)\.ts$|src\/reference\/facts\.ts$|src\/profiles\/(?:credentials|base-url|key|store)\.ts$|src\/log\/make-folder\.ts$/,
+    test: /src\/(?:run|program|report-error|usage-error|session|did-you-mean)\.ts$|src\/commands\/[a-z-]+\.ts$|node_modules\/commander\/|\0stub:commander|src\/output\/(?:render|progress|plain-style|wrap)\.ts$|src\/reference\/facts\.ts$|src\/profiles\/(?:credentials|base-url|api-key|store)\.ts$|src\/append-log\/mkdirp\.ts$/,
     priority: 2,
   },
   {
     name: 'request',
-    test: /src\/wire\.ts$|src\/(?:api|quota|log)\/|src\/http\/(?!proxy-agent|trace)|src\/commands\/categories\/(?:list|create|columns)\.ts$|node_modules\/undici\/lib\/(?!.*(?:proxy-agent|socks5|agent\.js|pool))|\0stub:undici/,
+    test: /src\/session-services\.ts$|src\/(?:api|rate-limit|append-log)\/|src\/http\/(?!proxy-agent|trace)|src\/commands\/categories\/(?:list|create|columns)\.ts$|node_modules\/undici\/lib\/(?!.*(?:proxy-agent|socks5|agent\.js|pool))|\0stub:undici/,
     priority: 1,
   },
 ];

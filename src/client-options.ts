@@ -3,7 +3,7 @@ import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Environment } from './environment.ts';
 import type { Wait } from './http/types.ts';
-import { stateDir } from './profiles/folders.ts';
+import { stateDir } from './profiles/paths.ts';
 
 /** How a client is opened. */
 export interface ClientOptions {

@@ -6,13 +6,13 @@ import { readOptions } from './client-options.ts';
 import { systemClock } from './clock.ts';
 import type { ErrorKind } from './errors.ts';
 import { PetstoreError } from './errors.ts';
-import { createSender } from './http/send.ts';
+import { createSender } from './http/http-client.ts';
 import { createTransport } from './http/transport.ts';
 import type { Wait } from './http/types.ts';
+import { checkKey } from './profiles/api-key.ts';
 import { checkBaseUrl } from './profiles/base-url.ts';
-import { checkKey } from './profiles/key.ts';
-import { openLedger } from './quota/ledger.ts';
-import type { QuotaView } from './quota/view.ts';
+import { openLedger } from './rate-limit/ledger.ts';
+import type { QuotaView } from './rate-limit/quota-view.ts';
 import { VERSION } from './version.ts';
 
 export type { Category, ClientOptions, ErrorKind, NewCategory, QuotaView, Wait };

@@ -1,9 +1,9 @@
 // The only file that touches process: world in, exit code out, signals, pipes, flush.
 import { homedir, tmpdir } from 'node:os';
 import { systemClock } from './clock.ts';
-import type { Context } from './context.ts';
 import { EXIT_CODES, PetstoreError } from './errors.ts';
 import type { Input, Output } from './io.ts';
+import type { Context } from './session.ts';
 import { Redactor } from './text.ts';
 import { VERSION } from './version.ts';
 
@@ -13,7 +13,7 @@ const SIGNALS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
 
 const redactor = new Redactor();
 // Loaded by what prompts or draws.
-const jobControl = process.platform === 'win32' ? {} : { jobs: () => import('./jobs.ts') };
+const jobControl = process.platform === 'win32' ? {} : { jobs: () => import('./job-control.ts') };
 
 // Bytes go out as they came but for a key in them: latin1 keeps every byte as it is.
 function clean(text: string | Uint8Array, whole: boolean): string | Uint8Array {
@@ -125,7 +125,7 @@ async function perform(context: Context): Promise<number> {
       await context.stdout.write(`${VERSION}\n`);
       return 0;
     } catch (error) {
-      const { report } = await import('./report.ts');
+      const { report } = await import('./report-error.ts');
       return report(error, context, { json: false, verbose: false, noColor: false });
     }
   }

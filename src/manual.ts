@@ -1,11 +1,11 @@
 // The manual page and the reference, from the command tree itself; the build calls this, the program never does.
 import { systemClock } from './clock.ts';
-import type { Context } from './context.ts';
 import type { Output } from './io.ts';
 import { createProgram } from './program.ts';
 import { toMan } from './reference/man.ts';
 import { toMarkdown } from './reference/markdown.ts';
 import { describe } from './reference/tree.ts';
+import type { Context } from './session.ts';
 import { Redactor } from './text.ts';
 
 /**

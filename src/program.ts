@@ -2,16 +2,16 @@
 import { Command, Option } from 'commander';
 import { addApi } from './commands/api.ts';
 import { addAuth } from './commands/auth.ts';
-import { provide } from './commands/bind.ts';
 import { addCategories, FORMATS } from './commands/categories.ts';
 import { addCommands } from './commands/commands.ts';
 import { addComplete } from './commands/complete.ts';
 import { addDoctor } from './commands/doctor.ts';
 import { addHelp } from './commands/help.ts';
 import { addQuota } from './commands/quota.ts';
+import { provide } from './commands/run-command.ts';
 import { addSandbox } from './commands/sandbox.ts';
-import type { Context } from './context.ts';
 import { colorLevel } from './io.ts';
+import type { Context } from './session.ts';
 
 /**
  * Builds the command tree.

@@ -2,14 +2,14 @@
 import type { Command } from 'commander';
 import { CommanderError } from 'commander';
 import { welcome } from './commands/help.ts';
-import type { Context } from './context.ts';
 import { PetstoreError } from './errors.ts';
-import { helpWidth } from './output/help-text.ts';
 import { jsonText } from './output/render.ts';
+import { helpWidth } from './output/wrap.ts';
 import { createProgram } from './program.ts';
-import { report } from './report.ts';
+import { report } from './report-error.ts';
+import type { Context } from './session.ts';
 import { withoutSecretKeys } from './text.ts';
-import { keysIn, usageError } from './usage.ts';
+import { keysIn, usageError } from './usage-error.ts';
 
 /**
  * Runs one command.

@@ -32,28 +32,28 @@ const ROOMS = [
   ['main.ts'],
   ['run.ts'],
   ['manual.ts'],
-  ['program.ts', 'report.ts', 'usage.ts'],
+  ['program.ts', 'report-error.ts', 'usage-error.ts'],
   ['commands/*'],
   ['commands/*/*'],
   ['client.ts'],
-  ['wire.ts', 'client-options.ts'],
-  ['context.ts'],
+  ['session-services.ts', 'client-options.ts'],
+  ['session.ts'],
   ['import'],
   ['api'],
   ['http'],
-  ['quota', 'profiles', 'output', 'sandbox', 'reference'],
+  ['rate-limit', 'profiles', 'output', 'sandbox', 'reference'],
   [
-    'log',
+    'append-log',
     'errors.ts',
     'environment.ts',
     'io.ts',
-    'jobs.ts',
+    'job-control.ts',
     'clock.ts',
     'text.ts',
     'duration.ts',
     'json.ts',
     'version.ts',
-    'nearest.ts',
+    'did-you-mean.ts',
   ],
 ];
 
@@ -73,7 +73,7 @@ test('every source file has a room', () => {
 });
 
 // A type costs nothing and says nothing at run time; these two name what they are handed.
-const HANDED_TYPES = new Set(['context.ts -> wire.ts']);
+const HANDED_TYPES = new Set(['session.ts -> session-services.ts']);
 
 test('imports point down, and rooms on one floor are strangers', () => {
   const wrong: string[] = [];
@@ -86,7 +86,7 @@ test('imports point down, and rooms on one floor are strangers', () => {
       if (from < at || roomOf(file) === roomOf(to) || HANDED_TYPES.has(edge)) continue;
       // Base files may name each other; a type may be named from below, since it is gone at run time.
       if (from === ROOMS.length - 1 && at === from) continue;
-      if (typeOnly && (at >= levelOf('context.ts') || to.startsWith('commands/'))) continue;
+      if (typeOnly && (at >= levelOf('session.ts') || to.startsWith('commands/'))) continue;
       wrong.push(`${edge}${lazy ? ' (lazy)' : ''}`);
     }
   }
@@ -134,7 +134,7 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
   ora: ['output/spinner.ts'],
   chalk: ['output/style.ts'],
   '@clack/prompts': ['output/prompt.ts'],
-  'string-width': ['output/width.ts'],
+  'string-width': ['output/cell-width.ts'],
 };
 
 test('each package comes in through one door', () => {
@@ -153,7 +153,7 @@ const code = (file: string): string =>
     .replace(/'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`/g, "''");
 
 // Job control is loaded apart from main; the library has a door of its own; loading conf leaves signal handlers behind, and one file takes them off again.
-const PROCESS_DOORS = ['main.ts', 'jobs.ts', 'client-options.ts', 'profiles/own-process.ts'];
+const PROCESS_DOORS = ['main.ts', 'job-control.ts', 'client-options.ts', 'profiles/own-process.ts'];
 
 test('only main knows the process, but for the ids that a log record carries', () => {
   const users = files.filter(

@@ -1,6 +1,6 @@
 // The category operations: list and create, every reply checked (service.md, section 4).
 import { PetstoreError } from '../errors.ts';
-import { FIND_OUT } from '../http/send-failure.ts';
+import { FIND_OUT } from '../http/request-errors.ts';
 import type { Reply, Request, Sender } from '../http/types.ts';
 import { DecodeError, decodeCategories, decodeCategory, decodeJson } from './decode.ts';
 import { failureOf } from './failure.ts';

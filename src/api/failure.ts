@@ -1,7 +1,7 @@
 // A reply that is not the answer hoped for, as an error a person can act on (contract, section 3).
 import { PetstoreError } from '../errors.ts';
 import { decodeError } from '../http/error-body.ts';
-import { FIND_OUT } from '../http/send-failure.ts';
+import { FIND_OUT } from '../http/request-errors.ts';
 import type { Reply, Request } from '../http/types.ts';
 import { visible } from '../text.ts';
 

@@ -1,7 +1,7 @@
 // The noun `api`: one raw authenticated call. Definition only; the verb loads when run.
 import type { Command } from 'commander';
 import { Option } from 'commander';
-import { bind } from './bind.ts';
+import { bind } from './run-command.ts';
 
 /** @param program the root to add `api` to */
 export function addApi(program: Command): void {

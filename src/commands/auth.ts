@@ -1,6 +1,6 @@
 // The noun `auth`: what its commands are called, take and promise. Definitions only; the verbs load when run.
 import type { Command } from 'commander';
-import { bind } from './bind.ts';
+import { bind } from './run-command.ts';
 
 /** @param program the root to add `auth` to */
 export function addAuth(program: Command): void {

@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import { Option } from 'commander';
 import type { Format } from '../output/view.ts';
-import { bind } from './bind.ts';
+import { bind } from './run-command.ts';
 
 /** The formats that `categories list` prints (contract, section 2). */
 export const FORMATS: readonly Format[] = ['table', 'json', 'ndjson', 'csv', 'tsv'];

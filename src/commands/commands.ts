@@ -1,6 +1,6 @@
 // The noun `commands`: the whole command tree for programs and agents. Definition only; the verb loads when run.
 import type { Command } from 'commander';
-import { bind } from './bind.ts';
+import { bind } from './run-command.ts';
 
 /** @param program the root to add `commands` to, and whose tree it tells */
 export function addCommands(program: Command): void {

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { Argument } from 'commander';
 import type { Shell } from '../reference/facts.ts';
 import { SHELLS } from '../reference/facts.ts';
-import { bind } from './bind.ts';
+import { bind } from './run-command.ts';
 
 /** @param program the root to add `complete` to */
 export function addComplete(program: Command): void {

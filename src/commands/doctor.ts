@@ -1,6 +1,6 @@
 // The noun `doctor`: checks the way to the service. Definition only; the verb loads when run.
 import type { Command } from 'commander';
-import { bind } from './bind.ts';
+import { bind } from './run-command.ts';
 
 /** @param program the root to add `doctor` to */
 export function addDoctor(program: Command): void {

@@ -1,9 +1,9 @@
 // How help looks, `petstore help WORDS`, and what a bare `petstore` says. The texts themselves stand with their commands.
 import type { Command, Help, Option } from 'commander';
 import type { Output } from '../io.ts';
-import { bold, helpWidth, reflow } from '../output/help-text.ts';
+import { bold, helpWidth, reflow } from '../output/wrap.ts';
 import { defaultOf, explained } from '../reference/facts.ts';
-import { bind } from './bind.ts';
+import { bind } from './run-command.ts';
 
 /** Under which heading the root's help lists its commands. */
 const GROUPS: Readonly<Record<string, readonly string[]>> = {

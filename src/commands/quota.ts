@@ -1,6 +1,6 @@
 // The noun `quota`: what is left of the rate limit. Definition only; the verb loads when run.
 import type { Command } from 'commander';
-import { bind } from './bind.ts';
+import { bind } from './run-command.ts';
 
 /** @param program the root to add `quota` to */
 export function addQuota(program: Command): void {

@@ -1,7 +1,7 @@
 // The noun `sandbox`: the whole service on loopback. Definition only; the server loads when run.
 import type { Command } from 'commander';
 import { Option } from 'commander';
-import { bind } from './bind.ts';
+import { bind } from './run-command.ts';
 
 const collect = (value: string, all: readonly string[] = []): readonly string[] => [...all, value];
 

@@ -5,8 +5,8 @@ import type { Dispatcher } from 'undici';
 import buildConnector from 'undici/lib/core/connect.js';
 import Client from 'undici/lib/dispatcher/client.js';
 import { formatDuration } from '../duration.ts';
-import { failureOfError } from './failure-reason.ts';
 import { proxyFor } from './proxy.ts';
+import { failureOfError } from './transport-errors.ts';
 import type { Head, Headers, Reply, Request, Transport } from './types.ts';
 import { TransportFailure } from './types.ts';
 

@@ -4,9 +4,9 @@ import type { CsvError } from 'csv-parse';
 import { parse } from 'csv-parse';
 import { parse as parseOnce } from 'csv-parse/sync';
 import { MAX_ROW } from './json-rows.ts';
-import { quoted } from './problems.ts';
-import type { RowSink } from './row-rules.ts';
-import { KNOWN_FIELDS, takeText } from './row-rules.ts';
+import type { RowSink } from './validate-row.ts';
+import { KNOWN_FIELDS, takeText } from './validate-row.ts';
+import { quoted } from './validation-errors.ts';
 
 /** Where the columns are. */
 interface Header {

@@ -1,5 +1,5 @@
 // How long an import takes under the quota, as far as the replies so far tell. Pure.
-import type { QuotaView } from '../quota/view.ts';
+import type { QuotaView } from '../rate-limit/quota-view.ts';
 
 /** What is to be expected; undefined where nothing is known of the quota. */
 export interface Estimate {

@@ -1,8 +1,8 @@
 // What the records of an import's journal add up to: a pure fold, so that every process that reads it sees the same.
 
+import type { LogFormat } from '../append-log/file-log.ts';
+import type { ProcessMark } from '../append-log/process-liveness.ts';
 import type { Int64 } from '../json.ts';
-import type { ProcessMark } from '../log/alive.ts';
-import type { LogFormat } from '../log/append.ts';
 
 /**
  * Where a row stands.

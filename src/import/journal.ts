@@ -1,14 +1,14 @@
 // One import's journal on disk: a record before each request and after each answer, and one run at a time.
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
+import { FileLog } from '../append-log/file-log.ts';
+import { syncFolders } from '../append-log/fsync-dir.ts';
 import type { Clock } from '../clock.ts';
 import { PetstoreError } from '../errors.ts';
-import { FileLog } from '../log/append.ts';
-import { syncFolders } from '../log/sync-folders.ts';
 import { visible } from '../text.ts';
-import { busy, lives } from './journal-holder.ts';
-import type { JournalOptions, Life } from './journal-place.ts';
-import { journalDir, journalName, ownLife } from './journal-place.ts';
+import { busy, lives } from './journal-lock.ts';
+import type { JournalOptions, Life } from './journal-paths.ts';
+import { journalDir, journalName, ownLife } from './journal-paths.ts';
 import type { Head, JournalRecord, JournalState } from './journal-state.ts';
 import { inParts, journalFormat } from './journal-state.ts';
 

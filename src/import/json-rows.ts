@@ -1,6 +1,6 @@
 // Rows from JSON: an array of objects, or one object per line (NDJSON), read piece by piece.
-import type { RowSink } from './row-rules.ts';
-import { takeJson } from './row-rules.ts';
+import type { RowSink } from './validate-row.ts';
+import { takeJson } from './validate-row.ts';
 
 /** The longest row, in characters (fault E2). */
 export const MAX_ROW = 1024 * 1024;

@@ -1,9 +1,9 @@
 // What became of rows whose answer was lost: one list, once a late request can be ruled out as far as that is possible.
 import type { Category } from '../api/types.ts';
 import { LONGEST_SLEEP_MS } from '../clock.ts';
+import type { Work } from './import-state.ts';
 import type { Known } from './reconcile.ts';
 import { matchLost, surplus } from './reconcile.ts';
-import type { Work } from './work.ts';
 
 /**
  * How long after a loss a lookup that finds nothing is believed, in milliseconds: the request may still be on its way

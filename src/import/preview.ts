@@ -1,12 +1,12 @@
 // `--dry-run`: what would be created, how many windows of the quota it takes, and when it would end. No create is sent.
 import type { Category } from '../api/types.ts';
 import type { Int64 } from '../json.ts';
-import type { QuotaView } from '../quota/view.ts';
+import type { QuotaView } from '../rate-limit/quota-view.ts';
 import { estimate } from './estimate.ts';
 import type { RowEntry } from './journal-state.ts';
 import { idOf } from './journal-state.ts';
+import type { SkippedRow } from './results.ts';
 import type { RowStore } from './row-store.ts';
-import type { SkippedRow } from './tally.ts';
 
 /** A row that would be created; rows count from 1. */
 export interface PlannedRow {

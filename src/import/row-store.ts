@@ -2,7 +2,7 @@
 import type { Hash } from 'node:crypto';
 import { createHash } from 'node:crypto';
 import type { NewCategory } from '../api/types.ts';
-import { Spill } from './spill.ts';
+import { Spill } from './temp-file.ts';
 
 // Neither byte occurs in UTF-8: no text can hold them, so the bytes say where a field and a row end.
 const FIELD = 0xff;

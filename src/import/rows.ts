@@ -1,11 +1,11 @@
 // Any supported file to checked rows: finds out the format, decodes, reads every row before anything is sent.
 import { PetstoreError } from '../errors.ts';
 import { visible } from '../text.ts';
-import { decodedText } from './decoded-text.ts';
+import { decodedText } from './decode-utf8.ts';
+import type { Source } from './input-file.ts';
 import { readJsonArray, readNdjson } from './json-rows.ts';
-import { Problems } from './problems.ts';
 import { RowStore } from './row-store.ts';
-import type { Source } from './source.ts';
+import { Problems } from './validation-errors.ts';
 
 /** How rows are to be read. */
 export interface RowOptions {

@@ -1,12 +1,12 @@
 // The import itself: a list before, then passes of sending and looking up until every row is decided.
 import type { Category } from '../api/types.ts';
 import { PetstoreError } from '../errors.ts';
+import type { RunOptions } from './import-state.ts';
+import { Work } from './import-state.ts';
 import { idOf } from './journal-state.ts';
 import { findSurplus, lookUp } from './lookup.ts';
-import { Sending } from './sending.ts';
-import type { Tally } from './tally.ts';
-import type { RunOptions } from './work.ts';
-import { Work } from './work.ts';
+import type { Tally } from './results.ts';
+import { Sending } from './send-rows.ts';
 
 /** How a run ended. */
 export interface RunResult {

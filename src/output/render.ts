@@ -44,7 +44,7 @@ export async function render<Data>(
     }
     case 'table': {
       if (view.bytes && !stage.isTTY) return [view.bytes(data)];
-      const { createLook } = await import('./look.ts');
+      const { createLook } = await import('./text-context.ts');
       return view.text(data, await createLook(stage));
     }
   }
@@ -58,7 +58,7 @@ export async function render<Data>(
  */
 export async function prepare(format: Format, level: ColorLevel): Promise<void> {
   if (format === 'csv' || format === 'tsv') await import('./delimited.ts');
-  else if (format === 'table') await import('./look.ts').then(({ styleFor }) => styleFor(level));
+  else if (format === 'table') await import('./text-context.ts').then(({ styleFor }) => styleFor(level));
 }
 
 /**

@@ -2,8 +2,8 @@
 import { clearLine, cursorTo, moveCursor } from 'node:readline';
 import ora from 'ora';
 import type { ColorLevel, Output } from '../io.ts';
-import { styleFor } from './look.ts';
-import { cut } from './width.ts';
+import { cut } from './cell-width.ts';
+import { styleFor } from './text-context.ts';
 
 /** A spinner on a terminal. */
 export interface Spinner {

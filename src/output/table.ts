@@ -3,8 +3,8 @@
 // Our own rather than cli-table3: that one takes 5.5 s for 100,000 rows even in pages of 200 (this: 0.4 s), and it
 // measures with an older string-width that disagrees with terminals about new emoji, so that columns stood askew.
 import { visible } from '../text.ts';
+import { cellWidth, cut, pad } from './cell-width.ts';
 import type { Column, Style } from './view.ts';
-import { cellWidth, cut, pad } from './width.ts';
 
 const GAP = '  ';
 // Below this a column is no longer readable: others give way first.

@@ -2,9 +2,9 @@
 import * as nodeFs from 'node:fs';
 import { join } from 'node:path';
 import { userId } from './own-process.ts';
-import { readPrivate, removePrivate } from './private-file.ts';
-import type { PrivateFolder, PrivateFs } from './private-folder.ts';
-import { asStorage, damaged, ensurePrivateFolder, listPrivate, sweep } from './private-folder.ts';
+import { readPrivate, removePrivate } from './secure-file.ts';
+import type { PrivateFolder, PrivateFs } from './secure-folder.ts';
+import { asStorage, damaged, ensurePrivateFolder, listPrivate, sweep } from './secure-folder.ts';
 import type { ProfileStore, StoredProfile } from './store.ts';
 import { BUILT_IN, checkProfileName, FIRST_ACTIVE, isProfileName } from './store.ts';
 

@@ -2,9 +2,9 @@
 
 import type { Environment } from '../environment.ts';
 import { PetstoreError } from '../errors.ts';
+import { checkKey } from './api-key.ts';
 import { checkBaseUrl, parseBaseUrl } from './base-url.ts';
-import { sandboxDataFile } from './folders.ts';
-import { checkKey } from './key.ts';
+import { sandboxDataFile } from './paths.ts';
 import type { ProfileStore, StoredProfile } from './store.ts';
 import { BUILT_IN, checkProfileName, FIRST_ACTIVE, SANDBOX, unknownProfile } from './store.ts';
 

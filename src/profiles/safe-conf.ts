@@ -1,8 +1,8 @@
 // The one door to conf: loaded when something is to be stored, with its signal handlers taken off again.
 import { importQuietly } from './own-process.ts';
-import { writePrivate } from './private-file.ts';
-import type { PrivateFolder } from './private-folder.ts';
-import { ensurePrivateFolder } from './private-folder.ts';
+import { writePrivate } from './secure-file.ts';
+import type { PrivateFolder } from './secure-folder.ts';
+import { ensurePrivateFolder } from './secure-folder.ts';
 
 /** The part of conf that is used: one file's whole content. */
 export interface ConfFile {

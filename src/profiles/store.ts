@@ -1,6 +1,7 @@
 // What a profile is, what a store of profiles does, and how profiles may be named.
+
+import { nearestOf } from '../did-you-mean.ts';
 import { PetstoreError } from '../errors.ts';
-import { nearestOf } from '../nearest.ts';
 import { looksLikeKey, visible } from '../text.ts';
 
 /** A profile as it is stored. */

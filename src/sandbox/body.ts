@@ -1,6 +1,6 @@
 // A request's body: read up to a limit, taken as JSON, checked as a NewCategory.
 import type { IncomingMessage } from 'node:http';
-import { Failure } from './answer.ts';
+import { Failure } from './response.ts';
 import type { NewCategory } from './store.ts';
 
 /** The largest body, bytes. */

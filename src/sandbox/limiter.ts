@@ -1,11 +1,11 @@
 // Rate limits: windows per key, kept in a log that all processes on the same data count in together.
 import { createHash } from 'node:crypto';
-import type { LogFs } from '../log/generations.ts';
-import type { Place } from './place.ts';
+import type { LogFs } from '../append-log/generations.ts';
+import type { Place } from './paths.ts';
 import type { Limit } from './plans.ts';
+import type { Callers, Standing, Verdict } from './rate-windows.ts';
+import { newCaller, standingOf, unlimited, windowsFormat } from './rate-windows.ts';
 import { TappedLog } from './tapped-log.ts';
-import type { Callers, Standing, Verdict } from './windows.ts';
-import { newCaller, standingOf, unlimited, windowsFormat } from './windows.ts';
 
 const SEAL_AT = 64 * 1024;
 

@@ -1,8 +1,8 @@
 // The operations of service.md, section 4, and what each answers.
 import type { IncomingMessage } from 'node:http';
-import type { Answer } from './answer.ts';
-import { Failure, jsonAnswer } from './answer.ts';
 import { readNewCategory } from './body.ts';
+import type { Answer } from './response.ts';
+import { Failure, jsonAnswer } from './response.ts';
 import type { Store } from './store.ts';
 
 /** What a handler works with. */

@@ -2,18 +2,18 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
+import type { LogFs } from '../append-log/generations.ts';
 import type { Clock } from '../clock.ts';
-import type { LogFs } from '../log/generations.ts';
-import type { RetryAfterForm } from './answer.ts';
-import type { RequestRecord } from './exchange.ts';
-import { Exchange } from './exchange.ts';
+import { Guard } from './auth.ts';
+import { answerMalformed } from './client-errors.ts';
 import type { FaultRule } from './faults.ts';
 import { seededRandom } from './faults.ts';
-import { Guard } from './guard.ts';
 import { Limiter } from './limiter.ts';
-import { answerMalformed } from './malformed.ts';
-import { placeOf } from './place.ts';
+import { placeOf } from './paths.ts';
 import type { Limit } from './plans.ts';
+import type { RequestRecord } from './request-handler.ts';
+import { Exchange } from './request-handler.ts';
+import type { RetryAfterForm } from './response.ts';
 import type { Markers } from './routes.ts';
 import { Store } from './store.ts';
 

@@ -1,6 +1,6 @@
 // The categories: a fold over a log that every process on the same data appends to. Ids come from the fold.
-import type { LogFs } from '../log/generations.ts';
-import type { Place } from './place.ts';
+import type { LogFs } from '../append-log/generations.ts';
+import type { Place } from './paths.ts';
 import type { TappedFormat } from './tapped-log.ts';
 import { TappedLog } from './tapped-log.ts';
 

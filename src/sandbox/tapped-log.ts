@@ -1,7 +1,7 @@
 // A log that also tells what became of one record: the id it was given, the verdict it met.
 
-import { FileLog } from '../log/append.ts';
-import type { LogFs } from '../log/generations.ts';
+import { FileLog } from '../append-log/file-log.ts';
+import type { LogFs } from '../append-log/generations.ts';
 
 /** How records become a state, and what one record comes to. */
 export interface TappedFormat<State, Result> {

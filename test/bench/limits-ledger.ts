@@ -40,7 +40,7 @@ export async function ledgerTimes(say: (line: string) => void): Promise<string[]
       '--input-type=module',
       '-e',
       CHILD,
-      compile('src/quota/ledger.ts'),
+      compile('src/rate-limit/ledger.ts'),
       compile('src/clock.ts'),
       stateDir,
     ];

@@ -6,7 +6,7 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { seededRandom } from '../../src/sandbox/faults.ts';
-import { placeOf } from '../../src/sandbox/place.ts';
+import { placeOf } from '../../src/sandbox/paths.ts';
 import { Store } from '../../src/sandbox/store.ts';
 import { CHILD_KEY, Creator, killDuringCreates, startChild } from '../sandbox/child.ts';
 

@@ -5,12 +5,12 @@ import { join } from 'node:path';
 import type { Api, Category, NewCategory } from '../../src/api/types.ts';
 import type { Clock } from '../../src/clock.ts';
 import { PetstoreError } from '../../src/errors.ts';
+import type { Plan, RunOptions } from '../../src/import/import-state.ts';
 import { Journal } from '../../src/import/journal.ts';
-import type { JournalOptions } from '../../src/import/journal-place.ts';
+import type { JournalOptions } from '../../src/import/journal-paths.ts';
 import { RowStore } from '../../src/import/row-store.ts';
 import type { RunResult } from '../../src/import/run.ts';
 import { runImport } from '../../src/import/run.ts';
-import type { Plan, RunOptions } from '../../src/import/work.ts';
 
 /**
  * What becomes of one create. `late`: the answer is lost, and it is committed only after the next list.

@@ -2,8 +2,8 @@
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { FileLog } from '../../src/append-log/file-log.ts';
 import { journalFormat } from '../../src/import/journal-state.ts';
-import { FileLog } from '../../src/log/append.ts';
 import type { Place } from './processes.ts';
 import { outcomeOf, petstore, start, startSandbox } from './processes.ts';
 

@@ -4,12 +4,12 @@ import type { Category } from '../../src/api/types.ts';
 import type { ErrorKind } from '../../src/errors.ts';
 import { PetstoreError } from '../../src/errors.ts';
 import { TransportFailure } from '../../src/http/types.ts';
+import { verdictOf } from '../../src/import/classify-error.ts';
 import { estimate } from '../../src/import/estimate.ts';
-import { commandToGoOn, outcomeOf } from '../../src/import/outcome.ts';
+import { commandToGoOn, outcomeOf } from '../../src/import/import-error.ts';
 import { matchLost } from '../../src/import/reconcile.ts';
-import type { ImportDocument } from '../../src/import/tally.ts';
-import { verdictOf } from '../../src/import/verdict.ts';
-import type { WindowView } from '../../src/quota/view.ts';
+import type { ImportDocument } from '../../src/import/results.ts';
+import type { WindowView } from '../../src/rate-limit/quota-view.ts';
 
 const known = (baseline: readonly string[] | undefined, owned: readonly string[] = []) => ({
   baseline: baseline && new Set(baseline),

@@ -1,7 +1,7 @@
 // `--dry-run` in numbers: every request that the import would send counts, its lists included.
 import { expect, test } from 'vitest';
 import { previewOf } from '../../src/import/preview.ts';
-import type { QuotaView } from '../../src/quota/view.ts';
+import type { QuotaView } from '../../src/rate-limit/quota-view.ts';
 import { named, storeOf } from './fake-service.ts';
 
 const NOW = 1_800_000_000_000;

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { NewCategory } from '../../src/api/types.ts';
 import { PetstoreError } from '../../src/errors.ts';
+import { openSource } from '../../src/import/input-file.ts';
 import type { RowStore } from '../../src/import/row-store.ts';
 import { readRows } from '../../src/import/rows.ts';
-import { openSource } from '../../src/import/source.ts';
 
 interface Given {
   readonly extension?: string;

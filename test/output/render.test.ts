@@ -120,6 +120,6 @@ test('each package of the terminal has one door', () => {
   expect(Object.fromEntries(doors)).toEqual({
     chalk: ['output/style.ts'],
     ora: ['output/spinner.ts'],
-    'string-width': ['output/width.ts'],
+    'string-width': ['output/cell-width.ts'],
   });
 });

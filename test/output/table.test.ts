@@ -1,11 +1,11 @@
 // Tables: columns stand straight by display width, no line is wider than the terminal, nothing acts on it.
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { plainStyle } from '../../src/output/plain.ts';
+import { cellWidth } from '../../src/output/cell-width.ts';
+import { plainStyle } from '../../src/output/plain-style.ts';
 import { createStyle } from '../../src/output/style.ts';
 import { table } from '../../src/output/table.ts';
 import type { Column } from '../../src/output/view.ts';
-import { cellWidth } from '../../src/output/width.ts';
 
 interface Row {
   readonly id: string;

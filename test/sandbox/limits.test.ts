@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { Limiter } from '../../src/sandbox/limiter.ts';
-import { placeOf } from '../../src/sandbox/place.ts';
+import { placeOf } from '../../src/sandbox/paths.ts';
 import { PLANS, parseLimit } from '../../src/sandbox/plans.ts';
 import type { Answer, Sandbox } from './support.ts';
 import { folder, handClock, OTHER_KEY, startTest } from './support.ts';

@@ -2,9 +2,9 @@
 import * as fs from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { LogFs } from '../../src/log/generations.ts';
+import type { LogFs } from '../../src/append-log/generations.ts';
 import { seededRandom } from '../../src/sandbox/faults.ts';
-import { placeOf } from '../../src/sandbox/place.ts';
+import { placeOf } from '../../src/sandbox/paths.ts';
 import { dataFormat, Store } from '../../src/sandbox/store.ts';
 import { CHILD_KEY, Creator, killDuringCreates, startChild } from './child.ts';
 import { folder, startTest } from './support.ts';

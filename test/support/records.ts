@@ -1,9 +1,10 @@
 // Records of the ledger for tests: tickets and replies in a row, folded.
-import { ledgerFormat } from '../../src/quota/fold.ts';
-import type { Observation } from '../../src/quota/record.ts';
-import { formatRecord } from '../../src/quota/record.ts';
-import type { State } from '../../src/quota/state.ts';
-import { initialState } from '../../src/quota/state.ts';
+
+import type { Observation } from '../../src/rate-limit/ledger-record.ts';
+import { formatRecord } from '../../src/rate-limit/ledger-record.ts';
+import type { State } from '../../src/rate-limit/ledger-state.ts';
+import { initialState } from '../../src/rate-limit/ledger-state.ts';
+import { ledgerFormat } from '../../src/rate-limit/reducer.ts';
 
 /** When every story begins, epoch milliseconds. */
 export const START = 1_795_262_400_000;

@@ -2,10 +2,10 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createSender } from '../../src/http/send.ts';
+import { createSender } from '../../src/http/http-client.ts';
 import type { Reply, Request, Sender, Transport } from '../../src/http/types.ts';
 import { TransportFailure } from '../../src/http/types.ts';
-import { openLedger } from '../../src/quota/ledger.ts';
+import { openLedger } from '../../src/rate-limit/ledger.ts';
 import { FakeClock } from './fake-clock.ts';
 import type { LimiterOptions } from './limiter.ts';
 import { Limiter } from './limiter.ts';

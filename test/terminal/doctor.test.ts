@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { createServer as createTcp } from 'node:net';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { checkNode } from '../../src/commands/doctor/local.ts';
+import { checkNode } from '../../src/commands/doctor/config-checks.ts';
 import { checkClock } from '../../src/commands/doctor/run.ts';
 import { place } from '../support/program.ts';
 import { inProcess } from '../support/world.ts';

@@ -2,13 +2,13 @@
 import { readFile, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { failureOf } from '../../api/failure.ts';
-import type { Session } from '../../context.ts';
 import { PetstoreError } from '../../errors.ts';
 import type { Headers, Request } from '../../http/types.ts';
 import { parseJson } from '../../json.ts';
 import type { View } from '../../output/view.ts';
+import type { Session } from '../../session.ts';
 import { visible } from '../../text.ts';
-import { markersOf } from './markers.ts';
+import { markersOf } from './deprecation.ts';
 import { pathBelowBase } from './path.ts';
 
 /** What was typed. */

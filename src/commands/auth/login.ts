@@ -1,13 +1,14 @@
 // `petstore auth login`: a key from a hidden prompt or stdin, checked with the service, stored for its origin alone.
-import type { Session } from '../../context.ts';
+
 import { PetstoreError } from '../../errors.ts';
 import type { View } from '../../output/view.ts';
+import { checkKey, LONGEST_KEY } from '../../profiles/api-key.ts';
 import { checkBaseUrl, parseBaseUrl } from '../../profiles/base-url.ts';
 import type { Target } from '../../profiles/credentials.ts';
 import { environmentUrl, namedProfile } from '../../profiles/credentials.ts';
-import { checkKey, LONGEST_KEY } from '../../profiles/key.ts';
 import type { StoredProfile } from '../../profiles/store.ts';
 import { SANDBOX } from '../../profiles/store.ts';
+import type { Session } from '../../session.ts';
 import { looksLikeKey, maskKey, visible } from '../../text.ts';
 
 /** What the command takes. */

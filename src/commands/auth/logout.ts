@@ -1,9 +1,10 @@
 // `petstore auth logout`: forgets a key, or with --all every profile, also where files are damaged.
-import type { Session } from '../../context.ts';
+
 import { PetstoreError } from '../../errors.ts';
 import type { View } from '../../output/view.ts';
 import { namedProfile, storedProfile } from '../../profiles/credentials.ts';
 import { SANDBOX } from '../../profiles/store.ts';
+import type { Session } from '../../session.ts';
 
 /** What the command takes. */
 export interface LogoutInput {

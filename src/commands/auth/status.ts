@@ -1,12 +1,12 @@
 // `petstore auth status`: every profile, what it would use now, and where that comes from. Sends nothing.
-import type { Session } from '../../context.ts';
+
 import type { Environment } from '../../environment.ts';
 import { PetstoreError } from '../../errors.ts';
-import { hang } from '../../output/help-text.ts';
-import { plainStyle } from '../../output/plain.ts';
+import { cellWidth } from '../../output/cell-width.ts';
+import { plainStyle } from '../../output/plain-style.ts';
 import { table } from '../../output/table.ts';
 import type { Column, Look, View } from '../../output/view.ts';
-import { cellWidth } from '../../output/width.ts';
+import { hang } from '../../output/wrap.ts';
 import type { Target } from '../../profiles/credentials.ts';
 import {
   environmentKey,
@@ -19,6 +19,7 @@ import {
 } from '../../profiles/credentials.ts';
 import type { ProfileStore } from '../../profiles/store.ts';
 import { SANDBOX } from '../../profiles/store.ts';
+import type { Session } from '../../session.ts';
 import { maskKey, visible } from '../../text.ts';
 
 /** One profile as it would be used now, the environment included. */

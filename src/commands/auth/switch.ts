@@ -1,8 +1,9 @@
 // `petstore auth switch`: sets the profile that is used where none is named.
-import type { Session } from '../../context.ts';
+
 import type { View } from '../../output/view.ts';
 import { overriding, storedProfile } from '../../profiles/credentials.ts';
 import { checkProfileName, SANDBOX } from '../../profiles/store.ts';
+import type { Session } from '../../session.ts';
 
 /** What the command takes. */
 export interface SwitchInput {

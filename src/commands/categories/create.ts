@@ -1,8 +1,8 @@
 // `petstore categories create`: one category, sent once; with --if-missing the one that is there.
 import type { Category } from '../../api/types.ts';
-import type { Session } from '../../context.ts';
 import { PetstoreError } from '../../errors.ts';
 import type { View } from '../../output/view.ts';
+import type { Session } from '../../session.ts';
 import { visible } from '../../text.ts';
 
 /** What the command takes. */

@@ -1,6 +1,6 @@
 // How an import is told: counts, then what needs a look; with --json the document of the contract, section 7.
 import type { Preview } from '../../import/preview.ts';
-import type { FailedRow, ImportDocument, UnknownRow } from '../../import/tally.ts';
+import type { FailedRow, ImportDocument, UnknownRow } from '../../import/results.ts';
 import type { Look, View } from '../../output/view.ts';
 import { visible } from '../../text.ts';
 import type { ImportData } from './import.ts';

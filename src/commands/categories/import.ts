@@ -1,21 +1,22 @@
 // `petstore categories import`: a file's rows, checked, journaled, created exactly once each.
-import type { Session } from '../../context.ts';
+
 import type { PetstoreError } from '../../errors.ts';
+import { commandToGoOn, outcomeOf } from '../../import/import-error.ts';
 import { Journal } from '../../import/journal.ts';
 import type { RowEntry } from '../../import/journal-state.ts';
-import { ownedElsewhere, peekJournal, supersede } from '../../import/journals.ts';
-import { commandToGoOn, outcomeOf } from '../../import/outcome.ts';
-import { followPace } from '../../import/pace.ts';
+import { ownedElsewhere, peekJournal, supersede } from '../../import/other-journals.ts';
 import type { Preview } from '../../import/preview.ts';
 import { previewOf } from '../../import/preview.ts';
+import { followPace } from '../../import/progress-line.ts';
+import type { ImportDocument } from '../../import/results.ts';
 import type { RunResult } from '../../import/run.ts';
 import { runImport } from '../../import/run.ts';
-import type { ImportDocument } from '../../import/tally.ts';
 import type { View } from '../../output/view.ts';
-import type { ImportInput, Job } from './import-job.ts';
-import { prepare } from './import-job.ts';
-import { announce, ask } from './import-talk.ts';
+import type { Session } from '../../session.ts';
+import { announce, ask } from './import-prompts.ts';
 import { importView } from './import-view.ts';
+import type { ImportInput, Job } from './prepare-import.ts';
+import { prepare } from './prepare-import.ts';
 
 /** What became of every row, and why that is a failure, if it is; or what would become of them. */
 export type ImportData = { readonly document: ImportDocument; readonly failure: PetstoreError | undefined } | Preview;

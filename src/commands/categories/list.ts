@@ -1,7 +1,7 @@
 // `petstore categories list`: every category, searched and sorted here since the service documents neither.
 import type { Category } from '../../api/types.ts';
-import type { Session } from '../../context.ts';
 import type { View } from '../../output/view.ts';
+import type { Session } from '../../session.ts';
 import { CATEGORY_COLUMNS } from './columns.ts';
 
 /** What the command takes. */

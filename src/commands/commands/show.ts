@@ -1,11 +1,11 @@
 // `petstore commands`: the command tree as data, from the same definitions that parse the command line.
 import type { Command } from 'commander';
-import type { Session } from '../../context.ts';
-import { hang } from '../../output/help-text.ts';
 import type { View } from '../../output/view.ts';
+import { hang } from '../../output/wrap.ts';
 import { ENVIRONMENT, EXIT_MEANINGS } from '../../reference/facts.ts';
 import type { CommandNode, OptionNode } from '../../reference/tree.ts';
 import { describe, everyCommand } from '../../reference/tree.ts';
+import type { Session } from '../../session.ts';
 
 /** One command that can be run, as `--json` shows it. */
 export interface CommandFacts extends Omit<CommandNode, 'path' | 'commands'> {

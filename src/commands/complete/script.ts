@@ -1,7 +1,8 @@
 // `petstore complete SHELL`: the scripts. Each hands the words to `petstore __complete` and shows what it answers.
-import type { Session } from '../../context.ts';
+
 import type { View } from '../../output/view.ts';
 import type { Shell } from '../../reference/facts.ts';
+import type { Session } from '../../session.ts';
 
 /** A shell's script. */
 export interface Script {

@@ -1,9 +1,9 @@
 // What Tab offers: the words typed so far and the command tree to candidates. Asked by the completion scripts.
 import type { Command } from 'commander';
-import type { Session } from '../../context.ts';
 import type { View } from '../../output/view.ts';
 import type { CommandNode, OptionNode } from '../../reference/tree.ts';
 import { describe } from '../../reference/tree.ts';
+import type { Session } from '../../session.ts';
 import { visible } from '../../text.ts';
 
 /** One candidate. */

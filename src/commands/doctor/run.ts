@@ -1,17 +1,17 @@
 // `petstore doctor`: every check in turn, what depends on a failed one skipped.
 import { categoriesOf } from '../../api/categories.ts';
-import type { Session } from '../../context.ts';
 import { formatDuration } from '../../duration.ts';
 import { PetstoreError } from '../../errors.ts';
 import { proxyFor } from '../../http/proxy.ts';
 import type { Reply, Request } from '../../http/types.ts';
-import { hang } from '../../output/help-text.ts';
 import type { Look, View } from '../../output/view.ts';
+import { hang } from '../../output/wrap.ts';
+import type { Session } from '../../session.ts';
 import { visible } from '../../text.ts';
 import type { Check } from './check.ts';
 import { attempt, ok, skipped } from './check.ts';
-import { checkConfig, checkNode, checkProfile, checkProxy, checkTarget } from './local.ts';
-import { reach } from './reach.ts';
+import { checkConfig, checkNode, checkProfile, checkProxy, checkTarget } from './config-checks.ts';
+import { reach } from './connectivity.ts';
 
 /** What was found. */
 export interface Diagnosis {

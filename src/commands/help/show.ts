@@ -1,13 +1,13 @@
 // `petstore help WORDS`: the help of the command that the words name.
 import type { Command } from 'commander';
-import type { Session } from '../../context.ts';
+import { nearestOf } from '../../did-you-mean.ts';
 import { PetstoreError } from '../../errors.ts';
 import { colorLevel } from '../../io.ts';
-import { nearestOf } from '../../nearest.ts';
-import { bold, helpWidth, reflow } from '../../output/help-text.ts';
 import type { View } from '../../output/view.ts';
+import { bold, helpWidth, reflow } from '../../output/wrap.ts';
 import type { CommandNode } from '../../reference/tree.ts';
 import { afterText, describe } from '../../reference/tree.ts';
+import type { Session } from '../../session.ts';
 
 /** A command's help. */
 export interface HelpPage {

@@ -1,9 +1,10 @@
 // `petstore quota`: limit, remaining, reset, and whether and why the key is blocked. Sends nothing unless asked to.
-import type { Session } from '../../context.ts';
+
 import { formatDuration } from '../../duration.ts';
-import { hang } from '../../output/help-text.ts';
 import type { Look, Style, View } from '../../output/view.ts';
-import type { QuotaView, WindowView } from '../../quota/view.ts';
+import { hang } from '../../output/wrap.ts';
+import type { QuotaView, WindowView } from '../../rate-limit/quota-view.ts';
+import type { Session } from '../../session.ts';
 
 /** What the command takes. */
 export interface QuotaInput {

@@ -1,16 +1,17 @@
 // `petstore sandbox`: starts the server, says how to use it, and serves until it is interrupted.
-import type { Session } from '../../context.ts';
+
 import { formatDuration } from '../../duration.ts';
 import { PetstoreError } from '../../errors.ts';
 import { colorLevel } from '../../io.ts';
-import { hang } from '../../output/help-text.ts';
-import { createLook } from '../../output/look.ts';
+import { createLook } from '../../output/text-context.ts';
 import type { View } from '../../output/view.ts';
-import { sandboxDataFile } from '../../profiles/folders.ts';
-import type { RequestRecord } from '../../sandbox/exchange.ts';
+import { hang } from '../../output/wrap.ts';
+import { sandboxDataFile } from '../../profiles/paths.ts';
 import { describeFault } from '../../sandbox/faults.ts';
+import type { RequestRecord } from '../../sandbox/request-handler.ts';
 import type { RunningSandbox } from '../../sandbox/server.ts';
 import { startSandbox } from '../../sandbox/server.ts';
+import type { Session } from '../../session.ts';
 import { terminalSafeJson, visible } from '../../text.ts';
 import type { SandboxInput } from '../sandbox.ts';
 import type { Settings } from './settings.ts';

@@ -2,12 +2,12 @@
 import { statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { PetstoreError } from '../../errors.ts';
-import type { RetryAfterForm } from '../../sandbox/answer.ts';
 import { SANDBOX_KEY } from '../../sandbox/embedded.ts';
 import type { FaultRule } from '../../sandbox/faults.ts';
 import { faultNames, parseFault } from '../../sandbox/faults.ts';
 import type { Limit, PlanName } from '../../sandbox/plans.ts';
 import { PLANS, parseLimit } from '../../sandbox/plans.ts';
+import type { RetryAfterForm } from '../../sandbox/response.ts';
 import type { Markers, OperationName } from '../../sandbox/routes.ts';
 import { OPERATION_NAMES } from '../../sandbox/routes.ts';
 import { LARGEST_ID } from '../../sandbox/store.ts';

@@ -1,0 +1,70 @@
+// What an import works on: the file, read and checked, and the journal it is to be noted in.
+
+import { PetstoreError } from '../../errors.ts';
+import type { Source } from '../../import/input-file.ts';
+import { openSource } from '../../import/input-file.ts';
+import type { JournalOptions } from '../../import/journal-paths.ts';
+import { unfinishedOf } from '../../import/other-journals.ts';
+import type { RowStore } from '../../import/row-store.ts';
+import { readRows } from '../../import/rows.ts';
+import type { Session } from '../../session.ts';
+
+/** What the command takes. */
+export interface ImportInput {
+  /** A path, or `-` for stdin. */
+  readonly file: string;
+  readonly delimiter: string | undefined;
+  readonly ignoreExtra: boolean;
+  readonly skipExisting: boolean;
+  readonly dryRun: boolean;
+  readonly yes: boolean;
+  /** As typed. */
+  readonly concurrency: string;
+  readonly restart: boolean;
+}
+
+/** One import, ready to begin. */
+export interface Job {
+  readonly session: Session;
+  readonly input: ImportInput;
+  readonly source: Source;
+  readonly rows: RowStore;
+  readonly journal: JournalOptions;
+  readonly concurrency: number;
+}
+
+const MOST_AT_ONCE = 64;
+
+/**
+ * Reads and checks everything that can be checked before anything is sent.
+ * @param session the open session
+ * @param input the file and the options
+ * @returns the job
+ * @throws PetstoreError `usage` for a bad option, a bad file, and a file that was changed in the middle of its import;
+ *   `auth` where there is no key
+ */
+export async function prepare(session: Session, input: ImportInput): Promise<Job> {
+  const { context } = session;
+  const concurrency = Number(input.concurrency);
+  if (!/^\d{1,3}$/.test(input.concurrency) || concurrency < 1 || concurrency > MOST_AT_ONCE) {
+    throw new PetstoreError('usage', `--concurrency takes a whole number from 1 to ${MOST_AT_ONCE}`, {
+      hint: 'for example --concurrency 8',
+    });
+  }
+  const source = await openSource(input.file, context);
+  const rows = await readRows(source, { ...input, tempDir: context.tempDir });
+  context.endings.push(async () => rows.close());
+  const { identity } = await session.target();
+  const journal = { stateDir: session.stateDir, identity, digest: rows.digest(), clock: context.clock };
+  if (!input.restart && !input.skipExisting && source.path !== undefined) refuseChanged(journal, source.path);
+  return { session, input, source, rows, journal, concurrency };
+}
+
+function refuseChanged(journal: JournalOptions, path: string): void {
+  const before = unfinishedOf(journal, path);
+  if (!before) return;
+  const done = `${before.created} of its ${before.rows} rows were created`;
+  throw new PetstoreError('usage', `the file has changed since its import began: ${done}`, {
+    hint: 'put it back to go on; or add --skip-existing to create what is missing, or --restart to create every row',
+  });
+}

@@ -1,0 +1,103 @@
+// What the doctor finds on this machine: Node, configuration, profile, URL, key and proxy. Nothing is sent.
+import { lstatSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { PetstoreError } from '../../errors.ts';
+import { proxyFor } from '../../http/proxy.ts';
+import { environmentKey, environmentUrl, namedProfile, storedProfile } from '../../profiles/credentials.ts';
+import { SANDBOX } from '../../profiles/store.ts';
+import type { Session } from '../../session.ts';
+import { maskKey } from '../../text.ts';
+import type { Check } from './check.ts';
+import { attempt, ok, skipped } from './check.ts';
+
+const OLDEST_NODE = [20, 18, 1] as const;
+
+/**
+ * @param version as `process.versions.node` says it
+ * @returns whether this Node is new enough
+ */
+export function checkNode(version: string): Check {
+  const parts = version.split('.').map((part) => Number.parseInt(part, 10));
+  for (const [at, least] of OLDEST_NODE.entries()) {
+    const own = parts[at] ?? 0;
+    if (own > least) break;
+    if (own < least) {
+      const remedy = `install Node ${OLDEST_NODE.join('.')} or later`;
+      const failure = new PetstoreError('usage', `Node ${version} is too old`, { hint: remedy });
+      return { name: 'Node', status: 'failed', detail: failure.message, remedy, failure };
+    }
+  }
+  return ok('Node', version);
+}
+
+/** @returns whether the stored configuration can be read, and by its owner only */
+export function checkConfig(session: Session): Promise<Check> {
+  return attempt('Config', async () => {
+    const { env, platform } = session.context;
+    if (env['PETSTORE_API_KEY'] !== undefined && env['PETSTORE_BASE_URL'] !== undefined) {
+      return skipped('Config', 'not opened: key and URL come from the environment');
+    }
+    const dir = session.configDir;
+    const wide = platform === 'win32' ? [] : tooWide(dir);
+    // Reading checks owner and content, and takes wider rights of the files away.
+    const profiles = (await session.profiles()).list();
+    if (wide.includes(dir)) {
+      const detail = `others can look into ${dir}`;
+      return { name: 'Config', status: 'warning', detail, remedy: `chmod 700 '${dir}'` };
+    }
+    const tightened = wide.length === 0 ? '' : '; others could read a key, which is mended now: consider a new key';
+    const stored = profiles.length === 1 ? '1 profile' : `${profiles.length} profiles`;
+    return ok('Config', `${dir}, ${stored} stored, private${tightened}`);
+  });
+}
+
+function tooWide(dir: string): readonly string[] {
+  try {
+    const files = readdirSync(dir).map((name) => join(dir, name));
+    return [dir, ...files].filter((path) => (lstatSync(path).mode & 0o077) !== 0);
+  } catch {
+    // No folder yet, or one that cannot be read: the store says which.
+    return [];
+  }
+}
+
+/** @returns which profile is used; failed where there is none of that name */
+export function checkProfile(session: Session): Promise<Check> {
+  return attempt('Profile', async () => {
+    const { env } = session.context;
+    const named = namedProfile({ env, profile: session.globals.profile });
+    if (named?.name === SANDBOX) return ok('Profile', `${SANDBOX}, built in`);
+    if (environmentKey(env) !== undefined && environmentUrl(env) !== undefined) {
+      return ok('Profile', `${named?.name ?? 'none needed'}: key and URL come from the environment`);
+    }
+    const store = await session.profiles();
+    const name = named?.name ?? store.active();
+    storedProfile(store, name, named?.from);
+    return ok('Profile', `${name}, ${named === undefined ? 'the active one' : 'as asked for'}`);
+  });
+}
+
+/** @returns where requests would go and with which key, or what is missing for that */
+export function checkTarget(session: Session): Promise<Check> {
+  return attempt('URL and key', async () => {
+    const target = await session.target();
+    if (target.keySource === 'sandbox') return ok('URL and key', 'served by this command itself');
+    const from = (source: string): string => (source === 'environment' ? 'from the environment' : 'stored');
+    return ok(
+      'URL and key',
+      `${target.baseUrl} (${from(target.urlSource)}), key ${maskKey(target.key)} (${from(target.keySource)})`,
+    );
+  });
+}
+
+/**
+ * @param session for the environment
+ * @param url the service's
+ * @returns which proxy is used; its name and password are not shown
+ */
+export function checkProxy(session: Session, url: URL): Promise<Check> {
+  return attempt('Proxy', () => {
+    const proxy = proxyFor(url, session.context.env);
+    return ok('Proxy', proxy ? `${proxy.protocol}//${proxy.host}` : 'none, direct');
+  });
+}

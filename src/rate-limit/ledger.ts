@@ -1,0 +1,230 @@
+// The ledger: many processes share one key as one polite client. It grants tickets, remembers replies and blocks.
+
+import type { Log } from '../append-log/file-log.ts';
+import { FileLog } from '../append-log/file-log.ts';
+import type { LogFs } from '../append-log/generations.ts';
+import { MemoryLog } from '../append-log/memory-log.ts';
+import type { Clock } from '../clock.ts';
+import type { Denied } from './admission.ts';
+import { admit } from './admission.ts';
+import { isAhead } from './clock-step.ts';
+import type { Loss, Observation, Record } from './ledger-record.ts';
+import { formatRecord } from './ledger-record.ts';
+import type { State } from './ledger-state.ts';
+import type { FileSystemType } from './paths.ts';
+import { ledgerFolder, ledgerName } from './paths.ts';
+import type { Holder } from './process-identity.ts';
+import { thisProcess } from './process-identity.ts';
+import type { QuotaView } from './quota-view.ts';
+import { viewOf } from './quota-view.ts';
+import { ledgerFormat } from './reducer.ts';
+
+/** An answer to "may one more request go?". */
+export type Answer = { readonly granted: true; readonly ticket: string } | Denied;
+
+/** The ledger of one key. No method throws: where nothing can be written it goes on in memory, with one warning. */
+export interface Ledger {
+  /**
+   * Asks for a ticket: the right to send one request now. Whoever got one closes it by `observe` or `release`.
+   * @param rest for one request of many, which leaves room for others who use the same key elsewhere: how many of them
+   *   have no ticket yet, this one included; 0 where that is not known. Left out for a single request
+   */
+  acquire(rest?: number): Answer;
+  /**
+   * The last look, just before the bytes go out.
+   * @param ticket a ticket of `acquire`
+   * @returns false where a sibling's 429 came meanwhile or the ticket ran out (a suspended machine): then nothing may be sent
+   */
+  confirm(ticket: string): boolean;
+  /**
+   * Notes what a reply said, and closes its ticket.
+   * @param ticket the ticket it was sent with
+   * @param observation what its head said
+   */
+  observe(ticket: string, observation: Omit<Observation, 'chance'>): void;
+  /**
+   * Closes a ticket without a reply.
+   * @param ticket the ticket
+   * @param how `unsent` gives it back; `lost` where the service may have seen the request
+   */
+  release(ticket: string, how: Exclude<Loss, 'dead'>): void;
+  /** @returns what is known now */
+  view(): QuotaView;
+  /** Drops what is remembered, blocks included. */
+  forget(): void;
+  /** Lets go of the file; what was known last can still be viewed. */
+  close(): void;
+}
+
+/** What a ledger needs to know. */
+export interface LedgerOptions {
+  /** Undefined where there is no home folder to keep it in. */
+  readonly stateDir: string | undefined;
+  readonly tempDir: string;
+  /** What the quota belongs to besides the key: the base URL, or the sandbox's data. */
+  readonly identity: string;
+  readonly key: string;
+  readonly clock: Clock;
+  /** The longest that one try may take, milliseconds: a ticket counts a little longer. */
+  readonly timeoutMs: number;
+  /** Called once, where nothing can be written. */
+  readonly onWarning?: ((text: string) => void) | undefined;
+  /** Tests hand in their own. */
+  readonly holder?: Holder;
+  readonly typeOf?: FileSystemType;
+  readonly fs?: LogFs;
+}
+
+const FILE_NAME = 'ledger-3';
+const SEAL_AT = 48 * 1024;
+const LEASE_SLACK_MS = 2000;
+const LOOK_FOR_DEAD_MS = 50;
+
+/**
+ * Opens the ledger of a key.
+ * @param options whose it is and where it lies
+ * @returns the ledger; in memory, with one warning, where no file can be written
+ */
+export function openLedger(options: LedgerOptions): Ledger {
+  return new LoggedLedger(options);
+}
+
+class LoggedLedger implements Ledger {
+  readonly #options: LedgerOptions;
+  readonly #holder: Holder;
+  readonly #stamp: string;
+  #counter = 0;
+  #log: Log<State>;
+  #shared = true;
+  #lookedForDead = Number.NEGATIVE_INFINITY;
+
+  constructor(options: LedgerOptions) {
+    this.#options = options;
+    this.#holder = options.holder ?? thisProcess();
+    this.#stamp = `${this.#holder.pid.toString(36)}x${Math.floor(options.clock.random() * 36 ** 6).toString(36)}x`;
+    try {
+      if (options.stateDir === undefined) throw new Error('there is no home folder');
+      const name = ledgerName(options.identity, options.key);
+      const dir = ledgerFolder(options.stateDir, options.tempDir, name, options.typeOf);
+      this.#log = new FileLog(ledgerFormat, {
+        dir,
+        name: FILE_NAME,
+        sealAt: SEAL_AT,
+        ...(options.fs && { fs: options.fs }),
+      });
+    } catch (error) {
+      this.#log = this.#inMemory(error);
+    }
+  }
+
+  acquire(rest?: number): Answer {
+    const state = this.#refresh();
+    const seen = admit(state, this.#now(state), rest);
+    if (!seen.granted) {
+      this.#buryDead(state);
+      return seen;
+    }
+    const { clock, timeoutMs } = this.#options;
+    const ticket = this.#stamp + (this.#counter++).toString(36);
+    const { pid, start, host } = this.#holder;
+    const at = Math.round(clock.now());
+    const after = this.#append({
+      kind: 'ticket',
+      at,
+      id: ticket,
+      pid,
+      start,
+      host,
+      leaseMs: timeoutMs + LEASE_SLACK_MS,
+      rest,
+    });
+    if (after.tickets.has(ticket)) return { granted: true, ticket };
+    // Somebody was quicker by a record: the state after both says when to ask again.
+    const now = this.#now(after);
+    const next = admit(after, now, rest);
+    return next.granted ? { granted: false, reason: 'sibling' } : next;
+  }
+
+  confirm(ticket: string): boolean {
+    const state = this.#refresh();
+    const held = state.tickets.get(ticket);
+    const now = this.#now(state);
+    return held !== undefined && now <= held.expires && !(state.block && now < state.block.until);
+  }
+
+  observe(ticket: string, observation: Omit<Observation, 'chance'>): void {
+    const chance = Math.floor(this.#options.clock.random() * 1000);
+    this.#append({ kind: 'reply', at: observation.at, id: ticket, observation: { ...observation, chance } });
+  }
+
+  release(ticket: string, how: Exclude<Loss, 'dead'>): void {
+    this.#append({ kind: 'closed', at: Math.round(this.#options.clock.now()), id: ticket, how });
+  }
+
+  view(): QuotaView {
+    return viewOf(this.#refresh(), this.#options.clock.now(), this.#shared);
+  }
+
+  forget(): void {
+    this.#append({ kind: 'forget', at: Math.round(this.#options.clock.now()) });
+  }
+
+  close(): void {
+    const log = this.#log;
+    this.#log = remembering(log.last());
+    log.close();
+  }
+
+  #now(state: State): number {
+    return Math.max(this.#options.clock.now(), state.time);
+  }
+
+  #refresh(): State {
+    const state = this.#guarded((log) => log.refresh());
+    const now = Math.round(this.#options.clock.now());
+    return isAhead(state, now) ? this.#append({ kind: 'clock', at: now }) : state;
+  }
+
+  #append(record: Record): State {
+    return this.#guarded((log) => log.append(formatRecord(record)));
+  }
+
+  // A ticket of a process that ended is closed by a record, so that everybody folds the same.
+  #buryDead(state: State): void {
+    const { clock } = this.#options;
+    if (clock.monotonic() - this.#lookedForDead < LOOK_FOR_DEAD_MS) return;
+    this.#lookedForDead = clock.monotonic();
+    const { pid: mine, host } = this.#holder;
+    const dead = [...state.tickets].filter(
+      ([, held]) => held.host === host && held.pid !== mine && this.#holder.ended(held.pid, held.start),
+    );
+    for (const [id] of dead) this.#append({ kind: 'closed', at: Math.round(clock.now()), id, how: 'dead' });
+  }
+
+  #guarded(work: (log: Log<State>) => State): State {
+    try {
+      return work(this.#log);
+    } catch (error) {
+      if (this.#log instanceof MemoryLog) throw error;
+      this.#log = this.#inMemory(error, this.#log.last());
+      return work(this.#log);
+    }
+  }
+
+  #inMemory(error: unknown, known?: State): Log<State> {
+    this.#shared = false;
+    const code = (error as NodeJS.ErrnoException).code;
+    const why = typeof code === 'string' ? code : error instanceof Error ? error.message : 'unknown';
+    const where = this.#options.stateDir === undefined ? '' : ` nothing can be written to ${this.#options.stateDir}`;
+    const text = `the rate limit cannot be shared with other processes:${where} (${why})`;
+    this.#options.onWarning?.(text);
+    return remembering(known);
+  }
+}
+
+// What was known goes along: a full disk must not make a process forget that it is blocked.
+function remembering(known: State | undefined): Log<State> {
+  const memory = new MemoryLog(ledgerFormat);
+  if (known) for (const record of ledgerFormat.snapshot(known)) memory.append(record);
+  return memory;
+}

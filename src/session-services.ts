@@ -1,0 +1,113 @@
+// Joins what a session's requests go through: target, sandbox where it is asked for, ledger, transport, trace, sender, api.
+import { createApi } from './api/categories.ts';
+import type { Api } from './api/types.ts';
+import { createSender } from './http/http-client.ts';
+import { createTransport } from './http/transport.ts';
+import type { Sender, Transport } from './http/types.ts';
+import type { Target } from './profiles/credentials.ts';
+import { resolveTarget } from './profiles/credentials.ts';
+import type { Ledger } from './rate-limit/ledger.ts';
+import { openLedger } from './rate-limit/ledger.ts';
+import type { Session } from './session.ts';
+
+/**
+ * @param session the open session
+ * @returns whose URL and key it uses; the key passes no output from now on
+ * @throws PetstoreError as `resolveTarget` does
+ */
+export async function openTarget(session: Session): Promise<Target> {
+  const { env, redactor } = session.context;
+  const sources = { env, profile: session.globals.profile, store: session.profiles, stateDir: () => session.stateDir };
+  const target = await resolveTarget(sources);
+  redactor.add(target.key);
+  return target;
+}
+
+/**
+ * @param sender what sends the requests
+ * @returns the service's operations
+ */
+export function openApi(sender: Sender): Api {
+  return createApi(sender);
+}
+
+/**
+ * @param session whose state folder holds the ledger
+ * @param target whose key and address the ledger is for
+ * @returns the ledger of that key; in memory, with one warning, where no file can be written
+ */
+export function openLedgerOf(session: Session, target: Target): Ledger {
+  const { clock } = session.context;
+  return openLedger({
+    stateDir: stateDirOf(session),
+    tempDir: session.context.tempDir,
+    identity: target.identity,
+    key: target.key,
+    clock,
+    timeoutMs: session.globals.timeoutMs,
+    onWarning: (text) => void session.warn(text),
+  });
+}
+
+// Where there is no home folder the rate limit is kept in memory: with key and URL in the environment nothing else is needed.
+function stateDirOf(session: Session): string | undefined {
+  try {
+    return session.stateDir;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * @param session the open session
+ * @param target where to and with which key
+ * @param ledger the ledger of that key
+ * @returns a sender; what it holds is let go at the end of the command
+ */
+export async function openSender(session: Session, target: Target, ledger: Ledger): Promise<Sender> {
+  const { context, globals } = session;
+  const { baseUrl, key } = target.keySource === 'sandbox' ? await serveSandbox(session, target) : target;
+  context.redactor.add(key);
+  const { version, env, nodeVersion, clock } = context;
+  const transport = createTransport({ baseUrl, key, version, env, nodeVersion, now: clock.now });
+  const sender = createSender({
+    transport: globals.verbose ? await traced(session, transport, baseUrl) : transport,
+    ledger,
+    clock,
+    signal: context.signal,
+    limits: { maxWaitMs: globals.maxWaitMs, maxRetries: globals.maxRetries, timeoutMs: globals.timeoutMs },
+    onWait: (wait) => session.watch.wait?.(wait),
+  });
+  context.endings.push(() => sender.close());
+  return counted(session, sender);
+}
+
+// Tells the watch how many requests are under way: only then is there something to show a spinner for.
+function counted({ watch }: Session, sender: Sender): Sender {
+  let busy = 0;
+  return {
+    async send(request) {
+      watch.busy?.(++busy);
+      try {
+        return await sender.send(request);
+      } finally {
+        watch.busy?.(--busy);
+      }
+    },
+    expect: (ahead) => sender.expect(ahead),
+    close: () => sender.close(),
+  };
+}
+
+async function traced(session: Session, transport: Transport, baseUrl: string): Promise<Transport> {
+  const { trace } = await import('./http/trace.ts');
+  return trace(transport, baseUrl, session.context.clock, (line) => void session.context.stderr.write(`${line}\n`));
+}
+
+async function serveSandbox(session: Session, target: Target): Promise<{ baseUrl: string; key: string }> {
+  const { startEmbedded } = await import('./sandbox/embedded.ts');
+  const dataFile = target.identity.slice('sandbox:'.length);
+  const sandbox = await startEmbedded({ dataFile, clock: session.context.clock });
+  session.context.endings.push(() => sandbox.close());
+  return sandbox;
+}

@@ -1,0 +1,41 @@
+// Folders are made where they are missing, and where none can be made that is said, at once.
+import { existsSync, mkdirSync, mkdtempSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { makeFolder } from '../../src/append-log/mkdirp.ts';
+import { ended, place, start } from '../support/program.ts';
+
+const fresh = (): string => mkdtempSync(join(tmpdir(), 'petstore-folder-'));
+
+test('a folder and those above it are made, private', () => {
+  const dir = join(fresh(), 'a', 'b', 'c');
+  makeFolder(dir);
+  makeFolder(dir);
+  expect(statSync(dir).isDirectory()).toBe(true);
+  if (process.platform !== 'win32') expect(statSync(join(dir, '..')).mode & 0o777).toBe(0o700);
+});
+
+test('a file in the way is an error of the file system', () => {
+  const file = join(fresh(), 'file');
+  writeFileSync(file, '');
+  expect(() => makeFolder(join(file, 'a', 'b'))).toThrow(/ENOTDIR/);
+});
+
+test('a parent that is there and in which nothing is found ends it: no endless loop', () => {
+  const dir = fresh();
+  const mkdir = ((path: string) => {
+    if (path.startsWith(join(dir, 'auto'))) throw Object.assign(new Error('ENOENT'), { code: 'ENOENT' });
+    return mkdirSync(path);
+  }) as typeof mkdirSync;
+  expect(() => makeFolder(join(dir, 'auto', 'a'), { mkdirSync: mkdir })).toThrow(
+    expect.objectContaining({ code: 'ENOENT', syscall: 'mkdir' }),
+  );
+});
+
+test.skipIf(!existsSync('/proc/self'))('a state folder in /proc is one warning, a sandbox there exit 9', async () => {
+  const env = { PETSTORE_STATE_DIR: '/proc/petstore/state' };
+  const run = await ended(start(place(env), ['-p', 'sandbox', 'categories', 'list']));
+  expect(run.code).toBe(9);
+  expect(run.err).toMatch(/^warning: the rate limit cannot be shared.*\nerror: .*ENOENT/);
+});

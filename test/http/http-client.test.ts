@@ -1,0 +1,380 @@
+// The send loop with a scripted service and virtual time: what is sent, what is waited for, and how it ends.
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { expect, test } from 'vitest';
+import { PetstoreError } from '../../src/errors.ts';
+import { createSender } from '../../src/http/http-client.ts';
+import type { Request, Transport, Wait } from '../../src/http/types.ts';
+import { TransportFailure } from '../../src/http/types.ts';
+import type { Ledger } from '../../src/rate-limit/ledger.ts';
+import { openLedger } from '../../src/rate-limit/ledger.ts';
+import { FakeClock } from '../support/fake-clock.ts';
+
+const LIST: Request = { method: 'GET', path: '/categories', safe: true };
+const CREATE: Request = { method: 'POST', path: '/categories', body: '{"name":"dog"}', safe: false };
+
+type Step =
+  | {
+      readonly status: number;
+      readonly headers?: Record<string, string>;
+      readonly body?: string;
+      readonly ms?: number;
+      readonly connectMs?: number;
+    }
+  | { readonly fails: TransportFailure; readonly ms?: number; readonly connectMs?: number };
+
+interface Options {
+  readonly draw?: number;
+  readonly maxWaitMs?: number;
+  readonly maxRetries?: number;
+  readonly signal?: AbortSignal;
+  readonly dir?: string;
+  readonly clock?: FakeClock;
+}
+
+// A sender whose tries are answered by the steps in turn; the last step repeats.
+function scripted(steps: readonly Step[], options: Options = {}) {
+  const clock = options.clock ?? new FakeClock(undefined, () => options.draw ?? 0);
+  const stateDir = options.dir ?? mkdtempSync(`${tmpdir()}/petstore-send-`);
+  const sentAt: number[] = [];
+  const waits: (Wait | undefined)[] = [];
+  const open = (): Ledger =>
+    openLedger({ stateDir, tempDir: stateDir, identity: 'test', key: 'test-key', clock, timeoutMs: 30_000 });
+  const ledger = open();
+  const transport: Transport = {
+    async send(_request, how) {
+      const step = steps[Math.min(sentAt.length, steps.length - 1)] as Step;
+      if (step.connectMs !== undefined) await clock.sleep(step.connectMs);
+      if (how.mayGo?.() === false) throw new TransportFailure('aborted', false, 'withdrawn');
+      const started = clock.now();
+      sentAt.push(started);
+      const rest = { sentAt: started, receivedAt: started };
+      await clock.sleep(step.ms ?? 10, how.signal).catch(() => {
+        throw new TransportFailure('aborted', true, 'interrupted');
+      });
+      if ('fails' in step) throw step.fails;
+      const head = { ...rest, status: step.status, headers: step.headers ?? {}, receivedAt: clock.now() };
+      how.onHead?.(head);
+      return { ...head, body: Buffer.from(step.body ?? '') };
+    },
+  };
+  const sender = createSender({
+    transport,
+    ledger,
+    clock,
+    signal: options.signal ?? new AbortController().signal,
+    limits: { maxWaitMs: options.maxWaitMs ?? 120_000, maxRetries: options.maxRetries ?? 4, timeoutMs: 30_000 },
+    onWait: (wait) => waits.push(wait),
+  });
+  const gaps = (): number[] => sentAt.slice(1).map((at, index) => at - (sentAt[index] ?? 0));
+  return { sender, clock, sentAt, gaps, waits, ledger, open, stateDir };
+}
+
+const caught = (promise: Promise<unknown>): Promise<PetstoreError> =>
+  promise.then(
+    () => {
+      throw new Error('nothing was thrown');
+    },
+    (error) => error as PetstoreError,
+  );
+
+const told = (remaining: number, resetInS = 40): Record<string, string> => ({
+  'x-ratelimit-limit': '60',
+  'x-ratelimit-remaining': String(remaining),
+  'x-ratelimit-reset': String(resetInS),
+});
+
+test('an answer comes back as it is, and what it says of the quota is remembered across processes', async () => {
+  const { sender, open } = scripted([{ status: 200, headers: told(57) }]);
+  expect((await sender.send(LIST)).status).toBe(200);
+  expect(open().view().window).toMatchObject({ limit: 60, remaining: 57 });
+});
+
+test('after a 429 with Retry-After 2, then 3, a create is sent again after at least 2 and 4 seconds', async () => {
+  const steps = [
+    { status: 429, headers: { 'retry-after': '2' } },
+    { status: 429, headers: { 'retry-after': '3' } },
+    { status: 201 },
+  ];
+  const { sender, gaps, waits } = scripted(steps);
+  expect((await sender.send(CREATE)).status).toBe(201);
+  expect(gaps()).toEqual([2010, 4030]);
+  expect(waits.map((wait) => wait?.reason)).toEqual(['blocked', undefined, 'blocked', undefined]);
+});
+
+test('without any header the waits double from one second', async () => {
+  const { sender, gaps } = scripted([{ status: 429 }], { maxRetries: 3 });
+  expect(await caught(sender.send(LIST))).toMatchObject({ kind: 'rate_limited', exitCode: 5 });
+  expect(gaps()).toEqual([1010, 2030, 4070]);
+});
+
+test('jitter lengthens a wait and never shortens it', async () => {
+  for (const draw of [0, 0.5, 0.999]) {
+    const { sender, gaps } = scripted([{ status: 429, headers: { 'retry-after': '20' } }, { status: 200 }], { draw });
+    await sender.send(LIST);
+    expect(gaps()[0]).toBe(20_010 + Math.round(Math.floor(draw * 1000)));
+  }
+});
+
+test('a permitted time beyond --max-wait ends the command at once, nothing more is sent, and the time is told', async () => {
+  const steps = [{ status: 429, headers: { 'retry-after': '61' } }];
+  const { sender, sentAt, clock, stateDir } = scripted(steps, { maxWaitMs: 30_000 });
+  const error = await caught(sender.send(LIST));
+  const retryAt = (sentAt[0] ?? 0) + 10 + 61_000;
+  expect(error).toMatchObject({ kind: 'rate_limited', retryAt });
+  expect(sentAt).toHaveLength(1);
+  // The next process knows: it sends nothing at all.
+  const next = scripted([{ status: 200 }], { maxWaitMs: 30_000, dir: stateDir, clock });
+  expect(await caught(next.sender.send(LIST))).toMatchObject({ kind: 'rate_limited', retryAt });
+  expect(next.sentAt).toHaveLength(0);
+});
+
+test.each([
+  ['a wait too long', '61', 4],
+  ['the last try', '1', 0],
+])('the 429 that ends a request is told in the service’s words: %s', async (_what, retryAfter, maxRetries) => {
+  const body = '{"code":"too_many","message":"slow\\u001b down","status":429}';
+  const steps = [{ status: 429, headers: { 'retry-after': retryAfter }, body }];
+  const { sender, stateDir, clock } = scripted(steps, { maxWaitMs: 30_000, maxRetries });
+  const error = await caught(sender.send(LIST));
+  expect(error).toMatchObject({ kind: 'rate_limited', code: 'too_many', status: 429 });
+  expect(error.message).toMatch(/429.*: slow␛ down$/);
+  // A later request that is not even sent has met nothing: the service said nothing to it.
+  const next = scripted([{ status: 200 }], { maxWaitMs: 0, dir: stateDir, clock });
+  expect(await caught(next.sender.send(LIST))).toMatchObject({ code: undefined, status: undefined });
+});
+
+test('a Retry-After of 34 days neither overflows a timer nor bricks the key for more than 25 hours', async () => {
+  const { sender, sentAt, clock } = scripted([{ status: 429, headers: { 'retry-after': '3000000' } }]);
+  const error = await caught(sender.send(LIST));
+  expect(error.kind).toBe('rate_limited');
+  expect((error.retryAt ?? 0) - clock.now()).toBeLessThanOrEqual(25 * 3_600_000);
+  expect(sentAt).toHaveLength(1);
+});
+
+test.each([
+  ['a reset in fractions of a millisecond', { 'retry-after': '60', 'x-ratelimit-reset': '1795262460000.5' }, 60_000],
+  ['a wait of more digits than any time has', { 'retry-after': '999999999d' }, 25 * 3_600_000],
+])('%s: the 429 counts for every process all the same', async (_what, headers, waitMs) => {
+  const clock = new FakeClock(1_795_262_400_000, () => 0);
+  const { sender, open } = scripted([{ status: 429, headers }], { clock, maxRetries: 0 });
+  await caught(sender.send(LIST));
+  expect(open().view()).toMatchObject({ inFlight: 0, blocked: { until: clock.now() + waitMs } });
+});
+
+test('what closes waits for what is under way: its 429 is everybody’s to know', async () => {
+  const { sender, open } = scripted([{ status: 429, headers: { 'retry-after': '60' }, ms: 200 }], { maxRetries: 0 });
+  const sent = caught(sender.send(LIST));
+  await sender.close();
+  expect(open().view()).toMatchObject({ inFlight: 0, blocked: { reason: 'retry-after' } });
+  expect((await sent).kind).toBe('rate_limited');
+});
+
+test('a longer wait is slept in slices, so that a suspended machine and other processes are noticed', async () => {
+  const { sender, clock } = scripted([{ status: 429, headers: { 'retry-after': '100' } }, { status: 200 }]);
+  await sender.send(LIST);
+  expect(clock.pauses).toEqual([10, 30_000, 30_000, 30_000, 10_000, 10]);
+});
+
+test('when the last try meets a 429 too the key is blocked for everybody, and one request per block tries again', async () => {
+  const { sender, sentAt, ledger, clock, stateDir } = scripted([{ status: 429, headers: { 'retry-after': '1' } }]);
+  const error = await caught(sender.send(LIST));
+  expect(sentAt).toHaveLength(5);
+  expect(error).toMatchObject({ kind: 'rate_limited', status: 429 });
+  expect((error.retryAt ?? 0) - clock.now()).toBe(900_000);
+  expect(ledger.view().blocked?.reason).toBe('spent');
+  const patient = scripted([{ status: 429, headers: { 'retry-after': '1' } }], {
+    dir: stateDir,
+    clock,
+    maxWaitMs: 1_000_000,
+  });
+  expect(await caught(patient.sender.send(LIST))).toMatchObject({ kind: 'rate_limited' });
+  expect(patient.sentAt).toHaveLength(1);
+});
+
+test('with nothing left the next request waits for the reset before it is sent', async () => {
+  const { sender, gaps, waits } = scripted([
+    { status: 200, headers: told(0) },
+    { status: 200, headers: told(59, 60) },
+  ]);
+  await sender.send(LIST);
+  await sender.send(LIST);
+  expect(gaps()[0]).toBe(41_010);
+  expect(waits[0]).toMatchObject({ reason: 'window' });
+});
+
+test('with nothing left and the reset beyond --max-wait nothing is sent', async () => {
+  const { sender, sentAt } = scripted([{ status: 200, headers: told(0) }], { maxWaitMs: 40_000 });
+  await sender.send(LIST);
+  expect(await caught(sender.send(LIST))).toMatchObject({ kind: 'rate_limited', exitCode: 5 });
+  expect(sentAt).toHaveLength(1);
+});
+
+const reset = new TransportFailure('reset', true, 'the connection was closed');
+const refused = new TransportFailure('refused', false, 'ECONNREFUSED');
+
+test('what is held back to look for the next window is used before the run ends for a wait that is too long', async () => {
+  const headers = { 'x-ratelimit-limit': '10', 'x-ratelimit-remaining': '1', 'x-ratelimit-reset': '60' };
+  const { sender, sentAt } = scripted([{ status: 200, headers }], { maxWaitMs: 10_000 });
+  sender.expect(() => 5);
+  await sender.send(LIST);
+  await sender.send(LIST);
+  expect(sentAt).toHaveLength(2);
+});
+
+test('a read is tried again after a failure, with a pause, and ends as a network error', async () => {
+  const { sender, sentAt, gaps, waits } = scripted([{ fails: reset }], { draw: 0.5 });
+  expect(await caught(sender.send(LIST))).toMatchObject({ kind: 'network', exitCode: 6 });
+  expect(sentAt).toHaveLength(5);
+  expect(gaps()).toEqual([348, 685, 1360, 2710]);
+  expect(waits[0]?.reason).toBe('backoff');
+});
+
+test('a create is never sent again once a byte of it may have left', async () => {
+  const { sender, sentAt } = scripted([{ fails: reset }]);
+  const error = await caught(sender.send(CREATE));
+  expect(error).toMatchObject({ kind: 'unknown_outcome', exitCode: 8 });
+  expect(error.hint).toContain('petstore categories list');
+  expect(sentAt).toHaveLength(1);
+});
+
+test('a create whose connection was never made is sent again, and gives its tickets back', async () => {
+  const { sender, sentAt, ledger } = scripted([
+    { fails: refused },
+    { fails: refused },
+    { status: 201, headers: told(59) },
+  ]);
+  expect((await sender.send(CREATE)).status).toBe(201);
+  expect(sentAt).toHaveLength(3);
+  expect(ledger.view()).toMatchObject({ inFlight: 0, window: { remaining: 59 } });
+});
+
+test('a 503 is waited out as long as it asks, and then the reply is the caller’s', async () => {
+  const { sender, gaps } = scripted([{ status: 503, headers: { 'retry-after': '4' } }, { status: 503 }], {
+    maxRetries: 1,
+  });
+  expect((await sender.send(LIST)).status).toBe(503);
+  expect(gaps()).toEqual([4010]);
+});
+
+test('a create that met a 500 is not sent again: the reply is the caller’s to judge', async () => {
+  const { sender, sentAt } = scripted([{ status: 500 }]);
+  expect((await sender.send(CREATE)).status).toBe(500);
+  expect(sentAt).toHaveLength(1);
+});
+
+test('a refusal whose body was lost is a refusal', async () => {
+  const head = { status: 400, headers: {}, receivedAt: 0, sentAt: 0 };
+  const { sender } = scripted([{ fails: new TransportFailure('reset', true, 'cut', head) }]);
+  expect(await sender.send(CREATE)).toMatchObject({ status: 400, body: new Uint8Array() });
+});
+
+test('an untrusted certificate is told at once, and a reply that breaks HTTP is the service’s fault', async () => {
+  const tls = scripted([{ fails: new TransportFailure('tls', false, 'CERT_HAS_EXPIRED') }]);
+  expect(await caught(tls.sender.send(LIST))).toMatchObject({ kind: 'network' });
+  expect(tls.sentAt).toHaveLength(1);
+  const odd = scripted([{ fails: new TransportFailure('protocol', true, 'not HTTP') }], { maxRetries: 0 });
+  expect(await caught(odd.sender.send(LIST))).toMatchObject({ kind: 'service', exitCode: 7 });
+});
+
+function interruption(): { controller: AbortController; reason: PetstoreError } {
+  return {
+    controller: new AbortController(),
+    reason: new PetstoreError('interrupted', 'interrupted', { exitCode: 143 }),
+  };
+}
+
+test('an interruption ends a wait at once and leaves no ticket behind', async () => {
+  const { controller, reason } = interruption();
+  const clock = new FakeClock(undefined, () => 0);
+  const { sender, sentAt, ledger } = scripted([{ status: 200, headers: told(0) }], {
+    signal: controller.signal,
+    clock,
+  });
+  await sender.send(LIST);
+  const asked = clock.now();
+  void clock.sleep(5000).then(() => controller.abort(reason));
+  expect(await caught(sender.send(LIST))).toBe(reason);
+  expect(clock.now() - asked).toBe(5000);
+  expect(sentAt).toHaveLength(1);
+  expect(ledger.view().inFlight).toBe(0);
+});
+
+test('an interrupted read ends at once', async () => {
+  const { controller, reason } = interruption();
+  const { sender, clock } = scripted([{ status: 200, ms: 20_000 }], { signal: controller.signal });
+  void clock.sleep(100).then(() => controller.abort(reason));
+  const started = clock.now();
+  expect(await caught(sender.send(LIST))).toBe(reason);
+  expect(clock.now() - started).toBe(100);
+});
+
+test('an interrupted create gets two seconds for its answer, and then may have been created', async () => {
+  const { controller, reason } = interruption();
+  const { sender, clock } = scripted([{ status: 201, ms: 20_000 }], { signal: controller.signal });
+  void clock.sleep(100).then(() => controller.abort(reason));
+  const started = clock.now();
+  const error = await caught(sender.send(CREATE));
+  expect(clock.now() - started).toBe(2100);
+  expect(error).toMatchObject({ kind: 'interrupted', exitCode: 143 });
+  expect(error.hint).toContain('petstore categories list');
+});
+
+test('a create interrupted before its connection stands is not sent, and its ticket is given back', async () => {
+  const { controller, reason } = interruption();
+  const { sender, clock, sentAt, ledger } = scripted([{ status: 201, connectMs: 500 }], { signal: controller.signal });
+  void clock.sleep(100).then(() => controller.abort(reason));
+  expect(await caught(sender.send(CREATE))).toBe(reason);
+  expect(sentAt).toHaveLength(0);
+  expect(ledger.view().inFlight).toBe(0);
+});
+
+test('an interrupted create whose answer comes in time is answered', async () => {
+  const { controller, reason } = interruption();
+  const { sender, clock } = scripted([{ status: 201, ms: 1500 }], { signal: controller.signal });
+  void clock.sleep(100).then(() => controller.abort(reason));
+  expect((await sender.send(CREATE)).status).toBe(201);
+  expect(await caught(sender.send(CREATE))).toBe(reason);
+});
+
+test('a 429 that a sibling meets while the connection is made withdraws the request: nothing goes out inside the wait', async () => {
+  const clock = new FakeClock(undefined, () => 0);
+  const steps = [
+    { status: 200, headers: told(50) },
+    { status: 200, headers: told(49), connectMs: 300 },
+  ];
+  const { sender, sentAt, ledger, open } = scripted(steps, { clock });
+  await sender.send(LIST);
+  const sibling = open();
+  const answer = sibling.acquire();
+  const started = clock.now();
+  const granted = sender.send(LIST);
+  await clock.sleep(100);
+  const head = { at: clock.now(), status: 429, limit: 60, remaining: 0, reset: undefined, offset: undefined };
+  const ticket = answer.granted ? answer.ticket : '';
+  sibling.observe(ticket, { ...head, waitMs: 9000, waitFrom: 'retry-after', last: false });
+  await granted;
+  // Connected after 300 ms, withdrawn; again after the wait of 9 s, and connected 300 ms later.
+  expect(sentAt.slice(1).map((at) => at - started)).toEqual([9400]);
+  expect(ledger.view().inFlight).toBe(0);
+});
+
+test('a machine suspended between grant and sending asks for a new ticket', async () => {
+  const clock = new FakeClock(undefined, () => 0);
+  const { ledger } = scripted([], { clock });
+  const answer = ledger.acquire();
+  const ticket = answer.granted ? answer.ticket : '';
+  expect(ledger.confirm(ticket)).toBe(true);
+  clock.step(60_000);
+  expect(ledger.confirm(ticket)).toBe(false);
+});
+
+test('a request of another process that drags on is told, and the wait ends with its answer', async () => {
+  const clock = new FakeClock(undefined, () => 0);
+  const { sender, waits, open } = scripted([{ status: 200, headers: told(50) }], { clock });
+  const sibling = open();
+  const answer = sibling.acquire();
+  void clock.sleep(5000).then(() => sibling.release(answer.granted ? answer.ticket : '', 'lost'));
+  await sender.send(LIST);
+  expect(waits.map((wait) => wait?.reason)).toEqual(['sibling', undefined]);
+});

@@ -1,0 +1,42 @@
+// The line of progress of an import.
+import { expect, test } from 'vitest';
+import { followPace } from '../../src/import/progress-line.ts';
+import { Tally } from '../../src/import/results.ts';
+import type { QuotaView } from '../../src/rate-limit/quota-view.ts';
+import { fakeClock, named, storeOf } from './fake-service.ts';
+
+const START = 1_800_000_000_000;
+
+function quota(remaining: number, resetAt: number): QuotaView {
+  return {
+    window: { limit: 20, remaining, resetAt, seenAt: START, over: false },
+    longWindow: undefined,
+    blocked: undefined,
+    seenAt: START,
+    nextAt: undefined,
+    inFlight: 0,
+    processes: 1,
+    clockOffset: undefined,
+    shared: true,
+  };
+}
+
+test('done of total, rate, quota and time left are told, ten times a second at most', async () => {
+  const rows = storeOf(named(...Array.from({ length: 100 }, (_, at) => `n${at}`)));
+  const clock = fakeClock();
+  const tally = new Tally(rows);
+  let view = quota(15, START + 2000);
+  const line = followPace(100, clock, () => view);
+  expect(line(tally)).toBe('0 of 100 rows · quota 15 of 20 left');
+  expect(line(tally)).toBe('0 of 100 rows · quota 15 of 20 left');
+  tally.create(99, { id: 99, name: '' });
+  expect(line(tally)).toBe('0 of 100 rows · quota 15 of 20 left');
+  await clock.sleep(1000);
+  for (let row = 0; row < 19; row++) tally.create(row, { id: row, name: '' });
+  tally.lose(20);
+  // Nothing is known of the length of a window but the minute of the document: four resets, the first in a second.
+  expect(line(tally)).toBe('20 of 100 rows · 20/s · quota 15 of 20 left · about 3m 1s left · 1 to look up');
+  await clock.sleep(1000);
+  view = quota(20, START + 4000);
+  expect(line(tally)).toBe('20 of 100 rows · 10/s · quota 20 of 20 left · about 8s left · 1 to look up');
+});

@@ -1,0 +1,37 @@
+// The rule for API keys (contract, section 4), as a table.
+import { expect, test } from 'vitest';
+import { checkKey, LONGEST_KEY } from '../../src/profiles/api-key.ts';
+
+test.each([['k'], ['!'], ['~'], ['sk_live_0123456789'], ['"quoted"\\'], ['x'.repeat(LONGEST_KEY)]])(
+  'printable ASCII is a key',
+  (key) => {
+    expect(checkKey(key, 'standard input')).toBe(key);
+  },
+);
+
+test.each([
+  ['', 'is empty'],
+  [' ', 'a space'],
+  ['sekret key', 'a space'],
+  ['sekret\n', 'a line break'],
+  ['sekret\r', 'a line break'],
+  ['sekret\tkey', 'a tab'],
+  ['sekret\u0000', 'a control character'],
+  ['sekret\u007f', 'a control character'],
+  ['\u201csekret\u201d', 'not ASCII'],
+  ['\ufeffsekret', 'not ASCII'],
+  ['sekret\u00a0', 'not ASCII'],
+  ['sekret'.repeat(1000), 'longer than'],
+])('the key %j is refused in words that do not show it', (key, word) => {
+  let message = '';
+  expect(() => checkKey(key, 'PETSTORE_API_KEY')).toThrow(
+    expect.objectContaining({ kind: 'auth', message: expect.stringContaining(word) }),
+  );
+  try {
+    checkKey(key, 'PETSTORE_API_KEY');
+  } catch (error) {
+    message = String(error);
+  }
+  expect(message).toContain('PETSTORE_API_KEY');
+  expect(message).not.toContain('sekret');
+});

@@ -1,0 +1,57 @@
+// Where configuration and state go, on every platform and without a home.
+import { describe, expect, test } from 'vitest';
+import type { Environment } from '../../src/environment.ts';
+import { configDir, sandboxDataFile, stateDir } from '../../src/profiles/paths.ts';
+
+const linux = (env: Environment, homeDir: string | undefined = '/home/ann') => ({ env, platform: 'linux', homeDir });
+
+describe('on Linux', () => {
+  test('keys are kept in ~/.config/petstore and state in ~/.local/state/petstore', () => {
+    expect(configDir(linux({}))).toBe('/home/ann/.config/petstore');
+    expect(stateDir(linux({}))).toBe('/home/ann/.local/state/petstore');
+  });
+
+  test('the XDG folders go before the home folder, but not where they are relative or empty', () => {
+    expect(configDir(linux({ XDG_CONFIG_HOME: '/x/c' }))).toBe('/x/c/petstore');
+    expect(stateDir(linux({ XDG_STATE_HOME: '/x/s' }))).toBe('/x/s/petstore');
+    expect(configDir(linux({ XDG_CONFIG_HOME: 'rel' }))).toBe('/home/ann/.config/petstore');
+    expect(configDir(linux({ XDG_CONFIG_HOME: '' }))).toBe('/home/ann/.config/petstore');
+  });
+
+  test("petstore's own variables go before everything, as they are", () => {
+    expect(configDir(linux({ PETSTORE_CONFIG_DIR: '/own', XDG_CONFIG_HOME: '/x/c' }))).toBe('/own');
+    expect(stateDir(linux({ PETSTORE_STATE_DIR: '/own/state' }))).toBe('/own/state');
+  });
+
+  test.each([[undefined], [''], ['relative/home']])(
+    'a home of %j is none: nothing goes to the working directory',
+    (home) => {
+      expect(() => configDir({ env: {}, platform: 'linux', homeDir: home })).toThrow(
+        expect.objectContaining({ kind: 'storage', hint: expect.stringContaining('PETSTORE_CONFIG_DIR') }),
+      );
+      expect(() => stateDir({ env: {}, platform: 'linux', homeDir: home })).toThrow(
+        expect.objectContaining({ kind: 'storage' }),
+      );
+      expect(configDir({ env: { PETSTORE_CONFIG_DIR: '/own' }, platform: 'linux', homeDir: home })).toBe('/own');
+    },
+  );
+});
+
+test('on macOS keys are kept in Library/Preferences', () => {
+  const place = { env: {}, platform: 'darwin', homeDir: '/Users/ann' };
+  expect(configDir(place)).toBe('/Users/ann/Library/Preferences/petstore');
+  expect(stateDir(place)).toBe('/Users/ann/Library/Application Support/petstore');
+});
+
+test('on Windows keys are kept in APPDATA, state in LOCALAPPDATA, and below the home where those are missing', () => {
+  const env = { APPDATA: 'C:\\Users\\ann\\Roaming', LOCALAPPDATA: 'C:\\Users\\ann\\Local' };
+  expect(configDir({ env, platform: 'win32', homeDir: undefined })).toBe('C:\\Users\\ann\\Roaming\\petstore\\Config');
+  expect(stateDir({ env, platform: 'win32', homeDir: undefined })).toBe('C:\\Users\\ann\\Local\\petstore\\State');
+  expect(configDir({ env: {}, platform: 'win32', homeDir: 'C:\\Users\\ann' })).toBe(
+    'C:\\Users\\ann\\AppData\\Roaming\\petstore\\Config',
+  );
+});
+
+test("the sandbox's data is in the state folder", () => {
+  expect(sandboxDataFile('/s')).toBe('/s/sandbox/data');
+});

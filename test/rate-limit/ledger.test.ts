@@ -1,0 +1,270 @@
+// The ledger on a real folder: shared by processes, and never fatal whatever the folder, the clock or the machine does.
+import { execFile, spawn } from 'node:child_process';
+import * as fs from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect, test } from 'vitest';
+import type { LogFs } from '../../src/append-log/generations.ts';
+import type { Ledger, LedgerOptions } from '../../src/rate-limit/ledger.ts';
+import { openLedger } from '../../src/rate-limit/ledger.ts';
+import type { Observation } from '../../src/rate-limit/ledger-record.ts';
+import { compile } from '../support/compile.ts';
+import { FakeClock } from '../support/fake-clock.ts';
+import { startLimitServer } from '../support/limit-server.ts';
+
+const folder = (): string => fs.mkdtempSync(join(tmpdir(), 'petstore-ledger-'));
+const KEY = 'pk_live_canary_ledger_0123456789';
+
+function open(stateDir: string, more: Partial<LedgerOptions> = {}): Ledger & { warnings: string[]; clock: FakeClock } {
+  const warnings: string[] = [];
+  const clock = (more.clock as FakeClock) ?? new FakeClock();
+  const ledger = openLedger({
+    stateDir,
+    tempDir: stateDir,
+    identity: 'https://pets.example/v1',
+    key: KEY,
+    clock,
+    timeoutMs: 30_000,
+    onWarning: (text) => warnings.push(text),
+    ...more,
+  });
+  return Object.assign(ledger, { warnings, clock });
+}
+
+function reply(clock: FakeClock, more: Partial<Observation> = {}): Omit<Observation, 'chance'> {
+  const reset = { at: clock.now() + 60_000, clock: 'local', resolution: 1000 } as const;
+  const said = { limit: 60, remaining: 59, reset, offset: undefined, waitMs: undefined };
+  return { at: clock.now(), status: 200, ...said, waitFrom: 'retry-after', last: false, ...more };
+}
+
+function take(ledger: Ledger): string {
+  const answer = ledger.acquire();
+  if (!answer.granted) throw new Error(`not granted: ${answer.reason}`);
+  return answer.ticket;
+}
+
+const filesIn = (dir: string): string[] =>
+  fs.readdirSync(dir, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.log'));
+
+test('what one process learns, and what it holds, the other knows', () => {
+  const dir = folder();
+  const clock = new FakeClock();
+  const [a, b] = [open(dir, { clock }), open(dir, { clock })];
+  const ticket = take(a);
+  expect(b.acquire()).toMatchObject({ granted: false, reason: 'sibling' });
+  a.observe(ticket, reply(clock, { remaining: 1, limit: 2 }));
+  expect(b.view().window).toMatchObject({ limit: 2, remaining: 1 });
+  take(b);
+  expect(a.acquire()).toMatchObject({ granted: false });
+});
+
+test('keys and addresses have quotas of their own, and neither can be read from the folder', () => {
+  const dir = folder();
+  const clock = new FakeClock();
+  const ledgers = [
+    open(dir, { clock }),
+    open(dir, { clock, key: 'another-key' }),
+    open(dir, { clock, identity: 'https://staging.example/v1' }),
+  ];
+  for (const ledger of ledgers) take(ledger);
+  const files = filesIn(dir);
+  expect(files).toHaveLength(3);
+  for (const file of files) {
+    const text = file + fs.readFileSync(join(dir, file), 'utf8');
+    for (const secret of [KEY, 'another-key', 'example']) expect(text).not.toContain(secret);
+    expect(fs.statSync(join(dir, file)).mode & 0o777).toBe(0o600);
+  }
+});
+
+test('where nothing can be written one process goes on with its memory, and says so once', () => {
+  const file = join(folder(), 'file');
+  fs.writeFileSync(file, '');
+  const ledger = open(join(file, 'state'));
+  const ticket = take(ledger);
+  ledger.observe(ticket, reply(ledger.clock, { status: 429, waitMs: 9000 }));
+  expect(ledger.acquire()).toMatchObject({ granted: false, reason: 'blocked' });
+  expect(ledger.view().shared).toBe(false);
+  expect(ledger.warnings).toHaveLength(1);
+  expect(ledger.warnings[0]).toContain('ENOTDIR');
+  expect(ledger.warnings[0]).not.toContain(KEY);
+});
+
+test('a disk that fills up in the middle costs one warning, and the block is not forgotten', () => {
+  let full = false;
+  const filling: LogFs = {
+    ...fs,
+    writeSync: ((fd: number, bytes: Buffer, from: number, count: number, at: null) => {
+      if (full) throw Object.assign(new Error('no space'), { code: 'ENOSPC' });
+      return fs.writeSync(fd, bytes, from, count, at);
+    }) as LogFs['writeSync'],
+  };
+  const ledger = open(folder(), { fs: filling });
+  const ticket = take(ledger);
+  full = true;
+  ledger.observe(ticket, reply(ledger.clock, { status: 429, waitMs: 9000 }));
+  expect(ledger.acquire()).toMatchObject({ granted: false, reason: 'blocked' });
+  ledger.clock.step(10_000);
+  take(ledger);
+  expect(ledger.acquire()).toMatchObject({ granted: false, reason: 'sibling' });
+  expect(ledger.warnings).toHaveLength(1);
+});
+
+test('on a network file system the temporary folder serves, for the owner alone', () => {
+  const [dir, temp] = [folder(), folder()];
+  const ledger = open(dir, { tempDir: temp, typeOf: () => 0x6969 });
+  take(ledger);
+  expect(filesIn(dir)).toEqual([]);
+  expect(filesIn(temp)).toHaveLength(1);
+  expect(fs.statSync(join(temp, fs.readdirSync(temp)[0] ?? '')).mode & 0o777).toBe(0o700);
+  expect([ledger.warnings, ledger.view().shared]).toEqual([[], true]);
+});
+
+test('a temporary folder that others may write is not trusted: memory and one warning', () => {
+  const [dir, temp] = [folder(), folder()];
+  fs.mkdirSync(join(temp, `petstore-${process.getuid?.() ?? 'user'}`), { mode: 0o777 });
+  fs.chmodSync(join(temp, `petstore-${process.getuid?.() ?? 'user'}`), 0o777);
+  const ledger = open(dir, { tempDir: temp, typeOf: () => 0xff534d42 });
+  take(ledger);
+  expect(ledger.view().shared).toBe(false);
+  expect(ledger.warnings).toHaveLength(1);
+});
+
+test('torn records and foreign bytes in the file count for nobody', () => {
+  const dir = folder();
+  const clock = new FakeClock();
+  const a = open(dir, { clock });
+  a.observe(take(a), reply(clock));
+  const file = join(dir, filesIn(dir)[0] ?? '');
+  fs.appendFileSync(file, `abc T ${clock.now()} torn 1 1 h 3`);
+  fs.appendFileSync(file, Buffer.from([0, 255, 10, 13, 200, 10]));
+  fs.appendFileSync(file, `zz S {"not": a snapshot .\nyy B 1 2 3 .\n`);
+  take(a);
+  expect(open(dir, { clock }).view()).toMatchObject({ window: { remaining: 59 }, inFlight: 1 });
+});
+
+test('the clock set back by a day stops nobody for a day', () => {
+  const dir = folder();
+  const ledger = open(dir);
+  ledger.observe(take(ledger), reply(ledger.clock, { status: 429, waitMs: 30_000 }));
+  ledger.clock.step(-86_400_000);
+  const answer = ledger.acquire();
+  expect(answer).toMatchObject({ granted: false, reason: 'blocked' });
+  expect('until' in answer ? answer.until - ledger.clock.now() : Number.NaN).toBeLessThanOrEqual(31_000);
+  ledger.clock.step(31_000);
+  expect(take(ledger)).not.toBe('');
+});
+
+test('1,000 stale records of processes long gone neither block nor slow down, and rotation sweeps them', () => {
+  const dir = folder();
+  const clock = new FakeClock();
+  const gone = open(dir, { clock, timeoutMs: 1000 });
+  gone.observe(take(gone), reply(clock, { limit: 5000, remaining: 4999 }));
+  for (let i = 0; i < 1000; i++) take(gone);
+  clock.step(10_000);
+  const ledger = open(dir, { clock });
+  take(ledger);
+  expect(ledger.view().inFlight).toBe(1);
+  for (let i = 0; i < 1000; i++) ledger.observe(take(ledger), reply(clock, { limit: 5000, remaining: 3990 }));
+  expect(filesIn(dir).length).toBeLessThanOrEqual(2);
+  expect(Math.max(...filesIn(dir).map((file) => fs.statSync(join(dir, file)).size))).toBeLessThan(120_000);
+});
+
+test('the ticket of a process that died is closed by whoever waits for it', () => {
+  const dir = folder();
+  const clock = new FakeClock();
+  const holder = { pid: 4711, start: 5, host: 'here', ended: () => false };
+  take(open(dir, { clock, holder }));
+  const other = open(dir, { clock, holder: { ...holder, pid: 1, ended: (pid) => pid === 4711 } });
+  expect(other.acquire()).toMatchObject({ granted: false, reason: 'sibling' });
+  expect(take(other)).not.toBe('');
+  const elsewhere = { ...holder, pid: 2, host: 'another machine', ended: () => true };
+  expect(open(dir, { clock, holder: elsewhere }).acquire()).toMatchObject({ granted: false });
+});
+
+test('forgetting lifts a block for everybody', () => {
+  const dir = folder();
+  const clock = new FakeClock();
+  const [a, b] = [open(dir, { clock }), open(dir, { clock })];
+  a.observe(take(a), reply(clock, { status: 429, waitMs: 90_000 }));
+  expect(b.acquire()).toMatchObject({ granted: false, reason: 'blocked' });
+  b.forget();
+  take(a);
+  expect(a.view()).toMatchObject({ window: undefined, blocked: undefined });
+});
+
+test('after it was closed a ledger can still be viewed', () => {
+  const ledger = open(folder());
+  ledger.observe(take(ledger), reply(ledger.clock));
+  ledger.close();
+  expect(ledger.view().window?.remaining).toBe(59);
+  expect(ledger.warnings).toEqual([]);
+});
+
+// A process of its own: creates `count` categories one after the other, and says how many were answered.
+const CHILD = `
+const [clientFile, baseUrl, stateDir, count] = process.argv.slice(1);
+const { createClient } = await import(clientFile);
+const client = createClient({ baseUrl, apiKey: '${KEY}', stateDir });
+let done = 0;
+for (; done < Number(count); done++) await client.categories.create({ name: process.pid + '-' + done });
+console.log(done);
+`;
+const child = (baseUrl: string, stateDir: string, count: number): string[] => [
+  '--input-type=module',
+  '-e',
+  CHILD,
+  compile('src/client.ts'),
+  baseUrl,
+  stateDir,
+  String(count),
+];
+
+test.concurrent('six processes at once share one window after the other: no refusal', async () => {
+  const server = await startLimitServer({ mode: 'fixed', limit: 24, windowMs: 3000, latencyMs: 5, reset: 'tenths' });
+  const dir = folder();
+  const run = promisify(execFile);
+  const done = await Promise.all(
+    Array.from({ length: 6 }, () => run(process.execPath, child(server.baseUrl, dir, 10))),
+  );
+  await server.close();
+  expect(done.map(({ stdout }) => stdout.trim())).toEqual(Array(6).fill('10'));
+  expect(server.seen).toMatchObject({ sent: 60, refused: 0, inside: 0 });
+});
+
+test.concurrent('processes killed in the middle overdraw nothing, and those that are left go on at once', async () => {
+  const server = await startLimitServer({ mode: 'fixed', limit: 20, windowMs: 2000, latencyMs: 20, reset: 'tenths' });
+  const dir = folder();
+  const slot = async (): Promise<void> => {
+    for (let life = 0; life < 3; life++) {
+      const before = server.seen.sent;
+      const one = spawn(process.execPath, child(server.baseUrl, dir, 1000), { stdio: 'ignore' });
+      while (server.seen.sent === before) await new Promise((resolve) => setTimeout(resolve, 10));
+      await new Promise((resolve) => setTimeout(resolve, Math.random() * 400));
+      one.kill('SIGKILL');
+      await new Promise((resolve) => one.once('close', resolve));
+    }
+  };
+  await Promise.all([slot(), slot(), slot()]);
+  await server.close();
+  expect(server.seen.refused).toBe(0);
+  expect(server.seen.sent).toBeGreaterThanOrEqual(3);
+});
+
+test.concurrent('a process suspended while it waits goes on after, without a refusal', async () => {
+  const server = await startLimitServer({ mode: 'fixed', limit: 5, windowMs: 2000, reset: 'tenths' });
+  const one = spawn(process.execPath, child(server.baseUrl, folder(), 12), { stdio: ['ignore', 'pipe', 'inherit'] });
+  let out = '';
+  one.stdout.on('data', (chunk) => {
+    out += chunk;
+  });
+  const ended = new Promise((resolve) => one.once('close', resolve));
+  while (server.seen.sent < 5) await new Promise((resolve) => setTimeout(resolve, 20));
+  one.kill('SIGSTOP');
+  await new Promise((resolve) => setTimeout(resolve, 2500));
+  one.kill('SIGCONT');
+  await ended;
+  await server.close();
+  expect(out.trim()).toBe('12');
+  expect(server.seen).toMatchObject({ sent: 12, refused: 0, inside: 0 });
+});

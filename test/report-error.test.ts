@@ -1,0 +1,79 @@
+// Every kind of error, as text and as JSON, with its exit code (contract, section 3).
+import { expect, test } from 'vitest';
+import type { ErrorKind } from '../src/errors.ts';
+import { EXIT_CODES, PetstoreError } from '../src/errors.ts';
+import { report } from '../src/report-error.ts';
+import { world } from './support/world.ts';
+
+const CODES: Readonly<Record<ErrorKind, number>> = {
+  internal: 1,
+  usage: 2,
+  auth: 3,
+  rejected: 4,
+  rate_limited: 5,
+  network: 6,
+  service: 7,
+  unknown_outcome: 8,
+  storage: 9,
+  interrupted: 130,
+};
+const kinds = Object.keys(EXIT_CODES) as ErrorKind[];
+const plain = { json: false, verbose: false, noColor: true };
+
+async function tell(error: unknown, telling = plain): Promise<{ code: number; err: string; out: string }> {
+  const context = world([]);
+  const code = await report(error, context, telling);
+  return { code, err: context.stderr.text(), out: context.stdout.text() };
+}
+
+test('the table of the contract is the whole of it', () => {
+  expect(EXIT_CODES).toEqual(CODES);
+});
+
+test.each(kinds)('%s as text is what happened, then what to do', async (kind) => {
+  const told = await tell(new PetstoreError(kind, 'the cat\u001b[31m ran away', { hint: 'call it back' }));
+  expect(told).toEqual({ code: CODES[kind], err: 'error: the cat␛[31m ran away\ncall it back\n', out: '' });
+});
+
+test.each(kinds)('%s as JSON is one line on stderr', async (kind) => {
+  const error = new PetstoreError(kind, 'no', { hint: 'do', code: 'c', status: 418, retryAt: Date.UTC(2026, 10, 21) });
+  const told = await tell(error, { ...plain, json: true });
+  expect(told.code).toBe(CODES[kind]);
+  expect(told.err.endsWith('\n')).toBe(true);
+  expect(JSON.parse(told.err)).toEqual({
+    error: { kind, message: 'no', hint: 'do', code: 'c', status: 418, retryAt: '2026-11-21T00:00:00.000Z' },
+  });
+});
+
+test('what the service did not send is left out of the JSON', async () => {
+  const told = await tell(new PetstoreError('network', 'no'), { ...plain, json: true });
+  expect(told.err).toBe('{"error":{"kind":"network","message":"no"}}\n');
+});
+
+test("the service's code stands behind the message", async () => {
+  expect((await tell(new PetstoreError('rejected', 'no', { code: 'invalid_name' }))).err).toBe(
+    'error: no [invalid_name]\n',
+  );
+});
+
+test('SIGTERM has a code of its own', async () => {
+  expect((await tell(new PetstoreError('interrupted', 'terminated', { exitCode: 143 }))).code).toBe(143);
+});
+
+test('a foreign error is a fault of ours: its message, which may quote data, stays out', async () => {
+  const told = await tell(new TypeError('cannot read sk_live_secret'));
+  expect(told.code).toBe(1);
+  expect(told.err).not.toContain('sk_live_secret');
+  expect(told.err).not.toContain('    at ');
+});
+
+test('a stack is shown with --verbose only', async () => {
+  expect((await tell(new TypeError('x'), { ...plain, verbose: true })).err).toContain('    at ');
+});
+
+test('an error of the file system is one of storage', async () => {
+  const error = Object.assign(new Error('ENOSPC: no space left'), { code: 'ENOSPC', syscall: 'write', path: '/x/y' });
+  const told = await tell(error);
+  expect(told.code).toBe(9);
+  expect(told.err).toContain('/x/y');
+});

@@ -1,0 +1,83 @@
+// The options of every command: the command line before the environment, durations and counts checked.
+import { expect, test } from 'vitest';
+import { openSession, readGlobals } from '../src/session.ts';
+import { world } from './support/world.ts';
+
+test('the defaults are those of the contract', () => {
+  expect(readGlobals({}, {})).toEqual({
+    profile: undefined,
+    json: false,
+    format: undefined,
+    maxWaitMs: 120_000,
+    maxRetries: 4,
+    timeoutMs: 30_000,
+    quiet: false,
+    verbose: false,
+    noColor: false,
+  });
+});
+
+test('the environment is read, and the command line goes before it', () => {
+  const env = {
+    PETSTORE_MAX_WAIT: '1h',
+    PETSTORE_MAX_RETRIES: '0',
+    PETSTORE_TIMEOUT: '500ms',
+  };
+  expect(readGlobals({}, env)).toMatchObject({
+    maxWaitMs: 3_600_000,
+    maxRetries: 0,
+    timeoutMs: 500,
+  });
+  const options = { profile: 'production', maxWait: '3', maxRetries: '7', timeout: '2m' };
+  expect(readGlobals(options, env)).toMatchObject({
+    profile: 'production',
+    maxWaitMs: 3000,
+    maxRetries: 7,
+    timeoutMs: 120_000,
+  });
+});
+
+test('--json is --format json, and contradicts any other', () => {
+  expect(readGlobals({ json: true }, {})).toMatchObject({ json: true, format: 'json' });
+  expect(readGlobals({ format: 'json' }, {})).toMatchObject({ json: true, format: 'json' });
+  expect(() => readGlobals({ json: true, format: 'csv' }, {})).toThrow(/contradict/);
+});
+
+test.each([
+  [{ maxWait: 'soon' }, '--max-wait'],
+  [{ maxWait: '-1s' }, '--max-wait'],
+  [{ timeout: '1e3' }, '--timeout'],
+  [{ timeout: '' }, '--timeout'],
+  [{ timeout: '0' }, '--timeout must be longer than 0'],
+  [{ maxRetries: '-1' }, '--max-retries'],
+  [{ maxRetries: '0x1' }, '--max-retries'],
+])('%j is refused by name', (options, name) => {
+  expect(() => readGlobals(options, {})).toThrow(name);
+});
+
+test('a wrong value in the environment names the variable', () => {
+  expect(() => readGlobals({}, { PETSTORE_TIMEOUT: 'x' })).toThrow('PETSTORE_TIMEOUT');
+});
+
+test('a notice is not said with --quiet nor with --json, a warning always', async () => {
+  for (const [flags, notice, warning] of [
+    [{}, 'hello\n', 'warning: careful\n'],
+    [{ quiet: true }, '', 'warning: careful\n'],
+    [{ json: true }, '', '{"warning":{"message":"careful"}}\n'],
+  ] as const) {
+    const context = world([]);
+    const session = openSession(context, readGlobals(flags, {}));
+    await session.notice('hello');
+    expect(context.stderr.text()).toBe(notice);
+    await session.warn('careful');
+    expect(context.stderr.text()).toBe(notice + warning);
+  }
+});
+
+test('a notice and a warning pass the gate, whoever wrote them', async () => {
+  const context = world([]);
+  const session = openSession(context, readGlobals({}, {}));
+  await session.notice('cat \u001b[2J');
+  await session.warn('dog\u202e');
+  expect(context.stderr.text()).toBe('cat ␛[2J\nwarning: dog<U+202E>\n');
+});
