@@ -31,7 +31,7 @@ export interface ClientOptions {
 const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
 
 /** The options, complete. */
-export interface Settled {
+export interface ResolvedOptions {
   readonly world: {
     readonly env: Environment;
     readonly stateDir: string;
@@ -49,7 +49,7 @@ export interface Settled {
  * @returns the same, complete
  * @throws RangeError for a number that is negative or not finite
  */
-export function readOptions(options: ClientOptions): Settled {
+export function readOptions(options: ClientOptions): ResolvedOptions {
   const { maxWaitMs = 120_000, maxRetries = 4, timeoutMs = 30_000 } = options;
   for (const [name, value] of Object.entries({ maxWaitMs, maxRetries, timeoutMs })) {
     if (!Number.isFinite(value) || value < 0) throw new RangeError(`${name} must be a number from 0`);

@@ -6,7 +6,7 @@ import { readOptions } from './client-options.ts';
 import { systemClock } from './clock.ts';
 import type { ErrorKind } from './errors.ts';
 import { PetstoreError } from './errors.ts';
-import { createSender } from './http/http-client.ts';
+import { createHttpClient } from './http/http-client.ts';
 import { createTransport } from './http/transport.ts';
 import type { Wait } from './http/types.ts';
 import { checkKey } from './profiles/api-key.ts';
@@ -53,7 +53,7 @@ export function createClient(options: ClientOptions): Client {
     timeoutMs: limits.timeoutMs,
     onWarning,
   });
-  const sender = createSender({
+  const sender = createHttpClient({
     transport: createTransport({
       baseUrl: url,
       key,

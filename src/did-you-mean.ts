@@ -5,7 +5,7 @@
  * @param known the words there are
  * @returns the nearest of them, where it is near enough to be meant: at most a third of its letters differ
  */
-export function nearestOf(word: string, known: readonly string[]): string | undefined {
+export function closestMatch(word: string, known: readonly string[]): string | undefined {
   const ranked = known.map((other) => ({ other, distance: distance(word, other) }));
   ranked.sort((one, two) => one.distance - two.distance);
   const best = ranked[0];

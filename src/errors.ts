@@ -34,7 +34,7 @@ export interface ErrorFacts {
   /** The service's own machine-readable code (service.md, section 7), where it sent one. */
   readonly code?: string | undefined;
   /** The service's own message, made visible, where it sent one. */
-  readonly said?: string | undefined;
+  readonly serviceMessage?: string | undefined;
   /** The HTTP status, where the service answered. */
   readonly status?: number | undefined;
   /** When the rate limit permits the next request, in epoch milliseconds, where known. */
@@ -51,7 +51,7 @@ export class PetstoreError extends Error {
   readonly kind: ErrorKind;
   readonly hint: string | undefined;
   readonly code: string | undefined;
-  readonly said: string | undefined;
+  readonly serviceMessage: string | undefined;
   readonly status: number | undefined;
   readonly retryAt: number | undefined;
   readonly exitCode: number;
@@ -66,7 +66,7 @@ export class PetstoreError extends Error {
     this.kind = kind;
     this.hint = facts.hint;
     this.code = facts.code;
-    this.said = facts.said;
+    this.serviceMessage = facts.serviceMessage;
     this.status = facts.status;
     this.retryAt = facts.retryAt;
     this.exitCode = facts.exitCode ?? EXIT_CODES[kind];

@@ -2,7 +2,7 @@
 import type { Environment } from './environment.ts';
 
 /** What a shell does to the process: Ctrl-Z, `fg` and `bg`. */
-export interface Jobs {
+export interface JobControl {
   /**
    * Tells when the process goes on after a stop (`fg`): the shell has used the terminal meanwhile.
    * @param listener called each time
@@ -36,7 +36,7 @@ export interface Output {
   /** The stream itself, for what draws on a terminal (ora); undefined in tests. */
   readonly raw?: NodeJS.WriteStream;
   /** Job control; absent where the platform knows none. */
-  jobs?(): Promise<Jobs>;
+  jobs?(): Promise<JobControl>;
 }
 
 /** Where input comes from. It is touched only by what asks for it (contract, section 2). */
@@ -47,7 +47,7 @@ export interface Input {
   /** The stream itself, for what prompts on a terminal; reading it begins only when it is asked for. */
   readonly raw?: NodeJS.ReadStream;
   /** Job control; absent where the platform knows none. */
-  jobs?(): Promise<Jobs>;
+  jobs?(): Promise<JobControl>;
 }
 
 /** 0: no colour; 1: 16 colours; 2: 256; 3: true colour. */

@@ -1,12 +1,12 @@
 // The part of main's door to the process that only a terminal needs: what a shell does to it (see `Jobs` in io.ts).
-import type { Jobs } from './io.ts';
+import type { JobControl } from './io.ts';
 
-export const onContinue: Jobs['onContinue'] = (listener) => {
+export const onContinue: JobControl['onContinue'] = (listener) => {
   process.on('SIGCONT', listener);
   return () => void process.off('SIGCONT', listener);
 };
 
-export const onStop: Jobs['onStop'] = (listener) => {
+export const onStop: JobControl['onStop'] = (listener) => {
   let listens = true;
   const stop = (): void => {
     listener(true);
@@ -26,7 +26,7 @@ export const onStop: Jobs['onStop'] = (listener) => {
   };
 };
 
-export const stop: Jobs['stop'] = () =>
+export const stop: JobControl['stop'] = () =>
   new Promise((resolve) => {
     // The whole job, as the terminal itself would; the next turn comes when the shell continues it.
     process.kill(0, 'SIGTSTP');

@@ -43,7 +43,7 @@ export function parseJson(text: string, maxDepth = MAX_DEPTH): unknown {
   } catch {
     throw new SyntaxError('not valid JSON');
   }
-  if (maxDepth !== Number.POSITIVE_INFINITY && isDeeper(value, maxDepth)) {
+  if (maxDepth !== Number.POSITIVE_INFINITY && exceedsDepth(value, maxDepth)) {
     throw new SyntaxError(`JSON nested more than ${maxDepth} levels deep`);
   }
   return value;
@@ -124,16 +124,16 @@ function exact(token: string): bigint | number | ExactNumber {
  * @param levels how many levels of nesting are well
  * @returns whether it has more
  */
-export function isDeeper(value: unknown, levels: number): boolean {
+export function exceedsDepth(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null || value instanceof ExactNumber) return false;
   if (levels === 0) return true;
   if (Array.isArray(value)) {
-    for (const part of value) if (typeof part === 'object' && isDeeper(part, levels - 1)) return true;
+    for (const part of value) if (typeof part === 'object' && exceedsDepth(part, levels - 1)) return true;
     return false;
   }
   for (const key in value) {
     const part = (value as Record<string, unknown>)[key];
-    if (typeof part === 'object' && isDeeper(part, levels - 1)) return true;
+    if (typeof part === 'object' && exceedsDepth(part, levels - 1)) return true;
   }
   return false;
 }

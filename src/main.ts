@@ -125,8 +125,8 @@ async function perform(context: Context): Promise<number> {
       await context.stdout.write(`${VERSION}\n`);
       return 0;
     } catch (error) {
-      const { report } = await import('./report-error.ts');
-      return report(error, context, { json: false, verbose: false, noColor: false });
+      const { reportError } = await import('./report-error.ts');
+      return reportError(error, context, { json: false, verbose: false, noColor: false });
     }
   }
   const { run } = await import('./run.ts');
@@ -162,7 +162,7 @@ async function main(): Promise<void> {
     clock: systemClock,
     signal,
     redactor,
-    endings: [],
+    cleanups: [],
   };
   const code = await perform(context).catch(() => lastResort(context));
   process.exitCode = code;

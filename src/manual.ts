@@ -35,6 +35,6 @@ function nowhere(version: string): Context {
     clock: systemClock,
     signal: new AbortController().signal,
     redactor: new Redactor(),
-    endings: [],
+    cleanups: [],
   };
 }

@@ -4,10 +4,10 @@ import { PetstoreError } from './errors.ts';
 import { colorLevel } from './io.ts';
 import { wrap } from './output/wrap.ts';
 import type { Context } from './session.ts';
-import { terminalSafeJson, visible } from './text.ts';
+import { escapeControls, terminalSafeJson } from './text.ts';
 
 /** How an error is to be told. */
-export interface Telling {
+export interface ReportOptions {
   readonly json: boolean;
   readonly verbose: boolean;
   readonly noColor: boolean;
@@ -20,7 +20,7 @@ export interface Telling {
  * @param telling as text or JSON, with or without the stack
  * @returns the exit code of the error's kind (contract, section 3)
  */
-export async function report(error: unknown, context: Context, telling: Telling): Promise<number> {
+export async function reportError(error: unknown, context: Context, telling: ReportOptions): Promise<number> {
   const known = error instanceof PetstoreError ? error : unexpected(error);
   await context.stderr.write(
     telling.json
@@ -49,7 +49,7 @@ function storageError(error: unknown): PetstoreError | undefined {
     )
   )
     return undefined;
-  const message = `a file could not be used (${syscall}: ${code})${path ? `: ${visible(path)}` : ''}`;
+  const message = `a file could not be used (${syscall}: ${code})${path ? `: ${escapeControls(path)}` : ''}`;
   return new PetstoreError('storage', message, { hint: 'check the rights and the space of that folder', cause: error });
 }
 
@@ -60,9 +60,9 @@ function asJson(error: PetstoreError): string {
 }
 
 function asText(error: PetstoreError, color: boolean, columns: number | undefined): string {
-  const code = error.code === undefined || error.message.includes(error.code) ? '' : ` [${visible(error.code)}]`;
-  const hint = error.hint === undefined ? '' : `\n${visible(error.hint, '\n')}`;
-  const lines = `error: ${visible(error.message, '\n')}${code}${hint}`.split('\n');
+  const code = error.code === undefined || error.message.includes(error.code) ? '' : ` [${escapeControls(error.code)}]`;
+  const hint = error.hint === undefined ? '' : `\n${escapeControls(error.hint, '\n')}`;
+  const lines = `error: ${escapeControls(error.message, '\n')}${code}${hint}`.split('\n');
   // On a terminal lines break between words; a pipe gets each as it is.
   const text = `${lines.map((line) => (columns ? wrap(line, columns) : line)).join('\n')}\n`;
   return color ? text.replace('error:', '\u001b[31merror:\u001b[39m') : text;
@@ -72,5 +72,5 @@ function details(error: PetstoreError): string {
   const lines = [error.stack ?? ''];
   for (let cause = error.cause; cause instanceof Error; cause = cause.cause)
     lines.push(`caused by ${cause.stack ?? cause.message}`);
-  return `${visible(lines.join('\n'), '\n')}\n`;
+  return `${escapeControls(lines.join('\n'), '\n')}\n`;
 }

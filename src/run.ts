@@ -6,7 +6,7 @@ import { PetstoreError } from './errors.ts';
 import { jsonText } from './output/render.ts';
 import { helpWidth } from './output/wrap.ts';
 import { createProgram } from './program.ts';
-import { report } from './report-error.ts';
+import { reportError } from './report-error.ts';
 import type { Context } from './session.ts';
 import { withoutSecretKeys } from './text.ts';
 import { keysIn, usageError } from './usage-error.ts';
@@ -28,9 +28,9 @@ export async function run(context: Context): Promise<number> {
   try {
     return await attempt(context, telling.json);
   } catch (error) {
-    return await report(withoutKeys(error, context.args), context, telling);
+    return await reportError(withoutKeys(error, context.args), context, telling);
   } finally {
-    for (const ending of context.endings) await ending().catch(() => undefined);
+    for (const ending of context.cleanups) await ending().catch(() => undefined);
   }
 }
 

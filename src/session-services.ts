@@ -1,9 +1,9 @@
 // Joins what a session's requests go through: target, sandbox where it is asked for, ledger, transport, trace, sender, api.
 import { createApi } from './api/categories.ts';
 import type { Api } from './api/types.ts';
-import { createSender } from './http/http-client.ts';
+import { createHttpClient } from './http/http-client.ts';
 import { createTransport } from './http/transport.ts';
-import type { Sender, Transport } from './http/types.ts';
+import type { HttpClient, Transport } from './http/types.ts';
 import type { Target } from './profiles/credentials.ts';
 import { resolveTarget } from './profiles/credentials.ts';
 import type { Ledger } from './rate-limit/ledger.ts';
@@ -17,7 +17,7 @@ import type { Session } from './session.ts';
  */
 export async function openTarget(session: Session): Promise<Target> {
   const { env, redactor } = session.context;
-  const sources = { env, profile: session.globals.profile, store: session.profiles, stateDir: () => session.stateDir };
+  const sources = { env, profile: session.options.profile, store: session.profiles, stateDir: () => session.stateDir };
   const target = await resolveTarget(sources);
   redactor.add(target.key);
   return target;
@@ -27,7 +27,7 @@ export async function openTarget(session: Session): Promise<Target> {
  * @param sender what sends the requests
  * @returns the service's operations
  */
-export function openApi(sender: Sender): Api {
+export function openApi(sender: HttpClient): Api {
   return createApi(sender);
 }
 
@@ -44,7 +44,7 @@ export function openLedgerOf(session: Session, target: Target): Ledger {
     identity: target.identity,
     key: target.key,
     clock,
-    timeoutMs: session.globals.timeoutMs,
+    timeoutMs: session.options.timeoutMs,
     onWarning: (text) => void session.warn(text),
   });
 }
@@ -64,34 +64,34 @@ function stateDirOf(session: Session): string | undefined {
  * @param ledger the ledger of that key
  * @returns a sender; what it holds is let go at the end of the command
  */
-export async function openSender(session: Session, target: Target, ledger: Ledger): Promise<Sender> {
-  const { context, globals } = session;
+export async function openHttpClient(session: Session, target: Target, ledger: Ledger): Promise<HttpClient> {
+  const { context, options } = session;
   const { baseUrl, key } = target.keySource === 'sandbox' ? await serveSandbox(session, target) : target;
   context.redactor.add(key);
   const { version, env, nodeVersion, clock } = context;
   const transport = createTransport({ baseUrl, key, version, env, nodeVersion, now: clock.now });
-  const sender = createSender({
-    transport: globals.verbose ? await traced(session, transport, baseUrl) : transport,
+  const sender = createHttpClient({
+    transport: options.verbose ? await traced(session, transport, baseUrl) : transport,
     ledger,
     clock,
     signal: context.signal,
-    limits: { maxWaitMs: globals.maxWaitMs, maxRetries: globals.maxRetries, timeoutMs: globals.timeoutMs },
-    onWait: (wait) => session.watch.wait?.(wait),
+    limits: { maxWaitMs: options.maxWaitMs, maxRetries: options.maxRetries, timeoutMs: options.timeoutMs },
+    onWait: (wait) => session.progress.wait?.(wait),
   });
-  context.endings.push(() => sender.close());
-  return counted(session, sender);
+  context.cleanups.push(() => sender.close());
+  return countInFlight(session, sender);
 }
 
 // Tells the watch how many requests are under way: only then is there something to show a spinner for.
-function counted({ watch }: Session, sender: Sender): Sender {
+function countInFlight({ progress }: Session, sender: HttpClient): HttpClient {
   let busy = 0;
   return {
     async send(request) {
-      watch.busy?.(++busy);
+      progress.busy?.(++busy);
       try {
         return await sender.send(request);
       } finally {
-        watch.busy?.(--busy);
+        progress.busy?.(--busy);
       }
     },
     expect: (ahead) => sender.expect(ahead),
@@ -108,6 +108,6 @@ async function serveSandbox(session: Session, target: Target): Promise<{ baseUrl
   const { startEmbedded } = await import('./sandbox/embedded.ts');
   const dataFile = target.identity.slice('sandbox:'.length);
   const sandbox = await startEmbedded({ dataFile, clock: session.context.clock });
-  session.context.endings.push(() => sandbox.close());
+  session.context.cleanups.push(() => sandbox.close());
   return sandbox;
 }

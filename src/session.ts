@@ -4,7 +4,7 @@ import type { Clock } from './clock.ts';
 import { parseDuration } from './duration.ts';
 import type { Environment } from './environment.ts';
 import { PetstoreError } from './errors.ts';
-import type { Sender, Wait } from './http/types.ts';
+import type { HttpClient, Wait } from './http/types.ts';
 import type { Input, Output } from './io.ts';
 import type { Format } from './output/view.ts';
 import type { Target } from './profiles/credentials.ts';
@@ -12,7 +12,7 @@ import { configDir, stateDir } from './profiles/paths.ts';
 import type { ProfileStore } from './profiles/store.ts';
 import type { Ledger } from './rate-limit/ledger.ts';
 import type { Redactor } from './text.ts';
-import { terminalSafeJson, visible } from './text.ts';
+import { escapeControls, terminalSafeJson } from './text.ts';
 
 /** The world: made by main from the process, or by a test. */
 export interface Context {
@@ -34,11 +34,11 @@ export interface Context {
   /** Every byte written passes it; whoever learns a key adds it. */
   readonly redactor: Redactor;
   /** What is to be done at the very end, after the answer or the error was written. */
-  readonly endings: (() => Promise<void>)[];
+  readonly cleanups: (() => Promise<void>)[];
 }
 
 /** The options of every command, read from the command line and the environment (contract, section 2). */
-export interface Globals {
+export interface GlobalOptions {
   /** What `--profile` says; PETSTORE_PROFILE is read where profiles are, so that errors can name it. */
   readonly profile: string | undefined;
   readonly json: boolean;
@@ -54,7 +54,7 @@ export interface Globals {
 /** What a verb works with. Every thunk throws PetstoreError. */
 export interface Session {
   readonly context: Context;
-  readonly globals: Globals;
+  readonly options: GlobalOptions;
   readonly stateDir: string;
   readonly configDir: string;
   readonly redactor: Redactor;
@@ -63,29 +63,29 @@ export interface Session {
   /** Whose URL and key this command uses. */
   target(): Promise<Target>;
   /** Sends requests to the target; for the profile `sandbox` it serves one first. */
-  sender(): Promise<Sender>;
+  httpClient(): Promise<HttpClient>;
   ledger(): Promise<Ledger>;
   api(): Promise<Api>;
   /** The service at another target, for a key that is not stored yet. */
   openApi(target: Target): Promise<Api>;
   /** @returns the ledger of the sender that was asked for last; undefined where nothing can have been sent */
-  sentWith(): Promise<Ledger> | undefined;
+  lastLedger(): Promise<Ledger> | undefined;
   /** One line on stderr, not with `--quiet` and not with `--json`. */
   notice(text: string): Promise<void>;
   /** One line on stderr, always; a JSON line with `--json`. */
   warn(text: string): Promise<void>;
   /** Who shows the waits for the rate limit; a verb with a progress line of its own puts itself here. */
-  readonly watch: Watch;
+  readonly progress: ProgressListener;
 }
 
 /** Who is told what goes on, for a spinner or a line on stderr (see commands/accompany.ts). */
-export interface Watch {
+export interface ProgressListener {
   /** The sender's waits for the rate limit; undefined: it goes on. */
   wait?: ((wait: Wait | undefined) => void) | undefined;
   /** How many requests are under way. */
   busy?: ((requests: number) => void) | undefined;
   /** A verb's own words for a long work, replaced as often as it likes; undefined: nothing, for example before a prompt. */
-  say?: ((text: (() => string) | undefined) => void) | undefined;
+  status?: ((text: (() => string) | undefined) => void) | undefined;
 }
 
 /**
@@ -95,7 +95,7 @@ export interface Watch {
  * @returns checked values, durations in milliseconds
  * @throws PetstoreError `usage` naming the option or variable that is wrong
  */
-export function readGlobals(options: Readonly<Record<string, unknown>>, env: Environment): Globals {
+export function readGlobalOptions(options: Readonly<Record<string, unknown>>, env: Environment): GlobalOptions {
   const setting = (option: string, flag: string, variable: string): { text: string; from: string } | undefined => {
     const given = options[option];
     if (typeof given === 'string') return { text: given, from: flag };
@@ -160,22 +160,22 @@ function count(setting: { text: string; from: string } | undefined, fallback: nu
 /**
  * Opens a session: nothing is read, loaded or sent before a thunk is called.
  * @param context the world
- * @param globals the options of every command
+ * @param options the options of every command
  * @returns the session; what it holds is let go in `context.endings`
  */
-export function openSession(context: Context, globals: Globals): Session {
+export function openSession(context: Context, options: GlobalOptions): Session {
   const place = { env: context.env, platform: context.platform, homeDir: context.homeDir };
   const once = <T>(make: () => Promise<T>): (() => Promise<T>) => {
     let made: Promise<T> | undefined;
     return () => (made ??= make());
   };
   const say = async (text: string, json: string): Promise<void> =>
-    context.stderr.write(`${globals.json ? json : text}\n`);
+    context.stderr.write(`${options.json ? json : text}\n`);
   let ledgerInUse: Promise<Ledger> | undefined;
   const wire = () => import('./session-services.ts');
   const session: Session = {
     context,
-    globals,
+    options,
     get stateDir() {
       return stateDir(place);
     },
@@ -186,23 +186,24 @@ export function openSession(context: Context, globals: Globals): Session {
     profiles: once(async () => (await import('./profiles/conf-store.ts')).openConfStore(session.configDir)),
     target: once(async () => (await wire()).openTarget(session)),
     ledger: once(async () => (await wire()).openLedgerOf(session, await session.target())),
-    sender: once(async () => {
-      const { openSender } = await wire();
+    httpClient: once(async () => {
+      const { openHttpClient } = await wire();
       const target = await session.target();
       ledgerInUse = session.ledger();
-      return openSender(session, target, await ledgerInUse);
+      return openHttpClient(session, target, await ledgerInUse);
     }),
-    sentWith: () => ledgerInUse,
-    api: once(async () => (await wire()).openApi(await session.sender())),
+    lastLedger: () => ledgerInUse,
+    api: once(async () => (await wire()).openApi(await session.httpClient())),
     openApi: async (target) => {
-      const { openApi, openLedgerOf, openSender } = await wire();
+      const { openApi, openLedgerOf, openHttpClient } = await wire();
       const ledger = openLedgerOf(session, target);
       ledgerInUse = Promise.resolve(ledger);
-      return openApi(await openSender(session, target, ledger));
+      return openApi(await openHttpClient(session, target, ledger));
     },
-    notice: async (text) => (globals.quiet || globals.json ? undefined : say(visible(text), '')),
-    warn: (text) => say(`warning: ${visible(text)}`, terminalSafeJson(JSON.stringify({ warning: { message: text } }))),
-    watch: {},
+    notice: async (text) => (options.quiet || options.json ? undefined : say(escapeControls(text), '')),
+    warn: (text) =>
+      say(`warning: ${escapeControls(text)}`, terminalSafeJson(JSON.stringify({ warning: { message: text } }))),
+    progress: {},
   };
   return session;
 }

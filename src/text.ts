@@ -14,7 +14,7 @@ const PICTOGRAPH = /\p{Extended_Pictographic}/u;
  * @param keep characters to let through as they are, for example `\n` in a message of several lines
  * @returns text without C0, C1, bidi and zero-width characters; idempotent
  */
-export function visible(text: string, keep = ''): string {
+export function escapeControls(text: string, keep = ''): string {
   if (PLAIN.test(text)) return text;
   return text.replace(UNSAFE, (char, at: number) => {
     if (keep.includes(char)) return char;

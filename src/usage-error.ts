@@ -1,6 +1,6 @@
 // What commander says of wrong usage, in our voice; a key typed in the wrong place is never repeated.
 import type { Command, CommanderError } from 'commander';
-import { nearestOf } from './did-you-mean.ts';
+import { closestMatch } from './did-you-mean.ts';
 import { PetstoreError } from './errors.ts';
 import { looksLikeKey } from './text.ts';
 
@@ -80,7 +80,7 @@ function commandNamed(word: string, program: Command): string | undefined {
       [verb.name(), ...verb.aliases()].map((name) => ({ name, path: `petstore ${noun.name()} ${verb.name()}` })),
     ),
   );
-  const near = nearestOf(
+  const near = closestMatch(
     word,
     leaves.map(({ name }) => name),
   );

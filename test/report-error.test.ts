@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import type { ErrorKind } from '../src/errors.ts';
 import { EXIT_CODES, PetstoreError } from '../src/errors.ts';
-import { report } from '../src/report-error.ts';
+import { reportError } from '../src/report-error.ts';
 import { world } from './support/world.ts';
 
 const CODES: Readonly<Record<ErrorKind, number>> = {
@@ -22,7 +22,7 @@ const plain = { json: false, verbose: false, noColor: true };
 
 async function tell(error: unknown, telling = plain): Promise<{ code: number; err: string; out: string }> {
   const context = world([]);
-  const code = await report(error, context, telling);
+  const code = await reportError(error, context, telling);
   return { code, err: context.stderr.text(), out: context.stdout.text() };
 }
 

@@ -1,10 +1,10 @@
 // The options of every command: the command line before the environment, durations and counts checked.
 import { expect, test } from 'vitest';
-import { openSession, readGlobals } from '../src/session.ts';
+import { openSession, readGlobalOptions } from '../src/session.ts';
 import { world } from './support/world.ts';
 
 test('the defaults are those of the contract', () => {
-  expect(readGlobals({}, {})).toEqual({
+  expect(readGlobalOptions({}, {})).toEqual({
     profile: undefined,
     json: false,
     format: undefined,
@@ -23,13 +23,13 @@ test('the environment is read, and the command line goes before it', () => {
     PETSTORE_MAX_RETRIES: '0',
     PETSTORE_TIMEOUT: '500ms',
   };
-  expect(readGlobals({}, env)).toMatchObject({
+  expect(readGlobalOptions({}, env)).toMatchObject({
     maxWaitMs: 3_600_000,
     maxRetries: 0,
     timeoutMs: 500,
   });
   const options = { profile: 'production', maxWait: '3', maxRetries: '7', timeout: '2m' };
-  expect(readGlobals(options, env)).toMatchObject({
+  expect(readGlobalOptions(options, env)).toMatchObject({
     profile: 'production',
     maxWaitMs: 3000,
     maxRetries: 7,
@@ -38,9 +38,9 @@ test('the environment is read, and the command line goes before it', () => {
 });
 
 test('--json is --format json, and contradicts any other', () => {
-  expect(readGlobals({ json: true }, {})).toMatchObject({ json: true, format: 'json' });
-  expect(readGlobals({ format: 'json' }, {})).toMatchObject({ json: true, format: 'json' });
-  expect(() => readGlobals({ json: true, format: 'csv' }, {})).toThrow(/contradict/);
+  expect(readGlobalOptions({ json: true }, {})).toMatchObject({ json: true, format: 'json' });
+  expect(readGlobalOptions({ format: 'json' }, {})).toMatchObject({ json: true, format: 'json' });
+  expect(() => readGlobalOptions({ json: true, format: 'csv' }, {})).toThrow(/contradict/);
 });
 
 test.each([
@@ -52,11 +52,11 @@ test.each([
   [{ maxRetries: '-1' }, '--max-retries'],
   [{ maxRetries: '0x1' }, '--max-retries'],
 ])('%j is refused by name', (options, name) => {
-  expect(() => readGlobals(options, {})).toThrow(name);
+  expect(() => readGlobalOptions(options, {})).toThrow(name);
 });
 
 test('a wrong value in the environment names the variable', () => {
-  expect(() => readGlobals({}, { PETSTORE_TIMEOUT: 'x' })).toThrow('PETSTORE_TIMEOUT');
+  expect(() => readGlobalOptions({}, { PETSTORE_TIMEOUT: 'x' })).toThrow('PETSTORE_TIMEOUT');
 });
 
 test('a notice is not said with --quiet nor with --json, a warning always', async () => {
@@ -66,7 +66,7 @@ test('a notice is not said with --quiet nor with --json, a warning always', asyn
     [{ json: true }, '', '{"warning":{"message":"careful"}}\n'],
   ] as const) {
     const context = world([]);
-    const session = openSession(context, readGlobals(flags, {}));
+    const session = openSession(context, readGlobalOptions(flags, {}));
     await session.notice('hello');
     expect(context.stderr.text()).toBe(notice);
     await session.warn('careful');
@@ -76,7 +76,7 @@ test('a notice is not said with --quiet nor with --json, a warning always', asyn
 
 test('a notice and a warning pass the gate, whoever wrote them', async () => {
   const context = world([]);
-  const session = openSession(context, readGlobals({}, {}));
+  const session = openSession(context, readGlobalOptions({}, {}));
   await session.notice('cat \u001b[2J');
   await session.warn('dog\u202e');
   expect(context.stderr.text()).toBe('cat ␛[2J\nwarning: dog<U+202E>\n');

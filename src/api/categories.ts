@@ -1,23 +1,23 @@
 // The category operations: list and create, every reply checked (service.md, section 4).
 import { PetstoreError } from '../errors.ts';
-import { FIND_OUT } from '../http/request-errors.ts';
-import type { Reply, Request, Sender } from '../http/types.ts';
+import { LOOKUP_HINT } from '../http/request-errors.ts';
+import type { HttpClient, HttpRequest, HttpResponse } from '../http/types.ts';
 import { DecodeError, decodeCategories, decodeCategory, decodeJson } from './decode.ts';
-import { failureOf } from './failure.ts';
+import { responseError } from './failure.ts';
 import type { Api, Category, NewCategory } from './types.ts';
 
-const LIST: Request = { method: 'GET', path: '/categories', safe: true };
+const LIST: HttpRequest = { method: 'GET', path: '/categories', safe: true };
 
 /**
  * Makes the service's operations from something that sends requests.
  * @param sender sends one request politely, waits and retries included
  * @returns the operations; they throw PetstoreError
  */
-export function createApi(sender: Sender): Api {
+export function createApi(sender: HttpClient): Api {
   return { categories: { list: () => list(sender), create: (input) => create(sender, input) } };
 }
 
-async function list(sender: Sender): Promise<readonly Category[]> {
+async function list(sender: HttpClient): Promise<readonly Category[]> {
   return categoriesOf(await sender.send(LIST));
 }
 
@@ -26,8 +26,8 @@ async function list(sender: Sender): Promise<readonly Category[]> {
  * @returns what it lists
  * @throws PetstoreError as the status says; `service` where it is no list of categories
  */
-export function categoriesOf(reply: Reply): readonly Category[] {
-  if (reply.status !== 200) throw failureOf(LIST, reply);
+export function categoriesOf(reply: HttpResponse): readonly Category[] {
+  if (reply.status !== 200) throw responseError(LIST, reply);
   try {
     return decodeCategories(decodeJson(reply.body, reply.headers));
   } catch (error) {
@@ -41,21 +41,21 @@ export function categoriesOf(reply: Reply): readonly Category[] {
   }
 }
 
-async function create(sender: Sender, input: NewCategory): Promise<Category> {
+async function create(sender: HttpClient, input: NewCategory): Promise<Category> {
   // Built by name: whatever else the caller's object holds, an id above all, is not sent.
   const body = JSON.stringify({ name: input.name, description: input.description });
-  const request: Request = { method: 'POST', path: '/categories', body, safe: false };
+  const request: HttpRequest = { method: 'POST', path: '/categories', body, safe: false };
   const reply = await sender.send(request);
-  if (reply.status !== 201 && reply.status !== 200) throw failureOf(request, reply);
+  if (reply.status !== 201 && reply.status !== 200) throw responseError(request, reply);
   return createdOf(reply);
 }
 
-function createdOf(reply: Reply): Category {
+function createdOf(reply: HttpResponse): Category {
   try {
     return decodeCategory(decodeJson(reply.body, reply.headers));
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
     const message = `the service answered ${reply.status} with something that is no category (${error.message})`;
-    throw new PetstoreError('unknown_outcome', message, { status: reply.status, hint: FIND_OUT });
+    throw new PetstoreError('unknown_outcome', message, { status: reply.status, hint: LOOKUP_HINT });
   }
 }

@@ -1,7 +1,7 @@
 // Replies checked against service.md, section 2: bytes in, typed values out, or a plain word on what is wrong.
 import { Buffer, isUtf8 } from 'node:buffer';
-import type { Headers } from '../http/types.ts';
-import { ExactNumber, isDeeper, MAX_DEPTH, parseJson } from '../json.ts';
+import type { HttpHeaders } from '../http/types.ts';
+import { ExactNumber, exceedsDepth, MAX_DEPTH, parseJson } from '../json.ts';
 import type { Category } from './types.ts';
 
 /** A reply that breaks the contract of service.md; its message never quotes the reply. */
@@ -21,7 +21,7 @@ const INT64_MAX = 2n ** 63n - 1n;
  * @returns the document, every digit kept
  * @throws DecodeError where it is not UTF-8 or not JSON
  */
-export function decodeJson(body: Uint8Array, headers: Headers): unknown {
+export function decodeJson(body: Uint8Array, headers: HttpHeaders): unknown {
   if (body.length === 0) throw new DecodeError('expected JSON, got an empty body');
   try {
     // How deep it is nested is looked at field by field below.
@@ -41,7 +41,7 @@ function utf8(body: Uint8Array): string {
   return text.charCodeAt(0) === 0xfeff ? text.slice(1) : text;
 }
 
-function mediaType(headers: Headers): string | undefined {
+function mediaType(headers: HttpHeaders): string | undefined {
   const value = headers['content-type'];
   const type = (typeof value === 'string' ? value : value?.[0])?.split(';')[0]?.trim().toLowerCase();
   return type && /^[\w.+-]{1,60}\/[\w.+-]{1,60}$/.test(type) ? type : undefined;
@@ -74,7 +74,7 @@ export function decodeCategory(value: unknown, index?: number): Category {
     throw wrong(index, `has a description that is ${kindOf(description)}, not text`);
   }
   for (const field in value) {
-    if (DOCUMENTED.has(field) || !isDeeper(value[field], MAX_DEPTH - 2)) continue;
+    if (DOCUMENTED.has(field) || !exceedsDepth(value[field], MAX_DEPTH - 2)) continue;
     throw wrong(index, `is nested more than ${MAX_DEPTH} levels deep`);
   }
   if (description !== null) return value as unknown as Category;

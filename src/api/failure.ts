@@ -1,9 +1,9 @@
 // A reply that is not the answer hoped for, as an error a person can act on (contract, section 3).
 import { PetstoreError } from '../errors.ts';
-import { decodeError } from '../http/error-body.ts';
-import { FIND_OUT } from '../http/request-errors.ts';
-import type { Reply, Request } from '../http/types.ts';
-import { visible } from '../text.ts';
+import { decodeServiceError } from '../http/error-body.ts';
+import { LOOKUP_HINT } from '../http/request-errors.ts';
+import type { HttpRequest, HttpResponse } from '../http/types.ts';
+import { escapeControls } from '../text.ts';
 
 /**
  * Says what a final reply with another status than the documented ones means.
@@ -12,13 +12,13 @@ import { visible } from '../text.ts';
  * @returns `auth` for 401, `rejected` for other 4xx, `service` for a redirect and for anything else on a read,
  *   `unknown_outcome` for anything else on a write (a 5xx or 408 may come after the work was done)
  */
-export function failureOf(request: Request, reply: Reply): PetstoreError {
+export function responseError(request: HttpRequest, reply: HttpResponse): PetstoreError {
   const { status } = reply;
-  const said = decodeError(reply.body);
-  const words = said.message ? `: ${visible(said.message)}` : '';
+  const said = decodeServiceError(reply.body);
+  const words = said.message ? `: ${escapeControls(said.message)}` : '';
   const facts = {
-    code: said.code === undefined ? undefined : visible(said.code),
-    said: said.message === undefined ? undefined : visible(said.message),
+    code: said.code === undefined ? undefined : escapeControls(said.code),
+    said: said.message === undefined ? undefined : escapeControls(said.message),
     status,
   };
   if (status === 401) {
@@ -29,7 +29,7 @@ export function failureOf(request: Request, reply: Reply): PetstoreError {
   const mayHaveHappened = !request.safe && (status >= 500 || status === 408 || status < 300);
   if (mayHaveHappened) {
     const message = `the service answered ${status}, which does not say whether the request was carried out${words}`;
-    return new PetstoreError('unknown_outcome', message, { ...facts, hint: FIND_OUT });
+    return new PetstoreError('unknown_outcome', message, { ...facts, hint: LOOKUP_HINT });
   }
   if (status >= 400 && status < 500) {
     const hint =
@@ -46,13 +46,13 @@ export function failureOf(request: Request, reply: Reply): PetstoreError {
   });
 }
 
-function rejectedHint(request: Request): string {
+function rejectedHint(request: HttpRequest): string {
   return request.method === 'POST' ? 'correct the values and try again; nothing was created' : 'nothing was changed';
 }
 
-function redirect(reply: Reply): PetstoreError {
+function redirect(reply: HttpResponse): PetstoreError {
   const location = reply.headers['location'];
-  const target = visible((typeof location === 'string' ? location : location?.[0]) ?? 'nowhere').slice(0, 300);
+  const target = escapeControls((typeof location === 'string' ? location : location?.[0]) ?? 'nowhere').slice(0, 300);
   const message = `the service redirects (${reply.status}) to ${target}, and redirects are not followed`;
   const hint = 'if that is the right address, log in to it: `petstore auth login --url URL`';
   return new PetstoreError('service', message, { status: reply.status, hint });

@@ -6,7 +6,7 @@
 // place. There is no lock, hence nothing to go stale after kill -9.
 import * as nodeFs from 'node:fs';
 import { PetstoreError } from '../errors.ts';
-import { visible } from '../text.ts';
+import { escapeControls } from '../text.ts';
 import type { LogFs } from './generations.ts';
 import { Generations, ShortWriteError } from './generations.ts';
 
@@ -34,7 +34,7 @@ export interface LogOptions {
   /** The file's name before `.<generation>.log`. */
   readonly name: string;
   /** Size in bytes from which a generation is sealed. */
-  readonly sealAt: number;
+  readonly rotateAtBytes: number;
   /** True: `sync()` reaches the disk, and a new generation does before it is linked. */
   readonly durable?: boolean;
   /** True: a file that no log began is refused. Else its content counts for nothing, and the log goes on behind it. */
@@ -134,7 +134,7 @@ export class FileLog<State> implements Log<State> {
       const landed = this.#landed;
       this.#awaited = '';
       // A large state must not be written again at every record: a generation at least doubles before its seal.
-      const full = this.#offset >= Math.max(this.#options.sealAt, 2 * this.#head);
+      const full = this.#offset >= Math.max(this.#options.rotateAtBytes, 2 * this.#head);
       if (landed && !this.#sealed && !full) return this.#state;
       if (landed && !this.#sealed) this.#seal();
       if (landed) return this.refresh();
@@ -201,7 +201,7 @@ export class FileLog<State> implements Log<State> {
     }
     if (this.#options.ownOnly && !this.#isOurs(fd)) {
       this.#fs.closeSync(fd);
-      const path = visible(this.#files.path(generation || 1));
+      const path = escapeControls(this.#files.path(generation || 1));
       const hint = 'move it away, or name another one; it was left as it is';
       throw new PetstoreError('storage', `the file holds no data of petstore: ${path}`, { hint });
     }

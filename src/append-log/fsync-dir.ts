@@ -6,7 +6,7 @@ import { dirname } from 'node:path';
  * Makes a new file survive a power failure: it does so only once its folders are on the disk too.
  * @param dir the file's folder, synced with the two above it; nothing is done on Windows, which knows no such thing
  */
-export function syncFolders(dir: string): void {
+export function fsyncDirs(dir: string): void {
   if (process.platform === 'win32') return;
   for (const folder of [dir, dirname(dir), dirname(dirname(dir))]) {
     const fd = openSync(folder, 'r');

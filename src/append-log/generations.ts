@@ -1,7 +1,7 @@
 // The files of a log: one per generation, each beginning with what the one before it came to.
 import type * as nodeFs from 'node:fs';
 import { join } from 'node:path';
-import { makeFolder } from './mkdirp.ts';
+import { mkdirp } from './mkdirp.ts';
 
 /** The part of `node:fs` that the log uses. */
 export type LogFs = Pick<
@@ -46,7 +46,7 @@ export class Generations {
     this.#dir = dir;
     this.#name = name;
     this.#durable = durable;
-    makeFolder(dir, fs);
+    mkdirp(dir, fs);
   }
 
   /** @returns where a generation lies */

@@ -9,9 +9,9 @@ import { dirname } from 'node:path';
  * @param fs the file system
  * @throws errors of the file system as they come; where the name is taken by something else, its use will tell
  */
-export function makeFolder(dir: string, fs: Pick<typeof nodeFs, 'mkdirSync'> = nodeFs): void {
+export function mkdirp(dir: string, fs: Pick<typeof nodeFs, 'mkdirSync'> = nodeFs): void {
   if (made(dir, fs)) return;
-  makeFolder(dirname(dir), fs);
+  mkdirp(dirname(dir), fs);
   if (!made(dir, fs)) {
     throw Object.assign(new Error(`no folder can be made here: ${dir}`), {
       code: 'ENOENT',

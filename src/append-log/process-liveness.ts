@@ -3,7 +3,7 @@ import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 
 /** What tells one process from every other. */
-export interface ProcessMark {
+export interface ProcessRef {
   readonly pid: number;
   /** When it started, in the kernel's ticks since boot; '' where the platform does not say. */
   readonly start: string;
@@ -12,7 +12,7 @@ export interface ProcessMark {
 }
 
 /** @returns the mark of this process */
-export function ownMark(): ProcessMark {
+export function currentProcess(): ProcessRef {
   return { pid: process.pid, start: startOf(process.pid) ?? '', host: place() };
 }
 
@@ -20,7 +20,7 @@ export function ownMark(): ProcessMark {
  * @param mark as `ownMark` gave it in that process
  * @returns whether that process runs; `unknown` where it ran on another machine, or the pid may have been used again
  */
-export function isAlive(mark: ProcessMark): 'alive' | 'dead' | 'unknown' {
+export function isAlive(mark: ProcessRef): 'alive' | 'dead' | 'unknown' {
   const here = place();
   // The same machine after a reboot runs nothing from before.
   if (mark.host !== here) return sameMachineLater(mark.host, here) ? 'dead' : 'unknown';

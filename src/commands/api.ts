@@ -1,7 +1,7 @@
 // The noun `api`: one raw authenticated call. Definition only; the verb loads when run.
 import type { Command } from 'commander';
 import { Option } from 'commander';
-import { bind } from './run-command.ts';
+import { runCommand } from './run-command.ts';
 
 /** @param program the root to add `api` to */
 export function addApi(program: Command): void {
@@ -33,7 +33,7 @@ Examples:
   $ petstore api POST /categories --data '{"name":"dog"}'
   $ echo '{"name":"cat"}' | petstore api POST /categories --input - --json`,
     );
-  bind(
+  runCommand(
     command,
     () => import('./api/call.ts'),
     (args, options) => ({

@@ -1,6 +1,6 @@
 // The noun `auth`: what its commands are called, take and promise. Definitions only; the verbs load when run.
 import type { Command } from 'commander';
-import { bind } from './run-command.ts';
+import { runCommand } from './run-command.ts';
 
 /** @param program the root to add `auth` to */
 export function addAuth(program: Command): void {
@@ -34,7 +34,7 @@ Examples:
   $ petstore auth login -p staging --url https://STAGING_HOST/v1 < key.txt
   $ pass show petstore | petstore auth login -p production`,
     );
-  bind(
+  runCommand(
     command,
     () => import('./auth/login.ts'),
     (_args, options) => ({
@@ -61,7 +61,7 @@ Examples:
   $ petstore auth logout -p staging
   $ petstore auth logout --all`,
     );
-  bind(
+  runCommand(
     command,
     () => import('./auth/logout.ts'),
     (_args, options) => ({ all: options['all'] === true }),
@@ -85,7 +85,7 @@ Examples:
   $ petstore auth status
   $ petstore auth status --json | jq -r '.[] | select(.active) | .url'`,
     );
-  bind(
+  runCommand(
     command,
     () => import('./auth/status.ts'),
     () => ({}),
@@ -112,7 +112,7 @@ Examples:
   $ petstore auth switch staging
   $ petstore auth switch sandbox`,
     );
-  bind(
+  runCommand(
     command,
     () => import('./auth/switch.ts'),
     (args) => ({ profile: args[0] ?? '' }),

@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import { Option } from 'commander';
 import type { Format } from '../output/view.ts';
-import { bind } from './run-command.ts';
+import { runCommand } from './run-command.ts';
 
 /** The formats that `categories list` prints (contract, section 2). */
 export const FORMATS: readonly Format[] = ['table', 'json', 'ndjson', 'csv', 'tsv'];
@@ -45,7 +45,7 @@ Examples:
   $ petstore categories list --json | jq -r '.[].name'
   $ petstore categories list --format csv > categories.csv`,
     );
-  bind(
+  runCommand(
     command,
     () => import('./categories/list.ts'),
     (_args, options) => ({
@@ -78,7 +78,7 @@ Examples:
   $ petstore categories create --name cat --description "Felis catus" --json
   $ petstore categories create --name rabbit --if-missing`,
     );
-  bind(
+  runCommand(
     command,
     () => import('./categories/create.ts'),
     (_args, options) => ({
@@ -118,7 +118,7 @@ Examples:
   $ petstore categories import species.ndjson --skip-existing --dry-run
   $ petstore categories list --format ndjson -p production | petstore categories import - -p staging --yes`,
     );
-  bind(
+  runCommand(
     command,
     () => import('./categories/import.ts'),
     (args, options) => ({

@@ -19,18 +19,18 @@ const nothing = (): void => undefined;
  * @param session whose stderr is used
  * @returns ends it, spinner gone and cursor back; to be called before the answer or the error is written
  */
-export async function accompany(session: Session): Promise<() => void> {
-  const { context, globals, watch } = session;
-  if (globals.quiet) return nothing;
-  if (globals.json) {
-    watch.wait = tellOnce(session, (wait, until) => JSON.stringify({ waiting: { until, reason: wait.reason } }));
+export async function startProgress(session: Session): Promise<() => void> {
+  const { context, options, progress } = session;
+  if (options.quiet) return nothing;
+  if (options.json) {
+    progress.wait = tellOnce(session, (wait, until) => JSON.stringify({ waiting: { until, reason: wait.reason } }));
     return nothing;
   }
   const { canSpin, createLineProgress } = await import('../output/progress.ts');
-  if (!globals.verbose && canSpin(context.stderr, context.env)) return spin(session);
-  watch.wait = tellOnce(session, (wait, until) => `${sentence(wait, context.clock.now())} (until ${until})`);
+  if (!options.verbose && canSpin(context.stderr, context.env)) return spin(session);
+  progress.wait = tellOnce(session, (wait, until) => `${sentence(wait, context.clock.now())} (until ${until})`);
   const lines = createLineProgress(context);
-  watch.say = (text) => lines.update(text?.());
+  progress.status = (text) => lines.update(text?.());
   return () => lines.stop();
 }
 
@@ -46,10 +46,10 @@ function tellOnce(session: Session, line: (wait: Wait, until: string) => string)
 }
 
 async function spin(session: Session): Promise<() => void> {
-  const { context, globals, watch } = session;
+  const { context, options, progress } = session;
   const { createSpinnerProgress } = await import('../output/progress.ts');
-  const level = colorLevel(context.stderr, context.env, globals.noColor);
-  const progress = createSpinnerProgress({ stderr: context.stderr, clock: context.clock, colorLevel: level });
+  const level = colorLevel(context.stderr, context.env, options.noColor);
+  const spinner = createSpinnerProgress({ stderr: context.stderr, clock: context.clock, colorLevel: level });
   const ended = new AbortController();
   let wait: Wait | undefined;
   let said: (() => string) | undefined;
@@ -57,17 +57,17 @@ async function spin(session: Session): Promise<() => void> {
   const show = (): void => {
     const waiting = wait ? sentence(wait, context.clock.now()) : undefined;
     // A prompt must not be painted over: without a request under way, a wait or words of the verb there is no spinner.
-    progress.update([waiting, said?.()].filter(Boolean).join(' · ') || (busy > 0 ? 'asking the service' : undefined));
+    spinner.update([waiting, said?.()].filter(Boolean).join(' · ') || (busy > 0 ? 'asking the service' : undefined));
   };
-  watch.busy = (requests) => {
+  progress.busy = (requests) => {
     busy = requests;
     show();
   };
-  watch.say = (text) => {
+  progress.status = (text) => {
     said = text;
     show();
   };
-  watch.wait = (news) => {
+  progress.wait = (news) => {
     wait = news && news.until - context.clock.now() >= WORTH_TELLING_MS ? news : undefined;
     show();
   };
@@ -79,7 +79,7 @@ async function spin(session: Session): Promise<() => void> {
   })().catch(nothing);
   return () => {
     ended.abort();
-    progress.stop();
+    spinner.stop();
   };
 }
 

@@ -1,6 +1,6 @@
 // The noun `commands`: the whole command tree for programs and agents. Definition only; the verb loads when run.
 import type { Command } from 'commander';
-import { bind } from './run-command.ts';
+import { runCommand } from './run-command.ts';
 
 /** @param program the root to add `commands` to, and whose tree it tells */
 export function addCommands(program: Command): void {
@@ -20,7 +20,7 @@ Examples:
   $ petstore commands
   $ petstore commands --json | jq -r '.commands[].usage'`,
     );
-  bind(
+  runCommand(
     command,
     () => import('./commands/show.ts'),
     () => ({ program }),

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { Argument } from 'commander';
 import type { Shell } from '../reference/facts.ts';
 import { SHELLS } from '../reference/facts.ts';
-import { bind } from './run-command.ts';
+import { runCommand } from './run-command.ts';
 
 /** @param program the root to add `complete` to */
 export function addComplete(program: Command): void {
@@ -25,7 +25,7 @@ Examples:
   $ petstore complete fish > ~/.config/fish/completions/petstore.fish
   $ petstore complete powershell | Out-String | Invoke-Expression   # add to $PROFILE`,
     );
-  bind(
+  runCommand(
     command,
     () => import('./complete/script.ts'),
     (args) => ({ shell: args[0] as Shell }),
@@ -39,7 +39,7 @@ function addSuggest(program: Command): void {
     .command('__complete', { hidden: true })
     .argument('[words...]')
     .option('--at-blank', 'the cursor stands after a blank: the last word is empty (PowerShell drops empty arguments)');
-  bind(
+  runCommand(
     command,
     () => import('./complete/suggest.ts'),
     (args, options) => ({ program, words: options['atBlank'] === true ? [...args, ''] : args }),

@@ -1,6 +1,6 @@
 // The noun `doctor`: checks the way to the service. Definition only; the verb loads when run.
 import type { Command } from 'commander';
-import { bind } from './run-command.ts';
+import { runCommand } from './run-command.ts';
 
 /** @param program the root to add `doctor` to */
 export function addDoctor(program: Command): void {
@@ -24,7 +24,7 @@ Examples:
   $ petstore doctor -p staging
   $ petstore doctor --json | jq -r '.checks[] | select(.status == "failed") | .remedy'`,
     );
-  bind(
+  runCommand(
     command,
     () => import('./doctor/run.ts'),
     () => ({}),

@@ -3,7 +3,7 @@ import type { Command, Help, Option } from 'commander';
 import type { Output } from '../io.ts';
 import { bold, helpWidth, reflow } from '../output/wrap.ts';
 import { defaultOf, explained } from '../reference/facts.ts';
-import { bind } from './run-command.ts';
+import { runCommand } from './run-command.ts';
 
 /** Under which heading the root's help lists its commands. */
 const GROUPS: Readonly<Record<string, readonly string[]>> = {
@@ -94,7 +94,7 @@ Examples:
   $ petstore help
   $ petstore help categories create`,
     );
-  bind(
+  runCommand(
     command,
     () => import('./help/show.ts'),
     (words) => ({ program, words }),

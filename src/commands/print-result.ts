@@ -1,7 +1,7 @@
 // How a command ends: its data on stdout, the quota on stderr. The only writer to stdout, but for `petstore sandbox`.
 
 import { colorLevel } from '../io.ts';
-import { prepare, render } from '../output/render.ts';
+import { preload, render } from '../output/render.ts';
 import type { View } from '../output/view.ts';
 import type { Session } from '../session.ts';
 
@@ -9,8 +9,8 @@ import type { Session } from '../session.ts';
  * Loads what the answer will be shown with.
  * @param session whose stdout and format are used
  */
-export function prepareToPrint({ context, globals }: Session): Promise<void> {
-  return prepare(globals.format ?? 'table', colorLevel(context.stdout, context.env, globals.noColor));
+export function preloadRenderer({ context, options }: Session): Promise<void> {
+  return preload(options.format ?? 'table', colorLevel(context.stdout, context.env, options.noColor));
 }
 
 /**
@@ -20,15 +20,15 @@ export function prepareToPrint({ context, globals }: Session): Promise<void> {
  * @param data what the verb returned
  * @throws PetstoreError `storage` where stdout cannot be written; what `render` throws
  */
-export async function print<Data>(session: Session, view: View<Data>, data: Data): Promise<void> {
-  const { context, globals } = session;
+export async function printResult<Data>(session: Session, view: View<Data>, data: Data): Promise<void> {
+  const { context, options } = session;
   const stage = {
-    colorLevel: colorLevel(context.stdout, context.env, globals.noColor),
+    colorLevel: colorLevel(context.stdout, context.env, options.noColor),
     columns: context.stdout.columns,
     isTTY: context.stdout.isTTY,
     now: context.clock.now(),
   };
-  for await (const piece of await render(data, view, globals.format ?? 'table', stage))
+  for await (const piece of await render(data, view, options.format ?? 'table', stage))
     await context.stdout.write(piece);
 }
 
@@ -37,9 +37,9 @@ export async function print<Data>(session: Session, view: View<Data>, data: Data
  * @param session the command's session
  * @param since when the command began, epoch milliseconds
  */
-export async function tellQuota(session: Session, since: number): Promise<void> {
-  const { globals, context } = session;
-  const ledger = globals.json || globals.quiet ? undefined : await session.sentWith();
+export async function printQuotaLine(session: Session, since: number): Promise<void> {
+  const { options, context } = session;
+  const ledger = options.json || options.quiet ? undefined : await session.lastLedger();
   if (!ledger) return;
   const view = ledger.view();
   if (view.seenAt === undefined || view.seenAt < since) return;

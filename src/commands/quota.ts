@@ -1,6 +1,6 @@
 // The noun `quota`: what is left of the rate limit. Definition only; the verb loads when run.
 import type { Command } from 'commander';
-import { bind } from './run-command.ts';
+import { runCommand } from './run-command.ts';
 
 /** @param program the root to add `quota` to */
 export function addQuota(program: Command): void {
@@ -24,7 +24,7 @@ Examples:
   $ petstore quota --json | jq .remaining
   $ petstore quota --forget`,
     );
-  bind(
+  runCommand(
     command,
     () => import('./quota/show.ts'),
     (_args, options) => ({ refresh: options['refresh'] === true, forget: options['forget'] === true }),

@@ -3,15 +3,15 @@ import type { Command } from 'commander';
 import { PetstoreError } from '../errors.ts';
 import type { View } from '../output/view.ts';
 import type { Context, Session } from '../session.ts';
-import { openSession, readGlobals } from '../session.ts';
-import { accompany } from './command-progress.ts';
-import { prepareToPrint, print, tellQuota } from './print-result.ts';
+import { openSession, readGlobalOptions } from '../session.ts';
+import { startProgress } from './command-progress.ts';
+import { preloadRenderer, printQuotaLine, printResult } from './print-result.ts';
 
 /** A verb's file: what it does, how its data is shown, and whether data that was printed is a failure all the same. */
-export interface Verb<Input, Data> {
+export interface CommandModule<Input, Data> {
   run(session: Session, input: Input): Promise<Data>;
   readonly view: View<Data>;
-  readonly outcome?: (data: Data, input: Input) => PetstoreError | undefined;
+  readonly exitError?: (data: Data, input: Input) => PetstoreError | undefined;
 }
 
 const contexts = new WeakMap<Command, Context>();
@@ -31,36 +31,36 @@ export function provide(program: Command, context: Context): void {
  * @param toInput makes the verb's input from commander's arguments and options
  * @returns the same command
  */
-export function bind<Input, Data>(
+export function runCommand<Input, Data>(
   command: Command,
-  load: () => Promise<Verb<Input, Data>>,
+  load: () => Promise<CommandModule<Input, Data>>,
   toInput: (args: readonly string[], options: Readonly<Record<string, unknown>>) => Input,
 ): Command {
   return command.action(async () => {
     const context = contextOf(command);
     const options = command.optsWithGlobals();
-    const session = openSession(context, readGlobals(options, context.env));
+    const session = openSession(context, readGlobalOptions(options, context.env));
     const input = toInput(command.args, options);
     const since = context.clock.now();
-    context.endings.unshift(() => tellQuota(session, since));
+    context.cleanups.unshift(() => printQuotaLine(session, since));
     const verb = await load();
     refuseFormat(session, verb.view);
-    await prepareToPrint(session);
-    const end = await accompany(session);
+    await preloadRenderer(session);
+    const end = await startProgress(session);
     let data: Data;
     try {
       data = await verb.run(session, input);
     } finally {
       end();
     }
-    await print(session, verb.view, data);
-    const failure = verb.outcome?.(data, input);
+    await printResult(session, verb.view, data);
+    const failure = verb.exitError?.(data, input);
     if (failure) throw failure;
   });
 }
 
 // Before anything is sent: a create that cannot be shown must not have happened.
-function refuseFormat({ globals: { format } }: Session, view: View<never>): void {
+function refuseFormat({ options: { format } }: Session, view: View<never>): void {
   if (view.records || format === undefined || format === 'table' || format === 'json') return;
   throw new PetstoreError('usage', `this command has no rows to print as ${format}`, {
     hint: 'use --json; the other formats are for `petstore categories list`',

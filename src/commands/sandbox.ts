@@ -1,7 +1,7 @@
 // The noun `sandbox`: the whole service on loopback. Definition only; the server loads when run.
 import type { Command } from 'commander';
 import { Option } from 'commander';
-import { bind } from './run-command.ts';
+import { runCommand } from './run-command.ts';
 
 const collect = (value: string, all: readonly string[] = []): readonly string[] => [...all, value];
 
@@ -32,7 +32,7 @@ export function addSandbox(program: Command): void {
     .option('--experimental <operation>', 'mark an operation as experimental; repeatable', collect)
     .option('--first-id <number>', 'give no id below this one from now on')
     .addHelpText('after', HELP);
-  bind(command, () => import('./sandbox/serve.ts'), toInput);
+  runCommand(command, () => import('./sandbox/serve.ts'), toInput);
 }
 
 const HELP = `

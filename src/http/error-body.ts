@@ -14,7 +14,7 @@ const LONGEST_MESSAGE = 500;
  * @param body the body of a reply that says failure
  * @returns code and message, where they are text; the message at most 500 characters
  */
-export function decodeError(body: Uint8Array): ServiceError {
+export function decodeServiceError(body: Uint8Array): ServiceError {
   let value: unknown;
   try {
     value = parseJson(new TextDecoder('utf-8').decode(body));

@@ -3,15 +3,15 @@ import type { Clock } from '../clock.ts';
 import { LONGEST_SLEEP_MS } from '../clock.ts';
 import type { Ledger } from '../rate-limit/ledger.ts';
 import type { Observation } from '../rate-limit/ledger-record.ts';
-import type { Head, RateSigns } from './rate-limit-headers.ts';
-import { readHeaders } from './rate-limit-headers.ts';
-import { interruptedAfterSending, noReply, rateLimited, unknownOutcome } from './request-errors.ts';
-import { decide, outcomeOf } from './retry.ts';
-import type { Reply, Request, Sender, Transport, Wait } from './types.ts';
-import { TransportFailure } from './types.ts';
+import type { RateLimitInfo, ResponseHead } from './rate-limit-headers.ts';
+import { parseRateLimitHeaders } from './rate-limit-headers.ts';
+import { interruptedAfterSending, networkError, rateLimited, unknownOutcome } from './request-errors.ts';
+import { attemptResult, decideRetry } from './retry.ts';
+import type { HttpClient, HttpRequest, HttpResponse, Transport, Wait } from './types.ts';
+import { TransportError } from './types.ts';
 
 /** What a sender works with. */
-export interface SenderOptions {
+export interface HttpClientOptions {
   readonly transport: Transport;
   readonly ledger: Ledger;
   readonly clock: Clock;
@@ -25,10 +25,10 @@ export interface SenderOptions {
 
 // Two seconds for the answer to a create that Ctrl-C overtook: aborted at once it would have been done all the same.
 const GRACE_MS = 2000;
-const SHORTEST_LOOK_MS = 5;
-const LONGEST_LOOK_MS = 100;
+const MIN_POLL_MS = 5;
+const MAX_POLL_MS = 100;
 // A wait for a sibling's reply is told only when it drags on.
-const TELL_SIBLING_AFTER_MS = 1000;
+const NOTIFY_SIBLING_AFTER_MS = 1000;
 
 /**
  * Makes a sender: every request of this process goes through it, any number at a time.
@@ -36,55 +36,55 @@ const TELL_SIBLING_AFTER_MS = 1000;
  * @param options transport, ledger, clock, signal and limits
  * @returns the sender
  */
-export function createSender(options: SenderOptions): Sender {
-  return new PoliteSender(options);
+export function createHttpClient(options: HttpClientOptions): HttpClient {
+  return new RateLimitedClient(options);
 }
 
-class PoliteSender implements Sender {
-  readonly #options: SenderOptions;
-  readonly #underWay = new Set<() => void>();
-  readonly #unsettled = new Set<Promise<unknown>>();
+class RateLimitedClient implements HttpClient {
+  readonly #options: HttpClientOptions;
+  readonly #inFlight = new Set<() => void>();
+  readonly #pendingSends = new Set<Promise<unknown>>();
   // One listener for all: hundreds of requests may be under way at once.
   readonly #onAbort = (): void => {
-    for (const overtake of this.#underWay) overtake();
+    for (const overtake of this.#inFlight) overtake();
   };
-  #line: Promise<unknown> = Promise.resolve();
+  #ticketQueue: Promise<unknown> = Promise.resolve();
   #waiting = 0;
   #ahead: (() => number) | undefined;
 
-  constructor(options: SenderOptions) {
+  constructor(options: HttpClientOptions) {
     this.#options = options;
     options.signal.addEventListener('abort', this.#onAbort, { once: true });
   }
 
-  async send(request: Request): Promise<Reply> {
-    const settled = this.#untilAnswered(request);
-    this.#unsettled.add(settled);
+  async send(request: HttpRequest): Promise<HttpResponse> {
+    const settled = this.#sendWithRetries(request);
+    this.#pendingSends.add(settled);
     try {
       return await settled;
     } finally {
-      this.#unsettled.delete(settled);
+      this.#pendingSends.delete(settled);
     }
   }
 
-  async #untilAnswered(request: Request): Promise<Reply> {
+  async #sendWithRetries(request: HttpRequest): Promise<HttpResponse> {
     const { clock, limits, ledger } = this.#options;
     const allowed = limits.maxRetries + 1;
-    let refusal: Reply | undefined;
+    let refusal: HttpResponse | undefined;
     for (let made = 1; ; ) {
-      const ticket = await this.#inTurn(refusal);
-      const tried = await this.#try(request, ticket, made === allowed);
+      const ticket = await this.#queueForTicket(refusal);
+      const tried = await this.#attempt(request, ticket, made === allowed);
       if (tried === 'withdrawn') continue;
       const { result, retryAfterMs } = tried;
       const tries = { made, allowed, maxWaitMs: limits.maxWaitMs };
-      const verdict = decide(request, outcomeOf(result, retryAfterMs), tries, clock.random());
-      if (verdict.next === 'answer') return replyOf(result);
-      refusal = refusalOf(result) ?? refusal;
+      const verdict = decideRetry(request, attemptResult(result, retryAfterMs), tries, clock.random());
+      if (verdict.next === 'answer') return responseOf(result);
+      refusal = refusedResponse(result) ?? refusal;
       if (verdict.next === 'limited') {
         throw rateLimited(ledger.view().nextAt ?? clock.now(), clock.now(), 'refused', refusal);
       }
       if (verdict.next === 'retry') await this.#pause(verdict.pauseMs);
-      else throw this.#failure(request, result as TransportFailure, verdict.next);
+      else throw this.#failure(request, result as TransportError, verdict.next);
       made++;
     }
   }
@@ -94,70 +94,71 @@ class PoliteSender implements Sender {
   }
 
   async close(): Promise<void> {
-    await Promise.allSettled(this.#unsettled);
+    await Promise.allSettled(this.#pendingSends);
     this.#options.signal.removeEventListener('abort', this.#onAbort);
     this.#options.ledger.close();
   }
 
-  #failure(request: Request, failure: TransportFailure, next: 'failed' | 'unknown'): unknown {
+  #failure(request: HttpRequest, failure: TransportError, next: 'failed' | 'unknown'): unknown {
     const { signal } = this.#options;
-    if (failure.reason !== 'aborted') return next === 'unknown' ? unknownOutcome(request, failure) : noReply(failure);
+    if (failure.reason !== 'aborted')
+      return next === 'unknown' ? unknownOutcome(request, failure) : networkError(failure);
     return next === 'unknown' ? interruptedAfterSending(signal.reason) : signal.reason;
   }
 
   // One at a time asks: were it denied, all behind it would be too; so any number may wait without a crowd.
-  #inTurn(refusal: Reply | undefined): Promise<string> {
+  #queueForTicket(refusal: HttpResponse | undefined): Promise<string> {
     this.#waiting++;
-    const mine = this.#line.then(() => this.#ticket(refusal)).finally(() => this.#waiting--);
-    this.#line = mine.catch(() => undefined);
+    const mine = this.#ticketQueue.then(() => this.#waitForTicket(refusal)).finally(() => this.#waiting--);
+    this.#ticketQueue = mine.catch(() => undefined);
     return mine;
   }
 
-  async #ticket(refusal: Reply | undefined): Promise<string> {
+  async #waitForTicket(refusal: HttpResponse | undefined): Promise<string> {
     const { ledger, clock, signal, limits, onWait } = this.#options;
-    let told: number | undefined;
+    let notifiedUntil: number | undefined;
     // Since when a request under way is all that is waited for.
     let since: number | undefined;
-    let hasty = false;
+    let useReserved = false;
     const tell = (wait: Wait): void => {
-      told = wait.until;
+      notifiedUntil = wait.until;
       onWait?.(wait);
     };
     try {
       for (;;) {
         signal.throwIfAborted();
-        const answer = ledger.acquire(this.#rest(hasty));
+        const answer = ledger.acquire(this.#rest(useReserved));
         if (answer.granted) return answer.ticket;
         const now = clock.now();
         if (answer.reason !== 'sibling') {
           const { until, reason } = answer;
           if (until - now > limits.maxWaitMs) {
-            if (hasty) throw rateLimited(until, now, reason, refusal);
+            if (useReserved) throw rateLimited(until, now, reason, refusal);
             // Before the run ends for it, what was held back to look for the next window is used up.
-            hasty = true;
+            useReserved = true;
             continue;
           }
           since = undefined;
-          if (until !== told) tell({ until, reason });
-          await clock.sleep(slice(until - now), signal);
+          if (until !== notifiedUntil) tell({ until, reason });
+          await clock.sleep(sleepChunk(until - now), signal);
           continue;
         }
         since ??= now;
         // How long it takes nobody knows; its own time limit is the most.
-        if (told === undefined && now - since > TELL_SIBLING_AFTER_MS)
+        if (notifiedUntil === undefined && now - since > NOTIFY_SIBLING_AFTER_MS)
           tell({ until: now + limits.timeoutMs, reason: 'sibling' });
         // The longer it takes, the less often it is worth a look: little is lost of what a reply takes anyway.
-        await clock.sleep(Math.min(LONGEST_LOOK_MS, Math.max(SHORTEST_LOOK_MS, (now - since) / 8)), signal);
+        await clock.sleep(Math.min(MAX_POLL_MS, Math.max(MIN_POLL_MS, (now - since) / 8)), signal);
       }
     } finally {
-      if (told !== undefined) onWait?.(undefined);
+      if (notifiedUntil !== undefined) onWait?.(undefined);
     }
   }
 
   // A single command is never kept waiting for what a long run leaves to others.
   #rest(hasty: boolean): number | undefined {
     const ahead = this.#ahead?.() ?? 0;
-    if (this.#unsettled.size <= 1 && ahead === 0) return undefined;
+    if (this.#pendingSends.size <= 1 && ahead === 0) return undefined;
     return this.#ahead && !hasty ? this.#waiting + ahead : 0;
   }
 
@@ -168,39 +169,39 @@ class PoliteSender implements Sender {
     const until = clock.monotonic() + ms;
     onWait?.({ until: clock.now() + ms, reason: 'backoff' });
     try {
-      for (let left = ms; left > 0; left = until - clock.monotonic()) await clock.sleep(slice(left), signal);
+      for (let left = ms; left > 0; left = until - clock.monotonic()) await clock.sleep(sleepChunk(left), signal);
     } finally {
       onWait?.(undefined);
     }
   }
 
-  async #try(
-    request: Request,
+  async #attempt(
+    request: HttpRequest,
     ticket: string,
     last: boolean,
-  ): Promise<{ result: Reply | TransportFailure; retryAfterMs: number | undefined } | 'withdrawn'> {
+  ): Promise<{ result: HttpResponse | TransportError; retryAfterMs: number | undefined } | 'withdrawn'> {
     const { transport, ledger, limits } = this.#options;
-    let signs: RateSigns | undefined;
+    let signs: RateLimitInfo | undefined;
     let withdrawn = false;
-    const onHead = (head: Head): void => {
+    const onHead = (head: ResponseHead): void => {
       if (signs) return;
-      signs = readHeaders(head, ledger.view().clockOffset?.lo);
+      signs = parseRateLimitHeaders(head, ledger.view().clockOffset?.lo);
       ledger.observe(ticket, observationOf(head, signs, last));
     };
-    const mayGo = (): boolean => {
+    const canSend = (): boolean => {
       withdrawn ||= this.#options.signal.aborted || !ledger.confirm(ticket);
       return !withdrawn;
     };
-    const { signal, done } = this.#overtaken(request);
+    const { signal, done } = this.#interruptible(request);
     try {
       // Asked again by the transport, just before the first byte: here it saves a connection that would be made in vain.
-      if (!mayGo()) throw new TransportFailure('aborted', false, 'the rate limit came first');
-      const reply = await transport.send(request, { timeoutMs: limits.timeoutMs, signal, onHead, mayGo });
+      if (!canSend()) throw new TransportError('aborted', false, 'the rate limit came first');
+      const reply = await transport.send(request, { timeoutMs: limits.timeoutMs, signal, onHead, canSend });
       onHead(reply);
       return { result: reply, retryAfterMs: signs?.waitMs };
     } catch (error) {
-      const failure = error instanceof TransportFailure ? error : undefined;
-      const unsent = failure !== undefined && !failure.handedOver;
+      const failure = error instanceof TransportError ? error : undefined;
+      const unsent = failure !== undefined && !failure.requestSent;
       if (!signs) ledger.release(ticket, unsent ? 'unsent' : 'lost');
       if (withdrawn && unsent) return 'withdrawn';
       if (!failure) throw error;
@@ -211,7 +212,7 @@ class PoliteSender implements Sender {
   }
 
   // A read ends with the signal; a request that changes something gets a moment to bring its answer.
-  #overtaken(request: Request): { signal: AbortSignal; done: () => void } {
+  #interruptible(request: HttpRequest): { signal: AbortSignal; done: () => void } {
     const { signal, clock } = this.#options;
     const ended = new AbortController();
     const answered = new AbortController();
@@ -220,10 +221,10 @@ class PoliteSender implements Sender {
       if (request.safe) end();
       else clock.sleep(GRACE_MS, answered.signal).then(end, () => undefined);
     };
-    this.#underWay.add(onAbort);
+    this.#inFlight.add(onAbort);
     if (signal.aborted) onAbort();
     const done = (): void => {
-      this.#underWay.delete(onAbort);
+      this.#inFlight.delete(onAbort);
       answered.abort();
     };
     return { signal: ended.signal, done };
@@ -231,23 +232,23 @@ class PoliteSender implements Sender {
 }
 
 // No timer is set for longer than a look at the ledger and the clock may be away: others have news, machines are suspended.
-function slice(ms: number): number {
+function sleepChunk(ms: number): number {
   return Math.min(LONGEST_SLEEP_MS, Math.max(1, Math.ceil(ms)));
 }
 
-function refusalOf(result: Reply | TransportFailure): Reply | undefined {
-  const status = result instanceof TransportFailure ? result.head?.status : result.status;
-  return status === 429 ? replyOf(result) : undefined;
+function refusedResponse(result: HttpResponse | TransportError): HttpResponse | undefined {
+  const status = result instanceof TransportError ? result.head?.status : result.status;
+  return status === 429 ? responseOf(result) : undefined;
 }
 
 // A refusal whose body was lost is a refusal all the same: its status says all that matters.
-function replyOf(result: Reply | TransportFailure): Reply {
-  if (!(result instanceof TransportFailure)) return result;
+function responseOf(result: HttpResponse | TransportError): HttpResponse {
+  if (!(result instanceof TransportError)) return result;
   if (!result.head) throw new Error('an answer without a head');
   return { ...result.head, body: new Uint8Array() };
 }
 
-const WAIT_FROM: Readonly<Record<RateSigns['from'], Observation['waitFrom']>> = {
+const WAIT_FROM: Readonly<Record<RateLimitInfo['from'], Observation['waitFrom']>> = {
   'retry-after': 'retry-after',
   'max(RA,reset)': 'reset',
   reset: 'reset',
@@ -256,7 +257,7 @@ const WAIT_FROM: Readonly<Record<RateSigns['from'], Observation['waitFrom']>> = 
   none: 'backoff',
 };
 
-function observationOf(head: Head, signs: RateSigns, last: boolean): Omit<Observation, 'chance'> {
+function observationOf(head: ResponseHead, signs: RateLimitInfo, last: boolean): Omit<Observation, 'jitterDraw'> {
   const limited = head.status === 429;
   return {
     at: Math.round(head.receivedAt),
@@ -267,6 +268,6 @@ function observationOf(head: Head, signs: RateSigns, last: boolean): Omit<Observ
     offset: signs.offset && { lo: Math.floor(signs.offset.lo), hi: Math.ceil(signs.offset.hi) },
     waitMs: limited && signs.waitMs !== undefined ? Math.ceil(signs.waitMs) : undefined,
     waitFrom: WAIT_FROM[signs.from],
-    last: limited && last,
+    lastAttempt: limited && last,
   };
 }

@@ -1,6 +1,6 @@
 // What a reply's rate-limit and Retry-After headers say, read strictly: pure, no clock, nothing guessed.
 import { duration, HTTP_DATE_SLACK_MS, httpDate, isoDate } from './http-date.ts';
-import type { Headers } from './types.ts';
+import type { HttpHeaders } from './types.ts';
 
 /** When the limit resets, as the service said it. */
 export interface ResetTime {
@@ -15,7 +15,7 @@ export interface ResetTime {
 export type WaitSource = 'retry-after' | 'reset' | 'max(RA,reset)' | 'reset(long)' | 'backoff' | 'none';
 
 /** What the headers of one reply say; what is absent, malformed or contradictory is undefined. */
-export interface RateSigns {
+export interface RateLimitInfo {
   readonly limit: number | undefined;
   readonly remaining: number | undefined;
   readonly reset: ResetTime | undefined;
@@ -29,9 +29,9 @@ export interface RateSigns {
 }
 
 /** One reply's head: what `readHeaders` looks at. Times are epoch milliseconds by our clock. */
-export interface Head {
+export interface ResponseHead {
   readonly status: number;
-  readonly headers: Headers;
+  readonly headers: HttpHeaders;
   readonly receivedAt: number;
   readonly sentAt: number;
 }
@@ -49,7 +49,7 @@ const DECIMAL = /^\d{1,16}(?:\.\d{1,9})?$/;
  * @param offsetMs service's clock minus ours, where known from earlier replies; used where this one has no Date
  * @returns what could be read without guessing
  */
-export function readHeaders(head: Head, offsetMs = 0): RateSigns {
+export function parseRateLimitHeaders(head: ResponseHead, offsetMs = 0): RateLimitInfo {
   const date = ownDate(head.headers);
   const serverNow = date ?? head.receivedAt + offsetMs;
   const { limit, left } = counts(head.headers);
@@ -65,7 +65,7 @@ export function readHeaders(head: Head, offsetMs = 0): RateSigns {
 }
 
 // More left than the limit is a contradiction: which of the two is wrong cannot be told.
-function counts(headers: Headers): { limit: number | undefined; left: number | undefined } {
+function counts(headers: HttpHeaders): { limit: number | undefined; left: number | undefined } {
   const limit = count(headers['x-ratelimit-limit']);
   const remaining = count(headers['x-ratelimit-remaining']);
   const ceiling = limit === undefined || limit <= 0 ? undefined : limit;
@@ -96,7 +96,7 @@ function combine(
 }
 
 // A reply from a cache tells the time at which it was stored: its Date is no clock.
-function ownDate(headers: Headers): number | undefined {
+function ownDate(headers: HttpHeaders): number | undefined {
   const age = single(headers['age']);
   if (age !== undefined && age !== '0') return undefined;
   return httpDate(single(headers['date']) ?? '', undefined);
@@ -138,7 +138,7 @@ function datedReset(text: string, serverNow: number): ResetTime | undefined {
   return at === undefined ? undefined : { at, clock: 'server', resolution: at % 1000 === 0 ? 1000 : 1 };
 }
 
-function readRetryAfter(headers: Headers, serverNow: number, resetInMs: number | undefined): number | undefined {
+function readRetryAfter(headers: HttpHeaders, serverNow: number, resetInMs: number | undefined): number | undefined {
   const values = headers['retry-after'];
   const waits = (typeof values === 'string' ? [values] : (values ?? [])).flatMap((text) =>
     delays(text, serverNow, resetInMs),

@@ -2,12 +2,12 @@
 import { formatDuration } from '../duration.ts';
 import type { ErrorKind } from '../errors.ts';
 import { PetstoreError } from '../errors.ts';
-import { visible } from '../text.ts';
-import { decodeError } from './error-body.ts';
-import type { Reply, Request, TransportFailure } from './types.ts';
+import { escapeControls } from '../text.ts';
+import { decodeServiceError } from './error-body.ts';
+import type { HttpRequest, HttpResponse, TransportError } from './types.ts';
 
 /** How to find out what became of a create whose answer is not known. */
-export const FIND_OUT = 'it may or may not exist: look with `petstore categories list` before you send it again';
+export const LOOKUP_HINT = 'it may or may not exist: look with `petstore categories list` before you send it again';
 
 /**
  * The rate limit asks for a longer pause than `--max-wait`, or the last try met a 429 too.
@@ -21,28 +21,28 @@ export function rateLimited(
   until: number,
   now: number,
   why: 'blocked' | 'window' | 'refused',
-  refusal?: Reply,
+  refusal?: HttpResponse,
 ): PetstoreError {
   const wait = formatDuration(until - now);
-  const said = refusal && decodeError(refusal.body);
+  const said = refusal && decodeServiceError(refusal.body);
   // Others may have been refused since, and each refusal at least doubles the pause: it need not be what the service gave.
   const happened = {
     blocked: `rate limited ${refusal ? '(429)' : 'by an earlier 429'}, for ${wait} more`,
     window: `nothing is left of the rate limit; it resets in ${wait}`,
     refused: `still rate limited after the last try (429), for ${wait} more`,
   }[why];
-  const told = said?.message ? `${happened}: ${visible(said.message)}` : happened;
+  const told = said?.message ? `${happened}: ${escapeControls(said.message)}` : happened;
   const hint = `come back at ${new Date(until).toISOString()}, or allow a longer pause with --max-wait; \`petstore quota\` tells more`;
   return new PetstoreError('rate_limited', told, {
     retryAt: until,
     hint,
-    code: said?.code && visible(said.code),
-    said: said?.message && visible(said.message),
+    code: said?.code && escapeControls(said.code),
+    serviceMessage: said?.message && escapeControls(said.message),
     status: refusal?.status,
   });
 }
 
-const AT_FAULT: Partial<Record<TransportFailure['reason'], ErrorKind>> = {
+const AT_FAULT: Partial<Record<TransportError['reason'], ErrorKind>> = {
   protocol: 'service',
   'too-large': 'service',
   encoding: 'service',
@@ -53,18 +53,18 @@ const AT_FAULT: Partial<Record<TransportFailure['reason'], ErrorKind>> = {
  * @param failure why the last try failed
  * @returns an error of kind `network`, or `service` where what came breaks HTTP or the contract
  */
-export function noReply(failure: TransportFailure): PetstoreError {
+export function networkError(failure: TransportError): PetstoreError {
   // An answer that began and broke off is a broken answer, not a missing one.
   const broken = failure.reason === 'reset' && failure.head !== undefined;
   const kind = broken ? 'service' : (AT_FAULT[failure.reason] ?? 'network');
   const what =
     kind === 'service'
       ? 'the reply could not be read'
-      : failure.handedOver
+      : failure.requestSent
         ? 'no answer came'
         : 'the service could not be reached';
   const hint = '`petstore doctor` checks the way to the service';
-  return new PetstoreError(kind, `${what}: ${visible(failure.detail)}`, { hint, cause: failure });
+  return new PetstoreError(kind, `${what}: ${escapeControls(failure.detail)}`, { hint, cause: failure });
 }
 
 /**
@@ -73,10 +73,10 @@ export function noReply(failure: TransportFailure): PetstoreError {
  * @param failure why there is no answer
  * @returns an error of kind `unknown_outcome` that says how to find out
  */
-export function unknownOutcome(request: Request, failure: TransportFailure): PetstoreError {
-  const message = `${request.method} ${visible(request.path)} was sent, and no trustworthy answer came: ${visible(failure.detail)}`;
+export function unknownOutcome(request: HttpRequest, failure: TransportError): PetstoreError {
+  const message = `${request.method} ${escapeControls(request.path)} was sent, and no trustworthy answer came: ${escapeControls(failure.detail)}`;
   const status = failure.head?.status;
-  return new PetstoreError('unknown_outcome', message, { hint: FIND_OUT, status, cause: failure });
+  return new PetstoreError('unknown_outcome', message, { hint: LOOKUP_HINT, status, cause: failure });
 }
 
 /**
@@ -87,7 +87,7 @@ export function unknownOutcome(request: Request, failure: TransportFailure): Pet
 export function interruptedAfterSending(reason: unknown): PetstoreError {
   const exitCode = reason instanceof PetstoreError ? reason.exitCode : undefined;
   return new PetstoreError('interrupted', 'interrupted before the answer came', {
-    hint: FIND_OUT,
+    hint: LOOKUP_HINT,
     exitCode,
     cause: reason,
   });

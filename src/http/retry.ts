@@ -1,18 +1,18 @@
 // What may be tried again, and when: pure. A create is never sent twice unless the service said or proved it was not done.
-import type { FailureReason, Reply, Request, TransportFailure } from './types.ts';
+import type { HttpRequest, HttpResponse, TransportError, TransportErrorReason } from './types.ts';
 
 /** How one try ended. */
-export type Outcome =
+export type AttemptResult =
   | { readonly kind: 'reply'; readonly status: number; readonly retryAfterMs: number | undefined }
   | {
       readonly kind: 'failure';
-      readonly reason: FailureReason;
-      readonly handedOver: boolean;
+      readonly reason: TransportErrorReason;
+      readonly requestSent: boolean;
       readonly status: number | undefined;
     };
 
 /** What to do next. */
-export type Verdict =
+export type RetryDecision =
   /** The reply is the answer, whatever its status. */
   | { readonly next: 'answer' }
   /** The same request again, not before the pause and not before the ledger allows. */
@@ -26,7 +26,7 @@ export type Verdict =
 
 const RETRIED_STATUS = new Set([408, 500, 502, 503, 504]);
 // A certificate, a body too large or compressed: the next try would end the same way.
-const FINAL_REASONS = new Set<FailureReason>(['tls', 'too-large', 'encoding', 'aborted']);
+const FINAL_REASONS = new Set<TransportErrorReason>(['tls', 'too-large', 'encoding', 'aborted']);
 const BACKOFF_MS = 150;
 const BACKOFF_CAP_MS = 10_000;
 
@@ -40,12 +40,12 @@ const BACKOFF_CAP_MS = 10_000;
  * @param random a draw in [0, 1) for the jitter
  * @returns what to do next
  */
-export function decide(
-  request: Pick<Request, 'safe'>,
-  outcome: Outcome,
+export function decideRetry(
+  request: Pick<HttpRequest, 'safe'>,
+  outcome: AttemptResult,
   tries: { readonly made: number; readonly allowed: number; readonly maxWaitMs: number },
   random: number,
-): Verdict {
+): RetryDecision {
   const left = tries.made < tries.allowed;
   const status = outcome.status;
   // Refused before it was processed (service.md, section 8): the ledger says when, for reads and creates alike.
@@ -58,7 +58,7 @@ export function decide(
   // Its body was lost, but a refusal is a refusal: the status alone says that nothing was created.
   if (!request.safe && status !== undefined && status >= 400 && status < 500 && status !== 408)
     return { next: 'answer' };
-  if (!request.safe && outcome.handedOver) return { next: 'unknown' };
+  if (!request.safe && outcome.requestSent) return { next: 'unknown' };
   if (!left || FINAL_REASONS.has(outcome.reason)) return { next: 'failed' };
   return { next: 'retry', pauseMs: Math.min(tries.maxWaitMs, pauseAfter(tries.made, random, undefined)) };
 }
@@ -75,7 +75,7 @@ function pauseAfter(made: number, random: number, retryAfterMs: number | undefin
  * @param retryAfterMs what a 503 asked for, milliseconds
  * @returns the try's outcome as `decide` looks at it
  */
-export function outcomeOf(result: Reply | TransportFailure, retryAfterMs: number | undefined): Outcome {
+export function attemptResult(result: HttpResponse | TransportError, retryAfterMs: number | undefined): AttemptResult {
   if (!(result instanceof Error)) return { kind: 'reply', status: result.status, retryAfterMs };
-  return { kind: 'failure', reason: result.reason, handedOver: result.handedOver, status: result.head?.status };
+  return { kind: 'failure', reason: result.reason, requestSent: result.requestSent, status: result.head?.status };
 }

@@ -1,8 +1,8 @@
 // What --verbose shows of every try: request, reply, headers and timing; the key and query values never.
 import type { Clock } from '../clock.ts';
-import { visible } from '../text.ts';
-import type { Headers, Transport } from './types.ts';
-import { TransportFailure } from './types.ts';
+import { escapeControls } from '../text.ts';
+import type { HttpHeaders, Transport } from './types.ts';
+import { TransportError } from './types.ts';
 
 /**
  * Wraps a transport so that every try is told.
@@ -18,7 +18,7 @@ export function trace(transport: Transport, baseUrl: string, clock: Clock, write
       const path = request.path.replace(/(=)[^&]*/g, '$1[…]');
       const start = clock.monotonic();
       const took = (): string => `${Math.round(clock.monotonic() - start)} ms`;
-      write(visible(`> ${request.method} ${baseUrl}${path}`));
+      write(escapeControls(`> ${request.method} ${baseUrl}${path}`));
       write('> authorization: Bearer [redacted]');
       if (request.body !== undefined)
         write(`> content-type: application/json (${Buffer.byteLength(request.body)} bytes)`);
@@ -29,10 +29,10 @@ export function trace(transport: Transport, baseUrl: string, clock: Clock, write
         return reply;
       } catch (error) {
         const said =
-          error instanceof TransportFailure
+          error instanceof TransportError
             ? `${error.detail}${error.head ? ` (after status ${error.head.status})` : ''}`
             : 'failed';
-        write(visible(`< ${said}, after ${took()}`));
+        write(escapeControls(`< ${said}, after ${took()}`));
         throw error;
       }
     },
@@ -43,9 +43,9 @@ export function trace(transport: Transport, baseUrl: string, clock: Clock, write
 const SHOWN =
   /^(?:x-ratelimit-[\w-]+|ratelimit[\w-]*|retry-after[\w-]*|date|age|content-(?:type|length)|deprecation|sunset|location|server|x-request-id|x-stability|x-sandbox-[\w-]+|allow|connection)$/;
 
-function headerLines(headers: Headers): string[] {
+function headerLines(headers: HttpHeaders): string[] {
   return Object.entries(headers).flatMap(([name, value]) => {
     const values = typeof value === 'string' ? [value] : (value ?? []);
-    return values.map((one) => visible(`< ${name}: ${SHOWN.test(name) ? one : '[…]'}`));
+    return values.map((one) => escapeControls(`< ${name}: ${SHOWN.test(name) ? one : '[…]'}`));
   });
 }

@@ -1,8 +1,8 @@
 // What undici, Node's sockets and TLS throw, in our own few words; their messages may quote data and are not passed on.
-import type { FailureReason, Head } from './types.ts';
-import { TransportFailure } from './types.ts';
+import type { Head, TransportErrorReason } from './types.ts';
+import { TransportError } from './types.ts';
 
-const BY_CODE: Readonly<Record<string, FailureReason>> = {
+const BY_CODE: Readonly<Record<string, TransportErrorReason>> = {
   ENOTFOUND: 'dns',
   EAI_AGAIN: 'dns',
   EAI_FAIL: 'dns',
@@ -25,7 +25,7 @@ const BY_CODE: Readonly<Record<string, FailureReason>> = {
 };
 const TLS_CODE =
   /^(?:CERT_|ERR_TLS_|ERR_SSL_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|HOSTNAME_MISMATCH|EPROTO$|UNABLE_TO_VERIFY)/;
-const WORDS: Readonly<Record<FailureReason, string>> = {
+const WORDS: Readonly<Record<TransportErrorReason, string>> = {
   dns: 'the host name could not be resolved',
   refused: 'the connection was refused',
   unreachable: 'there is no route to the host',
@@ -42,25 +42,25 @@ const WORDS: Readonly<Record<FailureReason, string>> = {
 
 /**
  * @param error what the HTTP client threw
- * @param handedOver whether any byte of the request may have left
+ * @param requestSent whether any byte of the request may have left
  * @param head status and headers where they had come
  * @returns the failure in our words, with the error's code where it is a plain one
  */
-export function failureOfError(error: Error, handedOver: boolean, head?: Head): TransportFailure {
+export function toTransportError(error: Error, requestSent: boolean, head?: Head): TransportError {
   const code = codeOf(error);
-  const reason = reasonOf(error, code, handedOver);
-  return new TransportFailure(reason, handedOver, code ? `${WORDS[reason]} (${code})` : WORDS[reason], head);
+  const reason = reasonOf(error, code, requestSent);
+  return new TransportError(reason, requestSent, code ? `${WORDS[reason]} (${code})` : WORDS[reason], head);
 }
 
-function reasonOf(error: Error, code: string | undefined, handedOver: boolean): FailureReason {
+function reasonOf(error: Error, code: string | undefined, requestSent: boolean): TransportErrorReason {
   // undici's parser errors carry the parser's own code or none: the class name is the sign.
   if (error.name === 'HTTPParserError' || code?.startsWith('HPE_')) return 'protocol';
   // What undici says of an upgrade or an interim answer nobody asked for.
   if (code === 'UND_ERR_SOCKET' && /^bad (?:response|upgrade)$/.test(error.message)) return 'protocol';
-  if (/proxy/i.test(error.message) && !handedOver) return 'proxy';
-  if (code === undefined) return handedOver ? 'protocol' : 'unreachable';
+  if (/proxy/i.test(error.message) && !requestSent) return 'proxy';
+  if (code === undefined) return requestSent ? 'protocol' : 'unreachable';
   if (TLS_CODE.test(code)) return 'tls';
-  return BY_CODE[code] ?? (handedOver ? 'protocol' : 'unreachable');
+  return BY_CODE[code] ?? (requestSent ? 'protocol' : 'unreachable');
 }
 
 // Several addresses tried at once fail as an AggregateError: its first member says why.

@@ -6,12 +6,12 @@ import buildConnector from 'undici/lib/core/connect.js';
 import Client from 'undici/lib/dispatcher/client.js';
 import { formatDuration } from '../duration.ts';
 import { proxyFor } from './proxy.ts';
-import { failureOfError } from './transport-errors.ts';
-import type { Head, Headers, Reply, Request, Transport } from './types.ts';
-import { TransportFailure } from './types.ts';
+import { toTransportError } from './transport-errors.ts';
+import type { Head, HttpHeaders, HttpRequest, HttpResponse, Transport } from './types.ts';
+import { TransportError } from './types.ts';
 
 /** The largest reply read, in bytes: an endless body must not fill the memory. */
-export const MAX_REPLY_BYTES = 64 * 1024 * 1024;
+export const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
 const CONNECT_TIMEOUT_MS = 10_000;
 
 /** What a transport needs to know. */
@@ -33,7 +33,7 @@ export interface TransportOptions {
 /**
  * Makes a transport for one base URL and key.
  * @param options where to, with which key
- * @returns a transport; `send` rejects with TransportFailure only
+ * @returns a transport; `send` rejects with TransportError only
  * @throws PetstoreError `usage` where a proxy variable holds no http or https URL
  */
 export function createTransport(options: TransportOptions): Transport {
@@ -44,7 +44,7 @@ export function createTransport(options: TransportOptions): Transport {
   const connect = buildConnector({ timeout: CONNECT_TIMEOUT_MS, rejectUnauthorized: true, allowH2: false });
   const proxy = proxyFor(base, options.env);
   const dispatcher = async (): Promise<Dispatcher> => {
-    const limits = { headersTimeout: 0, bodyTimeout: 0, maxResponseSize: MAX_REPLY_BYTES, pipelining: 0 };
+    const limits = { headersTimeout: 0, bodyTimeout: 0, maxResponseSize: MAX_RESPONSE_BYTES, pipelining: 0 };
     // A pooled connection may be closed by the service just as a create is written to it (measured: up to 126 of 300).
     if (!proxy) return new Client(base.origin, { ...limits, connect });
     const { openProxy } = await import('./proxy-agent.ts');
@@ -60,7 +60,7 @@ function spell(ms: number): string {
   return ms < 1000 ? `${ms} ms` : formatDuration(ms);
 }
 
-function dispatchOptions(base: URL, options: TransportOptions, request: Request): Dispatcher.DispatchOptions {
+function dispatchOptions(base: URL, options: TransportOptions, request: HttpRequest): Dispatcher.DispatchOptions {
   const headers: Record<string, string> = {
     authorization: `Bearer ${options.key}`,
     accept: 'application/json',
@@ -84,14 +84,14 @@ function exchange(
   request: Dispatcher.DispatchOptions,
   how: Parameters<Transport['send']>[1],
   now: () => number,
-): Promise<Reply> {
-  return new Promise<Reply>((resolve, reject) => {
-    let handedOver = false;
+): Promise<HttpResponse> {
+  return new Promise<HttpResponse>((resolve, reject) => {
+    let requestSent = false;
     let sentAt = now();
     let head: Head | undefined;
     const chunks: Buffer[] = [];
 
-    const settle = (failure?: TransportFailure): void => {
+    const settle = (failure?: TransportError): void => {
       clearTimeout(deadline);
       how.signal.removeEventListener('abort', onAbort);
       // First told, then destroyed: destroying fails what is still queued, and the first word counts.
@@ -101,7 +101,7 @@ function exchange(
       dispatcher.destroy().catch(() => undefined);
     };
     const fail = (reason: 'timeout' | 'aborted', detail: string): void =>
-      settle(new TransportFailure(reason, handedOver, detail, head));
+      settle(new TransportError(reason, requestSent, detail, head));
     const onAbort = (): void => fail('aborted', 'interrupted');
     const deadline = setTimeout(
       () => fail('timeout', `no complete answer within ${spell(how.timeoutMs)}`),
@@ -112,28 +112,23 @@ function exchange(
 
     dispatcher.dispatch(request, {
       onRequestStart(controller) {
-        if (how.mayGo?.() === false) {
+        if (how.canSend?.() === false) {
           fail('aborted', 'withdrawn before anything was sent');
           controller.abort(new Error('withdrawn'));
           return;
         }
         // Called just before the head is written: from here on the service may have seen the request.
-        handedOver = true;
+        requestSent = true;
         sentAt = now();
       },
       onResponseStart(_controller, status, headers) {
         if (status < 200) return;
-        head = { status, headers: headers as Headers, receivedAt: now(), sentAt };
+        head = { status, headers: headers as HttpHeaders, receivedAt: now(), sentAt };
         how.onHead?.(head);
         const encoding = headers['content-encoding'];
         if (encoding !== undefined && encoding !== 'identity') {
           settle(
-            new TransportFailure(
-              'encoding',
-              handedOver,
-              'the body is compressed although that was not asked for',
-              head,
-            ),
+            new TransportError('encoding', requestSent, 'the body is compressed although that was not asked for', head),
           );
         }
       },
@@ -141,7 +136,7 @@ function exchange(
         chunks.push(chunk);
       },
       onResponseEnd: () => settle(),
-      onResponseError: (_controller, error) => settle(failureOfError(error, handedOver, head)),
+      onResponseError: (_controller, error) => settle(toTransportError(error, requestSent, head)),
     });
   });
 }

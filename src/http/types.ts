@@ -1,10 +1,10 @@
 // What a request, a reply and a failed try are, between the loop that sends and the transport below it.
 
 /** Reply headers: lower-case names; a repeated header is an array. */
-export type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
+export type HttpHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 /** One request, relative to the base URL. */
-export interface Request {
+export interface HttpRequest {
   readonly method: string;
   /** Path and query below the base URL, beginning with `/`. */
   readonly path: string;
@@ -15,9 +15,9 @@ export interface Request {
 }
 
 /** A whole reply: status, headers and every byte of the body. */
-export interface Reply {
+export interface HttpResponse {
   readonly status: number;
-  readonly headers: Headers;
+  readonly headers: HttpHeaders;
   readonly body: Uint8Array;
   /** Wall clock when the head arrived, epoch milliseconds. */
   readonly receivedAt: number;
@@ -26,10 +26,10 @@ export interface Reply {
 }
 
 /** The part of a reply that comes first: what the ledger needs. */
-export type Head = Pick<Reply, 'status' | 'headers' | 'receivedAt' | 'sentAt'>;
+export type Head = Pick<HttpResponse, 'status' | 'headers' | 'receivedAt' | 'sentAt'>;
 
 /** Why a try failed without a whole reply. */
-export type FailureReason =
+export type TransportErrorReason =
   | 'dns'
   | 'refused'
   | 'unreachable'
@@ -44,28 +44,28 @@ export type FailureReason =
   | 'aborted';
 
 /** A try that gave no whole reply. */
-export class TransportFailure extends Error {
-  override readonly name = 'TransportFailure';
-  readonly reason: FailureReason;
-  readonly handedOver: boolean;
+export class TransportError extends Error {
+  override readonly name = 'TransportError';
+  readonly reason: TransportErrorReason;
+  readonly requestSent: boolean;
   readonly detail: string;
   readonly head: Head | undefined;
   /**
    * @param reason what went wrong, in our own words
-   * @param handedOver whether any byte of the request may have reached the service: decides whether a create may be sent again
+   * @param requestSent whether any byte of the request may have reached the service: decides whether a create may be sent again
    * @param detail a sanitised word more, for example `ECONNREFUSED 127.0.0.1:9`; never a foreign message with data in it
    * @param head status and headers where they had arrived before it failed
    */
-  constructor(reason: FailureReason, handedOver: boolean, detail: string, head?: Head) {
+  constructor(reason: TransportErrorReason, requestSent: boolean, detail: string, head?: Head) {
     super(`${reason}: ${detail}`);
     this.reason = reason;
-    this.handedOver = handedOver;
+    this.requestSent = requestSent;
     this.detail = detail;
     this.head = head;
   }
 }
 
-/** Sends one try. Throws TransportFailure; follows no redirect, decodes nothing, retries nothing. */
+/** Sends one try. Throws TransportError; follows no redirect, decodes nothing, retries nothing. */
 export interface Transport {
   /**
    * @param request what to send
@@ -74,14 +74,14 @@ export interface Transport {
    *   the connection is made: where it says false nothing is sent (reason `aborted`, not handed over)
    */
   send(
-    request: Request,
+    request: HttpRequest,
     options: {
       readonly timeoutMs: number;
       readonly signal: AbortSignal;
       readonly onHead?: (head: Head) => void;
-      readonly mayGo?: () => boolean;
+      readonly canSend?: () => boolean;
     },
-  ): Promise<Reply>;
+  ): Promise<HttpResponse>;
 }
 
 /** Why the loop is waiting, for whoever shows it. */
@@ -93,13 +93,13 @@ export interface Wait {
 }
 
 /** Sends a request politely: the ledger first, then the transport, again where that is allowed. */
-export interface Sender {
+export interface HttpClient {
   /**
    * @param request what to send
    * @returns the last reply, whatever its status but 429
    * @throws PetstoreError: `rate_limited` (with retryAt), `network`, `service`, `unknown_outcome`, `interrupted`
    */
-  send(request: Request): Promise<Reply>;
+  send(request: HttpRequest): Promise<HttpResponse>;
   /**
    * Announces a run of many requests, so that the quota's windows can be planned to its end.
    * @param ahead how many of them are still to be handed to `send`

@@ -1,9 +1,9 @@
 // What a failed create means for its row and for the rows after it. Pure.
 import { PetstoreError } from '../errors.ts';
-import { TransportFailure } from '../http/types.ts';
+import { TransportError } from '../http/types.ts';
 
 /** The row's fate, and whether the run ends here. */
-export interface Verdict {
+export interface ErrorClass {
   /** `rejected` by the service; certainly `unsent` or not carried out; `lost`: it may exist or not. */
   readonly row: 'rejected' | 'unsent' | 'lost';
   readonly stop: boolean;
@@ -20,7 +20,7 @@ const ABOUT_THE_ROW: ReadonlySet<number> = new Set([400, 409, 413, 422]);
  * @param interruption what the run's signal was aborted with, if it was: thrown as it is, nothing was sent
  * @returns the row's fate; `stop` where the next row would fare no better
  */
-export function verdictOf(error: unknown, interruption?: unknown): Verdict {
+export function classifyError(error: unknown, interruption?: unknown): ErrorClass {
   if (!(error instanceof PetstoreError)) return { row: 'lost', stop: true };
   const { kind, status } = error;
   if (kind === 'rejected') return { row: 'rejected', stop: !ABOUT_THE_ROW.has(status ?? 0) };
@@ -32,5 +32,5 @@ export function verdictOf(error: unknown, interruption?: unknown): Verdict {
 }
 
 function tookTooLong({ status, cause }: PetstoreError): boolean {
-  return status === 408 || status === 504 || (cause instanceof TransportFailure && cause.reason === 'timeout');
+  return status === 408 || status === 504 || (cause instanceof TransportError && cause.reason === 'timeout');
 }

@@ -1,6 +1,6 @@
 // Bytes to text without a guess: strict UTF-8, every bad line named, a byte order mark taken off.
 import { isUtf8 } from 'node:buffer';
-import type { Problems } from './validation-errors.ts';
+import type { ValidationErrors } from './validation-errors.ts';
 
 const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
 
@@ -11,7 +11,10 @@ const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
  * @returns pieces of text, none empty
  * @throws PetstoreError `usage` where the file is UTF-16
  */
-export async function* decodedText(bytes: AsyncIterable<Uint8Array>, problems: Problems): AsyncGenerator<string> {
+export async function* decodedText(
+  bytes: AsyncIterable<Uint8Array>,
+  problems: ValidationErrors,
+): AsyncGenerator<string> {
   let tail = Buffer.alloc(0);
   let line = 1;
   let first = true;
@@ -54,7 +57,7 @@ function endOfCharacters(bytes: Buffer): number {
   return bytes.length;
 }
 
-function checkLines(bytes: Buffer, first: number, problems: Problems): number {
+function checkLines(bytes: Buffer, first: number, problems: ValidationErrors): number {
   const valid = isUtf8(bytes);
   let line = first;
   let from = 0;

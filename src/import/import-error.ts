@@ -14,7 +14,7 @@ const NAMED = 5;
  * @returns undefined where every row exists once; else what ended it, rows of unknown outcome, categories that may be
  *   one too many, or rejected rows, in this order
  */
-export function outcomeOf(
+export function importError(
   document: ImportDocument,
   { stop, surplus }: Pick<RunResult, 'stop' | 'surplus'>,
   goOn: string,
@@ -84,7 +84,7 @@ function oneTooMany(surplus: readonly Category[]): PetstoreError {
  * @param piped whether the rows came from stdin
  * @returns for example `petstore categories import 'my species.csv' -p staging`
  */
-export function commandToGoOn(args: readonly string[], piped: boolean): string {
+export function resumeCommand(args: readonly string[], piped: boolean): string {
   const words = args.filter((arg) => arg !== '--restart').map(quotedForShell);
   return `${piped ? 'the same rows | ' : ''}petstore ${words.join(' ')}`;
 }

@@ -4,7 +4,7 @@ import type { Clock } from '../clock.ts';
 import { PetstoreError } from '../errors.ts';
 import type { Journal } from './journal.ts';
 import type { NumberedRow } from './reconcile.ts';
-import { Tally } from './results.ts';
+import { ImportResults } from './results.ts';
 import type { RowStore } from './row-store.ts';
 
 /** What a run is about to do. */
@@ -38,13 +38,13 @@ export interface RunOptions {
   /** Called once, when it is known what is to be sent and before anything is created. */
   readonly onPlan: (plan: Plan) => Promise<void>;
   /** Called after every outcome. */
-  readonly onProgress: (tally: Tally) => void;
+  readonly onProgress: (tally: ImportResults) => void;
 }
 
 /** The state of one run; rows are numbered from 0. */
-export class Work {
+export class ImportState {
   readonly options: RunOptions;
-  readonly tally: Tally;
+  readonly tally: ImportResults;
   /** Rows to send, the next one last. */
   readonly queue: number[] = [];
   /** Rows that are sent again, since a lookup did not find them. */
@@ -57,7 +57,7 @@ export class Work {
   /** @param options what the run works with */
   constructor(options: RunOptions) {
     this.options = options;
-    this.tally = new Tally(options.rows);
+    this.tally = new ImportResults(options.rows);
   }
 
   /** @returns why the run ends early; undefined while it goes on */
@@ -67,7 +67,7 @@ export class Work {
 
   /** @param error why nothing more is to be sent; the first reason counts */
   end(error: unknown): void {
-    this.#stop ??= asKnown(error);
+    this.#stop ??= toPetstoreError(error);
   }
 
   /** @returns how many rows are still to be sent; none once the run is to end */
@@ -129,7 +129,7 @@ export class Work {
  * @param error anything thrown
  * @returns the same where it can be told to a user, else a fault of this program
  */
-export function asKnown(error: unknown): PetstoreError {
+export function toPetstoreError(error: unknown): PetstoreError {
   if (error instanceof PetstoreError) return error;
   const hint = 'this is a fault of petstore itself: run it again with --verbose and report what it prints';
   return new PetstoreError('internal', 'unexpected failure inside the import', { hint, cause: error });

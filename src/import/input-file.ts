@@ -4,13 +4,13 @@ import { realpath, stat } from 'node:fs/promises';
 import { extname, resolve } from 'node:path';
 import { PetstoreError } from '../errors.ts';
 import type { Input } from '../io.ts';
-import { visible } from '../text.ts';
+import { escapeControls } from '../text.ts';
 
 /** The largest input, in bytes: whatever is endless ends here (fault E1). */
 export const MAX_BYTES = 1024 * 1024 * 1024;
 
 /** An input that is open to be read once. */
-export interface Source {
+export interface InputFile {
   /** How messages call it. */
   readonly label: string;
   /** The file's real path; undefined for stdin. */
@@ -27,14 +27,14 @@ export interface Source {
  * @returns the source; nothing is read yet
  * @throws PetstoreError `usage` where it is missing, no regular file, too large, or stdin is a terminal
  */
-export async function openSource(
+export async function openInputFile(
   file: string,
   world: { readonly cwd: string; readonly stdin: Input },
-): Promise<Source> {
+): Promise<InputFile> {
   if (file === '-') return fromStdin(world.stdin);
   const path = resolve(world.cwd, file);
-  const { real, size } = await inspect(path, visible(file));
-  if (size > MAX_BYTES) throw tooLarge(visible(file));
+  const { real, size } = await inspect(path, escapeControls(file));
+  if (size > MAX_BYTES) throw tooLarge(escapeControls(file));
   return {
     label: file,
     path: real,
@@ -43,7 +43,7 @@ export async function openSource(
   };
 }
 
-function fromStdin(stdin: Input): Source {
+function fromStdin(stdin: Input): InputFile {
   if (stdin.isTTY) {
     throw new PetstoreError('usage', 'stdin is a terminal, so there are no rows to read', {
       hint: 'pipe the rows in, or name a file: petstore categories import species.csv',
@@ -67,11 +67,11 @@ async function* limited(bytes: AsyncIterable<Uint8Array>, label: string): AsyncG
   try {
     for await (const chunk of bytes) {
       total += chunk.length;
-      if (total > MAX_BYTES) throw tooLarge(visible(label));
+      if (total > MAX_BYTES) throw tooLarge(escapeControls(label));
       yield chunk;
     }
   } catch (error) {
-    throw error instanceof PetstoreError ? error : unreadable(error, visible(label));
+    throw error instanceof PetstoreError ? error : unreadable(error, escapeControls(label));
   }
 }
 

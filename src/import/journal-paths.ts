@@ -2,8 +2,8 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import type { LogFs } from '../append-log/generations.ts';
-import type { ProcessMark } from '../append-log/process-liveness.ts';
-import { isAlive, ownMark } from '../append-log/process-liveness.ts';
+import type { ProcessRef } from '../append-log/process-liveness.ts';
+import { currentProcess, isAlive } from '../append-log/process-liveness.ts';
 import type { Clock } from '../clock.ts';
 
 /** Which journal, and the world around it. */
@@ -17,18 +17,18 @@ export interface JournalOptions {
   /** The file system; tests hand in one that fails. */
   readonly fs?: LogFs | undefined;
   /** This process and how others are asked; tests hand in their own. */
-  readonly life?: Life | undefined;
+  readonly life?: ProcessProbe | undefined;
 }
 
 /** Who this process is, and whether others live. */
-export interface Life {
-  readonly mark: ProcessMark;
-  readonly ask: (mark: ProcessMark) => 'alive' | 'dead' | 'unknown';
+export interface ProcessProbe {
+  readonly mark: ProcessRef;
+  readonly ask: (mark: ProcessRef) => 'alive' | 'dead' | 'unknown';
 }
 
 /** @returns this process, asking the system about others */
-export function ownLife(): Life {
-  return { mark: ownMark(), ask: isAlive };
+export function currentProcessProbe(): ProcessProbe {
+  return { mark: currentProcess(), ask: isAlive };
 }
 
 /**

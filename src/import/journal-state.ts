@@ -1,7 +1,7 @@
 // What the records of an import's journal add up to: a pure fold, so that every process that reads it sees the same.
 
 import type { LogFormat } from '../append-log/file-log.ts';
-import type { ProcessMark } from '../append-log/process-liveness.ts';
+import type { ProcessRef } from '../append-log/process-liveness.ts';
 import type { Int64 } from '../json.ts';
 
 /**
@@ -23,14 +23,14 @@ export interface RowEntry {
 }
 
 /** The run that holds the journal. */
-export interface Holder extends ProcessMark {
+export interface LockHolder extends ProcessRef {
   readonly run: string;
   /** When it last said that it lives, epoch milliseconds. */
   readonly beat: number;
 }
 
 /** What an import is, as its first run noted. */
-export interface Head {
+export interface JournalHeader {
   readonly version: 1;
   /** The file's real path; undefined where the rows came from stdin. */
   readonly source?: string | undefined;
@@ -39,8 +39,8 @@ export interface Head {
 
 /** The whole journal. */
 export interface JournalState {
-  head: Head | undefined;
-  holder: Holder | undefined;
+  head: JournalHeader | undefined;
+  holder: LockHolder | undefined;
   /** The ids that were there before the import began; undefined until all are noted. */
   baseline: Set<string> | undefined;
   /** Ids of a baseline that is still being written. */
@@ -54,8 +54,8 @@ export interface JournalState {
 
 /** One record; who wrote it stands second, and only the holder's count, but for answers the service gave. */
 export type JournalRecord =
-  | readonly ['head', Head]
-  | readonly ['take', string, ProcessMark, number]
+  | readonly ['head', JournalHeader]
+  | readonly ['take', string, ProcessRef, number]
   | readonly ['drop', string]
   | readonly ['beat', string, number]
   | readonly ['reset', string]
@@ -103,7 +103,7 @@ function* kept(state: JournalState): Generator<JournalRecord> {
   yield ['keep', { holder: state.holder, draft: state.draft, finished: state.finished }];
   if (state.baseline) {
     yield ['kept-base', []];
-    for (const ids of inParts([...state.baseline])) yield ['kept-base', ids];
+    for (const ids of chunks([...state.baseline])) yield ['kept-base', ids];
   }
   for (const [row, entry] of state.rows) yield ['kept-row', row, entry];
 }
@@ -112,7 +112,7 @@ function* kept(state: JournalState): Generator<JournalRecord> {
  * @param ids any number of ids
  * @returns the same in parts, each fit for one record
  */
-export function* inParts(ids: readonly string[]): Generator<readonly string[]> {
+export function* chunks(ids: readonly string[]): Generator<readonly string[]> {
   for (let from = 0; from < ids.length; from += IDS_PER_RECORD) yield ids.slice(from, from + IDS_PER_RECORD);
 }
 
@@ -138,7 +138,7 @@ function apply(state: JournalState, record: JournalRecord): void {
   else if (state.holder && state.holder.run === record[1]) applyOfHolder(state, state.holder, record);
 }
 
-function applyOfHolder(state: JournalState, holder: Holder, record: JournalRecord): void {
+function applyOfHolder(state: JournalState, holder: LockHolder, record: JournalRecord): void {
   const [kind] = record;
   if (kind === 'drop') state.holder = undefined;
   else if (kind === 'beat') state.holder = { ...holder, beat: record[2] };
@@ -156,7 +156,7 @@ function applyOfHolder(state: JournalState, holder: Holder, record: JournalRecor
 }
 
 // Whatever the run before left half done is undecided now; what was rejected may be tried again: it does not exist.
-function take(state: JournalState, run: string, mark: ProcessMark, beat: number): void {
+function take(state: JournalState, run: string, mark: ProcessRef, beat: number): void {
   if (state.holder) return;
   state.holder = { run, pid: mark.pid, start: mark.start, host: mark.host, beat };
   state.draft = [];

@@ -2,15 +2,15 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { FileLog } from '../append-log/file-log.ts';
-import { syncFolders } from '../append-log/fsync-dir.ts';
+import { fsyncDirs } from '../append-log/fsync-dir.ts';
 import type { Clock } from '../clock.ts';
 import { PetstoreError } from '../errors.ts';
-import { visible } from '../text.ts';
-import { busy, lives } from './journal-lock.ts';
-import type { JournalOptions, Life } from './journal-paths.ts';
-import { journalDir, journalName, ownLife } from './journal-paths.ts';
-import type { Head, JournalRecord, JournalState } from './journal-state.ts';
-import { inParts, journalFormat } from './journal-state.ts';
+import { escapeControls } from '../text.ts';
+import { alreadyRunning, isRunning } from './journal-lock.ts';
+import type { JournalOptions, ProcessProbe } from './journal-paths.ts';
+import { currentProcessProbe, journalDir, journalName } from './journal-paths.ts';
+import type { JournalHeader, JournalRecord, JournalState } from './journal-state.ts';
+import { chunks, journalFormat } from './journal-state.ts';
 
 const SEAL_AT = 8 * 1024 * 1024;
 /** How often a run says that it lives, in milliseconds. */
@@ -23,7 +23,7 @@ export class Journal {
   readonly #run = randomBytes(8).toString('hex');
   readonly #dir: string;
   readonly #path: string;
-  readonly #life: Life;
+  readonly #life: ProcessProbe;
   #taken = false;
   #beating: NodeJS.Timeout | undefined;
 
@@ -35,9 +35,9 @@ export class Journal {
     const dir = journalDir(options);
     this.#dir = dir;
     this.#clock = options.clock;
-    this.#life = options.life ?? ownLife();
+    this.#life = options.life ?? currentProcessProbe();
     this.#path = join(dir, `${journalName(options.digest)}.*.log`);
-    const files = { dir, name: journalName(options.digest), sealAt: SEAL_AT, durable: true };
+    const files = { dir, name: journalName(options.digest), rotateAtBytes: SEAL_AT, durable: true };
     this.#log = this.#guard(
       () => new FileLog(journalFormat, options.fs === undefined ? files : { ...files, fs: options.fs }),
     );
@@ -54,17 +54,17 @@ export class Journal {
    * @param restart true: what earlier runs noted is forgotten
    * @throws PetstoreError `usage` where another run is at it, `storage` for a journal of a newer version
    */
-  take(head: Head, restart: boolean): void {
+  take(head: JournalHeader, restart: boolean): void {
     const { holder, head: before } = this.state;
     if (before && before.version !== head.version) throw this.#newer();
-    if (holder && lives(holder, this.#life, this.#clock)) throw busy(holder);
+    if (holder && isRunning(holder, this.#life, this.#clock)) throw alreadyRunning(holder);
     if (holder) this.#append(['drop', holder.run]);
     const state = this.#append(['take', this.#run, this.#life.mark, this.#clock.now()]);
-    if (state.holder && state.holder.run !== this.#run) throw busy(state.holder);
+    if (state.holder && state.holder.run !== this.#run) throw alreadyRunning(state.holder);
     this.#taken = true;
     if (restart) this.#append(['reset', this.#run]);
     this.#append(['head', head]);
-    this.#guard(() => syncFolders(this.#dir));
+    this.#guard(() => fsyncDirs(this.#dir));
     this.#beating = setInterval(() => this.#beat(), BEAT_MS).unref();
   }
 
@@ -82,7 +82,7 @@ export class Journal {
    * @param ids the id of every category, in digits
    */
   async noteBaseline(ids: readonly string[]): Promise<void> {
-    for (const part of inParts(ids)) this.#append(['base', this.#run, part]);
+    for (const part of chunks(ids)) this.#append(['base', this.#run, part]);
     this.#append(['based', this.#run, ids.length]);
     await this.#sync();
   }
@@ -164,7 +164,7 @@ export class Journal {
   }
 
   #newer(): PetstoreError {
-    return new PetstoreError('storage', `the import's journal is of a newer petstore: ${visible(this.#path)}`, {
+    return new PetstoreError('storage', `the import's journal is of a newer petstore: ${escapeControls(this.#path)}`, {
       hint: 'go on with that version; nothing was changed',
     });
   }
@@ -172,9 +172,13 @@ export class Journal {
   #storage(error: unknown): unknown {
     const code = (error as NodeJS.ErrnoException).code;
     if (typeof code !== 'string') return error;
-    return new PetstoreError('storage', `the import's journal cannot be used (${code}): ${visible(this.#path)}`, {
-      hint: 'without a journal nothing is sent: check the rights and the space of that folder',
-      cause: error,
-    });
+    return new PetstoreError(
+      'storage',
+      `the import's journal cannot be used (${code}): ${escapeControls(this.#path)}`,
+      {
+        hint: 'without a journal nothing is sent: check the rights and the space of that folder',
+        cause: error,
+      },
+    );
   }
 }

@@ -1,9 +1,9 @@
 // What became of rows whose answer was lost: one list, once a late request can be ruled out as far as that is possible.
 import type { Category } from '../api/types.ts';
 import { LONGEST_SLEEP_MS } from '../clock.ts';
-import type { Work } from './import-state.ts';
+import type { ImportState } from './import-state.ts';
 import type { Known } from './reconcile.ts';
-import { matchLost, surplus } from './reconcile.ts';
+import { findDuplicates, matchLost } from './reconcile.ts';
 
 /**
  * How long after a loss a lookup that finds nothing is believed, in milliseconds: the request may still be on its way
@@ -18,7 +18,7 @@ const LONGEST_SETTLE_MS = 30_000;
  * @param work the state of the run; rows that are not there are queued again, up to `maxRetries`
  * @throws PetstoreError where the list fails, the journal cannot be written, or the run is interrupted
  */
-export async function lookUp(work: Work): Promise<void> {
+export async function lookUp(work: ImportState): Promise<void> {
   const { journal, categories, clock, signal, maxRetries, onProgress } = work.options;
   const lost = work.undecided();
   if (lost.length === 0) return;
@@ -52,19 +52,19 @@ export async function lookUp(work: Work): Promise<void> {
  * @param work the state of the run
  * @returns categories that equal such a row and that no row accounts for; none where the list fails
  */
-export async function findSurplus(work: Work): Promise<readonly Category[]> {
+export async function findSurplus(work: ImportState): Promise<readonly Category[]> {
   const { rows, categories } = work.options;
   if (work.resent.size === 0) return [];
   try {
     const resent = [...work.resent].map((row) => rows.get(row));
-    return surplus(resent, await categories.list(), knownOf(work));
+    return findDuplicates(resent, await categories.list(), knownOf(work));
   } catch {
     // Every row is decided: a check that cannot be made is no failure.
     return [];
   }
 }
 
-function knownOf(work: Work): Known {
+function knownOf(work: ImportState): Known {
   const { baseline, owners } = work.options.journal.state;
   const elsewhere = work.options.ownedElsewhere();
   return { baseline, owned: (id) => owners.has(id) || elsewhere.has(id) };

@@ -3,10 +3,10 @@ import { closeSync, existsSync, openSync, readdirSync, readSync } from 'node:fs'
 import { join } from 'node:path';
 import { FileLog } from '../append-log/file-log.ts';
 import { PetstoreError } from '../errors.ts';
-import { visible } from '../text.ts';
-import { busy, lives } from './journal-lock.ts';
+import { escapeControls } from '../text.ts';
+import { alreadyRunning, isRunning } from './journal-lock.ts';
 import type { JournalOptions } from './journal-paths.ts';
-import { journalDir, journalName, ownLife } from './journal-paths.ts';
+import { currentProcessProbe, journalDir, journalName } from './journal-paths.ts';
 import type { JournalState, RowEntry } from './journal-state.ts';
 import { journalFormat } from './journal-state.ts';
 
@@ -15,7 +15,7 @@ import { journalFormat } from './journal-state.ts';
  * @param options which journal
  * @returns its entries by row; none where there is no such journal
  */
-export function peekJournal(options: JournalOptions): ReadonlyMap<number, RowEntry> {
+export function readJournal(options: JournalOptions): ReadonlyMap<number, RowEntry> {
   const name = journalName(options.digest);
   const dir = journalDir(options);
   return namesIn(dir).includes(name) ? withLog(dir, name, (log) => log.refresh().rows) : new Map();
@@ -37,7 +37,7 @@ export function ownedElsewhere(options: JournalOptions): ReadonlySet<string> {
 }
 
 /** An import of the same file with other rows, which created something and did not finish. */
-export interface Unfinished {
+export interface StaleImport {
   readonly rows: number;
   readonly created: number;
 }
@@ -48,7 +48,7 @@ export interface Unfinished {
  * @param source the file's real path
  * @returns the import it began as; undefined where there is none, or it finished
  */
-export function unfinishedOf(options: JournalOptions, source: string): Unfinished | undefined {
+export function staleImportOf(options: JournalOptions, source: string): StaleImport | undefined {
   for (const name of othersOf(options, source)) {
     const { rows, head, finished } = withLog(journalDir(options), name, (log) => log.refresh());
     const sent = [...rows.values()].filter(({ status }) => status !== 'open' && status !== 'rejected');
@@ -64,11 +64,11 @@ export function unfinishedOf(options: JournalOptions, source: string): Unfinishe
  * @throws PetstoreError `usage` where a run is at one of them: its rows would be created twice
  */
 export function supersede(options: JournalOptions, source: string): void {
-  const life = options.life ?? ownLife();
+  const life = options.life ?? currentProcessProbe();
   const others = othersOf(options, source);
   for (const name of others) {
     const { holder } = withLog(journalDir(options), name, (log) => log.refresh());
-    if (holder && lives(holder, life, options.clock)) throw busy(holder, 'this file, as it was before,');
+    if (holder && isRunning(holder, life, options.clock)) throw alreadyRunning(holder, 'this file, as it was before,');
   }
   for (const name of others) {
     withLog(journalDir(options), name, (log) => {
@@ -96,15 +96,19 @@ function readable<T>(path: string, use: () => T): T {
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code;
     if (error instanceof PetstoreError || typeof code !== 'string') throw error;
-    throw new PetstoreError('storage', `the journal of another import cannot be used (${code}): ${visible(path)}`, {
-      hint: 'make it readable and writable for you, or remove it where that import is of no concern any more',
-      cause: error,
-    });
+    throw new PetstoreError(
+      'storage',
+      `the journal of another import cannot be used (${code}): ${escapeControls(path)}`,
+      {
+        hint: 'make it readable and writable for you, or remove it where that import is of no concern any more',
+        cause: error,
+      },
+    );
   }
 }
 
 function usingLog<T>(dir: string, name: string, use: (log: FileLog<JournalState>) => T): T {
-  const log = new FileLog(journalFormat, { dir, name, sealAt: Number.MAX_SAFE_INTEGER, durable: true });
+  const log = new FileLog(journalFormat, { dir, name, rotateAtBytes: Number.MAX_SAFE_INTEGER, durable: true });
   try {
     return use(log);
   } finally {

@@ -3,7 +3,7 @@ import type { Clock } from '../clock.ts';
 import { formatDuration } from '../duration.ts';
 import type { QuotaView } from '../rate-limit/quota-view.ts';
 import { estimate } from './estimate.ts';
-import type { Tally } from './results.ts';
+import type { ImportResults } from './results.ts';
 
 /** How often the line is made anew at most, in milliseconds. */
 const EVERY_MS = 100;
@@ -17,7 +17,11 @@ const SAME_RESET_MS = 900;
  * @param quota what is known of the quota now
  * @returns makes the line; the same again where it was made a moment ago
  */
-export function followPace(total: number, clock: Clock, quota: () => QuotaView): (tally: Tally) => string {
+export function startProgressLine(
+  total: number,
+  clock: Clock,
+  quota: () => QuotaView,
+): (tally: ImportResults) => string {
   const begun = clock.monotonic();
   const measure = windowLength();
   let last = Number.NEGATIVE_INFINITY;

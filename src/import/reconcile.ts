@@ -59,7 +59,7 @@ export function matchLost(lost: readonly NumberedRow[], listed: readonly Categor
  * @param known what the journal knows
  * @returns the surplus categories
  */
-export function surplus(resent: readonly NewCategory[], listed: readonly Category[], known: Known): Category[] {
+export function findDuplicates(resent: readonly NewCategory[], listed: readonly Category[], known: Known): Category[] {
   const texts = new Set(resent.map(textOf));
   return appearedUnowned(listed, known).filter((category) => texts.has(textOf(category)));
 }

@@ -37,7 +37,7 @@ export interface ImportDocument {
 }
 
 /** Counts and keeps outcomes; rows are numbered from 0 here and from 1 in the document. */
-export class Tally {
+export class ImportResults {
   readonly #rows: RowStore;
   readonly #created = new Map<number, Category>();
   readonly #skipped = new Map<number, Int64>();
@@ -110,6 +110,6 @@ export class Tally {
   }
 }
 
-function failure(row: number, name: string, { code, said, message, status }: PetstoreError): FailedRow {
-  return { row: row + 1, name, code, message: said ?? message, status };
+function failure(row: number, name: string, { code, serviceMessage, message, status }: PetstoreError): FailedRow {
+  return { row: row + 1, name, code, message: serviceMessage ?? message, status };
 }

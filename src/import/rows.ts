@@ -1,11 +1,11 @@
 // Any supported file to checked rows: finds out the format, decodes, reads every row before anything is sent.
 import { PetstoreError } from '../errors.ts';
-import { visible } from '../text.ts';
+import { escapeControls } from '../text.ts';
 import { decodedText } from './decode-utf8.ts';
-import type { Source } from './input-file.ts';
+import type { InputFile } from './input-file.ts';
 import { readJsonArray, readNdjson } from './json-rows.ts';
 import { RowStore } from './row-store.ts';
-import { Problems } from './validation-errors.ts';
+import { ValidationErrors } from './validation-errors.ts';
 
 /** How rows are to be read. */
 export interface RowOptions {
@@ -34,9 +34,9 @@ const BY_EXTENSION: Readonly<Record<string, Kind>> = {
  * @returns the rows; none of an empty list
  * @throws PetstoreError `usage` naming every bad row with its line, the first twenty in full
  */
-export async function readRows(source: Source, options: RowOptions): Promise<RowStore> {
+export async function readRows(source: InputFile, options: RowOptions): Promise<RowStore> {
   const given = options.delimiter === undefined ? undefined : { delimiter: delimiterOf(options.delimiter) };
-  const problems = new Problems(source.label);
+  const problems = new ValidationErrors(source.label);
   const sink = { rows: new RowStore(options.tempDir), problems, ignoreExtra: options.ignoreExtra, seen: 0 };
   const { head, text } = await peek(decodedText(source.bytes, problems));
   const kind = given ?? BY_EXTENSION[source.extension] ?? sniff(head);
@@ -47,7 +47,7 @@ export async function readRows(source: Source, options: RowOptions): Promise<Row
   // `[]` or a header alone is an empty list; nothing at all means that what was to print one failed.
   if (sink.rows.count === 0 && head.trim() === '') {
     const hint = 'expected a JSON array, one JSON object per line, or CSV or TSV with a header';
-    throw new PetstoreError('usage', `${visible(source.label)} holds no rows`, { hint });
+    throw new PetstoreError('usage', `${escapeControls(source.label)} holds no rows`, { hint });
   }
   return sink.rows;
 }

@@ -2,15 +2,15 @@
 import type { Category } from '../api/types.ts';
 import { PetstoreError } from '../errors.ts';
 import type { RunOptions } from './import-state.ts';
-import { Work } from './import-state.ts';
+import { ImportState } from './import-state.ts';
 import { idOf } from './journal-state.ts';
 import { findSurplus, lookUp } from './lookup.ts';
-import type { Tally } from './results.ts';
-import { Sending } from './send-rows.ts';
+import type { ImportResults } from './results.ts';
+import { RowSender } from './send-rows.ts';
 
 /** How a run ended. */
 export interface RunResult {
-  readonly tally: Tally;
+  readonly tally: ImportResults;
   /** Why it ended before every row was tried; undefined where it came to its end. */
   readonly stop: PetstoreError | undefined;
   /** Categories that equal a row which was sent twice and that no row accounts for: its first request came late. */
@@ -25,7 +25,7 @@ export interface RunResult {
  *   before is gone
  */
 export async function runImport(options: RunOptions): Promise<RunResult> {
-  const work = new Work(options);
+  const work = new ImportState(options);
   restore(work);
   const listed = await firstList(work);
   if (work.stop) return { tally: work.tally, stop: work.stop, surplus: [] };
@@ -40,14 +40,14 @@ export async function runImport(options: RunOptions): Promise<RunResult> {
 }
 
 // What earlier runs noted: created rows are left out, half-done ones are looked up.
-function restore(work: Work): void {
+function restore(work: ImportState): void {
   for (const [row, { status, id, slow }] of work.options.journal.state.rows) {
     if (status === 'created') work.tally.skip(row, idOf(id ?? ''));
     else if (status === 'undecided') work.lose(row, slow);
   }
 }
 
-async function firstList(work: Work): Promise<readonly Category[]> {
+async function firstList(work: ImportState): Promise<readonly Category[]> {
   const { rows, journal, skipExisting, categories } = work.options;
   const { baseline, owners } = journal.state;
   const known = baseline !== undefined;
@@ -74,7 +74,7 @@ function wasReset(created: number): PetstoreError {
   });
 }
 
-async function plan(work: Work, listed: readonly Category[]): Promise<void> {
+async function plan(work: ImportState, listed: readonly Category[]): Promise<void> {
   const { rows, skipExisting, onPlan, onProgress } = work.options;
   // A name that a row without an answer may have brought there is no name that existed.
   if (skipExisting) await lookUp(work);
@@ -97,15 +97,15 @@ async function plan(work: Work, listed: readonly Category[]): Promise<void> {
 }
 
 // Names the service has that no row of this import brought there.
-function namesElsewhere(work: Work, listed: readonly Category[]): Map<string, Category['id']> {
+function namesElsewhere(work: ImportState, listed: readonly Category[]): Map<string, Category['id']> {
   const { owners } = work.options.journal.state;
   const names = new Map<string, Category['id']>();
   for (const { id, name } of listed) if (!owners.has(String(id))) names.set(name, id);
   return names;
 }
 
-async function sendAll(work: Work): Promise<void> {
-  const sending = new Sending(work);
+async function sendAll(work: ImportState): Promise<void> {
+  const sending = new RowSender(work);
   for (let fruitless = 0; !work.stop; ) {
     const before = work.tally.created;
     const broken = await sending.pass();

@@ -1,16 +1,16 @@
 // Rows sent by several workers, the journal always one step ahead of the request.
 import type { Category } from '../api/types.ts';
-import { verdictOf } from './classify-error.ts';
-import type { Work } from './import-state.ts';
-import { asKnown } from './import-state.ts';
+import { classifyError } from './classify-error.ts';
+import type { ImportState } from './import-state.ts';
+import { toPetstoreError } from './import-state.ts';
 
 /** Sends what is queued, pass by pass; a pass ends early where answers are lost one after the other. */
-export class Sending {
-  readonly #work: Work;
+export class RowSender {
+  readonly #work: ImportState;
   #lostInARow = 0;
 
   /** @param work the state of the run */
-  constructor(work: Work) {
+  constructor(work: ImportState) {
     this.#work = work;
   }
 
@@ -74,9 +74,9 @@ export class Sending {
 
   #judge(row: number, error: unknown): void {
     const { tally, options } = this.#work;
-    const verdict = verdictOf(error, options.signal.reason);
+    const verdict = classifyError(error, options.signal.reason);
     if (verdict.stop) this.#work.end(error);
-    if (verdict.row === 'rejected') tally.fail(row, asKnown(error));
+    if (verdict.row === 'rejected') tally.fail(row, toPetstoreError(error));
     if (verdict.row === 'lost') {
       this.#work.lose(row, verdict.slow);
       this.#lostInARow++;

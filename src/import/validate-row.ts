@@ -1,13 +1,13 @@
 // What makes a record a row: a name, perhaps a description, and nothing that nobody would look at.
 
 import type { RowStore } from './row-store.ts';
-import type { Problems } from './validation-errors.ts';
+import type { ValidationErrors } from './validation-errors.ts';
 import { quoted } from './validation-errors.ts';
 
 /** Where checked rows go, and what is allowed in them. */
 export interface RowSink {
   readonly rows: RowStore;
-  readonly problems: Problems;
+  readonly problems: ValidationErrors;
   /** True: other fields than `name`, `description` and `id` are passed over. */
   readonly ignoreExtra: boolean;
   /** How many rows the file has so far, bad ones included: the number of the row at hand. */

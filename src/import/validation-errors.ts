@@ -1,12 +1,12 @@
 // What is wrong with a file, line by line: the first twenty in full, then a count.
 import { PetstoreError } from '../errors.ts';
-import { visible } from '../text.ts';
+import { escapeControls } from '../text.ts';
 
 /** How many bad rows are named before they are only counted (fault E5). */
 export const NAMED = 20;
 
 /** Collects what is wrong, so that one run names every bad row. */
-export class Problems {
+export class ValidationErrors {
   readonly #file: string;
   readonly #named: string[] = [];
   #count = 0;
@@ -24,7 +24,7 @@ export class Problems {
    */
   add(line: number, what: string, row?: number): void {
     const place = row === undefined ? `line ${line}` : `line ${line} (row ${row})`;
-    if (++this.#count <= NAMED) this.#named.push(`  ${place}: ${visible(what)}`);
+    if (++this.#count <= NAMED) this.#named.push(`  ${place}: ${escapeControls(what)}`);
   }
 
   /**
@@ -48,9 +48,13 @@ export class Problems {
     const lines = [...this.#named];
     if (this.#count > NAMED) lines.push(`  and ${this.#count - NAMED} more`);
     const rows = this.#count === 1 ? '1 problem' : `${this.#count} problems`;
-    return new PetstoreError('usage', `${visible(this.#file)} has ${rows}; nothing was sent\n${lines.join('\n')}`, {
-      hint: 'correct the file and run the same command again',
-    });
+    return new PetstoreError(
+      'usage',
+      `${escapeControls(this.#file)} has ${rows}; nothing was sent\n${lines.join('\n')}`,
+      {
+        hint: 'correct the file and run the same command again',
+      },
+    );
   }
 }
 

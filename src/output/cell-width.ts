@@ -46,7 +46,7 @@ function pieceEnd(text: string, from: number): number {
  * @param width the most cells it may take
  * @returns the text itself where it fits; otherwise its beginning and `…`, at most `width` cells wide
  */
-export function cut(text: string, width: number): string {
+export function truncate(text: string, width: number): string {
   if (width <= 0) return '';
   if (text.length <= width && ASCII.test(text)) return text;
   // No character is narrower than a fraction of a cell's worth of text; beyond this nothing can be shown anyway.

@@ -1,5 +1,5 @@
 // Rows as CSV (RFC 4180) or TSV: exact, so that what is listed can be imported again unchanged.
-import { visible } from '../text.ts';
+import { escapeControls } from '../text.ts';
 import type { Column } from './view.ts';
 
 interface Dialect {
@@ -35,7 +35,7 @@ export function* delimited<Row>(
   const { separator, lineEnd, special } = DIALECTS[format];
   const field = (value: string | undefined): string => {
     if (value === undefined) return '';
-    const text = safe ? visible(value) : value;
+    const text = safe ? escapeControls(value) : value;
     return text === '' || special.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
   };
   yield columns.map((column) => field(column.header)).join(separator) + lineEnd;

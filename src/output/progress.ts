@@ -2,7 +2,7 @@
 import type { Clock } from '../clock.ts';
 import type { Environment } from '../environment.ts';
 import type { ColorLevel, Output } from '../io.ts';
-import { visible } from '../text.ts';
+import { escapeControls } from '../text.ts';
 import type { Spinner } from './spinner.ts';
 
 /** Tells what is going on. */
@@ -62,7 +62,7 @@ export function createSpinnerProgress(options: {
   return {
     update(next) {
       if (ended) return;
-      text = next === undefined ? undefined : visible(next);
+      text = next === undefined ? undefined : escapeControls(next);
       if (text === undefined) return hide();
       if (spinner) return spinner.show(text);
       if (rising) return;
@@ -90,7 +90,7 @@ export function createLineProgress(options: { readonly stderr: Output; readonly 
     update(text) {
       if (ended || text === undefined || clock.monotonic() - last < LINE_EVERY_MS) return;
       last = clock.monotonic();
-      void stderr.write(`${visible(text)}\n`);
+      void stderr.write(`${escapeControls(text)}\n`);
     },
     stop() {
       ended = true;

@@ -2,11 +2,11 @@
 import { confirm, isCancel, password, text } from '@clack/prompts';
 import type { Environment } from '../environment.ts';
 import { PetstoreError } from '../errors.ts';
-import type { Input, Jobs, Output } from '../io.ts';
+import type { Input, JobControl, Output } from '../io.ts';
 import { colorLevel } from '../io.ts';
 
 /** The terminal a question is asked on. */
-export interface Asker {
+export interface PromptIO {
   readonly stdin: Input;
   readonly stderr: Output;
   readonly env: Environment;
@@ -29,7 +29,7 @@ export interface Question {
  * @returns the answer
  * @throws PetstoreError `interrupted` (130) after Ctrl-C or Escape
  */
-export function askHidden(asker: Asker, question: Question): Promise<string> {
+export function askHidden(asker: PromptIO, question: Question): Promise<string> {
   return answered<string>(asker, (round) => password({ ...round.streams, ...checked(question, round) }));
 }
 
@@ -40,7 +40,7 @@ export function askHidden(asker: Asker, question: Question): Promise<string> {
  * @returns the answer, without blanks around it
  * @throws PetstoreError `interrupted` (130) after Ctrl-C or Escape
  */
-export async function askText(asker: Asker, question: Question): Promise<string> {
+export async function askText(asker: PromptIO, question: Question): Promise<string> {
   const answer = await answered<string>(asker, (round, initialValue = '') =>
     text({ ...round.streams, ...checked(question, round), initialValue }),
   );
@@ -54,20 +54,20 @@ export async function askText(asker: Asker, question: Question): Promise<string>
  * @returns the answer
  * @throws PetstoreError `interrupted` (130) after Ctrl-C or Escape
  */
-export function askYesNo(asker: Asker, message: string): Promise<boolean> {
+export function askYesNo(asker: PromptIO, message: string): Promise<boolean> {
   return answered<boolean>(asker, (round, initialValue = true) => confirm({ ...round.streams, message, initialValue }));
 }
 
 // Until a round ends with an answer: one that was stopped is followed by another, since the shell has written over the
 // question and taken raw mode from the terminal. What was typed so far goes along.
 async function answered<Answer>(
-  asker: Asker,
-  pose: (round: Round, soFar: Answer | undefined) => Promise<Answer | symbol>,
+  asker: PromptIO,
+  pose: (round: PromptSession, soFar: Answer | undefined) => Promise<Answer | symbol>,
 ): Promise<Answer> {
   const jobs = await asker.stdin.jobs?.();
   let soFar: Answer | undefined;
   for (;;) {
-    const round = new Round(asker, jobs);
+    const round = new PromptSession(asker, jobs);
     const answer = await pose(round, soFar).finally(() => round.end());
     if (!round.left) return settled(asker, answer);
     if (typeof answer !== 'symbol') soFar = answer;
@@ -83,7 +83,7 @@ interface Key {
 const SHOW_CURSOR = '\u001b[?25h';
 
 // A question on the terminal, from its first painting until it is answered or left.
-class Round {
+class PromptSession {
   readonly streams;
   /** Why it was left without an answer. */
   left: 'to stop' | 'continued' | undefined;
@@ -92,7 +92,7 @@ class Round {
   readonly #forget: (() => void) | undefined;
   #ended = false;
 
-  constructor(asker: Asker, jobs: Jobs | undefined) {
+  constructor(asker: PromptIO, jobs: JobControl | undefined) {
     const { raw: input } = asker.stdin;
     const { raw: output } = asker.stderr;
     if (!input || !output) throw new PetstoreError('usage', 'there is no terminal to ask on');
@@ -126,7 +126,7 @@ class Round {
   }
 
   // A terminal that does not know its width would get a line per character; colour is not the prompt's to decide.
-  #adapted(asker: Asker): NodeJS.WriteStream {
+  #adapted(asker: PromptIO): NodeJS.WriteStream {
     const raw = this.#output;
     const plain = colorLevel(asker.stderr, asker.env) === 0;
     const stream = Object.create(raw) as NodeJS.WriteStream;
@@ -139,14 +139,14 @@ class Round {
 }
 
 // What is there when a round is left need not be right.
-function checked({ message, validate }: Question, round: Round) {
+function checked({ message, validate }: Question, round: PromptSession) {
   return {
     message,
     validate: (answer: string | undefined) => (round.left ? undefined : validate?.(answer ?? '')),
   };
 }
 
-function settled<Answer>(asker: Asker, answer: Answer | symbol): Answer {
+function settled<Answer>(asker: PromptIO, answer: Answer | symbol): Answer {
   if (!isCancel(answer) && typeof answer !== 'symbol') return answer;
   asker.signal.throwIfAborted();
   throw new PetstoreError('interrupted', 'interrupted');

@@ -6,7 +6,7 @@ import { terminalSafeJson } from '../text.ts';
 import type { Column, Format, View } from './view.ts';
 
 /** The stream that is rendered for. */
-export interface Stage {
+export interface OutputTarget {
   readonly isTTY: boolean;
   /** Width in cells; undefined where it is no terminal, 0 where the terminal does not know. */
   readonly columns: number | undefined;
@@ -29,7 +29,7 @@ export async function render<Data>(
   data: Data,
   view: View<Data>,
   format: Format,
-  stage: Stage,
+  stage: OutputTarget,
 ): Promise<Iterable<string | Uint8Array>> {
   switch (format) {
     case 'json':
@@ -44,8 +44,8 @@ export async function render<Data>(
     }
     case 'table': {
       if (view.bytes && !stage.isTTY) return [view.bytes(data)];
-      const { createLook } = await import('./text-context.ts');
-      return view.text(data, await createLook(stage));
+      const { createTextContext } = await import('./text-context.ts');
+      return view.text(data, await createTextContext(stage));
     }
   }
 }
@@ -56,7 +56,7 @@ export async function render<Data>(
  * @param format what was asked for
  * @param level colour level of the stream
  */
-export async function prepare(format: Format, level: ColorLevel): Promise<void> {
+export async function preload(format: Format, level: ColorLevel): Promise<void> {
   if (format === 'csv' || format === 'tsv') await import('./delimited.ts');
   else if (format === 'table') await import('./text-context.ts').then(({ styleFor }) => styleFor(level));
 }

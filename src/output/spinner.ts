@@ -2,7 +2,7 @@
 import { clearLine, cursorTo, moveCursor } from 'node:readline';
 import ora from 'ora';
 import type { ColorLevel, Output } from '../io.ts';
-import { cut } from './cell-width.ts';
+import { truncate } from './cell-width.ts';
 import { styleFor } from './text-context.ts';
 
 /** A spinner on a terminal. */
@@ -43,7 +43,7 @@ export async function startSpinner(stderr: Output, colorLevel: ColorLevel): Prom
   let forget: (() => void) | undefined;
   return {
     show(text) {
-      spinner.text = cut(text, widthOf(stderr) - RESERVED_CELLS);
+      spinner.text = truncate(text, widthOf(stderr) - RESERVED_CELLS);
       if (spinner.isSpinning) return;
       spinner.start();
       forget = jobs?.onStop((stops) => void stderr.write(stops ? SHOW_CURSOR : HIDE_CURSOR));

@@ -2,7 +2,7 @@
 import type { ColorLevel } from '../io.ts';
 import { plainStyle } from './plain-style.ts';
 import { table } from './table.ts';
-import type { Look, Style } from './view.ts';
+import type { Style, TextContext } from './view.ts';
 
 /**
  * The painter for one stream; chalk is loaded only where there is colour.
@@ -20,11 +20,11 @@ export async function styleFor(level: ColorLevel): Promise<Style> {
  *   and the wall clock in epoch milliseconds
  * @returns what a view is handed
  */
-export async function createLook(stream: {
+export async function createTextContext(stream: {
   readonly colorLevel: ColorLevel;
   readonly columns: number | undefined;
   readonly now: number;
-}): Promise<Look> {
+}): Promise<TextContext> {
   const style = await styleFor(stream.colorLevel);
   const columns = stream.columns === 0 ? undefined : stream.columns;
   return { style, columns, now: stream.now, table: (fields, rows) => table(fields, rows, columns, style) };

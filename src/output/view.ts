@@ -25,7 +25,7 @@ export interface Style {
 }
 
 /** What a text view may know of the stream it is written to. */
-export interface Look {
+export interface TextContext {
   readonly style: Style;
   /** Terminal width in cells; undefined where full text is wanted (a pipe). */
   readonly columns: number | undefined;
@@ -40,7 +40,7 @@ export interface View<Data> {
   /** What `--json` prints; the data itself unless given. */
   readonly json?: (data: Data) => unknown;
   /** What a person reads; pieces of text, each ending in a line break. */
-  readonly text: (data: Data, look: Look) => Iterable<string>;
+  readonly text: (data: Data, look: TextContext) => Iterable<string>;
   /** What goes out instead of `text`, byte for byte, where stdout is no terminal (`petstore api`). */
   readonly bytes?: (data: Data) => Uint8Array;
   /** Rows for csv, tsv and ndjson; ndjson prints the rows themselves. */

@@ -45,7 +45,7 @@ export function wrap(text: string, width: number): string {
  * @param indent where its first line begins, in cells
  * @returns lines, those after the first indented
  */
-export function hang(text: string, columns: number | undefined, indent: number): string {
+export function hangingIndent(text: string, columns: number | undefined, indent: number): string {
   if (columns === undefined) return text;
   return wrap(text, Math.max(1, columns - indent)).replaceAll('\n', `\n${' '.repeat(indent)}`);
 }

@@ -61,7 +61,7 @@ class ConfStore implements ProfileStore {
     return true;
   }
 
-  forgetAll(): readonly string[] {
+  removeAllKeys(): readonly string[] {
     const gone = this.#stored().filter((name) => {
       const keyless = this.#isKeyless(name);
       return removePrivate(this.#folder, `${PREFIX}${name}.json`) && !keyless;

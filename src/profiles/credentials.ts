@@ -89,7 +89,7 @@ export function namedProfile(sources: Pick<Sources, 'env' | 'profile'>): NamedPr
  * @param active the profile that was made the active one
  * @returns their names; empty where such a command uses that profile and what it stores
  */
-export function overriding(env: Environment, active: string): readonly string[] {
+export function overridingVariables(env: Environment, active: string): readonly string[] {
   // An empty one counts as unset.
   const named = env[VARIABLE] || undefined;
   const other = named !== undefined && named !== active ? [VARIABLE] : [];

@@ -4,7 +4,7 @@ import type { Environment } from '../environment.ts';
 import { PetstoreError } from '../errors.ts';
 
 /** What decides where files go. */
-export interface Place {
+export interface PathContext {
   readonly env: Environment;
   /** As `process.platform` names it. */
   readonly platform: string;
@@ -17,7 +17,7 @@ export interface Place {
  * @returns the folder of the profiles: PETSTORE_CONFIG_DIR, else the platform's own
  * @throws PetstoreError `storage` where neither is known; keys never go to the working directory
  */
-export function configDir(place: Place): string {
+export function configDir(place: PathContext): string {
   return folder(place, 'PETSTORE_CONFIG_DIR', {
     linux: ['XDG_CONFIG_HOME', '.config'],
     darwin: ['Library', 'Preferences'],
@@ -30,7 +30,7 @@ export function configDir(place: Place): string {
  * @returns the folder of quota, journals and sandbox data: PETSTORE_STATE_DIR, else the platform's own
  * @throws PetstoreError `storage` where neither is known
  */
-export function stateDir(place: Place): string {
+export function stateDir(place: PathContext): string {
   return folder(place, 'PETSTORE_STATE_DIR', {
     linux: ['XDG_STATE_HOME', '.local', 'state'],
     darwin: ['Library', 'Application Support'],
@@ -52,7 +52,7 @@ interface Custom {
   readonly win32: readonly [variable: string, appData: string, leaf: string];
 }
 
-function folder(place: Place, variable: string, custom: Custom): string {
+function folder(place: PathContext, variable: string, custom: Custom): string {
   const { env, platform } = place;
   const path = platform === 'win32' ? win32 : posix;
   const own = env[variable];

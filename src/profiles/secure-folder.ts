@@ -1,9 +1,9 @@
 // The folder of the private files: whose it is, who may write there, and what killed writes left in it.
 import type * as nodeFs from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { makeFolder } from '../append-log/mkdirp.ts';
+import { mkdirp } from '../append-log/mkdirp.ts';
 import { PetstoreError } from '../errors.ts';
-import { visible } from '../text.ts';
+import { escapeControls } from '../text.ts';
 import { isAlive } from './own-process.ts';
 
 /** The part of `node:fs` that private files need; tests hand in one that fails. */
@@ -71,7 +71,7 @@ function temporaries({ fs, dir }: PrivateFolder): string[] {
 export function ensurePrivateFolder(folder: PrivateFolder): void {
   const { fs, dir, uid } = folder;
   try {
-    makeFolder(dir, fs);
+    mkdirp(dir, fs);
     if (uid === undefined) return;
     const facts = fs.statSync(dir);
     checkOwner(folder, dir, facts);
@@ -155,7 +155,7 @@ export function damaged(path: string, what: string): PetstoreError {
  * @returns an error of kind `storage`
  */
 export function refusal(path: string, what: string, hint: string): PetstoreError {
-  return new PetstoreError('storage', `${visible(path)} ${what}`, { hint });
+  return new PetstoreError('storage', `${escapeControls(path)} ${what}`, { hint });
 }
 
 /**
@@ -167,8 +167,12 @@ export function refusal(path: string, what: string, hint: string): PetstoreError
 export function asStorage(error: unknown, path: string, verb: string): PetstoreError {
   if (error instanceof PetstoreError) return error;
   const code = (error as NodeJS.ErrnoException).code ?? 'unknown error';
-  return new PetstoreError('storage', `${visible(basename(path))} cannot be ${verb} (${code}): ${visible(path)}`, {
-    hint: 'check the rights and the space there, or give key and URL in PETSTORE_API_KEY and PETSTORE_BASE_URL',
-    cause: error,
-  });
+  return new PetstoreError(
+    'storage',
+    `${escapeControls(basename(path))} cannot be ${verb} (${code}): ${escapeControls(path)}`,
+    {
+      hint: 'check the rights and the space there, or give key and URL in PETSTORE_API_KEY and PETSTORE_BASE_URL',
+      cause: error,
+    },
+  );
 }

@@ -1,8 +1,8 @@
 // What a profile is, what a store of profiles does, and how profiles may be named.
 
-import { nearestOf } from '../did-you-mean.ts';
+import { closestMatch } from '../did-you-mean.ts';
 import { PetstoreError } from '../errors.ts';
-import { looksLikeKey, visible } from '../text.ts';
+import { escapeControls, looksLikeKey } from '../text.ts';
 
 /** A profile as it is stored. */
 export interface StoredProfile {
@@ -27,7 +27,7 @@ export interface ProfileStore {
   /** Forgets a profile's key and keeps its URL. @returns whether there was a key */
   forgetKey(name: string): Promise<boolean>;
   /** Removes every profile and what interrupted writes left, damaged or not. @returns whose file had a key, or could not be read */
-  forgetAll(): readonly string[];
+  removeAllKeys(): readonly string[];
   /** @returns the active profile's name; `production` at first */
   active(): string;
   /** Makes a profile the active one. */
@@ -64,7 +64,7 @@ function told(from: string | undefined): string {
  */
 export function checkProfileName(name: string, from?: string): string {
   if (isProfileName(name)) return name;
-  const shown = looksLikeKey(name) ? 'that' : `"${visible(name.slice(0, 40))}"`;
+  const shown = looksLikeKey(name) ? 'that' : `"${escapeControls(name.slice(0, 40))}"`;
   throw new PetstoreError('usage', `${told(from)}${shown} cannot be a profile's name`, {
     hint: 'a name is 1 to 32 lower-case letters, digits, - and _, and begins with a letter or digit',
   });
@@ -80,7 +80,7 @@ export function unknownProfile(name: string, names: readonly string[], from?: st
   const list = `there are: ${names.join(', ')}`;
   // A key typed where a profile's name belongs is not repeated.
   if (looksLikeKey(name)) return new PetstoreError('usage', `${told(from)}there is no such profile; ${list}`);
-  const near = nearestOf(name, names);
+  const near = closestMatch(name, names);
   return new PetstoreError('usage', `${told(from)}there is no profile "${name}"; ${list}`, {
     hint: near
       ? `did you mean ${near}? or make it: petstore auth login -p ${name}`

@@ -1,9 +1,9 @@
 // Whether one more request may go: decided from the state and the time alone, so that all processes decide alike.
 
-import type { Role, State } from './ledger-state.ts';
+import type { LedgerState, Role } from './ledger-state.ts';
 import { liveWindows, offsetLo } from './ledger-state.ts';
 import { isWorthProbing, probeTime } from './probe.ts';
-import { endOf, reserveOf } from './window.ts';
+import { reserveOf, windowEnd } from './window.ts';
 
 /** Whether a request may go now; if not, when to look again. */
 export type Admission = { readonly granted: true; readonly role: Role } | Denied;
@@ -21,10 +21,10 @@ export type Denied =
  *   no ticket yet, this one included; 0 where that is not known. Left out for a single request
  * @returns granted, or when to look again and why
  */
-export function admit(state: State, t: number, rest?: number): Admission {
+export function admit(state: LedgerState, t: number, rest?: number): Admission {
   if (state.block && t < state.block.until) return { granted: false, until: state.block.until, reason: 'blocked' };
   let inFlight = 0;
-  let owed = state.debts.length;
+  let owed = state.unconfirmed.length;
   let asked = false;
   for (const ticket of state.tickets.values()) {
     if (t > ticket.expires) owed++;
@@ -34,12 +34,12 @@ export function admit(state: State, t: number, rest?: number): Admission {
   const again: Admission = { granted: false, reason: 'sibling' };
   if (needsCanary(state, t)) {
     const { long, verified } = state;
-    const dayEnds = long ? endOf(long, offsetLo(state)) : 0;
+    const dayEnds = long ? windowEnd(long, offsetLo(state)) : 0;
     // The day goes on although the minute is over: what is known of it holds.
     if (long && verified && t < dayEnds && long.remaining - owed - inFlight <= 0)
       return inFlight > 0 ? again : { granted: false, until: dayEnds, reason: 'window' };
     // Late requests of the window before may count in the new one: together they must fit.
-    const fits = inFlight < (state.said?.limit ?? 1);
+    const fits = inFlight < (state.lastHeaders?.limit ?? 1);
     return asked || !fits ? again : { granted: true, role: 'canary' };
   }
   let full = 0;
@@ -50,7 +50,7 @@ export function admit(state: State, t: number, rest?: number): Admission {
     room = Math.min(room, left - inFlight);
     // A debt may yet be settled by a reply that is under way; what is used up stays so until the reset.
     const settled = owed === 0 || inFlight === 0;
-    if (left <= 0 && settled) full = Math.max(full, endOf(window, offsetLo(state)));
+    if (left <= 0 && settled) full = Math.max(full, windowEnd(window, offsetLo(state)));
     if (left - inFlight !== 1 || !isWorthProbing(state, window, rest)) continue;
     const probeAt = probeTime(state, window, rest);
     if (t >= probeAt) role = 'probe';
@@ -63,7 +63,7 @@ export function admit(state: State, t: number, rest?: number): Admission {
 }
 
 // After a reset, after a block and with no knowledge one request goes alone, until its reply says where we stand.
-function needsCanary(state: State, t: number): boolean {
+function needsCanary(state: LedgerState, t: number): boolean {
   const leading = state.short ?? state.long;
-  return !state.verified || !leading || t >= endOf(leading, offsetLo(state));
+  return !state.verified || !leading || t >= windowEnd(leading, offsetLo(state));
 }

@@ -1,9 +1,9 @@
 // What a reply tells of the windows, put in its place: the short window, the long one, and the service's clock.
 import type { Observation } from './ledger-record.ts';
-import type { State, Ticket } from './ledger-state.ts';
+import type { LedgerState, Ticket } from './ledger-state.ts';
 import { offsetLo } from './ledger-state.ts';
-import type { Window, WindowReading } from './window.ts';
-import { compareWindows, endOf, mergeReading, openWindow } from './window.ts';
+import type { RateWindow, WindowReading } from './window.ts';
+import { compareWindows, mergeReading, openWindow, windowEnd } from './window.ts';
 
 // A reset farther away than this belongs to the day, a nearer one to the minute (service.md, section 8).
 const LONG_WINDOW_MS = 600_000;
@@ -17,13 +17,17 @@ const OFFSET_LIFE_MS = 600_000;
  * @param ticket its request's ticket, where it still counted
  * @returns which window it told of; undefined where it told of none
  */
-export function noteReply(state: State, seen: Observation, ticket: Ticket | undefined): 'short' | 'long' | undefined {
-  noteOffset(state, seen);
+export function applyResponse(
+  state: LedgerState,
+  seen: Observation,
+  ticket: Ticket | undefined,
+): 'short' | 'long' | undefined {
+  applyClockOffset(state, seen);
   if (seen.limit !== undefined || seen.remaining !== undefined) {
-    state.said = { limit: seen.limit, at: seen.at };
+    state.lastHeaders = { limit: seen.limit, at: seen.at };
   }
   const told = readingOf(seen);
-  return told && noteWindow(state, told, seen.at, ticket);
+  return told && applyWindow(state, told, seen.at, ticket);
 }
 
 /**
@@ -31,7 +35,7 @@ export function noteReply(state: State, seen: Observation, ticket: Ticket | unde
  * @param state changed in place
  * @param told the window it did tell of
  */
-export function countSilently(state: State, told: 'short' | 'long' | undefined): void {
+export function decrementUnreported(state: LedgerState, told: 'short' | 'long' | undefined): void {
   // A request granted before all that are under way cannot be answered any more.
   const oldest = state.tickets.values().next().value?.seq ?? state.seq;
   for (const slot of ['short', 'long'] as const) {
@@ -48,7 +52,7 @@ export function countSilently(state: State, told: 'short' | 'long' | undefined):
  * @param told the window it did tell of
  * @param settled how many
  */
-export function settleElsewhere(state: State, told: 'short' | 'long', settled: number): void {
+export function settleOtherWindow(state: LedgerState, told: 'short' | 'long', settled: number): void {
   const other = told === 'short' ? state.long : state.short;
   if (other) other.remaining = Math.max(0, other.remaining - settled);
 }
@@ -58,10 +62,15 @@ function readingOf({ limit, remaining, reset }: Observation): WindowReading | un
   return remaining === undefined || !reset ? undefined : { limit, remaining, reset };
 }
 
-function noteWindow(state: State, told: WindowReading, seenAt: number, ticket: Ticket | undefined): 'short' | 'long' {
+function applyWindow(
+  state: LedgerState,
+  told: WindowReading,
+  seenAt: number,
+  ticket: Ticket | undefined,
+): 'short' | 'long' {
   const lo = offsetLo(state);
   const alone = ticket !== undefined && ticket.role !== 'plain';
-  if (alone && state.long && seenAt >= endOf(state.long, lo)) state.long = undefined;
+  if (alone && state.long && seenAt >= windowEnd(state.long, lo)) state.long = undefined;
   const slot = slotOf(state, told, seenAt);
   const known = state[slot];
   // Replies that came since its request was granted and told nothing of this window may have counted after it.
@@ -79,12 +88,12 @@ function noteWindow(state: State, told: WindowReading, seenAt: number, ticket: T
 }
 
 // Whoever was sent after the last reply finds less left in the same window. As much is left where a request did not count.
-function isRefilled(known: Window, told: WindowReading, ticket: Ticket): boolean {
+function isRefilled(known: RateWindow, told: WindowReading, ticket: Ticket): boolean {
   if (ticket.role === 'canary') return true;
   return ticket.role === 'probe' ? told.remaining >= known.remaining : told.remaining > known.remaining;
 }
 
-function slotOf(state: State, told: WindowReading, seenAt: number): 'short' | 'long' {
+function slotOf(state: LedgerState, told: WindowReading, seenAt: number): 'short' | 'long' {
   const { short, long } = state;
   if (long && long.limit === told.limit && compareWindows(long, told) === 'same') return 'long';
   const inMs = told.reset.at - (told.reset.clock === 'server' ? offsetLo(state) : 0) - seenAt;
@@ -96,11 +105,11 @@ function slotOf(state: State, told: WindowReading, seenAt: number): 'short' | 'l
     state.long = short;
     state.short = undefined;
   }
-  const live = seenAt < endOf(short, offsetLo(state));
+  const live = seenAt < windowEnd(short, offsetLo(state));
   return live && told.limit > short.limit && order === 'later' ? 'long' : 'short';
 }
 
-function noteOffset(state: State, seen: Observation): void {
+function applyClockOffset(state: LedgerState, seen: Observation): void {
   if (!seen.offset) return;
   const lo = Math.max(state.offset?.lo ?? Number.NEGATIVE_INFINITY, seen.offset.lo);
   const hi = Math.min(state.offset?.hi ?? Number.POSITIVE_INFINITY, seen.offset.hi);

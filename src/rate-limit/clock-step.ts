@@ -1,5 +1,5 @@
 // A clock that was set back: what was written ahead of it moves with it.
-import type { State } from './ledger-state.ts';
+import type { LedgerState } from './ledger-state.ts';
 
 const CLOCK_STEP_MS = 60_000;
 
@@ -8,7 +8,7 @@ const CLOCK_STEP_MS = 60_000;
  * @param now the wall clock, epoch milliseconds
  * @returns whether the records are so far ahead of the clock that it must have been set back
  */
-export function isAhead(state: State, now: number): boolean {
+export function isAhead(state: LedgerState, now: number): boolean {
   return state.time > now + CLOCK_STEP_MS;
 }
 
@@ -17,7 +17,7 @@ export function isAhead(state: State, now: number): boolean {
  * @param state changed in place
  * @param now the wall clock, epoch milliseconds
  */
-export function stepClock(state: State, now: number): void {
+export function stepClock(state: LedgerState, now: number): void {
   const by = state.time - now;
   if (by <= CLOCK_STEP_MS) return;
   state.time = now;
@@ -32,6 +32,6 @@ export function stepClock(state: State, now: number): void {
   if (state.block) state.block = { ...state.block, until: state.block.until - by, since: state.block.since - by };
   if (state.offset)
     state.offset = { lo: state.offset.lo + by, hi: state.offset.hi + by, since: state.offset.since - by };
-  if (state.said) state.said = { ...state.said, at: state.said.at - by };
+  if (state.lastHeaders) state.lastHeaders = { ...state.lastHeaders, at: state.lastHeaders.at - by };
   for (const [name, at] of state.users) state.users.set(name, at - by);
 }

@@ -18,16 +18,16 @@ export interface Observation {
   readonly waitMs: number | undefined;
   readonly waitFrom: Exclude<BlockReason, 'spent'>;
   /** On 429: whether its request has no try left. */
-  readonly last: boolean;
+  readonly lastAttempt: boolean;
   /** A draw in 0..999 that the jitter comes from, written down so that all processes wait the same. */
-  readonly chance: number;
+  readonly jitterDraw: number;
 }
 
 /** How a ticket ended without a reply: nothing was sent, it was sent and lost, or its process died. */
-export type Loss = 'unsent' | 'lost' | 'dead';
+export type TicketEnd = 'unsent' | 'lost' | 'dead';
 
 /** One record. */
-export type Record =
+export type LedgerRecord =
   | {
       kind: 'ticket';
       at: number;
@@ -40,7 +40,7 @@ export type Record =
       rest: number | undefined;
     }
   | { kind: 'reply'; at: number; id: string; observation: Observation }
-  | { kind: 'closed'; at: number; id: string; how: Loss }
+  | { kind: 'closed'; at: number; id: string; how: TicketEnd }
   | { kind: 'clock'; at: number }
   | { kind: 'forget'; at: number }
   | { kind: 'snapshot'; json: string };
@@ -56,7 +56,7 @@ const PLAIN = /^([CF]) (\d{1,15})$/;
  * @param record a record
  * @returns its line
  */
-export function formatRecord(record: Record): string {
+export function formatRecord(record: LedgerRecord): string {
   switch (record.kind) {
     case 'ticket':
       return `T ${record.at} ${record.id} ${record.pid} ${record.start} ${record.host} ${whole(record.leaseMs)}${record.rest === undefined ? '' : ` ${record.rest}`}`;
@@ -79,7 +79,7 @@ function formatReply(id: string, seen: Observation): string {
     : '-';
   const offset = seen.offset ? `${whole(seen.offset.lo)}:${whole(seen.offset.hi)}` : '-';
   const numbers = `${seen.status} ${orNone(seen.limit)} ${orNone(seen.remaining)} ${reset} ${offset}`;
-  return `O ${whole(seen.at)} ${id} ${numbers} ${orNone(seen.waitMs)} ${seen.waitFrom} ${seen.last ? 1 : 0} ${seen.chance}`;
+  return `O ${whole(seen.at)} ${id} ${numbers} ${orNone(seen.waitMs)} ${seen.waitFrom} ${seen.lastAttempt ? 1 : 0} ${seen.jitterDraw}`;
 }
 
 const orNone = (value: number | undefined): string => (value === undefined ? '-' : whole(value));
@@ -93,7 +93,7 @@ function whole(value: number): string {
  * @param text a line of the log
  * @returns the record; undefined where it is none of ours
  */
-export function parseRecord(text: string): Record | undefined {
+export function parseRecord(text: string): LedgerRecord | undefined {
   switch (text[0]) {
     case 'T':
       return parseTicket(text);
@@ -101,7 +101,9 @@ export function parseRecord(text: string): Record | undefined {
       return parseReply(text);
     case 'X': {
       const match = CLOSED.exec(text);
-      return match ? { kind: 'closed', at: Number(match[1]), id: match[2] ?? '', how: match[3] as Loss } : undefined;
+      return match
+        ? { kind: 'closed', at: Number(match[1]), id: match[2] ?? '', how: match[3] as TicketEnd }
+        : undefined;
     }
     case 'S':
       return { kind: 'snapshot', json: text.slice(2) };
@@ -112,7 +114,7 @@ export function parseRecord(text: string): Record | undefined {
   }
 }
 
-function parseTicket(text: string): Record | undefined {
+function parseTicket(text: string): LedgerRecord | undefined {
   const match = TICKET.exec(text);
   if (!match) return undefined;
   const [, at, id = '', pid, start, host = '', leaseMs, rest] = match;
@@ -128,11 +130,26 @@ function parseTicket(text: string): Record | undefined {
   };
 }
 
-function parseReply(text: string): Record | undefined {
+function parseReply(text: string): LedgerRecord | undefined {
   const match = REPLY.exec(text);
   if (!match) return undefined;
-  const [, at, id = '', status, limit, remaining, clock, resetAt, resolution, lo, hi, waitMs, waitFrom, last, chance] =
-    match;
+  const [
+    ,
+    at,
+    id = '',
+    status,
+    limit,
+    remaining,
+    clock,
+    resetAt,
+    resolution,
+    lo,
+    hi,
+    waitMs,
+    waitFrom,
+    last,
+    jitterDraw,
+  ] = match;
   const observation: Observation = {
     at: Number(at),
     status: Number(status),
@@ -145,8 +162,8 @@ function parseReply(text: string): Record | undefined {
     offset: lo === undefined ? undefined : { lo: Number(lo), hi: Number(hi) },
     waitMs: optional(waitMs),
     waitFrom: waitFrom as Observation['waitFrom'],
-    last: last === '1',
-    chance: Number(chance),
+    lastAttempt: last === '1',
+    jitterDraw: Number(jitterDraw),
   };
   return { kind: 'reply', at: Number(at), id, observation };
 }

@@ -1,7 +1,7 @@
 // What all processes know together: the state that the ledger's records fold into.
 import type { BlockReason } from './ledger-record.ts';
-import type { Window } from './window.ts';
-import { endOf } from './window.ts';
+import type { RateWindow } from './window.ts';
+import { windowEnd } from './window.ts';
 
 /**
  * `canary`: the one request allowed while nothing is known of the window; `probe`: the last one of a window, held back
@@ -34,19 +34,19 @@ export interface Block {
   readonly lifted: number;
   /** The wait, milliseconds: the next in a row is at least twice as long. */
   readonly waitMs: number;
-  readonly strikes: number;
+  readonly consecutive429s: number;
 }
 
 /** What all processes know together. */
-export interface State {
+export interface LedgerState {
   /** The latest time any record told; the fold never goes back. */
   time: number;
   seq: number;
   readonly tickets: Map<string, Ticket>;
   /** Places of tickets whose request may or may not have counted; a later ticket's reply settles them. */
-  debts: number[];
-  short: Window | undefined;
-  long: Window | undefined;
+  unconfirmed: number[];
+  short: RateWindow | undefined;
+  long: RateWindow | undefined;
   /** False until a reply came after the start or after a block. */
   verified: boolean;
   block: Block | undefined;
@@ -55,23 +55,23 @@ export interface State {
   /** Who took tickets, and when last. */
   readonly users: Map<string, number>;
   /** What the last reply with rate-limit headers said. */
-  said: { limit: number | undefined; at: number } | undefined;
+  lastHeaders: { limit: number | undefined; at: number } | undefined;
 }
 
 /** @returns the state before the first record */
-export function initialState(): State {
+export function initialState(): LedgerState {
   return {
     time: 0,
     seq: 0,
     tickets: new Map(),
-    debts: [],
+    unconfirmed: [],
     short: undefined,
     long: undefined,
     verified: false,
     block: undefined,
     offset: undefined,
     users: new Map(),
-    said: undefined,
+    lastHeaders: undefined,
   };
 }
 
@@ -79,13 +79,13 @@ export function initialState(): State {
  * @param state what the records gave
  * @returns service's clock minus ours at least, milliseconds; 0 where no reply told its time
  */
-export function offsetLo(state: State): number {
+export function offsetLo(state: LedgerState): number {
   return state.offset?.lo ?? 0;
 }
 
 /** @returns the windows that are not over at `t`, the short one first */
-export function liveWindows(state: State, t: number): Window[] {
+export function liveWindows(state: LedgerState, t: number): RateWindow[] {
   return [state.short, state.long].filter(
-    (window) => window !== undefined && t < endOf(window, offsetLo(state)),
-  ) as Window[];
+    (window) => window !== undefined && t < windowEnd(window, offsetLo(state)),
+  ) as RateWindow[];
 }

@@ -8,19 +8,19 @@ import type { Clock } from '../clock.ts';
 import type { Denied } from './admission.ts';
 import { admit } from './admission.ts';
 import { isAhead } from './clock-step.ts';
-import type { Loss, Observation, Record } from './ledger-record.ts';
+import type { LedgerRecord, Observation, TicketEnd } from './ledger-record.ts';
 import { formatRecord } from './ledger-record.ts';
-import type { State } from './ledger-state.ts';
+import type { LedgerState } from './ledger-state.ts';
 import type { FileSystemType } from './paths.ts';
 import { ledgerFolder, ledgerName } from './paths.ts';
-import type { Holder } from './process-identity.ts';
-import { thisProcess } from './process-identity.ts';
+import type { ProcessIdentity } from './process-identity.ts';
+import { currentProcess } from './process-identity.ts';
 import type { QuotaView } from './quota-view.ts';
-import { viewOf } from './quota-view.ts';
+import { quotaView } from './quota-view.ts';
 import { ledgerFormat } from './reducer.ts';
 
 /** An answer to "may one more request go?". */
-export type Answer = { readonly granted: true; readonly ticket: string } | Denied;
+export type TicketResult = { readonly granted: true; readonly ticket: string } | Denied;
 
 /** The ledger of one key. No method throws: where nothing can be written it goes on in memory, with one warning. */
 export interface Ledger {
@@ -29,7 +29,7 @@ export interface Ledger {
    * @param rest for one request of many, which leaves room for others who use the same key elsewhere: how many of them
    *   have no ticket yet, this one included; 0 where that is not known. Left out for a single request
    */
-  acquire(rest?: number): Answer;
+  acquire(rest?: number): TicketResult;
   /**
    * The last look, just before the bytes go out.
    * @param ticket a ticket of `acquire`
@@ -41,13 +41,13 @@ export interface Ledger {
    * @param ticket the ticket it was sent with
    * @param observation what its head said
    */
-  observe(ticket: string, observation: Omit<Observation, 'chance'>): void;
+  observe(ticket: string, observation: Omit<Observation, 'jitterDraw'>): void;
   /**
    * Closes a ticket without a reply.
    * @param ticket the ticket
    * @param how `unsent` gives it back; `lost` where the service may have seen the request
    */
-  release(ticket: string, how: Exclude<Loss, 'dead'>): void;
+  release(ticket: string, how: Exclude<TicketEnd, 'dead'>): void;
   /** @returns what is known now */
   view(): QuotaView;
   /** Drops what is remembered, blocks included. */
@@ -70,15 +70,15 @@ export interface LedgerOptions {
   /** Called once, where nothing can be written. */
   readonly onWarning?: ((text: string) => void) | undefined;
   /** Tests hand in their own. */
-  readonly holder?: Holder;
+  readonly owner?: ProcessIdentity;
   readonly typeOf?: FileSystemType;
   readonly fs?: LogFs;
 }
 
 const FILE_NAME = 'ledger-3';
-const SEAL_AT = 48 * 1024;
-const LEASE_SLACK_MS = 2000;
-const LOOK_FOR_DEAD_MS = 50;
+const ROTATE_AT_BYTES = 48 * 1024;
+const LEASE_MARGIN_MS = 2000;
+const DEAD_CHECK_INTERVAL_MS = 50;
 
 /**
  * Opens the ledger of a key.
@@ -91,17 +91,17 @@ export function openLedger(options: LedgerOptions): Ledger {
 
 class LoggedLedger implements Ledger {
   readonly #options: LedgerOptions;
-  readonly #holder: Holder;
+  readonly #owner: ProcessIdentity;
   readonly #stamp: string;
   #counter = 0;
-  #log: Log<State>;
+  #log: Log<LedgerState>;
   #shared = true;
   #lookedForDead = Number.NEGATIVE_INFINITY;
 
   constructor(options: LedgerOptions) {
     this.#options = options;
-    this.#holder = options.holder ?? thisProcess();
-    this.#stamp = `${this.#holder.pid.toString(36)}x${Math.floor(options.clock.random() * 36 ** 6).toString(36)}x`;
+    this.#owner = options.owner ?? currentProcess();
+    this.#stamp = `${this.#owner.pid.toString(36)}x${Math.floor(options.clock.random() * 36 ** 6).toString(36)}x`;
     try {
       if (options.stateDir === undefined) throw new Error('there is no home folder');
       const name = ledgerName(options.identity, options.key);
@@ -109,7 +109,7 @@ class LoggedLedger implements Ledger {
       this.#log = new FileLog(ledgerFormat, {
         dir,
         name: FILE_NAME,
-        sealAt: SEAL_AT,
+        rotateAtBytes: ROTATE_AT_BYTES,
         ...(options.fs && { fs: options.fs }),
       });
     } catch (error) {
@@ -117,16 +117,16 @@ class LoggedLedger implements Ledger {
     }
   }
 
-  acquire(rest?: number): Answer {
+  acquire(rest?: number): TicketResult {
     const state = this.#refresh();
     const seen = admit(state, this.#now(state), rest);
     if (!seen.granted) {
-      this.#buryDead(state);
+      this.#releaseDeadTickets(state);
       return seen;
     }
     const { clock, timeoutMs } = this.#options;
     const ticket = this.#stamp + (this.#counter++).toString(36);
-    const { pid, start, host } = this.#holder;
+    const { pid, start, host } = this.#owner;
     const at = Math.round(clock.now());
     const after = this.#append({
       kind: 'ticket',
@@ -135,7 +135,7 @@ class LoggedLedger implements Ledger {
       pid,
       start,
       host,
-      leaseMs: timeoutMs + LEASE_SLACK_MS,
+      leaseMs: timeoutMs + LEASE_MARGIN_MS,
       rest,
     });
     if (after.tickets.has(ticket)) return { granted: true, ticket };
@@ -152,17 +152,17 @@ class LoggedLedger implements Ledger {
     return held !== undefined && now <= held.expires && !(state.block && now < state.block.until);
   }
 
-  observe(ticket: string, observation: Omit<Observation, 'chance'>): void {
-    const chance = Math.floor(this.#options.clock.random() * 1000);
-    this.#append({ kind: 'reply', at: observation.at, id: ticket, observation: { ...observation, chance } });
+  observe(ticket: string, observation: Omit<Observation, 'jitterDraw'>): void {
+    const jitterDraw = Math.floor(this.#options.clock.random() * 1000);
+    this.#append({ kind: 'reply', at: observation.at, id: ticket, observation: { ...observation, jitterDraw } });
   }
 
-  release(ticket: string, how: Exclude<Loss, 'dead'>): void {
+  release(ticket: string, how: Exclude<TicketEnd, 'dead'>): void {
     this.#append({ kind: 'closed', at: Math.round(this.#options.clock.now()), id: ticket, how });
   }
 
   view(): QuotaView {
-    return viewOf(this.#refresh(), this.#options.clock.now(), this.#shared);
+    return quotaView(this.#refresh(), this.#options.clock.now(), this.#shared);
   }
 
   forget(): void {
@@ -175,33 +175,33 @@ class LoggedLedger implements Ledger {
     log.close();
   }
 
-  #now(state: State): number {
+  #now(state: LedgerState): number {
     return Math.max(this.#options.clock.now(), state.time);
   }
 
-  #refresh(): State {
+  #refresh(): LedgerState {
     const state = this.#guarded((log) => log.refresh());
     const now = Math.round(this.#options.clock.now());
     return isAhead(state, now) ? this.#append({ kind: 'clock', at: now }) : state;
   }
 
-  #append(record: Record): State {
+  #append(record: LedgerRecord): LedgerState {
     return this.#guarded((log) => log.append(formatRecord(record)));
   }
 
   // A ticket of a process that ended is closed by a record, so that everybody folds the same.
-  #buryDead(state: State): void {
+  #releaseDeadTickets(state: LedgerState): void {
     const { clock } = this.#options;
-    if (clock.monotonic() - this.#lookedForDead < LOOK_FOR_DEAD_MS) return;
+    if (clock.monotonic() - this.#lookedForDead < DEAD_CHECK_INTERVAL_MS) return;
     this.#lookedForDead = clock.monotonic();
-    const { pid: mine, host } = this.#holder;
+    const { pid: mine, host } = this.#owner;
     const dead = [...state.tickets].filter(
-      ([, held]) => held.host === host && held.pid !== mine && this.#holder.ended(held.pid, held.start),
+      ([, held]) => held.host === host && held.pid !== mine && this.#owner.ended(held.pid, held.start),
     );
     for (const [id] of dead) this.#append({ kind: 'closed', at: Math.round(clock.now()), id, how: 'dead' });
   }
 
-  #guarded(work: (log: Log<State>) => State): State {
+  #guarded(work: (log: Log<LedgerState>) => LedgerState): LedgerState {
     try {
       return work(this.#log);
     } catch (error) {
@@ -211,7 +211,7 @@ class LoggedLedger implements Ledger {
     }
   }
 
-  #inMemory(error: unknown, known?: State): Log<State> {
+  #inMemory(error: unknown, known?: LedgerState): Log<LedgerState> {
     this.#shared = false;
     const code = (error as NodeJS.ErrnoException).code;
     const why = typeof code === 'string' ? code : error instanceof Error ? error.message : 'unknown';
@@ -223,7 +223,7 @@ class LoggedLedger implements Ledger {
 }
 
 // What was known goes along: a full disk must not make a process forget that it is blocked.
-function remembering(known: State | undefined): Log<State> {
+function remembering(known: LedgerState | undefined): Log<LedgerState> {
   const memory = new MemoryLog(ledgerFormat);
   if (known) for (const record of ledgerFormat.snapshot(known)) memory.append(record);
   return memory;

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { lstatSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
-import { makeFolder } from '../append-log/mkdirp.ts';
+import { mkdirp } from '../append-log/mkdirp.ts';
 
 // NFS, SMB (three dialects), 9p, AFS, Coda: O_APPEND is emulated there by a seek, so writers overwrite each other (open(2)).
 const NETWORK_TYPES = new Set([0x6969, 0x517b, 0xff534d42, 0xfe534d42, 0x01021997, 0x5346414f, 0x73757245]);
@@ -36,17 +36,17 @@ export function ledgerFolder(
   typeOf: FileSystemType = fileSystemType,
 ): string {
   const wanted = join(stateDir, 'quota', name);
-  makeFolder(wanted);
+  mkdirp(wanted);
   if (process.platform !== 'linux' || !NETWORK_TYPES.has(typeOf(wanted) >>> 0)) return wanted;
   const mine = join(tempDir, `petstore-${process.getuid?.() ?? 'user'}`);
-  makeFolder(mine);
+  mkdirp(mine);
   // Anybody may have made that name in the common temporary folder before us.
   const found = lstatSync(mine);
   if (!found.isDirectory() || (process.getuid && found.uid !== process.getuid()) || (found.mode & 0o022) !== 0) {
     throw new Error(`${mine} belongs to somebody else`);
   }
   const folder = join(mine, 'quota', name);
-  makeFolder(folder);
+  mkdirp(folder);
   return folder;
 }
 

@@ -3,8 +3,8 @@
 // A reset told in whole seconds may lie up to a second later, and the service's clock is known to a second at first.
 // Who waits for all that loses it in every window. A request that the old window still has room for may go at any
 // time: the new window takes it, or the old one does, and its reply says which.
-import type { State } from './ledger-state.ts';
-import type { Window } from './window.ts';
+import type { LedgerState } from './ledger-state.ts';
+import type { RateWindow } from './window.ts';
 import { LEAST_GUARD_MS, reserveOf, resetOf } from './window.ts';
 
 /**
@@ -14,7 +14,7 @@ import { LEAST_GUARD_MS, reserveOf, resetOf } from './window.ts';
  * @param window a window with room for one more
  * @param rest how many requests of the run have no ticket yet; 0 or undefined where that is not known
  */
-export function isWorthProbing(state: State, window: Window, rest: number | undefined): rest is number {
+export function isWorthProbing(state: LedgerState, window: RateWindow, rest: number | undefined): rest is number {
   if (window !== (state.short ?? state.long) || window.limit === undefined || rest === undefined) return false;
   const asManyWindows = rest > 1 && (rest - 1) % window.limit !== 0;
   return asManyWindows && reserveOf(window) === 0;
@@ -28,7 +28,7 @@ export function isWorthProbing(state: State, window: Window, rest: number | unde
  * @param rest how many requests of the run have no ticket yet
  * @returns epoch milliseconds by our clock
  */
-export function probeTime(state: State, window: Window, rest: number): number {
+export function probeTime(state: LedgerState, window: RateWindow, rest: number): number {
   const { lo, hi } = state.offset ?? { lo: 0, hi: 0 };
   const offset = rest <= (window.limit ?? 0) ? lo : (lo + hi) / 2;
   return Math.ceil(resetOf(window.reset.at, window.reset.clock, offset)) + LEAST_GUARD_MS;

@@ -1,8 +1,8 @@
 // Who holds a ticket: a process on a machine, and whether it still runs.
-import { isAlive, ownMark } from '../append-log/process-liveness.ts';
+import { currentProcess as currentProcessRef, isAlive } from '../append-log/process-liveness.ts';
 
 /** A process, as other processes can name it in a record. */
-export interface Holder {
+export interface ProcessIdentity {
   readonly pid: number;
   /** When the process started, in ticks; 0 where the platform does not say. A pid is used again, this is not. */
   readonly start: number;
@@ -17,8 +17,8 @@ export interface Holder {
 }
 
 /** @returns this process */
-export function thisProcess(): Holder {
-  const mark = ownMark();
+export function currentProcess(): ProcessIdentity {
+  const mark = currentProcessRef();
   const start = /^\d{1,15}$/.test(mark.start) ? Number(mark.start) : 0;
   return {
     pid: mark.pid,

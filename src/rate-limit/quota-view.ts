@@ -2,9 +2,9 @@
 import { formatDuration } from '../duration.ts';
 import { admit } from './admission.ts';
 import type { BlockReason } from './ledger-record.ts';
-import type { State } from './ledger-state.ts';
+import type { LedgerState } from './ledger-state.ts';
 import { liveWindows, offsetLo } from './ledger-state.ts';
-import type { Window } from './window.ts';
+import type { RateWindow } from './window.ts';
 import { resetOf } from './window.ts';
 
 /** One window as the service told it. Times are epoch milliseconds by our clock. */
@@ -45,7 +45,7 @@ export interface QuotaView {
  * @param shared whether other processes read the same ledger
  * @returns the view
  */
-export function viewOf(state: State, now: number, shared: boolean): QuotaView {
+export function quotaView(state: LedgerState, now: number, shared: boolean): QuotaView {
   const t = Math.max(now, state.time);
   const admission = admit(state, t);
   const { block } = state;
@@ -54,9 +54,9 @@ export function viewOf(state: State, now: number, shared: boolean): QuotaView {
     longWindow: windowView(state, state.long, t),
     blocked:
       block && t < block.until
-        ? { until: block.until, since: block.since, reason: block.reason, refusals: block.strikes }
+        ? { until: block.until, since: block.since, reason: block.reason, refusals: block.consecutive429s }
         : undefined,
-    seenAt: state.said?.at,
+    seenAt: state.lastHeaders?.at,
     nextAt: 'until' in admission ? admission.until : undefined,
     inFlight: [...state.tickets.values()].filter((ticket) => t <= ticket.expires).length,
     processes: [...state.users.values()].filter((at) => at >= t - 60_000).length,
@@ -65,7 +65,7 @@ export function viewOf(state: State, now: number, shared: boolean): QuotaView {
   };
 }
 
-function windowView(state: State, window: Window | undefined, t: number): WindowView | undefined {
+function windowView(state: LedgerState, window: RateWindow | undefined, t: number): WindowView | undefined {
   if (!window) return undefined;
   const resetAt = resetOf(window.reset.at, window.reset.clock, offsetLo(state));
   const over = !liveWindows(state, t).includes(window);

@@ -3,12 +3,12 @@
 // The constants in this folder are part of the format: whoever changes one changes the ledger's file name too.
 import type { LogFormat } from '../append-log/file-log.ts';
 import { admit } from './admission.ts';
-import { countSilently, noteReply, settleElsewhere } from './apply-response.ts';
-import { raiseBlock } from './block.ts';
+import { applyResponse, decrementUnreported, settleOtherWindow } from './apply-response.ts';
+import { applyBlock } from './block.ts';
 import { stepClock } from './clock-step.ts';
-import type { Loss, Observation, Record } from './ledger-record.ts';
+import type { LedgerRecord, Observation, TicketEnd } from './ledger-record.ts';
 import { parseRecord } from './ledger-record.ts';
-import type { State, Ticket } from './ledger-state.ts';
+import type { LedgerState, Ticket } from './ledger-state.ts';
 import { initialState } from './ledger-state.ts';
 
 const USERS_KEPT = 50;
@@ -16,7 +16,7 @@ const USER_LIFE_MS = 60_000;
 const DEBTS_KEPT = 2000;
 
 /** The ledger's records as the log folds them. */
-export const ledgerFormat: LogFormat<State> = {
+export const ledgerFormat: LogFormat<LedgerState> = {
   initial: initialState,
   apply(state, text) {
     const record = parseRecord(text);
@@ -27,7 +27,7 @@ export const ledgerFormat: LogFormat<State> = {
   },
 };
 
-function applyRecord(state: State, record: Record): void {
+function applyRecord(state: LedgerState, record: LedgerRecord): void {
   if (record.kind === 'snapshot') {
     // It stands at the head of a generation, and nowhere else.
     if (state.seq === 0) restore(state, record.json);
@@ -46,13 +46,13 @@ function applyRecord(state: State, record: Record): void {
   else closeTicket(state, record.id, record.how);
 }
 
-function closeTicket(state: State, id: string, how: Loss): void {
+function closeTicket(state: LedgerState, id: string, how: TicketEnd): void {
   if (!state.tickets.delete(id)) return;
   if (how !== 'unsent') owe(state);
   else for (const window of [state.short, state.long]) if (window) window.granted = Math.max(0, window.granted - 1);
 }
 
-function takeTicket(state: State, record: Extract<Record, { kind: 'ticket' }>): void {
+function takeTicket(state: LedgerState, record: Extract<LedgerRecord, { kind: 'ticket' }>): void {
   if (state.tickets.has(record.id)) return;
   const admission = admit(state, state.time, record.rest);
   if (!admission.granted) return;
@@ -69,7 +69,7 @@ function takeTicket(state: State, record: Extract<Record, { kind: 'ticket' }>): 
   }
 }
 
-function expireTickets(state: State): void {
+function expireTickets(state: LedgerState): void {
   for (const [id, ticket] of state.tickets) {
     if (state.time <= ticket.expires) continue;
     state.tickets.delete(id);
@@ -77,26 +77,26 @@ function expireTickets(state: State): void {
   }
 }
 
-function owe(state: State): void {
-  state.debts.push(state.seq);
-  if (state.debts.length > DEBTS_KEPT) state.debts.shift();
+function owe(state: LedgerState): void {
+  state.unconfirmed.push(state.seq);
+  if (state.unconfirmed.length > DEBTS_KEPT) state.unconfirmed.shift();
 }
 
-function observe(state: State, id: string, seen: Observation): void {
+function observe(state: LedgerState, id: string, seen: Observation): void {
   const ticket = state.tickets.get(id);
   state.tickets.delete(id);
-  const slot = noteReply(state, seen, ticket);
+  const slot = applyResponse(state, seen, ticket);
   if (ticket) {
     // What became of requests lost before this one was granted is in the number this one brought.
     if (slot) {
-      const open = state.debts.filter((debt) => debt > ticket.seq);
-      settleElsewhere(state, slot, state.debts.length - open.length);
-      state.debts = open;
+      const open = state.unconfirmed.filter((debt) => debt > ticket.seq);
+      settleOtherWindow(state, slot, state.unconfirmed.length - open.length);
+      state.unconfirmed = open;
     }
-    if (seen.status !== 429) countSilently(state, slot);
+    if (seen.status !== 429) decrementUnreported(state, slot);
   }
   if (seen.status === 429) {
-    raiseBlock(state, seen, ticket, slot && state[slot]);
+    applyBlock(state, seen, ticket, slot && state[slot]);
     return;
   }
   if (state.block && (!ticket || ticket.seq < state.block.lifted)) return;
@@ -105,14 +105,14 @@ function observe(state: State, id: string, seen: Observation): void {
 }
 
 // What is in flight is a fact of now and stays; all that replies ever said goes.
-function forget(state: State): void {
+function forget(state: LedgerState): void {
   const { time, seq, tickets } = state;
   Object.assign(state, initialState(), { time, seq, tickets });
 }
 
-function restore(state: State, json: string): void {
+function restore(state: LedgerState, json: string): void {
   try {
-    const { tickets, users, ...rest } = JSON.parse(json) as Omit<State, 'tickets' | 'users'> & {
+    const { tickets, users, ...rest } = JSON.parse(json) as Omit<LedgerState, 'tickets' | 'users'> & {
       tickets: [string, Ticket][];
       users: [string, number][];
     };

@@ -10,7 +10,7 @@ export interface WindowReset {
 }
 
 /** What is known of one window. */
-export interface Window {
+export interface RateWindow {
   limit: number | undefined;
   /** The least that any reply in this window said was left. */
   remaining: number;
@@ -48,7 +48,7 @@ const FOREIGN_SHARE = 0.2;
  * @param offsetLo service's clock minus ours at least, milliseconds: the longest wait
  * @returns when it is certainly over, epoch milliseconds by our clock
  */
-export function endOf(window: Window, offsetLo: number): number {
+export function windowEnd(window: RateWindow, offsetLo: number): number {
   const { at, clock, resolution } = window.reset;
   return resetOf(at, clock, offsetLo) + Math.max(LEAST_GUARD_MS, resolution);
 }
@@ -76,8 +76,8 @@ export function openWindow(
   seen: { readonly at: number; readonly seq: number },
   granted: number,
   counted: boolean,
-  before?: Window,
-): Window {
+  before?: RateWindow,
+): RateWindow {
   const used = reading.limit === undefined ? 0 : reading.limit - reading.remaining;
   const foreign = counted ? Math.max(0, used - granted) : undefined;
   return {
@@ -96,7 +96,7 @@ export function openWindow(
  * @param window what is known
  * @param reading what came
  */
-export function compareWindows(window: Window, reading: WindowReading): 'same' | 'later' | 'earlier' {
+export function compareWindows(window: RateWindow, reading: WindowReading): 'same' | 'later' | 'earlier' {
   const difference = reading.reset.at - window.reset.at;
   const exact = reading.reset.clock === 'server' && window.reset.clock === 'server';
   if (Math.abs(difference) <= (exact ? SAME_WINDOW_MS : SAME_LOCAL_WINDOW_MS)) return 'same';
@@ -111,7 +111,7 @@ export function compareWindows(window: Window, reading: WindowReading): 'same' |
  * @param seen when it came, and its place in the order of records
  */
 export function mergeReading(
-  window: Window,
+  window: RateWindow,
   reading: WindowReading,
   seen: { readonly at: number; readonly seq: number },
 ): void {
@@ -131,6 +131,6 @@ export function mergeReading(
  * @param window a window
  * @returns requests; 0 where nobody else is seen
  */
-export function reserveOf(window: Window): number {
+export function reserveOf(window: RateWindow): number {
   return Math.min(2 * window.step, Math.floor((window.limit ?? 0) * FOREIGN_SHARE));
 }

@@ -1,7 +1,7 @@
 // A request's body: read up to a limit, taken as JSON, checked as a NewCategory.
 import type { IncomingMessage } from 'node:http';
-import { Failure } from './response.ts';
-import type { NewCategory } from './store.ts';
+import { HttpError } from './response.ts';
+import type { CategoryInput } from './store.ts';
 
 /** The largest body, bytes. */
 export const LARGEST_BODY = 1024 * 1024;
@@ -19,7 +19,7 @@ export class ClientGone extends Error {
  * @returns checked values
  * @throws Failure 400, 413, 415; ClientGone
  */
-export async function readNewCategory(request: IncomingMessage): Promise<NewCategory> {
+export async function readNewCategory(request: IncomingMessage): Promise<CategoryInput> {
   checkType(request);
   return checkCategory(parse(await readBody(request)));
 }
@@ -28,17 +28,17 @@ function checkType(request: IncomingMessage): void {
   const { 'content-type': type, 'content-encoding': encoding } = request.headers;
   const known = /^application\/json\s*(?:;\s*charset\s*=\s*"?utf-8"?\s*)?$/i.test(type ?? '');
   if (!known)
-    throw new Failure(415, 'unsupported_media_type', 'the body must be sent with Content-Type: application/json');
+    throw new HttpError(415, 'unsupported_media_type', 'the body must be sent with Content-Type: application/json');
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
-    throw new Failure(415, 'unsupported_media_type', 'the body must be sent without a Content-Encoding');
+    throw new HttpError(415, 'unsupported_media_type', 'the body must be sent without a Content-Encoding');
   }
 }
 
 // By events: an async iterator costs more than everything else that is done with a small body.
 function readBody(request: IncomingMessage): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    const tooLarge = (): Failure =>
-      new Failure(413, 'body_too_large', `the body is larger than ${LARGEST_BODY} bytes`, { Connection: 'close' });
+    const tooLarge = (): HttpError =>
+      new HttpError(413, 'body_too_large', `the body is larger than ${LARGEST_BODY} bytes`, { Connection: 'close' });
     if (Number(request.headers['content-length']) > DRAINED) return reject(tooLarge());
     const pieces: Buffer[] = [];
     let size = 0;
@@ -55,17 +55,17 @@ function readBody(request: IncomingMessage): Promise<Buffer> {
 
 function parse(body: Buffer): unknown {
   if (body.length === 0)
-    throw new Failure(400, 'invalid_json', 'the body is empty: a JSON object with a name is required');
+    throw new HttpError(400, 'invalid_json', 'the body is empty: a JSON object with a name is required');
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body));
   } catch {
     // The parser's own message quotes the body.
-    throw new Failure(400, 'invalid_json', 'the body is not valid JSON in UTF-8');
+    throw new HttpError(400, 'invalid_json', 'the body is not valid JSON in UTF-8');
   }
 }
 
 // service.md, section 4: name is required, description optional; length and uniqueness are left open, so both are free.
-function checkCategory(value: unknown): NewCategory {
+function checkCategory(value: unknown): CategoryInput {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw invalid('the body must be a JSON object');
   const fields = new Map(Object.entries(value));
@@ -80,6 +80,6 @@ function checkCategory(value: unknown): NewCategory {
   return { name, description };
 }
 
-function invalid(message: string): Failure {
-  return new Failure(400, 'invalid_category', message);
+function invalid(message: string): HttpError {
+  return new HttpError(400, 'invalid_category', message);
 }

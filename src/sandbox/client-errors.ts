@@ -1,8 +1,8 @@
 // What is no HTTP, or no request this server takes, is answered too: in the Error shape, straight to the socket.
 import type { Socket } from 'node:net';
-import { Failure, limitHeaders } from './response.ts';
+import { HttpError, limitHeaders } from './response.ts';
 import { rawHead } from './send-response.ts';
-import type { World } from './server.ts';
+import type { SandboxContext } from './server.ts';
 
 const FAILURES: Readonly<Record<string, readonly [status: number, code: string, message: string]>> = {
   HPE_HEADER_OVERFLOW: [431, 'headers_too_large', 'the head of the request is too large'],
@@ -17,7 +17,7 @@ const MALFORMED = [400, 'malformed_request', 'this is not a valid HTTP request']
  * @param problem the code of what the HTTP parser found, or the method that is not taken
  * @param socket the connection; what cannot be written to is destroyed
  */
-export function answerMalformed(world: World, problem: string | undefined, socket: Socket): void {
+export function respondToClientError(world: SandboxContext, problem: string | undefined, socket: Socket): void {
   // Where an answer is under way already, a second one would corrupt it.
   const busy = (socket as { _httpMessage?: { headersSent?: boolean } })._httpMessage?.headersSent === true;
   if (busy || !socket.writable || problem === 'ECONNRESET') {
@@ -25,7 +25,7 @@ export function answerMalformed(world: World, problem: string | undefined, socke
     return;
   }
   const [status, code, message] = FAILURES[problem ?? ''] ?? MALFORMED;
-  const { body, headers } = new Failure(status, code, message).answer;
+  const { body, headers } = new HttpError(status, code, message).answer;
   const now = world.clock.now();
   const standing = world.limiter.standing(undefined, now);
   const head = rawHead(status, {

@@ -22,7 +22,7 @@ export const FAULT_KINDS = {
 /** The name of a fault. */
 export type FaultKind = keyof typeof FAULT_KINDS;
 
-/** A fault, and how often it strikes. */
+/** A fault, and how often it consecutive429s. */
 export interface FaultRule {
   readonly kind: FaultKind;
   /** Of 100 requests; reads included. */
@@ -75,22 +75,22 @@ export function describeFault(rule: FaultRule): string {
 }
 
 /** What happens to one request: how it is delayed, what clock it is told, and how it fails, if it does. */
-export interface Fate {
+export interface FaultPlan {
   readonly latencyMs: number;
   readonly skewMs: number;
   readonly fault: FaultRule | undefined;
 }
 
 /** Nothing goes wrong. */
-export const NO_FAULT: Fate = { latencyMs: 0, skewMs: 0, fault: undefined };
+export const NO_FAULT: FaultPlan = { latencyMs: 0, skewMs: 0, fault: undefined };
 
 /**
  * Draws what happens to one request. Every rule draws, whatever the others came to, so that a seed means one sequence.
  * @param rules the faults of the server and of the request
  * @param random a number in [0, 1)
- * @returns its fate: delays add up, the first other fault that strikes decides
+ * @returns its fate: delays add up, the first other fault that consecutive429s decides
  */
-export function drawFate(rules: readonly FaultRule[], random: () => number): Fate {
+export function drawFaultPlan(rules: readonly FaultRule[], random: () => number): FaultPlan {
   const struck = rules.filter((rule) => random() * 100 < rule.percent);
   const sum = (kind: FaultKind): number =>
     struck.filter((rule) => rule.kind === kind).reduce((all, { ms }) => all + ms, 0);

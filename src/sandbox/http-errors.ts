@@ -2,18 +2,18 @@
 import type { IncomingMessage } from 'node:http';
 import { ClientGone } from './body.ts';
 import { faultNames } from './faults.ts';
-import type { Answer } from './response.ts';
-import { Failure } from './response.ts';
+import type { SandboxResponse } from './response.ts';
+import { HttpError } from './response.ts';
 
 /**
  * service.md, section 5: missing or invalid is the same status; which of them it was helps whoever tries it out.
  * @param authorization the header, where there was one
  * @returns 401
  */
-export function unauthorized(authorization: string | undefined): Failure {
+export function unauthorized(authorization: string | undefined): HttpError {
   const missing = authorization === undefined;
   const message = missing ? 'no API key: send Authorization: Bearer <API_KEY>' : 'the API key is not valid';
-  return new Failure(401, 'unauthorized', message, { 'WWW-Authenticate': 'Bearer' });
+  return new HttpError(401, 'unauthorized', message, { 'WWW-Authenticate': 'Bearer' });
 }
 
 /**
@@ -22,20 +22,20 @@ export function unauthorized(authorization: string | undefined): Failure {
  */
 export function checkExpectation({ headers }: IncomingMessage): void {
   if (headers.expect === undefined || headers.expect.toLowerCase() === '100-continue') return;
-  throw new Failure(417, 'expectation_failed', 'the only expectation that can be met is 100-continue');
+  throw new HttpError(417, 'expectation_failed', 'the only expectation that can be met is 100-continue');
 }
 
 /** @returns 400 for a fault in `x-sandbox-fault` that is none, naming those there are */
-export function unknownFault(): Failure {
-  return new Failure(400, 'unknown_fault', `x-sandbox-fault knows: ${faultNames()}`);
+export function unknownFault(): HttpError {
+  return new HttpError(400, 'unknown_fault', `x-sandbox-fault knows: ${faultNames()}`);
 }
 
 /**
  * @param status 500 or 503
  * @returns a failure that was asked for
  */
-export function injected(status: number): Failure {
-  return new Failure(status, 'injected_fault', 'a fault that was asked for');
+export function injectedError(status: number): HttpError {
+  return new HttpError(status, 'injected_fault', 'a fault that was asked for');
 }
 
 /**
@@ -43,10 +43,10 @@ export function injected(status: number): Failure {
  * @returns its answer; undefined where the client went away. What is unexpected is told without its message, which may
  *   quote data
  */
-export function answerTo(error: unknown): Answer | undefined {
+export function errorResponse(error: unknown): SandboxResponse | undefined {
   if (error instanceof ClientGone) return undefined;
-  if (error instanceof Failure) return error.answer;
+  if (error instanceof HttpError) return error.answer;
   const code = (error as NodeJS.ErrnoException).code;
-  if (code === 'ENOSPC' || code === 'EDQUOT') return new Failure(507, 'storage_full', 'the disk is full').answer;
-  return new Failure(500, 'internal_error', 'the sandbox itself failed').answer;
+  if (code === 'ENOSPC' || code === 'EDQUOT') return new HttpError(507, 'storage_full', 'the disk is full').answer;
+  return new HttpError(500, 'internal_error', 'the sandbox itself failed').answer;
 }

@@ -1,17 +1,17 @@
 // Rate limits: windows per key, kept in a log that all processes on the same data count in together.
 import { createHash } from 'node:crypto';
 import type { LogFs } from '../append-log/generations.ts';
-import type { Place } from './paths.ts';
+import type { DataPaths } from './paths.ts';
 import type { Limit } from './plans.ts';
-import type { Callers, Standing, Verdict } from './rate-windows.ts';
-import { newCaller, standingOf, unlimited, windowsFormat } from './rate-windows.ts';
+import type { KeyUsages, LimitDecision, QuotaStatus } from './rate-windows.ts';
+import { newKeyUsage, quotaStatus, unlimited, windowsFormat } from './rate-windows.ts';
 import { TappedLog } from './tapped-log.ts';
 
 const SEAL_AT = 64 * 1024;
 
 /** The windows of one sandbox, shared with every process on the same data. */
 export class Limiter {
-  readonly #log: TappedLog<Callers, Verdict>;
+  readonly #log: TappedLog<KeyUsages, LimitDecision>;
   readonly #limits: readonly Limit[];
   readonly #limitText: string;
 
@@ -22,14 +22,14 @@ export class Limiter {
    * @throws errors of the file system as they come
    */
   constructor(
-    place: Place,
+    place: DataPaths,
     limits: readonly Limit[],
     options: { readonly reset?: boolean; readonly fs?: LogFs | undefined } = {},
   ) {
     this.#log = new TappedLog(windowsFormat, {
       dir: place.dir,
       name: place.windowsName,
-      sealAt: SEAL_AT,
+      rotateAtBytes: SEAL_AT,
       durable: false,
       fs: options.fs,
     });
@@ -45,7 +45,7 @@ export class Limiter {
    * @returns whether it passes, and where the caller stands after it
    * @throws errors of the file system: nothing was counted
    */
-  admit(key: string, now: number): Verdict {
+  admit(key: string, now: number): LimitDecision {
     if (this.#limits.length === 0) return { standing: unlimited(now) };
     const verdict = this.#log.append(`r ${key} ${Math.floor(now)} ${this.#limitText}`);
     if (!verdict) throw new Error('a request met no verdict');
@@ -57,9 +57,9 @@ export class Limiter {
    * @param now epoch milliseconds
    * @returns where the caller stands; nothing is counted
    */
-  standing(key: string | undefined, now: number): Standing {
+  standing(key: string | undefined, now: number): QuotaStatus {
     const caller = key === undefined || this.#limits.length === 0 ? undefined : this.#log.state().byKey.get(key);
-    return standingOf(caller ?? newCaller(), now, this.#limits);
+    return quotaStatus(caller ?? newKeyUsage(), now, this.#limits);
   }
 
   close(): void {

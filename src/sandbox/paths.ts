@@ -2,7 +2,7 @@
 import { basename, dirname } from 'node:path';
 
 /** The folder and the names of a sandbox's two logs: its data, and the windows of its keys. */
-export interface Place {
+export interface DataPaths {
   readonly dir: string;
   /** Categories; every record reaches the disk before its create is answered. */
   readonly dataName: string;
@@ -17,7 +17,7 @@ export interface Place {
  * @param dataFile an absolute path, as `--data` or the sandbox profile gives it
  * @returns folder and log names
  */
-export function placeOf(dataFile: string): Place {
+export function placeOf(dataFile: string): DataPaths {
   const name =
     basename(dataFile)
       .replace(/\.log$/, '')

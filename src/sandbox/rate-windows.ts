@@ -3,7 +3,7 @@ import type { Limit } from './plans.ts';
 import type { TappedFormat } from './tapped-log.ts';
 
 /** Where a caller stands: what the three headers say (service.md, section 8). */
-export interface Standing {
+export interface QuotaStatus {
   readonly limit: number;
   readonly remaining: number;
   /** When the limit resets, epoch milliseconds. */
@@ -11,8 +11,8 @@ export interface Standing {
 }
 
 /** Whether a request may pass. */
-export interface Verdict {
-  readonly standing: Standing;
+export interface LimitDecision {
+  readonly standing: QuotaStatus;
   /** Why not; undefined where it may. */
   readonly refusal?: {
     readonly code: 'rate_limited' | 'key_banned';
@@ -26,7 +26,7 @@ const BAN_AFTER = 5;
 const BAN_MS = 60_000;
 
 /** What is known of one key. */
-export interface Caller {
+export interface KeyUsage {
   /** By length of the window in milliseconds: which window it is, counted from the epoch, and how much of it is used. */
   windows: Record<string, { slot: number; used: number }>;
   waitUntil: number;
@@ -36,8 +36,8 @@ export interface Caller {
 }
 
 /** What is known of all keys. */
-export interface Callers {
-  byKey: Map<string, Caller>;
+export interface KeyUsages {
+  byKey: Map<string, KeyUsage>;
   /** When the last request came, epoch milliseconds. */
   latest: number;
 }
@@ -46,16 +46,16 @@ export interface Callers {
  * How records become windows: `r KEY TIME COUNT/MS,…` asks for one request under these limits, `s KEY JSON` is a
  * snapshot of one key, `reset` forgets all.
  */
-export const windowsFormat: TappedFormat<Callers, Verdict> = {
+export const windowsFormat: TappedFormat<KeyUsages, LimitDecision> = {
   initial: () => ({ byKey: new Map(), latest: 0 }),
   apply(callers, record) {
     const [kind, key = '', third = '', limits = ''] = record.split(' ');
     if (kind === 'reset') callers.byKey.clear();
-    if (kind === 's') callers.byKey.set(key, JSON.parse(third) as Caller);
+    if (kind === 's') callers.byKey.set(key, JSON.parse(third) as KeyUsage);
     if (kind !== 'r') return undefined;
     const now = Number(third);
     callers.latest = now;
-    const caller = callers.byKey.get(key) ?? newCaller();
+    const caller = callers.byKey.get(key) ?? newKeyUsage();
     callers.byKey.set(key, caller);
     return judge(caller, now, readLimits(limits));
   },
@@ -67,7 +67,7 @@ export const windowsFormat: TappedFormat<Callers, Verdict> = {
 };
 
 /** @returns what is known of a key that was never used */
-export const newCaller = (): Caller => ({ windows: {}, waitUntil: 0, inWait: 0, bannedUntil: 0 });
+export const newKeyUsage = (): KeyUsage => ({ windows: {}, waitUntil: 0, inWait: 0, bannedUntil: 0 });
 
 function readLimits(text: string): Limit[] {
   return text.split(',').map((part) => {
@@ -76,13 +76,13 @@ function readLimits(text: string): Limit[] {
   });
 }
 
-function isOver(caller: Caller, now: number): boolean {
+function isOver(caller: KeyUsage, now: number): boolean {
   const open = Object.entries(caller.windows).some(([ms, { slot }]) => (slot + 1) * Number(ms) > now);
   return !open && caller.waitUntil <= now && caller.bannedUntil <= now;
 }
 
 // Windows are aligned to the epoch: a minute is the clock's minute, a day is the day in UTC.
-function usedOf(caller: Caller, now: number, limit: Limit): { slot: number; used: number } {
+function usedOf(caller: KeyUsage, now: number, limit: Limit): { slot: number; used: number } {
   const slot = Math.floor(now / limit.ms);
   const window = caller.windows[limit.ms];
   // Records of two processes may be a little out of order: one slot back is still the newer window. More is a clock set back.
@@ -90,7 +90,7 @@ function usedOf(caller: Caller, now: number, limit: Limit): { slot: number; used
   return { slot, used: 0 };
 }
 
-function judge(caller: Caller, now: number, limits: readonly Limit[]): Verdict {
+function judge(caller: KeyUsage, now: number, limits: readonly Limit[]): LimitDecision {
   if (isBanned(caller, now)) return refused(caller, now, limits);
   const spent = limits
     .map((limit) => ({ limit, ...usedOf(caller, now, limit) }))
@@ -111,16 +111,16 @@ function judge(caller: Caller, now: number, limits: readonly Limit[]): Verdict {
     const { slot, used } = usedOf(caller, now, limit);
     caller.windows[limit.ms] = { slot, used: used + 1 };
   }
-  return { standing: standingOf(caller, now, limits) };
+  return { standing: quotaStatus(caller, now, limits) };
 }
 
 // A ban that lies further ahead than a ban is long was written before the clock was set back.
-function isBanned(caller: Caller, now: number): boolean {
+function isBanned(caller: KeyUsage, now: number): boolean {
   return caller.bannedUntil > now && caller.bannedUntil <= now + BAN_MS;
 }
 
-function refused(caller: Caller, now: number, limits: readonly Limit[]): Verdict {
-  const standing = standingOf(caller, now, limits);
+function refused(caller: KeyUsage, now: number, limits: readonly Limit[]): LimitDecision {
+  const standing = quotaStatus(caller, now, limits);
   return {
     standing,
     refusal: { code: isBanned(caller, now) ? 'key_banned' : 'rate_limited', until: standing.resetAt },
@@ -135,8 +135,8 @@ function refused(caller: Caller, now: number, limits: readonly Limit[]): Verdict
  * @param limits all of them hold at once
  * @returns what the headers are to say
  */
-export function standingOf(caller: Caller, now: number, limits: readonly Limit[]): Standing {
-  let nearest: Standing | undefined;
+export function quotaStatus(caller: KeyUsage, now: number, limits: readonly Limit[]): QuotaStatus {
+  let nearest: QuotaStatus | undefined;
   for (const limit of limits) {
     const { slot, used } = usedOf(caller, now, limit);
     const each = { limit: limit.count, remaining: Math.max(0, limit.count - used), resetAt: (slot + 1) * limit.ms };
@@ -155,7 +155,7 @@ export function standingOf(caller: Caller, now: number, limits: readonly Limit[]
  * @param now epoch milliseconds
  * @returns the standing of everybody
  */
-export const unlimited = (now: number): Standing => ({
+export const unlimited = (now: number): QuotaStatus => ({
   limit: 2 ** 31 - 1,
   remaining: 2 ** 31 - 1,
   resetAt: now + 60_000,

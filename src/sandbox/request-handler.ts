@@ -2,18 +2,18 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { LONGEST_SLEEP_MS } from '../clock.ts';
 import { maskKey } from '../text.ts';
-import type { Caller } from './auth.ts';
+import type { AuthenticatedKey } from './auth.ts';
 import { checkOrigin } from './auth.ts';
-import type { Fate, FaultKind, FaultRule } from './faults.ts';
-import { drawFate, NO_FAULT, parseFault } from './faults.ts';
-import { answerTo, checkExpectation, injected, unauthorized, unknownFault } from './http-errors.ts';
-import type { Standing } from './rate-windows.ts';
-import type { Answer } from './response.ts';
-import { Failure, limitHeaders, retryAfterHeader } from './response.ts';
+import type { FaultKind, FaultPlan, FaultRule } from './faults.ts';
+import { drawFaultPlan, NO_FAULT, parseFault } from './faults.ts';
+import { checkExpectation, errorResponse, injectedError, unauthorized, unknownFault } from './http-errors.ts';
+import type { QuotaStatus } from './rate-windows.ts';
+import type { SandboxResponse } from './response.ts';
+import { HttpError, limitHeaders, retryAfterHeader } from './response.ts';
 import type { Operation } from './routes.ts';
 import { findOperation } from './routes.ts';
-import { deliver } from './send-response.ts';
-import type { World } from './server.ts';
+import { sendResponse } from './send-response.ts';
+import type { SandboxContext } from './server.ts';
 
 /** What a log line tells of a request. */
 export interface RequestRecord {
@@ -33,13 +33,13 @@ export interface RequestRecord {
 const EARLY: ReadonlySet<FaultKind | undefined> = new Set<FaultKind>(['429', '500', '503', 'reset']);
 
 /** One request on its way. */
-export class Exchange {
-  readonly #world: World;
+export class RequestHandler {
+  readonly #world: SandboxContext;
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
-  #caller: Caller | undefined;
-  #standing: Standing;
-  #fate: Fate = NO_FAULT;
+  #caller: AuthenticatedKey | undefined;
+  #standing: QuotaStatus;
+  #fate: FaultPlan = NO_FAULT;
   #operation: Operation | undefined;
 
   /**
@@ -47,7 +47,7 @@ export class Exchange {
    * @param request the request's head; its body is still to be read
    * @param response not begun
    */
-  constructor(world: World, request: IncomingMessage, response: ServerResponse) {
+  constructor(world: SandboxContext, request: IncomingMessage, response: ServerResponse) {
     this.#world = world;
     this.#request = request;
     this.#response = response;
@@ -57,36 +57,36 @@ export class Exchange {
   /** Answers the request. Never rejects: a fault of the sandbox is answered 500. */
   async run(): Promise<void> {
     try {
-      const answer = await this.#answer().catch((error: unknown) => answerTo(error));
+      const answer = await this.#answer().catch((error: unknown) => errorResponse(error));
       if (!answer) return;
       const { latencyMs } = this.#fate;
       if (latencyMs > 0) await this.#sleep(latencyMs);
       this.#tell(answer);
       const parcel = { response: this.#response, answer, headers: this.#headers(answer) };
-      await deliver(parcel, this.#fate.fault, this.#world.clock, this.#world.ending);
+      await sendResponse(parcel, this.#fate.fault, this.#world.clock, this.#world.ending);
     } catch {
       // The server is ending, or the client went away: nobody is left to answer.
       this.#response.destroy();
     }
   }
 
-  async #answer(): Promise<Answer> {
+  async #answer(): Promise<SandboxResponse> {
     const { method = '', url = '', headers } = this.#request;
     const world = this.#world;
     const found = findOperation(method, url);
-    this.#operation = found instanceof Failure ? undefined : found;
+    this.#operation = found instanceof HttpError ? undefined : found;
     checkOrigin(this.#request, world.port);
-    this.#caller = world.guard.identify(headers.authorization);
+    this.#caller = world.authenticator.identify(headers.authorization);
     const rules = this.#rules();
-    this.#fate = drawFate(rules ?? [], world.random);
+    this.#fate = drawFaultPlan(rules ?? [], world.random);
     if (this.#caller) this.#admit(this.#caller);
     if (!rules) throw unknownFault();
     checkExpectation(this.#request);
-    if (found instanceof Failure) throw found;
+    if (found instanceof HttpError) throw found;
     if (!this.#caller && !found.open) throw unauthorized(headers.authorization);
     this.#failEarly();
     const answer = await found.handle(this.#request, world);
-    if (this.#fate.fault?.kind === '500-after-commit') throw injected(500);
+    if (this.#fate.fault?.kind === '500-after-commit') throw injectedError(500);
     return answer;
   }
 
@@ -103,7 +103,7 @@ export class Exchange {
   }
 
   // A request is counted once its key is valid, whatever becomes of it after; what is open to all is not.
-  #admit(caller: Caller): void {
+  #admit(caller: AuthenticatedKey): void {
     const { limiter, clock } = this.#world;
     const now = clock.now();
     if (this.#operation?.open) {
@@ -115,12 +115,12 @@ export class Exchange {
     if (refusal) throw this.#tooMany(refusal.code, refusal.until, now);
   }
 
-  #tooMany(code: 'rate_limited' | 'key_banned', until: number, now: number): Failure {
+  #tooMany(code: 'rate_limited' | 'key_banned', until: number, now: number): HttpError {
     const message =
       code === 'key_banned'
         ? 'this key is banned for a while: it went on sending while it was told to wait'
         : `the limit of ${this.#standing.limit} request${this.#standing.limit === 1 ? '' : 's'} is reached`;
-    return new Failure(429, code, message, retryAfterHeader(this.#world.retryAfter, until, now, this.#fate.skewMs));
+    return new HttpError(429, code, message, retryAfterHeader(this.#world.retryAfter, until, now, this.#fate.skewMs));
   }
 
   #failEarly(): void {
@@ -128,10 +128,10 @@ export class Exchange {
     if (!fault || !EARLY.has(fault.kind)) return;
     const now = this.#world.clock.now();
     if (fault.kind === '429') throw this.#tooMany('rate_limited', now + fault.ms, now);
-    throw injected(fault.kind === '503' ? 503 : 500);
+    throw injectedError(fault.kind === '503' ? 503 : 500);
   }
 
-  #headers(answer: Answer): Record<string, string> {
+  #headers(answer: SandboxResponse): Record<string, string> {
     const { clock, markers } = this.#world;
     const { skewMs } = this.#fate;
     const marker = this.#operation && markers.get(this.#operation.name);
@@ -146,7 +146,7 @@ export class Exchange {
     };
   }
 
-  #tell(answer: Answer): void {
+  #tell(answer: SandboxResponse): void {
     this.#world.onRequest?.({
       method: this.#request.method ?? '',
       path: this.#request.url ?? '',

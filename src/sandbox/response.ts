@@ -1,8 +1,8 @@
 // What the sandbox answers: status, body, headers; and every failure in the Error shape of service.md, section 2.
-import type { Standing } from './rate-windows.ts';
+import type { QuotaStatus } from './rate-windows.ts';
 
 /** One answer, before faults and the headers that every answer carries. */
-export interface Answer {
+export interface SandboxResponse {
   readonly status: number;
   readonly body: Buffer;
   readonly headers: Readonly<Record<string, string>>;
@@ -14,18 +14,18 @@ export interface Answer {
  * @param headers further headers
  * @returns an answer with that body
  */
-export function jsonAnswer(
+export function jsonResponse(
   status: number,
   json: string | Buffer,
   headers: Readonly<Record<string, string>> = {},
-): Answer {
+): SandboxResponse {
   return { status, body: typeof json === 'string' ? Buffer.from(json) : json, headers };
 }
 
 /** A request that fails: thrown where it is noticed, answered in the Error shape. */
-export class Failure extends Error {
+export class HttpError extends Error {
   override readonly name = 'Failure';
-  readonly answer: Answer;
+  readonly answer: SandboxResponse;
 
   /**
    * @param status the HTTP status, also inside the body
@@ -35,7 +35,7 @@ export class Failure extends Error {
    */
   constructor(status: number, code: string, message: string, headers: Readonly<Record<string, string>> = {}) {
     super(message);
-    this.answer = jsonAnswer(status, JSON.stringify({ code, message, status }), headers);
+    this.answer = jsonResponse(status, JSON.stringify({ code, message, status }), headers);
   }
 }
 
@@ -44,7 +44,7 @@ export class Failure extends Error {
  * @param skewMs how far the service's clock is off, milliseconds: it tells its own time
  * @returns the three headers of service.md, section 8; a reset is never told too early
  */
-export function limitHeaders(standing: Standing, skewMs = 0): Record<string, string> {
+export function limitHeaders(standing: QuotaStatus, skewMs = 0): Record<string, string> {
   return {
     'X-RateLimit-Limit': String(standing.limit),
     'X-RateLimit-Remaining': String(standing.remaining),

@@ -1,8 +1,8 @@
 // The operations of service.md, section 4, and what each answers.
 import type { IncomingMessage } from 'node:http';
 import { readNewCategory } from './body.ts';
-import type { Answer } from './response.ts';
-import { Failure, jsonAnswer } from './response.ts';
+import type { SandboxResponse } from './response.ts';
+import { HttpError, jsonResponse } from './response.ts';
 import type { Store } from './store.ts';
 
 /** What a handler works with. */
@@ -22,7 +22,7 @@ export interface Operation {
   readonly path: RegExp;
   /** Needs no key and is not counted. */
   readonly open?: boolean;
-  readonly handle: (request: IncomingMessage, service: Service) => Promise<Answer> | Answer;
+  readonly handle: (request: IncomingMessage, service: Service) => Promise<SandboxResponse> | SandboxResponse;
 }
 
 /** The operations by name; two of them are known by method and path only. */
@@ -39,7 +39,7 @@ const OPERATIONS: readonly Operation[] = [
     name: 'listCategories',
     method: 'GET',
     path: /^\/v1\/categories$/,
-    handle: (_request, { store }) => jsonAnswer(200, store.list()),
+    handle: (_request, { store }) => jsonResponse(200, store.list()),
   },
   {
     name: 'createCategory',
@@ -67,20 +67,20 @@ const OPERATIONS: readonly Operation[] = [
     open: true,
     handle: async (_request, { markers }) => {
       const { describeService } = await import('./openapi.ts');
-      return jsonAnswer(200, JSON.stringify(describeService(markers)));
+      return jsonResponse(200, JSON.stringify(describeService(markers)));
     },
   },
 ];
 
-async function createCategory(request: IncomingMessage, { store }: Service): Promise<Answer> {
+async function createCategory(request: IncomingMessage, { store }: Service): Promise<SandboxResponse> {
   const created = await store.create(await readNewCategory(request));
-  if (created !== undefined) return jsonAnswer(201, created);
-  if (store.isOutOfIds()) throw new Failure(507, 'ids_exhausted', 'no id is left that an int64 can hold');
-  throw new Failure(507, 'storage_full', 'the sandbox holds as many categories as it can');
+  if (created !== undefined) return jsonResponse(201, created);
+  if (store.isOutOfIds()) throw new HttpError(507, 'ids_exhausted', 'no id is left that an int64 can hold');
+  throw new HttpError(507, 'storage_full', 'the sandbox holds as many categories as it can');
 }
 
 function notShown(message: string, headers: Readonly<Record<string, string>> = {}): never {
-  throw new Failure(501, 'not_implemented', message, headers);
+  throw new HttpError(501, 'not_implemented', message, headers);
 }
 
 /**
@@ -89,17 +89,17 @@ function notShown(message: string, headers: Readonly<Record<string, string>> = {
  * @param target the request's target, with or without a query; also in absolute form (RFC 9112, 3.2.2)
  * @returns the operation, or the failure to answer with: 404, or 405 with `Allow`
  */
-export function findOperation(method: string, target: string): Operation | Failure {
+export function findOperation(method: string, target: string): Operation | HttpError {
   const path = target.replace(/^http:\/\/[^/?]*/i, '').replace(/[?#].*$/s, '');
   const there = OPERATIONS.filter((operation) => operation.path.test(path));
   const found = there.find((operation) => operation.method === method);
   if (found) return found;
   if (there.length > 0) {
     const allow = there.map((operation) => operation.method).join(', ');
-    return new Failure(405, 'method_not_allowed', `this path allows ${allow}`, { Allow: allow });
+    return new HttpError(405, 'method_not_allowed', `this path allows ${allow}`, { Allow: allow });
   }
   const hint = path.startsWith('/v1/')
     ? 'there is nothing at this path'
     : 'there is nothing here: every path begins with /v1';
-  return new Failure(404, 'not_found', hint);
+  return new HttpError(404, 'not_found', hint);
 }

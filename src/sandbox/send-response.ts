@@ -3,12 +3,12 @@ import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Clock } from '../clock.ts';
 import type { FaultRule } from './faults.ts';
-import type { Answer } from './response.ts';
+import type { SandboxResponse } from './response.ts';
 
 /** An answer with every header it goes out with. */
-export interface Parcel {
+export interface OutgoingResponse {
   readonly response: ServerResponse;
-  readonly answer: Answer;
+  readonly answer: SandboxResponse;
   readonly headers: Readonly<Record<string, string>>;
 }
 
@@ -20,8 +20,8 @@ export interface Parcel {
  * @param signal ends them
  * @returns resolves when everything is handed over
  */
-export async function deliver(
-  parcel: Parcel,
+export async function sendResponse(
+  parcel: OutgoingResponse,
   fault: FaultRule | undefined,
   clock: Clock,
   signal: AbortSignal,
@@ -55,12 +55,12 @@ export async function deliver(
 // Neither JSON nor UTF-8.
 const GARBAGE = Buffer.from('<\u0000\u001b[31mthis is no JSON\u00ff>', 'latin1');
 
-function send({ response, answer, headers }: Parcel, length: number): void {
+function send({ response, answer, headers }: OutgoingResponse, length: number): void {
   response.writeHead(answer.status, { ...headers, 'Content-Length': String(length) });
   response.end(answer.body);
 }
 
-function truncate({ response, answer, headers }: Parcel, socket: Socket): Promise<void> {
+function truncate({ response, answer, headers }: OutgoingResponse, socket: Socket): Promise<void> {
   return new Promise((resolve) => {
     response.writeHead(answer.status, { ...headers, 'Content-Length': String(answer.body.length) });
     response.write(answer.body.subarray(0, Math.floor(answer.body.length / 2)), () => {
@@ -72,7 +72,13 @@ function truncate({ response, answer, headers }: Parcel, socket: Socket): Promis
 
 const PIECES = 10;
 
-async function dribble(parcel: Parcel, socket: Socket, ms: number, clock: Clock, signal: AbortSignal): Promise<void> {
+async function dribble(
+  parcel: OutgoingResponse,
+  socket: Socket,
+  ms: number,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<void> {
   const { answer, headers } = parcel;
   const head = rawHead(answer.status, {
     ...headers,

@@ -4,15 +4,15 @@ import { createServer } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { LogFs } from '../append-log/generations.ts';
 import type { Clock } from '../clock.ts';
-import { Guard } from './auth.ts';
-import { answerMalformed } from './client-errors.ts';
+import { Authenticator } from './auth.ts';
+import { respondToClientError } from './client-errors.ts';
 import type { FaultRule } from './faults.ts';
 import { seededRandom } from './faults.ts';
 import { Limiter } from './limiter.ts';
 import { placeOf } from './paths.ts';
 import type { Limit } from './plans.ts';
 import type { RequestRecord } from './request-handler.ts';
-import { Exchange } from './request-handler.ts';
+import { RequestHandler } from './request-handler.ts';
 import type { RetryAfterForm } from './response.ts';
 import type { Markers } from './routes.ts';
 import { Store } from './store.ts';
@@ -52,10 +52,10 @@ export interface RunningSandbox {
 }
 
 /** What every exchange works with. */
-export interface World extends SandboxOptions {
+export interface SandboxContext extends SandboxOptions {
   readonly store: Store;
   readonly limiter: Limiter;
-  readonly guard: Guard;
+  readonly authenticator: Authenticator;
   readonly random: () => number;
   readonly retryAfter: RetryAfterForm;
   readonly markers: Markers;
@@ -76,7 +76,7 @@ export async function startSandbox(options: SandboxOptions): Promise<RunningSand
   // Listening comes first: a busy port must not reset the data.
   await listen(server, options.port);
   const { port } = server.address() as AddressInfo;
-  let world: World;
+  let world: SandboxContext;
   try {
     world = openWorld({ ...options, port }, ending.signal);
   } catch (error) {
@@ -108,7 +108,7 @@ const SERVER_LIMITS = {
   noDelay: true,
 } as const;
 
-function openWorld(options: SandboxOptions, ending: AbortSignal): World {
+function openWorld(options: SandboxOptions, ending: AbortSignal): SandboxContext {
   const place = placeOf(options.dataFile);
   const { clock, seed, reset = false, firstId, fs } = options;
   const store = new Store(place, { reset, firstId, fs });
@@ -118,7 +118,7 @@ function openWorld(options: SandboxOptions, ending: AbortSignal): World {
     ...options,
     store,
     limiter: new Limiter(place, options.limits, { reset, fs }),
-    guard: new Guard(options.keys),
+    authenticator: new Authenticator(options.keys),
     random: seed === undefined ? () => clock.random() : seededRandom(seed),
     ending,
   };
@@ -135,17 +135,17 @@ function listen(server: Server, port: number): Promise<void> {
   });
 }
 
-function serve(server: Server, world: World): Set<Promise<void>> {
+function serve(server: Server, world: SandboxContext): Set<Promise<void>> {
   const pending = new Set<Promise<void>>();
   const take = (request: IncomingMessage, response: ServerResponse): void => {
-    const done: Promise<void> = new Exchange(world, request, response).run().finally(() => pending.delete(done));
+    const done: Promise<void> = new RequestHandler(world, request, response).run().finally(() => pending.delete(done));
     pending.add(done);
   };
   server.on('request', take);
   server.on('checkExpectation', take);
-  server.on('connect', (_request: IncomingMessage, socket: Socket) => answerMalformed(world, 'CONNECT', socket));
+  server.on('connect', (_request: IncomingMessage, socket: Socket) => respondToClientError(world, 'CONNECT', socket));
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) =>
-    answerMalformed(world, error.code, socket),
+    respondToClientError(world, error.code, socket),
   );
   return pending;
 }

@@ -1,6 +1,6 @@
 // The categories: a fold over a log that every process on the same data appends to. Ids come from the fold.
 import type { LogFs } from '../append-log/generations.ts';
-import type { Place } from './paths.ts';
+import type { DataPaths } from './paths.ts';
 import type { TappedFormat } from './tapped-log.ts';
 import { TappedLog } from './tapped-log.ts';
 
@@ -8,7 +8,7 @@ import { TappedLog } from './tapped-log.ts';
 export const LARGEST_ID = 2n ** 63n - 1n;
 
 /** What a client sends to create a category (service.md, section 2). */
-export interface NewCategory {
+export interface CategoryInput {
   readonly name: string;
   readonly description?: string;
 }
@@ -68,7 +68,7 @@ const SEAL_AT = 16 * 1024 * 1024;
 export interface StoreOptions {
   readonly reset?: boolean;
   readonly firstId?: bigint | undefined;
-  readonly sealAt?: number;
+  readonly rotateAtBytes?: number;
   readonly fs?: LogFs | undefined;
 }
 
@@ -82,14 +82,14 @@ export class Store {
    * Opens the data, or begins it.
    * @param place where it lies
    * @param options `reset`: empties it; `firstId`: ids from here on, where none so large was given yet;
-   *   `sealAt`: size in bytes from which the log begins anew; `fs`: the file system, which tests make fail
+   *   `rotateAtBytes`: size in bytes from which the log begins anew; `fs`: the file system, which tests make fail
    * @throws errors of the file system as they come
    */
-  constructor(place: Place, options: StoreOptions = {}) {
+  constructor(place: DataPaths, options: StoreOptions = {}) {
     this.#log = new TappedLog(dataFormat, {
       dir: place.dir,
       name: place.dataName,
-      sealAt: options.sealAt ?? SEAL_AT,
+      rotateAtBytes: options.rotateAtBytes ?? SEAL_AT,
       durable: true,
       fs: options.fs,
     });
@@ -114,7 +114,7 @@ export class Store {
    * @returns the category with its id, as JSON; undefined where there is no room
    * @throws errors of the file system: from the write, nothing was created; from the flush, it may have been
    */
-  async create(category: NewCategory): Promise<string | undefined> {
+  async create(category: CategoryInput): Promise<string | undefined> {
     // The fold prepends the id, so the field order is settled here.
     const item = this.#log.append(`c ${JSON.stringify({ name: category.name, description: category.description })}`);
     await this.#flush();

@@ -29,7 +29,7 @@ export class TappedLog<State, Result> {
     options: {
       readonly dir: string;
       readonly name: string;
-      readonly sealAt: number;
+      readonly rotateAtBytes: number;
       readonly durable: boolean;
       readonly fs?: LogFs | undefined;
     },

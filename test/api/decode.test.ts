@@ -1,7 +1,7 @@
 // Replies checked against service.md: what passes keeps every digit and field, what does not is named and never quoted.
 import { expect, test } from 'vitest';
 import { DecodeError, decodeCategories, decodeCategory, decodeJson } from '../../src/api/decode.ts';
-import { decodeError } from '../../src/http/error-body.ts';
+import { decodeServiceError } from '../../src/http/error-body.ts';
 import { stringifyJson } from '../../src/json.ts';
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
@@ -56,13 +56,13 @@ test('nesting too deep to print is refused, not a stack overflow', () => {
 });
 
 test('an Error body is read as far as it goes', () => {
-  expect(decodeError(bytes('{"code":"invalid","message":"no name","status":400}'))).toEqual({
+  expect(decodeServiceError(bytes('{"code":"invalid","message":"no name","status":400}'))).toEqual({
     code: 'invalid',
     message: 'no name',
   });
-  expect(decodeError(bytes('{"code":7,"message":" "}'))).toEqual({ code: undefined, message: undefined });
-  expect(decodeError(bytes('<html>'))).toEqual({ code: undefined, message: undefined });
-  expect(decodeError(bytes(JSON.stringify({ message: 'x'.repeat(9999) }))).message).toHaveLength(501);
+  expect(decodeServiceError(bytes('{"code":7,"message":" "}'))).toEqual({ code: undefined, message: undefined });
+  expect(decodeServiceError(bytes('<html>'))).toEqual({ code: undefined, message: undefined });
+  expect(decodeServiceError(bytes(JSON.stringify({ message: 'x'.repeat(9999) }))).message).toHaveLength(501);
 });
 
 test('a byte order mark before the document is no part of it', () => {

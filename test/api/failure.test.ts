@@ -1,11 +1,11 @@
 // Which status means what: a read and a write differ where the work may have been done.
 import { expect, test } from 'vitest';
-import { failureOf } from '../../src/api/failure.ts';
-import type { Reply, Request } from '../../src/http/types.ts';
+import { responseError } from '../../src/api/failure.ts';
+import type { HttpRequest, HttpResponse } from '../../src/http/types.ts';
 
-const read: Request = { method: 'GET', path: '/categories', safe: true };
-const write: Request = { method: 'POST', path: '/categories', body: '{}', safe: false };
-const reply = (status: number, body = '', headers: Reply['headers'] = {}): Reply => ({
+const read: HttpRequest = { method: 'GET', path: '/categories', safe: true };
+const write: HttpRequest = { method: 'POST', path: '/categories', body: '{}', safe: false };
+const reply = (status: number, body = '', headers: HttpResponse['headers'] = {}): HttpResponse => ({
   status,
   headers,
   body: new TextEncoder().encode(body),
@@ -28,17 +28,20 @@ test.each([
   [501, 'service', 'unknown_outcome'],
   [503, 'service', 'unknown_outcome'],
 ])('status %i is %s on a read and %s on a create', (status, onRead, onWrite) => {
-  expect(failureOf(read, reply(status)).kind).toBe(onRead);
-  expect(failureOf(write, reply(status)).kind).toBe(onWrite);
+  expect(responseError(read, reply(status)).kind).toBe(onRead);
+  expect(responseError(write, reply(status)).kind).toBe(onWrite);
 });
 
 test("the service's own code, message and status come along, made safe to show", () => {
-  const error = failureOf(write, reply(400, '{"code":"bad\\u001b","message":"name\\u001b[31m is empty","status":400}'));
+  const error = responseError(
+    write,
+    reply(400, '{"code":"bad\\u001b","message":"name\\u001b[31m is empty","status":400}'),
+  );
   expect(error).toMatchObject({ code: 'bad␛', status: 400 });
   expect(error.message).toBe('the service rejected the request (400): name␛[31m is empty');
 });
 
 test('a redirect names its target', () => {
-  const error = failureOf(read, reply(301, '', { location: 'https://other.example/v1' }));
+  const error = responseError(read, reply(301, '', { location: 'https://other.example/v1' }));
   expect(error.message).toContain('https://other.example/v1');
 });

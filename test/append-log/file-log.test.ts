@@ -22,8 +22,8 @@ const list: LogFormat<string[]> = {
 };
 
 const folder = (): string => mkdtempSync(join(tmpdir(), 'petstore-log-'));
-const open = (dir: string, sealAt = 1e9, more: { fs?: LogFs; durable?: boolean } = {}): FileLog<string[]> =>
-  new FileLog(list, { dir, name: 'led', sealAt, ...more });
+const open = (dir: string, rotateAtBytes = 1e9, more: { fs?: LogFs; durable?: boolean } = {}): FileLog<string[]> =>
+  new FileLog(list, { dir, name: 'led', rotateAtBytes, ...more });
 
 test('a record written by one is seen by the other', () => {
   const dir = folder();
@@ -209,7 +209,7 @@ test('8 processes appending 100 records each through rotations lose none', async
   const dir = folder();
   const script = `
     const { FileLog } = await import(${JSON.stringify(compile('src/append-log/file-log.ts'))});
-    const log = new FileLog({ initial: () => [], apply: (s, r) => s.push(r), snapshot: (s) => s }, { dir: ${JSON.stringify(dir)}, name: 'led', sealAt: 4096 });
+    const log = new FileLog({ initial: () => [], apply: (s, r) => s.push(r), snapshot: (s) => s }, { dir: ${JSON.stringify(dir)}, name: 'led', rotateAtBytes: 4096 });
     for (let i = 0; i < 100; i++) log.append(process.argv[1] + '-' + i);
   `;
   const run = promisify(execFile);

@@ -3,15 +3,15 @@ import { existsSync, mkdirSync, mkdtempSync, statSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { makeFolder } from '../../src/append-log/mkdirp.ts';
+import { mkdirp } from '../../src/append-log/mkdirp.ts';
 import { ended, place, start } from '../support/program.ts';
 
 const fresh = (): string => mkdtempSync(join(tmpdir(), 'petstore-folder-'));
 
 test('a folder and those above it are made, private', () => {
   const dir = join(fresh(), 'a', 'b', 'c');
-  makeFolder(dir);
-  makeFolder(dir);
+  mkdirp(dir);
+  mkdirp(dir);
   expect(statSync(dir).isDirectory()).toBe(true);
   if (process.platform !== 'win32') expect(statSync(join(dir, '..')).mode & 0o777).toBe(0o700);
 });
@@ -19,7 +19,7 @@ test('a folder and those above it are made, private', () => {
 test('a file in the way is an error of the file system', () => {
   const file = join(fresh(), 'file');
   writeFileSync(file, '');
-  expect(() => makeFolder(join(file, 'a', 'b'))).toThrow(/ENOTDIR/);
+  expect(() => mkdirp(join(file, 'a', 'b'))).toThrow(/ENOTDIR/);
 });
 
 test('a parent that is there and in which nothing is found ends it: no endless loop', () => {
@@ -28,7 +28,7 @@ test('a parent that is there and in which nothing is found ends it: no endless l
     if (path.startsWith(join(dir, 'auto'))) throw Object.assign(new Error('ENOENT'), { code: 'ENOENT' });
     return mkdirSync(path);
   }) as typeof mkdirSync;
-  expect(() => makeFolder(join(dir, 'auto', 'a'), { mkdirSync: mkdir })).toThrow(
+  expect(() => mkdirp(join(dir, 'auto', 'a'), { mkdirSync: mkdir })).toThrow(
     expect.objectContaining({ code: 'ENOENT', syscall: 'mkdir' }),
   );
 });

@@ -1,7 +1,7 @@
 // What is said beside a running command: each wait once, on a terminal a countdown, with --json as JSON, with --quiet nothing.
 import { expect, test } from 'vitest';
-import { accompany } from '../../src/commands/command-progress.ts';
-import { openSession, readGlobals } from '../../src/session.ts';
+import { startProgress } from '../../src/commands/command-progress.ts';
+import { openSession, readGlobalOptions } from '../../src/session.ts';
 import { movedClock } from '../support/moved-clock.ts';
 import type { WorldOptions } from '../support/world.ts';
 import { world } from '../support/world.ts';
@@ -11,9 +11,9 @@ const NOW = Date.UTC(2026, 10, 21, 12, 0, 0);
 async function beside(options: Record<string, unknown>, place: WorldOptions = {}) {
   const clock = movedClock(NOW);
   const context = world([], { clock, ...place });
-  const session = openSession(context, readGlobals(options, {}));
-  const end = await accompany(session);
-  return { clock, watch: session.watch, end, said: context.stderr.text };
+  const session = openSession(context, readGlobalOptions(options, {}));
+  const end = await startProgress(session);
+  return { clock, watch: session.progress, end, said: context.stderr.text };
 }
 
 const wait = (seconds: number, reason: 'blocked' | 'window' | 'sibling' | 'backoff' = 'window') => ({
@@ -43,7 +43,7 @@ test('a wait that is over before it is read is not said', async () => {
 test('with --json a wait is one JSON document on a line', async () => {
   const { watch, said } = await beside({ json: true });
   watch.wait?.(wait(43, 'backoff'));
-  watch.say?.(() => '3 of 9 rows');
+  watch.status?.(() => '3 of 9 rows');
   watch.busy?.(1);
   expect(said()).toBe('{"waiting":{"until":"2026-11-21T12:00:43.000Z","reason":"backoff"}}\n');
 });
@@ -58,10 +58,10 @@ test('with --quiet nothing is said', async () => {
 
 test('in a pipe a long work says a line every ten seconds', async () => {
   const { clock, watch, end, said } = await beside({});
-  watch.say?.(() => '1 of 9 rows');
+  watch.status?.(() => '1 of 9 rows');
   await clock.advance(10_000);
-  watch.say?.(() => '4 of 9 rows');
-  watch.say?.(() => '5 of 9 rows');
+  watch.status?.(() => '4 of 9 rows');
+  watch.status?.(() => '5 of 9 rows');
   end();
   expect(said()).toBe('4 of 9 rows\n');
 });
@@ -73,7 +73,7 @@ async function appears(said: () => string, text: string): Promise<void> {
 
 test('on a terminal the wait counts down, before what else there is to say', async () => {
   const { clock, watch, end, said } = await beside({}, { columns: 80 });
-  watch.say?.(() => '3 of 9 rows');
+  watch.status?.(() => '3 of 9 rows');
   watch.wait?.(wait(43));
   await clock.advance(150);
   await appears(said, 'quota used up, going on in 43s · 3 of 9 rows');
@@ -88,7 +88,7 @@ test('on a terminal the wait counts down, before what else there is to say', asy
 test('what a long work says is made anew with every second of a wait', async () => {
   const { clock, watch, end, said } = await beside({}, { columns: 80 });
   let done = 3;
-  watch.say?.(() => `${done} of 9 rows`);
+  watch.status?.(() => `${done} of 9 rows`);
   watch.wait?.(wait(43));
   await clock.advance(150);
   await appears(said, 'going on in 43s · 3 of 9 rows');

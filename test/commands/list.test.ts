@@ -1,6 +1,6 @@
 // Search and order of `categories list`, which the service does not offer.
 import { expect, test } from 'vitest';
-import { arrange } from '../../src/commands/categories/list.ts';
+import { filterAndSort } from '../../src/commands/categories/list.ts';
 
 const categories = [
   { id: 9223372036854775807n, name: 'élan', description: 'moose' },
@@ -9,7 +9,7 @@ const categories = [
   { id: 1, name: 'Elephant' },
 ];
 const names = (search?: string, sort?: 'id' | 'name'): string[] =>
-  arrange(categories, { search, sort }).map(({ name }) => name);
+  filterAndSort(categories, { search, sort }).map(({ name }) => name);
 
 test('nothing asked for: as the service lists them', () => {
   expect(names()).toEqual(['élan', 'Zebra', 'cat', 'Elephant']);
@@ -32,6 +32,6 @@ test('ids are sorted as numbers, also beyond 2^53', () => {
 
 test('the list that came in stays as it was', () => {
   const before = [...categories];
-  arrange(categories, { search: undefined, sort: 'id' });
+  filterAndSort(categories, { search: undefined, sort: 'id' });
   expect(categories).toEqual(before);
 });

@@ -4,8 +4,8 @@ import { expect, test } from 'vitest';
 import { createApi } from '../../src/api/categories.ts';
 import { pathBelowBase } from '../../src/commands/api/path.ts';
 import { PetstoreError } from '../../src/errors.ts';
-import type { Reply, Sender } from '../../src/http/types.ts';
-import type { Source } from '../../src/import/input-file.ts';
+import type { HttpClient, HttpResponse } from '../../src/http/types.ts';
+import type { InputFile } from '../../src/import/input-file.ts';
 import type { RowStore } from '../../src/import/row-store.ts';
 import { readRows } from '../../src/import/rows.ts';
 import { stringifyJson } from '../../src/json.ts';
@@ -19,8 +19,14 @@ const LIST = JSON.stringify([
 const ONE = '{"id":7,"name":"dog","description":"Canis familiaris"}';
 const ERROR = '{"code":"invalid","message":"The name is too long.","status":400}';
 
-function answering(status: number, body: Uint8Array): Sender {
-  const reply: Reply = { status, headers: { 'content-type': 'application/json' }, body, receivedAt: 0, sentAt: 0 };
+function answering(status: number, body: Uint8Array): HttpClient {
+  const reply: HttpResponse = {
+    status,
+    headers: { 'content-type': 'application/json' },
+    body,
+    receivedAt: 0,
+    sentAt: 0,
+  };
   return { send: async () => reply, expect: () => undefined, close: async () => undefined };
 }
 
@@ -93,7 +99,7 @@ test('2,000 mutated files are rows or wrong usage, and never a fault of the prog
     .chain((extension) => mutated(FILES[extension] ?? []).map((bytes) => ({ extension, bytes })));
   await fc.assert(
     fc.asyncProperty(file, fc.boolean(), async ({ extension, bytes }, ignoreExtra) => {
-      const source: Source = { label: `rows${extension}`, path: undefined, extension, bytes: pieces(bytes) };
+      const source: InputFile = { label: `rows${extension}`, path: undefined, extension, bytes: pieces(bytes) };
       const rows = await settle(readRows(source, { delimiter: undefined, ignoreExtra }), ['usage']);
       if (rows === undefined) return;
       // No rows are right too: that is what a list of nothing prints.

@@ -3,15 +3,15 @@ import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { expect, test } from 'vitest';
 import { PetstoreError } from '../../src/errors.ts';
-import { createSender } from '../../src/http/http-client.ts';
-import type { Request, Transport, Wait } from '../../src/http/types.ts';
-import { TransportFailure } from '../../src/http/types.ts';
+import { createHttpClient } from '../../src/http/http-client.ts';
+import type { HttpRequest, Transport, Wait } from '../../src/http/types.ts';
+import { TransportError } from '../../src/http/types.ts';
 import type { Ledger } from '../../src/rate-limit/ledger.ts';
 import { openLedger } from '../../src/rate-limit/ledger.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 
-const LIST: Request = { method: 'GET', path: '/categories', safe: true };
-const CREATE: Request = { method: 'POST', path: '/categories', body: '{"name":"dog"}', safe: false };
+const LIST: HttpRequest = { method: 'GET', path: '/categories', safe: true };
+const CREATE: HttpRequest = { method: 'POST', path: '/categories', body: '{"name":"dog"}', safe: false };
 
 type Step =
   | {
@@ -21,7 +21,7 @@ type Step =
       readonly ms?: number;
       readonly connectMs?: number;
     }
-  | { readonly fails: TransportFailure; readonly ms?: number; readonly connectMs?: number };
+  | { readonly fails: TransportError; readonly ms?: number; readonly connectMs?: number };
 
 interface Options {
   readonly draw?: number;
@@ -45,12 +45,12 @@ function scripted(steps: readonly Step[], options: Options = {}) {
     async send(_request, how) {
       const step = steps[Math.min(sentAt.length, steps.length - 1)] as Step;
       if (step.connectMs !== undefined) await clock.sleep(step.connectMs);
-      if (how.mayGo?.() === false) throw new TransportFailure('aborted', false, 'withdrawn');
+      if (how.canSend?.() === false) throw new TransportError('aborted', false, 'withdrawn');
       const started = clock.now();
       sentAt.push(started);
       const rest = { sentAt: started, receivedAt: started };
       await clock.sleep(step.ms ?? 10, how.signal).catch(() => {
-        throw new TransportFailure('aborted', true, 'interrupted');
+        throw new TransportError('aborted', true, 'interrupted');
       });
       if ('fails' in step) throw step.fails;
       const head = { ...rest, status: step.status, headers: step.headers ?? {}, receivedAt: clock.now() };
@@ -58,7 +58,7 @@ function scripted(steps: readonly Step[], options: Options = {}) {
       return { ...head, body: Buffer.from(step.body ?? '') };
     },
   };
-  const sender = createSender({
+  const sender = createHttpClient({
     transport,
     ledger,
     clock,
@@ -210,8 +210,8 @@ test('with nothing left and the reset beyond --max-wait nothing is sent', async 
   expect(sentAt).toHaveLength(1);
 });
 
-const reset = new TransportFailure('reset', true, 'the connection was closed');
-const refused = new TransportFailure('refused', false, 'ECONNREFUSED');
+const reset = new TransportError('reset', true, 'the connection was closed');
+const refused = new TransportError('refused', false, 'ECONNREFUSED');
 
 test('what is held back to look for the next window is used before the run ends for a wait that is too long', async () => {
   const headers = { 'x-ratelimit-limit': '10', 'x-ratelimit-remaining': '1', 'x-ratelimit-reset': '60' };
@@ -265,15 +265,15 @@ test('a create that met a 500 is not sent again: the reply is the caller’s to 
 
 test('a refusal whose body was lost is a refusal', async () => {
   const head = { status: 400, headers: {}, receivedAt: 0, sentAt: 0 };
-  const { sender } = scripted([{ fails: new TransportFailure('reset', true, 'cut', head) }]);
+  const { sender } = scripted([{ fails: new TransportError('reset', true, 'cut', head) }]);
   expect(await sender.send(CREATE)).toMatchObject({ status: 400, body: new Uint8Array() });
 });
 
 test('an untrusted certificate is told at once, and a reply that breaks HTTP is the service’s fault', async () => {
-  const tls = scripted([{ fails: new TransportFailure('tls', false, 'CERT_HAS_EXPIRED') }]);
+  const tls = scripted([{ fails: new TransportError('tls', false, 'CERT_HAS_EXPIRED') }]);
   expect(await caught(tls.sender.send(LIST))).toMatchObject({ kind: 'network' });
   expect(tls.sentAt).toHaveLength(1);
-  const odd = scripted([{ fails: new TransportFailure('protocol', true, 'not HTTP') }], { maxRetries: 0 });
+  const odd = scripted([{ fails: new TransportError('protocol', true, 'not HTTP') }], { maxRetries: 0 });
   expect(await caught(odd.sender.send(LIST))).toMatchObject({ kind: 'service', exitCode: 7 });
 });
 
@@ -352,7 +352,7 @@ test('a 429 that a sibling meets while the connection is made withdraws the requ
   await clock.sleep(100);
   const head = { at: clock.now(), status: 429, limit: 60, remaining: 0, reset: undefined, offset: undefined };
   const ticket = answer.granted ? answer.ticket : '';
-  sibling.observe(ticket, { ...head, waitMs: 9000, waitFrom: 'retry-after', last: false });
+  sibling.observe(ticket, { ...head, waitMs: 9000, waitFrom: 'retry-after', lastAttempt: false });
   await granted;
   // Connected after 300 ms, withdrawn; again after the wait of 9 s, and connected 300 ms later.
   expect(sentAt.slice(1).map((at) => at - started)).toEqual([9400]);

@@ -1,8 +1,8 @@
 // What rate-limit headers say: 49 vectors seen in the wild or in standards, and some of our own.
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { readHeaders } from '../../src/http/rate-limit-headers.ts';
-import type { Headers } from '../../src/http/types.ts';
+import { parseRateLimitHeaders } from '../../src/http/rate-limit-headers.ts';
+import type { HttpHeaders } from '../../src/http/types.ts';
 
 const NOW = Date.parse('2026-11-21T12:00:00.250Z');
 const NOON = 'Sat, 21 Nov 2026 12:00:00 GMT';
@@ -25,7 +25,7 @@ type Told = [
   resetIn?: number | undefined,
 ];
 
-function headersOf(given: Given): Headers {
+function headersOf(given: Given): HttpHeaders {
   return {
     'retry-after': given.ra,
     'retry-after-ms': given.ms,
@@ -38,7 +38,7 @@ function headersOf(given: Given): Headers {
 }
 
 function read(status: number, given: Given) {
-  return readHeaders({ status, headers: headersOf(given), receivedAt: NOW, sentAt: NOW - 20 });
+  return parseRateLimitHeaders({ status, headers: headersOf(given), receivedAt: NOW, sentAt: NOW - 20 });
 }
 
 const seconds = (ms: number | undefined): number | undefined => (ms === undefined ? undefined : ms / 1000);
@@ -226,7 +226,9 @@ test('Date bounds how far the service is ahead: its second has begun, and it was
 
 test('without Date the offset known from earlier replies corrects a timestamp', () => {
   const headers = { 'x-ratelimit-reset': '1795266030', 'x-ratelimit-remaining': '1' };
-  expect(readHeaders({ status: 200, headers, receivedAt: NOW, sentAt: NOW }, 3_599_750).resetInMs).toBe(30_000);
+  expect(parseRateLimitHeaders({ status: 200, headers, receivedAt: NOW, sentAt: NOW }, 3_599_750).resetInMs).toBe(
+    30_000,
+  );
 });
 
 test('no header text makes a wait that is negative, not a number or endless', () => {

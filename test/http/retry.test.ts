@@ -1,44 +1,44 @@
 // What may be sent again: every outcome for a read and for a create (contract, section 6).
 import { expect, test } from 'vitest';
-import type { Outcome } from '../../src/http/retry.ts';
-import { decide } from '../../src/http/retry.ts';
-import type { FailureReason } from '../../src/http/types.ts';
+import type { AttemptResult } from '../../src/http/retry.ts';
+import { decideRetry } from '../../src/http/retry.ts';
+import type { TransportErrorReason } from '../../src/http/types.ts';
 
 const tries = { made: 1, allowed: 5, maxWaitMs: 120_000 };
-const reply = (status: number, retryAfterMs?: number): Outcome => ({ kind: 'reply', status, retryAfterMs });
-const failure = (reason: FailureReason, handedOver: boolean, status?: number): Outcome => ({
+const reply = (status: number, retryAfterMs?: number): AttemptResult => ({ kind: 'reply', status, retryAfterMs });
+const failure = (reason: TransportErrorReason, requestSent: boolean, status?: number): AttemptResult => ({
   kind: 'failure',
   reason,
-  handedOver,
+  requestSent,
   status,
 });
-const next = (safe: boolean, outcome: Outcome, made = 1): string =>
-  decide({ safe }, outcome, { ...tries, made }, 0.5).next;
+const next = (safe: boolean, outcome: AttemptResult, made = 1): string =>
+  decideRetry({ safe }, outcome, { ...tries, made }, 0.5).next;
 
-const TABLE: readonly [string, Outcome, read: string, create: string][] = [
+const TABLE: readonly [string, AttemptResult, read: string, create: string][] = [
   ['a 429', reply(429), 'retry', 'retry'],
   ['a 429 whose body was lost', failure('reset', true, 429), 'retry', 'retry'],
-  ...[200, 201, 301, 400, 401, 403, 404, 409, 422, 501, 505].map((status): [string, Outcome, string, string] => [
+  ...[200, 201, 301, 400, 401, 403, 404, 409, 422, 501, 505].map((status): [string, AttemptResult, string, string] => [
     `a ${status}`,
     reply(status),
     'answer',
     'answer',
   ]),
-  ...[408, 500, 502, 503, 504].map((status): [string, Outcome, string, string] => [
+  ...[408, 500, 502, 503, 504].map((status): [string, AttemptResult, string, string] => [
     `a ${status}`,
     reply(status),
     'retry',
     'answer',
   ]),
   ...(['dns', 'refused', 'unreachable', 'connect-timeout', 'proxy', 'timeout', 'reset'] as const).map(
-    (reason): [string, Outcome, string, string] => [
+    (reason): [string, AttemptResult, string, string] => [
       `${reason} before a byte left`,
       failure(reason, false),
       'retry',
       'retry',
     ],
   ),
-  ...(['timeout', 'reset', 'protocol'] as const).map((reason): [string, Outcome, string, string] => [
+  ...(['timeout', 'reset', 'protocol'] as const).map((reason): [string, AttemptResult, string, string] => [
     `${reason} after bytes left`,
     failure(reason, true),
     'retry',
@@ -70,7 +70,9 @@ test('with no try left nothing is sent again', () => {
 
 test('the backoff of a read doubles, up to ten seconds, and jitter only lengthens it', () => {
   const pauses = (random: number): unknown[] =>
-    [1, 2, 3, 4, 5, 6, 7].map((made) => decide({ safe: true }, reply(500), { ...tries, allowed: 99, made }, random));
+    [1, 2, 3, 4, 5, 6, 7].map((made) =>
+      decideRetry({ safe: true }, reply(500), { ...tries, allowed: 99, made }, random),
+    );
   expect(pauses(0.999999)).toEqual(
     [375, 750, 1500, 3000, 6000, 12_000, 12_500].map((pauseMs) => ({ next: 'retry', pauseMs })),
   );
@@ -79,12 +81,12 @@ test('the backoff of a read doubles, up to ten seconds, and jitter only lengthen
 
 test("a 503's Retry-After is never shortened, and beyond --max-wait it ends the tries", () => {
   for (const random of [0, 0.5, 0.99]) {
-    const verdict = decide({ safe: true }, reply(503, 4000), tries, random);
+    const verdict = decideRetry({ safe: true }, reply(503, 4000), tries, random);
     expect(verdict.next === 'retry' && verdict.pauseMs).toBeGreaterThanOrEqual(4000);
   }
-  expect(decide({ safe: true }, reply(503, 120_001), tries, 0)).toEqual({ next: 'answer' });
+  expect(decideRetry({ safe: true }, reply(503, 120_001), tries, 0)).toEqual({ next: 'answer' });
 });
 
 test('the wait after a 429 is the ledger’s business: no pause of its own', () => {
-  expect(decide({ safe: false }, reply(429), tries, 0.9)).toEqual({ next: 'retry', pauseMs: 0 });
+  expect(decideRetry({ safe: false }, reply(429), tries, 0.9)).toEqual({ next: 'retry', pauseMs: 0 });
 });

@@ -6,8 +6,8 @@ import type { AddressInfo, Server, Socket } from 'node:net';
 import { createServer as createNet } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterEach, expect, test } from 'vitest';
-import { createTransport, MAX_REPLY_BYTES } from '../../src/http/transport.ts';
-import type { Reply, Request, TransportFailure } from '../../src/http/types.ts';
+import { createTransport, MAX_RESPONSE_BYTES } from '../../src/http/transport.ts';
+import type { HttpRequest, HttpResponse, TransportError } from '../../src/http/types.ts';
 import { TEST_CERT, TEST_KEY } from '../support/tls.ts';
 
 const servers: Server[] = [];
@@ -41,15 +41,15 @@ function raw(onHead: (socket: Socket) => void): Promise<number> {
   );
 }
 
-const GET: Request = { method: 'GET', path: '/categories', safe: true };
-const POST: Request = { method: 'POST', path: '/categories', body: '{"name":"dog"}', safe: false };
+const GET: HttpRequest = { method: 'GET', path: '/categories', safe: true };
+const POST: HttpRequest = { method: 'POST', path: '/categories', body: '{"name":"dog"}', safe: false };
 const KEY = 'sk_test_0123456789';
 
 function send(
   baseUrl: string,
-  request: Request = GET,
+  request: HttpRequest = GET,
   more: { timeoutMs?: number; signal?: AbortSignal; env?: Record<string, string> } = {},
-): Promise<Reply> {
+): Promise<HttpResponse> {
   const transport = createTransport({
     baseUrl,
     key: KEY,
@@ -62,10 +62,10 @@ function send(
   return transport.send(request, { timeoutMs, signal });
 }
 
-async function failure(...args: Parameters<typeof send>): Promise<TransportFailure> {
+async function failure(...args: Parameters<typeof send>): Promise<TransportError> {
   return send(...args).then(
     () => expect.unreachable('it answered'),
-    (error) => error as TransportFailure,
+    (error) => error as TransportError,
   );
 }
 
@@ -129,18 +129,18 @@ test('the head is told before the body has come', async () => {
 test('a port where nobody listens: nothing was handed over', async () => {
   const port = await listen(createNet());
   servers.splice(0).forEach((server) => void server.close());
-  expect(await failure(`http://127.0.0.1:${port}/v1`, POST)).toMatchObject({ reason: 'refused', handedOver: false });
+  expect(await failure(`http://127.0.0.1:${port}/v1`, POST)).toMatchObject({ reason: 'refused', requestSent: false });
 });
 
 test('a host that does not exist: nothing was handed over', async () => {
-  expect(await failure('https://no-such-host.invalid/v1', POST)).toMatchObject({ handedOver: false });
+  expect(await failure('https://no-such-host.invalid/v1', POST)).toMatchObject({ requestSent: false });
 });
 
 test('a connection cut after the request was written may have done the work', async () => {
   const port = await raw((socket) => socket.resetAndDestroy());
   expect(await failure(`http://127.0.0.1:${port}/v1`, POST)).toMatchObject({
     reason: 'reset',
-    handedOver: true,
+    requestSent: true,
     head: undefined,
   });
 });
@@ -148,7 +148,7 @@ test('a connection cut after the request was written may have done the work', as
 test('a body cut short is a failure that knows the status', async () => {
   const port = await raw((socket) => socket.end('HTTP/1.1 201 Created\r\nContent-Length: 100\r\n\r\n{"id":'));
   const cut = await failure(`http://127.0.0.1:${port}/v1`, POST);
-  expect(cut).toMatchObject({ handedOver: true, head: { status: 201 } });
+  expect(cut).toMatchObject({ requestSent: true, head: { status: 201 } });
 });
 
 test.each([
@@ -158,7 +158,7 @@ test.each([
   ['a chunk size that is none', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n'],
 ])('%s is a failure of the protocol', async (_what, bytes) => {
   const port = await raw((socket) => socket.end(bytes));
-  expect(await failure(`http://127.0.0.1:${port}/v1`)).toMatchObject({ reason: 'protocol', handedOver: true });
+  expect(await failure(`http://127.0.0.1:${port}/v1`)).toMatchObject({ reason: 'protocol', requestSent: true });
 });
 
 test('no answer in time: the deadline holds although single bytes keep coming', async () => {
@@ -169,7 +169,7 @@ test('no answer in time: the deadline holds although single bytes keep coming', 
   });
   expect(await failure(`http://127.0.0.1:${port}/v1`, GET, { timeoutMs: 300 })).toMatchObject({
     reason: 'timeout',
-    handedOver: true,
+    requestSent: true,
   });
 });
 
@@ -178,11 +178,11 @@ test('an interrupted try ends at once', async () => {
   const port = await raw(() => abort.abort());
   expect(await failure(`http://127.0.0.1:${port}/v1`, POST, { signal: abort.signal })).toMatchObject({
     reason: 'aborted',
-    handedOver: true,
+    requestSent: true,
   });
   expect(await failure(`http://127.0.0.1:${port}/v1`, POST, { signal: abort.signal })).toMatchObject({
     reason: 'aborted',
-    handedOver: false,
+    requestSent: false,
   });
 });
 
@@ -195,7 +195,7 @@ test('an endless body is cut off at the limit', async () => {
     response.on('drain', pour);
     pour();
   });
-  expect(MAX_REPLY_BYTES).toBe(64 * 1024 * 1024);
+  expect(MAX_RESPONSE_BYTES).toBe(64 * 1024 * 1024);
   expect(await failure(url)).toMatchObject({ reason: 'too-large' });
 });
 
@@ -221,7 +221,7 @@ test('a certificate nobody vouches for is refused before anything is sent', asyn
   const port = await listen(
     createHttps({ key: TEST_KEY, cert: TEST_CERT }, (_request, response) => response.end(String(requests++))),
   );
-  expect(await failure(`https://127.0.0.1:${port}/v1`, POST)).toMatchObject({ reason: 'tls', handedOver: false });
+  expect(await failure(`https://127.0.0.1:${port}/v1`, POST)).toMatchObject({ reason: 'tls', requestSent: false });
   expect(requests).toBe(0);
 });
 
@@ -239,7 +239,7 @@ test('a proxy that refuses is named as the reason, its password is not', async (
   const refused = await failure('https://pets.example/v1', POST, {
     env: { HTTPS_PROXY: `http://me:hunter2@127.0.0.1:${port}` },
   });
-  expect(refused).toMatchObject({ handedOver: false });
+  expect(refused).toMatchObject({ requestSent: false });
   expect(JSON.stringify(refused) + refused.message).not.toContain('hunter2');
 });
 
@@ -258,8 +258,8 @@ test('a try that may not go is not written: the last look comes when the connect
     servers.at(-1)?.on('connection', (socket: Socket) => socket.on('close', () => resolve()));
   });
   const signal = new AbortController().signal;
-  const held = transport.send(POST, { timeoutMs: 5000, signal, mayGo: () => false });
-  await expect(held).rejects.toMatchObject({ reason: 'aborted', handedOver: false });
+  const held = transport.send(POST, { timeoutMs: 5000, signal, canSend: () => false });
+  await expect(held).rejects.toMatchObject({ reason: 'aborted', requestSent: false });
   await closed;
   expect(bytes).toBe(0);
 });

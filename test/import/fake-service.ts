@@ -52,7 +52,11 @@ const ERRORS: Partial<Record<Fate, () => PetstoreError>> = {
   late: () => new PetstoreError('unknown_outcome', 'no trustworthy answer came'),
   'too-slow': () => new PetstoreError('unknown_outcome', 'gateway timeout', { status: 504 }),
   rejected: () =>
-    new PetstoreError('rejected', 'rejected (400): bad name', { status: 400, code: 'invalid', said: 'bad name' }),
+    new PetstoreError('rejected', 'rejected (400): bad name', {
+      status: 400,
+      code: 'invalid',
+      serviceMessage: 'bad name',
+    }),
   forbidden: () => new PetstoreError('rejected', 'rejected (403)', { status: 403 }),
   unauthorized: () => new PetstoreError('auth', 'the key was not accepted', { status: 401 }),
   limited: () => new PetstoreError('rate_limited', 'nothing is left', { retryAt: 1_800_000_500_000 }),

@@ -6,20 +6,20 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { LogFs } from '../../src/append-log/generations.ts';
-import { isAlive, ownMark } from '../../src/append-log/process-liveness.ts';
+import { currentProcess, isAlive } from '../../src/append-log/process-liveness.ts';
 import { Journal } from '../../src/import/journal.ts';
 import { SILENCE_MS } from '../../src/import/journal-lock.ts';
-import type { JournalOptions, Life } from '../../src/import/journal-paths.ts';
+import type { JournalOptions, ProcessProbe } from '../../src/import/journal-paths.ts';
 import { journalDir } from '../../src/import/journal-paths.ts';
 import { journalFormat } from '../../src/import/journal-state.ts';
-import { ownedElsewhere, peekJournal, supersede, unfinishedOf } from '../../src/import/other-journals.ts';
+import { ownedElsewhere, readJournal, staleImportOf, supersede } from '../../src/import/other-journals.ts';
 import { fakeClock } from './fake-service.ts';
 
 const clock = fakeClock();
 const DIGEST = 'ab'.repeat(32);
 const head = { version: 1, source: '/files/species.csv', rows: 3 } as const;
 
-function life(pid: number, state: 'alive' | 'dead' | 'unknown'): Life {
+function life(pid: number, state: 'alive' | 'dead' | 'unknown'): ProcessProbe {
   return { mark: { pid, start: '', host: 'here' }, ask: () => state };
 }
 
@@ -44,7 +44,7 @@ test('what a run noted is known to the next, and half-done rows are undecided th
     0: { status: 'created', tries: 1, id: '8' },
     3: { status: 'undecided', tries: 0 },
   });
-  expect(peekJournal(at).get(0)?.id).toBe('8');
+  expect(readJournal(at).get(0)?.id).toBe('8');
 });
 
 test('files and folders are private, and neither address nor key is written', async () => {
@@ -145,14 +145,14 @@ test('a file that was changed in the middle of its import is noticed, a finished
   const journal = new Journal(at);
   journal.take(head, false);
   const changed = { ...at, digest: 'cd'.repeat(32) };
-  expect(unfinishedOf(changed, '/files/species.csv')).toBeUndefined();
+  expect(staleImportOf(changed, '/files/species.csv')).toBeUndefined();
   for (const row of [0, 1]) await journal.send(row);
   journal.created(0, '1');
-  expect(unfinishedOf(changed, '/files/species.csv')).toEqual({ rows: 3, created: 1 });
-  expect(unfinishedOf(changed, '/files/other.csv')).toBeUndefined();
-  expect(unfinishedOf(at, '/files/species.csv')).toBeUndefined();
+  expect(staleImportOf(changed, '/files/species.csv')).toEqual({ rows: 3, created: 1 });
+  expect(staleImportOf(changed, '/files/other.csv')).toBeUndefined();
+  expect(staleImportOf(at, '/files/species.csv')).toBeUndefined();
   journal.finish();
-  expect(unfinishedOf(changed, '/files/species.csv')).toBeUndefined();
+  expect(staleImportOf(changed, '/files/species.csv')).toBeUndefined();
 });
 
 test('an import that takes the place of an unfinished one of the same file settles it', async () => {
@@ -163,13 +163,13 @@ test('an import that takes the place of an unfinished one of the same file settl
   await journal.close();
   const changed = { ...at, digest: 'cd'.repeat(32) };
   supersede(changed, '/files/other.csv');
-  expect(unfinishedOf(changed, '/files/species.csv')).toEqual({ rows: 3, created: 0 });
+  expect(staleImportOf(changed, '/files/species.csv')).toEqual({ rows: 3, created: 0 });
   supersede(changed, '/files/species.csv');
-  expect(unfinishedOf(changed, '/files/species.csv')).toBeUndefined();
+  expect(staleImportOf(changed, '/files/species.csv')).toBeUndefined();
   const again = new Journal(at);
   again.take(head, false);
   await again.send(1);
-  expect(unfinishedOf(changed, '/files/species.csv')).toBeDefined();
+  expect(staleImportOf(changed, '/files/species.csv')).toBeDefined();
 });
 
 test('while a run imports a file as it was before, no other takes its place', async () => {
@@ -181,7 +181,7 @@ test('while a run imports a file as it was before, no other takes its place', as
   expect(() => supersede(changed, '/files/species.csv')).toThrow(
     expect.objectContaining({ kind: 'usage', message: expect.stringContaining('another run is importing this file') }),
   );
-  expect(unfinishedOf(changed, '/files/species.csv')).toBeDefined();
+  expect(staleImportOf(changed, '/files/species.csv')).toBeDefined();
   await journal.close();
   supersede(changed, '/files/species.csv');
 });
@@ -193,7 +193,7 @@ test('a journal of another import that cannot be read is named, with what to do'
   rmSync(join(journalDir(at), name));
   mkdirSync(join(journalDir(at), name));
   const changed = { ...at, digest: 'cd'.repeat(32) };
-  for (const look of [() => ownedElsewhere(changed), () => unfinishedOf(changed, '/files/species.csv')]) {
+  for (const look of [() => ownedElsewhere(changed), () => staleImportOf(changed, '/files/species.csv')]) {
     expect(look).toThrow(expect.objectContaining({ kind: 'storage', message: expect.stringContaining('EISDIR') }));
   }
 });
@@ -217,7 +217,7 @@ test('a journal of a newer version is left as it is', () => {
 
 test('looking into a journal that is not there begins none', () => {
   const at = options();
-  expect(peekJournal(at).size).toBe(0);
+  expect(readJournal(at).size).toBe(0);
   expect(readdirSync(at.stateDir)).toEqual([]);
 });
 
@@ -271,8 +271,8 @@ test('records that make no sense are passed over', () => {
 });
 
 test('this process lives; one with its pid that started at another time does not', () => {
-  expect(isAlive(ownMark())).not.toBe('dead');
-  if (ownMark().start !== '') expect(isAlive({ ...ownMark(), start: '1' })).toBe('dead');
-  expect(isAlive({ ...ownMark(), start: '', pid: 2 ** 22 + 1 })).toBe('dead');
-  expect(isAlive({ ...ownMark(), host: 'elsewhere - -' })).toBe('unknown');
+  expect(isAlive(currentProcess())).not.toBe('dead');
+  if (currentProcess().start !== '') expect(isAlive({ ...currentProcess(), start: '1' })).toBe('dead');
+  expect(isAlive({ ...currentProcess(), start: '', pid: 2 ** 22 + 1 })).toBe('dead');
+  expect(isAlive({ ...currentProcess(), host: 'elsewhere - -' })).toBe('unknown');
 });

@@ -99,7 +99,7 @@ function sizeOf(stateDir: string): number {
 function inFlight(stateDir: string): number {
   let count = 0;
   for (const { dir, name } of journals(stateDir)) {
-    const log = new FileLog(journalFormat, { dir, name, sealAt: Number.MAX_SAFE_INTEGER });
+    const log = new FileLog(journalFormat, { dir, name, rotateAtBytes: Number.MAX_SAFE_INTEGER });
     for (const { status } of log.refresh().rows.values()) if (status === 'sending') count++;
     log.close();
   }

@@ -3,10 +3,10 @@ import { expect, test } from 'vitest';
 import type { Category } from '../../src/api/types.ts';
 import type { ErrorKind } from '../../src/errors.ts';
 import { PetstoreError } from '../../src/errors.ts';
-import { TransportFailure } from '../../src/http/types.ts';
-import { verdictOf } from '../../src/import/classify-error.ts';
+import { TransportError } from '../../src/http/types.ts';
+import { classifyError } from '../../src/import/classify-error.ts';
 import { estimate } from '../../src/import/estimate.ts';
-import { commandToGoOn, outcomeOf } from '../../src/import/import-error.ts';
+import { importError, resumeCommand } from '../../src/import/import-error.ts';
 import { matchLost } from '../../src/import/reconcile.ts';
 import type { ImportDocument } from '../../src/import/results.ts';
 import type { WindowView } from '../../src/rate-limit/quota-view.ts';
@@ -70,17 +70,17 @@ test.each<[ErrorKind, number | undefined, string, boolean]>([
   ['interrupted', undefined, 'lost', true],
   ['internal', undefined, 'lost', true],
 ])('after %s (%s) a row is %s, and the import stops: %s', (kind, status, row, stop) => {
-  expect(verdictOf(new PetstoreError(kind, 'x', { status }))).toEqual({ row, stop });
+  expect(classifyError(new PetstoreError(kind, 'x', { status }))).toEqual({ row, stop });
 });
 
 test.each<[string, number | undefined, unknown, boolean]>([
   ['a server error', 500, undefined, false],
-  ['a connection that was reset', undefined, new TransportFailure('reset', true, 'x'), false],
+  ['a connection that was reset', undefined, new TransportError('reset', true, 'x'), false],
   ['a gateway that waited in vain', 504, undefined, true],
   ['a service that waited in vain', 408, undefined, true],
-  ['no answer in time', undefined, new TransportFailure('timeout', true, 'x'), true],
+  ['no answer in time', undefined, new TransportError('timeout', true, 'x'), true],
 ])('after %s the row may exist, and the import goes on', (_what, status, cause, slow) => {
-  expect(verdictOf(new PetstoreError('unknown_outcome', 'x', { status, cause }))).toEqual({
+  expect(classifyError(new PetstoreError('unknown_outcome', 'x', { status, cause }))).toEqual({
     row: 'lost',
     stop: false,
     slow,
@@ -89,8 +89,8 @@ test.each<[string, number | undefined, unknown, boolean]>([
 
 test('an interruption that comes before a request leaves its row unsent; any other surprise leaves it open', () => {
   const reason = new PetstoreError('interrupted', 'interrupted');
-  expect(verdictOf(reason, reason)).toEqual({ row: 'unsent', stop: true });
-  expect(verdictOf(new TypeError('x'))).toEqual({ row: 'lost', stop: true });
+  expect(classifyError(reason, reason)).toEqual({ row: 'unsent', stop: true });
+  expect(classifyError(new TypeError('x'))).toEqual({ row: 'lost', stop: true });
 });
 
 const NOW = 1_800_000_000_000;
@@ -134,7 +134,7 @@ test('what stopped the import decides its exit code, then what is unknown, then 
   const error = (kind: ErrorKind) => new PetstoreError(kind, 'why', { hint: 'do', retryAt: 5 });
   const ended = (stop?: PetstoreError, surplus: Category[] = []) => ({ stop, surplus });
   const codeOf = (given: Partial<ImportDocument>, stop?: PetstoreError, surplus?: Category[]) =>
-    outcomeOf({ ...document, ...given }, ended(stop, surplus), goOn)?.exitCode;
+    importError({ ...document, ...given }, ended(stop, surplus), goOn)?.exitCode;
   expect(codeOf({ unknown: [], failed: [] })).toBeUndefined();
   expect(codeOf({ unknown: [] })).toBe(4);
   expect(codeOf({})).toBe(8);
@@ -144,19 +144,19 @@ test('what stopped the import decides its exit code, then what is unknown, then 
   expect(codeOf({ unknown: [] }, error('network'))).toBe(6);
   const redirect = new PetstoreError('service', 'redirects', { status: 302 });
   expect([codeOf({}, error('service')), codeOf({}, redirect)]).toEqual([8, 7]);
-  expect(outcomeOf(document, ended(error('rate_limited')), goOn)).toMatchObject({
+  expect(importError(document, ended(error('rate_limited')), goOn)).toMatchObject({
     message: 'why (1 created, 1 rejected, 1 of unknown outcome, 4 pending)',
     hint: `do\nto go on: ${goOn}`,
     retryAt: 5,
   });
   const terminated = new PetstoreError('interrupted', 'terminated', { exitCode: 143 });
-  expect(outcomeOf(document, ended(terminated), goOn)).toMatchObject({ exitCode: 143, hint: `to go on: ${goOn}` });
-  expect(outcomeOf({ ...document, unknown: [] }, ended(), goOn)).toMatchObject({ code: 'invalid', status: 400 });
+  expect(importError(document, ended(terminated), goOn)).toMatchObject({ exitCode: 143, hint: `to go on: ${goOn}` });
+  expect(importError({ ...document, unknown: [] }, ended(), goOn)).toMatchObject({ code: 'invalid', status: 400 });
 });
 
 test('the command that goes on can be pasted into a shell', () => {
-  expect(commandToGoOn(['categories', 'import', "it's.csv", '--restart', '-p', 'x'], false)).toBe(
+  expect(resumeCommand(['categories', 'import', "it's.csv", '--restart', '-p', 'x'], false)).toBe(
     `petstore categories import 'it'\\''s.csv' -p x`,
   );
-  expect(commandToGoOn(['categories', 'import', '-'], true)).toBe('the same rows | petstore categories import -');
+  expect(resumeCommand(['categories', 'import', '-'], true)).toBe('the same rows | petstore categories import -');
 });

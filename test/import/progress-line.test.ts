@@ -1,7 +1,7 @@
 // The line of progress of an import.
 import { expect, test } from 'vitest';
-import { followPace } from '../../src/import/progress-line.ts';
-import { Tally } from '../../src/import/results.ts';
+import { startProgressLine } from '../../src/import/progress-line.ts';
+import { ImportResults } from '../../src/import/results.ts';
 import type { QuotaView } from '../../src/rate-limit/quota-view.ts';
 import { fakeClock, named, storeOf } from './fake-service.ts';
 
@@ -24,9 +24,9 @@ function quota(remaining: number, resetAt: number): QuotaView {
 test('done of total, rate, quota and time left are told, ten times a second at most', async () => {
   const rows = storeOf(named(...Array.from({ length: 100 }, (_, at) => `n${at}`)));
   const clock = fakeClock();
-  const tally = new Tally(rows);
+  const tally = new ImportResults(rows);
   let view = quota(15, START + 2000);
-  const line = followPace(100, clock, () => view);
+  const line = startProgressLine(100, clock, () => view);
   expect(line(tally)).toBe('0 of 100 rows · quota 15 of 20 left');
   expect(line(tally)).toBe('0 of 100 rows · quota 15 of 20 left');
   tally.create(99, { id: 99, name: '' });

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { NewCategory } from '../../src/api/types.ts';
 import { PetstoreError } from '../../src/errors.ts';
-import { openSource } from '../../src/import/input-file.ts';
+import { openInputFile } from '../../src/import/input-file.ts';
 import type { RowStore } from '../../src/import/row-store.ts';
 import { readRows } from '../../src/import/rows.ts';
 
@@ -190,10 +190,10 @@ test('a missing file, a folder and a terminal are refused at once', async () => 
     },
   } as never;
   const world = { cwd, stdin: never };
-  await expect(openSource('none.csv', world)).rejects.toThrow('none.csv cannot be read: there is no such file');
-  await expect(openSource('folder', world)).rejects.toThrow('folder is no regular file');
-  await expect(openSource('-', world)).rejects.toThrow('stdin is a terminal');
-  const source = await openSource('Some.CSV', world);
+  await expect(openInputFile('none.csv', world)).rejects.toThrow('none.csv cannot be read: there is no such file');
+  await expect(openInputFile('folder', world)).rejects.toThrow('folder is no regular file');
+  await expect(openInputFile('-', world)).rejects.toThrow('stdin is a terminal');
+  const source = await openInputFile('Some.CSV', world);
   expect(source.extension).toBe('.csv');
   expect(all(await readRows(source, { delimiter: undefined, ignoreExtra: false }))).toEqual([{ name: 'a' }]);
 });

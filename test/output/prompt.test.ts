@@ -1,12 +1,12 @@
 // A prompt and what it leaves behind: nobody listens once it has its answer, also where it was stopped on the way.
 import { PassThrough } from 'node:stream';
 import { expect, test } from 'vitest';
-import type { Jobs } from '../../src/io.ts';
-import type { Asker } from '../../src/output/prompt.ts';
+import type { JobControl } from '../../src/io.ts';
+import type { PromptIO } from '../../src/output/prompt.ts';
 import { askHidden, askText, askYesNo } from '../../src/output/prompt.ts';
 
 interface Bench {
-  readonly asker: Asker;
+  readonly asker: PromptIO;
   readonly shown: () => string;
   /** Types, once everything typed before has been read. */
   readonly type: (text: string) => Promise<void>;
@@ -22,7 +22,7 @@ function bench(whenStopped = (): void => undefined): Bench {
   const listeners = new Set<() => void>();
   const told = { stops: 0, listeners: 0 };
   const interrupt = new AbortController();
-  const jobs: Jobs = {
+  const jobs: JobControl = {
     onContinue(listener) {
       listeners.add(listener);
       told.listeners = listeners.size;
@@ -68,8 +68,8 @@ function bench(whenStopped = (): void => undefined): Bench {
 }
 
 const KINDS = [
-  ['a secret', (asker: Asker) => askHidden(asker, { message: 'what' }), 'new', 'new'],
-  ['a line', (asker: Asker) => askText(asker, { message: 'what' }), 'new', 'oldnew'],
+  ['a secret', (asker: PromptIO) => askHidden(asker, { message: 'what' }), 'new', 'new'],
+  ['a line', (asker: PromptIO) => askText(asker, { message: 'what' }), 'new', 'oldnew'],
 ] as const;
 
 test.each(KINDS)('%s is asked for again after a stop and after going on, and nobody listens then', async (...kind) => {

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Stage } from '../../src/output/render.ts';
+import type { OutputTarget } from '../../src/output/render.ts';
 import { jsonText, render } from '../../src/output/render.ts';
 import type { Format, View } from '../../src/output/view.ts';
 
@@ -26,10 +26,10 @@ const pets: readonly Pet[] = [
   { id: 9007199254740993n, name: 'dog\u009b' },
   { id: 2, name: '犬' },
 ];
-const pipe: Stage = { isTTY: false, columns: undefined, colorLevel: 0, now: 0 };
-const terminal: Stage = { isTTY: true, columns: 80, colorLevel: 0, now: 0 };
+const pipe: OutputTarget = { isTTY: false, columns: undefined, colorLevel: 0, now: 0 };
+const terminal: OutputTarget = { isTTY: true, columns: 80, colorLevel: 0, now: 0 };
 
-async function shown(format: Format, stage: Stage = pipe): Promise<string> {
+async function shown(format: Format, stage: OutputTarget = pipe): Promise<string> {
   return [...(await render(pets, view, format, stage))].join('');
 }
 

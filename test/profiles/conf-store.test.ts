@@ -90,7 +90,7 @@ test.each([
   // The others go on, and so does forgetting everything.
   expect(store.get('farm')).toMatchObject({ key: KEY });
   expect(store.names()).toContain('production');
-  expect(store.forgetAll()).toEqual(expect.arrayContaining(['production', 'farm']));
+  expect(store.removeAllKeys()).toEqual(expect.arrayContaining(['production', 'farm']));
   expect(fs.readdirSync(dir)).toEqual([]);
 });
 
@@ -126,12 +126,12 @@ test('what a killed write left behind is removed by the next write, what a livin
   for (const path of [dead, living]) fs.writeFileSync(path, valid);
   await store.save(PROFILE);
   expect([fs.existsSync(dead), fs.existsSync(living)]).toEqual([false, true]);
-  expect(store.forgetAll()).toEqual(['production']);
+  expect(store.removeAllKeys()).toEqual(['production']);
   expect(fs.readdirSync(dir)).toEqual([]);
 });
 
 test('forgetting everything where there is nothing is no failure', () => {
-  expect(openConfStore(dir).forgetAll()).toEqual([]);
+  expect(openConfStore(dir).removeAllKeys()).toEqual([]);
 });
 
 const CALLS = [

@@ -16,7 +16,7 @@ function memory(profiles: readonly StoredProfile[], active = 'production'): Prof
     active: () => active,
     save: () => Promise.reject(new Error('nothing is stored here')),
     forgetKey: () => Promise.reject(new Error('nothing is stored here')),
-    forgetAll: () => [],
+    removeAllKeys: () => [],
     activate: () => Promise.reject(new Error('nothing is stored here')),
   };
 }

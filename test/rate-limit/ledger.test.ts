@@ -32,10 +32,10 @@ function open(stateDir: string, more: Partial<LedgerOptions> = {}): Ledger & { w
   return Object.assign(ledger, { warnings, clock });
 }
 
-function reply(clock: FakeClock, more: Partial<Observation> = {}): Omit<Observation, 'chance'> {
+function reply(clock: FakeClock, more: Partial<Observation> = {}): Omit<Observation, 'jitterDraw'> {
   const reset = { at: clock.now() + 60_000, clock: 'local', resolution: 1000 } as const;
   const said = { limit: 60, remaining: 59, reset, offset: undefined, waitMs: undefined };
-  return { at: clock.now(), status: 200, ...said, waitFrom: 'retry-after', last: false, ...more };
+  return { at: clock.now(), status: 200, ...said, waitFrom: 'retry-after', lastAttempt: false, ...more };
 }
 
 function take(ledger: Ledger): string {
@@ -173,13 +173,13 @@ test('1,000 stale records of processes long gone neither block nor slow down, an
 test('the ticket of a process that died is closed by whoever waits for it', () => {
   const dir = folder();
   const clock = new FakeClock();
-  const holder = { pid: 4711, start: 5, host: 'here', ended: () => false };
-  take(open(dir, { clock, holder }));
-  const other = open(dir, { clock, holder: { ...holder, pid: 1, ended: (pid) => pid === 4711 } });
+  const owner = { pid: 4711, start: 5, host: 'here', ended: () => false };
+  take(open(dir, { clock, owner }));
+  const other = open(dir, { clock, owner: { ...owner, pid: 1, ended: (pid) => pid === 4711 } });
   expect(other.acquire()).toMatchObject({ granted: false, reason: 'sibling' });
   expect(take(other)).not.toBe('');
-  const elsewhere = { ...holder, pid: 2, host: 'another machine', ended: () => true };
-  expect(open(dir, { clock, holder: elsewhere }).acquire()).toMatchObject({ granted: false });
+  const elsewhere = { ...owner, pid: 2, host: 'another machine', ended: () => true };
+  expect(open(dir, { clock, owner: elsewhere }).acquire()).toMatchObject({ granted: false });
 });
 
 test('forgetting lifts a block for everybody', () => {

@@ -2,9 +2,9 @@
 import { describe, expect, test } from 'vitest';
 import { admit } from '../../src/rate-limit/admission.ts';
 import type { Observation } from '../../src/rate-limit/ledger-record.ts';
-import type { State } from '../../src/rate-limit/ledger-state.ts';
+import type { LedgerState } from '../../src/rate-limit/ledger-state.ts';
 import { initialState } from '../../src/rate-limit/ledger-state.ts';
-import type { Window } from '../../src/rate-limit/window.ts';
+import type { RateWindow } from '../../src/rate-limit/window.ts';
 import { reserveOf } from '../../src/rate-limit/window.ts';
 import { fold, LEASE, START, seen, ticket, told } from '../support/records.ts';
 
@@ -15,7 +15,7 @@ const reply = (at: number, remaining: number, resetMs = 10_000): Observation =>
   seen(START + at, { limit: 10, remaining, reset: reset(resetMs), offset: { lo: -200, hi: 800 } });
 
 // So many left, nothing under way, all the others used by us.
-function left(count: number): State {
+function left(count: number): LedgerState {
   const state = initialState();
   for (let remaining = 9; remaining >= count; remaining--) {
     ticket(state, START, `t${remaining}`);
@@ -59,7 +59,7 @@ describe('the last request of a window', () => {
       ticket(state, START + 30, 'ours');
       told(state, 'ours', reply(40, remaining));
     }
-    expect(reserveOf(state.short as Window)).toBe(2);
+    expect(reserveOf(state.short as RateWindow)).toBe(2);
     expect(admit(state, START + 50, 5)).toEqual(PLAIN);
   });
 
@@ -97,7 +97,7 @@ test('a request that finds more left than the last reply before it told met a re
 });
 
 describe('a probe', () => {
-  const sent = (at = 10_250): State => {
+  const sent = (at = 10_250): LedgerState => {
     const state = left(1);
     ticket(state, START + at, 'probe', 5);
     expect(state.tickets.get('probe')?.role).toBe('probe');
@@ -148,6 +148,6 @@ describe('a probe', () => {
   test('whose reply is lost is owed', () => {
     const state = sent();
     ticket(state, START + 10_250 + LEASE + 1, 'later', 4);
-    expect(state.debts).toHaveLength(1);
+    expect(state.unconfirmed).toHaveLength(1);
   });
 });

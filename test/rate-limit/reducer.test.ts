@@ -2,9 +2,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { admit } from '../../src/rate-limit/admission.ts';
-import type { Observation, Record } from '../../src/rate-limit/ledger-record.ts';
+import type { LedgerRecord, Observation } from '../../src/rate-limit/ledger-record.ts';
 import { formatRecord, parseRecord } from '../../src/rate-limit/ledger-record.ts';
-import type { State } from '../../src/rate-limit/ledger-state.ts';
+import type { LedgerState } from '../../src/rate-limit/ledger-state.ts';
 import { initialState } from '../../src/rate-limit/ledger-state.ts';
 import { ledgerFormat } from '../../src/rate-limit/reducer.ts';
 import { fold, LEASE, refused, START, seen } from '../support/records.ts';
@@ -29,7 +29,7 @@ interface Flight {
 // One service, one log, any number of processes: which process writes a record makes no difference to the fold.
 class Model {
   readonly lines: string[] = [];
-  readonly state: State = initialState();
+  readonly state: LedgerState = initialState();
   readonly flights: Flight[] = [];
   overdrawn = 0;
   /** Requests that went alone to find out, were counted by the service, and whose reply never came: nobody can know of them. */
@@ -46,7 +46,7 @@ class Model {
     this.#world = world;
   }
 
-  write(record: Record): void {
+  write(record: LedgerRecord): void {
     const line = formatRecord(record);
     this.lines.push(line);
     ledgerFormat.apply(this.state, line);
@@ -112,8 +112,8 @@ class Model {
       offset: { lo: date - this.now, hi: date + 1000 - flight.sentAt },
       waitMs: flight.refused ? Math.max(0, resetAt - date) : undefined,
       waitFrom: flight.refused ? 'reset' : 'backoff',
-      last: false,
-      chance: 0,
+      lastAttempt: false,
+      jitterDraw: 0,
     };
     this.write({ kind: 'reply', at: this.now, id: flight.id, observation });
   }
@@ -255,12 +255,12 @@ test('records survive being written and read, and nothing else is taken for one'
     offset: fc.option(fc.record({ lo: fc.integer(), hi: fc.integer() }), { nil: undefined }),
     waitMs: number,
     waitFrom: fc.constantFrom('retry-after' as const, 'reset' as const, 'backoff' as const),
-    last: fc.boolean(),
-    chance: fc.nat(999),
+    lastAttempt: fc.boolean(),
+    jitterDraw: fc.nat(999),
   });
   fc.assert(
     fc.property(observation, (seen) => {
-      const record: Record = { kind: 'reply', at: seen.at, id: 'abc', observation: seen };
+      const record: LedgerRecord = { kind: 'reply', at: seen.at, id: 'abc', observation: seen };
       expect(parseRecord(formatRecord(record))).toEqual(record);
     }),
   );
@@ -336,7 +336,7 @@ test('eight requests refused together are one refusal, and the longest wait hold
     const observation = refused(START + 20 + i, { waitMs: 1000 * (i + 1) });
     ledgerFormat.apply(state, formatRecord({ kind: 'reply', at: START + 20 + i, id: `e${i}`, observation }));
   }
-  expect(state.block).toMatchObject({ strikes: 1, until: START + 27 + 8000 });
+  expect(state.block).toMatchObject({ consecutive429s: 1, until: START + 27 + 8000 });
 });
 
 test('a late answer to an earlier request does not lift a block', () => {
@@ -360,7 +360,7 @@ test('the last try of the third refusal in a row blocks for a quarter of an hour
   const waits: number[] = [];
   for (let i = 0; i < 6; i++) {
     ledgerFormat.apply(state, `T ${now} s${i} 1 1 h ${LEASE}`);
-    const observation = refused(now, { waitMs: 1000, last: i >= 2 });
+    const observation = refused(now, { waitMs: 1000, lastAttempt: i >= 2 });
     ledgerFormat.apply(state, formatRecord({ kind: 'reply', at: now, id: `s${i}`, observation }));
     waits.push(((state.block?.until ?? 0) - now) / 1000);
     now = state.block?.until ?? 0;
@@ -374,9 +374,9 @@ test('no header blocks a key for longer than 25 hours', () => {
 });
 
 test('jitter only lengthens a wait', () => {
-  for (const chance of [0, 1, 500, 999]) {
-    const state = fold({ take: START }, refused(START, { waitMs: 40_000, chance }));
-    expect((state.block?.until ?? 0) - START).toBe(40_000 + chance);
+  for (const jitterDraw of [0, 1, 500, 999]) {
+    const state = fold({ take: START }, refused(START, { waitMs: 40_000, jitterDraw }));
+    expect((state.block?.until ?? 0) - START).toBe(40_000 + jitterDraw);
   }
 });
 

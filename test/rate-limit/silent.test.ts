@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { admit } from '../../src/rate-limit/admission.ts';
 import type { Observation } from '../../src/rate-limit/ledger-record.ts';
-import type { State } from '../../src/rate-limit/ledger-state.ts';
+import type { LedgerState } from '../../src/rate-limit/ledger-state.ts';
 import { ledgerFormat } from '../../src/rate-limit/reducer.ts';
 import { fold, START, seen, ticket, told } from '../support/records.ts';
 
@@ -14,7 +14,7 @@ const day = (at: number, remaining: number): Observation =>
 const bare = (at: number): Observation =>
   seen(START + at, { status: 502, limit: undefined, remaining: undefined, reset: undefined });
 
-function grants(state: State, at: number): number {
+function grants(state: LedgerState, at: number): number {
   let granted = 0;
   for (let id = 0; id < 20; id++) {
     ticket(state, START + at, `n${id}`);
@@ -61,6 +61,6 @@ test('a lost request that a reply of the day settles counts in the minute for go
   ledgerFormat.apply(state, `X ${START + 5} lost lost`);
   ticket(state, START + 6, 'next');
   told(state, 'next', day(7, 500));
-  expect(state.debts).toEqual([]);
+  expect(state.unconfirmed).toEqual([]);
   expect(grants(state, 20)).toBe(1);
 });

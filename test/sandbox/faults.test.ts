@@ -1,7 +1,7 @@
 // Faults on demand: how they are written, what each does to a request, and that a seed repeats them.
 import { expect, test } from 'vitest';
 import type { FaultKind } from '../../src/sandbox/faults.ts';
-import { describeFault, drawFate, FAULT_KINDS, parseFault, seededRandom } from '../../src/sandbox/faults.ts';
+import { describeFault, drawFaultPlan, FAULT_KINDS, parseFault, seededRandom } from '../../src/sandbox/faults.ts';
 import { handClock, KEY, sendRaw, startTest } from './support.ts';
 
 const fault = (text: string): { headers: Record<string, string> } => ({ headers: { 'x-sandbox-fault': text } });
@@ -158,7 +158,7 @@ test('a draw is spread evenly', () => {
   const random = seededRandom(1);
   const rules = [{ kind: 'reset' as FaultKind, percent: 25, ms: 0 }];
   let struck = 0;
-  for (let i = 0; i < 100_000; i++) if (drawFate(rules, random).fault) struck += 1;
+  for (let i = 0; i < 100_000; i++) if (drawFaultPlan(rules, random).fault) struck += 1;
   expect(Math.abs(struck - 25_000)).toBeLessThan(700);
 });
 

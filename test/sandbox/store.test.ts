@@ -25,21 +25,21 @@ test('a data file is named with or without its ending, or by one of its generati
 
 test('data survives rotation, with every id, every character and the next id', async () => {
   const place = placeOf(join(folder(), 'data'));
-  const store = new Store(place, { sealAt: 300 });
-  const other = new Store(place, { sealAt: 300 });
+  const store = new Store(place, { rotateAtBytes: 300 });
+  const other = new Store(place, { rotateAtBytes: 300 });
   const names = Array.from({ length: 200 }, (_, i) => `n${i}\n\u2028"🐕`);
   for (const [i, name] of names.entries()) await (i % 2 ? store : other).create({ name, description: '\r\n' });
   const expected = names.map((name, i) => ({ id: i + 1, name, description: '\r\n' }));
   expect(listOf(store)).toEqual(expected);
   expect(listOf(other)).toEqual(expected);
-  const later = new Store(place, { sealAt: 300 });
+  const later = new Store(place, { rotateAtBytes: 300 });
   expect(listOf(later)).toEqual(expected);
   expect(await later.create({ name: 'x' })).toBe('{"id":201,"name":"x"}');
 });
 
 test('creates that run at once, while the log rotates under their flush, are all answered', async () => {
   const place = placeOf(join(folder(), 'data'));
-  const stores = [0, 1].map(() => new Store(place, { sealAt: 2_000 }));
+  const stores = [0, 1].map(() => new Store(place, { rotateAtBytes: 2_000 }));
   const work = Array.from({ length: 400 }, (_, i) => (stores[i % 2] as Store).create({ name: `n${i}` }));
   const ids = (await Promise.all(work)).map((json) => (JSON.parse(json ?? '') as Listed).id);
   expect(new Set(ids).size).toBe(400);
@@ -85,9 +85,9 @@ test('a full disk refuses creates with 507, creates nothing, and is fine again w
 
 test('an id is not given again after a reset, even where the log was rotated', async () => {
   const place = placeOf(join(folder(), 'data'));
-  const store = new Store(place, { sealAt: 300 });
+  const store = new Store(place, { rotateAtBytes: 300 });
   for (let i = 0; i < 20; i++) await store.create({ name: 'dog' });
-  const reset = new Store(place, { sealAt: 300, reset: true });
+  const reset = new Store(place, { rotateAtBytes: 300, reset: true });
   expect(listOf(reset)).toEqual([]);
   expect(JSON.parse((await reset.create({ name: 'cat' })) ?? '')).toEqual({ id: 21, name: 'cat' });
 });

@@ -2,7 +2,7 @@
 
 import type { Observation } from '../../src/rate-limit/ledger-record.ts';
 import { formatRecord } from '../../src/rate-limit/ledger-record.ts';
-import type { State } from '../../src/rate-limit/ledger-state.ts';
+import type { LedgerState } from '../../src/rate-limit/ledger-state.ts';
 import { initialState } from '../../src/rate-limit/ledger-state.ts';
 import { ledgerFormat } from '../../src/rate-limit/reducer.ts';
 
@@ -21,13 +21,13 @@ export const seen = (at: number, more: Partial<Observation> = {}): Observation =
   offset: undefined,
   waitMs: undefined,
   waitFrom: 'retry-after',
-  last: false,
-  chance: 0,
+  lastAttempt: false,
+  jitterDraw: 0,
   ...more,
 });
 
 /** Writes tickets and replies in a row; a reply answers the ticket before it. */
-export function fold(...steps: ({ take: number } | Observation | { text: string })[]): State {
+export function fold(...steps: ({ take: number } | Observation | { text: string })[]): LedgerState {
   const state = initialState();
   let id = 0;
   for (const one of steps) {
@@ -49,7 +49,7 @@ export const refused = (at: number, more: Partial<Observation> = {}): Observatio
  * @param id its id
  * @param rest as `admit` takes it
  */
-export function ticket(state: State, at: number, id: string, rest?: number): void {
+export function ticket(state: LedgerState, at: number, id: string, rest?: number): void {
   const holder = { pid: 1, start: 1, host: 'h', leaseMs: LEASE };
   ledgerFormat.apply(state, formatRecord({ kind: 'ticket', at, id, ...holder, rest }));
 }
@@ -60,6 +60,6 @@ export function ticket(state: State, at: number, id: string, rest?: number): voi
  * @param id the ticket that it answers
  * @param observation what it says
  */
-export function told(state: State, id: string, observation: Observation): void {
+export function told(state: LedgerState, id: string, observation: Observation): void {
   ledgerFormat.apply(state, formatRecord({ kind: 'reply', at: observation.at, id, observation }));
 }

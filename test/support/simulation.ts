@@ -2,9 +2,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createSender } from '../../src/http/http-client.ts';
-import type { Reply, Request, Sender, Transport } from '../../src/http/types.ts';
-import { TransportFailure } from '../../src/http/types.ts';
+import { createHttpClient } from '../../src/http/http-client.ts';
+import type { HttpClient, HttpRequest, HttpResponse, Transport } from '../../src/http/types.ts';
+import { TransportError } from '../../src/http/types.ts';
 import { openLedger } from '../../src/rate-limit/ledger.ts';
 import { FakeClock } from './fake-clock.ts';
 import type { LimiterOptions } from './limiter.ts';
@@ -81,18 +81,18 @@ export async function simulate(options: Simulation): Promise<Outcome> {
       await clock.sleep(latency / 2);
       if (options.lose && draw() < options.lose) {
         counts.lost++;
-        throw new TransportFailure('reset', true, 'lost');
+        throw new TransportError('reset', true, 'lost');
       }
       const head = { status: verdict.allowed ? 200 : 429, headers: verdict.headers, sentAt, receivedAt: clock.now() };
       how.onHead?.(head);
-      return { ...head, body: new Uint8Array() } satisfies Reply;
+      return { ...head, body: new Uint8Array() } satisfies HttpResponse;
     },
   };
   const started = clock.now();
   let finished = started;
   let left = options.requests;
-  const senders: Sender[] = Array.from({ length: options.processes }, (_, index) =>
-    createSender({
+  const senders: HttpClient[] = Array.from({ length: options.processes }, (_, index) =>
+    createHttpClient({
       transport,
       ledger: openLedger({
         stateDir: join(dir, String(index % (options.hosts ?? 1))),
@@ -101,18 +101,18 @@ export async function simulate(options: Simulation): Promise<Outcome> {
         key: 'simulated-key',
         clock,
         timeoutMs: 30_000,
-        holder: { pid: 1000 + index, start: 1, host: 'here', ended: () => false },
+        owner: { pid: 1000 + index, start: 1, host: 'here', ended: () => false },
       }),
       clock,
       signal: new AbortController().signal,
       limits: { maxWaitMs: options.maxWaitMs ?? 86_400_000, maxRetries: options.lose ? 30 : 4, timeoutMs: 30_000 },
     }),
   );
-  const request: Request = options.lose
+  const request: HttpRequest = options.lose
     ? { method: 'GET', path: '/categories', safe: true }
     : { method: 'POST', path: '/categories', body: '{}', safe: false };
   if (options.announced) for (const sender of senders) sender.expect(() => Math.max(0, left));
-  const work = async (sender: Sender): Promise<void> => {
+  const work = async (sender: HttpClient): Promise<void> => {
     while (left-- > 0) {
       try {
         await sender.send(request);

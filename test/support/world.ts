@@ -70,7 +70,7 @@ export function world(
     clock: options.clock ?? systemClock,
     signal: options.signal ?? new AbortController().signal,
     redactor,
-    endings: [],
+    cleanups: [],
   };
 }
 

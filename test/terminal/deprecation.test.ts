@@ -1,17 +1,17 @@
 // What an answer says of the operation's future, in plain sentences.
 import { expect, test } from 'vitest';
-import { markersOf } from '../../src/commands/api/deprecation.ts';
+import { deprecationNotices } from '../../src/commands/api/deprecation.ts';
 
 test('an answer without markers is passed over in silence', () => {
-  expect(markersOf('GET', '/categories', { 'content-type': 'application/json' })).toEqual([]);
+  expect(deprecationNotices('GET', '/categories', { 'content-type': 'application/json' })).toEqual([]);
 });
 
 test('the operation that the document itself marks is named, whatever the answer says', () => {
-  expect(markersOf('GET', '/pets/1', {})).toEqual([
+  expect(deprecationNotices('GET', '/pets/1', {})).toEqual([
     "GET /pets/1 is deprecated: the service's document says so, and that it will end",
   ]);
-  expect(markersOf('GET', '/pets', {})).toEqual([]);
-  expect(markersOf('DELETE', '/pets/1', {})).toEqual([]);
+  expect(deprecationNotices('GET', '/pets', {})).toEqual([]);
+  expect(deprecationNotices('DELETE', '/pets/1', {})).toEqual([]);
 });
 
 test.each([
@@ -22,22 +22,22 @@ test.each([
   ['@99999999999999999', 'GET /x is deprecated (@99999999999999999)'],
   ['@999999999999', 'GET /x is deprecated (@999999999999)'],
 ])('Deprecation: %s', (value, sentence) => {
-  expect(markersOf('GET', '/x?query=1', { deprecation: value })).toEqual([sentence]);
+  expect(deprecationNotices('GET', '/x?query=1', { deprecation: value })).toEqual([sentence]);
 });
 
 test('a sunset is a date, or what was sent where it is none', () => {
-  expect(markersOf('GET', '/x', { sunset: 'Wed, 31 Dec 2031 23:59:59 GMT' })).toEqual([
+  expect(deprecationNotices('GET', '/x', { sunset: 'Wed, 31 Dec 2031 23:59:59 GMT' })).toEqual([
     'GET /x will stop working: sunset 2031-12-31',
   ]);
-  expect(markersOf('GET', '/x', { sunset: 'later' })).toEqual(['GET /x will stop working: sunset later']);
+  expect(deprecationNotices('GET', '/x', { sunset: 'later' })).toEqual(['GET /x will stop working: sunset later']);
 });
 
 test.each(['stability', 'x-stability', 'x-api-stability', 'stability-level'])('%s: beta is said', (name) => {
-  expect(markersOf('POST', '/x', { [name]: ['beta'] })).toEqual([
+  expect(deprecationNotices('POST', '/x', { [name]: ['beta'] })).toEqual([
     'POST /x is marked beta: it may change or go without notice',
   ]);
 });
 
 test('what is stable needs no words', () => {
-  expect(markersOf('GET', '/x', { 'x-stability': 'stable', 'x-instability': 'beta' })).toEqual([]);
+  expect(deprecationNotices('GET', '/x', { 'x-stability': 'stable', 'x-instability': 'beta' })).toEqual([]);
 });

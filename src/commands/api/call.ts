@@ -1,14 +1,14 @@
 // `petstore api METHOD PATH`: one raw call, with the limits, retries and exit codes of every command.
 import { readFile, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { failureOf } from '../../api/failure.ts';
+import { responseError } from '../../api/failure.ts';
 import { PetstoreError } from '../../errors.ts';
-import type { Headers, Request } from '../../http/types.ts';
+import type { HttpHeaders, HttpRequest } from '../../http/types.ts';
 import { parseJson } from '../../json.ts';
 import type { View } from '../../output/view.ts';
 import type { Session } from '../../session.ts';
-import { visible } from '../../text.ts';
-import { markersOf } from './deprecation.ts';
+import { escapeControls } from '../../text.ts';
+import { deprecationNotices } from './deprecation.ts';
 import { pathBelowBase } from './path.ts';
 
 /** What was typed. */
@@ -21,9 +21,9 @@ export interface CallInput {
 }
 
 /** The answer to a successful call. */
-export interface Answer {
+export interface RawResponse {
   readonly status: number;
-  readonly headers: Headers;
+  readonly headers: HttpHeaders;
   readonly body: Uint8Array;
   readonly include: boolean;
 }
@@ -39,16 +39,16 @@ const LARGEST_BODY = 64 * 1024 * 1024;
  * @returns the answer, where its status is a success
  * @throws PetstoreError `usage` for a wrong method, path or body; else of the kind its status has for every command
  */
-export async function run(session: Session, input: CallInput): Promise<Answer> {
+export async function run(session: Session, input: CallInput): Promise<RawResponse> {
   const request = await toRequest(session, input);
-  const sender = await session.sender();
+  const sender = await session.httpClient();
   const reply = await sender.send(request);
-  for (const sentence of markersOf(request.method, request.path, reply.headers)) await session.warn(sentence);
-  if (reply.status < 200 || reply.status > 299) throw failureOf(request, reply);
+  for (const sentence of deprecationNotices(request.method, request.path, reply.headers)) await session.warn(sentence);
+  if (reply.status < 200 || reply.status > 299) throw responseError(request, reply);
   return { status: reply.status, headers: reply.headers, body: reply.body, include: input.include };
 }
 
-async function toRequest(session: Session, input: CallInput): Promise<Request> {
+async function toRequest(session: Session, input: CallInput): Promise<HttpRequest> {
   const method = input.method.toUpperCase();
   if (!METHODS.has(method)) {
     throw new PetstoreError('usage', 'the first word after `petstore api` is an HTTP method', {
@@ -90,7 +90,9 @@ async function readStdin({ context }: Session): Promise<Uint8Array> {
 
 async function readBody(file: string): Promise<Uint8Array> {
   const unreadable = (why: string): PetstoreError =>
-    new PetstoreError('usage', `${visible(file)} ${why}`, { hint: 'give --input a readable file, or - for stdin' });
+    new PetstoreError('usage', `${escapeControls(file)} ${why}`, {
+      hint: 'give --input a readable file, or - for stdin',
+    });
   const facts = await stat(file).catch((error: NodeJS.ErrnoException) => {
     throw unreadable(`cannot be read (${error.code})`);
   });
@@ -119,11 +121,11 @@ function checked(body: Uint8Array, from: string): Uint8Array {
 }
 
 /** The body as it arrived; on a terminal with control characters made visible. */
-export const view: View<Answer> = {
+export const view: View<RawResponse> = {
   json: ({ status, headers, body, include }) => (include ? { status, headers, body: document(body) } : document(body)),
   bytes: (answer) => Buffer.concat([Buffer.from(head(answer)), answer.body]),
   text: (answer) => {
-    const text = visible(head(answer).replaceAll('\r', '') + new TextDecoder().decode(answer.body), '\n\t');
+    const text = escapeControls(head(answer).replaceAll('\r', '') + new TextDecoder().decode(answer.body), '\n\t');
     return [text === '' || text.endsWith('\n') ? text : `${text}\n`];
   },
 };
@@ -139,7 +141,7 @@ function document(body: Uint8Array): unknown {
   }
 }
 
-function head({ status, headers, include }: Answer): string {
+function head({ status, headers, include }: RawResponse): string {
   if (!include) return '';
   const lines = Object.entries(headers).flatMap(([name, value]) =>
     (typeof value === 'string' ? [value] : (value ?? [])).map((one) => `${name}: ${one}`),

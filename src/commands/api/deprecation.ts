@@ -1,6 +1,6 @@
 // What an answer says of the operation's future: Deprecation (RFC 9745), Sunset (RFC 8594), stability markers.
-import type { Headers } from '../../http/types.ts';
-import { visible } from '../../text.ts';
+import type { HttpHeaders } from '../../http/types.ts';
+import { escapeControls } from '../../text.ts';
 
 const LONGEST = 200;
 
@@ -11,8 +11,8 @@ const LONGEST = 200;
  * @param headers of the answer
  * @returns one sentence per marker, safe to print; none where there is nothing to say
  */
-export function markersOf(method: string, path: string, headers: Headers): readonly string[] {
-  const operation = `${method} ${visible(path.replace(/\?.*$/s, ''))}`;
+export function deprecationNotices(method: string, path: string, headers: HttpHeaders): readonly string[] {
+  const operation = `${method} ${escapeControls(path.replace(/\?.*$/s, ''))}`;
   const deprecation = first(headers['deprecation']);
   const sunset = first(headers['sunset']);
   const sentences: string[] = [];
@@ -59,7 +59,7 @@ function date(value: string): string {
 }
 
 function short(value: string): string {
-  return visible(value.length > LONGEST ? `${value.slice(0, LONGEST)}…` : value);
+  return escapeControls(value.length > LONGEST ? `${value.slice(0, LONGEST)}…` : value);
 }
 
 function first(value: string | readonly string[] | undefined): string | undefined {

@@ -9,7 +9,7 @@ import { environmentUrl, namedProfile } from '../../profiles/credentials.ts';
 import type { StoredProfile } from '../../profiles/store.ts';
 import { SANDBOX } from '../../profiles/store.ts';
 import type { Session } from '../../session.ts';
-import { looksLikeKey, maskKey, visible } from '../../text.ts';
+import { escapeControls, looksLikeKey, maskKey } from '../../text.ts';
 
 /** What the command takes. */
 export interface LoginInput {
@@ -44,7 +44,7 @@ export async function run(session: Session, input: LoginInput): Promise<LoginRes
   const store = await session.profiles();
   const { env } = session.context;
   const active = store.active();
-  const profile = namedProfile({ env, profile: session.globals.profile })?.name ?? active;
+  const profile = namedProfile({ env, profile: session.options.profile })?.name ?? active;
   if (profile === SANDBOX) {
     throw new PetstoreError('usage', 'the profile sandbox needs no login', {
       hint: 'petstore categories list -p sandbox',
@@ -103,14 +103,14 @@ async function offered(session: Session, text: string, from: string): Promise<Ad
   const suggestion = 'problem' in parsed ? parsed.suggestion : undefined;
   if (suggestion === undefined || !session.context.stdin.isTTY) return checkBaseUrl(text, from);
   const { askYesNo } = await import('../../output/prompt.ts');
-  if (await askYesNo(asker(session), `The address ends in /v1. Use ${visible(suggestion)}?`)) {
+  if (await askYesNo(asker(session), `The address ends in /v1. Use ${escapeControls(suggestion)}?`)) {
     return checkBaseUrl(suggestion, from);
   }
   throw new PetstoreError('interrupted', 'nothing was stored');
 }
 
-function asker({ context, globals }: Session) {
-  const env = globals.noColor ? { ...context.env, NO_COLOR: '1' } : context.env;
+function asker({ context, options }: Session) {
+  const env = options.noColor ? { ...context.env, NO_COLOR: '1' } : context.env;
   return { stdin: context.stdin, stderr: context.stderr, env, signal: context.signal };
 }
 

@@ -25,7 +25,7 @@ export interface LogoutResult {
  */
 export async function run(session: Session, input: LogoutInput): Promise<LogoutResult> {
   const store = await session.profiles();
-  const forgotten = input.all ? store.forgetAll() : await forgetOne(session);
+  const forgotten = input.all ? store.removeAllKeys() : await forgetOne(session);
   if (session.context.env['PETSTORE_API_KEY'] !== undefined) {
     await session.warn('PETSTORE_API_KEY is still set: commands go on using that key');
   }
@@ -40,7 +40,7 @@ export const view: View<LogoutResult> = {
 
 async function forgetOne(session: Session): Promise<readonly string[]> {
   const store = await session.profiles();
-  const named = namedProfile({ env: session.context.env, profile: session.globals.profile });
+  const named = namedProfile({ env: session.context.env, profile: session.options.profile });
   const name = named?.name ?? store.active();
   if (name === SANDBOX) {
     throw new PetstoreError('usage', 'the profile sandbox has no key to forget', {

@@ -5,14 +5,14 @@ import { PetstoreError } from '../../errors.ts';
 import { cellWidth } from '../../output/cell-width.ts';
 import { plainStyle } from '../../output/plain-style.ts';
 import { table } from '../../output/table.ts';
-import type { Column, Look, View } from '../../output/view.ts';
-import { hang } from '../../output/wrap.ts';
+import type { Column, TextContext, View } from '../../output/view.ts';
+import { hangingIndent } from '../../output/wrap.ts';
 import type { Target } from '../../profiles/credentials.ts';
 import {
   environmentKey,
   environmentUrl,
   namedProfile,
-  overriding,
+  overridingVariables,
   resolveTarget,
   storedProfile,
   WITHOUT_PROFILE,
@@ -20,7 +20,7 @@ import {
 import type { ProfileStore } from '../../profiles/store.ts';
 import { SANDBOX } from '../../profiles/store.ts';
 import type { Session } from '../../session.ts';
-import { maskKey, visible } from '../../text.ts';
+import { escapeControls, maskKey } from '../../text.ts';
 
 /** One profile as it would be used now, the environment included. */
 export interface ProfileStatus {
@@ -53,7 +53,7 @@ export interface StatusResult {
 export async function run(session: Session): Promise<StatusResult> {
   const store = await session.profiles();
   const { env } = session.context;
-  const named = namedProfile({ env, profile: session.globals.profile });
+  const named = namedProfile({ env, profile: session.options.profile });
   // Where one is named, a damaged file of the active one is not in the way.
   const switchedTo = named === undefined ? store.active() : attempt(() => store.active());
   const active = named?.name ?? (serves(env) ? WITHOUT_PROFILE : (switchedTo ?? WITHOUT_PROFILE));
@@ -61,7 +61,7 @@ export async function run(session: Session): Promise<StatusResult> {
   if (active !== SANDBOX && !store.names().includes(active)) storedProfile(store, active, named?.from);
   const read = await Promise.all(
     store.names().map(async (name) => {
-      const over = name === switchedTo ? overriding(env, name) : [];
+      const over = name === switchedTo ? overridingVariables(env, name) : [];
       // What the next command uses is asked for as it will ask: with the sandbox unnamed, a bad key of the environment counts.
       const profile = name === active ? named?.name : name;
       const row = { profile: name, active: name === active, ...(over.length > 0 && { overriddenBy: over }) };
@@ -76,7 +76,7 @@ export async function run(session: Session): Promise<StatusResult> {
  * @param data what `run` returned
  * @returns the failure of a file that could not be read, once the rest has been shown
  */
-export function outcome(data: StatusResult): PetstoreError | undefined {
+export function exitError(data: StatusResult): PetstoreError | undefined {
   return data.failure;
 }
 
@@ -107,25 +107,25 @@ function lines(pieces: Iterable<string>): string[] {
   return [...pieces].join('').split('\n').slice(0, -1);
 }
 
-function* notesBelow(profiles: readonly ProfileStatus[], look: Look): Iterable<string> {
+function* notesBelow(profiles: readonly ProfileStatus[], look: TextContext): Iterable<string> {
   const [heading, ...rows] = lines(look.table(BESIDE, profiles));
   // Below the URL.
   const indent = Math.max(...profiles.map(({ profile }) => profile.length), 'profile'.length) + 5;
   yield `${heading}\n`;
   for (const [at, row] of rows.entries()) {
     const text = note(profiles[at] as ProfileStatus);
-    yield `${row}\n${text === '' ? '' : `${' '.repeat(indent)}${hang(visible(text), look.columns, indent)}\n`}`;
+    yield `${row}\n${text === '' ? '' : `${' '.repeat(indent)}${hangingIndent(escapeControls(text), look.columns, indent)}\n`}`;
   }
 }
 
 /** Where the texts of a block begin, in cells: after the indent, the longest name and a blank. */
 const INDENT = 9;
 
-function* block(row: ProfileStatus, { style, columns }: Look): Iterable<string> {
-  yield `${row.active ? '*' : ' '} ${style.bold(visible(row.profile))}\n`;
-  const facts = COLUMNS.slice(2).map(({ header, value }) => ({ header, text: visible(value(row) ?? '') }));
+function* block(row: ProfileStatus, { style, columns }: TextContext): Iterable<string> {
+  yield `${row.active ? '*' : ' '} ${style.bold(escapeControls(row.profile))}\n`;
+  const facts = COLUMNS.slice(2).map(({ header, value }) => ({ header, text: escapeControls(value(row) ?? '') }));
   for (const { header, text } of facts.filter(({ text }) => text !== '' && text !== '-')) {
-    yield `    ${style.dim(header.padEnd(INDENT - 4))}${hang(text, columns, INDENT)}\n`;
+    yield `    ${style.dim(header.padEnd(INDENT - 4))}${hangingIndent(text, columns, INDENT)}\n`;
   }
 }
 

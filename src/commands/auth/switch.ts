@@ -1,7 +1,7 @@
 // `petstore auth switch`: sets the profile that is used where none is named.
 
 import type { View } from '../../output/view.ts';
-import { overriding, storedProfile } from '../../profiles/credentials.ts';
+import { overridingVariables, storedProfile } from '../../profiles/credentials.ts';
 import { checkProfileName, SANDBOX } from '../../profiles/store.ts';
 import type { Session } from '../../session.ts';
 
@@ -30,7 +30,7 @@ export async function run(session: Session, input: SwitchInput): Promise<SwitchR
   storedProfile(store, name);
   const previous = store.active();
   await store.activate(name);
-  const overriddenBy = overriding(session.context.env, name);
+  const overriddenBy = overridingVariables(session.context.env, name);
   if (overriddenBy.length === 0) return { profile: name, previous };
   const verb = overriddenBy.length === 1 ? 'is set and goes' : 'are set and go';
   const hint = name === SANDBOX ? '; -p sandbox goes before them' : '';

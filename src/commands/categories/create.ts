@@ -3,7 +3,7 @@ import type { Category } from '../../api/types.ts';
 import { PetstoreError } from '../../errors.ts';
 import type { View } from '../../output/view.ts';
 import type { Session } from '../../session.ts';
-import { visible } from '../../text.ts';
+import { escapeControls } from '../../text.ts';
 
 /** What the command takes. */
 export interface CreateInput {
@@ -48,6 +48,6 @@ export const view: View<CreateResult> = {
   json: (result) => result.category,
   text: ({ category, created }, { style }) => {
     const what = created ? 'Created category' : 'There is already a category';
-    return [`${what} ${style.bold(visible(category.name))} (id ${category.id})\n`];
+    return [`${what} ${style.bold(escapeControls(category.name))} (id ${category.id})\n`];
   },
 };

@@ -4,7 +4,7 @@ import { PetstoreError } from '../../errors.ts';
 import { estimate } from '../../import/estimate.ts';
 import type { Plan } from '../../import/import-state.ts';
 import type { RowEntry } from '../../import/journal-state.ts';
-import { visible } from '../../text.ts';
+import { escapeControls } from '../../text.ts';
 import type { Job } from './prepare-import.ts';
 
 /**
@@ -14,7 +14,10 @@ import type { Job } from './prepare-import.ts';
  * @param noted what its journal says
  * @throws PetstoreError `interrupted` where the answer is no
  */
-export async function ask({ session, input, rows }: Job, noted: ReadonlyMap<number, RowEntry>): Promise<void> {
+export async function confirmImport(
+  { session, input, rows }: Job,
+  noted: ReadonlyMap<number, RowEntry>,
+): Promise<void> {
   const { context } = session;
   const target = await session.target();
   const created = [...noted.values()].filter(({ status }) => status === 'created').length;
@@ -28,7 +31,7 @@ export async function ask({ session, input, rows }: Job, noted: ReadonlyMap<numb
   const { askYesNo } = await import('../../output/prompt.ts');
   const what = `${input.skipExisting ? 'up to ' : ''}${left} ${left === 1 ? 'category' : 'categories'}`;
   const question = `Create ${what} in profile ${target.profile} (${target.baseUrl})?`;
-  if (await askYesNo(context, visible(question))) return;
+  if (await askYesNo(context, escapeControls(question))) return;
   throw new PetstoreError('interrupted', 'nothing was imported', { hint: 'the answer was no' });
 }
 

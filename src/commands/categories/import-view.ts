@@ -1,8 +1,8 @@
 // How an import is told: counts, then what needs a look; with --json the document of the contract, section 7.
 import type { Preview } from '../../import/preview.ts';
 import type { FailedRow, ImportDocument, UnknownRow } from '../../import/results.ts';
-import type { Look, View } from '../../output/view.ts';
-import { visible } from '../../text.ts';
+import type { TextContext, View } from '../../output/view.ts';
+import { escapeControls } from '../../text.ts';
 import type { ImportData } from './import.ts';
 
 /** How many rows a person is shown; `--json` has them all. */
@@ -14,7 +14,10 @@ export const importView: View<ImportData> = {
   text: (data, look) => ('document' in data ? summary(data.document, look) : planned(data, look)),
 };
 
-function* summary({ created, skipped, failed, unknown, pending }: ImportDocument, look: Look): Generator<string> {
+function* summary(
+  { created, skipped, failed, unknown, pending }: ImportDocument,
+  look: TextContext,
+): Generator<string> {
   const { green, red, yellow, dim } = look.style;
   const parts = [
     green(`created ${created.length}`),
@@ -30,7 +33,7 @@ function* summary({ created, skipped, failed, unknown, pending }: ImportDocument
   yield* table(look, unknown, 'unknown', UNKNOWN);
 }
 
-function* planned(data: Preview, look: Look): Generator<string> {
+function* planned(data: Preview, look: TextContext): Generator<string> {
   yield* table(look, data.toCreate, 'to create', PLANNED);
   yield `would create ${data.toCreate.length}, skip ${data.skipped.length}`;
   yield data.undecided > 0 ? `, look up ${data.undecided} without an answer\n` : '\n';
@@ -56,7 +59,7 @@ const PLANNED = [
 ] as const;
 
 function* table<Row extends UnknownRow>(
-  look: Look,
+  look: TextContext,
   rows: readonly Row[],
   what: string,
   columns: Parameters<typeof look.table<Row>>[0],
@@ -64,5 +67,5 @@ function* table<Row extends UnknownRow>(
   if (rows.length === 0) return;
   yield* look.table(columns, rows.slice(0, SHOWN));
   if (rows.length > SHOWN)
-    yield look.style.dim(visible(`and ${rows.length - SHOWN} more ${what} (--json has them all)\n`, '\n'));
+    yield look.style.dim(escapeControls(`and ${rows.length - SHOWN} more ${what} (--json has them all)\n`, '\n'));
 }

@@ -1,19 +1,19 @@
 // `petstore categories import`: a file's rows, checked, journaled, created exactly once each.
 
 import type { PetstoreError } from '../../errors.ts';
-import { commandToGoOn, outcomeOf } from '../../import/import-error.ts';
+import { importError, resumeCommand } from '../../import/import-error.ts';
 import { Journal } from '../../import/journal.ts';
 import type { RowEntry } from '../../import/journal-state.ts';
-import { ownedElsewhere, peekJournal, supersede } from '../../import/other-journals.ts';
+import { ownedElsewhere, readJournal, supersede } from '../../import/other-journals.ts';
 import type { Preview } from '../../import/preview.ts';
 import { previewOf } from '../../import/preview.ts';
-import { followPace } from '../../import/progress-line.ts';
+import { startProgressLine } from '../../import/progress-line.ts';
 import type { ImportDocument } from '../../import/results.ts';
 import type { RunResult } from '../../import/run.ts';
 import { runImport } from '../../import/run.ts';
 import type { View } from '../../output/view.ts';
 import type { Session } from '../../session.ts';
-import { announce, ask } from './import-prompts.ts';
+import { announce, confirmImport } from './import-prompts.ts';
 import { importView } from './import-view.ts';
 import type { ImportInput, Job } from './prepare-import.ts';
 import { prepare } from './prepare-import.ts';
@@ -33,9 +33,9 @@ export const view: View<ImportData> = importView;
  */
 export async function run(session: Session, input: ImportInput): Promise<ImportData> {
   const job = await prepare(session, input);
-  const noted = input.restart ? new Map<number, RowEntry>() : peekJournal(job.journal);
+  const noted = input.restart ? new Map<number, RowEntry>() : readJournal(job.journal);
   if (input.dryRun) return preview(job, noted);
-  await ask(job, noted);
+  await confirmImport(job, noted);
   const journal = new Journal(job.journal);
   try {
     journal.take({ version: 1, source: job.source.path, rows: job.rows.count }, input.restart);
@@ -51,7 +51,7 @@ export async function run(session: Session, input: ImportInput): Promise<ImportD
  * @param data what `run` returned
  * @returns why the command fails although it printed a document
  */
-export function outcome(data: ImportData): PetstoreError | undefined {
+export function exitError(data: ImportData): PetstoreError | undefined {
   return 'document' in data ? data.failure : undefined;
 }
 
@@ -63,9 +63,9 @@ async function preview({ session, input, rows }: Job, noted: ReadonlyMap<number,
 
 async function send(job: Job, journal: Journal): Promise<RunResult> {
   const { session, input, rows, concurrency } = job;
-  const { context, globals } = session;
-  const [api, ledger, sender] = await Promise.all([session.api(), session.ledger(), session.sender()]);
-  const pace = followPace(rows.count, context.clock, () => ledger.view());
+  const { context, options } = session;
+  const [api, ledger, sender] = await Promise.all([session.api(), session.ledger(), session.httpClient()]);
+  const pace = startProgressLine(rows.count, context.clock, () => ledger.view());
   return runImport({
     rows,
     journal,
@@ -75,18 +75,18 @@ async function send(job: Job, journal: Journal): Promise<RunResult> {
     clock: context.clock,
     signal: context.signal,
     concurrency,
-    maxRetries: globals.maxRetries,
-    timeoutMs: globals.timeoutMs,
+    maxRetries: options.maxRetries,
+    timeoutMs: options.timeoutMs,
     skipExisting: input.skipExisting,
     onPlan: (plan) => announce(job, plan),
     // Made anew whenever it is painted: through a long wait it must not tell of the moment before.
-    onProgress: (tally) => session.watch.say?.(() => pace(tally)),
+    onProgress: (tally) => session.progress.status?.(() => pace(tally)),
   });
 }
 
 async function finish({ session, source }: Job, result: RunResult): Promise<ImportData> {
-  session.watch.say?.(undefined);
+  session.progress.status?.(undefined);
   const document = result.tally.document();
-  const goOn = commandToGoOn(session.context.args, source.path === undefined);
-  return { document, failure: outcomeOf(document, result, goOn) };
+  const goOn = resumeCommand(session.context.args, source.path === undefined);
+  return { document, failure: importError(document, result, goOn) };
 }

@@ -18,7 +18,7 @@ export interface ListInput {
  */
 export async function run(session: Session, input: ListInput): Promise<readonly Category[]> {
   const api = await session.api();
-  return arrange(await api.categories.list(), input);
+  return filterAndSort(await api.categories.list(), input);
 }
 
 /**
@@ -26,7 +26,7 @@ export async function run(session: Session, input: ListInput): Promise<readonly 
  * @param input text to find in name or description, any case; field to order by
  * @returns a new array, or the same where nothing was asked for
  */
-export function arrange(categories: readonly Category[], { search, sort }: ListInput): readonly Category[] {
+export function filterAndSort(categories: readonly Category[], { search, sort }: ListInput): readonly Category[] {
   const found = search === undefined ? categories : categories.filter((category) => holds(category, fold(search)));
   if (sort === undefined) return found;
   if (sort === 'id') return [...found].sort((a, b) => (a.id < b.id ? -1 : a.id > b.id ? 1 : 0));

@@ -1,10 +1,10 @@
 // What an import works on: the file, read and checked, and the journal it is to be noted in.
 
 import { PetstoreError } from '../../errors.ts';
-import type { Source } from '../../import/input-file.ts';
-import { openSource } from '../../import/input-file.ts';
+import type { InputFile } from '../../import/input-file.ts';
+import { openInputFile } from '../../import/input-file.ts';
 import type { JournalOptions } from '../../import/journal-paths.ts';
-import { unfinishedOf } from '../../import/other-journals.ts';
+import { staleImportOf } from '../../import/other-journals.ts';
 import type { RowStore } from '../../import/row-store.ts';
 import { readRows } from '../../import/rows.ts';
 import type { Session } from '../../session.ts';
@@ -27,7 +27,7 @@ export interface ImportInput {
 export interface Job {
   readonly session: Session;
   readonly input: ImportInput;
-  readonly source: Source;
+  readonly source: InputFile;
   readonly rows: RowStore;
   readonly journal: JournalOptions;
   readonly concurrency: number;
@@ -51,9 +51,9 @@ export async function prepare(session: Session, input: ImportInput): Promise<Job
       hint: 'for example --concurrency 8',
     });
   }
-  const source = await openSource(input.file, context);
+  const source = await openInputFile(input.file, context);
   const rows = await readRows(source, { ...input, tempDir: context.tempDir });
-  context.endings.push(async () => rows.close());
+  context.cleanups.push(async () => rows.close());
   const { identity } = await session.target();
   const journal = { stateDir: session.stateDir, identity, digest: rows.digest(), clock: context.clock };
   if (!input.restart && !input.skipExisting && source.path !== undefined) refuseChanged(journal, source.path);
@@ -61,7 +61,7 @@ export async function prepare(session: Session, input: ImportInput): Promise<Job
 }
 
 function refuseChanged(journal: JournalOptions, path: string): void {
-  const before = unfinishedOf(journal, path);
+  const before = staleImportOf(journal, path);
   if (!before) return;
   const done = `${before.created} of its ${before.rows} rows were created`;
   throw new PetstoreError('usage', `the file has changed since its import began: ${done}`, {

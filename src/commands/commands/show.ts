@@ -1,7 +1,7 @@
 // `petstore commands`: the command tree as data, from the same definitions that parse the command line.
 import type { Command } from 'commander';
 import type { View } from '../../output/view.ts';
-import { hang } from '../../output/wrap.ts';
+import { hangingIndent } from '../../output/wrap.ts';
 import { ENVIRONMENT, EXIT_MEANINGS } from '../../reference/facts.ts';
 import type { CommandNode, OptionNode } from '../../reference/tree.ts';
 import { describe, everyCommand } from '../../reference/tree.ts';
@@ -54,7 +54,7 @@ export const view: View<Tree> = {
     if (beside) yield `${style.bold(`${'COMMAND'.padEnd(indent)}WHAT IT DOES`)}\n`;
     for (const { usage, description } of rows) {
       const start = beside ? usage.padEnd(indent) : `${usage}\n${' '.repeat(indent)}`;
-      yield `${start}${hang(description, columns, indent)}\n`;
+      yield `${start}${hangingIndent(description, columns, indent)}\n`;
     }
   },
 };

@@ -4,7 +4,7 @@ import type { View } from '../../output/view.ts';
 import type { CommandNode, OptionNode } from '../../reference/tree.ts';
 import { describe } from '../../reference/tree.ts';
 import type { Session } from '../../session.ts';
-import { visible } from '../../text.ts';
+import { escapeControls } from '../../text.ts';
 
 /** One candidate. */
 export interface Candidate {
@@ -157,7 +157,7 @@ function matching({ candidates, files }: Suggestions, start: string): Suggestion
 /** One candidate a line: value, tab, description; `:files` asks the shell for files. */
 export const view: View<Suggestions> = {
   text: ({ candidates, files }) => [
-    ...candidates.map(({ value, description }) => `${visible(value)}\t${visible(description)}\n`),
+    ...candidates.map(({ value, description }) => `${escapeControls(value)}\t${escapeControls(description)}\n`),
     ...(files ? [':files\n'] : []),
   ],
 };

@@ -65,7 +65,7 @@ function tooWide(dir: string): readonly string[] {
 export function checkProfile(session: Session): Promise<Check> {
   return attempt('Profile', async () => {
     const { env } = session.context;
-    const named = namedProfile({ env, profile: session.globals.profile });
+    const named = namedProfile({ env, profile: session.options.profile });
     if (named?.name === SANDBOX) return ok('Profile', `${SANDBOX}, built in`);
     if (environmentKey(env) !== undefined && environmentUrl(env) !== undefined) {
       return ok('Profile', `${named?.name ?? 'none needed'}: key and URL come from the environment`);

@@ -4,12 +4,12 @@ import type { Socket } from 'node:net';
 import { connect as connectTcp } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { PetstoreError } from '../../errors.ts';
-import { failureOfError } from '../../http/transport-errors.ts';
+import { toTransportError } from '../../http/transport-errors.ts';
 import type { Check } from './check.ts';
 import { attempt, ok, skipped } from './check.ts';
 
 /** Where to connect. */
-export interface Place {
+export interface ConnectionTarget {
   /** The service's URL, or the proxy's where there is one. */
   readonly url: URL;
   /** How a message names it. */
@@ -24,7 +24,7 @@ export interface Place {
  * @param place where to
  * @returns one check for name resolution, connection and certificate each; after a failed one the rest is skipped
  */
-export async function reach(place: Place): Promise<readonly Check[]> {
+export async function checkConnectivity(place: ConnectionTarget): Promise<readonly Check[]> {
   const host = place.url.hostname.replace(/^\[|\]$/g, '');
   const dns = await attempt('DNS', () => resolveName(host, place));
   if (dns.status === 'failed') return [dns, skipped('TCP', 'no address'), skipped('TLS', 'no address')];
@@ -34,7 +34,7 @@ export async function reach(place: Place): Promise<readonly Check[]> {
   return [dns, tcp, await attempt('TLS', () => handshake(host, place))];
 }
 
-async function resolveName(host: string, place: Place): Promise<Check> {
+async function resolveName(host: string, place: ConnectionTarget): Promise<Check> {
   try {
     const addresses = await lookup(host, { all: true });
     return ok('DNS', `${host} is ${addresses.map(({ address }) => address).join(', ')}`);
@@ -43,7 +43,7 @@ async function resolveName(host: string, place: Place): Promise<Check> {
   }
 }
 
-async function connectTo(host: string, place: Place): Promise<Check> {
+async function connectTo(host: string, place: ConnectionTarget): Promise<Check> {
   const port = portOf(place.url);
   try {
     await settled(connectTcp({ host, port }), 'connect', place, () => undefined);
@@ -53,7 +53,7 @@ async function connectTo(host: string, place: Place): Promise<Check> {
   }
 }
 
-async function handshake(host: string, place: Place): Promise<Check> {
+async function handshake(host: string, place: ConnectionTarget): Promise<Check> {
   const socket = connectTls({ host, port: portOf(place.url), ...(isName(host) ? { servername: host } : {}) });
   try {
     const said = await settled(socket, 'secureConnect', place, () => {
@@ -67,7 +67,12 @@ async function handshake(host: string, place: Place): Promise<Check> {
 }
 
 // Waits for one event of a socket and takes a look; then it is closed, whatever happened.
-async function settled<T>(socket: Socket, event: 'connect' | 'secureConnect', place: Place, look: () => T): Promise<T> {
+async function settled<T>(
+  socket: Socket,
+  event: 'connect' | 'secureConnect',
+  place: ConnectionTarget,
+  look: () => T,
+): Promise<T> {
   try {
     await new Promise<void>((resolve, reject) => {
       socket.once(event, resolve);
@@ -86,7 +91,7 @@ async function settled<T>(socket: Socket, event: 'connect' | 'secureConnect', pl
 
 function unreachable(error: unknown, what: string, hint: string): PetstoreError {
   if (error instanceof PetstoreError) return error;
-  const failure = failureOfError(error instanceof Error ? error : new Error('unknown'), false);
+  const failure = toTransportError(error instanceof Error ? error : new Error('unknown'), false);
   return new PetstoreError('network', `${what}: ${failure.detail}`, { hint, cause: error });
 }
 

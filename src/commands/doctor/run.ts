@@ -3,22 +3,22 @@ import { categoriesOf } from '../../api/categories.ts';
 import { formatDuration } from '../../duration.ts';
 import { PetstoreError } from '../../errors.ts';
 import { proxyFor } from '../../http/proxy.ts';
-import type { Reply, Request } from '../../http/types.ts';
-import type { Look, View } from '../../output/view.ts';
-import { hang } from '../../output/wrap.ts';
+import type { HttpRequest, HttpResponse } from '../../http/types.ts';
+import type { TextContext, View } from '../../output/view.ts';
+import { hangingIndent } from '../../output/wrap.ts';
 import type { Session } from '../../session.ts';
-import { visible } from '../../text.ts';
+import { escapeControls } from '../../text.ts';
 import type { Check } from './check.ts';
 import { attempt, ok, skipped } from './check.ts';
 import { checkConfig, checkNode, checkProfile, checkProxy, checkTarget } from './config-checks.ts';
-import { reach } from './connectivity.ts';
+import { checkConnectivity } from './connectivity.ts';
 
 /** What was found. */
 export interface Diagnosis {
   readonly checks: readonly Check[];
 }
 
-const LIST: Request = { method: 'GET', path: '/categories', safe: true };
+const LIST: HttpRequest = { method: 'GET', path: '/categories', safe: true };
 /** One step of the way takes no longer than this, in milliseconds. */
 const STEP_MS = 10_000;
 /** The Date header counts seconds, and travels: less than this is no skew worth a word, in milliseconds. */
@@ -51,19 +51,19 @@ async function checkWay(session: Session): Promise<readonly Check[]> {
   const proxied = await checkProxy(session, url);
   if (proxied.status === 'failed') return [proxied, ...['DNS', 'TCP', 'TLS'].map((name) => skipped(name, 'no proxy'))];
   const proxy = proxyFor(url, session.context.env);
-  const steps = await reach({
+  const steps = await checkConnectivity({
     url: proxy ?? url,
     what: proxy ? `the proxy ${proxy.hostname}` : url.hostname,
-    timeoutMs: Math.min(STEP_MS, session.globals.timeoutMs),
+    timeoutMs: Math.min(STEP_MS, session.options.timeoutMs),
     signal: session.context.signal,
   });
   return [proxied, ...steps];
 }
 
 async function checkAnswer(session: Session): Promise<readonly Check[]> {
-  let reply: Reply | undefined;
+  let reply: HttpResponse | undefined;
   const accepted = await attempt('Key accepted', async () => {
-    reply = await (await session.sender()).send(LIST);
+    reply = await (await session.httpClient()).send(LIST);
     categoriesOf(reply);
     return ok('Key accepted', `GET /categories was answered in ${Math.round(reply.receivedAt - reply.sentAt)} ms`);
   });
@@ -75,7 +75,7 @@ async function checkAnswer(session: Session): Promise<readonly Check[]> {
  * @param reply any reply; its Date header is read (RFC 9110, 6.6.1)
  * @returns a warning where they differ; waits are corrected by the Date header, so it is no failure
  */
-export function checkClock(reply: Pick<Reply, 'headers' | 'sentAt' | 'receivedAt'>): Check {
+export function checkClock(reply: Pick<HttpResponse, 'headers' | 'sentAt' | 'receivedAt'>): Check {
   const { date } = reply.headers;
   const theirs = typeof date === 'string' ? Date.parse(date) : Number.NaN;
   if (Number.isNaN(theirs)) return skipped('Clock', 'the answer carries no Date');
@@ -90,7 +90,7 @@ export function checkClock(reply: Pick<Reply, 'headers' | 'sentAt' | 'receivedAt
  * @param data the checks
  * @returns an error with the exit code of the first failed check; undefined where none failed
  */
-export function outcome({ checks }: Diagnosis): PetstoreError | undefined {
+export function exitError({ checks }: Diagnosis): PetstoreError | undefined {
   const failed = checks.filter((check) => check.status === 'failed');
   const first = failed[0]?.failure;
   if (!first) return undefined;
@@ -121,14 +121,14 @@ export const view: View<Diagnosis> = {
     const indent = narrow ? STATUS_CELLS : STATUS_CELLS + NAME_CELLS;
     for (const check of checks) {
       const name = narrow ? `${check.name}\n${' '.repeat(indent)}` : check.name.padEnd(NAME_CELLS);
-      yield `${paint(check, look)}${name}${hang(visible(check.detail), look.columns, indent)}\n`;
-      const remedy = hang(visible(`remedy: ${check.remedy}`), look.columns, STATUS_CELLS);
+      yield `${paint(check, look)}${name}${hangingIndent(escapeControls(check.detail), look.columns, indent)}\n`;
+      const remedy = hangingIndent(escapeControls(`remedy: ${check.remedy}`), look.columns, STATUS_CELLS);
       if (check.remedy) yield `${' '.repeat(STATUS_CELLS)}${remedy}\n`;
     }
   },
 };
 
-function paint(check: Check, { style }: Look): string {
+function paint(check: Check, { style }: TextContext): string {
   const word = check.status.padEnd(STATUS_CELLS);
   const painters = { ok: style.green, warning: style.yellow, failed: style.red, skipped: style.dim };
   return painters[check.status](word);

@@ -1,6 +1,6 @@
 // `petstore help WORDS`: the help of the command that the words name.
 import type { Command } from 'commander';
-import { nearestOf } from '../../did-you-mean.ts';
+import { closestMatch } from '../../did-you-mean.ts';
 import { PetstoreError } from '../../errors.ts';
 import { colorLevel } from '../../io.ts';
 import type { View } from '../../output/view.ts';
@@ -28,7 +28,7 @@ export async function run(
   let command = input.program;
   for (const word of input.words) command = childOf(command, word);
   const { stdout, env } = session.context;
-  const color = colorLevel(stdout, env, session.globals.noColor) > 0;
+  const color = colorLevel(stdout, env, session.options.noColor) > 0;
   const text = command.helpInformation() + afterText(command);
   return { text: bold(reflow(text, helpWidth(stdout.columns)), color), node: describe(command) };
 }
@@ -40,7 +40,7 @@ function childOf(command: Command, word: string): Command {
     .createHelp()
     .visibleCommands(command)
     .map((one) => one.name());
-  const near = nearestOf(word, names);
+  const near = closestMatch(word, names);
   // The word itself is not repeated: it may be anything, a key included.
   throw new PetstoreError('usage', `${command.name()} has no such command`, {
     hint: near ? `did you mean ${near}?` : names.length > 0 ? `there are: ${names.join(', ')}` : 'see `petstore help`',

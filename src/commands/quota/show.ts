@@ -1,8 +1,8 @@
 // `petstore quota`: limit, remaining, reset, and whether and why the key is blocked. Sends nothing unless asked to.
 
 import { formatDuration } from '../../duration.ts';
-import type { Look, Style, View } from '../../output/view.ts';
-import { hang } from '../../output/wrap.ts';
+import type { Style, TextContext, View } from '../../output/view.ts';
+import { hangingIndent } from '../../output/wrap.ts';
 import type { QuotaView, WindowView } from '../../rate-limit/quota-view.ts';
 import type { Session } from '../../session.ts';
 
@@ -80,10 +80,10 @@ const REASONS: Readonly<Record<NonNullable<QuotaView['blocked']>['reason'], stri
 /** Where the texts begin, in cells: after the longest name and a blank. */
 const INDENT = 12;
 
-function* describe({ profile, known }: Quota, look: Look): Iterable<string> {
+function* describe({ profile, known }: Quota, look: TextContext): Iterable<string> {
   const { style, now } = look;
   const line = (name: string, text: string, paint = (words: string): string => words): string =>
-    `${style.dim(name.padEnd(11))} ${paint(hang(text, look.columns, INDENT))}\n`;
+    `${style.dim(name.padEnd(11))} ${paint(hangingIndent(text, look.columns, INDENT))}\n`;
   yield line('profile', profile);
   if (known.window) yield* describeWindow('remaining', known.window, look);
   else if (known.longWindow) yield* describeWindow('remaining', known.longWindow, look);
@@ -100,14 +100,14 @@ function* describe({ profile, known }: Quota, look: Look): Iterable<string> {
   if (!known.shared) yield line('shared', 'no: the state folder cannot be written', style.yellow);
 }
 
-function* describeWindow(name: string, window: WindowView, { style, columns, now }: Look): Iterable<string> {
+function* describeWindow(name: string, window: WindowView, { style, columns, now }: TextContext): Iterable<string> {
   const of = window.limit === undefined ? '' : ` of ${window.limit}`;
   const bar = columns !== undefined && columns >= 50 && window.limit !== undefined ? `  ${barOf(window, style)}` : '';
   yield `${style.dim(name.padEnd(11))} ${window.remaining}${of} left${bar}\n`;
   const when = window.over
     ? `passed at ${clockTime(window.resetAt)}: what is left now shows with the next response`
     : `at ${clockTime(window.resetAt)}, in ${formatDuration(window.resetAt - now)}`;
-  yield `${style.dim('reset'.padEnd(11))} ${hang(when, columns, INDENT)}\n`;
+  yield `${style.dim('reset'.padEnd(11))} ${hangingIndent(when, columns, INDENT)}\n`;
 }
 
 const BAR_CELLS = 20;

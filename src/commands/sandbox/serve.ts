@@ -3,16 +3,16 @@
 import { formatDuration } from '../../duration.ts';
 import { PetstoreError } from '../../errors.ts';
 import { colorLevel } from '../../io.ts';
-import { createLook } from '../../output/text-context.ts';
+import { createTextContext } from '../../output/text-context.ts';
 import type { View } from '../../output/view.ts';
-import { hang } from '../../output/wrap.ts';
+import { hangingIndent } from '../../output/wrap.ts';
 import { sandboxDataFile } from '../../profiles/paths.ts';
 import { describeFault } from '../../sandbox/faults.ts';
 import type { RequestRecord } from '../../sandbox/request-handler.ts';
 import type { RunningSandbox } from '../../sandbox/server.ts';
 import { startSandbox } from '../../sandbox/server.ts';
 import type { Session } from '../../session.ts';
-import { terminalSafeJson, visible } from '../../text.ts';
+import { escapeControls, terminalSafeJson } from '../../text.ts';
 import type { SandboxInput } from '../sandbox.ts';
 import type { Settings } from './settings.ts';
 import { readSettings } from './settings.ts';
@@ -87,26 +87,26 @@ function started(sandbox: RunningSandbox, settings: Settings, platform: string):
 // The one verb that writes by itself: it returns only when nobody needs its answer any more.
 async function say(session: Session, data: Started): Promise<void> {
   const { stdout, env, clock } = session.context;
-  if (session.globals.json) {
+  if (session.options.json) {
     const { powershell: _, ...document } = data;
     await stdout.write(`${terminalSafeJson(JSON.stringify(document))}\n`);
     return;
   }
-  const level = colorLevel(stdout, env, session.globals.noColor);
-  const look = await createLook({ colorLevel: level, columns: stdout.columns, now: clock.now() });
+  const level = colorLevel(stdout, env, session.options.noColor);
+  const look = await createTextContext({ colorLevel: level, columns: stdout.columns, now: clock.now() });
   await stdout.write([...view.text(data, look)].join(''));
 }
 
 /** How the start is shown. */
 export const view: View<Started> = {
   *text(data, { style, columns }) {
-    yield `${hang(`Sandbox of the pet store service, plan ${data.plan}: ${limitsText(data)}`, columns, 0)}\n\n`;
+    yield `${hangingIndent(`Sandbox of the pet store service, plan ${data.plan}: ${limitsText(data)}`, columns, 0)}\n\n`;
     yield `  URL   ${data.url}\n`;
-    for (const key of data.keys) yield `  key   ${visible(key)}\n`;
-    yield `  data  ${visible(data.data)}\n`;
+    for (const key of data.keys) yield `  key   ${escapeControls(key)}\n`;
+    yield `  data  ${escapeControls(data.data)}\n`;
     if (data.faults.length > 0) {
       const faults = `fails on purpose: ${data.faults.join(', ')} (again the same: --seed ${data.seed})`;
-      yield `  ${hang(faults, columns, 2).replace('fails on purpose', (text) => style.yellow(text))}\n`;
+      yield `  ${hangingIndent(faults, columns, 2).replace('fails on purpose', (text) => style.yellow(text))}\n`;
     }
     yield '\nPaste into another shell:\n\n';
     yield `  ${variable(data, 'PETSTORE_BASE_URL', data.url)}\n`;
@@ -140,8 +140,8 @@ function variable({ powershell }: Started, name: string, value: string): string 
 /** Log lines that a slow reader of stderr may keep waiting; what comes beyond is dropped. */
 const LONGEST_BACKLOG = 1000;
 
-function logging({ context, globals }: Session): { onRequest?: (record: RequestRecord) => void } {
-  if (globals.quiet || globals.json) return {};
+function logging({ context, options }: Session): { onRequest?: (record: RequestRecord) => void } {
+  if (options.quiet || options.json) return {};
   let backlog = 0;
   const done = (): void => {
     backlog -= 1;
@@ -158,7 +158,7 @@ function logging({ context, globals }: Session): { onRequest?: (record: RequestR
 function lineOf({ method, path, status, key, remaining, fault }: RequestRecord): string {
   const shown = path.length > 200 ? `${path.slice(0, 200)}…` : path;
   const struck = fault === undefined ? '' : `, fault ${fault}`;
-  return `${method} ${visible(shown)} ${status ?? '-'} key ${key ?? 'none'}, ${remaining} left${struck}`;
+  return `${method} ${escapeControls(shown)} ${status ?? '-'} key ${key ?? 'none'}, ${remaining} left${struck}`;
 }
 
 function interrupted(signal: AbortSignal): Promise<void> {

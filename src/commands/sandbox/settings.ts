@@ -11,7 +11,7 @@ import type { RetryAfterForm } from '../../sandbox/response.ts';
 import type { Markers, OperationName } from '../../sandbox/routes.ts';
 import { OPERATION_NAMES } from '../../sandbox/routes.ts';
 import { LARGEST_ID } from '../../sandbox/store.ts';
-import { visible } from '../../text.ts';
+import { escapeControls } from '../../text.ts';
 import type { SandboxInput } from '../sandbox.ts';
 
 /** What the server is started with, and what is said of it. */
@@ -65,8 +65,8 @@ export function readSettings(
 // The logs would otherwise be made beside the folder that was meant to hold them.
 function dataFileOf(path: string): string {
   if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) return path;
-  throw new PetstoreError('usage', `--data names a folder: ${visible(path)}`, {
-    hint: `name a file in it: --data ${visible(join(path, 'pets'))}`,
+  throw new PetstoreError('usage', `--data names a folder: ${escapeControls(path)}`, {
+    hint: `name a file in it: --data ${escapeControls(join(path, 'pets'))}`,
   });
 }
 
@@ -122,6 +122,6 @@ function idOf(text: string): bigint {
 
 function wrong(option: string, text: string, hint: string): PetstoreError {
   // Half of a long key would no longer be known as one.
-  const shown = text.length > 60 ? 'that' : visible(JSON.stringify(text));
+  const shown = text.length > 60 ? 'that' : escapeControls(JSON.stringify(text));
   return new PetstoreError('usage', `${option} cannot be ${shown}`, { hint });
 }
