@@ -43,7 +43,7 @@ const output = { minify: true, comments: false };
 const groups = [
   {
     name: 'base',
-    test: /src\/(?:errors|text|io|json|duration|clock|version)\.ts$|src\/profiles\/paths\.ts$/,
+    test: /src\/(?:errors|escape|redact|io|json|duration|clock|version)\.ts$|src\/profiles\/paths\.ts$/,
     priority: 3,
   },
   {

@@ -3,8 +3,8 @@ import { homedir, tmpdir } from 'node:os';
 import { systemClock } from './clock.ts';
 import { EXIT_CODES, PetstoreError } from './errors.ts';
 import type { Input, Output } from './io.ts';
+import { Redactor } from './redact.ts';
 import type { Context } from './session.ts';
-import { Redactor } from './text.ts';
 import { VERSION } from './version.ts';
 
 /** How long a command may take to end after Ctrl-C, in milliseconds: a create under way is given 2 s for its answer. */

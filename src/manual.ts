@@ -2,11 +2,11 @@
 import { systemClock } from './clock.ts';
 import type { Output } from './io.ts';
 import { createProgram } from './program.ts';
+import { Redactor } from './redact.ts';
 import { toMan } from './reference/man.ts';
 import { toMarkdown } from './reference/markdown.ts';
 import { describe } from './reference/tree.ts';
 import type { Context } from './session.ts';
-import { Redactor } from './text.ts';
 
 /**
  * @param version the program's version

@@ -1,10 +1,10 @@
 // Anything thrown, told on stderr as text or as one line of JSON; gives the exit code.
 
 import { PetstoreError } from './errors.ts';
+import { escapeControls, terminalSafeJson } from './escape.ts';
 import { colorLevel } from './io.ts';
 import { wrap } from './output/wrap.ts';
 import type { Context } from './session.ts';
-import { escapeControls, terminalSafeJson } from './text.ts';
 
 /** How an error is to be told. */
 export interface ReportOptions {

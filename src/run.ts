@@ -6,9 +6,9 @@ import { PetstoreError } from './errors.ts';
 import { jsonText } from './output/render.ts';
 import { helpWidth } from './output/wrap.ts';
 import { createProgram } from './program.ts';
+import { withoutSecretKeys } from './redact.ts';
 import { reportError } from './report-error.ts';
 import type { Context } from './session.ts';
-import { withoutSecretKeys } from './text.ts';
 import { keysIn, usageError } from './usage-error.ts';
 
 /**

@@ -4,6 +4,7 @@ import type { Clock } from './clock.ts';
 import { parseDuration } from './duration.ts';
 import type { Environment } from './environment.ts';
 import { PetstoreError } from './errors.ts';
+import { escapeControls, terminalSafeJson } from './escape.ts';
 import type { HttpClient, Wait } from './http/types.ts';
 import type { Input, Output } from './io.ts';
 import type { Format } from './output/view.ts';
@@ -11,8 +12,7 @@ import type { Target } from './profiles/credentials.ts';
 import { configDir, stateDir } from './profiles/paths.ts';
 import type { ProfileStore } from './profiles/store.ts';
 import type { Ledger } from './rate-limit/ledger.ts';
-import type { Redactor } from './text.ts';
-import { escapeControls, terminalSafeJson } from './text.ts';
+import type { Redactor } from './redact.ts';
 
 /** The world: made by main from the process, or by a test. */
 export interface Context {

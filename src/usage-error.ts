@@ -2,7 +2,7 @@
 import type { Command, CommanderError } from 'commander';
 import { closestMatch } from './did-you-mean.ts';
 import { PetstoreError } from './errors.ts';
-import { looksLikeKey } from './text.ts';
+import { looksLikeKey } from './redact.ts';
 
 /**
  * @param error what commander threw

@@ -1,7 +1,7 @@
 // Wrong usage in our voice: the nearest word is named, a key typed in the wrong place is not repeated.
 import { CommanderError } from 'commander';
 import { expect, test } from 'vitest';
-import { looksLikeKey } from '../src/text.ts';
+import { looksLikeKey } from '../src/redact.ts';
 import { usageError } from '../src/usage-error.ts';
 
 const wrong = (message: string, args: string[]) => usageError(new CommanderError(1, 'commander.x', message), args);

@@ -1,9 +1,9 @@
 // A reply that is not the answer hoped for, as an error a person can act on (contract, section 3).
 import { PetstoreError } from '../errors.ts';
+import { escapeControls } from '../escape.ts';
 import { decodeServiceError } from '../http/error-body.ts';
 import { LOOKUP_HINT } from '../http/request-errors.ts';
 import type { HttpRequest, HttpResponse } from '../http/types.ts';
-import { escapeControls } from '../text.ts';
 
 /**
  * Says what a final reply with another status than the documented ones means.

@@ -6,7 +6,7 @@
 // place. There is no lock, hence nothing to go stale after kill -9.
 import * as nodeFs from 'node:fs';
 import { PetstoreError } from '../errors.ts';
-import { escapeControls } from '../text.ts';
+import { escapeControls } from '../escape.ts';
 import type { LogFs } from './generations.ts';
 import { Generations, ShortWriteError } from './generations.ts';
 

@@ -2,7 +2,7 @@
 import { formatDuration } from '../duration.ts';
 import type { ErrorKind } from '../errors.ts';
 import { PetstoreError } from '../errors.ts';
-import { escapeControls } from '../text.ts';
+import { escapeControls } from '../escape.ts';
 import { decodeServiceError } from './error-body.ts';
 import type { HttpRequest, HttpResponse, TransportError } from './types.ts';
 

@@ -1,6 +1,6 @@
 // What --verbose shows of every try: request, reply, headers and timing; the key and query values never.
 import type { Clock } from '../clock.ts';
-import { escapeControls } from '../text.ts';
+import { escapeControls } from '../escape.ts';
 import type { HttpHeaders, Transport } from './types.ts';
 import { TransportError } from './types.ts';
 

@@ -3,8 +3,8 @@ import { createReadStream } from 'node:fs';
 import { realpath, stat } from 'node:fs/promises';
 import { extname, resolve } from 'node:path';
 import { PetstoreError } from '../errors.ts';
+import { escapeControls } from '../escape.ts';
 import type { Input } from '../io.ts';
-import { escapeControls } from '../text.ts';
 
 /** The largest input, in bytes: whatever is endless ends here (fault E1). */
 export const MAX_BYTES = 1024 * 1024 * 1024;

@@ -5,7 +5,7 @@ import { FileLog } from '../append-log/file-log.ts';
 import { fsyncDirs } from '../append-log/fsync-dir.ts';
 import type { Clock } from '../clock.ts';
 import { PetstoreError } from '../errors.ts';
-import { escapeControls } from '../text.ts';
+import { escapeControls } from '../escape.ts';
 import { alreadyRunning, isRunning } from './journal-lock.ts';
 import type { JournalOptions, ProcessProbe } from './journal-paths.ts';
 import { currentProcessProbe, journalDir, journalName } from './journal-paths.ts';

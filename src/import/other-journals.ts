@@ -3,7 +3,7 @@ import { closeSync, existsSync, openSync, readdirSync, readSync } from 'node:fs'
 import { join } from 'node:path';
 import { FileLog } from '../append-log/file-log.ts';
 import { PetstoreError } from '../errors.ts';
-import { escapeControls } from '../text.ts';
+import { escapeControls } from '../escape.ts';
 import { alreadyRunning, isRunning } from './journal-lock.ts';
 import type { JournalOptions } from './journal-paths.ts';
 import { currentProcessProbe, journalDir, journalName } from './journal-paths.ts';

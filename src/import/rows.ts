@@ -1,6 +1,6 @@
 // Any supported file to checked rows: finds out the format, decodes, reads every row before anything is sent.
 import { PetstoreError } from '../errors.ts';
-import { escapeControls } from '../text.ts';
+import { escapeControls } from '../escape.ts';
 import { decodedText } from './decode-utf8.ts';
 import type { InputFile } from './input-file.ts';
 import { readJsonArray, readNdjson } from './json-rows.ts';

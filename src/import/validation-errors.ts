@@ -1,6 +1,6 @@
 // What is wrong with a file, line by line: the first twenty in full, then a count.
 import { PetstoreError } from '../errors.ts';
-import { escapeControls } from '../text.ts';
+import { escapeControls } from '../escape.ts';
 
 /** How many bad rows are named before they are only counted (fault E5). */
 export const NAMED = 20;

@@ -1,5 +1,5 @@
 // Rows as CSV (RFC 4180) or TSV: exact, so that what is listed can be imported again unchanged.
-import { escapeControls } from '../text.ts';
+import { escapeControls } from '../escape.ts';
 import type { Column } from './view.ts';
 
 interface Dialect {

@@ -1,8 +1,8 @@
 // What is said while something takes time: a spinner on a terminal, a line now and then elsewhere.
 import type { Clock } from '../clock.ts';
 import type { Environment } from '../environment.ts';
+import { escapeControls } from '../escape.ts';
 import type { ColorLevel, Output } from '../io.ts';
-import { escapeControls } from '../text.ts';
 import type { Spinner } from './spinner.ts';
 
 /** Tells what is going on. */

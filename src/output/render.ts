@@ -1,8 +1,8 @@
 // Data, its view and a format into what stdout gets: the one place that chooses. JSON loads no table, chalk or string-width.
 import { PetstoreError } from '../errors.ts';
+import { terminalSafeJson } from '../escape.ts';
 import type { ColorLevel } from '../io.ts';
 import { stringifyJson } from '../json.ts';
-import { terminalSafeJson } from '../text.ts';
 import type { Column, Format, View } from './view.ts';
 
 /** The stream that is rendered for. */

@@ -2,7 +2,7 @@
 //
 // Our own rather than cli-table3: that one takes 5.5 s for 100,000 rows even in pages of 200 (this: 0.4 s), and it
 // measures with an older string-width that disagrees with terminals about new emoji, so that columns stood askew.
-import { escapeControls } from '../text.ts';
+import { escapeControls } from '../escape.ts';
 import { cellWidth, pad, truncate } from './cell-width.ts';
 import type { Column, Style } from './view.ts';
 

@@ -1,6 +1,6 @@
 // The rule for base URLs: https, or http on loopback, ending in /v1.
 import { PetstoreError } from '../errors.ts';
-import { looksLikeKey, withoutSecretKeys } from '../text.ts';
+import { looksLikeKey, withoutSecretKeys } from '../redact.ts';
 
 /** A base URL that keeps the rule, or what is wrong with it. */
 export type BaseUrl =

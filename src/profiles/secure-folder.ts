@@ -3,7 +3,7 @@ import type * as nodeFs from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { mkdirp } from '../append-log/mkdirp.ts';
 import { PetstoreError } from '../errors.ts';
-import { escapeControls } from '../text.ts';
+import { escapeControls } from '../escape.ts';
 import { isAlive } from './own-process.ts';
 
 /** The part of `node:fs` that private files need; tests hand in one that fails. */

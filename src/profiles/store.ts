@@ -2,7 +2,8 @@
 
 import { closestMatch } from '../did-you-mean.ts';
 import { PetstoreError } from '../errors.ts';
-import { escapeControls, looksLikeKey } from '../text.ts';
+import { escapeControls } from '../escape.ts';
+import { looksLikeKey } from '../redact.ts';
 
 /** A profile as it is stored. */
 export interface StoredProfile {

@@ -1,7 +1,7 @@
 // One request and its answer: who asks, may they, what comes of it, what goes wrong, what is told of it.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { LONGEST_SLEEP_MS } from '../clock.ts';
-import { maskKey } from '../text.ts';
+import { maskKey } from '../redact.ts';
 import type { AuthenticatedKey } from './auth.ts';
 import { checkOrigin } from './auth.ts';
 import type { FaultKind, FaultPlan, FaultRule } from './faults.ts';

@@ -2,8 +2,8 @@
 import fc from 'fast-check';
 import stringWidth from 'string-width';
 import { expect, test } from 'vitest';
+import { escapeControls } from '../../src/escape.ts';
 import { cellWidth, pad, truncate } from '../../src/output/cell-width.ts';
-import { escapeControls } from '../../src/text.ts';
 
 test.each([
   ['dog', 3],

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import type { Clock } from '../../src/clock.ts';
 import { systemClock } from '../../src/clock.ts';
 import type { Output } from '../../src/io.ts';
+import { Redactor } from '../../src/redact.ts';
 import { run } from '../../src/run.ts';
 import type { Context } from '../../src/session.ts';
-import { Redactor } from '../../src/text.ts';
 
 /** What a test may set of the world. */
 export interface WorldOptions {

@@ -3,11 +3,11 @@ import { readFile, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { responseError } from '../../api/failure.ts';
 import { PetstoreError } from '../../errors.ts';
+import { escapeControls } from '../../escape.ts';
 import type { HttpHeaders, HttpRequest } from '../../http/types.ts';
 import { parseJson } from '../../json.ts';
 import type { View } from '../../output/view.ts';
 import type { Session } from '../../session.ts';
-import { escapeControls } from '../../text.ts';
 import { deprecationNotices } from './deprecation.ts';
 import { pathBelowBase } from './path.ts';
 

@@ -1,6 +1,7 @@
 // What an answer says of the operation's future: Deprecation (RFC 9745), Sunset (RFC 8594), stability markers.
+
+import { escapeControls } from '../../escape.ts';
 import type { HttpHeaders } from '../../http/types.ts';
-import { escapeControls } from '../../text.ts';
 
 const LONGEST = 200;
 

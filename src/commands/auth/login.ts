@@ -1,6 +1,7 @@
 // `petstore auth login`: a key from a hidden prompt or stdin, checked with the service, stored for its origin alone.
 
 import { PetstoreError } from '../../errors.ts';
+import { escapeControls } from '../../escape.ts';
 import type { View } from '../../output/view.ts';
 import { checkKey, LONGEST_KEY } from '../../profiles/api-key.ts';
 import { checkBaseUrl, parseBaseUrl } from '../../profiles/base-url.ts';
@@ -8,8 +9,8 @@ import type { Target } from '../../profiles/credentials.ts';
 import { environmentUrl, namedProfile } from '../../profiles/credentials.ts';
 import type { StoredProfile } from '../../profiles/store.ts';
 import { SANDBOX } from '../../profiles/store.ts';
+import { looksLikeKey, maskKey } from '../../redact.ts';
 import type { Session } from '../../session.ts';
-import { escapeControls, looksLikeKey, maskKey } from '../../text.ts';
 
 /** What the command takes. */
 export interface LoginInput {

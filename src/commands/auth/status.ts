@@ -2,6 +2,7 @@
 
 import type { Environment } from '../../environment.ts';
 import { PetstoreError } from '../../errors.ts';
+import { escapeControls } from '../../escape.ts';
 import { cellWidth } from '../../output/cell-width.ts';
 import { plainStyle } from '../../output/plain-style.ts';
 import { table } from '../../output/table.ts';
@@ -19,8 +20,8 @@ import {
 } from '../../profiles/credentials.ts';
 import type { ProfileStore } from '../../profiles/store.ts';
 import { SANDBOX } from '../../profiles/store.ts';
+import { maskKey } from '../../redact.ts';
 import type { Session } from '../../session.ts';
-import { escapeControls, maskKey } from '../../text.ts';
 
 /** One profile as it would be used now, the environment included. */
 export interface ProfileStatus {

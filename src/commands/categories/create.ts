@@ -1,9 +1,9 @@
 // `petstore categories create`: one category, sent once; with --if-missing the one that is there.
 import type { Category } from '../../api/types.ts';
 import { PetstoreError } from '../../errors.ts';
+import { escapeControls } from '../../escape.ts';
 import type { View } from '../../output/view.ts';
 import type { Session } from '../../session.ts';
-import { escapeControls } from '../../text.ts';
 
 /** What the command takes. */
 export interface CreateInput {

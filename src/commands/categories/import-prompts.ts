@@ -1,10 +1,10 @@
 // What an import says and asks before its first row: how much there is, what is odd about it, and whether to begin.
 import { formatDuration } from '../../duration.ts';
 import { PetstoreError } from '../../errors.ts';
+import { escapeControls } from '../../escape.ts';
 import { estimate } from '../../import/estimate.ts';
 import type { Plan } from '../../import/import-state.ts';
 import type { RowEntry } from '../../import/journal-state.ts';
-import { escapeControls } from '../../text.ts';
 import type { Job } from './prepare-import.ts';
 
 /**

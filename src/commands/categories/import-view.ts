@@ -1,8 +1,9 @@
 // How an import is told: counts, then what needs a look; with --json the document of the contract, section 7.
+
+import { escapeControls } from '../../escape.ts';
 import type { Preview } from '../../import/preview.ts';
 import type { FailedRow, ImportDocument, UnknownRow } from '../../import/results.ts';
 import type { TextContext, View } from '../../output/view.ts';
-import { escapeControls } from '../../text.ts';
 import type { ImportData } from './import.ts';
 
 /** How many rows a person is shown; `--json` has them all. */

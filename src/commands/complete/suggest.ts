@@ -1,10 +1,10 @@
 // What Tab offers: the words typed so far and the command tree to candidates. Asked by the completion scripts.
 import type { Command } from 'commander';
+import { escapeControls } from '../../escape.ts';
 import type { View } from '../../output/view.ts';
 import type { CommandNode, OptionNode } from '../../reference/tree.ts';
 import { describe } from '../../reference/tree.ts';
 import type { Session } from '../../session.ts';
-import { escapeControls } from '../../text.ts';
 
 /** One candidate. */
 export interface Candidate {

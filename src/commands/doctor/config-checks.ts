@@ -5,8 +5,8 @@ import { PetstoreError } from '../../errors.ts';
 import { proxyFor } from '../../http/proxy.ts';
 import { environmentKey, environmentUrl, namedProfile, storedProfile } from '../../profiles/credentials.ts';
 import { SANDBOX } from '../../profiles/store.ts';
+import { maskKey } from '../../redact.ts';
 import type { Session } from '../../session.ts';
-import { maskKey } from '../../text.ts';
 import type { Check } from './check.ts';
 import { attempt, ok, skipped } from './check.ts';
 

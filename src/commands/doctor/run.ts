@@ -2,12 +2,12 @@
 import { categoriesOf } from '../../api/categories.ts';
 import { formatDuration } from '../../duration.ts';
 import { PetstoreError } from '../../errors.ts';
+import { escapeControls } from '../../escape.ts';
 import { proxyFor } from '../../http/proxy.ts';
 import type { HttpRequest, HttpResponse } from '../../http/types.ts';
 import type { TextContext, View } from '../../output/view.ts';
 import { hangingIndent } from '../../output/wrap.ts';
 import type { Session } from '../../session.ts';
-import { escapeControls } from '../../text.ts';
 import type { Check } from './check.ts';
 import { attempt, ok, skipped } from './check.ts';
 import { checkConfig, checkNode, checkProfile, checkProxy, checkTarget } from './config-checks.ts';

@@ -2,6 +2,7 @@
 
 import { formatDuration } from '../../duration.ts';
 import { PetstoreError } from '../../errors.ts';
+import { escapeControls, terminalSafeJson } from '../../escape.ts';
 import { colorLevel } from '../../io.ts';
 import { createTextContext } from '../../output/text-context.ts';
 import type { View } from '../../output/view.ts';
@@ -12,7 +13,6 @@ import type { RequestRecord } from '../../sandbox/request-handler.ts';
 import type { RunningSandbox } from '../../sandbox/server.ts';
 import { startSandbox } from '../../sandbox/server.ts';
 import type { Session } from '../../session.ts';
-import { escapeControls, terminalSafeJson } from '../../text.ts';
 import type { SandboxInput } from '../sandbox.ts';
 import type { Settings } from './settings.ts';
 import { readSettings } from './settings.ts';

@@ -2,6 +2,7 @@
 import { statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { PetstoreError } from '../../errors.ts';
+import { escapeControls } from '../../escape.ts';
 import { SANDBOX_KEY } from '../../sandbox/embedded.ts';
 import type { FaultRule } from '../../sandbox/faults.ts';
 import { faultNames, parseFault } from '../../sandbox/faults.ts';
@@ -11,7 +12,6 @@ import type { RetryAfterForm } from '../../sandbox/response.ts';
 import type { Markers, OperationName } from '../../sandbox/routes.ts';
 import { OPERATION_NAMES } from '../../sandbox/routes.ts';
 import { LARGEST_ID } from '../../sandbox/store.ts';
-import { escapeControls } from '../../text.ts';
 import type { SandboxInput } from '../sandbox.ts';
 
 /** What the server is started with, and what is said of it. */

@@ -1,7 +1,8 @@
 // Text from outside: nothing in it can act on a terminal, nothing is hidden, and no secret passes.
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { escapeControls, maskKey, Redactor, terminalSafeJson } from '../src/text.ts';
+import { escapeControls, terminalSafeJson } from '../src/escape.ts';
+import { maskKey, Redactor } from '../src/redact.ts';
 
 // Independent of the gate's own pattern: Unicode's categories. Cf also holds visible Arabic number signs, hence the list.
 const DANGEROUS =
