@@ -15,7 +15,7 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     exclude: ['test/bench/**'],
-    globalSetup: ['test/support/build-once.ts'],
+    globalSetup: ['test/support/global-setup.ts'],
     reporters: ['default', counts],
     testTimeout: 30_000,
     hookTimeout: 30_000,

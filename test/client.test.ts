@@ -1,12 +1,10 @@
-// The client for programs: the same list, create, limits and errors as the command line, against the sandbox over HTTP.
-import { mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { createClient, PetstoreError } from '../src/client.ts';
 import { systemClock } from '../src/clock.ts';
 import { startSandbox } from '../src/sandbox/server.ts';
 import { petstore, place } from './support/program.ts';
+import { tempDir } from './support/temp-dir.ts';
 
 const KEY = 'sandbox_client_test';
 const closing: (() => Promise<unknown>)[] = [];
@@ -15,7 +13,7 @@ afterEach(async () => {
 });
 
 async function service(count = 60): Promise<{ baseUrl: string; stateDir: string }> {
-  const dir = mkdtempSync(join(tmpdir(), 'petstore-client-'));
+  const dir = tempDir();
   const limits = [{ count, ms: 3_600_000 }];
   const sandbox = await startSandbox({ dataFile: join(dir, 'data'), clock: systemClock, port: 0, keys: [KEY], limits });
   closing.push(sandbox.close);

@@ -1,15 +1,15 @@
 // The built program where its own files are missing, damaged or replaced under it: no stack, no false success.
-import { cpSync, mkdtempSync, readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { startSandbox } from './import/processes.ts';
 import type { Outcome } from './support/program.ts';
 import { BIN, ended, place, start } from './support/program.ts';
+import { tempDir } from './support/temp-dir.ts';
 
 // A copy of the program that may be broken.
 function copy(): { readonly bin: string; readonly dist: string; readonly chunk: (name: string) => string } {
-  const root = mkdtempSync(join(tmpdir(), 'petstore-damaged-'));
+  const root = tempDir();
   cpSync(dirname(dirname(BIN)), root, { recursive: true, verbatimSymlinks: true });
   const dist = join(root, 'dist');
   const chunk = (name: string): string => {

@@ -1,18 +1,18 @@
 // The built program over TLS: to a service whose certificate is good, and to one behind a proxy.
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { createServer as createHttp } from 'node:http';
 import { createServer } from 'node:https';
 import type { AddressInfo, Server } from 'node:net';
 import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { petstore, place } from './support/program.ts';
+import { tempDir } from './support/temp-dir.ts';
 import { TEST_CERT, TEST_KEY } from './support/tls.ts';
 
 const KEY = 'k_0123456789abcdef';
-const certificate = join(mkdtempSync(join(tmpdir(), 'petstore-tls-')), 'ca.pem');
+const certificate = join(tempDir(), 'ca.pem');
 writeFileSync(certificate, TEST_CERT);
 
 const service = createServer({ key: TEST_KEY, cert: TEST_CERT }, (request, response) => {

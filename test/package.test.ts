@@ -1,16 +1,16 @@
 // The package as others get it: what is in the tarball, what it brings along, and that it runs and compiles from there.
 import { execFile } from 'node:child_process';
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, expect, test } from 'vitest';
 import { BIN } from './support/program.ts';
+import { tempDir } from './support/temp-dir.ts';
 
 const exec = promisify(execFile);
 const project = join(import.meta.dirname, '..');
 // Blanks in the path, as on many machines.
-const folder = join(mkdtempSync(join(tmpdir(), 'petstore-package-')), 'my projects');
+const folder = join(tempDir(), 'my projects');
 const installed = join(folder, 'node_modules', 'petstore-cli');
 const home = join(folder, 'home');
 const env = {

@@ -1,12 +1,12 @@
 // What each command loads, in files and bytes: a guard that start-up cannot rot, the same on every machine.
-import { mkdtempSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { BIN, petstore, place } from './support/program.ts';
+import { tempDir } from './support/temp-dir.ts';
 
 const root = dirname(dirname(BIN));
 
@@ -18,7 +18,7 @@ interface Loaded {
 
 /** Runs a command and asks V8 which scripts it compiled. */
 async function load(args: readonly string[], env: Record<string, string> = {}): Promise<Loaded> {
-  const coverage = mkdtempSync(join(tmpdir(), 'petstore-coverage-'));
+  const coverage = tempDir();
   const result = await petstore(place({ ...env, NODE_V8_COVERAGE: coverage }), args);
   expect(result.code, result.err).toBe(0);
   const urls = readdirSync(coverage).flatMap((file) => {

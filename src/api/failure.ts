@@ -18,7 +18,7 @@ export function responseError(request: HttpRequest, reply: HttpResponse): Petsto
   const words = said.message ? `: ${escapeControls(said.message)}` : '';
   const facts = {
     code: said.code === undefined ? undefined : escapeControls(said.code),
-    said: said.message === undefined ? undefined : escapeControls(said.message),
+    serviceMessage: said.message === undefined ? undefined : escapeControls(said.message),
     status,
   };
   if (status === 401) {

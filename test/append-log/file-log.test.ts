@@ -1,8 +1,6 @@
 // The append-only log: one truth for many writers, through rotations, torn records and full disks.
 import { execFile } from 'node:child_process';
 import * as fs from 'node:fs';
-import { mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
@@ -12,6 +10,7 @@ import type { LogFs } from '../../src/append-log/generations.ts';
 import { ShortWriteError } from '../../src/append-log/generations.ts';
 import { MemoryLog } from '../../src/append-log/memory-log.ts';
 import { compile } from '../support/compile.ts';
+import { tempDir } from '../support/temp-dir.ts';
 
 const list: LogFormat<string[]> = {
   initial: () => [],
@@ -21,7 +20,7 @@ const list: LogFormat<string[]> = {
   snapshot: (state) => state,
 };
 
-const folder = (): string => mkdtempSync(join(tmpdir(), 'petstore-log-'));
+const folder = (): string => tempDir();
 const open = (dir: string, rotateAtBytes = 1e9, more: { fs?: LogFs; durable?: boolean } = {}): FileLog<string[]> =>
   new FileLog(list, { dir, name: 'led', rotateAtBytes, ...more });
 

@@ -1,12 +1,12 @@
 // Folders are made where they are missing, and where none can be made that is said, at once.
-import { existsSync, mkdirSync, mkdtempSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { mkdirp } from '../../src/append-log/mkdirp.ts';
 import { ended, place, start } from '../support/program.ts';
+import { tempDir } from '../support/temp-dir.ts';
 
-const fresh = (): string => mkdtempSync(join(tmpdir(), 'petstore-folder-'));
+const fresh = (): string => tempDir();
 
 test('a folder and those above it are made, private', () => {
   const dir = join(fresh(), 'a', 'b', 'c');

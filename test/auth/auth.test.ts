@@ -1,8 +1,8 @@
 // Logging in and out, in process, against a service that knows one key.
 import * as fs from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { tempDir } from '../support/temp-dir.ts';
 import { inProcess } from '../support/world.ts';
 import type { Service } from './service.ts';
 import { GOOD_KEY, startService } from './service.ts';
@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 beforeEach(() => {
-  dir = fs.mkdtempSync(join(tmpdir(), 'petstore-auth-'));
+  dir = tempDir();
   service.requests.length = 0;
 });
 

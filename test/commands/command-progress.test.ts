@@ -2,14 +2,14 @@
 import { expect, test } from 'vitest';
 import { startProgress } from '../../src/commands/command-progress.ts';
 import { openSession, readGlobalOptions } from '../../src/session.ts';
-import { movedClock } from '../support/moved-clock.ts';
+import { FakeClock } from '../support/fake-clock.ts';
 import type { WorldOptions } from '../support/world.ts';
 import { world } from '../support/world.ts';
 
 const NOW = Date.UTC(2026, 10, 21, 12, 0, 0);
 
 async function beside(options: Record<string, unknown>, place: WorldOptions = {}) {
-  const clock = movedClock(NOW);
+  const clock = FakeClock.manual(NOW);
   const context = world([], { clock, ...place });
   const session = openSession(context, readGlobalOptions(options, {}));
   const end = await startProgress(session);

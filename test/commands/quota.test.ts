@@ -1,17 +1,14 @@
-// `petstore quota` and the quota line: what is left, in words and in JSON, without sending anything.
-import { mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { LimitServer, LimitServerOptions } from '../support/limit-server.ts';
 import { startLimitServer } from '../support/limit-server.ts';
+import { tempDir } from '../support/temp-dir.ts';
 import { inProcess } from '../support/world.ts';
 
 const KEY = 'pk_canary_quota_0123456789';
 
 async function service(options: Partial<LimitServerOptions> = {}) {
   const server: LimitServer = await startLimitServer({ mode: 'fixed', limit: 60, windowMs: 60_000, ...options });
-  const dir = mkdtempSync(join(tmpdir(), 'petstore-quota-'));
+  const dir = tempDir();
   const env = { PETSTORE_API_KEY: KEY, PETSTORE_BASE_URL: server.baseUrl };
   const run = (line: string, columns?: number) => inProcess(line.split(' '), { env, dir, ...(columns && { columns }) });
   return { server, run };

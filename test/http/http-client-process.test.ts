@@ -1,11 +1,9 @@
 // The built program while it waits for the rate limit: told once, ended by Ctrl-C, and nothing left behind.
 import { execFile, spawn } from 'node:child_process';
-import { mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { startLimitServer } from '../support/limit-server.ts';
+import { tempDir } from '../support/temp-dir.ts';
 
 const BIN = 'bin/petstore.js';
 
@@ -15,7 +13,7 @@ for (const [signal, code] of [
 ] as const) {
   test.concurrent(`${signal} ends a wait with ${code}, nothing is sent, and the ticket is given back`, async () => {
     const server = await startLimitServer({ mode: 'anchored', limit: 1, windowMs: 60_000 });
-    const dir = mkdtempSync(join(tmpdir(), 'petstore-interrupt-'));
+    const dir = tempDir();
     const env = {
       PATH: process.env['PATH'] ?? '',
       HOME: dir,

@@ -1,6 +1,3 @@
-// The send loop with a scripted service and virtual time: what is sent, what is waited for, and how it ends.
-import { mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { expect, test } from 'vitest';
 import { PetstoreError } from '../../src/errors.ts';
 import { createHttpClient } from '../../src/http/http-client.ts';
@@ -9,6 +6,7 @@ import { TransportError } from '../../src/http/types.ts';
 import type { Ledger } from '../../src/rate-limit/ledger.ts';
 import { openLedger } from '../../src/rate-limit/ledger.ts';
 import { FakeClock } from '../support/fake-clock.ts';
+import { tempDir } from '../support/temp-dir.ts';
 
 const LIST: HttpRequest = { method: 'GET', path: '/categories', safe: true };
 const CREATE: HttpRequest = { method: 'POST', path: '/categories', body: '{"name":"dog"}', safe: false };
@@ -35,7 +33,7 @@ interface Options {
 // A sender whose tries are answered by the steps in turn; the last step repeats.
 function scripted(steps: readonly Step[], options: Options = {}) {
   const clock = options.clock ?? new FakeClock(undefined, () => options.draw ?? 0);
-  const stateDir = options.dir ?? mkdtempSync(`${tmpdir()}/petstore-send-`);
+  const stateDir = options.dir ?? tempDir();
   const sentAt: number[] = [];
   const waits: (Wait | undefined)[] = [];
   const open = (): Ledger =>
@@ -173,7 +171,7 @@ test('what closes waits for what is under way: its 429 is everybody’s to know'
 test('a longer wait is slept in slices, so that a suspended machine and other processes are noticed', async () => {
   const { sender, clock } = scripted([{ status: 429, headers: { 'retry-after': '100' } }, { status: 200 }]);
   await sender.send(LIST);
-  expect(clock.pauses).toEqual([10, 30_000, 30_000, 30_000, 10_000, 10]);
+  expect(clock.slept).toEqual([10, 30_000, 30_000, 30_000, 10_000, 10]);
 });
 
 test('when the last try meets a 429 too the key is blocked for everybody, and one request per block tries again', async () => {
@@ -365,7 +363,7 @@ test('a machine suspended between grant and sending asks for a new ticket', asyn
   const answer = ledger.acquire();
   const ticket = answer.granted ? answer.ticket : '';
   expect(ledger.confirm(ticket)).toBe(true);
-  clock.step(60_000);
+  clock.at += 60_000;
   expect(ledger.confirm(ticket)).toBe(false);
 });
 

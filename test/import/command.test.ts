@@ -1,8 +1,8 @@
 // `petstore categories import` in process, against the built-in sandbox: what is asked, printed, sent and returned.
-import { mkdtempSync, readdirSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { tempDir } from '../support/temp-dir.ts';
 import { inProcess } from '../support/world.ts';
 
 interface Answer {
@@ -17,7 +17,7 @@ function shop(): {
   readonly run: (args: readonly string[], stdin?: string | Uint8Array) => Promise<Answer>;
   readonly names: () => Promise<string[]>;
 } {
-  const dir = mkdtempSync(join(tmpdir(), 'petstore-shop-'));
+  const dir = tempDir();
   const run = (args: readonly string[], stdin?: string | Uint8Array): Promise<Answer> =>
     inProcess([...args, '-p', 'sandbox'], stdin === undefined ? { dir } : { dir, stdin });
   return {

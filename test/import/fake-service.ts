@@ -1,9 +1,4 @@
-// A service in memory that fails as told, create by create, and a clock that does not wait.
-import { mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { Api, Category, NewCategory } from '../../src/api/types.ts';
-import type { Clock } from '../../src/clock.ts';
 import { PetstoreError } from '../../src/errors.ts';
 import type { Plan, RunOptions } from '../../src/import/import-state.ts';
 import { Journal } from '../../src/import/journal.ts';
@@ -11,6 +6,8 @@ import type { JournalOptions } from '../../src/import/journal-paths.ts';
 import { RowStore } from '../../src/import/row-store.ts';
 import type { RunResult } from '../../src/import/run.ts';
 import { runImport } from '../../src/import/run.ts';
+import { FakeClock } from '../support/fake-clock.ts';
+import { tempDir } from '../support/temp-dir.ts';
 
 /**
  * What becomes of one create. `late`: the answer is lost, and it is committed only after the next list.
@@ -29,22 +26,6 @@ export type Fate =
   | 'unreachable'
   | 'crash-committed'
   | 'crash';
-
-export function fakeClock(): Clock & { readonly slept: number[] } {
-  let time = 1_800_000_000_000;
-  const slept: number[] = [];
-  return {
-    slept,
-    now: () => time,
-    monotonic: () => time,
-    random: () => 0.5,
-    async sleep(ms, signal) {
-      signal?.throwIfAborted();
-      slept.push(ms);
-      time += ms;
-    },
-  };
-}
 
 const ERRORS: Partial<Record<Fate, () => PetstoreError>> = {
   lost: () => new PetstoreError('unknown_outcome', 'no trustworthy answer came'),
@@ -124,9 +105,9 @@ export class FakeService {
 /** One import, run as often as it takes. */
 export class FakeImport {
   readonly service = new FakeService();
-  readonly clock = fakeClock();
+  readonly clock = new FakeClock(1_800_000_000_000);
   readonly rows: RowStore;
-  readonly stateDir = mkdtempSync(join(tmpdir(), 'petstore-import-'));
+  readonly stateDir = tempDir();
   readonly plans: Plan[] = [];
   /** How many rows the last run has still to send. */
   ahead: () => number = () => Number.NaN;

@@ -1,7 +1,6 @@
 // The journal: what it notes survives, one run at a time holds it, and a disk that fails stops everything.
 import * as fs from 'node:fs';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -13,9 +12,10 @@ import type { JournalOptions, ProcessProbe } from '../../src/import/journal-path
 import { journalDir } from '../../src/import/journal-paths.ts';
 import { journalFormat } from '../../src/import/journal-state.ts';
 import { ownedElsewhere, readJournal, staleImportOf, supersede } from '../../src/import/other-journals.ts';
-import { fakeClock } from './fake-service.ts';
+import { FakeClock } from '../support/fake-clock.ts';
+import { tempDir } from '../support/temp-dir.ts';
 
-const clock = fakeClock();
+const clock = new FakeClock(1_800_000_000_000);
 const DIGEST = 'ab'.repeat(32);
 const head = { version: 1, source: '/files/species.csv', rows: 3 } as const;
 
@@ -24,7 +24,7 @@ function life(pid: number, state: 'alive' | 'dead' | 'unknown'): ProcessProbe {
 }
 
 function options(more: Partial<JournalOptions> = {}): JournalOptions {
-  const stateDir = more.stateDir ?? mkdtempSync(join(tmpdir(), 'petstore-journal-'));
+  const stateDir = more.stateDir ?? tempDir();
   return { identity: 'https://pets.example/v1', digest: DIGEST, clock, life: life(1, 'dead'), ...more, stateDir };
 }
 
@@ -75,7 +75,7 @@ test('a run that cannot be asked counts as dead after a minute of silence', () =
   new Journal({ ...at, life: life(11, 'unknown') }).take(head, false);
   const second = new Journal({ ...at, life: life(12, 'unknown') });
   expect(() => second.take(head, false)).toThrow('another run');
-  const later = { ...clock, now: () => clock.now() + SILENCE_MS };
+  const later = new FakeClock(clock.now() + SILENCE_MS);
   new Journal({ ...at, clock: later, life: life(13, 'unknown') }).take(head, false);
 });
 
@@ -135,7 +135,7 @@ test.each(['EACCES', 'EROFS', 'ENOSPC'])('a journal that cannot be written (%s) 
   };
   const journal = new Journal(options({ fs: failing }));
   expect(() => journal.take(head, false)).toThrow(expect.objectContaining({ kind: 'storage', exitCode: 9 }));
-  const stateDir = join(mkdtempSync(join(tmpdir(), 'petstore-journal-')), 'file');
+  const stateDir = join(tempDir(), 'file');
   fs.writeFileSync(stateDir, '');
   expect(() => new Journal(options({ stateDir }))).toThrow(expect.objectContaining({ kind: 'storage' }));
 });

@@ -1,9 +1,9 @@
 // One round: an import that is killed at random moments while answers get lost, run again until it is done, then counted.
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { FileLog } from '../../src/append-log/file-log.ts';
 import { journalFormat } from '../../src/import/journal-state.ts';
+import { tempDir } from '../support/temp-dir.ts';
 import type { Place } from './processes.ts';
 import { outcomeOf, petstore, start, startSandbox } from './processes.ts';
 
@@ -40,7 +40,7 @@ export async function killRound(round: Round): Promise<Result> {
     `${round.seed}`,
     ...faults,
   ]);
-  const dir = mkdtempSync(join(tmpdir(), 'petstore-kill-'));
+  const dir = tempDir();
   const stateDir = join(dir, 'state');
   mkdirSync(stateDir);
   const at = { dir, env: { ...sandbox.env, PETSTORE_STATE_DIR: stateDir, PETSTORE_CONFIG_DIR: dir } };

@@ -1,9 +1,9 @@
 // The built program as processes, for tests and benchmarks of the import: a sandbox apart, imports that may be killed.
 import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { tempDir } from '../support/temp-dir.ts';
 
 /** A sandbox that is listening, in a process of its own. */
 export interface Sandbox {
@@ -32,7 +32,7 @@ export interface Outcome {
  * @param options options of `petstore sandbox`, `--json` among them
  */
 export async function startSandbox(bin: string, options: readonly string[]): Promise<Sandbox> {
-  const dir = mkdtempSync(join(tmpdir(), 'petstore-sandbox-'));
+  const dir = tempDir();
   const env = { PATH: process.env['PATH'] ?? '', HOME: dir, PETSTORE_STATE_DIR: dir, PETSTORE_CONFIG_DIR: dir };
   const args = [
     bin,

@@ -1,11 +1,11 @@
 // The built program importing: killed, interrupted, asked, twice at once, and as the end of a pipe.
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { BIN } from '../support/program.ts';
 import { inTerminal } from '../support/pty.ts';
+import { tempDir } from '../support/temp-dir.ts';
 import { killRound } from './kill-round.ts';
 import type { Place, Sandbox } from './processes.ts';
 import { outcomeOf, petstore, start, startSandbox, untilNoted } from './processes.ts';
@@ -24,7 +24,7 @@ let places = 0;
 
 // A name of its own for every test, since they share what is served.
 function place(sandbox: Sandbox, rows: number): Place & { readonly names: readonly string[] } {
-  const dir = mkdtempSync(join(tmpdir(), 'petstore-program-'));
+  const dir = tempDir();
   const mark = `p${places++}`;
   const names = Array.from({ length: rows }, (_, at) => `${mark} ${at}`);
   writeFileSync(join(dir, 'rows.csv'), `name\n${names.join('\n')}\n`);

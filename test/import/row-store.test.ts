@@ -1,21 +1,20 @@
 // Rows held compactly: what goes in comes out, also what went to disk meanwhile, and nothing stays there.
-import { mkdtempSync, readdirSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readdirSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { RowStore } from '../../src/import/row-store.ts';
+import { tempDir } from '../support/temp-dir.ts';
 
 const description = (row: number): string | undefined => (row % 3 === 0 ? undefined : 'ž🐕'.repeat(row % 1000));
 
-function filled(count: number, tempDir?: string): RowStore {
-  const rows = new RowStore(tempDir);
+function filled(count: number, dir?: string): RowStore {
+  const rows = new RowStore(dir);
   for (let row = 0; row < count; row++) rows.add(`name ${row}`, description(row));
   return rows;
 }
 
 test('rows that are too many for memory are read again from disk, in any order, and leave no file', () => {
-  const tempDir = mkdtempSync(join(tmpdir(), 'petstore-rows-'));
-  const rows = filled(30_000, tempDir);
+  const dir = tempDir();
+  const rows = filled(30_000, dir);
   const inMemory = filled(30_000);
   expect(rows.digest()).toBe(inMemory.digest());
   expect(rows.repeatedNames()).toBe(0);
@@ -33,7 +32,7 @@ test('rows that are too many for memory are read again from disk, in any order, 
       text === undefined ? { name: `name ${row}` } : { name: `name ${row}`, description: text },
     );
   }
-  expect(readdirSync(tempDir)).toEqual([]);
+  expect(readdirSync(dir)).toEqual([]);
   rows.close();
 });
 

@@ -1,6 +1,5 @@
 // Files to rows: every format, every line number, and nothing guessed.
-import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { NewCategory } from '../../src/api/types.ts';
@@ -8,6 +7,7 @@ import { PetstoreError } from '../../src/errors.ts';
 import { openInputFile } from '../../src/import/input-file.ts';
 import type { RowStore } from '../../src/import/row-store.ts';
 import { readRows } from '../../src/import/rows.ts';
+import { tempDir } from '../support/temp-dir.ts';
 
 interface Given {
   readonly extension?: string;
@@ -179,7 +179,7 @@ test('repeated names are counted', async () => {
 });
 
 test('a missing file, a folder and a terminal are refused at once', async () => {
-  const cwd = mkdtempSync(join(tmpdir(), 'petstore-rows-'));
+  const cwd = tempDir();
   mkdirSync(join(cwd, 'folder'));
   writeFileSync(join(cwd, 'Some.CSV'), 'name\na\n');
   const never = {

@@ -8,7 +8,7 @@ import {
   LINE_EVERY_MS,
   SPINNER_DELAY_MS,
 } from '../../src/output/progress.ts';
-import { movedClock } from '../support/moved-clock.ts';
+import { FakeClock } from '../support/fake-clock.ts';
 
 function screen(
   columns: number | undefined,
@@ -35,7 +35,7 @@ const HIDE = '\u001b[?25l';
 const SHOW = '\u001b[?25h';
 
 test('an answer that comes in time is not preceded by a spinner', async () => {
-  const clock = movedClock();
+  const clock = FakeClock.manual();
   const stderr = screen(80);
   const progress = createSpinnerProgress({ stderr, clock, colorLevel: 0 });
   progress.update('asking');
@@ -47,7 +47,7 @@ test('an answer that comes in time is not preceded by a spinner', async () => {
 });
 
 test('after 150 ms there is a spinner, and at the end the cursor is back', async () => {
-  const clock = movedClock();
+  const clock = FakeClock.manual();
   const stderr = screen(80);
   const progress = createSpinnerProgress({ stderr, clock, colorLevel: 0 });
   progress.update('asking');
@@ -63,7 +63,7 @@ test('after 150 ms there is a spinner, and at the end the cursor is back', async
 });
 
 test('the spinner comes and goes with what there is to say', async () => {
-  const clock = movedClock();
+  const clock = FakeClock.manual();
   const stderr = screen(80);
   const progress = createSpinnerProgress({ stderr, clock, colorLevel: 0 });
   progress.update('first');
@@ -80,7 +80,7 @@ test('the spinner comes and goes with what there is to say', async () => {
 });
 
 test('after it was stopped nothing more is written', async () => {
-  const clock = movedClock();
+  const clock = FakeClock.manual();
   const stderr = screen(80);
   const progress = createSpinnerProgress({ stderr, clock, colorLevel: 1 });
   progress.update('asking');
@@ -92,7 +92,7 @@ test('after it was stopped nothing more is written', async () => {
 });
 
 test('a long text is cut to one line of the terminal', async () => {
-  const clock = movedClock();
+  const clock = FakeClock.manual();
   const stderr = screen(20);
   const progress = createSpinnerProgress({ stderr, clock, colorLevel: 0 });
   progress.update('a text that is far longer than the terminal is wide');
@@ -102,7 +102,7 @@ test('a long text is cut to one line of the terminal', async () => {
 });
 
 test('with colour the frame is painted, and only with the colour of the stream', async () => {
-  const clock = movedClock();
+  const clock = FakeClock.manual();
   const stderr = screen(80);
   const progress = createSpinnerProgress({ stderr, clock, colorLevel: 1 });
   progress.update('asking');
@@ -123,7 +123,7 @@ test.each([
 });
 
 test('where there is no terminal, a long work says a line every ten seconds and no more', async () => {
-  const clock = movedClock();
+  const clock = FakeClock.manual();
   const stderr = screen(undefined);
   const progress = createLineProgress({ stderr, clock });
   progress.update('1 of 9');

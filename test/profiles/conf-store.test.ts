@@ -1,17 +1,17 @@
 // Profiles on disk: private, whole or not at all, and never overwritten where they cannot be read.
 import { execFileSync } from 'node:child_process';
 import * as fs from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
 import { openConfStore } from '../../src/profiles/conf-store.ts';
+import { tempDir } from '../support/temp-dir.ts';
 
 const KEY = 'canary-key-0123456789';
 const PROFILE = { name: 'production', url: 'https://a.example/v1', key: KEY, origin: 'https://a.example' };
 
 let dir = '';
 beforeEach(() => {
-  dir = join(fs.mkdtempSync(join(tmpdir(), 'petstore-profiles-')), 'config');
+  dir = join(tempDir(), 'config');
 });
 
 const file = (name = 'production'): string => join(dir, `profile-${name}.json`);

@@ -1,12 +1,12 @@
 // Logins as processes: several at once, killed in the middle, under any umask, on a full disk, without a home.
 import type { ChildProcess } from 'node:child_process';
 import { spawn, spawnSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 import { openConfStore } from '../../src/profiles/conf-store.ts';
 import { compile } from '../support/compile.ts';
+import { tempDir } from '../support/temp-dir.ts';
 
 // Saves PROFILE COUNT times, telling each write once it was acknowledged.
 const WRITER = `
@@ -24,11 +24,11 @@ let writer = '';
 let module = '';
 beforeAll(() => {
   module = compile('src/profiles/conf-store.ts');
-  writer = join(mkdtempSync(join(tmpdir(), 'petstore-writer-')), 'writer.mjs');
+  writer = join(tempDir(), 'writer.mjs');
   writeFileSync(writer, WRITER);
 });
 
-const fresh = (): string => join(mkdtempSync(join(tmpdir(), 'petstore-race-')), 'config');
+const fresh = (): string => join(tempDir(), 'config');
 const env = { PATH: process.env['PATH'] ?? '' };
 
 function write(dir: string, name: string, count: number): ChildProcess {

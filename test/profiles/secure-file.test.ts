@@ -1,16 +1,16 @@
 // Whose files are read and written, and through which links.
 import * as fs from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
 import { userId } from '../../src/profiles/own-process.ts';
 import { readPrivate, writePrivate } from '../../src/profiles/secure-file.ts';
 import type { PrivateFolder } from '../../src/profiles/secure-folder.ts';
+import { tempDir } from '../support/temp-dir.ts';
 
 let top = '';
 let folder: PrivateFolder;
 beforeEach(() => {
-  top = fs.mkdtempSync(join(tmpdir(), 'petstore-private-'));
+  top = tempDir();
   folder = { dir: join(top, 'config'), fs, uid: userId(), owns: (name) => name === 'file' };
   writePrivate(folder, 'file', 'old');
 });

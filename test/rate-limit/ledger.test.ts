@@ -1,7 +1,6 @@
 // The ledger on a real folder: shared by processes, and never fatal whatever the folder, the clock or the machine does.
 import { execFile, spawn } from 'node:child_process';
 import * as fs from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
@@ -12,8 +11,9 @@ import type { Observation } from '../../src/rate-limit/ledger-record.ts';
 import { compile } from '../support/compile.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { startLimitServer } from '../support/limit-server.ts';
+import { tempDir } from '../support/temp-dir.ts';
 
-const folder = (): string => fs.mkdtempSync(join(tmpdir(), 'petstore-ledger-'));
+const folder = (): string => tempDir();
 const KEY = 'pk_live_canary_ledger_0123456789';
 
 function open(stateDir: string, more: Partial<LedgerOptions> = {}): Ledger & { warnings: string[]; clock: FakeClock } {
@@ -104,7 +104,7 @@ test('a disk that fills up in the middle costs one warning, and the block is not
   full = true;
   ledger.observe(ticket, reply(ledger.clock, { status: 429, waitMs: 9000 }));
   expect(ledger.acquire()).toMatchObject({ granted: false, reason: 'blocked' });
-  ledger.clock.step(10_000);
+  ledger.clock.at += 10_000;
   take(ledger);
   expect(ledger.acquire()).toMatchObject({ granted: false, reason: 'sibling' });
   expect(ledger.warnings).toHaveLength(1);
@@ -147,11 +147,11 @@ test('the clock set back by a day stops nobody for a day', () => {
   const dir = folder();
   const ledger = open(dir);
   ledger.observe(take(ledger), reply(ledger.clock, { status: 429, waitMs: 30_000 }));
-  ledger.clock.step(-86_400_000);
+  ledger.clock.at += -86_400_000;
   const answer = ledger.acquire();
   expect(answer).toMatchObject({ granted: false, reason: 'blocked' });
   expect('until' in answer ? answer.until - ledger.clock.now() : Number.NaN).toBeLessThanOrEqual(31_000);
-  ledger.clock.step(31_000);
+  ledger.clock.at += 31_000;
   expect(take(ledger)).not.toBe('');
 });
 
@@ -161,7 +161,7 @@ test('1,000 stale records of processes long gone neither block nor slow down, an
   const gone = open(dir, { clock, timeoutMs: 1000 });
   gone.observe(take(gone), reply(clock, { limit: 5000, remaining: 4999 }));
   for (let i = 0; i < 1000; i++) take(gone);
-  clock.step(10_000);
+  clock.at += 10_000;
   const ledger = open(dir, { clock });
   take(ledger);
   expect(ledger.view().inFlight).toBe(1);

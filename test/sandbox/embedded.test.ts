@@ -2,11 +2,12 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { startEmbedded } from '../../src/sandbox/embedded.ts';
+import { tempDir } from '../support/temp-dir.ts';
 import { inProcess } from '../support/world.ts';
-import { folder, handClock } from './support.ts';
+import { handClock } from './support.ts';
 
 test('what one embedded sandbox was given, and what was used of its limit, the next one knows', async () => {
-  const options = { dataFile: join(folder(), 'data'), clock: handClock() };
+  const options = { dataFile: join(tempDir(), 'data'), clock: handClock() };
   for (let command = 1; command <= 3; command++) {
     const { baseUrl, key, close } = await startEmbedded(options);
     expect(baseUrl).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/v1$/);
@@ -22,7 +23,7 @@ test('what one embedded sandbox was given, and what was used of its limit, the n
 });
 
 test('twenty commands at once, each with a sandbox of its own, create twenty categories', async () => {
-  const dir = folder();
+  const dir = tempDir();
   const names = Array.from({ length: 20 }, (_, i) => `n${i}`);
   const create = (name: string): Promise<{ code: number; out: string }> =>
     inProcess(['categories', 'create', '--name', name, '-p', 'sandbox', '--json'], { dir });

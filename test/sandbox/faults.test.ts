@@ -83,14 +83,6 @@ test('wrong-length sends more than it declares', async () => {
   expect(text.slice(text.indexOf('\r\n\r\n') + 4).length).toBe(declared + 5);
 });
 
-test('slow-headers sends a whole answer, its head in pieces over the time that was asked for', async () => {
-  const clock = handClock();
-  const { port } = await startTest({ clock });
-  const text = await sendRaw(port, get(port, 'slow-headers=5s', '/v1/categories'));
-  expect(text).toMatch(/^HTTP\/1\.1 200 OK\r\n.*\r\n\r\n\[\]$/s);
-  expect(clock.slept).toEqual(Array(10).fill(500));
-});
-
 test('latency waits before the answer, for as long as it takes', async () => {
   const clock = handClock();
   const { list } = await startTest({ clock });

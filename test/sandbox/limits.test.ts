@@ -6,8 +6,9 @@ import { expect, test } from 'vitest';
 import { Limiter } from '../../src/sandbox/limiter.ts';
 import { placeOf } from '../../src/sandbox/paths.ts';
 import { PLANS, parseLimit } from '../../src/sandbox/plans.ts';
+import { tempDir } from '../support/temp-dir.ts';
 import type { Answer, Sandbox } from './support.ts';
-import { folder, handClock, OTHER_KEY, startTest } from './support.ts';
+import { handClock, OTHER_KEY, startTest } from './support.ts';
 
 const seconds = (iso: string): string => String(Date.parse(iso) / 1000);
 
@@ -166,7 +167,7 @@ test('without limits nothing is refused, and the headers are there all the same'
 });
 
 test('all sandboxes on the same data count together, also one that was started after', async () => {
-  const dataFile = join(folder(), 'data');
+  const dataFile = join(tempDir(), 'data');
   const clock = handClock();
   const [a, b] = await Promise.all([startTest({ dataFile, clock }), startTest({ dataFile, clock })]);
   await use(a, 30);
@@ -178,7 +179,7 @@ test('all sandboxes on the same data count together, also one that was started a
 });
 
 test('a reset forgets windows and bans', async () => {
-  const dataFile = join(folder(), 'data');
+  const dataFile = join(tempDir(), 'data');
   const clock = handClock();
   const sandbox = await startTest({ dataFile, clock, limits: [{ count: 1, ms: 60_000 }] });
   await use(sandbox, 1);
@@ -204,7 +205,7 @@ test('whoever asks and whenever: no window gives more than it has, none refuses 
   const step = fc.record({ who: fc.nat(1), key: fc.constantFrom('a', 'b'), later: fc.nat(1500) });
   fc.assert(
     fc.property(fc.array(step, { maxLength: 150 }), (steps) => {
-      const place = placeOf(join(folder(), 'data'));
+      const place = placeOf(join(tempDir(), 'data'));
       const limiters = [new Limiter(place, limits), new Limiter(place, limits)] as const;
       const used = new Map<string, number>();
       let now = 1_000_000;
@@ -225,7 +226,7 @@ test('whoever asks and whenever: no window gives more than it has, none refuses 
 });
 
 test('the windows of ever so many requests stay a small file', () => {
-  const place = placeOf(join(folder(), 'data'));
+  const place = placeOf(join(tempDir(), 'data'));
   const limiter = new Limiter(place, [{ count: 7, ms: 1000 }]);
   let granted = 0;
   for (let i = 0; i < 20_000; i++) if (!limiter.admit(`key${i % 50}`, 1_000_000 + i).refusal) granted += 1;

@@ -9,9 +9,10 @@ import { run } from '../../src/run.ts';
 import { FAULT_KINDS } from '../../src/sandbox/faults.ts';
 import { OPERATION_NAMES } from '../../src/sandbox/routes.ts';
 import { ended, petstore, place, start } from '../support/program.ts';
+import { tempDir } from '../support/temp-dir.ts';
 import type { WorldOptions } from '../support/world.ts';
 import { inProcess, world } from '../support/world.ts';
-import { folder, startTest } from './support.ts';
+import { startTest } from './support.ts';
 
 /** A sandbox command under way in this process. */
 interface Serving {
@@ -23,7 +24,7 @@ interface Serving {
 
 async function serve(args: readonly string[], options: WorldOptions = {}): Promise<Serving> {
   const interrupt = new AbortController();
-  const context = world(['sandbox', '--port', '0', ...args], { dir: folder(), ...options, signal: interrupt.signal });
+  const context = world(['sandbox', '--port', '0', ...args], { dir: tempDir(), ...options, signal: interrupt.signal });
   const done = run(context);
   while (!context.stdout.text().includes('/v1')) {
     const early = await Promise.race([
@@ -155,7 +156,7 @@ test('several keys may be given, each with windows of its own', async () => {
 });
 
 test('--data names where the data is kept; without it, the commands of -p sandbox see the same', async () => {
-  const dir = folder();
+  const dir = tempDir();
   const own = await serve(['--data', 'demo.log'], { dir });
   await own.stop();
   expect(readdirSync(dir)).toContain('demo.1.log');
@@ -210,7 +211,7 @@ test('a folder is no data file: nothing is made beside it', async () => {
 });
 
 test.each(['', '--reset'])('a file that is no data of ours is exit 9, and left as it is (%s)', async (option) => {
-  const dir = folder();
+  const dir = tempDir();
   for (const name of ['mine.1.log', 'mine.windows.1.log']) {
     writeFileSync(join(dir, name), 'a diary\n');
     const { code, out, err } = await inProcess(

@@ -3,8 +3,9 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { tempDir } from '../support/temp-dir.ts';
 import type { Answer } from './support.ts';
-import { folder, KEY, sendRaw, startTest } from './support.ts';
+import { KEY, sendRaw, startTest } from './support.ts';
 
 function expectError(answer: Answer, status: number, code: string): void {
   expect(answer.status).toBe(status);
@@ -241,7 +242,7 @@ test('it listens on 127.0.0.1 and nowhere else', async () => {
 });
 
 test('its data is private to its owner', async () => {
-  const dir = join(folder(), 'new');
+  const dir = join(tempDir(), 'new');
   const { create } = await startTest({ dataFile: join(dir, 'demo.log') });
   await create({ name: 'dog' });
   expect(readdirSync(dir).sort()).toEqual(['demo.1.log', 'demo.windows.1.log']);
@@ -250,7 +251,7 @@ test('its data is private to its owner', async () => {
 });
 
 test('no key is in its files', async () => {
-  const dir = folder();
+  const dir = tempDir();
   const { create } = await startTest({ dataFile: join(dir, 'data') });
   await create({ name: 'dog' });
   for (const file of readdirSync(dir)) expect(readFileSync(join(dir, file), 'latin1')).not.toContain(KEY.slice(0, 12));
@@ -268,7 +269,7 @@ test('it tells of each request with the last four characters of the key, and of 
 });
 
 test('a fresh sandbox on the same data goes on with it; a reset empties it and gives no id twice', async () => {
-  const dataFile = join(folder(), 'data');
+  const dataFile = join(tempDir(), 'data');
   const first = await startTest({ dataFile });
   await first.create({ name: 'dog' });
   await first.close();
@@ -281,7 +282,7 @@ test('a fresh sandbox on the same data goes on with it; a reset empties it and g
 });
 
 test('data that cannot be kept is an error at the start, and the port is free again', async () => {
-  const file = join(folder(), 'file');
+  const file = join(tempDir(), 'file');
   writeFileSync(file, '');
   const { port, close } = await startTest();
   await close();
@@ -290,7 +291,7 @@ test('data that cannot be kept is an error at the start, and the port is free ag
 });
 
 test('a busy port is an error, and the data is not reset', async () => {
-  const dataFile = join(folder(), 'data');
+  const dataFile = join(tempDir(), 'data');
   const first = await startTest({ dataFile });
   await first.create({ name: 'dog' });
   await expect(startTest({ dataFile, port: first.port, reset: true })).rejects.toMatchObject({ code: 'EADDRINUSE' });

@@ -6,8 +6,9 @@ import type { LogFs } from '../../src/append-log/generations.ts';
 import { seededRandom } from '../../src/sandbox/faults.ts';
 import { placeOf } from '../../src/sandbox/paths.ts';
 import { dataFormat, Store } from '../../src/sandbox/store.ts';
+import { tempDir } from '../support/temp-dir.ts';
 import { CHILD_KEY, Creator, killDuringCreates, startChild } from './child.ts';
-import { folder, startTest } from './support.ts';
+import { startTest } from './support.ts';
 
 interface Listed {
   readonly id: number;
@@ -24,7 +25,7 @@ test('a data file is named with or without its ending, or by one of its generati
 });
 
 test('data survives rotation, with every id, every character and the next id', async () => {
-  const place = placeOf(join(folder(), 'data'));
+  const place = placeOf(join(tempDir(), 'data'));
   const store = new Store(place, { rotateAtBytes: 300 });
   const other = new Store(place, { rotateAtBytes: 300 });
   const names = Array.from({ length: 200 }, (_, i) => `n${i}\n\u2028"🐕`);
@@ -38,7 +39,7 @@ test('data survives rotation, with every id, every character and the next id', a
 });
 
 test('creates that run at once, while the log rotates under their flush, are all answered', async () => {
-  const place = placeOf(join(folder(), 'data'));
+  const place = placeOf(join(tempDir(), 'data'));
   const stores = [0, 1].map(() => new Store(place, { rotateAtBytes: 2_000 }));
   const work = Array.from({ length: 400 }, (_, i) => (stores[i % 2] as Store).create({ name: `n${i}` }));
   const ids = (await Promise.all(work)).map((json) => (JSON.parse(json ?? '') as Listed).id);
@@ -84,7 +85,7 @@ test('a full disk refuses creates with 507, creates nothing, and is fine again w
 });
 
 test('an id is not given again after a reset, even where the log was rotated', async () => {
-  const place = placeOf(join(folder(), 'data'));
+  const place = placeOf(join(tempDir(), 'data'));
   const store = new Store(place, { rotateAtBytes: 300 });
   for (let i = 0; i < 20; i++) await store.create({ name: 'dog' });
   const reset = new Store(place, { rotateAtBytes: 300, reset: true });
@@ -104,13 +105,13 @@ test('categories are bounded: what does not fit any more is not created', () => 
 });
 
 test('the first id is a floor: it never makes ids go back', async () => {
-  const place = placeOf(join(folder(), 'data'));
+  const place = placeOf(join(tempDir(), 'data'));
   expect(await new Store(place, { firstId: 1000n }).create({ name: 'a' })).toBe('{"id":1000,"name":"a"}');
   expect(await new Store(place, { firstId: 5n }).create({ name: 'b' })).toBe('{"id":1001,"name":"b"}');
 });
 
 test('fifty creators in four processes create two thousand categories, each with an id of its own', async () => {
-  const dataFile = join(folder(), 'data');
+  const dataFile = join(tempDir(), 'data');
   const children = await Promise.all([0, 1, 2, 3].map(() => startChild(dataFile)));
   const created = new Map<number, string>();
   let next = 0;
@@ -133,7 +134,7 @@ test('fifty creators in four processes create two thousand categories, each with
 }, 60_000);
 
 test('what was answered 201 is there after SIGKILL, and no id was given twice', async () => {
-  const dataFile = join(folder(), 'data');
+  const dataFile = join(tempDir(), 'data');
   const { acknowledged } = await killDuringCreates(dataFile, 8, seededRandom(1));
   const listed = listOf(new Store(placeOf(dataFile)));
   const byName = new Map(listed.map(({ name, id }) => [name, id]));

@@ -1,47 +1,20 @@
-// A sandbox in this process for one test: a folder of its own, any free port, a clock that is set by hand.
-import { mkdtempSync, rmSync } from 'node:fs';
 import { request } from 'node:http';
 import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import type { Clock } from '../../src/clock.ts';
 import { systemClock } from '../../src/clock.ts';
 import { PLANS } from '../../src/sandbox/plans.ts';
 import type { RunningSandbox, SandboxOptions } from '../../src/sandbox/server.ts';
 import { startSandbox } from '../../src/sandbox/server.ts';
+import { FakeClock } from '../support/fake-clock.ts';
+import { tempDir } from '../support/temp-dir.ts';
 
 export const KEY = 'sandbox_test_key_alice';
 export const OTHER_KEY = 'sandbox_test_key_bobby';
 
-/** A clock whose time is `at`, and whose sleeps are over at once; what was slept is in `slept`. */
-export interface HandClock extends Clock {
-  at: number;
-  readonly slept: number[];
-}
-
-/** @returns a clock that stands at noon of 2026-11-21, ten seconds into a minute */
-export function handClock(at = Date.parse('2026-11-21T12:00:10Z')): HandClock {
-  const slept: number[] = [];
-  const clock: HandClock = {
-    at,
-    slept,
-    now: () => clock.at,
-    monotonic: () => clock.at,
-    random: () => 0,
-    sleep: (ms) => {
-      slept.push(ms);
-      return Promise.resolve();
-    },
-  };
-  return clock;
-}
-
-/** @returns a folder that is gone after the test */
-export function folder(): string {
-  const dir = mkdtempSync(join(tmpdir(), 'petstore-sandbox-'));
-  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
-  return dir;
+/** @returns a clock that stands ten seconds into a minute, at noon UTC */
+export function handClock(at = Date.parse('2026-11-21T12:00:10Z')): FakeClock {
+  return new FakeClock(at);
 }
 
 /** A sandbox, and a way to ask it. */
@@ -72,7 +45,7 @@ export interface Answer {
  */
 export async function startTest(options: Partial<SandboxOptions> = {}): Promise<Sandbox> {
   const running = await startSandbox({
-    dataFile: options.dataFile ?? join(folder(), 'data'),
+    dataFile: options.dataFile ?? join(tempDir(), 'data'),
     clock: systemClock,
     port: 0,
     keys: [KEY, OTHER_KEY],

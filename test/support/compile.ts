@@ -1,8 +1,7 @@
 // Compiles one TypeScript module for child processes of a test, since Node 20 runs no TypeScript.
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { tempDir } from './temp-dir.ts';
 
 // The bundler has no synchronous call: a process of its own makes it one.
 const BUNDLE = `
@@ -21,7 +20,7 @@ const done = new Map<string, string>();
 export function compile(entry: string): string {
   const known = done.get(entry);
   if (known) return known;
-  const outfile = join(mkdtempSync(join(tmpdir(), 'petstore-compiled-')), 'module.mjs');
+  const outfile = join(tempDir(), 'module.mjs');
   execFileSync(process.execPath, ['--input-type=module', '-e', BUNDLE, entry, outfile]);
   done.set(entry, outfile);
   return outfile;

@@ -1,4 +1,4 @@
-// A clock of virtual time: when everybody sleeps, time jumps to the next alarm. Nothing waits for real.
+// The one fake clock. `new FakeClock()` jumps to the next alarm when everybody sleeps; `FakeClock.manual()` moves only by `advance`.
 import type { Clock } from '../../src/clock.ts';
 
 interface Alarm {
@@ -6,22 +6,31 @@ interface Alarm {
   readonly ring: () => void;
 }
 
-/** Virtual time for any number of sleepers; `pauses` lists what was asked for. */
+/** Virtual time for any number of sleepers; no test waits for real. */
 export class FakeClock implements Clock {
-  readonly pauses: number[] = [];
-  #now: number;
+  /** Every duration that was asked for, in milliseconds. */
+  readonly slept: number[] = [];
+  /** The wall clock. Setting it wakes nobody, as when a person or NTP sets a clock. */
+  at: number;
   #elapsed = 0;
   #alarms: Alarm[] = [];
   #pending = false;
+  #manual = false;
   readonly #draw: () => number;
 
   constructor(now = Date.parse('2026-11-21T12:00:00.250Z'), draw: () => number = () => 0.5) {
-    this.#now = now;
+    this.at = now;
     this.#draw = draw;
   }
 
+  static manual(now = 0): FakeClock {
+    const clock = new FakeClock(now, () => 0);
+    clock.#manual = true;
+    return clock;
+  }
+
   now(): number {
-    return this.#now;
+    return this.at;
   }
 
   monotonic(): number {
@@ -32,36 +41,37 @@ export class FakeClock implements Clock {
     return this.#draw();
   }
 
-  /** Sets the wall clock, as a person or NTP would: nobody's alarm rings for it. */
-  step(ms: number): void {
-    this.#now += ms;
-    this.#alarms = this.#alarms.map((alarm) => ({ ...alarm, at: alarm.at + ms }));
-  }
-
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
     if (!Number.isFinite(ms) || ms < 0 || ms > 30_000) return Promise.reject(new RangeError(`sleep(${ms})`));
     if (signal?.aborted) return Promise.reject(signal.reason);
-    this.pauses.push(ms);
+    this.slept.push(ms);
     return new Promise((resolve, reject) => {
-      const alarm: Alarm = {
-        at: this.#now + ms,
-        ring: () => {
-          signal?.removeEventListener('abort', stop);
-          resolve();
-        },
-      };
       const stop = (): void => {
         this.#alarms = this.#alarms.filter((one) => one !== alarm);
         reject(signal?.reason);
       };
+      const ring = (): void => {
+        signal?.removeEventListener('abort', stop);
+        resolve();
+      };
+      const alarm: Alarm = { at: this.#elapsed + ms, ring };
       signal?.addEventListener('abort', stop, { once: true });
       this.#alarms.push(alarm);
-      this.#arm();
+      if (!this.#manual) this.#jumpWhenIdle();
     });
   }
 
-  // An immediate comes after every promise that can go on by itself.
-  #arm(): void {
+  /** Moves time by `ms`, wakes who is due, and lets them act. */
+  async advance(ms: number): Promise<void> {
+    this.#move(ms);
+    const due = this.#alarms.filter(({ at }) => at <= this.#elapsed);
+    this.#alarms = this.#alarms.filter(({ at }) => at > this.#elapsed);
+    for (const { ring } of due) ring();
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+
+  // An immediate runs after every promise that can settle without time passing.
+  #jumpWhenIdle(): void {
     if (this.#pending) return;
     this.#pending = true;
     setImmediate(() => {
@@ -69,11 +79,14 @@ export class FakeClock implements Clock {
       this.#alarms.sort((a, b) => a.at - b.at);
       const next = this.#alarms.shift();
       if (!next) return;
-      const by = Math.max(0, next.at - this.#now);
-      this.#now += by;
-      this.#elapsed += by;
+      this.#move(Math.max(0, next.at - this.#elapsed));
       next.ring();
-      if (this.#alarms.length > 0) this.#arm();
+      if (this.#alarms.length > 0) this.#jumpWhenIdle();
     });
+  }
+
+  #move(ms: number): void {
+    this.at += ms;
+    this.#elapsed += ms;
   }
 }

@@ -1,10 +1,10 @@
 // Runs the built program as a user would: a process of its own, a clean environment, folders of its own.
 import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
-import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inject } from 'vitest';
+import { tempDir } from './temp-dir.ts';
 
 /** The built program's path. */
 export const BIN = inject('bin');
@@ -27,10 +27,11 @@ export interface Place {
  * @returns fresh folders for config, state, home and temporary files
  */
 export function place(env: Record<string, string> = {}): Place {
-  const dir = mkdtempSync(join(tmpdir(), 'petstore-test-'));
+  const dir = tempDir();
   const base = {
     PATH: process.env['PATH'] ?? '',
     HOME: dir,
+    TMPDIR: tmpdir(),
     PETSTORE_CONFIG_DIR: join(dir, 'config'),
     PETSTORE_STATE_DIR: join(dir, 'state'),
   };

@@ -1,6 +1,5 @@
 // Several processes against a rate-limited service, all in virtual time: real ledgers on a real folder, no real waiting.
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { createHttpClient } from '../../src/http/http-client.ts';
 import type { HttpClient, HttpRequest, HttpResponse, Transport } from '../../src/http/types.ts';
@@ -9,6 +8,7 @@ import { openLedger } from '../../src/rate-limit/ledger.ts';
 import { FakeClock } from './fake-clock.ts';
 import type { LimiterOptions } from './limiter.ts';
 import { Limiter } from './limiter.ts';
+import { tempDir } from './temp-dir.ts';
 
 /** What is simulated. */
 export interface Simulation extends LimiterOptions {
@@ -62,7 +62,7 @@ export function draws(seed: number): () => number {
  * @returns counts and the virtual makespan
  */
 export async function simulate(options: Simulation): Promise<Outcome> {
-  const dir = mkdtempSync(join(tmpdir(), 'petstore-sim-'));
+  const dir = tempDir();
   const draw = draws(options.seed ?? 1);
   const clock = new FakeClock(options.startsAt, draw);
   const limiter = new Limiter(options);
@@ -126,5 +126,5 @@ export async function simulate(options: Simulation): Promise<Outcome> {
   await Promise.all(senders.flatMap((sender) => Array.from({ length: options.workers }, () => work(sender))));
   await Promise.all(senders.map((sender) => sender.close()));
   rmSync(dir, { recursive: true, force: true });
-  return { ...counts, failures, makespan: finished - started, bans: limiter.bans, pauses: clock.pauses };
+  return { ...counts, failures, makespan: finished - started, bans: limiter.bans, pauses: clock.slept };
 }

@@ -1,5 +1,3 @@
-// A whole world for one command in process: streams that remember, folders of its own, a clock that can be handed in.
-import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Clock } from '../../src/clock.ts';
@@ -8,6 +6,7 @@ import type { Output } from '../../src/io.ts';
 import { Redactor } from '../../src/redact.ts';
 import { run } from '../../src/run.ts';
 import type { Context } from '../../src/session.ts';
+import { tempDir } from './temp-dir.ts';
 
 /** What a test may set of the world. */
 export interface WorldOptions {
@@ -42,7 +41,7 @@ export function world(
   args: readonly string[],
   options: WorldOptions = {},
 ): Context & { stdout: Recorder; stderr: Recorder } {
-  const dir = options.dir ?? mkdtempSync(join(tmpdir(), 'petstore-world-'));
+  const dir = options.dir ?? tempDir();
   const redactor = new Redactor();
   const stdin = options.stdin;
   return {

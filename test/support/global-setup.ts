@@ -1,0 +1,29 @@
+// Runs once before all tests: creates the folder for their temporary files and builds the program into it.
+import { execFileSync } from 'node:child_process';
+import { chmodSync, cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestProject } from 'vitest/node';
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** The built program, `…/bin/petstore.js`. */
+    bin: string;
+  }
+}
+
+export function setup(project: TestProject): () => void {
+  const root = mkdtempSync(join(tmpdir(), 'petstore-run-'));
+  // Some tests run the program as another user, who must be able to reach it.
+  chmodSync(root, 0o755);
+  for (const name of ['TMPDIR', 'TEMP', 'TMP']) process.env[name] = root;
+  const program = join(root, 'program');
+  for (const part of ['bin', 'package.json']) cpSync(part, join(program, part), { recursive: true });
+  try {
+    execFileSync(process.execPath, ['build.mjs', join(program, 'dist')], { stdio: ['ignore', 'ignore', 'inherit'] });
+  } catch {
+    // Tests of the built program then fail one by one; the others still run.
+  }
+  project.provide('bin', join(program, 'bin', 'petstore.js'));
+  return () => rmSync(root, { recursive: true, force: true });
+}
