@@ -1,0 +1,186 @@
+// The rate limiters of the benchmark: how each is started, and the least time that a number of requests takes behind it.
+import type { ChildProcess } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { connect, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+/** A rate limiter that somebody else wrote. */
+export interface RateLimiter {
+  readonly name: string;
+  readonly title: string;
+  /** Its responses announce the limit in the headers that the service documents. */
+  readonly announced: boolean;
+  /** It refuses with 503. */
+  readonly status503?: boolean;
+  /** The least time from the first of `requests` to the last, milliseconds. */
+  optimumMs(requests: number): number;
+  start(folder: string): Promise<RunningLimiter>;
+}
+
+export interface RunningLimiter {
+  readonly port: number;
+  stop(): void;
+}
+
+const PACKAGES = [
+  ...['express@5.3.0', 'express-rate-limit@8.7.4', 'fastify@5.12.8', '@fastify/rate-limit@11.2.0', 'hono@4.13.19'],
+  ...['@hono/node-server@2.1.8', 'hono-rate-limiter@0.5.4', 'rate-limiter-flexible@11.4.0', 'koa@3.3.0'],
+  ...['koa-ratelimit@6.0.0', '@nestjs/common@11', '@nestjs/core@11', '@nestjs/platform-express@11'],
+  ...['@nestjs/throttler@6.7.1', 'reflect-metadata@0.2.2', 'rxjs@7.8.2', 'got@14.6.6', 'ky@1.14.3'],
+];
+
+/** Installs the packages in a folder of their own, which the project's lockfile does not see; @returns the folder */
+export function installLimiters(): string {
+  const folder = join(process.cwd(), 'node_modules', '.cache', 'limiters');
+  mkdirSync(folder, { recursive: true });
+  if (!existsSync(join(folder, 'node_modules', 'rxjs'))) {
+    writeFileSync(join(folder, 'package.json'), '{"private":true,"type":"module"}');
+    const args = ['install', '--no-audit', '--no-fund', '--ignore-scripts', '--prefix', folder, ...PACKAGES];
+    execFileSync('npm', args, { stdio: ['ignore', 'ignore', 'inherit'] });
+  }
+  for (const script of ['limiters-services.mjs', 'limiters-peers.mjs'])
+    copyFileSync(join('test', 'bench', script), join(folder, script));
+  return folder;
+}
+
+function library(name: string, title: string, announced: boolean, limit = 20, windowMs = 5000): RateLimiter {
+  return {
+    name,
+    title: `${title}, ${limit} per ${windowMs / 1000} s`,
+    announced,
+    optimumMs: (requests) => (Math.ceil(requests / limit) - 1) * windowMs,
+    start: (folder) => startService(folder, name.replace(/-fast$/, ''), limit, windowMs),
+  };
+}
+
+function nginx(name: string, rate: string, perSecond: number, burst: number, status503 = false): RateLimiter {
+  const settings = burst > 0 ? ` burst=${burst} nodelay` : '';
+  return {
+    name,
+    title: `nginx \`limit_req\` rate=${rate}${settings}${status503 ? ', status 503' : ''}`,
+    announced: false,
+    status503,
+    optimumMs: (requests) => Math.max(0, (requests - 1 - burst) / perSecond) * 1000,
+    start: (folder) =>
+      startProxy(folder, 'nginx', (port, service, at) => ({
+        args: ['-p', at, '-c', 'config', '-e', 'stderr'],
+        config: `daemon off; master_process off; pid pid; error_log /dev/null; events {}
+http {
+  access_log off; client_body_temp_path body; proxy_temp_path proxy; fastcgi_temp_path f; uwsgi_temp_path u; scgi_temp_path s;
+  limit_req_zone $http_authorization zone=key:1m rate=${rate};
+  server {
+    listen 127.0.0.1:${port}; limit_req zone=key${settings}; ${status503 ? '' : 'limit_req_status 429;'}
+    location / { proxy_pass http://127.0.0.1:${service}; }
+  }
+}`,
+      })),
+  };
+}
+
+const HAPROXY: RateLimiter = {
+  name: 'haproxy',
+  title: 'HAProxy stick table, 20 per 5 s',
+  announced: false,
+  // Its rate is the last period's, faded out, and this one's: after the first burst an even 4 per second.
+  optimumMs: (requests) => (requests <= 20 ? 0 : 5000 + (requests - 20) * 250),
+  start: (folder) =>
+    startProxy(folder, 'haproxy', (port, service) => ({
+      args: ['-db', '-q', '-f', 'config'],
+      config: `defaults
+  mode http
+  timeout connect 5s
+  timeout client 60s
+  timeout server 60s
+frontend limited
+  bind 127.0.0.1:${port}
+  stick-table type string len 64 size 1k expire 60s store http_req_rate(5s)
+  http-request track-sc0 req.hdr(authorization)
+  http-request deny deny_status 429 if { sc_http_req_rate(0) gt 20 }
+  default_backend service
+backend service
+  server one 127.0.0.1:${service}
+`,
+    })),
+};
+
+export const LIMITERS: readonly RateLimiter[] = [
+  library('express-legacy', 'express-rate-limit, legacy headers', true),
+  library('express-legacy-fast', 'express-rate-limit, legacy headers', true, 10, 1000),
+  library('express-draft-6', 'express-rate-limit, draft-6', false),
+  library('express-draft-7', 'express-rate-limit, draft-7', false),
+  library('express-draft-8', 'express-rate-limit, draft-8', false),
+  library('fastify', '@fastify/rate-limit', true),
+  library('hono', 'hono-rate-limiter', false),
+  library('flexible', 'rate-limiter-flexible', true),
+  library('koa', 'koa-ratelimit', true),
+  library('nest', '@nestjs/throttler', true),
+  nginx('nginx-burst', '60r/m', 1, 10),
+  nginx('nginx', '4r/s', 4, 0),
+  nginx('nginx-503', '4r/s', 4, 10, true),
+  HAPROXY,
+];
+
+/** Which of the Debian packages the benchmark needs and this machine lacks. */
+export function missingPackages(): string[] {
+  const path = `${process.env['PATH']}:/usr/sbin`.split(':');
+  return ['nginx', 'haproxy'].filter((program) => !path.some((folder) => existsSync(join(folder, program))));
+}
+
+async function startService(folder: string, kind: string, limit: number, windowMs: number): Promise<RunningLimiter> {
+  const child = spawn(process.execPath, ['limiters-services.mjs', kind, `${limit}`, `${windowMs}`], {
+    cwd: folder,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const port = await new Promise<number>((resolve, reject) => {
+    child.stdout.once('data', (text) => resolve(Number(text)));
+    child.once('exit', () => reject(new Error(`${kind} did not start`)));
+  });
+  return { port, stop: () => void child.kill('SIGKILL') };
+}
+
+async function startProxy(
+  folder: string,
+  program: string,
+  configure: (port: number, service: number, at: string) => { readonly args: string[]; readonly config: string },
+): Promise<RunningLimiter> {
+  const service = await startService(folder, 'plain', 0, 0);
+  const at = mkdtempSync(join(tmpdir(), 'limiters-bench-'));
+  const port = await freePort();
+  const { args, config } = configure(port, service.port, at);
+  writeFileSync(join(at, 'config'), config);
+  const env = { ...process.env, PATH: `${process.env['PATH']}:/usr/sbin` };
+  const child = spawn(program, args, { cwd: at, env, stdio: ['ignore', 'ignore', 'inherit'] });
+  await reachable(port, child);
+  return {
+    port,
+    stop() {
+      child.kill('SIGKILL');
+      service.stop();
+      rmSync(at, { recursive: true, force: true });
+    },
+  };
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+async function reachable(port: number, child: ChildProcess): Promise<void> {
+  while (child.exitCode === null) {
+    const open = await new Promise<boolean>((resolve) => {
+      const socket = connect(port, '127.0.0.1', () => resolve(true)).on('error', () => resolve(false));
+      socket.unref();
+      setTimeout(() => socket.destroy(), 50).unref();
+    });
+    if (open) return;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  throw new Error(`${child.spawnfile} did not start`);
+}

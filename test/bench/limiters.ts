@@ -1,0 +1,256 @@
+// The benchmark of real rate limiters: imports and creates behind limiters that other people wrote, beside other clients.
+import type { ChildProcess } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { RateLimiter } from './limiters-list.ts';
+import { installLimiters, LIMITERS, missingPackages } from './limiters-list.ts';
+import type { Observed } from './limiters-observer.ts';
+import { startObserver } from './limiters-observer.ts';
+
+const KEY = 'limiters-bench-key-0123456789';
+const PATIENCE_MS = 400_000;
+
+/** What a client is to do: `creates` categories with the fewest `requests` that it needs. */
+interface Task {
+  readonly name: string;
+  readonly title: string;
+  readonly creates: number;
+  readonly requests: number;
+  readonly ours: boolean;
+  /** Every row is a process of its own. */
+  readonly each?: boolean;
+  start(at: Place): readonly ChildProcess[];
+}
+
+interface Place {
+  readonly baseUrl: string;
+  /** The state folder of this measurement alone. */
+  readonly state: string;
+  readonly program: string;
+  readonly packages: string;
+}
+
+interface Result {
+  readonly observed: Observed;
+  readonly codes: readonly number[];
+  /** Rows that the client itself reported as not created. */
+  readonly reported: number;
+}
+
+const rows = (count: number): string[] => Array.from({ length: count }, (_, index) => `row-${index + 1}`);
+
+const TASKS: readonly Task[] = [
+  {
+    name: 'import',
+    title: 'petstore: import of 120 rows',
+    creates: 120,
+    requests: 121,
+    ours: true,
+    start: (at) => [startImport(at, rows(120))],
+  },
+  {
+    name: 'xargs',
+    title: 'petstore: 60 creates, `xargs -P 8`',
+    creates: 60,
+    requests: 60,
+    ours: true,
+    each: true,
+    start: (at) => [startXargs(at, 60, `${process.execPath} ${at.program} categories create --name {} --quiet --json`)],
+  },
+  {
+    name: 'four',
+    title: 'petstore: 4 imports of 30 rows at once',
+    creates: 120,
+    requests: 124,
+    ours: true,
+    start: (at) => [0, 1, 2, 3].map((part) => startImport(at, rows(120).slice(part * 30, part * 30 + 30))),
+  },
+  ...['got', 'ky'].map((peer) => ({
+    name: peer,
+    title: `${peer}: 120 creates, 8 at a time`,
+    creates: 120,
+    requests: 120,
+    ours: false,
+    start: (at: Place) => [
+      spawn(process.execPath, ['limiters-peers.mjs', peer, `${at.baseUrl}/categories`, KEY, '120'], {
+        cwd: at.packages,
+        stdio: ['ignore', 'pipe', 'ignore'],
+      }),
+    ],
+  })),
+  {
+    name: 'curl',
+    title: '`curl --retry 5`: 60 creates, `xargs -P 8`',
+    creates: 60,
+    requests: 60,
+    ours: false,
+    each: true,
+    start: (at) => [
+      startXargs(
+        at,
+        60,
+        `curl -sf --retry 5 -H "Authorization: Bearer ${KEY}" -d "{\\"name\\":\\"{}\\"}" ${at.baseUrl}/categories`,
+      ),
+    ],
+  },
+];
+
+/**
+ * `npm run bench -- limiters [LIMITER | TASK]… [--parallel N] [--program FOLDER]`: everything unless named.
+ * @throws Error where our own client misses what it promises
+ */
+export async function run(args: string[]): Promise<void> {
+  const parallel = Number(take(args, '--parallel') ?? 1);
+  const source = take(args, '--program') ?? process.cwd();
+  const limiters = LIMITERS.filter(({ name }) => args.includes(name));
+  const tasks = TASKS.filter(({ name }) => args.includes(name));
+  const missing = missingPackages();
+  if (missing.length > 0) print(`Not measured, no Debian package installed: ${missing.join(', ')}\n`);
+  const jobs = (limiters.length > 0 ? limiters : LIMITERS)
+    .filter(({ name }) => !missing.some((program) => name.startsWith(program)))
+    .flatMap((limiter) => (tasks.length > 0 ? tasks : TASKS).map((task) => ({ limiter, task })));
+  const packages = installLimiters();
+  const copy = mkdtempSync(join(tmpdir(), 'limiters-bench-program-'));
+  for (const part of ['bin', 'dist', 'package.json']) cpSync(join(source, part), join(copy, part), { recursive: true });
+  const program = join(copy, 'bin', 'petstore.js');
+  print(
+    '| limiter | client | requests | 429 | 503 | in a wait | created | twice | lost | exit | makespan | × optimum |',
+  );
+  print('| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- | ---: | ---: |');
+  const lines: string[] = [];
+  const misses: string[] = [];
+  let begun = 0;
+  let printed = 0;
+  const next = async (): Promise<void> => {
+    for (let at = begun++; at < jobs.length; at = begun++) {
+      const { limiter, task } = jobs[at] as (typeof jobs)[number];
+      const result = await measure(limiter, task, packages, program);
+      lines[at] = lineOf(limiter, task, result);
+      if (task.ours) misses.push(...missesOf(limiter, task, result));
+      for (let line = lines[printed]; line !== undefined; line = lines[++printed]) print(line);
+    }
+  };
+  await Promise.all(Array.from({ length: parallel }, next));
+  rmSync(copy, { recursive: true, force: true });
+  if (misses.length > 0) throw new Error(`not met:\n${misses.join('\n')}`);
+}
+
+async function measure(limiter: RateLimiter, task: Task, packages: string, program: string): Promise<Result> {
+  const running = await limiter.start(packages);
+  const { baseUrl, observed, close } = await startObserver(running.port);
+  const state = mkdtempSync(join(tmpdir(), 'limiters-bench-state-'));
+  const ends = await Promise.all(task.start({ baseUrl, state, program, packages }).map(ended));
+  close();
+  running.stop();
+  rmSync(state, { recursive: true, force: true });
+  // xargs prints an exit code for each command; everything else a document that lists what was not created.
+  if (task.each) {
+    const codes = ends.flatMap(({ out }) => out.trim().split('\n').map(Number));
+    return { observed, codes, reported: codes.filter((code) => code !== 0).length };
+  }
+  const reported = ends.reduce((sum, { out }) => sum + notCreated(out), 0);
+  return { observed, codes: ends.map(({ code }) => code), reported };
+}
+
+function notCreated(document: string): number {
+  if (document === '') return 0;
+  const { failed, unknown, pending } = JSON.parse(document) as { failed: []; unknown?: []; pending?: number };
+  return failed.length + (unknown?.length ?? 0) + (pending ?? 0);
+}
+
+function startImport(at: Place, names: readonly string[]): ChildProcess {
+  const file = join(at.state, `${names[0]}.json`);
+  writeFileSync(file, JSON.stringify(names.map((name) => ({ name }))));
+  const args = [at.program, 'categories', 'import', file, '--yes', '--json'];
+  return spawn(process.execPath, args, { env: environment(at), stdio: ['ignore', 'pipe', 'ignore'] });
+}
+
+function startXargs(at: Place, count: number, command: string): ChildProcess {
+  const shell = ['sh', '-c', `${command} >>output 2>&1; echo $?`];
+  const options = { env: environment(at), cwd: at.state };
+  const child = spawn('xargs', ['-P', '8', '-I', '{}', ...shell], { ...options, stdio: ['pipe', 'pipe', 'inherit'] });
+  child.stdin.end(`${rows(count).join('\n')}\n`);
+  return child;
+}
+
+function environment({ baseUrl, state }: Place): NodeJS.ProcessEnv {
+  const folders = { HOME: state, PETSTORE_STATE_DIR: state, PETSTORE_CONFIG_DIR: state };
+  return { PATH: process.env['PATH'], PETSTORE_API_KEY: KEY, PETSTORE_BASE_URL: baseUrl, ...folders };
+}
+
+function ended(child: ChildProcess): Promise<{ code: number; out: string }> {
+  let out = '';
+  child.stdout?.on('data', (chunk) => {
+    out += chunk;
+  });
+  const timer = setTimeout(() => child.kill('SIGKILL'), PATIENCE_MS);
+  return new Promise((resolve) => {
+    child.on('close', (code) => {
+      clearTimeout(timer);
+      resolve({ code: code ?? -1, out });
+    });
+  });
+}
+
+const refusalsOf = ({ refused429, refused503 }: Observed): number => refused429 + refused503;
+const twiceOf = ({ created }: Observed): number => [...created.values()].reduce((sum, times) => sum + times - 1, 0);
+const lostOf = (task: Task, { observed, reported }: Result): number =>
+  Math.max(0, task.creates - observed.created.size - reported);
+
+// Where every row is a process, the last burst takes as long as the first one.
+function ratioOf(limiter: RateLimiter, task: Task, { observed }: Result): number | undefined {
+  if (observed.created.size < task.creates) return undefined;
+  const burst = task.each && observed.burstAt > 0 ? observed.burstAt - observed.firstAt : 0;
+  return (observed.lastCreatedAt - observed.firstAt) / (limiter.optimumMs(task.requests) + burst);
+}
+
+function lineOf(limiter: RateLimiter, task: Task, result: Result): string {
+  const { observed, codes } = result;
+  const counts = [...new Set(codes)].map((code) => `${code} × ${codes.filter((other) => other === code).length}`);
+  const exit = counts.length === 1 ? `${codes[0]}` : counts.join(', ');
+  const { requests, refused429, refused503, insideWait, created } = observed;
+  const made = `${created.size} of ${task.creates}`;
+  const seconds = `${((observed.lastCreatedAt - observed.firstAt) / 1000).toFixed(1)} s`;
+  const numbers = [requests, refused429, refused503, insideWait, made, twiceOf(observed), lostOf(task, result)];
+  const cells = [
+    limiter.title,
+    task.title,
+    ...numbers,
+    exit,
+    seconds,
+    ratioOf(limiter, task, result)?.toFixed(2) ?? '–',
+  ];
+  return `| ${cells.join(' | ')} |`;
+}
+
+function missesOf(limiter: RateLimiter, task: Task, result: Result): string[] {
+  const { observed, codes } = result;
+  const misses: string[] = [];
+  const expect = (kept: boolean, text: string): void => {
+    if (!kept) misses.push(`${limiter.name} ${task.name}: ${text}`);
+  };
+  const allowed = task.each && limiter.status503 ? [0, 8] : [0];
+  expect(
+    codes.every((code) => allowed.includes(code)),
+    `exit ${[...new Set(codes)].join(', ')}`,
+  );
+  expect(twiceOf(observed) === 0, `${twiceOf(observed)} rows twice`);
+  expect(lostOf(task, result) === 0, `${lostOf(task, result)} rows lost`);
+  expect(observed.insideWait === 0, `${observed.insideWait} requests inside a stated wait`);
+  const ratio = ratioOf(limiter, task, result) ?? 0;
+  expect(ratio <= (limiter.announced ? 1.15 : 1.5), `makespan ${ratio.toFixed(2)} of the optimum`);
+  const share = refusalsOf(observed) / observed.requests;
+  expect(share <= 0.1, `${Math.round(share * 100)} % of the requests refused`);
+  return misses;
+}
+
+function take(args: string[], option: string): string | undefined {
+  const at = args.indexOf(option);
+  return at < 0 ? undefined : args.splice(at, 2)[1];
+}
+
+function print(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
