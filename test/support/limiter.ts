@@ -5,12 +5,18 @@ export interface LimiterOptions {
   readonly mode: 'fixed' | 'anchored' | 'sliding' | 'bucket';
   readonly limit: number;
   readonly windowMs: number;
+  /** What a bucket holds at most; `limit` unless given. */
+  readonly burst?: number;
+  /** Whether refused requests count in a sliding window, as in a stick table of HAProxy. */
+  readonly countsRefused?: boolean;
+  /** What the X-RateLimit headers describe: this limit, nothing, or another quota that is far from exhausted. */
+  readonly describes?: 'limit' | 'nothing' | 'other';
   /** A second limit, for the day, counted from `dayEndsAt` back. */
   readonly daily?: { readonly limit: number; readonly endsAt: number };
   /** Which of two limits the headers tell of: nearest its end, fewest left, or least of its own limit left. */
   readonly tells?: 'nearest' | 'tightest' | 'share';
   readonly reset?: 'ceil' | 'floor' | 'tenths' | 'ms' | 'delta' | 'past' | 'none';
-  readonly retryAfter?: 'delta' | 'date' | 'ms' | 'epoch' | 'garbage' | 'none';
+  readonly retryAfter?: 'delta' | 'floor' | 'one' | 'date' | 'ms' | 'epoch' | 'garbage' | 'none';
   /** Requests inside a wait after which the key is banned, and for how long. */
   readonly ban?: { readonly after: number; readonly forMs: number };
   /** Offset of a fixed window's boundaries, milliseconds. */
@@ -49,7 +55,7 @@ export class Limiter {
 
   constructor(options: LimiterOptions) {
     this.#options = options;
-    this.#tokens = options.limit;
+    this.#tokens = options.burst ?? options.limit;
   }
 
   /**
@@ -65,13 +71,14 @@ export class Limiter {
     const dayFull = daily !== undefined && now < daily.endsAt && this.#dayUsed >= daily.limit;
     const allowed = !banned && !dayFull && this.#room() >= 1;
     if (allowed) this.#count(now);
+    else if (this.#options.countsRefused) this.#log.push(now);
     const told = this.#told(now);
     const headers = this.#headers(told, now);
     if (!allowed) {
       const until = banned ? this.#bannedUntil : dayFull ? daily.endsAt : this.#freeAt(now);
-      this.#sayWait(headers, until, now);
+      const stated = this.#sayWait(headers, until, now);
       if (now >= this.#waitUntil) this.#waitSaidAt = now;
-      this.#waitUntil = Math.max(this.#waitUntil, until);
+      this.#waitUntil = Math.max(this.#waitUntil, stated);
     }
     return { allowed, insideWait, banned, headers };
   }
@@ -89,7 +96,7 @@ export class Limiter {
   }
 
   #advance(now: number): void {
-    const { mode, limit, windowMs, phase = 0 } = this.#options;
+    const { mode, limit, windowMs, burst = limit, phase = 0 } = this.#options;
     if (mode === 'fixed' && now >= this.#windowEnd) {
       this.#windowEnd = Math.floor((now - phase) / windowMs + 1) * windowMs + phase;
       this.#used = 0;
@@ -97,7 +104,7 @@ export class Limiter {
     if (mode === 'anchored' && now >= this.#windowEnd) this.#used = 0;
     if (mode === 'sliding') this.#log = this.#log.filter((at) => at > now - windowMs);
     if (mode === 'bucket') {
-      this.#tokens = Math.min(limit, this.#tokens + ((now - this.#refilledAt) * limit) / windowMs);
+      this.#tokens = Math.min(burst, this.#tokens + ((now - this.#refilledAt) * limit) / windowMs);
       this.#refilledAt = now;
     }
   }
@@ -126,7 +133,8 @@ export class Limiter {
 
   #told(now: number): Told {
     const { mode, limit, windowMs, daily, tells = 'nearest' } = this.#options;
-    const full = mode === 'bucket' ? now + ((limit - this.#tokens) * windowMs) / limit : this.#freeAt(now);
+    const missing = (this.#options.burst ?? limit) - this.#tokens;
+    const full = mode === 'bucket' ? now + (missing * windowMs) / limit : this.#freeAt(now);
     const remaining = Math.max(0, Math.floor(this.#room()));
     const short = { limit, remaining, resetAt: mode === 'anchored' && this.#used === 0 ? now + windowMs : full };
     if (!daily || now >= daily.endsAt) return short;
@@ -140,8 +148,18 @@ export class Limiter {
   }
 
   #headers({ limit, remaining, resetAt }: Told, now: number): Record<string, string> {
+    const { describes } = this.#options;
+    const date = new Date(now).toUTCString();
+    if (describes === 'nothing') return { date };
+    if (describes === 'other')
+      return {
+        date,
+        'x-ratelimit-limit': '5000',
+        'x-ratelimit-remaining': '4980',
+        'x-ratelimit-reset': `${Math.ceil(now / 1000) + 2400}`,
+      };
     const headers: Record<string, string> = {
-      date: new Date(now).toUTCString(),
+      date,
       'x-ratelimit-limit': String(limit),
       'x-ratelimit-remaining': String(remaining),
     };
@@ -158,17 +176,25 @@ export class Limiter {
     return headers;
   }
 
-  #sayWait(headers: Record<string, string>, until: number, now: number): void {
+  // When the wait ends that the headers state.
+  #sayWait(headers: Record<string, string>, until: number, now: number): number {
+    const { describes, retryAfter = 'delta' } = this.#options;
     const seconds = Math.max(0, Math.ceil((until - now) / 1000));
+    const floored = Math.max(0, Math.floor((until - now) / 1000));
     const said = {
       delta: String(seconds),
+      floor: String(floored),
+      one: '1',
       date: new Date(Math.ceil(until / 1000) * 1000).toUTCString(),
       ms: undefined,
       epoch: String(Math.ceil(until / 1000)),
       garbage: 'in a while',
       none: undefined,
-    }[this.#options.retryAfter ?? 'delta'];
+    }[retryAfter];
     if (said !== undefined) headers['retry-after'] = said;
-    if (this.#options.retryAfter === 'ms') headers['retry-after-ms'] = String(Math.max(0, Math.ceil(until - now)));
+    if (retryAfter === 'ms') headers['retry-after-ms'] = String(Math.max(0, Math.ceil(until - now)));
+    if (retryAfter === 'floor') return now + floored * 1000;
+    if (retryAfter === 'one') return now + 1000;
+    return retryAfter === 'none' && describes ? now : until;
   }
 }

@@ -37,6 +37,8 @@ export interface Outcome {
   readonly lost: number;
   readonly refused: number;
   readonly insideWait: number;
+  /** Those of them that were not in flight when the wait was stated. */
+  readonly insideLate: number;
   readonly answered: number;
   readonly failures: readonly unknown[];
   /** Virtual milliseconds from the first request to the last answer. */
@@ -66,7 +68,7 @@ export async function simulate(options: Simulation): Promise<Outcome> {
   const draw = draws(options.seed ?? 1);
   const clock = new FakeClock(options.startsAt, draw);
   const limiter = new Limiter(options);
-  const counts = { sent: 0, lost: 0, refused: 0, insideWait: 0, answered: 0 };
+  const counts = { sent: 0, lost: 0, refused: 0, insideWait: 0, insideLate: 0, answered: 0 };
   const failures: unknown[] = [];
   const [fastest, slowest] = options.latencyMs ?? [10, 10];
   const transport: Transport = {
@@ -78,6 +80,7 @@ export async function simulate(options: Simulation): Promise<Outcome> {
       const verdict = limiter.take(clock.now() + (options.skewMs ?? 0));
       if (!verdict.allowed) counts.refused++;
       if (verdict.insideWait !== undefined) counts.insideWait++;
+      if ((verdict.insideWait ?? 0) > slowest) counts.insideLate++;
       await clock.sleep(latency / 2);
       if (options.lose && draw() < options.lose) {
         counts.lost++;
