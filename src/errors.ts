@@ -1,6 +1,6 @@
-// What can go wrong, by kind, and the exit code each kind ends the process with.
+// The kinds of error, and the exit code of each.
 
-/** The kinds of failure, as `--json` names them (contract, section 3). */
+/** The kinds of error, as `--json` names them (docs/cli.md, exit codes). */
 export type ErrorKind =
   | 'internal'
   | 'usage'
@@ -13,7 +13,7 @@ export type ErrorKind =
   | 'storage'
   | 'interrupted';
 
-/** The exit code of each kind (contract, section 3); a signal other than SIGINT sets its own. */
+/** The exit code of each kind; a signal other than SIGINT sets its own. */
 export const EXIT_CODES: Readonly<Record<ErrorKind, number>> = {
   internal: 1,
   usage: 2,
@@ -27,25 +27,32 @@ export const EXIT_CODES: Readonly<Record<ErrorKind, number>> = {
   interrupted: 130,
 };
 
-/** What a failure tells besides its kind and message. */
+/** One mistake in a file of rows: the line it stands on, and the data row counted from 1 where it belongs to one. */
+export interface Problem {
+  readonly line: number;
+  readonly row?: number | undefined;
+  readonly message: string;
+}
+
 export interface ErrorFacts {
-  /** What to do next, in one line. */
+  /** The remedy, in one line. */
   readonly hint?: string | undefined;
-  /** The service's own machine-readable code (service.md, section 7), where it sent one. */
+  /** The service's own error code (docs/service.md, errors). */
   readonly code?: string | undefined;
-  /** The service's own message, made visible, where it sent one. */
+  /** The service's own message. */
   readonly serviceMessage?: string | undefined;
-  /** The HTTP status, where the service answered. */
+  /** The HTTP status of the response. */
   readonly status?: number | undefined;
-  /** When the rate limit permits the next request, in epoch milliseconds, where known. */
+  /** When the rate limit permits the next request, in epoch milliseconds. */
   readonly retryAt?: number | undefined;
+  /** Everything that is wrong with an input file. */
+  readonly problems?: readonly Problem[] | undefined;
   /** Overrides the kind's exit code (143 after SIGTERM, 129 after SIGHUP). */
   readonly exitCode?: number | undefined;
-  /** What caused it; shown with `--verbose` only. */
   readonly cause?: unknown;
 }
 
-/** A failure that a user can be told about: its kind decides the exit code, its message never holds a key. */
+/** An expected error: its kind decides the exit code, and its message never contains an API key. */
 export class PetstoreError extends Error {
   override readonly name = 'PetstoreError';
   readonly kind: ErrorKind;
@@ -54,13 +61,10 @@ export class PetstoreError extends Error {
   readonly serviceMessage: string | undefined;
   readonly status: number | undefined;
   readonly retryAt: number | undefined;
+  readonly problems: readonly Problem[] | undefined;
   readonly exitCode: number;
 
-  /**
-   * @param kind the kind of failure; it decides the exit code
-   * @param message what happened, without a final full stop
-   * @param facts what to do next, and what the service said
-   */
+  /** @param message what happened, beginning in lower case and without a full stop */
   constructor(kind: ErrorKind, message: string, facts: ErrorFacts = {}) {
     super(message, facts.cause === undefined ? undefined : { cause: facts.cause });
     this.kind = kind;
@@ -69,6 +73,14 @@ export class PetstoreError extends Error {
     this.serviceMessage = facts.serviceMessage;
     this.status = facts.status;
     this.retryAt = facts.retryAt;
+    this.problems = facts.problems;
     this.exitCode = facts.exitCode ?? EXIT_CODES[kind];
+  }
+
+  /** The error as `--json` prints it; `retryAt` is ISO 8601. */
+  toJSON(): object {
+    const { kind, message, hint, code, status, problems } = this;
+    const retryAt = this.retryAt === undefined ? undefined : new Date(this.retryAt).toISOString();
+    return { kind, message, hint, code, status, retryAt, problems };
   }
 }

@@ -32,7 +32,7 @@ test('the table of the contract is the whole of it', () => {
 
 test.each(kinds)('%s as text is what happened, then what to do', async (kind) => {
   const told = await tell(new PetstoreError(kind, 'the cat\u001b[31m ran away', { hint: 'call it back' }));
-  expect(told).toEqual({ code: CODES[kind], err: 'error: the cat␛[31m ran away\ncall it back\n', out: '' });
+  expect(told).toEqual({ code: CODES[kind], err: 'error: the cat␛[31m ran away\nhint: call it back\n', out: '' });
 });
 
 test.each(kinds)('%s as JSON is one line on stderr', async (kind) => {

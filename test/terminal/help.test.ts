@@ -180,7 +180,7 @@ test.each([
   [['categoris', 'list'], 'did you mean categories?'],
   [['categories', 'lst'], 'did you mean one of list, ls?'],
   [['categories', 'list', '--serach', 'x'], 'did you mean --search?'],
-  [['categories', 'create', '--nam', 'dog'], "unknown option '--nam'\ndid you mean --name?"],
+  [['categories', 'create', '--nam', 'dog'], "unknown option '--nam'\nhint: did you mean --name?"],
   [['categories', 'create', '--desciption', 'x'], 'did you mean --description?'],
   [['--jsn', 'categories', 'create'], "unknown option '--jsn'"],
   [['categories', 'create', '-p', 'staging', '--quit'], 'did you mean --quiet?'],
