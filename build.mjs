@@ -43,12 +43,12 @@ const output = { minify: true, comments: false };
 const groups = [
   {
     name: 'base',
-    test: /src\/(?:errors|escape|redact|io|json|duration|clock|version)\.ts$|src\/profiles\/paths\.ts$/,
+    test: /src\/(?:errors|escape|redact|io|duration|clock|version)\.ts$|src\/profiles\/paths\.ts$/,
     priority: 3,
   },
   {
     name: 'command',
-    test: /src\/(?:run|program|report-error|usage-error|session|did-you-mean)\.ts$|src\/commands\/[a-z-]+\.ts$|node_modules\/commander\/|\0stub:commander|src\/output\/(?:render|progress|plain-style|wrap)\.ts$|src\/reference\/facts\.ts$|src\/profiles\/(?:credentials|base-url|api-key|store)\.ts$|src\/append-log\/mkdirp\.ts$/,
+    test: /src\/(?:run|program|report-error|usage-error|session|did-you-mean|json)\.ts$|src\/commands\/[a-z-]+\.ts$|node_modules\/(?:commander|lossless-json)\/|\0stub:commander|src\/output\/(?:render|progress|plain-style|wrap)\.ts$|src\/reference\/facts\.ts$|src\/profiles\/(?:credentials|base-url|api-key|store)\.ts$|src\/append-log\/mkdirp\.ts$/,
     priority: 2,
   },
   {

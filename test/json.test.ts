@@ -1,7 +1,7 @@
 // JSON with exact numbers: every digit stays, nothing invalid becomes valid, nothing hostile hangs or overflows.
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { ExactNumber, MAX_DEPTH, parseJson, stringifyJson } from '../src/json.ts';
+import { isOpaqueNumber, MAX_DEPTH, parseJson, stringifyJson } from '../src/json.ts';
 
 test.each([
   '9223372036854775807',
@@ -21,7 +21,7 @@ test('an id up to 2^53 is a number, and beyond it a bigint', () => {
   expect(parseJson('9007199254740991')).toBe(9007199254740991);
   expect(parseJson('9007199254740992')).toBe(9007199254740992n);
   expect(parseJson('9007199254740993')).toBe(9007199254740993n);
-  expect(parseJson('[1e5]')).toEqual([new ExactNumber('1e5')]);
+  expect(isOpaqueNumber(parseJson('1e5'))).toBe(true);
 });
 
 test.each([

@@ -1,7 +1,7 @@
 // Replies checked against service.md, section 2: bytes in, typed values out, or a plain word on what is wrong.
 import { Buffer, isUtf8 } from 'node:buffer';
 import type { HttpHeaders } from '../http/types.ts';
-import { ExactNumber, exceedsDepth, MAX_DEPTH, parseJson } from '../json.ts';
+import { exceedsDepth, isOpaqueNumber, MAX_DEPTH, parseJson } from '../json.ts';
 import type { Category } from './types.ts';
 
 /** A reply that breaks the contract of service.md; its message never quotes the reply. */
@@ -89,7 +89,7 @@ function wrong(index: number | undefined, what: string): DecodeError {
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof ExactNumber);
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !isOpaqueNumber(value);
 }
 
 function isInt64(value: unknown): boolean {
@@ -100,6 +100,6 @@ function isInt64(value: unknown): boolean {
 function kindOf(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'an array';
-  if (typeof value === 'object' && !(value instanceof ExactNumber)) return 'an object';
+  if (typeof value === 'object' && !isOpaqueNumber(value)) return 'an object';
   return typeof value === 'string' ? 'text' : typeof value === 'boolean' ? 'true or false' : 'a number';
 }

@@ -1,5 +1,5 @@
 // The service's Error object (service.md, section 2), read as far as it goes.
-import { ExactNumber, parseJson } from '../json.ts';
+import { isOpaqueNumber, parseJson } from '../json.ts';
 
 /** The service's Error object as far as it was readable. */
 export interface ServiceError {
@@ -21,7 +21,7 @@ export function decodeServiceError(body: Uint8Array): ServiceError {
   } catch {
     return { code: undefined, message: undefined };
   }
-  if (typeof value !== 'object' || value === null || value instanceof ExactNumber) {
+  if (typeof value !== 'object' || value === null || isOpaqueNumber(value)) {
     return { code: undefined, message: undefined };
   }
   const { code, message } = value as { readonly code?: unknown; readonly message?: unknown };
