@@ -1,32 +1,47 @@
-// The exit-code table of the contract (section 3), row by row: the built program against a service in another process.
-import type { ChildProcess } from 'node:child_process';
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
+// The table of exit codes (docs/cli.md), row by row, with the built program.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { compile } from './support/compile.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import type { FakeAnswer, HttpFake, ReceivedRequest } from './support/http-fake.ts';
+import { errorAnswer, quotaHeaders, startHttpFake } from './support/http-fake.ts';
 import type { Outcome, Place } from './support/program.ts';
-import { ended, petstore, place, start } from './support/program.ts';
+import { petstore, place } from './support/program.ts';
 
 const KEY = 'sk_test_canary_0123456789';
-let service: ChildProcess;
-let origin = '';
+const BIG = '9223372036854775807';
 
+const answers: Readonly<Record<string, FakeAnswer | ((request: ReceivedRequest) => FakeAnswer)>> = {
+  ok: ({ method }) =>
+    method === 'POST'
+      ? { status: 201, body: `{"id":${BIG},"name":"dog"}`, headers: quotaHeaders() }
+      : { body: `[{"id":1,"name":"cat","description":"Felis"},{"id":${BIG},"name":"dog"}]`, headers: quotaHeaders() },
+  unauthorized: errorAnswer(401, 'unauthorized', 'The API key is not valid.'),
+  invalid: errorAnswer(400, 'invalid_name', 'The name is too long.'),
+  missing: errorAnswer(404, 'not_found', 'There is nothing here.'),
+  limited: errorAnswer(429, 'rate_limited', 'Slow down.', { 'retry-after': '3600', 'x-ratelimit-remaining': '0' }),
+  failing: errorAnswer(500, 'internal', 'Something broke.'),
+  html: { body: '<html>Sign in</html>', headers: { 'content-type': 'text/html' } },
+  object: { body: { data: [] } },
+  nonsense: ({ method }) => ({ status: method === 'POST' ? 201 : 200, body: { no: 'category' } }),
+  redirect: { status: 302, headers: { location: 'https://elsewhere.example/v1/categories' } },
+  reset: 'reset',
+  silent: 'silence',
+};
+
+// The first segment of the path chooses the answer.
+let service: HttpFake;
 beforeAll(async () => {
-  service = spawn(process.execPath, [compile('test/support/scripted-service.ts')], {
-    stdio: ['ignore', 'pipe', 'inherit'],
+  service = await startHttpFake((request) => {
+    const answer = answers[request.path.split('/')[1] ?? ''] ?? 'reset';
+    return typeof answer === 'function' ? answer(request) : answer;
   });
-  const [line] = (await once(service.stdout as NodeJS.ReadableStream, 'data')) as [Buffer];
-  origin = `http://127.0.0.1:${line.toString().trim()}`;
+  return service.close;
 });
-
-afterAll(() => {
-  service.kill();
-});
+const received = (behaviour: string, method: string): number =>
+  service.requests.filter((one) => one.method === method && one.path.startsWith(`/${behaviour}/`)).length;
 
 const at = (behaviour: string, env: Record<string, string> = {}): Place =>
-  place({ PETSTORE_BASE_URL: `${origin}/${behaviour}/v1`, PETSTORE_API_KEY: KEY, ...env });
+  place({ PETSTORE_BASE_URL: `${service.origin}/${behaviour}/v1`, PETSTORE_API_KEY: KEY, ...env });
 const list = ['categories', 'list'];
 const create = ['categories', 'create', '--name', 'dog'];
 const hurried = ['--max-retries', '0'];
@@ -295,35 +310,17 @@ describe.concurrent('success is 0', () => {
   });
 });
 
-test('a create whose answer is lost was sent once', async () => {
-  const before = await counts();
+test('a create whose response is lost was sent once', async () => {
+  const before = received('reset', 'POST');
   await petstore(at('reset'), create);
-  expect((await counts())['reset POST']).toBe((before['reset POST'] ?? 0) + 1);
+  expect(received('reset', 'POST')).toBe(before + 1);
 });
 
 test('a 429 is remembered: the next process sends nothing', async () => {
   const where = at('limited');
   const first = await petstore(where, list);
-  const before = await counts();
+  const before = service.requests.length;
   const second = await petstore(where, list);
   expect([first.code, second.code]).toEqual([5, 5]);
-  expect(await counts()).toEqual(before);
+  expect(service.requests).toHaveLength(before);
 });
-
-test.each([
-  ['SIGINT', 130],
-  ['SIGTERM', 143],
-  ['SIGHUP', 129],
-] as const)('%s ends a read with %i', async (signal, code) => {
-  const before = (await counts())['silent GET'] ?? 0;
-  const child = start(at('silent'), list);
-  const end = ended(child);
-  while (((await counts())['silent GET'] ?? 0) <= before) await new Promise((resolve) => setTimeout(resolve, 20));
-  child.kill(signal);
-  const result = await end;
-  expect({ code: result.code, out: result.out }).toEqual({ code, out: '' });
-});
-
-async function counts(): Promise<Record<string, number>> {
-  return (await fetch(`${origin}/counts/`)).json() as Promise<Record<string, number>>;
-}

@@ -2,11 +2,12 @@
 import { writeFileSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { createServer as createHttp } from 'node:http';
-import { createServer } from 'node:https';
-import type { AddressInfo, Server } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
+import type { FakeAnswer, HttpFake, ReceivedRequest } from './support/http-fake.ts';
+import { startHttpFake } from './support/http-fake.ts';
 import { petstore, place } from './support/program.ts';
 import { tempDir } from './support/temp-dir.ts';
 import { TEST_CERT, TEST_KEY } from './support/tls.ts';
@@ -15,28 +16,30 @@ const KEY = 'k_0123456789abcdef';
 const certificate = join(tempDir(), 'ca.pem');
 writeFileSync(certificate, TEST_CERT);
 
-const service = createServer({ key: TEST_KEY, cert: TEST_CERT }, (request, response) => {
-  const good = request.headers.authorization === `Bearer ${KEY}`;
-  response.writeHead(good ? 200 : 401).end(good ? '[{"id":1,"name":"dog"}]' : '{}');
-});
-// A CONNECT proxy that knows one way only: to the service above.
-const asked: IncomingMessage[] = [];
+let service: HttpFake;
+// A CONNECT proxy that leads to the service only.
+const tunnels: IncomingMessage[] = [];
 const proxy = createHttp().on('connect', (request: IncomingMessage, socket) => {
-  asked.push(request);
-  const way = connect((service.address() as AddressInfo).port, '127.0.0.1', () => {
+  tunnels.push(request);
+  const upstream = connect(service.port, '127.0.0.1', () => {
     socket.write('HTTP/1.1 200 Connection established\r\n\r\n');
-    way.pipe(socket).pipe(way);
+    upstream.pipe(socket).pipe(upstream);
   });
-  for (const end of [way, socket]) end.on('error', () => undefined);
+  for (const end of [upstream, socket]) end.on('error', () => undefined);
 });
-
-const portOf = (server: Server): number => (server.address() as AddressInfo).port;
+let proxyPort = 0;
 
 beforeAll(async () => {
-  for (const server of [service, proxy]) await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
-});
-afterAll(() => {
-  for (const server of [service, proxy]) server.close();
+  const good = { body: [{ id: 1, name: 'dog' }] };
+  const answer = ({ headers }: ReceivedRequest): FakeAnswer =>
+    headers.authorization === `Bearer ${KEY}` ? good : { status: 401 };
+  service = await startHttpFake(answer, { key: TEST_KEY, cert: TEST_CERT });
+  await new Promise<void>((done) => proxy.listen(0, '127.0.0.1', done));
+  proxyPort = (proxy.address() as AddressInfo).port;
+  return () => {
+    service.close();
+    proxy.close();
+  };
 });
 
 const trusting = (more: Record<string, string>): ReturnType<typeof place> =>
@@ -55,7 +58,7 @@ async function doctor(
 }
 
 test('a service with a good certificate is listed, and the doctor finds nothing wrong', async () => {
-  const at = trusting({ PETSTORE_BASE_URL: `https://localhost:${portOf(service)}/v1` });
+  const at = trusting({ PETSTORE_BASE_URL: service.url });
   expect(await petstore(at, ['categories', 'list', '--json'])).toMatchObject({
     code: 0,
     out: '[{"id":1,"name":"dog"}]\n',
@@ -68,31 +71,31 @@ test('a service with a good certificate is listed, and the doctor finds nothing 
 test('a service behind a proxy is reached through it, with its password and without the key', async () => {
   const at = trusting({
     PETSTORE_BASE_URL: 'https://pets.example/v1',
-    HTTPS_PROXY: `http://me:hunter2@127.0.0.1:${portOf(proxy)}`,
+    HTTPS_PROXY: `http://me:hunter2@127.0.0.1:${proxyPort}`,
   });
   const listed = await petstore(at, ['categories', 'list', '--json']);
   expect(listed).toMatchObject({ code: 0, out: '[{"id":1,"name":"dog"}]\n' });
-  const [request] = asked;
+  const [request] = tunnels;
   expect([request?.url, request?.headers['proxy-authorization']]).toEqual([
     'pets.example:443',
     `Basic ${Buffer.from('me:hunter2').toString('base64')}`,
   ]);
-  expect(JSON.stringify(asked.map(({ headers }) => headers))).not.toContain(KEY);
+  expect(JSON.stringify(tunnels.map(({ headers }) => headers))).not.toContain(KEY);
   const { code, status } = await doctor(at);
   expect([code, status['Proxy'], status['Key accepted']]).toEqual([0, 'ok', 'ok']);
-  const before = asked.length;
+  const before = tunnels.length;
   const direct = { ...at, env: { ...at.env, NO_PROXY: 'pets.example' } };
   expect((await petstore(direct, ['categories', 'list', '--max-retries', '0', '--timeout', '5s'])).code).toBe(6);
-  expect(asked).toHaveLength(before);
+  expect(tunnels).toHaveLength(before);
 });
 
 test('a create goes through a proxy once', async () => {
   const at = trusting({
     PETSTORE_BASE_URL: 'https://pets.example/v1',
-    HTTPS_PROXY: `http://127.0.0.1:${portOf(proxy)}`,
+    HTTPS_PROXY: `http://127.0.0.1:${proxyPort}`,
   });
-  const before = asked.length;
+  const before = tunnels.length;
   // The service answers with a list: that is no category, so the outcome is unknown, and nothing is sent again.
   expect((await petstore(at, ['categories', 'create', '--name', 'dog'])).code).toBe(8);
-  expect(asked).toHaveLength(before + 1);
+  expect(tunnels).toHaveLength(before + 1);
 });

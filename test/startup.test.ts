@@ -1,10 +1,9 @@
 // What each command loads, in files and bytes: a guard that start-up cannot rot, the same on every machine.
 import { readdirSync, readFileSync, statSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
+import { startHttpFake } from './support/http-fake.ts';
 import { BIN, petstore, place } from './support/program.ts';
 import { tempDir } from './support/temp-dir.ts';
 
@@ -54,12 +53,10 @@ test('a command that sends nothing loads no way to send a request', async () => 
 });
 
 test('list --json loads neither conf, table, chalk, ora, prompts nor the sandbox', async () => {
-  const server = createServer((_request, response) => response.end('[]'));
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  const env = { PETSTORE_BASE_URL: `http://127.0.0.1:${port}/v1`, PETSTORE_API_KEY: 'k_0123456789abcdef' };
+  const service = await startHttpFake(() => ({ body: [] }));
+  const env = { PETSTORE_BASE_URL: service.url, PETSTORE_API_KEY: 'k_0123456789abcdef' };
   const { files, bytes } = await load(['categories', 'list', '--json'], env);
-  server.close();
+  service.close();
   expect(files).toEqual([
     'bin/petstore.js',
     'dist/chunks/base.cjs',

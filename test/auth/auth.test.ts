@@ -2,12 +2,12 @@
 import * as fs from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { HttpFake } from '../support/http-fake.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { inProcess } from '../support/world.ts';
-import type { Service } from './service.ts';
 import { GOOD_KEY, startService } from './service.ts';
 
-let service: Service;
+let service: HttpFake;
 let dir = '';
 beforeAll(async () => {
   service = await startService();
@@ -29,7 +29,7 @@ describe('auth login', () => {
   test("checks the key of stdin's first line with one GET /categories and stores it for its origin", async () => {
     const run = await petstore(['auth', 'login', '--url', `${service.url}/`], `${GOOD_KEY}\r\nsecond line\n`);
     expect(run).toMatchObject({ code: 0, out: `stored a key for production: …6789 at ${service.url}\n` });
-    expect(service.requests.map(({ line }) => line)).toEqual(['GET /v1/categories']);
+    expect(service.requests).toMatchObject([{ method: 'GET', path: '/v1/categories' }]);
     expect(service.requests[0]?.headers.authorization).toBe(`Bearer ${GOOD_KEY}`);
     expect(stored()).toEqual({ version: 1, url: service.url, key: GOOD_KEY, origin: service.origin });
     const list = await petstore(['categories', 'list', '--json']);

@@ -2,12 +2,12 @@
 import * as fs from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { HttpFake } from '../support/http-fake.ts';
 import { petstore, place } from '../support/program.ts';
 import { inTerminal } from '../support/pty.ts';
-import type { Service } from './service.ts';
 import { GOOD_KEY, startService } from './service.ts';
 
-let service: Service;
+let service: HttpFake;
 beforeAll(async () => {
   service = await startService();
 });

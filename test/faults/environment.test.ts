@@ -2,26 +2,22 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import { dirname, join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
+import type { HttpFake } from '../support/http-fake.ts';
+import { startHttpFake } from '../support/http-fake.ts';
 import type { Outcome, Place } from '../support/program.ts';
 import { BIN, ended, petstore, place } from '../support/program.ts';
-import type { RawServer } from '../support/raw-server.ts';
-import { response, startRawServer } from '../support/raw-server.ts';
 import { TEST_CERT, TEST_KEY } from '../support/tls.ts';
 
-let server: RawServer;
+let service: HttpFake;
 beforeAll(async () => {
-  server = await startRawServer({
-    onRequest: (socket) => void socket.end(response('200 OK', '[{"id":1,"name":"cat"}]')),
-  });
+  service = await startHttpFake(() => ({ body: [{ id: 1, name: 'cat' }] }));
+  return service.close;
 });
-afterAll(() => server.close());
 
 const KEY = 'canary-0123456789';
-const keyAndUrl = () => ({ PETSTORE_API_KEY: KEY, PETSTORE_BASE_URL: `${server.origin}/v1` });
+const keyAndUrl = () => ({ PETSTORE_API_KEY: KEY, PETSTORE_BASE_URL: service.url });
 
 // As somebody whom rights bind and whom the machine may not know: root is bound by none.
 function asNobody(at: Place, args: readonly string[], env: Record<string, string>, stdin = ''): Promise<Outcome> {
@@ -54,7 +50,7 @@ describe('without a home folder', () => {
     const list = await asNobody(at, ['categories', 'list', '--json'], { ...home, ...keyAndUrl() });
     expect(list).toMatchObject({ code: 0, out: '[{"id":1,"name":"cat"}]\n' });
     if (homeless) {
-      const login = await asNobody(at, ['auth', 'login', '--url', `${server.origin}/v1`], home, KEY);
+      const login = await asNobody(at, ['auth', 'login', '--url', service.url], home, KEY);
       expect(login).toMatchObject({ code: 9, out: '', err: expect.stringContaining('HOME') });
     }
     // Nothing is kept in the working directory.
@@ -67,7 +63,7 @@ describe('without a home folder', () => {
     mkdirSync(folder);
     chmodSync(folder, 0o777);
     const env = { PETSTORE_CONFIG_DIR: join(folder, 'c'), PETSTORE_STATE_DIR: join(folder, 's') };
-    expect(await asNobody(at, ['auth', 'login', '--url', `${server.origin}/v1`], env, KEY)).toMatchObject({ code: 0 });
+    expect(await asNobody(at, ['auth', 'login', '--url', service.url], env, KEY)).toMatchObject({ code: 0 });
     expect(await asNobody(at, ['categories', 'list', '--json'], env)).toMatchObject({ code: 0 });
   });
 });
@@ -80,30 +76,19 @@ test('folders that cannot be written or read stop nobody whose key and URL are i
   const list = await asNobody(at, ['categories', 'list', '--json'], { ...dirs, ...keyAndUrl() });
   expect(list).toMatchObject({ code: 0, out: '[{"id":1,"name":"cat"}]\n' });
   expect(list.err).not.toMatch(/\n\s+at /);
-  const login = await asNobody(at, ['auth', 'login', '--url', `${server.origin}/v1`], dirs, KEY);
+  const login = await asNobody(at, ['auth', 'login', '--url', service.url], dirs, KEY);
   expect(login).toMatchObject({ code: 9, out: '' });
   chmodSync(closed, 0o700);
 });
 
 describe('over TLS', () => {
-  const requests: string[] = [];
-  const tls = createServer({ cert: TEST_CERT, key: TEST_KEY }, (request, reply) => {
-    requests.push(`${request.method} ${request.url}`);
-    reply.setHeader('content-type', 'application/json');
-    reply.end('[]');
-  });
+  let tls: HttpFake;
   beforeAll(async () => {
-    tls.listen(0, '127.0.0.1');
-    await once(tls, 'listening');
+    tls = await startHttpFake(() => ({ body: [] }), { cert: TEST_CERT, key: TEST_KEY });
+    return tls.close;
   });
-  afterAll(() => {
-    tls.closeAllConnections();
-    tls.close();
-  });
-  const at = (env: Record<string, string> = {}): Place => {
-    const port = (tls.address() as AddressInfo).port;
-    return place({ PETSTORE_BASE_URL: `https://localhost:${port}/v1`, PETSTORE_API_KEY: KEY, ...env });
-  };
+  const at = (env: Record<string, string> = {}): Place =>
+    place({ PETSTORE_BASE_URL: tls.url, PETSTORE_API_KEY: KEY, ...env });
 
   test.each([[{}], [{ NODE_TLS_REJECT_UNAUTHORIZED: '0' }]])(
     'a certificate nobody vouches for gets no key, whatever the shell says (%j)',
@@ -111,7 +96,7 @@ describe('over TLS', () => {
       const run = await petstore(at(env), ['categories', 'list']);
       expect(run).toMatchObject({ code: 6, out: '' });
       expect(run.err).toContain('certificate');
-      expect(requests).toEqual([]);
+      expect(tls.requests).toEqual([]);
     },
   );
 
@@ -120,7 +105,7 @@ describe('over TLS', () => {
     writeFileSync(join(where.dir, 'ca.pem'), TEST_CERT);
     const trusted = { ...where, env: { ...where.env, NODE_EXTRA_CA_CERTS: join(where.dir, 'ca.pem') } };
     expect(await petstore(trusted, ['categories', 'list', '--json'])).toMatchObject({ code: 0, out: '[]\n' });
-    expect(requests).toEqual(['GET /v1/categories']);
+    expect(tls.requests).toMatchObject([{ method: 'GET', path: '/v1/categories' }]);
   });
 });
 
@@ -166,7 +151,7 @@ test('a promise that is never settled does not end as success', async () => {
 test('a config folder that is a file is a storage failure, and stays a file', async () => {
   const at = place();
   writeFileSync(join(at.dir, 'config'), 'mine');
-  const run = await petstore(at, ['auth', 'login', '--no-verify', '--url', `${server.origin}/v1`], KEY);
+  const run = await petstore(at, ['auth', 'login', '--no-verify', '--url', service.url], KEY);
   expect(run).toMatchObject({ code: 9, out: '' });
   expect(existsSync(join(at.dir, 'config'))).toBe(true);
 });

@@ -1,11 +1,9 @@
-// The sandbox keeps to the description it serves, and so does the client to a server made from it by somebody else.
-
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { Document } from 'openapi-backend';
 import { OpenAPIBackend } from 'openapi-backend';
 import { expect, onTestFinished, test } from 'vitest';
 import { describeService } from '../../src/sandbox/openapi.ts';
+import type { HttpFake } from '../support/http-fake.ts';
+import { startHttpFake } from '../support/http-fake.ts';
 import { inProcess } from '../support/world.ts';
 import type { Description, Documented, Provocation } from './contract.ts';
 import { documentedResponses, FIXTURES, Judge } from './contract.ts';
@@ -66,8 +64,7 @@ test('the judge notices what is not as documented', async () => {
 });
 
 /** A server that openapi-backend makes of the description: it routes, checks and answers by the document alone. */
-async function mock(): Promise<{ url: string; requests: string[] }> {
-  const requests: string[] = [];
+async function mock(): Promise<Pick<HttpFake, 'url' | 'requests'>> {
   const backend = new OpenAPIBackend({
     definition: description as unknown as Document,
     apiRoot: '/v1',
@@ -82,23 +79,13 @@ async function mock(): Promise<{ url: string; requests: string[] }> {
   });
   backend.registerSecurityHandler('apiKey', (context) => context.request.headers['authorization'] === `Bearer ${KEY}`);
   await backend.init();
-  const server = createServer((request, response) => {
-    let body = '';
-    request.on('data', (piece: Buffer) => {
-      body += piece.toString();
-    });
-    request.on('end', async () => {
-      requests.push(`${request.method} ${request.url} ${body}`);
-      const { method = '', url: path = '' } = request;
-      const headers = request.headers as Record<string, string>;
-      const answer = await backend.handleRequest({ method, path, headers, body });
-      const json = answer.mock ?? { code: 'refused', message: 'by the description', status: answer.status };
-      response.writeHead(answer.status, { 'Content-Type': 'application/json' }).end(JSON.stringify(json));
-    });
+  const { url, requests, close } = await startHttpFake(async ({ method, path, headers, body }) => {
+    const answer = await backend.handleRequest({ method, path, headers: headers as Record<string, string>, body });
+    const { status, mock = { code: 'refused', message: 'by the description', status } } = answer;
+    return { status, body: mock };
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => void server.close());
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`, requests };
+  onTestFinished(close);
+  return { url, requests };
 }
 
 test('petstore works against a server that openapi-backend makes of the description', async () => {
@@ -112,7 +99,10 @@ test('petstore works against a server that openapi-backend makes of the descript
   const created = await inProcess(['categories', 'create', '--name', 'dog', '--json'], { env });
   expect(created).toMatchObject({ code: 0, err: '' });
   expect(JSON.parse(created.out)).toMatchObject({ id: expect.any(Number) });
-  expect(requests).toEqual(['GET /v1/categories ', 'POST /v1/categories {"name":"dog"}']);
+  expect(requests).toMatchObject([
+    { method: 'GET', path: '/v1/categories', body: '' },
+    { method: 'POST', path: '/v1/categories', body: '{"name":"dog"}' },
+  ]);
 });
 
 test('petstore says what such a server refuses: a wrong key, an invalid create, what it does not know', async () => {

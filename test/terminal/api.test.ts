@@ -1,55 +1,32 @@
 // `petstore api`: one raw call, its body as it arrived, its failures as every command's.
 import { writeFileSync } from 'node:fs';
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
+import type { FakeAnswer, HttpFake } from '../support/http-fake.ts';
+import { errorAnswer, startHttpFake } from '../support/http-fake.ts';
 import { petstore, place } from '../support/program.ts';
 import { inProcess } from '../support/world.ts';
 
 const KEY = 'sk_canary_0123456789abcdef';
 const RAW = Buffer.from('\ufeff{"id":9007199254740993, "name":"dog\u001b"}\n\n');
-const seen: { method: string; url: string; type: string | undefined; body: string }[] = [];
-
-const answers: Record<string, (request: IncomingMessage, response: ServerResponse) => void> = {
-  '/v1/raw': (_request, response) => response.end(RAW),
-  '/v1/json': (_request, response) => response.end('{"id":9007199254740993,"n":1.50}'),
-  '/v1/bytes': (_request, response) => response.end(Buffer.from([0xff, 0x00, 0x1b, 0x5b])),
-  '/v1/empty': (_request, response) => response.writeHead(204, { deprecation: 'true' }).end(),
-  '/v1/echo': (request, response) => response.end(`{"auth":"${request.headers.authorization}"}`),
-  '/v1/bad': (_request, response) =>
-    response.writeHead(422, { 'x-stability': 'beta' }).end('{"code":"odd","message":"Too odd.","status":422}'),
-  '/v1/fails': (_request, response) => response.writeHead(501).end('<html>'),
-  '/v1/moved': (_request, response) => response.writeHead(307, { location: 'https://evil.example/' }).end(),
+const answers: Readonly<Record<string, FakeAnswer>> = {
+  '/v1/raw': { body: RAW },
+  '/v1/json': { body: '{"id":9007199254740993,"n":1.50}' },
+  '/v1/bytes': { body: Buffer.from([0xff, 0x00, 0x1b, 0x5b]) },
+  '/v1/empty': { status: 204, headers: { deprecation: 'true' } },
+  '/v1/bad': errorAnswer(422, 'odd', 'Too odd.', { 'x-stability': 'beta' }),
+  '/v1/fails': { status: 501, body: '<html>' },
+  '/v1/moved': { status: 307, headers: { location: 'https://evil.example/' } },
 };
-
-const server = createServer((request, response) => {
-  let body = '';
-  request.on('data', (chunk) => {
-    body += chunk;
-  });
-  request.on('end', () => {
-    seen.push({
-      method: request.method ?? '',
-      url: request.url ?? '',
-      type: request.headers['content-type'],
-      body,
-    });
-    const answer = answers[(request.url ?? '').replace(/\?.*/, '')];
-    if (answer) answer(request, response);
-    else response.end(`{"method":"${request.method}"}`);
-  });
-});
+let service: HttpFake;
 let env: Record<string, string>;
-
 beforeAll(async () => {
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  env = { PETSTORE_API_KEY: KEY, PETSTORE_BASE_URL: `http://127.0.0.1:${port}/v1` };
-});
-afterAll(() => {
-  server.close();
+  service = await startHttpFake(({ method, path, headers }) => {
+    if (path === '/v1/echo') return { body: { auth: headers.authorization } };
+    return answers[path.replace(/\?.*/, '')] ?? { body: { method } };
+  });
+  env = { PETSTORE_API_KEY: KEY, PETSTORE_BASE_URL: service.url };
+  return service.close;
 });
 
 const api = (...args: string[]) => inProcess(['api', ...args], { env });
@@ -84,20 +61,20 @@ test('a body from --data or a file is sent as it is, as JSON', async () => {
   const at = place(env);
   writeFileSync(join(at.dir, 'body.json'), '{"name": "犬"}');
   await petstore(at, ['api', 'post', '/things?x=1', '--input', 'body.json']);
-  expect(seen.at(-1)).toEqual({
+  expect(service.requests.at(-1)).toMatchObject({
     method: 'POST',
-    url: '/v1/things?x=1',
-    type: 'application/json',
+    path: '/v1/things?x=1',
+    headers: { 'content-type': 'application/json' },
     body: '{"name": "犬"}',
   });
   await api('PUT', '/things', '--data', '{"a":1.0}');
-  expect(seen.at(-1)).toMatchObject({ method: 'PUT', body: '{"a":1.0}' });
+  expect(service.requests.at(-1)).toMatchObject({ method: 'PUT', body: '{"a":1.0}' });
 });
 
 test('--input - reads stdin, and nothing else does', async () => {
   const piped = await inProcess(['api', 'POST', '/stdin', '--input', '-'], { env, stdin: '[1]' });
   expect(piped.code).toBe(0);
-  expect(seen.at(-1)).toMatchObject({ url: '/v1/stdin', body: '[1]' });
+  expect(service.requests.at(-1)).toMatchObject({ path: '/v1/stdin', body: '[1]' });
   const terminal = await inProcess(['api', 'POST', '/stdin', '--input', '-'], { env, columns: 80 });
   expect(terminal).toMatchObject({ code: 2, out: '' });
 });
@@ -116,11 +93,11 @@ test.each([
   ['a folder', ['POST', '/x', '--input', '/'], 'is not a file'],
   ['an endless device', ['POST', '/x', '--input', '/dev/zero'], 'is not a file'],
 ])('%s is wrong usage, and nothing is sent', async (_what, args, words) => {
-  const before = seen.length;
+  const before = service.requests.length;
   const { code, out, err } = await api(...args);
   expect({ code, out }).toEqual({ code: 2, out: '' });
   expect(err).toContain(words);
-  expect(seen.slice(before).filter(({ url }) => url === '/v1/x')).toEqual([]);
+  expect(service.requests.slice(before).filter(({ path }) => path === '/v1/x')).toEqual([]);
 });
 
 test.each([

@@ -1,12 +1,12 @@
 // `petstore doctor`: each check says what it found and what to do; the first failed one decides the exit code.
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createServer as createTcp } from 'node:net';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { checkNode } from '../../src/commands/doctor/config-checks.ts';
 import { checkClock } from '../../src/commands/doctor/run.ts';
+import { startHttpFake } from '../support/http-fake.ts';
 import { place } from '../support/program.ts';
 import { inProcess } from '../support/world.ts';
 
@@ -27,14 +27,10 @@ async function serving(
   headers: Record<string, string> = {},
   body = '[]',
 ): Promise<Record<string, string>> {
-  const server = createServer((_request, response) => {
-    response.writeHead(status, { 'content-type': 'application/json', ...headers });
-    response.end(status === 200 ? body : '{"code":"unauthorized","message":"No.","status":401}');
-  });
-  server.unref();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  return { PETSTORE_API_KEY: 'sk_canary_0123456789abcdef', PETSTORE_BASE_URL: `http://127.0.0.1:${port}/v1` };
+  const answer = { status, headers, body: status === 200 ? body : { code: 'unauthorized', message: 'No.', status } };
+  const { url, close } = await startHttpFake(() => answer);
+  onTestFinished(close);
+  return { PETSTORE_API_KEY: 'sk_canary_0123456789abcdef', PETSTORE_BASE_URL: url };
 }
 
 test('where everything is in order it says so and ends with 0', async () => {

@@ -1,9 +1,8 @@
 // Job control: Ctrl-Z and fg in a real shell, at every kind of question and during the spinner.
 import { readFileSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
+import { startHttpFake } from '../support/http-fake.ts';
 import type { Place } from '../support/program.ts';
 import { place } from '../support/program.ts';
 import { inShell, inTerminal } from '../support/pty.ts';
@@ -16,20 +15,14 @@ const CTRL_Z = '\u001a';
 
 // A create is answered when the test says so: the spinner turns until then.
 let answer: (() => void) | undefined;
-const server = createServer((request, response) => {
-  response.setHeader('content-type', 'application/json');
-  if (request.method === 'GET') response.end('[]');
-  else answer = () => response.writeHead(201).end('{"id":1,"name":"dog"}');
-  request.resume();
-});
 let url = '';
 beforeAll(async () => {
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
-});
-afterAll(() => {
-  server.closeAllConnections();
-  server.close();
+  const created = { status: 201, body: { id: 1, name: 'dog' } };
+  const service = await startHttpFake(({ method }) =>
+    method === 'GET' ? { body: [] } : new Promise((resolve) => (answer = () => resolve(created))),
+  );
+  url = service.url;
+  return service.close;
 });
 
 const run = (command: string): Step => ({ after: SHELL, send: `${command}\r` });

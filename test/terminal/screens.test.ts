@@ -1,9 +1,9 @@
 // Pictures of the terminal: what a person sees at 80x24 and at 40x24, played from a real pseudo-terminal.
 import { writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
+import type { HttpFake } from '../support/http-fake.ts';
+import { errorAnswer, quotaHeaders, startHttpFake } from '../support/http-fake.ts';
 import { petstore, place } from '../support/program.ts';
 import { inTerminal } from '../support/pty.ts';
 import { picture } from '../support/screen.ts';
@@ -11,27 +11,6 @@ import type { Step, TerminalOutcome } from '../support/terminal.ts';
 
 const SIZES = [80, 40] as const;
 const ROWS = 24;
-
-// The service as these pictures need it: the first word of the path says how it behaves.
-const server = createServer((request, response) => {
-  const [, kind] = (request.url ?? '').split('/');
-  const reset = String(Math.floor(Date.now() / 1000) + 42);
-  const quota = { 'x-ratelimit-limit': '60', 'x-ratelimit-remaining': '57', 'x-ratelimit-reset': reset };
-  const answer = (status: number, body: unknown, headers = {}): void => {
-    response.writeHead(status, { 'content-type': 'application/json', ...quota, ...headers });
-    response.end(JSON.stringify(body));
-  };
-  request.resume().on('end', () => {
-    if (kind === 'unauthorized')
-      answer(401, { code: 'invalid_key', message: 'The API key is not valid.', status: 401 });
-    else if (kind === 'limited')
-      answer(429, { code: 'slow', message: 'Slow down.', status: 429 }, { 'retry-after': '42' });
-    else if (request.method === 'POST')
-      setTimeout(() => answer(201, { id: 7, name: 'dog' }), kind === 'slow' ? 1800 : 10);
-    else if (kind === 'slow') answer(200, []);
-    else answer(200, CATEGORIES);
-  });
-});
 
 const CATEGORIES = [
   { id: 1, name: 'dog', description: 'Canis familiaris: a loyal companion of people for some fifteen thousand years' },
@@ -41,18 +20,25 @@ const CATEGORIES = [
   { id: '9007199254740993', name: 'a big one' },
 ].map((category) => ({ ...category, id: Number(category.id) }));
 
-let base = '';
+const delay = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+// The first segment of the path chooses the answer.
+let service: HttpFake;
 beforeAll(async () => {
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-});
-afterAll(() => {
-  server.closeAllConnections();
-  server.close();
+  service = await startHttpFake(async ({ method, path }) => {
+    const kind = path.split('/')[1];
+    const headers = { ...quotaHeaders(), 'x-ratelimit-reset': String(Math.floor(Date.now() / 1000) + 42) };
+    if (kind === 'unauthorized') return errorAnswer(401, 'invalid_key', 'The API key is not valid.', headers);
+    if (kind === 'limited') return errorAnswer(429, 'slow', 'Slow down.', { ...headers, 'retry-after': '42' });
+    if (method === 'GET') return { body: kind === 'slow' ? [] : CATEGORIES, headers };
+    await delay(kind === 'slow' ? 1800 : 10);
+    return { status: 201, body: { id: 7, name: 'dog' }, headers };
+  });
+  return service.close;
 });
 
 const at = (kind: string) =>
-  place({ PETSTORE_API_KEY: 'sk_canary_0123456789abcdef', PETSTORE_BASE_URL: `${base}/${kind}/v1` });
+  place({ PETSTORE_API_KEY: 'sk_canary_0123456789abcdef', PETSTORE_BASE_URL: `${service.origin}/${kind}/v1` });
 
 // What differs from run to run: seconds, rates, ports and the frame of the spinner.
 function still(lines: readonly string[]): string {

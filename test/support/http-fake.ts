@@ -1,0 +1,90 @@
+// The one HTTP fake: a server in this process that answers as a test's function says and keeps every request.
+// For bytes that are not HTTP use raw-server.ts; for a service that enforces limits use limit-server.ts or the sandbox.
+import type { IncomingHttpHeaders, IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { createServer } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+
+/** A request as it was received. */
+export interface ReceivedRequest {
+  readonly method: string;
+  /** Path and query, for example `/v1/categories`. */
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
+
+/** What to answer. A body that is neither text nor bytes is sent as JSON. `reset` cuts the connection, `silence` never answers. */
+export type FakeAnswer =
+  | { readonly status?: number; readonly body?: unknown; readonly headers?: Readonly<Record<string, string>> }
+  | 'reset'
+  | 'silence';
+
+/** A running fake. `origin` is its address, `url` a base URL. */
+export interface HttpFake {
+  readonly port: number;
+  readonly origin: string;
+  readonly url: string;
+  readonly requests: ReceivedRequest[];
+  readonly close: () => void;
+}
+
+/**
+ * Starts a fake on a free port of 127.0.0.1. In a test file: `beforeAll(async () => { fake = await startHttpFake(…); return fake.close; })`.
+ * @param answer what each request gets; a promise delays the answer
+ * @param tls key and certificate, for https
+ */
+export async function startHttpFake(
+  answer: (request: ReceivedRequest) => FakeAnswer | Promise<FakeAnswer>,
+  tls?: { readonly key: string; readonly cert: string },
+): Promise<HttpFake> {
+  const requests: ReceivedRequest[] = [];
+  const listener: RequestListener = async (incoming, response) => {
+    const request = await receive(incoming);
+    requests.push(request);
+    send(response, await answer(request));
+  };
+  const server = tls ? createTlsServer(tls, listener) : createServer(listener);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  // The test certificate names localhost, which is what a client checks.
+  const origin = tls ? `https://localhost:${port}` : `http://127.0.0.1:${port}`;
+  return {
+    port,
+    origin,
+    url: `${origin}/v1`,
+    requests,
+    close: () => {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}
+
+/** Rate-limit headers of a service with plenty left. */
+export function quotaHeaders(remaining = 57): Record<string, string> {
+  const reset = String(Math.floor(Date.now() / 1000) + 30);
+  return { 'x-ratelimit-limit': '60', 'x-ratelimit-remaining': String(remaining), 'x-ratelimit-reset': reset };
+}
+
+/** An answer in the service's Error shape. */
+export function errorAnswer(status: number, code: string, message: string, headers = {}): FakeAnswer {
+  return { status, body: { code, message, status }, headers };
+}
+
+async function receive(incoming: IncomingMessage): Promise<ReceivedRequest> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of incoming) chunks.push(chunk as Buffer);
+  const { method = '', url: path = '', headers } = incoming;
+  return { method, path, headers, body: Buffer.concat(chunks).toString() };
+}
+
+function send(response: ServerResponse, answer: FakeAnswer): void {
+  if (answer === 'silence') return;
+  if (answer === 'reset') return void response.socket?.destroy();
+  const { status = 200, body = '', headers = {} } = answer;
+  const raw = typeof body === 'string' || body instanceof Uint8Array;
+  response.statusCode = status;
+  response.setHeaders(new Map(Object.entries({ 'content-type': 'application/json', ...headers })));
+  response.end(raw ? body : JSON.stringify(body));
+}
