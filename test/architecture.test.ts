@@ -49,6 +49,7 @@ const ROOMS = [
     'io.ts',
     'job-control.ts',
     'clock.ts',
+    'count.ts',
     'escape.ts',
     'redact.ts',
     'duration.ts',

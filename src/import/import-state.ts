@@ -1,11 +1,10 @@
 // What is left to do in one run, shared by the workers that send and the lookup that decides.
-import type { Api } from '../api/types.ts';
+import type { Api, NewCategory } from '../api/types.ts';
 import type { Clock } from '../clock.ts';
 import { PetstoreError } from '../errors.ts';
 import type { Journal } from './journal.ts';
 import type { NumberedRow } from './reconcile.ts';
 import { ImportResults } from './results.ts';
-import type { RowStore } from './row-store.ts';
 
 /** What a run is about to do. */
 export interface Plan {
@@ -17,7 +16,7 @@ export interface Plan {
 
 /** What a run works with. */
 export interface RunOptions {
-  readonly rows: RowStore;
+  readonly rows: readonly NewCategory[];
   /** Taken by this run already. */
   readonly journal: Journal;
   readonly categories: Api['categories'];
@@ -111,7 +110,9 @@ export class ImportState {
   /** @returns the lost rows that a lookup may still decide */
   undecided(): NumberedRow[] {
     const { rows } = this.options;
-    return [...this.tally.lost].filter((row) => !this.#given.has(row)).map((row) => ({ row, ...rows.get(row) }));
+    return [...this.tally.lost]
+      .filter((row) => !this.#given.has(row))
+      .map((row) => ({ row, ...(rows[row] as NewCategory) }));
   }
 
   /**

@@ -1,91 +1,81 @@
-// Where the rows come from: a regular file or stdin, as bytes and with a limit.
-import { createReadStream } from 'node:fs';
-import { realpath, stat } from 'node:fs/promises';
+// What an import reads: a regular file or stdin, whole.
+import { readFile, realpath, stat } from 'node:fs/promises';
 import { extname, resolve } from 'node:path';
 import { PetstoreError } from '../errors.ts';
 import { escapeControls } from '../escape.ts';
 import type { Input } from '../io.ts';
 
-/** The largest input, in bytes: whatever is endless ends here (fault E1). */
-export const MAX_BYTES = 1024 * 1024 * 1024;
+/** The largest input, in bytes; at 100,000 requests a day a larger one takes weeks. */
+export const MAX_BYTES = 64 * 1024 * 1024;
 
-/** An input that is open to be read once. */
+/** An input, read to its end. */
 export interface InputFile {
-  /** How messages call it. */
+  /** How messages call it; any characters. */
   readonly label: string;
   /** The file's real path; undefined for stdin. */
   readonly path: string | undefined;
-  /** The file's extension in lower case with its dot; '' for stdin and where it has none. */
+  /** In lower case with its dot; '' for stdin and where it has none. */
   readonly extension: string;
-  readonly bytes: AsyncIterable<Uint8Array>;
+  readonly bytes: Buffer;
 }
 
 /**
- * Opens what FILE names.
  * @param file a path, or `-` for stdin
- * @param world the working folder and stdin
- * @returns the source; nothing is read yet
- * @throws PetstoreError `usage` where it is missing, no regular file, too large, or stdin is a terminal
+ * @throws PetstoreError `usage` where it is missing, not a regular file, too large, or stdin is a terminal
  */
-export async function openInputFile(
+export async function readInputFile(
   file: string,
-  world: { readonly cwd: string; readonly stdin: Input },
+  { cwd, stdin }: { readonly cwd: string; readonly stdin: Input },
 ): Promise<InputFile> {
-  if (file === '-') return fromStdin(world.stdin);
-  const path = resolve(world.cwd, file);
-  const { real, size } = await inspect(path, escapeControls(file));
-  if (size > MAX_BYTES) throw tooLarge(escapeControls(file));
-  return {
-    label: file,
-    path: real,
-    extension: extname(path).toLowerCase(),
-    bytes: limited(createReadStream(path), file),
-  };
+  if (file === '-') return { label: 'stdin', path: undefined, extension: '', bytes: await readStdin(stdin) };
+  const path = resolve(cwd, file);
+  const shown = escapeControls(file);
+  try {
+    const stats = await stat(path);
+    if (!stats.isFile()) {
+      throw new PetstoreError('usage', `${shown} is not a regular file`, {
+        hint: 'to read from a pipe, use - as FILE',
+      });
+    }
+    if (stats.size > MAX_BYTES) throw tooLarge(shown);
+    const bytes = await readFile(path);
+    return { label: file, path: await realpath(path), extension: extname(path).toLowerCase(), bytes };
+  } catch (error) {
+    throw error instanceof PetstoreError ? error : unreadable(error, shown);
+  }
 }
 
-function fromStdin(stdin: Input): InputFile {
+async function readStdin(stdin: Input): Promise<Buffer> {
   if (stdin.isTTY) {
-    throw new PetstoreError('usage', 'stdin is a terminal, so there are no rows to read', {
+    throw new PetstoreError('usage', 'stdin is a terminal', {
       hint: 'pipe the rows in, or name a file: petstore categories import species.csv',
     });
   }
-  return { label: 'stdin', path: undefined, extension: '', bytes: limited(stdin.read(), 'stdin') };
-}
-
-async function inspect(path: string, shown: string): Promise<{ real: string; size: number }> {
-  try {
-    const facts = await stat(path);
-    if (facts.isFile()) return { real: await realpath(path), size: facts.size };
-  } catch (error) {
-    throw unreadable(error, shown);
-  }
-  throw new PetstoreError('usage', `${shown} is no regular file`, { hint: 'to read from a pipe, give - as the file' });
-}
-
-async function* limited(bytes: AsyncIterable<Uint8Array>, label: string): AsyncGenerator<Uint8Array> {
+  const chunks: Uint8Array[] = [];
   let total = 0;
   try {
-    for await (const chunk of bytes) {
+    for await (const chunk of stdin.read()) {
       total += chunk.length;
-      if (total > MAX_BYTES) throw tooLarge(escapeControls(label));
-      yield chunk;
+      if (total > MAX_BYTES) throw tooLarge('stdin');
+      chunks.push(chunk);
     }
   } catch (error) {
-    throw error instanceof PetstoreError ? error : unreadable(error, escapeControls(label));
+    throw error instanceof PetstoreError ? error : unreadable(error, 'stdin');
   }
+  return Buffer.concat(chunks);
 }
 
 function unreadable(error: unknown, shown: string): PetstoreError {
   const code = (error as NodeJS.ErrnoException).code ?? 'unknown error';
-  const why = code === 'ENOENT' ? 'there is no such file' : code === 'EACCES' ? 'permission denied' : code;
-  return new PetstoreError('usage', `${shown} cannot be read: ${why}`, {
-    hint: 'check the path and its rights',
+  const reason = code === 'ENOENT' ? 'no such file' : code === 'EACCES' ? 'permission denied' : code;
+  return new PetstoreError('usage', `cannot read ${shown}: ${reason}`, {
+    hint: "check the path and the file's permissions",
     cause: error,
   });
 }
 
 function tooLarge(shown: string): PetstoreError {
-  return new PetstoreError('usage', `${shown} is larger than ${MAX_BYTES / 1024 / 1024} MB`, {
+  return new PetstoreError('usage', `${shown} is larger than 64 MiB`, {
     hint: 'split it and import the parts one after the other',
   });
 }

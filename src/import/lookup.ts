@@ -1,5 +1,5 @@
 // What became of rows whose answer was lost: one list, once a late request can be ruled out as far as that is possible.
-import type { Category } from '../api/types.ts';
+import type { Category, NewCategory } from '../api/types.ts';
 import { LONGEST_SLEEP_MS } from '../clock.ts';
 import type { ImportState } from './import-state.ts';
 import type { Known } from './reconcile.ts';
@@ -56,7 +56,7 @@ export async function findSurplus(work: ImportState): Promise<readonly Category[
   const { rows, categories } = work.options;
   if (work.resent.size === 0) return [];
   try {
-    const resent = [...work.resent].map((row) => rows.get(row));
+    const resent = [...work.resent].map((row) => rows[row] as NewCategory);
     return findDuplicates(resent, await categories.list(), knownOf(work));
   } catch {
     // Every row is decided: a check that cannot be made is no failure.

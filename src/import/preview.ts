@@ -1,12 +1,11 @@
 // `--dry-run`: what would be created, how many windows of the quota it takes, and when it would end. No create is sent.
-import type { Category } from '../api/types.ts';
+import type { Category, NewCategory } from '../api/types.ts';
 import type { Int64 } from '../json.ts';
 import type { QuotaView } from '../rate-limit/quota-view.ts';
 import { estimate } from './estimate.ts';
 import type { RowEntry } from './journal-state.ts';
 import { idOf } from './journal-state.ts';
 import type { SkippedRow } from './results.ts';
-import type { RowStore } from './row-store.ts';
 
 /** A row that would be created; rows count from 1. */
 export interface PlannedRow {
@@ -37,7 +36,7 @@ export interface Preview {
  * @returns the preview
  */
 export function previewOf(
-  rows: RowStore,
+  rows: readonly NewCategory[],
   noted: ReadonlyMap<number, RowEntry>,
   listed: readonly Category[],
   options: { readonly skipExisting: boolean; readonly quota: QuotaView; readonly now: number },
@@ -48,9 +47,9 @@ export function previewOf(
   const toCreate: PlannedRow[] = [];
   const skipped: SkippedRow[] = [];
   let undecided = 0;
-  for (let at = 0; at < rows.count; at++) {
+  for (let at = 0; at < rows.length; at++) {
     const entry = noted.get(at);
-    const row = { row: at + 1, ...rows.get(at) };
+    const row = { row: at + 1, ...(rows[at] as NewCategory) };
     const id = entry?.id === undefined ? existing.get(row.name) : idOf(entry.id);
     if (entry?.status === 'undecided' || entry?.status === 'sending') undecided++;
     else if (id === undefined) toCreate.push(row);

@@ -1,8 +1,7 @@
 // What has become of every row, as the document of the contract, section 7.
-import type { Category } from '../api/types.ts';
+import type { Category, NewCategory } from '../api/types.ts';
 import type { PetstoreError } from '../errors.ts';
 import type { Int64 } from '../json.ts';
-import type { RowStore } from './row-store.ts';
 
 /** A row that was left out: created by an earlier run, or its name exists. Rows count from 1. */
 export interface SkippedRow {
@@ -38,14 +37,14 @@ export interface ImportDocument {
 
 /** Counts and keeps outcomes; rows are numbered from 0 here and from 1 in the document. */
 export class ImportResults {
-  readonly #rows: RowStore;
+  readonly #rows: readonly NewCategory[];
   readonly #created = new Map<number, Category>();
   readonly #skipped = new Map<number, Int64>();
   readonly #failed = new Map<number, PetstoreError>();
   readonly #lost = new Set<number>();
 
   /** @param rows the rows of the import */
-  constructor(rows: RowStore) {
+  constructor(rows: readonly NewCategory[]) {
     this.#rows = rows;
   }
 
@@ -66,7 +65,7 @@ export class ImportResults {
 
   /** @returns true where every row exists */
   get complete(): boolean {
-    return this.#created.size + this.#skipped.size === this.#rows.count;
+    return this.#created.size + this.#skipped.size === this.#rows.length;
   }
 
   create(row: number, category: Category): void {
@@ -98,14 +97,14 @@ export class ImportResults {
 
   /** @returns the document; what is lost is listed as unknown */
   document(): ImportDocument {
-    const name = (row: number): string => this.#rows.get(row).name;
+    const name = (row: number): string => this.#rows[row]?.name ?? '';
     const ordered = <T>(map: ReadonlyMap<number, T>): [number, T][] => [...map].sort(([a], [b]) => a - b);
     return {
       created: ordered(this.#created).map(([, category]) => category),
       skipped: ordered(this.#skipped).map(([row, id]) => ({ row: row + 1, name: name(row), id })),
       failed: ordered(this.#failed).map(([row, error]) => failure(row, name(row), error)),
       unknown: [...this.#lost].sort((a, b) => a - b).map((row) => ({ row: row + 1, name: name(row) })),
-      pending: this.#rows.count - this.done - this.#lost.size,
+      pending: this.#rows.length - this.done - this.#lost.size,
     };
   }
 }

@@ -1,5 +1,5 @@
 // The import itself: a list before, then passes of sending and looking up until every row is decided.
-import type { Category } from '../api/types.ts';
+import type { Category, NewCategory } from '../api/types.ts';
 import { PetstoreError } from '../errors.ts';
 import type { RunOptions } from './import-state.ts';
 import { ImportState } from './import-state.ts';
@@ -51,7 +51,7 @@ async function firstList(work: ImportState): Promise<readonly Category[]> {
   const { rows, journal, skipExisting, categories } = work.options;
   const { baseline, owners } = journal.state;
   const known = baseline !== undefined;
-  if (owners.size === 0 && (work.tally.done === rows.count || (known && !skipExisting))) return [];
+  if (owners.size === 0 && (work.tally.done === rows.length || (known && !skipExisting))) return [];
   try {
     const listed = await categories.list();
     const ids = listed.map(({ id }) => String(id));
@@ -81,9 +81,9 @@ async function plan(work: ImportState, listed: readonly Category[]): Promise<voi
   const existing = namesElsewhere(work, listed);
   let known = 0;
   work.queue.length = 0;
-  for (let row = rows.count - 1; row >= 0; row--) {
+  for (let row = rows.length - 1; row >= 0; row--) {
     if (work.tally.knows(row)) continue;
-    const id = existing.size > 0 ? existing.get(rows.get(row).name) : undefined;
+    const id = existing.size > 0 ? existing.get((rows[row] as NewCategory).name) : undefined;
     if (id !== undefined && skipExisting) {
       work.tally.skip(row, id);
       continue;

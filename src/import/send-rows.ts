@@ -1,5 +1,5 @@
 // Rows sent by several workers, the journal always one step ahead of the request.
-import type { Category } from '../api/types.ts';
+import type { Category, NewCategory } from '../api/types.ts';
 import { classifyError } from './classify-error.ts';
 import type { ImportState } from './import-state.ts';
 import { toPetstoreError } from './import-state.ts';
@@ -61,7 +61,7 @@ export class RowSender {
     }
     let category: Category;
     try {
-      category = await categories.create(rows.get(row));
+      category = await categories.create(rows[row] as NewCategory);
     } catch (error) {
       this.#judge(row, error);
       return;

@@ -81,7 +81,7 @@ test('a bad file is exit code 2 before anything is sent or noted, also without a
   const { code, out, err } = await run([...IMPORT, 'bad.csv', '--json']);
   expect([code, out]).toEqual([2, '']);
   expect(JSON.parse(err)).toMatchObject({
-    error: { kind: 'usage', message: 'bad.csv has 1 problem; nothing was sent\n  line 3 (row 2): name is empty' },
+    error: { kind: 'usage', problems: [{ line: 3, row: 2, message: 'name is blank' }] },
   });
   expect((await inProcess([...IMPORT, 'bad.csv'], { dir })).code).toBe(2);
   expect(readdirSync(dir)).toEqual(['bad.csv']);
@@ -91,14 +91,16 @@ test('a bad file is exit code 2 before anything is sent or noted, also without a
 
 test('a rejected row is reported and the rest goes on; the corrected file goes on with --skip-existing', async () => {
   const { file, run, names } = shop();
-  file('species.csv', 'name\ndog\n" "\ncat\n');
+  // Larger than the sandbox accepts.
+  const name = 'x'.repeat(1_100_000);
+  file('species.csv', `name\ndog\n${name}\ncat\n`);
   const first = await run([...IMPORT, 'species.csv', '--json']);
   expect(first.code).toBe(4);
-  const failed = [{ row: 2, name: ' ', code: 'invalid_category', message: 'name must not be empty', status: 400 }];
+  const failed = [{ row: 2, name, code: 'body_too_large', message: expect.any(String), status: 413 }];
   expect(JSON.parse(first.out)).toMatchObject({ created: [{ name: 'dog' }, { name: 'cat' }], failed, pending: 0 });
-  expect(JSON.parse(first.err)).toMatchObject({ error: { kind: 'rejected', status: 400 } });
+  expect(JSON.parse(first.err)).toMatchObject({ error: { kind: 'rejected', status: 413 } });
   const told = await run([...IMPORT, 'species.csv']);
-  expect(told.out).toMatch(/^created 0, skipped 2, failed 1, unknown 0\n[\s\S]*name must not be empty/);
+  expect(told.out).toMatch(/^created 0, skipped 2, failed 1, unknown 0\n[\s\S]*the body is larger/);
   file('species.csv', 'name\ndog\ncow\ncat\n');
   const changed = await run([...IMPORT, 'species.csv']);
   expect([changed.code, changed.err]).toEqual([
@@ -164,7 +166,7 @@ test('a quota that is used up ends the import with what is pending and how to go
 test.each<[string, readonly string[], string]>([
   ['no workers', ['--concurrency', '0'], '--concurrency takes a whole number from 1 to 64'],
   ['half a worker', ['--concurrency', '1.5'], '--concurrency takes a whole number from 1 to 64'],
-  ['a delimiter of two characters', ['--delimiter', ';;'], '--delimiter takes one character'],
+  ['a delimiter of two characters', ['--delimiter', ';;'], '--delimiter must be one character'],
 ])('%s is wrong usage', async (_what, more, message) => {
   const { file, run } = shop();
   file('a.csv', 'name\na\n');

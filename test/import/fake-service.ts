@@ -3,7 +3,7 @@ import { PetstoreError } from '../../src/errors.ts';
 import type { Plan, RunOptions } from '../../src/import/import-state.ts';
 import { Journal } from '../../src/import/journal.ts';
 import type { JournalOptions } from '../../src/import/journal-paths.ts';
-import { RowStore } from '../../src/import/row-store.ts';
+import { digestOf } from '../../src/import/rows.ts';
 import type { RunResult } from '../../src/import/run.ts';
 import { runImport } from '../../src/import/run.ts';
 import { FakeClock } from '../support/fake-clock.ts';
@@ -106,7 +106,7 @@ export class FakeService {
 export class FakeImport {
   readonly service = new FakeService();
   readonly clock = new FakeClock(1_800_000_000_000);
-  readonly rows: RowStore;
+  readonly rows: readonly NewCategory[];
   readonly stateDir = tempDir();
   readonly plans: Plan[] = [];
   /** How many rows the last run has still to send. */
@@ -115,7 +115,7 @@ export class FakeImport {
   #pid = 1;
 
   constructor(rows: readonly NewCategory[]) {
-    this.rows = storeOf(rows);
+    this.rows = rows;
   }
 
   /** The journal's options, for a process of its own. */
@@ -127,7 +127,7 @@ export class FakeImport {
     return {
       stateDir: this.stateDir,
       identity: 'https://pets.example/v1',
-      digest: this.rows.digest(),
+      digest: digestOf(this.rows),
       clock: this.clock,
       life,
     };
@@ -140,7 +140,7 @@ export class FakeImport {
     const journal = new Journal(this.journalOptions(pid));
     const { api, crashed } = this.service.client();
     try {
-      journal.take({ version: 1, rows: this.rows.count }, options.restart ?? false);
+      journal.take({ version: 1, rows: this.rows.length }, options.restart ?? false);
       const running = runImport({
         rows: this.rows,
         journal,
@@ -167,12 +167,6 @@ export class FakeImport {
       this.#living.delete(pid);
     }
   }
-}
-
-export function storeOf(rows: readonly NewCategory[]): RowStore {
-  const store = new RowStore();
-  for (const { name, description } of rows) store.add(name, description);
-  return store;
 }
 
 export function named(...names: string[]): NewCategory[] {

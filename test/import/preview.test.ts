@@ -2,12 +2,12 @@
 import { expect, test } from 'vitest';
 import { previewOf } from '../../src/import/preview.ts';
 import type { QuotaView } from '../../src/rate-limit/quota-view.ts';
-import { named, storeOf } from './fake-service.ts';
+import { named } from './fake-service.ts';
 
 const NOW = 1_800_000_000_000;
 const window = { limit: 60, remaining: 10, resetAt: NOW + 30_000, seenAt: NOW, over: false };
 const quota = { window, longWindow: undefined } as QuotaView;
-const rows = (count: number) => storeOf(named(...Array.from({ length: count }, (_, at) => `n${at}`)));
+const rows = (count: number) => named(...Array.from({ length: count }, (_, at) => `n${at}`));
 const noted = (...entries: ['created' | 'undecided' | 'rejected', string?][]) =>
   new Map(entries.map(([status, id], at) => [at, { status, tries: 1, ...(id && { id }) }]));
 
@@ -25,7 +25,7 @@ test.each([
 });
 
 test('a dry run counts what is there, what is noted, and the list before', () => {
-  const rows = storeOf(named('dog', 'cat', 'cow', 'ant', 'bee'));
+  const rows = named('dog', 'cat', 'cow', 'ant', 'bee');
   const noted = new Map([
     [0, { status: 'created', tries: 1, id: '9223372036854775807' }],
     [2, { status: 'undecided', tries: 0 }],

@@ -4,7 +4,7 @@ import { startProgressLine } from '../../src/import/progress-line.ts';
 import { ImportResults } from '../../src/import/results.ts';
 import type { QuotaView } from '../../src/rate-limit/quota-view.ts';
 import { FakeClock } from '../support/fake-clock.ts';
-import { named, storeOf } from './fake-service.ts';
+import { named } from './fake-service.ts';
 
 const START = 1_800_000_000_000;
 
@@ -23,7 +23,7 @@ function quota(remaining: number, resetAt: number): QuotaView {
 }
 
 test('done of total, rate, quota and time left are told, ten times a second at most', async () => {
-  const rows = storeOf(named(...Array.from({ length: 100 }, (_, at) => `n${at}`)));
+  const rows = named(...Array.from({ length: 100 }, (_, at) => `n${at}`));
   const clock = new FakeClock(1_800_000_000_000);
   const tally = new ImportResults(rows);
   let view = quota(15, START + 2000);

@@ -21,10 +21,10 @@ export async function confirmImport(
   const { context } = session;
   const target = await session.target();
   const created = [...noted.values()].filter(({ status }) => status === 'created').length;
-  const left = rows.count - created;
+  const left = rows.length - created;
   if (created > 0) {
     const forget = '(--restart forgets that)';
-    await session.notice(`${created} of ${rows.count} rows were created by an earlier run, ${left} left ${forget}`);
+    await session.notice(`${created} of ${rows.length} rows were created by an earlier run, ${left} left ${forget}`);
   }
   if (left === 0 || input.yes || target.keySource === 'sandbox') return;
   if (!context.stdin.isTTY || !context.stderr.isTTY) return;
@@ -50,7 +50,7 @@ export async function announce({ session, rows }: Job, plan: Plan): Promise<void
     const time = formatDuration(endsAt - now);
     await session.notice(`the day's quota does not last for ${plan.send} rows: ${left}; it takes at least ${time}`);
   }
-  const repeated = plan.send > 0 ? rows.repeatedNames() : 0;
+  const repeated = plan.send > 0 ? rows.length - new Set(rows.map(({ name }) => name)).size : 0;
   if (repeated === 1) await session.notice('1 row repeats a name of the file; each is created');
   if (repeated > 1) await session.notice(`${repeated} rows repeat a name of the file; each is created`);
   const { existing } = plan;

@@ -38,7 +38,7 @@ export async function run(session: Session, input: ImportInput): Promise<ImportD
   await confirmImport(job, noted);
   const journal = new Journal(job.journal);
   try {
-    journal.take({ version: 1, source: job.source.path, rows: job.rows.count }, input.restart);
+    journal.take({ version: 1, source: job.source.path, rows: job.rows.length }, input.restart);
     if (job.source.path !== undefined) supersede(job.journal, job.source.path);
     return await finish(job, await send(job, journal));
   } finally {
@@ -65,7 +65,7 @@ async function send(job: Job, journal: Journal): Promise<RunResult> {
   const { session, input, rows, concurrency } = job;
   const { context, options } = session;
   const [api, ledger, sender] = await Promise.all([session.api(), session.ledger(), session.httpClient()]);
-  const pace = startProgressLine(rows.count, context.clock, () => ledger.view());
+  const pace = startProgressLine(rows.length, context.clock, () => ledger.view());
   return runImport({
     rows,
     journal,

@@ -1,12 +1,11 @@
 // What an import works on: the file, read and checked, and the journal it is to be noted in.
-
+import type { NewCategory } from '../../api/types.ts';
 import { PetstoreError } from '../../errors.ts';
 import type { InputFile } from '../../import/input-file.ts';
-import { openInputFile } from '../../import/input-file.ts';
+import { readInputFile } from '../../import/input-file.ts';
 import type { JournalOptions } from '../../import/journal-paths.ts';
 import { staleImportOf } from '../../import/other-journals.ts';
-import type { RowStore } from '../../import/row-store.ts';
-import { readRows } from '../../import/rows.ts';
+import { digestOf, readRows } from '../../import/rows.ts';
 import type { Session } from '../../session.ts';
 
 /** What the command takes. */
@@ -28,7 +27,7 @@ export interface Job {
   readonly session: Session;
   readonly input: ImportInput;
   readonly source: InputFile;
-  readonly rows: RowStore;
+  readonly rows: readonly NewCategory[];
   readonly journal: JournalOptions;
   readonly concurrency: number;
 }
@@ -51,11 +50,10 @@ export async function prepare(session: Session, input: ImportInput): Promise<Job
       hint: 'for example --concurrency 8',
     });
   }
-  const source = await openInputFile(input.file, context);
-  const rows = await readRows(source, { ...input, tempDir: context.tempDir });
-  context.cleanups.push(async () => rows.close());
+  const source = await readInputFile(input.file, context);
+  const rows = await readRows(source, input);
   const { identity } = await session.target();
-  const journal = { stateDir: session.stateDir, identity, digest: rows.digest(), clock: context.clock };
+  const journal = { stateDir: session.stateDir, identity, digest: digestOf(rows), clock: context.clock };
   if (!input.restart && !input.skipExisting && source.path !== undefined) refuseChanged(journal, source.path);
   return { session, input, source, rows, journal, concurrency };
 }
