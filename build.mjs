@@ -12,18 +12,19 @@ const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
 // Parts of undici that its HTTP/1.1 client names but this program never reaches: HTTP/2 is off, bodies are bytes.
 const UNREACHED = /undici[\\/]lib[\\/](?:dispatcher[\\/]client-h2|web[\\/]fetch[\\/]body)\.js$/;
 // What packages load of Node and this program has no use for costs 2 ms each at start-up: commander's subcommands that are
-// programs of their own, and the long messages of undici's assertions.
+// programs of their own, and the long messages of undici's assertions. What iovalkey would log for DEBUG holds passwords.
 const STUBS = {
   commander: ['node:child_process', 'module.exports = {};'],
   undici: [
     'node:assert',
     'module.exports = (ok, message) => { if (!ok) throw new Error(message ?? "assertion failed"); };',
   ],
+  iovalkey: ['debug', 'exports.default = () => () => undefined;'],
 };
 const leaveOut = {
   name: 'leave-out',
   resolveId(id, importer = '') {
-    const [, name = ''] = /node_modules[\\/](commander|undici)[\\/]/.exec(importer) ?? [];
+    const [, name = ''] = /node_modules[\\/](commander|undici|iovalkey)[\\/]/.exec(importer) ?? [];
     return STUBS[name]?.[0] === id ? `\0stub:${name}.cjs` : null;
   },
   load(id) {
@@ -49,6 +50,11 @@ const groups = [
   {
     name: 'command',
     test: /src\/(?:run|program|report-error|usage-error|session|did-you-mean|json)\.ts$|src\/commands\/[a-z-]+\.ts$|node_modules\/(?:commander|lossless-json)\/|\0stub:commander|src\/output\/(?:render|progress|plain-style|wrap)\.ts$|src\/reference\/facts\.ts$|src\/profiles\/(?:credentials|base-url|api-key|store)\.ts$|src\/append-log\/mkdirp\.ts$/,
+    priority: 2,
+  },
+  {
+    name: 'state-server',
+    test: /src\/append-log\/(?:state-server|stream-log|valkey-connection)\.ts$|src\/rate-limit\/(?:shared-ledger|server-clock)\.ts$|node_modules\/(?:@?iovalkey|cluster-key-slot|denque|lodash\.\w+|redis-\w+|standard-as-callback)\/|\0stub:iovalkey/,
     priority: 2,
   },
   {

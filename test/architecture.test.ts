@@ -133,6 +133,7 @@ test('there are no cycles', () => {
 const DOORS: Readonly<Record<string, readonly string[]>> = {
   undici: ['http/transport.ts', 'http/proxy-agent.ts', 'http/undici-parts.d.ts'],
   conf: ['profiles/safe-conf.ts'],
+  iovalkey: ['append-log/valkey-connection.ts'],
   ora: ['output/spinner.ts'],
   chalk: ['output/style.ts'],
   '@clack/prompts': ['output/prompt.ts'],

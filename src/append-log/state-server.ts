@@ -1,0 +1,125 @@
+// The state server as its users see it: one address, reconnected when needed, waited for when it has answered before.
+import type { Clock } from '../clock.ts';
+import { PetstoreError } from '../errors.ts';
+import type { Reply, Script, ServerAddress } from './valkey-connection.ts';
+import { StateServerError, ValkeyConnection } from './valkey-connection.ts';
+
+// A restart or a failover takes about this long; a server that never answered is not waited for.
+const PATIENCE_MS = 5000;
+const RETRY_EVERY_MS = 100;
+
+/** How a state server is reached. */
+export interface StateServerOptions {
+  readonly address: ServerAddress;
+  readonly clock: Clock;
+  /** Called when a wait for the server begins. */
+  readonly onOutage?: ((text: string) => void) | undefined;
+  /** Per step (connect, reply), milliseconds. */
+  readonly timeoutMs?: number | undefined;
+}
+
+/** Runs scripts on one server. */
+export class StateServer {
+  readonly #options: StateServerOptions;
+  #connection: Promise<ValkeyConnection> | undefined;
+  #current: ValkeyConnection | undefined;
+  #answered = false;
+  #downSince: number | undefined;
+
+  constructor(options: StateServerOptions) {
+    this.#options = options;
+  }
+
+  /** Host and port, as messages name the server. */
+  get name(): string {
+    const { host, port } = this.#options.address;
+    return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+  }
+
+  /**
+   * Runs a script, again after a failure for as long as the server is waited for: it must be safe to run twice.
+   * @throws StateServerError
+   */
+  run(script: Script, keys: readonly string[], args: readonly (string | number)[]): Promise<Reply> {
+    return this.#patiently((connection) => connection.run(script, keys, args));
+  }
+
+  /** @returns the fields of the server's `INFO` */
+  info(): Promise<ReadonlyMap<string, string>> {
+    return this.#patiently((connection) => connection.info());
+  }
+
+  close(): void {
+    this.#current?.close();
+  }
+
+  async #patiently<T>(work: (connection: ValkeyConnection) => Promise<T>): Promise<T> {
+    const { clock, onOutage } = this.#options;
+    for (;;) {
+      try {
+        const result = await work(await this.#connect());
+        this.#answered = true;
+        this.#downSince = undefined;
+        return result;
+      } catch (error) {
+        if (!(error instanceof StateServerError) || error.refused) throw error;
+        const now = clock.monotonic();
+        if (this.#answered && this.#downSince === undefined) {
+          onOutage?.(`no answer from the state server at ${this.name} (${error.message}); waiting up to 5s`);
+        }
+        this.#downSince ??= now;
+        if (!this.#answered || now - this.#downSince >= PATIENCE_MS) throw error;
+        await clock.sleep(RETRY_EVERY_MS);
+      }
+    }
+  }
+
+  // Calls made at the same time share one attempt to connect.
+  #connect(): Promise<ValkeyConnection> {
+    if (this.#connection && (!this.#current || this.#current.open)) return this.#connection;
+    this.#current = undefined;
+    const opening = ValkeyConnection.open(this.#options.address, this.#options.timeoutMs);
+    this.#connection = opening;
+    opening.then(
+      (connection) => {
+        this.#current = connection;
+      },
+      () => {
+        this.#connection = undefined;
+      },
+    );
+    return opening;
+  }
+}
+
+/**
+ * Reads a state server's address. Messages never repeat it: it may hold a password.
+ * @param name what a message calls the setting
+ * @throws PetstoreError `usage`
+ */
+export function parseStateUrl(text: string, password: string | undefined, name: string): ServerAddress {
+  const wrong = (problem: string): PetstoreError =>
+    new PetstoreError('usage', `${name} ${problem}`, { hint: 'for example rediss://user@host:6379/0' });
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const [, scheme] = /^(rediss?|valkeys?):$/.exec(url?.protocol ?? '') ?? [];
+  if (!url || !scheme) throw wrong('must be a redis://, rediss://, valkey:// or valkeys:// URL');
+  if (url.hostname === '') throw wrong('names no host');
+  if (url.search !== '' || url.hash !== '') throw wrong('must not contain a query or a fragment');
+  const database = /^\/?(\d{0,4})$/.exec(url.pathname)?.[1];
+  if (database === undefined) throw wrong('must end in a database number');
+  const decoded = (part: string): string | undefined => {
+    try {
+      return part === '' ? undefined : decodeURIComponent(part);
+    } catch {
+      throw wrong('contains an invalid % escape');
+    }
+  };
+  return {
+    host: url.hostname.replace(/^\[|\]$/g, ''),
+    port: Number(url.port || 6379),
+    tls: scheme === 'rediss' || scheme === 'valkeys',
+    username: decoded(url.username),
+    password: password || decoded(url.password),
+    database: Number(database),
+  };
+}

@@ -1,0 +1,157 @@
+// One connection to a Valkey or Redis server: every call has a deadline, nothing is queued and nothing is sent twice.
+import { createHash } from 'node:crypto';
+import { Redis } from 'iovalkey';
+import { escapeControls } from '../escape.ts';
+
+/** Where the server is and how to log in. */
+export interface ServerAddress {
+  readonly host: string;
+  readonly port: number;
+  readonly tls: boolean;
+  readonly username: string | undefined;
+  readonly password: string | undefined;
+  readonly database: number;
+}
+
+/** What a script returns. */
+export type Reply = string | number | null | readonly Reply[];
+
+/** A Lua script and the name under which servers remember it. */
+export interface Script {
+  readonly text: string;
+  readonly sha1: string;
+}
+
+/** A call that failed. The message names neither the server nor a secret. */
+export class StateServerError extends Error {
+  override readonly name = 'StateServerError';
+  /** True where the server turns this configuration away (password, permissions, certificate): a retry cannot help. */
+  readonly refused: boolean;
+
+  constructor(message: string, refused: boolean) {
+    super(message);
+    this.refused = refused;
+  }
+}
+
+const ANSWER_WITHIN_MS = 1000;
+// Replies of a server that is starting, failing over or full; every other error reply is a matter of configuration.
+const TEMPORARY =
+  /\b(?:LOADING|READONLY|OOM|MISCONF|BUSY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|NOREPLICAS|max number of clients)\b/;
+const UNTRUSTED = /^(?:CERT_|ERR_TLS_CERT|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|HOSTNAME_MISMATCH|INVALID_CA)/;
+const BY_CODE: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'connection refused',
+  ENOTFOUND: 'host not found',
+  EAI_AGAIN: 'host not found',
+  ETIMEDOUT: 'timed out',
+  EHOSTUNREACH: 'no route to the host',
+  ENETUNREACH: 'no route to the host',
+};
+
+/** A connection that is logged in, or on its way to it. */
+export class ValkeyConnection {
+  readonly #client: Redis;
+  #login: Promise<unknown> = Promise.resolve();
+  #failure: unknown;
+  #closed = false;
+
+  private constructor(address: ServerAddress, timeoutMs: number) {
+    const { host, port, tls } = address;
+    this.#client = new Redis({
+      host,
+      port,
+      ...(tls && { tls: {} }),
+      lazyConnect: true,
+      enableReadyCheck: false,
+      enableOfflineQueue: false,
+      autoResendUnfulfilledCommands: false,
+      maxRetriesPerRequest: 0,
+      retryStrategy: () => null,
+      connectTimeout: timeoutMs,
+      commandTimeout: timeoutMs,
+    });
+    // Why a connection ended is told by this event alone.
+    this.#client.on('error', (error: unknown) => {
+      this.#failure ??= error;
+    });
+  }
+
+  /** @throws StateServerError where there is no connection within `timeoutMs` */
+  static async open(address: ServerAddress, timeoutMs = ANSWER_WITHIN_MS): Promise<ValkeyConnection> {
+    const connection = new ValkeyConnection(address, timeoutMs);
+    try {
+      await connection.#client.connect();
+    } catch (error) {
+      connection.close();
+      throw toStateServerError(connection.#failure ?? error);
+    }
+    connection.#logIn(address);
+    return connection;
+  }
+
+  get open(): boolean {
+    return !this.#closed && this.#client.status === 'ready';
+  }
+
+  async run(script: Script, keys: readonly string[], args: readonly (string | number)[]): Promise<Reply> {
+    const rest = [keys.length, ...keys, ...args];
+    try {
+      return await this.#call('EVALSHA', script.sha1, ...rest);
+    } catch (error) {
+      if (!(error instanceof StateServerError) || !/NOSCRIPT/.test(error.message)) throw error;
+      return this.#call('EVAL', script.text, ...rest);
+    }
+  }
+
+  /** @returns the fields of `INFO`, for example `run_id` */
+  async info(): Promise<ReadonlyMap<string, string>> {
+    const text = String(await this.#call('INFO'));
+    return new Map([...text.matchAll(/^(\w+):(.*?)\r?$/gm)].map(([, name = '', value = '']) => [name, value]));
+  }
+
+  /** Whoever waits for a reply waits in vain from now on. */
+  close(): void {
+    this.#closed = true;
+    this.#client.disconnect();
+  }
+
+  // Login travels with the first call, and that call's reply counts only once the login has succeeded.
+  #logIn({ username, password, database }: ServerAddress): void {
+    const steps: Promise<unknown>[] = [];
+    if (password !== undefined) steps.push(this.#client.call('AUTH', ...(username ? [username] : []), password));
+    if (database !== 0) steps.push(this.#client.call('SELECT', database));
+    this.#login = Promise.all(steps);
+    this.#login.catch(() => undefined);
+  }
+
+  async #call(command: string, ...args: (string | number)[]): Promise<Reply> {
+    try {
+      const [, reply] = await Promise.all([this.#login, this.#client.call(command, ...args)]);
+      return reply as Reply;
+    } catch (error) {
+      // Behind a reply that is missing, every later one would be late as well.
+      if (!(error instanceof Error && error.name === 'ReplyError')) this.close();
+      throw toStateServerError(this.open ? error : (this.#failure ?? error));
+    }
+  }
+}
+
+/** Prepares a script. */
+export function script(text: string): Script {
+  return { text, sha1: createHash('sha1').update(text).digest('hex') };
+}
+
+// The library's own error is no cause of ours: it carries the command with its arguments, a password included.
+function toStateServerError(error: unknown): StateServerError {
+  const { name, code = '', message } = error as NodeJS.ErrnoException;
+  if (name === 'ReplyError') return new StateServerError(replyText(message), !TEMPORARY.test(message));
+  if (UNTRUSTED.test(code)) return new StateServerError('its certificate is not trusted', true);
+  if (name === 'ParserError') return new StateServerError('it is not a Valkey or Redis server', false);
+  const text = message === 'Command timed out' ? 'timed out' : 'connection closed';
+  return new StateServerError(BY_CODE[code] ?? text, false);
+}
+
+function replyText(message: string): string {
+  if (/^(?:WRONGPASS|NOAUTH|ERR invalid password|ERR AUTH )/.test(message)) return 'user name or password rejected';
+  return escapeControls(message.split('\n', 1)[0] ?? '').slice(0, 200);
+}

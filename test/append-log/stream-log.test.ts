@@ -1,0 +1,177 @@
+// The stream log: writers on many machines reduce the same state, whatever is rotated, deleted or restarted under them.
+import { afterEach, expect, test } from 'vitest';
+import type { LogFormat } from '../../src/append-log/file-log.ts';
+import { parseStateUrl, StateServer } from '../../src/append-log/state-server.ts';
+import { StreamLog } from '../../src/append-log/stream-log.ts';
+import { systemClock } from '../../src/clock.ts';
+import { FakeClock } from '../support/fake-clock.ts';
+import { NO_SERVER, RedisServer, SERVER_PROGRAMS } from '../support/redis-server.ts';
+
+interface Words {
+  list: string[];
+}
+
+// The order of records is the state, so any divergence shows.
+const words: LogFormat<Words> = {
+  initial: () => ({ list: [] }),
+  apply: (state, record) => void state.list.push(record),
+  snapshot: (state) => state.list,
+};
+
+const open: StateServer[] = [];
+afterEach(() => {
+  for (const one of open.splice(0)) one.close();
+});
+
+function stateServer(server: RedisServer, clock = systemClock, onOutage?: (text: string) => void): StateServer {
+  const made = new StateServer({ address: parseStateUrl(server.url, undefined, 'X'), clock, onOutage, timeoutMs: 500 });
+  open.push(made);
+  return made;
+}
+
+function writer(server: StateServer, more: { rotateAt?: number; onReset?: () => void } = {}): StreamLog<Words> {
+  const fixed = { key: 'petstore:{test}:log', ttlMs: 60_000, rotateAt: 1_000_000, stamp: (record: string) => record };
+  return new StreamLog(words, { server, monotonic: systemClock.monotonic, ...fixed, ...more });
+}
+
+test.each(['redis-server', 'valkey-server'])(
+  '%s: eight writers reduce one state through rotations',
+  async (program) => {
+    // One of the two is enough, and .ci/run installs it.
+    if (!SERVER_PROGRAMS.includes(program)) return void expect(SERVER_PROGRAMS, NO_SERVER).not.toEqual([]);
+    await using server = await RedisServer.start({ program });
+    const writers = Array.from({ length: 8 }, () => writer(stateServer(server), { rotateAt: 20 }));
+    await Promise.all(
+      writers.map(async (log, at) => {
+        for (let count = 0; count < 50; count++) {
+          const record = `${at}.${count}`;
+          expect((await log.append(record)).list).toContain(record);
+        }
+      }),
+    );
+    const states = await Promise.all(writers.map((log) => log.refresh()));
+    for (const { list } of states) expect(list).toEqual(states[0]?.list);
+    expect(new Set(states[0]?.list).size).toBe(400);
+    expect(Number((await server.command('XLEN', 'petstore:{test}:log')).slice(1))).toBeLessThan(60);
+    const late = await writer(stateServer(server)).refresh();
+    expect(late.list).toEqual(states[0]?.list);
+  },
+);
+
+test('a deleted log is put back by any process that knew it, and no state diverges', async () => {
+  await using server = await RedisServer.start();
+  const writers = Array.from({ length: 6 }, () => writer(stateServer(server), { rotateAt: 15 }));
+  for (let round = 0; round < 15; round++) {
+    const appended = writers.map((log, at) => log.append(`${round}.${at}`));
+    if (round % 3 === 1) await server.command('DEL', 'petstore:{test}:log');
+    if (round % 3 === 2) await server.command('SCRIPT', 'FLUSH');
+    await Promise.all(appended);
+  }
+  const states = await Promise.all(writers.map((log) => log.refresh()));
+  for (const { list } of states) expect(list).toEqual(states[0]?.list);
+  expect(states[0]?.list.filter((record) => record.startsWith('14.')).length).toBe(6);
+});
+
+test('a reader whose last entry was replaced by another history starts again from the head', async () => {
+  await using server = await RedisServer.start();
+  const other = writer(stateServer(server));
+  let resets = 0;
+  const log = writer(stateServer(server), { onReset: () => resets++ });
+  await other.append('a');
+  await log.append('b');
+  // A failover that lost its tail: the same id, another record.
+  const ids = [...(await server.command('XRANGE', 'petstore:{test}:log', '-', '+')).matchAll(/\d{13}-\d+/g)];
+  const last = ids.at(-1)?.[0] ?? '';
+  await server.command('XDEL', 'petstore:{test}:log', last);
+  await server.command('DEL', 'petstore:{test}:log');
+  await server.command('XADD', 'petstore:{test}:log', last, 't', '1', 'r', 'c');
+  expect((await log.append('d')).list).toEqual(['c', 'd']);
+  expect(resets).toBe(1);
+});
+
+test('a log longer than one page is read to its end', async () => {
+  await using server = await RedisServer.start();
+  const log = writer(stateServer(server));
+  await Promise.all(Array.from({ length: 12_000 }, (_, at) => log.append(String(at))));
+  const { list } = await writer(stateServer(server)).append('last');
+  expect([list.length, list[11_999], list[12_000]]).toEqual([12_001, '11999', 'last']);
+});
+
+test('records carry the time of the server, and every reply tells it', async () => {
+  await using server = await RedisServer.start();
+  const times: number[] = [];
+  const log = new StreamLog(words, {
+    server: stateServer(server),
+    key: 'petstore:{test}:log',
+    ttlMs: 60_000,
+    rotateAt: 100,
+    stamp: (record, at) => `${record} ${at}`,
+    onTime: (at) => times.push(at),
+    monotonic: systemClock.monotonic,
+  });
+  const { list } = await log.append('a');
+  expect(list).toEqual([`a ${times[0]}`]);
+  expect(Math.abs((times[0] ?? 0) - Date.now())).toBeLessThan(60_000);
+});
+
+test('a holder that stops announcing itself is absent', async () => {
+  await using server = await RedisServer.start();
+  const log = writer(stateServer(server));
+  log.holder = { id: 'here', leaseMs: 60_000 };
+  await log.append('a');
+  log.holder = { id: 'gone', leaseMs: -1 };
+  await log.append('b');
+  expect(await log.absent(['here', 'gone', 'never'])).toEqual(['gone', 'never']);
+});
+
+test('a server that never answered is tried once; one that answered is waited for', async () => {
+  await using server = await RedisServer.start();
+  const clock = new FakeClock();
+  const outages: string[] = [];
+  const reached = stateServer(server, clock, (text) => outages.push(text));
+  const log = writer(reached);
+  await log.append('a');
+  await server.kill();
+  await expect(log.append('b')).rejects.toThrow('connection refused');
+  expect(clock.monotonic()).toBe(5000);
+  expect(outages).toEqual([
+    `no answer from the state server at 127.0.0.1:${server.port} (connection closed); waiting up to 5s`,
+  ]);
+  const fresh = new FakeClock();
+  await expect(writer(stateServer(server, fresh)).append('c')).rejects.toThrow('connection refused');
+  expect(fresh.slept).toEqual([]);
+  await server.start();
+  expect((await log.append('d')).list).toEqual(['a', 'd']);
+});
+
+test('what was appended with `appendfsync always` survives the server being killed', async () => {
+  await using server = await RedisServer.start({ args: ['--appendonly', 'yes', '--appendfsync', 'always'] });
+  const log = writer(stateServer(server));
+  const before = Array.from({ length: 50 }, (_, at) => String(at));
+  for (const record of before) await log.append(record);
+  await server.kill();
+  await server.start();
+  expect((await writer(stateServer(server)).refresh()).list).toEqual(before);
+  expect((await log.append('after')).list).toEqual([...before, 'after']);
+});
+
+test.each([
+  ['redis://host', { host: 'host', port: 6379, tls: false, database: 0 }],
+  ['rediss://user@host:6380/3', { host: 'host', port: 6380, tls: true, username: 'user', database: 3 }],
+  ['valkeys://user:p%40ss@host/', { tls: true, username: 'user', password: 'p@ss' }],
+  ['valkey://[::1]:7000', { host: '::1', port: 7000, tls: false }],
+])('%s is an address', (url, expected) => {
+  expect(parseStateUrl(url, undefined, 'PETSTORE_STATE_URL')).toMatchObject(expected);
+});
+
+test.each(['http://host', 'host:6379', 'redis://', 'redis://h/x', 'redis://h/0?a=1', 'redis://%zz:p@h'])(
+  '"%s" is refused without being repeated',
+  (url) => {
+    const parse = (): unknown => parseStateUrl(url.replace('//', '//u:secret-word@'), undefined, 'PETSTORE_STATE_URL');
+    expect(parse).toThrow(/^PETSTORE_STATE_URL (?!.*secret-word)/);
+  },
+);
+
+test('the password of its own variable overrides the one in the URL', () => {
+  expect(parseStateUrl('redis://u:one@h', 'two', 'X').password).toBe('two');
+});

@@ -1,0 +1,160 @@
+// The connection to the state server: what it reports for everything a server can do to it, and that it never hangs.
+import { afterEach, expect, test } from 'vitest';
+import type { ServerAddress } from '../../src/append-log/valkey-connection.ts';
+import { StateServerError, script, ValkeyConnection } from '../../src/append-log/valkey-connection.ts';
+import { NO_SERVER, RedisServer, SERVER_PROGRAMS } from '../support/redis-server.ts';
+import type { ScriptedRedis } from '../support/scripted-redis.ts';
+import { scriptedRedis } from '../support/scripted-redis.ts';
+
+const PING = script("return {'pong', ARGV[1], #KEYS}");
+const WITHIN_MS = 200;
+
+const open: { close(): void }[] = [];
+afterEach(() => {
+  for (const one of open.splice(0)) one.close();
+});
+
+function address(port: number, more: Partial<ServerAddress> = {}): ServerAddress {
+  const plain = { host: '127.0.0.1', port, tls: false, username: undefined, password: undefined, database: 0 };
+  return { ...plain, ...more };
+}
+
+async function connected(port: number, more: Partial<ServerAddress> = {}): Promise<ValkeyConnection> {
+  const connection = await ValkeyConnection.open(address(port, more), WITHIN_MS);
+  open.push(connection);
+  return connection;
+}
+
+async function scripted(answer: Parameters<typeof scriptedRedis>[0]): Promise<ScriptedRedis> {
+  const server = await scriptedRedis(answer);
+  open.push(server);
+  return server;
+}
+
+async function failure(work: () => Promise<unknown>): Promise<string> {
+  try {
+    await work();
+  } catch (error) {
+    if (error instanceof StateServerError) return `${error.refused ? 'refused' : 'temporary'}: ${error.message}`;
+    throw error;
+  }
+  return 'no failure';
+}
+
+const ping = (connection: ValkeyConnection): Promise<unknown> => connection.run(PING, [], ['x']);
+
+test.each([
+  ['LOADING Redis is loading the dataset in memory', 'temporary: LOADING Redis is loading the dataset in memory'],
+  ["READONLY You can't write against a read only replica.", 'temporary: READONLY'],
+  ["OOM command not allowed when used memory > 'maxmemory'.", 'temporary: OOM'],
+  ['MISCONF Redis is configured to save RDB snapshots', 'temporary: MISCONF'],
+  ['ERR max number of clients reached', 'temporary: ERR max number of clients reached'],
+  ["NOPERM this user has no permissions to run the 'evalsha' command", 'refused: NOPERM'],
+  ['NOAUTH Authentication required.', 'refused: user name or password rejected'],
+  ['ERR unknown command', 'refused: ERR unknown command'],
+])('the error reply "%s" is reported as %s, and the connection stays', async (reply, expected) => {
+  const server = await scripted((_command, socket) => socket.write(`-${reply}\r\n`));
+  const connection = await connected(server.port);
+  expect(await failure(() => ping(connection))).toContain(expected);
+  expect(connection.open).toBe(true);
+});
+
+test.each([
+  ['a reply cut off in a string', '$10\r\nabc', 'temporary: connection closed'],
+  ['a reply cut off in an array', '*2\r\n$1\r\na\r\n', 'temporary: connection closed'],
+  [
+    'an answer in another protocol',
+    'HTTP/1.1 400 Bad Request\r\n\r\n',
+    'temporary: it is not a Valkey or Redis server',
+  ],
+])('%s ends the connection, and nothing is sent again', async (_name, bytes, expected) => {
+  const server = await scripted((_command, socket) => socket.end(bytes));
+  const connection = await connected(server.port);
+  expect(await failure(() => ping(connection))).toBe(expected);
+  expect(connection.open).toBe(false);
+  expect(await failure(() => ping(connection))).toMatch(/^temporary: /);
+  expect([server.commands, server.connections()]).toEqual([['EVALSHA'], 1]);
+});
+
+test('a reply that arrives byte by byte is put together', async () => {
+  const bytes = Buffer.from('*2\r\n$6\r\nzoë🐶\r\n:5\r\n'.replace('$6', `$${Buffer.byteLength('zoë🐶')}`));
+  const server = await scripted((_command, socket) => {
+    socket.setNoDelay(true);
+    for (const byte of bytes) socket.write(Buffer.of(byte));
+  });
+  expect(await ping(await connected(server.port))).toEqual(['zoë🐶', 5]);
+});
+
+test('a server that accepts and does not answer is given up after the time limit, and never asked again', async () => {
+  const server = await scripted(() => undefined);
+  const connection = await connected(server.port);
+  expect(await failure(() => ping(connection))).toBe('temporary: timed out');
+  expect(connection.open).toBe(false);
+  expect(server.commands).toEqual(['EVALSHA']);
+});
+
+test('a script that the server does not know is sent in full', async () => {
+  const server = await scripted((command, socket) =>
+    socket.write(command === 'EVAL' ? '+done\r\n' : '-NOSCRIPT No matching script. Please use EVAL.\r\n'),
+  );
+  expect(await ping(await connected(server.port))).toBe('done');
+  expect(server.commands).toEqual(['EVALSHA', 'EVAL']);
+});
+
+test('a reply counts only if the login before it succeeded', async () => {
+  const server = await scripted((command, socket) =>
+    socket.write(command === 'AUTH' ? '-WRONGPASS invalid username-password pair\r\n' : '+done\r\n'),
+  );
+  const connection = await connected(server.port, { password: 'a-long-password' });
+  expect(await failure(() => ping(connection))).toBe('refused: user name or password rejected');
+  expect(server.commands).toEqual(['AUTH', 'EVALSHA']);
+});
+
+test('a port where nobody listens is a refused connection', async () => {
+  expect(await failure(() => connected(1))).toBe('temporary: connection refused');
+});
+
+test.each(['redis-server', 'valkey-server'])(
+  '%s: scripts, passwords, permissions and certificates',
+  async (program) => {
+    // Debian 12 has no valkey-server; one of the two is enough, and .ci/run installs it.
+    if (!SERVER_PROGRAMS.includes(program)) return void expect(SERVER_PROGRAMS, NO_SERVER).not.toEqual([]);
+    const acl = 'on >a-password ~petstore:* -@all +eval +evalsha +time +xlen';
+    await using server = await RedisServer.start({ program, args: ['--requirepass', 'pässword'] });
+    const admin = await connected(server.port, { password: 'pässword' });
+    expect(await ping(admin)).toEqual(['pong', 'x', 0]);
+    expect((await admin.info()).get('run_id')).toMatch(/^[0-9a-f]{40}$/);
+    expect(await failure(async () => ping(await connected(server.port)))).toMatch(/^refused: .*password/);
+    const other = { password: 'pässword', database: 99 };
+    expect(await failure(async () => ping(await connected(server.port, other)))).toBe(
+      'refused: ERR DB index is out of range',
+    );
+    await using limited = await RedisServer.start({ program, args: ['--user', 'app', ...acl.split(' ')] });
+    const app = await connected(limited.port, { username: 'app', password: 'a-password' });
+    const length = script("return redis.call('XLEN', KEYS[1])");
+    const remove = script("return redis.call('DEL', KEYS[1])");
+    expect(await app.run(length, ['petstore:x'], [])).toBe(0);
+    expect(await failure(() => app.run(length, ['other'], []))).toMatch(/^refused: NOPERM/);
+    expect(await failure(() => app.run(remove, ['petstore:x'], []))).toMatch(/^refused: /);
+    await using secure = await RedisServer.start({ program, tls: true });
+    const untrusted = { tls: true, host: 'localhost' };
+    expect(await failure(() => connected(secure.port, untrusted))).toBe('refused: its certificate is not trusted');
+    expect(await failure(async () => ping(await connected(secure.port)))).toMatch(/^temporary: /);
+  },
+);
+
+test('a server that is killed, started again or stopped is reported within the time limit', async () => {
+  await using server = await RedisServer.start();
+  const first = await connected(server.port);
+  await ping(first);
+  server.suspend();
+  expect(await failure(() => ping(first))).toBe('temporary: timed out');
+  server.resume();
+  const second = await connected(server.port);
+  const waiting = failure(() => second.run(script('while true do end'), [], []));
+  await server.kill();
+  expect(await waiting).toMatch(/^temporary: /);
+  expect(await failure(() => ping(second))).toMatch(/^temporary: /);
+  await server.start();
+  expect(await ping(await connected(server.port))).toEqual(['pong', 'x', 0]);
+});

@@ -1,0 +1,122 @@
+// A real Valkey or Redis server for a test, on a free loopback port, with what it needs to be killed and started again.
+import type { ChildProcess } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { connect, createServer } from 'node:net';
+import { join } from 'node:path';
+import { tempDir } from './temp-dir.ts';
+import { TEST_CERT, TEST_KEY } from './tls.ts';
+
+/** The server programs of this machine; `.ci/run` installs redis-server. */
+export const SERVER_PROGRAMS = ['redis-server', 'valkey-server'].filter(
+  (name) => spawnSync(name, ['--version']).error === undefined,
+);
+
+/** What a test says where no server is installed. */
+export const NO_SERVER = 'neither redis-server nor valkey-server is installed here: apt-get install redis-server';
+
+export interface RedisOptions {
+  /** Further arguments, for example `--appendonly yes`. */
+  readonly args?: readonly string[];
+  readonly tls?: boolean;
+  readonly program?: string;
+}
+
+/** A running server. */
+export class RedisServer {
+  readonly port: number;
+  readonly dir: string;
+  readonly certFile: string;
+  readonly #options: RedisOptions;
+  #child: ChildProcess | undefined;
+
+  private constructor(port: number, options: RedisOptions) {
+    this.port = port;
+    this.#options = options;
+    this.dir = tempDir();
+    this.certFile = join(this.dir, 'cert.pem');
+    writeFileSync(this.certFile, TEST_CERT);
+    writeFileSync(join(this.dir, 'key.pem'), TEST_KEY);
+  }
+
+  static async start(options: RedisOptions = {}): Promise<RedisServer> {
+    if (SERVER_PROGRAMS.length === 0) throw new Error(NO_SERVER);
+    const server = new RedisServer(await freePort(), options);
+    await server.start();
+    return server;
+  }
+
+  get url(): string {
+    return this.#options.tls ? `rediss://localhost:${this.port}` : `redis://127.0.0.1:${this.port}`;
+  }
+
+  async start(): Promise<void> {
+    const { tls, args = [], program = SERVER_PROGRAMS[0] ?? '' } = this.#options;
+    const port = String(this.port);
+    const secure = ['--port', '0', '--tls-port', port, '--tls-cert-file', this.certFile, '--tls-auth-clients', 'no'];
+    const listen = tls ? [...secure, '--tls-key-file', join(this.dir, 'key.pem')] : ['--port', port];
+    const fixed = ['--bind', '127.0.0.1', '--save', '', '--dir', this.dir];
+    const child = spawn(program, [...listen, ...fixed, ...args], { stdio: 'ignore' });
+    this.#child = child;
+    // A server that loads its data accepts connections already.
+    while (!(await accepts(this.port)) || (!tls && (await this.command('PING')).startsWith('-LOADING'))) {
+      if (child.exitCode !== null) throw new Error(`${program} ended with code ${child.exitCode}`);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  }
+
+  /** Ends it as a power failure would; what was not on disk is gone. */
+  async kill(): Promise<void> {
+    const child = this.#child;
+    this.#child = undefined;
+    if (!child || child.exitCode !== null) return;
+    await new Promise((resolve) => child.once('exit', resolve).kill('SIGKILL'));
+  }
+
+  /** Stops it in the middle of what it does; it keeps its connections and accepts new ones. */
+  suspend(): void {
+    this.#child?.kill('SIGSTOP');
+  }
+
+  resume(): void {
+    this.#child?.kill('SIGCONT');
+  }
+
+  /** Sends one command by hand. */
+  command(...words: readonly string[]): Promise<string> {
+    return new Promise((resolve, reject) => {
+      const socket = connect(this.port, '127.0.0.1');
+      socket.on('error', reject);
+      socket.once('data', (data) => {
+        resolve(data.toString());
+        socket.destroy();
+      });
+      socket.write(`*${words.length}\r\n${words.map((word) => `$${Buffer.byteLength(word)}\r\n${word}\r\n`).join('')}`);
+    });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.kill();
+  }
+}
+
+function freePort(): Promise<number> {
+  const probe = createServer();
+  return new Promise((resolve) => {
+    probe.listen(0, '127.0.0.1', () => {
+      const { port } = probe.address() as AddressInfo;
+      probe.close(() => resolve(port));
+    });
+  });
+}
+
+function accepts(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1', () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.on('error', () => resolve(false));
+  });
+}
