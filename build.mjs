@@ -64,6 +64,11 @@ const groups = [
   },
 ];
 
+// The patterns are written with /, and Windows paths hold \.
+function matchBothSeparators(group) {
+  return { ...group, test: (id) => group.test.test(id.replaceAll('\\', '/')) };
+}
+
 const RELATIVE = /(?:from |import\()['"](\.[^'"]+)\.ts['"]/g;
 
 rmSync(outdir, { recursive: true, force: true });
@@ -81,7 +86,7 @@ async function program() {
     dir: outdir,
     entryFileNames: '[name].cjs',
     chunkFileNames: 'chunks/[name]-[hash].cjs',
-    codeSplitting: { includeDependenciesRecursively: false, groups },
+    codeSplitting: { includeDependenciesRecursively: false, groups: groups.map(matchBothSeparators) },
   });
   return bundle.watchFiles;
 }
@@ -139,12 +144,19 @@ function licences(files) {
   const folders = new Set(
     files.flatMap((file) => /^.*node_modules[\\/](?:@[^\\/]+[\\/])?[^\\/]+/.exec(file)?.[0] ?? []),
   );
-  return `petstore-cli holds code of these packages.\n\n${[...folders].sort().map(licenceOf).join('\n')}`;
+  // undici's WebAssembly is compiled from llhttp, whose licence its package does not hold.
+  const llhttp = licence('llhttp (MIT), part of undici', readFileSync('scripts/licences/llhttp.txt', 'utf8'));
+  const texts = [...[...folders].sort().map(licenceOf), llhttp];
+  return `petstore-cli contains code of these packages.\n\n${texts.join('\n')}`;
 }
 
 function licenceOf(folder) {
   const about = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
   const file = readdirSync(folder).find((name) => /^licen[sc]e/i.test(name));
-  const text = file ? readFileSync(join(folder, file), 'utf8') : 'No licence file is in the package.\n';
-  return `${'='.repeat(80)}\n${about.name} ${about.version} (${about.license})\n${'='.repeat(80)}\n\n${text}`;
+  if (!file) throw new Error(`${about.name} has no licence file: add its text to scripts/licences`);
+  return licence(`${about.name} ${about.version} (${about.license})`, readFileSync(join(folder, file), 'utf8'));
+}
+
+function licence(title, text) {
+  return `${'='.repeat(80)}\n${title}\n${'='.repeat(80)}\n\n${text}`;
 }

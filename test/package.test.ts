@@ -90,6 +90,12 @@ test('one package is installed, and it runs no script', () => {
   for (const name of ['preinstall', 'install', 'postinstall']) expect(scripts).not.toHaveProperty(name);
 });
 
+test('the licences of all code inside are in the package, llhttp of undici among them', () => {
+  const text = readFileSync(join(installed, 'dist', 'THIRD-PARTY-LICENSES.txt'), 'utf8');
+  expect(text).toContain('undici');
+  expect(text).toContain('Copyright Fedor Indutny, 2018.');
+});
+
 test('installed for everybody it brings its manual page', async () => {
   const prefix = join(folder, 'global');
   const options = ['--prefix', prefix, '--offline', '--no-audit', '--no-fund'];
