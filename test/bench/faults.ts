@@ -8,7 +8,8 @@ import { createTransport } from '../../src/http/transport.ts';
 import type { Transport } from '../../src/http/types.ts';
 import { openConfStore } from '../../src/profiles/conf-store.ts';
 import { mutated } from '../faults/mutations.ts';
-import { FAULTS, hurried, startFleet } from '../faults/transport-faults.ts';
+import type { Fault } from '../faults/transport-faults.ts';
+import { FAULTS, faultOptions, startFaulty } from '../faults/transport-faults.ts';
 import { CANARY, leakIn, leakyFiles } from '../support/canary.ts';
 import { compile } from '../support/compile.ts';
 import { response, startRawServer } from '../support/raw-server.ts';
@@ -216,39 +217,36 @@ const COMMANDS: readonly (readonly string[])[] = [
 
 // Faults times commands, with a canary for a key: no byte of it anywhere, no second POST, no exit 1, no stack.
 async function canary(count = 5000): Promise<void> {
-  const fleet = await startFleet();
-  const names = Object.keys(FAULTS).filter((name) => !FAULTS[name]?.timesOut && name !== 'body-without-end');
-  let [done, leaks, stacks, internal, doubled] = [0, 0, 0, 0, 0];
+  const names = Object.keys(FAULTS).filter((name) => !FAULTS[name]?.timesOut && name !== 'endless body');
+  let [done, leaks, stacks, internal, doubled, elsewhere] = [0, 0, 0, 0, 0, 0];
   const worker = async (): Promise<void> => {
     while (done < count) {
       const at = done++;
       const name = names[at % names.length] ?? '';
       const command = COMMANDS[Math.floor(at / names.length) % COMMANDS.length] ?? [];
-      const id = `${name}.${command[1] === 'import' ? 'post' : 'all'}.${at}`;
+      const service = await startFaulty(FAULTS[name] as Fault, command[1] === 'import');
       const dir = mkdtempSync(join(tmpdir(), 'petstore-canary-'));
       writeFileSync(join(dir, 'rows.csv'), 'name\ndog\n');
       const env = {
         HOME: dir,
         PETSTORE_API_KEY: CANARY,
-        PETSTORE_BASE_URL: `${fleet.faulty.origin}/${id}/v1`,
+        PETSTORE_BASE_URL: `${service.origin}/v1`,
         PETSTORE_CONFIG_DIR: join(dir, 'config'),
         PETSTORE_STATE_DIR: join(dir, 'state'),
       };
       const verbose = at % 2 === 0 ? ['--verbose'] : [];
       const run = await outcome(
-        spawn(process.execPath, [BIN, ...command, ...hurried(), ...verbose], { env, cwd: dir }),
+        spawn(process.execPath, [BIN, ...command, ...faultOptions(), ...verbose], { env, cwd: dir }),
       );
       if (leakIn(run.said) !== undefined || leakyFiles(dir, /^$/).length > 0) leaks++;
       if (run.code === 1) internal++;
       if (verbose.length === 0 && /\n\s+at /.test(run.said)) stacks++;
-      const posts = fleet.faulty.requests.filter(({ path, method }) => method === 'POST' && path.startsWith(`/${id}/`));
-      if (posts.length > 1) doubled++;
-      fleet.faulty.requests.splice(0, Math.max(0, fleet.faulty.requests.length - 100));
+      if (service.requests.filter(({ method }) => method === 'POST').length > 1) doubled++;
+      elsewhere += service.requests.filter(({ path }) => path.startsWith('/elsewhere')).length;
+      service.close();
     }
   };
   await Promise.all([worker(), worker(), worker()]);
-  const elsewhere = fleet.other.connections();
-  fleet.close();
   say(
     `canary: ${count} runs: ${leaks} leaks, ${internal} exit 1, ${stacks} stacks, ${doubled} second POSTs, ${elsewhere} requests elsewhere`,
   );

@@ -1,4 +1,4 @@
-// The transport faults (B1 to B25), each as bytes on a socket, with the exit code it must lead to.
+// What can go wrong between client and service, each as bytes on a socket, with the exit code it must lead to.
 import type { Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import type { RawRequest, RawServer } from '../support/raw-server.ts';
@@ -6,54 +6,63 @@ import { response, startRawServer } from '../support/raw-server.ts';
 
 /** One fault. */
 export interface Fault {
-  /** Numbers of the faults it stands for, as in catalogue.ts. */
-  readonly rows: readonly string[];
-  /** The exit code of a read that meets it, and of a write. */
+  /** Exit codes of a read and of a write. */
   readonly read: number;
   readonly write: number;
-  /** True where only the deadline ends it. */
+  /** Only the timeout ends it. */
   readonly timesOut?: boolean;
-  /** Where only the content is wrong: `petstore api` prints what came, as it came, and ends with 0. */
+  /** The HTTP message is intact, so `petstore api` prints the body and succeeds. */
   readonly contentOnly?: boolean;
-  /** True where an import ends with the code of a write, and yet does not know whether the row was created. */
-  readonly undecided?: boolean;
-  /** True where the create was carried out all the same: an import finds it by looking and ends with 0. */
+  /** The service created the category: an import finds it by a lookup and succeeds. */
   readonly commits?: boolean;
-  /** Before the body is read. */
-  readonly onHead?: (socket: Socket, request: RawRequest) => void;
-  /** After the request is read; `answer` is what a healthy service would have said. */
-  readonly onRequest?: (socket: Socket, answer: Answer, fleet: Fleet) => void;
+  /** An import ends with the exit code of a write and does not know whether the row was created. */
+  readonly undecided?: boolean;
+  /** Called when the head of a request was read. */
+  readonly onHead?: (socket: Socket) => void;
+  /** Called when the request was read; `healthy` is what a healthy service would answer. */
+  readonly onRequest?: (socket: Socket, healthy: Healthy) => void;
 }
 
-/** What a healthy service would say. */
-export interface Answer {
+interface Healthy {
   readonly status: string;
   readonly body: string;
 }
 
-/** The servers of a run: one that misbehaves by path, one that refuses connections after accepting, one nobody may reach. */
-export interface Fleet {
-  readonly faulty: RawServer;
-  readonly other: RawServer;
-  readonly resetting: RawServer;
-  close(): void;
-}
+type Bytes = string | Buffer;
+type Reply = (healthy: Healthy) => Bytes;
 
-const whole = (answer: Answer, ...more: string[]): Buffer => response(answer.status, answer.body, ...more);
-const head = (answer: Answer, ...lines: string[]): string =>
-  `HTTP/1.1 ${answer.status}\r\n${lines.join('\r\n')}\r\n\r\n`;
-const say = (text: (answer: Answer) => string | Buffer) => (socket: Socket, answer: Answer) =>
-  void socket.end(text(answer));
-const fixed = (status: string, body: string, ...more: string[]) => say(() => response(status, body, ...more));
-const refusal = (status: number): string => JSON.stringify({ code: 'refused', message: 'No.', status });
+const send = (reply: Reply) => (socket: Socket, healthy: Healthy) => void socket.end(reply(healthy));
+const noResponse = (onRequest: Fault['onRequest'], more: Partial<Fault> = {}): Fault => ({
+  read: 6,
+  write: 8,
+  ...(onRequest && { onRequest }),
+  ...more,
+});
+const timeout = (onRequest: (socket: Socket, healthy: Healthy) => void) => noResponse(onRequest, { timesOut: true });
+const invalid = (reply: Reply): Fault => ({ read: 7, write: 8, onRequest: send(reply) });
+const badContent = (reply: Reply): Fault => ({ ...invalid(reply), contentOnly: true });
+const harmless = (reply: Reply): Fault => ({ read: 0, write: 0, commits: true, onRequest: send(reply) });
+const refused = (read: number, write: number, status: string, ...headers: string[]): Fault => {
+  const body = JSON.stringify({ code: 'refused', message: 'No.', status: Number.parseInt(status, 10) });
+  return { read, write, onRequest: send(() => response(status, body, ...headers)) };
+};
+// A redirect does not say whether the row was created, and the lookup is redirected too.
+const redirect = (status: string): Fault => ({
+  read: 7,
+  write: 7,
+  undecided: true,
+  onRequest: (socket) => {
+    const target = `http://127.0.0.1:${socket.localPort}/elsewhere`;
+    socket.end(response(status, '', `Location: ${target}`));
+  },
+});
 
-/** What every run is given besides its command: no second try of a read, and a deadline that only what hangs will meet. */
-export function hurried(fault: Pick<Fault, 'timesOut'> = {}): string[] {
-  return ['--json', '--max-retries', '0', '--max-wait', '1s', '--timeout', fault.timesOut ? '500ms' : '20s'];
-}
+const whole = ({ status, body }: Healthy, ...headers: string[]): Buffer => response(status, body, ...headers);
+const head = ({ status }: Healthy, ...lines: string[]): string => `HTTP/1.1 ${status}\r\n${lines.join('\r\n')}\r\n\r\n`;
+const reset = (socket: Socket): void => void socket.resetAndDestroy();
 
-function forever(socket: Socket, piece: () => string | Buffer, everyMs: number): void {
-  const timer = setInterval(() => socket.write(piece()), everyMs);
+function repeat(socket: Socket, text: string): void {
+  const timer = setInterval(() => socket.write(text), 20);
   socket.on('close', () => clearInterval(timer));
 }
 
@@ -66,290 +75,97 @@ function flood(socket: Socket): void {
   more();
 }
 
-/** Every fault that is chosen by path; `reset-on-connect` and `refused` are addresses of their own. */
 export const FAULTS: Readonly<Record<string, Fault>> = {
-  'reset-before-the-body': { rows: ['B8'], read: 6, write: 8, onHead: (socket) => socket.resetAndDestroy() },
-  'reset-after-the-request': { rows: ['B8'], read: 6, write: 8, onRequest: (socket) => void socket.resetAndDestroy() },
-  'reset-after-the-commit': {
-    rows: ['B8'],
-    read: 6,
-    write: 8,
-    commits: true,
-    onRequest: (socket) => void socket.resetAndDestroy(),
-  },
-  'closed-without-answer': { rows: ['B8', 'B9'], read: 6, write: 8, onRequest: (socket) => void socket.end() },
-  'no-answer-at-all': { rows: ['B3'], timesOut: true, read: 6, write: 8, onRequest: () => undefined },
-  'slow-headers': {
-    rows: ['B4'],
-    timesOut: true,
-    read: 6,
-    write: 8,
-    onRequest: (socket) => {
-      socket.write('HTTP/1.1 200 OK\r\n');
-      forever(socket, () => 'X-A: b\r\n', 100);
-    },
-  },
-  'half-a-head': { rows: ['B16'], read: 6, write: 8, onRequest: say(() => 'HTTP/1.1 200 OK\r\nContent-Ty') },
-  'body-cut-short': {
-    rows: ['B14'],
+  'reset before the body': noResponse(undefined, { onHead: reset }),
+  'reset after the request': noResponse(reset),
+  'reset after the commit': noResponse(reset, { commits: true }),
+  'closed without a response': noResponse((socket) => void socket.end()),
+  'no response': timeout(() => undefined),
+  'endless headers': timeout((socket) => {
+    socket.write('HTTP/1.1 200 OK\r\n');
+    repeat(socket, 'X-A: b\r\n');
+  }),
+  'stalled body': timeout((socket, healthy) => void socket.write(`${head(healthy, 'Content-Length: 999')}[{"id"`)),
+  'slow body': timeout((socket, healthy) => {
+    socket.write(`${head(healthy, 'Content-Length: 99999')}[`);
+    repeat(socket, ' ');
+  }),
+  'half a head': noResponse(send(() => 'HTTP/1.1 200 OK\r\nContent-Ty')),
+  'body cut short': invalid((healthy) => head(healthy, 'Content-Length: 999') + healthy.body.slice(0, -4)),
+  'chunk cut short': invalid((healthy) => `${head(healthy, 'Transfer-Encoding: chunked')}400\r\n${healthy.body}`),
+  'body cut at close': badContent((healthy) => head(healthy, 'Connection: close') + healthy.body.slice(0, -3)),
+  'endless body': {
     read: 7,
     write: 8,
-    onRequest: say((answer) => head(answer, 'Content-Length: 999') + answer.body.slice(0, -4)),
-  },
-  'chunk-cut-short': {
-    rows: ['B14'],
-    read: 7,
-    write: 8,
-    onRequest: say((answer) => `${head(answer, 'Transfer-Encoding: chunked')}400\r\n${answer.body.slice(0, 9)}`),
-  },
-  'body-cut-at-close': {
-    rows: ['B15'],
-    read: 7,
-    write: 8,
-    contentOnly: true,
-    onRequest: say((answer) => head(answer, 'Connection: close') + answer.body.slice(0, -3)),
-  },
-  'body-stalls': {
-    rows: ['B5'],
-    timesOut: true,
-    read: 6,
-    write: 8,
-    onRequest: (socket, answer) => void socket.write(`${head(answer, 'Content-Length: 999')}[{"id"`),
-  },
-  'body-dribbles': {
-    rows: ['B6'],
-    timesOut: true,
-    read: 6,
-    write: 8,
-    onRequest: (socket, answer) => {
-      socket.write(`${head(answer, 'Content-Length: 99999')}[`);
-      forever(socket, () => ' ', 100);
-    },
-  },
-  'body-without-end': {
-    rows: ['B7', 'C9'],
-    read: 7,
-    write: 8,
-    onRequest: (socket, answer) => {
-      socket.write(`${head(answer, 'Connection: close')}[`);
+    onRequest: (socket, healthy) => {
+      socket.write(`${head(healthy, 'Connection: close')}[`);
       flood(socket);
     },
   },
-  'length-too-small': {
-    rows: ['B16'],
-    read: 7,
-    write: 8,
-    contentOnly: true,
-    onRequest: say((answer) => head(answer, 'Content-Length: 5') + answer.body),
-  },
-  'two-lengths': {
-    rows: ['B16'],
-    read: 7,
-    write: 8,
-    onRequest: say((answer) => head(answer, 'Content-Length: 5', 'Content-Length: 99') + answer.body),
-  },
-  'length-and-chunks': {
-    rows: ['B16'],
-    read: 7,
-    write: 8,
-    onRequest: say((answer) => head(answer, 'Content-Length: 5', 'Transfer-Encoding: chunked') + answer.body),
-  },
-  'negative-length': {
-    rows: ['B16'],
-    read: 7,
-    write: 8,
-    onRequest: say((answer) => head(answer, 'Content-Length: -5') + answer.body),
-  },
-  'no-status-line': { rows: ['B16'], read: 7, write: 8, onRequest: say(() => 'SSH-2.0-OpenSSH_9.6\r\n\r\n') },
-  'status-99': { rows: ['B16'], read: 7, write: 8, onRequest: say((answer) => response('99 Odd', answer.body)) },
-  'status-999': { rows: ['B16'], read: 7, write: 8, onRequest: say((answer) => response('999 Odd', answer.body)) },
-  'huge-header': {
-    rows: ['B16'],
-    read: 7,
-    write: 8,
-    onRequest: say((answer) => whole(answer, `X-Huge: ${'x'.repeat(300_000)}`)),
-  },
-  'bare-line-feeds': {
-    rows: ['B16'],
-    read: 7,
-    write: 8,
-    onRequest: say((answer) => `HTTP/1.1 ${answer.status}\nContent-Length: ${answer.body.length}\n\n${answer.body}`),
-  },
-  'switching-protocols': {
-    rows: ['B16'],
-    read: 7,
-    write: 8,
-    onRequest: fixed('101 Switching Protocols', '', 'Upgrade: x', 'Connection: upgrade'),
-  },
-  'a-hundred-continues': {
-    rows: ['B16'],
-    read: 7,
-    write: 8,
-    onRequest: say((answer) =>
-      Buffer.concat([Buffer.from('HTTP/1.1 100 Continue\r\n\r\n'.repeat(100)), whole(answer)]),
-    ),
-  },
-  'html-page': {
-    rows: ['B21', 'C1'],
-    read: 7,
-    write: 8,
-    contentOnly: true,
-    onRequest: say((answer) => {
-      const page = '<!doctype html><title>Sign in</title>';
-      return `${head(answer, 'Content-Type: text/html', `Content-Length: ${page.length}`)}${page}`;
-    }),
-  },
-  'empty-body': {
-    rows: ['B21'],
-    read: 7,
-    write: 8,
-    contentOnly: true,
-    onRequest: say((answer) => response(answer.status, '')),
-  },
-  'no-content': { rows: ['B16', 'B21'], read: 7, write: 8, contentOnly: true, onRequest: fixed('204 No Content', '') },
-  'gzip-unasked': {
-    rows: ['B18'],
-    read: 7,
-    write: 8,
-    onRequest: say((answer) => response(answer.status, gzipSync(answer.body), 'Content-Encoding: gzip')),
-  },
-  'not-utf-8': {
-    rows: ['C1'],
-    read: 7,
-    write: 8,
-    contentOnly: true,
-    onRequest: say((answer) =>
-      response(answer.status, Buffer.from(answer.body.replace(/cat|dog/, 'c\u00e4t'), 'latin1')),
-    ),
-  },
-  'nested-too-deep': {
-    rows: ['C4'],
-    read: 7,
-    write: 8,
-    contentOnly: true,
-    onRequest: say((answer) => response(answer.status, '['.repeat(100_000) + ']'.repeat(100_000))),
-  },
-  'wrong-shape': {
-    rows: ['C5', 'C6'],
-    read: 7,
-    write: 8,
-    contentOnly: true,
-    onRequest: say((answer) => response(answer.status, '{"id":{}}')),
-  },
-  'redirect-elsewhere': {
-    rows: ['A7'],
-    read: 7,
-    write: 7,
-    // A redirect does not say whether the row was created, and nobody looks where the list redirects too.
-    undecided: true,
-    onRequest: (socket, _answer, fleet) =>
-      void socket.end(response('302 Found', '', `Location: ${fleet.other.origin}/v1/categories`)),
-  },
-  'redirect-with-body': {
-    rows: ['A7'],
-    read: 7,
-    write: 7,
-    // A redirect does not say whether the row was created, and nobody looks where the list redirects too.
-    undecided: true,
-    onRequest: (socket, _answer, fleet) =>
-      void socket.end(response('307 Temporary Redirect', '', `Location: ${fleet.other.origin}/v1/categories`)),
-  },
-  'internal-error': { rows: ['B10'], read: 7, write: 8, onRequest: fixed('500 Internal Server Error', refusal(500)) },
-  'bad-gateway': { rows: ['B10'], read: 7, write: 8, onRequest: fixed('502 Bad Gateway', '<html>502</html>') },
-  unavailable: { rows: ['B10'], read: 7, write: 8, onRequest: fixed('503 Service Unavailable', refusal(503)) },
-  unauthorized: { rows: ['A23'], read: 3, write: 3, onRequest: fixed('401 Unauthorized', refusal(401)) },
-  rejected: { rows: ['C10'], read: 4, write: 4, onRequest: fixed('400 Bad Request', refusal(400)) },
-  limited: {
-    rows: ['B11'],
-    read: 5,
-    write: 5,
-    onRequest: fixed('429 Too Many Requests', refusal(429), 'Retry-After: 3600'),
-  },
-  'early-hints': {
-    rows: ['B16'],
-    read: 0,
-    write: 0,
-    commits: true,
-    onRequest: say((answer) =>
-      Buffer.concat([Buffer.from('HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n'), whole(answer)]),
-    ),
-  },
-  'extra-response': {
-    rows: ['B17'],
-    read: 0,
-    write: 0,
-    commits: true,
-    onRequest: say((answer) => Buffer.concat([whole(answer), response('200 OK', '["poison"]')])),
-  },
-  'kept-open': {
-    rows: ['B23'],
-    read: 0,
-    write: 0,
-    commits: true,
-    onRequest: (socket, answer) => void socket.write(whole(answer)),
-  },
+  'length too small': badContent((healthy) => head(healthy, 'Content-Length: 5') + healthy.body),
+  'two lengths': invalid((healthy) => head(healthy, 'Content-Length: 5', 'Content-Length: 99') + healthy.body),
+  'length and chunks': invalid((healthy) => head(healthy, 'Content-Length: 5', 'Transfer-Encoding: chunked')),
+  'negative length': invalid((healthy) => head(healthy, 'Content-Length: -5') + healthy.body),
+  'no status line': invalid(() => 'SSH-2.0-OpenSSH_9.6\r\n\r\n'),
+  'status 99': invalid(({ body }) => response('99 Odd', body)),
+  'status 999': invalid(({ body }) => response('999 Odd', body)),
+  'huge header': invalid((healthy) => whole(healthy, `X-Huge: ${'x'.repeat(300_000)}`)),
+  'bare line feeds': invalid(({ status, body }) => `HTTP/1.1 ${status}\nContent-Length: ${body.length}\n\n${body}`),
+  'switching protocols': invalid(() => response('101 Switching Protocols', '', 'Upgrade: x', 'Connection: upgrade')),
+  'a hundred continues': invalid((healthy) =>
+    Buffer.concat([Buffer.from('HTTP/1.1 100 Continue\r\n\r\n'.repeat(100)), whole(healthy)]),
+  ),
+  'HTML page': badContent(({ status }) => response(status, '<!doctype html><title>Sign in</title>')),
+  'empty body': badContent(({ status }) => response(status, '')),
+  'no content': badContent(() => response('204 No Content', '')),
+  'unrequested gzip': invalid(({ status, body }) => response(status, gzipSync(body), 'Content-Encoding: gzip')),
+  'not UTF-8': badContent(({ status, body }) =>
+    response(status, Buffer.from(body.replace(/cat|dog/, 'c\u00e4t'), 'latin1')),
+  ),
+  'nested too deep': badContent(({ status }) => response(status, '['.repeat(100_000) + ']'.repeat(100_000))),
+  'wrong shape': badContent(({ status }) => response(status, '{"id":{}}')),
+  'redirect (302)': redirect('302 Found'),
+  'redirect (307)': redirect('307 Temporary Redirect'),
+  'internal error': refused(7, 8, '500 Internal Server Error'),
+  'bad gateway': { read: 7, write: 8, onRequest: send(() => response('502 Bad Gateway', '<html>502</html>')) },
+  unavailable: refused(7, 8, '503 Service Unavailable'),
+  unauthorized: refused(3, 3, '401 Unauthorized'),
+  rejected: refused(4, 4, '400 Bad Request'),
+  'rate limited': refused(5, 5, '429 Too Many Requests', 'Retry-After: 3600'),
+  'early hints': harmless((healthy) =>
+    Buffer.concat([Buffer.from('HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n'), whole(healthy)]),
+  ),
+  'extra response': harmless((healthy) => Buffer.concat([whole(healthy), response('200 OK', '["poison"]')])),
+  'kept open': { ...harmless(whole), onRequest: (socket, healthy) => void socket.write(whole(healthy)) },
 };
 
-interface Run {
-  readonly fault: Fault;
-  readonly writesOnly: boolean;
-  readonly categories: { id: number; name: string }[];
+/** Options for a run that meets a fault: no retries, and a timeout that only a hanging response reaches. */
+export function faultOptions(fault?: Fault): string[] {
+  return ['--json', '--max-retries', '0', '--max-wait', '1s', '--timeout', fault?.timesOut ? '150ms' : '20s'];
 }
 
 /**
- * Starts the servers. `BASE/FAULT.all.ID/v1` misbehaves always, `BASE/FAULT.post.ID/v1` on writes only.
- * @returns the fleet; each ID has categories of its own
+ * Starts a service with one category that shows one fault.
+ * @param writesOnly whether reads are answered as by a healthy service
  */
-export async function startFleet(): Promise<Fleet> {
-  const runs = new Map<string, Run>();
-  const other = await startRawServer({ onRequest: (socket) => void socket.end(response('200 OK', '[]')) });
-  const resetting = await startRawServer({
-    onConnect: (socket) => {
-      socket.resetAndDestroy();
-      return true;
-    },
-  });
-  const faulty: RawServer = await startRawServer({
+export async function startFaulty(fault: Fault, writesOnly = false): Promise<RawServer> {
+  const categories = [{ id: 1, name: 'cat' }];
+  const isHealthy = (request: RawRequest): boolean => writesOnly && request.method === 'GET';
+  return await startRawServer({
     onHead: (socket, request) => {
-      const run = runOf(runs, request);
-      if (!run.fault.onHead || (run.writesOnly && request.method === 'GET')) return false;
-      run.fault.onHead(socket, request);
+      if (!fault.onHead || isHealthy(request)) return false;
+      fault.onHead(socket);
       return true;
     },
     onRequest: (socket, request) => {
-      const run = runOf(runs, request);
-      const { fault, categories } = run;
-      const healthy = run.writesOnly && request.method === 'GET';
-      const misbehave = healthy ? undefined : fault.onRequest;
-      const answer = answerOf(request, categories, fault.commits === true);
-      if (misbehave) misbehave(socket, answer, fleet);
-      else socket.end(whole(answer));
+      const healthy = answer(request, categories, fault.commits === true);
+      if (isHealthy(request) || !fault.onRequest) socket.end(whole(healthy));
+      else fault.onRequest(socket, healthy);
     },
   });
-  const fleet: Fleet = {
-    faulty,
-    other,
-    resetting,
-    close: () => {
-      for (const server of [faulty, other, resetting]) server.close();
-    },
-  };
-  return fleet;
 }
 
-function runOf(runs: Map<string, Run>, request: RawRequest): Run {
-  const id = request.path.split('/')[1] ?? '';
-  const [name = '', which] = id.split('.');
-  const known = runs.get(id);
-  if (known) return known;
-  const fault = FAULTS[name];
-  if (!fault) throw new Error(`no such fault: ${request.path}`);
-  const run = { fault, writesOnly: which === 'post', categories: [{ id: 1, name: 'cat' }] };
-  runs.set(id, run);
-  return run;
-}
-
-function answerOf(request: RawRequest, categories: Run['categories'], commits: boolean): Answer {
+function answer(request: RawRequest, categories: { id: number; name: string }[], commits: boolean): Healthy {
   if (request.method === 'GET') return { status: '200 OK', body: JSON.stringify(categories) };
   const { name } = JSON.parse(Buffer.from(request.body, 'latin1').toString()) as { name: string };
   const created = { id: categories.length + 1, name };

@@ -1,11 +1,15 @@
-// Every transport fault against every command of the built program: the right exit code, stdout empty or complete, one POST.
+// Every transport fault with every command: the right exit code, stdout empty or complete, one POST.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Outcome, Place } from '../support/program.ts';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { FakeClock } from '../support/fake-clock.ts';
 import { petstore, place } from '../support/program.ts';
-import type { Fault, Fleet } from './transport-faults.ts';
-import { FAULTS, hurried, startFleet } from './transport-faults.ts';
+import type { RawServer } from '../support/raw-server.ts';
+import { startRawServer } from '../support/raw-server.ts';
+import { tempDir } from '../support/temp-dir.ts';
+import { inProcess } from '../support/world.ts';
+import type { Fault } from './transport-faults.ts';
+import { FAULTS, faultOptions, startFaulty } from './transport-faults.ts';
 
 const KEY = 'sk_test_canary_0123456789';
 const KINDS: Readonly<Record<number, string>> = {
@@ -16,23 +20,28 @@ const KINDS: Readonly<Record<number, string>> = {
   7: 'service',
   8: 'unknown_outcome',
 };
+const LIST = ['categories', 'list'];
+const CREATE = ['categories', 'create', '--name', 'dog'];
+const API = ['api', 'POST', '/categories', '--data', '{"name":"dog"}'];
+const IMPORT = ['categories', 'import', 'rows.csv', '--yes'];
 
-let fleet: Fleet;
-beforeAll(async () => {
-  fleet = await startFleet();
-});
-afterAll(() => fleet.close());
-
-let runs = 0;
-function at(baseUrl: string): Place {
-  return place({ PETSTORE_BASE_URL: baseUrl, PETSTORE_API_KEY: KEY });
+interface Outcome {
+  readonly code: number | null;
+  readonly out: string;
+  readonly err: string;
 }
 
-function meet(name: string, which: 'all' | 'post'): { readonly where: Place; readonly posts: () => number } {
-  const id = `${name}.${which}.${++runs}`;
-  const posts = (): number =>
-    fleet.faulty.requests.filter(({ path, method }) => path.startsWith(`/${id}/`) && method === 'POST').length;
-  return { where: at(`${fleet.faulty.origin}/${id}/v1`), posts };
+async function faulty(fault: Fault, writesOnly = false): Promise<RawServer> {
+  const service = await startFaulty(fault, writesOnly);
+  onTestFinished(() => service.close());
+  return service;
+}
+
+function run(origin: string, args: readonly string[], fault?: Fault): Promise<Outcome> {
+  const dir = tempDir();
+  writeFileSync(join(dir, 'rows.csv'), 'name\ndog\n');
+  const env = { PETSTORE_BASE_URL: `${origin}/v1`, PETSTORE_API_KEY: KEY };
+  return inProcess([...args, ...faultOptions(fault)], { env, dir, clock: new FakeClock() });
 }
 
 function expectFailure(run: Outcome, code: number): void {
@@ -44,72 +53,83 @@ function expectFailure(run: Outcome, code: number): void {
   expect(run.err).not.toContain(KEY);
 }
 
-describe.concurrent.each(Object.entries(FAULTS))('%s', (name: string, fault: Fault) => {
+// A POST is sent once, and nothing is sent where a redirect points.
+function expectOnePost({ requests }: RawServer): void {
+  expect(requests.filter(({ method }) => method === 'POST')).toHaveLength(1);
+  expect(requests.filter(({ path }) => path.startsWith('/elsewhere'))).toEqual([]);
+}
+
+function expectList(run: Outcome, fault: Fault): void {
+  if (fault.read !== 0) return void expectFailure(run, fault.read);
+  expect(run).toMatchObject({ code: 0, err: '' });
+  expect(JSON.parse(run.out)).toEqual([{ id: 1, name: 'cat' }]);
+}
+
+function expectCreate(run: Outcome, fault: Fault): void {
+  if (fault.write !== 0) return void expectFailure(run, fault.write);
+  expect(run).toMatchObject({ code: 0, err: '' });
+  expect(JSON.parse(run.out)).toEqual({ id: 2, name: 'dog' });
+}
+
+describe.each(Object.entries(FAULTS))('%s', (_name, fault) => {
   test('list', async () => {
-    const run = await petstore(meet(name, 'all').where, ['categories', 'list', ...hurried(fault)]);
-    if (fault.read !== 0) return expectFailure(run, fault.read);
-    expect(run).toMatchObject({ code: 0, err: '' });
-    expect(JSON.parse(run.out)).toEqual([{ id: 1, name: 'cat' }]);
+    const { origin } = await faulty(fault);
+    expectList(await run(origin, LIST, fault), fault);
   });
 
   test('create sends one POST', async () => {
-    const { where, posts } = meet(name, 'all');
-    const run = await petstore(where, ['categories', 'create', '--name', 'dog', ...hurried(fault)]);
-    expect(posts()).toBe(1);
-    if (fault.write !== 0) return expectFailure(run, fault.write);
-    expect(run).toMatchObject({ code: 0, err: '' });
-    expect(JSON.parse(run.out)).toEqual({ id: 2, name: 'dog' });
+    const service = await faulty(fault);
+    expectCreate(await run(service.origin, CREATE, fault), fault);
+    expectOnePost(service);
   });
 
-  test('api sends one POST too', async () => {
-    const { where, posts } = meet(name, 'all');
-    const args = ['api', 'POST', '/categories', '--data', '{"name":"dog"}'];
-    const run = await petstore(where, [...args, ...hurried(fault)]);
-    expect(posts()).toBe(1);
-    if (fault.write !== 0 && !fault.contentOnly) return expectFailure(run, fault.write);
-    // One JSON document whatever came.
-    expect(run).toMatchObject({ code: 0, err: '' });
-    expect(() => JSON.parse(run.out)).not.toThrow();
+  test('api sends one POST', async () => {
+    const service = await faulty(fault);
+    const result = await run(service.origin, API, fault);
+    expectOnePost(service);
+    if (fault.write !== 0 && !fault.contentOnly) expect(result).toMatchObject({ code: fault.write });
+    else expect(result).toMatchObject({ code: 0, err: '' });
+    if (result.out !== '') expect(() => JSON.parse(result.out)).not.toThrow();
   });
 
-  test('import ends with one document and never sends blindly', async () => {
-    const { where, posts } = meet(name, 'post');
-    writeFileSync(join(where.dir, 'rows.csv'), 'name\ndog\n');
-    const run = await petstore(where, ['categories', 'import', 'rows.csv', '--yes', ...hurried(fault)]);
-    expect(posts()).toBe(1);
+  test('import prints one document and never repeats a POST without a lookup', async () => {
+    const service = await faulty(fault, true);
+    const result = await run(service.origin, IMPORT, fault);
+    expectOnePost(service);
     const code = fault.commits ? 0 : fault.write;
-    expect({ code: run.code, err: run.err }).toEqual({ code, err: expect.any(String) });
-    const document = JSON.parse(run.out);
+    expect({ code: result.code, err: result.err }).toEqual({ code, err: expect.any(String) });
+    const document = JSON.parse(result.out);
     expect(document.created.map((one: { name: string }) => one.name)).toEqual(fault.commits ? ['dog'] : []);
     expect(document.unknown).toHaveLength(code === 8 || fault.undecided ? 1 : 0);
-    expect(run.err).not.toMatch(/\n\s+at |node:internal/);
+    expect(result.err).not.toMatch(/\n\s+at |node:internal/);
   });
 });
 
-test('nothing is sent where a redirect points, neither key nor body', () => {
-  expect(fleet.other.connections()).toBe(0);
+const BUILT = ['reset after the request', 'no response', 'body cut short', 'endless body', 'kept open'];
+
+test.each(BUILT)('the built program behaves the same: %s', async (name) => {
+  const fault = FAULTS[name] as Fault;
+  const service = await faulty(fault);
+  const where = place({ PETSTORE_BASE_URL: `${service.origin}/v1`, PETSTORE_API_KEY: KEY });
+  expectList(await petstore(where, [...LIST, ...faultOptions(fault)]), fault);
+  expectCreate(await petstore(where, [...CREATE, ...faultOptions(fault)]), fault);
+  expectOnePost(service);
 });
 
-describe('before a request is read', () => {
-  test('the connection is refused: a read and a create end with 6', async () => {
-    const url = 'http://127.0.0.1:9/v1';
-    expectFailure(await petstore(at(url), ['categories', 'list', ...hurried()]), 6);
-    expectFailure(await petstore(at(url), ['categories', 'create', '--name', 'dog', ...hurried()]), 6);
-    expect((await importOne(url)).code).toBe(6);
-  });
-
-  test('the connection is reset on connect: a read ends with 6, a create says honestly whether a byte may have left', async () => {
-    const url = `${fleet.resetting.origin}/v1`;
-    expectFailure(await petstore(at(url), ['categories', 'list', ...hurried()]), 6);
-    const create = await petstore(at(url), ['categories', 'create', '--name', 'dog', ...hurried()]);
-    // Whether the reset or the first write comes first is for the machine to say: both answers are true then.
-    expectFailure(create, create.code === 6 ? 6 : 8);
-    expect((await importOne(url)).code).toBe(6);
-  });
+test('a refused connection ends a read, a create and an import with 6', async () => {
+  const origin = 'http://127.0.0.1:9';
+  expectFailure(await run(origin, LIST), 6);
+  expectFailure(await run(origin, CREATE), 6);
+  expect((await run(origin, IMPORT)).code).toBe(6);
 });
 
-function importOne(url: string): Promise<Outcome> {
-  const where = at(url);
-  writeFileSync(join(where.dir, 'rows.csv'), 'name\ndog\n');
-  return petstore(where, ['categories', 'import', 'rows.csv', '--yes', ...hurried()]);
-}
+test('a connection that is reset immediately ends with 6, or with 8 if bytes of a create may have been sent', async () => {
+  const onConnect = (socket: { resetAndDestroy(): unknown }): boolean => Boolean(socket.resetAndDestroy());
+  const service = await startRawServer({ onConnect });
+  onTestFinished(() => service.close());
+  expectFailure(await run(service.origin, LIST), 6);
+  const create = await run(service.origin, CREATE);
+  // Whether the reset or the first write comes first is up to the system.
+  expectFailure(create, create.code === 6 ? 6 : 8);
+  expect((await run(service.origin, IMPORT)).code).toBe(6);
+});

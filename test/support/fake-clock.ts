@@ -29,9 +29,8 @@ export class FakeClock implements Clock {
     return clock;
   }
 
-  now(): number {
-    return this.at;
-  }
+  // Passed around without its object, as those of the system clock can be.
+  readonly now = (): number => this.at;
 
   monotonic(): number {
     return this.#elapsed;
