@@ -105,7 +105,7 @@ async function traced(session: Session, transport: Transport, baseUrl: string): 
 }
 
 async function serveSandbox(session: Session, target: Target): Promise<{ baseUrl: string; key: string }> {
-  const { startEmbedded } = await import('./sandbox/embedded.ts');
+  const { startEmbedded } = await import('./sandbox/server.ts');
   const dataFile = target.identity.slice('sandbox:'.length);
   const sandbox = await startEmbedded({ dataFile, clock: session.context.clock });
   session.context.cleanups.push(() => sandbox.close());

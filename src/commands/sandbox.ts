@@ -1,54 +1,55 @@
-// The noun `sandbox`: the whole service on loopback. Definition only; the server loads when run.
+// `petstore sandbox`: definition only; the server loads when the command runs.
 import type { Command } from 'commander';
 import { Option } from 'commander';
 import { runCommand } from './run-command.ts';
+import type { SandboxInput } from './sandbox/settings.ts';
 
 const collect = (value: string, all: readonly string[] = []): readonly string[] => [...all, value];
 
-/** @param program the root to add `sandbox` to */
 export function addSandbox(program: Command): void {
   const command = program
     .command('sandbox')
-    .description('serve the whole service on loopback, to try out and to test against')
-    .option('--port <number>', 'port on 127.0.0.1; 0 takes any free one', '4010')
-    // A default that is only told: given, it would contradict --limit.
+    .description('run a local test server with the whole API')
+    .option('--port <number>', 'port on 127.0.0.1; 0: any free port', '4010')
+    // Not a real default: with --limit it would be a contradiction.
     .addOption(
-      new Option('--plan <plan>', 'whose limits apply')
+      new Option('--plan <plan>', 'rate limits of this plan')
         .choices(['free', 'pro', 'business', 'enterprise'])
         .default(undefined, 'free'),
     )
-    .option('--limit <limit>', 'limit of a custom plan, like 60/6s; repeatable, all of them hold', collect)
-    .option('--key <key>', 'API key to accept; repeatable, each has windows of its own', collect)
-    .option('--data <file>', "where its data is kept (default: with the profile sandbox's own)")
-    .option('--reset', 'empty data and windows first; ids go on, none is given twice')
+    .option('--limit <limit>', 'custom rate limit such as 60/6s; repeatable, all apply', collect)
+    .option('--key <key>', 'API key to accept; repeatable, each has its own rate limit', collect)
+    .option('--data <file>', 'where to keep the data (default: the data of the profile "sandbox")')
+    .option('--reset', 'delete categories and rate limit windows first; ids are not reused')
     .addOption(
-      new Option('--retry-after <form>', 'how a 429 says when to come back')
+      new Option('--retry-after <form>', 'format of the Retry-After header')
         .choices(['seconds', 'date', 'none'])
         .default('seconds'),
     )
-    .option('--fault <kind>', 'fail on purpose, KIND[:PERCENT] of the requests; repeatable, see below', collect)
-    .option('--seed <number>', 'repeat the faults of an earlier run with the same number')
-    .option('--beta <operation>', 'mark an operation as beta; repeatable', collect)
-    .option('--experimental <operation>', 'mark an operation as experimental; repeatable', collect)
-    .option('--first-id <number>', 'give no id below this one from now on')
+    .option('--fault <kind>', 'inject a fault, KIND[:PERCENT]; repeatable, see below', collect)
+    .option('--seed <number>', 'seed of the injected faults, to repeat a run')
     .addHelpText('after', HELP);
   runCommand(command, () => import('./sandbox/serve.ts'), toInput);
 }
 
 const HELP = `
-It runs until Ctrl-C. The profile sandbox needs none of this: with -p sandbox a command serves itself
-the same data. Any number of processes may share a data file; FILE stands for FILE.1.log beside
-FILE.windows.1.log. Plan enterprise has the limits given with --limit, and none without.
+The server runs until Ctrl-C and prints one line per request on stderr, unless --quiet or --json is given.
+You do not need it for the profile "sandbox": with -p sandbox, a command serves itself the same data.
+Any number of processes can share the data. --data FILE creates FILE.1.log and FILE.windows.1.log.
+The plan enterprise is unlimited unless --limit is given.
 
-Output: its URL and key, once it listens; with --json one line {"url", "key", ...}.
+Faults, 100 percent of the requests unless stated:
+  latency     wait 1 s before the response; latency=300ms sets the time
+  500, 503    fail before the request is processed
+  reset       reset the connection before the request is processed
+  lost-reply  process the request, then close the connection without a response
+  truncate    process the request, then close the connection in the middle of the response
+  garbage     process the request, then respond with a body that is not JSON
+A single request asks for a fault with the header x-sandbox-fault.
 
-Exit codes: 2 the port is busy, 9 the data cannot be used, 130 ended with Ctrl-C.
+Output: the URL and the key. With --json: one line {"url", "key", ...}.
 
-Faults: latency, 429, 500, 503, 500-after-commit, reset, reset-after-commit, lost-reply, hang,
-truncate, garbage, wrong-length, slow-headers, skewed-date; latency, 429, slow-headers and
-skewed-date take a duration: latency=300ms:50. One request asks for its own with the header
-x-sandbox-fault. Operations to mark: listCategories, createCategory, "GET /pets/{petId}",
-"GET /store/orders".
+Exit codes: 2 port in use, 9 data cannot be used, 130 ended with Ctrl-C.
 
 Examples:
   $ petstore sandbox
@@ -69,24 +70,5 @@ function toInput(_args: readonly string[], options: Readonly<Record<string, unkn
     retryAfter: text('retryAfter') ?? '',
     faults: texts('fault'),
     seed: text('seed'),
-    beta: texts('beta'),
-    experimental: texts('experimental'),
-    firstId: text('firstId'),
   };
-}
-
-/** The options as they were typed; what they may be is checked where they are used. */
-export interface SandboxInput {
-  readonly port: string;
-  readonly plan: string | undefined;
-  readonly limits: readonly string[];
-  readonly keys: readonly string[];
-  readonly data: string | undefined;
-  readonly reset: boolean;
-  readonly retryAfter: string;
-  readonly faults: readonly string[];
-  readonly seed: string | undefined;
-  readonly beta: readonly string[];
-  readonly experimental: readonly string[];
-  readonly firstId: string | undefined;
 }

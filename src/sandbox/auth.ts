@@ -1,58 +1,45 @@
-// Who may speak to the sandbox: a Host of its own, no web page, and the holder of a key it was started with.
+// Who may use the sandbox: requests to its own host, not from a web page, with one of its keys.
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { fingerprint } from './limiter.ts';
 import { HttpError } from './response.ts';
 
-/** A caller whose key is valid. */
-export interface AuthenticatedKey {
-  readonly key: string;
-  readonly fingerprint: string;
-}
-
-/**
- * Refuses what a web page could send: a foreign Host (DNS rebinding), or any Origin (contract, section 8).
- * @param request the request's head
- * @param port the port this server listens on
- * @throws Failure 400 without a Host, 403 else
- */
+/** Rejects what a web page could send: a foreign Host (DNS rebinding) or any Origin. */
 export function checkOrigin(request: IncomingMessage, port: number): void {
   const { host, origin } = request.headers;
-  if (host === undefined) throw new HttpError(400, 'missing_host', 'a request needs a Host header');
+  if (host === undefined) throw new HttpError(400, 'missing_host', 'the Host header is missing');
   const hosts = request.rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === 'host');
-  if (hosts.length > 1) throw new HttpError(400, 'invalid_host', 'a request has one Host header');
-  if (origin !== undefined)
-    throw new HttpError(403, 'origin_refused', 'the sandbox answers no web page: a request with an Origin is refused');
-  const name = host.toLowerCase();
-  if (name !== `127.0.0.1:${port}` && name !== `localhost:${port}`) {
-    throw new HttpError(403, 'host_refused', `the sandbox answers to 127.0.0.1:${port} and localhost:${port} only`);
+  if (hosts.length > 1) throw new HttpError(400, 'invalid_host', 'there must be exactly one Host header');
+  if (origin !== undefined) throw new HttpError(403, 'origin_refused', 'requests with an Origin header are refused');
+  // Clients leave out the default port (RFC 9110, section 7.2).
+  const [, name, at = '80'] = /^(127\.0\.0\.1|localhost)(?::(\d+))?$/i.exec(host) ?? [];
+  if (name === undefined || at !== String(port)) {
+    throw new HttpError(403, 'host_refused', `the Host must be 127.0.0.1:${port} or localhost:${port}`);
   }
 }
 
-/** Knows the keys, and tells callers by them without telling by its timing how near a wrong one came. */
-export class Authenticator {
-  readonly #callers: readonly { readonly caller: AuthenticatedKey; readonly digest: Buffer }[];
+/** Identifies a key in the log of the rate limits, which never contains the key itself. */
+export function fingerprint(key: string): string {
+  return digest(key).toString('hex').slice(0, 16);
+}
 
-  /** @param keys the keys the sandbox was started with */
+export class Authenticator {
+  readonly #digests: readonly Buffer[];
+
   constructor(keys: readonly string[]) {
-    this.#callers = keys.map((key) => ({ caller: { key, fingerprint: fingerprint(key) }, digest: digestOf(key) }));
+    this.#digests = keys.map(digest);
   }
 
-  /**
-   * @param authorization the header's value, `Bearer KEY` (service.md, section 5)
-   * @returns the caller; undefined where the header is missing or its key is none of ours
-   */
-  identify(authorization: string | undefined): AuthenticatedKey | undefined {
+  /** Returns the key's fingerprint; undefined if there is no key or it is not one of ours. */
+  authenticate(authorization: string | undefined): string | undefined {
     const key = /^bearer +([\x21-\x7e]+) *$/i.exec(authorization ?? '')?.[1];
     if (key === undefined) return undefined;
-    const digest = digestOf(key);
-    let found: AuthenticatedKey | undefined;
-    // No early return: every key is compared, whichever matches.
-    for (const known of this.#callers) if (timingSafeEqual(known.digest, digest)) found = known.caller;
-    return found;
+    const given = digest(key);
+    // Compares with every key, so that the time taken reveals nothing.
+    const matches = this.#digests.filter((known) => timingSafeEqual(known, given));
+    return matches.length > 0 ? fingerprint(key) : undefined;
   }
 }
 
-function digestOf(key: string): Buffer {
+function digest(key: string): Buffer {
   return createHash('sha256').update(key).digest();
 }

@@ -1,140 +1,114 @@
-// The service as an OpenAPI 3.1 document, written from service.md alone: what it leaves open is left open here.
-import type { Markers, OperationName } from './routes.ts';
+// The service as an OpenAPI 3.1 document; what docs/service.md leaves open is left open here.
 
-/** A JSON value that describes something. */
-type Description = Readonly<Record<string, unknown>>;
+type JsonObject = Readonly<Record<string, unknown>>;
 
-const ref = (path: string): Description => ({ $ref: `#/components/${path}` });
+const ref = (path: string): JsonObject => ({ $ref: `#/components/${path}` });
+const string = (description: string): JsonObject => ({ type: 'string', description });
+const object = (properties: Readonly<Record<string, JsonObject>>, required: readonly string[]): JsonObject => ({
+  type: 'object',
+  required,
+  properties,
+});
+const jsonContent = (schema: JsonObject): JsonObject => ({ 'application/json': { schema } });
 
-// service.md, section 8: every API response carries these.
+// Examples, so that a mock server reports limits that a client can work with.
+const header = (description: string, example: number): JsonObject => ({
+  description,
+  required: true,
+  schema: { type: 'integer' },
+  example,
+});
 const LIMIT_HEADERS = {
   'X-RateLimit-Limit': ref('headers/Limit'),
   'X-RateLimit-Remaining': ref('headers/Remaining'),
   'X-RateLimit-Reset': ref('headers/Reset'),
 };
-
-const response = (description: string, schema?: Description): Description => ({
+const response = (description: string, schema?: JsonObject): JsonObject => ({
   description,
   headers: LIMIT_HEADERS,
-  ...(schema ? { content: { 'application/json': { schema } } } : {}),
+  ...(schema ? { content: jsonContent(schema) } : {}),
 });
 
-const ERROR = ref('schemas/Error');
-const UNAUTHORIZED = ref('responses/Unauthorized');
-const TOO_MANY = ref('responses/TooManyRequests');
-const PET_ID = { name: 'petId', in: 'path', required: true, schema: { type: 'string' } };
-
-const SCHEMAS: Description = {
-  Category: {
-    type: 'object',
-    required: ['id', 'name'],
-    properties: {
-      id: { type: 'integer', format: 'int64', description: 'Unique identifier assigned by the service on creation.' },
-      name: { type: 'string', description: 'Category name (for example a species name).' },
-      description: { type: 'string', description: 'Short description of the category.' },
-    },
+const COMPONENTS: JsonObject = {
+  schemas: {
+    Category: object(
+      {
+        id: { type: 'integer', format: 'int64', description: 'Unique identifier assigned by the service on creation.' },
+        name: string('Category name (for example a species name).'),
+        description: string('Short description of the category.'),
+      },
+      ['id', 'name'],
+    ),
+    NewCategory: object({ name: string('Category name.'), description: string('Short description.') }, ['name']),
+    Error: object(
+      {
+        code: string('Machine-readable error code.'),
+        message: string('Human-readable description.'),
+        status: { type: 'integer', description: 'The HTTP status code.' },
+      },
+      ['code', 'message', 'status'],
+    ),
   },
-  NewCategory: {
-    type: 'object',
-    required: ['name'],
-    properties: {
-      name: { type: 'string', description: 'Category name.' },
-      description: { type: 'string', description: 'Short description.' },
-    },
-  },
-  Error: {
-    type: 'object',
-    required: ['code', 'message', 'status'],
-    properties: {
-      code: { type: 'string', description: 'Machine-readable error code.' },
-      message: { type: 'string', description: 'Human-readable description.' },
-      status: { type: 'integer', description: 'The HTTP status code.' },
-    },
-  },
-};
-
-const integer = (description: string): Description => ({ description, required: true, schema: { type: 'integer' } });
-
-const COMPONENTS: Description = {
-  schemas: SCHEMAS,
   headers: {
-    Limit: integer('The limit that applies to the caller.'),
-    Remaining: integer('Requests left in the current window.'),
-    Reset: integer('Unix timestamp at which the limit resets.'),
+    Limit: header('The limit that applies to the caller.', 60),
+    Remaining: header('Requests left in the current window.', 59),
+    Reset: header('Unix timestamp at which the limit resets.', 1_767_225_660),
   },
   responses: {
-    Unauthorized: response('Missing or invalid API key.', ERROR),
+    Unauthorized: response('Missing or invalid API key.', ref('schemas/Error')),
     TooManyRequests: {
-      description: 'Rate limit exceeded. The shape of the body is not shown.',
-      // Unit and format are not shown: any text will do.
+      description: 'Rate limit exceeded. The shape of the body is not specified.',
       headers: {
         ...LIMIT_HEADERS,
-        'Retry-After': { description: 'How long to wait before retrying.', schema: { type: 'string' } },
+        'Retry-After': {
+          description: 'How long to wait before retrying. Unit and format are not specified.',
+          schema: { type: 'string' },
+          example: '1',
+        },
       },
     },
-    NotShown: response('Behaviour and payload are not shown.'),
+    NotSpecified: response('Behaviour and payload are not specified.'),
   },
   securitySchemes: { apiKey: { type: 'http', scheme: 'bearer' } },
 };
 
-const OPERATIONS: readonly [path: string, method: string, name: OperationName, operation: Description][] = [
-  [
-    '/categories',
-    'get',
-    'listCategories',
-    {
+const COMMON_RESPONSES = { 401: ref('responses/Unauthorized'), 429: ref('responses/TooManyRequests') };
+const NOT_SPECIFIED = { 429: COMMON_RESPONSES[429], default: ref('responses/NotSpecified') };
+const PET_ID = { name: 'petId', in: 'path', required: true, schema: { type: 'string' } };
+
+const PATHS: JsonObject = {
+  '/categories': {
+    get: {
       operationId: 'listCategories',
       summary: 'Return all categories available for classifying pets.',
-      security: [{ apiKey: [] }],
       responses: {
-        200: response('Every category.', { type: 'array', items: ref('schemas/Category') }),
-        401: UNAUTHORIZED,
-        429: TOO_MANY,
+        200: response('All categories.', { type: 'array', items: ref('schemas/Category') }),
+        ...COMMON_RESPONSES,
       },
     },
-  ],
-  [
-    '/categories',
-    'post',
-    'createCategory',
-    {
+    post: {
       operationId: 'createCategory',
       summary: 'Add a new category.',
-      security: [{ apiKey: [] }],
-      requestBody: { required: true, content: { 'application/json': { schema: ref('schemas/NewCategory') } } },
+      requestBody: { required: true, content: jsonContent(ref('schemas/NewCategory')) },
       responses: {
         201: response('The created category, including the assigned id.', ref('schemas/Category')),
-        400: response('The body is missing required fields or contains invalid values.', ERROR),
-        401: UNAUTHORIZED,
-        429: TOO_MANY,
+        400: response('The body is missing required fields or contains invalid values.', ref('schemas/Error')),
+        ...COMMON_RESPONSES,
       },
     },
-  ],
-  [
-    '/pets/{petId}',
-    'get',
-    'GET /pets/{petId}',
-    { deprecated: true, parameters: [PET_ID], responses: { 429: TOO_MANY, default: ref('responses/NotShown') } },
-  ],
-  ['/store/orders', 'get', 'GET /store/orders', { responses: { 429: TOO_MANY, default: ref('responses/NotShown') } }],
-];
+  },
+  '/pets/{petId}': { get: { deprecated: true, parameters: [PET_ID], responses: NOT_SPECIFIED } },
+  '/store/orders': { get: { responses: NOT_SPECIFIED } },
+};
 
-/**
- * Describes the service.
- * @param markers operations to carry a stability marker; service.md, section 9 says there are such and not which
- * @returns an OpenAPI 3.1 document, its server relative to where it is served
- */
-export function describeService(markers: Markers): Description {
-  const paths: Record<string, Record<string, Description>> = {};
-  for (const [path, method, name, operation] of OPERATIONS) {
-    const marker = markers.get(name);
-    paths[path] = { ...paths[path], [method]: { ...operation, ...(marker ? { 'x-stability': marker } : {}) } };
-  }
+/** Its server is relative to where it is served; every operation needs the key. */
+export function openApiDocument(): JsonObject {
   return {
     openapi: '3.1.0',
     info: { title: 'Pet Store Service', version: '1.0.0' },
     servers: [{ url: '/v1' }],
-    paths,
+    security: [{ apiKey: [] }],
+    paths: PATHS,
     components: COMPONENTS,
   };
 }

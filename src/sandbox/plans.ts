@@ -1,25 +1,23 @@
-// The plans of service.md, section 8, as limits; and limits as people write them.
+// The plans of docs/service.md as limits, the notation of limits, and the default key.
 import { parseDuration } from '../duration.ts';
 
-/** So many requests in so long. */
+/** Not a secret: the sandbox listens on loopback only and refuses web pages. */
+export const SANDBOX_KEY = 'sandbox_0123456789abcdef';
+
+/** At most `count` requests per window. */
 export interface Limit {
   readonly count: number;
-  /** Length of the window, milliseconds. */
-  readonly ms: number;
+  readonly windowMs: number;
 }
 
-/** The plans by name. */
 export type PlanName = 'free' | 'pro' | 'business' | 'enterprise';
 
-const MINUTE = 60_000;
-const DAY = 86_400_000;
-
 const perMinuteAndDay = (minute: number, day: number): readonly Limit[] => [
-  { count: minute, ms: MINUTE },
-  { count: day, ms: DAY },
+  { count: minute, windowMs: 60_000 },
+  { count: day, windowMs: 86_400_000 },
 ];
 
-/** The limits of each plan (service.md, section 8). Enterprise is custom: without limits of its own it has none. */
+/** Enterprise is custom: unlimited unless `--limit` is given. */
 export const PLANS: Readonly<Record<PlanName, readonly Limit[]>> = {
   free: perMinuteAndDay(60, 1_000),
   pro: perMinuteAndDay(300, 10_000),
@@ -27,14 +25,9 @@ export const PLANS: Readonly<Record<PlanName, readonly Limit[]>> = {
   enterprise: [],
 };
 
-/**
- * Reads a limit as `--limit` takes it.
- * @param text for example `60/6s`, `1000/1d`, `5/10` (a bare number counts seconds)
- * @returns the limit; undefined where the text is none, or allows nothing
- */
+/** Parses a limit such as `60/6s` or `5/10` (seconds); undefined if it is not one or allows nothing. */
 export function parseLimit(text: string): Limit | undefined {
-  const match = /^(\d{1,9})\/(.+)$/.exec(text.trim());
-  const ms = match?.[2] === undefined ? undefined : parseDuration(match[2]);
-  const count = Number(match?.[1]);
-  return ms === undefined || ms < 1 || count < 1 ? undefined : { count, ms };
+  const [, count = '', duration = ''] = /^(\d{1,9})\/(.+)$/.exec(text.trim()) ?? [];
+  const windowMs = parseDuration(duration);
+  return windowMs === undefined || windowMs < 1 || Number(count) < 1 ? undefined : { count: Number(count), windowMs };
 }

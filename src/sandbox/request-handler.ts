@@ -1,166 +1,119 @@
-// One request and its answer: who asks, may they, what comes of it, what goes wrong, what is told of it.
+// Handles one request: checks who sends it, counts it, runs its operation and sends the response, with faults.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { LONGEST_SLEEP_MS } from '../clock.ts';
-import { maskKey } from '../redact.ts';
-import type { AuthenticatedKey } from './auth.ts';
 import { checkOrigin } from './auth.ts';
-import type { FaultKind, FaultPlan, FaultRule } from './faults.ts';
-import { drawFaultPlan, NO_FAULT, parseFault } from './faults.ts';
-import { checkExpectation, errorResponse, injectedError, unauthorized, unknownFault } from './http-errors.ts';
+import type { SandboxContext } from './context.ts';
+import type { FaultPlan, FaultRule } from './faults.ts';
+import { drawFaultPlan, FAULT_KINDS, NO_FAULT, parseFault } from './faults.ts';
+import { ClientGone } from './new-category.ts';
 import type { QuotaStatus } from './rate-windows.ts';
 import type { SandboxResponse } from './response.ts';
-import { HttpError, limitHeaders, retryAfterHeader } from './response.ts';
-import type { Operation } from './routes.ts';
+import { commonHeaders, HttpError, retryAfterHeader, sendResponse } from './response.ts';
 import { findOperation } from './routes.ts';
-import { sendResponse } from './send-response.ts';
-import type { SandboxContext } from './server.ts';
 
-/** What a log line tells of a request. */
-export interface RequestRecord {
-  readonly method: string;
-  /** The target as it came: to be made visible before it is shown. */
-  readonly path: string;
-  /** Undefined where the connection was reset before anything was done. */
-  readonly status: number | undefined;
-  /** The valid key's last four characters; undefined where there was none: a foreign key is not shown at all. */
-  readonly key: string | undefined;
-  readonly remaining: number;
-  /** The fault that struck, if any. */
-  readonly fault: FaultKind | undefined;
-}
-
-// Faults that strike before anything is done.
-const EARLY: ReadonlySet<FaultKind | undefined> = new Set<FaultKind>(['429', '500', '503', 'reset']);
-
-/** One request on its way. */
 export class RequestHandler {
-  readonly #world: SandboxContext;
+  readonly #context: SandboxContext;
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
-  #caller: AuthenticatedKey | undefined;
-  #standing: QuotaStatus;
-  #fate: FaultPlan = NO_FAULT;
-  #operation: Operation | undefined;
+  #quota: QuotaStatus;
+  #plan: FaultPlan = NO_FAULT;
 
-  /**
-   * @param world the sandbox
-   * @param request the request's head; its body is still to be read
-   * @param response not begun
-   */
-  constructor(world: SandboxContext, request: IncomingMessage, response: ServerResponse) {
-    this.#world = world;
+  constructor(context: SandboxContext, request: IncomingMessage, response: ServerResponse) {
+    this.#context = context;
     this.#request = request;
     this.#response = response;
-    this.#standing = world.limiter.standing(undefined, world.clock.now());
+    this.#quota = context.limiter.status(undefined, context.clock.now());
   }
 
-  /** Answers the request. Never rejects: a fault of the sandbox is answered 500. */
+  /** Never rejects. */
   async run(): Promise<void> {
     try {
-      const answer = await this.#answer().catch((error: unknown) => errorResponse(error));
-      if (!answer) return;
-      const { latencyMs } = this.#fate;
-      if (latencyMs > 0) await this.#sleep(latencyMs);
-      this.#tell(answer);
-      const parcel = { response: this.#response, answer, headers: this.#headers(answer) };
-      await sendResponse(parcel, this.#fate.fault, this.#world.clock, this.#world.ending);
+      const response = await this.#handle().catch(toResponse);
+      if (!response) return;
+      await this.#delay(this.#plan.delayMs);
+      this.#log(response);
+      const headers = { ...commonHeaders(this.#quota, this.#context.clock.now()), ...response.headers };
+      sendResponse(this.#response, { ...response, headers }, this.#plan.fault);
     } catch {
-      // The server is ending, or the client went away: nobody is left to answer.
+      // The server is closing.
       this.#response.destroy();
     }
   }
 
-  async #answer(): Promise<SandboxResponse> {
+  async #handle(): Promise<SandboxResponse> {
     const { method = '', url = '', headers } = this.#request;
-    const world = this.#world;
-    const found = findOperation(method, url);
-    this.#operation = found instanceof HttpError ? undefined : found;
-    checkOrigin(this.#request, world.port);
-    this.#caller = world.authenticator.identify(headers.authorization);
-    const rules = this.#rules();
-    this.#fate = drawFaultPlan(rules ?? [], world.random);
-    if (this.#caller) this.#admit(this.#caller);
-    if (!rules) throw unknownFault();
-    checkExpectation(this.#request);
-    if (found instanceof HttpError) throw found;
-    if (!this.#caller && !found.open) throw unauthorized(headers.authorization);
-    this.#failEarly();
-    const answer = await found.handle(this.#request, world);
-    if (this.#fate.fault?.kind === '500-after-commit') throw injectedError(500);
-    return answer;
-  }
-
-  // Faults of the server come first: a header adds to them. Undefined: the header names one that is not known.
-  #rules(): readonly FaultRule[] | undefined {
-    const rules = [...(this.#world.faults ?? [])];
-    for (const text of String(this.#request.headers['x-sandbox-fault'] ?? '').split(',')) {
-      if (text.trim() === '') continue;
-      const rule = parseFault(text);
-      if (!rule) return undefined;
-      rules.push(rule);
+    const { authenticator, port, random } = this.#context;
+    checkOrigin(this.#request, port);
+    const operation = findOperation(method, url);
+    const isPublic = !(operation instanceof HttpError) && operation.public === true;
+    const key = authenticator.authenticate(headers.authorization);
+    const rules = this.#faultRules();
+    this.#plan = drawFaultPlan(rules ?? [], random);
+    if (key !== undefined) this.#count(key, isPublic);
+    if (!rules) throw new HttpError(400, 'unknown_fault', `x-sandbox-fault must be one of: ${FAULT_KINDS.join(', ')}`);
+    if (!/^(?:100-continue)?$/i.test(headers.expect ?? '')) {
+      throw new HttpError(417, 'expectation_failed', 'the only supported expectation is 100-continue');
     }
-    return rules;
+    if (operation instanceof HttpError) throw operation;
+    if (key === undefined && !isPublic) throw unauthorized(headers.authorization);
+    const { fault } = this.#plan;
+    if (fault === '500' || fault === '503') throw new HttpError(Number(fault), 'injected_fault', 'requested fault');
+    if (fault === 'reset') return { status: 0, body: Buffer.alloc(0), headers: {} };
+    return operation.handle(this.#request, this.#context);
   }
 
-  // A request is counted once its key is valid, whatever becomes of it after; what is open to all is not.
-  #admit(caller: AuthenticatedKey): void {
-    const { limiter, clock } = this.#world;
+  // The server's faults come first; undefined if the header names an unknown one.
+  #faultRules(): readonly FaultRule[] | undefined {
+    const names = String(this.#request.headers['x-sandbox-fault'] ?? '').split(',');
+    const requested = names.filter((name) => name.trim() !== '').map(parseFault);
+    const known = requested.filter((rule) => rule !== undefined);
+    return known.length < requested.length ? undefined : [...(this.#context.faults ?? []), ...known];
+  }
+
+  // Every request with a valid key counts, also one that fails.
+  #count(key: string, isPublic: boolean): void {
+    const { limiter, clock, retryAfter } = this.#context;
     const now = clock.now();
-    if (this.#operation?.open) {
-      this.#standing = limiter.standing(caller.fingerprint, now);
-      return;
-    }
-    const { standing, refusal } = limiter.admit(caller.fingerprint, now);
-    this.#standing = standing;
-    if (refusal) throw this.#tooMany(refusal.code, refusal.until, now);
-  }
-
-  #tooMany(code: 'rate_limited' | 'key_banned', until: number, now: number): HttpError {
+    const { status, refusal } = isPublic ? { status: limiter.status(key, now) } : limiter.admit(key, now);
+    this.#quota = status;
+    if (!refusal) return;
     const message =
-      code === 'key_banned'
-        ? 'this key is banned for a while: it went on sending while it was told to wait'
-        : `the limit of ${this.#standing.limit} request${this.#standing.limit === 1 ? '' : 's'} is reached`;
-    return new HttpError(429, code, message, retryAfterHeader(this.#world.retryAfter, until, now, this.#fate.skewMs));
+      refusal.code === 'key_banned'
+        ? 'this key is temporarily banned for sending requests before Retry-After'
+        : `the limit of ${status.limit} request${status.limit === 1 ? '' : 's'} is exhausted`;
+    throw new HttpError(429, refusal.code, message, retryAfterHeader(retryAfter, refusal.until, now));
   }
 
-  #failEarly(): void {
-    const { fault } = this.#fate;
-    if (!fault || !EARLY.has(fault.kind)) return;
-    const now = this.#world.clock.now();
-    if (fault.kind === '429') throw this.#tooMany('rate_limited', now + fault.ms, now);
-    throw injectedError(fault.kind === '503' ? 503 : 500);
+  async #delay(ms: number): Promise<void> {
+    const { clock, closing } = this.#context;
+    for (let left = ms; left > 0; left -= LONGEST_SLEEP_MS) await clock.sleep(Math.min(left, LONGEST_SLEEP_MS), closing);
   }
 
-  #headers(answer: SandboxResponse): Record<string, string> {
-    const { clock, markers } = this.#world;
-    const { skewMs } = this.#fate;
-    const marker = this.#operation && markers.get(this.#operation.name);
-    return {
-      'Content-Type': 'application/json',
-      'Cache-Control': 'no-store',
-      'X-Content-Type-Options': 'nosniff',
-      Date: new Date(clock.now() + skewMs).toUTCString(),
-      ...limitHeaders(this.#standing, skewMs),
-      ...(marker ? { 'X-Stability': marker } : {}),
-      ...answer.headers,
-    };
-  }
-
-  #tell(answer: SandboxResponse): void {
-    this.#world.onRequest?.({
+  #log({ status }: SandboxResponse): void {
+    const { delayMs, fault = delayMs > 0 ? 'latency' : undefined } = this.#plan;
+    this.#context.onRequest?.({
       method: this.#request.method ?? '',
       path: this.#request.url ?? '',
-      status: this.#fate.fault?.kind === 'reset' ? undefined : answer.status,
-      key: this.#caller && maskKey(this.#caller.key),
-      remaining: this.#standing.remaining,
-      fault:
-        this.#fate.fault?.kind ??
-        (this.#fate.latencyMs > 0 ? 'latency' : this.#fate.skewMs !== 0 ? 'skewed-date' : undefined),
+      status: fault === 'reset' ? undefined : status,
+      remaining: this.#quota.remaining,
+      fault,
     });
   }
+}
 
-  async #sleep(ms: number): Promise<void> {
-    const { clock, ending } = this.#world;
-    for (let left = ms; left > 0; left -= LONGEST_SLEEP_MS) await clock.sleep(Math.min(left, LONGEST_SLEEP_MS), ending);
-  }
+function unauthorized(authorization: string | undefined): HttpError {
+  const message =
+    authorization === undefined
+      ? 'the API key is missing; send Authorization: Bearer <API_KEY>'
+      : 'the API key is not valid';
+  return new HttpError(401, 'unauthorized', message, { 'WWW-Authenticate': 'Bearer' });
+}
+
+// Undefined if nobody is left to respond to. Other messages may quote data, so they are not sent.
+function toResponse(error: unknown): SandboxResponse | undefined {
+  if (error instanceof ClientGone) return undefined;
+  if (error instanceof HttpError) return error.response;
+  const { code } = error as NodeJS.ErrnoException;
+  if (code === 'ENOSPC' || code === 'EDQUOT') return new HttpError(507, 'storage_full', 'the disk is full').response;
+  return new HttpError(500, 'internal_error', 'the sandbox failed').response;
 }

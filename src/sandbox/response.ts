@@ -1,69 +1,74 @@
-// What the sandbox answers: status, body, headers; and every failure in the Error shape of service.md, section 2.
+// Responses: the Error object on every failure, the rate limit headers, and how a fault breaks what is sent.
+import type { ServerResponse } from 'node:http';
+import type { FaultKind } from './faults.ts';
 import type { QuotaStatus } from './rate-windows.ts';
 
-/** One answer, before faults and the headers that every answer carries. */
+type HeaderValues = Readonly<Record<string, string>>;
+
+/** What an operation answers, before the headers that every response carries. */
 export interface SandboxResponse {
   readonly status: number;
   readonly body: Buffer;
-  readonly headers: Readonly<Record<string, string>>;
+  readonly headers: HeaderValues;
 }
 
-/**
- * @param status the HTTP status
- * @param json the body, already JSON
- * @param headers further headers
- * @returns an answer with that body
- */
-export function jsonResponse(
-  status: number,
-  json: string | Buffer,
-  headers: Readonly<Record<string, string>> = {},
-): SandboxResponse {
+export function jsonResponse(status: number, json: string | Buffer, headers: HeaderValues = {}): SandboxResponse {
   return { status, body: typeof json === 'string' ? Buffer.from(json) : json, headers };
 }
 
-/** A request that fails: thrown where it is noticed, answered in the Error shape. */
+/** A failed request, sent as an Error object (docs/service.md). */
 export class HttpError extends Error {
-  override readonly name = 'Failure';
-  readonly answer: SandboxResponse;
+  override readonly name = 'HttpError';
+  readonly response: SandboxResponse;
 
-  /**
-   * @param status the HTTP status, also inside the body
-   * @param code a machine-readable word
-   * @param message what is wrong, for a person; it quotes nothing the client sent
-   * @param headers further headers, for example `Allow`
-   */
-  constructor(status: number, code: string, message: string, headers: Readonly<Record<string, string>> = {}) {
+  /** @param message for people; must not quote the request */
+  constructor(status: number, code: string, message: string, headers: HeaderValues = {}) {
     super(message);
-    this.answer = jsonResponse(status, JSON.stringify({ code, message, status }), headers);
+    this.response = jsonResponse(status, JSON.stringify({ code, message, status }), headers);
   }
 }
 
-/**
- * @param standing where the caller stands
- * @param skewMs how far the service's clock is off, milliseconds: it tells its own time
- * @returns the three headers of service.md, section 8; a reset is never told too early
- */
-export function limitHeaders(standing: QuotaStatus, skewMs = 0): Record<string, string> {
+/** The headers of every response; `resetAt` is rounded up, so that a client never wakes too early. */
+export function commonHeaders(quota: QuotaStatus, now: number): Record<string, string> {
   return {
-    'X-RateLimit-Limit': String(standing.limit),
-    'X-RateLimit-Remaining': String(standing.remaining),
-    'X-RateLimit-Reset': String(Math.ceil((standing.resetAt + skewMs) / 1000)),
+    'Content-Type': 'application/json',
+    'Cache-Control': 'no-store',
+    'X-Content-Type-Options': 'nosniff',
+    Date: new Date(now).toUTCString(),
+    'X-RateLimit-Limit': String(quota.limit),
+    'X-RateLimit-Remaining': String(quota.remaining),
+    'X-RateLimit-Reset': String(Math.ceil(quota.resetAt / 1000)),
   };
 }
 
-/** How a 429 says when to come back; service.md leaves the form open. */
-export type RetryAfterForm = 'seconds' | 'date' | 'none';
+/** The service does not specify the format of `Retry-After`. */
+export type RetryAfterFormat = 'seconds' | 'date' | 'none';
 
-/**
- * @param form seconds, an HTTP date, or no header at all
- * @param until when requests pass again, epoch milliseconds
- * @param now epoch milliseconds
- * @param skewMs how far the service's clock is off, milliseconds
- * @returns the header, rounded up to whole seconds
- */
-export function retryAfterHeader(form: RetryAfterForm, until: number, now: number, skewMs = 0): Record<string, string> {
-  if (form === 'none') return {};
-  if (form === 'seconds') return { 'Retry-After': String(Math.max(0, Math.ceil((until - now) / 1000))) };
-  return { 'Retry-After': new Date(Math.ceil((until + skewMs) / 1000) * 1000).toUTCString() };
+/** Rounded up to whole seconds. */
+export function retryAfterHeader(format: RetryAfterFormat, until: number, now: number): Record<string, string> {
+  if (format === 'none') return {};
+  if (format === 'seconds') return { 'Retry-After': String(Math.max(0, Math.ceil((until - now) / 1000))) };
+  return { 'Retry-After': new Date(Math.ceil(until / 1000) * 1000).toUTCString() };
+}
+
+/** A response with all its headers. */
+export interface OutgoingResponse {
+  readonly status: number;
+  readonly body: Buffer;
+  readonly headers: HeaderValues;
+}
+
+// Neither JSON nor UTF-8.
+const GARBAGE = Buffer.from('<\u0000\u001b[31mthis is not JSON\u00ff>', 'latin1');
+
+/** Sends a response, or what the fault leaves of it. */
+export function sendResponse(to: ServerResponse, outgoing: OutgoingResponse, fault: FaultKind | undefined): void {
+  const { socket } = to;
+  if (!socket || socket.destroyed) return;
+  if (fault === 'reset') return void socket.resetAndDestroy();
+  if (fault === 'lost-reply') return void socket.destroy();
+  const body = fault === 'garbage' ? GARBAGE : outgoing.body;
+  to.writeHead(outgoing.status, { ...outgoing.headers, 'Content-Length': String(body.length) });
+  if (fault === 'truncate') to.write(body.subarray(0, Math.floor(body.length / 2)), () => socket.destroySoon());
+  else to.end(body);
 }

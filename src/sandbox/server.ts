@@ -1,105 +1,28 @@
-// The sandbox as an HTTP server on loopback: listens, judges each request, answers, and ends at once when told.
+// The sandbox: the service of docs/service.md as an HTTP server on loopback.
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import type { LogFs } from '../append-log/generations.ts';
 import type { Clock } from '../clock.ts';
 import { Authenticator } from './auth.ts';
 import { respondToClientError } from './client-errors.ts';
-import type { FaultRule } from './faults.ts';
+import type { SandboxContext, SandboxOptions } from './context.ts';
 import { seededRandom } from './faults.ts';
 import { Limiter } from './limiter.ts';
-import { placeOf } from './paths.ts';
-import type { Limit } from './plans.ts';
-import type { RequestRecord } from './request-handler.ts';
+import { PLANS, SANDBOX_KEY } from './plans.ts';
 import { RequestHandler } from './request-handler.ts';
-import type { RetryAfterForm } from './response.ts';
-import type { Markers } from './routes.ts';
-import { Store } from './store.ts';
-
-/** What a sandbox is started with. */
-export interface SandboxOptions {
-  /** Where its data is kept, see `placeOf`; any number of processes may share it. */
-  readonly dataFile: string;
-  readonly clock: Clock;
-  /** 0: any free port. */
-  readonly port: number;
-  readonly keys: readonly string[];
-  /** All hold at once; none: no limit. */
-  readonly limits: readonly Limit[];
-  readonly retryAfter?: RetryAfterForm;
-  readonly faults?: readonly FaultRule[];
-  /** What faults are drawn from; the clock's chance unless given. */
-  readonly seed?: number;
-  readonly markers?: Markers;
-  /** Empties data and windows first. */
-  readonly reset?: boolean;
-  /** The least id to be given from now on. */
-  readonly firstId?: bigint;
-  /** The file system; tests hand in one that fails. */
-  readonly fs?: LogFs;
-  /** Told of every request when its answer is decided. */
-  readonly onRequest?: (record: RequestRecord) => void;
-}
+import { dataPaths, Store } from './store.ts';
 
 /** A sandbox that is listening. */
 export interface RunningSandbox {
   readonly port: number;
-  /** With the version segment: `http://127.0.0.1:PORT/v1`. */
+  /** `http://127.0.0.1:PORT/v1` */
   readonly baseUrl: string;
-  /** Ends every connection and lets go of the files. */
+  /** Closes every connection and the files. */
   close(): Promise<void>;
 }
 
-/** What every exchange works with. */
-export interface SandboxContext extends SandboxOptions {
-  readonly store: Store;
-  readonly limiter: Limiter;
-  readonly authenticator: Authenticator;
-  readonly random: () => number;
-  readonly retryAfter: RetryAfterForm;
-  readonly markers: Markers;
-  /** Aborted when the server ends. */
-  readonly ending: AbortSignal;
-}
-
-/**
- * Starts a sandbox on 127.0.0.1.
- * @param options data, keys, limits, faults
- * @returns resolves when it listens
- * @throws errors of the file system and of `listen` (EADDRINUSE, EACCES) as they come
- */
-export async function startSandbox(options: SandboxOptions): Promise<RunningSandbox> {
-  const ending = new AbortController();
-  const server = createServer(SERVER_LIMITS);
-  server.maxConnections = 100;
-  // Listening comes first: a busy port must not reset the data.
-  await listen(server, options.port);
-  const { port } = server.address() as AddressInfo;
-  let world: SandboxContext;
-  try {
-    world = openWorld({ ...options, port }, ending.signal);
-  } catch (error) {
-    server.close();
-    throw error;
-  }
-  const pending = serve(server, world);
-  return {
-    port,
-    baseUrl: `http://127.0.0.1:${port}/v1`,
-    async close() {
-      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-      ending.abort();
-      server.closeAllConnections();
-      await Promise.all([closed, ...pending]);
-      world.store.close();
-      world.limiter.close();
-    },
-  };
-}
-
-// Slow heads and bodies end after these milliseconds (fault H5); a missing Host is answered by us, in the Error shape.
-const SERVER_LIMITS = {
+// Slow requests time out; a missing Host is reported by `checkOrigin`, as an Error object.
+const SERVER_OPTIONS = {
   headersTimeout: 5_000,
   requestTimeout: 30_000,
   connectionsCheckingInterval: 1_000,
@@ -108,26 +31,63 @@ const SERVER_LIMITS = {
   noDelay: true,
 } as const;
 
-function openWorld(options: SandboxOptions, ending: AbortSignal): SandboxContext {
-  const place = placeOf(options.dataFile);
-  const { clock, seed, reset = false, firstId, fs } = options;
-  const store = new Store(place, { reset, firstId, fs });
+/** @throws PetstoreError `storage` for damaged data; errors of the file system and of `listen` unchanged */
+export async function startSandbox(options: SandboxOptions): Promise<RunningSandbox> {
+  const closing = new AbortController();
+  const server = createServer(SERVER_OPTIONS);
+  server.maxConnections = 100;
+  // Listens first: a busy port must not reset the data.
+  await listen(server, options.port);
+  const { port } = server.address() as AddressInfo;
+  let context: SandboxContext;
+  try {
+    context = openContext({ ...options, port }, closing.signal);
+  } catch (error) {
+    server.close();
+    throw error;
+  }
+  const pending = serve(server, context);
+  return {
+    port,
+    baseUrl: `http://127.0.0.1:${port}/v1`,
+    async close() {
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      closing.abort();
+      server.closeAllConnections();
+      await Promise.all([closed, ...pending]);
+      context.store.close();
+      context.limiter.close();
+    },
+  };
+}
+
+/** Starts the sandbox that a command with the profile `sandbox` uses: any free port, the Free plan. */
+export async function startEmbedded(options: {
+  readonly dataFile: string;
+  readonly clock: Clock;
+}): Promise<RunningSandbox & { readonly key: string }> {
+  const sandbox = await startSandbox({ ...options, port: 0, keys: [SANDBOX_KEY], limits: PLANS.free });
+  return { ...sandbox, key: SANDBOX_KEY };
+}
+
+function openContext(options: SandboxOptions, closing: AbortSignal): SandboxContext {
+  const paths = dataPaths(options.dataFile);
+  const { clock, seed, reset = false, fs } = options;
   return {
     retryAfter: 'seconds',
-    markers: new Map(),
     ...options,
-    store,
-    limiter: new Limiter(place, options.limits, { reset, fs }),
+    store: new Store(paths, { reset, fs }),
+    limiter: new Limiter(paths, options.limits, { reset, fs }),
     authenticator: new Authenticator(options.keys),
     random: seed === undefined ? () => clock.random() : seededRandom(seed),
-    ending,
+    closing,
   };
 }
 
 function listen(server: Server, port: number): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
-    // The address is explicit: the default is every interface of the machine.
+    // Without a host it would listen on every interface.
     server.listen({ port, host: '127.0.0.1' }, () => {
       server.off('error', reject);
       resolve();
@@ -135,17 +95,19 @@ function listen(server: Server, port: number): Promise<void> {
   });
 }
 
-function serve(server: Server, world: SandboxContext): Set<Promise<void>> {
+function serve(server: Server, context: SandboxContext): Set<Promise<void>> {
   const pending = new Set<Promise<void>>();
-  const take = (request: IncomingMessage, response: ServerResponse): void => {
-    const done: Promise<void> = new RequestHandler(world, request, response).run().finally(() => pending.delete(done));
+  const handle = (request: IncomingMessage, response: ServerResponse): void => {
+    const done: Promise<void> = new RequestHandler(context, request, response)
+      .run()
+      .finally(() => pending.delete(done));
     pending.add(done);
   };
-  server.on('request', take);
-  server.on('checkExpectation', take);
-  server.on('connect', (_request: IncomingMessage, socket: Socket) => respondToClientError(world, 'CONNECT', socket));
+  server.on('request', handle);
+  server.on('checkExpectation', handle);
+  server.on('connect', (_request: IncomingMessage, socket: Socket) => respondToClientError(context, 'CONNECT', socket));
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) =>
-    respondToClientError(world, error.code, socket),
+    respondToClientError(context, error.code, socket),
   );
   return pending;
 }

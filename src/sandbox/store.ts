@@ -1,138 +1,132 @@
-// The categories: a fold over a log that every process on the same data appends to. Ids come from the fold.
+// The categories: a reducer over a log that all processes with the same data append to. The reducer assigns the ids.
+import { basename, dirname } from 'node:path';
 import type { LogFs } from '../append-log/generations.ts';
-import type { DataPaths } from './paths.ts';
 import type { TappedFormat } from './tapped-log.ts';
 import { TappedLog } from './tapped-log.ts';
 
-/** The largest id an int64 holds (service.md, section 2). */
-export const LARGEST_ID = 2n ** 63n - 1n;
+/** The two logs of a sandbox. */
+export interface DataPaths {
+  readonly dir: string;
+  readonly dataName: string;
+  readonly windowsName: string;
+}
 
-/** What a client sends to create a category (service.md, section 2). */
+/**
+ * A log adds its generation to its name: `X/pets`, `X/pets.log` and `X/pets.1.log` all mean `X/pets.1.log` and
+ * `X/pets.windows.1.log`.
+ */
+export function dataPaths(dataFile: string): DataPaths {
+  const dataName = basename(dataFile).replace(/(?:\.[1-9]\d*)?\.log$/, '') || 'sandbox';
+  return { dir: dirname(dataFile), dataName, windowsName: `${dataName}.windows` };
+}
+
+const MAX_ID = 2n ** 63n - 1n;
+// All categories must fit into one string.
+const MAX_CHARACTERS = 256 * 1024 * 1024;
+// Nothing is ever deleted, so a new generation saves little.
+const ROTATE_AT_BYTES = 16 * 1024 * 1024;
+
+/** A NewCategory (docs/service.md). */
 export interface CategoryInput {
   readonly name: string;
   readonly description?: string;
 }
 
-/** The state of a store. */
-export interface Data {
-  /** Each category as the JSON text that is served: an id keeps its digits. */
+export interface StoreState {
+  /** JSON texts, so that ids keep their digits. */
   items: string[];
-  next: bigint;
-  /** Length of all items together, characters. */
+  nextId: bigint;
+  /** Of all items, in characters. */
   size: number;
-  /** Goes up with every record: what was made from the items is stale. */
+  /** Incremented by every record. */
   version: number;
 }
 
-/** All categories together are at most so many characters: what is listed must fit into memory, and into one string. */
-const CAPACITY = 256 * 1024 * 1024;
-
 /**
- * How records become categories: `c JSON` creates, `k JSON` keeps one with its id (in snapshots), `n ID` raises the next
- * id, `reset` empties. A reset leaves the next id alone: an id is never used again.
+ * Records: `c JSON` creates a category, `k JSON` restores one with its id, `n ID` raises the next id, `reset` deletes
+ * all categories but keeps the next id, since an id is never reused.
  */
-export const dataFormat: TappedFormat<Data, string> = {
-  initial: () => ({ items: [], next: 1n, size: 0, version: 0 }),
-  apply(data, record) {
-    data.version += 1;
+export const storeFormat: TappedFormat<StoreState, string> = {
+  initial: () => ({ items: [], nextId: 1n, size: 0, version: 0 }),
+  apply(state, record) {
+    state.version += 1;
     const rest = record.slice(2);
-    if (record.startsWith('c ')) return create(data, rest);
-    if (record.startsWith('k ')) keep(data, rest);
-    if (record === 'reset') Object.assign(data, { items: [], size: 0 });
-    if (record.startsWith('n ') && BigInt(rest) > data.next) data.next = BigInt(rest);
+    if (record.startsWith('c ')) return create(state, rest);
+    if (record.startsWith('k ')) add(state, rest);
+    if (record === 'reset') Object.assign(state, { items: [], size: 0 });
+    if (record.startsWith('n ') && BigInt(rest) > state.nextId) state.nextId = BigInt(rest);
     return undefined;
   },
-  *snapshot(data) {
-    yield `n ${data.next}`;
-    for (const item of data.items) yield `k ${item}`;
+  *snapshot(state) {
+    yield `n ${state.nextId}`;
+    for (const item of state.items) yield `k ${item}`;
   },
 };
 
-function create(data: Data, fields: string): string | undefined {
-  if (data.next > LARGEST_ID || data.size >= CAPACITY) return undefined;
-  const item = `{"id":${data.next},${fields.slice(1)}`;
-  data.next += 1n;
-  keep(data, item);
+function create(state: StoreState, fields: string): string | undefined {
+  if (state.nextId > MAX_ID || state.size >= MAX_CHARACTERS) return undefined;
+  const item = `{"id":${state.nextId},${fields.slice(1)}`;
+  state.nextId += 1n;
+  add(state, item);
   return item;
 }
 
-function keep(data: Data, item: string): void {
-  data.items.push(item);
-  data.size += item.length;
+function add(state: StoreState, item: string): void {
+  state.items.push(item);
+  state.size += item.length;
 }
 
-// Nothing is ever deleted, so a new generation saves little: the log is left to grow.
-const SEAL_AT = 16 * 1024 * 1024;
-
-/** How a store is opened. */
 export interface StoreOptions {
   readonly reset?: boolean;
-  readonly firstId?: bigint | undefined;
   readonly rotateAtBytes?: number;
   readonly fs?: LogFs | undefined;
 }
 
-/** The categories of one data file. */
 export class Store {
-  readonly #log: TappedLog<Data, string>;
-  #flushing: Promise<void> | undefined;
-  #listed: { readonly data: Data; readonly version: number; readonly body: Buffer } | undefined;
+  readonly #log: TappedLog<StoreState, string>;
+  #nextSync: Promise<void> | undefined;
+  #list: { readonly state: StoreState; readonly version: number; readonly body: Buffer } | undefined;
 
-  /**
-   * Opens the data, or begins it.
-   * @param place where it lies
-   * @param options `reset`: empties it; `firstId`: ids from here on, where none so large was given yet;
-   *   `rotateAtBytes`: size in bytes from which the log begins anew; `fs`: the file system, which tests make fail
-   * @throws errors of the file system as they come
-   */
-  constructor(place: DataPaths, options: StoreOptions = {}) {
-    this.#log = new TappedLog(dataFormat, {
-      dir: place.dir,
-      name: place.dataName,
-      rotateAtBytes: options.rotateAtBytes ?? SEAL_AT,
-      durable: true,
-      fs: options.fs,
-    });
-    const { firstId } = options;
-    if (options.reset) this.#log.append('reset');
-    if (firstId !== undefined && this.#log.state().next < firstId) this.#log.append(`n ${firstId}`);
+  constructor(
+    { dir, dataName: name }: DataPaths,
+    { reset = false, rotateAtBytes = ROTATE_AT_BYTES, fs }: StoreOptions = {},
+  ) {
+    this.#log = new TappedLog(storeFormat, { dir, name, rotateAtBytes, durable: true, fs });
+    if (reset) this.#log.append('reset');
   }
 
-  /** @returns every category as the body of a list, oldest first */
+  /** All categories as a JSON array, oldest first. */
   list(): Buffer {
-    const data = this.#log.state();
-    const known = this.#listed;
-    if (known && known.data === data && known.version === data.version) return known.body;
-    const body = Buffer.from(`[${data.items.join(',')}]`);
-    this.#listed = { data, version: data.version, body };
+    const state = this.#log.state();
+    const cached = this.#list;
+    if (cached && cached.state === state && cached.version === state.version) return cached.body;
+    const body = Buffer.from(`[${state.items.join(',')}]`);
+    this.#list = { state, version: state.version, body };
     return body;
   }
 
   /**
-   * Creates a category; it is on the disk when this resolves.
-   * @param category checked values
-   * @returns the category with its id, as JSON; undefined where there is no room
-   * @throws errors of the file system: from the write, nothing was created; from the flush, it may have been
+   * Creates a category and syncs it to the disk.
+   * @returns the category as JSON; undefined if there is no room
+   * @throws errors of the file system; if the sync failed, the category may exist
    */
-  async create(category: CategoryInput): Promise<string | undefined> {
-    // The fold prepends the id, so the field order is settled here.
-    const item = this.#log.append(`c ${JSON.stringify({ name: category.name, description: category.description })}`);
-    await this.#flush();
+  async create({ name, description }: CategoryInput): Promise<string | undefined> {
+    const item = this.#log.append(`c ${JSON.stringify({ name, description })}`);
+    await this.#sync();
     return item;
   }
 
-  // What arrived together is flushed together: the flush begins when the event loop has handed over all there is.
-  #flush(): Promise<void> {
-    this.#flushing ??= new Promise((resolve) => setImmediate(resolve)).then(() => {
-      this.#flushing = undefined;
+  // Creates that arrive together share one sync.
+  #sync(): Promise<void> {
+    this.#nextSync ??= new Promise((resolve) => setImmediate(resolve)).then(() => {
+      this.#nextSync = undefined;
       return this.#log.sync();
     });
-    return this.#flushing;
+    return this.#nextSync;
   }
 
-  /** @returns whether there is no room for another category because no id is left */
   isOutOfIds(): boolean {
-    return this.#log.state().next > LARGEST_ID;
+    return this.#log.state().nextId > MAX_ID;
   }
 
   close(): void {

@@ -1,5 +1,4 @@
-// `petstore sandbox`: starts the server, says how to use it, and serves until it is interrupted.
-
+// `petstore sandbox`: starts the server, prints how to use it, and serves until it is interrupted.
 import { formatDuration } from '../../duration.ts';
 import { PetstoreError } from '../../errors.ts';
 import { escapeControls, terminalSafeJson } from '../../escape.ts';
@@ -8,38 +7,29 @@ import { createTextContext } from '../../output/text-context.ts';
 import type { View } from '../../output/view.ts';
 import { hangingIndent } from '../../output/wrap.ts';
 import { sandboxDataFile } from '../../profiles/paths.ts';
-import { describeFault } from '../../sandbox/faults.ts';
-import type { RequestRecord } from '../../sandbox/request-handler.ts';
+import type { RequestRecord } from '../../sandbox/context.ts';
+import { formatFault } from '../../sandbox/faults.ts';
 import type { RunningSandbox } from '../../sandbox/server.ts';
 import { startSandbox } from '../../sandbox/server.ts';
 import type { Session } from '../../session.ts';
-import type { SandboxInput } from '../sandbox.ts';
-import type { Settings } from './settings.ts';
+import type { SandboxInput, SandboxSettings } from './settings.ts';
 import { readSettings } from './settings.ts';
 
-/** What a sandbox says of itself once it listens. */
-export interface Started {
+/** What is printed once the server listens. */
+export interface SandboxInfo {
   readonly url: string;
-  /** The first of its keys: `petstore` is to use this one. */
   readonly key: string;
   readonly keys: readonly string[];
   readonly plan: string;
   readonly limits: readonly { readonly requests: number; readonly seconds: number }[];
   readonly data: string;
   readonly faults: readonly string[];
-  /** What the faults were drawn from; left out where there are none. */
+  /** Left out without faults. */
   readonly seed?: number;
-  /** Whether the shell to paste into is PowerShell. */
   readonly powershell: boolean;
 }
 
-/**
- * Serves until Ctrl-C or SIGTERM.
- * @param session where it prints, and what ends it
- * @param input the options as typed
- * @returns never: it ends by the interruption
- * @throws PetstoreError `usage` for a wrong option or a busy port; `interrupted` at the end
- */
+/** @throws PetstoreError `usage` for an invalid option or a busy port; `interrupted`, silently, at the end */
 export async function run(session: Session, input: SandboxInput): Promise<never> {
   const { context } = session;
   const settings = readSettings(input, {
@@ -49,80 +39,78 @@ export async function run(session: Session, input: SandboxInput): Promise<never>
   });
   const sandbox = await start(session, settings);
   try {
-    await say(session, started(sandbox, settings, context.platform));
-    await interrupted(context.signal);
+    await print(session, describe(sandbox, settings, context.platform));
+    await aborted(context.signal);
   } finally {
     await sandbox.close();
   }
-  throw context.signal.reason;
+  const { exitCode } = context.signal.reason as PetstoreError;
+  throw new PetstoreError('interrupted', '', { exitCode });
 }
 
-async function start(session: Session, settings: Settings): Promise<RunningSandbox> {
+async function start(session: Session, settings: SandboxSettings): Promise<RunningSandbox> {
   const { clock } = session.context;
   try {
-    return await startSandbox({ ...settings, clock, ...logging(session) });
+    return await startSandbox({ ...settings, clock, ...requestLog(session, settings.limits.length > 0) });
   } catch (error) {
     const { code, syscall } = error as NodeJS.ErrnoException;
     if (syscall !== 'listen') throw error;
-    const what = code === 'EADDRINUSE' ? 'is in use' : `cannot be opened (${code})`;
-    const hint = 'choose another one with --port N, or --port 0 for any that is free';
-    throw new PetstoreError('usage', `port ${settings.port} ${what}`, { hint, cause: error });
+    const problem = code === 'EADDRINUSE' ? 'is in use' : `cannot be opened (${code})`;
+    const hint = 'use --port N, or --port 0 for any free port';
+    throw new PetstoreError('usage', `port ${settings.port} ${problem}`, { hint, cause: error });
   }
 }
 
-function started(sandbox: RunningSandbox, settings: Settings, platform: string): Started {
+function describe(sandbox: RunningSandbox, settings: SandboxSettings, platform: string): SandboxInfo {
   return {
     url: sandbox.baseUrl,
     key: settings.keys[0],
     keys: settings.keys,
     plan: settings.plan,
-    limits: settings.limits.map(({ count, ms }) => ({ requests: count, seconds: ms / 1000 })),
+    limits: settings.limits.map(({ count, windowMs }) => ({ requests: count, seconds: windowMs / 1000 })),
     data: settings.dataFile,
-    faults: settings.faults.map(describeFault),
+    faults: settings.faults.map(formatFault),
     ...(settings.faults.length > 0 ? { seed: settings.seed } : {}),
     powershell: platform === 'win32',
   };
 }
 
-// The one verb that writes by itself: it returns only when nobody needs its answer any more.
-async function say(session: Session, data: Started): Promise<void> {
+// Printed here, because `run` returns only when the server ends.
+async function print(session: Session, info: SandboxInfo): Promise<void> {
   const { stdout, env, clock } = session.context;
   if (session.options.json) {
-    const { powershell: _, ...document } = data;
-    await stdout.write(`${terminalSafeJson(JSON.stringify(document))}\n`);
-    return;
+    const { powershell: _, ...document } = info;
+    return stdout.write(`${terminalSafeJson(JSON.stringify(document))}\n`);
   }
   const level = colorLevel(stdout, env, session.options.noColor);
-  const look = await createTextContext({ colorLevel: level, columns: stdout.columns, now: clock.now() });
-  await stdout.write([...view.text(data, look)].join(''));
+  const textContext = await createTextContext({ colorLevel: level, columns: stdout.columns, now: clock.now() });
+  await stdout.write([...view.text(info, textContext)].join(''));
 }
 
-/** How the start is shown. */
-export const view: View<Started> = {
-  *text(data, { style, columns }) {
-    yield `${hangingIndent(`Sandbox of the pet store service, plan ${data.plan}: ${limitsText(data)}`, columns, 0)}\n\n`;
-    yield `  URL   ${data.url}\n`;
-    for (const key of data.keys) yield `  key   ${escapeControls(key)}\n`;
-    yield `  data  ${escapeControls(data.data)}\n`;
-    if (data.faults.length > 0) {
-      const faults = `fails on purpose: ${data.faults.join(', ')} (again the same: --seed ${data.seed})`;
-      yield `  ${hangingIndent(faults, columns, 2).replace('fails on purpose', (text) => style.yellow(text))}\n`;
+export const view: View<SandboxInfo> = {
+  *text(info, { style, columns }) {
+    yield `${hangingIndent(`Pet store sandbox, plan ${info.plan}: ${limitsText(info)}`, columns, 0)}\n\n`;
+    yield `  URL   ${info.url}\n`;
+    for (const key of info.keys) yield `  key   ${escapeControls(key)}\n`;
+    yield `  data  ${escapeControls(info.data)}\n`;
+    if (info.faults.length > 0) {
+      const faults = `injected faults: ${info.faults.join(', ')} (repeat with --seed ${info.seed})`;
+      yield `  ${hangingIndent(faults, columns, 2).replace('injected faults', (text) => style.yellow(text))}\n`;
     }
     yield '\nPaste into another shell:\n\n';
-    yield `  ${variable(data, 'PETSTORE_BASE_URL', data.url)}\n`;
-    yield `  ${variable(data, 'PETSTORE_API_KEY', data.key)}\n`;
+    yield `  ${assignment(info, 'PETSTORE_BASE_URL', info.url)}\n`;
+    yield `  ${assignment(info, 'PETSTORE_API_KEY', info.key)}\n`;
     yield '  petstore categories list\n\n';
-    yield style.dim('Ctrl-C ends it; its data stays.');
-    yield '\n';
+    yield `${style.dim('Press Ctrl-C to stop; the data is kept.')}\n`;
   },
 };
 
-function limitsText(data: Started): string {
-  if (data.limits.length === 0) return 'no limit';
-  const [first = '', ...others] = data.limits.map(
-    ({ requests, seconds }) => `${requests.toLocaleString('en-US')} requests per ${period(seconds)}`,
-  );
-  return [first, ...others.map((text) => text.replace(' requests', ''))].join(', ');
+function limitsText({ limits }: SandboxInfo): string {
+  const texts = limits.map(({ requests, seconds }, index) => {
+    const unit = index === 0 ? ' requests' : '';
+    return `${requests.toLocaleString('en-US')}${unit} per ${period(seconds)}`;
+  });
+  return texts.join(', ') || 'unlimited';
 }
 
 function period(seconds: number): string {
@@ -131,37 +119,38 @@ function period(seconds: number): string {
   return seconds < 1 ? `${seconds * 1000}ms` : formatDuration(seconds * 1000);
 }
 
-function variable({ powershell }: Started, name: string, value: string): string {
+function assignment({ powershell }: SandboxInfo, name: string, value: string): string {
   if (powershell) return `$env:${name} = '${value.replaceAll("'", "''")}'`;
   const plain = /^[\w./:@%+=-]+$/.test(value);
   return `export ${name}=${plain ? value : `'${value.replaceAll("'", "'\\''")}'`}`;
 }
 
-/** Log lines that a slow reader of stderr may keep waiting; what comes beyond is dropped. */
-const LONGEST_BACKLOG = 1000;
+/** Lines waiting for a slow reader of stderr; further ones are dropped. */
+const MAX_PENDING_LINES = 1000;
 
-function logging({ context, options }: Session): { onRequest?: (record: RequestRecord) => void } {
+function requestLog({ context, options }: Session, limited: boolean): { onRequest?: (record: RequestRecord) => void } {
   if (options.quiet || options.json) return {};
-  let backlog = 0;
-  const done = (): void => {
-    backlog -= 1;
+  let pending = 0;
+  const written = (): void => {
+    pending -= 1;
   };
   return {
     onRequest(record) {
-      if (backlog >= LONGEST_BACKLOG) return;
-      backlog += 1;
-      context.stderr.write(`${lineOf(record)}\n`).then(done, done);
+      if (pending >= MAX_PENDING_LINES) return;
+      pending += 1;
+      const time = new Date(context.clock.now()).toTimeString().slice(0, 8);
+      context.stderr.write(`${time} ${requestLine(record, limited)}\n`).then(written, written);
     },
   };
 }
 
-function lineOf({ method, path, status, key, remaining, fault }: RequestRecord): string {
+function requestLine({ method, path, status, remaining, fault }: RequestRecord, limited: boolean): string {
   const shown = path.length > 200 ? `${path.slice(0, 200)}…` : path;
-  const struck = fault === undefined ? '' : `, fault ${fault}`;
-  return `${method} ${escapeControls(shown)} ${status ?? '-'} key ${key ?? 'none'}, ${remaining} left${struck}`;
+  const left = limited ? `, ${remaining.toLocaleString('en-US')} left` : '';
+  return `${method} ${escapeControls(shown)} ${status ?? '-'}${left}${fault === undefined ? '' : `, fault ${fault}`}`;
 }
 
-function interrupted(signal: AbortSignal): Promise<void> {
+function aborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) return resolve();
     signal.addEventListener('abort', () => resolve(), { once: true });

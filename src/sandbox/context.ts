@@ -1,0 +1,51 @@
+// What a sandbox is started with, and what handling a request needs.
+import type { LogFs } from '../append-log/generations.ts';
+import type { Clock } from '../clock.ts';
+import type { Authenticator } from './auth.ts';
+import type { FaultKind, FaultRule } from './faults.ts';
+import type { Limiter } from './limiter.ts';
+import type { Limit } from './plans.ts';
+import type { RetryAfterFormat } from './response.ts';
+import type { Store } from './store.ts';
+
+export interface SandboxOptions {
+  /** See `dataPaths`; any number of processes may share it. */
+  readonly dataFile: string;
+  readonly clock: Clock;
+  /** 0: any free port. */
+  readonly port: number;
+  readonly keys: readonly string[];
+  /** All apply at once; none: unlimited. */
+  readonly limits: readonly Limit[];
+  readonly retryAfter?: RetryAfterFormat;
+  readonly faults?: readonly FaultRule[];
+  /** Seed of the fault draws; without it they use the clock's randomness. */
+  readonly seed?: number;
+  /** Deletes the categories and rate limit windows first. */
+  readonly reset?: boolean;
+  /** Tests pass one that fails. */
+  readonly fs?: LogFs;
+  readonly onRequest?: (record: RequestRecord) => void;
+}
+
+/** One line of the request log. */
+export interface RequestRecord {
+  /** `-` for a request that is not valid HTTP. */
+  readonly method: string;
+  /** As received: escape it before showing it. */
+  readonly path: string;
+  /** Undefined if the connection was reset before the operation ran. */
+  readonly status: number | undefined;
+  readonly remaining: number;
+  readonly fault: FaultKind | undefined;
+}
+
+export interface SandboxContext extends SandboxOptions {
+  readonly store: Store;
+  readonly limiter: Limiter;
+  readonly authenticator: Authenticator;
+  readonly random: () => number;
+  readonly retryAfter: RetryAfterFormat;
+  /** Aborted when the server closes. */
+  readonly closing: AbortSignal;
+}

@@ -1,0 +1,75 @@
+// The body of a create: read up to a limit, parsed as JSON, validated as a NewCategory.
+import type { IncomingMessage } from 'node:http';
+import { HttpError } from './response.ts';
+import type { CategoryInput } from './store.ts';
+
+const MAX_BODY_BYTES = 1024 * 1024;
+// A client reads the response only after its last byte, so a moderate excess is read and discarded.
+const MAX_DISCARDED_BYTES = 8 * MAX_BODY_BYTES;
+
+/** The client closed the connection; there is nobody to respond to. */
+export class ClientGone extends Error {
+  override readonly name = 'ClientGone';
+}
+
+/** @throws HttpError 400, 413 or 415; ClientGone */
+export async function readNewCategory(request: IncomingMessage): Promise<CategoryInput> {
+  checkMediaType(request);
+  return validate(parse(await readBody(request)));
+}
+
+function checkMediaType({ headers }: IncomingMessage): void {
+  if (!/^application\/json\s*(?:;\s*charset\s*=\s*"?utf-8"?\s*)?$/i.test(headers['content-type'] ?? '')) {
+    throw new HttpError(415, 'unsupported_media_type', 'the Content-Type must be application/json');
+  }
+  if ((headers['content-encoding'] ?? 'identity').toLowerCase() !== 'identity') {
+    throw new HttpError(415, 'unsupported_media_type', 'a Content-Encoding is not supported');
+  }
+}
+
+// Events, because an async iterator costs more than everything else done with a small body.
+function readBody(request: IncomingMessage): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const tooLarge = (): HttpError =>
+      new HttpError(413, 'body_too_large', `the body exceeds ${MAX_BODY_BYTES} bytes`, { Connection: 'close' });
+    if (Number(request.headers['content-length']) > MAX_DISCARDED_BYTES) return reject(tooLarge());
+    const chunks: Buffer[] = [];
+    let size = 0;
+    request.on('data', (chunk: Buffer) => {
+      size += chunk.length;
+      if (size > MAX_DISCARDED_BYTES) reject(tooLarge());
+      else if (size <= MAX_BODY_BYTES) chunks.push(chunk);
+    });
+    request.on('end', () => (size > MAX_BODY_BYTES ? reject(tooLarge()) : resolve(Buffer.concat(chunks))));
+    request.on('error', () => reject(new ClientGone()));
+    request.on('close', () => reject(new ClientGone()));
+  });
+}
+
+function parse(body: Buffer): unknown {
+  if (body.length === 0) throw new HttpError(400, 'invalid_json', 'the body is empty; send a JSON object with a name');
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body));
+  } catch {
+    // The parser's own message quotes the body.
+    throw new HttpError(400, 'invalid_json', 'the body is not valid JSON in UTF-8');
+  }
+}
+
+function validate(value: unknown): CategoryInput {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw invalid('the body must be an object');
+  const fields = new Map(Object.entries(value));
+  const name: unknown = fields.get('name');
+  const description: unknown = fields.get('description');
+  if (fields.has('id')) throw invalid('id is assigned by the service; leave it out');
+  if (name === undefined) throw invalid('name is required');
+  if (typeof name !== 'string') throw invalid('name must be a string');
+  if (name.trim() === '') throw invalid('name must not be empty');
+  if (description === undefined) return { name };
+  if (typeof description !== 'string') throw invalid('description must be a string');
+  return { name, description };
+}
+
+function invalid(message: string): HttpError {
+  return new HttpError(400, 'invalid_category', message);
+}
