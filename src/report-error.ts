@@ -14,6 +14,8 @@ export interface ReportOptions {
 /** Accepts anything that was thrown. */
 export async function reportError(error: unknown, context: Context, options: ReportOptions): Promise<number> {
   const known = error instanceof PetstoreError ? error : toKnownError(error);
+  // A server that is stopped ends without an error message.
+  if (known.message === '') return known.exitCode;
   const { stderr, env } = context;
   const color = colorLevel(stderr, env, options.noColor) > 0;
   await stderr.write(options.json ? jsonLine(known) : textLines(known, color, stderr.columns));

@@ -69,7 +69,7 @@ export async function openHttpClient(session: Session, target: Target, ledger: L
   const { baseUrl, key } = target.keySource === 'sandbox' ? await serveSandbox(session, target) : target;
   context.redactor.add(key);
   const { version, env, nodeVersion, clock } = context;
-  const transport = createTransport({ baseUrl, key, version, env, nodeVersion, now: clock.now });
+  const transport = createTransport({ baseUrl, key, version, env, nodeVersion, now: () => clock.now() });
   const sender = createHttpClient({
     transport: options.verbose ? await traced(session, transport, baseUrl) : transport,
     ledger,

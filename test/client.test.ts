@@ -14,7 +14,7 @@ afterEach(async () => {
 
 async function service(count = 60): Promise<{ baseUrl: string; stateDir: string }> {
   const dir = tempDir();
-  const limits = [{ count, ms: 3_600_000 }];
+  const limits = [{ count, windowMs: 3_600_000 }];
   const sandbox = await startSandbox({ dataFile: join(dir, 'data'), clock: systemClock, port: 0, keys: [KEY], limits });
   closing.push(sandbox.close);
   return { baseUrl: sandbox.baseUrl, stateDir: join(dir, 'state') };

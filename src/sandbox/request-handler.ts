@@ -86,7 +86,8 @@ export class RequestHandler {
 
   async #delay(ms: number): Promise<void> {
     const { clock, closing } = this.#context;
-    for (let left = ms; left > 0; left -= LONGEST_SLEEP_MS) await clock.sleep(Math.min(left, LONGEST_SLEEP_MS), closing);
+    for (let left = ms; left > 0; left -= LONGEST_SLEEP_MS)
+      await clock.sleep(Math.min(left, LONGEST_SLEEP_MS), closing);
   }
 
   #log({ status }: SandboxResponse): void {

@@ -32,7 +32,7 @@ async function kills(rounds: number): Promise<void> {
   const total = { kills: 0, runs: 0, mostUndecided: 0 };
   const since = Date.now();
   for (let round = 1; round <= rounds; round++) {
-    const faults = ['lost-reply:2', 'reset-after-commit:1', 'reset:1', '500:1', '500-after-commit:1'];
+    const faults = ['lost-reply:3', 'truncate:1', 'reset:1', '500:1'];
     const result = await killRound({ bin: BIN, rows: 1000, kills: 3 + (round % 4), faults, seed: round });
     must(result.duplicates === 0 && result.missing === 0, `round ${round}: ${JSON.stringify(result)}`);
     must(result.mostUndecided <= 8, `round ${round}: ${result.mostUndecided} rows in flight at a kill`);

@@ -6,10 +6,10 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describeService } from '../../src/sandbox/openapi.ts';
+import { openApiDocument } from '../../src/sandbox/openapi.ts';
 import { startChild } from '../sandbox/child.ts';
 import type { Description, Provocation } from '../sandbox/contract.ts';
-import { FIXTURES, Judge } from '../sandbox/contract.ts';
+import { Checker, FIXTURES } from '../sandbox/contract.ts';
 import type { Answer } from '../sandbox/support.ts';
 
 /** The newest Prism that runs on Node 20. */
@@ -42,7 +42,7 @@ async function startPrism(dir: string): Promise<{ url: string; process: ChildPro
   writeFileSync(join(dir, 'package.json'), '{"private":true}');
   execFileSync('npm', ['install', '--ignore-scripts', '--no-audit', '--no-fund', PRISM], { cwd: dir, stdio: 'ignore' });
   // Prism knows no version segment in a server's address: here it is part of every path.
-  const { servers: _, paths, ...rest } = describeService(new Map()) as { servers: unknown; paths: object };
+  const { servers: _, paths, ...rest } = openApiDocument() as { servers: unknown; paths: object };
   const prefixed = Object.fromEntries(Object.entries(paths).map(([path, item]) => [`/v1${path}`, item]));
   writeFileSync(join(dir, 'openapi.json'), JSON.stringify({ ...rest, paths: prefixed }));
   const entry = join(dir, 'node_modules/@stoplight/prism-cli/dist/index.js');
@@ -57,14 +57,14 @@ async function startPrism(dir: string): Promise<{ url: string; process: ChildPro
 }
 
 async function compare(...urls: readonly [sandbox: string, prism: string]): Promise<void> {
-  const judge = new Judge(describeService(new Map()) as unknown as Description);
+  const checker = new Checker(openApiDocument() as unknown as Description);
   say('request                          documented   sandbox   Prism');
   let wrong = 0;
   for (const { response, request } of FIXTURES) {
     const verdicts: string[] = [];
     for (const url of urls) {
       const answer = await ask(url, request);
-      const problems = judge.problems(response, answer);
+      const problems = checker.problems(response, answer);
       wrong += problems.length;
       verdicts.push(problems.length === 0 ? `${answer.status} ok` : problems.join('; '));
     }

@@ -6,9 +6,8 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { seededRandom } from '../../src/sandbox/faults.ts';
-import { placeOf } from '../../src/sandbox/paths.ts';
-import { Store } from '../../src/sandbox/store.ts';
-import { CHILD_KEY, Creator, killDuringCreates, startChild } from '../sandbox/child.ts';
+import { dataPaths, Store } from '../../src/sandbox/store.ts';
+import { CHILD_KEY, createAt, killDuringCreates, startChild } from '../sandbox/child.ts';
 
 /**
  * `npm run bench -- sandbox [kill KILLS | throughput ROUNDS | slow | signals]`; all of them unless one is named.
@@ -41,8 +40,8 @@ async function inFolder<T>(work: (dir: string) => Promise<T>): Promise<T> {
 function kills(count: number): Promise<void> {
   return inFolder(async (dir) => {
     const dataFile = join(dir, 'data');
-    const { acknowledged } = await killDuringCreates(dataFile, count, seededRandom(1));
-    const listed = JSON.parse(new Store(placeOf(dataFile)).list().toString()) as { id: number; name: string }[];
+    const acknowledged = await killDuringCreates(dataFile, count, seededRandom(1));
+    const listed = JSON.parse(new Store(dataPaths(dataFile)).list().toString()) as { id: number; name: string }[];
     const ids = new Map(listed.map(({ name, id }) => [name, id]));
     const lost = [...acknowledged].filter(([name, id]) => ids.get(name) !== id).length;
     const twice = listed.length - new Set(listed.map(({ id }) => id)).size;
@@ -113,22 +112,20 @@ async function startBare(file: string): Promise<Served> {
 
 async function rateOf(serve: () => Promise<Served>): Promise<number> {
   const served = await serve();
-  const creators = Array.from({ length: CREATORS }, () => new Creator(served.port));
-  await createAll(creators, CREATES / 10);
+  await createAll(served.port, CREATES / 10);
   const since = performance.now();
-  await createAll(creators, CREATES);
+  await createAll(served.port, CREATES);
   const seconds = (performance.now() - since) / 1000;
-  for (const creator of creators) creator.close();
   await served.kill();
   return CREATES / seconds;
 }
 
-async function createAll(creators: readonly Creator[], count: number): Promise<void> {
+async function createAll(port: number, count: number): Promise<void> {
   let sent = 0;
-  const work = async (creator: Creator): Promise<void> => {
-    while (sent < count) await creator.create(`category ${sent++}`);
+  const work = async (): Promise<void> => {
+    while (sent < count) await createAt(port, `category ${sent++}`);
   };
-  await Promise.all(creators.map(work));
+  await Promise.all(Array.from({ length: CREATORS }, work));
 }
 
 function median(values: readonly number[]): number {

@@ -1,24 +1,17 @@
-// Sandboxes in processes of their own, for tests of what processes do to each other and what SIGKILL does to them.
-import type { ChildProcess } from 'node:child_process';
+// Sandboxes in processes of their own, to test parallel processes and SIGKILL.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { Agent, request } from 'node:http';
 import { compile } from '../support/compile.ts';
 
 export const CHILD_KEY = 'sandbox_child_key_0001';
 
-/** A sandbox without limits in a process of its own. */
+/** An unlimited sandbox in a process of its own. */
 export interface Child {
   readonly port: number;
-  readonly process: ChildProcess;
-  /** Ends it at once, and waits for that. */
+  /** Resolves when the process has ended. */
   kill(signal?: NodeJS.Signals): Promise<void>;
 }
 
-/**
- * @param dataFile its data
- * @returns resolves when it listens
- */
 export async function startChild(dataFile: string): Promise<Child> {
   const script = `
     import { startSandbox } from ${JSON.stringify(compile('src/sandbox/server.ts'))};
@@ -29,100 +22,53 @@ export async function startChild(dataFile: string): Promise<Child> {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const [line] = (await once(child.stdout, 'data')) as [Buffer];
+  const port = Number(line.toString());
   return {
-    port: Number(line.toString()),
-    process: child,
+    port,
     async kill(signal = 'SIGKILL') {
-      const gone = once(child, 'exit');
+      const exit = once(child, 'exit');
       child.kill(signal);
-      await gone;
+      await exit;
     },
   };
 }
 
-/** Creates categories over kept connections. */
-export class Creator {
-  readonly #agent = new Agent({ keepAlive: true });
-  readonly #port: number;
-
-  constructor(port: number) {
-    this.#port = port;
-  }
-
-  /**
-   * @param name of the category
-   * @returns its id where the create was answered 201
-   * @throws whatever ends the connection; where the answer is another one
-   */
-  create(name: string): Promise<number> {
-    const body = JSON.stringify({ name });
-    return new Promise((resolve, reject) => {
-      const outgoing = request(
-        {
-          host: '127.0.0.1',
-          port: this.#port,
-          method: 'POST',
-          path: '/v1/categories',
-          agent: this.#agent,
-          headers: {
-            authorization: `Bearer ${CHILD_KEY}`,
-            'content-type': 'application/json',
-            'content-length': Buffer.byteLength(body),
-          },
-        },
-        (incoming) => {
-          let text = '';
-          incoming.on('data', (piece: Buffer) => {
-            text += piece.toString();
-          });
-          incoming.on('error', reject);
-          incoming.on('end', () => {
-            if (incoming.statusCode !== 201) return reject(new Error(`answered ${incoming.statusCode}: ${text}`));
-            resolve((JSON.parse(text) as { id: number }).id);
-          });
-        },
-      );
-      outgoing.on('error', reject);
-      outgoing.end(body);
-    });
-  }
-
-  close(): void {
-    this.#agent.destroy();
-  }
-}
-
-/** What is left after the kills. */
-export interface Survival {
-  readonly kills: number;
-  /** Creates that were answered 201, by name. */
-  readonly acknowledged: ReadonlyMap<string, number>;
+/** Creates a category and returns its id; rejects unless the response is 201. */
+export async function createAt(port: number, name: string): Promise<number> {
+  const response = await fetch(`http://127.0.0.1:${port}/v1/categories`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${CHILD_KEY}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ name }),
+  });
+  const text = await response.text();
+  if (response.status !== 201) throw new Error(`status ${response.status}: ${text}`);
+  return (JSON.parse(text) as { id: number }).id;
 }
 
 /**
  * Kills a sandbox again and again while it creates.
- * @param dataFile the data that all of them share
- * @param kills how often
- * @param random when, a number in [0, 1) at a time
- * @returns what was acknowledged
+ * @param random when to kill, numbers in [0, 1)
+ * @returns the id of every create that was answered 201, by name
  */
-export async function killDuringCreates(dataFile: string, kills: number, random: () => number): Promise<Survival> {
+export async function killDuringCreates(
+  dataFile: string,
+  kills: number,
+  random: () => number,
+): Promise<ReadonlyMap<string, number>> {
   const acknowledged = new Map<string, number>();
   for (let round = 0; round < kills; round++) {
     const child = await startChild(dataFile);
-    const creator = new Creator(child.port);
     let number = 0;
     const work = async (): Promise<void> => {
       for (;;) {
         const name = `r${round}n${number++}`;
-        acknowledged.set(name, await creator.create(name));
+        acknowledged.set(name, await createAt(child.port, name));
       }
     };
     const workers = Array.from({ length: 8 }, () => work().catch(() => undefined));
     await new Promise((resolve) => setTimeout(resolve, 10 + random() * 120));
     await child.kill();
     await Promise.all(workers);
-    creator.close();
   }
-  return { kills, acknowledged };
+  return acknowledged;
 }

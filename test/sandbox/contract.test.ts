@@ -1,16 +1,17 @@
+// The sandbox conforms to its OpenAPI document, and the client works with a mock server made from that document.
 import type { Document } from 'openapi-backend';
 import { OpenAPIBackend } from 'openapi-backend';
 import { expect, onTestFinished, test } from 'vitest';
-import { describeService } from '../../src/sandbox/openapi.ts';
+import { openApiDocument } from '../../src/sandbox/openapi.ts';
 import type { HttpFake } from '../support/http-fake.ts';
 import { startHttpFake } from '../support/http-fake.ts';
 import { inProcess } from '../support/world.ts';
 import type { Description, Documented, Provocation } from './contract.ts';
-import { documentedResponses, FIXTURES, Judge } from './contract.ts';
+import { Checker, documentedResponses, FIXTURES } from './contract.ts';
 import type { Answer, Sandbox } from './support.ts';
 import { handClock, KEY, startTest } from './support.ts';
 
-const description = describeService(new Map()) as unknown as Description;
+const description = openApiDocument() as unknown as Description;
 
 function ask(sandbox: Sandbox, { method, path, key, body }: Provocation): Promise<Answer> {
   const sent =
@@ -18,14 +19,14 @@ function ask(sandbox: Sandbox, { method, path, key, body }: Provocation): Promis
   return sandbox.call(method, `/v1${path}`, { ...sent, ...(key === null ? { key } : {}) });
 }
 
-test('the description is valid OpenAPI 3.1, says an independent validator', async () => {
+test('the document is valid OpenAPI 3.1', async () => {
   const strict = (definition: unknown): Promise<unknown> =>
     new OpenAPIBackend({ definition: definition as Document, strict: true }).init();
   await strict(description);
   await expect(strict({ ...description, info: {} })).rejects.toThrow('not valid OpenAPI');
 });
 
-test('the description is served to everybody, and is the one judged by', async () => {
+test('the document is served without a key', async () => {
   const { call } = await startTest();
   const answer = await call('GET', '/v1/openapi.json', { key: null });
   expect([answer.status, answer.json]).toEqual([200, description]);
@@ -33,37 +34,37 @@ test('the description is served to everybody, and is the one judged by', async (
 
 const nameOf = ({ method, path, status }: Documented): string => `${method} ${path} ${status}`;
 
-test('every documented response of the sandbox is as documented', async () => {
-  const judge = new Judge(description);
-  const sandbox = await startTest({ limits: [{ count: FIXTURES.length, ms: 60_000 }], clock: handClock() });
-  const judged = new Set<string>();
+test('every documented response of the sandbox conforms to the document', async () => {
+  const checker = new Checker(description);
+  const sandbox = await startTest({ limits: [{ count: FIXTURES.length, windowMs: 60_000 }], clock: handClock() });
+  const checked = new Set<string>();
   for (const { response, request } of FIXTURES) {
-    expect(judge.problems(response, await ask(sandbox, request))).toEqual([]);
-    judged.add(nameOf(response));
+    expect(checker.problems(response, await ask(sandbox, request))).toEqual([]);
+    checked.add(nameOf(response));
   }
-  // What is left of the limit is used up, and then each operation is refused.
+  // Exhaust the limit, so that every operation is refused.
   while ((await sandbox.list()).status !== 429);
   for (const response of documentedResponses(description).filter(({ status }) => status === '429')) {
     const answer = await ask(sandbox, { method: response.method, path: response.path.replace('{petId}', '1') });
-    expect(judge.problems(response, answer)).toEqual([]);
-    judged.add(nameOf(response));
+    expect(checker.problems(response, answer)).toEqual([]);
+    checked.add(nameOf(response));
   }
-  expect([...judged].sort()).toEqual(documentedResponses(description).map(nameOf).sort());
+  expect([...checked].sort()).toEqual(documentedResponses(description).map(nameOf).sort());
 });
 
-test('the judge notices what is not as documented', async () => {
-  const judge = new Judge(description);
+test('the checker finds deviations from the document', async () => {
+  const checker = new Checker(description);
   const { list } = await startTest();
   const good = await list();
   const documented = { method: 'GET', path: '/categories', status: '200' };
-  expect(judge.problems(documented, good)).toEqual([]);
-  expect(judge.problems(documented, { ...good, json: [{ id: 1.5, name: 'dog' }] })).toHaveLength(1);
-  expect(judge.problems(documented, { ...good, json: [{ id: 1 }] })).toHaveLength(1);
-  expect(judge.problems(documented, { ...good, headers: {} })).toHaveLength(4);
-  expect(judge.problems(documented, { ...good, status: 204 })).toHaveLength(1);
+  expect(checker.problems(documented, good)).toEqual([]);
+  expect(checker.problems(documented, { ...good, json: [{ id: 1.5, name: 'dog' }] })).toHaveLength(1);
+  expect(checker.problems(documented, { ...good, json: [{ id: 1 }] })).toHaveLength(1);
+  expect(checker.problems(documented, { ...good, headers: {} })).toHaveLength(4);
+  expect(checker.problems(documented, { ...good, status: 204 })).toHaveLength(1);
 });
 
-/** A server that openapi-backend makes of the description: it routes, checks and answers by the document alone. */
+/** A mock server by openapi-backend, from nothing but the document. */
 async function mock(): Promise<Pick<HttpFake, 'url' | 'requests'>> {
   const backend = new OpenAPIBackend({
     definition: description as unknown as Document,
@@ -81,14 +82,14 @@ async function mock(): Promise<Pick<HttpFake, 'url' | 'requests'>> {
   await backend.init();
   const { url, requests, close } = await startHttpFake(async ({ method, path, headers, body }) => {
     const answer = await backend.handleRequest({ method, path, headers: headers as Record<string, string>, body });
-    const { status, mock = { code: 'refused', message: 'by the description', status } } = answer;
+    const { status, mock = { code: 'refused', message: 'by the mock', status } } = answer;
     return { status, body: mock };
   });
   onTestFinished(close);
   return { url, requests };
 }
 
-test('petstore works against a server that openapi-backend makes of the description', async () => {
+test('petstore works with a mock server made from the document', async () => {
   const { url, requests } = await mock();
   const env = { PETSTORE_BASE_URL: url, PETSTORE_API_KEY: KEY };
   const listed = await inProcess(['categories', 'list', '--json'], { env });
@@ -105,7 +106,7 @@ test('petstore works against a server that openapi-backend makes of the descript
   ]);
 });
 
-test('petstore says what such a server refuses: a wrong key, an invalid create, what it does not know', async () => {
+test('petstore reports what a mock server rejects: a wrong key, an invalid create, an unknown path', async () => {
   const { url } = await mock();
   const env = { PETSTORE_BASE_URL: url, PETSTORE_API_KEY: KEY };
   const wrongKey = { ...env, PETSTORE_API_KEY: 'another_key_0001' };

@@ -1,8 +1,8 @@
-// The described service as a judge: what each documented response must look like, and how each is provoked.
+// Checks responses against the OpenAPI document, and knows a request for each documented response.
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { Answer } from './support.ts';
 
-/** The parts of an OpenAPI document that the judge reads. */
+/** The parts of an OpenAPI document that are checked. */
 export interface Description {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
 }
@@ -25,7 +25,7 @@ export interface Documented {
   readonly status: string;
 }
 
-/** @returns every response the description documents */
+/** Lists every documented response. */
 export function documentedResponses(description: Description): Documented[] {
   return Object.entries(description.paths).flatMap(([path, operations]) =>
     Object.entries(operations).flatMap(([method, { responses }]) =>
@@ -34,8 +34,8 @@ export function documentedResponses(description: Description): Documented[] {
   );
 }
 
-/** Judges answers by a description. */
-export class Judge {
+/** Checks responses against a document. */
+export class Checker {
   readonly #description: Description;
   readonly #ajv = new Ajv2020({ strict: false, formats: { int64: true } });
 
@@ -44,16 +44,12 @@ export class Judge {
     this.#ajv.addSchema(description, 'service');
   }
 
-  /**
-   * @param documented which response the answer is to be
-   * @param answer what came
-   * @returns what is wrong with it; empty where nothing is
-   */
+  /** Lists the deviations of a response from a documented one. */
   problems({ method, path, status }: Documented, answer: Answer): string[] {
     const responses = this.#description.paths[path]?.[method.toLowerCase()]?.responses ?? {};
     const wanted =
       status === 'default' ? !Object.hasOwn(responses, String(answer.status)) : String(answer.status) === status;
-    if (!wanted) return [`${method} ${path}: answered ${answer.status} instead of ${status}`];
+    if (!wanted) return [`${method} ${path}: status ${answer.status} instead of ${status}`];
     const response = this.#resolve(responses[status]) as Response;
     return [...this.#headerProblems(response, answer), ...this.#bodyProblems(response, answer)];
   }
@@ -64,7 +60,7 @@ export class Judge {
       const value = answer.headers[name.toLowerCase()];
       if (value === undefined) return header.required ? [`${name} is missing`] : [];
       return header.schema.type === 'integer' && !/^-?\d+$/.test(String(value))
-        ? [`${name} is no integer: ${value}`]
+        ? [`${name} is not an integer: ${value}`]
         : [];
     });
   }
@@ -89,7 +85,7 @@ export class Judge {
   }
 }
 
-/** How a request is made; without a body none is sent, with a null key no key. */
+/** A request; a null key means none. */
 export interface Provocation {
   readonly method: string;
   readonly path: string;
@@ -99,7 +95,7 @@ export interface Provocation {
 
 const CATEGORIES = { path: '/categories' };
 
-/** One way, at least, to each documented response but 429, which needs a limit that is used up. */
+/** A request for each documented response except 429, which needs an exhausted limit. */
 export const FIXTURES: readonly { readonly response: Documented; readonly request: Provocation }[] = [
   { response: { ...CATEGORIES, method: 'GET', status: '200' }, request: { ...CATEGORIES, method: 'GET' } },
   { response: { ...CATEGORIES, method: 'GET', status: '401' }, request: { ...CATEGORIES, method: 'GET', key: null } },

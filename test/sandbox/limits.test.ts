@@ -1,11 +1,11 @@
-// Rate limits of the sandbox: both windows, headers, Retry-After, the ban, and many processes counting together.
+// Rate limits of the sandbox: both windows, headers, Retry-After, the ban, and processes that share them.
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { Limiter } from '../../src/sandbox/limiter.ts';
-import { placeOf } from '../../src/sandbox/paths.ts';
 import { PLANS, parseLimit } from '../../src/sandbox/plans.ts';
+import { dataPaths } from '../../src/sandbox/store.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import type { Answer, Sandbox } from './support.ts';
 import { handClock, OTHER_KEY, startTest } from './support.ts';
@@ -25,10 +25,10 @@ const limitOf = ({ headers }: Answer): unknown[] => [
   headers['x-ratelimit-reset'],
 ];
 
-test('the plans are those of the document', () => {
+test('the plans are those of the service', () => {
   const perMinuteAndDay = Object.entries(PLANS).map(([name, limits]) => [
     name,
-    limits.map((limit) => [limit.count, limit.ms]),
+    limits.map(({ count, windowMs }) => [count, windowMs]),
   ]);
   expect(Object.fromEntries(perMinuteAndDay)).toEqual({
     free: [
@@ -47,7 +47,7 @@ test('the plans are those of the document', () => {
   });
 });
 
-test('the minute ends in 429, with the seconds left of it', async () => {
+test('an exhausted minute is a 429 with the seconds until its end', async () => {
   const clock = handClock();
   const sandbox = await startTest({ clock });
   await use(sandbox, 59);
@@ -65,14 +65,14 @@ test('the minute ends in 429, with the seconds left of it', async () => {
   expect(limitOf(again)).toEqual(['60', '59', seconds('2026-11-21T12:02:00Z')]);
 });
 
-test('the day ends in 429, with the seconds left of it, however fresh the minute is', async () => {
+test('an exhausted day is a 429 with the seconds until its end, also in a new minute', async () => {
   const clock = handClock();
   const sandbox = await startTest({ clock });
   for (let minute = 0; minute < 16; minute++) {
     await use(sandbox, 60);
     clock.at += 60_000;
   }
-  // 960 of 1,000 are used: the day is nearer its end than the minute from here on.
+  // 960 of 1,000 are used: from here on less remains of the day than of the minute.
   expect(limitOf(await sandbox.list())).toEqual(['1000', '39', seconds('2026-11-22T00:00:00Z')]);
   await use(sandbox, 39);
   const refused = await sandbox.list();
@@ -85,7 +85,7 @@ test('the day ends in 429, with the seconds left of it, however fresh the minute
   expect(limitOf(await sandbox.list())).toEqual(['60', '59', seconds('2026-11-22T00:01:00Z')]);
 });
 
-test('two keys have windows of their own', async () => {
+test('each key has its own windows', async () => {
   const sandbox = await startTest({ clock: handClock() });
   await use(sandbox, 60);
   expect((await sandbox.list()).status).toBe(429);
@@ -93,7 +93,7 @@ test('two keys have windows of their own', async () => {
   expect((await sandbox.list({ key: OTHER_KEY })).status).toBe(429);
 });
 
-test('a rejected create, an unknown path and a 501 count as requests; the description does not', async () => {
+test('a rejected create, an unknown path and a 501 are counted; the OpenAPI document is not', async () => {
   const sandbox = await startTest({ clock: handClock() });
   expect((await sandbox.create({})).headers['x-ratelimit-remaining']).toBe('59');
   expect((await sandbox.call('GET', '/v1/nothing')).headers['x-ratelimit-remaining']).toBe('58');
@@ -101,29 +101,29 @@ test('a rejected create, an unknown path and a 501 count as requests; the descri
   expect((await sandbox.call('GET', '/v1/openapi.json')).headers['x-ratelimit-remaining']).toBe('57');
 });
 
-test('Retry-After may be a date, which is never too early', async () => {
+test('Retry-After can be a date, which is never too early', async () => {
   const clock = handClock();
-  const sandbox = await startTest({ clock, limits: [{ count: 1, ms: 1500 }], retryAfter: 'date' });
+  const sandbox = await startTest({ clock, limits: [{ count: 1, windowMs: 1500 }], retryAfter: 'date' });
   await use(sandbox, 1);
   const refused = await sandbox.list();
   const permitted = Math.floor(clock.at / 1500) * 1500 + 1500;
-  const told = Date.parse(String(refused.headers['retry-after']));
+  const stated = Date.parse(String(refused.headers['retry-after']));
   expect(refused.headers['retry-after']).toMatch(/ GMT$/);
-  expect(told).toBeGreaterThanOrEqual(permitted);
-  expect(told).toBeLessThan(permitted + 1000);
+  expect(stated).toBeGreaterThanOrEqual(permitted);
+  expect(stated).toBeLessThan(permitted + 1000);
 });
 
-test('Retry-After may be left out: the reset is all there is', async () => {
-  const sandbox = await startTest({ clock: handClock(), limits: [{ count: 1, ms: 60_000 }], retryAfter: 'none' });
+test('Retry-After can be left out', async () => {
+  const sandbox = await startTest({ clock: handClock(), limits: [{ count: 1, windowMs: 60_000 }], retryAfter: 'none' });
   await use(sandbox, 1);
   const refused = await sandbox.list();
   expect(refused.status).toBe(429);
   expect(refused.headers['retry-after']).toBeUndefined();
 });
 
-test('five requests inside one wait ban the key for a minute, and the ban outlasts the window', async () => {
+test('five requests within one wait ban the key for a minute, also beyond the window', async () => {
   const clock = handClock(Date.parse('2026-11-21T12:00:50Z'));
-  const sandbox = await startTest({ clock, limits: [{ count: 2, ms: 60_000 }] });
+  const sandbox = await startTest({ clock, limits: [{ count: 2, windowMs: 60_000 }] });
   await use(sandbox, 2);
   const codes: string[] = [];
   for (let i = 0; i < 6; i++) codes.push((await sandbox.list()).json.code);
@@ -137,9 +137,9 @@ test('five requests inside one wait ban the key for a minute, and the ban outlas
   expect((await sandbox.list()).status).toBe(200);
 });
 
-test('who waits as told is never banned, however often the limit is met', async () => {
+test('a client that waits for Retry-After is never banned', async () => {
   const clock = handClock();
-  const sandbox = await startTest({ clock, limits: [{ count: 1, ms: 10_000 }] });
+  const sandbox = await startTest({ clock, limits: [{ count: 1, windowMs: 10_000 }] });
   for (let i = 0; i < 12; i++) {
     await use(sandbox, 1);
     const refused = await sandbox.list();
@@ -148,9 +148,9 @@ test('who waits as told is never banned, however often the limit is met', async 
   }
 });
 
-test('a ban that ends before the day does is followed by the wait for the day', async () => {
+test('after a ban the wait for the day continues', async () => {
   const clock = handClock();
-  const sandbox = await startTest({ clock, limits: [{ count: 1, ms: 86_400_000 }] });
+  const sandbox = await startTest({ clock, limits: [{ count: 1, windowMs: 86_400_000 }] });
   await use(sandbox, 1);
   for (let i = 0; i < 6; i++) await sandbox.list();
   const banned = await sandbox.list();
@@ -160,13 +160,13 @@ test('a ban that ends before the day does is followed by the wait for the day', 
   expect((await sandbox.list()).json.code).toBe('rate_limited');
 });
 
-test('without limits nothing is refused, and the headers are there all the same', async () => {
+test('without limits nothing is refused, and the headers are still sent', async () => {
   const sandbox = await startTest({ limits: [] });
   await use(sandbox, 70);
   expect(limitOf(await sandbox.list())).toEqual(['2147483647', '2147483647', expect.stringMatching(/^\d{10}$/)]);
 });
 
-test('all sandboxes on the same data count together, also one that was started after', async () => {
+test('all sandboxes with the same data share the windows, also one that is started later', async () => {
   const dataFile = join(tempDir(), 'data');
   const clock = handClock();
   const [a, b] = await Promise.all([startTest({ dataFile, clock }), startTest({ dataFile, clock })]);
@@ -178,18 +178,18 @@ test('all sandboxes on the same data count together, also one that was started a
   expect((await b.list()).status).toBe(429);
 });
 
-test('a reset forgets windows and bans', async () => {
+test('a reset deletes windows and bans', async () => {
   const dataFile = join(tempDir(), 'data');
   const clock = handClock();
-  const sandbox = await startTest({ dataFile, clock, limits: [{ count: 1, ms: 60_000 }] });
+  const sandbox = await startTest({ dataFile, clock, limits: [{ count: 1, windowMs: 60_000 }] });
   await use(sandbox, 1);
   for (let i = 0; i < 6; i++) await sandbox.list();
-  await use(await startTest({ dataFile, clock, limits: [{ count: 1, ms: 60_000 }], reset: true }), 1);
+  await use(await startTest({ dataFile, clock, limits: [{ count: 1, windowMs: 60_000 }], reset: true }), 1);
 });
 
-test('a clock set back a day does not lock anybody out', async () => {
+test('a clock that is set back by a day locks nobody out', async () => {
   const clock = handClock();
-  const sandbox = await startTest({ clock, limits: [{ count: 2, ms: 60_000 }] });
+  const sandbox = await startTest({ clock, limits: [{ count: 2, windowMs: 60_000 }] });
   await use(sandbox, 2);
   for (let i = 0; i < 6; i++) await sandbox.list();
   clock.at -= 86_400_000;
@@ -197,26 +197,26 @@ test('a clock set back a day does not lock anybody out', async () => {
   expect((await sandbox.list()).status).toBe(429);
 });
 
-test('whoever asks and whenever: no window gives more than it has, none refuses while it has, and all see the same', () => {
+test('in any sequence of requests no window admits more or less than its limit, and all processes agree', () => {
   const limits = [
-    { count: 3, ms: 1_000 },
-    { count: 10, ms: 7_000 },
+    { count: 3, windowMs: 1_000 },
+    { count: 10, windowMs: 7_000 },
   ];
   const step = fc.record({ who: fc.nat(1), key: fc.constantFrom('a', 'b'), later: fc.nat(1500) });
   fc.assert(
     fc.property(fc.array(step, { maxLength: 150 }), (steps) => {
-      const place = placeOf(join(tempDir(), 'data'));
-      const limiters = [new Limiter(place, limits), new Limiter(place, limits)] as const;
+      const paths = dataPaths(join(tempDir(), 'data'));
+      const limiters = [new Limiter(paths, limits), new Limiter(paths, limits)] as const;
       const used = new Map<string, number>();
       let now = 1_000_000;
       for (const { who, key, later } of steps) {
         now += later;
-        const slots = limits.map((limit) => `${key} ${limit.ms} ${Math.floor(now / limit.ms)}`);
+        const slots = limits.map((limit) => `${key} ${limit.windowMs} ${Math.floor(now / limit.windowMs)}`);
         const free = slots.every((slot, i) => (used.get(slot) ?? 0) < (limits[i]?.count ?? 0));
-        const { refusal, standing } = (limiters[who] as Limiter).admit(key, now);
+        const { refusal, status } = (limiters[who] as Limiter).admit(key, now);
         if (!refusal) for (const slot of slots) used.set(slot, (used.get(slot) ?? 0) + 1);
         if (refusal?.code !== 'key_banned') expect(refusal === undefined).toBe(free);
-        expect((limiters[1 - who] as Limiter).standing(key, now)).toEqual(standing);
+        expect((limiters[1 - who] as Limiter).status(key, now)).toEqual(status);
       }
       for (const [slot, count] of used) expect(count).toBeLessThanOrEqual(slot.includes(' 1000 ') ? 3 : 10);
       for (const limiter of limiters) limiter.close();
@@ -225,24 +225,24 @@ test('whoever asks and whenever: no window gives more than it has, none refuses 
   );
 });
 
-test('the windows of ever so many requests stay a small file', () => {
-  const place = placeOf(join(tempDir(), 'data'));
-  const limiter = new Limiter(place, [{ count: 7, ms: 1000 }]);
+test('the windows of many requests stay a small file', () => {
+  const paths = dataPaths(join(tempDir(), 'data'));
+  const limiter = new Limiter(paths, [{ count: 7, windowMs: 1000 }]);
   let granted = 0;
   for (let i = 0; i < 20_000; i++) if (!limiter.admit(`key${i % 50}`, 1_000_000 + i).refusal) granted += 1;
-  // Twenty seconds, fifty keys; each may be banned after its first window.
+  // Twenty seconds, fifty keys; each can be banned after its first window.
   expect(granted).toBeGreaterThanOrEqual(50 * 7);
   expect(granted).toBeLessThanOrEqual(20 * 50 * 7);
-  const size = readdirSync(place.dir).reduce((all, file) => all + statSync(join(place.dir, file)).size, 0);
+  const size = readdirSync(paths.dir).reduce((all, file) => all + statSync(join(paths.dir, file)).size, 0);
   expect(size).toBeLessThan(300_000);
   limiter.close();
 });
 
 test.each([
-  ['60/6s', { count: 60, ms: 6_000 }],
-  ['1000/1d', { count: 1000, ms: 86_400_000 }],
-  ['5/10', { count: 5, ms: 10_000 }],
-  ['3/500ms', { count: 3, ms: 500 }],
+  ['60/6s', { count: 60, windowMs: 6_000 }],
+  ['1000/1d', { count: 1000, windowMs: 86_400_000 }],
+  ['5/10', { count: 5, windowMs: 10_000 }],
+  ['3/500ms', { count: 3, windowMs: 500 }],
   ['0/1m', undefined],
   ['5/0s', undefined],
   ['5', undefined],

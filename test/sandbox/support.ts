@@ -1,10 +1,12 @@
+import { writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
+import type { SandboxOptions } from '../../src/sandbox/context.ts';
 import { PLANS } from '../../src/sandbox/plans.ts';
-import type { RunningSandbox, SandboxOptions } from '../../src/sandbox/server.ts';
+import type { RunningSandbox } from '../../src/sandbox/server.ts';
 import { startSandbox } from '../../src/sandbox/server.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -12,12 +14,19 @@ import { tempDir } from '../support/temp-dir.ts';
 export const KEY = 'sandbox_test_key_alice';
 export const OTHER_KEY = 'sandbox_test_key_bobby';
 
-/** @returns a clock that stands ten seconds into a minute, at noon UTC */
+/** A clock that starts ten seconds into a minute, at noon UTC. */
 export function handClock(at = Date.parse('2026-11-21T12:00:10Z')): FakeClock {
   return new FakeClock(at);
 }
 
-/** A sandbox, and a way to ask it. */
+/** Writes a data file with these records, and returns it as `--data` takes it. */
+export function dataFileWith(...records: readonly string[]): string {
+  const dir = tempDir();
+  writeFileSync(join(dir, 'data.1.log'), `~\n${records.map((record) => `0 - ${record} .\n`).join('')}`);
+  return join(dir, 'data');
+}
+
+/** A sandbox and ways to send it a request. */
 export interface Sandbox extends RunningSandbox {
   readonly call: (method: string, path: string, more?: CallOptions) => Promise<Answer>;
   readonly create: (body: unknown, more?: CallOptions) => Promise<Answer>;
@@ -25,7 +34,7 @@ export interface Sandbox extends RunningSandbox {
 }
 
 export interface CallOptions {
-  /** Null: none is sent. */
+  /** Null: no key. */
   readonly key?: string | null;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Buffer;
@@ -35,14 +44,11 @@ export interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly text: string;
-  // biome-ignore lint/suspicious/noExplicitAny: a test looks into it as it likes
+  // biome-ignore lint/suspicious/noExplicitAny: tests access any field
   readonly json: any;
 }
 
-/**
- * @param options what differs from: two keys, the Free plan, the machine's clock, data of its own
- * @returns a sandbox that ends with the test
- */
+/** Starts a sandbox that ends with the test; by default with two keys and the Free plan. */
 export async function startTest(options: Partial<SandboxOptions> = {}): Promise<Sandbox> {
   const running = await startSandbox({
     dataFile: options.dataFile ?? join(tempDir(), 'data'),
@@ -101,12 +107,7 @@ function readJson(text: string): unknown {
   }
 }
 
-/**
- * Sends bytes as they are, and reads until the other side closes.
- * @param port of the sandbox
- * @param bytes anything
- * @returns what came back; empty where the connection was reset
- */
+/** Sends bytes and reads until the other side closes; resolves with nothing if the connection was reset. */
 export function sendRaw(port: number, bytes: string | Buffer): Promise<string> {
   return new Promise((resolve) => {
     let text = '';
