@@ -3,8 +3,8 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { BIN } from '../support/program.ts';
 import { dataFileWith } from '../sandbox/support.ts';
+import { BIN } from '../support/program.ts';
 import { inTerminal } from '../support/pty.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { killRound } from './kill-round.ts';
@@ -127,7 +127,15 @@ test('ids beyond 2^53 keep every digit, also through the journal', async () => {
 });
 
 test('an answer that never comes is given up after --timeout, and the row is looked up', async () => {
-  const sandbox = await startSandbox(BIN, ['--limit', '100000/1s', '--fault', 'latency=2s:10', '--seed', '5', '--json']);
+  const sandbox = await startSandbox(BIN, [
+    '--limit',
+    '100000/1s',
+    '--fault',
+    'latency=2s:10',
+    '--seed',
+    '5',
+    '--json',
+  ]);
   const at = place(sandbox, 30);
   const args = ['categories', 'import', 'rows.csv', '--json', '--timeout', '300ms', '--max-retries', '9'];
   const { code, out } = await petstore(BIN, at, args);
