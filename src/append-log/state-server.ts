@@ -92,6 +92,13 @@ export class StateServer {
   }
 }
 
+/** The error of a command whose state server turns its configuration away. */
+export function misconfigured(server: StateServer, error: StateServerError): PetstoreError {
+  return new PetstoreError('usage', `the state server at ${server.name} cannot be used: ${error.message}`, {
+    hint: '`petstore doctor` checks its address, certificate, password and permissions',
+  });
+}
+
 /**
  * Reads a state server's address. Messages never repeat it: it may hold a password.
  * @param name what a message calls the setting

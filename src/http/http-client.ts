@@ -96,7 +96,7 @@ class RateLimitedClient implements HttpClient {
   async close(): Promise<void> {
     await Promise.allSettled(this.#pendingSends);
     this.#options.signal.removeEventListener('abort', this.#onAbort);
-    this.#options.ledger.close();
+    await this.#options.ledger.close();
   }
 
   #failure(request: HttpRequest, failure: TransportError, next: 'failed' | 'unknown'): unknown {
@@ -127,7 +127,7 @@ class RateLimitedClient implements HttpClient {
     try {
       for (;;) {
         signal.throwIfAborted();
-        const answer = ledger.acquire(this.#rest(useReserved));
+        const answer = await ledger.acquire(this.#rest(useReserved));
         if (answer.granted) return answer.ticket;
         const now = clock.now();
         if (answer.reason !== 'sibling') {

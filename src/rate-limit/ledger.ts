@@ -24,12 +24,14 @@ export type TicketResult = { readonly granted: true; readonly ticket: string } |
 
 /** The ledger of one key. No method throws: where nothing can be written it goes on in memory, with one warning. */
 export interface Ledger {
+  /** What its times refer to: this machine's clock, or that of the state server. */
+  readonly clock: Clock;
   /**
    * Asks for a ticket: the right to send one request now. Whoever got one closes it by `observe` or `release`.
    * @param rest for one request of many, which leaves room for others who use the same key elsewhere: how many of them
    *   have no ticket yet, this one included; 0 where that is not known. Left out for a single request
    */
-  acquire(rest?: number): TicketResult;
+  acquire(rest?: number): TicketResult | Promise<TicketResult>;
   /**
    * The last look, just before the bytes go out.
    * @param ticket a ticket of `acquire`
@@ -50,9 +52,18 @@ export interface Ledger {
   release(ticket: string, how: Exclude<TicketEnd, 'dead'>): void;
   /** @returns what is known now */
   view(): QuotaView;
+  /** Brings `view` up to date, where that takes asking a server. */
+  refresh(): void | Promise<void>;
   /** Drops what is remembered, blocks included. */
   forget(): void;
   /** Lets go of the file; what was known last can still be viewed. */
+  close(): void | Promise<void>;
+}
+
+/** A ledger on this machine: every call returns at once. */
+export interface LocalLedger extends Ledger {
+  acquire(rest?: number): TicketResult;
+  refresh(): void;
   close(): void;
 }
 
@@ -75,9 +86,11 @@ export interface LedgerOptions {
   readonly fs?: LogFs;
 }
 
-const FILE_NAME = 'ledger-3';
+/** Names the format: records and rules that processes of different versions must not share. */
+export const LEDGER_VERSION = 'ledger-3';
 const ROTATE_AT_BYTES = 48 * 1024;
-const LEASE_MARGIN_MS = 2000;
+/** How much longer than a request's timeout its ticket counts, milliseconds. */
+export const LEASE_MARGIN_MS = 2000;
 const DEAD_CHECK_INTERVAL_MS = 50;
 
 /**
@@ -85,11 +98,12 @@ const DEAD_CHECK_INTERVAL_MS = 50;
  * @param options whose it is and where it lies
  * @returns the ledger; in memory, with one warning, where no file can be written
  */
-export function openLedger(options: LedgerOptions): Ledger {
+export function openLedger(options: LedgerOptions): LocalLedger {
   return new LoggedLedger(options);
 }
 
-class LoggedLedger implements Ledger {
+class LoggedLedger implements LocalLedger {
+  readonly clock: Clock;
   readonly #options: LedgerOptions;
   readonly #owner: ProcessIdentity;
   readonly #stamp: string;
@@ -100,6 +114,7 @@ class LoggedLedger implements Ledger {
 
   constructor(options: LedgerOptions) {
     this.#options = options;
+    this.clock = options.clock;
     this.#owner = options.owner ?? currentProcess();
     this.#stamp = `${this.#owner.pid.toString(36)}x${Math.floor(options.clock.random() * 36 ** 6).toString(36)}x`;
     try {
@@ -108,7 +123,7 @@ class LoggedLedger implements Ledger {
       const dir = ledgerFolder(options.stateDir, options.tempDir, name, options.typeOf);
       this.#log = new FileLog(ledgerFormat, {
         dir,
-        name: FILE_NAME,
+        name: LEDGER_VERSION,
         rotateAtBytes: ROTATE_AT_BYTES,
         ...(options.fs && { fs: options.fs }),
       });
@@ -164,6 +179,8 @@ class LoggedLedger implements Ledger {
   view(): QuotaView {
     return quotaView(this.#refresh(), this.#options.clock.now(), this.#shared);
   }
+
+  refresh(): void {}
 
   forget(): void {
     this.#append({ kind: 'forget', at: Math.round(this.#options.clock.now()) });

@@ -37,6 +37,8 @@ export interface QuotaView {
   readonly clockOffset: { readonly lo: number; readonly hi: number } | undefined;
   /** False where nothing can be written: then this process alone knows. */
   readonly shared: boolean;
+  /** Host and port of the state server that all machines share, where there is one. */
+  readonly stateServer?: string;
 }
 
 /**

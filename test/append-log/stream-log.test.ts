@@ -134,9 +134,10 @@ test('a server that never answered is tried once; one that answered is waited fo
   await server.kill();
   await expect(log.append('b')).rejects.toThrow('connection refused');
   expect(clock.monotonic()).toBe(5000);
-  expect(outages).toEqual([
-    `no answer from the state server at 127.0.0.1:${server.port} (connection closed); waiting up to 5s`,
-  ]);
+  expect(outages).toHaveLength(1);
+  expect(outages[0]).toMatch(
+    /^no answer from the state server at 127\.0\.0\.1:\d+ \(connection (?:closed|refused)\); waiting up to 5s$/,
+  );
   const fresh = new FakeClock();
   await expect(writer(stateServer(server, fresh)).append('c')).rejects.toThrow('connection refused');
   expect(fresh.slept).toEqual([]);

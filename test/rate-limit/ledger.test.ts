@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import type { LogFs } from '../../src/append-log/generations.ts';
-import type { Ledger, LedgerOptions } from '../../src/rate-limit/ledger.ts';
+import type { LedgerOptions, LocalLedger } from '../../src/rate-limit/ledger.ts';
 import { openLedger } from '../../src/rate-limit/ledger.ts';
 import type { Observation } from '../../src/rate-limit/ledger-record.ts';
 import { compile } from '../support/compile.ts';
@@ -16,7 +16,10 @@ import { tempDir } from '../support/temp-dir.ts';
 const folder = (): string => tempDir();
 const KEY = 'pk_live_canary_ledger_0123456789';
 
-function open(stateDir: string, more: Partial<LedgerOptions> = {}): Ledger & { warnings: string[]; clock: FakeClock } {
+function open(
+  stateDir: string,
+  more: Partial<LedgerOptions> = {},
+): LocalLedger & { warnings: string[]; clock: FakeClock } {
   const warnings: string[] = [];
   const clock = (more.clock as FakeClock) ?? new FakeClock();
   const ledger = openLedger({
@@ -38,7 +41,7 @@ function reply(clock: FakeClock, more: Partial<Observation> = {}): Omit<Observat
   return { at: clock.now(), status: 200, ...said, waitFrom: 'retry-after', lastAttempt: false, ...more };
 }
 
-function take(ledger: Ledger): string {
+function take(ledger: LocalLedger): string {
   const answer = ledger.acquire();
   if (!answer.granted) throw new Error(`not granted: ${answer.reason}`);
   return answer.ticket;
