@@ -44,7 +44,7 @@ const output = { minify: true, comments: false };
 const groups = [
   {
     name: 'base',
-    test: /src\/(?:errors|escape|redact|io|duration|clock|version)\.ts$|src\/profiles\/paths\.ts$/,
+    test: /src\/(?:errors|environment|escape|redact|io|duration|clock|version)\.ts$|src\/profiles\/paths\.ts$/,
     priority: 3,
   },
   {

@@ -1,6 +1,7 @@
 // The only file that touches process: world in, exit code out, signals, pipes, flush.
 import { homedir, tmpdir } from 'node:os';
 import { systemClock } from './clock.ts';
+import { toEnvironment } from './environment.ts';
 import { EXIT_CODES, PetstoreError } from './errors.ts';
 import type { Input, Output } from './io.ts';
 import { Redactor } from './redact.ts';
@@ -9,7 +10,8 @@ import { VERSION } from './version.ts';
 
 /** How long a command may take to end after Ctrl-C, in milliseconds: a create under way is given 2 s for its answer. */
 const GRACE_MS = 4000;
-const SIGNALS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
+// Ctrl-Break is SIGBREAK, which Windows alone sends.
+const SIGNALS = { SIGINT: 130, SIGBREAK: 130, SIGTERM: 143, SIGHUP: 129 } as const;
 
 const redactor = new Redactor();
 // Loaded by what prompts or draws.
@@ -81,7 +83,7 @@ function catchSignals(): AbortSignal {
     process.on(name, () => {
       // The second one means it: at once.
       if (interrupt.signal.aborted) process.exit(exitCode);
-      const word = name === 'SIGINT' ? 'interrupted' : 'terminated';
+      const word = exitCode === 130 ? 'interrupted' : 'terminated';
       interrupt.abort(new PetstoreError('interrupted', word, { exitCode }));
       setTimeout(() => process.exit(exitCode), GRACE_MS).unref();
     });
@@ -89,8 +91,8 @@ function catchSignals(): AbortSignal {
   return interrupt.signal;
 }
 
-function environment(): Record<string, string | undefined> {
-  const env = { ...process.env };
+function environment(): Context['env'] {
+  const env = toEnvironment(process.env, process.platform);
   // Children and diagnostic reports must not inherit the key.
   delete process.env['PETSTORE_API_KEY'];
   return env;

@@ -46,6 +46,7 @@ const ROOMS = [
     'append-log',
     'errors.ts',
     'environment.ts',
+    'shell-quote.ts',
     'io.ts',
     'job-control.ts',
     'clock.ts',

@@ -20,8 +20,8 @@ petstore itself, so that it need not be renewed after an upgrade.
 Output: the script; with --json {"shell","script"}.
 
 Examples:
-  $ source <(petstore complete bash)                                # add to ~/.bashrc
-  $ source <(petstore complete zsh)                                 # add to ~/.zshrc, after compinit
+  $ eval "$(petstore complete bash)"                                # add to ~/.bashrc
+  $ eval "$(petstore complete zsh)"                                 # add to ~/.zshrc, after compinit
   $ petstore complete fish > ~/.config/fish/completions/petstore.fish
   $ petstore complete powershell | Out-String | Invoke-Expression   # add to $PROFILE`,
     );

@@ -29,6 +29,7 @@ const WORDS: Readonly<Record<TransportErrorReason, string>> = {
   dns: 'the host name could not be resolved',
   refused: 'the connection was refused',
   unreachable: 'there is no route to the host',
+  connect: 'the connection could not be made',
   tls: 'the certificate or the TLS handshake was not accepted',
   'connect-timeout': 'the connection was not made in time',
   proxy: 'the proxy did not make the connection',
@@ -58,9 +59,8 @@ function reasonOf(error: Error, code: string | undefined, requestSent: boolean):
   // What undici says of an upgrade or an interim answer nobody asked for.
   if (code === 'UND_ERR_SOCKET' && /^bad (?:response|upgrade)$/.test(error.message)) return 'protocol';
   if (/proxy/i.test(error.message) && !requestSent) return 'proxy';
-  if (code === undefined) return requestSent ? 'protocol' : 'unreachable';
-  if (TLS_CODE.test(code)) return 'tls';
-  return BY_CODE[code] ?? (requestSent ? 'protocol' : 'unreachable');
+  if (code !== undefined && TLS_CODE.test(code)) return 'tls';
+  return BY_CODE[code ?? ''] ?? (requestSent ? 'protocol' : 'connect');
 }
 
 // Several addresses tried at once fail as an AggregateError: its first member says why.

@@ -33,6 +33,7 @@ export type TransportErrorReason =
   | 'dns'
   | 'refused'
   | 'unreachable'
+  | 'connect'
   | 'tls'
   | 'connect-timeout'
   | 'proxy'

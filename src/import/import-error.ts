@@ -1,6 +1,8 @@
 // How a run that is over is told: the error that decides the exit code, and the command that goes on. Pure.
 import type { Category } from '../api/types.ts';
+import type { Environment } from '../environment.ts';
 import { PetstoreError } from '../errors.ts';
+import { quoteForShell } from '../shell-quote.ts';
 import type { ImportDocument, UnknownRow } from './results.ts';
 import type { RunResult } from './run.ts';
 
@@ -80,15 +82,14 @@ function oneTooMany(surplus: readonly Category[]): PetstoreError {
 
 /**
  * Writes the command that goes on: the same one, but what it has noted is not forgotten.
- * @param args the arguments it was run with
+ * @param context the arguments it was run with, and what decides the shell
  * @param piped whether the rows came from stdin
  * @returns for example `petstore categories import 'my species.csv' -p staging`
  */
-export function resumeCommand(args: readonly string[], piped: boolean): string {
-  const words = args.filter((arg) => arg !== '--restart').map(quotedForShell);
+export function resumeCommand(
+  context: { readonly args: readonly string[]; readonly platform: string; readonly env: Environment },
+  piped: boolean,
+): string {
+  const words = context.args.filter((arg) => arg !== '--restart').map((arg) => quoteForShell(arg, context));
   return `${piped ? 'the same rows | ' : ''}petstore ${words.join(' ')}`;
-}
-
-function quotedForShell(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }

@@ -71,7 +71,7 @@ function folder(place: PathContext, variable: string, custom: Custom): string {
     if (base) return path.join(base, 'petstore');
   }
   throw new PetstoreError('storage', 'there is no home folder to keep files in', {
-    hint: `set HOME, or ${variable} to a folder of your own`,
+    hint: `set ${platform === 'win32' ? custom.win32[0] : 'HOME'}, or ${variable} to a folder of your own`,
   });
 }
 

@@ -7,6 +7,7 @@ import { createServer as createNet } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterEach, expect, test } from 'vitest';
 import { createTransport, MAX_RESPONSE_BYTES } from '../../src/http/transport.ts';
+import { toTransportError } from '../../src/http/transport-errors.ts';
 import type { HttpRequest, HttpResponse, TransportError } from '../../src/http/types.ts';
 import { TEST_CERT, TEST_KEY } from '../support/tls.ts';
 
@@ -262,4 +263,10 @@ test('a try that may not go is not written: the last look comes when the connect
   await expect(held).rejects.toMatchObject({ reason: 'aborted', requestSent: false });
   await closed;
   expect(bytes).toBe(0);
+});
+
+test('an error of an unknown code before the request is not called a missing route', () => {
+  const error = toTransportError(Object.assign(new Error('connect'), { code: 'ENOMEM' }), false);
+  expect(error.reason).toBe('connect');
+  expect(error.message).not.toContain('route');
 });

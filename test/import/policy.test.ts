@@ -155,8 +155,11 @@ test('what stopped the import decides its exit code, then what is unknown, then 
 });
 
 test('the command that goes on can be pasted into a shell', () => {
-  expect(resumeCommand(['categories', 'import', "it's.csv", '--restart', '-p', 'x'], false)).toBe(
+  const linux = { platform: 'linux', env: {} };
+  expect(resumeCommand({ ...linux, args: ['categories', 'import', "it's.csv", '--restart', '-p', 'x'] }, false)).toBe(
     `petstore categories import 'it'\\''s.csv' -p x`,
   );
-  expect(resumeCommand(['categories', 'import', '-'], true)).toBe('the same rows | petstore categories import -');
+  expect(resumeCommand({ ...linux, args: ['categories', 'import', '-'] }, true)).toBe(
+    'the same rows | petstore categories import -',
+  );
 });

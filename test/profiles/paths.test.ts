@@ -50,6 +50,10 @@ test('on Windows keys are kept in APPDATA, state in LOCALAPPDATA, and below the 
   expect(configDir({ env: {}, platform: 'win32', homeDir: 'C:\\Users\\ann' })).toBe(
     'C:\\Users\\ann\\AppData\\Roaming\\petstore\\Config',
   );
+  const homeless = { env: {}, platform: 'win32', homeDir: undefined };
+  expect(() => stateDir(homeless)).toThrow(
+    expect.objectContaining({ hint: expect.stringMatching(/^set LOCALAPPDATA/) }),
+  );
 });
 
 test("the sandbox's data is in the state folder", () => {

@@ -35,7 +35,7 @@ function wordsOf(example: string): string[] {
   const own = example
     .replace(/\s+#.*$/, '')
     .split(/\s*\|\s*/)
-    .map((part) => /(?:^|\()(petstore .*?)\)?$/.exec(part)?.[1])
+    .map((part) => /(?:^|\()(petstore .*?)(?:\)"?)?$/.exec(part)?.[1])
     .find((part) => part !== undefined);
   const bare = (own ?? '').replace(/\s[<>]\s*\S+/g, '');
   return [...bare.matchAll(/'([^']*)'|"([^"]*)"|(\S+)/g)].map((m) => m[1] ?? m[2] ?? m[3] ?? '').slice(1);

@@ -87,6 +87,6 @@ async function send(job: Job, journal: Journal): Promise<RunResult> {
 async function finish({ session, source }: Job, result: RunResult): Promise<ImportData> {
   session.progress.status?.(undefined);
   const document = result.tally.document();
-  const goOn = resumeCommand(session.context.args, source.path === undefined);
+  const goOn = resumeCommand(session.context, source.path === undefined);
   return { document, failure: importError(document, result, goOn) };
 }

@@ -76,7 +76,7 @@ end
 complete -c petstore -f -a '(__petstore_complete)'
 `;
 
-// Windows PowerShell drops empty arguments: that the cursor stands after a blank is told by an option.
+// Windows PowerShell drops empty arguments, hence --at-blank. npm's shim drops a bare --, so it is quoted.
 const POWERSHELL = `# petstore completion for PowerShell
 Register-ArgumentCompleter -Native -CommandName petstore -ScriptBlock {
   param($wordToComplete, $commandAst, $cursorPosition)
@@ -84,7 +84,7 @@ Register-ArgumentCompleter -Native -CommandName petstore -ScriptBlock {
     Where-Object { $_.Extent.StartOffset -lt $cursorPosition } | ForEach-Object { $_.ToString() })
   $flags = @()
   if ($wordToComplete -eq '') { $flags = @('--at-blank') }
-  & petstore __complete @flags -- @words 2>$null | Where-Object { $_ -ne ':files' } | ForEach-Object {
+  & petstore __complete @flags '--' @words 2>$null | Where-Object { $_ -ne ':files' } | ForEach-Object {
     $value, $text = $_ -split "\`t", 2
     if (-not $text) { $text = $value }
     [System.Management.Automation.CompletionResult]::new($value, $value, 'ParameterValue', $text)

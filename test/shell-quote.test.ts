@@ -1,0 +1,22 @@
+// Words of a command to paste, quoted for the shell that is likely to be in use.
+import { expect, test } from 'vitest';
+import { quoteForShell } from '../src/shell-quote.ts';
+
+const linux = { platform: 'linux', env: {} };
+const windows = { platform: 'win32', env: {} };
+const gitBash = { platform: 'win32', env: { SHELL: '/usr/bin/bash' } };
+
+test.each([
+  ['pets.csv', 'pets.csv', 'pets.csv'],
+  ['my pets.csv', `'my pets.csv'`, '"my pets.csv"'],
+  ["it's.csv", `'it'\\''s.csv'`, `"it's.csv"`],
+  ['C:\\pets\\in.csv', `'C:\\pets\\in.csv'`, 'C:\\pets\\in.csv'],
+  ['C:\\my pets\\', `'C:\\my pets\\'`, '"C:\\my pets\\\\"'],
+  ['$HOME', `'$HOME'`, `'$HOME'`],
+  ['a,b', 'a,b', '"a,b"'],
+  ['', `''`, '""'],
+])('%j is quoted for a POSIX shell, and for PowerShell and cmd.exe', (word, posix, win32) => {
+  expect(quoteForShell(word, linux)).toBe(posix);
+  expect(quoteForShell(word, gitBash)).toBe(posix);
+  expect(quoteForShell(word, windows)).toBe(win32);
+});
