@@ -1,11 +1,12 @@
 // The rate limiters of the benchmark: how each is started, and the least time that a number of requests takes behind it.
-import type { ChildProcess } from 'node:child_process';
 import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
-import { connect, createServer } from 'node:net';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 
 /** A rate limiter that somebody else wrote. */
 export interface RateLimiter {
@@ -134,11 +135,8 @@ async function startService(folder: string, kind: string, limit: number, windowM
     cwd: folder,
     stdio: ['ignore', 'pipe', 'inherit'],
   });
-  const port = await new Promise<number>((resolve, reject) => {
-    child.stdout.once('data', (text) => resolve(Number(text)));
-    child.once('exit', () => reject(new Error(`${kind} did not start`)));
-  });
-  return { port, stop: () => void child.kill('SIGKILL') };
+  const [port] = await once(child.stdout, 'data');
+  return { port: Number(port), stop: () => void child.kill('SIGKILL') };
 }
 
 async function startProxy(
@@ -148,12 +146,20 @@ async function startProxy(
 ): Promise<RunningLimiter> {
   const service = await startService(folder, 'plain', 0, 0);
   const at = mkdtempSync(join(tmpdir(), 'limiters-bench-'));
-  const port = await freePort();
+  // A free port, found by a server that ends at once.
+  const finder = createServer().listen(0, '127.0.0.1');
+  await once(finder, 'listening');
+  const { port } = finder.address() as AddressInfo;
+  finder.close();
   const { args, config } = configure(port, service.port, at);
   writeFileSync(join(at, 'config'), config);
   const env = { ...process.env, PATH: `${process.env['PATH']}:/usr/sbin` };
   const child = spawn(program, args, { cwd: at, env, stdio: ['ignore', 'ignore', 'inherit'] });
-  await reachable(port, child);
+  // Without a key it counts towards no limit.
+  while (!(await fetch(`http://127.0.0.1:${port}/`).catch(() => undefined))) {
+    if (child.exitCode !== null) throw new Error(`${program} did not start`);
+    await setTimeout(50);
+  }
   return {
     port,
     stop() {
@@ -162,25 +168,4 @@ async function startProxy(
       rmSync(at, { recursive: true, force: true });
     },
   };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
-
-async function reachable(port: number, child: ChildProcess): Promise<void> {
-  while (child.exitCode === null) {
-    const open = await new Promise<boolean>((resolve) => {
-      const socket = connect(port, '127.0.0.1', () => resolve(true)).on('error', () => resolve(false));
-      socket.unref();
-      setTimeout(() => socket.destroy(), 50).unref();
-    });
-    if (open) return;
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-  throw new Error(`${child.spawnfile} did not start`);
 }
