@@ -14,6 +14,8 @@ export interface RateLimiter {
   readonly title: string;
   /** Its responses announce the limit in the headers that the service documents. */
   readonly announced: boolean;
+  /** How many requests a window takes; 0 where there are no windows. */
+  readonly window: number;
   /** It refuses with 503. */
   readonly status503?: boolean;
   /** The least time from the first of `requests` to the last, milliseconds. */
@@ -52,6 +54,7 @@ function library(name: string, title: string, announced: boolean, limit = 20, wi
     name,
     title: `${title}, ${limit} per ${windowMs / 1000} s`,
     announced,
+    window: limit,
     optimumMs: (requests) => (Math.ceil(requests / limit) - 1) * windowMs,
     start: (folder) => startService(folder, name.replace(/-fast$/, ''), limit, windowMs),
   };
@@ -63,6 +66,7 @@ function nginx(name: string, rate: string, perSecond: number, burst: number, sta
     name,
     title: `nginx \`limit_req\` rate=${rate}${settings}${status503 ? ', status 503' : ''}`,
     announced: false,
+    window: 0,
     status503,
     optimumMs: (requests) => Math.max(0, (requests - 1 - burst) / perSecond) * 1000,
     start: (folder) =>
@@ -85,6 +89,7 @@ const HAPROXY: RateLimiter = {
   name: 'haproxy',
   title: 'HAProxy stick table, 20 per 5 s',
   announced: false,
+  window: 20,
   // Its rate is the last period's, faded out, and this one's: after the first burst an even 4 per second.
   optimumMs: (requests) => (requests <= 20 ? 0 : 5000 + (requests - 20) * 250),
   start: (folder) =>

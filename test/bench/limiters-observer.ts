@@ -1,20 +1,20 @@
 // A reverse proxy that watches one client and one rate-limited service: it counts, and changes nothing.
+import { once } from 'node:events';
 import { Agent, createServer, request as sendRequest } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 /** What passed through; times are epoch milliseconds. */
-export interface Observed {
-  requests: number;
-  refused429: number;
-  refused503: number;
+export class Observed {
+  requests = 0;
+  refused429 = 0;
+  refused503 = 0;
   /** Requests while the Retry-After of an earlier response ran, those aside that were in flight when it was sent. */
-  insideWait: number;
+  insideWait = 0;
   /** How often the category of each name was created. */
-  readonly created: Map<string, number>;
-  firstAt: number;
-  /** When the twentieth request was served. */
-  burstAt: number;
-  lastCreatedAt: number;
+  readonly created = new Map<string, number>();
+  readonly servedAt: number[] = [];
+  firstAt = 0;
+  lastCreatedAt = 0;
 }
 
 /** A running observer. */
@@ -29,35 +29,25 @@ const IN_FLIGHT_MS = 50;
 
 /** Starts an observer in front of the service on `port` of loopback. */
 export async function startObserver(port: number): Promise<Observer> {
-  const observed: Observed = {
-    requests: 0,
-    refused429: 0,
-    refused503: 0,
-    insideWait: 0,
-    created: new Map(),
-    firstAt: 0,
-    burstAt: 0,
-    lastCreatedAt: 0,
-  };
+  const observed = new Observed();
   const agent = new Agent({ keepAlive: true });
   const waits: { readonly from: number; readonly until: number }[] = [];
-  let served = 0;
   const server = createServer(async (request, response) => {
     const at = Date.now();
     observed.requests++;
     observed.firstAt ||= at;
     if (waits.some(({ from, until }) => at > from + IN_FLIGHT_MS && at < until)) observed.insideWait++;
-    const chunks: Buffer[] = [];
-    for await (const chunk of request) chunks.push(chunk as Buffer);
+    let body = '';
+    for await (const chunk of request) body += chunk;
     const { method = 'GET', url: path = '/', headers } = request;
     const upstream = sendRequest({ agent, port, host: '127.0.0.1', method, path, headers }, (reply) => {
       const { statusCode: status = 502 } = reply;
       const now = Date.now();
       if (status === 429) observed.refused429++;
       else if (status === 503) observed.refused503++;
-      else if (++served === 20) observed.burstAt = now;
+      else observed.servedAt.push(now);
       if (status === 201) {
-        const { name } = JSON.parse(Buffer.concat(chunks).toString()) as { name: string };
+        const { name } = JSON.parse(body) as { name: string };
         observed.created.set(name, (observed.created.get(name) ?? 0) + 1);
         observed.lastCreatedAt = now;
       }
@@ -67,18 +57,15 @@ export async function startObserver(port: number): Promise<Observer> {
       reply.pipe(response);
     });
     upstream.on('error', () => response.destroy());
-    upstream.end(Buffer.concat(chunks));
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return {
-    baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
-    observed,
-    close() {
-      server.close();
-      server.closeAllConnections();
-      agent.destroy();
-    },
+    upstream.end(body);
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const close = (): void => {
+    server.close();
+    server.closeAllConnections();
+    agent.destroy();
   };
+  return { baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`, observed, close };
 }
 
 function statedWait(text: string | undefined, now: number): number {

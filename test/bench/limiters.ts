@@ -202,7 +202,8 @@ const lostOf = (task: Task, { observed, reported }: Result): number =>
 // Where every row is a process, the last burst takes as long as the first one.
 function ratioOf(limiter: RateLimiter, task: Task, { observed }: Result): number | undefined {
   if (observed.created.size < task.creates) return undefined;
-  const burst = task.each && observed.burstAt > 0 ? observed.burstAt - observed.firstAt : 0;
+  const burstAt = observed.servedAt[limiter.window - 1];
+  const burst = task.each && burstAt !== undefined ? burstAt - observed.firstAt : 0;
   return (observed.lastCreatedAt - observed.firstAt) / (limiter.optimumMs(task.requests) + burst);
 }
 
