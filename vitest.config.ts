@@ -1,8 +1,9 @@
-// How the tests run: every file under test/, benchmarks apart; the program is built once before them.
+// How the tests run: every file under test/ except the benchmarks. The program is built once before them.
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 import type { TestModule } from 'vitest/node';
 
-// One plain line at the end, for whoever reads logs.
+// One plain line at the end, for logs.
 const counts = {
   onTestRunEnd(modules: readonly TestModule[]): void {
     const tests = modules.flatMap((module) => [...module.children.allTests()]);
@@ -17,6 +18,10 @@ export default defineConfig({
     exclude: ['test/bench/**'],
     globalSetup: ['test/support/global-setup.ts'],
     reporters: ['default', counts],
+    // Many tests wait for processes they started, so one worker more than there are cores keeps the machine busy.
+    maxWorkers: availableParallelism() + 1,
+    // Test files share a worker's modules: no test changes a global.
+    isolate: false,
     testTimeout: 30_000,
     hookTimeout: 30_000,
   },

@@ -1,6 +1,3 @@
-// One place chooses how data is shown: each format is what it promises to be.
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { OutputTarget } from '../../src/output/render.ts';
@@ -100,26 +97,4 @@ test('no format lets a character through that acts on a terminal, whatever the s
     }),
     { numRuns: 2000 },
   );
-});
-
-test('the way to JSON loads neither tables nor colour nor widths', () => {
-  const folder = join(import.meta.dirname, '..', '..', 'src', 'output');
-  const source = readFileSync(join(folder, 'render.ts'), 'utf8');
-  const eager = [...source.matchAll(/^import (?!type).*'(.*)';$/gm)].map((match) => match[1]);
-  expect(eager).toEqual(['../errors.ts', '../json.ts', '../text.ts']);
-});
-
-test('each package of the terminal has one door', () => {
-  const root = join(import.meta.dirname, '..', '..', 'src');
-  const doors = new Map<string, string[]>();
-  for (const file of readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'))) {
-    for (const [, name = ''] of readFileSync(join(root, file), 'utf8').matchAll(/from '(chalk|ora|string-width)'/g)) {
-      doors.set(name, [...(doors.get(name) ?? []), file]);
-    }
-  }
-  expect(Object.fromEntries(doors)).toEqual({
-    chalk: ['output/style.ts'],
-    ora: ['output/spinner.ts'],
-    'string-width': ['output/cell-width.ts'],
-  });
 });
