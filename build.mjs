@@ -49,7 +49,7 @@ const groups = [
   },
   {
     name: 'command',
-    test: /src\/(?:run|program|report-error|usage-error|session|did-you-mean|json)\.ts$|src\/commands\/[a-z-]+\.ts$|node_modules\/(?:commander|lossless-json)\/|\0stub:commander|src\/output\/(?:render|progress|plain-style|wrap)\.ts$|src\/reference\/facts\.ts$|src\/profiles\/(?:credentials|base-url|api-key|store)\.ts$|src\/append-log\/mkdirp\.ts$/,
+    test: /src\/(?:run|program|report-error|usage-error|session|did-you-mean|json)\.ts$|src\/commands\/[a-z-]+\.ts$|node_modules\/(?:commander|lossless-json)\/|\0stub:commander|src\/output\/(?:render|progress|plain-style|wrap)\.ts$|src\/reference\/facts\.ts$|src\/profiles\/(?:credentials|base-url|api-key|store)\.ts$|src\/append-log\/(?:mkdirp|process-liveness)\.ts$/,
     priority: 2,
   },
   {

@@ -1,19 +1,22 @@
-// Folders brought to the disk, for files that are to survive a power failure.
-import { closeSync, fsyncSync, openSync } from 'node:fs';
+// Directories flushed to the disk: a new file survives a power failure only once its directory does.
+import * as nodeFs from 'node:fs';
 import { dirname } from 'node:path';
 
 /**
- * Makes a new file survive a power failure: it does so only once its folders are on the disk too.
- * @param dir the file's folder, synced with the two above it; nothing is done on Windows, which knows no such thing
+ * Flushes a directory, and `parents` of those above it. Windows has no such operation; there it does nothing.
+ * @throws errors of the file system as they come
  */
-export function fsyncDirs(dir: string): void {
+export function fsyncDir(
+  dir: string,
+  parents = 0,
+  fs: Pick<typeof nodeFs, 'openSync' | 'fsyncSync' | 'closeSync'> = nodeFs,
+): void {
   if (process.platform === 'win32') return;
-  for (const folder of [dir, dirname(dir), dirname(dirname(dir))]) {
-    const fd = openSync(folder, 'r');
-    try {
-      fsyncSync(fd);
-    } finally {
-      closeSync(fd);
-    }
+  const fd = fs.openSync(dir, 'r');
+  try {
+    fs.fsyncSync(fd);
+  } finally {
+    fs.closeSync(fd);
   }
+  if (parents > 0) fsyncDir(dirname(dir), parents - 1, fs);
 }

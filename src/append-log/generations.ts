@@ -1,6 +1,7 @@
-// The files of a log: one per generation, each beginning with what the one before it came to.
+// The files of a log: one per generation, each beginning with a snapshot of the one before it.
 import type * as nodeFs from 'node:fs';
 import { join } from 'node:path';
+import { fsyncDir } from './fsync-dir.ts';
 import { mkdirp } from './mkdirp.ts';
 
 /** The part of `node:fs` that the log uses. */
@@ -10,37 +11,39 @@ export type LogFs = Pick<
   | 'closeSync'
   | 'readSync'
   | 'writeSync'
+  | 'fstatSync'
   | 'fsyncSync'
-  | 'fdatasyncSync'
   | 'fdatasync'
   | 'mkdirSync'
   | 'readdirSync'
   | 'linkSync'
+  | 'renameSync'
   | 'unlinkSync'
 >;
 
-/** A record reached the file in part only, as on a full disk. It counts for nobody. */
+/** Only part of a record was written, as on a full disk. The part is void. */
 export class ShortWriteError extends Error {
   override readonly name = 'ShortWriteError';
   readonly code = 'ENOSPC';
 }
 
-const HEAD = '#head ';
-const CHUNK = 64 * 1024;
+/** Ends every record of a log; a line without it is a torn write. */
+export const RECORD_END = ' .';
+/** Begins the line behind a snapshot that gives its size in bytes. */
+export const HEAD = '#head ';
 
-/** The files of one log, in one folder. */
+const CHUNK_BYTES = 64 * 1024;
+// What link(2) reports on file systems without hard links: exFAT, some network and FUSE mounts.
+const NO_HARD_LINKS = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK']);
+
+/** The files of one log, in one directory, which is created with mode 0700 where it is missing. */
 export class Generations {
   readonly #fs: LogFs;
   readonly #dir: string;
   readonly #name: string;
   readonly #durable: boolean;
+  #foldsNames = false;
 
-  /**
-   * @param fs the file system
-   * @param dir the folder; made with mode 0700 where it is missing
-   * @param name the files' name before `.<generation>.log`
-   * @param durable whether a new generation reaches the disk before it is linked
-   */
   constructor(fs: LogFs, dir: string, name: string, durable: boolean) {
     this.#fs = fs;
     this.#dir = dir;
@@ -49,84 +52,88 @@ export class Generations {
     mkdirp(dir, fs);
   }
 
-  /** @returns where a generation lies */
   path(generation: number): string {
     return join(this.#dir, `${this.#name}.${generation}.log`);
   }
 
-  /** @returns the number of the newest generation; 0 where there is none */
+  /** Returns the number of the newest generation; 0 where there is none. */
   newest(): number {
     return Math.max(0, ...this.#entries('.log').map(([generation]) => generation));
   }
 
+  /** Compares names as case-insensitive file systems do: called where a file exists and is listed under another spelling. */
+  foldNames(): void {
+    this.#foldsNames = true;
+  }
+
   /**
-   * Writes a generation under a name of its own and links it into place: it is there whole, or not at all.
-   * @param generation its number
-   * @param records what it begins with, each line without its end
-   * @param end what ends a record
-   * @param mark tells this draft from every other
+   * Writes a generation under a unique draft name and links it into place, so it exists whole or not at all.
+   * @param mark makes the draft's name unique
    */
-  publish(generation: number, records: Iterable<string>, end: string, mark: string): void {
+  publish(generation: number, records: Iterable<string>, mark: string): void {
     const draft = `${this.path(generation)}.${mark}.tmp`;
     try {
-      this.#write(draft, records, end);
-      this.#fs.linkSync(draft, this.path(generation));
+      this.#write(draft, records);
+      this.#link(draft, generation);
     } catch (error) {
-      // Somebody else was quicker, and their file says the same; or so much quicker that they swept our draft away.
-      const code = (error as NodeJS.ErrnoException).code;
+      // Another process published the same content first, or even swept this draft away.
+      const { code } = error as NodeJS.ErrnoException;
       if (code !== 'EEXIST' && code !== 'ENOENT') throw error;
+      if (code === 'EEXIST' && this.newest() < generation) this.foldNames();
     } finally {
       this.#remove(draft);
     }
   }
 
-  /**
-   * Removes what nobody reads any more. The generation before stays: a process that was asleep still finds its seal there.
-   * @param current the generation in use
-   */
+  /** Removes older generations and abandoned drafts. The previous generation stays: a suspended process finds its seal there. */
   sweep(current: number): void {
-    for (const [generation, name] of this.#entries('.log')) {
-      if (generation < current - 1) this.#remove(join(this.#dir, name));
-    }
-    // Left behind by processes that were killed while they wrote.
-    for (const [generation, name] of this.#entries('.tmp')) {
-      if (generation < current) this.#remove(join(this.#dir, name));
-    }
+    const old = this.#entries('.log').filter(([generation]) => generation < current - 1);
+    const abandoned = this.#entries('.tmp').filter(([generation]) => generation < current);
+    for (const [, name] of [...old, ...abandoned]) this.#remove(join(this.#dir, name));
   }
 
-  /** Makes the names in the folder survive a power failure, in a durable log. */
-  syncFolder(): void {
-    if (!this.#durable || process.platform === 'win32') return;
-    const fd = this.#fs.openSync(this.#dir, 'r');
+  /** Makes the directory's entries survive a power failure, in a durable log. */
+  syncDir(): void {
+    if (this.#durable) fsyncDir(this.#dir, 0, this.#fs);
+  }
+
+  // Without hard links the rename comes last: unlike a link it would replace a file that appears in the same instant.
+  #link(draft: string, generation: number): void {
     try {
-      this.#fs.fsyncSync(fd);
-    } finally {
-      this.#fs.closeSync(fd);
+      this.#fs.linkSync(draft, this.path(generation));
+    } catch (error) {
+      if (!NO_HARD_LINKS.has((error as NodeJS.ErrnoException).code ?? '')) throw error;
+      if (this.newest() < generation) this.#fs.renameSync(draft, this.path(generation));
     }
   }
 
   #entries(ending: '.log' | '.tmp'): [generation: number, name: string][] {
-    const prefix = `${this.#name}.`;
+    const prefix = this.#fold(`${this.#name}.`);
     return (this.#fs.readdirSync(this.#dir) as string[]).flatMap((name): [number, string][] => {
-      if (!name.startsWith(prefix) || !name.endsWith(ending)) return [];
-      const [, generation] = /^([1-9]\d{0,14})\.log(?:\.[\w-]+\.tmp)?$/.exec(name.slice(prefix.length)) ?? [];
+      const folded = this.#fold(name);
+      if (!folded.startsWith(prefix) || !folded.endsWith(ending)) return [];
+      const [, generation] = /^([1-9]\d{0,14})\.log(?:\.[\w-]+\.tmp)?$/.exec(folded.slice(prefix.length)) ?? [];
       return generation === undefined ? [] : [[Number(generation), name]];
     });
   }
 
-  #write(draft: string, records: Iterable<string>, end: string): void {
+  #fold(name: string): string {
+    return this.#foldsNames ? name.normalize('NFC').toLowerCase() : name;
+  }
+
+  #write(draft: string, records: Iterable<string>): void {
     const fd = this.#fs.openSync(draft, 'wx', 0o600);
     try {
       let lines = '';
       let bytes = 0;
       for (const record of records) {
-        lines += `0 ${record}${end}\n`;
-        if (lines.length < CHUNK) continue;
+        lines += `0 ${record}${RECORD_END}\n`;
+        if (lines.length < CHUNK_BYTES) continue;
         bytes += this.#writeAll(fd, lines);
         lines = '';
       }
       bytes += this.#writeAll(fd, lines);
-      this.#writeAll(fd, `${HEAD}${bytes}${end}\n`);
+      this.#writeAll(fd, `${HEAD}${bytes}${RECORD_END}\n`);
       if (this.#durable) this.#fs.fsyncSync(fd);
     } finally {
       this.#fs.closeSync(fd);
@@ -147,7 +154,7 @@ export class Generations {
     try {
       this.#fs.unlinkSync(path);
     } catch {
-      // Gone already, or held open on Windows: the next rotation tries again.
+      // Removed already, or held open on Windows: the next rotation tries again.
     }
   }
 }

@@ -1,12 +1,12 @@
-// The append-only log for one process alone, where no file can be written.
-import type { Log, LogFormat } from './file-log.ts';
+// The append-only log of a single process, for when no file can be written.
+import type { Log, LogFormat } from './log.ts';
 
-/** The same log for one process alone, where no file can be written. */
-export class MemoryLog<State> implements Log<State> {
-  readonly #format: LogFormat<State>;
+/** A log that lives as long as its process. */
+export class MemoryLog<State, Result = void> implements Log<State, Result> {
+  readonly #format: LogFormat<State, Result>;
   readonly #state: State;
 
-  constructor(format: LogFormat<State>) {
+  constructor(format: LogFormat<State, Result>) {
     this.#format = format;
     this.#state = format.initial();
   }
@@ -19,9 +19,8 @@ export class MemoryLog<State> implements Log<State> {
     return this.#state;
   }
 
-  append(record: string): State {
-    this.#format.apply(this.#state, record);
-    return this.#state;
+  append(record: string): Result {
+    return this.#format.apply(this.#state, record);
   }
 
   sync(): Promise<void> {

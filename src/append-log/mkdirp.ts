@@ -1,19 +1,17 @@
-// A folder and those above it, made where they are missing: never an endless loop.
+// A directory and those above it, created where they are missing, without an endless loop.
 import * as nodeFs from 'node:fs';
 import { dirname } from 'node:path';
 
 /**
- * Makes a folder with mode 0700, and those above it. Node's own recursive way never returns where a folder is there and what
- * is to be made in it is "not found": `/proc`, an automounted `/home` (measured, Node 20 to 26).
- * @param dir the folder, absolute
- * @param fs the file system
- * @throws errors of the file system as they come; where the name is taken by something else, its use will tell
+ * Creates an absolute directory with mode 0700, and those above it. Node's `recursive: true` never returns where a parent exists
+ * but reports ENOENT for what is created in it: `/proc`, an automounted `/home` (measured with Node 20 to 26).
+ * @throws errors of the file system as they come
  */
 export function mkdirp(dir: string, fs: Pick<typeof nodeFs, 'mkdirSync'> = nodeFs): void {
-  if (made(dir, fs)) return;
+  if (create(dir, fs)) return;
   mkdirp(dirname(dir), fs);
-  if (!made(dir, fs)) {
-    throw Object.assign(new Error(`no folder can be made here: ${dir}`), {
+  if (!create(dir, fs)) {
+    throw Object.assign(new Error(`cannot create a directory: ${dir}`), {
       code: 'ENOENT',
       syscall: 'mkdir',
       path: dir,
@@ -21,8 +19,8 @@ export function mkdirp(dir: string, fs: Pick<typeof nodeFs, 'mkdirSync'> = nodeF
   }
 }
 
-// False where the folder above is missing, or is said to be.
-function made(dir: string, fs: Pick<typeof nodeFs, 'mkdirSync'>): boolean {
+// Returns false where the parent is missing, or reported as missing.
+function create(dir: string, fs: Pick<typeof nodeFs, 'mkdirSync'>): boolean {
   try {
     fs.mkdirSync(dir, { mode: 0o700 });
     return true;

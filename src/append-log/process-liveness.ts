@@ -1,39 +1,35 @@
-// Whether a process that wrote into a log is still there: by pid, and by when it started, since pids are used again.
+// Which process wrote a record, and whether it still runs: by pid and start time, since pids are reused.
 import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 
-/** What tells one process from every other. */
+/** One process among all machines. */
 export interface ProcessRef {
   readonly pid: number;
-  /** When it started, in the kernel's ticks since boot; '' where the platform does not say. */
+  /** In the kernel's ticks since boot; '' where the platform does not report it. */
   readonly start: string;
-  /** The machine, its boot and its pid namespace, as far as the platform says. */
+  /** Host name, pid namespace and boot id: a pid means something within these only. */
   readonly host: string;
 }
 
-/** @returns the mark of this process */
+/** Returns this process. */
 export function currentProcess(): ProcessRef {
-  return { pid: process.pid, start: startOf(process.pid) ?? '', host: place() };
+  return { pid: process.pid, start: startOf(process.pid) ?? '', host: currentHost() };
 }
 
-/**
- * @param mark as `ownMark` gave it in that process
- * @returns whether that process runs; `unknown` where it ran on another machine, or the pid may have been used again
- */
-export function isAlive(mark: ProcessRef): 'alive' | 'dead' | 'unknown' {
-  const here = place();
-  // The same machine after a reboot runs nothing from before.
-  if (mark.host !== here) return sameMachineLater(mark.host, here) ? 'dead' : 'unknown';
-  if (mark.start !== '') return startOf(mark.pid) === mark.start ? 'alive' : 'dead';
+/** Returns whether a process runs; `unknown` where it ran on another host, or its pid may have been reused. */
+export function isAlive(ref: ProcessRef): 'alive' | 'dead' | 'unknown' {
+  const here = currentHost();
+  if (ref.host !== here) return isEarlierBoot(ref.host, here) ? 'dead' : 'unknown';
+  if (ref.start !== '') return startOf(ref.pid) === ref.start ? 'alive' : 'dead';
   try {
-    process.kill(mark.pid, 0);
+    process.kill(ref.pid, 0);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ESRCH') return 'dead';
   }
   return 'unknown';
 }
 
-// Field 22 of /proc/PID/stat; a zombie has ended. The command's name (field 2) may hold blanks and brackets.
+// Field 22 of /proc/PID/stat (proc(5)); field 2, the command, may contain spaces and brackets. A zombie has ended.
 function startOf(pid: number): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
@@ -44,12 +40,10 @@ function startOf(pid: number): string | undefined {
   }
 }
 
-function place(): string {
-  return [hostname(), tryRead(() => readlinkSync('/proc/self/ns/pid')), tryRead(bootId)].join(' ');
-}
-
-function bootId(): string {
-  return readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim();
+function currentHost(): string {
+  const namespace = tryRead(() => readlinkSync('/proc/self/ns/pid'));
+  const boot = tryRead(() => readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim());
+  return [hostname(), namespace, boot].join(' ');
 }
 
 function tryRead(read: () => string): string {
@@ -60,7 +54,7 @@ function tryRead(read: () => string): string {
   }
 }
 
-function sameMachineLater(then: string, now: string): boolean {
+function isEarlierBoot(then: string, now: string): boolean {
   const [host, , boot] = then.split(' ');
   const [hostNow, , bootNow] = now.split(' ');
   return host === hostNow && boot !== bootNow && boot !== '-' && bootNow !== '-';

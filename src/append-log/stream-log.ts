@@ -3,7 +3,7 @@
 // Everything lives under one key. One script appends records and returns what is new: one round trip. Readers name the
 // last entry they know, id and text; where the server no longer has it word for word (rotation, data loss, a failover),
 // they reduce again from the head. After a rotation the head carries a snapshot of the state up to and including it.
-import type { LogFormat } from './file-log.ts';
+import type { LogFormat } from './log.ts';
 import type { StateServer } from './state-server.ts';
 import { script } from './valkey-connection.ts';
 

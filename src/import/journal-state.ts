@@ -1,6 +1,6 @@
 // What the records of an import's journal add up to: a pure fold, so that every process that reads it sees the same.
 
-import type { LogFormat } from '../append-log/file-log.ts';
+import type { LogFormat } from '../append-log/log.ts';
 import type { ProcessRef } from '../append-log/process-liveness.ts';
 import type { Int64 } from '../json.ts';
 

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { FileLog } from '../append-log/file-log.ts';
-import { fsyncDirs } from '../append-log/fsync-dir.ts';
+import { fsyncDir } from '../append-log/fsync-dir.ts';
 import type { Clock } from '../clock.ts';
 import { PetstoreError } from '../errors.ts';
 import { escapeControls } from '../escape.ts';
@@ -64,7 +64,7 @@ export class Journal {
     this.#taken = true;
     if (restart) this.#append(['reset', this.#run]);
     this.#append(['head', head]);
-    this.#guard(() => fsyncDirs(this.#dir));
+    this.#guard(() => fsyncDir(this.#dir, 2));
     this.#beating = setInterval(() => this.#beat(), BEAT_MS).unref();
   }
 
@@ -141,7 +141,10 @@ export class Journal {
   }
 
   #append(record: JournalRecord): JournalState {
-    const state = this.#guard(() => this.#log.append(JSON.stringify(record)));
+    const state = this.#guard(() => {
+      this.#log.append(JSON.stringify(record));
+      return this.#log.last();
+    });
     if (this.#taken && state.holder?.run !== this.#run) {
       this.#taken = false;
       throw new PetstoreError('storage', 'another run has taken this import over', { hint: 'let that one go on' });

@@ -1,4 +1,4 @@
-// What the profile files need of the process itself: ids, who lives, and an import that leaves no traces in it.
+// What the profile files need of the process itself: ids, and an import that leaves no traces in it.
 
 /** This process's id. */
 export const ownPid = process.pid;
@@ -6,19 +6,6 @@ export const ownPid = process.pid;
 /** @returns the user's id; undefined where the platform has none (Windows) */
 export function userId(): number | undefined {
   return process.getuid?.();
-}
-
-/**
- * @param pid a process id
- * @returns whether such a process lives on this machine, whoever it belongs to
- */
-export function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
-  }
 }
 
 /**

@@ -2,9 +2,9 @@
 import type * as nodeFs from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { mkdirp } from '../append-log/mkdirp.ts';
+import { currentProcess, isAlive } from '../append-log/process-liveness.ts';
 import { PetstoreError } from '../errors.ts';
 import { escapeControls } from '../escape.ts';
-import { isAlive } from './own-process.ts';
 
 /** The part of `node:fs` that private files need; tests hand in one that fails. */
 export type PrivateFs = Pick<
@@ -92,8 +92,10 @@ export function ensurePrivateFolder(folder: PrivateFolder): void {
  * @param all also those of processes that live
  */
 export function sweep(folder: PrivateFolder, all = false): void {
+  const { host } = currentProcess();
   for (const name of temporaries(folder)) {
-    if (!all && isAlive(Number(TEMPORARY.exec(name)?.[1]))) continue;
+    const pid = Number(TEMPORARY.exec(name)?.[1]);
+    if (!all && isAlive({ pid, start: '', host }) !== 'dead') continue;
     try {
       folder.fs.unlinkSync(join(folder.dir, name));
     } catch {

@@ -1,8 +1,8 @@
 // The ledger: many processes share one key as one polite client. It grants tickets, remembers replies and blocks.
 
-import type { Log } from '../append-log/file-log.ts';
 import { FileLog } from '../append-log/file-log.ts';
 import type { LogFs } from '../append-log/generations.ts';
+import type { Log } from '../append-log/log.ts';
 import { MemoryLog } from '../append-log/memory-log.ts';
 import type { Clock } from '../clock.ts';
 import type { Denied } from './admission.ts';
@@ -203,7 +203,10 @@ class LoggedLedger implements LocalLedger {
   }
 
   #append(record: LedgerRecord): LedgerState {
-    return this.#guarded((log) => log.append(formatRecord(record)));
+    return this.#guarded((log) => {
+      log.append(formatRecord(record));
+      return log.last();
+    });
   }
 
   // A ticket of a process that ended is closed by a record, so that everybody folds the same.

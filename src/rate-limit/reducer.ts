@@ -1,7 +1,7 @@
 // The ledger as a pure fold: records in, state out. Whether a ticket is granted depends on the records before it alone.
 //
 // The constants in this folder are part of the format: whoever changes one changes the ledger's file name too.
-import type { LogFormat } from '../append-log/file-log.ts';
+import type { LogFormat } from '../append-log/log.ts';
 import { admit } from './admission.ts';
 import { applyResponse, decrementUnreported, settleOtherWindow } from './apply-response.ts';
 import { applyBlock } from './block.ts';

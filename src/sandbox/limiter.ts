@@ -1,15 +1,16 @@
 // The rate limits of a sandbox: windows per key, shared by all processes with the same data.
+
+import { FileLog } from '../append-log/file-log.ts';
 import type { LogFs } from '../append-log/generations.ts';
 import type { Limit } from './plans.ts';
 import type { KeyUsages, LimitDecision, QuotaStatus } from './rate-windows.ts';
 import { formatLimits, newKeyUsage, quotaStatus, unlimited, windowsFormat } from './rate-windows.ts';
 import type { DataPaths } from './store.ts';
-import { TappedLog } from './tapped-log.ts';
 
 const ROTATE_AT_BYTES = 64 * 1024;
 
 export class Limiter {
-  readonly #log: TappedLog<KeyUsages, LimitDecision>;
+  readonly #log: FileLog<KeyUsages, LimitDecision | undefined>;
   readonly #limits: readonly Limit[];
 
   constructor(
@@ -17,7 +18,7 @@ export class Limiter {
     limits: readonly Limit[],
     { reset = false, fs }: { readonly reset?: boolean; readonly fs?: LogFs | undefined } = {},
   ) {
-    this.#log = new TappedLog(windowsFormat, { dir, name, rotateAtBytes: ROTATE_AT_BYTES, durable: false, fs });
+    this.#log = new FileLog(windowsFormat, { dir, name, rotateAtBytes: ROTATE_AT_BYTES, rejectForeign: true, fs });
     this.#limits = limits;
     if (reset) this.#log.append('reset');
   }
@@ -37,7 +38,7 @@ export class Limiter {
 
   /** Counts nothing; without a valid key everything remains. */
   status(key: string | undefined, now: number): QuotaStatus {
-    const usage = key === undefined || this.#limits.length === 0 ? undefined : this.#log.state().byKey.get(key);
+    const usage = key === undefined || this.#limits.length === 0 ? undefined : this.#log.refresh().byKey.get(key);
     return quotaStatus(usage ?? newKeyUsage(), now, this.#limits);
   }
 

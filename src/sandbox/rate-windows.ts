@@ -1,6 +1,7 @@
 // Rate limit windows as a reducer: every decision is a function of the records before it.
+
+import type { LogFormat } from '../append-log/log.ts';
 import type { Limit } from './plans.ts';
-import type { TappedFormat } from './tapped-log.ts';
 
 /** What the rate limit headers report. */
 export interface QuotaStatus {
@@ -47,7 +48,7 @@ export interface KeyUsages {
 }
 
 /** Records: `r KEY TIME COUNT/MS,…` requests admission, `s KEY JSON` restores one key's usage, `reset` deletes all. */
-export const windowsFormat: TappedFormat<KeyUsages, LimitDecision> = {
+export const windowsFormat: LogFormat<KeyUsages, LimitDecision | undefined> = {
   initial: () => ({ byKey: new Map(), latest: 0 }),
   apply(usages, record) {
     const [kind, key = '', third = '', limits = ''] = record.split(' ');

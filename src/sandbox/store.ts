@@ -1,8 +1,8 @@
 // The categories: a reducer over a log that all processes with the same data append to. The reducer assigns the ids.
 import { basename, dirname } from 'node:path';
+import { FileLog } from '../append-log/file-log.ts';
 import type { LogFs } from '../append-log/generations.ts';
-import type { TappedFormat } from './tapped-log.ts';
-import { TappedLog } from './tapped-log.ts';
+import type { LogFormat } from '../append-log/log.ts';
 
 /** The two logs of a sandbox. */
 export interface DataPaths {
@@ -46,7 +46,7 @@ export interface StoreState {
  * Records: `c JSON` creates a category, `k JSON` restores one with its id, `n ID` raises the next id, `reset` deletes
  * all categories but keeps the next id, since an id is never reused.
  */
-export const storeFormat: TappedFormat<StoreState, string> = {
+export const storeFormat: LogFormat<StoreState, string | undefined> = {
   initial: () => ({ items: [], nextId: 1n, size: 0, version: 0 }),
   apply(state, record) {
     state.version += 1;
@@ -83,7 +83,7 @@ export interface StoreOptions {
 }
 
 export class Store {
-  readonly #log: TappedLog<StoreState, string>;
+  readonly #log: FileLog<StoreState, string | undefined>;
   #nextSync: Promise<void> | undefined;
   #list: { readonly state: StoreState; readonly version: number; readonly body: Buffer } | undefined;
 
@@ -91,13 +91,13 @@ export class Store {
     { dir, dataName: name }: DataPaths,
     { reset = false, rotateAtBytes = ROTATE_AT_BYTES, fs }: StoreOptions = {},
   ) {
-    this.#log = new TappedLog(storeFormat, { dir, name, rotateAtBytes, durable: true, fs });
+    this.#log = new FileLog(storeFormat, { dir, name, rotateAtBytes, durable: true, rejectForeign: true, fs });
     if (reset) this.#log.append('reset');
   }
 
   /** All categories as a JSON array, oldest first. */
   list(): Buffer {
-    const state = this.#log.state();
+    const state = this.#log.refresh();
     const cached = this.#list;
     if (cached && cached.state === state && cached.version === state.version) return cached.body;
     const body = Buffer.from(`[${state.items.join(',')}]`);
@@ -126,7 +126,7 @@ export class Store {
   }
 
   isOutOfIds(): boolean {
-    return this.#log.state().nextId > MAX_ID;
+    return this.#log.refresh().nextId > MAX_ID;
   }
 
   close(): void {

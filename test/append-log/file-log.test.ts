@@ -1,128 +1,125 @@
-// The append-only log: one truth for many writers, through rotations, torn records and full disks.
-import { execFile } from 'node:child_process';
+// The append-only log: one state for many writers, through rotations, torn records, full disks and odd file systems.
+import { execFile, execFileSync } from 'node:child_process';
 import * as fs from 'node:fs';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import type { LogFormat } from '../../src/append-log/file-log.ts';
 import { FileLog } from '../../src/append-log/file-log.ts';
 import type { LogFs } from '../../src/append-log/generations.ts';
 import { ShortWriteError } from '../../src/append-log/generations.ts';
+import type { LogFormat } from '../../src/append-log/log.ts';
 import { MemoryLog } from '../../src/append-log/memory-log.ts';
 import { compile } from '../support/compile.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
-const list: LogFormat<string[]> = {
+// Each record comes to the number of records so far.
+const list: LogFormat<string[], number> = {
   initial: () => [],
-  apply: (state, record) => {
-    state.push(record);
-  },
+  apply: (state, record) => state.push(record),
   snapshot: (state) => state,
 };
 
-const folder = (): string => tempDir();
-const open = (dir: string, rotateAtBytes = 1e9, more: { fs?: LogFs; durable?: boolean } = {}): FileLog<string[]> =>
-  new FileLog(list, { dir, name: 'led', rotateAtBytes, ...more });
+const open = (
+  dir: string,
+  rotateAtBytes = 1e9,
+  more: { fs?: LogFs; durable?: boolean; name?: string } = {},
+): FileLog<string[], number> => new FileLog(list, { dir, name: 'led', rotateAtBytes, ...more });
 
-test('a record written by one is seen by the other', () => {
-  const dir = folder();
-  const a = open(dir);
-  const b = open(dir);
-  expect(a.append('one')).toEqual(['one']);
-  expect(b.append('two')).toEqual(['one', 'two']);
+type Write = (fd: number, bytes: Buffer, from: number, count: number) => number;
+const realWrite: Write = (fd, bytes, from, count) => fs.writeSync(fd, bytes, from, count, null);
+const withWrite = (write: Write): LogFs => ({ ...fs, writeSync: write as LogFs['writeSync'] });
+const numbered = (count: number): string[] => Array.from({ length: count }, (_, i) => `r${i}`);
+
+test('a record written by one process is seen by the other, and append returns what the reducer returned', () => {
+  const dir = tempDir();
+  const [a, b] = [open(dir), open(dir)];
+  expect(a.append('one')).toBe(1);
+  expect(b.append('two')).toBe(2);
   expect(a.refresh()).toEqual(['one', 'two']);
 });
 
+test('append returns the result of its own record where others are read in the same moment', () => {
+  const dir = tempDir();
+  const other = open(dir);
+  const racing = open(dir, 1e9, {
+    fs: withWrite((fd, bytes, from, count) => {
+      const written = realWrite(fd, bytes, from, count);
+      other.append('behind');
+      return written;
+    }),
+  });
+  expect(racing.append('mine')).toBe(1);
+  expect(racing.last()).toEqual(['mine', 'behind']);
+});
+
 test('a log is found again after it was closed, non-ASCII text included', () => {
-  const dir = folder();
+  const dir = tempDir();
   const log = open(dir);
   log.append('žluťoučký 🐕');
   log.close();
   expect(open(dir).refresh()).toEqual(['žluťoučký 🐕']);
 });
 
-test('a torn record counts for nobody and does not swallow the next', () => {
-  const dir = folder();
+test('a torn record is void and does not damage the next', () => {
+  const dir = tempDir();
   const log = open(dir);
   log.append('one');
   fs.appendFileSync(join(dir, 'led.1.log'), '\nabc to');
-  expect(log.append('two')).toEqual(['one', 'two']);
+  log.append('two');
+  expect(log.last()).toEqual(['one', 'two']);
 });
 
-test('a short write is an error, and the record is void', () => {
-  const dir = folder();
+// A record that lacks only its line break is void too: its writer was informed of the failure.
+test.each([4, 1])('a write that is %i bytes short is an error, and the record is void for everybody', (missing) => {
+  const dir = tempDir();
   let full = false;
-  const tearing: LogFs = {
-    ...fs,
-    writeSync: ((fd: number, bytes: Buffer, from: number, count: number, at: null) =>
-      fs.writeSync(fd, bytes, from, full ? count - 4 : count, at)) as LogFs['writeSync'],
-  };
+  const tearing = withWrite((fd, bytes, from, count) => realWrite(fd, bytes, from, full ? count - missing : count));
   const log = open(dir, 1e9, { fs: tearing });
   log.append('one');
   full = true;
   expect(() => log.append('two')).toThrow(ShortWriteError);
   full = false;
-  expect(log.append('three')).toEqual(['one', 'three']);
+  log.append('three');
+  expect(log.last()).toEqual(['one', 'three']);
+  expect(open(dir).refresh()).toEqual(['one', 'three']);
 });
 
-test('a record that lacks nothing but its line break is void too: its writer was told that it failed', () => {
-  const dir = folder();
-  let full = false;
-  const tearing: LogFs = {
-    ...fs,
-    writeSync: ((fd: number, bytes: Buffer, from: number, count: number, at: null) =>
-      fs.writeSync(fd, bytes, from, full ? count - 1 : count, at)) as LogFs['writeSync'],
-  };
-  const log = open(dir, 1e9, { fs: tearing });
-  full = true;
-  expect(() => log.append('one')).toThrow(ShortWriteError);
-  full = false;
-  expect(log.append('two')).toEqual(['two']);
-  expect(open(dir).refresh()).toEqual(['two']);
-});
-
-test('a seal that does not fit on the disk fails nobody: the record before it counts, and the next one seals', () => {
-  const dir = folder();
-  let full = false;
-  const filling: LogFs = {
-    ...fs,
-    writeSync: ((fd: number, bytes: Buffer, from: number, count: number, at: null) => {
-      if (full && bytes.includes('#seal')) throw Object.assign(new Error('no space'), { code: 'ENOSPC' });
-      return fs.writeSync(fd, bytes, from, count, at);
-    }) as LogFs['writeSync'],
-  };
-  const log = open(dir, 60, { fs: filling });
-  full = true;
-  for (let i = 0; i < 10; i++) log.append(`r${i}`);
+test('a seal that does not fit on the disk is left to the next writer: the record before it counts', () => {
+  let full = true;
+  const filling = withWrite((fd, bytes, from, count) => {
+    if (full && bytes.includes('#seal')) throw Object.assign(new Error('no space'), { code: 'ENOSPC' });
+    return realWrite(fd, bytes, from, count);
+  });
+  const log = open(tempDir(), 60, { fs: filling });
+  for (const record of numbered(10)) log.append(record);
   expect(log.generation).toBe(1);
   full = false;
-  expect(log.append('last')).toHaveLength(11);
+  expect(log.append('last')).toBe(11);
   expect(log.generation).toBe(2);
 });
 
 test('rotation keeps the state, and only the last two generations stay', () => {
-  const dir = folder();
-  const log = open(dir, 400);
-  const other = open(dir, 400);
-  for (let i = 0; i < 200; i++) (i % 2 ? log : other).append(`r${i}`);
-  expect(log.refresh()).toEqual(Array.from({ length: 200 }, (_, i) => `r${i}`));
+  const dir = tempDir();
+  const [log, other] = [open(dir, 400), open(dir, 400)];
+  for (const [i, record] of numbered(200).entries()) expect((i % 2 ? log : other).append(record)).toBe(i + 1);
+  expect(log.refresh()).toEqual(numbered(200));
   expect(log.generation).toBeGreaterThan(3);
   expect(fs.readdirSync(dir).length).toBeLessThanOrEqual(2);
 });
 
-test('a durable log flushes a new generation before it is linked, and its name when it is used', () => {
-  const dir = folder();
+test('a durable log flushes a new generation before it is linked, and its directory when it is used', () => {
+  const dir = tempDir();
   const calls: string[] = [];
-  const paths = new Map<number, string>();
+  const kinds = new Map<number, string>();
   const watched: LogFs = {
     ...fs,
     openSync: ((path: string, ...rest: [string | number, number?]) => {
       const fd = fs.openSync(path, ...rest);
-      paths.set(fd, path === dir ? 'folder' : /tmp$/.test(path) ? 'draft' : 'log');
+      kinds.set(fd, path === dir ? 'directory' : /tmp$/.test(path) ? 'draft' : 'log');
       return fd;
     }) as LogFs['openSync'],
     fsyncSync: (fd) => {
-      calls.push(`fsync ${paths.get(fd)}`);
+      calls.push(`fsync ${kinds.get(fd)}`);
       fs.fsyncSync(fd);
     },
     linkSync: (from, to) => {
@@ -131,49 +128,44 @@ test('a durable log flushes a new generation before it is linked, and its name w
     },
   };
   const log = open(dir, 100, { fs: watched, durable: true });
-  expect(calls).toEqual(['fsync folder']);
+  expect(calls).toEqual(['fsync directory']);
   while (log.generation === 1) log.append('a record');
-  expect(calls).toEqual(['fsync folder', 'fsync draft', 'link', 'fsync folder']);
+  expect(calls).toEqual(['fsync directory', 'fsync draft', 'link', 'fsync directory']);
 });
 
-test('a writer that slept through many rotations joins the newest generation and loses nothing', () => {
-  const dir = folder();
-  const sleeper = open(dir, 300);
-  sleeper.append('first');
+test('a process that was suspended through many rotations joins the newest generation and loses nothing', () => {
+  const dir = tempDir();
+  const suspended = open(dir, 300);
+  suspended.append('first');
   const busy = open(dir, 300);
-  for (let i = 0; i < 100; i++) busy.append(`r${i}`);
-  expect(sleeper.append('late')).toEqual(['first', ...Array.from({ length: 100 }, (_, i) => `r${i}`), 'late']);
+  for (const record of numbered(100)) busy.append(record);
+  suspended.append('late');
+  expect(suspended.last()).toEqual(['first', ...numbered(100), 'late']);
   expect(busy.refresh().at(-1)).toBe('late');
 });
 
 test('a record behind a seal goes into the next generation, once', () => {
-  const dir = folder();
+  const dir = tempDir();
   const log = open(dir);
   log.append('one');
   let raced = false;
-  const racing: LogFs = {
-    ...fs,
-    writeSync: ((fd: number, bytes: Buffer, from: number, count: number, at: null) => {
-      if (!raced) {
-        raced = true;
-        fs.appendFileSync(join(dir, 'led.1.log'), '\n#seal .\n');
-      }
-      return fs.writeSync(fd, bytes, from, count, at);
-    }) as LogFs['writeSync'],
-  };
-  expect(open(dir, 1e9, { fs: racing }).append('two')).toEqual(['one', 'two']);
+  const racing = withWrite((fd, bytes, from, count) => {
+    if (!raced) fs.appendFileSync(join(dir, 'led.1.log'), '\n#seal .\n');
+    raced = true;
+    return realWrite(fd, bytes, from, count);
+  });
+  expect(open(dir, 1e9, { fs: racing }).append('two')).toBe(2);
   expect(log.refresh()).toEqual(['one', 'two']);
 });
 
-test('files are for the owner alone', () => {
-  const dir = join(folder(), 'inner');
+test('files and directories are private to their owner', () => {
+  const dir = join(tempDir(), 'inner');
   open(dir);
   expect(fs.statSync(dir).mode & 0o777).toBe(0o700);
   expect(fs.statSync(join(dir, 'led.1.log')).mode & 0o777).toBe(0o600);
 });
 
-test('syncs asked for at the same time share a disk write, and every one of them is after its record', async () => {
-  const dir = folder();
+test('concurrent syncs share a disk write, and each of them follows its record', async () => {
   let syncs = 0;
   const counting: LogFs = {
     ...fs,
@@ -182,30 +174,29 @@ test('syncs asked for at the same time share a disk write, and every one of them
       fs.fdatasync(fd, done);
     }) as LogFs['fdatasync'],
   };
-  const log = open(dir, 1e9, { fs: counting, durable: true });
+  const log = open(tempDir(), 1e9, { fs: counting, durable: true });
   log.append('one');
   await Promise.all(Array.from({ length: 50 }, () => log.sync()));
   expect(syncs).toBe(2);
 });
 
-test('a flush under way keeps its file open while the log moves on to the next generation', async () => {
-  const dir = folder();
+test('a sync in flight keeps its file open while the log rotates', async () => {
   const late: LogFs = {
     ...fs,
     fdatasync: ((fd: number, done: fs.NoParamCallback) =>
       setImmediate(() => fs.fdatasync(fd, done))) as unknown as LogFs['fdatasync'],
   };
-  const log = open(dir, 300, { fs: late, durable: true });
+  const log = open(tempDir(), 300, { fs: late, durable: true });
   log.append('one');
-  const flushed = log.sync();
+  const synced = log.sync();
   const before = log.generation;
-  for (let i = 0; i < 50; i++) log.append(`r${i}`);
+  for (const record of numbered(50)) log.append(record);
   expect(log.generation).toBeGreaterThan(before);
-  await flushed;
+  await synced;
 });
 
-test('8 processes appending 100 records each through rotations lose none', async () => {
-  const dir = folder();
+test('8 processes that append 100 records each through rotations lose none', async () => {
+  const dir = tempDir();
   const script = `
     const { FileLog } = await import(${JSON.stringify(compile('src/append-log/file-log.ts'))});
     const log = new FileLog({ initial: () => [], apply: (s, r) => s.push(r), snapshot: (s) => s }, { dir: ${JSON.stringify(dir)}, name: 'led', rotateAtBytes: 4096 });
@@ -220,8 +211,65 @@ test('8 processes appending 100 records each through rotations lose none', async
   expect(records.length).toBe(800);
 });
 
+test.each<[string, (path: string) => unknown]>([
+  ['a dangling symlink', (path) => fs.symlinkSync(join(dirname(path), 'nowhere'), path)],
+  ['a symlink to a device', (path) => fs.symlinkSync('/dev/zero', path)],
+  ['a symlink to itself', (path) => fs.symlinkSync(path, path)],
+  ['a named pipe', (path) => execFileSync('mkfifo', [path])],
+  ['a directory', (path) => fs.mkdirSync(path)],
+])('%s in place of the file is an error at once, not an endless loop', (_what, create) => {
+  const dir = tempDir();
+  create(join(dir, 'led.1.log'));
+  expect(() => open(dir)).toThrow(/cannot open|not a regular file|ELOOP|EISDIR/);
+});
+
+// Lists names as they were first written, and finds them under any case and normalization, as NTFS and APFS do.
+function foldingFs(): LogFs {
+  const fold = (name: string): string => name.normalize('NFC').toLowerCase();
+  const stored = (path: string): string => {
+    const known = fs.readdirSync(dirname(path)).find((name) => fold(name) === fold(basename(path)));
+    return known === undefined ? path : join(dirname(path), known);
+  };
+  return {
+    ...fs,
+    openSync: ((path: string, ...rest: [string | number, number?]) =>
+      fs.openSync(stored(path), ...rest)) as LogFs['openSync'],
+    linkSync: (from, to) => fs.linkSync(stored(String(from)), stored(String(to))),
+    unlinkSync: (path) => fs.unlinkSync(stored(String(path))),
+  };
+}
+
+test('where the file system folds case and normalization, two spellings are one log, through rotations', () => {
+  const dir = tempDir();
+  const folding = foldingFs();
+  const log = open(dir, 300, { fs: folding, name: 'Caf\u00e9' });
+  log.append('one');
+  const other = open(dir, 300, { fs: folding, name: 'cafe\u0301' });
+  expect(other.append('two')).toBe(2);
+  for (const [i, record] of numbered(60).entries()) (i % 2 ? log : other).append(record);
+  expect(log.refresh()).toEqual(['one', 'two', ...numbered(60)]);
+  expect(other.generation).toBe(log.generation);
+  expect(fs.readdirSync(dir).length).toBeLessThanOrEqual(2);
+});
+
+test.each(['EPERM', 'ENOTSUP', 'ENOSYS'])('without hard links (%s) a log rotates all the same', (code) => {
+  const dir = tempDir();
+  const linkless: LogFs = {
+    ...fs,
+    linkSync: () => {
+      throw Object.assign(new Error('no hard links'), { code });
+    },
+  };
+  const [log, other] = [open(dir, 300, { fs: linkless }), open(dir, 300, { fs: linkless })];
+  for (const [i, record] of numbered(100).entries()) (i % 2 ? log : other).append(record);
+  expect(log.refresh()).toEqual(numbered(100));
+  expect(other.refresh()).toEqual(numbered(100));
+  expect(fs.readdirSync(dir).length).toBeLessThanOrEqual(2);
+});
+
 test('in memory it is the same log for one process', () => {
   const log = new MemoryLog(list);
   log.append('one');
-  expect(log.append('two')).toEqual(['one', 'two']);
+  expect(log.append('two')).toBe(2);
+  expect(log.refresh()).toEqual(['one', 'two']);
 });

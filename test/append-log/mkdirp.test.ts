@@ -1,4 +1,4 @@
-// Folders are made where they are missing, and where none can be made that is said, at once.
+// Directories are created where they are missing, and a failure is reported at once.
 import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -6,10 +6,8 @@ import { mkdirp } from '../../src/append-log/mkdirp.ts';
 import { ended, place, start } from '../support/program.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
-const fresh = (): string => tempDir();
-
-test('a folder and those above it are made, private', () => {
-  const dir = join(fresh(), 'a', 'b', 'c');
+test('a directory and those above it are created, private to their owner', () => {
+  const dir = join(tempDir(), 'a', 'b', 'c');
   mkdirp(dir);
   mkdirp(dir);
   expect(statSync(dir).isDirectory()).toBe(true);
@@ -17,13 +15,13 @@ test('a folder and those above it are made, private', () => {
 });
 
 test('a file in the way is an error of the file system', () => {
-  const file = join(fresh(), 'file');
+  const file = join(tempDir(), 'file');
   writeFileSync(file, '');
   expect(() => mkdirp(join(file, 'a', 'b'))).toThrow(/ENOTDIR/);
 });
 
-test('a parent that is there and in which nothing is found ends it: no endless loop', () => {
-  const dir = fresh();
+test('a parent that exists but reports ENOENT for what is created in it is an error, not an endless loop', () => {
+  const dir = tempDir();
   const mkdir = ((path: string) => {
     if (path.startsWith(join(dir, 'auto'))) throw Object.assign(new Error('ENOENT'), { code: 'ENOENT' });
     return mkdirSync(path);
@@ -33,9 +31,12 @@ test('a parent that is there and in which nothing is found ends it: no endless l
   );
 });
 
-test.skipIf(!existsSync('/proc/self'))('a state folder in /proc is one warning, a sandbox there exit 9', async () => {
-  const env = { PETSTORE_STATE_DIR: '/proc/petstore/state' };
-  const run = await ended(start(place(env), ['-p', 'sandbox', 'categories', 'list']));
-  expect(run.code).toBe(9);
-  expect(run.err).toMatch(/^warning: the rate limit cannot be shared.*\nerror: .*ENOENT/);
-});
+test.skipIf(!existsSync('/proc/self'))(
+  'a state directory in /proc is one warning for the ledger, and exit 9 for the sandbox',
+  async () => {
+    const env = { PETSTORE_STATE_DIR: '/proc/petstore/state' };
+    const run = await ended(start(place(env), ['-p', 'sandbox', 'categories', 'list']));
+    expect(run.code).toBe(9);
+    expect(run.err).toMatch(/^warning: the rate limit cannot be shared.*\nerror: .*ENOENT/);
+  },
+);

@@ -1,6 +1,6 @@
 // The stream log: writers on many machines reduce the same state, whatever is rotated, deleted or restarted under them.
 import { afterEach, expect, test } from 'vitest';
-import type { LogFormat } from '../../src/append-log/file-log.ts';
+import type { LogFormat } from '../../src/append-log/log.ts';
 import { parseStateUrl, StateServer } from '../../src/append-log/state-server.ts';
 import { StreamLog } from '../../src/append-log/stream-log.ts';
 import { systemClock } from '../../src/clock.ts';

@@ -22,7 +22,7 @@ export function handClock(at = Date.parse('2026-11-21T12:00:10Z')): FakeClock {
 /** Writes a data file with these records, and returns it as `--data` takes it. */
 export function dataFileWith(...records: readonly string[]): string {
   const dir = tempDir();
-  writeFileSync(join(dir, 'data.1.log'), `~\n${records.map((record) => `0 - ${record} .\n`).join('')}`);
+  writeFileSync(join(dir, 'data.1.log'), `~\n${records.map((record) => `0 ${record} .\n`).join('')}`);
   return join(dir, 'data');
 }
 

@@ -1,0 +1,27 @@
+// The append-only log as its users see it: records in, one state out, whether it lies in a file, in memory or on a server.
+
+/** How records become a state. All three functions depend on nothing but their arguments, so all processes agree. */
+export interface LogFormat<State, Result = void> {
+  initial(): State;
+  /** Reduces one record into the state, in place, and returns what the record came to. Ignores what it does not understand. */
+  apply(state: State, record: string): Result;
+  /** Returns records that give this state when reduced from `initial()`: the head of the next generation. */
+  snapshot(state: State): Iterable<string>;
+}
+
+/** A log of one kind of record. */
+export interface Log<State, Result = void> {
+  /** Reads what others wrote. Returns the state after every record so far; the same object until a rotation. */
+  refresh(): State;
+  /**
+   * Writes one record (text without line breaks) and reduces it and everything before it.
+   * @returns what the reducer returned for this record
+   * @throws ShortWriteError where only part of it was written (that part is void); errors of the file system as they come
+   */
+  append(record: string): Result;
+  /** Returns the state as last read, without reading. */
+  last(): State;
+  /** Makes every record appended so far survive a power failure. Concurrent calls share one fdatasync. */
+  sync(): Promise<void>;
+  close(): void;
+}
