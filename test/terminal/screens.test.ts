@@ -57,11 +57,11 @@ function still(lines: readonly string[]): string {
 }
 
 // The screen as it was when a text had just been painted by the spinner.
-function moment(outcome: TerminalOutcome, text: string | RegExp, columns: number): string {
+async function moment(outcome: TerminalOutcome, text: string | RegExp, columns: number): Promise<string> {
   const from = outcome.screen.search(text);
   expect(from).toBeGreaterThanOrEqual(0);
   const end = outcome.screen.indexOf('\u001b[?2026l', from);
-  return still(picture(outcome.screen.slice(0, end), columns, ROWS));
+  return still(await picture(outcome.screen.slice(0, end), columns, ROWS));
 }
 
 async function screen(kind: string, args: readonly string[], columns: number, steps: readonly Step[] = []) {
@@ -70,7 +70,7 @@ async function screen(kind: string, args: readonly string[], columns: number, st
   expect(outcome.cooked).toBe(true);
   // Whoever hid the cursor showed it again.
   expect(outcome.screen.lastIndexOf('\u001b[?25h')).toBeGreaterThanOrEqual(outcome.screen.lastIndexOf('\u001b[?25l'));
-  const lines = picture(outcome.screen, columns, ROWS);
+  const lines = await picture(outcome.screen, columns, ROWS);
   return { outcome, shown: still(lines) };
 }
 
@@ -102,7 +102,7 @@ for (const columns of SIZES) {
   test(`nothing configured yet at ${columns}x${ROWS}`, async () => {
     const outcome = await inTerminal(place(), ['categories', 'list'], { columns, rows: ROWS });
     expect(outcome.code).toBe(3);
-    const shown = still(picture(outcome.screen, columns, ROWS));
+    const shown = still(await picture(outcome.screen, columns, ROWS));
     expect(shown).toContain('petstore auth login');
     expect(shown).toContain('sandbox');
     expect(shown).toMatchSnapshot();
@@ -114,20 +114,20 @@ for (const columns of SIZES) {
     expect(await petstore(here, login, 'sk_canary_0123456789abcdef')).toMatchObject({ code: 0 });
     const outcome = await inTerminal(here, ['auth', 'status'], { columns, rows: ROWS });
     expect(outcome).toMatchObject({ code: 0, cooked: true });
-    const shown = still(picture(outcome.screen, columns, ROWS));
+    const shown = still(await picture(outcome.screen, columns, ROWS));
     expect(shown).not.toContain('…\n');
     expect(shown).toMatchSnapshot();
     const env = { PETSTORE_API_KEY: 'another_0123456789', PETSTORE_BASE_URL: 'https://b.example/v1' };
     await petstore(here, ['auth', 'switch', 'sandbox', '-q']);
     const used = await inTerminal(here, ['auth', 'status'], { columns, rows: ROWS, env });
-    expect(still(picture(used.screen, columns, ROWS))).toMatchSnapshot('the environment goes first');
+    expect(still(await picture(used.screen, columns, ROWS))).toMatchSnapshot('the environment goes first');
   });
 
   test(`the countdown after a 429 at ${columns}x${ROWS}, ended by Ctrl-C`, async () => {
     const steps = [{ after: 'going on in ', send: '\u0003' }];
     const { outcome, shown } = await screen('limited', ['categories', 'list'], columns, steps);
     expect(outcome.code).toBe(130);
-    expect(moment(outcome, /going on in /, columns)).toMatchSnapshot('counting');
+    expect(await moment(outcome, /going on in /, columns)).toMatchSnapshot('counting');
     expect(shown).toMatchSnapshot('afterwards');
   });
 
@@ -144,7 +144,7 @@ for (const columns of SIZES) {
       ],
     });
     expect(outcome).toMatchObject({ stepsLeft: 0, cooked: true, code: 130 });
-    const shown = moment(outcome, / of 30 rows/, columns);
+    const shown = await moment(outcome, / of 30 rows/, columns);
     for (const line of shown.split('\n')) expect(line.length).toBeLessThanOrEqual(columns);
     expect(shown.split('\n').at(-1)).toMatchSnapshot('progress line');
   });
