@@ -1,4 +1,4 @@
-// The table of exit codes (docs/cli.md), row by row, with the built program.
+// The table of exit codes (docs/cli.md), row by row.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -6,6 +6,7 @@ import type { FakeAnswer, HttpFake, ReceivedRequest } from './support/http-fake.
 import { errorAnswer, quotaHeaders, startHttpFake } from './support/http-fake.ts';
 import type { Outcome, Place } from './support/program.ts';
 import { petstore, place } from './support/program.ts';
+import { inProcess } from './support/world.ts';
 
 const KEY = 'sk_test_canary_0123456789';
 const BIG = '9223372036854775807';
@@ -42,247 +43,90 @@ const received = (behaviour: string, method: string): number =>
 
 const at = (behaviour: string, env: Record<string, string> = {}): Place =>
   place({ PETSTORE_BASE_URL: `${service.origin}/${behaviour}/v1`, PETSTORE_API_KEY: KEY, ...env });
-const list = ['categories', 'list'];
+const list: string[] = ['categories', 'list'];
 const create = ['categories', 'create', '--name', 'dog'];
-const hurried = ['--max-retries', '0'];
-
-interface Row {
-  readonly code: number;
-  readonly kind: string;
-  readonly title: string;
-  readonly where: () => Place;
-  readonly args: readonly string[];
-  readonly says: RegExp;
-  readonly error?: Record<string, unknown>;
-}
-
+const once = ['--max-retries', '0'];
 const nowhere = (): Place => at('ok', { PETSTORE_BASE_URL: 'http://127.0.0.1:9/v1' });
 
-function damaged(): Place {
+function damagedConfig(): Place {
   const where = place();
   mkdirSync(join(where.dir, 'config'), { mode: 0o700 });
-  for (const name of ['profile-production.json', 'active.json'])
+  for (const name of ['profile-production.json', 'active.json']) {
     writeFileSync(join(where.dir, 'config', name), '{"key":', { mode: 0o600 });
+  }
   return where;
 }
 
-const ROWS: readonly Row[] = [
-  {
-    code: 2,
-    kind: 'usage',
-    title: 'an unknown option',
-    where: () => at('ok'),
-    args: [...list, '--frobnicate'],
-    says: /--frobnicate/,
-  },
-  {
-    code: 2,
-    kind: 'usage',
-    title: 'a missing name',
-    where: () => at('ok'),
-    args: ['categories', 'create'],
-    says: /--name/,
-  },
-  {
-    code: 2,
-    kind: 'usage',
-    title: 'a blank name',
-    where: () => at('ok'),
-    args: ['categories', 'create', '--name', ' '],
-    says: /empty/,
-  },
-  {
-    code: 2,
-    kind: 'usage',
-    title: 'a duration that is none',
-    where: () => at('ok'),
-    args: [...list, '--timeout', 'soon'],
-    says: /--timeout/,
-  },
-  {
-    code: 2,
-    kind: 'usage',
-    title: 'an unknown profile',
-    where: () => place(),
-    args: [...list, '-p', 'nobody'],
-    says: /production/,
-  },
-  { code: 3, kind: 'auth', title: 'no URL and no key', where: () => place(), args: list, says: /auth login/ },
-  {
-    code: 3,
-    kind: 'auth',
-    title: 'an empty key',
-    where: () => at('ok', { PETSTORE_API_KEY: '' }),
-    args: list,
-    says: /PETSTORE_API_KEY/,
-  },
-  {
-    code: 3,
-    kind: 'auth',
-    title: 'a 401',
-    where: () => at('unauthorized'),
-    args: list,
-    says: /The API key is not valid/,
-    error: { code: 'unauthorized', status: 401 },
-  },
-  {
-    code: 3,
-    kind: 'auth',
-    title: 'a 401 on a create',
-    where: () => at('unauthorized'),
-    args: create,
-    says: /The API key is not valid/,
-    error: { code: 'unauthorized', status: 401 },
-  },
-  {
-    code: 4,
-    kind: 'rejected',
-    title: 'a 400',
-    where: () => at('invalid'),
-    args: create,
-    says: /The name is too long/,
-    error: { code: 'invalid_name', status: 400 },
-  },
-  {
-    code: 4,
-    kind: 'rejected',
-    title: 'a 404',
-    where: () => at('missing'),
-    args: list,
-    says: /There is nothing here/,
-    error: { code: 'not_found', status: 404 },
-  },
-  {
-    code: 5,
-    kind: 'rate_limited',
-    title: 'a 429 for an hour',
-    where: () => at('limited'),
-    args: create,
-    says: /429.*Slow down/,
-    error: { code: 'rate_limited', status: 429 },
-  },
-  {
-    code: 6,
-    kind: 'network',
-    title: 'nobody listening, on a read',
-    where: nowhere,
-    args: [...list, ...hurried],
-    says: /refused/,
-  },
-  {
-    code: 6,
-    kind: 'network',
-    title: 'nobody listening, on a create',
-    where: nowhere,
-    args: [...create, ...hurried],
-    says: /refused/,
-  },
-  {
-    code: 6,
-    kind: 'network',
-    title: 'a read without an answer',
-    where: () => at('silent'),
-    args: [...list, ...hurried, '--timeout', '300ms'],
-    says: /within 300 ms/,
-  },
-  {
-    code: 7,
-    kind: 'service',
-    title: 'a 500 on a read',
-    where: () => at('failing'),
-    args: [...list, ...hurried],
-    says: /Something broke/,
-    error: { code: 'internal', status: 500 },
-  },
-  {
-    code: 7,
-    kind: 'service',
-    title: 'HTML instead of JSON',
-    where: () => at('html'),
-    args: list,
-    says: /expected JSON, got text\/html/,
-  },
-  {
-    code: 7,
-    kind: 'service',
-    title: 'an object instead of a list',
-    where: () => at('object'),
-    args: list,
-    says: /array/,
-  },
-  {
-    code: 7,
-    kind: 'service',
-    title: 'a redirect',
-    where: () => at('redirect'),
-    args: list,
-    says: /elsewhere\.example/,
-  },
-  {
-    code: 8,
-    kind: 'unknown_outcome',
-    title: 'a 500 on a create',
-    where: () => at('failing'),
-    args: create,
-    says: /categories list/,
-    error: { code: 'internal', status: 500 },
-  },
-  {
-    code: 8,
-    kind: 'unknown_outcome',
-    title: 'a connection cut after a create',
-    where: () => at('reset'),
-    args: create,
-    says: /categories list/,
-  },
-  {
-    code: 8,
-    kind: 'unknown_outcome',
-    title: 'a create without an answer',
-    where: () => at('silent'),
-    args: [...create, '--timeout', '300ms'],
-    says: /categories list/,
-  },
-  {
-    code: 8,
-    kind: 'unknown_outcome',
-    title: 'a 201 that is no category',
-    where: () => at('nonsense'),
-    args: create,
-    says: /categories list/,
-  },
-  {
-    code: 8,
-    kind: 'unknown_outcome',
-    title: 'HTML instead of the created category',
-    where: () => at('html'),
-    args: create,
-    says: /categories list/,
-  },
-  { code: 9, kind: 'storage', title: 'a damaged config', where: damaged, args: list, says: /config/ },
+const KINDS: Readonly<Record<number, string>> = {
+  2: 'usage',
+  3: 'auth',
+  4: 'rejected',
+  5: 'rate_limited',
+  6: 'network',
+  7: 'service',
+  8: 'unknown_outcome',
+  9: 'storage',
+};
+
+type Failure = [code: number, title: string, where: string | (() => Place), args: string[], message: RegExp];
+const FAILURES: readonly Failure[] = [
+  [2, 'an unknown option', 'ok', [...list, '--frobnicate'], /--frobnicate/],
+  [2, 'a missing name', 'ok', ['categories', 'create'], /--name/],
+  [2, 'a blank name', 'ok', ['categories', 'create', '--name', ' '], /empty|blank/],
+  [2, 'an invalid duration', 'ok', [...list, '--timeout', 'soon'], /--timeout/],
+  [2, 'an unknown profile', place, [...list, '-p', 'nobody'], /production/],
+  [3, 'neither URL nor key', place, list, /auth login/],
+  [3, 'an empty key', () => at('ok', { PETSTORE_API_KEY: '' }), list, /PETSTORE_API_KEY/],
+  [3, '401', 'unauthorized', list, /The API key is not valid/],
+  [3, '401 to a create', 'unauthorized', create, /The API key is not valid/],
+  [4, '400', 'invalid', create, /The name is too long/],
+  [4, '404', 'missing', list, /There is nothing here/],
+  [5, '429 for an hour', 'limited', create, /429.*Slow down/],
+  [6, 'a refused connection on a read', nowhere, [...list, ...once], /refused/],
+  [6, 'a refused connection on a create', nowhere, [...create, ...once], /refused/],
+  [6, 'a read without a response', 'silent', [...list, ...once, '--timeout', '300ms'], /within 300 ms/],
+  [7, '500 to a read', 'failing', [...list, ...once], /Something broke/],
+  [7, 'HTML instead of JSON', 'html', list, /text\/html/],
+  [7, 'an object instead of a list', 'object', list, /array/],
+  [7, 'a redirect', 'redirect', list, /elsewhere\.example/],
+  [8, '500 to a create', 'failing', create, /categories list/],
+  [8, 'a connection cut after a create', 'reset', create, /categories list/],
+  [8, 'a create without a response', 'silent', [...create, '--timeout', '300ms'], /categories list/],
+  [8, '201 without a category', 'nonsense', create, /categories list/],
+  [8, 'HTML instead of the created category', 'html', create, /categories list/],
+  [9, 'a damaged config file', damagedConfig, list, /config/],
 ];
 
-function clean(result: Outcome): void {
+function expectClean(result: Outcome): void {
   expect(result.out + result.err).not.toContain(KEY);
   expect(result.err).not.toMatch(/^\s+at /m);
 }
 
-describe.concurrent('every failure has its code, an empty stdout, and says what to do', () => {
-  test.each(ROWS)('$code $kind: $title', async ({ code, kind, where, args, says, error }) => {
-    const text = await petstore(where(), args);
-    expect({ code: text.code, out: text.out }, text.err).toEqual({ code, out: '' });
-    expect(text.err).toMatch(/^error: /);
-    expect(text.err).toMatch(says);
-    clean(text);
+test.each(FAILURES)('exit code %i: %s', async (code, _title, where, args, message) => {
+  const fresh = () => (typeof where === 'string' ? at(where) : where());
+  const text = await inProcess(args, fresh());
+  expect({ code: text.code, out: text.out }, text.err).toEqual({ code, out: '' });
+  expect(text.err).toMatch(/^error: .*\nhint: /);
+  expect(text.err).toMatch(message);
+  expectClean(text);
 
-    const json = await petstore(where(), [...args, '--json']);
-    expect({ code: json.code, out: json.out }, json.err).toEqual({ code, out: '' });
-    const told = JSON.parse(json.err.trim().split('\n').at(-1) ?? '');
-    expect(told.error).toMatchObject({ kind, ...error });
-    expect(Object.keys(told)).toEqual(['error']);
-    if (kind === 'rate_limited') expect(Date.parse(told.error.retryAt)).toBeGreaterThan(Date.now());
-    clean(json);
-  });
+  const json = await inProcess([...args, '--json'], fresh());
+  expect({ code: json.code, out: json.out }, json.err).toEqual({ code, out: '' });
+  const document = JSON.parse(json.err.trim().split('\n').at(-1) ?? '');
+  expect(document).toEqual({ error: expect.objectContaining({ kind: KINDS[code], hint: expect.any(String) }) });
+  // The service's own code and status are passed on.
+  const sent = (answers[String(where)] as { body?: { code?: string; status?: number } } | undefined)?.body;
+  if (sent?.status) expect(document.error).toMatchObject({ code: sent.code, status: sent.status });
+  if (code === 5) expect(Date.parse(document.error.retryAt)).toBeGreaterThan(Date.now());
+  expectClean(json);
+});
+
+const FIRST_OF_EACH = FAILURES.filter(([code], at) => FAILURES[at - 1]?.[0] !== code);
+
+test.concurrent.each(FIRST_OF_EACH)('the built program exits with %i: %s', async (code, _title, where, args) => {
+  const run = await petstore(typeof where === 'string' ? at(where) : where(), args);
+  expect({ code: run.code, out: run.out }, run.err).toEqual({ code, out: '' });
+  expectClean(run);
 });
 
 describe.concurrent('success is 0', () => {

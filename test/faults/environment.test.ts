@@ -99,14 +99,6 @@ describe('over TLS', () => {
       expect(tls.requests).toEqual([]);
     },
   );
-
-  test('one that NODE_EXTRA_CA_CERTS vouches for is accepted', async () => {
-    const where = at();
-    writeFileSync(join(where.dir, 'ca.pem'), TEST_CERT);
-    const trusted = { ...where, env: { ...where.env, NODE_EXTRA_CA_CERTS: join(where.dir, 'ca.pem') } };
-    expect(await petstore(trusted, ['categories', 'list', '--json'])).toMatchObject({ code: 0, out: '[]\n' });
-    expect(tls.requests).toMatchObject([{ method: 'GET', path: '/v1/categories' }]);
-  });
 });
 
 test('a connection that is never made ends with 6 at the deadline, for a create too: nothing was sent', async () => {
