@@ -1,0 +1,310 @@
+// The ledger of several machines: the same records and reducer over a log on a state server, with its time as the clock.
+//
+// While the server is away, each machine continues with its own ledger; docs/fleet.md describes when.
+import { randomBytes } from 'node:crypto';
+import type { StateServer } from '../append-log/state-server.ts';
+import { misconfigured } from '../append-log/state-server.ts';
+import { StreamLog } from '../append-log/stream-log.ts';
+import { StateServerError } from '../append-log/valkey-connection.ts';
+import type { Clock } from '../clock.ts';
+import { admit } from './admission.ts';
+import { isAhead } from './clock-step.ts';
+import type { Ledger, TicketResult } from './ledger.ts';
+import { LEASE_MARGIN_MS, LEDGER_VERSION } from './ledger.ts';
+import type { LedgerRecord, Observation, TicketEnd } from './ledger-record.ts';
+import { formatRecord, parseRecord } from './ledger-record.ts';
+import type { LedgerState } from './ledger-state.ts';
+import { ledgerName } from './paths.ts';
+import type { QuotaView } from './quota-view.ts';
+import { quotaView } from './quota-view.ts';
+import { ledgerFormat } from './reducer.ts';
+import { ServerClock } from './server-clock.ts';
+
+/** What a shared ledger needs to know. */
+export interface SharedLedgerOptions {
+  readonly server: StateServer;
+  readonly identity: string;
+  readonly key: string;
+  readonly clock: Clock;
+  readonly timeoutMs: number;
+  /** Opens this machine's own ledger, for as long as the server is away. */
+  readonly openLocal: () => Ledger;
+  readonly onWarning?: ((text: string) => void) | undefined;
+}
+
+type Seen = Omit<Observation, 'jitterDraw'>;
+
+const ROTATE_AT = 200;
+const KEEP_MS = 48 * 3_600_000;
+const RECONNECT_EVERY_MS = 2000;
+// A process with requests in flight announces itself this often; one that was silent for the lease is taken for dead.
+const BEAT_MS = 1000;
+const PRESENCE_MS = 6000;
+// Older knowledge may lack a 429 that another machine received.
+const STALE_MS = 1500;
+const UNSAVED_KEPT = 1000;
+const ENDINGS_KEPT = 200;
+
+/** A ledger on a state server. `acquire` throws PetstoreError `usage` where the server turns the configuration away. */
+export class SharedLedger implements Ledger {
+  readonly clock: ServerClock;
+  readonly #options: SharedLedgerOptions;
+  readonly #log: StreamLog<LedgerState>;
+  readonly #id = randomBytes(10).toString('hex');
+  readonly #held = new Set<string>();
+  readonly #pending = new Set<Promise<unknown>>();
+  readonly #closed = new AbortController();
+  // Records that could not be written while the server was away, and the latest ones in case a failover loses them.
+  readonly #unsaved: LedgerRecord[] = [];
+  readonly #endings = new Map<string, LedgerRecord>();
+  #counter = 0;
+  #local: Ledger | undefined;
+  #warned = false;
+  #beating = false;
+  #reconnectAt = 0;
+  #lookedForDead = Number.NEGATIVE_INFINITY;
+
+  constructor(options: SharedLedgerOptions) {
+    const { server, identity, key, clock } = options;
+    this.#options = options;
+    this.clock = new ServerClock(clock);
+    this.#log = new StreamLog(ledgerFormat, {
+      server,
+      key: `petstore:{${ledgerName(identity, key)}}:${LEDGER_VERSION}`,
+      ttlMs: KEEP_MS,
+      rotateAt: ROTATE_AT,
+      stamp,
+      monotonic: () => clock.monotonic(),
+      onTime: (serverMs, sentAt, receivedAt) => this.clock.sample(serverMs, sentAt, receivedAt),
+      onReset: () => this.#restoreEndings(),
+    });
+    this.#log.holder = { id: this.#id, leaseMs: PRESENCE_MS };
+  }
+
+  async acquire(rest?: number): Promise<TicketResult> {
+    if (this.clock.away) this.#reconnectInBackground();
+    if (this.clock.away) return this.#own().acquire(rest);
+    try {
+      return await this.#request(rest);
+    } catch (error) {
+      this.#leave(error);
+      return this.#own().acquire(rest);
+    }
+  }
+
+  confirm(ticket: string): boolean {
+    if (!this.#held.has(ticket)) return this.#own().confirm(ticket);
+    if (this.clock.jumped() || this.clock.monotonic() - this.#log.readAt > STALE_MS) return false;
+    const state = this.#log.last();
+    const held = state.tickets.get(ticket);
+    const now = this.#now(state);
+    return held !== undefined && now <= held.expires && !(state.block && now < state.block.until);
+  }
+
+  observe(ticket: string, seen: Seen): void {
+    const { away, ahead, errorMs } = this.clock;
+    if (!this.#held.delete(ticket)) {
+      this.#own().observe(ticket, away ? seen : shifted(seen, -ahead));
+      return;
+    }
+    const { at, offset, ...rest } = away ? shifted(seen, ahead) : seen;
+    const bounds = offset && { lo: offset.lo - errorMs, hi: offset.hi + errorMs };
+    const jitterDraw = Math.floor(this.clock.random() * 1000);
+    this.#write({ kind: 'reply', at, id: ticket, observation: { ...rest, at, offset: bounds, jitterDraw } });
+  }
+
+  release(ticket: string, how: Exclude<TicketEnd, 'dead'>): void {
+    if (this.#held.delete(ticket)) this.#write(this.#ended(ticket, how));
+    else this.#own().release(ticket, how);
+  }
+
+  view(): QuotaView {
+    if (this.clock.away) return this.#own().view();
+    return { ...quotaView(this.#log.last(), this.clock.now(), true), stateServer: this.#options.server.name };
+  }
+
+  async refresh(): Promise<void> {
+    try {
+      await Promise.all(this.#pending);
+      if (!this.clock.away) await this.#log.refresh();
+    } catch (error) {
+      this.#leave(error);
+    }
+  }
+
+  forget(): void {
+    this.#write({ kind: 'forget', at: this.clock.server() });
+    if (this.clock.away) this.#own().forget();
+  }
+
+  // A connection that is closed with a reply unread is reset, and the last record could be lost with it.
+  async close(): Promise<void> {
+    await Promise.allSettled(this.#pending);
+    if (this.#unsaved.length > 0 && Number.isFinite(this.#log.readAt)) await this.#reconnect();
+    await Promise.allSettled(this.#pending);
+    this.#closed.abort();
+    this.#options.server.close();
+    await this.#local?.close();
+  }
+
+  async #request(rest: number | undefined): Promise<TicketResult> {
+    // A grant is tried at once on what is known; a refusal is only believed after a look.
+    if (!this.#admit(this.#log.last(), rest).granted) {
+      const state = await this.#log.refresh();
+      if (isAhead(state, this.clock.server())) await this.#append({ kind: 'clock', at: this.clock.server() });
+      const admission = this.#admit(this.#log.last(), rest);
+      if (!admission.granted) {
+        if (admission.reason === 'sibling') this.#releaseDeadTickets(state);
+        return admission;
+      }
+    }
+    const id = `${this.#id}x${(this.#counter++).toString(36)}`;
+    const leaseMs = this.#options.timeoutMs + LEASE_MARGIN_MS;
+    const at = this.clock.server();
+    const owner = { pid: process.pid, start: 0, host: this.#id };
+    const after = await this.#append({ kind: 'ticket', at, id, ...owner, leaseMs, rest }).catch((error: unknown) => {
+      // It may have been granted although no reply came.
+      this.#unsaved.push(this.#ended(id, 'unsent'));
+      throw error;
+    });
+    if (after.tickets.has(id)) {
+      this.#held.add(id);
+      void this.#beat();
+      return { granted: true, ticket: id };
+    }
+    const next = this.#admit(after, rest);
+    return next.granted ? { granted: false, reason: 'sibling' } : next;
+  }
+
+  #admit(state: LedgerState, rest: number | undefined) {
+    return admit(state, this.#now(state), rest);
+  }
+
+  #now(state: LedgerState): number {
+    return Math.max(this.clock.now(), state.time);
+  }
+
+  #ended(id: string, how: TicketEnd): LedgerRecord {
+    return { kind: 'closed', at: this.clock.server(), id, how };
+  }
+
+  #append(record: LedgerRecord): Promise<LedgerState> {
+    return this.#log.append(formatRecord(record));
+  }
+
+  // Written in the background; `close` and `refresh` wait for it.
+  #write(record: LedgerRecord): void {
+    if ('id' in record) this.#endings.set(record.id, record);
+    const [oldest] = this.#endings.keys();
+    if (oldest !== undefined && this.#endings.size > ENDINGS_KEPT) this.#endings.delete(oldest);
+    const keep = (): void => {
+      if (this.#unsaved.length < UNSAVED_KEPT) this.#unsaved.push(record);
+    };
+    if (this.clock.away) return keep();
+    const writing = this.#append(record).then(() => undefined, keep);
+    this.#pending.add(writing);
+    void writing.then(() => this.#pending.delete(writing));
+  }
+
+  // A state that was read again from the head may lack what this process wrote last.
+  #restoreEndings(): void {
+    const { tickets, block } = this.#log.last();
+    for (const [id, record] of this.#endings) {
+      const blocks = record.kind === 'reply' && record.observation.status === 429 && !block;
+      const lost = blocks && record.at + (record.observation.waitMs ?? 0) > this.clock.server();
+      if (tickets.has(id) || lost) this.#write(record);
+    }
+  }
+
+  async #beat(): Promise<void> {
+    if (this.#beating) return;
+    this.#beating = true;
+    try {
+      while (this.#held.size > 0) {
+        await this.clock.sleep(BEAT_MS, this.#closed.signal);
+        if (this.#held.size > 0) await this.#log.refresh();
+      }
+    } catch {
+      // Closed, or the server is away: the next ticket starts it again.
+    } finally {
+      this.#beating = false;
+    }
+  }
+
+  #releaseDeadTickets(state: LedgerState): void {
+    const now = this.clock.monotonic();
+    if (now - this.#lookedForDead < BEAT_MS) return;
+    this.#lookedForDead = now;
+    const old = [...state.tickets].filter(
+      ([, { at, host }]) => this.#now(state) - at > PRESENCE_MS && host !== this.#id,
+    );
+    if (old.length === 0) return;
+    const release = this.#log.absent([...new Set(old.map(([, { host }]) => host))]).then((absent) => {
+      for (const [id, { host }] of old) if (absent.includes(host)) this.#write(this.#ended(id, 'dead'));
+    });
+    // The tickets expire by themselves where this fails.
+    release.catch(() => undefined);
+  }
+
+  #own(): Ledger {
+    this.#local ??= this.#options.openLocal();
+    return this.#local;
+  }
+
+  // From here on this machine goes by its own clock and ledger, which inherits a block.
+  #leave(error: unknown): void {
+    if (!(error instanceof StateServerError)) throw error;
+    const { server, onWarning } = this.#options;
+    if (error.refused) throw misconfigured(server, error);
+    if (this.clock.away) return;
+    const { block } = this.#log.last();
+    const left = (block?.until ?? 0) - this.clock.now();
+    this.clock.away = true;
+    this.#reconnectAt = this.clock.monotonic() + RECONNECT_EVERY_MS;
+    if (block && left > 0) this.#own().observe('', refused(this.clock.now(), left));
+    if (this.#warned) return;
+    this.#warned = true;
+    onWarning?.(
+      `the state server at ${server.name} cannot be used (${error.message}); sharing the rate limit on this machine only`,
+    );
+  }
+
+  #reconnectInBackground(): void {
+    if (this.clock.monotonic() < this.#reconnectAt) return;
+    this.#reconnectAt = Number.POSITIVE_INFINITY;
+    void this.#reconnect();
+  }
+
+  async #reconnect(): Promise<void> {
+    try {
+      await this.#log.refresh();
+      this.clock.away = false;
+      for (const record of this.#unsaved.splice(0)) this.#write(record);
+    } catch {
+      // Tried again at a later request.
+    }
+    this.#reconnectAt = this.clock.monotonic() + RECONNECT_EVERY_MS;
+  }
+}
+
+function shifted(seen: Seen, by: number): Seen {
+  const { reset } = seen;
+  const local = reset?.clock === 'local' ? { ...reset, at: reset.at + by } : reset;
+  // Bounds measured with two clocks say nothing.
+  return { ...seen, at: Math.round(seen.at + by), reset: local, offset: undefined };
+}
+
+function refused(at: number, leftMs: number): Seen {
+  const unknown = { limit: undefined, remaining: undefined, reset: undefined, offset: undefined };
+  const wait = { waitMs: Math.ceil(leftMs), waitFrom: 'retry-after' as const, lastAttempt: false };
+  return { at: Math.round(at), status: 429, ...unknown, ...wait };
+}
+
+// A record's time is the server's; a response arrived no later than it was recorded.
+function stamp(text: string, at: number): string {
+  const record = parseRecord(text);
+  if (!record || record.kind === 'snapshot') return text;
+  if (record.kind !== 'reply') return formatRecord({ ...record, at });
+  const seenAt = Math.max(Math.min(record.at, at), at - 600_000);
+  return formatRecord({ ...record, at: seenAt, observation: { ...record.observation, at: seenAt } });
+}
