@@ -95,7 +95,13 @@ async function client() {
   const bundle = await rolldown({ ...input, input: { client: 'src/client.ts' } });
   // In lines: an error that nobody catches makes Node print the one it was thrown in.
   const minify = { compress: true, mangle: false, codegen: { removeWhitespace: false } };
-  await bundle.write({ ...output, minify, format: 'esm', dir: outdir, codeSplitting: false });
+  // What talks to a state server is a file of its own, for those who use one.
+  const chunkFileNames = 'chunks/client-[name]-[hash].js';
+  const codeSplitting = {
+    includeDependenciesRecursively: false,
+    groups: groups.filter(({ name }) => name === 'state-server'),
+  };
+  await bundle.write({ ...output, minify, format: 'esm', dir: outdir, chunkFileNames, codeSplitting });
   return bundle.watchFiles;
 }
 

@@ -19,6 +19,13 @@ export interface ClientOptions {
   readonly timeoutMs?: number;
   /** Where the rate limit is remembered; the command line's own folder unless given, so that both share it. */
   readonly stateDir?: string;
+  /**
+   * A Valkey or Redis server where the rate limit is remembered instead (`rediss://user@host:6379/0`): all machines that
+   * use it share one rate limit.
+   */
+  readonly stateUrl?: string;
+  /** The password for `stateUrl`. */
+  readonly statePassword?: string;
   /** Ends waits and requests. */
   readonly signal?: AbortSignal;
   /** Called when a wait for the rate limit begins, and with nothing when it ends. */

@@ -1,6 +1,7 @@
 // The service for programs: `import { createClient } from 'petstore-cli'`. The command line's limits and retries, no terminal.
 import { createApi } from './api/categories.ts';
 import type { Api, Category, NewCategory } from './api/types.ts';
+import { parseStateUrl } from './append-log/state-url.ts';
 import type { ClientOptions } from './client-options.ts';
 import { readOptions } from './client-options.ts';
 import { systemClock } from './clock.ts';
@@ -8,11 +9,14 @@ import type { ErrorKind } from './errors.ts';
 import { PetstoreError } from './errors.ts';
 import { createHttpClient } from './http/http-client.ts';
 import { createTransport } from './http/transport.ts';
-import type { Wait } from './http/types.ts';
+import type { HttpClient, Wait } from './http/types.ts';
 import { checkKey } from './profiles/api-key.ts';
 import { checkBaseUrl } from './profiles/base-url.ts';
+import type { Ledger } from './rate-limit/ledger.ts';
 import { openLedger } from './rate-limit/ledger.ts';
+import { initialState } from './rate-limit/ledger-state.ts';
 import type { QuotaView } from './rate-limit/quota-view.ts';
+import { quotaView } from './rate-limit/quota-view.ts';
 import { VERSION } from './version.ts';
 
 export type { Category, ClientOptions, ErrorKind, NewCategory, QuotaView, Wait };
@@ -43,30 +47,35 @@ export function createClient(options: ClientOptions): Client {
   const { url } = checkBaseUrl(given.baseUrl, 'baseUrl');
   const key = checkKey(given.apiKey, 'apiKey');
   const { world, signal, limits, onWait, onWarning } = readOptions(options);
-  const clock = systemClock;
-  const ledger = openLedger({
-    stateDir: world.stateDir,
-    tempDir: world.tempDir,
-    identity: url,
-    key,
-    clock,
-    timeoutMs: limits.timeoutMs,
-    onWarning,
-  });
-  const sender = createHttpClient({
-    transport: createTransport({
-      baseUrl: url,
-      key,
-      version: VERSION,
-      env: world.env,
-      nodeVersion: world.nodeVersion,
-      now: clock.now,
-    }),
-    ledger,
-    clock,
-    signal,
-    limits,
-    onWait,
-  });
-  return { ...createApi(sender), quota: () => ledger.view(), close: () => sender.close() };
+  const { timeoutMs } = limits;
+  const own = { identity: url, key, clock: systemClock, timeoutMs, onWarning };
+  const openLocal = (): Ledger => openLedger({ ...own, stateDir: world.stateDir, tempDir: world.tempDir });
+  const address = given.stateUrl && parseStateUrl(given.stateUrl, given.statePassword, 'stateUrl');
+  let ledger = address ? undefined : openLocal();
+  const open = async (): Promise<HttpClient> => {
+    if (address) {
+      const { StateServer } = await import('./append-log/state-server.ts');
+      const { SharedLedger } = await import('./rate-limit/shared-ledger.ts');
+      const server = new StateServer({ address, clock: systemClock });
+      ledger = new SharedLedger({ ...own, server, openLocal });
+    }
+    const used = ledger ?? openLocal();
+    const { clock } = used;
+    const { env, nodeVersion } = world;
+    const now = (): number => clock.now();
+    const transport = createTransport({ baseUrl: url, key, version: VERSION, env, nodeVersion, now });
+    return createHttpClient({ transport, ledger: used, clock, signal, limits, onWait });
+  };
+  let opened: Promise<HttpClient> | undefined;
+  const httpClient: Pick<HttpClient, 'send'> = {
+    async send(request) {
+      opened ??= open();
+      return (await opened).send(request);
+    },
+  };
+  return {
+    ...createApi(httpClient),
+    quota: () => ledger?.view() ?? quotaView(initialState(), systemClock.now(), true),
+    close: async () => (opened ? (await opened).close() : ledger?.close()),
+  };
 }

@@ -1,6 +1,7 @@
 // Joins what a session's requests go through: target, sandbox where it is asked for, ledger, transport, trace, sender, api.
 import { createApi } from './api/categories.ts';
 import type { Api } from './api/types.ts';
+import type { StateServer } from './append-log/state-server.ts';
 import { createHttpClient } from './http/http-client.ts';
 import { createTransport } from './http/transport.ts';
 import type { HttpClient, Transport } from './http/types.ts';
@@ -32,21 +33,35 @@ export function openApi(sender: HttpClient): Api {
 }
 
 /**
- * @param session whose state folder holds the ledger
- * @param target whose key and address the ledger is for
- * @returns the ledger of that key; in memory, with one warning, where no file can be written
+ * Opens the ledger of a key: on the state server where the environment names one, else on this machine; in memory, with
+ * one warning, where no file can be written.
+ * @throws PetstoreError `usage` for a state server's address that is invalid
  */
-export function openLedgerOf(session: Session, target: Target): Ledger {
+export async function openLedgerOf(session: Session, target: Target): Promise<Ledger> {
   const { clock } = session.context;
-  return openLedger({
-    stateDir: stateDirOf(session),
-    tempDir: session.context.tempDir,
-    identity: target.identity,
-    key: target.key,
-    clock,
-    timeoutMs: session.options.timeoutMs,
-    onWarning: (text) => void session.warn(text),
-  });
+  const { identity, key } = target;
+  const { timeoutMs } = session.options;
+  const onWarning = (text: string): void => void session.warn(text);
+  const openLocal = (): Ledger => {
+    const { tempDir } = session.context;
+    return openLedger({ stateDir: stateDirOf(session), tempDir, identity, key, clock, timeoutMs, onWarning });
+  };
+  const server = target.keySource === 'sandbox' ? undefined : await openStateServer(session);
+  if (!server) return openLocal();
+  const { SharedLedger } = await import('./rate-limit/shared-ledger.ts');
+  return new SharedLedger({ server, identity, key, clock, timeoutMs, openLocal, onWarning });
+}
+
+/** Opens the state server that the environment names; undefined where it names none. */
+export async function openStateServer(session: Session): Promise<StateServer | undefined> {
+  const { env, clock, redactor } = session.context;
+  const url = env['PETSTORE_STATE_URL'];
+  if (!url) return undefined;
+  const { parseStateUrl } = await import('./append-log/state-url.ts');
+  const address = parseStateUrl(url, env['PETSTORE_STATE_PASSWORD'], 'PETSTORE_STATE_URL');
+  if (address.password !== undefined) redactor.add(address.password);
+  const { StateServer } = await import('./append-log/state-server.ts');
+  return new StateServer({ address, clock, onOutage: (text) => void session.notice(text) });
 }
 
 // Where there is no home folder the rate limit is kept in memory: with key and URL in the environment nothing else is needed.
@@ -76,7 +91,9 @@ export async function openHttpClient(session: Session, target: Target, ledger: L
     clock,
     signal: context.signal,
     limits: { maxWaitMs: options.maxWaitMs, maxRetries: options.maxRetries, timeoutMs: options.timeoutMs },
-    onWait: (wait) => session.progress.wait?.(wait),
+    // Shown beside this machine's clock.
+    onWait: (wait) =>
+      session.progress.wait?.(wait && { ...wait, until: wait.until + context.clock.now() - clock.now() }),
   });
   context.cleanups.push(() => sender.close());
   return countInFlight(session, sender);

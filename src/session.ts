@@ -196,9 +196,8 @@ export function openSession(context: Context, options: GlobalOptions): Session {
     api: once(async () => (await wire()).openApi(await session.httpClient())),
     openApi: async (target) => {
       const { openApi, openLedgerOf, openHttpClient } = await wire();
-      const ledger = openLedgerOf(session, target);
-      ledgerInUse = Promise.resolve(ledger);
-      return openApi(await openHttpClient(session, target, ledger));
+      ledgerInUse = openLedgerOf(session, target);
+      return openApi(await openHttpClient(session, target, await ledgerInUse));
     },
     notice: async (text) => (options.quiet || options.json ? undefined : say(escapeControls(text), '')),
     warn: (text) =>

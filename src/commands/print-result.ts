@@ -41,10 +41,12 @@ export async function printQuotaLine(session: Session, since: number): Promise<v
   const { options, context } = session;
   const ledger = options.json || options.quiet ? undefined : await session.lastLedger();
   if (!ledger) return;
+  await ledger.refresh();
   const view = ledger.view();
-  if (view.seenAt === undefined || view.seenAt < since) return;
+  const now = ledger.clock.now();
+  if (view.seenAt === undefined || view.seenAt < since - context.clock.now() + now) return;
   // What was sent has loaded the ledger already; a command that sends nothing does without.
   const { quotaLine } = await import('../rate-limit/quota-view.ts');
-  const line = quotaLine(view, context.clock.now());
+  const line = quotaLine(view, now);
   if (line !== undefined) await session.notice(line);
 }

@@ -125,8 +125,9 @@ export class SharedLedger implements Ledger {
 
   async refresh(): Promise<void> {
     try {
-      await Promise.all(this.#pending);
-      if (!this.clock.away) await this.#log.refresh();
+      // The reply to a record that is on its way brings what is new.
+      if (this.#pending.size > 0) await Promise.all(this.#pending);
+      else if (!this.clock.away) await this.#log.refresh();
     } catch (error) {
       this.#leave(error);
     }
@@ -197,11 +198,10 @@ export class SharedLedger implements Ledger {
     if ('id' in record) this.#endings.set(record.id, record);
     const [oldest] = this.#endings.keys();
     if (oldest !== undefined && this.#endings.size > ENDINGS_KEPT) this.#endings.delete(oldest);
-    const keep = (): void => {
+    const written = this.clock.away ? Promise.reject() : this.#append(record);
+    const writing = written.catch(() => {
       if (this.#unsaved.length < UNSAVED_KEPT) this.#unsaved.push(record);
-    };
-    if (this.clock.away) return keep();
-    const writing = this.#append(record).then(() => undefined, keep);
+    });
     this.#pending.add(writing);
     void writing.then(() => this.#pending.delete(writing));
   }

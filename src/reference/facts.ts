@@ -43,6 +43,11 @@ export const ENVIRONMENT: readonly { readonly name: string; readonly meaning: st
   { name: 'PETSTORE_TIMEOUT', meaning: 'as --timeout' },
   { name: 'PETSTORE_CONFIG_DIR', meaning: 'where profiles and keys are kept' },
   { name: 'PETSTORE_STATE_DIR', meaning: 'where quota, journals and sandbox data are kept' },
+  {
+    name: 'PETSTORE_STATE_URL',
+    meaning: 'a Valkey or Redis server (rediss://user@host:6379/0) that several machines share',
+  },
+  { name: 'PETSTORE_STATE_PASSWORD', meaning: "the state server's password" },
   { name: 'NO_COLOR', meaning: 'no colour, where set to anything but nothing' },
   { name: 'FORCE_COLOR', meaning: 'colour (1 to 3) also where the stream is no terminal; 0: none' },
   { name: 'HTTPS_PROXY', meaning: 'the proxy for https; HTTP_PROXY for http; loopback is always direct' },

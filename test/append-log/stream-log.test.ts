@@ -1,7 +1,8 @@
 // The stream log: writers on many machines reduce the same state, whatever is rotated, deleted or restarted under them.
 import { afterEach, expect, test } from 'vitest';
 import type { LogFormat } from '../../src/append-log/log.ts';
-import { parseStateUrl, StateServer } from '../../src/append-log/state-server.ts';
+import { StateServer } from '../../src/append-log/state-server.ts';
+import { parseStateUrl } from '../../src/append-log/state-url.ts';
 import { StreamLog } from '../../src/append-log/stream-log.ts';
 import { systemClock } from '../../src/clock.ts';
 import { FakeClock } from '../support/fake-clock.ts';

@@ -16,6 +16,8 @@ export interface QuotaInput {
 export interface Quota {
   readonly profile: string;
   readonly known: QuotaView;
+  /** The clock of its times minus this machine's, milliseconds. */
+  readonly clockAhead: number;
 }
 
 /**
@@ -29,7 +31,8 @@ export async function run(session: Session, input: QuotaInput): Promise<Quota> {
   const ledger = await session.ledger();
   if (input.forget) ledger.forget();
   if (input.refresh) await (await session.api()).categories.list();
-  return { profile, known: ledger.view() };
+  await ledger.refresh();
+  return { profile, known: ledger.view(), clockAhead: ledger.clock.now() - session.context.clock.now() };
 }
 
 /** JSON in ISO times with null for what is unknown; text with a bar on a terminal. */
@@ -63,6 +66,7 @@ function toJson({ profile, known }: Quota): unknown {
     processesInTheLastMinute: known.processes,
     clockOffsetMs: clockOffset ? { atLeast: clockOffset.lo, atMost: clockOffset.hi } : null,
     sharedWithOtherProcesses: known.shared,
+    stateServer: known.stateServer ?? null,
   };
 }
 
@@ -80,7 +84,8 @@ const REASONS: Readonly<Record<NonNullable<QuotaView['blocked']>['reason'], stri
 /** Where the texts begin, in cells: after the longest name and a blank. */
 const INDENT = 12;
 
-function* describe({ profile, known }: Quota, look: TextContext): Iterable<string> {
+function* describe({ profile, known, clockAhead }: Quota, context: TextContext): Iterable<string> {
+  const look = { ...context, now: context.now + clockAhead };
   const { style, now } = look;
   const line = (name: string, text: string, paint = (words: string): string => words): string =>
     `${style.dim(name.padEnd(11))} ${paint(hangingIndent(text, look.columns, INDENT))}\n`;
@@ -97,6 +102,7 @@ function* describe({ profile, known }: Quota, look: TextContext): Iterable<strin
   }
   if (known.seenAt !== undefined) yield line('seen', seen(known, now));
   if (known.inFlight > 0) yield line('in flight', String(known.inFlight));
+  if (known.stateServer) yield line('shared', `by all machines that use the state server at ${known.stateServer}`);
   if (!known.shared) yield line('shared', 'no: the state folder cannot be written', style.yellow);
 }
 

@@ -1,0 +1,35 @@
+// The address of a state server, read from a URL.
+import { PetstoreError } from '../errors.ts';
+import type { ServerAddress } from './valkey-connection.ts';
+
+/**
+ * Reads a state server's address. Messages never repeat it: it may hold a password.
+ * @param name what a message calls the setting
+ * @throws PetstoreError `usage`
+ */
+export function parseStateUrl(text: string, password: string | undefined, name: string): ServerAddress {
+  const wrong = (problem: string): PetstoreError =>
+    new PetstoreError('usage', `${name} ${problem}`, { hint: 'for example rediss://user@host:6379/0' });
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const [, scheme] = /^(rediss?|valkeys?):$/.exec(url?.protocol ?? '') ?? [];
+  if (!url || !scheme) throw wrong('must be a redis://, rediss://, valkey:// or valkeys:// URL');
+  if (url.hostname === '') throw wrong('names no host');
+  if (url.search !== '' || url.hash !== '') throw wrong('must not contain a query or a fragment');
+  const database = /^\/?(\d{0,4})$/.exec(url.pathname)?.[1];
+  if (database === undefined) throw wrong('must end in a database number');
+  const decoded = (part: string): string | undefined => {
+    try {
+      return part === '' ? undefined : decodeURIComponent(part);
+    } catch {
+      throw wrong('contains an invalid % escape');
+    }
+  };
+  return {
+    host: url.hostname.replace(/^\[|\]$/g, ''),
+    port: Number(url.port || 6379),
+    tls: scheme === 'rediss' || scheme === 'valkeys',
+    username: decoded(url.username),
+    password: password || decoded(url.password),
+    database: Number(database),
+  };
+}
