@@ -131,7 +131,7 @@ test('there are no cycles', () => {
 });
 
 // One door per outside thing: package or global -> the files that may know it.
-const DOORS: Readonly<Record<string, readonly string[]>> = {
+const ADAPTERS: Readonly<Record<string, readonly string[]>> = {
   undici: ['http/transport.ts', 'http/proxy-agent.ts', 'http/undici-parts.d.ts'],
   conf: ['profiles/safe-conf.ts'],
   iovalkey: ['append-log/valkey-connection.ts'],
@@ -144,7 +144,7 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
 test('each package comes in through one door', () => {
   const wrong = [...graph].flatMap(([file, imports]) =>
     imports.flatMap(({ target }) => {
-      const door = Object.entries(DOORS).find(([name]) => target === name || target.startsWith(`${name}/`));
+      const door = Object.entries(ADAPTERS).find(([name]) => target === name || target.startsWith(`${name}/`));
       return door && !door[1].includes(file) ? [`${file} -> ${target}`] : [];
     }),
   );
@@ -157,11 +157,11 @@ const code = (file: string): string =>
     .replace(/'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`/g, "''");
 
 // Job control is loaded apart from main; the library has a door of its own; loading conf leaves signal handlers behind, and one file takes them off again.
-const PROCESS_DOORS = ['main.ts', 'job-control.ts', 'client-options.ts', 'profiles/own-process.ts'];
+const PROCESS_ADAPTERS = ['main.ts', 'job-control.ts', 'client-options.ts', 'profiles/own-process.ts'];
 
 test('only main knows the process, but for the ids that a log record carries', () => {
   const users = files.filter(
-    (file) => !PROCESS_DOORS.includes(file) && /\bprocess\.(?!pid\b|platform\b|kill\b|getuid\b)/.test(code(file)),
+    (file) => !PROCESS_ADAPTERS.includes(file) && /\bprocess\.(?!pid\b|platform\b|kill\b|getuid\b)/.test(code(file)),
   );
   expect(users).toEqual([]);
 });
