@@ -122,6 +122,11 @@ export class FileLog<State, Result = void> implements Log<State, Result> {
     return this.#nextSync;
   }
 
+  /** @returns false once the file has been deleted: records written from now on are lost */
+  isLinked(): boolean {
+    return this.#fs.fstatSync(this.#fd).nlink > 0;
+  }
+
   close(): void {
     if (this.#fd >= 0) this.#fs.closeSync(this.#fd);
     this.#fd = -1;

@@ -18,13 +18,13 @@ const NAMED = 5;
  */
 export function importError(
   document: ImportDocument,
-  { stop, surplus }: Pick<RunResult, 'stop' | 'surplus'>,
+  { stop, duplicates }: Pick<RunResult, 'stop' | 'duplicates'>,
   goOn: string,
 ): PetstoreError | undefined {
   const { unknown, failed } = document;
   if (stop && !(saysNothingChanged(stop) && unknown.length > 0)) return stopped(document, stop, goOn);
   if (unknown.length > 0) return undecided(unknown, stop, goOn);
-  if (surplus.length > 0) return oneTooMany(surplus);
+  if (duplicates.length > 0) return oneTooMany(duplicates);
   const [first] = failed;
   if (!first) return undefined;
   const rows = failed.length === 1 ? `row ${first.row}` : `${failed.length} rows, the first is row ${first.row}`;

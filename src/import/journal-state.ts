@@ -1,210 +1,234 @@
-// What the records of an import's journal add up to: a pure fold, so that every process that reads it sees the same.
-
+// The states of an import and its rows, reduced from the journal's records (docs/import.md has the diagram).
 import type { LogFormat } from '../append-log/log.ts';
 import type { ProcessRef } from '../append-log/process-liveness.ts';
 import type { Int64 } from '../json.ts';
+import { parseRecord } from './journal-record.ts';
 
-/**
- * Where a row stands.
- * `sending`: handed to the sender, no answer noted; `undecided`: its answer was lost; `open` is kept only with tries
- * behind it. A row without an entry was never touched.
- */
-export type RowStatus = 'open' | 'sending' | 'undecided' | 'created' | 'rejected';
+/** The state of one row. `skipped` is never journaled: each run finds it out again. */
+export type RowState = 'pending' | 'sending' | 'unknown' | 'created' | 'failed' | 'skipped';
 
-/** One row's entry. */
-export interface RowEntry {
-  readonly status: RowStatus;
-  /** How often it was sent since the run began. */
-  readonly tries: number;
-  /** The category's id in digits, once `created`. */
-  readonly id?: string;
-  /** Of an `undecided` row: it took too long, so that it may be carried out yet. */
-  readonly slow?: boolean;
+/** What moves a row from state to state; the journal has one record per event. */
+export type RowEvent = 'send' | 'created' | 'failed' | 'unsent' | 'lost' | 'timeout' | 'found' | 'withdrawn' | 'absent';
+
+interface Transition {
+  readonly from: readonly RowState[];
+  readonly to: RowState;
+  /** Added to the row's attempts. */
+  readonly attempts?: number;
 }
 
-/** The run that holds the journal. */
+/** Every transition of a row; an event in another state changes nothing. */
+export const TRANSITIONS: Readonly<Record<RowEvent, Transition>> = {
+  send: { from: ['pending'], to: 'sending', attempts: 1 },
+  created: { from: ['pending', 'sending', 'unknown', 'failed'], to: 'created' },
+  failed: { from: ['sending'], to: 'failed' },
+  unsent: { from: ['sending'], to: 'pending', attempts: -1 },
+  lost: { from: ['sending'], to: 'unknown' },
+  timeout: { from: ['sending'], to: 'unknown' },
+  found: { from: ['unknown'], to: 'created' },
+  withdrawn: { from: ['created'], to: 'unknown' },
+  absent: { from: ['unknown'], to: 'pending' },
+};
+
+/** One row in the journal; a row without an entry is pending and was never sent. */
+export interface RowEntry {
+  readonly state: RowState;
+  /** How often the present run has sent it. */
+  readonly attempts: number;
+  /** The category's id in digits, once created. */
+  readonly id?: string;
+  /** The id comes from a look-up, not from a 201. */
+  readonly found?: true;
+  /** The attempt timed out, so the service may still be processing it. */
+  readonly slow?: true;
+}
+
+/** The run that holds the journal's lock. */
 export interface LockHolder extends ProcessRef {
   readonly run: string;
-  /** When it last said that it lives, epoch milliseconds. */
-  readonly beat: number;
+  /** Grows with every record of the run: it lives as long as this changes. */
+  readonly beats: number;
 }
 
-/** What an import is, as its first run noted. */
+/** Describes an import, written by its first run. */
 export interface JournalHeader {
-  readonly version: 1;
-  /** The file's real path; undefined where the rows came from stdin. */
+  readonly version: 2;
+  /** The file's real path; undefined for stdin. */
   readonly source?: string | undefined;
   readonly rows: number;
 }
 
-/** The whole journal. */
 export interface JournalState {
-  head: JournalHeader | undefined;
-  holder: LockHolder | undefined;
-  /** The ids that were there before the import began; undefined until all are noted. */
+  header: JournalHeader | undefined;
+  lock: LockHolder | undefined;
+  /** The ids that existed before the first row was sent; undefined until all are recorded. */
   baseline: Set<string> | undefined;
-  /** Ids of a baseline that is still being written. */
+  /** Ids of a baseline that is not complete yet. */
   draft: string[];
   rows: Map<number, RowEntry>;
-  /** Which row each known category belongs to. */
+  /** The row of each category that this import created, by id. */
   owners: Map<string, number>;
-  /** True once a run ended with nothing left to do. */
+  /** True once a run had nothing left to do. */
   finished: boolean;
 }
 
-/** One record; who wrote it stands second, and only the holder's count, but for answers the service gave. */
+/** One record. A run's records count while it holds the lock; a 201 (`created`) always counts. */
 export type JournalRecord =
-  | readonly ['head', JournalHeader]
-  | readonly ['take', string, ProcessRef, number]
-  | readonly ['drop', string]
-  | readonly ['beat', string, number]
-  | readonly ['reset', string]
-  | readonly ['base', string, readonly string[]]
-  | readonly ['based', string, number]
-  | readonly ['send', string, number]
-  | readonly ['created', string, number, string]
-  | readonly ['rejected' | 'unsent' | 'lost' | 'slow' | 'absent', string, number]
-  | readonly ['found', string, number, string]
-  | readonly ['finished', string]
+  | readonly ['header', JournalHeader]
+  | readonly ['acquire', run: string, process: ProcessRef]
+  | readonly ['release' | 'beat' | 'restart' | 'finished', run: string]
+  | readonly ['expire', run: string, beats: number]
   | readonly ['superseded']
-  | readonly ['keep', Pick<JournalState, 'holder' | 'draft' | 'finished'>]
-  | readonly ['kept-base', readonly string[]]
-  | readonly ['kept-row', number, RowEntry];
+  | readonly ['baseline', run: string, ids: readonly string[]]
+  | readonly ['baseline-end', run: string, count: number]
+  | readonly ['created' | 'found', run: string, row: number, id: string]
+  | readonly [Exclude<RowEvent, 'created' | 'found'>, run: string, row: number]
+  | readonly ['kept', Pick<JournalState, 'lock' | 'draft' | 'finished'>]
+  | readonly ['kept-baseline', ids: readonly string[]]
+  | readonly ['kept-row', row: number, entry: RowEntry];
 
 const IDS_PER_RECORD = 2000;
 
-/** The journal as a log. */
 export const journalFormat: LogFormat<JournalState> = {
   initial: () => ({
-    head: undefined,
-    holder: undefined,
+    header: undefined,
+    lock: undefined,
     baseline: undefined,
     draft: [],
     rows: new Map(),
     owners: new Map(),
     finished: false,
   }),
-  apply(state, text) {
-    let record: unknown;
-    try {
-      record = JSON.parse(text);
-    } catch {
-      return;
-    }
-    if (Array.isArray(record)) apply(state, record as unknown as JournalRecord);
-  },
+  /** @throws DamagedJournalError where the record is not valid */
+  apply: (state, text) => apply(state, parseRecord(text)),
   *snapshot(state) {
-    for (const record of kept(state)) yield JSON.stringify(record);
+    for (const record of snapshotOf(state)) yield JSON.stringify(record);
   },
 };
 
-function* kept(state: JournalState): Generator<JournalRecord> {
-  if (state.head) yield ['head', state.head];
-  yield ['keep', { holder: state.holder, draft: state.draft, finished: state.finished }];
+function* snapshotOf(state: JournalState): Generator<JournalRecord> {
+  if (state.header) yield ['header', state.header];
+  yield ['kept', { lock: state.lock, draft: state.draft, finished: state.finished }];
   if (state.baseline) {
-    yield ['kept-base', []];
-    for (const ids of chunks([...state.baseline])) yield ['kept-base', ids];
+    yield ['kept-baseline', []];
+    for (const ids of chunks([...state.baseline])) yield ['kept-baseline', ids];
   }
   for (const [row, entry] of state.rows) yield ['kept-row', row, entry];
 }
 
-/**
- * @param ids any number of ids
- * @returns the same in parts, each fit for one record
- */
+/** Splits ids into parts that fit one record each. */
 export function* chunks(ids: readonly string[]): Generator<readonly string[]> {
   for (let from = 0; from < ids.length; from += IDS_PER_RECORD) yield ids.slice(from, from + IDS_PER_RECORD);
 }
 
-/**
- * @param digits an id as the journal keeps it
- * @returns the id as the service's, every digit kept
- */
+/** @param digits an id as the journal keeps it */
 export function idOf(digits: string): Int64 {
   const id = Number(digits);
   return Number.isSafeInteger(id) ? id : BigInt(digits);
 }
 
 function apply(state: JournalState, record: JournalRecord): void {
-  if (record[0] === 'head') state.head ??= record[1];
-  else if (record[0] === 'take') take(state, record[1], record[2], record[3]);
-  else if (record[0] === 'keep') Object.assign(state, record[1]);
-  else if (record[0] === 'kept-base') keepBaseline(state, record[1]);
-  else if (record[0] === 'kept-row') keepRow(state, record[1], record[2]);
-  // An answer is evidence whoever noted it, even a run that was thought dead.
-  else if (record[0] === 'created') own(state, record[2], record[3]);
-  // Said by an import of the same file with other rows, which takes this one's place.
-  else if (record[0] === 'superseded') state.finished = true;
-  else if (state.holder && state.holder.run === record[1]) applyOfHolder(state, state.holder, record);
+  switch (record[0]) {
+    case 'header':
+      state.header ??= record[1];
+      return;
+    case 'acquire':
+      acquire(state, record[1], record[2]);
+      return;
+    case 'superseded':
+      state.finished = true;
+      return;
+    case 'kept':
+      Object.assign(state, { lock: undefined }, record[1]);
+      return;
+    case 'kept-baseline':
+      state.baseline = new Set([...(state.baseline ?? []), ...record[1]]);
+      return;
+    case 'kept-row':
+      setRow(state, record[1], record[2]);
+      return;
+    case 'expire':
+      if (state.lock?.run === record[1] && state.lock.beats === record[2]) state.lock = undefined;
+      return;
+  }
+  const held = state.lock?.run === record[1];
+  if (state.lock && held) state.lock = { ...state.lock, beats: state.lock.beats + 1 };
+  // A 201 proves that the row exists, also when it reaches a run that has lost the lock.
+  if (record[0] === 'created') recordCreated(state, record[2], record[3]);
+  else if (held) applyOfHolder(state, record);
 }
 
-function applyOfHolder(state: JournalState, holder: LockHolder, record: JournalRecord): void {
-  const [kind] = record;
-  if (kind === 'drop') state.holder = undefined;
-  else if (kind === 'beat') state.holder = { ...holder, beat: record[2] };
-  else if (kind === 'reset') Object.assign(state, { ...journalFormat.initial(), holder });
-  else if (kind === 'base') state.draft.push(...record[2]);
-  else if (kind === 'based') settleBaseline(state, record[2]);
-  else if (kind === 'finished') state.finished = true;
-  else if (kind === 'found') find(state, record[2], record[3]);
-  else if (kind === 'send') move(state, record[2], ['open'], 'sending', 1);
-  else if (kind === 'unsent') move(state, record[2], ['sending'], 'open', -1);
-  else if (kind === 'lost') move(state, record[2], ['sending'], 'undecided', 0);
-  else if (kind === 'slow') move(state, record[2], ['sending'], 'undecided', 0, true);
-  else if (kind === 'absent') move(state, record[2], ['undecided'], 'open', 0);
-  else if (kind === 'rejected') move(state, record[2], ['sending'], 'rejected', 0);
-}
-
-// Whatever the run before left half done is undecided now; what was rejected may be tried again: it does not exist.
-function take(state: JournalState, run: string, mark: ProcessRef, beat: number): void {
-  if (state.holder) return;
-  state.holder = { run, pid: mark.pid, start: mark.start, host: mark.host, beat };
-  state.draft = [];
-  for (const [row, { status, slow }] of state.rows) {
-    if (status === 'open' || status === 'rejected') state.rows.delete(row);
-    else if (status !== 'created') state.rows.set(row, { status: 'undecided', tries: 0, ...(slow && { slow }) });
+function applyOfHolder(state: JournalState, record: JournalRecord): void {
+  switch (record[0]) {
+    case 'release':
+      state.lock = undefined;
+      return;
+    case 'restart':
+      Object.assign(state, { ...journalFormat.initial(), lock: state.lock });
+      return;
+    case 'baseline':
+      state.draft.push(...record[2]);
+      return;
+    case 'baseline-end':
+      keepBaseline(state, new Set(state.draft), record[2]);
+      return;
+    case 'finished':
+      state.finished = true;
+      return;
+    case 'found':
+      if (!state.owners.has(record[3])) transition(state, record[2], 'found', record[3]);
+      return;
+    case 'send':
+    case 'failed':
+    case 'unsent':
+    case 'lost':
+    case 'timeout':
+    case 'withdrawn':
+    case 'absent':
+      transition(state, record[2], record[0]);
   }
 }
 
-function keepBaseline(state: JournalState, ids: readonly string[]): void {
-  state.baseline ??= new Set();
-  for (const id of ids) state.baseline.add(id);
-}
-
-function settleBaseline(state: JournalState, count: number): void {
-  if (!state.baseline && state.draft.length === count) state.baseline = new Set(state.draft);
+// A baseline that was not written to its end counts for nothing.
+function keepBaseline(state: JournalState, ids: Set<string>, count: number): void {
+  if (ids.size === count) state.baseline ??= ids;
   state.draft = [];
 }
 
-function move(
-  state: JournalState,
-  row: number,
-  from: readonly RowStatus[],
-  to: RowStatus,
-  tries: number,
-  slow = false,
-): void {
-  const entry = state.rows.get(row) ?? { status: 'open', tries: 0 };
-  if (!from.includes(entry.status)) return;
-  if (to === 'sending') state.finished = false;
-  state.rows.set(row, { status: to, tries: entry.tries + tries, ...(slow && { slow }) });
+// A new run: what the last one left in flight is unknown now; what failed may be sent again, since it does not exist.
+function acquire(state: JournalState, run: string, process: ProcessRef): void {
+  if (state.lock) return;
+  state.lock = { ...process, run, beats: 0 };
+  state.draft = [];
+  for (const [row, entry] of state.rows) {
+    if (entry.state === 'pending' || entry.state === 'failed') state.rows.delete(row);
+    else if (entry.state !== 'created') state.rows.set(row, { ...entry, state: 'unknown', attempts: 0 });
+  }
 }
 
-function find(state: JournalState, row: number, id: string): void {
-  const entry = state.rows.get(row);
-  if (entry?.status === 'undecided' && !state.owners.has(id)) own(state, row, id);
+function transition(state: JournalState, row: number, event: RowEvent, id?: string): void {
+  const entry = state.rows.get(row) ?? { state: 'pending', attempts: 0 };
+  const { from, to, attempts = 0 } = TRANSITIONS[event];
+  if (!from.includes(entry.state) || (event === 'withdrawn' && !entry.found)) return;
+  if (event === 'send') state.finished = false;
+  if (entry.id !== undefined) state.owners.delete(entry.id);
+  setRow(state, row, {
+    state: to,
+    attempts: entry.attempts + attempts,
+    ...(id !== undefined && { id }),
+    ...(event === 'found' && { found: true }),
+    ...((event === 'timeout' || (to === 'unknown' && entry.slow)) && { slow: true }),
+  });
 }
 
-// The service's own answer goes before what a lookup concluded: then that row is undecided again.
-function own(state: JournalState, row: number, id: string): void {
-  const entry = state.rows.get(row);
-  if (entry?.status === 'created') return;
+// A 201 outranks a look-up: a row for which the same category was found is unknown again.
+function recordCreated(state: JournalState, row: number, id: string): void {
   const other = state.owners.get(id);
-  if (other !== undefined) state.rows.set(other, { status: 'undecided', tries: state.rows.get(other)?.tries ?? 0 });
-  keepRow(state, row, { status: 'created', tries: entry?.tries ?? 0, id });
+  if (other !== undefined && other !== row) transition(state, other, 'withdrawn');
+  if (!state.owners.has(id)) transition(state, row, 'created', id);
 }
 
-function keepRow(state: JournalState, row: number, entry: RowEntry): void {
+function setRow(state: JournalState, row: number, entry: RowEntry): void {
   state.rows.set(row, entry);
   if (entry.id !== undefined) state.owners.set(entry.id, row);
 }

@@ -1,187 +1,128 @@
-// One import's journal on disk: a record before each request and after each answer, and one run at a time.
+// One import's journal: a record before each request and after each response, written by one run at a time.
 import { randomBytes } from 'node:crypto';
-import { join } from 'node:path';
-import { FileLog } from '../append-log/file-log.ts';
-import { fsyncDir } from '../append-log/fsync-dir.ts';
-import type { Clock } from '../clock.ts';
 import { PetstoreError } from '../errors.ts';
-import { escapeControls } from '../escape.ts';
-import { alreadyRunning, isRunning } from './journal-lock.ts';
-import type { JournalOptions, ProcessProbe } from './journal-paths.ts';
-import { currentProcessProbe, journalDir, journalName } from './journal-paths.ts';
-import type { JournalHeader, JournalRecord, JournalState } from './journal-state.ts';
-import { chunks, journalFormat } from './journal-state.ts';
+import type { JournalLog } from './journal-files.ts';
+import { damagedJournal } from './journal-files.ts';
+import type { LockOptions } from './journal-lock.ts';
+import { alreadyRunning, currentProcessProbe, expireDeadHolder } from './journal-lock.ts';
+import type { JournalHeader, JournalRecord, JournalState, RowEvent } from './journal-state.ts';
+import { chunks } from './journal-state.ts';
 
-const SEAL_AT = 8 * 1024 * 1024;
-/** How often a run says that it lives, in milliseconds. */
+/** How often a run writes a record that it is alive, in milliseconds of real time. */
 const BEAT_MS = 15_000;
 
-/** The journal of one import. Every method that writes throws PetstoreError `storage` where it cannot. */
+/** A journal whose lock this run holds. Every method throws PetstoreError `storage` where it cannot be written. */
 export class Journal {
-  readonly #log: FileLog<JournalState>;
-  readonly #clock: Clock;
+  readonly #log: JournalLog;
   readonly #run = randomBytes(8).toString('hex');
-  readonly #dir: string;
-  readonly #path: string;
-  readonly #life: ProcessProbe;
-  #taken = false;
+  #held = false;
   #beating: NodeJS.Timeout | undefined;
 
-  /**
-   * Opens a journal, or begins it.
-   * @throws PetstoreError `storage` where its folder or file cannot be used
-   */
-  constructor(options: JournalOptions) {
-    const dir = journalDir(options);
-    this.#dir = dir;
-    this.#clock = options.clock;
-    this.#life = options.life ?? currentProcessProbe();
-    this.#path = join(dir, `${journalName(options.digest)}.*.log`);
-    const files = { dir, name: journalName(options.digest), rotateAtBytes: SEAL_AT, durable: true };
-    this.#log = this.#guard(
-      () => new FileLog(journalFormat, options.fs === undefined ? files : { ...files, fs: options.fs }),
-    );
+  constructor(log: JournalLog) {
+    this.#log = log;
   }
 
-  /** @returns everything noted so far, by whichever run */
+  /** Every record so far, reduced. */
   get state(): JournalState {
-    return this.#guard(() => this.#log.refresh());
+    return this.#log.last();
   }
 
   /**
    * Makes this run the one that imports.
-   * @param head what the import is
-   * @param restart true: what earlier runs noted is forgotten
-   * @throws PetstoreError `usage` where another run is at it, `storage` for a journal of a newer version
+   * @param restart true: forget what earlier runs recorded
+   * @throws PetstoreError `usage` where another run is alive, `storage` where the journal is damaged or newer
    */
-  take(head: JournalHeader, restart: boolean): void {
-    const { holder, head: before } = this.state;
-    if (before && before.version !== head.version) throw this.#newer();
-    if (holder && isRunning(holder, this.#life, this.#clock)) throw alreadyRunning(holder);
-    if (holder) this.#append(['drop', holder.run]);
-    const state = this.#append(['take', this.#run, this.#life.mark, this.#clock.now()]);
-    if (state.holder && state.holder.run !== this.#run) throw alreadyRunning(state.holder);
-    this.#taken = true;
-    if (restart) this.#append(['reset', this.#run]);
-    this.#append(['head', head]);
-    this.#guard(() => fsyncDir(this.#dir, 2));
-    this.#beating = setInterval(() => this.#beat(), BEAT_MS).unref();
-  }
-
-  // For runs that cannot ask the system whether this one lives: said in real time, however the run itself is timed.
-  #beat(): void {
-    try {
-      this.#append(['beat', this.#run, this.#clock.now()]);
-    } catch {
-      // It is noticed where it matters, before the next request.
-    }
+  async acquire(header: JournalHeader, restart: boolean, options: LockOptions): Promise<void> {
+    await this.#log.refresh();
+    const { version = header.version } = this.state.header ?? {};
+    if (version !== header.version) throw newerVersion();
+    await expireDeadHolder(this.#log, options);
+    await this.#append(['acquire', this.#run, (options.processes ?? currentProcessProbe()).self]);
+    const { lock } = this.state;
+    if (lock?.run !== this.#run) throw alreadyRunning(lock ?? { pid: 0, start: '', host: '' });
+    this.#held = true;
+    if (restart) await this.#append(['restart', this.#run]);
+    await this.#append(['header', header]);
+    checkRows(this.#log, header.rows);
+    // In real time, however the run's own clock is driven. A failure shows at the next request.
+    this.#beating = setInterval(() => void this.#append(['beat', this.#run]).catch(() => undefined), BEAT_MS).unref();
   }
 
   /**
-   * Notes what is there before the import sends its first row.
-   * @param ids the id of every category, in digits
+   * The last look before a request is sent; reads what other runs wrote.
+   * @throws PetstoreError `storage` where another run has taken over, or the journal has vanished
    */
-  async noteBaseline(ids: readonly string[]): Promise<void> {
-    for (const part of chunks(ids)) this.#append(['base', this.#run, part]);
-    this.#append(['based', this.#run, ids.length]);
-    await this.#sync();
+  assertHeld(): void {
+    if (this.#log.lastLook().lock?.run !== this.#run) throw takenOver();
   }
 
-  /**
-   * Notes that a row is about to be sent; when this resolves the note is on the disk.
-   * @param row its number from 0
-   */
-  async send(row: number): Promise<void> {
-    this.#append(['send', this.#run, row]);
-    await this.#sync();
+  /** Records what exists before the first row is sent. */
+  async recordBaseline(ids: readonly string[]): Promise<void> {
+    const unique = [...new Set(ids)];
+    for (const part of chunks(unique)) await this.#append(['baseline', this.#run, part]);
+    await this.#append(['baseline-end', this.#run, unique.length]);
+    await this.#log.sync();
   }
 
-  /**
-   * Notes the service's answer.
-   * @param row its number from 0
-   * @param id the new category's id in digits
-   */
-  created(row: number, id: string): void {
-    this.#append(['created', this.#run, row, id]);
+  /** Records that a row, counted from 0, is about to be sent; resolves when the record is on disk. */
+  async recordSend(row: number): Promise<void> {
+    await this.#append(['send', this.#run, row]);
+    await this.#log.sync();
   }
 
-  /**
-   * Notes how a sending ended, or what a lookup said.
-   * @param row its number from 0
-   * @param what `rejected` by the service; certainly `unsent`; answer `lost`, or not there in time (`slow`); looked up and
-   *   `absent`
-   */
-  note(row: number, what: 'rejected' | 'unsent' | 'lost' | 'slow' | 'absent'): void {
-    this.#append([what, this.#run, row]);
+  /** Records what became of a row. */
+  async record(event: Exclude<RowEvent, 'send' | 'created' | 'found'>, row: number): Promise<void> {
+    await this.#append([event, this.#run, row]);
   }
 
-  /**
-   * Notes that a lookup found the category of a row whose answer was lost.
-   * @param row its number from 0
-   * @param id the category's id in digits
-   */
-  found(row: number, id: string): void {
-    this.#append(['found', this.#run, row, id]);
+  /** Records the category of a row. */
+  async recordId(event: 'created' | 'found', row: number, id: string): Promise<void> {
+    await this.#append([event, this.#run, row, id]);
   }
 
-  /** Notes that nothing is left to do. */
-  finish(): void {
-    this.#append(['finished', this.#run]);
+  async recordFinished(): Promise<void> {
+    await this.#append(['finished', this.#run]);
   }
 
-  /** Lets another run go on; what was noted reaches the disk. May be called again. */
+  /** Releases the lock; what was recorded reaches the disk. */
   async close(): Promise<void> {
     clearInterval(this.#beating);
-    if (this.#taken) {
-      this.#taken = false;
-      this.#log.append(JSON.stringify(['drop', this.#run]));
-      await this.#sync();
-    }
-    this.#log.close();
-  }
-
-  #append(record: JournalRecord): JournalState {
-    const state = this.#guard(() => {
-      this.#log.append(JSON.stringify(record));
-      return this.#log.last();
-    });
-    if (this.#taken && state.holder?.run !== this.#run) {
-      this.#taken = false;
-      throw new PetstoreError('storage', 'another run has taken this import over', { hint: 'let that one go on' });
-    }
-    return state;
-  }
-
-  async #sync(): Promise<void> {
-    await this.#log.sync().catch((error: unknown) => {
-      throw this.#storage(error);
-    });
-  }
-
-  #guard<T>(use: () => T): T {
     try {
-      return use();
-    } catch (error) {
-      throw this.#storage(error);
+      if (!this.#held) return;
+      this.#held = false;
+      await this.#log.append(JSON.stringify(['release', this.#run] satisfies JournalRecord));
+      await this.#log.sync();
+    } finally {
+      this.#log.close();
     }
   }
 
-  #newer(): PetstoreError {
-    return new PetstoreError('storage', `the import's journal is of a newer petstore: ${escapeControls(this.#path)}`, {
-      hint: 'go on with that version; nothing was changed',
-    });
+  async #append(record: JournalRecord): Promise<void> {
+    const state = await this.#log.append(JSON.stringify(record));
+    if (this.#held && state.lock?.run !== this.#run) throw takenOver();
   }
+}
 
-  #storage(error: unknown): unknown {
-    const code = (error as NodeJS.ErrnoException).code;
-    if (typeof code !== 'string') return error;
-    return new PetstoreError(
-      'storage',
-      `the import's journal cannot be used (${code}): ${escapeControls(this.#path)}`,
-      {
-        hint: 'without a journal nothing is sent: check the rights and the space of that folder',
-        cause: error,
-      },
-    );
-  }
+/**
+ * @param count how many rows the import has
+ * @throws PetstoreError `storage` where the journal cannot belong to it
+ */
+export function checkRows(log: JournalLog, count: number): void {
+  const { header, rows, baseline } = log.last();
+  const fits = (header?.rows ?? count) === count && [...rows.keys()].every((row) => row < count);
+  // Rows are sent only once the baseline is recorded; without it no look-up could find them.
+  const decidable = baseline !== undefined || [...rows.values()].every(({ state }) => state !== 'unknown');
+  if (!fits || !decidable) throw damagedJournal(log.label);
+}
+
+function takenOver(): PetstoreError {
+  return new PetstoreError('storage', 'another run has taken over this import', {
+    hint: 'this run was silent for too long; the other one continues',
+  });
+}
+
+function newerVersion(): PetstoreError {
+  return new PetstoreError('storage', "the import's journal was written by another version of petstore", {
+    hint: 'resume the import with that version; nothing was changed',
+  });
 }

@@ -1,75 +1,195 @@
-// What became of rows whose answer was lost: one list, once a late request can be ruled out as far as that is possible.
+// Decides unknown rows from the service's list: created, absent and sent again, or unknown for good.
 import type { Category, NewCategory } from '../api/types.ts';
 import { LONGEST_SLEEP_MS } from '../clock.ts';
-import type { ImportState } from './import-state.ts';
-import type { Known } from './reconcile.ts';
-import { findDuplicates, matchLost } from './reconcile.ts';
+import type { ImportState, NumberedRow } from './import-state.ts';
 
 /**
- * How long after a loss a lookup that finds nothing is believed, in milliseconds: the request may still be on its way
- * when its connection is gone. It doubles with every try. Where the service was too slow to answer in time it may be
- * at it still: then as long again as it was given to answer.
+ * How long after a loss a look-up that finds nothing is believed, in milliseconds, doubled with every attempt: the
+ * request may still be on its way when its connection is gone. After a timeout it is at least `--timeout` again.
  */
 const SETTLE_MS = 2000;
 const LONGEST_SETTLE_MS = 30_000;
+/** How often an incomplete list is fetched again, and a find that another import claims too is looked up again. */
+const LOOKS = 3;
+const IN_FLIGHT_POLL_MS = 250;
 
 /**
- * Looks up every lost row that is not decided yet.
- * @param work the state of the run; rows that are not there are queued again, up to `maxRetries`
+ * Looks up every unknown row; rows that do not exist are queued again, up to `maxRetries`.
  * @throws PetstoreError where the list fails, the journal cannot be written, or the run is interrupted
  */
-export async function lookUp(work: ImportState): Promise<void> {
-  const { journal, categories, clock, signal, maxRetries, onProgress } = work.options;
-  const lost = work.undecided();
-  if (lost.length === 0) return;
-  const entries = journal.state.rows;
-  const tries = new Map(lost.map(({ row }) => [row, entries.get(row)?.tries ?? 0]));
-  const ready = lost.reduce(
-    (latest, { row }) => Math.max(latest, work.settledAt(row, settling(tries.get(row) ?? 0))),
-    0,
-  );
-  for (let left = ready - clock.monotonic(); left > 0; left = ready - clock.monotonic())
+export async function lookUp(state: ImportState): Promise<void> {
+  for (let look = 1; look <= LOOKS && state.undecided().length > 0; look++) {
+    const rows = state.undecided();
+    await settle(state, rows);
+    const listed = await completeList(state);
+    const known = await knownIds(state);
+    const { found, absent, doubtful } = listed ? matchUnknown(rows, listed, known) : allDoubtful(rows);
+    const contested = await recordFound(state, found);
+    for (const row of doubtful) state.giveUp(row);
+    for (const row of absent) await recordAbsent(state, row);
+    state.options.onProgress(state.results);
+    if (contested === 0) return;
+    await pause(state, SETTLE_MS * state.options.clock.random());
+  }
+}
+
+async function settle(state: ImportState, rows: readonly NumberedRow[]): Promise<void> {
+  const { clock } = state.options;
+  const times = rows.map(({ row }) => state.settledAt(row, settleMs(attemptsOf(state, row))));
+  await pause(state, times.reduce((latest, time) => Math.max(latest, time), 0) - clock.monotonic());
+}
+
+function settleMs(attempts: number): number {
+  return Math.min(LONGEST_SETTLE_MS, SETTLE_MS * 2 ** Math.max(0, attempts - 1));
+}
+
+function attemptsOf({ options }: ImportState, row: number): number {
+  return options.journal.state.rows.get(row)?.attempts ?? 0;
+}
+
+async function pause({ options: { clock, signal } }: ImportState, ms: number): Promise<void> {
+  const until = clock.monotonic() + ms;
+  for (let left = ms; left > 0; left = until - clock.monotonic()) {
     await clock.sleep(Math.min(LONGEST_SLEEP_MS, left), signal);
-  const findings = matchLost(lost, await categories.list(), knownOf(work));
-  for (const [row, category] of findings.found) {
-    journal.found(row, String(category.id));
-    work.tally.create(row, category);
   }
-  for (const row of findings.doubtful) work.giveUp(row);
-  for (const row of findings.absent) {
-    if ((tries.get(row) ?? 0) > maxRetries) {
-      work.giveUp(row);
-      continue;
-    }
-    journal.note(row, 'absent');
-    work.sendAgain(row);
-  }
-  onProgress(work.tally);
 }
 
 /**
- * Looks once more, at the end, for rows whose first request arrived only after they had been sent again.
- * @param work the state of the run
- * @returns categories that equal such a row and that no row accounts for; none where the list fails
+ * Lists the categories. A list that lacks one that this import created is behind or cut off, and proves nothing.
+ * @returns undefined where it still lacks one after several looks
  */
-export async function findSurplus(work: ImportState): Promise<readonly Category[]> {
-  const { rows, categories } = work.options;
-  if (work.resent.size === 0) return [];
+export async function completeList(state: ImportState): Promise<readonly Category[] | undefined> {
+  const { categories, journal } = state.options;
+  for (let look = 1; ; look++) {
+    const listed = await categories.list();
+    const ids = new Set(listed.map(({ id }) => String(id)));
+    if ([...journal.state.owners.keys()].every((id) => ids.has(id))) return listed;
+    if (look > LOOKS) return undefined;
+    await pause(state, SETTLE_MS * 2 ** (look - 1));
+  }
+}
+
+async function recordAbsent(state: ImportState, row: number): Promise<void> {
+  if (attemptsOf(state, row) > state.options.maxRetries) {
+    state.giveUp(row);
+    return;
+  }
+  await state.options.journal.record('absent', row);
+  state.sendAgain(row);
+}
+
+// Two imports may find the same category at the same time: each records its claim first and looks at the others then,
+// so at least one of them sees both claims, and withdraws its own. Returns how many were withdrawn.
+async function recordFound(state: ImportState, found: ReadonlyMap<number, Category>): Promise<number> {
+  const { journal } = state.options;
+  for (const [row, { id }] of found) await journal.recordId('found', row, String(id));
+  const claimed = found.size === 0 ? () => false : await claimedElsewhere(state);
+  let withdrawn = 0;
+  for (const [row, category] of found) {
+    if (claimed(String(category.id))) {
+      await journal.record('withdrawn', row);
+      withdrawn++;
+    } else state.markCreated(row, category);
+  }
+  return withdrawn;
+}
+
+/**
+ * Waits until every request that another import has in flight is answered: its 201 may name a category found here.
+ * @returns whether an id belongs to another import, or may
+ */
+export async function claimedElsewhere(state: ImportState): Promise<(id: string) => boolean> {
+  const { others, timeoutMs, clock } = state.options;
+  const until = clock.monotonic() + timeoutMs + SETTLE_MS;
+  let open = [...(await others.inFlight())];
+  while (open.length > 0 && clock.monotonic() < until) {
+    await pause(state, IN_FLIGHT_POLL_MS);
+    const now = await others.inFlight();
+    open = open.filter((request) => now.has(request));
+  }
+  const owned = await others.owned();
+  return (id) => open.length > 0 || owned.has(id);
+}
+
+/**
+ * Looks at the end for rows whose first request was processed after they had been sent again.
+ * @returns categories that equal such a row and belong to no row
+ */
+export async function findLateDuplicates(state: ImportState): Promise<readonly Category[]> {
+  if (state.resent.size === 0) return [];
   try {
-    const resent = [...work.resent].map((row) => rows[row] as NewCategory);
-    return findDuplicates(resent, await categories.list(), knownOf(work));
+    const texts = new Set([...state.resent].map((row) => textOf(state.rowAt(row))));
+    const listed = (await completeList(state)) ?? [];
+    return newAndUnowned(listed, await knownIds(state)).filter((category) => texts.has(textOf(category)));
   } catch {
-    // Every row is decided: a check that cannot be made is no failure.
+    // Every row is decided: a check that cannot be made is not a failure.
     return [];
   }
 }
 
-function knownOf(work: ImportState): Known {
-  const { baseline, owners } = work.options.journal.state;
-  const elsewhere = work.options.ownedElsewhere();
+/** Ids in digits. */
+export interface KnownIds {
+  /** What existed before the import began; undefined where that is not known. */
+  readonly baseline: ReadonlySet<string> | undefined;
+  /** Whether a category belongs to a row, of this import or another. */
+  readonly owned: (id: string) => boolean;
+}
+
+async function knownIds({ options: { journal, others } }: ImportState): Promise<KnownIds> {
+  const { baseline, owners } = journal.state;
+  const elsewhere = await others.owned();
   return { baseline, owned: (id) => owners.has(id) || elsewhere.has(id) };
 }
 
-function settling(tries: number): number {
-  return Math.min(LONGEST_SETTLE_MS, SETTLE_MS * 2 ** Math.max(0, tries - 1));
+/** What a list says about unknown rows. */
+export interface LookUpResult {
+  /** Each category is given to one row at most. */
+  readonly found: ReadonlyMap<number, Category>;
+  readonly absent: readonly number[];
+  /** A new category resembles these rows: another description, or a name that the service has normalized. */
+  readonly doubtful: readonly number[];
+}
+
+function allDoubtful(rows: readonly NumberedRow[]): LookUpResult {
+  return { found: new Map(), absent: [], doubtful: rows.map(({ row }) => row) };
+}
+
+/** Matches unknown rows, by name and description, with categories that appeared since the import began. */
+export function matchUnknown(rows: readonly NumberedRow[], listed: readonly Category[], known: KnownIds): LookUpResult {
+  const fresh = newAndUnowned(listed, known);
+  const byText = new Map<string, Category[]>();
+  for (const category of known.baseline ? fresh : []) {
+    const text = textOf(category);
+    byText.set(text, [...(byText.get(text) ?? []), category]);
+  }
+  const found = new Map<number, Category>();
+  for (const row of rows) {
+    const category = byText.get(textOf(row))?.shift();
+    if (category) found.set(row.row, category);
+  }
+  const taken = new Set(found.values());
+  const similar = new Set(fresh.filter((category) => !taken.has(category)).map(({ name }) => normalizeName(name)));
+  const absent: number[] = [];
+  const doubtful: number[] = [];
+  for (const { row, name } of rows) {
+    if (!found.has(row)) (similar.has(normalizeName(name)) ? doubtful : absent).push(row);
+  }
+  return { found, absent, doubtful };
+}
+
+function newAndUnowned(listed: readonly Category[], known: KnownIds): Category[] {
+  const fresh = new Map<string, Category>();
+  for (const category of listed) {
+    const id = String(category.id);
+    if (!known.baseline?.has(id) && !known.owned(id)) fresh.set(id, category);
+  }
+  return [...fresh.values()];
+}
+
+function textOf(row: NewCategory): string {
+  return JSON.stringify([row.name, row.description]);
+}
+
+function normalizeName(name: string): string {
+  return name.normalize('NFKC').toLowerCase().replace(/\s+/g, ' ').trim();
 }

@@ -1,140 +1,108 @@
-// The journals beside one import's own: read without holding them, found by file, marked where another takes their place.
-import { closeSync, existsSync, openSync, readdirSync, readSync } from 'node:fs';
-import { join } from 'node:path';
-import { FileLog } from '../append-log/file-log.ts';
-import { PetstoreError } from '../errors.ts';
-import { escapeControls } from '../escape.ts';
-import { alreadyRunning, isRunning } from './journal-lock.ts';
-import type { JournalOptions } from './journal-paths.ts';
-import { currentProcessProbe, journalDir, journalName } from './journal-paths.ts';
-import type { JournalState, RowEntry } from './journal-state.ts';
-import { journalFormat } from './journal-state.ts';
+// The journals of other imports with the same key: which categories are theirs, and which import began as the same file.
 
-/**
- * Reads a journal without beginning or changing it.
- * @param options which journal
- * @returns its entries by row; none where there is no such journal
- */
-export function readJournal(options: JournalOptions): ReadonlyMap<number, RowEntry> {
-  const name = journalName(options.digest);
-  const dir = journalDir(options);
-  return namesIn(dir).includes(name) ? withLog(dir, name, (log) => log.refresh().rows) : new Map();
-}
+import { checkRows } from './journal.ts';
+import type { JournalStore } from './journal-files.ts';
+import type { LockOptions, ProcessProbe } from './journal-lock.ts';
+import { currentProcessProbe, expireDeadHolder } from './journal-lock.ts';
+import type { JournalRecord, JournalState, RowEntry } from './journal-state.ts';
 
-/**
- * Finds the categories that other imports into the same service know as theirs.
- * @param options this import's journal
- * @returns their ids in digits
- */
-export function ownedElsewhere(options: JournalOptions): ReadonlySet<string> {
-  const owned = new Set<string>();
-  const dir = journalDir(options);
-  for (const name of namesIn(dir)) {
-    if (name === journalName(options.digest)) continue;
-    for (const id of withLog(dir, name, (log) => log.refresh().owners).keys()) owned.add(id);
+/** @returns the rows of a journal, which is neither created nor changed; none where it does not exist */
+export async function readJournal(
+  store: JournalStore,
+  name: string,
+  count: number,
+): Promise<ReadonlyMap<number, RowEntry>> {
+  if (!(await store.names()).includes(name)) return new Map();
+  const log = await store.open(name, 'other');
+  try {
+    await log.refresh();
+    checkRows(log, count);
+    return log.last().rows;
+  } finally {
+    log.close();
   }
-  return owned;
 }
 
-/** An import of the same file with other rows, which created something and did not finish. */
+/** What other imports with the same key know. */
+export interface OtherImports {
+  /** The ids of the categories they created or found. */
+  owned(): Promise<ReadonlySet<string>>;
+  /** One entry per request of theirs that may still be answered. */
+  inFlight(): Promise<ReadonlySet<string>>;
+}
+
+/** @param own the name of this import's journal */
+export function otherImports(store: JournalStore, own: string, processes?: ProcessProbe): OtherImports {
+  const { isAlive } = processes ?? currentProcessProbe();
+  const others = async (): Promise<string[]> => (await store.names()).filter((name) => name !== own);
+  return {
+    async owned() {
+      const ids = new Set<string>();
+      for (const name of await others()) for (const id of (await stateOf(store, name)).owners.keys()) ids.add(id);
+      return ids;
+    },
+    async inFlight() {
+      const requests = new Set<string>();
+      for (const name of await others()) {
+        const { lock, rows } = await stateOf(store, name);
+        if (!lock || isAlive(lock) === 'dead') continue;
+        for (const [row, { state, attempts }] of rows) {
+          if (state === 'sending') requests.add(`${name} ${lock.run} ${row} ${attempts}`);
+        }
+      }
+      return requests;
+    },
+  };
+}
+
+async function stateOf(store: JournalStore, name: string): Promise<JournalState> {
+  const log = await store.open(name, 'other');
+  try {
+    return await log.refresh();
+  } finally {
+    log.close();
+  }
+}
+
+/** An unfinished import of the same file, whose rows were different then. */
 export interface StaleImport {
   readonly rows: number;
   readonly created: number;
 }
 
 /**
- * Finds out whether a file was changed in the middle of its import (fault E10).
- * @param options the journal of the rows the file holds now
+ * Detects that a file was changed during its import.
+ * @param own the name of the journal of its present rows
  * @param source the file's real path
- * @returns the import it began as; undefined where there is none, or it finished
  */
-export function staleImportOf(options: JournalOptions, source: string): StaleImport | undefined {
-  for (const name of othersOf(options, source)) {
-    const { rows, head, finished } = withLog(journalDir(options), name, (log) => log.refresh());
-    const sent = [...rows.values()].filter(({ status }) => status !== 'open' && status !== 'rejected');
-    if (!finished && sent.length > 0) return { rows: head?.rows ?? 0, created: sent.filter(({ id }) => id).length };
+export async function staleImportOf(
+  store: JournalStore,
+  own: string,
+  source: string,
+): Promise<StaleImport | undefined> {
+  for (const name of await store.namesOf(source)) {
+    if (name === own) continue;
+    const { rows, header, finished } = await stateOf(store, name);
+    const sent = [...rows.values()].filter(({ state }) => state !== 'pending' && state !== 'failed');
+    if (!finished && sent.length > 0) return { rows: header?.rows ?? 0, created: sent.filter(({ id }) => id).length };
   }
   return undefined;
 }
 
 /**
- * Notes in the journals of the same file with other rows that they need not be finished.
- * @param options the journal that takes their place
- * @param source the file's real path
- * @throws PetstoreError `usage` where a run is at one of them: its rows would be created twice
+ * Records in the unfinished journals of the same file that this import takes their place.
+ * @throws PetstoreError `usage` where one of them is running: its rows would be created twice
  */
-export function supersede(options: JournalOptions, source: string): void {
-  const life = options.life ?? currentProcessProbe();
-  const others = othersOf(options, source);
-  for (const name of others) {
-    const { holder } = withLog(journalDir(options), name, (log) => log.refresh());
-    if (holder && isRunning(holder, life, options.clock)) throw alreadyRunning(holder, 'this file, as it was before,');
-  }
-  for (const name of others) {
-    withLog(journalDir(options), name, (log) => {
-      if (!log.refresh().finished) log.append(JSON.stringify(['superseded']));
-    });
-  }
-}
-
-function othersOf(options: JournalOptions, source: string): string[] {
-  const dir = journalDir(options);
-  const own = journalName(options.digest);
-  return namesIn(dir).filter(
-    (name) => name !== own && filesOf(dir, name).some((path) => readable(path, () => beginsWith(path, source))),
-  );
-}
-
-function withLog<T>(dir: string, name: string, use: (log: FileLog<JournalState>) => T): T {
-  return readable(join(dir, `${name}.*.log`), () => usingLog(dir, name, use));
-}
-
-// What another import sent may be what this one is about to look for: without its journal nothing can be decided.
-function readable<T>(path: string, use: () => T): T {
-  try {
-    return use();
-  } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code;
-    if (error instanceof PetstoreError || typeof code !== 'string') throw error;
-    throw new PetstoreError(
-      'storage',
-      `the journal of another import cannot be used (${code}): ${escapeControls(path)}`,
-      {
-        hint: 'make it readable and writable for you, or remove it where that import is of no concern any more',
-        cause: error,
-      },
-    );
-  }
-}
-
-function usingLog<T>(dir: string, name: string, use: (log: FileLog<JournalState>) => T): T {
-  const log = new FileLog(journalFormat, { dir, name, rotateAtBytes: Number.MAX_SAFE_INTEGER, durable: true });
-  try {
-    return use(log);
-  } finally {
-    log.close();
-  }
-}
-
-function namesIn(dir: string): string[] {
-  if (!existsSync(dir)) return [];
-  return [...new Set(readdirSync(dir).flatMap((entry) => /^([0-9a-f]{32})\.\d+\.log$/.exec(entry)?.[1] ?? []))];
-}
-
-function filesOf(dir: string, name: string): string[] {
-  return readdirSync(dir)
-    .filter((entry) => entry.startsWith(`${name}.`) && entry.endsWith('.log'))
-    .map((entry) => join(dir, entry));
-}
-
-// The head stands at the beginning; only a journal of the same file is worth reading in full.
-function beginsWith(path: string, source: string): boolean {
-  const fd = openSync(path, 'r');
-  try {
-    const start = Buffer.alloc(65_536);
-    const length = readSync(fd, start, 0, start.length, 0);
-    return start.toString('utf8', 0, length).includes(JSON.stringify({ source }).slice(1, -1));
-  } finally {
-    closeSync(fd);
+export async function supersede(store: JournalStore, own: string, source: string, options: LockOptions): Promise<void> {
+  for (const name of await store.namesOf(source)) {
+    if (name === own) continue;
+    const log = await store.open(name, 'other');
+    try {
+      if ((await log.refresh()).finished) continue;
+      await expireDeadHolder(log, options, 'an earlier version of this file');
+      await log.append(JSON.stringify(['superseded'] satisfies JournalRecord));
+    } finally {
+      log.close();
+    }
   }
 }

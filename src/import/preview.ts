@@ -51,7 +51,7 @@ export function previewOf(
     const entry = noted.get(at);
     const row = { row: at + 1, ...(rows[at] as NewCategory) };
     const id = entry?.id === undefined ? existing.get(row.name) : idOf(entry.id);
-    if (entry?.status === 'undecided' || entry?.status === 'sending') undecided++;
+    if (entry?.state === 'unknown' || entry?.state === 'sending') undecided++;
     else if (id === undefined) toCreate.push(row);
     else skipped.push({ row: row.row, name: row.name, id });
   }

@@ -21,29 +21,29 @@ export function startProgressLine(
   total: number,
   clock: Clock,
   quota: () => QuotaView,
-): (tally: ImportResults) => string {
+): (results: ImportResults) => string {
   const begun = clock.monotonic();
   const measure = windowLength();
   let last = Number.NEGATIVE_INFINITY;
   let line = '';
-  return (tally) => {
+  return (results) => {
     const now = clock.monotonic();
     if (now - last < EVERY_MS) return line;
     last = now;
     const view = quota();
     const windowMs = measure(view.window);
-    const rate = (1000 * tally.created) / Math.max(1, now - begun);
-    const parts = [`${tally.done} of ${total} rows`];
-    if (tally.created > 0) parts.push(`${rate < 10 ? rate.toFixed(1) : Math.round(rate)}/s`);
+    const rate = (1000 * results.count('created')) / Math.max(1, now - begun);
+    const parts = [`${results.done} of ${total} rows`];
+    if (results.count('created') > 0) parts.push(`${rate < 10 ? rate.toFixed(1) : Math.round(rate)}/s`);
     const { window } = view;
     if (window && !window.over)
       parts.push(`quota ${window.remaining}${window.limit ? ` of ${window.limit}` : ''} left`);
-    const left = total - tally.done;
-    if (left > 0 && tally.created > 0) {
+    const left = total - results.done;
+    if (left > 0 && results.count('created') > 0) {
       const ends = estimate(left, view, clock.now(), windowMs).endsAt ?? 0;
       parts.push(`about ${formatDuration(Math.max(ends - clock.now(), (1000 * left) / rate))} left`);
     }
-    if (tally.lost.size > 0) parts.push(`${tally.lost.size} to look up`);
+    if (results.count('unknown') > 0) parts.push(`${results.count('unknown')} to look up`);
     line = parts.join(' · ');
     return line;
   };

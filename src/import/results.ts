@@ -1,9 +1,10 @@
-// What has become of every row, as the document of the contract, section 7.
+// The state of every row in this run, and the document that `--json` prints (docs/cli.md).
 import type { Category, NewCategory } from '../api/types.ts';
 import type { PetstoreError } from '../errors.ts';
 import type { Int64 } from '../json.ts';
+import type { RowState } from './journal-state.ts';
 
-/** A row that was left out: created by an earlier run, or its name exists. Rows count from 1. */
+/** A row that was not sent: an earlier run created it, or its name exists. Rows count from 1 in the document. */
 export interface SkippedRow {
   readonly row: number;
   readonly name: string;
@@ -19,96 +20,85 @@ export interface FailedRow {
   readonly status?: number | undefined;
 }
 
-/** A row that may exist or not. */
+/** A row that may or may not exist. */
 export interface UnknownRow {
   readonly row: number;
   readonly name: string;
 }
 
-/** What `--json` prints; each list in the order of the file. */
+/** Each list is in the order of the file. */
 export interface ImportDocument {
   readonly created: readonly Category[];
   readonly skipped: readonly SkippedRow[];
   readonly failed: readonly FailedRow[];
   readonly unknown: readonly UnknownRow[];
-  /** Rows that were not tried, or certainly not carried out. */
+  /** Rows that were not sent, or certainly not processed. */
   readonly pending: number;
 }
 
-/** Counts and keeps outcomes; rows are numbered from 0 here and from 1 in the document. */
+type Result =
+  | { readonly state: 'created'; readonly category: Category }
+  | { readonly state: 'skipped'; readonly id: Int64 }
+  | { readonly state: 'failed'; readonly error: PetstoreError }
+  | { readonly state: 'unknown' };
+
+/** Rows count from 0 here. */
 export class ImportResults {
   readonly #rows: readonly NewCategory[];
-  readonly #created = new Map<number, Category>();
-  readonly #skipped = new Map<number, Int64>();
-  readonly #failed = new Map<number, PetstoreError>();
-  readonly #lost = new Set<number>();
+  readonly #results = new Map<number, Result>();
+  readonly #counts: Record<Result['state'], number> = { created: 0, skipped: 0, failed: 0, unknown: 0 };
 
-  /** @param rows the rows of the import */
   constructor(rows: readonly NewCategory[]) {
     this.#rows = rows;
   }
 
-  /** @returns how many rows were created by this run */
-  get created(): number {
-    return this.#created.size;
+  /** @returns `pending` for a row without a result */
+  stateOf(row: number): RowState {
+    return this.#results.get(row)?.state ?? 'pending';
   }
 
-  /** @returns how many rows need nothing any more */
+  count(state: Result['state']): number {
+    return this.#counts[state];
+  }
+
+  /** How many rows need no more requests. */
   get done(): number {
-    return this.#created.size + this.#skipped.size + this.#failed.size;
+    const { created, skipped, failed } = this.#counts;
+    return created + skipped + failed;
   }
 
-  /** @returns the rows whose answer is lost, by number */
-  get lost(): ReadonlySet<number> {
-    return this.#lost;
-  }
-
-  /** @returns true where every row exists */
+  /** Whether every row exists. */
   get complete(): boolean {
-    return this.#created.size + this.#skipped.size === this.#rows.length;
+    return this.#counts.created + this.#counts.skipped === this.#rows.length;
   }
 
-  create(row: number, category: Category): void {
-    this.#lost.delete(row);
-    this.#created.set(row, category);
+  /** @param result undefined: the row is pending again */
+  set(row: number, result: Result | undefined): void {
+    const before = this.#results.get(row);
+    if (before) this.#counts[before.state]--;
+    this.#results.delete(row);
+    if (!result) return;
+    this.#counts[result.state]++;
+    this.#results.set(row, result);
   }
 
-  skip(row: number, id: Int64): void {
-    this.#skipped.set(row, id);
-  }
-
-  fail(row: number, error: PetstoreError): void {
-    this.#failed.set(row, error);
-  }
-
-  lose(row: number): void {
-    this.#lost.add(row);
-  }
-
-  /** The row is to be sent again: nothing is known against it. */
-  reopen(row: number): void {
-    this.#lost.delete(row);
-  }
-
-  /** @returns whether anything is known of the row */
-  knows(row: number): boolean {
-    return this.#created.has(row) || this.#skipped.has(row) || this.#failed.has(row) || this.#lost.has(row);
-  }
-
-  /** @returns the document; what is lost is listed as unknown */
   document(): ImportDocument {
-    const name = (row: number): string => this.#rows[row]?.name ?? '';
-    const ordered = <T>(map: ReadonlyMap<number, T>): [number, T][] => [...map].sort(([a], [b]) => a - b);
-    return {
-      created: ordered(this.#created).map(([, category]) => category),
-      skipped: ordered(this.#skipped).map(([row, id]) => ({ row: row + 1, name: name(row), id })),
-      failed: ordered(this.#failed).map(([row, error]) => failure(row, name(row), error)),
-      unknown: [...this.#lost].sort((a, b) => a - b).map((row) => ({ row: row + 1, name: name(row) })),
-      pending: this.#rows.length - this.done - this.#lost.size,
-    };
+    const created: Category[] = [];
+    const skipped: SkippedRow[] = [];
+    const failed: FailedRow[] = [];
+    const unknown: UnknownRow[] = [];
+    for (const [at, { name }] of this.#rows.entries()) {
+      const result = this.#results.get(at);
+      const row = { row: at + 1, name };
+      if (result?.state === 'created') created.push(result.category);
+      else if (result?.state === 'skipped') skipped.push({ ...row, id: result.id });
+      else if (result?.state === 'failed') failed.push({ ...row, ...failure(result.error) });
+      else if (result) unknown.push(row);
+    }
+    return { created, skipped, failed, unknown, pending: this.#rows.length - this.#results.size };
   }
 }
 
-function failure(row: number, name: string, { code, serviceMessage, message, status }: PetstoreError): FailedRow {
-  return { row: row + 1, name, code, message: serviceMessage ?? message, status };
+function failure({ code, serviceMessage, message, status }: PetstoreError): Omit<FailedRow, keyof UnknownRow> {
+  return { code, message: serviceMessage ?? message, status };
 }

@@ -1,124 +1,122 @@
-// The import itself: a list before, then passes of sending and looking up until every row is decided.
-import type { Category, NewCategory } from '../api/types.ts';
+// One run of an import: a list first, then rows sent and unknown ones looked up until every row is decided.
+import type { Category } from '../api/types.ts';
+import { formatNumber } from '../count.ts';
 import { PetstoreError } from '../errors.ts';
 import type { RunOptions } from './import-state.ts';
 import { ImportState } from './import-state.ts';
 import { idOf } from './journal-state.ts';
-import { findSurplus, lookUp } from './lookup.ts';
+import { claimedElsewhere, completeList, findLateDuplicates, lookUp } from './lookup.ts';
 import type { ImportResults } from './results.ts';
-import { RowSender } from './send-rows.ts';
+import { sendRows } from './send-rows.ts';
 
 /** How a run ended. */
 export interface RunResult {
-  readonly tally: ImportResults;
-  /** Why it ended before every row was tried; undefined where it came to its end. */
+  readonly results: ImportResults;
+  /** Why it ended before every row was decided; undefined where it did not. */
   readonly stop: PetstoreError | undefined;
-  /** Categories that equal a row which was sent twice and that no row accounts for: its first request came late. */
-  readonly surplus: readonly Category[];
+  /** Categories that may exist twice: a row was sent again, and its first request was processed late. */
+  readonly duplicates: readonly Category[];
 }
 
 /**
- * Creates every row that the journal does not know as created (contract, section 7).
- * @param options rows, journal, service, limits
- * @returns what became of every row
- * @throws PetstoreError where nothing was sent, or not even the first list was answered; `usage` where what it created
- *   before is gone
+ * Creates every row that the journal does not record as created.
+ * @throws PetstoreError where nothing was sent and there is nothing to report per row
  */
 export async function runImport(options: RunOptions): Promise<RunResult> {
-  const work = new ImportState(options);
-  restore(work);
-  const listed = await firstList(work);
-  if (work.stop) return { tally: work.tally, stop: work.stop, surplus: [] };
+  const state = new ImportState(options);
+  await restore(state);
+  const listed = await firstList(state);
+  if (state.stop) return { results: state.results, stop: state.stop, duplicates: [] };
   try {
-    await plan(work, listed);
-    await sendAll(work);
-    if (work.tally.complete) options.journal.finish();
+    await plan(state, listed);
+    await sendAll(state);
+    if (state.results.complete) await options.journal.recordFinished();
   } catch (error) {
-    work.end(error);
+    state.end(error);
   }
-  return { tally: work.tally, stop: work.stop, surplus: work.stop ? [] : await findSurplus(work) };
+  return { results: state.results, stop: state.stop, duplicates: state.stop ? [] : await findLateDuplicates(state) };
 }
 
-// What earlier runs noted: created rows are left out, half-done ones are looked up.
-function restore(work: ImportState): void {
-  for (const [row, { status, id, slow }] of work.options.journal.state.rows) {
-    if (status === 'created') work.tally.skip(row, idOf(id ?? ''));
-    else if (status === 'undecided') work.lose(row, slow);
+// What earlier runs recorded: created rows are skipped, unknown ones are looked up.
+async function restore(state: ImportState): Promise<void> {
+  const { journal } = state.options;
+  const entries = [...journal.state.rows];
+  // The run before may have ended between a claim and the look at the other imports.
+  const claimed = entries.some(([, { found }]) => found) ? await claimedElsewhere(state) : () => false;
+  for (const [row, { state: recorded, id, found, slow }] of entries) {
+    if (id !== undefined && found && claimed(id)) {
+      await journal.record('withdrawn', row);
+      state.markUnknown(row);
+    } else if (id !== undefined) state.results.set(row, { state: 'skipped', id: idOf(id) });
+    else if (recorded === 'unknown') state.markUnknown(row, slow);
   }
 }
 
-async function firstList(work: ImportState): Promise<readonly Category[]> {
-  const { rows, journal, skipExisting, categories } = work.options;
+async function firstList(state: ImportState): Promise<readonly Category[]> {
+  const { rows, journal, skipExisting } = state.options;
   const { baseline, owners } = journal.state;
-  const known = baseline !== undefined;
-  if (owners.size === 0 && (work.tally.done === rows.length || (known && !skipExisting))) return [];
+  const nothingToDo = state.results.done === rows.length || (baseline !== undefined && !skipExisting);
+  if (owners.size === 0 && nothingToDo) return [];
   try {
-    const listed = await categories.list();
-    const ids = listed.map(({ id }) => String(id));
-    // Nothing is ever deleted: where all that was there is gone, it is not the same data any more.
-    if (owners.size > 0 && !ids.some((id) => owners.has(id) || baseline?.has(id))) throw wasReset(owners.size);
-    if (!known) await journal.noteBaseline(ids);
+    const listed = await completeList(state);
+    if (!listed) throw missingFromList(owners.size);
+    if (baseline === undefined) await journal.recordBaseline(listed.map(({ id }) => String(id)));
     return listed;
   } catch (error) {
     const answered = error instanceof PetstoreError && ['auth', 'service', 'rejected'].includes(error.kind);
     if (!answered) throw error;
-    work.end(error);
+    state.end(error);
     return [];
   }
 }
 
-function wasReset(created: number): PetstoreError {
-  const [what, are] = created === 1 ? ['the category', 'is'] : [`all ${created} categories`, 'are'];
-  return new PetstoreError('usage', `${what} that this import created ${are} gone: the service's data was reset`, {
-    hint: 'to create every row again add --restart',
+function missingFromList(created: number): PetstoreError {
+  const which = created === 1 ? 'the category' : `some of the ${formatNumber(created)} categories`;
+  const message = `the service does not list ${which} that this import created`;
+  return new PetstoreError('unknown_outcome', message, {
+    hint: 'try again later; if its data was reset, add --restart --skip-existing to create what is missing',
   });
 }
 
-async function plan(work: ImportState, listed: readonly Category[]): Promise<void> {
-  const { rows, skipExisting, onPlan, onProgress } = work.options;
-  // A name that a row without an answer may have brought there is no name that existed.
-  if (skipExisting) await lookUp(work);
-  const existing = namesElsewhere(work, listed);
+async function plan(state: ImportState, listed: readonly Category[]): Promise<void> {
+  const { rows, skipExisting, onPlan, onProgress, journal } = state.options;
+  // The name of an unknown row may be its own: decided first, it does not count as existing.
+  if (skipExisting) await lookUp(state);
+  const { owners } = journal.state;
+  const existing = new Map<string, Category['id']>(
+    listed.flatMap(({ id, name }) => (owners.has(String(id)) ? [] : [[name, id] as const])),
+  );
   let known = 0;
-  work.queue.length = 0;
+  state.queue.length = 0;
   for (let row = rows.length - 1; row >= 0; row--) {
-    if (work.tally.knows(row)) continue;
-    const id = existing.size > 0 ? existing.get((rows[row] as NewCategory).name) : undefined;
+    if (state.results.stateOf(row) !== 'pending') continue;
+    const id = existing.get(state.rowAt(row).name);
     if (id !== undefined && skipExisting) {
-      work.tally.skip(row, id);
+      state.results.set(row, { state: 'skipped', id });
       continue;
     }
     if (id !== undefined) known++;
-    work.queue.push(row);
+    state.queue.push(row);
   }
-  await onPlan({ send: work.queue.length, existing: known });
-  work.options.expect(() => work.ahead);
-  onProgress(work.tally);
+  await onPlan({ send: state.queue.length, existing: known });
+  onProgress(state.results);
 }
 
-// Names the service has that no row of this import brought there.
-function namesElsewhere(work: ImportState, listed: readonly Category[]): Map<string, Category['id']> {
-  const { owners } = work.options.journal.state;
-  const names = new Map<string, Category['id']>();
-  for (const { id, name } of listed) if (!owners.has(String(id))) names.set(name, id);
-  return names;
-}
-
-async function sendAll(work: ImportState): Promise<void> {
-  const sending = new RowSender(work);
-  for (let fruitless = 0; !work.stop; ) {
-    const before = work.tally.created;
-    const broken = await sending.pass();
-    if (work.stop) return;
-    await lookUp(work);
-    if (work.queue.length === 0) return;
-    fruitless = broken && work.tally.created === before ? fruitless + 1 : 0;
-    if (fruitless > work.options.maxRetries) work.end(failsEvery());
+async function sendAll(state: ImportState): Promise<void> {
+  const { maxRetries } = state.options;
+  for (let roundsWithoutProgress = 0; !state.stop; ) {
+    const before = state.results.count('created');
+    const broken = await sendRows(state);
+    if (state.stop) return;
+    await lookUp(state);
+    if (state.queue.length === 0) return;
+    roundsWithoutProgress = broken && state.results.count('created') === before ? roundsWithoutProgress + 1 : 0;
+    if (roundsWithoutProgress > maxRetries) state.end(noValidResponse());
   }
 }
 
-function failsEvery(): PetstoreError {
-  return new PetstoreError('unknown_outcome', 'the service answers no create in a way that can be trusted', {
-    hint: '`petstore doctor` checks the way to the service',
+function noValidResponse(): PetstoreError {
+  return new PetstoreError('unknown_outcome', 'no valid response was received to any create', {
+    hint: 'run `petstore doctor` to check the connection to the service',
   });
 }

@@ -1,86 +1,84 @@
-// Rows sent by several workers, the journal always one step ahead of the request.
+// Sends rows with several workers; the journal is always one record ahead of the request.
 import type { Category, NewCategory } from '../api/types.ts';
-import { classifyError } from './classify-error.ts';
+import { PetstoreError } from '../errors.ts';
+import { TransportError } from '../http/types.ts';
 import type { ImportState } from './import-state.ts';
 import { toPetstoreError } from './import-state.ts';
+import type { RowEvent } from './journal-state.ts';
 
-/** Sends what is queued, pass by pass; a pass ends early where answers are lost one after the other. */
-export class RowSender {
-  readonly #work: ImportState;
-  #lostInARow = 0;
-
-  /** @param work the state of the run */
-  constructor(work: ImportState) {
-    this.#work = work;
-  }
-
-  /**
-   * Sends until the queue is empty, the run is to end, or too many answers were lost in a row.
-   * @returns whether it was the last: then it is better to look before more is sent
-   */
-  async pass(): Promise<boolean> {
-    this.#lostInARow = 0;
-    await Promise.all(Array.from({ length: this.#work.options.concurrency }, () => this.#worker()));
-    return this.#broken();
-  }
-
-  #broken(): boolean {
-    return this.#lostInARow >= Math.max(this.#work.options.concurrency, 4);
-  }
-
-  async #worker(): Promise<void> {
-    const { options } = this.#work;
-    while (!this.#work.stop && !this.#broken()) {
-      const row = this.#work.next();
+/**
+ * Sends until the queue is empty, the run ends, or too many responses in a row are lost.
+ * @returns true where responses were lost: then a look-up should come before more is sent
+ */
+export async function sendRows(state: ImportState): Promise<boolean> {
+  const { concurrency } = state.options;
+  let lostInARow = 0;
+  const broken = (): boolean => lostInARow >= Math.max(concurrency, 4);
+  const worker = async (): Promise<void> => {
+    while (!state.stop && !broken()) {
+      const row = state.queue.pop();
       if (row === undefined) return;
       try {
-        await this.#note(row);
-        await this.#sendRow(row);
+        lostInARow = (await sendRow(state, row)) ? 0 : lostInARow + 1;
       } catch (error) {
-        this.#work.end(error);
+        state.end(error);
       }
-      options.onProgress(this.#work.tally);
+      state.options.onProgress(state.results);
     }
-  }
+  };
+  await Promise.all(Array.from({ length: concurrency }, worker));
+  return broken();
+}
 
-  async #note(row: number): Promise<void> {
-    const { signal, journal } = this.#work.options;
-    try {
-      signal.throwIfAborted();
-      await journal.send(row);
-    } finally {
-      this.#work.handOver();
-    }
+// Returns false where the response was lost.
+async function sendRow(state: ImportState, row: number): Promise<boolean> {
+  const { rows, journal, signal, categories } = state.options;
+  signal.throwIfAborted();
+  await journal.recordSend(row);
+  let category: Category;
+  try {
+    signal.throwIfAborted();
+    category = await categories.create(rows[row] as NewCategory);
+  } catch (error) {
+    return recordFailure(state, row, error);
   }
+  state.markCreated(row, category);
+  // Where the journal cannot record it, the next run finds the category by a look-up.
+  await journal.recordId('created', row, String(category.id));
+  return true;
+}
 
-  async #sendRow(row: number): Promise<void> {
-    const { rows, journal, signal, categories } = this.#work.options;
-    if (signal.aborted) {
-      journal.note(row, 'unsent');
-      throw signal.reason;
-    }
-    let category: Category;
-    try {
-      category = await categories.create(rows[row] as NewCategory);
-    } catch (error) {
-      this.#judge(row, error);
-      return;
-    }
-    this.#lostInARow = 0;
-    this.#work.tally.create(row, category);
-    // Where the journal cannot take it, the next run finds it by looking.
-    journal.created(row, String(category.id));
-  }
+async function recordFailure(state: ImportState, row: number, error: unknown): Promise<boolean> {
+  const { event, stop } = classifyError(error, state.options.signal.reason);
+  if (stop) state.end(error);
+  if (event === 'failed') state.results.set(row, { state: 'failed', error: toPetstoreError(error) });
+  const lost = event === 'lost' || event === 'timeout';
+  if (lost) state.markUnknown(row, event === 'timeout');
+  await state.options.journal.record(event, row);
+  return !lost;
+}
 
-  #judge(row: number, error: unknown): void {
-    const { tally, options } = this.#work;
-    const verdict = classifyError(error, options.signal.reason);
-    if (verdict.stop) this.#work.end(error);
-    if (verdict.row === 'rejected') tally.fail(row, toPetstoreError(error));
-    if (verdict.row === 'lost') {
-      this.#work.lose(row, verdict.slow);
-      this.#lostInARow++;
-    }
-    options.journal.note(row, verdict.slow ? 'slow' : verdict.row);
-  }
+/** What a failed create means for its row, and whether the next row would fare no better. */
+export interface ErrorClass {
+  readonly event: Extract<RowEvent, 'failed' | 'unsent' | 'lost' | 'timeout'>;
+  readonly stop: boolean;
+}
+
+/** Rejections of one row's values; any other 4xx will meet every row. */
+const ROW_SPECIFIC: ReadonlySet<number> = new Set([400, 409, 413, 422]);
+
+/** @param interruption the reason of the run's signal, if it was aborted: thrown as it is, nothing was sent */
+export function classifyError(error: unknown, interruption?: unknown): ErrorClass {
+  if (!(error instanceof PetstoreError)) return { event: 'lost', stop: true };
+  const { kind, status } = error;
+  if (kind === 'rejected') return { event: 'failed', stop: !ROW_SPECIFIC.has(status ?? 0) };
+  if (kind === 'unknown_outcome') return { event: timedOut(error) ? 'timeout' : 'lost', stop: false };
+  // Never processed: the key was refused, the quota is exhausted, the connection was not made, the lock is lost.
+  if (['auth', 'rate_limited', 'network', 'storage'].includes(kind)) return { event: 'unsent', stop: true };
+  const unsent = kind === 'interrupted' ? error === interruption : kind === 'service' && status === undefined;
+  return { event: unsent ? 'unsent' : 'lost', stop: true };
+}
+
+function timedOut({ status, cause }: PetstoreError): boolean {
+  return status === 408 || status === 504 || (cause instanceof TransportError && cause.reason === 'timeout');
 }

@@ -1,8 +1,11 @@
 import type { Api, Category, NewCategory } from '../../src/api/types.ts';
 import { PetstoreError } from '../../src/errors.ts';
-import type { Plan, RunOptions } from '../../src/import/import-state.ts';
+import type { ImportPlan, RunOptions } from '../../src/import/import-state.ts';
 import { Journal } from '../../src/import/journal.ts';
-import type { JournalOptions } from '../../src/import/journal-paths.ts';
+import type { JournalStore } from '../../src/import/journal-files.ts';
+import { fileJournals, journalName } from '../../src/import/journal-files.ts';
+import type { ProcessProbe } from '../../src/import/journal-lock.ts';
+import { otherImports } from '../../src/import/other-journals.ts';
 import { digestOf } from '../../src/import/rows.ts';
 import type { RunResult } from '../../src/import/run.ts';
 import { runImport } from '../../src/import/run.ts';
@@ -28,9 +31,9 @@ export type Fate =
   | 'crash';
 
 const ERRORS: Partial<Record<Fate, () => PetstoreError>> = {
-  lost: () => new PetstoreError('unknown_outcome', 'no trustworthy answer came'),
-  'lost-committed': () => new PetstoreError('unknown_outcome', 'no trustworthy answer came'),
-  late: () => new PetstoreError('unknown_outcome', 'no trustworthy answer came'),
+  lost: () => new PetstoreError('unknown_outcome', 'no valid response was received'),
+  'lost-committed': () => new PetstoreError('unknown_outcome', 'no valid response was received'),
+  late: () => new PetstoreError('unknown_outcome', 'no valid response was received'),
   'too-slow': () => new PetstoreError('unknown_outcome', 'gateway timeout', { status: 504 }),
   rejected: () =>
     new PetstoreError('rejected', 'rejected (400): bad name', {
@@ -102,55 +105,46 @@ export class FakeService {
   }
 }
 
-/** One import, run as often as it takes. */
+const living = new Set<number>();
+let nextPid = 1;
+
+/** One import, run as often as it takes; several may share a service and a state folder. */
 export class FakeImport {
-  readonly service = new FakeService();
   readonly clock = new FakeClock(1_800_000_000_000);
   readonly rows: readonly NewCategory[];
-  readonly stateDir = tempDir();
-  readonly plans: Plan[] = [];
-  /** How many rows the last run has still to send. */
-  ahead: () => number = () => Number.NaN;
-  readonly #living = new Set<number>();
-  #pid = 1;
+  readonly service: FakeService;
+  readonly stateDir: string;
+  readonly plans: ImportPlan[] = [];
 
-  constructor(rows: readonly NewCategory[]) {
+  constructor(rows: readonly NewCategory[], service = new FakeService(), stateDir = tempDir()) {
     this.rows = rows;
+    this.service = service;
+    this.stateDir = stateDir;
   }
 
-  /** The journal's options, for a process of its own. */
-  journalOptions(pid = this.#pid++): JournalOptions {
-    const life = {
-      mark: { pid, start: '1', host: 'here' },
-      ask: (mark: { readonly pid: number }) => (this.#living.has(mark.pid) ? ('alive' as const) : ('dead' as const)),
-    };
-    return {
-      stateDir: this.stateDir,
-      identity: 'https://pets.example/v1',
-      digest: digestOf(this.rows),
-      clock: this.clock,
-      life,
-    };
+  store(): JournalStore {
+    return fileJournals(this.stateDir, 'https://pets.example/v1', 'key');
   }
 
-  /** @returns how a run of a new process ended; undefined where it was killed */
+  /** Returns how a run of a new process ended; undefined where it was killed. */
   async run(options: Partial<RunOptions> & { readonly restart?: boolean } = {}): Promise<RunResult | undefined> {
-    const pid = this.#pid++;
-    this.#living.add(pid);
-    const journal = new Journal(this.journalOptions(pid));
+    const self = { pid: nextPid++, start: '1', host: 'here' };
+    living.add(self.pid);
+    const processes: ProcessProbe = { self, isAlive: ({ pid }) => (living.has(pid) ? 'alive' : 'dead') };
+    const name = journalName(digestOf(this.rows));
+    const journal = new Journal(await this.store().open(name, 'run'));
     const { api, crashed } = this.service.client();
+    const { signal } = new AbortController();
     try {
-      journal.take({ version: 1, rows: this.rows.length }, options.restart ?? false);
+      const header = { version: 2, rows: this.rows.length } as const;
+      await journal.acquire(header, options.restart ?? false, { clock: this.clock, signal, processes });
       const running = runImport({
         rows: this.rows,
         journal,
         categories: api,
-        expect: (ahead) => {
-          this.ahead = ahead;
-        },
-        ownedElsewhere: () => new Set(),
+        others: otherImports(this.store(), name, processes),
         clock: this.clock,
-        signal: new AbortController().signal,
+        signal,
         concurrency: 4,
         maxRetries: 2,
         timeoutMs: 30_000,
@@ -164,7 +158,7 @@ export class FakeImport {
       await journal.close();
       return result;
     } finally {
-      this.#living.delete(pid);
+      living.delete(self.pid);
     }
   }
 }

@@ -1,278 +1,325 @@
-// The journal: what it notes survives, one run at a time holds it, and a disk that fails stops everything.
+// The journal: its records survive, one run at a time holds its lock, and no damaged or missing journal decides anything.
 import * as fs from 'node:fs';
-import { mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { LogFs } from '../../src/append-log/generations.ts';
-import { currentProcess, isAlive } from '../../src/append-log/process-liveness.ts';
 import { Journal } from '../../src/import/journal.ts';
+import { fileJournals, journalName } from '../../src/import/journal-files.ts';
+import type { ProcessProbe } from '../../src/import/journal-lock.ts';
 import { SILENCE_MS } from '../../src/import/journal-lock.ts';
-import type { JournalOptions, ProcessProbe } from '../../src/import/journal-paths.ts';
-import { journalDir } from '../../src/import/journal-paths.ts';
-import { journalFormat } from '../../src/import/journal-state.ts';
-import { ownedElsewhere, readJournal, staleImportOf, supersede } from '../../src/import/other-journals.ts';
+import type { JournalState, RowState } from '../../src/import/journal-state.ts';
+import { journalFormat, TRANSITIONS } from '../../src/import/journal-state.ts';
+import { otherImports, readJournal, staleImportOf, supersede } from '../../src/import/other-journals.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
-const clock = new FakeClock(1_800_000_000_000);
-const DIGEST = 'ab'.repeat(32);
-const head = { version: 1, source: '/files/species.csv', rows: 3 } as const;
+const NAME = journalName('ab'.repeat(32));
+const OTHER = journalName('cd'.repeat(32));
+const SOURCE = '/files/species.csv';
+const header = { version: 2, source: SOURCE, rows: 4 } as const;
 
-function life(pid: number, state: 'alive' | 'dead' | 'unknown'): ProcessProbe {
-  return { mark: { pid, start: '', host: 'here' }, ask: () => state };
+function processes(pid: number, judged: 'alive' | 'dead' | 'unknown'): ProcessProbe {
+  return { self: { pid, start: '', host: 'here' }, isAlive: () => judged };
 }
 
-function options(more: Partial<JournalOptions> = {}): JournalOptions {
-  const stateDir = more.stateDir ?? tempDir();
-  return { identity: 'https://pets.example/v1', digest: DIGEST, clock, life: life(1, 'dead'), ...more, stateDir };
+/** A state folder with the journals of one key. */
+class Desk {
+  readonly stateDir = tempDir();
+  readonly clock = new FakeClock();
+  readonly store = fileJournals(this.stateDir, 'https://secret.example/v1', 'a-secret-key');
+
+  get dir(): string {
+    const imports = join(this.stateDir, 'imports');
+    return join(imports, readdirSync(imports)[0] ?? '');
+  }
+
+  get path(): string {
+    return join(this.dir, readdirSync(this.dir).find((name) => name.startsWith(NAME)) ?? '');
+  }
+
+  lock(pid: number, judged: 'alive' | 'dead' | 'unknown' = 'dead', clock = this.clock) {
+    return { clock, signal: new AbortController().signal, processes: processes(pid, judged) };
+  }
+
+  async acquire(pid = 1, judged: 'alive' | 'dead' | 'unknown' = 'dead', restart = false): Promise<Journal> {
+    const journal = new Journal(await this.store.open(NAME, 'run'));
+    await journal.acquire(header, restart, this.lock(pid, judged));
+    return journal;
+  }
 }
 
-test('what a run noted is known to the next, and half-done rows are undecided then', async () => {
-  const at = options();
-  const first = new Journal(at);
-  first.take(head, false);
-  await first.noteBaseline(['7', '9223372036854775807']);
-  for (const row of [0, 1, 2, 3]) await first.send(row);
-  first.created(0, '8');
-  first.note(1, 'unsent');
-  first.note(2, 'rejected');
-  const second = new Journal(at);
-  second.take(head, false);
+const storage = (message: string | RegExp) =>
+  expect.objectContaining({ kind: 'storage', exitCode: 9, message: expect.stringMatching(message) });
+
+test('what a run recorded is known to the next, and rows in flight are unknown then', async () => {
+  const desk = new Desk();
+  const first = await desk.acquire();
+  await first.recordBaseline(['7', '9223372036854775807', '7']);
+  for (const row of [0, 1, 2, 3]) await first.recordSend(row);
+  await first.recordId('created', 0, '8');
+  await first.record('unsent', 1);
+  await first.record('failed', 2);
+  const second = await desk.acquire(2);
   expect([...(second.state.baseline ?? [])]).toEqual(['7', '9223372036854775807']);
   expect(Object.fromEntries(second.state.rows)).toEqual({
-    0: { status: 'created', tries: 1, id: '8' },
-    3: { status: 'undecided', tries: 0 },
+    0: { state: 'created', attempts: 1, id: '8' },
+    3: { state: 'unknown', attempts: 0 },
   });
-  expect(readJournal(at).get(0)?.id).toBe('8');
+  expect((await readJournal(desk.store, NAME, 4)).get(0)?.id).toBe('8');
 });
 
-test('files and folders are private, and neither address nor key is written', async () => {
-  const at = options({ identity: 'https://secret.example/v1' });
-  const journal = new Journal(at);
-  journal.take(head, false);
-  await journal.close();
-  const dir = journalDir(at);
-  const [file = ''] = readdirSync(dir);
-  expect(statSync(dir).mode & 0o777).toBe(0o700);
-  expect(statSync(join(dir, file)).mode & 0o777).toBe(0o600);
-  expect(`${dir}${readFileSync(join(dir, file), 'utf8')}`).not.toContain('secret');
+test('files and folders are private, and neither URL nor key is written', async () => {
+  const desk = new Desk();
+  await (await desk.acquire()).close();
+  expect(statSync(desk.dir).mode & 0o777).toBe(0o700);
+  expect(statSync(desk.path).mode & 0o777).toBe(0o600);
+  expect(`${desk.path}${readFileSync(desk.path, 'utf8')}`).not.toContain('secret');
 });
 
-test('while a run lives a second one is refused; once it has ended the next takes over', async () => {
-  const at = options();
-  const first = new Journal({ ...at, life: life(11, 'alive') });
-  first.take(head, false);
-  const second = new Journal({ ...at, life: life(12, 'alive') });
-  expect(() => second.take(head, false)).toThrow('another run is importing these rows already (process 11)');
-  await first.close();
-  second.take(head, false);
-  expect(second.state.holder?.pid).toBe(12);
-});
-
-test('a run that cannot be asked counts as dead after a minute of silence', () => {
-  const at = options();
-  new Journal({ ...at, life: life(11, 'unknown') }).take(head, false);
-  const second = new Journal({ ...at, life: life(12, 'unknown') });
-  expect(() => second.take(head, false)).toThrow('another run');
-  const later = new FakeClock(clock.now() + SILENCE_MS);
-  new Journal({ ...at, clock: later, life: life(13, 'unknown') }).take(head, false);
-});
-
-test('a run that was thought dead stops before it sends, but an answer it still gets counts', async () => {
-  const at = options();
-  const first = new Journal(at);
-  first.take(head, false);
-  await first.send(0);
-  const second = new Journal({ ...at, life: life(2, 'dead') });
-  second.take(head, false);
-  await expect(first.send(1)).rejects.toMatchObject({
-    kind: 'storage',
-    message: /another run has taken this import over/,
-  });
-  expect(() => first.created(0, '5')).not.toThrow();
-  expect(second.state.rows.get(0)).toEqual({ status: 'created', tries: 0, id: '5' });
-  expect(second.state.rows.has(1)).toBe(false);
-});
-
-test('a category found for a row goes back to the row that the service itself names', async () => {
-  const journal = new Journal(options());
-  journal.take(head, false);
-  for (const row of [0, 1]) await journal.send(row);
-  journal.note(0, 'lost');
-  journal.found(0, '5');
-  journal.found(1, '5');
-  expect(journal.state.rows.get(1)?.status).toBe('sending');
-  journal.created(1, '5');
-  expect(journal.state.rows.get(0)).toEqual({ status: 'undecided', tries: 1 });
-  expect(journal.state.owners.get('5')).toBe(1);
-});
-
-test('a baseline that broke off counts for nothing', async () => {
-  const at = options();
-  const first = new Journal(at);
-  first.take(head, false);
-  const torn: LogFs = {
-    ...fs,
-    fdatasync: ((_fd: number, done: (error: Error) => void) => done(gone)) as LogFs['fdatasync'],
-  };
-  const gone = Object.assign(new Error('no space'), { code: 'ENOSPC' });
-  await first.close();
-  const second = new Journal({ ...at, fs: torn });
-  second.take(head, false);
-  await expect(second.noteBaseline(['1'])).rejects.toMatchObject({ kind: 'storage', exitCode: 9 });
-  const third = new Journal(at);
-  third.take(head, true);
-  expect(third.state.baseline).toBeUndefined();
-});
-
-test.each(['EACCES', 'EROFS', 'ENOSPC'])('a journal that cannot be written (%s) is exit code 9', (code) => {
-  const failing: LogFs = {
-    ...fs,
-    writeSync: (() => {
-      throw Object.assign(new Error('no'), { code });
-    }) as LogFs['writeSync'],
-  };
-  const journal = new Journal(options({ fs: failing }));
-  expect(() => journal.take(head, false)).toThrow(expect.objectContaining({ kind: 'storage', exitCode: 9 }));
-  const stateDir = join(tempDir(), 'file');
-  fs.writeFileSync(stateDir, '');
-  expect(() => new Journal(options({ stateDir }))).toThrow(expect.objectContaining({ kind: 'storage' }));
-});
-
-test('a file that was changed in the middle of its import is noticed, a finished or other one is not', async () => {
-  const at = options();
-  const journal = new Journal(at);
-  journal.take(head, false);
-  const changed = { ...at, digest: 'cd'.repeat(32) };
-  expect(staleImportOf(changed, '/files/species.csv')).toBeUndefined();
-  for (const row of [0, 1]) await journal.send(row);
-  journal.created(0, '1');
-  expect(staleImportOf(changed, '/files/species.csv')).toEqual({ rows: 3, created: 1 });
-  expect(staleImportOf(changed, '/files/other.csv')).toBeUndefined();
-  expect(staleImportOf(at, '/files/species.csv')).toBeUndefined();
-  journal.finish();
-  expect(staleImportOf(changed, '/files/species.csv')).toBeUndefined();
-});
-
-test('an import that takes the place of an unfinished one of the same file settles it', async () => {
-  const at = options();
-  const journal = new Journal(at);
-  journal.take(head, false);
-  await journal.send(0);
-  await journal.close();
-  const changed = { ...at, digest: 'cd'.repeat(32) };
-  supersede(changed, '/files/other.csv');
-  expect(staleImportOf(changed, '/files/species.csv')).toEqual({ rows: 3, created: 0 });
-  supersede(changed, '/files/species.csv');
-  expect(staleImportOf(changed, '/files/species.csv')).toBeUndefined();
-  const again = new Journal(at);
-  again.take(head, false);
-  await again.send(1);
-  expect(staleImportOf(changed, '/files/species.csv')).toBeDefined();
-});
-
-test('while a run imports a file as it was before, no other takes its place', async () => {
-  const at = options({ life: life(1, 'alive') });
-  const journal = new Journal(at);
-  journal.take(head, false);
-  await journal.send(0);
-  const changed = { ...at, digest: 'cd'.repeat(32) };
-  expect(() => supersede(changed, '/files/species.csv')).toThrow(
-    expect.objectContaining({ kind: 'usage', message: expect.stringContaining('another run is importing this file') }),
-  );
-  expect(staleImportOf(changed, '/files/species.csv')).toBeDefined();
-  await journal.close();
-  supersede(changed, '/files/species.csv');
-});
-
-test('a journal of another import that cannot be read is named, with what to do', () => {
-  const at = options();
-  new Journal(at).take(head, false);
-  const [name = ''] = readdirSync(journalDir(at));
-  rmSync(join(journalDir(at), name));
-  mkdirSync(join(journalDir(at), name));
-  const changed = { ...at, digest: 'cd'.repeat(32) };
-  for (const look of [() => ownedElsewhere(changed), () => staleImportOf(changed, '/files/species.csv')]) {
-    expect(look).toThrow(expect.objectContaining({ kind: 'storage', message: expect.stringContaining('EISDIR') }));
+test('another key or base URL has journals of its own', async () => {
+  const desk = new Desk();
+  await (await desk.acquire()).recordSend(0);
+  for (const [url, key] of [
+    ['https://secret.example/v1', 'another-key'],
+    ['https://other.example/v1', 'a-secret-key'],
+  ] as const) {
+    expect(await readJournal(fileJournals(desk.stateDir, url, key), NAME, 4)).toEqual(new Map());
   }
 });
 
-test('categories of another import into the same service are not free to be claimed', async () => {
-  const at = options();
-  const journal = new Journal(at);
-  journal.take(head, false);
-  await journal.send(0);
-  journal.created(0, '41');
-  expect([...ownedElsewhere({ ...at, digest: 'cd'.repeat(32) })]).toEqual(['41']);
-  expect([...ownedElsewhere(at)]).toEqual([]);
-  expect([...ownedElsewhere({ ...at, identity: 'https://other.example/v1', digest: 'cd'.repeat(32) })]).toEqual([]);
+test('while a run is alive a second one is refused; once it has ended the next takes over', async () => {
+  const desk = new Desk();
+  const first = await desk.acquire(11, 'alive');
+  await expect(desk.acquire(12, 'alive')).rejects.toThrow('another run is already importing these rows (process 11)');
+  await first.close();
+  expect((await desk.acquire(12, 'alive')).state.lock?.pid).toBe(12);
 });
 
-test('a journal of a newer version is left as it is', () => {
-  const at = options();
-  new Journal(at).take({ ...head, version: 2 as 1 }, false);
-  expect(() => new Journal(at).take(head, false)).toThrow(expect.objectContaining({ kind: 'storage', exitCode: 9 }));
+test('a run whose process cannot be judged is refused while it writes, and taken over after a minute of silence', async () => {
+  const desk = new Desk();
+  const first = await desk.acquire(11, 'unknown');
+  let waited: number[] = [];
+  const second = new Journal(await desk.store.open(NAME, 'run'));
+  const watch = (act: (leftMs: number) => void) =>
+    second.acquire(header, false, {
+      ...desk.lock(12, 'unknown'),
+      onWait: (leftMs) => {
+        waited.push(leftMs);
+        act(leftMs);
+      },
+    });
+  const writing = watch((leftMs) => {
+    if (leftMs === 45_000) void first.record('absent', 0);
+  });
+  await expect(writing).rejects.toThrow('another run');
+  waited = [];
+  // Wall clocks are never compared: the watcher's jumps by hours meanwhile.
+  await watch(() => {
+    desk.clock.at += 3_600_000;
+  });
+  expect([waited[0], waited.length]).toEqual([SILENCE_MS, SILENCE_MS / 1000]);
+  expect(() => first.assertHeld()).toThrow(storage('another run has taken over this import'));
+  await expect(first.recordSend(1)).rejects.toEqual(storage('another run has taken over'));
+  await expect(first.recordId('created', 0, '5')).rejects.toEqual(storage('another run has taken over'));
+  // A 201 counts all the same.
+  await second.record('absent', 2);
+  expect(second.state.rows.get(0)).toMatchObject({ state: 'created', id: '5' });
+  expect(second.state.rows.has(1)).toBe(false);
 });
 
-test('looking into a journal that is not there begins none', () => {
-  const at = options();
-  expect(readJournal(at).size).toBe(0);
-  expect(readdirSync(at.stateDir)).toEqual([]);
+test('a deleted journal stops the run before its next request', async () => {
+  const desk = new Desk();
+  const journal = await desk.acquire();
+  journal.assertHeld();
+  rmSync(desk.stateDir, { recursive: true });
+  expect(() => journal.assertHeld()).toThrow(storage("the import's journal was deleted"));
+});
+
+test('a 201 outranks a look-up, which outranks nothing', async () => {
+  const journal = await new Desk().acquire();
+  for (const row of [0, 1, 2]) await journal.recordSend(row);
+  for (const row of [0, 2]) await journal.record('lost', row);
+  await journal.recordId('found', 0, '5');
+  await journal.recordId('found', 2, '5');
+  expect(journal.state.rows.get(2)?.state).toBe('unknown');
+  await journal.recordId('created', 1, '5');
+  expect(journal.state.rows.get(0)).toEqual({ state: 'unknown', attempts: 1 });
+  expect([...journal.state.owners]).toEqual([['5', 1]]);
+  await journal.record('withdrawn', 1);
+  expect(journal.state.rows.get(1)?.state).toBe('created');
+});
+
+test('a baseline that was not written to its end counts for nothing', async () => {
+  const desk = new Desk();
+  const gone = Object.assign(new Error('no space'), { code: 'ENOSPC' });
+  const full: LogFs = {
+    ...fs,
+    fdatasync: ((_fd: number, done: (error: Error) => void) => done(gone)) as LogFs['fdatasync'],
+  };
+  const store = fileJournals(desk.stateDir, 'https://secret.example/v1', 'a-secret-key', full);
+  const journal = new Journal(await store.open(NAME, 'run'));
+  await journal.acquire(header, false, desk.lock(1));
+  await expect(journal.recordBaseline(['1'])).rejects.toEqual(storage('ENOSPC'));
+  expect((await desk.acquire(2, 'dead', true)).state.baseline).toBeUndefined();
+});
+
+test.each(['EACCES', 'EROFS', 'ENOSPC'])('a journal that cannot be written (%s) is exit code 9', async (code) => {
+  const fail = (() => {
+    throw Object.assign(new Error('no'), { code });
+  }) as LogFs['writeSync'];
+  const stateDir = tempDir();
+  const journal = new Journal(await fileJournals(stateDir, 'url', 'key', { ...fs, writeSync: fail }).open(NAME, 'run'));
+  await expect(journal.acquire(header, false, new Desk().lock(1))).rejects.toEqual(storage(code));
+  writeFileSync(join(stateDir, 'file'), '');
+  expect(() => fileJournals(join(stateDir, 'file'), 'url', 'key').open(NAME, 'run')).toThrow(storage('ENOTDIR'));
+});
+
+test('a file that was changed during its import is detected, a finished or other one is not', async () => {
+  const desk = new Desk();
+  const journal = await desk.acquire();
+  const stale = (source = SOURCE, own = OTHER) => staleImportOf(desk.store, own, source);
+  expect(await stale()).toBeUndefined();
+  for (const row of [0, 1]) await journal.recordSend(row);
+  await journal.recordId('created', 0, '1');
+  expect(await stale()).toEqual({ rows: 4, created: 1 });
+  expect([await stale('/files/other.csv'), await stale(SOURCE, NAME)]).toEqual([undefined, undefined]);
+  await journal.recordFinished();
+  expect(await stale()).toBeUndefined();
+  await journal.recordSend(2);
+  expect(await stale()).toBeDefined();
+});
+
+test('an import takes the place of an unfinished one of the same file, but not while that is running', async () => {
+  const desk = new Desk();
+  const journal = await desk.acquire(1, 'alive');
+  await journal.recordSend(0);
+  const running = supersede(desk.store, OTHER, SOURCE, desk.lock(2, 'alive'));
+  await expect(running).rejects.toThrow('another run is already importing an earlier version of this file');
+  await journal.close();
+  await supersede(desk.store, OTHER, '/files/other.csv', desk.lock(2));
+  expect(await staleImportOf(desk.store, OTHER, SOURCE)).toEqual({ rows: 4, created: 0 });
+  await supersede(desk.store, OTHER, SOURCE, desk.lock(2));
+  expect(await staleImportOf(desk.store, OTHER, SOURCE)).toBeUndefined();
+});
+
+test('other imports know their categories and the requests they have in flight', async () => {
+  const desk = new Desk();
+  const journal = await desk.acquire();
+  for (const row of [0, 1]) await journal.recordSend(row);
+  await journal.recordId('created', 0, '41');
+  const others = otherImports(desk.store, OTHER, processes(2, 'unknown'));
+  expect([[...(await others.owned())], (await others.inFlight()).size]).toEqual([['41'], 1]);
+  expect((await otherImports(desk.store, OTHER, processes(2, 'dead')).inFlight()).size).toBe(0);
+  expect((await otherImports(desk.store, NAME).owned()).size).toBe(0);
+});
+
+test('a journal of another import that cannot be read is reported by name', async () => {
+  const desk = new Desk();
+  await (await desk.acquire()).close();
+  const { path } = desk;
+  rmSync(path);
+  mkdirSync(path);
+  for (const look of [otherImports(desk.store, OTHER).owned(), staleImportOf(desk.store, OTHER, SOURCE)]) {
+    await expect(look).rejects.toEqual(storage(`EISDIR.*${NAME}`));
+  }
+});
+
+test('a journal of another version is not changed', async () => {
+  const desk = new Desk();
+  const journal = new Journal(await desk.store.open(NAME, 'run'));
+  await journal.acquire({ ...header, version: 3 as 2 }, false, desk.lock(1));
+  await expect(desk.acquire()).rejects.toEqual(storage('another version of petstore'));
+});
+
+test('reading a journal that does not exist creates none', async () => {
+  const desk = new Desk();
+  expect((await readJournal(desk.store, NAME, 4)).size).toBe(0);
+  expect(readdirSync(desk.stateDir)).toEqual([]);
+});
+
+test.each([
+  '{',
+  'null',
+  '["new-kind",1]',
+  '["send","r"]',
+  '["send","r",-1]',
+  '["send","r",4]',
+  '["send","r",0,1]',
+  '["created","r",0,"x"]',
+  '["header",{"version":2,"rows":5}]',
+  '["kept-row",0,{"state":"created","attempts":1}]',
+  '["kept-row",0,{"state":"unknown","attempts":1}]',
+  '["acquire","r",{"pid":"1"}]',
+])('a journal with the record %s is damaged: exit code 9, and the file is not changed', async (record) => {
+  const desk = new Desk();
+  const log = await desk.store.open(NAME, 'run');
+  await log.append('["acquire","r",{"pid":1,"start":"","host":""}]');
+  try {
+    await log.append(record);
+  } catch {
+    // Read again below, as another process would.
+  }
+  await expect(desk.acquire()).rejects.toEqual(storage(`damaged.*${NAME}`));
+});
+
+test('a file that no journal began is not taken for one', async () => {
+  const desk = new Desk();
+  await (await desk.acquire()).close();
+  const { path } = desk;
+  writeFileSync(path, 'name\ndog\n');
+  await expect(desk.acquire()).rejects.toMatchObject({ kind: 'storage' });
+  expect(readFileSync(path, 'utf8')).toBe('name\ndog\n');
 });
 
 const run = fc.constantFrom('r1', 'r2');
-const rowNumber = fc.nat({ max: 4 });
+const row = fc.nat({ max: 3 });
 const id = fc.constantFrom('1', '2', '3');
-const mark = { pid: 1, start: '', host: '' };
 const record = fc.oneof(
-  run.map((r) => ['take', r, mark, 5]),
-  run.map((r) => ['drop', r]),
-  run.map((r) => ['reset', r]),
-  run.map((r) => ['finished', r]),
-  fc.constant(['superseded']),
-  fc.constant(['head', head]),
-  fc.tuple(fc.constant('base'), run, fc.array(id, { maxLength: 3 })),
-  fc.tuple(fc.constant('based'), run, fc.nat({ max: 3 })),
-  fc.tuple(fc.constantFrom('send', 'rejected', 'unsent', 'lost', 'absent'), run, rowNumber),
-  fc.tuple(fc.constantFrom('created', 'found'), run, rowNumber, id),
+  run.map((r) => ['acquire', r, { pid: 1, start: '', host: '' }]),
+  fc.tuple(fc.constantFrom('release', 'restart', 'finished', 'beat'), run),
+  fc.tuple(fc.constant('expire'), run, fc.nat({ max: 5 })),
+  fc.constantFrom(['superseded'], ['header', header]),
+  fc.tuple(fc.constant('baseline'), run, fc.array(id, { maxLength: 3 })),
+  fc.tuple(fc.constant('baseline-end'), run, fc.nat({ max: 3 })),
+  fc.tuple(fc.constantFrom('send', 'failed', 'unsent', 'lost', 'timeout', 'absent', 'withdrawn'), run, row),
+  fc.tuple(fc.constantFrom('created', 'found'), run, row, id),
 );
 
-test('a journal that is rewritten shorter says the same, and goes on the same', () => {
+function reduce(records: Iterable<unknown>, state = journalFormat.initial()): JournalState {
+  for (const one of records) journalFormat.apply(state, typeof one === 'string' ? one : JSON.stringify(one));
+  return state;
+}
+
+test('a snapshot gives the same state, and the same states after it', () => {
   fc.assert(
     fc.property(fc.array(record, { maxLength: 40 }), fc.array(record, { maxLength: 15 }), (before, after) => {
-      const whole = journalFormat.initial();
-      for (const one of before) journalFormat.apply(whole, JSON.stringify(one));
-      const short = journalFormat.initial();
-      for (const line of journalFormat.snapshot(whole)) journalFormat.apply(short, line);
-      for (const one of after) for (const state of [whole, short]) journalFormat.apply(state, JSON.stringify(one));
-      expect(short).toEqual(whole);
+      const whole = reduce(before);
+      const short = reduce(journalFormat.snapshot(whole));
+      expect(reduce(after, short)).toEqual(reduce(after, whole));
     }),
     { numRuns: 500 },
   );
 });
 
-test('no category ever belongs to two rows', () => {
+test('no category ever belongs to two rows, and every created row has one', () => {
   fc.assert(
     fc.property(fc.array(record, { maxLength: 60 }), (records) => {
-      const state = journalFormat.initial();
-      for (const one of records) journalFormat.apply(state, JSON.stringify(one));
-      const ids = [...state.rows.values()].flatMap((entry) => (entry.id === undefined ? [] : [entry.id]));
-      expect(new Set(ids).size).toBe(ids.length);
+      const { rows, owners } = reduce(records);
+      const created = [...rows].filter(([, { state }]) => state === 'created');
+      expect(new Map(created.map(([at, entry]) => [entry.id, at]))).toEqual(owners);
+      expect(created.length).toBe(owners.size);
     }),
     { numRuns: 500 },
   );
 });
 
-test('records that make no sense are passed over', () => {
-  const state = journalFormat.initial();
-  for (const line of ['', '{', 'null', '7', '["new-kind",1]', '["send"]']) journalFormat.apply(state, line);
-  expect(state).toEqual(journalFormat.initial());
-});
-
-test('this process lives; one with its pid that started at another time does not', () => {
-  expect(isAlive(currentProcess())).not.toBe('dead');
-  if (currentProcess().start !== '') expect(isAlive({ ...currentProcess(), start: '1' })).toBe('dead');
-  expect(isAlive({ ...currentProcess(), start: '', pid: 2 ** 22 + 1 })).toBe('dead');
-  expect(isAlive({ ...currentProcess(), host: 'elsewhere - -' })).toBe('unknown');
+test('every state of a row is reached and left as the table of docs/import.md says', () => {
+  const documented = readFileSync(join(import.meta.dirname, '../../docs/import.md'), 'utf8');
+  for (const [event, { from, to }] of Object.entries(TRANSITIONS)) {
+    expect(documented).toContain(
+      `| \`${event}\` | ${from.map((state: RowState) => `\`${state}\``).join(', ')} | \`${to}\` |`,
+    );
+  }
 });

@@ -100,7 +100,7 @@ function inFlight(stateDir: string): number {
   let count = 0;
   for (const { dir, name } of journals(stateDir)) {
     const log = new FileLog(journalFormat, { dir, name, rotateAtBytes: Number.MAX_SAFE_INTEGER });
-    for (const { status } of log.refresh().rows.values()) if (status === 'sending') count++;
+    for (const { state } of log.refresh().rows.values()) if (state === 'sending') count++;
     log.close();
   }
   return count;

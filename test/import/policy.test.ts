@@ -4,11 +4,11 @@ import type { Category } from '../../src/api/types.ts';
 import type { ErrorKind } from '../../src/errors.ts';
 import { PetstoreError } from '../../src/errors.ts';
 import { TransportError } from '../../src/http/types.ts';
-import { classifyError } from '../../src/import/classify-error.ts';
 import { estimate } from '../../src/import/estimate.ts';
 import { importError, resumeCommand } from '../../src/import/import-error.ts';
-import { matchLost } from '../../src/import/reconcile.ts';
+import { matchUnknown } from '../../src/import/lookup.ts';
 import type { ImportDocument } from '../../src/import/results.ts';
+import { classifyError } from '../../src/import/send-rows.ts';
 import type { WindowView } from '../../src/rate-limit/quota-view.ts';
 
 const known = (baseline: readonly string[] | undefined, owned: readonly string[] = []) => ({
@@ -23,7 +23,7 @@ test('a category that appeared and belongs to nobody is the row, each for one ro
     { row: 6, name: 'dog' },
     { row: 8, name: 'dog' },
   ];
-  const found = matchLost(lost, list('dog', 'dog', 'dog', 'dog'), known(['1'], ['2']));
+  const found = matchUnknown(lost, list('dog', 'dog', 'dog', 'dog'), known(['1'], ['2']));
   expect([...found.found].map(([row, { id }]) => [row, id])).toEqual([
     [4, 3],
     [6, 4],
@@ -36,12 +36,12 @@ test.each<[string, Category, readonly string[]]>([
   ['other spaces and case', { id: 1, name: ' DOG ' }, []],
   ['another form of the same characters', { id: 1, name: 'ｄｏｇ' }, []],
 ])('%s is no proof either way', (_what, category, baseline) => {
-  const findings = matchLost([{ row: 0, name: 'dog' }], [category], known(baseline));
+  const findings = matchUnknown([{ row: 0, name: 'dog' }], [category], known(baseline));
   expect([findings.found.size, findings.absent, findings.doubtful]).toEqual([0, [], [0]]);
 });
 
 test('without a list from before nothing that is there can be claimed', () => {
-  const findings = matchLost(
+  const findings = matchUnknown(
     [
       { row: 0, name: 'dog' },
       { row: 1, name: 'cat' },
@@ -54,23 +54,24 @@ test('without a list from before nothing that is there can be claimed', () => {
 
 test('an id of nineteen digits is told from its neighbour', () => {
   const listed = [9223372036854775806n, 9223372036854775807n].map((id) => ({ id, name: 'dog' }));
-  const findings = matchLost([{ row: 0, name: 'dog' }], listed, known(['9223372036854775806']));
+  const findings = matchUnknown([{ row: 0, name: 'dog' }], listed, known(['9223372036854775806']));
   expect(findings.found.get(0)?.id).toBe(9223372036854775807n);
 });
 
 test.each<[ErrorKind, number | undefined, string, boolean]>([
-  ['rejected', 400, 'rejected', false],
-  ['rejected', 409, 'rejected', false],
-  ['rejected', 404, 'rejected', true],
+  ['rejected', 400, 'failed', false],
+  ['rejected', 409, 'failed', false],
+  ['rejected', 404, 'failed', true],
   ['auth', 401, 'unsent', true],
   ['rate_limited', 429, 'unsent', true],
   ['network', undefined, 'unsent', true],
+  ['storage', undefined, 'unsent', true],
   ['service', undefined, 'unsent', true],
   ['service', 302, 'lost', true],
   ['interrupted', undefined, 'lost', true],
   ['internal', undefined, 'lost', true],
-])('after %s (%s) a row is %s, and the import stops: %s', (kind, status, row, stop) => {
-  expect(classifyError(new PetstoreError(kind, 'x', { status }))).toEqual({ row, stop });
+])('after %s (%s) the event is %s, and the import stops: %s', (kind, status, event, stop) => {
+  expect(classifyError(new PetstoreError(kind, 'x', { status }))).toEqual({ event, stop });
 });
 
 test.each<[string, number | undefined, unknown, boolean]>([
@@ -81,16 +82,15 @@ test.each<[string, number | undefined, unknown, boolean]>([
   ['no answer in time', undefined, new TransportError('timeout', true, 'x'), true],
 ])('after %s the row may exist, and the import goes on', (_what, status, cause, slow) => {
   expect(classifyError(new PetstoreError('unknown_outcome', 'x', { status, cause }))).toEqual({
-    row: 'lost',
+    event: slow ? 'timeout' : 'lost',
     stop: false,
-    slow,
   });
 });
 
 test('an interruption that comes before a request leaves its row unsent; any other surprise leaves it open', () => {
   const reason = new PetstoreError('interrupted', 'interrupted');
-  expect(classifyError(reason, reason)).toEqual({ row: 'unsent', stop: true });
-  expect(classifyError(new TypeError('x'))).toEqual({ row: 'lost', stop: true });
+  expect(classifyError(reason, reason)).toEqual({ event: 'unsent', stop: true });
+  expect(classifyError(new TypeError('x'))).toEqual({ event: 'lost', stop: true });
 });
 
 const NOW = 1_800_000_000_000;
@@ -132,9 +132,9 @@ const document: ImportDocument = {
 test('what stopped the import decides its exit code, then what is unknown, then what was rejected', () => {
   const goOn = 'petstore categories import f.csv';
   const error = (kind: ErrorKind) => new PetstoreError(kind, 'why', { hint: 'do', retryAt: 5 });
-  const ended = (stop?: PetstoreError, surplus: Category[] = []) => ({ stop, surplus });
-  const codeOf = (given: Partial<ImportDocument>, stop?: PetstoreError, surplus?: Category[]) =>
-    importError({ ...document, ...given }, ended(stop, surplus), goOn)?.exitCode;
+  const ended = (stop?: PetstoreError, duplicates: Category[] = []) => ({ stop, duplicates });
+  const codeOf = (given: Partial<ImportDocument>, stop?: PetstoreError, duplicates?: Category[]) =>
+    importError({ ...document, ...given }, ended(stop, duplicates), goOn)?.exitCode;
   expect(codeOf({ unknown: [], failed: [] })).toBeUndefined();
   expect(codeOf({ unknown: [] })).toBe(4);
   expect(codeOf({})).toBe(8);

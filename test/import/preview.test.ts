@@ -8,17 +8,17 @@ const NOW = 1_800_000_000_000;
 const window = { limit: 60, remaining: 10, resetAt: NOW + 30_000, seenAt: NOW, over: false };
 const quota = { window, longWindow: undefined } as QuotaView;
 const rows = (count: number) => named(...Array.from({ length: count }, (_, at) => `n${at}`));
-const noted = (...entries: ['created' | 'undecided' | 'rejected', string?][]) =>
-  new Map(entries.map(([status, id], at) => [at, { status, tries: 1, ...(id && { id }) }]));
+const noted = (...entries: ['created' | 'unknown' | 'failed', string?][]) =>
+  new Map(entries.map(([state, id], at) => [at, { state, attempts: 1, ...(id && { id }) }]));
 
 test.each([
   ['the list before the first row', 9, new Map(), false, 1],
   ['the list before the first row, which the window has no room for', 10, new Map(), false, 2],
-  ['no list where an earlier run noted what was there and created nothing', 10, noted(['rejected']), false, 1],
+  ['no list where an earlier run noted what was there and created nothing', 10, noted(['failed']), false, 1],
   ['a list to see whether what was created is there still', 11, noted(['created', '1']), false, 2],
   ['a list where existing names are left out, all the same', 11, noted(['created', '1']), true, 2],
-  ['the list in which a lost row is looked up', 9, noted(['undecided']), false, 1],
-  ['the list in which a lost row is looked up, which the window has no room for', 10, noted(['undecided']), false, 2],
+  ['the list in which a lost row is looked up', 9, noted(['unknown']), false, 1],
+  ['the list in which a lost row is looked up, which the window has no room for', 10, noted(['unknown']), false, 2],
   ['nothing where every row is there', 1, noted(['created', '1']), false, 0],
 ])('%s', (_what, count, known, skipExisting, windows) => {
   expect(previewOf(rows(count), known, [], { skipExisting, quota, now: NOW })).toMatchObject({ windows });
@@ -27,8 +27,8 @@ test.each([
 test('a dry run counts what is there, what is noted, and the list before', () => {
   const rows = named('dog', 'cat', 'cow', 'ant', 'bee');
   const noted = new Map([
-    [0, { status: 'created', tries: 1, id: '9223372036854775807' }],
-    [2, { status: 'undecided', tries: 0 }],
+    [0, { state: 'created', attempts: 1, id: '9223372036854775807' }],
+    [2, { state: 'unknown', attempts: 0 }],
   ] as const);
   const listed = [
     { id: 9223372036854775807n, name: 'dog' },

@@ -1,6 +1,6 @@
 // The built program importing: killed, interrupted, asked, twice at once, and as the end of a pipe.
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { dataFileWith } from '../sandbox/support.ts';
@@ -71,7 +71,7 @@ test('while one run imports, a second one of the same rows says so; SIGTERM ends
   const second = await petstore(BIN, at, ['categories', 'import', 'rows.csv']);
   expect([second.code, second.err]).toEqual([
     2,
-    expect.stringContaining('another run is importing these rows already'),
+    expect.stringContaining('another run is already importing these rows'),
   ]);
   child.kill('SIGTERM');
   const { code, err } = await ended;
@@ -98,20 +98,13 @@ test('a key that is not accepted stops at once; the document says that every row
   expect(JSON.parse(out)).toEqual({ created: [], skipped: [], failed: [], unknown: [], pending: 3 });
 });
 
-test('under a tight quota every ticket tells what is left of the run, and nobody is refused', async () => {
+test('under a tight quota no request is refused', async () => {
   const sandbox = await startSandbox(BIN, ['--limit', '4/2s', '--json']);
   const at = place(sandbox, 6);
   const { code, err } = await petstore(BIN, at, ['-v', 'categories', 'import', 'rows.csv']);
   await sandbox.stop();
   expect(code).toBe(0);
   expect(err).not.toMatch(/^< 429/m);
-  const quota = join(at.dir, 'state', 'quota');
-  const ledgers = readdirSync(quota, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.log'));
-  const records = ledgers.map((name) => readFileSync(join(quota, name), 'utf8')).join('');
-  const tickets = [...records.matchAll(/ T \d+ \w+ \d+ \d+ \w+ \d+(?: (\d+))? \.$/gm)];
-  // The list is a single request; then rows, the last one left to send told as 1.
-  expect(tickets[0]?.[1]).toBeUndefined();
-  expect(new Set(tickets.slice(1).map((ticket) => ticket[1]))).toEqual(new Set(['6', '5', '4', '3', '2', '1']));
 });
 
 test('ids beyond 2^53 keep every digit, also through the journal', async () => {

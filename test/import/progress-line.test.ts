@@ -30,11 +30,11 @@ test('done of total, rate, quota and time left are told, ten times a second at m
   const line = startProgressLine(100, clock, () => view);
   expect(line(tally)).toBe('0 of 100 rows · quota 15 of 20 left');
   expect(line(tally)).toBe('0 of 100 rows · quota 15 of 20 left');
-  tally.create(99, { id: 99, name: '' });
+  tally.set(99, { state: 'created', category: { id: 99, name: '' } });
   expect(line(tally)).toBe('0 of 100 rows · quota 15 of 20 left');
   await clock.sleep(1000);
-  for (let row = 0; row < 19; row++) tally.create(row, { id: row, name: '' });
-  tally.lose(20);
+  for (let row = 0; row < 19; row++) tally.set(row, { state: 'created', category: { id: row, name: '' } });
+  tally.set(20, { state: 'unknown' });
   // Nothing is known of the length of a window but the minute of the document: four resets, the first in a second.
   expect(line(tally)).toBe('20 of 100 rows · 20/s · quota 15 of 20 left · about 3m 1s left · 1 to look up');
   await clock.sleep(1000);

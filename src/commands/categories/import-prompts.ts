@@ -3,7 +3,7 @@ import { formatDuration } from '../../duration.ts';
 import { PetstoreError } from '../../errors.ts';
 import { escapeControls } from '../../escape.ts';
 import { estimate } from '../../import/estimate.ts';
-import type { Plan } from '../../import/import-state.ts';
+import type { ImportPlan } from '../../import/import-state.ts';
 import type { RowEntry } from '../../import/journal-state.ts';
 import type { Job } from './prepare-import.ts';
 
@@ -20,7 +20,7 @@ export async function confirmImport(
 ): Promise<void> {
   const { context } = session;
   const target = await session.target();
-  const created = [...noted.values()].filter(({ status }) => status === 'created').length;
+  const created = [...noted.values()].filter(({ state }) => state === 'created').length;
   const left = rows.length - created;
   if (created > 0) {
     const forget = '(--restart forgets that)';
@@ -40,7 +40,7 @@ export async function confirmImport(
  * @param job the import
  * @param plan what is about to be sent
  */
-export async function announce({ session, rows }: Job, plan: Plan): Promise<void> {
+export async function announce({ session, rows }: Job, plan: ImportPlan): Promise<void> {
   const now = session.context.clock.now();
   const { daily, endsAt } = estimate(plan.send, (await session.ledger()).view(), now);
   if (daily && endsAt !== undefined) {

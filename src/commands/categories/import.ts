@@ -1,10 +1,11 @@
 // `petstore categories import`: a file's rows, checked, journaled, created exactly once each.
-
+import { formatDuration } from '../../duration.ts';
 import type { PetstoreError } from '../../errors.ts';
 import { importError, resumeCommand } from '../../import/import-error.ts';
 import { Journal } from '../../import/journal.ts';
+import type { LockOptions } from '../../import/journal-lock.ts';
 import type { RowEntry } from '../../import/journal-state.ts';
-import { ownedElsewhere, readJournal, supersede } from '../../import/other-journals.ts';
+import { otherImports, readJournal, supersede } from '../../import/other-journals.ts';
 import type { Preview } from '../../import/preview.ts';
 import { previewOf } from '../../import/preview.ts';
 import { startProgressLine } from '../../import/progress-line.ts';
@@ -33,13 +34,14 @@ export const view: View<ImportData> = importView;
  */
 export async function run(session: Session, input: ImportInput): Promise<ImportData> {
   const job = await prepare(session, input);
-  const noted = input.restart ? new Map<number, RowEntry>() : readJournal(job.journal);
+  const noted = input.restart ? new Map<number, RowEntry>() : await readJournal(job.store, job.name, job.rows.length);
   if (input.dryRun) return preview(job, noted);
   await confirmImport(job, noted);
-  const journal = new Journal(job.journal);
+  const journal = new Journal(await job.store.open(job.name, 'run'));
   try {
-    journal.take({ version: 1, source: job.source.path, rows: job.rows.length }, input.restart);
-    if (job.source.path !== undefined) supersede(job.journal, job.source.path);
+    const lock = lockOptions(job);
+    await journal.acquire({ version: 2, source: job.source.path, rows: job.rows.length }, input.restart, lock);
+    if (job.source.path !== undefined) await supersede(job.store, job.name, job.source.path, lock);
     return await finish(job, await send(job, journal));
   } finally {
     // Where that cannot be noted, the next run finds out by itself that this one has ended.
@@ -64,14 +66,13 @@ async function preview({ session, input, rows }: Job, noted: ReadonlyMap<number,
 async function send(job: Job, journal: Journal): Promise<RunResult> {
   const { session, input, rows, concurrency } = job;
   const { context, options } = session;
-  const [api, ledger, sender] = await Promise.all([session.api(), session.ledger(), session.httpClient()]);
+  const [api, ledger] = await Promise.all([session.api(), session.ledger()]);
   const pace = startProgressLine(rows.length, context.clock, () => ledger.view());
   return runImport({
     rows,
     journal,
     categories: api.categories,
-    expect: (ahead) => sender.expect(ahead),
-    ownedElsewhere: () => ownedElsewhere(job.journal),
+    others: otherImports(job.store, job.name),
     clock: context.clock,
     signal: context.signal,
     concurrency,
@@ -80,13 +81,19 @@ async function send(job: Job, journal: Journal): Promise<RunResult> {
     skipExisting: input.skipExisting,
     onPlan: (plan) => announce(job, plan),
     // Made anew whenever it is painted: through a long wait it must not tell of the moment before.
-    onProgress: (tally) => session.progress.status?.(() => pace(tally)),
+    onProgress: (results) => session.progress.status?.(() => pace(results)),
   });
+}
+
+function lockOptions({ session: { context, progress } }: Job): LockOptions {
+  const onWait = (leftMs: number): void =>
+    progress.status?.(() => `waiting to see whether another run is importing these rows, ${formatDuration(leftMs)}`);
+  return { clock: context.clock, signal: context.signal, onWait };
 }
 
 async function finish({ session, source }: Job, result: RunResult): Promise<ImportData> {
   session.progress.status?.(undefined);
-  const document = result.tally.document();
+  const document = result.results.document();
   const goOn = resumeCommand(session.context, source.path === undefined);
   return { document, failure: importError(document, result, goOn) };
 }

@@ -3,7 +3,8 @@ import type { NewCategory } from '../../api/types.ts';
 import { PetstoreError } from '../../errors.ts';
 import type { InputFile } from '../../import/input-file.ts';
 import { readInputFile } from '../../import/input-file.ts';
-import type { JournalOptions } from '../../import/journal-paths.ts';
+import type { JournalStore } from '../../import/journal-files.ts';
+import { fileJournals, journalName } from '../../import/journal-files.ts';
 import { staleImportOf } from '../../import/other-journals.ts';
 import { digestOf, readRows } from '../../import/rows.ts';
 import type { Session } from '../../session.ts';
@@ -28,7 +29,9 @@ export interface Job {
   readonly input: ImportInput;
   readonly source: InputFile;
   readonly rows: readonly NewCategory[];
-  readonly journal: JournalOptions;
+  readonly store: JournalStore;
+  /** The journal's name in the store. */
+  readonly name: string;
   readonly concurrency: number;
 }
 
@@ -52,14 +55,15 @@ export async function prepare(session: Session, input: ImportInput): Promise<Job
   }
   const source = await readInputFile(input.file, context);
   const rows = await readRows(source, input);
-  const { identity } = await session.target();
-  const journal = { stateDir: session.stateDir, identity, digest: digestOf(rows), clock: context.clock };
-  if (!input.restart && !input.skipExisting && source.path !== undefined) refuseChanged(journal, source.path);
-  return { session, input, source, rows, journal, concurrency };
+  const { identity, key } = await session.target();
+  const store = fileJournals(session.stateDir, identity, key);
+  const name = journalName(digestOf(rows));
+  if (!input.restart && !input.skipExisting && source.path !== undefined) await refuseChanged(store, name, source.path);
+  return { session, input, source, rows, store, name, concurrency };
 }
 
-function refuseChanged(journal: JournalOptions, path: string): void {
-  const before = staleImportOf(journal, path);
+async function refuseChanged(store: JournalStore, name: string, path: string): Promise<void> {
+  const before = await staleImportOf(store, name, path);
   if (!before) return;
   const done = `${before.created} of its ${before.rows} rows were created`;
   throw new PetstoreError('usage', `the file has changed since its import began: ${done}`, {

@@ -1,0 +1,159 @@
+// The journals of one API key and base URL: one append-only log per import, in a folder of their own.
+import { createHash } from 'node:crypto';
+import { closeSync, existsSync, openSync, readdirSync, readSync } from 'node:fs';
+import { join } from 'node:path';
+import { FileLog } from '../append-log/file-log.ts';
+import { fsyncDir } from '../append-log/fsync-dir.ts';
+import type { LogFs } from '../append-log/generations.ts';
+import { PetstoreError } from '../errors.ts';
+import { escapeControls } from '../escape.ts';
+import { DamagedJournalError } from './journal-record.ts';
+import type { JournalState } from './journal-state.ts';
+import { journalFormat } from './journal-state.ts';
+
+const ROTATE_AT_BYTES = 8 * 1024 * 1024;
+const HEADER_BYTES = 64 * 1024;
+
+/** A journal's log. A store on another machine answers with promises. */
+export interface JournalLog {
+  /** How messages name the journal. */
+  readonly label: string;
+  /** The state as last read. */
+  last(): JournalState;
+  refresh(): JournalState | Promise<JournalState>;
+  append(record: string): JournalState | Promise<JournalState>;
+  /** Resolves once every record appended so far survives a power failure. */
+  sync(): Promise<void>;
+  /**
+   * The newest state that can be known without waiting, for the last look before a request is sent.
+   * @throws PetstoreError `storage` where the journal has vanished
+   */
+  lastLook(): JournalState;
+  close(): void;
+}
+
+/** Where journals are kept. Its methods throw PetstoreError `storage` where a journal cannot be used. */
+export interface JournalStore {
+  names(): readonly string[] | Promise<readonly string[]>;
+  /** Names of journals whose import may have read this file. */
+  namesOf(source: string): readonly string[] | Promise<readonly string[]>;
+  /** @param mode `run`: the journal of this run, created where it is missing; `other`: only to be read or marked */
+  open(name: string, mode: 'run' | 'other'): JournalLog | Promise<JournalLog>;
+}
+
+/** @returns a journal's name: the same rows have the same journal */
+export function journalName(digest: string): string {
+  return digest.slice(0, 32);
+}
+
+/**
+ * @param identity what the import writes to: the base URL, or the sandbox's data
+ * @param key the API key: another key may see other data
+ * @param fs the file system; tests pass one that fails
+ */
+export function fileJournals(stateDir: string, identity: string, key: string, fs?: LogFs): JournalStore {
+  const folder = createHash('sha256').update(`${identity}\0${key}`).digest('hex').slice(0, 32);
+  const dir = join(stateDir, 'imports', folder);
+  const entries = (): readonly (readonly [name: string, path: string])[] =>
+    existsSync(dir)
+      ? readdirSync(dir).flatMap((entry) => {
+          const [, name] = /^([0-9a-f]{32})\.\d+\.log$/.exec(entry) ?? [];
+          return name === undefined ? [] : [[name, join(dir, entry)] as const];
+        })
+      : [];
+  const unique = (found: readonly (readonly [string, string])[]): string[] => [...new Set(found.map(([name]) => name))];
+  return {
+    names: () => unique(entries()),
+    // The header is the first record; only a journal of this file is worth reading in full.
+    namesOf: (source) =>
+      unique(entries().filter(([name, path]) => guarded(labelOf(dir, name), () => beginsWith(path, source)))),
+    open: (name, mode) => new FileJournalLog(dir, name, mode, fs),
+  };
+}
+
+function beginsWith(path: string, source: string): boolean {
+  const fd = openSync(path, 'r');
+  try {
+    const start = Buffer.alloc(HEADER_BYTES);
+    const length = readSync(fd, start, 0, start.length, 0);
+    return start.toString('utf8', 0, length).includes(JSON.stringify({ source }).slice(1, -1));
+  } finally {
+    closeSync(fd);
+  }
+}
+
+class FileJournalLog implements JournalLog {
+  readonly label: string;
+  readonly #log: FileLog<JournalState>;
+
+  constructor(dir: string, name: string, mode: 'run' | 'other', fs: LogFs | undefined) {
+    this.label = labelOf(dir, name);
+    const rotateAtBytes = mode === 'run' ? ROTATE_AT_BYTES : Number.MAX_SAFE_INTEGER;
+    const options = { dir, name, rotateAtBytes, durable: true, rejectForeign: true, ...(fs && { fs }) };
+    this.#log = guarded(this.label, () => new FileLog(journalFormat, options));
+    if (mode === 'run') guarded(this.label, () => fsyncDir(dir, 2));
+  }
+
+  last(): JournalState {
+    return this.#log.last();
+  }
+
+  refresh(): JournalState {
+    return guarded(this.label, () => this.#log.refresh());
+  }
+
+  append(record: string): JournalState {
+    return guarded(this.label, () => {
+      this.#log.append(record);
+      return this.#log.last();
+    });
+  }
+
+  async sync(): Promise<void> {
+    await this.#log.sync().catch((error: unknown) => {
+      throw storageError(error, this.label);
+    });
+  }
+
+  lastLook(): JournalState {
+    const state = this.refresh();
+    if (guarded(this.label, () => this.#log.isLinked())) return state;
+    throw new PetstoreError('storage', `the import's journal was deleted: ${this.label}`, {
+      hint: 'run the import again with --skip-existing: without its journal, rows that exist are not recognized',
+    });
+  }
+
+  close(): void {
+    this.#log.close();
+  }
+}
+
+function labelOf(dir: string, name: string): string {
+  return escapeControls(join(dir, `${name}.*.log`));
+}
+
+function guarded<T>(label: string, use: () => T): T {
+  try {
+    return use();
+  } catch (error) {
+    throw storageError(error, label);
+  }
+}
+
+function storageError(error: unknown, label: string): unknown {
+  if (error instanceof DamagedJournalError) return damagedJournal(label, error);
+  const { code } = error as NodeJS.ErrnoException;
+  if (error instanceof PetstoreError || typeof code !== 'string') return error;
+  return new PetstoreError('storage', `cannot use the journal of an import (${code}): ${label}`, {
+    hint: "check the folder's permissions and free space; without a journal nothing is sent",
+    cause: error,
+  });
+}
+
+/** @param label from `JournalLog` */
+export function damagedJournal(label: string, cause?: unknown): PetstoreError {
+  return new PetstoreError('storage', `the journal of an import is damaged: ${label}`, {
+    hint: 'move it away, then run the import again with --skip-existing; the file was not changed',
+    cause,
+  });
+}
