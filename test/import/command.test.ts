@@ -100,7 +100,7 @@ test('a rejected row is reported and the rest goes on; the corrected file goes o
   expect(JSON.parse(first.out)).toMatchObject({ created: [{ name: 'dog' }, { name: 'cat' }], failed, pending: 0 });
   expect(JSON.parse(first.err)).toMatchObject({ error: { kind: 'rejected', status: 413 } });
   const told = await run([...IMPORT, 'species.csv']);
-  expect(told.out).toMatch(/^created 0, skipped 2, failed 1, unknown 0\n[\s\S]*the body is larger/);
+  expect(told.out).toMatch(/^created 0, skipped 2, failed 1, unknown 0\n[\s\S]*body_too_large/);
   file('species.csv', 'name\ndog\ncow\ncat\n');
   const changed = await run([...IMPORT, 'species.csv']);
   expect([changed.code, changed.err]).toEqual([
