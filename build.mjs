@@ -5,38 +5,15 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { rolldown } from 'rolldown';
+import { bundleStubs } from './scripts/bundle-stubs.mjs';
 
 const outdir = process.argv[2] ?? 'dist';
 const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
 
-// Parts of undici that its HTTP/1.1 client names but this program never reaches: HTTP/2 is off, bodies are bytes.
-const UNREACHED = /undici[\\/]lib[\\/](?:dispatcher[\\/]client-h2|web[\\/]fetch[\\/]body)\.js$/;
-// What packages load of Node and this program has no use for costs 2 ms each at start-up: commander's subcommands that are
-// programs of their own, and the long messages of undici's assertions. What iovalkey would log for DEBUG holds passwords.
-const STUBS = {
-  commander: ['node:child_process', 'module.exports = {};'],
-  undici: [
-    'node:assert',
-    'module.exports = (ok, message) => { if (!ok) throw new Error(message ?? "assertion failed"); };',
-  ],
-  iovalkey: ['debug', 'exports.default = () => () => undefined;'],
-};
-const leaveOut = {
-  name: 'leave-out',
-  resolveId(id, importer = '') {
-    const [, name = ''] = /node_modules[\\/](commander|undici|iovalkey)[\\/]/.exec(importer) ?? [];
-    return STUBS[name]?.[0] === id ? `\0stub:${name}.cjs` : null;
-  },
-  load(id) {
-    if (UNREACHED.test(id)) return 'module.exports = {};';
-    const [, name = ''] = /^\0stub:(\w+)\.cjs$/.exec(id) ?? [];
-    return STUBS[name]?.[1] ?? null;
-  },
-};
 const input = {
   platform: 'node',
   transform: { target: 'node20.18', define: { __VERSION__: JSON.stringify(version) } },
-  plugins: [leaveOut],
+  plugins: [bundleStubs],
 };
 const output = { minify: true, comments: false };
 

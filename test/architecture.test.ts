@@ -133,7 +133,7 @@ test('there are no cycles', () => {
 // One door per outside thing: package or global -> the files that may know it.
 const ADAPTERS: Readonly<Record<string, readonly string[]>> = {
   undici: ['http/transport.ts', 'http/proxy-agent.ts', 'http/undici-parts.d.ts'],
-  conf: ['profiles/safe-conf.ts'],
+  conf: ['profiles/conf-store.ts'],
   iovalkey: ['append-log/valkey-connection.ts'],
   ora: ['output/spinner.ts'],
   chalk: ['output/style.ts'],
@@ -156,8 +156,8 @@ const code = (file: string): string =>
     .replace(/^\s*(?:\/\/|\/?\*).*$/gm, '')
     .replace(/'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`/g, "''");
 
-// Job control is loaded apart from main; the library has a door of its own; loading conf leaves signal handlers behind, and one file takes them off again.
-const PROCESS_ADAPTERS = ['main.ts', 'job-control.ts', 'client-options.ts', 'profiles/own-process.ts'];
+// Job control is loaded apart from main, and the client library has its own adapter.
+const PROCESS_ADAPTERS = ['main.ts', 'job-control.ts', 'client-options.ts'];
 
 test('only main knows the process, but for the ids that a log record carries', () => {
   const users = files.filter(

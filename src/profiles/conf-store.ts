@@ -1,35 +1,46 @@
-// The profiles on disk: one private conf file per profile, so that logins at the same time lose nothing, and one for the active profile.
+// The profiles on disk, kept with conf: one private file per profile, so that concurrent logins lose nothing.
 import * as nodeFs from 'node:fs';
 import { join } from 'node:path';
-import { userId } from './own-process.ts';
-import { readPrivate, removePrivate } from './secure-file.ts';
-import type { PrivateFolder, PrivateFs } from './secure-folder.ts';
-import { asStorage, damaged, ensurePrivateFolder, listPrivate, sweep } from './secure-folder.ts';
+import Conf from 'conf';
+import type { SecureFileSystem, SecureFs } from './secure-file.ts';
+import {
+  damagedFile,
+  listDir,
+  removeIfPresent,
+  removeLeftovers,
+  secureDir,
+  secureExisting,
+  storageError,
+  writeSecurely,
+} from './secure-file.ts';
 import type { ProfileStore, StoredProfile } from './store.ts';
 import { BUILT_IN, checkProfileName, FIRST_ACTIVE, isProfileName } from './store.ts';
 
-/** The version of the files; a newer program's files are left alone. */
-const VERSION = 1;
+/** The format of the files, which conf records in each; the first had a field `version` instead. */
+const FORMAT = '2.0.0';
+const MIGRATIONS = { [FORMAT]: (file: ConfFile) => file.delete('version') };
 const ACTIVE = 'active';
 const PREFIX = 'profile-';
-const OWN_FILE = /^(?:profile-.*|active)\.json$/;
+const FIELDS = ['url', 'key', 'keyCommand', 'origin', 'active'] as const;
 
-/**
- * Opens the profiles of a folder. Reading makes nothing, takes wider rights away, and does without conf, whose loading
- * would take longer than all the rest of a short command; conf writes.
- * @param dir the config folder
- * @param fs the file system; tests hand in one that fails
- * @returns the store
- */
-export function openConfStore(dir: string, fs: PrivateFs = nodeFs): ProfileStore {
-  return new ConfStore({ dir, fs, uid: userId(), owns: (name) => OWN_FILE.test(name) });
+type Settings = { readonly [Field in (typeof FIELDS)[number]]?: string };
+
+/** Opening and reading create nothing. */
+export function openConfStore(dir: string, fs: SecureFs = nodeFs): ProfileStore {
+  return new ConfStore(dir, { fs, uid: process.getuid?.(), pause });
+}
+
+function pause(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
 
 class ConfStore implements ProfileStore {
-  readonly #folder: PrivateFolder;
+  readonly #dir: string;
+  readonly #system: SecureFileSystem;
 
-  constructor(folder: PrivateFolder) {
-    this.#folder = folder;
+  constructor(dir: string, system: SecureFileSystem) {
+    this.#dir = dir;
+    this.#system = system;
   }
 
   names(): readonly string[] {
@@ -42,102 +53,146 @@ class ConfStore implements ProfileStore {
   }
 
   get(name: string): StoredProfile | undefined {
-    const fields = this.#read(PREFIX + checkProfileName(name), ['url', 'key', 'origin']);
-    return fields && { ...fields, name };
+    const settings = this.#read(PREFIX + checkProfileName(name));
+    return settings && { ...settings, name };
   }
 
-  async save(profile: StoredProfile): Promise<void> {
-    const { name, ...fields } = profile;
-    // What cannot be read is not replaced.
-    this.get(name);
-    await this.#write(PREFIX + name, fields);
+  save({ name, ...settings }: StoredProfile): void {
+    this.#write(PREFIX + checkProfileName(name), settings);
   }
 
-  async forgetKey(name: string): Promise<boolean> {
+  removeKey(name: string): boolean {
     const stored = this.get(name);
-    sweep(this.#folder);
-    if (stored?.key === undefined) return false;
-    await this.#write(PREFIX + name, stored.url === undefined ? {} : { url: stored.url });
+    if (stored?.key === undefined && stored?.keyCommand === undefined) return false;
+    this.save({ name, ...(stored.url !== undefined && { url: stored.url }) });
     return true;
   }
 
-  removeAllKeys(): readonly string[] {
-    const gone = this.#stored().filter((name) => {
-      const keyless = this.#isKeyless(name);
-      return removePrivate(this.#folder, `${PREFIX}${name}.json`) && !keyless;
+  remove(name: string): boolean {
+    const removed = removeIfPresent(this.#system, this.#path(PREFIX + checkProfileName(name)));
+    if (this.active() === name) removeIfPresent(this.#system, this.#path(ACTIVE));
+    removeLeftovers(this.#system, this.#dir);
+    return removed;
+  }
+
+  removeAll(): readonly string[] {
+    const removed = this.#stored().filter((name) => {
+      const hadKey = this.#mayHaveKey(name);
+      return removeIfPresent(this.#system, this.#path(PREFIX + name)) && hadKey;
     });
-    removePrivate(this.#folder, `${ACTIVE}.json`);
-    sweep(this.#folder, true);
-    return gone;
+    removeIfPresent(this.#system, this.#path(ACTIVE));
+    removeLeftovers(this.#system, this.#dir);
+    return removed;
   }
 
   active(): string {
-    const name = this.#read(ACTIVE, ['active'])?.active ?? FIRST_ACTIVE;
-    if (!isProfileName(name)) throw damaged(join(this.#folder.dir, `${ACTIVE}.json`), 'names no profile');
+    const name = this.#read(ACTIVE)?.active ?? FIRST_ACTIVE;
+    if (!isProfileName(name)) throw damagedFile(this.#path(ACTIVE), 'does not name a profile');
     return name;
   }
 
-  async activate(name: string): Promise<void> {
+  activate(name: string): void {
     this.active();
-    await this.#write(ACTIVE, { active: checkProfileName(name) });
+    this.#write(ACTIVE, { active: checkProfileName(name) });
   }
 
   #stored(): string[] {
-    return listPrivate(this.#folder).flatMap((file) => {
+    return listDir(this.#system, this.#dir).flatMap((file) => {
       const name = file.startsWith(PREFIX) && file.endsWith('.json') ? file.slice(PREFIX.length, -5) : '';
       return isProfileName(name) ? [name] : [];
     });
   }
 
-  #isKeyless(name: string): boolean {
+  // A damaged file may have contained one.
+  #mayHaveKey(name: string): boolean {
     try {
-      return this.get(name)?.key === undefined;
+      const stored = this.get(name);
+      return stored?.key !== undefined || stored?.keyCommand !== undefined;
     } catch {
-      // Nobody knows what a damaged file held.
-      return false;
+      return true;
     }
   }
 
-  #read<Field extends string>(file: string, fields: readonly Field[]): { [F in Field]?: string } | undefined {
-    const text = readPrivate(this.#folder, `${file}.json`);
-    return text === undefined ? undefined : parse(text, fields, join(this.#folder.dir, `${file}.json`));
+  #path(file: string): string {
+    return join(this.#dir, `${file}.json`);
   }
 
-  async #write(file: string, fields: Readonly<Record<string, string>>): Promise<void> {
-    const { loadConf } = await import('./safe-conf.ts');
-    const openConf = await loadConf();
+  #read(file: string): Settings | undefined {
+    if (!secureExisting(this.#system, this.#path(file))) return undefined;
+    const conf = this.#open(file, {});
+    return Object.fromEntries(FIELDS.flatMap((field) => (conf.has(field) ? [[field, conf.get(field)]] : [])));
+  }
+
+  #write(file: string, settings: Settings): void {
+    secureExisting(this.#system, this.#path(file));
+    this.#open(file, { projectVersion: FORMAT, migrations: MIGRATIONS }).store = { ...settings };
+    removeLeftovers(this.#system, this.#dir);
+  }
+
+  #open(file: string, options: ConfOptions): ConfFile {
+    const [dir, path, system] = [this.#dir, this.#path(file), this.#system];
+    // conf's own write takes a short write for success and leaves copies of the key behind (docs/architecture.md, conf).
+    class SecureConf extends OverridableConf {
+      _ensureDirectory(): void {
+        secureDir(system, dir);
+      }
+
+      _write(settings: unknown): void {
+        writeSecurely(system, path, `${JSON.stringify(settings, undefined, 2)}\n`);
+      }
+    }
     try {
-      ensurePrivateFolder(this.#folder);
-      openConf(this.#folder, file).store = { version: VERSION, ...fields };
+      const deserialize = (text: string) => parseSettings(text, path);
+      return new SecureConf({
+        cwd: dir,
+        configName: file,
+        accessPropertiesByDotNotation: false,
+        deserialize,
+        ...options,
+      });
     } catch (error) {
-      throw asStorage(error, join(this.#folder.dir, `${file}.json`), 'written');
+      throw storageError(error, path, 'read');
     }
   }
 }
 
-function parse<Field extends string>(text: string, fields: readonly Field[], path: string): { [F in Field]?: string } {
+/** The part of conf that is used; its own types declare the overridden methods private. */
+interface ConfFile {
+  store: Record<string, unknown>;
+  has(field: string): boolean;
+  get(field: string): unknown;
+  delete(field: string): void;
+}
+interface ConfOptions {
+  readonly cwd?: string;
+  readonly configName?: string;
+  readonly accessPropertiesByDotNotation?: boolean;
+  readonly deserialize?: (text: string) => Record<string, unknown>;
+  readonly projectVersion?: string;
+  readonly migrations?: Readonly<Record<string, (file: ConfFile) => void>>;
+}
+const OverridableConf = Conf as unknown as new (options: ConfOptions) => ConfFile;
+
+function parseSettings(text: string, path: string): Record<string, unknown> {
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
-    // The parser's own message quotes the text, and the text holds a key.
-    throw damaged(path, 'is damaged: it is no JSON');
+    // The parser's message quotes the text, which contains a key.
+    throw damagedFile(path, 'is not valid JSON');
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw damaged(path, 'is damaged: it holds no settings');
+    throw damagedFile(path, 'does not contain settings');
   }
-  const settings = new Map<string, unknown>(Object.entries(value));
-  const version = settings.get('version');
-  if (typeof version === 'number' && version > VERSION) {
-    throw damaged(path, 'was written by a newer version of petstore');
+  const settings = value as { readonly [field: string]: unknown; readonly __internal__?: InternalSettings };
+  if (Number.parseInt(settings.__internal__?.migrations?.version ?? FORMAT, 10) > Number.parseInt(FORMAT, 10)) {
+    throw damagedFile(path, 'was written by a newer version of petstore');
   }
-  if (version !== VERSION) throw damaged(path, 'is damaged: it has no version');
-  const read: { [F in Field]?: string } = {};
-  for (const field of fields) {
-    const setting = settings.get(field);
-    if (setting === undefined) continue;
-    if (typeof setting !== 'string') throw damaged(path, `is damaged: ${field} is no text`);
-    read[field] = setting;
-  }
-  return read;
+  const wrong = FIELDS.find((field) => settings[field] !== undefined && typeof settings[field] !== 'string');
+  if (wrong) throw damagedFile(path, `is damaged: "${wrong}" is not a string`);
+  return settings;
+}
+
+interface InternalSettings {
+  readonly migrations?: { readonly version?: string };
 }

@@ -6,8 +6,9 @@ import { tempDir } from './temp-dir.ts';
 // The bundler has no synchronous call: a process of its own makes it one.
 const BUNDLE = `
   const { rolldown } = await import('rolldown');
+  const { bundleStubs } = await import('./scripts/bundle-stubs.mjs');
   const [input, file] = process.argv.slice(1);
-  const bundle = await rolldown({ input, platform: 'node' });
+  const bundle = await rolldown({ input, platform: 'node', plugins: [bundleStubs] });
   await bundle.write({ file, format: 'esm', codeSplitting: false });
 `;
 

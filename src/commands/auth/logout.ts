@@ -25,7 +25,7 @@ export interface LogoutResult {
  */
 export async function run(session: Session, input: LogoutInput): Promise<LogoutResult> {
   const store = await session.profiles();
-  const forgotten = input.all ? store.removeAllKeys() : await forgetOne(session);
+  const forgotten = input.all ? store.removeAll() : await forgetOne(session);
   if (session.context.env['PETSTORE_API_KEY'] !== undefined) {
     await session.warn('PETSTORE_API_KEY is still set: commands go on using that key');
   }
@@ -48,5 +48,5 @@ async function forgetOne(session: Session): Promise<readonly string[]> {
     });
   }
   storedProfile(store, name, named?.from);
-  return (await store.forgetKey(name)) ? [name] : [];
+  return store.removeKey(name) ? [name] : [];
 }

@@ -1,0 +1,39 @@
+// Parts of packages that this program never reaches, left out of its bundles: each costs start-up time.
+
+// undici's HTTP/1.1 client names HTTP/2 (off here) and fetch bodies (bytes here).
+const UNREACHED = /undici[\\/]lib[\\/](?:dispatcher[\\/]client-h2|web[\\/]fetch[\\/]body)\.js$/;
+
+/** Package -> module that it imports -> what it gets. */
+const STUBS = {
+  commander: { 'node:child_process': 'module.exports = {};' },
+  undici: {
+    'node:assert': 'module.exports = (ok, message) => { if (!ok) throw new Error(message ?? "assertion failed"); };',
+  },
+  // What it would log for DEBUG contains passwords.
+  iovalkey: { debug: 'exports.default = () => () => undefined;' },
+  // No schema, encryption, watcher or default folder is used, and the write is ours (docs/architecture.md, conf).
+  conf: {
+    'ajv/dist/2020.js': 'exports.Ajv2020 = undefined;',
+    'ajv-formats': 'module.exports = {};',
+    'debounce-fn': 'module.exports = {};',
+    'env-paths': 'module.exports = {};',
+    atomically: 'exports.writeFileSync = undefined;',
+    'node:crypto': 'module.exports = {};',
+    // Compares the file with the defaults, of which there are none.
+    'node:assert': 'module.exports = { deepEqual() {} };',
+  },
+};
+
+/** A rolldown plugin. */
+export const bundleStubs = {
+  name: 'bundle-stubs',
+  resolveId(id, importer = '') {
+    const [, name = ''] = /node_modules[\\/](commander|undici|conf|iovalkey)[\\/]/.exec(importer) ?? [];
+    return STUBS[name]?.[id] === undefined ? null : `\0stub:${name}:${id}.cjs`;
+  },
+  load(id) {
+    if (UNREACHED.test(id)) return 'module.exports = {};';
+    const [, name = '', module = ''] = /^\0stub:(\w+):(.+)\.cjs$/.exec(id) ?? [];
+    return STUBS[name]?.[module] ?? null;
+  },
+};
