@@ -1,4 +1,4 @@
-// Joins what a session's requests go through: target, sandbox where it is asked for, ledger, transport, trace, sender, api.
+// What a session sends requests through: target, ledger, transport, HTTP client and API.
 import { createApi } from './api/categories.ts';
 import type { Api } from './api/types.ts';
 import type { StateServer } from './append-log/state-server.ts';
@@ -6,22 +6,42 @@ import { createHttpClient } from './http/http-client.ts';
 import { createTransport } from './http/transport.ts';
 import type { HttpClient, Transport } from './http/types.ts';
 import type { Target } from './profiles/credentials.ts';
-import { resolveTarget } from './profiles/credentials.ts';
+import { resolveTarget, setOverrides } from './profiles/credentials.ts';
 import type { Ledger } from './rate-limit/ledger.ts';
 import { openLedger } from './rate-limit/ledger.ts';
 import type { Session } from './session.ts';
 
 /**
- * @param session the open session
- * @returns whose URL and key it uses; the key passes no output from now on
+ * Resolves URL and key; from now on the key is redacted from all output.
  * @throws PetstoreError as `resolveTarget` does
  */
 export async function openTarget(session: Session): Promise<Target> {
   const { env, redactor } = session.context;
-  const sources = { env, profile: session.options.profile, store: session.profiles, stateDir: () => session.stateDir };
-  const target = await resolveTarget(sources);
+  const { profile } = session.options;
+  const target = await resolveTarget({
+    env,
+    profile,
+    store: session.profiles,
+    stateDir: () => session.stateDir,
+    runKeyCommand: (commandLine, from) => runKeyCommandOf(session, commandLine, from),
+  });
   redactor.add(target.key);
+  const ignored = profile === undefined ? [] : setOverrides(env);
+  if (ignored.length > 0) await session.notice(`${listOf(ignored)} ignored because of --profile`);
   return target;
+}
+
+function listOf(names: readonly string[]): string {
+  return `${names.join(' and ')} ${names.length > 1 ? 'are' : 'is'}`;
+}
+
+/** @throws PetstoreError `auth` as `runKeyCommand` does */
+export async function runKeyCommandOf(session: Session, commandLine: string, from: string): Promise<string> {
+  const { env, clock, signal, stderr } = session.context;
+  const { runKeyCommand } = await import('./profiles/key-command.ts');
+  const { PETSTORE_API_KEY: _key, PETSTORE_STATE_PASSWORD: _password, ...harmless } = env;
+  const onStderr = (text: string): void => void stderr.write(text);
+  return runKeyCommand(commandLine, from, { env: harmless, clock, signal, onStderr });
 }
 
 /**

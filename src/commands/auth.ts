@@ -16,29 +16,36 @@ function addLogin(noun: Command): void {
     .command('login')
     .description('store an API key for a profile')
     .option('--url <url>', 'base URL of the service; https, or http on loopback, ending in /v1')
+    .option('--key-command <command>', 'store a command that prints the key, instead of a key')
     .option('--no-verify', 'store the key without checking it with the service')
     .addHelpText(
       'after',
       `
-The key comes from a hidden prompt on a terminal, else from the first line of stdin. No option takes
-it: arguments are visible to every process. It is checked with one GET /categories before it is
-stored, in a file that only you can read, and goes only to the address it was stored with.
+The key is read from a hidden prompt on a terminal, otherwise from the first line of stdin. No option
+takes it, because arguments are visible to every process. It is checked with one GET /categories,
+stored in a file that only you can read, and sent only to the origin it was stored with.
+
+A key command runs at each use, without a shell (unless you name one: sh -c '…') and for at most 30
+seconds; the first line of its stdout is the key. PETSTORE_KEY_COMMAND does the same without a profile.
+
+If the active profile has no key, the profile becomes the active one.
 
 Output: one line; with --json {"profile", "url", "key", "verified", "active"}, the key masked.
 
-Exit codes: 2 a URL that cannot be used, 3 the service does not accept the key and nothing was
-stored, 9 the file cannot be written.
+Exit codes: 2 invalid URL, 3 invalid or rejected key (nothing is stored), 9 the file cannot be
+written.
 
 Examples:
   $ petstore auth login --url https://HOST/v1
   $ petstore auth login -p staging --url https://STAGING_HOST/v1 < key.txt
-  $ pass show petstore | petstore auth login -p production`,
+  $ petstore auth login -p ci --url https://HOST/v1 --key-command 'pass show petstore'`,
     );
   runCommand(
     command,
     () => import('./auth/login.ts'),
     (_args, options) => ({
       url: options['url'] as string | undefined,
+      keyCommand: options['keyCommand'] as string | undefined,
       verify: options['verify'] !== false,
     }),
   );
@@ -47,24 +54,25 @@ Examples:
 function addLogout(noun: Command): void {
   const command = noun
     .command('logout')
-    .description("forget a profile's key; its URL stays")
-    .option('--all', 'forget every profile, keys and URLs; works also where a file is damaged')
+    .description("remove a profile's API key and keep its URL")
+    .option('--delete', 'delete the whole profile')
+    .option('--all', 'delete every profile, damaged ones too')
     .addHelpText(
       'after',
       `
-Output: one line; with --json {"forgotten"}, the names of the profiles that had a key.
+Output: one line; with --json {"removed", "deleted"}: the profiles that were changed.
 
 Exit codes: 2 no such profile, 9 a file cannot be changed.
 
 Examples:
   $ petstore auth logout
-  $ petstore auth logout -p staging
+  $ petstore auth logout -p staging --delete
   $ petstore auth logout --all`,
     );
   runCommand(
     command,
     () => import('./auth/logout.ts'),
-    (_args, options) => ({ all: options['all'] === true }),
+    (_args, options) => ({ all: options['all'] === true, delete: options['delete'] === true }),
   );
 }
 

@@ -1,5 +1,4 @@
-// Which URL and which key a command uses: option, then environment, then what the profile stores, bound to its origin.
-
+// Which base URL and API key a command uses (docs/cli.md, precedence).
 import type { Environment } from '../environment.ts';
 import { PetstoreError } from '../errors.ts';
 import { checkKey } from './api-key.ts';
@@ -13,117 +12,132 @@ export interface Target {
   readonly profile: string;
   /** Without trailing slash, ends in `/v1`; empty for the embedded sandbox. */
   readonly baseUrl: string;
-  /** Never shown, logged or written; empty for the embedded sandbox, which says its own when it starts. */
+  /** Never printed or stored; empty for the embedded sandbox, which creates its own. */
   readonly key: string;
-  readonly keySource: 'environment' | 'stored' | 'sandbox';
+  readonly keySource: 'environment' | 'stored' | 'command' | 'sandbox';
   readonly urlSource: 'environment' | 'stored' | 'sandbox';
-  /** What the ledger is keyed by besides the key: the base URL, or `sandbox:` and the data file. */
+  /** What the rate limit belongs to besides the key: the base URL, or `sandbox:` and the data file. */
   readonly identity: string;
 }
 
-const VARIABLE = 'PETSTORE_PROFILE';
+const PROFILE_VARIABLE = 'PETSTORE_PROFILE';
+const KEY_VARIABLE = 'PETSTORE_API_KEY';
+const KEY_COMMAND_VARIABLE = 'PETSTORE_KEY_COMMAND';
+const URL_VARIABLE = 'PETSTORE_BASE_URL';
+const OVERRIDES: readonly string[] = [KEY_VARIABLE, KEY_COMMAND_VARIABLE, URL_VARIABLE];
 
-/** What a command calls its profile where key and URL of the environment serve and no profile is asked for. */
+/** The profile's name in output where the environment provides both URL and key. */
 export const WITHOUT_PROFILE = FIRST_ACTIVE;
 
-/** What `resolveTarget` works with. */
 export interface Sources {
   readonly env: Environment;
-  /** What `--profile` says. */
+  /** The value of `--profile`. */
   readonly profile: string | undefined;
-  /** Opens the stored profiles; not called where they are not needed. */
+  /** Not called where the environment provides URL and key. */
   readonly store: () => Promise<ProfileStore>;
-  /** The state folder, for the sandbox's data; not called for other profiles. */
+  /** Called for the sandbox only. */
   readonly stateDir: () => string;
+  /** Runs a key command and returns the key, unchecked. */
+  readonly runKeyCommand: (commandLine: string, from: string) => Promise<string>;
 }
 
 /**
- * Resolves where to send and with which key (contract, sections 2 and 4).
- * @param sources environment, named profile, stored profiles
- * @returns the target; with key and URL in the environment the stored profiles are not opened
- * @throws PetstoreError `usage` (unknown profile, bad URL), `auth` (no key, no URL, a key for another origin), `storage`
+ * A typed profile is used whole; otherwise the environment overrides the stored URL and the stored key, each by itself.
+ * @throws PetstoreError `usage` (unknown profile, invalid URL), `auth` (no key, no URL, a key for another origin), `storage`
  */
 export async function resolveTarget(sources: Sources): Promise<Target> {
   const named = namedProfile(sources);
-  // Whoever names the sandbox means it, whatever addresses the environment holds.
   if (named?.name === SANDBOX) return sandboxTarget(sources.stateDir());
-  const key = environmentKey(sources.env);
-  const url = environmentUrl(sources.env);
-  if (key !== undefined && url !== undefined) {
-    // Looked for by its file's name alone: with key and URL in the environment no file is opened.
+  const typed = named !== undefined && named.from === undefined;
+  const url = typed ? undefined : environmentUrl(sources.env);
+  const hasKey = !typed && environmentHasKey(sources.env);
+  if (hasKey) environmentKey(sources.env);
+  if (url && hasKey) {
+    // The name is checked without opening a file.
     if (named && !BUILT_IN.includes(named.name)) mustExist(await sources.store(), named);
-    return target(named?.name ?? WITHOUT_PROFILE, url.url, key, 'environment', 'environment');
+    return target(named?.name ?? WITHOUT_PROFILE, url.url, 'environment', await keyOfEnvironment(sources));
   }
   const store = await sources.store();
-  const { name, from: origin } = named ?? { name: store.active() };
+  const { name, from } = named ?? { name: store.active() };
   if (name === SANDBOX) return sandboxTarget(sources.stateDir());
-  const stored = storedProfile(store, name, origin);
-  const from = url ?? storedUrl(name, stored);
+  const stored = storedProfile(store, name, from);
+  const address = url ?? storedUrl(name, stored, typed);
   const urlSource = url ? 'environment' : 'stored';
-  if (key !== undefined) return target(name, from.url, key, 'environment', urlSource);
-  return target(name, from.url, storedKey(name, stored, from.origin), 'stored', urlSource);
+  const key = hasKey ? await keyOfEnvironment(sources) : await storedKey(sources, name, stored, address.origin, typed);
+  return target(name, address.url, urlSource, key);
 }
 
-/** A profile that was asked for. */
 export interface NamedProfile {
   readonly name: string;
-  /** The variable that names it; left out where an option does. */
+  /** The variable that names it; absent where it was typed. */
   readonly from?: string;
 }
 
 /**
- * @param sources of which `profile` and the environment are read
- * @returns the profile that option or environment names, if any; an empty variable counts as unset
- * @throws PetstoreError `usage` where the name breaks the rule
+ * The profile named by `--profile` or PETSTORE_PROFILE; an empty variable counts as unset.
+ * @throws PetstoreError `usage` for an invalid name
  */
 export function namedProfile(sources: Pick<Sources, 'env' | 'profile'>): NamedProfile | undefined {
   if (sources.profile !== undefined) return { name: checkProfileName(sources.profile) };
-  const name = sources.env[VARIABLE];
-  return name ? { name: checkProfileName(name, VARIABLE), from: VARIABLE } : undefined;
+  const name = sources.env[PROFILE_VARIABLE];
+  return name ? { name: checkProfileName(name, PROFILE_VARIABLE), from: PROFILE_VARIABLE } : undefined;
 }
 
-/**
- * Which variables of the environment go before what a profile is or stores, where a command names none (see
- * `resolveTarget`, which holds the rule).
- * @param env the environment
- * @param active the profile that was made the active one
- * @returns their names; empty where such a command uses that profile and what it stores
- */
+/** The variables that override stored settings where no profile is typed. */
 export function overridingVariables(env: Environment, active: string): readonly string[] {
-  // An empty one counts as unset.
-  const named = env[VARIABLE] || undefined;
-  const other = named !== undefined && named !== active ? [VARIABLE] : [];
-  const own = ['PETSTORE_API_KEY', 'PETSTORE_BASE_URL'].filter((name) => env[name] !== undefined);
-  // The sandbox heeds neither, but where both are there nobody asks which profile is active.
-  const used = named ?? active;
-  return used === SANDBOX && (named !== undefined || own.length < 2) ? other : [...other, ...own];
+  const named = env[PROFILE_VARIABLE] || undefined;
+  const profile = named !== undefined && named !== active ? [PROFILE_VARIABLE] : [];
+  const own = setOverrides(env);
+  const complete = own.includes(URL_VARIABLE) && own.length > 1;
+  // The sandbox uses none of them; but where URL and key are both set, the active profile is not used at all.
+  const sandbox = (named ?? active) === SANDBOX && (named !== undefined || !complete);
+  return sandbox ? profile : [...profile, ...own];
+}
+
+/** The variables that a typed profile ignores. */
+export function setOverrides(env: Environment): readonly string[] {
+  return OVERRIDES.filter((name) => env[name] !== undefined);
+}
+
+export function environmentHasKey(env: Environment): boolean {
+  return env[KEY_VARIABLE] !== undefined || env[KEY_COMMAND_VARIABLE] !== undefined;
 }
 
 /**
- * @param env the environment
- * @returns PETSTORE_API_KEY, checked
- * @throws PetstoreError `auth` where it is set but empty or malformed: a stored key is never used instead
+ * PETSTORE_API_KEY, checked.
+ * @throws PetstoreError `auth` where it is invalid: a stored key is never used in its place
  */
 export function environmentKey(env: Environment): string | undefined {
-  const key = env['PETSTORE_API_KEY'];
-  return key === undefined ? undefined : checkKey(key, 'PETSTORE_API_KEY');
+  const key = env[KEY_VARIABLE];
+  return key === undefined ? undefined : checkKey(key, KEY_VARIABLE);
+}
+
+type ResolvedKey = Pick<Target, 'key' | 'keySource'>;
+
+async function keyOfEnvironment(sources: Sources): Promise<ResolvedKey> {
+  const key = environmentKey(sources.env);
+  if (key !== undefined) return { key, keySource: 'environment' };
+  return keyOfCommand(sources, sources.env[KEY_COMMAND_VARIABLE] ?? '', KEY_COMMAND_VARIABLE);
+}
+
+async function keyOfCommand({ runKeyCommand }: Sources, commandLine: string, from: string): Promise<ResolvedKey> {
+  const key = checkKey(await runKeyCommand(commandLine, from), `the key command of ${from}`);
+  return { key, keySource: 'command' };
+}
+
+interface Address {
+  readonly url: string;
+  readonly origin: string;
+}
+
+/** @throws PetstoreError `usage` where PETSTORE_BASE_URL is set but invalid */
+export function environmentUrl(env: Environment): Address | undefined {
+  const url = env[URL_VARIABLE];
+  return url === undefined ? undefined : checkBaseUrl(url, URL_VARIABLE);
 }
 
 /**
- * @param env the environment
- * @returns PETSTORE_BASE_URL, checked, with its origin
- * @throws PetstoreError `usage` where it is set but cannot be used
- */
-export function environmentUrl(env: Environment): { readonly url: string; readonly origin: string } | undefined {
-  const url = env['PETSTORE_BASE_URL'];
-  return url === undefined ? undefined : checkBaseUrl(url, 'PETSTORE_BASE_URL');
-}
-
-/**
- * @param store the stored profiles
- * @param name a profile's name
- * @param from the variable that names it, if one does
- * @returns what is stored for it; undefined for a built-in profile nobody logged in to
+ * @returns undefined for a built-in profile without stored settings
  * @throws PetstoreError `usage` where there is no such profile
  */
 export function storedProfile(store: ProfileStore, name: string, from?: string): StoredProfile | undefined {
@@ -137,63 +151,47 @@ function mustExist(store: ProfileStore, { name, from }: NamedProfile): void {
   if (!names.includes(name)) throw unknownProfile(name, names, from);
 }
 
-/**
- * The stored key, if it may go to an origin (contract, section 4).
- * @param name the profile's name
- * @param stored what is stored for it
- * @param origin where the key would be sent
- * @returns the key
- * @throws PetstoreError `auth` where there is none, or it was stored for another origin
- */
-function storedKey(name: string, stored: StoredProfile | undefined, origin: string): string {
-  if (stored?.key === undefined) {
-    throw new PetstoreError('auth', `there is no API key for the profile ${name}`, {
-      hint: `petstore auth login -p ${name}, or set PETSTORE_API_KEY`,
+async function storedKey(
+  sources: Sources,
+  name: string,
+  stored: StoredProfile | undefined,
+  origin: string,
+  typed: boolean,
+): Promise<ResolvedKey> {
+  const from = `profile "${name}"`;
+  if (stored?.key === undefined && stored?.keyCommand === undefined) {
+    throw new PetstoreError('auth', `${from} has no API key`, {
+      hint: `run \`petstore auth login -p ${name}\`${typed ? '' : `, or set ${KEY_VARIABLE}`}`,
     });
   }
   if (stored.origin !== origin) {
-    const bound = stored.origin ?? 'no address';
-    throw new PetstoreError('auth', `the key of the profile ${name} is for ${bound} and is not sent to ${origin}`, {
-      hint: `set PETSTORE_API_KEY for ${origin}, or log in to it: petstore auth login -p PROFILE --url ${origin}/v1`,
+    throw new PetstoreError('auth', `the API key of ${from} is for ${stored.origin} and is not sent to ${origin}`, {
+      hint: `set ${KEY_VARIABLE} for ${origin}, or run \`petstore auth login -p PROFILE --url ${origin}/v1\``,
     });
   }
-  return checkKey(stored.key, `the profile ${name}`);
+  if (stored.keyCommand !== undefined) return keyOfCommand(sources, stored.keyCommand, from);
+  return { key: checkKey(stored.key, from), keySource: 'stored' };
 }
 
-function storedUrl(name: string, stored: StoredProfile | undefined): { readonly url: string; readonly origin: string } {
+function storedUrl(name: string, stored: StoredProfile | undefined, typed: boolean): Address {
+  const login = `run \`petstore auth login -p ${name} --url https://HOST/v1\``;
   if (stored?.url === undefined) {
-    throw new PetstoreError('auth', `the profile ${name} has no URL`, {
-      hint: `petstore auth login -p ${name} --url https://HOST/v1, or set PETSTORE_BASE_URL; or try it out with -p sandbox`,
+    throw new PetstoreError('auth', `profile "${name}" has no base URL`, {
+      hint: typed ? login : `${login}, or set ${URL_VARIABLE}; to try petstore without an account, add \`-p sandbox\``,
     });
   }
   const parsed = parseBaseUrl(stored.url);
   if ('url' in parsed) return parsed;
-  throw new PetstoreError('auth', `the stored URL of the profile ${name} cannot be used: ${parsed.problem}`, {
-    hint: `store a good one: petstore auth login -p ${name} --url https://HOST/v1`,
+  throw new PetstoreError('auth', `the stored base URL of profile "${name}" is invalid: ${parsed.problem}`, {
+    hint: login,
   });
 }
 
-/**
- * @param stateDir the state folder
- * @returns the target of the built-in profile `sandbox`, whose data is below that folder
- */
 function sandboxTarget(stateDir: string): Target {
-  return {
-    profile: SANDBOX,
-    baseUrl: '',
-    key: '',
-    keySource: 'sandbox',
-    urlSource: 'sandbox',
-    identity: `sandbox:${sandboxDataFile(stateDir)}`,
-  };
+  const identity = `sandbox:${sandboxDataFile(stateDir)}`;
+  return { profile: SANDBOX, baseUrl: '', key: '', keySource: 'sandbox', urlSource: 'sandbox', identity };
 }
 
-function target(
-  profile: string,
-  baseUrl: string,
-  key: string,
-  keySource: Target['keySource'],
-  urlSource: Target['urlSource'],
-): Target {
-  return { profile, baseUrl, key, keySource, urlSource, identity: baseUrl };
+function target(profile: string, baseUrl: string, urlSource: Target['urlSource'], key: ResolvedKey): Target {
+  return { profile, baseUrl, urlSource, ...key, identity: baseUrl };
 }

@@ -28,10 +28,15 @@ const files = () => (fs.existsSync(join(dir, 'config')) ? fs.readdirSync(join(di
 describe('auth login', () => {
   test("checks the key of stdin's first line with one GET /categories and stores it for its origin", async () => {
     const run = await petstore(['auth', 'login', '--url', `${service.url}/`], `${GOOD_KEY}\r\nsecond line\n`);
-    expect(run).toMatchObject({ code: 0, out: `stored a key for production: …6789 at ${service.url}\n` });
+    expect(run).toMatchObject({ code: 0, out: `Saved key …6789 for profile "production" (${service.url})\n` });
     expect(service.requests).toMatchObject([{ method: 'GET', path: '/v1/categories' }]);
     expect(service.requests[0]?.headers.authorization).toBe(`Bearer ${GOOD_KEY}`);
-    expect(stored()).toEqual({ version: 1, url: service.url, key: GOOD_KEY, origin: service.origin });
+    expect(stored()).toEqual({
+      __internal__: { migrations: { version: '2.0.0' } },
+      url: service.url,
+      key: GOOD_KEY,
+      origin: service.origin,
+    });
     const list = await petstore(['categories', 'list', '--json']);
     expect(JSON.parse(list.out)).toEqual([{ id: 1, name: 'cat' }]);
   });
@@ -43,7 +48,8 @@ describe('auth login', () => {
       url: service.url,
       key: '…6789',
       verified: true,
-      active: false,
+      active: true,
+      activated: true,
     });
     expect(run.err).toBe('');
   });
@@ -61,7 +67,7 @@ describe('auth login', () => {
       kind: 'auth',
       status: 401,
       code: 'unauthorized',
-      hint: expect.stringContaining('nothing was stored'),
+      hint: expect.stringContaining('nothing was saved'),
     });
     expect(files()).toEqual([]);
   });
@@ -83,7 +89,6 @@ describe('auth login', () => {
     ['a space before it', ` ${GOOD_KEY}\n`],
     ['smart quotes', '\u201ckey\u201d\n'],
     ['a NUL', 'key\0key\n'],
-    ['a BOM', `\ufeff${GOOD_KEY}\n`],
     ['a line without end', 'x'.repeat(1_000_000)],
   ])('%s on stdin is no key: exit 3, nothing sent, nothing stored, nothing shown', async (_what, stdin) => {
     const run = await petstore(['auth', 'login', '--url', service.url], stdin);
@@ -120,7 +125,12 @@ describe('auth login', () => {
     expect(await petstore(['auth', 'login', '--no-verify', '--url', 'https://b.example/v1'], 'other\n')).toMatchObject({
       code: 0,
     });
-    expect(stored()).toEqual({ version: 1, url: 'https://b.example/v1', key: 'other', origin: 'https://b.example' });
+    expect(stored()).toEqual({
+      __internal__: { migrations: { version: '2.0.0' } },
+      url: 'https://b.example/v1',
+      key: 'other',
+      origin: 'https://b.example',
+    });
   });
 
   test('the sandbox needs no login, and a bad name makes no profile', async () => {
@@ -171,9 +181,15 @@ describe('a stored key', () => {
 describe('auth logout', () => {
   test('forgets the key and keeps the URL, and says so again where there is none', async () => {
     await login();
-    expect(await petstore(['auth', 'logout'])).toMatchObject({ code: 0, out: 'forgot the key of production\n' });
-    expect(stored()).toEqual({ version: 1, url: service.url });
-    expect(await petstore(['auth', 'logout'])).toMatchObject({ code: 0, out: 'there was no key to forget\n' });
+    expect(await petstore(['auth', 'logout'])).toMatchObject({
+      code: 0,
+      out: 'Removed the API key of profile "production"\n',
+    });
+    expect(stored()).toEqual({ __internal__: { migrations: { version: '2.0.0' } }, url: service.url });
+    expect(await petstore(['auth', 'logout'])).toMatchObject({
+      code: 0,
+      out: 'No API key is stored for profile "production"\n',
+    });
     expect(await petstore(['categories', 'list'])).toMatchObject({ code: 3 });
   });
 
@@ -184,7 +200,7 @@ describe('auth logout', () => {
     fs.writeFileSync(join(dir, 'config', 'active.json'), 'damaged');
     const run = await petstore(['auth', 'logout', '--all', '--json'], '', { PETSTORE_API_KEY: 'k' });
     expect(run.code).toBe(0);
-    expect(JSON.parse(run.out).forgotten.toSorted()).toEqual(['farm', 'production']);
+    expect(JSON.parse(run.out).removed.toSorted()).toEqual(['farm', 'production']);
     expect(run.err).toContain('PETSTORE_API_KEY is still set');
     expect(files()).toEqual([]);
   });
@@ -193,11 +209,11 @@ describe('auth logout', () => {
     await login('-p', 'farm');
     await login('-p', 'staging');
     await petstore(['auth', 'logout', '-p', 'staging']);
-    expect(await petstore(['auth', 'logout', '--all'])).toMatchObject({ code: 0, out: 'forgot the key of farm\n' });
+    expect(await petstore(['auth', 'logout', '--all'])).toMatchObject({ code: 0, out: 'Deleted profile "farm"\n' });
     expect(files()).toEqual([]);
     await login('-p', 'farm');
     await petstore(['auth', 'logout', '-p', 'farm']);
-    expect(await petstore(['auth', 'logout', '--all'])).toMatchObject({ out: 'there was no key to forget\n' });
+    expect(await petstore(['auth', 'logout', '--all'])).toMatchObject({ out: 'No profile has an API key\n' });
     expect(files()).toEqual([]);
   });
 
@@ -211,7 +227,7 @@ describe('auth switch', () => {
     await login('-p', 'farm');
     expect(await petstore(['auth', 'switch', 'farm', '--json'])).toMatchObject({
       code: 0,
-      out: '{"profile":"farm","previous":"production"}\n',
+      out: '{"profile":"farm","previous":"farm"}\n',
     });
     expect(await petstore(['categories', 'list', '--json'])).toMatchObject({ code: 0 });
   });
@@ -285,7 +301,7 @@ describe('auth status', () => {
   test('shows what the environment changes', async () => {
     await login();
     const [production] = await status({ PETSTORE_API_KEY: 'environment-key-abcd', PETSTORE_PROFILE: 'staging' });
-    expect(production).toMatchObject({ key: '…abcd', keySource: 'environment', active: false });
+    expect(production).toMatchObject({ key: '…6789', keySource: 'stored', active: false });
     const [bound] = await status({ PETSTORE_BASE_URL: 'https://b.example/v1' });
     expect(bound).toMatchObject({ key: null, url: 'https://b.example/v1', urlSource: 'environment' });
     expect(bound.problem).toContain('not sent to https://b.example');
@@ -294,7 +310,7 @@ describe('auth status', () => {
   test.each([['status'], ['logout']])('auth %s says that PETSTORE_PROFILE names no profile', async (verb) => {
     const run = await petstore(['auth', verb], '', { PETSTORE_PROFILE: 'frm' });
     expect(run).toMatchObject({ code: 2, out: '' });
-    expect(run.err).toContain('error: PETSTORE_PROFILE: there is no profile "frm"');
+    expect(run.err).toContain('error: PETSTORE_PROFILE: profile "frm" does not exist');
     expect(await petstore(['auth', verb], '', { PETSTORE_PROFILE: '' })).toMatchObject({ code: 0 });
   });
 
@@ -305,7 +321,7 @@ describe('auth status', () => {
     await petstore(['auth', 'switch', 'sandbox']);
     expect(await status(both)).toEqual([
       { profile: 'production', active: true, ...used },
-      { profile: 'staging', active: false, ...used },
+      expect.objectContaining({ profile: 'staging', active: false, problem: 'profile "staging" has no base URL' }),
       expect.objectContaining({
         profile: 'sandbox',
         active: false,
@@ -353,5 +369,68 @@ describe('auth status', () => {
     expect(run.out).toMatch(/farm +http:\S+ +…6789/);
     expect(run.out + run.err).toContain('profile-production.json');
     expect(run.out + run.err).not.toContain(GOOD_KEY.slice(0, 8));
+  });
+});
+
+describe('precedence', () => {
+  test('a typed profile is used whole, and one notice names the variables that are ignored', async () => {
+    await login('-p', 'farm');
+    const env = { PETSTORE_API_KEY: 'environment-key-abcd', PETSTORE_BASE_URL: 'http://127.0.0.1:9/v1' };
+    const run = await petstore(['categories', 'list', '-p', 'farm'], '', env);
+    expect(run.code).toBe(0);
+    expect(run.err).toContain('PETSTORE_API_KEY and PETSTORE_BASE_URL are ignored because of --profile\n');
+    for (const quiet of ['--json', '--quiet']) {
+      expect((await petstore(['categories', 'list', '-p', 'farm', quiet], '', env)).err).toBe('');
+    }
+    const staging = await petstore(['categories', 'create', '--name', 'dog', '-p', 'staging'], '', env);
+    expect(staging).toMatchObject({ code: 3, out: '' });
+    expect(staging.err).toContain(
+      'error: profile "staging" has no base URL\nhint: run `petstore auth login -p staging',
+    );
+  });
+
+  test('a login with a typed profile does not read the URL from the environment', async () => {
+    const env = { PETSTORE_BASE_URL: service.url };
+    expect(await petstore(['auth', 'login', '-p', 'farm'], `${GOOD_KEY}\n`, env)).toMatchObject({ code: 3, out: '' });
+    expect(await petstore(['auth', 'login'], `${GOOD_KEY}\n`, env)).toMatchObject({ code: 0 });
+  });
+});
+
+describe('first login and key commands', () => {
+  test('the first login becomes the active profile and says so; a later one does not', async () => {
+    expect((await login('-p', 'farm')).out).toContain('Profile "farm" is now the active one\n');
+    expect((await login('-p', 'other')).out).toContain('`petstore auth switch other`');
+    expect((await petstore(['auth', 'status', '--json'])).out).toMatch(/"profile":"farm","active":true/);
+  });
+
+  test('a key command is stored instead of a key, and runs at each use', async () => {
+    const vault = join(dir, 'vault.mjs');
+    fs.writeFileSync(vault, `process.stdout.write('${GOOD_KEY}\\n')`);
+    const command = `"${process.execPath}" "${vault}"`;
+    const run = await petstore(['auth', 'login', '--url', service.url, '--key-command', command]);
+    expect(run).toMatchObject({ code: 0, out: expect.stringContaining('Saved key command') });
+    expect(JSON.stringify(stored())).not.toContain(GOOD_KEY);
+    expect(stored()).toMatchObject({ keyCommand: command, origin: service.origin });
+    expect(await petstore(['categories', 'list', '--json'])).toMatchObject({ code: 0 });
+    const [status] = JSON.parse((await petstore(['auth', 'status', '--json'])).out);
+    expect(status).toMatchObject({ key: null, keySource: 'command' });
+    fs.writeFileSync(vault, 'process.exit(2)');
+    const failed = await petstore(['categories', 'list']);
+    expect(failed).toMatchObject({ code: 3, out: '', err: expect.stringContaining('failed (exit code 2)') });
+  });
+
+  test('PETSTORE_KEY_COMMAND provides the key without a profile', async () => {
+    const env = { PETSTORE_BASE_URL: service.url, PETSTORE_KEY_COMMAND: `printf ${GOOD_KEY}` };
+    expect(await petstore(['categories', 'list', '--json'], '', env)).toMatchObject({ code: 0 });
+    expect(service.requests[0]?.headers.authorization).toBe(`Bearer ${GOOD_KEY}`);
+    expect(files()).toEqual([]);
+  });
+
+  test('logout --delete removes the profile, also a damaged one', async () => {
+    await login('-p', 'farm');
+    fs.writeFileSync(join(dir, 'config', 'profile-farm.json'), '{');
+    const run = await petstore(['auth', 'logout', '-p', 'farm', '--delete']);
+    expect(run).toMatchObject({ code: 0, out: 'Deleted profile "farm"\n' });
+    expect(files()).toEqual([]);
   });
 });

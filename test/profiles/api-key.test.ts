@@ -18,9 +18,9 @@ test.each([
   ['sekret\tkey', 'a tab'],
   ['sekret\u0000', 'a control character'],
   ['sekret\u007f', 'a control character'],
-  ['\u201csekret\u201d', 'not ASCII'],
-  ['\ufeffsekret', 'not ASCII'],
-  ['sekret\u00a0', 'not ASCII'],
+  ['\u201csekret\u201d', 'non-ASCII'],
+  ['\ufeffsekret', 'non-ASCII'],
+  ['sekret\u00a0', 'non-ASCII'],
   ['sekret'.repeat(1000), 'longer than'],
 ])('the key %j is refused in words that do not show it', (key, word) => {
   let message = '';

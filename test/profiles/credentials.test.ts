@@ -14,15 +14,21 @@ function memory(profiles: readonly StoredProfile[], active = 'production'): Prof
     list: () => profiles,
     get: (name) => profiles.find((profile) => profile.name === name),
     active: () => active,
-    save: () => Promise.reject(new Error('nothing is stored here')),
-    forgetKey: () => Promise.reject(new Error('nothing is stored here')),
-    removeAllKeys: () => [],
-    activate: () => Promise.reject(new Error('nothing is stored here')),
+    save: () => expect.unreachable('saved'),
+    removeKey: () => expect.unreachable('removed'),
+    remove: () => expect.unreachable('removed'),
+    removeAll: () => expect.unreachable('removed'),
+    activate: () => expect.unreachable('activated'),
   };
 }
 
+const REST = {
+  stateDir: () => '/state',
+  runKeyCommand: async (commandLine: string, from: string) => `${commandLine}-by-${from.replace(/\W/g, '')}`,
+};
+
 function resolve(env: Environment, profile?: string, store: ProfileStore = memory([production])) {
-  return resolveTarget({ env, profile, store: async () => store, stateDir: () => '/state' });
+  return resolveTarget({ env, profile, store: async () => store, ...REST });
 }
 
 test('a profile that was logged in to gives its URL and its key', async () => {
@@ -36,7 +42,7 @@ test('a profile that was logged in to gives its URL and its key', async () => {
   });
 });
 
-test('key and URL of the environment go before what is stored, each for itself', async () => {
+test('the key and the URL of the environment override the stored ones, each by itself', async () => {
   expect(await resolve({ PETSTORE_API_KEY: 'other-key' })).toMatchObject({
     key: 'other-key',
     keySource: 'environment',
@@ -53,18 +59,18 @@ test('key and URL of the environment go before what is stored, each for itself',
 test('with key and URL in the environment the store is not opened', async () => {
   const store = (): Promise<ProfileStore> => Promise.reject(new Error('opened'));
   const env = { PETSTORE_API_KEY: 'k', PETSTORE_BASE_URL: 'https://b.example/v1' };
-  const target = await resolveTarget({ env, profile: undefined, store, stateDir: () => '' });
+  const target = await resolveTarget({ env, profile: undefined, store, ...REST });
   expect(target).toMatchObject({ profile: 'production', key: 'k', baseUrl: 'https://b.example/v1' });
-  for (const profile of ['production', 'staging']) {
-    expect(await resolveTarget({ env, profile, store, stateDir: () => '' })).toMatchObject({ profile, key: 'k' });
-  }
+  const named = { ...env, PETSTORE_PROFILE: 'staging' };
+  expect(await resolveTarget({ env: named, profile: undefined, store, ...REST })).toMatchObject({ profile: 'staging' });
 });
 
 test('a profile of another name must be there, also with key and URL in the environment; its file is not opened', async () => {
   const unopened = { names: () => ['production', 'staging', 'mine'], get: () => expect.unreachable('opened') };
   const store = async () => unopened as unknown as ProfileStore;
   const env = { PETSTORE_API_KEY: 'k', PETSTORE_BASE_URL: 'https://b.example/v1' };
-  const target = (profile: string) => resolveTarget({ env, profile, store, stateDir: () => '' });
+  const target = (name: string) =>
+    resolveTarget({ env: { ...env, PETSTORE_PROFILE: name }, profile: undefined, store, ...REST });
   expect(await target('mine')).toMatchObject({ profile: 'mine', key: 'k' });
   await expect(target('mnie')).rejects.toMatchObject({ kind: 'usage', message: expect.stringContaining('"mnie"') });
 });
@@ -120,13 +126,14 @@ test('an empty PETSTORE_PROFILE counts as unset', async () => {
 test('an unknown profile says where it is named: nobody looks for PETSTORE_PROFILE', async () => {
   await expect(resolve({ PETSTORE_PROFILE: 'stagin' })).rejects.toMatchObject({
     kind: 'usage',
-    message: 'PETSTORE_PROFILE: there is no profile "stagin"; there are: production, staging, sandbox',
+    message: 'PETSTORE_PROFILE: profile "stagin" does not exist; available profiles: production, staging, sandbox',
   });
   await expect(resolve({ PETSTORE_PROFILE: 'sk_live_0123456789' })).rejects.toMatchObject({
-    message: 'PETSTORE_PROFILE: there is no such profile; there are: production, staging, sandbox',
+    message: 'PETSTORE_PROFILE: no such profile',
+    hint: 'available profiles: production, staging, sandbox',
   });
   await expect(resolve({ PETSTORE_PROFILE: 'staging' }, 'stagin')).rejects.toMatchObject({
-    message: expect.stringMatching(/^there is no profile/),
+    message: expect.stringMatching(/^profile "stagin"/),
   });
 });
 
@@ -135,7 +142,7 @@ test('an unknown profile is an error that lists those there are and names the ne
   const attempt = resolve({}, 'stagin', store);
   await expect(attempt).rejects.toMatchObject({
     kind: 'usage',
-    message: 'there is no profile "stagin"; there are: production, staging, sandbox, farm',
+    message: 'profile "stagin" does not exist; available profiles: production, staging, sandbox, farm',
     hint: expect.stringContaining('did you mean staging?'),
   });
   await expect(resolve({}, 'zzzzzzzz', store)).rejects.toMatchObject({ hint: expect.not.stringContaining('did you') });
@@ -151,7 +158,7 @@ test('a profile without URL, and one without key, say how to log in', async () =
   });
 });
 
-test('the option goes before PETSTORE_PROFILE, and that before the active profile', async () => {
+test('--profile overrides PETSTORE_PROFILE, which overrides the active profile', async () => {
   const others = ['one', 'two', 'three'].map((name) => ({ ...production, name }));
   const store = memory(others, 'three');
   expect(await resolve({ PETSTORE_PROFILE: 'two' }, 'one', store)).toMatchObject({ profile: 'one' });
@@ -165,4 +172,35 @@ test('the sandbox needs no login, and the environment does not turn it into some
   expect(await resolve({}, undefined, memory([], 'sandbox'))).toMatchObject(sandbox);
   const env = { PETSTORE_API_KEY: 'k', PETSTORE_BASE_URL: 'https://b.example/v1' };
   expect(await resolve(env, 'sandbox')).toMatchObject(sandbox);
+});
+
+test('a typed profile is used whole: the environment is ignored, and nothing is taken from it', async () => {
+  const env = { PETSTORE_API_KEY: 'k', PETSTORE_BASE_URL: 'https://b.example/v1', PETSTORE_KEY_COMMAND: 'c' };
+  expect(await resolve(env, 'production')).toMatchObject({ baseUrl: 'https://a.example/v1', key: KEY });
+  await expect(resolve(env, 'staging')).rejects.toMatchObject({
+    kind: 'auth',
+    message: 'profile "staging" has no base URL',
+  });
+  const keyless = memory([{ name: 'staging', url: 'https://s.example/v1' }]);
+  await expect(resolve(env, 'staging', keyless)).rejects.toMatchObject({
+    kind: 'auth',
+    message: 'profile "staging" has no API key',
+    hint: 'run `petstore auth login -p staging`',
+  });
+  // A variable that is ignored may be invalid.
+  const invalid = { PETSTORE_API_KEY: '', PETSTORE_BASE_URL: 'x' };
+  expect(await resolve(invalid, 'production')).toMatchObject({ key: KEY, keySource: 'stored' });
+});
+
+test('a key command of the profile or of the environment provides the key, for the origin it was stored with', async () => {
+  const { key: _, ...url } = production;
+  const store = memory([{ ...url, keyCommand: 'pass' }]);
+  expect(await resolve({}, undefined, store)).toMatchObject({ key: 'pass-by-profileproduction', keySource: 'command' });
+  expect(await resolve({ PETSTORE_KEY_COMMAND: 'op' }, undefined, store)).toMatchObject({
+    key: 'op-by-PETSTORE_KEY_COMMAND',
+    keySource: 'command',
+  });
+  expect(await resolve({ PETSTORE_KEY_COMMAND: 'op', PETSTORE_API_KEY: 'k' })).toMatchObject({ key: 'k' });
+  const elsewhere = resolve({ PETSTORE_BASE_URL: 'https://b.example/v1' }, undefined, store);
+  await expect(elsewhere).rejects.toMatchObject({ kind: 'auth', hint: expect.stringContaining('PETSTORE_API_KEY') });
 });

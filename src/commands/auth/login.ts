@@ -1,32 +1,33 @@
-// `petstore auth login`: a key from a hidden prompt or stdin, checked with the service, stored for its origin alone.
-
+// `petstore auth login`: stores a key, or a command that prints one, for the origin of a base URL.
 import { PetstoreError } from '../../errors.ts';
 import { escapeControls } from '../../escape.ts';
 import type { View } from '../../output/view.ts';
 import { checkKey, LONGEST_KEY } from '../../profiles/api-key.ts';
 import { checkBaseUrl, parseBaseUrl } from '../../profiles/base-url.ts';
-import type { Target } from '../../profiles/credentials.ts';
-import { environmentUrl, namedProfile } from '../../profiles/credentials.ts';
-import type { StoredProfile } from '../../profiles/store.ts';
+import { environmentHasKey, environmentUrl, namedProfile } from '../../profiles/credentials.ts';
+import type { ProfileStore, StoredProfile } from '../../profiles/store.ts';
 import { SANDBOX } from '../../profiles/store.ts';
 import { looksLikeKey, maskKey } from '../../redact.ts';
 import type { Session } from '../../session.ts';
+import { runKeyCommandOf } from '../../session-services.ts';
 
-/** What the command takes. */
 export interface LoginInput {
   readonly url: string | undefined;
+  readonly keyCommand: string | undefined;
   readonly verify: boolean;
 }
 
-/** What was stored. */
 export interface LoginResult {
   readonly profile: string;
   readonly url: string;
-  /** Masked. */
-  readonly key: string;
+  /** Masked; null where a key command was stored without running it. */
+  readonly key: string | null;
+  readonly keyCommand?: string;
   readonly verified: boolean;
-  /** Whether the profile is used without `--profile`. */
+  /** Whether commands without `--profile` use the profile from now on. */
   readonly active: boolean;
+  /** Whether this login made it the active profile. */
+  readonly activated: boolean;
 }
 
 interface Address {
@@ -35,82 +36,105 @@ interface Address {
 }
 
 /**
- * @param session the open session
- * @param input the URL, and whether the key is checked first
- * @returns what was stored
- * @throws PetstoreError `auth` for a bad key, one the service refuses, or no URL; `usage` for a bad URL; `storage`; else
- *   as the api does. Nothing is stored then
+ * Nothing is stored where this throws.
+ * @throws PetstoreError `auth` for an invalid or rejected key, or a missing URL; `usage` for an invalid URL; `storage`;
+ *   otherwise as the API does
  */
 export async function run(session: Session, input: LoginInput): Promise<LoginResult> {
   const store = await session.profiles();
   const { env } = session.context;
-  const active = store.active();
-  const profile = namedProfile({ env, profile: session.options.profile })?.name ?? active;
+  const typed = session.options.profile !== undefined;
+  const profile = namedProfile({ env, profile: session.options.profile })?.name ?? store.active();
   if (profile === SANDBOX) {
-    throw new PetstoreError('usage', 'the profile sandbox needs no login', {
-      hint: 'petstore categories list -p sandbox',
+    throw new PetstoreError('usage', 'profile "sandbox" needs no login', {
+      hint: 'run `petstore categories list -p sandbox`',
     });
   }
-  const address = await addressFor(session, input, profile, store.get(profile));
-  const key = await readKey(session, profile);
-  session.redactor.add(key);
-  if (input.verify) await verify(session, { profile, key, address });
-  await store.save({ name: profile, url: address.url, key, origin: address.origin });
-  if (env['PETSTORE_API_KEY'] !== undefined) {
-    await session.warn('PETSTORE_API_KEY is set and goes before the key that was stored');
+  const address = await addressFor(session, input, profile, store.get(profile), typed);
+  const { keyCommand, verify: verified } = input;
+  const key =
+    keyCommand === undefined ? await readKey(session, profile) : await printedKey(session, keyCommand, verified);
+  if (key !== null) session.redactor.add(key);
+  if (key !== null && verified) await verify(session, profile, key, address);
+  store.save({ name: profile, ...address, ...(keyCommand === undefined ? { key: key ?? '' } : { keyCommand }) });
+  const activated = activateFirst(store, profile);
+  if (!typed && environmentHasKey(env)) {
+    const variable = env['PETSTORE_API_KEY'] === undefined ? 'PETSTORE_KEY_COMMAND' : 'PETSTORE_API_KEY';
+    await session.warn(`${variable} is set and overrides the saved key`);
   }
-  return { profile, url: address.url, key: maskKey(key), verified: input.verify, active: profile === active };
+  return {
+    profile,
+    url: address.url,
+    key: key === null ? null : maskKey(key),
+    ...(keyCommand !== undefined && { keyCommand }),
+    verified,
+    active: activated || store.active() === profile,
+    activated,
+  };
 }
 
 export const view: View<LoginResult> = {
-  *text(data) {
-    yield `stored a key for ${data.profile}: ${data.key} at ${data.url}${data.verified ? '' : ' (not checked)'}\n`;
-    if (!data.active) yield `use it with -p ${data.profile}, or make it active: petstore auth switch ${data.profile}\n`;
+  *text({ profile, url, key, keyCommand, verified, active, activated }) {
+    const what = keyCommand === undefined ? `key ${key}` : `key command "${escapeControls(keyCommand)}"`;
+    yield `Saved ${what} for profile "${profile}" (${url})${verified ? '' : ', not verified'}\n`;
+    if (activated) yield `Profile "${profile}" is now the active one\n`;
+    else if (!active) yield `To use it, add \`-p ${profile}\` or run \`petstore auth switch ${profile}\`\n`;
   },
 };
+
+// A first login is meant to be used: the active profile changes only where it could not be used anyway.
+function activateFirst(store: ProfileStore, profile: string): boolean {
+  const active = store.active();
+  if (active === profile) return false;
+  const current = store.get(active);
+  if (active === SANDBOX || current?.key !== undefined || current?.keyCommand !== undefined) return false;
+  store.activate(profile);
+  return true;
+}
 
 async function addressFor(
   session: Session,
   input: LoginInput,
   profile: string,
   stored: StoredProfile | undefined,
+  typed: boolean,
 ): Promise<Address> {
-  if (input.url !== undefined) return offered(session, input.url, '--url');
-  const given = environmentUrl(session.context.env);
-  if (given) return given;
+  if (input.url !== undefined) return confirmedUrl(session, input.url, '--url');
+  const fromEnvironment = typed ? undefined : environmentUrl(session.context.env);
+  if (fromEnvironment) return fromEnvironment;
   const known = stored?.url === undefined ? undefined : parseBaseUrl(stored.url);
   if (known && 'url' in known) return known;
   if (!session.context.stdin.isTTY) {
     // A key given as the name of a profile is not repeated.
     const name = stored === undefined && looksLikeKey(profile) ? 'PROFILE' : profile;
-    throw new PetstoreError('auth', `the profile ${name} has no URL`, {
-      hint: `petstore auth login -p ${name} --url https://HOST/v1`,
+    throw new PetstoreError('auth', `profile "${name}" has no base URL`, {
+      hint: `run \`petstore auth login -p ${name} --url https://HOST/v1\``,
     });
   }
   const { askText } = await import('../../output/prompt.ts');
-  const answer = await askText(asker(session), {
+  const answer = await askText(promptIO(session), {
     message: `Base URL of ${profile} (https://HOST/v1)`,
     validate: (text) => {
       const parsed = parseBaseUrl(text.trim());
       return 'problem' in parsed && parsed.suggestion === undefined ? parsed.problem : undefined;
     },
   });
-  return offered(session, answer, 'the answer');
+  return confirmedUrl(session, answer, 'the answer');
 }
 
-// Where only /v1 is missing and somebody is there, it is offered.
-async function offered(session: Session, text: string, from: string): Promise<Address> {
+// On a terminal a missing /v1 is offered.
+async function confirmedUrl(session: Session, text: string, from: string): Promise<Address> {
   const parsed = parseBaseUrl(text);
   const suggestion = 'problem' in parsed ? parsed.suggestion : undefined;
   if (suggestion === undefined || !session.context.stdin.isTTY) return checkBaseUrl(text, from);
   const { askYesNo } = await import('../../output/prompt.ts');
-  if (await askYesNo(asker(session), `The address ends in /v1. Use ${escapeControls(suggestion)}?`)) {
+  if (await askYesNo(promptIO(session), `The base URL must end in /v1. Use ${escapeControls(suggestion)}?`)) {
     return checkBaseUrl(suggestion, from);
   }
-  throw new PetstoreError('interrupted', 'nothing was stored');
+  throw new PetstoreError('interrupted', 'nothing was saved');
 }
 
-function asker({ context, options }: Session) {
+function promptIO({ context, options }: Session) {
   const env = options.noColor ? { ...context.env, NO_COLOR: '1' } : context.env;
   return { stdin: context.stdin, stderr: context.stderr, env, signal: context.signal };
 }
@@ -118,10 +142,10 @@ function asker({ context, options }: Session) {
 async function readKey(session: Session, profile: string): Promise<string> {
   if (!session.context.stdin.isTTY) return checkKey(await firstLine(session), 'standard input');
   const { askHidden } = await import('../../output/prompt.ts');
-  return askHidden(asker(session), { message: `API key for ${profile} (hidden)`, validate: fault });
+  return askHidden(promptIO(session), { message: `API key for ${profile} (hidden)`, validate: keyFault });
 }
 
-function fault(answer: string): string | undefined {
+function keyFault(answer: string): string | undefined {
   try {
     checkKey(answer, 'the prompt');
     return undefined;
@@ -132,37 +156,32 @@ function fault(answer: string): string | undefined {
 
 async function firstLine(session: Session): Promise<string> {
   let text = '';
-  const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
-  for await (const piece of session.context.stdin.read()) {
-    text += decoder.decode(piece, { stream: true });
-    // An endless line is no key.
+  // Drops a byte order mark, which PowerShell writes.
+  const decoder = new TextDecoder('utf-8');
+  for await (const chunk of session.context.stdin.read()) {
+    text += decoder.decode(chunk, { stream: true });
     if (text.includes('\n') || text.length > LONGEST_KEY + 2) break;
   }
-  const end = text.indexOf('\n');
-  return (end < 0 ? text : text.slice(0, end)).replace(/\r$/, '');
+  return text.split(/\r?\n/, 1)[0] ?? '';
 }
 
-async function verify(
-  session: Session,
-  candidate: { readonly profile: string; readonly key: string; readonly address: Address },
-): Promise<void> {
-  const { profile, key, address } = candidate;
-  const target: Target = {
-    profile,
-    baseUrl: address.url,
-    key,
-    keySource: 'stored',
-    urlSource: 'stored',
-    identity: address.url,
-  };
+// Without verification the command is not run: its vault may be locked or elsewhere.
+async function printedKey(session: Session, keyCommand: string, verified: boolean): Promise<string | null> {
+  if (!verified) return null;
+  const from = '--key-command';
+  return checkKey(await runKeyCommandOf(session, keyCommand, from), from);
+}
+
+async function verify(session: Session, profile: string, key: string, { url }: Address): Promise<void> {
   try {
+    const target = { profile, baseUrl: url, key, keySource: 'stored', urlSource: 'stored', identity: url } as const;
     await (await session.openApi(target)).categories.list();
   } catch (error) {
     if (!(error instanceof PetstoreError) || error.kind === 'interrupted') throw error;
-    const unchecked =
+    const remedy =
       error.kind === 'auth' ? 'check the key' : `${error.hint ?? 'try again'}; --no-verify skips the check`;
     const { code, status, retryAt, exitCode, cause } = error;
-    const hint = `nothing was stored: ${unchecked}`;
+    const hint = `nothing was saved; ${remedy}`;
     throw new PetstoreError(error.kind, error.message, { hint, code, status, retryAt, exitCode, cause });
   }
 }

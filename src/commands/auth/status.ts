@@ -10,6 +10,7 @@ import type { Column, TextContext, View } from '../../output/view.ts';
 import { hangingIndent } from '../../output/wrap.ts';
 import type { Target } from '../../profiles/credentials.ts';
 import {
+  environmentHasKey,
   environmentKey,
   environmentUrl,
   namedProfile,
@@ -64,7 +65,7 @@ export async function run(session: Session): Promise<StatusResult> {
     store.names().map(async (name) => {
       const over = name === switchedTo ? overridingVariables(env, name) : [];
       // What the next command uses is asked for as it will ask: with the sandbox unnamed, a bad key of the environment counts.
-      const profile = name === active ? named?.name : name;
+      const profile = name === active ? session.options.profile : name;
       const row = { profile: name, active: name === active, ...(over.length > 0 && { overriddenBy: over }) };
       return statusOf(session, store, row, profile);
     }),
@@ -146,9 +147,7 @@ function note(row: ProfileStatus): string {
 
 // Key and URL of the environment, which need no profile.
 function serves(env: Environment): boolean {
-  const key = attempt(() => environmentKey(env));
-  const url = attempt(() => environmentUrl(env));
-  return key !== undefined && url !== undefined;
+  return environmentHasKey(env) && attempt(() => environmentUrl(env)) !== undefined;
 }
 
 async function statusOf(
@@ -164,11 +163,16 @@ async function statusOf(
       profile: asked,
       store: async () => store,
       stateDir: () => '',
+      // The key is not needed to show where it comes from.
+      runKeyCommand: async () => 'not-run',
     });
     const { urlSource, keySource } = target;
     const sandbox = keySource === 'sandbox';
     session.redactor.add(target.key);
-    const shown = { url: sandbox ? null : target.baseUrl, key: sandbox ? null : maskKey(target.key) };
+    const shown = {
+      url: sandbox ? null : target.baseUrl,
+      key: sandbox || keySource === 'command' ? null : maskKey(target.key),
+    };
     return { status: { ...row, url: shown.url, urlSource, key: shown.key, keySource } };
   } catch (error) {
     if (!(error instanceof PetstoreError)) throw error;

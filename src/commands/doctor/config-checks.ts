@@ -3,7 +3,7 @@ import { lstatSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { PetstoreError } from '../../errors.ts';
 import { proxyFor } from '../../http/proxy.ts';
-import { environmentKey, environmentUrl, namedProfile, storedProfile } from '../../profiles/credentials.ts';
+import { environmentHasKey, environmentUrl, namedProfile, storedProfile } from '../../profiles/credentials.ts';
 import { SANDBOX } from '../../profiles/store.ts';
 import { maskKey } from '../../redact.ts';
 import type { Session } from '../../session.ts';
@@ -67,7 +67,7 @@ export function checkProfile(session: Session): Promise<Check> {
     const { env } = session.context;
     const named = namedProfile({ env, profile: session.options.profile });
     if (named?.name === SANDBOX) return ok('Profile', `${SANDBOX}, built in`);
-    if (environmentKey(env) !== undefined && environmentUrl(env) !== undefined) {
+    if ((named === undefined || named.from) && environmentHasKey(env) && environmentUrl(env)) {
       return ok('Profile', `${named?.name ?? 'none needed'}: key and URL come from the environment`);
     }
     const store = await session.profiles();
@@ -77,12 +77,17 @@ export function checkProfile(session: Session): Promise<Check> {
   });
 }
 
+const SOURCES: Readonly<Record<string, string>> = {
+  environment: 'from the environment',
+  command: 'from a key command',
+};
+
 /** @returns where requests would go and with which key, or what is missing for that */
 export function checkTarget(session: Session): Promise<Check> {
   return attempt('URL and key', async () => {
     const target = await session.target();
     if (target.keySource === 'sandbox') return ok('URL and key', 'served by this command itself');
-    const from = (source: string): string => (source === 'environment' ? 'from the environment' : 'stored');
+    const from = (source: string): string => SOURCES[source] ?? source;
     return ok(
       'URL and key',
       `${target.baseUrl} (${from(target.urlSource)}), key ${maskKey(target.key)} (${from(target.keySource)})`,

@@ -1,0 +1,67 @@
+// Commands that print the API key: real processes, with the time limit on a fake clock.
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
+import type { KeyCommandContext } from '../../src/profiles/key-command.ts';
+import { runKeyCommand } from '../../src/profiles/key-command.ts';
+import { FakeClock } from '../support/fake-clock.ts';
+import { tempDir } from '../support/temp-dir.ts';
+
+const node = JSON.stringify(process.execPath);
+
+function script(code: string): string {
+  const path = join(tempDir(), 'key command.mjs');
+  writeFileSync(path, code);
+  return `${node} "${path}"`;
+}
+
+function run(commandLine: string, more: Partial<KeyCommandContext> = {}): Promise<string> {
+  const context = { env: {}, clock: systemClock, signal: new AbortController().signal, onStderr: () => undefined };
+  return runKeyCommand(commandLine, 'profile "production"', { ...context, ...more });
+}
+
+test('the first line of stdout is the key; quotes group words, and no shell expands them', async () => {
+  expect(await run(script('console.log("key-1\\r\\nsecond line")'))).toBe('key-1');
+  const echo = script('console.log(process.argv.slice(2).join("|"))');
+  expect(await run(`${echo} 'a b' $HOME $(id)`)).toBe('a b|$HOME|$(id)');
+});
+
+test('stderr is shown with control characters escaped, and stdin is empty', async () => {
+  const shown: string[] = [];
+  const onStderr = (text: string): void => void shown.push(text);
+  const code =
+    'process.stderr.write("touch\\u001b[31m the key\\n"); for await (const _ of process.stdin) throw 1; console.log("k")';
+  expect(await run(script(code), { onStderr })).toBe('k');
+  expect(shown.join('')).toBe('touch␛[31m the key\n');
+});
+
+test.each([
+  ['an exit code', script('process.exit(7)'), /^key command ".*" failed \(exit code 7\)$/],
+  [
+    'a missing program',
+    'no-such-program-anywhere',
+    /^key command "no-such-program-anywhere" failed \(command not found\)$/,
+  ],
+  ['an empty command', ' ', /^the key command from profile "production" is empty$/],
+])('%s is an auth error that names the command', async (_what, commandLine, message) => {
+  await expect(run(commandLine)).rejects.toMatchObject({ kind: 'auth', message: expect.stringMatching(message) });
+});
+
+test('a command that takes longer than 30 s is stopped', async () => {
+  const clock = new FakeClock();
+  const running = run(script('setInterval(() => {}, 1000)'), { clock });
+  const failed = expect(running).rejects.toMatchObject({
+    kind: 'auth',
+    message: expect.stringContaining('no key within 30s'),
+  });
+  await clock.advance(30_000);
+  await failed;
+});
+
+test('Ctrl-C stops the command', async () => {
+  const interrupt = new AbortController();
+  const running = run(script('setInterval(() => {}, 1000)'), { signal: interrupt.signal });
+  interrupt.abort(new Error('interrupted'));
+  await expect(running).rejects.toThrow('interrupted');
+});
