@@ -109,7 +109,7 @@ const SMOKE: readonly Step[] = [
   ['categories list', 3, /production/],
   ['categories list', 2, /max-wait|MAX_WAIT/i, { env: { petstore_max_wait: 'soon' } }],
   ['auth logout -p work', 0, /work/],
-  ['completion powershell', 0, /'--'/],
+  ['complete powershell', 0, /'--'/],
   ['__complete --at-blank -- categories', 0, /^list\b/],
   ['nonsense', 2, /nonsense/],
 ];

@@ -1,0 +1,79 @@
+// The single executable on a PATH without Node: that it does the main jobs, its size, and its start-up beside `node bin/petstore.js`.
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+const STEPS: readonly (readonly [args: string, shows: RegExp])[] = [
+  ['--version', /^\d+\.\d+\.\d+\n$/],
+  ['-p sandbox categories create --name dog', /dog/],
+  ['-p sandbox categories import in.csv --yes --json', /"name":"cat"/],
+  ['-p sandbox categories list', /Felis catus/],
+  ['-p sandbox categories list --json', /"name":"dog"/],
+  ['auth status', /production/],
+  ['complete bash', /complete -F _petstore petstore/],
+  ['__complete -- categories li', /^list\b/],
+  ['doctor -p sandbox', /Node/],
+];
+const COMMANDS = ['--version', '--help', 'commands --json'];
+
+/**
+ * `npm run bench -- binary [ROUNDS]`
+ * @param args how many rounds (20)
+ */
+export async function run([rounds = '20']: readonly string[]): Promise<void> {
+  const dir = mkdtempSync(join(tmpdir(), 'petstore-binary-'));
+  try {
+    const binary = join(dir, 'bin', 'petstore');
+    execFileSync(process.execPath, ['scripts/package-binary.mjs', binary], { stdio: ['ignore', 'ignore', 'inherit'] });
+    const [files, folders] = [join(dir, 'files'), { PATH: join(dir, 'bin'), HOME: join(dir, 'home') }];
+    for (const folder of [files, folders.HOME]) mkdirSync(folder, { mode: 0o700 });
+    writeFileSync(join(files, 'in.csv'), 'name,description\ncat,Felis catus\n');
+    for (const [args, shows] of STEPS) {
+      const { status, stdout, stderr } = spawnSync('petstore', args.split(' '), {
+        cwd: files,
+        env: folders,
+        encoding: 'utf8',
+      });
+      if (status !== 0 || !shows.test(stdout)) throw new Error(`petstore ${args}: exit ${status}\n${stdout}${stderr}`);
+    }
+    process.stdout.write(`${STEPS.length} commands without Node on the PATH: as expected\n`);
+    process.stdout.write(`size: ${(statSync(binary).size / 2 ** 20).toFixed(0)} MiB\n`);
+    // The same Node as inside, so that the difference is the packing.
+    const inside = spawnSync(binary, ['doctor', '-p', 'sandbox', '--json'], { env: folders, encoding: 'utf8' });
+    const version = /\d+\.\d+\.\d+/.exec(inside.stdout)?.[0] ?? '';
+    const node = execFileSync('npx', ['-y', '-p', `node@${version}`, 'node', '-p', 'process.execPath'], {
+      encoding: 'utf8',
+    }).trim();
+    for (const args of COMMANDS) compare(args, [node, 'bin/petstore.js'], [binary], folders, Number(rounds));
+  } finally {
+    rmSync(dir, { recursive: true, force: true });
+  }
+}
+
+function compare(
+  args: string,
+  script: readonly string[],
+  binary: readonly string[],
+  env: NodeJS.ProcessEnv,
+  rounds: number,
+): void {
+  const times = new Map([script, binary].map((command) => [command, [] as number[]]));
+  // Interleaved, so that other load falls on both; the first round fills the caches.
+  for (let round = 0; round <= rounds; round++) {
+    for (const [command, samples] of times) {
+      const began = performance.now();
+      const [program = '', ...first] = command;
+      if (spawnSync(program, [...first, ...args.split(' ')], { env }).status !== 0)
+        throw new Error(`petstore ${args} failed`);
+      if (round > 0) samples.push(performance.now() - began);
+    }
+  }
+  const [ofScript = 0, ofBinary = 0] = [...times.values()].map(
+    (samples) => samples.sort((a, b) => a - b)[rounds >> 1] ?? 0,
+  );
+  const ratio = (ofBinary / ofScript).toFixed(2);
+  process.stdout.write(
+    `${args}: ${ofBinary.toFixed(0)} ms, ${ratio}x of ${ofScript.toFixed(0)} ms by node bin/petstore.js\n`,
+  );
+}
