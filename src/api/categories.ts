@@ -14,7 +14,7 @@ const LIST: HttpRequest = { method: 'GET', path: '/categories', safe: true };
  * @returns the operations; they throw PetstoreError
  */
 export function createApi(sender: Pick<HttpClient, 'send'>): Api {
-  return { categories: { list: () => list(sender), create: (input) => create(sender, input) } };
+  return { categories: { list: () => list(sender), create: (input, beforeSend) => create(sender, input, beforeSend) } };
 }
 
 async function list(sender: Pick<HttpClient, 'send'>): Promise<readonly Category[]> {
@@ -41,10 +41,14 @@ export function categoriesOf(reply: HttpResponse): readonly Category[] {
   }
 }
 
-async function create(sender: Pick<HttpClient, 'send'>, input: NewCategory): Promise<Category> {
+async function create(
+  sender: Pick<HttpClient, 'send'>,
+  input: NewCategory,
+  beforeSend: (() => void) | undefined,
+): Promise<Category> {
   // Built by name: whatever else the caller's object holds, an id above all, is not sent.
   const body = JSON.stringify({ name: input.name, description: input.description });
-  const request: HttpRequest = { method: 'POST', path: '/categories', body, safe: false };
+  const request: HttpRequest = { method: 'POST', path: '/categories', body, safe: false, beforeSend };
   const reply = await sender.send(request);
   if (reply.status !== 201 && reply.status !== 200) throw responseError(request, reply);
   return createdOf(reply);

@@ -21,7 +21,10 @@ export interface Api {
   readonly categories: {
     /** `GET /categories`: every category, in the service's order. */
     list(): Promise<readonly Category[]>;
-    /** `POST /categories`: the category as created. */
-    create(input: NewCategory): Promise<Category>;
+    /**
+     * `POST /categories`: the category as created.
+     * @param beforeSend called just before the first byte is sent; throws to prevent it
+     */
+    create(input: NewCategory, beforeSend?: () => void): Promise<Category>;
   };
 }

@@ -188,9 +188,16 @@ class RateLimitedClient implements HttpClient {
       signs = parseRateLimitHeaders(head, ledger.view().clockOffset?.lo);
       ledger.observe(ticket, observationOf(head, signs, last));
     };
+    let forbidden: { readonly reason: unknown } | undefined;
     const canSend = (): boolean => {
       withdrawn ||= this.#options.signal.aborted || !ledger.confirm(ticket);
-      return !withdrawn;
+      if (withdrawn) return false;
+      try {
+        request.beforeSend?.();
+      } catch (reason) {
+        forbidden = { reason };
+      }
+      return !forbidden;
     };
     const { signal, done } = this.#interruptible(request);
     try {
@@ -204,6 +211,7 @@ class RateLimitedClient implements HttpClient {
       const unsent = failure !== undefined && !failure.requestSent;
       if (!signs) ledger.release(ticket, unsent ? 'unsent' : 'lost');
       if (withdrawn && unsent) return 'withdrawn';
+      if (forbidden && unsent) throw forbidden.reason;
       if (!failure) throw error;
       return { result: failure, retryAfterMs: signs?.waitMs };
     } finally {

@@ -12,6 +12,8 @@ export interface HttpRequest {
   readonly body?: string | Uint8Array | undefined;
   /** True where sending it twice changes nothing more (GET, HEAD): it may be retried after a failure. */
   readonly safe: boolean;
+  /** Called just before the first byte is sent. What it throws is thrown by the client, and nothing is sent. */
+  readonly beforeSend?: (() => void) | undefined;
 }
 
 /** A whole reply: status, headers and every byte of the body. */

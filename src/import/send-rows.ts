@@ -38,7 +38,7 @@ async function sendRow(state: ImportState, row: number): Promise<boolean> {
   let category: Category;
   try {
     signal.throwIfAborted();
-    category = await categories.create(rows[row] as NewCategory);
+    category = await categories.create(rows[row] as NewCategory, () => journal.assertHeld());
   } catch (error) {
     return recordFailure(state, row, error);
   }

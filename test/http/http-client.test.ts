@@ -357,6 +357,18 @@ test('a 429 that a sibling meets while the connection is made withdraws the requ
   expect(ledger.view().inFlight).toBe(0);
 });
 
+test('what forbids a request just before its first byte is thrown, nothing is sent, and its ticket is given back', async () => {
+  const { sender, sentAt, ledger } = scripted([{ status: 201, connectMs: 300 }]);
+  const reason = new PetstoreError('storage', 'another run has taken over');
+  let asked = 0;
+  const beforeSend = (): void => {
+    // Allowed before the connection is made, forbidden after.
+    if (++asked > 1) throw reason;
+  };
+  expect(await caught(sender.send({ ...CREATE, beforeSend }))).toBe(reason);
+  expect([sentAt.length, asked, ledger.view().inFlight]).toEqual([0, 2, 0]);
+});
+
 test('a machine suspended between grant and sending asks for a new ticket', async () => {
   const clock = new FakeClock(undefined, () => 0);
   const { ledger } = scripted([], { clock });

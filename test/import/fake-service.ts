@@ -57,15 +57,20 @@ export class FakeService {
   readonly fates: Fate[] = [];
   /** Called at every list; may throw. */
   onList: () => void = () => undefined;
+  /** What the list shows of all categories; `ageMs` is how long each has existed. */
+  show: (all: readonly Category[], ageMs: (category: Category) => number) => readonly Category[] = (all) => all;
   /** What the service makes of a name. */
   tidy: (name: string) => string = (name) => name;
   lists = 0;
+  readonly clock = new FakeClock(1_800_000_000_000);
+  readonly #committedAt = new Map<Category, number>();
   #late: NewCategory[] = [];
   #nextId = 1;
 
   add(row: NewCategory): Category {
     const category = { id: this.#nextId++, ...row, name: this.tidy(row.name) };
     this.categories.push(category);
+    this.#committedAt.set(category, this.clock.now());
     return category;
   }
 
@@ -84,12 +89,14 @@ export class FakeService {
       if (dead) return never();
       this.lists++;
       this.onList();
-      const answer = [...this.categories];
+      const ageMs = (category: Category): number => this.clock.now() - (this.#committedAt.get(category) ?? 0);
+      const answer = [...this.show(this.categories, ageMs)];
       for (const row of this.#late.splice(0)) this.add(row);
       return answer;
     };
-    const create = async (row: NewCategory): Promise<Category> => {
+    const create = async (row: NewCategory, beforeSend?: () => void): Promise<Category> => {
       if (dead) return never();
+      beforeSend?.();
       this.sent.push(row);
       const fate = this.fates.shift() ?? 'ok';
       if (fate === 'late') this.#late.push(row);
@@ -110,11 +117,14 @@ let nextPid = 1;
 
 /** One import, run as often as it takes; several may share a service and a state folder. */
 export class FakeImport {
-  readonly clock = new FakeClock(1_800_000_000_000);
   readonly rows: readonly NewCategory[];
   readonly service: FakeService;
   readonly stateDir: string;
   readonly plans: ImportPlan[] = [];
+
+  get clock(): FakeClock {
+    return this.service.clock;
+  }
 
   constructor(rows: readonly NewCategory[], service = new FakeService(), stateDir = tempDir()) {
     this.rows = rows;
@@ -126,11 +136,17 @@ export class FakeImport {
     return fileJournals(this.stateDir, 'https://pets.example/v1', 'key');
   }
 
-  /** Returns how a run of a new process ended; undefined where it was killed. */
-  async run(options: Partial<RunOptions> & { readonly restart?: boolean } = {}): Promise<RunResult | undefined> {
+  /**
+   * Returns how a run of a new process ended; undefined where it was killed.
+   * @param judged how it judges every other process; by default as it is
+   */
+  async run(
+    options: Partial<RunOptions> & { readonly restart?: boolean } = {},
+    judged?: 'dead',
+  ): Promise<RunResult | undefined> {
     const self = { pid: nextPid++, start: '1', host: 'here' };
     living.add(self.pid);
-    const processes: ProcessProbe = { self, isAlive: ({ pid }) => (living.has(pid) ? 'alive' : 'dead') };
+    const processes: ProcessProbe = { self, isAlive: ({ pid }) => judged ?? (living.has(pid) ? 'alive' : 'dead') };
     const name = journalName(digestOf(this.rows));
     const journal = new Journal(await this.store().open(name, 'run'));
     const { api, crashed } = this.service.client();

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Category, NewCategory } from '../../src/api/types.ts';
 import { PetstoreError } from '../../src/errors.ts';
+import type { RunResult } from '../../src/import/run.ts';
 import type { Fate } from './fake-service.ts';
 import { FakeImport, named } from './fake-service.ts';
 
@@ -59,6 +60,43 @@ test('a list that lacks what the import created is looked at again, and then not
   it.service.categories.push(first as Category);
   await it.run({ restart: true, skipExisting: true });
   expect(namesAt(it)).toEqual(['cat', 'cow', 'dog']);
+});
+
+test('while the list is three seconds behind, no row is taken for absent', async () => {
+  const it = new FakeImport(numbered(6));
+  it.service.show = (all, ageMs) => all.filter((category) => ageMs(category) >= 3000);
+  it.service.fates.push('ok', 'lost-committed', 'lost-committed');
+  const result = await it.run({ concurrency: 1 });
+  expect(result?.results.document()).toMatchObject({ unknown: [], pending: 0 });
+  expect([it.service.sent.length, it.service.categories.length]).toEqual([6, 6]);
+});
+
+test('a list that shows the first categories only decides nothing: the row stays unknown, in this run and the next', async () => {
+  const it = new FakeImport(numbered(6));
+  it.service.show = (all) => all.slice(0, 2);
+  it.service.fates.push('ok', 'ok', 'ok', 'lost-committed');
+  const result = await it.run({ concurrency: 1 });
+  expect(result?.results.document()).toMatchObject({ unknown: [{ row: 4 }], pending: 0 });
+  await expect(it.run()).rejects.toMatchObject({ exitCode: 8 });
+  expect(it.service.sent.length).toBe(6);
+  it.service.show = (all) => all;
+  expect((await it.run())?.results.complete).toBe(true);
+  expect(it.service.categories.length).toBe(6);
+});
+
+test('a run that another one has taken over sends nothing more', async () => {
+  const it = new FakeImport(numbered(20));
+  let second: Promise<RunResult | undefined> | undefined;
+  const result = await it.run({
+    concurrency: 1,
+    onProgress: (results) => {
+      if (results.count('created') === 5) second ??= it.run({}, 'dead');
+    },
+  });
+  expect(result?.stop).toMatchObject({ kind: 'storage', message: 'another run has taken over this import' });
+  expect((await second)?.results.complete).toBe(true);
+  expect(namesAt(it)).toEqual([...new Set(namesAt(it))]);
+  expect(it.service.sent).toHaveLength(20);
 });
 
 test('--restart forgets the journal and creates every row again', async () => {
@@ -288,6 +326,25 @@ const fate = fc.constantFrom<Fate>(
     'unauthorized',
   ] as const),
 );
+
+test('two imports of the same rows at the same time never claim one category', async () => {
+  const fates = fc.array(fc.constantFrom<Fate>('ok', 'lost-committed', 'lost', 'crash', 'crash-committed'), {
+    maxLength: 20,
+  });
+  await fc.assert(
+    fc.asyncProperty(fates, fc.integer({ min: 1, max: 4 }), async (upcoming, concurrency) => {
+      const one = new FakeImport(named('a', 'a', 'b', 'c'));
+      const other = new FakeImport(named('a', 'b', 'c', 'd'), one.service, one.stateDir);
+      one.service.fates.push(...upcoming);
+      const finish = async (it: FakeImport): Promise<void> => {
+        for (let runs = 0; !(await it.run({ concurrency }))?.results.complete; runs++) expect(runs).toBeLessThan(60);
+      };
+      await Promise.all([finish(one), finish(other)]);
+      expect(namesAt(one)).toEqual(['a', 'a', 'a', 'b', 'b', 'c', 'c', 'd']);
+    }),
+    { numRuns: 30 },
+  );
+});
 
 test('whatever happens, in the end every row was created exactly once', async () => {
   await fc.assert(
