@@ -1,4 +1,4 @@
-// The built program over TLS: to a service whose certificate is good, and to one behind a proxy.
+// The built program over TLS, directly and through a proxy.
 import { writeFileSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { createServer as createHttp } from 'node:http';
@@ -17,10 +17,11 @@ const certificate = join(tempDir(), 'ca.pem');
 writeFileSync(certificate, TEST_CERT);
 
 let service: HttpFake;
-// A CONNECT proxy that leads to the service only.
+// A CONNECT proxy whose tunnels all lead to the service; it refuses one host.
 const tunnels: IncomingMessage[] = [];
 const proxy = createHttp().on('connect', (request: IncomingMessage, socket) => {
   tunnels.push(request);
+  if (request.url === 'closed.example:443') return void socket.end('HTTP/1.1 407 Not You\r\n\r\n');
   const upstream = connect(service.port, '127.0.0.1', () => {
     socket.write('HTTP/1.1 200 Connection established\r\n\r\n');
     upstream.pipe(socket).pipe(upstream);
@@ -57,7 +58,7 @@ async function doctor(
   return { code, status: Object.fromEntries(checks.map(({ name, status }) => [name, status])), text: out };
 }
 
-test('a service with a good certificate is listed, and the doctor finds nothing wrong', async () => {
+test('a service with a trusted certificate is listed, and the doctor finds no problem', async () => {
   const at = trusting({ PETSTORE_BASE_URL: service.url });
   expect(await petstore(at, ['categories', 'list', '--json'])).toMatchObject({
     code: 0,
@@ -68,7 +69,7 @@ test('a service with a good certificate is listed, and the doctor finds nothing 
   expect(text).toMatch(/TLSv1\.[23], certificate good until \w+ .*GMT/);
 });
 
-test('a service behind a proxy is reached through it, with its password and without the key', async () => {
+test('a service behind a proxy is reached with the password of the proxy, which never gets the key', async () => {
   const at = trusting({
     PETSTORE_BASE_URL: 'https://pets.example/v1',
     HTTPS_PROXY: `http://me:hunter2@127.0.0.1:${proxyPort}`,
@@ -89,13 +90,31 @@ test('a service behind a proxy is reached through it, with its password and with
   expect(tunnels).toHaveLength(before);
 });
 
-test('a create goes through a proxy once', async () => {
+test('a create through a proxy is sent once', async () => {
   const at = trusting({
     PETSTORE_BASE_URL: 'https://pets.example/v1',
     HTTPS_PROXY: `http://127.0.0.1:${proxyPort}`,
   });
   const before = tunnels.length;
-  // The service answers with a list: that is no category, so the outcome is unknown, and nothing is sent again.
+  // The response is a list and not a category, so the outcome is unknown and nothing is sent again.
   expect((await petstore(at, ['categories', 'create', '--name', 'dog'])).code).toBe(8);
   expect(tunnels).toHaveLength(before + 1);
+});
+
+test('a proxy that rejects the password is exit 3, asked once and named', async () => {
+  const host = `127.0.0.1:${proxyPort}`;
+  const at = trusting({ PETSTORE_BASE_URL: 'https://closed.example/v1', HTTPS_PROXY: `http://me:hunter2@${host}` });
+  const before = tunnels.length;
+  const { code, err } = await petstore(at, ['categories', 'list']);
+  expect([code, tunnels.length - before]).toEqual([3, 1]);
+  expect(err).toBe(
+    `error: the proxy ${host} rejected its user name or password (407)\nhint: set HTTPS_PROXY to http://USER:PASSWORD@HOST:PORT\n`,
+  );
+});
+
+test('a proxy URL with an invalid percent-encoding is exit 2', async () => {
+  const at = trusting({ PETSTORE_BASE_URL: 'https://pets.example/v1', HTTPS_PROXY: 'http://u:100%pw@127.0.0.1:9' });
+  const { code, err } = await petstore(at, ['categories', 'list']);
+  expect(code).toBe(2);
+  expect(err).toMatch(/^error: HTTPS_PROXY contains an invalid percent-encoding\nhint: .+%25\n$/);
 });

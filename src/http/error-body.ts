@@ -1,34 +1,34 @@
-// The service's Error object (service.md, section 2), read as far as it goes.
-import { isOpaqueNumber, parseJson } from '../json.ts';
+// Reads the body of an error response as far as possible: the service's Error object, problem+json, or an HTML page.
+import { parseJson } from '../json.ts';
 
-/** The service's Error object as far as it was readable. */
 export interface ServiceError {
   readonly code: string | undefined;
   readonly message: string | undefined;
 }
 
-const LONGEST_MESSAGE = 500;
+const MAX_CHARACTERS = 500;
 
-/**
- * Reads an Error body (service.md, section 2) as far as it goes; one that is not there is no further error.
- * @param body the body of a reply that says failure
- * @returns code and message, where they are text; the message at most 500 characters
- */
+/** Never throws; the message is shortened to 500 characters. */
 export function decodeServiceError(body: Uint8Array): ServiceError {
-  let value: unknown;
+  const text = new TextDecoder().decode(body);
+  // A page of a proxy or load balancer.
+  const title = /^\s*<[\s\S]*?<title[^>]*>([^<]*)/i.exec(text.slice(0, 10_000))?.[1];
+  if (title !== undefined) return { code: undefined, message: shortText(title.replace(/\s+/g, ' ').trim()) };
+  // RFC 9457 calls the message `detail`, or `title` if there is no more to say.
+  const { code, message, detail, title: summary } = parseObject(text);
+  return { code: shortText(code), message: shortText(message) ?? shortText(detail) ?? shortText(summary) };
+}
+
+function parseObject(text: string): Readonly<Record<string, unknown>> {
   try {
-    value = parseJson(new TextDecoder('utf-8').decode(body));
+    const value = parseJson(text);
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
   } catch {
-    return { code: undefined, message: undefined };
+    return {};
   }
-  if (typeof value !== 'object' || value === null || isOpaqueNumber(value)) {
-    return { code: undefined, message: undefined };
-  }
-  const { code, message } = value as { readonly code?: unknown; readonly message?: unknown };
-  return { code: shortText(code), message: shortText(message) };
 }
 
 function shortText(value: unknown): string | undefined {
   if (typeof value !== 'string' || value.trim() === '') return undefined;
-  return value.length > LONGEST_MESSAGE ? `${value.slice(0, LONGEST_MESSAGE)}…` : value;
+  return value.length > MAX_CHARACTERS ? `${value.slice(0, MAX_CHARACTERS)}…` : value;
 }

@@ -54,6 +54,10 @@ const AT_FAULT: Partial<Record<TransportError['reason'], ErrorKind>> = {
  * @returns an error of kind `network`, or `service` where what came breaks HTTP or the contract
  */
 export function networkError(failure: TransportError): PetstoreError {
+  if (failure.reason === 'proxy-auth') {
+    const hint = 'set HTTPS_PROXY to http://USER:PASSWORD@HOST:PORT';
+    return new PetstoreError('auth', escapeControls(failure.detail), { hint, cause: failure });
+  }
   // An answer that began and broke off is a broken answer, not a missing one.
   const broken = failure.reason === 'reset' && failure.head !== undefined;
   const kind = broken ? 'service' : (AT_FAULT[failure.reason] ?? 'network');

@@ -25,8 +25,15 @@ export type RetryDecision =
   | { readonly next: 'unknown' };
 
 const RETRIED_STATUS = new Set([408, 500, 502, 503, 504]);
-// A certificate, a body too large or compressed: the next try would end the same way.
-const FINAL_REASONS = new Set<TransportErrorReason>(['tls', 'too-large', 'encoding', 'aborted']);
+// The next attempt would fail in the same way.
+const FINAL_REASONS = new Set<TransportErrorReason>([
+  'tls',
+  'proxy-auth',
+  'proxy-refused',
+  'too-large',
+  'encoding',
+  'aborted',
+]);
 const BACKOFF_MS = 150;
 const BACKOFF_CAP_MS = 10_000;
 

@@ -1,51 +1,55 @@
-// What --verbose shows of every try: request, reply, headers and timing; the key and query values never.
+// What --verbose prints of every attempt: request, response, headers and time; never keys or query values.
 import type { Clock } from '../clock.ts';
 import { escapeControls } from '../escape.ts';
-import type { HttpHeaders, Transport } from './types.ts';
+import type { HttpHeaders, HttpResponse, Transport } from './types.ts';
 import { TransportError } from './types.ts';
 
-/**
- * Wraps a transport so that every try is told.
- * @param transport what sends
- * @param baseUrl shown before the path
- * @param clock for the time a try took
- * @param write takes one line without its break, already safe to print
- * @returns the same transport, told
- */
+/** @param write prints one line; controls are escaped */
 export function trace(transport: Transport, baseUrl: string, clock: Clock, write: (line: string) => void): Transport {
+  const print = (line: string): void => write(escapeControls(line));
   return {
-    async send(request, how) {
-      const path = request.path.replace(/(=)[^&]*/g, '$1[…]');
+    async send(request, options) {
       const start = clock.monotonic();
-      const took = (): string => `${Math.round(clock.monotonic() - start)} ms`;
-      write(escapeControls(`> ${request.method} ${baseUrl}${path}`));
-      write('> authorization: Bearer [redacted]');
+      const elapsed = (): string => `${Math.round(clock.monotonic() - start)} ms`;
+      print(`> ${request.method} ${baseUrl}${withoutQueryValues(request.path)}`);
+      print('> authorization: Bearer [redacted]');
       if (request.body !== undefined)
-        write(`> content-type: application/json (${Buffer.byteLength(request.body)} bytes)`);
+        print(`> content-type: application/json (${Buffer.byteLength(request.body)} bytes)`);
       try {
-        const reply = await transport.send(request, how);
-        write(`< ${reply.status} in ${took()}, ${reply.body.length} bytes`);
-        for (const line of headerLines(reply.headers)) write(line);
-        return reply;
+        const response = await transport.send(request, options);
+        print(`< ${response.status} in ${elapsed()}, ${response.body.length} bytes`);
+        for (const line of [...headerLines(response.headers), ...errorBodyLines(response)]) print(line);
+        return response;
       } catch (error) {
-        const said =
-          error instanceof TransportError
-            ? `${error.detail}${error.head ? ` (after status ${error.head.status})` : ''}`
-            : 'failed';
-        write(escapeControls(`< ${said}, after ${took()}`));
+        const { detail, head } = error as TransportError;
+        const problem = error instanceof TransportError ? detail : 'failed';
+        print(`< ${problem}${head ? ` (after status ${head.status})` : ''}, after ${elapsed()}`);
         throw error;
       }
     },
   };
 }
 
-// A reply may carry cookies and tokens: only headers known to hold none are shown with their value.
-const SHOWN =
-  /^(?:x-ratelimit-[\w-]+|ratelimit[\w-]*|retry-after[\w-]*|date|age|content-(?:type|length)|deprecation|sunset|location|server|x-request-id|x-stability|x-sandbox-[\w-]+|allow|connection)$/;
+const SECRET_HEADER = /auth|cookie|token|secret|key|session|password|credential|signature|csrf|nonce/;
 
 function headerLines(headers: HttpHeaders): string[] {
-  return Object.entries(headers).flatMap(([name, value]) => {
-    const values = typeof value === 'string' ? [value] : (value ?? []);
-    return values.map((one) => escapeControls(`< ${name}: ${SHOWN.test(name) ? one : '[…]'}`));
-  });
+  return Object.entries(headers).flatMap(([name, value]) =>
+    [value ?? []].flat().map((one) => {
+      const shown = SECRET_HEADER.test(name) ? '[redacted]' : withoutQueryValues(one);
+      return `< ${name}: ${shown}`;
+    }),
+  );
+}
+
+const MAX_BODY_CHARACTERS = 2000;
+
+function errorBodyLines({ status, body }: HttpResponse): string[] {
+  if (status < 400 || body.length === 0) return [];
+  const text = new TextDecoder().decode(body.subarray(0, 4 * MAX_BODY_CHARACTERS)).trim();
+  const shown = text.length > MAX_BODY_CHARACTERS ? `${text.slice(0, MAX_BODY_CHARACTERS)}…` : text;
+  return shown.split('\n').map((line) => `< ${line}`);
+}
+
+function withoutQueryValues(text: string): string {
+  return text.replace(/([?&][^=&\s]*=)[^&\s]*/g, '$1[redacted]');
 }

@@ -1,8 +1,9 @@
-// What undici, Node's sockets and TLS throw, in our own few words; their messages may quote data and are not passed on.
+// Translates the errors of undici, Node's sockets and TLS; their own messages may quote data and are not shown.
+import { STATUS_CODES } from 'node:http';
 import type { Head, TransportErrorReason } from './types.ts';
 import { TransportError } from './types.ts';
 
-const BY_CODE: Readonly<Record<string, TransportErrorReason>> = {
+const REASONS: Readonly<Record<string, TransportErrorReason>> = {
   ENOTFOUND: 'dns',
   EAI_AGAIN: 'dns',
   EAI_FAIL: 'dns',
@@ -17,57 +18,94 @@ const BY_CODE: Readonly<Record<string, TransportErrorReason>> = {
   ECONNRESET: 'reset',
   EPIPE: 'reset',
   ECONNABORTED: 'reset',
-  UND_ERR_RES_EXCEEDED_MAX_SIZE: 'too-large',
   UND_ERR_HEADERS_OVERFLOW: 'too-large',
   UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'protocol',
   UND_ERR_ABORTED: 'aborted',
-  UND_ERR_PRX_TLS: 'tls',
 };
-const TLS_CODE =
-  /^(?:CERT_|ERR_TLS_|ERR_SSL_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|HOSTNAME_MISMATCH|EPROTO$|UNABLE_TO_VERIFY)/;
-const WORDS: Readonly<Record<TransportErrorReason, string>> = {
+const TLS_CODE = /^(?:CERT_|ERR_TLS_|ERR_SSL_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|HOSTNAME_MISMATCH$|EPROTO$)/;
+
+const DETAILS: Readonly<Record<TransportErrorReason, string>> = {
   dns: 'the host name could not be resolved',
-  refused: 'the connection was refused',
-  unreachable: 'there is no route to the host',
-  connect: 'the connection could not be made',
-  tls: 'the certificate or the TLS handshake was not accepted',
-  'connect-timeout': 'the connection was not made in time',
-  proxy: 'the proxy did not make the connection',
-  timeout: 'no complete answer came in time',
-  reset: 'the connection was closed before the answer was complete',
-  protocol: 'the answer is not valid HTTP',
-  'too-large': 'the answer is larger than the limit',
-  encoding: 'the body is compressed although that was not asked for',
+  refused: 'connection refused',
+  unreachable: 'no route to the host',
+  connect: 'the connection failed',
+  tls: 'the TLS handshake failed',
+  'connect-timeout': 'the connection timed out',
+  proxy: 'the proxy did not open the connection',
+  'proxy-auth': 'the proxy requires authentication',
+  'proxy-refused': 'the proxy refused the connection',
+  timeout: 'timeout',
+  reset: 'the connection was closed before the response was complete',
+  protocol: 'the response is not valid HTTP',
+  'too-large': 'the response is too large',
+  encoding: 'the response is compressed although that was not requested',
   aborted: 'interrupted',
 };
 
-/**
- * @param error what the HTTP client threw
- * @param requestSent whether any byte of the request may have left
- * @param head status and headers where they had come
- * @returns the failure in our words, with the error's code where it is a plain one
- */
+/** A CONNECT request that failed; `reason` is one of the proxy's. */
+export class ProxyError extends Error {
+  override readonly name = 'ProxyError';
+  readonly reason: TransportErrorReason;
+
+  /** @param host without credentials */
+  constructor(reason: TransportErrorReason, host: string, problem: string) {
+    super(`the proxy ${host} ${problem}`);
+    this.reason = reason;
+  }
+}
+
+export function proxyRefused(host: string, status: number, hasCredentials: boolean): ProxyError {
+  if (status === 407) {
+    const problem = hasCredentials ? 'rejected its user name or password' : 'requires a user name and password';
+    return new ProxyError('proxy-auth', host, `${problem} (407)`);
+  }
+  const shown = STATUS_CODES[status] ? `${status} ${STATUS_CODES[status]}` : status;
+  if (status < 500) return new ProxyError('proxy-refused', host, `refused the connection (${shown})`);
+  return new ProxyError('proxy', host, `did not open the connection (${shown})`);
+}
+
+export function proxyFailed(host: string, error: Error): ProxyError {
+  return new ProxyError('proxy', host, `failed: ${toTransportError(error, false).detail}`);
+}
+
+/** @param requestSent whether any byte of the request may have been sent */
 export function toTransportError(error: Error, requestSent: boolean, head?: Head): TransportError {
+  if (error instanceof ProxyError) return new TransportError(error.reason, requestSent, error.message, head);
   const code = codeOf(error);
   const reason = reasonOf(error, code, requestSent);
-  return new TransportError(reason, requestSent, code ? `${WORDS[reason]} (${code})` : WORDS[reason], head);
+  return new TransportError(reason, requestSent, detailOf(error, code, reason), head);
 }
 
 function reasonOf(error: Error, code: string | undefined, requestSent: boolean): TransportErrorReason {
-  // undici's parser errors carry the parser's own code or none: the class name is the sign.
+  // Parser errors of undici are recognised by their class name: not all of them have a code.
   if (error.name === 'HTTPParserError' || code?.startsWith('HPE_')) return 'protocol';
-  // What undici says of an upgrade or an interim answer nobody asked for.
+  // An unexpected upgrade or interim response.
   if (code === 'UND_ERR_SOCKET' && /^bad (?:response|upgrade)$/.test(error.message)) return 'protocol';
-  if (/proxy/i.test(error.message) && !requestSent) return 'proxy';
   if (code !== undefined && TLS_CODE.test(code)) return 'tls';
-  return BY_CODE[code ?? ''] ?? (requestSent ? 'protocol' : 'connect');
+  return REASONS[code ?? ''] ?? (requestSent ? 'protocol' : 'connect');
 }
 
-// Several addresses tried at once fail as an AggregateError: its first member says why.
+function detailOf(error: Error, code: string | undefined, reason: TransportErrorReason): string {
+  if (reason === 'tls') return certificateProblem(code) ?? DETAILS.tls;
+  if (reason !== 'connect') return DETAILS[reason];
+  // The HTTP parser could not allocate its memory (`ulimit -v`).
+  if (error instanceof RangeError) return 'not enough memory';
+  return code === undefined ? DETAILS.connect : `${DETAILS.connect} (${code})`;
+}
+
+/** Explains an OpenSSL verification code; undefined if it is not about the certificate. */
+export function certificateProblem(code: string | undefined): string | undefined {
+  if (code === 'CERT_HAS_EXPIRED') return 'the certificate has expired';
+  if (code === 'CERT_NOT_YET_VALID') return 'the certificate is not valid yet';
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID' || code === 'HOSTNAME_MISMATCH')
+    return 'the certificate is for another host name';
+  if (/^(?:CERT_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_)/.test(code ?? '')) return 'the certificate is not trusted';
+  return undefined;
+}
+
+// Several addresses that fail are one AggregateError.
 function codeOf(error: Error): string | undefined {
   const first = error instanceof AggregateError ? ((error.errors[0] as Error | undefined) ?? error) : error;
-  const code =
-    (first as NodeJS.ErrnoException).code ??
-    ((first.cause as NodeJS.ErrnoException | undefined)?.code as string | undefined);
+  const { code = (first.cause as NodeJS.ErrnoException | undefined)?.code } = first as NodeJS.ErrnoException;
   return typeof code === 'string' && /^[A-Z0-9_]{2,60}$/.test(code) ? code : undefined;
 }

@@ -1,7 +1,8 @@
-// One try of one request over undici: a fresh connection, a total deadline, a size limit, and whether bytes left.
+// One attempt of one request over undici: its own connection, a total timeout and a size limit.
 import { Buffer } from 'node:buffer';
+import type { Socket } from 'node:net';
 import { setFlagsFromString } from 'node:v8';
-import type { Dispatcher } from 'undici';
+import type { buildConnector as Connector, Dispatcher } from 'undici';
 import buildConnector from 'undici/lib/core/connect.js';
 import Client from 'undici/lib/dispatcher/client.js';
 import { formatDuration } from '../duration.ts';
@@ -10,61 +11,71 @@ import { toTransportError } from './transport-errors.ts';
 import type { Head, HttpHeaders, HttpRequest, HttpResponse, Transport } from './types.ts';
 import { TransportError } from './types.ts';
 
-/** The largest reply read, in bytes: an endless body must not fill the memory. */
+/** The largest response to a read. */
 export const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
+/** The largest response to anything else; of an error only so much is read. */
+export const MAX_SHORT_RESPONSE_BYTES = 1024 * 1024;
 const CONNECT_TIMEOUT_MS = 10_000;
 
-/** What a transport needs to know. */
 export interface TransportOptions {
-  /** Origin and base path, no trailing slash: `https://host/v1`. */
+  /** Without a trailing slash: `https://host/v1`. */
   readonly baseUrl: string;
-  /** The API key; it goes into `Authorization` and nowhere else. */
   readonly key: string;
-  /** Program version, for `User-Agent`. */
+  /** For `User-Agent`. */
   readonly version: string;
-  /** Where HTTPS_PROXY, HTTP_PROXY and NO_PROXY are read. */
+  /** Where the proxy variables are read. */
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** As `process.versions.node` says it. */
   readonly nodeVersion: string;
   /** The wall clock, epoch milliseconds. */
   readonly now: () => number;
 }
 
-/**
- * Makes a transport for one base URL and key.
- * @param options where to, with which key
- * @returns a transport; `send` rejects with TransportError only
- * @throws PetstoreError `usage` where a proxy variable holds no http or https URL
- */
+type SendOptions = Parameters<Transport['send']>[1];
+
+/** @throws PetstoreError `usage` for an invalid proxy variable; `send` rejects with TransportError only */
 export function createTransport(options: TransportOptions): Transport {
-  // Node 20 compiles the HTTP parser a second time, and keeps the process for 80 ms until that is done; later ones do not.
+  // Node 20 compiles the HTTP parser a second time, which delays the exit by 80 ms.
   if (/^20\./.test(options.nodeVersion)) setFlagsFromString('--liftoff-only');
   const base = new URL(options.baseUrl);
-  // One connector for all tries: TLS sessions are resumed although every try has its own connection.
+  // Shared by all attempts, so that TLS sessions are resumed.
   const connect = buildConnector({ timeout: CONNECT_TIMEOUT_MS, rejectUnauthorized: true, allowH2: false });
   const proxy = proxyFor(base, options.env);
-  const dispatcher = async (): Promise<Dispatcher> => {
-    const limits = { headersTimeout: 0, bodyTimeout: 0, maxResponseSize: MAX_RESPONSE_BYTES, pipelining: 0 };
-    // A pooled connection may be closed by the service just as a create is written to it (measured: up to 126 of 300).
-    if (!proxy) return new Client(base.origin, { ...limits, connect });
-    const { openProxy } = await import('./proxy-agent.ts');
-    return openProxy(proxy, limits);
-  };
+  const connector = (signal: AbortSignal): Connector.connector =>
+    proxy ? connectThrough(proxy, connect, signal) : connect;
   return {
+    // A pooled connection may be closed by the service just as a create is written to it (measured: up to 126 of 300).
     send: async (request, how) =>
-      exchange(await dispatcher(), dispatchOptions(base, options, request), how, options.now),
+      exchange(
+        new Client(base.origin, {
+          headersTimeout: 0,
+          bodyTimeout: 0,
+          pipelining: 0,
+          connect: await connector(how.signal),
+        }),
+        dispatchOptions(base, options, request),
+        { ...how, maxBytes: request.safe ? MAX_RESPONSE_BYTES : MAX_SHORT_RESPONSE_BYTES, now: options.now },
+      ),
   };
 }
 
-function spell(ms: number): string {
-  return ms < 1000 ? `${ms} ms` : formatDuration(ms);
+function connectThrough(proxy: URL, connect: Connector.connector, signal: AbortSignal): Connector.connector {
+  const open = async ({ hostname, port }: Connector.Options): Promise<Socket> => {
+    const { openTunnel } = await import('./proxy-tunnel.ts');
+    return openTunnel(proxy, `${hostname}:${port || 443}`, { timeout: CONNECT_TIMEOUT_MS, signal });
+  };
+  return (options, callback) => {
+    open(options).then(
+      (httpSocket) => connect({ ...options, httpSocket }, callback),
+      (error: Error) => callback(error, null),
+    );
+  };
 }
 
 function dispatchOptions(base: URL, options: TransportOptions, request: HttpRequest): Dispatcher.DispatchOptions {
   const headers: Record<string, string> = {
     authorization: `Bearer ${options.key}`,
     accept: 'application/json',
-    // Compressed replies would slip past the size limit, which counts bytes on the wire.
+    // The size limit counts bytes on the wire, so compression would evade it.
     'accept-encoding': 'identity',
     'user-agent': `petstore-cli/${options.version}`,
   };
@@ -82,61 +93,63 @@ function dispatchOptions(base: URL, options: TransportOptions, request: HttpRequ
 function exchange(
   dispatcher: Dispatcher,
   request: Dispatcher.DispatchOptions,
-  how: Parameters<Transport['send']>[1],
-  now: () => number,
+  options: SendOptions & { readonly maxBytes: number; readonly now: () => number },
 ): Promise<HttpResponse> {
+  const { signal, timeoutMs, maxBytes, now } = options;
   return new Promise<HttpResponse>((resolve, reject) => {
     let requestSent = false;
     let sentAt = now();
     let head: Head | undefined;
+    let received = 0;
     const chunks: Buffer[] = [];
 
     const settle = (failure?: TransportError): void => {
-      clearTimeout(deadline);
-      how.signal.removeEventListener('abort', onAbort);
-      // First told, then destroyed: destroying fails what is still queued, and the first word counts.
+      clearTimeout(timer);
+      signal.removeEventListener('abort', onAbort);
+      // Before `destroy`, which fails the request with an error of its own.
       if (failure) reject(failure);
       else if (head) resolve({ ...head, body: Buffer.concat(chunks) });
-      // Destroyed, not closed: a server that keeps the connection open must not keep the process.
+      // Not `close`: a server that keeps the connection open must not delay the exit.
       dispatcher.destroy().catch(() => undefined);
     };
-    const fail = (reason: 'timeout' | 'aborted', detail: string): void =>
+    const fail = (reason: TransportError['reason'], detail: string): void =>
       settle(new TransportError(reason, requestSent, detail, head));
     const onAbort = (): void => fail('aborted', 'interrupted');
-    const deadline = setTimeout(
-      () => fail('timeout', `no complete answer within ${spell(how.timeoutMs)}`),
-      how.timeoutMs,
-    );
-    how.signal.addEventListener('abort', onAbort, { once: true });
-    if (how.signal.aborted) return onAbort();
+    const timer = setTimeout(() => fail('timeout', `no complete response within ${duration(timeoutMs)}`), timeoutMs);
+    signal.addEventListener('abort', onAbort, { once: true });
+    if (signal.aborted) return onAbort();
 
     dispatcher.dispatch(request, {
       onRequestStart(controller) {
-        if (how.canSend?.() === false) {
+        if (options.canSend?.() === false) {
           fail('aborted', 'withdrawn before anything was sent');
           controller.abort(new Error('withdrawn'));
           return;
         }
-        // Called just before the head is written: from here on the service may have seen the request.
+        // Called just before the head is written: from here on the service may have received the request.
         requestSent = true;
         sentAt = now();
       },
       onResponseStart(_controller, status, headers) {
         if (status < 200) return;
         head = { status, headers: headers as HttpHeaders, receivedAt: now(), sentAt };
-        how.onHead?.(head);
-        const encoding = headers['content-encoding'];
-        if (encoding !== undefined && encoding !== 'identity') {
-          settle(
-            new TransportError('encoding', requestSent, 'the body is compressed although that was not asked for', head),
-          );
+        options.onHead?.(head);
+        if ((headers['content-encoding'] ?? 'identity') !== 'identity') {
+          fail('encoding', 'the response is compressed although that was not requested');
         }
       },
       onResponseData(_controller, chunk) {
+        received += chunk.length;
         chunks.push(chunk);
+        if (head && head.status >= 400 && received >= MAX_SHORT_RESPONSE_BYTES) settle();
+        else if (received > maxBytes) fail('too-large', `the response exceeds ${maxBytes / 1024 / 1024} MiB`);
       },
       onResponseEnd: () => settle(),
       onResponseError: (_controller, error) => settle(toTransportError(error, requestSent, head)),
     });
   });
+}
+
+function duration(ms: number): string {
+  return ms < 1000 ? `${ms} ms` : formatDuration(ms);
 }

@@ -39,6 +39,8 @@ export type TransportErrorReason =
   | 'tls'
   | 'connect-timeout'
   | 'proxy'
+  | 'proxy-auth'
+  | 'proxy-refused'
   | 'timeout'
   | 'reset'
   | 'protocol'

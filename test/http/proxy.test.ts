@@ -1,33 +1,149 @@
-// Which proxy is used: the variables as curl reads them, loopback always direct.
-import { expect, test } from 'vitest';
+// Which proxy is used, as curl reads the variables, and what is reported when a proxy fails.
+import { createServer as createHttp } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { createServer } from 'node:net';
+import { expect, onTestFinished, test } from 'vitest';
 import { proxyFor } from '../../src/http/proxy.ts';
+import { createTransport } from '../../src/http/transport.ts';
+import type { TransportError } from '../../src/http/types.ts';
 
 const proxy = (url: string, env: Record<string, string>): string | undefined => proxyFor(new URL(url), env)?.href;
 const HTTPS_PROXY = 'http://proxy.example:3128';
+const USED = 'http://proxy.example:3128/';
 
 test.each([
   ['https://pets.example/v1', {}, undefined],
-  ['https://pets.example/v1', { HTTPS_PROXY }, 'http://proxy.example:3128/'],
+  ['https://pets.example/v1', { HTTPS_PROXY }, USED],
   ['https://pets.example/v1', { https_proxy: 'proxy.example:8080' }, 'http://proxy.example:8080/'],
   ['https://pets.example/v1', { HTTP_PROXY: HTTPS_PROXY }, undefined],
-  ['https://pets.example/v1', { HTTPS_PROXY, NO_PROXY: 'pets.example' }, undefined],
-  ['https://api.pets.example/v1', { HTTPS_PROXY, NO_PROXY: '.pets.example' }, undefined],
-  ['https://api.pets.example/v1', { HTTPS_PROXY, NO_PROXY: 'a.b, pets.example' }, undefined],
-  ['https://otherpets.example/v1', { HTTPS_PROXY, NO_PROXY: 'pets.example' }, 'http://proxy.example:3128/'],
-  ['https://pets.example:8443/v1', { HTTPS_PROXY, NO_PROXY: 'pets.example:8443' }, undefined],
-  ['https://pets.example:8443/v1', { HTTPS_PROXY, NO_PROXY: 'pets.example:9000' }, 'http://proxy.example:3128/'],
-  ['https://pets.example/v1', { HTTPS_PROXY, NO_PROXY: '*' }, undefined],
   ['https://127.0.0.1:1/v1', { HTTPS_PROXY }, undefined],
   ['https://[::1]:1/v1', { HTTPS_PROXY }, undefined],
   ['http://localhost:1/v1', { HTTP_PROXY: HTTPS_PROXY }, undefined],
   ['https://pets.example/v1', { HTTPS_PROXY: ' ' }, undefined],
-])('%s with %j goes through %s', (url, env, expected) => {
+])('%s with %j uses %s', (url, env, expected) => {
   expect(proxy(url, env)).toBe(expected);
 });
 
-test.each(['socks5://proxy.example', 'http://', 'http://[', 'ftp://x'])(
-  '%s is refused without being repeated',
-  (value) => {
-    expect(() => proxy('https://pets.example/v1', { HTTPS_PROXY: `${value}` })).toThrow(/^HTTPS_PROXY does not hold/);
-  },
-);
+test.each([
+  ['pets.example', 'pets.example', undefined],
+  ['pets.example', 'PETS.example.', undefined],
+  ['pets.example.', 'pets.example', undefined],
+  ['api.pets.example', '.pets.example', undefined],
+  ['pets.example', '.pets.example', undefined],
+  ['api.pets.example', '*.pets.example', undefined],
+  ['api.pets.example', 'a.b, pets.example', undefined],
+  ['otherpets.example', 'pets.example', USED],
+  ['pets.example', '*', undefined],
+  ['pets.example', ' , ,', USED],
+  ['pets.example:8443', 'pets.example:8443', undefined],
+  ['pets.example:8443', 'pets.example:9000', USED],
+  ['pets.example', 'pets.example:443', undefined],
+  ['pets.example', 'pets.example:80', USED],
+  ['10.1.2.3', '10.1.2.3', undefined],
+  ['10.1.2.3', '10.0.0.0/8', undefined],
+  ['10.1.2.3', '10.1.2.0/31', USED],
+  ['10.1.2.3', '10.0.0.0/33', USED],
+  ['10.1.2.3', '10.0.0.0/x', USED],
+  ['10.1.2.3', '2.3', USED],
+  ['10.1.2.3', '10.1.2.3:443', undefined],
+  ['[fd00::12]', 'fd00::12', undefined],
+  ['[fd00::12]', '[fd00::12]', undefined],
+  ['[fd00::12]', 'FD00:0::12', undefined],
+  ['[fd00::12]', 'fd00::/8', undefined],
+  ['[fd00::12]', 'fe80::/10', USED],
+  ['[fd00::12]', 'fd00::/129', USED],
+  ['[fd00::12]:8443', '[fd00::12]:8443', undefined],
+  ['[fd00::12]:8443', '[fd00::12]:443', USED],
+  ['[fd00::12]', '10.0.0.0/8', USED],
+])('https://%s with NO_PROXY=%s uses %s', (host, exceptions, expected) => {
+  expect(proxy(`https://${host}/v1`, { HTTPS_PROXY, NO_PROXY: exceptions })).toBe(expected);
+});
+
+test.each(['socks5://proxy.example', 'http://', 'http://[', 'ftp://x'])('%s is a usage error', (value) => {
+  expect(() => proxy('https://pets.example/v1', { HTTPS_PROXY: value })).toThrow(
+    expect.objectContaining({ kind: 'usage', message: 'HTTPS_PROXY is not an http or https URL' }),
+  );
+});
+
+test('a password with an invalid percent-encoding is a usage error that does not show it', () => {
+  expect(() => proxy('https://pets.example/v1', { HTTPS_PROXY: 'http://u:100%pw@proxy.example:3128' })).toThrow(
+    expect.objectContaining({ kind: 'usage', message: expect.not.stringContaining('100') }),
+  );
+});
+
+/** Listens with a function that answers CONNECT requests, and returns the proxy's host. */
+async function startProxy(onConnect: (socket: Socket, authorization: string | undefined) => void): Promise<string> {
+  const server = createHttp().on('connect', ({ headers }, socket) =>
+    onConnect(socket as Socket, headers['proxy-authorization']),
+  );
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  return `127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+async function failure(host: string, credentials = ''): Promise<TransportError> {
+  const transport = createTransport({
+    baseUrl: 'https://pets.example/v1',
+    key: 'sk_test_0123456789',
+    version: '1',
+    env: { HTTPS_PROXY: `http://${credentials}${host}` },
+    nodeVersion: process.versions.node,
+    now: () => 7,
+  });
+  const request = { method: 'POST', path: '/categories', body: '{}', safe: false };
+  return transport.send(request, { timeoutMs: 20_000, signal: new AbortController().signal }).then(
+    () => expect.unreachable('it succeeded'),
+    (error) => error as TransportError,
+  );
+}
+
+const answer = (status: string) => (socket: Socket) => void socket.end(`HTTP/1.1 ${status}\r\n\r\n`);
+
+test.each([
+  ['407 Proxy Authentication Required', 'proxy-auth', 'requires a user name and password (407)'],
+  ['403 Forbidden', 'proxy-refused', 'refused the connection (403 Forbidden)'],
+  ['502 Bad Gateway', 'proxy', 'did not open the connection (502 Bad Gateway)'],
+  ['599 \u001b[31mOdd', 'proxy', 'did not open the connection (599)'],
+])('a proxy that responds %s is named', async (status, reason, problem) => {
+  const host = await startProxy(answer(status));
+  expect(await failure(host)).toMatchObject({ reason, requestSent: false, detail: `the proxy ${host} ${problem}` });
+});
+
+test('a rejected password is sent once, decoded, and not shown', async () => {
+  const received: (string | undefined)[] = [];
+  const host = await startProxy((socket, authorization) => {
+    received.push(authorization);
+    answer('407 No')(socket);
+  });
+  const error = await failure(host, 'me:hun%40ter2@');
+  expect(error.detail).toBe(`the proxy ${host} rejected its user name or password (407)`);
+  expect(received).toEqual([`Basic ${Buffer.from('me:hun@ter2').toString('base64')}`]);
+  expect(JSON.stringify(error) + error.stack).not.toMatch(/hun(%40|@)ter2/);
+});
+
+test.each([
+  ['closes the connection', (socket: Socket) => void socket.end()],
+  ['resets the connection', (socket: Socket) => void socket.resetAndDestroy()],
+])('a proxy that %s on CONNECT fails at once', async (_what, onConnect) => {
+  const host = await startProxy(onConnect);
+  const problem = 'failed: the connection was closed before the response was complete';
+  expect(await failure(host)).toMatchObject({ reason: 'proxy', detail: `the proxy ${host} ${problem}` });
+});
+
+test('a proxy that does not speak HTTP fails at once', async () => {
+  const server = createServer((socket) => void socket.end('SSH-2.0-OpenSSH_9.2\r\n'));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  const host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const detail = `the proxy ${host} failed: the response is not valid HTTP`;
+  expect(await failure(host)).toMatchObject({ reason: 'proxy', requestSent: false, detail });
+});
+
+test('a proxy where nobody listens is named', async () => {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  await new Promise((resolve) => server.close(resolve));
+  const detail = `the proxy ${host} failed: connection refused`;
+  expect(await failure(host)).toMatchObject({ reason: 'proxy', detail });
+});
