@@ -1,0 +1,202 @@
+// The fleet benchmark: 8 machines x 4 processes on one key, clocks up to 30 s apart, sharing nothing, a server, or bottleneck.
+import type { ChildProcess } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
+import { copyFileSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { connect, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { compile } from '../support/compile.ts';
+import type { LimitServerOptions } from '../support/limit-server.ts';
+import { startLimitServer } from '../support/limit-server.ts';
+import { RedisServer } from '../support/redis-server.ts';
+import { tempDir } from '../support/temp-dir.ts';
+
+const say = (line: string): void => void process.stdout.write(`${line}\n`);
+const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+type Sharing = 'files' | 'server' | 'bottleneck';
+
+interface Row {
+  readonly name: string;
+  readonly sharing: Sharing;
+  readonly service?: Partial<LimitServerOptions>;
+  readonly latencyMs?: number;
+  readonly machines?: number;
+  readonly perMachine?: number;
+  readonly requests?: number;
+  /** True where the server is not there at the start. */
+  readonly absent?: boolean;
+  /** What happens in the middle. */
+  readonly event?: (server: RedisServer, children: readonly ChildProcess[]) => Promise<void>;
+  /** A 429 is no failure in this row. */
+  readonly tolerant?: boolean;
+  readonly makespan?: number;
+}
+
+const FIXED: LimitServerOptions = { mode: 'fixed', limit: 20, windowMs: 2000, latencyMs: 10, reset: 'tenths' };
+const SLIDING: LimitServerOptions = { ...FIXED, mode: 'sliding' };
+const BANS = { ban: { after: 5, forMs: 60_000 } };
+
+const away = (ms: number) => async (server: RedisServer) => {
+  await sleep(8000);
+  await server.kill();
+  await sleep(ms);
+  await server.start();
+};
+
+const ROWS: readonly Row[] = [
+  { name: 'separate files', sharing: 'files', tolerant: true },
+  { name: 'separate files, bans', sharing: 'files', service: BANS, tolerant: true },
+  { name: 'bottleneck with Redis', sharing: 'bottleneck', tolerant: true },
+  { name: 'server, +0 ms', sharing: 'server', makespan: 1.1 },
+  { name: 'server, +1 ms', sharing: 'server', latencyMs: 1, makespan: 1.1 },
+  { name: 'server, +20 ms', sharing: 'server', latencyMs: 20, makespan: 1.1 },
+  { name: 'server, sliding window', sharing: 'server', service: SLIDING, makespan: 1.2 },
+  { name: 'server, bans', sharing: 'server', service: BANS, makespan: 1.1 },
+  { name: '160 short processes', sharing: 'server', machines: 8, perMachine: 20, requests: 160 },
+  {
+    name: 'kill -9 of 4 processes',
+    sharing: 'server',
+    event: async (_server, children) => {
+      await sleep(8000);
+      for (const child of children.slice(0, 4)) child.kill('SIGKILL');
+    },
+  },
+  { name: 'killed and restarted, nothing kept', sharing: 'server', event: away(200) },
+  { name: 'away 3 s', sharing: 'server', event: away(3000) },
+  {
+    name: 'stopped 3 s',
+    sharing: 'server',
+    event: async (server) => {
+      await sleep(8000);
+      server.suspend();
+      await sleep(3000);
+      server.resume();
+    },
+  },
+  {
+    name: 'FLUSHALL twice',
+    sharing: 'server',
+    event: async (server) => {
+      await sleep(8000);
+      await server.command('FLUSHALL');
+      await sleep(5000);
+      await server.command('FLUSHALL');
+    },
+  },
+  { name: 'away 15 s', sharing: 'server', event: away(15_000), tolerant: true },
+  { name: 'away from the start', sharing: 'server', absent: true, tolerant: true },
+];
+
+/**
+ * `npm run bench -- fleet [WORDS]`: every row, or those whose name contains the words.
+ * @throws Error where a row misses what is promised
+ */
+export async function run(args: string[]): Promise<void> {
+  const rows = ROWS.filter(({ name }) => name.includes(args.join(' ')));
+  const peers = rows.some(({ sharing }) => sharing === 'bottleneck') ? installBottleneck() : tempDir();
+  const client = compile('src/client.ts');
+  const misses: string[] = [];
+  say('| | sent | 429 | inside a wait | created | lost | duplicates | bans | makespan | of optimum | warnings |');
+  say('| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |');
+  for (const row of rows) misses.push(...(await measure(row, peers, client)));
+  if (misses.length > 0) throw new Error(`not met:\n${misses.join('\n')}`);
+}
+
+async function measure(row: Row, peers: string, client: string): Promise<string[]> {
+  const { machines = 8, perMachine = 4, requests = 300, latencyMs = 0, makespan = Number.POSITIVE_INFINITY } = row;
+  const options = { ...FIXED, ...row.service };
+  const service = await startLimitServer(options);
+  const server = await RedisServer.start();
+  const proxy = await delayingProxy(server.port, latencyMs);
+  if (row.absent) await server.kill();
+  const processes = machines * perMachine;
+  const folders = Array.from({ length: machines }, () => tempDir());
+  const script = join(peers, 'fleet-worker.mjs');
+  copyFileSync('test/bench/fleet-worker.mjs', script);
+  const children = Array.from({ length: processes }, (_, index) => {
+    const machine = index % machines;
+    const skew = Math.round(-30_000 + (60_000 * machine) / (machines - 1));
+    const count = Math.floor((requests + index) / processes);
+    const peer = row.sharing === 'bottleneck' ? 'bottleneck' : 'petstore';
+    const url = row.sharing === 'files' ? '-' : `redis://127.0.0.1:${proxy.port}`;
+    const words = [peer, service.baseUrl, count, `p${index}-`, skew, folders[machine], url, options.limit];
+    const argv = [script, ...words.map(String), String(options.windowMs), client];
+    return spawn(process.execPath, argv, { stdio: ['pipe', 'pipe', 'ignore'] });
+  });
+  const reports = children.map(reportOf);
+  await Promise.all(children.map((child) => new Promise((resolve) => child.stdout?.once('data', resolve))));
+  await sleep(options.windowMs - (Date.now() % options.windowMs) + 50);
+  for (const child of children) child.stdin?.end('go\n');
+  const happening = row.event?.(server, children);
+  const ended = await Promise.all(reports);
+  await happening;
+  proxy.close();
+  await server.kill();
+  await service.close();
+  const { seen } = service;
+  const created = seen.created.size;
+  const duplicates = [...seen.created.values()].reduce((sum, times) => sum + times - 1, 0);
+  const failed = ended.reduce((sum, report) => sum + (report?.failed ?? 0), 0);
+  const warnings = new Set(ended.flatMap((report) => report?.warnings ?? []));
+  const seconds = (seen.lastAnsweredAt - seen.firstAt) / 1000;
+  const optimum = (Math.ceil(created / options.limit) - 1) * (options.windowMs / 1000);
+  const ratio = seconds / optimum;
+  const figures = [seen.sent, seen.refused, seen.inside, created, failed, duplicates, seen.bans];
+  const times = [`${seconds.toFixed(1)} s`, ratio.toFixed(2), warnings.size];
+  say(`| ${[row.name, ...figures, ...times].join(' | ')} |`);
+  for (const warning of [...warnings].slice(0, 3)) say(`  ${warning}`);
+  const bad = [...(row.tolerant ? [] : [seen.refused, seen.inside, failed]), row.tolerant ? 0 : duplicates];
+  const met = bad.every((figure) => figure === 0) && ratio <= makespan;
+  return met ? [] : [row.name];
+}
+
+interface Report {
+  readonly failed: number;
+  readonly warnings: readonly string[];
+}
+
+// Undefined for a process that was killed.
+function reportOf(child: ChildProcess): Promise<Report | undefined> {
+  let text = '';
+  child.stdout?.on('data', (data: Buffer) => {
+    text += data;
+  });
+  return new Promise((resolve) => {
+    child.on('close', () => resolve(text.includes('{') ? JSON.parse(text.slice(text.indexOf('{'))) : undefined));
+  });
+}
+
+interface Proxy {
+  readonly port: number;
+  close(): void;
+}
+
+// Adds half of the latency in each direction, in order.
+async function delayingProxy(target: number, latencyMs: number): Promise<Proxy> {
+  const server = createServer((client) => {
+    const upstream = connect(target, '127.0.0.1');
+    for (const [from, to] of [
+      [client, upstream],
+      [upstream, client],
+    ] as const) {
+      from.on('data', (data) => setTimeout(() => to.write(data), latencyMs / 2));
+      from.on('error', () => to.destroy());
+      from.on('close', () => setTimeout(() => to.destroy(), latencyMs / 2));
+    }
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return { port: (server.address() as AddressInfo).port, close: () => void server.close() };
+}
+
+function installBottleneck(): string {
+  const folder = join(tmpdir(), `fleet-bench-peers-${process.getuid?.() ?? ''}`);
+  mkdirSync(folder, { recursive: true });
+  if (!existsSync(join(folder, 'node_modules', 'bottleneck'))) {
+    writeFileSync(join(folder, 'package.json'), '{"private":true,"type":"module"}');
+    const packages = ['bottleneck@2.19.5', 'ioredis@5.11.1'];
+    execFileSync('npm', ['install', '--no-audit', '--no-fund', '--ignore-scripts', '--prefix', folder, ...packages]);
+  }
+  return folder;
+}
