@@ -69,16 +69,22 @@ async function program() {
 }
 
 async function client() {
-  const bundle = await rolldown({ ...input, input: { client: 'src/client.ts' } });
+  const bundle = await rolldown({
+    ...input,
+    input: { client: 'src/client.ts' },
+    preserveEntrySignatures: 'allow-extension',
+  });
   // In lines: an error that nobody catches makes Node print the one it was thrown in.
   const minify = { compress: true, mangle: false, codegen: { removeWhitespace: false } };
   // What talks to a state server is a file of its own, for those who use one.
-  const chunkFileNames = 'chunks/client-[name]-[hash].js';
   const codeSplitting = {
     includeDependenciesRecursively: false,
     groups: groups.filter(({ name }) => name === 'state-server'),
   };
-  await bundle.write({ ...output, minify, format: 'esm', dir: outdir, chunkFileNames, codeSplitting });
+  const [entryFileNames, chunkFileNames] = ['chunks/client.js', 'chunks/client-[name]-[hash].js'];
+  await bundle.write({ ...output, minify, format: 'esm', dir: outdir, entryFileNames, chunkFileNames, codeSplitting });
+  // The chunks import from each other; this file exports what programs may use.
+  writeFileSync(join(outdir, 'client.js'), "export { createClient, PetstoreError } from './chunks/client.js';\n");
   return bundle.watchFiles;
 }
 

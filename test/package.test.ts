@@ -63,7 +63,7 @@ test('the tarball holds the program, its types, its manual and its licences, and
   const kinds = packed.files.map(({ path }) =>
     path
       .replace(/^dist\/chunks\/.*\.cjs$/, 'dist/chunks/*.cjs')
-      .replace(/^dist\/chunks\/client-.*\.js$/, 'dist/chunks/client-*.js')
+      .replace(/^dist\/chunks\/client.*\.js$/, 'dist/chunks/client*.js')
       .replace(/^dist\/types\/.*\.d\.ts$/, 'dist/types/*.d.ts'),
   );
   expect([...new Set(kinds)].sort()).toEqual([
@@ -74,7 +74,7 @@ test('the tarball holds the program, its types, its manual and its licences, and
     'bin/petstore.js',
     'dist/THIRD-PARTY-LICENSES.txt',
     'dist/chunks/*.cjs',
-    'dist/chunks/client-*.js',
+    'dist/chunks/client*.js',
     'dist/client.js',
     'dist/main.cjs',
     'dist/petstore.1',
