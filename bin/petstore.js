@@ -1,38 +1,50 @@
 #!/usr/bin/env node
-// Hands over to the built program; where Node can (22.8 and newer), compiled code is kept in the user's own cache folder.
-const { mkdirSync } = require('node:fs');
+// Starts the built program; on Node 22.8 and newer its compiled code is cached in the user's own cache folder.
+const { lstatSync, mkdirSync } = require('node:fs');
 const { enableCompileCache } = require('node:module');
-const { dirname, join } = require('node:path');
+const { dirname, isAbsolute, join, relative } = require('node:path');
 
-const { env } = process;
-const base = env.XDG_CACHE_HOME?.startsWith('/') ? env.XDG_CACHE_HOME : env.HOME && join(env.HOME, '.cache');
-const root = process.platform === 'win32' ? env.LOCALAPPDATA : base;
-const cache = root && join(root, 'petstore');
-// A cache in a folder that others can write would let them run code here: without a home there is none.
-if (enableCompileCache && cache && !env.NODE_COMPILE_CACHE && isThere(cache)) enableCompileCache(cache);
+const { env, platform } = process;
+const cache = enableCompileCache && !env.NODE_COMPILE_CACHE && cacheFolder();
+if (cache) enableCompileCache(cache);
 
-// Whatever is amiss with the installation, it is no success.
 process.exitCode = 1;
 try {
   require('../dist/main.cjs');
 } catch {
-  // No stack: it says nothing to whoever runs a program, and may show much of it.
-  const [message, hint] = ['petstore could not be loaded: its installation is damaged', 'install it again'];
+  // The stack of a damaged installation helps nobody and may show part of a key.
+  const [message, hint] = ['petstore could not be loaded', 'reinstall petstore; its installation is damaged'];
   const json = process.argv.includes('--json');
-  const text = json ? JSON.stringify({ error: { kind: 'internal', message, hint } }) : `error: ${message}\n${hint}`;
+  const text = json
+    ? JSON.stringify({ error: { kind: 'internal', message, hint } })
+    : `error: ${message}\nhint: ${hint}`;
   process.stderr.write(`${text}\n`);
 }
 
-// Made here: Node itself would try for ever where no folder can be made, as in an automounted home.
-function isThere(folder) {
-  return made(folder) || (made(dirname(folder)) && made(folder));
+// Node runs whatever code the cache holds, so nobody else may be able to write to it or to a folder above it.
+function cacheFolder() {
+  if (platform === 'win32') return env.LOCALAPPDATA && join(env.LOCALAPPDATA, 'petstore', 'Cache');
+  const home = env.HOME;
+  if (!home || !isAbsolute(home)) return undefined;
+  const base = platform === 'darwin' ? join(home, 'Library', 'Caches') : join(home, '.cache');
+  const root = isAbsolute(env.XDG_CACHE_HOME ?? '') ? env.XDG_CACHE_HOME : base;
+  if (/^\.\.|^$/.test(relative(home, root))) return undefined;
+  const folder = join(root, 'petstore');
+  // Created here, since Node would retry for ever where no folder can be created.
+  for (const path of [root, folder]) {
+    try {
+      mkdirSync(path, { mode: 0o700 });
+    } catch (error) {
+      if (error.code !== 'EEXIST') return undefined;
+    }
+  }
+  for (let path = folder; ; path = dirname(path)) {
+    if (!isPrivate(path)) return undefined;
+    if (path === home || path === dirname(path)) return folder;
+  }
 }
 
-function made(folder) {
-  try {
-    mkdirSync(folder, { mode: 0o700 });
-    return true;
-  } catch (error) {
-    return error.code === 'EEXIST';
-  }
+function isPrivate(path) {
+  const stats = lstatSync(path, { throwIfNoEntry: false });
+  return stats?.isDirectory() && stats.uid === process.getuid() && (stats.mode & 0o022) === 0;
 }
