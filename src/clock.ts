@@ -1,25 +1,22 @@
-// Time and chance, behind one door: whoever waits or draws is handed a Clock.
+// Clock and randomness, injected for tests.
 
-/** Time and chance as the program sees them; tests hand in their own. */
 export interface Clock {
-  /** @returns the wall clock, in epoch milliseconds */
+  /** Wall-clock time in epoch milliseconds. */
   now(): number;
-  /** @returns a clock that never steps, in milliseconds from an arbitrary start */
+  /** Milliseconds from an arbitrary start; never steps. */
   monotonic(): number;
   /**
-   * Waits.
-   * @param ms how long, in milliseconds; negative, NaN and infinite values are a programming error and throw RangeError
-   * @param signal ends the wait early: the promise then rejects with `signal.reason`
+   * Rejects with `signal.reason` when aborted.
+   * @param ms from 0 to LONGEST_SLEEP_MS, otherwise a RangeError
    */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
-  /** @returns a number in [0, 1) */
+  /** A number in [0, 1). */
   random(): number;
 }
 
-/** The longest single timer: chunks keep it far below the 2^31 ms overflow and notice a suspended machine. */
+/** Longer waits are split, to stay below the timer's limit of 2^31 ms and to notice a suspended machine. */
 export const LONGEST_SLEEP_MS = 30_000;
 
-/** The machine's own clock. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),

@@ -1,10 +1,6 @@
-// Which known word was meant by a mistyped one.
+// Suggests the known word that a mistyped one was meant to be.
 
-/**
- * @param word what was typed
- * @param known the words there are
- * @returns the nearest of them, where it is near enough to be meant: at most a third of its letters differ
- */
+/** The closest known word, if at most a third of the letters differ. */
 export function closestMatch(word: string, known: readonly string[]): string | undefined {
   const ranked = known.map((other) => ({ other, distance: distance(word, other) }));
   ranked.sort((one, two) => one.distance - two.distance);
@@ -12,7 +8,7 @@ export function closestMatch(word: string, known: readonly string[]): string | u
   return best && best.distance <= Math.max(1, Math.floor(word.length / 3)) ? best.other : undefined;
 }
 
-// Damerau's distance: letters added, left out, replaced, or two neighbours swapped.
+// Damerau-Levenshtein distance: insert, delete, replace, or swap two neighbours.
 function distance(one: string, two: string): number {
   let before: number[] = [];
   let row = Array.from({ length: two.length + 1 }, (_, at) => at);

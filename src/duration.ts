@@ -1,11 +1,10 @@
-// Durations as people type and read them: "500ms", "30s", "2m", "1h" to and from milliseconds.
+// Durations as people type and read them: 500ms, 30s, 2m, 1h.
 
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /**
- * Reads a duration as the contract (section 2) writes it: `500ms`, `30s`, `2m`, `1h`, or a bare number of seconds.
- * @param text what was typed; a decimal fraction is allowed (`1.5s`)
- * @returns milliseconds, rounded to a whole one; undefined where the text is no duration
+ * Reads `500ms`, `30s`, `1.5m`, `1h`, or a number of seconds (docs/cli.md, global options).
+ * @returns whole milliseconds; undefined for anything else
  */
 export function parseDuration(text: string): number | undefined {
   const match = /^(\d{1,12}(?:\.\d{1,9})?)(ms|s|m|h|d)?$/.exec(text.trim());
@@ -14,11 +13,7 @@ export function parseDuration(text: string): number | undefined {
   return Number.isSafeInteger(ms) ? ms : undefined;
 }
 
-/**
- * Writes a duration for a reader: the two largest units, rounded up so that nobody comes back too early.
- * @param ms milliseconds; negative counts as none
- * @returns for example `43s`, `2m 5s`, `8h 20m`, `1d 3h`
- */
+/** The two largest units, rounded up: `43s`, `2m 5s`, `1d 3h`. */
 export function formatDuration(ms: number): string {
   const seconds = Math.max(0, Math.ceil(ms / 1000));
   if (seconds < 60) return `${seconds}s`;

@@ -1,18 +1,16 @@
 // Makes text from outside safe to print: control, bidi and invisible characters become visible.
 
-// What a terminal could act on, or a reader could not see: C0, DEL, C1, soft hyphen, bidi marks and overrides, zero width,
-// separators, variation selectors but for emoji, BOM, fillers, musical and shorthand controls, tags, lone surrogates.
+// C0, DEL, C1, soft hyphen, bidi marks and overrides, zero width, separators, variation selectors except for emoji, BOM,
+// fillers, musical and shorthand controls, tags, lone surrogates.
 const UNSAFE =
   /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164]|\u034f|[\u180b-\u180d\u180f]|[\ufe00-\ufe0d]|[\ufeff\uffa0\ufff0-\ufffb]|[\u{1bca0}-\u{1bca3}]|[\u{1d173}-\u{1d17a}]|[\u{e0000}-\u{e0fff}]|\p{Surrogate}/gu;
-// Nearly all text is this, and needs no closer look.
+// Most text is plain and skips the replacement.
 const PLAIN = /^[\x20-\x7e\u00a1-\u00ac\u00ae-\u02ff]*$/;
 const PICTOGRAPH = /\p{Extended_Pictographic}/u;
 
 /**
- * Makes every character that could act on a terminal visible; it replaces and never strips, so nothing is hidden.
- * @param text anything that came from outside: the service, a file, an argument
- * @param keep characters to let through as they are, for example `\n` in a message of several lines
- * @returns text without C0, C1, bidi and zero-width characters; idempotent
+ * Makes control, bidi and zero-width characters visible; nothing is removed, and a second call changes nothing.
+ * @param keep characters to leave unchanged, for example `\n`
  */
 export function escapeControls(text: string, keep = ''): string {
   if (PLAIN.test(text)) return text;
@@ -26,22 +24,18 @@ export function escapeControls(text: string, keep = ''): string {
   });
 }
 
-// A zero-width joiner between two pictographs is part of one emoji (family, professions): it stays.
+// Part of one emoji, such as a family.
 function joinsPictographs(text: string, at: number): boolean {
   const before = Array.from(text.slice(Math.max(0, at - 4), at).replace(/[\ufe0f\u{1f3fb}-\u{1f3ff}]+$/u, '')).at(-1);
   const after = String.fromCodePoint(text.codePointAt(at + 1) ?? 0);
   return before !== undefined && PICTOGRAPH.test(before) && PICTOGRAPH.test(after);
 }
 
-// The same of what JSON may hold raw; it sits in strings only, where an escape means the same. A tag is a surrogate pair.
+// What JSON may contain unescaped; a tag is a surrogate pair.
 const UNSAFE_IN_JSON =
   /[\u007f-\u009f\u00ad\u061c\u180e\u200b\u200c\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\ufff9-\ufffb]|\udb40[\udc00-\udfff]/g;
 
-/**
- * Escapes, in a JSON text, what a terminal could act on: same value, still valid JSON.
- * @param json the output of a JSON serialiser
- * @returns the same document in characters that are safe to print
- */
+/** Escapes the same characters in a JSON document; its value is unchanged. */
 export function terminalSafeJson(json: string): string {
   return json.replace(UNSAFE_IN_JSON, (found) =>
     Array.from({ length: found.length }, (_, at) => `\\u${found.charCodeAt(at).toString(16).padStart(4, '0')}`).join(

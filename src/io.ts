@@ -1,66 +1,45 @@
-// Streams as the program sees them, and whether each may carry colour.
+// Input and output streams as the program sees them, and whether they support colour.
 import type { Environment } from './environment.ts';
 
-/** What a shell does to the process: Ctrl-Z, `fg` and `bg`. */
+/** Ctrl-Z, `fg` and `bg`. */
 export interface JobControl {
-  /**
-   * Tells when the process goes on after a stop (`fg`): the shell has used the terminal meanwhile.
-   * @param listener called each time
-   * @returns ends that
-   */
+  /** Calls the listener when the process continues after a stop; returns a function that removes it. */
   onContinue(listener: () => void): () => void;
-  /**
-   * Tells of a Ctrl-Z that the terminal itself heard: for whoever hid the cursor, which the shell wants.
-   * @param listener called with true before the process stops, and with false when it goes on
-   * @returns ends that
-   */
+  /** Calls the listener with true before a stop and with false afterwards; returns a function that removes it. */
   onStop(listener: (stops: boolean) => void): () => void;
-  /**
-   * Stops the process and those of its job, as a typed Ctrl-Z does.
-   * @returns resolves when it goes on, and at once where nobody is there to continue it
-   */
+  /** Stops the process group; resolves when it continues. */
   stop(): Promise<void>;
 }
 
-/** Where output goes. */
 export interface Output {
   /**
-   * @param text to write as it is; what comes from outside has passed `visible` or a JSON serialiser before.
-   *   Bytes are for a body that goes out as it arrived, and never for a terminal
-   * @returns resolves when the stream has room for more
+   * Writes text as it is: text from outside has been escaped before. Bytes are for unchanged bodies, never for a terminal.
+   * @returns resolves when the stream accepts more
    */
   write(text: string | Uint8Array): Promise<void>;
   readonly isTTY: boolean;
-  /** Terminal width in cells; undefined where the stream is no terminal, 0 where the terminal does not know. */
+  /** Terminal width in cells; undefined for other streams, 0 where the terminal does not report it. */
   readonly columns: number | undefined;
-  /** The stream itself, for what draws on a terminal (ora); undefined in tests. */
+  /** The underlying stream, for spinner and prompts; undefined in tests. */
   readonly raw?: NodeJS.WriteStream;
-  /** Job control; absent where the platform knows none. */
+  /** Absent on Windows. */
   jobs?(): Promise<JobControl>;
 }
 
-/** Where input comes from. It is touched only by what asks for it (contract, section 2). */
+/** Read only by what asks for it, so that a command in a loop does not consume the loop's input. */
 export interface Input {
   readonly isTTY: boolean;
-  /** @returns everything up to the end, as bytes, in the pieces they come in */
   read(): AsyncIterable<Uint8Array>;
-  /** The stream itself, for what prompts on a terminal; reading it begins only when it is asked for. */
+  /** The underlying stream, for prompts. */
   readonly raw?: NodeJS.ReadStream;
-  /** Job control; absent where the platform knows none. */
+  /** Absent on Windows. */
   jobs?(): Promise<JobControl>;
 }
 
 /** 0: no colour; 1: 16 colours; 2: 256; 3: true colour. */
 export type ColorLevel = 0 | 1 | 2 | 3;
 
-/**
- * Decides colour for one stream: `--no-color`, then NO_COLOR, then FORCE_COLOR, then whether it is a terminal
- * (no-color.org, force-color.org; chalk itself ignores NO_COLOR).
- * @param stream the stream that would carry the colour
- * @param env the environment
- * @param noColor whether `--no-color` was given
- * @returns the level to hand to chalk
- */
+/** In this order: `--no-color`, NO_COLOR, FORCE_COLOR, terminal (no-color.org, force-color.org; chalk ignores NO_COLOR). */
 export function colorLevel(stream: Pick<Output, 'isTTY'>, env: Environment, noColor = false): ColorLevel {
   if (noColor || (env['NO_COLOR'] ?? '') !== '') return 0;
   const forced = env['FORCE_COLOR'];

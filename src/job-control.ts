@@ -1,4 +1,4 @@
-// The part of main's door to the process that only a terminal needs: what a shell does to it (see `Jobs` in io.ts).
+// The adapter for job control, loaded only on terminals.
 import type { JobControl } from './io.ts';
 
 export const onContinue: JobControl['onContinue'] = (listener) => {
@@ -10,7 +10,7 @@ export const onStop: JobControl['onStop'] = (listener) => {
   let listens = true;
   const stop = (): void => {
     listener(true);
-    // Without a listener the signal does what it does: it stops, unless nobody is there to continue.
+    // The default action stops the process, unless no shell could continue it.
     process.off('SIGTSTP', stop);
     process.kill(process.pid, 'SIGTSTP');
     setImmediate(() => {
@@ -28,7 +28,7 @@ export const onStop: JobControl['onStop'] = (listener) => {
 
 export const stop: JobControl['stop'] = () =>
   new Promise((resolve) => {
-    // The whole job, as the terminal itself would; the next turn comes when the shell continues it.
+    // The whole group, as the terminal would; the next turn runs when the shell continues it.
     process.kill(0, 'SIGTSTP');
     setImmediate(resolve);
   });

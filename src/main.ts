@@ -1,4 +1,4 @@
-// The only file that touches process: world in, exit code out, signals, pipes, flush.
+// The entry point and the only adapter for `process`: its streams, signals, environment and exit code.
 import { homedir, tmpdir } from 'node:os';
 import { systemClock } from './clock.ts';
 import { toEnvironment } from './environment.ts';
@@ -8,29 +8,27 @@ import { Redactor } from './redact.ts';
 import type { Context } from './session.ts';
 import { VERSION } from './version.ts';
 
-/** How long a command may take to end after Ctrl-C, in milliseconds: a create under way is given 2 s for its answer. */
+/** How long a command may take to end after a signal, in milliseconds; a create in flight waits 2 s for its response. */
 const GRACE_MS = 4000;
-// Ctrl-Break is SIGBREAK, which Windows alone sends.
 const SIGNALS = { SIGINT: 130, SIGBREAK: 130, SIGTERM: 143, SIGHUP: 129 } as const;
+const SECRET_VARIABLES = ['PETSTORE_API_KEY', 'PETSTORE_STATE_PASSWORD'];
 
 const redactor = new Redactor();
-// Loaded by what prompts or draws.
 const jobControl = process.platform === 'win32' ? {} : { jobs: () => import('./job-control.ts') };
 
-// Bytes go out as they came but for a key in them: latin1 keeps every byte as it is.
-function clean(text: string | Uint8Array, whole: boolean): string | Uint8Array {
+function redact(text: string | Uint8Array, whole: boolean): string | Uint8Array {
   if (typeof text === 'string') return redactor.redact(text, whole);
+  // latin1 keeps every byte.
   return Buffer.from(redactor.redact(Buffer.from(text).toString('latin1'), whole), 'latin1');
 }
 
-// What is said about the answer may be lost: a stderr that takes nothing changes no exit code.
-function output(stream: NodeJS.WriteStream, mayBeLost = false): Output {
-  let gone = false;
-  // Nothing is cut short in data for programs.
-  const whole = !mayBeLost && stream.isTTY !== true;
-  // Without a listener an error of the stream would end the process with a stack.
+/** @param mayFail for stderr: messages that cannot be written change no exit code */
+function output(stream: NodeJS.WriteStream, mayFail = false): Output {
+  let closed = false;
+  const whole = !mayFail && stream.isTTY !== true;
+  // Without a listener a stream error would end the process with a stack trace.
   stream.on('error', () => {
-    gone = true;
+    closed = true;
   });
   return {
     isTTY: stream.isTTY === true,
@@ -41,16 +39,12 @@ function output(stream: NodeJS.WriteStream, mayBeLost = false): Output {
     ...jobControl,
     write: (text) =>
       new Promise((resolve, reject) => {
-        if (gone) return resolve();
-        stream.write(clean(text, whole), (error) => {
-          const code = (error as NodeJS.ErrnoException | null | undefined)?.code;
-          // A reader that has seen enough (`| head`) is no failure.
-          if (!error || mayBeLost || code === 'EPIPE' || code === 'ERR_STREAM_DESTROYED') return resolve();
-          reject(
-            new PetstoreError('storage', `the output could not be written (${code})`, {
-              hint: 'check the space and the rights where it goes',
-            }),
-          );
+        if (closed) return resolve();
+        stream.write(redact(text, whole), (error: NodeJS.ErrnoException | null | undefined) => {
+          // A closed pipe (`| head`) is not an error.
+          if (!error || mayFail || error.code === 'EPIPE' || error.code === 'ERR_STREAM_DESTROYED') return resolve();
+          const hint = "check the destination's free space and permissions";
+          reject(new PetstoreError('storage', `cannot write the output (${error.code})`, { hint }));
         });
       }),
   };
@@ -77,24 +71,24 @@ function input(signal: AbortSignal): Input {
   };
 }
 
-function catchSignals(): AbortSignal {
+function handleSignals(): AbortSignal {
   const interrupt = new AbortController();
   for (const [name, exitCode] of Object.entries(SIGNALS)) {
     process.on(name, () => {
-      // The second one means it: at once.
+      // A second signal exits immediately.
       if (interrupt.signal.aborted) process.exit(exitCode);
-      const word = exitCode === 130 ? 'interrupted' : 'terminated';
-      interrupt.abort(new PetstoreError('interrupted', word, { exitCode }));
+      const message = exitCode === 130 ? 'interrupted' : 'terminated';
+      interrupt.abort(new PetstoreError('interrupted', message, { exitCode }));
       setTimeout(() => process.exit(exitCode), GRACE_MS).unref();
     });
   }
   return interrupt.signal;
 }
 
-function environment(): Context['env'] {
+function takeEnvironment(): Context['env'] {
   const env = toEnvironment(process.env, process.platform);
-  // Children and diagnostic reports must not inherit the key.
-  delete process.env['PETSTORE_API_KEY'];
+  // Child processes and diagnostic reports must not inherit secrets.
+  for (const name of SECRET_VARIABLES) delete process.env[name];
   return env;
 }
 
@@ -102,7 +96,7 @@ function homeDir(env: Context['env']): string | undefined {
   try {
     return env['HOME'] === '' ? undefined : homedir() || undefined;
   } catch {
-    // An unknown user without HOME.
+    // A user without an entry and without HOME.
     return undefined;
   }
 }
@@ -111,7 +105,7 @@ function workingDir(env: Context['env']): string {
   try {
     return process.cwd();
   } catch {
-    // Somebody removed the folder under us: only a path relative to it is lost.
+    // The folder was deleted: only relative paths are affected.
     return env['PWD'] ?? '/';
   }
 }
@@ -120,7 +114,7 @@ function flush(stream: NodeJS.WriteStream): Promise<void> {
   return new Promise((resolve) => (stream.destroyed ? resolve() : stream.write('', () => resolve())));
 }
 
-// The version is asked for by every script that checks for the program: it needs no command tree.
+// Scripts check for the program with --version, which needs no command tree.
 async function perform(context: Context): Promise<number> {
   if (context.args.length === 1 && /^(?:--version|-V)$/.test(context.args[0] ?? '')) {
     try {
@@ -135,20 +129,20 @@ async function perform(context: Context): Promise<number> {
   return run(context);
 }
 
-// Even where the program itself cannot be loaded, nobody is shown a stack: it may hold a key.
-async function lastResort({ args, stderr }: Context): Promise<number> {
-  const message = 'petstore could not be loaded or failed while it told of a failure';
-  const hint = 'install it again';
+// No stack trace: it may contain a key.
+async function reportCrash({ args, stderr }: Context): Promise<number> {
+  const message = 'petstore could not be loaded';
+  const hint = 'reinstall petstore';
   const json = JSON.stringify({ error: { kind: 'internal', message, hint } });
-  await stderr.write(args.includes('--json') ? `${json}\n` : `error: ${message}\n${hint}\n`);
+  await stderr.write(args.includes('--json') ? `${json}\n` : `error: ${message}\nhint: ${hint}\n`);
   return EXIT_CODES.internal;
 }
 
 async function main(): Promise<void> {
-  // A promise that is never settled must not look like success.
+  // A promise that never settles must not look like success.
   process.exitCode = EXIT_CODES.internal;
-  const env = environment();
-  const signal = catchSignals();
+  const env = takeEnvironment();
+  const signal = handleSignals();
   const context: Context = {
     args: process.argv.slice(2),
     env,
@@ -166,10 +160,9 @@ async function main(): Promise<void> {
     redactor,
     cleanups: [],
   };
-  const code = await perform(context).catch(() => lastResort(context));
-  process.exitCode = code;
+  process.exitCode = await perform(context).catch(() => reportCrash(context));
   await Promise.all([flush(process.stdout), flush(process.stderr)]);
-  process.exit(code);
+  process.exit();
 }
 
 void main();

@@ -1,4 +1,4 @@
-// The world a command lives in, and the session it opens: costly things are thunks, loaded when asked for, once.
+// What a command works with: the context of the process, the global options, and services that open on first use.
 import type { Api } from './api/types.ts';
 import type { Clock } from './clock.ts';
 import { parseDuration } from './duration.ts';
@@ -14,14 +14,14 @@ import type { ProfileStore } from './profiles/store.ts';
 import type { Ledger } from './rate-limit/ledger.ts';
 import type { Redactor } from './redact.ts';
 
-/** The world: made by main from the process, or by a test. */
+/** The process as a command sees it; tests create their own. */
 export interface Context {
   readonly args: readonly string[];
   readonly env: Environment;
   readonly cwd: string;
   readonly platform: string;
   readonly nodeVersion: string;
-  /** The user's home folder; undefined where the machine knows none. */
+  /** Undefined where the machine has none. */
   readonly homeDir: string | undefined;
   readonly tempDir: string;
   readonly version: string;
@@ -29,17 +29,17 @@ export interface Context {
   readonly stdout: Output;
   readonly stderr: Output;
   readonly clock: Clock;
-  /** Aborted with a PetstoreError of kind `interrupted` on SIGINT, SIGTERM and SIGHUP. */
+  /** Aborted with a PetstoreError of kind `interrupted` on a signal. */
   readonly signal: AbortSignal;
-  /** Every byte written passes it; whoever learns a key adds it. */
+  /** Applied to everything that is written; every key in use is added to it. */
   readonly redactor: Redactor;
-  /** What is to be done at the very end, after the answer or the error was written. */
+  /** Run after the result or the error was written. */
   readonly cleanups: (() => Promise<void>)[];
 }
 
-/** The options of every command, read from the command line and the environment (contract, section 2). */
+/** The options of every command, from the command line and the environment (docs/cli.md, global options). */
 export interface GlobalOptions {
-  /** What `--profile` says; PETSTORE_PROFILE is read where profiles are, so that errors can name it. */
+  /** The value of `--profile`; PETSTORE_PROFILE is read with the profiles, so that errors can name it. */
   readonly profile: string | undefined;
   readonly json: boolean;
   readonly format: Format | undefined;
@@ -51,56 +51,57 @@ export interface GlobalOptions {
   readonly noColor: boolean;
 }
 
-/** What a verb works with. Every thunk throws PetstoreError. */
+/** Every method throws PetstoreError. */
 export interface Session {
   readonly context: Context;
   readonly options: GlobalOptions;
   readonly stateDir: string;
   readonly configDir: string;
   readonly redactor: Redactor;
-  /** The stored profiles; not opened where the environment gives key and URL. */
   profiles(): Promise<ProfileStore>;
-  /** Whose URL and key this command uses. */
   target(): Promise<Target>;
-  /** Sends requests to the target; for the profile `sandbox` it serves one first. */
+  /** Sends requests to the target; the profile `sandbox` is served first. */
   httpClient(): Promise<HttpClient>;
   ledger(): Promise<Ledger>;
   api(): Promise<Api>;
-  /** The service at another target, for a key that is not stored yet. */
+  /** The API of another target, for a key that is not stored yet. */
   openApi(target: Target): Promise<Api>;
-  /** @returns the ledger of the sender that was asked for last; undefined where nothing can have been sent */
+  /** The ledger that was used last; undefined where nothing can have been sent. */
   lastLedger(): Promise<Ledger> | undefined;
-  /** One line on stderr, not with `--quiet` and not with `--json`. */
+  /** Writes one line to stderr, except with `--quiet` or `--json`. */
   notice(text: string): Promise<void>;
-  /** One line on stderr, always; a JSON line with `--json`. */
+  /** Writes one line to stderr; a JSON line with `--json`. */
   warn(text: string): Promise<void>;
-  /** Who shows the waits for the rate limit; a verb with a progress line of its own puts itself here. */
+  /** Receives progress; a command with its own progress line replaces the handlers. */
   readonly progress: ProgressListener;
 }
 
-/** Who is told what goes on, for a spinner or a line on stderr (see commands/accompany.ts). */
 export interface ProgressListener {
-  /** The sender's waits for the rate limit; undefined: it goes on. */
+  /** A wait for the rate limit; undefined at its end. */
   wait?: ((wait: Wait | undefined) => void) | undefined;
-  /** How many requests are under way. */
+  /** The number of requests in flight. */
   busy?: ((requests: number) => void) | undefined;
-  /** A verb's own words for a long work, replaced as often as it likes; undefined: nothing, for example before a prompt. */
+  /** A command's own status text; undefined for none, for example while a prompt is open. */
   status?: ((text: (() => string) | undefined) => void) | undefined;
 }
 
+interface Setting {
+  readonly text: string;
+  /** The option or variable, for messages. */
+  readonly from: string;
+}
+
 /**
- * Reads the options of every command; the command line goes before the environment.
- * @param options what commander parsed, names in camel case
- * @param env the environment
- * @returns checked values, durations in milliseconds
- * @throws PetstoreError `usage` naming the option or variable that is wrong
+ * Reads the global options; the command line overrides the environment.
+ * @param options as commander parsed them, with names in camel case
+ * @throws PetstoreError `usage` naming the option or variable
  */
 export function readGlobalOptions(options: Readonly<Record<string, unknown>>, env: Environment): GlobalOptions {
-  const setting = (option: string, flag: string, variable: string): { text: string; from: string } | undefined => {
-    const given = options[option];
-    if (typeof given === 'string') return { text: given, from: flag };
+  const setting = (option: string, flag: string, variable: string): Setting | undefined => {
+    const typed = options[option];
+    if (typeof typed === 'string') return { text: typed, from: flag };
     const value = env[variable];
-    return value === undefined || value === '' ? undefined : { text: value, from: variable };
+    return value ? { text: value, from: variable } : undefined;
   };
   const format = formatOf(options);
   return {
@@ -109,8 +110,8 @@ export function readGlobalOptions(options: Readonly<Record<string, unknown>>, en
     format,
     maxWaitMs: duration(setting('maxWait', '--max-wait', 'PETSTORE_MAX_WAIT'), 120_000),
     maxRetries: count(setting('maxRetries', '--max-retries', 'PETSTORE_MAX_RETRIES'), 4),
-    timeoutMs: timeLimit(setting('timeout', '--timeout', 'PETSTORE_TIMEOUT')),
-    quiet: options['quiet'] === true,
+    timeoutMs: timeout(setting('timeout', '--timeout', 'PETSTORE_TIMEOUT')),
+    quiet: options['quiet'] === true || !/^(?:|0|false)$/.test(env['PETSTORE_QUIET'] ?? ''),
     verbose: options['verbose'] === true,
     noColor: options['color'] === false,
   };
@@ -118,90 +119,79 @@ export function readGlobalOptions(options: Readonly<Record<string, unknown>>, en
 
 function formatOf(options: Readonly<Record<string, unknown>>): Format | undefined {
   const format = options['format'] as Format | undefined;
-  if (options['json'] === true && format !== undefined && format !== 'json') {
-    throw new PetstoreError('usage', `--json and --format ${format} contradict each other`, {
-      hint: 'give one of them',
-    });
-  }
-  return options['json'] === true ? 'json' : format;
+  if (options['json'] !== true) return format;
+  if (format === undefined || format === 'json') return 'json';
+  throw new PetstoreError('usage', `--json and --format ${format} cannot be combined`, { hint: 'use one of them' });
 }
 
-// A timer cannot be set for longer: what is beyond it is as good as for ever.
-const LONGEST_MS = 2 ** 31 - 1;
+/** The longest delay of a timer. */
+const MAX_MS = 2 ** 31 - 1;
 
-function duration(setting: { text: string; from: string } | undefined, fallback: number): number {
+function duration(setting: Setting | undefined, fallback: number): number {
   if (!setting) return fallback;
   const ms = parseDuration(setting.text);
-  if (ms === undefined) {
-    throw new PetstoreError('usage', `${setting.from} takes a duration, and what was given is none`, {
-      hint: 'write it like 500ms, 30s, 2m, 1h, or a number of seconds',
-    });
-  }
-  return Math.min(ms, LONGEST_MS);
+  if (ms !== undefined) return Math.min(ms, MAX_MS);
+  throw new PetstoreError('usage', `${setting.from} must be a duration such as 30s or 2m`, {
+    hint: 'use 500ms, 30s, 2m, 1h or a number of seconds',
+  });
 }
 
-// No request is answered in no time: what is sent and given up at once would be in doubt for nothing.
-function timeLimit(setting: { text: string; from: string } | undefined): number {
+// With a timeout of 0 the outcome of a create would always be unknown.
+function timeout(setting: Setting | undefined): number {
   const ms = duration(setting, 30_000);
   if (ms >= 1) return ms;
-  throw new PetstoreError('usage', `${setting?.from} must be longer than 0`, { hint: 'for example --timeout 30s' });
+  throw new PetstoreError('usage', `${setting?.from} must be greater than 0`, { hint: 'for example --timeout 30s' });
 }
 
-function count(setting: { text: string; from: string } | undefined, fallback: number): number {
+function count(setting: Setting | undefined, fallback: number): number {
   if (!setting) return fallback;
-  if (!/^\d{1,3}$/.test(setting.text)) {
-    throw new PetstoreError('usage', `${setting.from} takes a whole number from 0 to 999`, {
-      hint: 'for example --max-retries 4',
-    });
-  }
-  return Number(setting.text);
+  if (/^\d{1,3}$/.test(setting.text)) return Number(setting.text);
+  throw new PetstoreError('usage', `${setting.from} must be a whole number from 0 to 999`, {
+    hint: 'for example --max-retries 4',
+  });
 }
 
-/**
- * Opens a session: nothing is read, loaded or sent before a thunk is called.
- * @param context the world
- * @param options the options of every command
- * @returns the session; what it holds is let go in `context.endings`
- */
+/** Nothing is read, loaded or sent before a method is called; what is opened is closed by `context.cleanups`. */
 export function openSession(context: Context, options: GlobalOptions): Session {
-  const place = { env: context.env, platform: context.platform, homeDir: context.homeDir };
-  const once = <T>(make: () => Promise<T>): (() => Promise<T>) => {
-    let made: Promise<T> | undefined;
-    return () => (made ??= make());
+  const paths = { env: context.env, platform: context.platform, homeDir: context.homeDir };
+  const once = <T>(open: () => Promise<T>): (() => Promise<T>) => {
+    let opened: Promise<T> | undefined;
+    return () => (opened ??= open());
   };
-  const say = async (text: string, json: string): Promise<void> =>
-    context.stderr.write(`${options.json ? json : text}\n`);
-  let ledgerInUse: Promise<Ledger> | undefined;
-  const wire = () => import('./session-services.ts');
+  const services = () => import('./session-services.ts');
+  const write = (line: string): Promise<void> => context.stderr.write(`${line}\n`);
+  let lastLedger: Promise<Ledger> | undefined;
   const session: Session = {
     context,
     options,
     get stateDir() {
-      return stateDir(place);
+      return stateDir(paths);
     },
     get configDir() {
-      return configDir(place);
+      return configDir(paths);
     },
     redactor: context.redactor,
     profiles: once(async () => (await import('./profiles/conf-store.ts')).openConfStore(session.configDir)),
-    target: once(async () => (await wire()).openTarget(session)),
-    ledger: once(async () => (await wire()).openLedgerOf(session, await session.target())),
+    target: once(async () => (await services()).openTarget(session)),
+    ledger: once(async () => (await services()).openLedgerOf(session, await session.target())),
     httpClient: once(async () => {
-      const { openHttpClient } = await wire();
+      const { openHttpClient } = await services();
       const target = await session.target();
-      ledgerInUse = session.ledger();
-      return openHttpClient(session, target, await ledgerInUse);
+      lastLedger = session.ledger();
+      return openHttpClient(session, target, await lastLedger);
     }),
-    lastLedger: () => ledgerInUse,
-    api: once(async () => (await wire()).openApi(await session.httpClient())),
+    lastLedger: () => lastLedger,
+    api: once(async () => (await services()).openApi(await session.httpClient())),
     openApi: async (target) => {
-      const { openApi, openLedgerOf, openHttpClient } = await wire();
-      ledgerInUse = openLedgerOf(session, target);
-      return openApi(await openHttpClient(session, target, await ledgerInUse));
+      const { openApi, openLedgerOf, openHttpClient } = await services();
+      lastLedger = openLedgerOf(session, target);
+      return openApi(await openHttpClient(session, target, await lastLedger));
     },
-    notice: async (text) => (options.quiet || options.json ? undefined : say(escapeControls(text), '')),
-    warn: (text) =>
-      say(`warning: ${escapeControls(text)}`, terminalSafeJson(JSON.stringify({ warning: { message: text } }))),
+    notice: async (text) => (options.quiet || options.json ? undefined : write(escapeControls(text))),
+    warn: (text) => {
+      const json = (): string => terminalSafeJson(JSON.stringify({ warning: { message: text } }));
+      return write(options.json ? json() : `warning: ${escapeControls(text)}`);
+    },
     progress: {},
   };
   return session;

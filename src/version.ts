@@ -1,5 +1,5 @@
-// The program's version, as package.json says it; the build puts it in.
+// The program's version, inserted by the build from package.json.
 declare const __VERSION__: string | undefined;
 
-/** For example `1.0.0`; `0.0.0` where the source runs without having been built. */
+/** `0.0.0` where the source runs unbuilt. */
 export const VERSION: string = typeof __VERSION__ === 'string' ? __VERSION__ : '0.0.0';

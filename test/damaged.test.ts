@@ -36,10 +36,10 @@ test.each<[string, (it: ReturnType<typeof copy>) => void]>([
   damage(it);
   const text = await run(it.bin, LIST);
   expect(text).toMatchObject({ code: 1, out: '' });
-  expect(text.err).toMatch(/^error: petstore could not be loaded.*\ninstall it again\n$/);
+  expect(text.err).toMatch(/^error: petstore could not be loaded\nhint: reinstall petstore.*\n$/);
   const json = await run(it.bin, [...LIST, '--json']);
   expect(json).toMatchObject({ code: 1, out: '' });
-  expect(JSON.parse(json.err)).toMatchObject({ error: { kind: 'internal', hint: 'install it again' } });
+  expect(JSON.parse(json.err)).toMatchObject({ error: { kind: 'internal', message: 'petstore could not be loaded' } });
 });
 
 test('an empty main is no success', async () => {

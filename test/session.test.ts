@@ -17,16 +17,18 @@ test('the defaults are those of the contract', () => {
   });
 });
 
-test('the environment is read, and the command line goes before it', () => {
+test('the command line overrides the environment', () => {
   const env = {
     PETSTORE_MAX_WAIT: '1h',
     PETSTORE_MAX_RETRIES: '0',
     PETSTORE_TIMEOUT: '500ms',
+    PETSTORE_QUIET: '1',
   };
   expect(readGlobalOptions({}, env)).toMatchObject({
     maxWaitMs: 3_600_000,
     maxRetries: 0,
     timeoutMs: 500,
+    quiet: true,
   });
   const options = { profile: 'production', maxWait: '3', maxRetries: '7', timeout: '2m' };
   expect(readGlobalOptions(options, env)).toMatchObject({
@@ -37,10 +39,16 @@ test('the environment is read, and the command line goes before it', () => {
   });
 });
 
+test.each(['', '0', 'false'])('PETSTORE_QUIET=%s changes nothing', (value) => {
+  expect(readGlobalOptions({}, { PETSTORE_QUIET: value }).quiet).toBe(false);
+});
+
 test('--json is --format json, and contradicts any other', () => {
   expect(readGlobalOptions({ json: true }, {})).toMatchObject({ json: true, format: 'json' });
   expect(readGlobalOptions({ format: 'json' }, {})).toMatchObject({ json: true, format: 'json' });
-  expect(() => readGlobalOptions({ json: true, format: 'csv' }, {})).toThrow(/contradict/);
+  expect(() => readGlobalOptions({ json: true, format: 'csv' }, {})).toThrow(
+    '--json and --format csv cannot be combined',
+  );
 });
 
 test.each([
@@ -48,7 +56,7 @@ test.each([
   [{ maxWait: '-1s' }, '--max-wait'],
   [{ timeout: '1e3' }, '--timeout'],
   [{ timeout: '' }, '--timeout'],
-  [{ timeout: '0' }, '--timeout must be longer than 0'],
+  [{ timeout: '0' }, '--timeout must be greater than 0'],
   [{ maxRetries: '-1' }, '--max-retries'],
   [{ maxRetries: '0x1' }, '--max-retries'],
 ])('%j is refused by name', (options, name) => {

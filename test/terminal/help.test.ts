@@ -184,9 +184,11 @@ test.each([
   [['categories', 'create', '--desciption', 'x'], 'did you mean --description?'],
   [['--jsn', 'categories', 'create'], "unknown option '--jsn'"],
   [['categories', 'create', '-p', 'staging', '--quit'], 'did you mean --quiet?'],
+  [['categories', 'create', 'dog'], 'did you mean `petstore categories create --name dog`?'],
+  [['categories', 'create', '--bogus'], 'see `petstore categories create --help`'],
   [['login'], 'did you mean petstore auth login?'],
   [['list'], 'did you mean petstore categories list?'],
-  [['categories'], 'petstore categories needs a command after it: list, create, import'],
+  [['categories'], 'error: missing subcommand after `petstore categories`\nhint: use one of list, create, import'],
   [['categories', 'list', '-p', 'prodution'], 'did you mean production?'],
 ])('petstore %j is wrong usage that says what was meant', async (args, words) => {
   const { code, out, err } = await inProcess(args);
@@ -217,11 +219,11 @@ test.each([
   [['auth', 'login', '--api-key=abc-defg-hij'], 'abc-defg', "unknown option '--api-key'"],
   [['auth', 'login', '--api-key=ab\ncdefg'], 'cdefg', "unknown option '--api-key'"],
   [['categories', 'create', '--token=ab=cd-efg'], 'cd-efg', "unknown option '--token'"],
-  [['auth', 'switch', 'testkey-abcdefghijkl'], 'abcdefgh', 'there are: production'],
-  [['auth', 'status', '-p', 'testkey-abcdefghijkl'], 'abcdefgh', 'there are: production'],
-  [['auth', 'status', '-ptestkey-abcdefghijkl'], 'abcdefgh', 'there are: production'],
+  [['auth', 'switch', 'testkey-abcdefghijkl'], 'abcdefgh', 'available profiles: production'],
+  [['auth', 'status', '-p', 'testkey-abcdefghijkl'], 'abcdefgh', 'available profiles: production'],
+  [['auth', 'status', '-ptestkey-abcdefghijkl'], 'abcdefgh', 'available profiles: production'],
   [['auth', 'login', '-p', 'testkey-abcdefghijkl'], 'abcdefgh', 'auth login -p PROFILE --url'],
-  [['auth', 'switch', 'abcdefghijklmnop'], 'abcdefgh', 'there are: production'],
+  [['auth', 'switch', 'abcdefghijklmnop'], 'abcdefgh', 'available profiles: production'],
   [['abcdefghijklmnop'], 'abcdefgh', 'unknown command'],
   [['categories', 'list', '-kabcdefghijklmnop'], 'abcdefgh', 'unknown option'],
   [['categories', 'list', '-ksk_live_ab12'], 'ab12', 'unknown option'],
@@ -233,7 +235,7 @@ test.each([
   [['categories', 'import', 'keys/sk_live_abcd1234'], 'abcd1234', 'keys/[redacted]'],
   [['Bearer abcdef0123456789abcd'], 'abcdef01', 'unknown command'],
   [['key:abcdef0123456789abcd'], 'abcdef01', 'key:[redacted]'],
-  [['-p', '"abcdef0123456789abcd"', 'categories', 'list'], 'abcdef01', 'cannot be a profile'],
+  [['-p', '"abcdef0123456789abcd"', 'categories', 'list'], 'abcdef01', 'is not a valid profile name'],
   [['sandbox', '--seed', 'k'.repeat(70)], 'kkkk', '--seed cannot be that'],
 ])('of %j the key is not repeated, and the rest is said', async (args, key, words) => {
   const { code, out, err } = await inProcess(args, { stdin: '' });
