@@ -1,5 +1,79 @@
-// Checks the records of a journal as they are read: a damaged journal must not decide what is sent.
-import type { JournalRecord } from './journal-state.ts';
+// The records of a journal, checked as they are read: a damaged journal must not decide what is sent.
+import type { ProcessRef } from '../append-log/process-liveness.ts';
+
+/** The state of one row. `skipped` is never journaled: each run finds it out again. */
+export type RowState = 'pending' | 'sending' | 'unknown' | 'created' | 'failed' | 'skipped';
+
+export interface Transition {
+  readonly from: readonly RowState[];
+  readonly to: RowState;
+  /** Added to the row's attempts. */
+  readonly attempts?: number;
+}
+
+/** Every transition of a row, by the event that causes it; an event in another state changes nothing. */
+export const TRANSITIONS = {
+  send: { from: ['pending'], to: 'sending', attempts: 1 },
+  created: { from: ['pending', 'sending', 'unknown', 'failed'], to: 'created' },
+  failed: { from: ['sending'], to: 'failed' },
+  unsent: { from: ['sending'], to: 'pending', attempts: -1 },
+  lost: { from: ['sending'], to: 'unknown' },
+  timeout: { from: ['sending'], to: 'unknown' },
+  found: { from: ['unknown'], to: 'created' },
+  withdrawn: { from: ['created'], to: 'unknown' },
+  absent: { from: ['unknown'], to: 'pending' },
+} as const satisfies Readonly<Record<string, Transition>>;
+
+export type RowEvent = keyof typeof TRANSITIONS;
+
+/** One row in the journal; a row without an entry is pending and was never sent. */
+export interface RowEntry {
+  readonly state: RowState;
+  /** How often the present run has sent it. */
+  readonly attempts: number;
+  /** The category's id in digits, once created. */
+  readonly id?: string | undefined;
+  /** The id comes from a look-up, not from a 201. */
+  readonly found?: boolean | undefined;
+  /** The attempt timed out, so the service may still be processing it. */
+  readonly slow?: boolean | undefined;
+}
+
+/** The run that holds the journal's lock. */
+export interface LockHolder extends ProcessRef {
+  readonly run: string;
+  /** Grows with every record of the run: it lives as long as this changes. */
+  readonly beats: number;
+}
+
+/** Describes an import, written by every run. */
+export interface JournalHeader {
+  readonly version: 2;
+  /** The file's real path; undefined for stdin. */
+  readonly source?: string | undefined;
+  readonly rows: number;
+}
+
+/** One record. A run's records count while it holds the lock; a 201 (`created`) always counts. */
+export type JournalRecord =
+  | readonly ['header', run: string, JournalHeader]
+  | readonly ['acquire', run: string, ProcessRef]
+  | readonly ['expire', run: string, beats: number]
+  | readonly ['baseline', run: string, ids: readonly string[]]
+  | readonly ['baseline-end', run: string, count: number]
+  | readonly ['row', run: string, RowEvent, row: number, id?: string]
+  | readonly ['release' | 'beat' | 'restart' | 'finished' | 'superseded', run: string]
+  | readonly ['snapshot', '', SnapshotRecord];
+
+/** A whole state; a log that has grown begins anew with it. */
+export interface SnapshotRecord {
+  readonly header: JournalHeader | undefined;
+  readonly lock: LockHolder | undefined;
+  readonly baseline: readonly string[] | undefined;
+  readonly draft: readonly string[];
+  readonly rows: readonly (readonly [number, RowEntry])[];
+  readonly finished: boolean;
+}
 
 /** The journal contains a record that petstore did not write. */
 export class DamagedJournalError extends Error {
@@ -8,85 +82,79 @@ export class DamagedJournalError extends Error {
 
 type Check = (value: unknown) => boolean;
 
-const isText: Check = (value) => typeof value === 'string' && value.length <= 4096;
+const isText: Check = (value) => typeof value === 'string' && value.length <= 8192;
 const isCount: Check = (value) => Number.isSafeInteger(value) && (value as number) >= 0;
+const isFlag: Check = (value) => value === undefined || typeof value === 'boolean';
 const isId: Check = (value) => typeof value === 'string' && /^-?\d{1,19}$/.test(value);
-const isIds: Check = (value) => Array.isArray(value) && value.every(isId);
-const isTrue: Check = (value) => value === true;
-const isJournaledState: Check = (value) =>
-  ['pending', 'sending', 'unknown', 'created', 'failed'].includes(value as string);
-
-function optional(check: Check): Check {
-  return (value) => value === undefined || check(value);
-}
-
-function object(fields: Readonly<Record<string, Check>>): Check {
-  return (value) =>
+const isEvent: Check = (value) => Object.hasOwn(TRANSITIONS, String(value));
+const listOf =
+  (check: Check): Check =>
+  (value) =>
+    Array.isArray(value) && value.every(check);
+const optional =
+  (check: Check): Check =>
+  (value) =>
+    value === undefined || check(value);
+const pair =
+  (first: Check, second: Check): Check =>
+  (value) =>
+    Array.isArray(value) && value.length === 2 && first(value[0]) && second(value[1]);
+const object =
+  (fields: Readonly<Record<string, Check>>): Check =>
+  (value) =>
     typeof value === 'object' &&
     value !== null &&
     Object.entries(fields).every(([name, check]) => check((value as Record<string, unknown>)[name]));
-}
 
 const PROCESS = { pid: isCount, start: isText, host: isText };
-const ENTRY = object({
-  state: isJournaledState,
-  attempts: isCount,
-  id: optional(isId),
-  found: optional(isTrue),
-  slow: optional(isTrue),
-});
-const hasIdWhereCreated: Check = (value) => {
-  const { state, id } = value as { readonly state: string; readonly id?: string };
-  return (state === 'created') === (id !== undefined);
-};
 const HEADER = object({ version: isCount, source: optional(isText), rows: isCount });
-const KEPT = object({
+const STATE: Check = (value) => ['pending', 'sending', 'unknown', 'created', 'failed'].includes(value as string);
+const ENTRY = object({ state: STATE, attempts: isCount, id: optional(isId), found: isFlag, slow: isFlag });
+const isEntry: Check = (value) =>
+  ENTRY(value) && ((value as RowEntry).state === 'created') === ((value as RowEntry).id !== undefined);
+const SNAPSHOT = object({
+  header: optional(HEADER),
   lock: optional(object({ ...PROCESS, run: isText, beats: isCount })),
-  draft: isIds,
-  finished: (value) => typeof value === 'boolean',
+  baseline: optional(listOf(isId)),
+  draft: listOf(isId),
+  rows: listOf(pair(isCount, isEntry)),
+  finished: isFlag,
 });
 
-const RUN = [isText];
-const ROW = [isText, isCount];
-const ROW_AND_ID = [isText, isCount, isId];
-
+/** What follows the kind and the run. */
 const SHAPES: Readonly<Record<JournalRecord[0], readonly Check[]>> = {
   header: [HEADER],
-  acquire: [isText, object(PROCESS)],
-  release: RUN,
-  beat: RUN,
-  restart: RUN,
-  finished: RUN,
-  expire: [isText, isCount],
+  acquire: [object(PROCESS)],
+  expire: [isCount],
+  baseline: [listOf(isId)],
+  'baseline-end': [isCount],
+  row: [isEvent, isCount],
+  release: [],
+  beat: [],
+  restart: [],
+  finished: [],
   superseded: [],
-  baseline: [isText, isIds],
-  'baseline-end': [isText, isCount],
-  send: ROW,
-  failed: ROW,
-  unsent: ROW,
-  lost: ROW,
-  timeout: ROW,
-  withdrawn: ROW,
-  absent: ROW,
-  created: ROW_AND_ID,
-  found: ROW_AND_ID,
-  kept: [KEPT],
-  'kept-baseline': [isIds],
-  'kept-row': [isCount, (value) => ENTRY(value) && hasIdWhereCreated(value)],
+  snapshot: [SNAPSHOT],
 };
 
 /** @throws DamagedJournalError */
 export function parseRecord(text: string): JournalRecord {
-  let record: unknown;
-  try {
-    record = JSON.parse(text);
-  } catch {
-    throw new DamagedJournalError('not valid JSON');
-  }
-  const [kind, ...fields] = Array.isArray(record) ? (record as unknown[]) : [];
-  const checks = typeof kind === 'string' && Object.hasOwn(SHAPES, kind) ? SHAPES[kind as JournalRecord[0]] : undefined;
-  if (!checks || checks.length !== fields.length || !checks.every((check, at) => check(fields[at]))) {
+  const record = parseJsonArray(text);
+  const [kind, run, ...fields] = record;
+  const shape = typeof kind === 'string' && Object.hasOwn(SHAPES, kind) ? SHAPES[kind as JournalRecord[0]] : undefined;
+  const hasId = kind === 'row' && (fields[0] === 'created' || fields[0] === 'found');
+  const checks = shape && [...shape, ...(hasId ? [isId] : [])];
+  if (!checks || !isText(run) || checks.length !== fields.length || !checks.every((check, at) => check(fields[at]))) {
     throw new DamagedJournalError('not a record of an import');
   }
-  return record as JournalRecord;
+  return record as unknown as JournalRecord;
+}
+
+function parseJsonArray(text: string): readonly unknown[] {
+  try {
+    const value: unknown = JSON.parse(text);
+    return Array.isArray(value) ? value : [];
+  } catch {
+    return [];
+  }
 }

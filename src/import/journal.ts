@@ -1,15 +1,40 @@
-// One import's journal: a record before each request and after each response, written by one run at a time.
+// One import's journal: a record before each request and after each response, written by the run that holds its lock.
 import { randomBytes } from 'node:crypto';
+import type { ProcessRef } from '../append-log/process-liveness.ts';
+import { currentProcess, isAlive } from '../append-log/process-liveness.ts';
+import type { Clock } from '../clock.ts';
 import { PetstoreError } from '../errors.ts';
 import type { JournalLog } from './journal-files.ts';
 import { damagedJournal } from './journal-files.ts';
-import type { LockOptions } from './journal-lock.ts';
-import { alreadyRunning, currentProcessProbe, expireDeadHolder } from './journal-lock.ts';
-import type { JournalHeader, JournalRecord, JournalState, RowEvent } from './journal-state.ts';
-import { chunks } from './journal-state.ts';
+import type { JournalHeader, JournalRecord, LockHolder, RowEvent } from './journal-record.ts';
+import type { JournalState } from './journal-state.ts';
 
+const IDS_PER_RECORD = 2000;
 /** How often a run writes a record that it is alive, in milliseconds of real time. */
 const BEAT_MS = 15_000;
+
+/** A run whose process cannot be judged counts as dead once it has written nothing for this long, milliseconds. */
+export const SILENCE_MS = 60_000;
+const LOOK_EVERY_MS = 1000;
+
+/** This process, and how others are judged; tests pass their own. */
+export interface ProcessProbe {
+  readonly self: ProcessRef;
+  readonly isAlive: (process: ProcessRef) => 'alive' | 'dead' | 'unknown';
+}
+
+export interface LockOptions {
+  readonly clock: Clock;
+  /** Ends a wait at once. */
+  readonly signal: AbortSignal;
+  readonly processes?: ProcessProbe | undefined;
+  /** Called every second of a wait, with the milliseconds left at most. */
+  readonly onWait?: ((leftMs: number) => void) | undefined;
+}
+
+export function currentProcessProbe(): ProcessProbe {
+  return { self: currentProcess(), isAlive };
+}
 
 /** A journal whose lock this run holds. Every method throws PetstoreError `storage` where it cannot be written. */
 export class Journal {
@@ -42,7 +67,7 @@ export class Journal {
     if (lock?.run !== this.#run) throw alreadyRunning(lock ?? { pid: 0, start: '', host: '' });
     this.#held = true;
     if (restart) await this.#append(['restart', this.#run]);
-    await this.#append(['header', header]);
+    await this.#append(['header', this.#run, header]);
     checkRows(this.#log, header.rows);
     // In real time, however the run's own clock is driven. A failure shows at the next request.
     this.#beating = setInterval(() => void this.#append(['beat', this.#run]).catch(() => undefined), BEAT_MS).unref();
@@ -59,25 +84,27 @@ export class Journal {
   /** Records what exists before the first row is sent. */
   async recordBaseline(ids: readonly string[]): Promise<void> {
     const unique = [...new Set(ids)];
-    for (const part of chunks(unique)) await this.#append(['baseline', this.#run, part]);
+    for (let from = 0; from < unique.length; from += IDS_PER_RECORD) {
+      await this.#append(['baseline', this.#run, unique.slice(from, from + IDS_PER_RECORD)]);
+    }
     await this.#append(['baseline-end', this.#run, unique.length]);
     await this.#log.sync();
   }
 
   /** Records that a row, counted from 0, is about to be sent; resolves when the record is on disk. */
   async recordSend(row: number): Promise<void> {
-    await this.#append(['send', this.#run, row]);
+    await this.#append(['row', this.#run, 'send', row]);
     await this.#log.sync();
   }
 
   /** Records what became of a row. */
   async record(event: Exclude<RowEvent, 'send' | 'created' | 'found'>, row: number): Promise<void> {
-    await this.#append([event, this.#run, row]);
+    await this.#append(['row', this.#run, event, row]);
   }
 
   /** Records the category of a row. */
   async recordId(event: 'created' | 'found', row: number, id: string): Promise<void> {
-    await this.#append([event, this.#run, row, id]);
+    await this.#append(['row', this.#run, event, row, id]);
   }
 
   async recordFinished(): Promise<void> {
@@ -124,5 +151,47 @@ function takenOver(): PetstoreError {
 function newerVersion(): PetstoreError {
   return new PetstoreError('storage', "the import's journal was written by another version of petstore", {
     hint: 'resume the import with that version; nothing was changed',
+  });
+}
+
+/**
+ * Waits until the lock of a journal is free, and ends the lock of a run that is dead. Wall clocks are never compared:
+ * a run of another machine or container is watched for SILENCE_MS on this machine's monotonic clock.
+ * @throws PetstoreError `usage` where the run that holds it is alive
+ */
+export async function expireDeadHolder(log: JournalLog, options: LockOptions, what?: string): Promise<void> {
+  const { isAlive: judge } = options.processes ?? currentProcessProbe();
+  for (;;) {
+    const { lock } = await log.refresh();
+    if (!lock) return;
+    const state = judge(lock);
+    if (state === 'alive' || (state === 'unknown' && (await showsLife(log, lock, options)))) {
+      throw alreadyRunning(lock, what);
+    }
+    // Void where the holder has written since: the loop then judges it again.
+    await log.append(JSON.stringify(['expire', lock.run, lock.beats] satisfies JournalRecord));
+  }
+}
+
+async function showsLife(
+  log: JournalLog,
+  holder: LockHolder,
+  { clock, signal, onWait }: LockOptions,
+): Promise<boolean> {
+  const until = clock.monotonic() + SILENCE_MS;
+  for (let left = SILENCE_MS; left > 0; left = until - clock.monotonic()) {
+    onWait?.(left);
+    await clock.sleep(Math.min(left, LOOK_EVERY_MS), signal);
+    const { lock } = await log.refresh();
+    if (lock?.run !== holder.run) return false;
+    if (lock.beats !== holder.beats) return true;
+  }
+  return false;
+}
+
+/** @param what names what is imported */
+export function alreadyRunning(holder: ProcessRef, what = 'these rows'): PetstoreError {
+  return new PetstoreError('usage', `another run is already importing ${what} (process ${holder.pid})`, {
+    hint: 'wait for it to finish, or stop it with Ctrl-C and run this command again to resume',
   });
 }

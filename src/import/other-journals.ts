@@ -1,10 +1,10 @@
 // The journals of other imports with the same key: which categories are theirs, and which import began as the same file.
 
-import { checkRows } from './journal.ts';
+import type { LockOptions, ProcessProbe } from './journal.ts';
+import { checkRows, currentProcessProbe, expireDeadHolder } from './journal.ts';
 import type { JournalStore } from './journal-files.ts';
-import type { LockOptions, ProcessProbe } from './journal-lock.ts';
-import { currentProcessProbe, expireDeadHolder } from './journal-lock.ts';
-import type { JournalRecord, JournalState, RowEntry } from './journal-state.ts';
+import type { JournalRecord, RowEntry } from './journal-record.ts';
+import type { JournalState } from './journal-state.ts';
 
 /** @returns the rows of a journal, which is neither created nor changed; none where it does not exist */
 export async function readJournal(
@@ -100,7 +100,7 @@ export async function supersede(store: JournalStore, own: string, source: string
     try {
       if ((await log.refresh()).finished) continue;
       await expireDeadHolder(log, options, 'an earlier version of this file');
-      await log.append(JSON.stringify(['superseded'] satisfies JournalRecord));
+      await log.append(JSON.stringify(['superseded', ''] satisfies JournalRecord));
     } finally {
       log.close();
     }

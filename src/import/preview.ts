@@ -3,7 +3,7 @@ import type { Category, NewCategory } from '../api/types.ts';
 import type { Int64 } from '../json.ts';
 import type { QuotaView } from '../rate-limit/quota-view.ts';
 import { estimate } from './estimate.ts';
-import type { RowEntry } from './journal-state.ts';
+import type { RowEntry } from './journal-record.ts';
 import { idOf } from './journal-state.ts';
 import type { SkippedRow } from './results.ts';
 

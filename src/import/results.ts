@@ -2,7 +2,7 @@
 import type { Category, NewCategory } from '../api/types.ts';
 import type { PetstoreError } from '../errors.ts';
 import type { Int64 } from '../json.ts';
-import type { RowState } from './journal-state.ts';
+import type { RowState } from './journal-record.ts';
 
 /** A row that was not sent: an earlier run created it, or its name exists. Rows count from 1 in the document. */
 export interface SkippedRow {

@@ -4,7 +4,7 @@ import { PetstoreError } from '../errors.ts';
 import { TransportError } from '../http/types.ts';
 import type { ImportState } from './import-state.ts';
 import { toPetstoreError } from './import-state.ts';
-import type { RowEvent } from './journal-state.ts';
+import type { RowEvent } from './journal-record.ts';
 
 /**
  * Sends until the queue is empty, the run ends, or too many responses in a row are lost.

@@ -1,10 +1,10 @@
 import type { Api, Category, NewCategory } from '../../src/api/types.ts';
 import { PetstoreError } from '../../src/errors.ts';
 import type { ImportPlan, RunOptions } from '../../src/import/import-state.ts';
+import type { ProcessProbe } from '../../src/import/journal.ts';
 import { Journal } from '../../src/import/journal.ts';
 import type { JournalStore } from '../../src/import/journal-files.ts';
 import { fileJournals, journalName } from '../../src/import/journal-files.ts';
-import type { ProcessProbe } from '../../src/import/journal-lock.ts';
 import { otherImports } from '../../src/import/other-journals.ts';
 import { digestOf } from '../../src/import/rows.ts';
 import type { RunResult } from '../../src/import/run.ts';

@@ -5,12 +5,13 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { LogFs } from '../../src/append-log/generations.ts';
-import { Journal } from '../../src/import/journal.ts';
+import type { ProcessProbe } from '../../src/import/journal.ts';
+import { Journal, SILENCE_MS } from '../../src/import/journal.ts';
 import { fileJournals, journalName } from '../../src/import/journal-files.ts';
-import type { ProcessProbe } from '../../src/import/journal-lock.ts';
-import { SILENCE_MS } from '../../src/import/journal-lock.ts';
-import type { JournalState, RowState } from '../../src/import/journal-state.ts';
-import { journalFormat, TRANSITIONS } from '../../src/import/journal-state.ts';
+import type { RowState } from '../../src/import/journal-record.ts';
+import { TRANSITIONS } from '../../src/import/journal-record.ts';
+import type { JournalState } from '../../src/import/journal-state.ts';
+import { journalFormat } from '../../src/import/journal-state.ts';
 import { otherImports, readJournal, staleImportOf, supersede } from '../../src/import/other-journals.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -242,16 +243,17 @@ test('reading a journal that does not exist creates none', async () => {
 test.each([
   '{',
   'null',
-  '["new-kind",1]',
-  '["send","r"]',
-  '["send","r",-1]',
-  '["send","r",4]',
-  '["send","r",0,1]',
-  '["created","r",0,"x"]',
-  '["header",{"version":2,"rows":5}]',
-  '["kept-row",0,{"state":"created","attempts":1}]',
-  '["kept-row",0,{"state":"unknown","attempts":1}]',
-  '["acquire","r",{"pid":"1"}]',
+  '["new-kind","r"]',
+  '["row","r","send"]',
+  '["row","r","send",-1]',
+  '["row","r","send",4]',
+  '["row","r","send",0,"1"]',
+  '["row","r","created",0,"x"]',
+  '["row","r","constructor",0]',
+  '["header","r",{"version":2}]',
+  '["snapshot","",{"draft":[],"rows":[[0,{"state":"skipped","attempts":1}]],"finished":false}]',
+  '["snapshot","",{"draft":[],"rows":[[0,{"state":"created","attempts":1}]],"finished":false}]',
+  '["acquire","s",{"pid":"1"}]',
 ])('a journal with the record %s is damaged: exit code 9, and the file is not changed', async (record) => {
   const desk = new Desk();
   const log = await desk.store.open(NAME, 'run');
@@ -278,13 +280,18 @@ const row = fc.nat({ max: 3 });
 const id = fc.constantFrom('1', '2', '3');
 const record = fc.oneof(
   run.map((r) => ['acquire', r, { pid: 1, start: '', host: '' }]),
-  fc.tuple(fc.constantFrom('release', 'restart', 'finished', 'beat'), run),
+  run.map((r) => ['header', r, header]),
+  fc.tuple(fc.constantFrom('release', 'restart', 'finished', 'beat', 'superseded'), run),
   fc.tuple(fc.constant('expire'), run, fc.nat({ max: 5 })),
-  fc.constantFrom(['superseded'], ['header', header]),
   fc.tuple(fc.constant('baseline'), run, fc.array(id, { maxLength: 3 })),
   fc.tuple(fc.constant('baseline-end'), run, fc.nat({ max: 3 })),
-  fc.tuple(fc.constantFrom('send', 'failed', 'unsent', 'lost', 'timeout', 'absent', 'withdrawn'), run, row),
-  fc.tuple(fc.constantFrom('created', 'found'), run, row, id),
+  fc.tuple(
+    fc.constant('row'),
+    run,
+    fc.constantFrom('send', 'failed', 'unsent', 'lost', 'timeout', 'absent', 'withdrawn'),
+    row,
+  ),
+  fc.tuple(fc.constant('row'), run, fc.constantFrom('created', 'found'), row, id),
 );
 
 function reduce(records: Iterable<unknown>, state = journalFormat.initial()): JournalState {

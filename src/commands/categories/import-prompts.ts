@@ -4,7 +4,7 @@ import { PetstoreError } from '../../errors.ts';
 import { escapeControls } from '../../escape.ts';
 import { estimate } from '../../import/estimate.ts';
 import type { ImportPlan } from '../../import/import-state.ts';
-import type { RowEntry } from '../../import/journal-state.ts';
+import type { RowEntry } from '../../import/journal-record.ts';
 import type { Job } from './prepare-import.ts';
 
 /**

@@ -2,9 +2,9 @@
 import { formatDuration } from '../../duration.ts';
 import type { PetstoreError } from '../../errors.ts';
 import { importError, resumeCommand } from '../../import/import-error.ts';
+import type { LockOptions } from '../../import/journal.ts';
 import { Journal } from '../../import/journal.ts';
-import type { LockOptions } from '../../import/journal-lock.ts';
-import type { RowEntry } from '../../import/journal-state.ts';
+import type { RowEntry } from '../../import/journal-record.ts';
 import { otherImports, readJournal, supersede } from '../../import/other-journals.ts';
 import type { Preview } from '../../import/preview.ts';
 import { previewOf } from '../../import/preview.ts';
