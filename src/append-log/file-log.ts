@@ -25,7 +25,7 @@ export interface LogOptions {
   readonly fs?: LogFs | undefined;
 }
 
-const { O_APPEND, O_CREAT, O_RDWR, O_NONBLOCK = 0 } = nodeFs.constants;
+const { O_APPEND, O_CREAT, O_RDWR, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = nodeFs.constants;
 const SEAL = `#seal${RECORD_END}`;
 const VOID = '~';
 const CHUNK_BYTES = 64 * 1024;
@@ -164,12 +164,14 @@ export class FileLog<State, Result = void> implements Log<State, Result> {
 
   // Only the very first generation is created by opening it: a later one that is gone must not be created again.
   #open(generation: number): boolean {
-    const flags = O_APPEND | O_RDWR | O_NONBLOCK | (generation === 0 ? O_CREAT : 0);
+    const flags = O_APPEND | O_RDWR | O_NOFOLLOW | O_NONBLOCK | (generation === 0 ? O_CREAT : 0);
     let fd: number;
     try {
       fd = this.#fs.openSync(this.#files.path(generation || 1), flags, 0o600);
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT' && generation > 0) return false;
+      const { code } = error as NodeJS.ErrnoException;
+      if (code === 'ENOENT' && generation > 0) return false;
+      if (code === 'ELOOP') throw this.#unusable('not a regular file', generation || 1);
       throw error;
     }
     const problem = this.#problemOf(fd);
@@ -191,7 +193,9 @@ export class FileLog<State, Result = void> implements Log<State, Result> {
 
   // The first generation begins with a void line, a later one with a record of its snapshot or with its head.
   #problemOf(fd: number): string | undefined {
-    if (!this.#fs.fstatSync(fd).isFile()) return 'not a regular file';
+    const stats = this.#fs.fstatSync(fd);
+    if (!stats.isFile()) return 'not a regular file';
+    if (process.getuid && stats.uid !== process.getuid()) return 'belongs to another user';
     if (!this.#options.rejectForeign) return undefined;
     const start = Buffer.alloc(2);
     const begins = start.toString('latin1', 0, this.#fs.readSync(fd, start, 0, 2, 0));

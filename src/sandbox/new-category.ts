@@ -58,10 +58,8 @@ function parse(body: Buffer): unknown {
 
 function validate(value: unknown): CategoryInput {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw invalid('the body must be an object');
-  const fields = new Map(Object.entries(value));
-  const name: unknown = fields.get('name');
-  const description: unknown = fields.get('description');
-  if (fields.has('id')) throw invalid('id is assigned by the service; leave it out');
+  const { id, name, description } = value as Readonly<Record<string, unknown>>;
+  if (id !== undefined) throw invalid('id is assigned by the service; leave it out');
   if (name === undefined) throw invalid('name is required');
   if (typeof name !== 'string') throw invalid('name must be a string');
   if (name.trim() === '') throw invalid('name must not be empty');

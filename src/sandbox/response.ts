@@ -1,11 +1,10 @@
 // Responses: the Error object on every failure, the rate limit headers, and how a fault breaks what is sent.
 import type { ServerResponse } from 'node:http';
 import type { FaultKind } from './faults.ts';
-import type { QuotaStatus } from './rate-windows.ts';
+import type { QuotaStatus } from './limiter.ts';
 
 type HeaderValues = Readonly<Record<string, string>>;
 
-/** What an operation answers, before the headers that every response carries. */
 export interface SandboxResponse {
   readonly status: number;
   readonly body: Buffer;
@@ -32,8 +31,6 @@ export class HttpError extends Error {
 export function commonHeaders(quota: QuotaStatus, now: number): Record<string, string> {
   return {
     'Content-Type': 'application/json',
-    'Cache-Control': 'no-store',
-    'X-Content-Type-Options': 'nosniff',
     Date: new Date(now).toUTCString(),
     'X-RateLimit-Limit': String(quota.limit),
     'X-RateLimit-Remaining': String(quota.remaining),
@@ -51,18 +48,11 @@ export function retryAfterHeader(format: RetryAfterFormat, until: number, now: n
   return { 'Retry-After': new Date(Math.ceil(until / 1000) * 1000).toUTCString() };
 }
 
-/** A response with all its headers. */
-export interface OutgoingResponse {
-  readonly status: number;
-  readonly body: Buffer;
-  readonly headers: HeaderValues;
-}
-
 // Neither JSON nor UTF-8.
 const GARBAGE = Buffer.from('<\u0000\u001b[31mthis is not JSON\u00ff>', 'latin1');
 
 /** Sends a response, or what the fault leaves of it. */
-export function sendResponse(to: ServerResponse, outgoing: OutgoingResponse, fault: FaultKind | undefined): void {
+export function sendResponse(to: ServerResponse, outgoing: SandboxResponse, fault: FaultKind | undefined): void {
   const { socket } = to;
   if (!socket || socket.destroyed) return;
   if (fault === 'reset') return void socket.resetAndDestroy();

@@ -40,8 +40,7 @@ const OPERATIONS: readonly Operation[] = [
 async function createCategory(request: IncomingMessage, { store }: { store: Store }): Promise<SandboxResponse> {
   const created = await store.create(await readNewCategory(request));
   if (created !== undefined) return jsonResponse(201, created);
-  if (store.isOutOfIds()) throw new HttpError(507, 'ids_exhausted', 'there are no int64 ids left');
-  throw new HttpError(507, 'storage_full', 'the sandbox has reached its maximum size');
+  throw new HttpError(507, 'storage_full', 'the sandbox has no room or no id for another category');
 }
 
 async function notImplemented(message: string, headers: Readonly<Record<string, string>> = {}): Promise<never> {

@@ -1,8 +1,9 @@
 // The categories: a reducer over a log that all processes with the same data append to. The reducer assigns the ids.
 import { basename, dirname } from 'node:path';
-import { FileLog } from '../append-log/file-log.ts';
 import type { LogFs } from '../append-log/generations.ts';
 import type { LogFormat } from '../append-log/log.ts';
+import type { DataState } from './data-log.ts';
+import { DataLog } from './data-log.ts';
 
 /** The two logs of a sandbox. */
 export interface DataPaths {
@@ -32,7 +33,7 @@ export interface CategoryInput {
   readonly description?: string;
 }
 
-export interface StoreState {
+export interface StoreState extends DataState {
   /** JSON texts, so that ids keep their digits. */
   items: string[];
   nextId: bigint;
@@ -42,19 +43,24 @@ export interface StoreState {
   version: number;
 }
 
+const CREATE = /^c \{"name":/;
+const RESTORE = /^k \{"id":\d{1,19},"name":/;
+const NEXT_ID = /^n \d{1,19}$/;
+
 /**
  * Records: `c JSON` creates a category, `k JSON` restores one with its id, `n ID` raises the next id, `reset` deletes
  * all categories but keeps the next id, since an id is never reused.
  */
 export const storeFormat: LogFormat<StoreState, string | undefined> = {
-  initial: () => ({ items: [], nextId: 1n, size: 0, version: 0 }),
+  initial: () => ({ items: [], nextId: 1n, size: 0, version: 0, damaged: false }),
   apply(state, record) {
     state.version += 1;
     const rest = record.slice(2);
-    if (record.startsWith('c ')) return create(state, rest);
-    if (record.startsWith('k ')) add(state, rest);
-    if (record === 'reset') Object.assign(state, { items: [], size: 0 });
-    if (record.startsWith('n ') && BigInt(rest) > state.nextId) state.nextId = BigInt(rest);
+    if (CREATE.test(record) && isCategory(rest)) return create(state, rest);
+    if (RESTORE.test(record) && isCategory(rest)) add(state, rest);
+    else if (NEXT_ID.test(record)) state.nextId = BigInt(rest) > state.nextId ? BigInt(rest) : state.nextId;
+    else if (record === 'reset') Object.assign(state, { items: [], size: 0 });
+    else state.damaged = true;
     return undefined;
   },
   *snapshot(state) {
@@ -62,6 +68,15 @@ export const storeFormat: LogFormat<StoreState, string | undefined> = {
     for (const item of state.items) yield `k ${item}`;
   },
 };
+
+function isCategory(json: string): boolean {
+  try {
+    const { id: _, name, description = '', ...rest } = JSON.parse(json) as Record<string, unknown>;
+    return typeof name === 'string' && typeof description === 'string' && Object.keys(rest).length === 0;
+  } catch {
+    return false;
+  }
+}
 
 function create(state: StoreState, fields: string): string | undefined {
   if (state.nextId > MAX_ID || state.size >= MAX_CHARACTERS) return undefined;
@@ -76,28 +91,23 @@ function add(state: StoreState, item: string): void {
   state.size += item.length;
 }
 
-export interface StoreOptions {
-  readonly reset?: boolean;
-  readonly rotateAtBytes?: number;
-  readonly fs?: LogFs | undefined;
-}
-
 export class Store {
-  readonly #log: FileLog<StoreState, string | undefined>;
+  readonly #log: DataLog<StoreState, string | undefined>;
   #nextSync: Promise<void> | undefined;
   #list: { readonly state: StoreState; readonly version: number; readonly body: Buffer } | undefined;
 
   constructor(
     { dir, dataName: name }: DataPaths,
-    { reset = false, rotateAtBytes = ROTATE_AT_BYTES, fs }: StoreOptions = {},
+    options: { readonly reset?: boolean; readonly rotateAtBytes?: number; readonly fs?: LogFs | undefined } = {},
   ) {
-    this.#log = new FileLog(storeFormat, { dir, name, rotateAtBytes, durable: true, rejectForeign: true, fs });
-    if (reset) this.#log.append('reset');
+    const { rotateAtBytes = ROTATE_AT_BYTES, fs } = options;
+    this.#log = new DataLog(storeFormat, { dir, name, rotateAtBytes, durable: true, fs });
+    if (options.reset) this.#log.append('reset');
   }
 
   /** All categories as a JSON array, oldest first. */
   list(): Buffer {
-    const state = this.#log.refresh();
+    const state = this.#log.state();
     const cached = this.#list;
     if (cached && cached.state === state && cached.version === state.version) return cached.body;
     const body = Buffer.from(`[${state.items.join(',')}]`);
@@ -123,10 +133,6 @@ export class Store {
       return this.#log.sync();
     });
     return this.#nextSync;
-  }
-
-  isOutOfIds(): boolean {
-    return this.#log.refresh().nextId > MAX_ID;
   }
 
   close(): void {

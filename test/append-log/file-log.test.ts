@@ -239,6 +239,21 @@ function foldingFs(): LogFs {
   };
 }
 
+test('a symlink to another file is an error, and the file is not changed', () => {
+  const dir = tempDir();
+  const other = join(dir, '.bashrc');
+  fs.writeFileSync(other, 'alias ls=ls\n');
+  fs.symlinkSync(other, join(dir, 'led.1.log'));
+  expect(() => open(dir)).toThrow('not a regular file');
+  expect(fs.readFileSync(other, 'utf8')).toBe('alias ls=ls\n');
+});
+
+test.runIf(process.getuid)('a file of another user is an error', () => {
+  const foreign = (fd: number): fs.Stats => Object.assign(fs.fstatSync(fd), { uid: 4711 });
+  const stub: LogFs = { ...fs, fstatSync: foreign as LogFs['fstatSync'] };
+  expect(() => open(tempDir(), 1e9, { fs: stub })).toThrow('belongs to another user');
+});
+
 test('where the file system folds case and normalization, two spellings are one log, through rotations', () => {
   const dir = tempDir();
   const folding = foldingFs();

@@ -62,7 +62,7 @@ test('an id keeps every digit of an int64, up to the largest', async () => {
   const { create, list } = await startTest({ dataFile: dataFileWith('n 9223372036854775807') });
   expect((await create({ name: 'dog' })).text).toBe('{"id":9223372036854775807,"name":"dog"}');
   expect((await list()).text).toBe('[{"id":9223372036854775807,"name":"dog"}]');
-  expectError(await create({ name: 'cat' }), 507, 'ids_exhausted');
+  expectError(await create({ name: 'cat' }), 507, 'storage_full');
 });
 
 test.each([

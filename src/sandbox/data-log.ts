@@ -1,0 +1,56 @@
+// A log of the sandbox: unlike other logs it is never repaired, so an invalid record is an error that names the file.
+import { join } from 'node:path';
+import type { LogOptions } from '../append-log/file-log.ts';
+import { FileLog } from '../append-log/file-log.ts';
+import type { LogFormat } from '../append-log/log.ts';
+import { PetstoreError } from '../errors.ts';
+import { escapeControls } from '../escape.ts';
+
+export interface DataState {
+  /** Set by a record that is not valid. */
+  damaged: boolean;
+}
+
+export class DataLog<State extends DataState, Result> {
+  readonly #log: FileLog<State, Result>;
+  readonly #options: LogOptions;
+
+  /** @throws PetstoreError `storage` for a damaged or foreign file; errors of the file system */
+  constructor(format: LogFormat<State, Result>, options: LogOptions) {
+    const snapshot = function* (state: State): Iterable<string> {
+      yield* format.snapshot(state);
+      // An invalid record again: a rotation must not hide the damage.
+      if (state.damaged) yield 'damaged';
+    };
+    this.#options = options;
+    this.#log = new FileLog({ ...format, snapshot }, { ...options, rejectForeign: true });
+    try {
+      this.state();
+    } catch (error) {
+      this.#log.close();
+      throw error;
+    }
+  }
+
+  state(): State {
+    const state = this.#log.refresh();
+    if (!state.damaged) return state;
+    const file = join(this.#options.dir, `${this.#options.name}.${this.#log.generation}.log`);
+    throw new PetstoreError('storage', `the sandbox data is damaged: ${escapeControls(file)}`, {
+      hint: 'the file was not changed; move it away to start with empty data',
+    });
+  }
+
+  append(record: string): Result {
+    this.state();
+    return this.#log.append(record);
+  }
+
+  sync(): Promise<void> {
+    return this.#log.sync();
+  }
+
+  close(): void {
+    this.#log.close();
+  }
+}

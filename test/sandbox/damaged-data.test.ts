@@ -1,0 +1,118 @@
+// Damaged sandbox data: an error that names the file, or valid responses; never a crash, never a hang.
+import * as fs from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import type { LogFs } from '../../src/append-log/generations.ts';
+import { PetstoreError } from '../../src/errors.ts';
+import { seededRandom } from '../../src/sandbox/faults.ts';
+import { Limiter } from '../../src/sandbox/limiter.ts';
+import { PLANS } from '../../src/sandbox/plans.ts';
+import { dataPaths, Store } from '../../src/sandbox/store.ts';
+import { tempDir } from '../support/temp-dir.ts';
+import { inProcess } from '../support/world.ts';
+import { dataFileWith } from './support.ts';
+
+const CATEGORY = '{"name":"dog"}';
+
+test.each([
+  'c {"name":7}',
+  'c {"name":"dog"',
+  'c {"id":7,"name":"dog"}',
+  'c {"name":"dog","description":null}',
+  'c {"name":"dog","colour":"brown"}',
+  'k {"name":"dog"}',
+  'k {"id":1.5,"name":"dog"}',
+  'n twelve',
+  'x',
+])('the data record `%s` is exit 9 with the name of the file, also with --reset', async (record) => {
+  const file = dataFileWith(`c ${CATEGORY}`, record);
+  const before = fs.readFileSync(`${file}.1.log`);
+  for (const option of [[], ['--reset']]) {
+    const { code, out, err } = await inProcess(['sandbox', '--port', '0', '--data', file, ...option]);
+    expect([code, out]).toEqual([9, '']);
+    expect(err).toMatch(/^error: the sandbox data is damaged: .*\/data\.1\.log\nhint: .+\n$/);
+  }
+  expect(fs.readFileSync(`${file}.1.log`)).toEqual(before);
+});
+
+test.each(['s key {}', 's key {"windows":{"60000":null}}', 'r key soon 60/60000', 'r key 1 60', 'r'])(
+  'the window record `%s` is exit 9 for a command with the profile `sandbox`',
+  async (record) => {
+    const dir = tempDir();
+    expect((await inProcess(['categories', 'list', '-p', 'sandbox'], { dir })).code).toBe(0);
+    const folder = join(dir, 'state', 'sandbox');
+    const file = join(folder, fs.readdirSync(folder).find((name) => name.includes('windows')) ?? '');
+    fs.appendFileSync(file, `0 ${record} .\n`);
+    const { code, err } = await inProcess(['categories', 'list', '-p', 'sandbox'], { dir });
+    expect([code, err]).toEqual([9, expect.stringContaining(`error: the sandbox data is damaged: ${file}\n`)]);
+  },
+);
+
+test('damage while a sandbox runs is an error from then on, also after a rotation', async () => {
+  const file = dataFileWith(`c ${CATEGORY}`);
+  const store = new Store(dataPaths(file), { rotateAtBytes: 10 });
+  expect(store.list().toString()).toBe('[{"id":1,"name":"dog"}]');
+  fs.appendFileSync(`${file}.1.log`, '0 x .\n0 c {"name":"cat"} .\n#seal .\n');
+  const damaged = expect.objectContaining({ kind: 'storage' });
+  expect(() => store.list()).toThrow(damaged);
+  await expect(store.create({ name: 'bird' })).rejects.toEqual(damaged);
+  expect(() => new Store(dataPaths(file))).toThrow(damaged);
+});
+
+const FAST: LogFs = { ...fs, fdatasync: ((_fd: number, done: fs.NoParamCallback) => done(null)) as LogFs['fdatasync'] };
+const NOW = Date.parse('2026-11-21T12:00:10Z');
+
+async function useData(dir: string): Promise<void> {
+  const paths = dataPaths(join(dir, 'data'));
+  const store = new Store(paths, { fs: FAST, rotateAtBytes: 2_000 });
+  const limiter = new Limiter(paths, PLANS.free, { fs: FAST });
+  try {
+    for (const name of ['dog', 'Žluťoučký 🐕']) {
+      const created = JSON.parse((await store.create({ name, description: 'x' })) ?? 'null');
+      expect(created).toMatchObject({ id: expect.any(Number), name });
+      const { status } = limiter.admit(`key${name.length}`, NOW);
+      expect(status.resetAt).toBeGreaterThan(NOW);
+      expect(status.resetAt).toBeLessThanOrEqual(NOW + 2 * 86_400_000);
+    }
+    const listed = JSON.parse(store.list().toString()) as unknown[];
+    for (const item of listed) expect(item).toMatchObject({ id: expect.any(Number), name: expect.any(String) });
+  } finally {
+    store.close();
+    limiter.close();
+  }
+}
+
+test('a thousand mutations of the data give valid responses or an error that names the file', async () => {
+  const original = tempDir();
+  for (let i = 0; i < 20; i++) await useData(original);
+  const files = fs.readdirSync(original).map((name) => [name, fs.readFileSync(join(original, name))] as const);
+  const random = seededRandom(20261121);
+  const pick = (count: number): number => Math.floor(random() * count);
+  const dir = tempDir();
+  let errors = 0;
+  for (let round = 0; round < 1000; round++) {
+    for (const name of fs.readdirSync(dir)) fs.unlinkSync(join(dir, name));
+    const target = pick(files.length);
+    for (const [index, [name, bytes]] of files.entries()) {
+      const at = pick(bytes.length);
+      const end = at + pick(20);
+      const inserted = [
+        Buffer.alloc(0),
+        bytes.subarray(pick(bytes.length)),
+        Buffer.from([pick(256)]),
+        Buffer.from('99'),
+      ];
+      const changed = Buffer.concat([bytes.subarray(0, at), inserted[pick(4)] ?? Buffer.alloc(0), bytes.subarray(end)]);
+      fs.writeFileSync(join(dir, name), index === target ? changed : bytes);
+    }
+    try {
+      await useData(dir);
+    } catch (error) {
+      if (!(error instanceof PetstoreError)) throw error;
+      expect([error.kind, error.message]).toEqual(['storage', expect.stringContaining(dir)]);
+      errors += 1;
+    }
+  }
+  expect(errors).toBeGreaterThan(100);
+  expect(errors).toBeLessThan(900);
+}, 60_000);
