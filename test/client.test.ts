@@ -80,15 +80,20 @@ test.each([1000 / 3, 3e9, 1e13, Number.MAX_VALUE])(
 );
 
 test.each([
-  ['no options', undefined, 'usage', 'baseUrl cannot be used: it is missing'],
+  ['no options', undefined, 'usage', 'baseUrl is invalid: it is missing'],
   ['null', null, 'usage', 'it is missing'],
   ['no address', { apiKey: KEY }, 'usage', 'it is missing'],
-  ['an address that is no text', { baseUrl: new URL('https://pets.example/v1'), apiKey: KEY }, 'usage', 'is no text'],
+  [
+    'an address that is not a string',
+    { baseUrl: new URL('https://pets.example/v1'), apiKey: KEY },
+    'usage',
+    'is not a string',
+  ],
   ['no key', { baseUrl: 'https://pets.example/v1' }, 'auth', 'the API key from apiKey is missing'],
   ['an undefined key', { baseUrl: 'https://pets.example/v1', apiKey: undefined }, 'auth', 'is missing'],
   ['a null key', { baseUrl: 'https://pets.example/v1', apiKey: null }, 'auth', 'is missing'],
   ['an empty key', { baseUrl: 'https://pets.example/v1', apiKey: '' }, 'auth', 'is empty'],
-  ['a key that is no text', { baseUrl: 'https://pets.example/v1', apiKey: 12_345_678 }, 'auth', 'is no text'],
+  ['a key that is not a string', { baseUrl: 'https://pets.example/v1', apiKey: 12_345_678 }, 'auth', 'is not a string'],
 ])('%s is a PetstoreError, as the docstring promises', (_what, options, kind, message) => {
   const open = (): unknown => createClient(options as Parameters<typeof createClient>[0]);
   expect(open).toThrow(PetstoreError);

@@ -1,40 +1,31 @@
-// Replies checked against service.md, section 2: bytes in, typed values out, or a plain word on what is wrong.
+// Checks responses against docs/service.md (resources): bytes in, typed values out.
 import { Buffer, isUtf8 } from 'node:buffer';
 import type { HttpHeaders } from '../http/types.ts';
 import { exceedsDepth, isOpaqueNumber, MAX_DEPTH, parseJson } from '../json.ts';
 import type { Category } from './types.ts';
 
-/** A reply that breaks the contract of service.md; its message never quotes the reply. */
+/** A response that breaks the service's contract; the message never quotes it. */
 export class DecodeError extends Error {
   override readonly name = 'DecodeError';
 }
 
-/** The fields of service.md, section 2: known to be no deeper than text. */
 const DOCUMENTED = new Set(['id', 'name', 'description']);
 const INT64_MIN = -(2n ** 63n);
 const INT64_MAX = 2n ** 63n - 1n;
 
-/**
- * Reads a body as JSON.
- * @param body the whole body
- * @param headers the reply's headers; the content type only makes the message better
- * @returns the document, every digit kept
- * @throws DecodeError where it is not UTF-8 or not JSON
- */
+/** @throws DecodeError where the body is not UTF-8 or not JSON */
 export function decodeJson(body: Uint8Array, headers: HttpHeaders): unknown {
   if (body.length === 0) throw new DecodeError('expected JSON, got an empty body');
   try {
-    // How deep it is nested is looked at field by field below.
+    // The depth is checked field by field below.
     return parseJson(utf8(body), Number.POSITIVE_INFINITY);
   } catch {
     const type = mediaType(headers);
-    throw new DecodeError(
-      type && !/json$/.test(type) ? `expected JSON, got ${type}` : 'expected JSON, got something else',
-    );
+    throw new DecodeError(`expected JSON, got ${type && !/json$/.test(type) ? type : 'something else'}`);
   }
 }
 
-// TextDecoder gives two bytes a character on Node 20, and makes a long list take twice the time and memory.
+// On Node 20 TextDecoder returns two-byte strings, which doubles time and memory for a long list.
 function utf8(body: Uint8Array): string {
   if (!isUtf8(body)) throw new DecodeError('not UTF-8');
   const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString();
@@ -47,48 +38,40 @@ function mediaType(headers: HttpHeaders): string | undefined {
   return type && /^[\w.+-]{1,60}\/[\w.+-]{1,60}$/.test(type) ? type : undefined;
 }
 
-/**
- * Checks a list of categories (service.md, section 4).
- * @param value a JSON document
- * @returns the same array, known to hold categories only
- * @throws DecodeError naming the first element that is none
- */
+/** @throws DecodeError naming the first element that is not a category */
 export function decodeCategories(value: unknown): readonly Category[] {
   if (!Array.isArray(value)) throw new DecodeError(`expected an array of categories, got ${kindOf(value)}`);
   return value.map(decodeCategory);
 }
 
 /**
- * Checks one category (service.md, section 2).
- * @param value a JSON value
- * @param index its place in a list, from 0, for messages; left out for a category alone
- * @returns the category, extra fields kept
+ * Keeps extra fields.
+ * @param index position in a list from 0, for messages
  * @throws DecodeError naming the field that is wrong
  */
 export function decodeCategory(value: unknown, index?: number): Category {
-  if (!isRecord(value)) throw wrong(index, `is ${kindOf(value)}, not an object`);
+  if (!isObject(value)) throw invalid(index, `is ${kindOf(value)}, not an object`);
   const { id, name, description } = value;
-  if (!isInt64(id)) throw wrong(index, 'has no integer id');
-  if (typeof name !== 'string') throw wrong(index, 'has no name');
+  if (!isInt64(id)) throw invalid(index, 'has no integer id');
+  if (typeof name !== 'string') throw invalid(index, 'has no name');
   if (description !== undefined && description !== null && typeof description !== 'string') {
-    throw wrong(index, `has a description that is ${kindOf(description)}, not text`);
+    throw invalid(index, `has a description that is ${kindOf(description)}, not a string`);
   }
   for (const field in value) {
     if (DOCUMENTED.has(field) || !exceedsDepth(value[field], MAX_DEPTH - 2)) continue;
-    throw wrong(index, `is nested more than ${MAX_DEPTH} levels deep`);
+    throw invalid(index, `is nested more than ${MAX_DEPTH} levels deep`);
   }
   if (description !== null) return value as unknown as Category;
-  // An optional field sent as null is read as left out.
+  // null means that the optional field is absent.
   const { description: _, ...rest } = value;
   return rest as unknown as Category;
 }
 
-// The sentence is made only where it is needed: a list may have a hundred thousand elements.
-function wrong(index: number | undefined, what: string): DecodeError {
+function invalid(index: number | undefined, what: string): DecodeError {
   return new DecodeError(`${index === undefined ? 'the category' : `category ${index + 1}`} ${what}`);
 }
 
-function isRecord(value: unknown): value is Record<string, unknown> {
+function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !isOpaqueNumber(value);
 }
 
@@ -100,6 +83,6 @@ function isInt64(value: unknown): boolean {
 function kindOf(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'an array';
-  if (typeof value === 'object' && !isOpaqueNumber(value)) return 'an object';
-  return typeof value === 'string' ? 'text' : typeof value === 'boolean' ? 'true or false' : 'a number';
+  if (isObject(value)) return 'an object';
+  return typeof value === 'string' ? 'a string' : typeof value === 'boolean' ? 'a boolean' : 'a number';
 }

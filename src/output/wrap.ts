@@ -29,7 +29,8 @@ export function reflow(text: string, width: number): string {
 export function wrap(text: string, width: number): string {
   const lines: string[] = [];
   let line = '';
-  for (const word of text.match(/(?:`[^`]*`|\S)+/g) ?? []) {
+  const words = text.match(/(?:`[^`]*`|\S)+/g) ?? [];
+  for (const word of words.flatMap((one) => (one.length > width ? one.split(/\s+/) : one))) {
     if (line !== '' && line.length + 1 + word.length > width) {
       lines.push(line);
       line = word;

@@ -36,7 +36,7 @@ test('a list that is none says what came instead', () => {
   expect(() => list('[{"id":1,"name":"dog"},7]')).toThrow('category 2 is a number, not an object');
   expect(() => list('[{"id":1}]')).toThrow('category 1 has no name');
   expect(() => list('[{"id":1,"name":"a","description":[]}]')).toThrow(
-    'category 1 has a description that is an array, not text',
+    'category 1 has a description that is an array, not a string',
   );
 });
 

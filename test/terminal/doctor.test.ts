@@ -58,7 +58,7 @@ test.each(['<html>', '{}', '[{"id":"x"}]'])(
     const { code, statuses, found } = await doctor(await serving(200, {}, body));
     expect(code).toBe(7);
     expect(statuses).toMatchObject({ TCP: 'ok', 'Key accepted': 'failed', Clock: 'ok' });
-    expect(JSON.stringify(found)).toContain('breaks the service');
+    expect(JSON.stringify(found)).toContain('is not a list of categories');
   },
 );
 

@@ -1,7 +1,7 @@
 // `petstore api METHOD PATH`: one raw call, with the limits, retries and exit codes of every command.
 import { readFile, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { responseError } from '../../api/failure.ts';
+import { responseError } from '../../api/response-error.ts';
 import { PetstoreError } from '../../errors.ts';
 import { escapeControls } from '../../escape.ts';
 import type { HttpHeaders, HttpRequest } from '../../http/types.ts';

@@ -1,6 +1,6 @@
 // Which status means what: a read and a write differ where the work may have been done.
 import { expect, test } from 'vitest';
-import { responseError } from '../../src/api/failure.ts';
+import { responseError } from '../../src/api/response-error.ts';
 import type { HttpRequest, HttpResponse } from '../../src/http/types.ts';
 
 const read: HttpRequest = { method: 'GET', path: '/categories', safe: true };
