@@ -5,6 +5,7 @@ import type { StateServer } from './append-log/state-server.ts';
 import { createHttpClient } from './http/http-client.ts';
 import { createTransport } from './http/transport.ts';
 import type { HttpClient, Transport } from './http/types.ts';
+import type { JournalStore } from './import/journal-files.ts';
 import type { Target } from './profiles/credentials.ts';
 import { resolveTarget, setOverrides } from './profiles/credentials.ts';
 import type { Ledger } from './rate-limit/ledger.ts';
@@ -70,6 +71,19 @@ export async function openLedgerOf(session: Session, target: Target): Promise<Le
   if (!server) return openLocal();
   const { SharedLedger } = await import('./rate-limit/shared-ledger.ts');
   return new SharedLedger({ server, identity, key, clock, timeoutMs, openLocal, onWarning });
+}
+
+/**
+ * Opens the journals of a key's imports: on the state server where the environment names one, and there alone, since a
+ * second set of journals could create rows twice.
+ */
+export async function openJournals(session: Session, { identity, key, keySource }: Target): Promise<JournalStore> {
+  const server = keySource === 'sandbox' ? undefined : await openStateServer(session);
+  if (!server) return (await import('./import/journal-files.ts')).fileJournals(session.stateDir, identity, key);
+  const { clock, cleanups } = session.context;
+  cleanups.push(async () => server.close());
+  const { sharedJournals } = await import('./import/shared-journals.ts');
+  return sharedJournals(identity, key, { server, clock, onWarning: (text) => void session.warn(text) });
 }
 
 /** Opens the state server that the environment names; undefined where it names none. */

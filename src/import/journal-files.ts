@@ -18,6 +18,8 @@ const HEADER_BYTES = 64 * 1024;
 export interface JournalLog {
   /** How messages name the journal. */
   readonly label: string;
+  /** Changes where the latest records may have been lost: a server was restarted, or another one took its place. */
+  readonly epoch?: string | undefined;
   /** The state as last read. */
   last(): JournalState;
   refresh(): JournalState | Promise<JournalState>;

@@ -52,6 +52,8 @@ export interface JournalHeader {
   /** The file's real path; undefined for stdin. */
   readonly source?: string | undefined;
   readonly rows: number;
+  /** Of a journal on a server: see `JournalLog.epoch`. */
+  readonly epoch?: string | undefined;
 }
 
 /** One record. A run's records count while it holds the lock; a 201 (`created`) always counts. */
@@ -107,7 +109,7 @@ const object =
     Object.entries(fields).every(([name, check]) => check((value as Record<string, unknown>)[name]));
 
 const PROCESS = { pid: isCount, start: isText, host: isText };
-const HEADER = object({ version: isCount, source: optional(isText), rows: isCount });
+const HEADER = object({ version: isCount, source: optional(isText), rows: isCount, epoch: optional(isText) });
 const STATE: Check = (value) => ['pending', 'sending', 'unknown', 'created', 'failed'].includes(value as string);
 const ENTRY = object({ state: STATE, attempts: isCount, id: optional(isId), found: isFlag, slow: isFlag });
 const isEntry: Check = (value) =>

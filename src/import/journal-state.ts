@@ -68,12 +68,21 @@ function applyOfHolder(state: JournalState, record: JournalRecord): void {
   const [kind] = record;
   if (kind === 'release') state.lock = undefined;
   else if (kind === 'restart') Object.assign(state, { ...journalFormat.initial(), lock: state.lock });
-  else if (kind === 'header') state.header = record[2];
+  else if (kind === 'header') describe(state, record[2]);
   else if (kind === 'finished') state.finished = true;
   else if (kind === 'baseline') state.draft.push(...record[2]);
   else if (kind === 'baseline-end') completeBaseline(state, record[2]);
   else if (kind === 'row' && record[2] !== 'found') transition(state, record[3], record[2]);
   else if (kind === 'row' && !state.owners.has(record[4] ?? '')) transition(state, record[3], record[2], record[4]);
+}
+
+// A server that was restarted or replaced may have lost records: then a row without one does not count as never sent.
+function describe(state: JournalState, header: JournalHeader): void {
+  const lossy = state.header && state.header.epoch !== header.epoch && state.baseline;
+  for (let row = 0; lossy && row < header.rows; row++) {
+    if (!state.rows.has(row)) setRow(state, row, { state: 'unknown', attempts: 0 });
+  }
+  state.header = header;
 }
 
 function restore(state: JournalState, { baseline, rows, ...rest }: SnapshotRecord): void {

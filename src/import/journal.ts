@@ -67,7 +67,7 @@ export class Journal {
     if (lock?.run !== this.#run) throw alreadyRunning(lock ?? { pid: 0, start: '', host: '' });
     this.#held = true;
     if (restart) await this.#append(['restart', this.#run]);
-    await this.#append(['header', this.#run, header]);
+    await this.#append(['header', this.#run, { ...header, epoch: this.#log.epoch }]);
     checkRows(this.#log, header.rows);
     // In real time, however the run's own clock is driven. A failure shows at the next request.
     this.#beating = setInterval(() => void this.#append(['beat', this.#run]).catch(() => undefined), BEAT_MS).unref();

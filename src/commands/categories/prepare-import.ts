@@ -4,7 +4,7 @@ import { PetstoreError } from '../../errors.ts';
 import type { InputFile } from '../../import/input-file.ts';
 import { readInputFile } from '../../import/input-file.ts';
 import type { JournalStore } from '../../import/journal-files.ts';
-import { fileJournals, journalName } from '../../import/journal-files.ts';
+import { journalName } from '../../import/journal-files.ts';
 import { staleImportOf } from '../../import/other-journals.ts';
 import { digestOf, readRows } from '../../import/rows.ts';
 import type { Session } from '../../session.ts';
@@ -55,8 +55,8 @@ export async function prepare(session: Session, input: ImportInput): Promise<Job
   }
   const source = await readInputFile(input.file, context);
   const rows = await readRows(source, input);
-  const { identity, key } = await session.target();
-  const store = fileJournals(session.stateDir, identity, key);
+  const { openJournals } = await import('../../session-services.ts');
+  const store = await openJournals(session, await session.target());
   const name = journalName(digestOf(rows));
   if (!input.restart && !input.skipExisting && source.path !== undefined) await refuseChanged(store, name, source.path);
   return { session, input, source, rows, store, name, concurrency };

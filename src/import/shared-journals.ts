@@ -1,0 +1,146 @@
+// The journals of one API key and base URL on a state server: any machine resumes what another one began.
+import { createHash } from 'node:crypto';
+import type { StateServer } from '../append-log/state-server.ts';
+import { misconfigured } from '../append-log/state-server.ts';
+import { StreamLog } from '../append-log/stream-log.ts';
+import { StateServerError, script } from '../append-log/valkey-connection.ts';
+import type { Clock } from '../clock.ts';
+import { PetstoreError } from '../errors.ts';
+import type { JournalLog, JournalStore } from './journal-files.ts';
+import { damagedJournal } from './journal-files.ts';
+import type { JournalRecord } from './journal-record.ts';
+import { DamagedJournalError } from './journal-record.ts';
+import type { JournalState } from './journal-state.ts';
+import { journalFormat } from './journal-state.ts';
+
+const KEEP_MS = 30 * 24 * 3_600_000;
+// A run whose records were not confirmed for this long may be taken for dead soon (SILENCE_MS in journal.ts).
+const CONFIRMED_WITHIN_MS = 30_000;
+
+const NAMES = script(`
+if ARGV[1] then
+  redis.call('SADD', KEYS[1], ARGV[1])
+  redis.call('PEXPIRE', KEYS[1], ARGV[2])
+end
+return redis.call('SMEMBERS', KEYS[1])`);
+
+export interface SharedJournalOptions {
+  readonly server: StateServer;
+  readonly clock: Clock;
+  readonly onWarning: (text: string) => void;
+}
+
+/**
+ * @param identity what the import writes to: the base URL
+ * @param key the API key: another key may see other data
+ */
+export function sharedJournals(identity: string, key: string, options: SharedJournalOptions): JournalStore {
+  const { server, onWarning } = options;
+  const prefix = `petstore:{${hashOf(`${identity}\0${key}`)}}:import`;
+  const label = `on the state server at ${server.name}`;
+  const names = async (...add: readonly (string | number)[]): Promise<readonly string[]> =>
+    (await guarded(server, label, () => server.run(NAMES, [`${prefix}s`], add))) as readonly string[];
+  const open = (name: string, epoch?: string): SharedJournalLog =>
+    new SharedJournalLog(`${prefix}:${name}`, label, options, epoch);
+  return {
+    names: () => names(),
+    async namesOf(source) {
+      const found: string[] = [];
+      for (const name of await names()) {
+        const { header } = await open(name).refresh();
+        if (header?.source === hashOf(source)) found.push(name);
+      }
+      return found;
+    },
+    async open(name, mode) {
+      if (mode === 'other') return open(name);
+      await names(name, KEEP_MS);
+      const info = await guarded(server, label, () => server.info());
+      if (info.get('aof_enabled') === '0' && info.get('connected_slaves') === '0') {
+        onWarning(
+          `the state server at ${server.name} keeps no append-only file: if it restarts, rows could be created twice`,
+        );
+      }
+      return open(name, info.get('run_id'));
+    },
+  };
+}
+
+class SharedJournalLog implements JournalLog {
+  readonly label: string;
+  readonly epoch: string | undefined;
+  readonly #server: StateServer;
+  readonly #clock: Clock;
+  readonly #log: StreamLog<JournalState>;
+  #confirmed = { monotonic: Number.NEGATIVE_INFINITY, wall: 0 };
+
+  constructor(key: string, label: string, { server, clock }: SharedJournalOptions, epoch: string | undefined) {
+    this.label = label;
+    this.epoch = epoch;
+    this.#server = server;
+    this.#clock = clock;
+    this.#log = new StreamLog(journalFormat, {
+      server,
+      key,
+      ttlMs: KEEP_MS,
+      rotateAt: Number.MAX_SAFE_INTEGER,
+      stamp: (record) => record,
+      monotonic: () => clock.monotonic(),
+    });
+  }
+
+  last(): JournalState {
+    return this.#log.last();
+  }
+
+  refresh(): Promise<JournalState> {
+    return guarded(this.#server, this.label, () => this.#log.refresh());
+  }
+
+  async append(record: string): Promise<JournalState> {
+    const sent = { monotonic: this.#clock.monotonic(), wall: this.#clock.now() };
+    const state = await guarded(this.#server, this.label, () => this.#log.append(withoutPath(record)));
+    this.#confirmed = sent;
+    return state;
+  }
+
+  // A record is confirmed when it is as durable as the server keeps it.
+  async sync(): Promise<void> {}
+
+  lastLook(): JournalState {
+    const { monotonic, wall } = this.#confirmed;
+    // The monotonic clock stands still while a machine is suspended.
+    const age = Math.max(this.#clock.monotonic() - monotonic, this.#clock.now() - wall);
+    if (age < CONFIRMED_WITHIN_MS) return this.last();
+    throw new PetstoreError('storage', `the journal was not confirmed for 30s: ${this.label}`, {
+      hint: 'run the same command again to resume',
+    });
+  }
+
+  close(): void {}
+}
+
+async function guarded<T>(server: StateServer, label: string, use: () => Promise<T>): Promise<T> {
+  try {
+    return await use();
+  } catch (error) {
+    if (error instanceof DamagedJournalError) throw damagedJournal(label, error);
+    if (!(error instanceof StateServerError)) throw error;
+    if (error.refused) throw misconfigured(server, error);
+    throw new PetstoreError('storage', `cannot use the journal of an import (${error.message}): ${label}`, {
+      hint: 'without a journal nothing is sent; run the same command again to resume when the server is back',
+    });
+  }
+}
+
+// The server gets to know no path of this machine; equal files are recognized by the hash.
+function withoutPath(text: string): string {
+  const record = JSON.parse(text) as JournalRecord;
+  const [kind, run, header] = record;
+  if (kind !== 'header' || header.source === undefined) return text;
+  return JSON.stringify([kind, run, { ...header, source: hashOf(header.source) }]);
+}
+
+function hashOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 32);
+}
