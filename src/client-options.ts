@@ -1,43 +1,38 @@
-// The options of the client for programs, with what the process provides where they are silent: the library's door to it.
+// The options of the client library, with defaults from the process.
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Environment } from './environment.ts';
 import type { Wait } from './http/types.ts';
 import { stateDir } from './profiles/paths.ts';
 
-/** How a client is opened. */
 export interface ClientOptions {
   /** `https://HOST/v1`; `http` on loopback only. */
   readonly baseUrl: string;
-  /** Goes into `Authorization` and nowhere else. Undefined, as of a variable that is not set, is refused as an empty one is. */
+  /** Sent in `Authorization` only. Undefined is rejected like an empty key. */
   readonly apiKey: string | undefined;
-  /** The longest single pause for the rate limit, milliseconds; 120,000 unless given. A longer one fails at once, with `retryAt`. */
+  /** Longest single wait for the rate limit, in milliseconds (default 120,000); a longer one fails at once with `retryAt`. */
   readonly maxWaitMs?: number;
-  /** Further tries of one request after the first; 4 unless given. */
+  /** Retries of one request after the first attempt (default 4). */
   readonly maxRetries?: number;
-  /** For one try, connect to last byte, milliseconds; 30,000 unless given. */
+  /** Timeout per attempt, from connect to last byte, in milliseconds (default 30,000). */
   readonly timeoutMs?: number;
-  /** Where the rate limit is remembered; the command line's own folder unless given, so that both share it. */
+  /** Folder of the shared rate limit (default: the command line's own). */
   readonly stateDir?: string;
-  /**
-   * A Valkey or Redis server where the rate limit is remembered instead (`rediss://user@host:6379/0`): all machines that
-   * use it share one rate limit.
-   */
+  /** A Valkey or Redis server that shares the rate limit among machines: `rediss://user@host:6379/0` (docs/fleet.md). */
   readonly stateUrl?: string;
   /** The password for `stateUrl`. */
   readonly statePassword?: string;
-  /** Ends waits and requests. */
+  /** Aborts waits and requests. */
   readonly signal?: AbortSignal;
-  /** Called when a wait for the rate limit begins, and with nothing when it ends. */
+  /** Called when a wait for the rate limit begins, and with undefined when it ends. */
   readonly onWait?: (wait: Wait | undefined) => void;
-  /** Called once where the rate limit cannot be shared with other processes. */
+  /** Called once if the rate limit cannot be shared with other processes. */
   readonly onWarning?: (text: string) => void;
 }
 
-// A longer timer would ring at once (RangeError in Node's own words: it does not fit into 32 bits).
+/** The longest delay of a timer. */
 const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
 
-/** The options, complete. */
 export interface ResolvedOptions {
   readonly world: {
     readonly env: Environment;
@@ -51,11 +46,7 @@ export interface ResolvedOptions {
   readonly onWarning: (text: string) => void;
 }
 
-/**
- * @param options as the program gave them
- * @returns the same, complete
- * @throws RangeError for a number that is negative or not finite
- */
+/** @throws RangeError for a number that is negative or not finite */
 export function readOptions(options: ClientOptions): ResolvedOptions {
   const { maxWaitMs = 120_000, maxRetries = 4, timeoutMs = 30_000 } = options;
   for (const [name, value] of Object.entries({ maxWaitMs, maxRetries, timeoutMs })) {
@@ -76,7 +67,7 @@ export function readOptions(options: ClientOptions): ResolvedOptions {
   };
 }
 
-// A service without a home folder still shares the limit, in the temporary folder.
+// Without a home folder the limit is shared through the temporary folder.
 function ownStateDir(env: Environment, platform: string): string {
   try {
     return stateDir({ env, platform, homeDir: homedir() });

@@ -1,4 +1,4 @@
-// The service for programs: `import { createClient } from 'petstore-cli'`. The command line's limits and retries, no terminal.
+// The client library: `import { createClient } from 'petstore-cli'`, with the limits and retries of the command line.
 import { createApi } from './api/categories.ts';
 import type { Api, Category, NewCategory } from './api/types.ts';
 import { parseStateUrl } from './append-log/state-url.ts';
@@ -22,27 +22,25 @@ import { VERSION } from './version.ts';
 export type { Category, ClientOptions, ErrorKind, NewCategory, QuotaView, Wait };
 export { PetstoreError };
 
-/** The service, for one address and key. */
+/** The service at one base URL, with one key. */
 export interface Client extends Api {
-  /** @returns what is left of the rate limit, as the last replies said; nothing is sent */
+  /** What is left of the rate limit according to the last response; nothing is sent. */
   quota(): QuotaView;
-  /** Resolves when all that is under way has ended (`signal` ends it sooner); the client may not be used after. */
+  /** Resolves when every request has ended; the client cannot be used afterwards. */
   close(): Promise<void>;
 }
 
 /**
- * Opens the service for a program. It shares the rate limit with every petstore process and client of the same key on
- * this machine: together they never send while a 429's wait runs, and no more than a window allows.
- * @param options address, key, and how patient to be
- * @returns the client; its operations throw PetstoreError, whose `kind` says what happened (`rate_limited`, `unknown_outcome`, …)
- * @throws PetstoreError `usage` for no address or a bad one, `auth` for a key that is missing, empty or malformed
+ * Opens the service. All petstore processes and clients that use the same key share one rate limit.
+ * @throws PetstoreError `usage` for a missing or invalid base URL, `auth` for a missing or malformed key. The operations
+ *   throw PetstoreError, whose `kind` says what happened (`rate_limited`, `unknown_outcome`, …)
  * @example
  * const client = createClient({ baseUrl: 'https://pets.example/v1', apiKey: process.env.PETSTORE_API_KEY });
  * for (const category of await client.categories.list()) console.log(String(category.id), category.name);
  * await client.close();
  */
 export function createClient(options: ClientOptions): Client {
-  // A program in JavaScript may forget the options altogether.
+  // JavaScript callers may omit the options.
   const given: Partial<ClientOptions> = options ?? {};
   const { url } = checkBaseUrl(given.baseUrl, 'baseUrl');
   const key = checkKey(given.apiKey, 'apiKey');

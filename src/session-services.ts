@@ -45,18 +45,13 @@ export async function runKeyCommandOf(session: Session, commandLine: string, fro
   return runKeyCommand(commandLine, from, { env: harmless, clock, signal, onStderr });
 }
 
-/**
- * @param sender what sends the requests
- * @returns the service's operations
- */
-export function openApi(sender: HttpClient): Api {
-  return createApi(sender);
+export function openApi(client: HttpClient): Api {
+  return createApi(client);
 }
 
 /**
- * Opens the ledger of a key: on the state server where the environment names one, else on this machine; in memory, with
- * one warning, where no file can be written.
- * @throws PetstoreError `usage` for a state server's address that is invalid
+ * Opens the ledger of a key: on the state server, if one is configured, otherwise on this machine.
+ * @throws PetstoreError `usage` for an invalid PETSTORE_STATE_URL
  */
 export async function openLedgerOf(session: Session, target: Target): Promise<Ledger> {
   const { clock } = session.context;
@@ -74,7 +69,7 @@ export async function openLedgerOf(session: Session, target: Target): Promise<Le
 }
 
 /**
- * Opens the journals of a key's imports: on the state server where the environment names one, and there alone, since a
+ * Opens the journals of a key's imports: on the state server, if one is configured, and only there: a
  * second set of journals could create rows twice.
  */
 export async function openJournals(session: Session, { identity, key, keySource }: Target): Promise<JournalStore> {
@@ -86,7 +81,7 @@ export async function openJournals(session: Session, { identity, key, keySource 
   return sharedJournals(identity, key, { server, clock, onWarning: (text) => void session.warn(text) });
 }
 
-/** Opens the state server that the environment names; undefined where it names none. */
+/** The server of PETSTORE_STATE_URL, if set (docs/fleet.md). */
 export async function openStateServer(session: Session): Promise<StateServer | undefined> {
   const { env, clock, redactor } = session.context;
   const url = env['PETSTORE_STATE_URL'];
@@ -98,7 +93,7 @@ export async function openStateServer(session: Session): Promise<StateServer | u
   return new StateServer({ address, clock, onOutage: (text) => void session.notice(text) });
 }
 
-// Where there is no home folder the rate limit is kept in memory: with key and URL in the environment nothing else is needed.
+// Without a home folder the ledger is kept in memory.
 function stateDirOf(session: Session): string | undefined {
   try {
     return session.stateDir;
@@ -107,46 +102,43 @@ function stateDirOf(session: Session): string | undefined {
   }
 }
 
-/**
- * @param session the open session
- * @param target where to and with which key
- * @param ledger the ledger of that key
- * @returns a sender; what it holds is let go at the end of the command
- */
+/** The client is closed by `context.cleanups`. */
 export async function openHttpClient(session: Session, target: Target, ledger: Ledger): Promise<HttpClient> {
   const { context, options } = session;
   const { baseUrl, key } = target.keySource === 'sandbox' ? await serveSandbox(session, target) : target;
   context.redactor.add(key);
-  const { version, env, nodeVersion, clock } = context;
+  const { version, env, nodeVersion } = context;
+  // A state server's clock, where the ledger is shared by machines.
+  const { clock } = ledger;
   const transport = createTransport({ baseUrl, key, version, env, nodeVersion, now: () => clock.now() });
-  const sender = createHttpClient({
+  const client = createHttpClient({
     transport: options.verbose ? await traced(session, transport, baseUrl) : transport,
     ledger,
     clock,
     signal: context.signal,
     limits: { maxWaitMs: options.maxWaitMs, maxRetries: options.maxRetries, timeoutMs: options.timeoutMs },
-    // Shown beside this machine's clock.
+    // Shown by this machine's clock.
     onWait: (wait) =>
       session.progress.wait?.(wait && { ...wait, until: wait.until + context.clock.now() - clock.now() }),
   });
-  context.cleanups.push(() => sender.close());
-  return countInFlight(session, sender);
+  context.cleanups.push(() => client.close());
+  return countInFlight(session, client);
 }
 
-// Tells the watch how many requests are under way: only then is there something to show a spinner for.
-function countInFlight({ progress }: Session, sender: HttpClient): HttpClient {
+// The spinner shows while requests are in flight.
+function countInFlight({ progress }: Session, client: HttpClient): HttpClient {
   let busy = 0;
   return {
     async send(request) {
       progress.busy?.(++busy);
       try {
-        return await sender.send(request);
+        return await client.send(request);
       } finally {
         progress.busy?.(--busy);
       }
     },
-    expect: (ahead) => sender.expect(ahead),
-    close: () => sender.close(),
+    expect: (ahead) => client.expect(ahead),
+    close: () => client.close(),
   };
 }
 
