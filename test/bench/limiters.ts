@@ -18,9 +18,8 @@ interface Task {
   readonly title: string;
   readonly creates: number;
   readonly requests: number;
-  readonly ours: boolean;
   /** Every row is a process of its own. */
-  readonly each?: boolean;
+  readonly each: boolean;
   start(at: Place): readonly ChildProcess[];
 }
 
@@ -39,62 +38,45 @@ interface Result {
   readonly reported: number;
 }
 
+const print = (line: string): void => void process.stdout.write(`${line}\n`);
 const rows = (count: number): string[] => Array.from({ length: count }, (_, index) => `row-${index + 1}`);
 
+const imports = (name: string, title: string, files: number): Task => ({
+  name,
+  title: `petstore: ${title}`,
+  creates: 120,
+  // Every import begins with a list.
+  requests: 120 + files,
+  each: false,
+  start: (at) =>
+    Array.from({ length: files }, (_, part) =>
+      startImport(at, rows(120).slice((part * 120) / files, ((part + 1) * 120) / files)),
+    ),
+});
+const xargs = (name: string, title: string, command: (at: Place) => string): Task => {
+  const shape = { creates: 60, requests: 60, each: true };
+  return { name, title, ...shape, start: (at) => [startXargs(at, command(at))] };
+};
+const library = (name: string): Task => ({
+  name,
+  title: `${name}: 120 creates, 8 at a time`,
+  creates: 120,
+  requests: 120,
+  each: false,
+  start: ({ baseUrl, packages }) => {
+    const args = ['limiters-peers.mjs', name, `${baseUrl}/categories`, KEY, '120'];
+    return [spawn(process.execPath, args, { cwd: packages, stdio: ['ignore', 'pipe', 'ignore'] })];
+  },
+});
+const CURL = `curl -sf --retry 5 -H "Authorization: Bearer ${KEY}" -d "{\\"name\\":\\"{}\\"}"`;
+const CREATE = 'categories create --name {} --quiet --json';
 const TASKS: readonly Task[] = [
-  {
-    name: 'import',
-    title: 'petstore: import of 120 rows',
-    creates: 120,
-    requests: 121,
-    ours: true,
-    start: (at) => [startImport(at, rows(120))],
-  },
-  {
-    name: 'xargs',
-    title: 'petstore: 60 creates, `xargs -P 8`',
-    creates: 60,
-    requests: 60,
-    ours: true,
-    each: true,
-    start: (at) => [startXargs(at, 60, `${process.execPath} ${at.program} categories create --name {} --quiet --json`)],
-  },
-  {
-    name: 'four',
-    title: 'petstore: 4 imports of 30 rows at once',
-    creates: 120,
-    requests: 124,
-    ours: true,
-    start: (at) => [0, 1, 2, 3].map((part) => startImport(at, rows(120).slice(part * 30, part * 30 + 30))),
-  },
-  ...['got', 'ky'].map((peer) => ({
-    name: peer,
-    title: `${peer}: 120 creates, 8 at a time`,
-    creates: 120,
-    requests: 120,
-    ours: false,
-    start: (at: Place) => [
-      spawn(process.execPath, ['limiters-peers.mjs', peer, `${at.baseUrl}/categories`, KEY, '120'], {
-        cwd: at.packages,
-        stdio: ['ignore', 'pipe', 'ignore'],
-      }),
-    ],
-  })),
-  {
-    name: 'curl',
-    title: '`curl --retry 5`: 60 creates, `xargs -P 8`',
-    creates: 60,
-    requests: 60,
-    ours: false,
-    each: true,
-    start: (at) => [
-      startXargs(
-        at,
-        60,
-        `curl -sf --retry 5 -H "Authorization: Bearer ${KEY}" -d "{\\"name\\":\\"{}\\"}" ${at.baseUrl}/categories`,
-      ),
-    ],
-  },
+  imports('import', 'import of 120 rows', 1),
+  xargs('xargs', 'petstore: 60 creates, `xargs -P 8`', ({ program }) => `${process.execPath} ${program} ${CREATE}`),
+  imports('four', '4 imports of 30 rows at once', 4),
+  library('got'),
+  library('ky'),
+  xargs('curl', '`curl --retry 5`: 60 creates, `xargs -P 8`', ({ baseUrl }) => `${CURL} ${baseUrl}/categories`),
 ];
 
 /**
@@ -128,7 +110,7 @@ export async function run(args: string[]): Promise<void> {
       const { limiter, task } = jobs[at] as (typeof jobs)[number];
       const result = await measure(limiter, task, packages, program);
       lines[at] = lineOf(limiter, task, result);
-      if (task.ours) misses.push(...missesOf(limiter, task, result));
+      if (task.title.startsWith('petstore')) misses.push(...missesOf(limiter, task, result));
       for (let line = lines[printed]; line !== undefined; line = lines[++printed]) print(line);
     }
   };
@@ -167,11 +149,11 @@ function startImport(at: Place, names: readonly string[]): ChildProcess {
   return spawn(process.execPath, args, { env: environment(at), stdio: ['ignore', 'pipe', 'ignore'] });
 }
 
-function startXargs(at: Place, count: number, command: string): ChildProcess {
+function startXargs(at: Place, command: string): ChildProcess {
   const shell = ['sh', '-c', `${command} >>output 2>&1; echo $?`];
   const options = { env: environment(at), cwd: at.state };
   const child = spawn('xargs', ['-P', '8', '-I', '{}', ...shell], { ...options, stdio: ['pipe', 'pipe', 'inherit'] });
-  child.stdin.end(`${rows(count).join('\n')}\n`);
+  child.stdin.end(`${rows(60).join('\n')}\n`);
   return child;
 }
 
@@ -250,8 +232,4 @@ function missesOf(limiter: RateLimiter, task: Task, result: Result): string[] {
 function take(args: string[], option: string): string | undefined {
   const at = args.indexOf(option);
   return at < 0 ? undefined : args.splice(at, 2)[1];
-}
-
-function print(line: string): void {
-  process.stdout.write(`${line}\n`);
 }
