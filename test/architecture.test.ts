@@ -1,4 +1,4 @@
-// The house's rules: imports point down, one door per outside thing, no file without its first line.
+// The rules of docs/architecture.md: imports point down, one adapter per external dependency, a first line in every file.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, normalize, relative } from 'node:path';
 import { expect, test } from 'vitest';
@@ -27,8 +27,8 @@ function importsOf(file: string): Import[] {
 const graph = new Map(files.map((file) => [file, importsOf(file)]));
 const resolve = (from: string, target: string): string => normalize(relative(root, join(root, from, '..', target)));
 
-// Each room may import those after it in the list and nothing before; rooms in one string are strangers to one another.
-const ROOMS = [
+// From top to bottom. A layer may import the layers after it; what shares a line does not import each other.
+const LAYERS = [
   ['main.ts'],
   ['run.ts'],
   ['manual.ts'],
@@ -60,7 +60,7 @@ const ROOMS = [
   ],
 ];
 
-function roomOf(file: string): string {
+function unitOf(file: string): string {
   const parts = file.split('/');
   if (parts.length === 1) return file;
   if (parts[0] === 'commands') return parts.length === 2 ? 'commands/*' : 'commands/*/*';
@@ -68,17 +68,17 @@ function roomOf(file: string): string {
 }
 
 function levelOf(file: string): number {
-  return ROOMS.findIndex((rooms) => rooms.includes(roomOf(file)));
+  return LAYERS.findIndex((units) => units.includes(unitOf(file)));
 }
 
-test('every source file has a room', () => {
+test('every source file belongs to a layer', () => {
   expect(files.filter((file) => levelOf(file) < 0)).toEqual([]);
 });
 
-// A type costs nothing and says nothing at run time; these two name what they are handed.
+// session.ts hands out what session-services.ts creates.
 const HANDED_TYPES = new Set(['session.ts -> session-services.ts']);
 
-test('imports point down, and rooms on one floor are strangers', () => {
+test('imports point down, and units of one layer do not import each other', () => {
   const wrong: string[] = [];
   for (const [file, imports] of graph) {
     for (const { target, typeOnly, lazy } of imports) {
@@ -86,9 +86,9 @@ test('imports point down, and rooms on one floor are strangers', () => {
       const to = resolve(file, target);
       const edge = `${file} -> ${to}`;
       const [from, at] = [levelOf(file), levelOf(to)];
-      if (from < at || roomOf(file) === roomOf(to) || HANDED_TYPES.has(edge)) continue;
-      // Base files may name each other; a type may be named from below, since it is gone at run time.
-      if (from === ROOMS.length - 1 && at === from) continue;
+      if (from < at || unitOf(file) === unitOf(to) || HANDED_TYPES.has(edge)) continue;
+      // The lowest layer may import itself; types of the session and of commands may be imported from below.
+      if (from === LAYERS.length - 1 && at === from) continue;
       if (typeOnly && (at >= levelOf('session.ts') || to.startsWith('commands/'))) continue;
       wrong.push(`${edge}${lazy ? ' (lazy)' : ''}`);
     }
@@ -96,7 +96,7 @@ test('imports point down, and rooms on one floor are strangers', () => {
   expect(wrong).toEqual([]);
 });
 
-test('nouns load their verbs by import() only', () => {
+test('nouns load their commands by import() only', () => {
   const wrong = [...graph].flatMap(([file, imports]) =>
     imports
       .filter(
@@ -104,8 +104,8 @@ test('nouns load their verbs by import() only', () => {
           target.startsWith('.') &&
           !lazy &&
           !typeOnly &&
-          roomOf(file) === 'commands/*' &&
-          roomOf(resolve(file, target)) === 'commands/*/*',
+          unitOf(file) === 'commands/*' &&
+          unitOf(resolve(file, target)) === 'commands/*/*',
       )
       .map(({ target }) => `${file} -> ${target}`),
   );
@@ -130,7 +130,7 @@ test('there are no cycles', () => {
   expect(cycles).toEqual([]);
 });
 
-// One door per outside thing: package or global -> the files that may know it.
+// External package -> the files that may import it.
 const ADAPTERS: Readonly<Record<string, readonly string[]>> = {
   undici: ['http/transport.ts', 'http/proxy-agent.ts', 'http/undici-parts.d.ts'],
   conf: ['profiles/conf-store.ts'],
@@ -141,11 +141,11 @@ const ADAPTERS: Readonly<Record<string, readonly string[]>> = {
   'string-width': ['output/cell-width.ts'],
 };
 
-test('each package comes in through one door', () => {
+test('each external package has one adapter', () => {
   const wrong = [...graph].flatMap(([file, imports]) =>
     imports.flatMap(({ target }) => {
-      const door = Object.entries(ADAPTERS).find(([name]) => target === name || target.startsWith(`${name}/`));
-      return door && !door[1].includes(file) ? [`${file} -> ${target}`] : [];
+      const adapter = Object.entries(ADAPTERS).find(([name]) => target === name || target.startsWith(`${name}/`));
+      return adapter && !adapter[1].includes(file) ? [`${file} -> ${target}`] : [];
     }),
   );
   expect(wrong).toEqual([]);

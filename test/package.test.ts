@@ -4,7 +4,7 @@ import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from '
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, expect, test } from 'vitest';
-import { BIN } from './support/program.ts';
+import { BASE_ENV, BIN } from './support/program.ts';
 import { tempDir } from './support/temp-dir.ts';
 
 const exec = promisify(execFile);
@@ -14,7 +14,7 @@ const folder = join(tempDir(), 'my projects');
 const installed = join(folder, 'node_modules', 'petstore-cli');
 const home = join(folder, 'home');
 const env = {
-  PATH: process.env['PATH'] ?? '',
+  ...BASE_ENV,
   HOME: home,
   PETSTORE_STATE_DIR: join(home, 's'),
   PETSTORE_CONFIG_DIR: join(home, 'c'),
@@ -117,7 +117,7 @@ test('it does the main job from there, also where its folder cannot be written',
 });
 
 test('it says its version and helps without a home folder', async () => {
-  const bare = { PATH: env.PATH };
+  const bare = BASE_ENV;
   const version = await exec(process.execPath, [join(installed, 'bin', 'petstore.js'), '--version'], { env: bare });
   expect(version.stdout).toBe(`${JSON.parse(readFileSync(join(project, 'package.json'), 'utf8')).version}\n`);
   const help = await exec(process.execPath, [join(installed, 'bin', 'petstore.js'), '--help'], { env: bare });

@@ -7,7 +7,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import type { HttpFake } from '../support/http-fake.ts';
 import { startHttpFake } from '../support/http-fake.ts';
 import type { Outcome, Place } from '../support/program.ts';
-import { BIN, ended, petstore, place } from '../support/program.ts';
+import { BASE_ENV, BIN, ended, petstore, place } from '../support/program.ts';
 import { TEST_CERT, TEST_KEY } from '../support/tls.ts';
 
 let service: HttpFake;
@@ -26,7 +26,7 @@ function asNobody(at: Place, args: readonly string[], env: Record<string, string
   for (const dir of [at.dir, join(at.dir, 'petstore')]) chmodSync(dir, 0o755);
   const somebody = process.getuid?.() === 0 ? { uid: 54_321, gid: 54_321 } : {};
   const child = spawn(process.execPath, [bin, ...args], {
-    env: { PATH: at.env['PATH'], ...env },
+    env: { ...BASE_ENV, ...env },
     cwd: at.dir,
     ...somebody,
   });

@@ -3,6 +3,7 @@ import { execFile, spawn } from 'node:child_process';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { startLimitServer } from '../support/limit-server.ts';
+import { BASE_ENV } from '../support/program.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 const BIN = 'bin/petstore.js';
@@ -15,7 +16,7 @@ for (const [signal, code] of [
     const server = await startLimitServer({ mode: 'anchored', limit: 1, windowMs: 60_000 });
     const dir = tempDir();
     const env = {
-      PATH: process.env['PATH'] ?? '',
+      ...BASE_ENV,
       HOME: dir,
       PETSTORE_API_KEY: 'pk_canary_interrupt_0123456789',
       PETSTORE_BASE_URL: server.baseUrl,

@@ -3,6 +3,7 @@ import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { BASE_ENV } from '../support/program.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 /** A sandbox that is listening, in a process of its own. */
@@ -33,7 +34,7 @@ export interface Outcome {
  */
 export async function startSandbox(bin: string, options: readonly string[]): Promise<Sandbox> {
   const dir = tempDir();
-  const env = { PATH: process.env['PATH'] ?? '', HOME: dir, PETSTORE_STATE_DIR: dir, PETSTORE_CONFIG_DIR: dir };
+  const env = { ...BASE_ENV, HOME: dir, PETSTORE_STATE_DIR: dir, PETSTORE_CONFIG_DIR: dir };
   const args = [
     bin,
     'sandbox',

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 import { openConfStore } from '../../src/profiles/conf-store.ts';
 import { compile } from '../support/compile.ts';
+import { BASE_ENV } from '../support/program.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 // Saves PROFILE COUNT times, telling each write once it was acknowledged.
@@ -29,7 +30,7 @@ beforeAll(() => {
 });
 
 const fresh = (): string => join(tempDir(), 'config');
-const env = { PATH: process.env['PATH'] ?? '' };
+const env = BASE_ENV;
 
 function write(dir: string, name: string, count: number): ChildProcess {
   return spawn(process.execPath, [writer, module, dir, name, String(count)], { env });

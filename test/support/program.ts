@@ -9,6 +9,16 @@ import { tempDir } from './temp-dir.ts';
 /** The built program's path. */
 export const BIN = inject('bin');
 
+/** What every process of a test needs of the environment: programs, and the clock of a run under `faketime`. */
+export const BASE_ENV: Readonly<Record<string, string> & { PATH: string }> = {
+  PATH: '',
+  ...Object.fromEntries(
+    Object.entries(process.env).flatMap(([name, value = '']) =>
+      /^(?:PATH|LD_PRELOAD|\w*FAKETIME\w*)$/.test(name) ? [[name, value]] : [],
+    ),
+  ),
+};
+
 /** How one run ended. */
 export interface Outcome {
   readonly code: number | null;
@@ -29,7 +39,7 @@ export interface Place {
 export function place(env: Record<string, string> = {}): Place {
   const dir = tempDir();
   const base = {
-    PATH: process.env['PATH'] ?? '',
+    ...BASE_ENV,
     HOME: dir,
     TMPDIR: tmpdir(),
     PETSTORE_CONFIG_DIR: join(dir, 'config'),
