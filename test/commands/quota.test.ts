@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { FakeClock } from '../support/fake-clock.ts';
 import type { LimitServer, LimitServerOptions } from '../support/limit-server.ts';
 import { startLimitServer } from '../support/limit-server.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -7,10 +8,14 @@ import { inProcess } from '../support/world.ts';
 const KEY = 'pk_canary_quota_0123456789';
 
 async function service(options: Partial<LimitServerOptions> = {}) {
-  const server: LimitServer = await startLimitServer({ mode: 'fixed', limit: 60, windowMs: 60_000, ...options });
+  // Both sides at one fixed time, whatever the time of day.
+  const clock = new FakeClock(Date.parse('2026-11-21T12:00:20Z'));
+  const window = { mode: 'fixed', limit: 60, windowMs: 60_000 } as const;
+  const server: LimitServer = await startLimitServer({ ...window, now: clock.now, ...options });
   const dir = tempDir();
   const env = { PETSTORE_API_KEY: KEY, PETSTORE_BASE_URL: server.baseUrl };
-  const run = (line: string, columns?: number) => inProcess(line.split(' '), { env, dir, ...(columns && { columns }) });
+  const run = (line: string, columns?: number) =>
+    inProcess(line.split(' '), { env, dir, clock, ...(columns && { columns }) });
   return { server, run };
 }
 
@@ -40,7 +45,7 @@ test('--refresh sends one GET /categories, and the next command knows without as
   );
   const json = JSON.parse((await run('quota --json')).out);
   expect(json).toMatchObject({ limit: 60, remaining: 59, resetPassed: false, sharedWithOtherProcesses: true });
-  expect(Date.parse(json.resetAt)).toBeGreaterThan(Date.now());
+  expect(json.resetAt).toBe('2026-11-21T12:01:00.000Z');
   expect(server.seen.sent).toBe(1);
   await server.close();
 });

@@ -10,6 +10,8 @@ export interface LimitServerOptions extends LimiterOptions {
   readonly latencyMs?: number;
   /** Its clock minus ours. */
   readonly skewMs?: number;
+  /** Its clock, epoch milliseconds; the machine's by default. */
+  readonly now?: () => number;
   /** What happens to the first POST of each name after it was committed. */
   readonly fault?: 'rst' | 'fin' | '502' | '408' | 'truncate';
 }
@@ -62,7 +64,7 @@ export async function startLimitServer(options: LimitServerOptions): Promise<Lim
   };
   let open = 0;
   const server = createServer((request, response) => {
-    const at = Date.now();
+    const at = (options.now ?? Date.now)();
     seen.overlap = Math.max(seen.overlap, ++open);
     response.on('close', () => open--);
     const verdict = limiter.take(at + (options.skewMs ?? 0));
