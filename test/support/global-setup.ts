@@ -1,6 +1,6 @@
 // Runs once before all tests: creates the folder for their temporary files and builds the program into it.
 import { execFileSync } from 'node:child_process';
-import { chmodSync, cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, cpSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
@@ -13,7 +13,8 @@ declare module 'vitest' {
 }
 
 export function setup(project: TestProject): () => void {
-  const root = mkdtempSync(join(tmpdir(), 'petstore-run-'));
+  // The temporary folder is a symbolic link on macOS, and a short name (RUNNER~1) on some Windows machines.
+  const root = realpathSync.native(mkdtempSync(join(tmpdir(), 'petstore-run-')));
   // Some tests run the program as another user, who must be able to reach it.
   chmodSync(root, 0o755);
   for (const name of ['TMPDIR', 'TEMP', 'TMP']) process.env[name] = root;
