@@ -20,7 +20,7 @@ const CODES: Readonly<Record<ErrorKind, number>> = {
 const kinds = Object.keys(EXIT_CODES) as ErrorKind[];
 const plain = { json: false, verbose: false, noColor: true };
 
-async function tell(error: unknown, telling = plain): Promise<{ code: number; err: string; out: string }> {
+async function print(error: unknown, telling = plain): Promise<{ code: number; err: string; out: string }> {
   const context = world([]);
   const code = await reportError(error, context, telling);
   return { code, err: context.stderr.text(), out: context.stdout.text() };
@@ -31,49 +31,49 @@ test('the table of the contract is the whole of it', () => {
 });
 
 test.each(kinds)('%s as text is what happened, then what to do', async (kind) => {
-  const told = await tell(new PetstoreError(kind, 'the cat\u001b[31m ran away', { hint: 'call it back' }));
-  expect(told).toEqual({ code: CODES[kind], err: 'error: the cat␛[31m ran away\nhint: call it back\n', out: '' });
+  const printed = await print(new PetstoreError(kind, 'the cat\u001b[31m ran away', { hint: 'call it back' }));
+  expect(printed).toEqual({ code: CODES[kind], err: 'error: the cat␛[31m ran away\nhint: call it back\n', out: '' });
 });
 
 test.each(kinds)('%s as JSON is one line on stderr', async (kind) => {
   const error = new PetstoreError(kind, 'no', { hint: 'do', code: 'c', status: 418, retryAt: Date.UTC(2026, 10, 21) });
-  const told = await tell(error, { ...plain, json: true });
-  expect(told.code).toBe(CODES[kind]);
-  expect(told.err.endsWith('\n')).toBe(true);
-  expect(JSON.parse(told.err)).toEqual({
+  const printed = await print(error, { ...plain, json: true });
+  expect(printed.code).toBe(CODES[kind]);
+  expect(printed.err.endsWith('\n')).toBe(true);
+  expect(JSON.parse(printed.err)).toEqual({
     error: { kind, message: 'no', hint: 'do', code: 'c', status: 418, retryAt: '2026-11-21T00:00:00.000Z' },
   });
 });
 
 test('what the service did not send is left out of the JSON', async () => {
-  const told = await tell(new PetstoreError('network', 'no'), { ...plain, json: true });
-  expect(told.err).toBe('{"error":{"kind":"network","message":"no"}}\n');
+  const printed = await print(new PetstoreError('network', 'no'), { ...plain, json: true });
+  expect(printed.err).toBe('{"error":{"kind":"network","message":"no"}}\n');
 });
 
 test("the service's code stands behind the message", async () => {
-  expect((await tell(new PetstoreError('rejected', 'no', { code: 'invalid_name' }))).err).toBe(
+  expect((await print(new PetstoreError('rejected', 'no', { code: 'invalid_name' }))).err).toBe(
     'error: no [invalid_name]\n',
   );
 });
 
 test('SIGTERM has a code of its own', async () => {
-  expect((await tell(new PetstoreError('interrupted', 'terminated', { exitCode: 143 }))).code).toBe(143);
+  expect((await print(new PetstoreError('interrupted', 'terminated', { exitCode: 143 }))).code).toBe(143);
 });
 
 test('a foreign error is a fault of ours: its message, which may quote data, stays out', async () => {
-  const told = await tell(new TypeError('cannot read sk_live_secret'));
-  expect(told.code).toBe(1);
-  expect(told.err).not.toContain('sk_live_secret');
-  expect(told.err).not.toContain('    at ');
+  const printed = await print(new TypeError('cannot read sk_live_secret'));
+  expect(printed.code).toBe(1);
+  expect(printed.err).not.toContain('sk_live_secret');
+  expect(printed.err).not.toContain('    at ');
 });
 
 test('a stack is shown with --verbose only', async () => {
-  expect((await tell(new TypeError('x'), { ...plain, verbose: true })).err).toContain('    at ');
+  expect((await print(new TypeError('x'), { ...plain, verbose: true })).err).toContain('    at ');
 });
 
 test('an error of the file system is one of storage', async () => {
   const error = Object.assign(new Error('ENOSPC: no space left'), { code: 'ENOSPC', syscall: 'write', path: '/x/y' });
-  const told = await tell(error);
-  expect(told.code).toBe(9);
-  expect(told.err).toContain('/x/y');
+  const printed = await print(error);
+  expect(printed.code).toBe(9);
+  expect(printed.err).toContain('/x/y');
 });

@@ -67,7 +67,7 @@ test('a wrong value in the environment names the variable', () => {
   expect(() => readGlobalOptions({}, { PETSTORE_TIMEOUT: 'x' })).toThrow('PETSTORE_TIMEOUT');
 });
 
-test('a notice is not said with --quiet nor with --json, a warning always', async () => {
+test('a notice is hidden with --quiet and --json, a warning is always printed', async () => {
   for (const [flags, notice, warning] of [
     [{}, 'hello\n', 'warning: careful\n'],
     [{ quiet: true }, '', 'warning: careful\n'],
@@ -82,7 +82,7 @@ test('a notice is not said with --quiet nor with --json, a warning always', asyn
   }
 });
 
-test('a notice and a warning pass the gate, whoever wrote them', async () => {
+test('control characters in notices and warnings are escaped', async () => {
   const context = world([]);
   const session = openSession(context, readGlobalOptions({}, {}));
   await session.notice('cat \u001b[2J');

@@ -138,12 +138,12 @@ function writeUntil(
   killAfterMs?: number,
 ): Promise<number> {
   const child = spawn(process.execPath, [writer, module, dir, name, String(count)]);
-  let said = '';
+  let output = '';
   child.stdout.on('data', (chunk: Buffer) => {
-    if (said === '' && killAfterMs !== undefined) setTimeout(() => child.kill('SIGKILL'), killAfterMs);
-    said += chunk.toString();
+    if (output === '' && killAfterMs !== undefined) setTimeout(() => child.kill('SIGKILL'), killAfterMs);
+    output += chunk.toString();
   });
-  return new Promise((done) => child.on('close', () => done(Number(said.trim().split('\n').at(-1)) || 0)));
+  return new Promise((done) => child.on('close', () => done(Number(output.trim().split('\n').at(-1)) || 0)));
 }
 
 const HOSTILE = [
@@ -190,10 +190,10 @@ async function wire(count = 2000): Promise<void> {
         PETSTORE_STATE_DIR: join(dir, 'state'),
       };
       const args = [BIN, 'categories', 'list', '--max-retries', '0', ...(at % 4 === 0 ? ['--json'] : [])];
-      const { code, said } = await outcome(spawn(process.execPath, args, { env, cwd: dir }));
+      const { code, output } = await outcome(spawn(process.execPath, args, { env, cwd: dir }));
       codes.set(code, (codes.get(code) ?? 0) + 1);
-      if (/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2028\u2029\ufeff]/.test(said)) dangerous++;
-      if (/\n\s+at |node:internal/.test(said)) stacks++;
+      if (/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2028\u2029\ufeff]/.test(output)) dangerous++;
+      if (/\n\s+at |node:internal/.test(output)) stacks++;
     }
   };
   await Promise.all([worker(), worker(), worker()]);
@@ -238,9 +238,9 @@ async function canary(count = 5000): Promise<void> {
       const run = await outcome(
         spawn(process.execPath, [BIN, ...command, ...faultOptions(), ...verbose], { env, cwd: dir }),
       );
-      if (leakIn(run.said) !== undefined || leakyFiles(dir, /^$/).length > 0) leaks++;
+      if (leakIn(run.output) !== undefined || leakyFiles(dir, /^$/).length > 0) leaks++;
       if (run.code === 1) internal++;
-      if (verbose.length === 0 && /\n\s+at /.test(run.said)) stacks++;
+      if (verbose.length === 0 && /\n\s+at /.test(run.output)) stacks++;
       if (service.requests.filter(({ method }) => method === 'POST').length > 1) doubled++;
       elsewhere += service.requests.filter(({ path }) => path.startsWith('/elsewhere')).length;
       service.close();
@@ -253,9 +253,10 @@ async function canary(count = 5000): Promise<void> {
   must(leaks + internal + stacks + doubled + elsewhere === 0, 'no leak, no fault of ours, no second POST');
 }
 
-function outcome(child: ReturnType<typeof spawn>): Promise<{ readonly code: number | null; readonly said: string }> {
-  let said = '';
-  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk: Buffer) => (said += chunk.toString()));
+function outcome(child: ReturnType<typeof spawn>): Promise<{ readonly code: number | null; readonly output: string }> {
+  let output = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream?.on('data', (chunk: Buffer) => (output += chunk.toString()));
   child.stdin?.end();
-  return new Promise((done) => child.on('close', (code) => done({ code, said })));
+  return new Promise((done) => child.on('close', (code) => done({ code, output })));
 }

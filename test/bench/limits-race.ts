@@ -123,7 +123,7 @@ function perRequest(race: Race, url: string, stateDir: string): Promise<void> {
 
 let copied: string | undefined;
 
-// A copy: whoever builds the program meanwhile takes nothing away from the processes of a race.
+// A copy, so that a build meanwhile does not disturb the processes of a race.
 function builtProgram(): string {
   if (copied) return copied;
   const folder = mkdtempSync(join(tmpdir(), 'limits-bench-program-'));

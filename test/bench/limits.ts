@@ -51,7 +51,7 @@ async function raceAll(
   );
   const rows: string[] = [];
   let begun = 0;
-  let told = 0;
+  let seen = 0;
   const next = async (): Promise<void> => {
     while (begun < jobs.length) {
       const at = begun++;
@@ -59,9 +59,9 @@ async function raceAll(
       const result = await runRace(race, worker);
       misses.push(...missesOf(scenario, result));
       rows[at] = rowOf(scenario, result);
-      for (let row = rows[told]; row !== undefined; row = rows[told]) {
+      for (let row = rows[seen]; row !== undefined; row = rows[seen]) {
         say(row);
-        told++;
+        seen++;
       }
     }
   };

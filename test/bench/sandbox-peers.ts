@@ -47,11 +47,11 @@ async function startPrism(dir: string): Promise<{ url: string; process: ChildPro
   writeFileSync(join(dir, 'openapi.json'), JSON.stringify({ ...rest, paths: prefixed }));
   const entry = join(dir, 'node_modules/@stoplight/prism-cli/dist/index.js');
   const prism = spawn(process.execPath, [entry, 'mock', '-h', '127.0.0.1', '-p', '0', join(dir, 'openapi.json')]);
-  let said = '';
+  let output = '';
   for (;;) {
     const [piece] = (await once(prism.stdout, 'data')) as [Buffer];
-    said += piece.toString();
-    const url = /listening on (http:\/\/127\.0\.0\.1:\d+)/.exec(said)?.[1];
+    output += piece.toString();
+    const url = /listening on (http:\/\/127\.0\.0\.1:\d+)/.exec(output)?.[1];
     if (url !== undefined) return { url: `${url}/v1`, process: prism };
   }
 }

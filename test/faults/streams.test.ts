@@ -70,7 +70,7 @@ describe('a signal', () => {
     await where.asked;
     child.kill('SIGINT');
     const { out, err, code } = await run;
-    // The answer came: either it is told and done, or the interruption says that it may exist.
+    // The answer came: either it is printed, or the interruption reports that the category may exist.
     expect(code === 0 ? out : err).toMatch(code === 0 ? /"id":7/ : /may or may not exist/);
     expect([0, 130]).toContain(code);
   });
@@ -100,7 +100,7 @@ describe('a signal', () => {
     const { code, err } = await run;
     clearInterval(again);
     expect(code).toBe(130);
-    // The grace for an answer was not waited for: at its end it would have been said.
+    // It did not wait out the grace period, whose end would be reported.
     expect(err).not.toContain('before the answer came');
   });
 

@@ -1,4 +1,4 @@
-// The built program while it waits for the rate limit: told once, ended by Ctrl-C, and nothing left behind.
+// The built program while it waits for the rate limit: one line, ended by Ctrl-C, nothing left behind.
 import { execFile, spawn } from 'node:child_process';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';

@@ -37,11 +37,11 @@ function write(dir: string, name: string, count: number): ChildProcess {
 }
 
 function lastOf(child: ChildProcess): Promise<number> {
-  let said = '';
+  let output = '';
   child.stdout?.on('data', (chunk: Buffer) => {
-    said += chunk.toString();
+    output += chunk.toString();
   });
-  return new Promise((resolve) => child.on('close', () => resolve(Number(said.trim().split('\n').at(-1)) || 0)));
+  return new Promise((resolve) => child.on('close', () => resolve(Number(output.trim().split('\n').at(-1)) || 0)));
 }
 
 const keyNumber = (key: string | undefined): number => Number(/^key-(\d+)-/.exec(key ?? '')?.[1]);
@@ -61,12 +61,12 @@ test('a login killed at any moment leaves the old key or the new one, and the ne
     const dir = fresh();
     const child = write(dir, 'p', 100_000);
     const last = lastOf(child);
-    // Killed at its own pace: after so many writes were told, whatever it is doing then.
+    // Killed at its own pace: after so many writes were writes, whatever it is doing then.
     await new Promise<void>((resolve) => {
-      let told = 0;
+      let writes = 0;
       child.stdout?.on('data', (chunk: Buffer) => {
-        told += chunk.toString().split('\n').length - 1;
-        if (told >= 3 + round * 7) resolve();
+        writes += chunk.toString().split('\n').length - 1;
+        if (writes >= 3 + round * 7) resolve();
       });
     });
     child.kill('SIGKILL');

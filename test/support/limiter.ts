@@ -32,7 +32,7 @@ export interface Verdict {
   readonly headers: Record<string, string>;
 }
 
-interface Told {
+interface Status {
   readonly limit: number;
   readonly remaining: number;
   readonly resetAt: number;
@@ -72,8 +72,8 @@ export class Limiter {
     const allowed = !banned && !dayFull && this.#room() >= 1;
     if (allowed) this.#count(now);
     else if (this.#options.countsRefused) this.#log.push(now);
-    const told = this.#told(now);
-    const headers = this.#headers(told, now);
+    const status = this.#status(now);
+    const headers = this.#headers(status, now);
     if (!allowed) {
       const until = banned ? this.#bannedUntil : dayFull ? daily.endsAt : this.#freeAt(now);
       const stated = this.#sayWait(headers, until, now);
@@ -131,7 +131,7 @@ export class Limiter {
     return this.#windowEnd;
   }
 
-  #told(now: number): Told {
+  #status(now: number): Status {
     const { mode, limit, windowMs, daily, tells = 'nearest' } = this.#options;
     const missing = (this.#options.burst ?? limit) - this.#tokens;
     const full = mode === 'bucket' ? now + (missing * windowMs) / limit : this.#freeAt(now);
@@ -147,7 +147,7 @@ export class Limiter {
     return dayFirst[tells] ? day : short;
   }
 
-  #headers({ limit, remaining, resetAt }: Told, now: number): Record<string, string> {
+  #headers({ limit, remaining, resetAt }: Status, now: number): Record<string, string> {
     const { describes } = this.#options;
     const date = new Date(now).toUTCString();
     if (describes === 'nothing') return { date };
@@ -181,7 +181,7 @@ export class Limiter {
     const { describes, retryAfter = 'delta' } = this.#options;
     const seconds = Math.max(0, Math.ceil((until - now) / 1000));
     const floored = Math.max(0, Math.floor((until - now) / 1000));
-    const said = {
+    const value = {
       delta: String(seconds),
       floor: String(floored),
       one: '1',
@@ -191,7 +191,7 @@ export class Limiter {
       garbage: 'in a while',
       none: undefined,
     }[retryAfter];
-    if (said !== undefined) headers['retry-after'] = said;
+    if (value !== undefined) headers['retry-after'] = value;
     if (retryAfter === 'ms') headers['retry-after-ms'] = String(Math.max(0, Math.ceil(until - now)));
     if (retryAfter === 'floor') return now + floored * 1000;
     if (retryAfter === 'one') return now + 1000;

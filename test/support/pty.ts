@@ -23,7 +23,7 @@ export async function inTerminal(at: Place, args: readonly string[], options: Op
  * @returns how it ended
  */
 export async function inShell(at: Place, steps: readonly Step[]): Promise<TerminalOutcome> {
-  // Its process id is told, for whoever stops it from outside.
+  // Writes its process id to a file, for tests that send it a signal.
   const petstore = `petstore() { ( echo $BASHPID > pid; exec '${process.execPath}' '${BIN}' "$@" ); }`;
   writeFileSync(join(at.dir, 'bashrc'), `PS1='shell> '\n${petstore}\n`);
   return await commandInTerminal(at, ['bash', '--rcfile', join(at.dir, 'bashrc'), '-i'], { steps });

@@ -102,7 +102,7 @@ function parse(raw: string, end: number): RawRequest {
 
 /**
  * @param status the status line after the protocol, for example `200 OK`
- * @param body the body; its length is told
+ * @param body the body; its length is sent
  * @param more further header lines
  * @returns a whole response
  */

@@ -111,7 +111,7 @@ test.each([
   expect(answer.err).toContain(words);
 });
 
-test('markers are said on stderr, also beside a failure, and as JSON lines with --json', async () => {
+test('markers are reported on stderr, also with an error, and as JSON lines with --json', async () => {
   expect((await api('GET', '/bad')).err).toContain('warning: GET /bad is marked beta');
   expect((await api('GET', '/pets/7')).err).toContain("GET /pets/7 is deprecated: the service's document says so");
   const { err } = await api('DELETE', '/empty', '--json');

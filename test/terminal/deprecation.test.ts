@@ -32,7 +32,7 @@ test('a sunset is a date, or what was sent where it is none', () => {
   expect(deprecationNotices('GET', '/x', { sunset: 'later' })).toEqual(['GET /x will stop working: sunset later']);
 });
 
-test.each(['stability', 'x-stability', 'x-api-stability', 'stability-level'])('%s: beta is said', (name) => {
+test.each(['stability', 'x-stability', 'x-api-stability', 'stability-level'])('%s: beta is reported', (name) => {
   expect(deprecationNotices('POST', '/x', { [name]: ['beta'] })).toEqual([
     'POST /x is marked beta: it may change or go without notice',
   ]);
