@@ -31,7 +31,7 @@ const groups = [
   },
   {
     name: 'state-server',
-    test: /src\/append-log\/(?:state-server|stream-log|valkey-connection)\.ts$|src\/rate-limit\/(?:shared-ledger|server-clock)\.ts$|src\/import\/shared-journals\.ts$|node_modules\/(?:@?iovalkey|cluster-key-slot|denque|lodash\.\w+|redis-\w+|standard-as-callback)\/|\0stub:iovalkey/,
+    test: /src\/append-log\/(?:state-server|stream-log|valkey-connection)\.ts$|src\/rate-limit\/(?:shared-ledger|server-clock)\.ts$|node_modules\/(?:@?iovalkey|cluster-key-slot|denque|lodash\.\w+|redis-\w+|standard-as-callback)\/|\0stub:iovalkey/,
     priority: 2,
   },
   {

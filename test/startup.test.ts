@@ -68,6 +68,22 @@ test('list --json loads neither conf, table, chalk, ora, prompts nor the sandbox
   expect(bytes).toBeLessThan(400_000);
 });
 
+test('a command loads the client of the state server only where one is configured', async () => {
+  const service = await startHttpFake(() => ({ status: 201, body: { id: 1, name: 'dog' } }));
+  const env = { PETSTORE_BASE_URL: service.url, PETSTORE_API_KEY: 'k_0123456789abcdef' };
+  const create = ['categories', 'create', '--name', 'dog', '--json'];
+  const without = await load(create, env);
+  const added = await load(create, { ...env, PETSTORE_STATE_URL: 'redis://127.0.0.1:1' });
+  service.close();
+  const names = added.files.filter((file) => !without.files.includes(file));
+  expect(names).toContain('dist/chunks/state-server.cjs');
+  expect(names.filter((file) => !/state-(?:server|url)\.cjs$/.test(file))).toEqual([]);
+  // Nor does a program that imports the client load it.
+  const client = readFileSync(join(root, 'dist', 'chunks', 'client.js'), 'utf8');
+  expect(client).toMatch(/import\("\.\/client-state-server-[\w-]+\.js"\)/);
+  expect(client).not.toMatch(/from "\.\/|EVALSHA/);
+});
+
 test('what main loads before it knows the command is small and names no package', () => {
   const main = readFileSync(join(root, 'dist', 'main.cjs'), 'utf8');
   // What is needed later stands behind an arrow.

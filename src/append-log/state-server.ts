@@ -30,6 +30,10 @@ export class StateServer {
     this.#options = options;
   }
 
+  get tls(): boolean {
+    return this.#options.address.tls;
+  }
+
   /** Host and port, as messages name the server. */
   get name(): string {
     const { host, port } = this.#options.address;
@@ -44,9 +48,30 @@ export class StateServer {
     return this.#patiently((connection) => connection.run(script, keys, args));
   }
 
-  /** @returns the fields of the server's `INFO` */
-  info(): Promise<ReadonlyMap<string, string>> {
-    return this.#patiently((connection) => connection.info());
+  /**
+   * Works with the server where a failure ends the command.
+   * @throws PetstoreError `usage` where the server turns the configuration away, `storage` where it cannot be reached
+   */
+  async checked<T>(work: (connection: ValkeyConnection) => Promise<T>): Promise<T> {
+    try {
+      return await this.#patiently(work);
+    } catch (error) {
+      throw this.toPetstoreError(error);
+    }
+  }
+
+  /** The error of a command that cannot do without the server. */
+  toPetstoreError(error: unknown): unknown {
+    if (!(error instanceof StateServerError)) return error;
+    const message = `the state server at ${this.name} cannot be used: ${error.message}`;
+    if (!error.refused) {
+      return new PetstoreError('storage', message, {
+        hint: 'run the same command again when the server is back; `petstore doctor` checks it',
+      });
+    }
+    return new PetstoreError('usage', message, {
+      hint: '`petstore doctor` checks its address, certificate, password and permissions',
+    });
   }
 
   close(): void {
@@ -90,11 +115,4 @@ export class StateServer {
     );
     return opening;
   }
-}
-
-/** The error of a command whose state server turns its configuration away. */
-export function misconfigured(server: StateServer, error: StateServerError): PetstoreError {
-  return new PetstoreError('usage', `the state server at ${server.name} cannot be used: ${error.message}`, {
-    hint: '`petstore doctor` checks its address, certificate, password and permissions',
-  });
 }

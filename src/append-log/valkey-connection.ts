@@ -1,6 +1,6 @@
 // One connection to a Valkey or Redis server: every call has a deadline, nothing is queued and nothing is sent twice.
 import { createHash } from 'node:crypto';
-import { Redis } from 'iovalkey';
+import { Redis, ReplyError } from 'iovalkey';
 import { escapeControls } from '../escape.ts';
 
 /** Where the server is and how to log in. */
@@ -126,11 +126,16 @@ export class ValkeyConnection {
 
   async #call(command: string, ...args: (string | number)[]): Promise<Reply> {
     try {
-      const [, reply] = await Promise.all([this.#login, this.#client.call(command, ...args)]);
+      const [reply] = await Promise.all([this.#client.call(command, ...args), this.#login]);
       return reply as Reply;
-    } catch (error) {
+    } catch (failure) {
+      // What a server says of a call without login is not the reason.
+      const error = await this.#login.then(
+        () => failure,
+        (refusal: unknown) => refusal,
+      );
       // Behind a reply that is missing, every later one would be late as well.
-      if (!(error instanceof Error && error.name === 'ReplyError')) this.close();
+      if (!(error instanceof ReplyError)) this.close();
       throw toStateServerError(this.open ? error : (this.#failure ?? error));
     }
   }
@@ -143,10 +148,10 @@ export function script(text: string): Script {
 
 // The library's own error is no cause of ours: it carries the command with its arguments, a password included.
 function toStateServerError(error: unknown): StateServerError {
-  const { name, code = '', message } = error as NodeJS.ErrnoException;
-  if (name === 'ReplyError') return new StateServerError(replyText(message), !TEMPORARY.test(message));
+  const { code = '', message } = error as NodeJS.ErrnoException;
+  if (error instanceof ReplyError) return new StateServerError(replyText(message), !TEMPORARY.test(message));
   if (UNTRUSTED.test(code)) return new StateServerError('its certificate is not trusted', true);
-  if (name === 'ParserError') return new StateServerError('it is not a Valkey or Redis server', false);
+  if (message.startsWith('Protocol error')) return new StateServerError('it is not a Valkey or Redis server', false);
   const text = message === 'Command timed out' ? 'timed out' : 'connection closed';
   return new StateServerError(BY_CODE[code] ?? text, false);
 }

@@ -1,9 +1,8 @@
 // The journals of one API key and base URL on a state server: any machine resumes what another one began.
 import { createHash } from 'node:crypto';
 import type { StateServer } from '../append-log/state-server.ts';
-import { misconfigured } from '../append-log/state-server.ts';
 import { StreamLog } from '../append-log/stream-log.ts';
-import { StateServerError, script } from '../append-log/valkey-connection.ts';
+import { script } from '../append-log/valkey-connection.ts';
 import type { Clock } from '../clock.ts';
 import { PetstoreError } from '../errors.ts';
 import type { JournalLog, JournalStore } from './journal-files.ts';
@@ -39,7 +38,7 @@ export function sharedJournals(identity: string, key: string, options: SharedJou
   const prefix = `petstore:{${hashOf(`${identity}\0${key}`)}}:import`;
   const label = `on the state server at ${server.name}`;
   const names = async (...add: readonly (string | number)[]): Promise<readonly string[]> =>
-    (await guarded(server, label, () => server.run(NAMES, [`${prefix}s`], add))) as readonly string[];
+    (await server.checked((connection) => connection.run(NAMES, [`${prefix}s`], add))) as readonly string[];
   const open = (name: string, epoch?: string): SharedJournalLog =>
     new SharedJournalLog(`${prefix}:${name}`, label, options, epoch);
   return {
@@ -55,7 +54,7 @@ export function sharedJournals(identity: string, key: string, options: SharedJou
     async open(name, mode) {
       if (mode === 'other') return open(name);
       await names(name, KEEP_MS);
-      const info = await guarded(server, label, () => server.info());
+      const info = await server.checked((connection) => connection.info());
       if (info.get('aof_enabled') === '0' && info.get('connected_slaves') === '0') {
         onWarning(
           `the state server at ${server.name} keeps no append-only file: if it restarts, rows could be created twice`,
@@ -124,12 +123,7 @@ async function guarded<T>(server: StateServer, label: string, use: () => Promise
   try {
     return await use();
   } catch (error) {
-    if (error instanceof DamagedJournalError) throw damagedJournal(label, error);
-    if (!(error instanceof StateServerError)) throw error;
-    if (error.refused) throw misconfigured(server, error);
-    throw new PetstoreError('storage', `cannot use the journal of an import (${error.message}): ${label}`, {
-      hint: 'without a journal nothing is sent; run the same command again to resume when the server is back',
-    });
+    throw error instanceof DamagedJournalError ? damagedJournal(label, error) : server.toPetstoreError(error);
   }
 }
 

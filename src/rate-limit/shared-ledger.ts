@@ -3,7 +3,6 @@
 // While the server is away, each machine continues with its own ledger; docs/fleet.md describes when.
 import { randomBytes } from 'node:crypto';
 import type { StateServer } from '../append-log/state-server.ts';
-import { misconfigured } from '../append-log/state-server.ts';
 import { StreamLog } from '../append-log/stream-log.ts';
 import { StateServerError } from '../append-log/valkey-connection.ts';
 import type { Clock } from '../clock.ts';
@@ -255,7 +254,7 @@ export class SharedLedger implements Ledger {
   #leave(error: unknown): void {
     if (!(error instanceof StateServerError)) throw error;
     const { server, onWarning } = this.#options;
-    if (error.refused) throw misconfigured(server, error);
+    if (error.refused) throw server.toPetstoreError(error);
     if (this.clock.away) return;
     const { block } = this.#log.last();
     const left = (block?.until ?? 0) - this.clock.now();

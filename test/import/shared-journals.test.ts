@@ -142,7 +142,7 @@ test('without the server nothing is sent: exit 9 after five seconds, at the star
   const journal = await machine.acquire();
   await server.kill();
   const before = machine.clock.monotonic();
-  await expect(journal.recordSend(0)).rejects.toEqual(storage(/cannot use the journal of an import \(connection/));
+  await expect(journal.recordSend(0)).rejects.toEqual(storage(/the state server at \S+ cannot be used: connection/));
   expect(machine.clock.monotonic() - before).toBeGreaterThanOrEqual(5000);
   const fresh = new Machine();
   await expect(fresh.acquire()).rejects.toEqual(storage(/connection refused/));

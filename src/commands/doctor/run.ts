@@ -12,6 +12,7 @@ import type { Check } from './check.ts';
 import { attempt, ok, skipped } from './check.ts';
 import { checkConfig, checkNode, checkProfile, checkProxy, checkTarget } from './config-checks.ts';
 import { checkConnectivity } from './connectivity.ts';
+import { checkStateServer } from './state-server.ts';
 
 /** What was found. */
 export interface Diagnosis {
@@ -30,7 +31,8 @@ const TOLERABLE_SKEW_MS = 5_000;
  * @returns the checks in the order they were made
  */
 export async function run(session: Session): Promise<Diagnosis> {
-  const local = [checkNode(session.context.nodeVersion), await checkConfig(session), await checkProfile(session)];
+  const own = [checkNode(session.context.nodeVersion), await checkConfig(session), await checkProfile(session)];
+  const local = [...own, ...(await checkStateServer(session))];
   const target = await checkTarget(session);
   if (target.status === 'failed') {
     const rest = ['Proxy', 'DNS', 'TCP', 'TLS', 'Key accepted', 'Clock'];
