@@ -159,7 +159,7 @@ test('a damaged key file is named, and its content is not shown', async () => {
     `{"key":"${CANARY}`,
     CANARY,
     `{"version":1,"key":["${CANARY}"]}`,
-    `{"version":2,"key":"${CANARY}"}`,
+    `{"__internal__":{"migrations":{"version":"3.0.0"}},"key":"${CANARY}"}`,
   ]) {
     writeFileSync(join(where.dir, 'config', 'profile-production.json'), text);
     const outcome = await run(where, ['categories', 'list', '--verbose']);

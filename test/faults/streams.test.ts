@@ -213,7 +213,7 @@ test.each([
   const run = await ended(child);
   closeSync(full);
   expect(run.code).toBe(9);
-  expect(run.err).toMatch(/could not be written/);
+  expect(run.err).toMatch(/cannot write the output/);
   expect(run.err).not.toMatch(/\n\s+at /);
 });
 

@@ -52,7 +52,7 @@ test('the hidden prompt is usable after Ctrl-Z and fg, however often, and shows 
     ...stopAt('▪▪▪▪'),
     ...stopAt(ask),
     { after: ask, send: `${KEY}\r` },
-    { after: 'stored a key for production: …cdef', send: '' },
+    { after: 'Saved key …cdef', send: '' },
     ...leave(0),
   ]);
   expect(screen).not.toContain('sk_');
@@ -80,7 +80,7 @@ test('stopped from outside and continued by fg, it shows nothing of the key eith
     run('fg'),
     { after: 'API key for production', send: KEY },
     { after: '▪'.repeat(KEY.length), send: '\r' },
-    { after: 'stored a key for production: …cdef', send: '' },
+    { after: 'Saved key …cdef', send: '' },
     ...leave(0),
   ]);
   expect(screen).not.toContain('sk_');
@@ -105,7 +105,7 @@ test('what was typed at a question that shows it is still there after fg', async
     ...stopAt(first),
     { after: first, send: `${rest}\r` },
     { after: 'API key for farm', send: `${KEY}\r` },
-    { after: `…cdef at ${url}`, send: '' },
+    { after: 'Saved key …cdef', send: '' },
     ...leave(0),
   ]);
 });
