@@ -13,14 +13,13 @@ export interface ProcessRef {
 
 /** Returns this process. */
 export function currentProcess(): ProcessRef {
-  return { pid: process.pid, start: startOf(process.pid) ?? '', host: currentHost() };
+  return { pid: process.pid, start: startOf('self') ?? '', host: currentHost() };
 }
 
 /** Returns whether a process runs; `unknown` where it ran on another host, or its pid may have been reused. */
 export function isAlive(ref: ProcessRef): 'alive' | 'dead' | 'unknown' {
-  const here = currentHost();
-  if (ref.host !== here) return isEarlierBoot(ref.host, here) ? 'dead' : 'unknown';
-  if (ref.start !== '') return startOf(ref.pid) === ref.start ? 'alive' : 'dead';
+  if (ref.host !== currentHost()) return 'unknown';
+  if (ref.start !== '' && seesOwnNamespace()) return startOf(ref.pid) === ref.start ? 'alive' : 'dead';
   try {
     process.kill(ref.pid, 0);
   } catch (error) {
@@ -29,8 +28,13 @@ export function isAlive(ref: ProcessRef): 'alive' | 'dead' | 'unknown' {
   return 'unknown';
 }
 
+// In a container that mounts the /proc of another pid namespace, its pids are not ours.
+function seesOwnNamespace(): boolean {
+  return tryRead(() => readlinkSync('/proc/self')) === String(process.pid);
+}
+
 // Field 22 of /proc/PID/stat (proc(5)); field 2, the command, may contain spaces and brackets. A zombie has ended.
-function startOf(pid: number): string | undefined {
+function startOf(pid: number | 'self'): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
@@ -52,10 +56,4 @@ function tryRead(read: () => string): string {
   } catch {
     return '-';
   }
-}
-
-function isEarlierBoot(then: string, now: string): boolean {
-  const [host, , boot] = then.split(' ');
-  const [hostNow, , bootNow] = now.split(' ');
-  return host === hostNow && boot !== bootNow && boot !== '-' && bootNow !== '-';
 }

@@ -3,6 +3,7 @@ import type { Api, Category, NewCategory } from '../api/types.ts';
 import type { Clock } from '../clock.ts';
 import { PetstoreError } from '../errors.ts';
 import type { Journal } from './journal.ts';
+import { idOf } from './journal-state.ts';
 import type { OtherImports } from './other-journals.ts';
 import { ImportResults } from './results.ts';
 
@@ -88,6 +89,17 @@ export class ImportState {
     this.#unknown.delete(row);
     this.resent.add(row);
     this.queue.push(row);
+  }
+
+  /** Follows the journal where a late 201 to an earlier run has decided a row, or taken a category that was found here. */
+  adoptJournal(): void {
+    for (const [row, { state, id }] of this.options.journal.state.rows) {
+      const here = this.results.stateOf(row);
+      if (id !== undefined && (here === 'unknown' || here === 'pending')) {
+        this.results.set(row, { state: 'skipped', id: idOf(id) });
+        this.#unknown.delete(row);
+      } else if (state === 'unknown' && here === 'created') this.markUnknown(row);
+    }
   }
 
   /** Leaves a row unknown for the rest of this run. */

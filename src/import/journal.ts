@@ -6,7 +6,7 @@ import type { Clock } from '../clock.ts';
 import { PetstoreError } from '../errors.ts';
 import type { JournalLog } from './journal-files.ts';
 import { damagedJournal } from './journal-files.ts';
-import type { JournalHeader, JournalRecord, LockHolder, RowEvent } from './journal-record.ts';
+import type { JournalHeader, JournalRecord, LockHolder, RowEvent, RowState } from './journal-record.ts';
 import type { JournalState } from './journal-state.ts';
 
 const IDS_PER_RECORD = 2000;
@@ -91,20 +91,15 @@ export class Journal {
     await this.#log.sync();
   }
 
-  /** Records that a row, counted from 0, is about to be sent; resolves when the record is on disk. */
-  async recordSend(row: number): Promise<void> {
-    await this.#append(['row', this.#run, 'send', row]);
-    await this.#log.sync();
-  }
-
-  /** Records what became of a row. */
-  async record(event: Exclude<RowEvent, 'send' | 'created' | 'found'>, row: number): Promise<void> {
-    await this.#append(['row', this.#run, event, row]);
-  }
-
-  /** Records the category of a row. */
-  async recordId(event: 'created' | 'found', row: number, id: string): Promise<void> {
-    await this.#append(['row', this.#run, event, row, id]);
+  /**
+   * Records an event of a row, counted from 0; a `send` is on disk when this resolves.
+   * @param id the category's, with `created` and `found`
+   * @returns the row's state after it, which is another than expected where a late 201 reached an earlier run
+   */
+  async record(event: RowEvent, row: number, id?: string): Promise<RowState> {
+    await this.#append(id === undefined ? ['row', this.#run, event, row] : ['row', this.#run, event, row, id]);
+    if (event === 'send') await this.#log.sync();
+    return this.state.rows.get(row)?.state ?? 'pending';
   }
 
   async recordFinished(): Promise<void> {

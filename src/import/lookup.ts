@@ -18,8 +18,11 @@ const IN_FLIGHT_POLL_MS = 250;
  * @throws PetstoreError where the list fails, the journal cannot be written, or the run is interrupted
  */
 export async function lookUp(state: ImportState): Promise<void> {
-  for (let look = 1; look <= LOOKS && state.undecided().length > 0; look++) {
+  for (let look = 1; look <= LOOKS; look++) {
+    state.options.journal.assertHeld();
+    state.adoptJournal();
     const rows = state.undecided();
+    if (rows.length === 0) return;
     await settle(state, rows);
     const listed = await completeList(state);
     const known = await knownIds(state);
@@ -74,24 +77,28 @@ async function recordAbsent(state: ImportState, row: number): Promise<void> {
     state.giveUp(row);
     return;
   }
-  await state.options.journal.record('absent', row);
-  state.sendAgain(row);
+  if ((await state.options.journal.record('absent', row)) === 'pending') state.sendAgain(row);
+  else state.adoptJournal();
 }
 
 // Two imports may find the same category at the same time: each records its claim first and looks at the others then,
-// so at least one of them sees both claims, and withdraws its own. Returns how many were withdrawn.
+// so at least one of them sees both claims, and withdraws its own. Returns how many are not certain.
 async function recordFound(state: ImportState, found: ReadonlyMap<number, Category>): Promise<number> {
   const { journal } = state.options;
-  for (const [row, { id }] of found) await journal.recordId('found', row, String(id));
-  const claimed = found.size === 0 ? () => false : await claimedElsewhere(state);
-  let withdrawn = 0;
+  let contested = 0;
+  const recorded: (readonly [number, Category])[] = [];
   for (const [row, category] of found) {
+    if ((await journal.record('found', row, String(category.id))) === 'created') recorded.push([row, category]);
+    else contested++;
+  }
+  const claimed = recorded.length === 0 ? () => false : await claimedElsewhere(state);
+  for (const [row, category] of recorded) {
     if (claimed(String(category.id))) {
       await journal.record('withdrawn', row);
-      withdrawn++;
+      contested++;
     } else state.markCreated(row, category);
   }
-  return withdrawn;
+  return contested;
 }
 
 /**

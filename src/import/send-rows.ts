@@ -34,7 +34,10 @@ export async function sendRows(state: ImportState): Promise<boolean> {
 async function sendRow(state: ImportState, row: number): Promise<boolean> {
   const { rows, journal, signal, categories } = state.options;
   signal.throwIfAborted();
-  await journal.recordSend(row);
+  if ((await journal.record('send', row)) !== 'sending') {
+    state.adoptJournal();
+    return true;
+  }
   let category: Category;
   try {
     signal.throwIfAborted();
@@ -44,7 +47,7 @@ async function sendRow(state: ImportState, row: number): Promise<boolean> {
   }
   state.markCreated(row, category);
   // Where the journal cannot record it, the next run finds the category by a look-up.
-  await journal.recordId('created', row, String(category.id));
+  await journal.record('created', row, String(category.id));
   return true;
 }
 

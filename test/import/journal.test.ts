@@ -58,8 +58,8 @@ test('what a run recorded is known to the next, and rows in flight are unknown t
   const desk = new Desk();
   const first = await desk.acquire();
   await first.recordBaseline(['7', '9223372036854775807', '7']);
-  for (const row of [0, 1, 2, 3]) await first.recordSend(row);
-  await first.recordId('created', 0, '8');
+  for (const row of [0, 1, 2, 3]) await first.record('send', row);
+  await first.record('created', 0, '8');
   await first.record('unsent', 1);
   await first.record('failed', 2);
   const second = await desk.acquire(2);
@@ -81,7 +81,7 @@ test('files and folders are private, and neither URL nor key is written', async 
 
 test('another key or base URL has journals of its own', async () => {
   const desk = new Desk();
-  await (await desk.acquire()).recordSend(0);
+  await (await desk.acquire()).record('send', 0);
   for (const [url, key] of [
     ['https://secret.example/v1', 'another-key'],
     ['https://other.example/v1', 'a-secret-key'],
@@ -122,8 +122,8 @@ test('a run whose process cannot be judged is refused while it writes, and taken
   });
   expect([waited[0], waited.length]).toEqual([SILENCE_MS, SILENCE_MS / 1000]);
   expect(() => first.assertHeld()).toThrow(storage('another run has taken over this import'));
-  await expect(first.recordSend(1)).rejects.toEqual(storage('another run has taken over'));
-  await expect(first.recordId('created', 0, '5')).rejects.toEqual(storage('another run has taken over'));
+  await expect(first.record('send', 1)).rejects.toEqual(storage('another run has taken over'));
+  await expect(first.record('created', 0, '5')).rejects.toEqual(storage('another run has taken over'));
   // A 201 counts all the same.
   await second.record('absent', 2);
   expect(second.state.rows.get(0)).toMatchObject({ state: 'created', id: '5' });
@@ -140,12 +140,12 @@ test('a deleted journal stops the run before its next request', async () => {
 
 test('a 201 outranks a look-up, which outranks nothing', async () => {
   const journal = await new Desk().acquire();
-  for (const row of [0, 1, 2]) await journal.recordSend(row);
+  for (const row of [0, 1, 2]) await journal.record('send', row);
   for (const row of [0, 2]) await journal.record('lost', row);
-  await journal.recordId('found', 0, '5');
-  await journal.recordId('found', 2, '5');
+  await journal.record('found', 0, '5');
+  await journal.record('found', 2, '5');
   expect(journal.state.rows.get(2)?.state).toBe('unknown');
-  await journal.recordId('created', 1, '5');
+  await journal.record('created', 1, '5');
   expect(journal.state.rows.get(0)).toEqual({ state: 'unknown', attempts: 1 });
   expect([...journal.state.owners]).toEqual([['5', 1]]);
   await journal.record('withdrawn', 1);
@@ -182,20 +182,20 @@ test('a file that was changed during its import is detected, a finished or other
   const journal = await desk.acquire();
   const stale = (source = SOURCE, own = OTHER) => staleImportOf(desk.store, own, source);
   expect(await stale()).toBeUndefined();
-  for (const row of [0, 1]) await journal.recordSend(row);
-  await journal.recordId('created', 0, '1');
+  for (const row of [0, 1]) await journal.record('send', row);
+  await journal.record('created', 0, '1');
   expect(await stale()).toEqual({ rows: 4, created: 1 });
   expect([await stale('/files/other.csv'), await stale(SOURCE, NAME)]).toEqual([undefined, undefined]);
   await journal.recordFinished();
   expect(await stale()).toBeUndefined();
-  await journal.recordSend(2);
+  await journal.record('send', 2);
   expect(await stale()).toBeDefined();
 });
 
 test('an import takes the place of an unfinished one of the same file, but not while that is running', async () => {
   const desk = new Desk();
   const journal = await desk.acquire(1, 'alive');
-  await journal.recordSend(0);
+  await journal.record('send', 0);
   const running = supersede(desk.store, OTHER, SOURCE, desk.lock(2, 'alive'));
   await expect(running).rejects.toThrow('another run is already importing an earlier version of this file');
   await journal.close();
@@ -208,8 +208,8 @@ test('an import takes the place of an unfinished one of the same file, but not w
 test('other imports know their categories and the requests they have in flight', async () => {
   const desk = new Desk();
   const journal = await desk.acquire();
-  for (const row of [0, 1]) await journal.recordSend(row);
-  await journal.recordId('created', 0, '41');
+  for (const row of [0, 1]) await journal.record('send', row);
+  await journal.record('created', 0, '41');
   const others = otherImports(desk.store, OTHER, processes(2, 'unknown'));
   expect([[...(await others.owned())], (await others.inFlight()).size]).toEqual([['41'], 1]);
   expect((await otherImports(desk.store, OTHER, processes(2, 'dead')).inFlight()).size).toBe(0);

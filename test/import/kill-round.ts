@@ -1,11 +1,13 @@
 // One round: an import that is killed at random moments while answers get lost, run again until it is done, then counted.
-import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import type { ChildProcess } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { FileLog } from '../../src/append-log/file-log.ts';
 import { journalFormat } from '../../src/import/journal-state.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import type { Place } from './processes.ts';
-import { outcomeOf, petstore, start, startSandbox } from './processes.ts';
+import { outcomeOf, petstore, start, startSandbox, untilNoted } from './processes.ts';
 
 /** How a round is played. */
 export interface Round {
@@ -28,18 +30,75 @@ export interface Result {
 }
 
 const MOST_RUNS = 12;
+const IMPORT = ['categories', 'import', 'rows.ndjson', '--json'];
 
-/** @returns what came of the round */
-export async function killRound(round: Round): Promise<Result> {
+interface Scene {
+  readonly bin: string;
+  readonly at: Place;
+  readonly stateDir: string;
+  readonly names: readonly string[];
+}
+
+/** Kills an import several times, then runs it to its end. */
+export function killRound(round: Round): Promise<Result> {
+  return withScene(round, async (scene) => {
+    let mostUndecided = 0;
+    let kills = 0;
+    for (let kill = 0; kill < round.kills; kill++) {
+      if (await killed(scene)) kills++;
+      mostUndecided = Math.max(mostUndecided, inFlight(scene.stateDir));
+    }
+    return { kills, mostUndecided, runs: round.kills + (await finish(scene)), ...(await count(scene)) };
+  });
+}
+
+/** What happens to a run in one container before a run in another one takes over. */
+export type Mishap = 'killed' | 'stopped' | 'none';
+
+/**
+ * Plays a round in two containers: pid namespaces of their own, clocks 140 s apart. A run in the second one starts while
+ * the first is alive and must be refused, unless the first was killed or stopped: then it takes over within a minute.
+ */
+export function containerRound(round: Round, mishap: Mishap): Promise<Result & { readonly waitedMs: number }> {
+  return withScene(round, async (scene) => {
+    const [ahead, behind] = round.seed % 2 === 0 ? ['+70s', '-70s'] : ['-70s', '+70s'];
+    const first = startContained(scene, ahead as string);
+    const firstEnded = outcomeOf(first);
+    await untilNoted(scene.at, '"created"');
+    await pause(Math.random() * 500);
+    const pid = pidInside(first);
+    if (mishap === 'killed') first.kill('SIGKILL');
+    if (mishap === 'stopped') process.kill(pid, 'SIGSTOP');
+    const since = performance.now();
+    const secondEnded = outcomeOf(startContained(scene, behind as string));
+    if (mishap === 'stopped') {
+      await pause(65_000);
+      process.kill(pid, 'SIGCONT');
+    }
+    const second = await secondEnded;
+    const waitedMs = performance.now() - since;
+    const { code, err } = await firstEnded;
+    const expected: Record<Mishap, readonly [(number | null)[], (number | null)[]]> = {
+      killed: [[null], [0, 7, 8]],
+      stopped: [[9], [0, 7, 8]],
+      none: [
+        [0, 7, 8],
+        [2, 0],
+      ],
+    };
+    const [ofFirst, ofSecond] = expected[mishap];
+    if (!ofFirst.includes(code)) throw new Error(`${mishap}: the first run ended with ${code}: ${err}`);
+    if (!ofSecond.includes(second.code)) throw new Error(`${mishap}: the second with ${second.code}: ${second.err}`);
+    if (mishap === 'stopped' && !err.includes('taken over')) throw new Error(`the first run says: ${err}`);
+    const kills = mishap === 'none' ? 0 : 1;
+    return { kills, mostUndecided: 0, waitedMs, runs: 2 + (await finish(scene)), ...(await count(scene)) };
+  });
+}
+
+async function withScene<T>(round: Round, play: (scene: Scene) => Promise<T>): Promise<T> {
   const faults = round.faults.flatMap((fault) => ['--fault', fault]);
-  const sandbox = await startSandbox(round.bin, [
-    '--limit',
-    '1000000/1s',
-    '--json',
-    '--seed',
-    `${round.seed}`,
-    ...faults,
-  ]);
+  const options = ['--limit', '1000000/1s', '--json', '--seed', `${round.seed}`, ...faults];
+  const sandbox = await startSandbox(round.bin, options);
   const dir = tempDir();
   const stateDir = join(dir, 'state');
   mkdirSync(stateDir);
@@ -47,28 +106,37 @@ export async function killRound(round: Round): Promise<Result> {
   const names = Array.from({ length: round.rows }, (_, row) => `row ${row}`);
   writeFileSync(join(dir, 'rows.ndjson'), names.map((name) => `${JSON.stringify({ name })}\n`).join(''));
   try {
-    let mostUndecided = 0;
-    let kills = 0;
-    for (let kill = 0; kill < round.kills; kill++) {
-      if (await killed(round.bin, at, stateDir)) kills++;
-      mostUndecided = Math.max(mostUndecided, inFlight(stateDir));
-    }
-    let runs = 0;
-    for (let code: number | null = -1; code !== 0; runs++) {
-      if (runs === MOST_RUNS) throw new Error(`still exit ${code} after ${runs} runs`);
-      const last = await petstore(round.bin, at, ['categories', 'import', 'rows.ndjson', '--json']);
-      code = last.code;
-      if (code !== 0 && code !== 8 && code !== 7) throw new Error(`exit ${code}: ${last.err}`);
-    }
-    return { kills, runs: runs + round.kills, mostUndecided, ...(await count(round.bin, at, names)) };
+    return await play({ bin: round.bin, at, stateDir, names });
   } finally {
     await sandbox.stop();
     rmSync(dir, { recursive: true, force: true });
   }
 }
 
-async function killed(bin: string, at: Place, stateDir: string): Promise<boolean> {
-  const child = start(bin, at, ['categories', 'import', 'rows.ndjson', '--json']);
+// Returns how many runs it took.
+async function finish({ bin, at }: Scene): Promise<number> {
+  for (let runs = 1; runs <= MOST_RUNS; runs++) {
+    const { code, err } = await petstore(bin, at, IMPORT);
+    if (code === 0) return runs;
+    if (code !== 8 && code !== 7) throw new Error(`exit ${code}: ${err}`);
+  }
+  throw new Error(`not complete after ${MOST_RUNS} runs`);
+}
+
+const LIBFAKETIME = '/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1';
+
+function startContained({ bin, at }: Scene, clock: string): ChildProcess {
+  const env = { ...at.env, LD_PRELOAD: LIBFAKETIME, FAKETIME: clock, FAKETIME_DONT_FAKE_MONOTONIC: '1' };
+  const isolate = ['--pid', '--fork', '--kill-child=SIGKILL', ...(clock.startsWith('+') ? ['--mount-proc'] : [])];
+  return spawn('unshare', [...isolate, process.execPath, resolve(bin), ...IMPORT], { cwd: at.dir, env });
+}
+
+function pidInside({ pid }: ChildProcess): number {
+  return Number(readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ')[0]);
+}
+
+async function killed({ bin, at, stateDir }: Scene): Promise<boolean> {
+  const child = start(bin, at, IMPORT);
   const ended = outcomeOf(child);
   const size = sizeOf(stateDir);
   // One in ten dies while it starts, the others once they have begun to write their journal.
@@ -106,11 +174,7 @@ function inFlight(stateDir: string): number {
   return count;
 }
 
-async function count(
-  bin: string,
-  at: Place,
-  names: readonly string[],
-): Promise<{ duplicates: number; missing: number }> {
+async function count({ bin, at, names }: Scene): Promise<{ duplicates: number; missing: number }> {
   const listed = await petstore(bin, at, ['categories', 'list', '--json', '--max-retries', '30']);
   const found = (JSON.parse(listed.out) as { name: string }[]).map(({ name }) => name);
   const distinct = new Set(found);

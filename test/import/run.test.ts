@@ -327,6 +327,32 @@ const fate = fc.constantFrom<Fate>(
   ] as const),
 );
 
+test('a 201 that reaches a run after it was taken over decides its row for the run that took over', async () => {
+  const it = new FakeImport(numbered(12));
+  const { api } = it.service.client();
+  let answer: () => void = () => undefined;
+  let second: Promise<RunResult | undefined> | undefined;
+  // The first run hears of its third create only once the second run has sent rows of its own.
+  const takeOver = (): Promise<void> => {
+    second = it.run(
+      { concurrency: 1, onProgress: (results) => (results.count('created') === 5 ? answer() : undefined) },
+      'dead',
+    );
+    return new Promise((resolve) => {
+      answer = resolve;
+    });
+  };
+  const create = async (row: NewCategory): Promise<Category> => {
+    const category = await api.create(row);
+    if (row.name === 'n2') await takeOver();
+    return category;
+  };
+  const first = await it.run({ concurrency: 1, categories: { ...api, create } });
+  expect(first?.stop).toMatchObject({ message: 'another run has taken over this import' });
+  expect((await second)?.results.complete).toBe(true);
+  expect(it.service.sent).toHaveLength(12);
+});
+
 test('two imports of the same rows at the same time never claim one category', async () => {
   const fates = fc.array(fc.constantFrom<Fate>('ok', 'lost-committed', 'lost', 'crash', 'crash-committed'), {
     maxLength: 20,
