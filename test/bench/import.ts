@@ -50,7 +50,7 @@ async function kills(rounds: number): Promise<void> {
       const mishap = (['killed', 'stopped', 'none'] as const)[(round / 3) % 3] ?? 'none';
       const faults = [...FAULTS, 'latency=30ms'];
       const result = await containerRound({ bin: BIN, rows: 600, kills: 1, faults, seed: round }, mishap);
-      must(result.waitedMs < 90_000, `round ${round}: ${result.waitedMs} ms`);
+      must(result.waitedMs < 70_000, `round ${round}: ${result.waitedMs} ms`);
       total.longestWaitMs = Math.max(total.longestWaitMs, Math.round(result.waitedMs));
       if (mishap === 'killed') total.kills++;
       else if (mishap === 'stopped') total.stops++;

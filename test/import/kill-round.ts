@@ -71,12 +71,11 @@ export function containerRound(round: Round, mishap: Mishap): Promise<Result & {
     if (mishap === 'stopped') process.kill(pid, 'SIGSTOP');
     const since = performance.now();
     const secondEnded = outcomeOf(startContained(scene, behind as string));
-    if (mishap === 'stopped') {
-      await pause(65_000);
-      process.kill(pid, 'SIGCONT');
-    }
-    const second = await secondEnded;
+    const resumed = mishap === 'stopped' ? pause(65_000).then(() => process.kill(pid, 'SIGCONT')) : undefined;
+    await Promise.race([untilNoted(scene.at, '"expire"'), secondEnded]);
     const waitedMs = performance.now() - since;
+    const second = await secondEnded;
+    await resumed;
     const { code, err } = await firstEnded;
     const expected: Record<Mishap, readonly [(number | null)[], (number | null)[]]> = {
       killed: [[null], [0, 7, 8]],

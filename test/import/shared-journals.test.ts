@@ -60,8 +60,8 @@ const storage = (message: RegExp) =>
 test('an import that was killed on one machine is resumed on another, once it was silent for a minute', async () => {
   const first = await new Machine().acquire();
   await first.recordBaseline(['7']);
-  for (const row of [0, 1]) await first.recordSend(row);
-  await first.recordId('created', 0, '8');
+  for (const row of [0, 1]) await first.record('send', row);
+  await first.record('created', 0, '8');
   await server.kill();
   await server.start();
   const machine = new Machine();
@@ -88,7 +88,7 @@ test('a run that was taken over sends nothing more', async () => {
   const first = await new Machine().acquire();
   await first.recordBaseline([]);
   await new Machine().acquire();
-  await expect(first.recordSend(1)).rejects.toEqual(storage(/another run has taken over this import/));
+  await expect(first.record('send', 1)).rejects.toEqual(storage(/another run has taken over this import/));
   expect(() => first.assertHeld()).toThrow(storage(/taken over/));
 });
 
@@ -105,8 +105,8 @@ test('a run whose records are not confirmed for 30 s sends nothing', async () =>
 test('after a restart of the server, rows without a record are unknown instead of never sent', async () => {
   const first = await new Machine().acquire();
   await first.recordBaseline([]);
-  await first.recordSend(0);
-  await first.recordId('created', 0, '8');
+  await first.record('send', 0);
+  await first.record('created', 0, '8');
   await first.close();
   await server.kill();
   await server.start();
@@ -128,11 +128,11 @@ test('a server without persistence is warned about, and gets back what a running
   const journal = await machine.acquire();
   expect(machine.warnings).toEqual([expect.stringContaining('keeps no append-only file')]);
   await journal.recordBaseline(['7']);
-  await journal.recordSend(0);
+  await journal.record('send', 0);
   await forgetful.kill();
   await forgetful.start();
-  await journal.recordId('created', 0, '8');
-  await journal.recordSend(1);
+  await journal.record('created', 0, '8');
+  await journal.record('send', 1);
   const { rows, baseline } = (await new Machine(forgetful).acquire()).state;
   expect([[...(baseline ?? [])], rows.get(0)?.id, rows.get(1)?.state]).toEqual([['7'], '8', 'unknown']);
 });
@@ -142,7 +142,9 @@ test('without the server nothing is sent: exit 9 after five seconds, at the star
   const journal = await machine.acquire();
   await server.kill();
   const before = machine.clock.monotonic();
-  await expect(journal.recordSend(0)).rejects.toEqual(storage(/the state server at \S+ cannot be used: connection/));
+  await expect(journal.record('send', 0)).rejects.toEqual(
+    storage(/the state server at \S+ cannot be used: connection/),
+  );
   expect(machine.clock.monotonic() - before).toBeGreaterThanOrEqual(5000);
   const fresh = new Machine();
   await expect(fresh.acquire()).rejects.toEqual(storage(/connection refused/));
@@ -160,9 +162,9 @@ test('a wrong password is exit 2', async () => {
 test('other imports of the same service are known on every machine', async () => {
   const first = await new Machine().acquire();
   await first.recordBaseline([]);
-  await first.recordSend(0);
-  await first.recordSend(1);
-  await first.recordId('created', 0, '8');
+  await first.record('send', 0);
+  await first.record('send', 1);
+  await first.record('created', 0, '8');
   const { store, lock } = new Machine();
   expect([...(await otherImports(store, OTHER, lock.processes).owned())]).toEqual(['8']);
   expect((await otherImports(store, OTHER, lock.processes).inFlight()).size).toBe(1);
