@@ -3,44 +3,43 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
+import type { HttpFake } from '../support/http-fake.ts';
+import { errorAnswer, startHttpFake } from '../support/http-fake.ts';
 import type { Place } from '../support/program.ts';
 import { BIN, ended, place, start } from '../support/program.ts';
 import { inTerminal } from '../support/pty.ts';
-import type { RawServer } from '../support/raw-server.ts';
-import { response, startRawServer } from '../support/raw-server.ts';
 
 const BIG = JSON.stringify(
   Array.from({ length: 60_000 }, (_, at) => ({ id: at + 1, name: `name-${at}`, description: 'x'.repeat(140) })),
 );
 const CREATED = '{"id":7,"name":"dog"}';
 
-let server: RawServer;
-const waiting = new Map<string, () => void>();
-
+// The first segment of the path chooses the answer: `/big` is 10 MB, `/silent` never answers, `/late` answers after a while.
+let service: HttpFake;
 beforeAll(async () => {
-  // `/big` answers 10 MB, `/silent` never, `/late` answers a create once the test lets it, `/limited` with a long wait.
-  server = await startRawServer({
-    onRequest: (socket, request) => {
-      const [, kind = '', id = ''] = request.path.split('/');
-      waiting.get(id)?.();
-      if (kind === 'big') return void socket.end(response('200 OK', BIG));
-      if (kind === 'late') return void setTimeout(() => socket.end(response('201 Created', CREATED)), 400);
-      if (kind === 'limited') {
-        return void socket.end(response('429 Too Many Requests', '{}', 'Retry-After: 100', 'X-RateLimit-Remaining: 0'));
-      }
-      if (kind === 'first' && request.method === 'GET') return void socket.end(response('200 OK', '[]'));
-    },
+  service = await startHttpFake(async ({ method, path }) => {
+    const kind = path.split('/')[1];
+    if (kind === 'big') return { body: BIG };
+    if (kind === 'limited') return errorAnswer(429, 'slow', 'Slow down.', { 'retry-after': '100' });
+    if (kind === 'import' && method === 'GET') return { body: [] };
+    if (kind !== 'late') return 'silence';
+    await new Promise((resolve) => setTimeout(resolve, 400));
+    return { status: 201, body: CREATED };
   });
+  return service.close;
 });
-afterAll(() => server.close());
 
 let runs = 0;
-function at(kind: string): Place & { readonly asked: Promise<void> } {
-  const id = `run${++runs}`;
-  const asked = new Promise<void>((resolve) => waiting.set(id, resolve));
-  const env = { PETSTORE_BASE_URL: `${server.origin}/${kind}/${id}/v1`, PETSTORE_API_KEY: 'canary-0123456789' };
-  return { ...place(env), asked };
+function at(kind: string): Place & { readonly received: (method?: string) => Promise<void> } {
+  const prefix = `/${kind}/run${++runs}`;
+  const env = { PETSTORE_BASE_URL: `${service.origin}${prefix}/v1`, PETSTORE_API_KEY: 'canary-0123456789' };
+  const received = async (method = ''): Promise<void> => {
+    while (!service.requests.some((one) => one.path.startsWith(`${prefix}/`) && one.method.includes(method))) {
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+  };
+  return { ...place(env), received };
 }
 
 const LIST = ['categories', 'list'];
@@ -55,7 +54,7 @@ describe('a signal', () => {
     const where = at('silent');
     const child = start(where, [...LIST, '--json']);
     const run = ended(child);
-    await where.asked;
+    await where.received();
     child.kill(signal);
     const { out, err, ...rest } = await run;
     expect(rest.code).toBe(code);
@@ -67,7 +66,7 @@ describe('a signal', () => {
     const where = at('late');
     const child = start(where, [...CREATE, '--json']);
     const run = ended(child);
-    await where.asked;
+    await where.received();
     child.kill('SIGINT');
     const { out, err, code } = await run;
     // The answer came: either it is printed, or the interruption reports that the category may exist.
@@ -79,7 +78,7 @@ describe('a signal', () => {
     const where = at('silent');
     const child = start(where, [...CREATE, '--json']);
     const run = ended(child);
-    await where.asked;
+    await where.received();
     child.kill('SIGINT');
     const { out, err, code } = await run;
     expect({ out, code }).toEqual({ out: '', code: 130 });
@@ -93,7 +92,7 @@ describe('a signal', () => {
     const where = at('silent');
     const child = start(where, CREATE);
     const run = ended(child);
-    await where.asked;
+    await where.received();
     child.kill('SIGINT');
     // Two signals of one kind that are pending together are one: the second must come after the first was taken.
     const again = setInterval(() => child.kill('SIGINT'), 50);
@@ -116,14 +115,12 @@ describe('a signal', () => {
   });
 
   test('during an import keeps what was done and ends with 130', async () => {
-    const where = at('first');
+    const where = at('import');
     writeFileSync(join(where.dir, 'rows.csv'), 'name\ndog\ncat\n');
     const args = ['categories', 'import', 'rows.csv', '--yes', '--json', '--concurrency', '1'];
     const child = start(where, args);
     const run = ended(child);
-    const posted = (): boolean =>
-      server.requests.some(({ method, path }) => method === 'POST' && path.includes('/first/'));
-    while (!posted()) await new Promise((resolve) => setTimeout(resolve, 10));
+    await where.received('POST');
     child.kill('SIGINT');
     const { out, code } = await run;
     expect(code).toBe(130);
@@ -182,15 +179,13 @@ describe('a pipe', () => {
 
 test('an import whose readers are gone goes on to its end', async () => {
   const created: { id: number; name: string }[] = [];
-  const shop = await startRawServer({
-    onRequest: (socket, request) => {
-      if (request.method === 'GET') return void socket.end(response('200 OK', JSON.stringify(created)));
-      const one = { id: created.length + 1, name: (JSON.parse(request.body) as { name: string }).name };
-      created.push(one);
-      socket.end(response('201 Created', JSON.stringify(one)));
-    },
+  const shop = await startHttpFake(({ method, body }) => {
+    if (method === 'GET') return { body: created };
+    const one = { id: created.length + 1, name: (JSON.parse(body) as { name: string }).name };
+    created.push(one);
+    return { status: 201, body: one };
   });
-  const where = place({ PETSTORE_BASE_URL: `${shop.origin}/v1`, PETSTORE_API_KEY: 'canary-0123456789' });
+  const where = place({ PETSTORE_BASE_URL: shop.url, PETSTORE_API_KEY: 'canary-0123456789' });
   const names = Array.from({ length: 25 }, (_, at) => `name-${at}`);
   writeFileSync(join(where.dir, 'rows.csv'), `name\n${names.join('\n')}\n`);
   const child = start(where, ['categories', 'import', 'rows.csv', '--yes', '--verbose']);
