@@ -1,4 +1,4 @@
-// The built program where its own files are missing, damaged or replaced under it: no stack, no false success.
+// The built program with missing, damaged or replaced files: no stack trace, no false success.
 import { cpSync, readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -7,7 +7,7 @@ import type { Outcome } from './support/program.ts';
 import { BIN, ended, place, start } from './support/program.ts';
 import { tempDir } from './support/temp-dir.ts';
 
-// A copy of the program that may be broken.
+// A copy of the program to damage.
 function copy(): { readonly bin: string; readonly dist: string; readonly chunk: (name: string) => string } {
   const root = tempDir();
   cpSync(dirname(dirname(BIN)), root, { recursive: true, verbatimSymlinks: true });
@@ -42,14 +42,14 @@ test.each<[string, (it: ReturnType<typeof copy>) => void]>([
   expect(JSON.parse(json.err)).toMatchObject({ error: { kind: 'internal', message: 'petstore could not be loaded' } });
 });
 
-test('an empty main is no success', async () => {
+test('an empty main is not a success', async () => {
   const it = copy();
   truncateSync(join(it.dist, 'main.cjs'));
   expect((await run(it.bin, LIST)).code).toBe(1);
 });
 
 test.each([[['--name', 'dog']], [['--name', 'dog', '--json']]])(
-  'a create that an upgrade overtakes is shown all the same (%j)',
+  'a create prints its result even if the program is removed meanwhile (%j)',
   async (options) => {
     const sandbox = await startSandbox(BIN, ['--fault', 'latency=700ms', '--json']);
     const it = copy();

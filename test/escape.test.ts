@@ -1,14 +1,14 @@
-// Text from outside: nothing in it can act on a terminal, nothing is hidden, and no secret passes.
+// Untrusted text: escaped so that it cannot control a terminal, hides nothing, and shows no key.
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { escapeControls, terminalSafeJson } from '../src/escape.ts';
 import { maskKey, Redactor } from '../src/redact.ts';
 
-// Independent of the gate's own pattern: Unicode's categories. Cf also holds visible Arabic number signs, hence the list.
+// Unicode categories, independent of the pattern under test. Cf includes visible Arabic signs, hence the list.
 const DANGEROUS =
   /[\u0000-\u001f\u007f-\u009f]|[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]|\p{Zl}|\p{Zp}|\p{Cs}|[\u200b\u2060\ufeff]|[\u{e0000}-\u{e007f}]/u;
 
-// Strings a hostile service would send: escapes, C1, bidi, tags, lone surrogates, emoji, between letters.
+// What a hostile service may send: escapes, C1, bidi, tags, lone surrogates, emoji, letters.
 const hostile = fc.string({
   unit: fc.oneof(
     fc.constantFrom(
@@ -41,7 +41,7 @@ const hostile = fc.string({
   maxLength: 12,
 });
 
-test('200,000 hostile strings leave the gate without one character that acts on a terminal', () => {
+test('200,000 hostile strings are escaped completely', () => {
   fc.assert(
     fc.property(hostile, (text) => {
       const shown = escapeControls(text);
@@ -51,14 +51,14 @@ test('200,000 hostile strings leave the gate without one character that acts on 
   );
 });
 
-test('what is made visible once is not changed by making it visible again', () => {
+test('escaping twice changes nothing', () => {
   fc.assert(
     fc.property(hostile, (text) => escapeControls(escapeControls(text)) === escapeControls(text)),
     { numRuns: 20_000 },
   );
 });
 
-test('letters are never taken away, so that what follows an escape stays readable', () => {
+test('letters are never removed, so text after an escape stays readable', () => {
   fc.assert(
     fc.property(hostile, (text) => {
       const letters = text.match(/[a-zA-Z0-9犬é"\\]/g)?.length ?? 0;
@@ -86,11 +86,11 @@ test.each([
   expect(escapeControls(text)).toBe(shown);
 });
 
-test('a line break is kept where a message of several lines asks for it', () => {
+test('line breaks can be kept', () => {
   expect(escapeControls('one\ntwo\u0007', '\n')).toBe('one\ntwo␇');
 });
 
-test('JSON for a terminal holds the same value and no character that acts', () => {
+test('JSON for a terminal has the same value and no control characters', () => {
   fc.assert(
     fc.property(hostile, (text) => {
       const json = terminalSafeJson(JSON.stringify({ [text]: text }));
@@ -101,7 +101,7 @@ test('JSON for a terminal holds the same value and no character that acts', () =
   );
 });
 
-test('a known key is cut out in every form it takes', () => {
+test('a known key is redacted in every encoding', () => {
   const redactor = new Redactor();
   const key = 'sk_live+canary/0123456789"x';
   redactor.add(key);
@@ -110,21 +110,21 @@ test('a known key is cut out in every form it takes', () => {
   expect(redactor.redact('nothing secret')).toBe('nothing secret');
 });
 
-test('a key whose end was cut off is cut out too, and what only begins like one is not', () => {
+test('a truncated key is redacted too, other text with the same prefix is not', () => {
   const redactor = new Redactor();
   redactor.add('sk_live_9f8e7d6c5b4a');
   expect(redactor.redact('sk_live_9f8e7…')).toBe('[redacted]…');
   expect(redactor.redact('x sk_live_9f8e7d sk_live_9f8e7d6c5b4a')).toBe('x [redacted] [redacted]');
   expect(redactor.redact('keys begin with sk_live_')).toBe('keys begin with sk_live_');
-  // Data that nothing was cut from is an answer, whatever it begins like.
+  // Complete data is not a truncated key.
   expect(redactor.redact('sk_live_9f8e7 sk_live_9f8e7d6c5b4a', true)).toBe('sk_live_9f8e7 [redacted]');
-  // The end of one may hold the beginning of itself: it ends all the same.
+  // A key that repeats itself must not loop.
   const twice = new Redactor();
   twice.add('abcdefg1abcdefg1abcdefg1');
   expect(twice.redact('abcdefg1abcdefg1abcd')).not.toContain('abcdefg1');
 });
 
-test('a key is shown as its last four characters, and a short one not at all', () => {
+test('a key is masked to its last four characters, a short one completely', () => {
   expect(maskKey('sk_live_0123456789')).toBe('…6789');
   expect(maskKey('short-key-1')).toBe('****');
 });

@@ -1,4 +1,4 @@
-// JSON with exact numbers: every digit stays, nothing invalid becomes valid, nothing hostile hangs or overflows.
+// JSON with exact numbers: every digit is kept, invalid documents are rejected, hostile ones are harmless.
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { isOpaqueNumber, MAX_DEPTH, parseJson, stringifyJson } from '../src/json.ts';
@@ -49,7 +49,7 @@ test.each([
   expect(() => parseJson(text)).toThrow('not valid JSON');
 });
 
-test('a refusal never quotes the document, which may hold a key', () => {
+test('the error never quotes the document, which may contain a key', () => {
   let message = '';
   try {
     parseJson('{"key": sk_live_canary_123456}');
@@ -59,7 +59,7 @@ test('a refusal never quotes the document, which may hold a key', () => {
   expect(message).toBe('SyntaxError: not valid JSON');
 });
 
-test('digits inside strings are text, whatever quotes and backslashes surround them', () => {
+test('digits inside strings stay text, whatever quotes and backslashes surround them', () => {
   for (const value of ['9007199254740993', 'a", 1.50, "b', '\\', '\\"1e5\\\\', ', -0', '[1.0']) {
     const text = JSON.stringify([value, { [value]: value }, 1]).replace(/,1\]$/, ',1.0]');
     expect(stringifyJson(parseJson(text))).toBe(text);
@@ -104,7 +104,7 @@ test('a field called __proto__ stays a field and changes no prototype', () => {
   expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
 });
 
-test('nesting is allowed to a depth nobody needs, and refused beyond it before the stack overflows', () => {
+test('deep nesting is rejected before the stack overflows', () => {
   const nested = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels);
   expect(stringifyJson(parseJson(nested(MAX_DEPTH)))).toBe(nested(MAX_DEPTH));
   expect(() => parseJson(nested(MAX_DEPTH + 1))).toThrow('nested more than 100 levels deep');
@@ -118,7 +118,7 @@ test('a hostile document of escaped quotes is read once, not once for each quote
   expect(stringifyJson(parseJson(long))).toBe(long);
 });
 
-test('what JSON cannot say is null', () => {
+test('undefined is written as null, and a bigint with all digits', () => {
   expect(stringifyJson(undefined)).toBe('null');
   expect(stringifyJson({ a: 1n, b: [2n ** 64n] }, 2)).toBe('{\n  "a": 1,\n  "b": [\n    18446744073709551616\n  ]\n}');
 });

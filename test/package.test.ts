@@ -1,4 +1,4 @@
-// The package as others get it: what is in the tarball, what it brings along, and that it runs and compiles from there.
+// The package as users get it: content of the tarball, no dependencies, runs and compiles after installation.
 import { execFile } from 'node:child_process';
 import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -9,7 +9,7 @@ import { tempDir } from './support/temp-dir.ts';
 
 const exec = promisify(execFile);
 const project = join(import.meta.dirname, '..');
-// Blanks in the path, as on many machines.
+// With a space in the path.
 const folder = join(tempDir(), 'my projects');
 const installed = join(folder, 'node_modules', 'petstore-cli');
 const home = join(folder, 'home');
@@ -30,7 +30,7 @@ let packed: Packed;
 
 const typeRoots = [join(project, 'node_modules', '@types')];
 
-// What the compiler says of a file beside the installed package, as a project of others would call it.
+// Output of the compiler for a file that uses the installed package.
 async function compiled(file: string, more: object): Promise<string> {
   const options = { strict: true, module: 'nodenext', target: 'es2023', noEmit: true, ...more };
   const config = join(folder, `tsconfig.${file}.json`);
@@ -44,7 +44,7 @@ async function compiled(file: string, more: object): Promise<string> {
 
 beforeAll(async () => {
   mkdirSync(home, { recursive: true });
-  // The build of this test run is packed, not whatever dist/ holds.
+  // Packs the build of this test run, not dist/.
   const built = dirname(dirname(BIN));
   for (const name of ['README.md', 'LICENSE', 'CHANGELOG.md']) {
     writeFileSync(join(built, name), readFileSync(join(project, name)));
@@ -85,7 +85,7 @@ test('the tarball holds the program, its types, its manual and its licences, and
   expect(packed.unpackedSize).toBeLessThan(2_000_000);
 });
 
-test('one package is installed, and it runs no script', () => {
+test('one package is installed, and it has no install scripts', () => {
   expect(readdirSync(join(folder, 'node_modules')).filter((name) => !name.startsWith('.'))).toEqual(['petstore-cli']);
   const { dependencies, scripts } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'));
   expect(dependencies).toBeUndefined();
@@ -98,7 +98,7 @@ test('the licences of all code inside are in the package, llhttp of undici among
   expect(text).toContain('Copyright Fedor Indutny, 2018.');
 });
 
-test('installed for everybody it brings its manual page', async () => {
+test('a global installation includes the manual page', async () => {
   const prefix = join(folder, 'global');
   const options = ['--prefix', prefix, '--offline', '--no-audit', '--no-fund'];
   await exec('npm', ['install', '--global', ...options, join(folder, packed.filename)], { cwd: folder });
@@ -107,7 +107,7 @@ test('installed for everybody it brings its manual page', async () => {
   expect(stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
 });
 
-test('it does the main job from there, also where its folder cannot be written', async () => {
+test('it creates and lists from a read-only installation', async () => {
   for (const entry of readdirSync(installed, { recursive: true, encoding: 'utf8' }))
     chmodSync(join(installed, entry), 0o555);
   const petstore = join(folder, 'node_modules', '.bin', 'petstore');
@@ -116,7 +116,7 @@ test('it does the main job from there, also where its folder cannot be written',
   expect(JSON.parse(stdout)).toEqual([{ id: 1, name: 'dog' }]);
 });
 
-test('it says its version and helps without a home folder', async () => {
+test('--version and --help work without a home folder', async () => {
   const bare = BASE_ENV;
   const version = await exec(process.execPath, [join(installed, 'bin', 'petstore.js'), '--version'], { env: bare });
   expect(version.stdout).toBe(`${JSON.parse(readFileSync(join(project, 'package.json'), 'utf8')).version}\n`);
@@ -124,7 +124,7 @@ test('it says its version and helps without a home folder', async () => {
   expect(help.stdout).toContain('categories');
 });
 
-test('a program compiles against its types, the strictest way', async () => {
+test('a program compiles against the types in strict mode', async () => {
   writeFileSync(
     join(folder, 'use.ts'),
     `import { createClient, PetstoreError, type Category } from 'petstore-cli';
@@ -142,7 +142,7 @@ console.log(ids.length, client.quota().inFlight);
   expect(await compiled('use.ts', { types: ['node'], typeRoots, exactOptionalPropertyTypes: true })).toBe('');
 });
 
-test("the README's program compiles as it stands, and without a key ends with an error that says so", async () => {
+test("the README's program compiles, and without a key ends with an auth error", async () => {
   const readme = readFileSync(join(project, 'README.md'), 'utf8');
   const program = /```ts\n([\s\S]*?)```/.exec(readme)?.[1] ?? '';
   expect(program).toContain('createClient');
@@ -154,7 +154,7 @@ test("the README's program compiles as it stands, and without a key ends with an
   expect(stdout).toBe('PetstoreError auth the API key from apiKey is missing\n');
 });
 
-test('its types need nothing of Node, and hold without skipLibCheck', async () => {
+test('the types do not need @types/node or skipLibCheck', async () => {
   writeFileSync(
     join(folder, 'bare.ts'),
     `import { type Client, createClient } from 'petstore-cli';

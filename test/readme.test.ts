@@ -71,7 +71,7 @@ interface Described {
   readonly options: readonly { readonly long: string }[];
 }
 
-test('every command it names exists, with every option it gives it', async () => {
+test('every command in it exists, with its options', async () => {
   const tree = JSON.parse(await shell('petstore commands --json')) as {
     readonly commands: readonly Described[];
     readonly globalOptions: readonly { readonly long: string }[];

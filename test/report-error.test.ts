@@ -1,4 +1,4 @@
-// Every kind of error, as text and as JSON, with its exit code (contract, section 3).
+// Every kind of error, as text and as JSON, with its exit code (docs/cli.md).
 import { expect, test } from 'vitest';
 import type { ErrorKind } from '../src/errors.ts';
 import { EXIT_CODES, PetstoreError } from '../src/errors.ts';
@@ -26,11 +26,11 @@ async function print(error: unknown, telling = plain): Promise<{ code: number; e
   return { code, err: context.stderr.text(), out: context.stdout.text() };
 }
 
-test('the table of the contract is the whole of it', () => {
+test('the exit codes are those of docs/cli.md', () => {
   expect(EXIT_CODES).toEqual(CODES);
 });
 
-test.each(kinds)('%s as text is what happened, then what to do', async (kind) => {
+test.each(kinds)('%s as text is error and hint', async (kind) => {
   const printed = await print(new PetstoreError(kind, 'the cat\u001b[31m ran away', { hint: 'call it back' }));
   expect(printed).toEqual({ code: CODES[kind], err: 'error: the cat␛[31m ran away\nhint: call it back\n', out: '' });
 });
@@ -45,33 +45,33 @@ test.each(kinds)('%s as JSON is one line on stderr', async (kind) => {
   });
 });
 
-test('what the service did not send is left out of the JSON', async () => {
+test('fields that the service did not send are absent from the JSON', async () => {
   const printed = await print(new PetstoreError('network', 'no'), { ...plain, json: true });
   expect(printed.err).toBe('{"error":{"kind":"network","message":"no"}}\n');
 });
 
-test("the service's code stands behind the message", async () => {
+test("the service's code follows the message", async () => {
   expect((await print(new PetstoreError('rejected', 'no', { code: 'invalid_name' }))).err).toBe(
     'error: no [invalid_name]\n',
   );
 });
 
-test('SIGTERM has a code of its own', async () => {
+test('SIGTERM has its own exit code', async () => {
   expect((await print(new PetstoreError('interrupted', 'terminated', { exitCode: 143 }))).code).toBe(143);
 });
 
-test('a foreign error is a fault of ours: its message, which may quote data, stays out', async () => {
+test('the message of an unexpected error, which may contain data, is not printed', async () => {
   const printed = await print(new TypeError('cannot read sk_live_secret'));
   expect(printed.code).toBe(1);
   expect(printed.err).not.toContain('sk_live_secret');
   expect(printed.err).not.toContain('    at ');
 });
 
-test('a stack is shown with --verbose only', async () => {
+test('a stack trace is shown with --verbose only', async () => {
   expect((await print(new TypeError('x'), { ...plain, verbose: true })).err).toContain('    at ');
 });
 
-test('an error of the file system is one of storage', async () => {
+test('a file system error is a storage error', async () => {
   const error = Object.assign(new Error('ENOSPC: no space left'), { code: 'ENOSPC', syscall: 'write', path: '/x/y' });
   const printed = await print(error);
   expect(printed.code).toBe(9);

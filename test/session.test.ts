@@ -1,4 +1,4 @@
-// The options of every command: the command line before the environment, durations and counts checked.
+// The global options: the command line overrides the environment, durations and counts are checked.
 import { expect, test } from 'vitest';
 import { openSession, readGlobalOptions } from '../src/session.ts';
 import { world } from './support/world.ts';
@@ -43,7 +43,7 @@ test.each(['', '0', 'false'])('PETSTORE_QUIET=%s changes nothing', (value) => {
   expect(readGlobalOptions({}, { PETSTORE_QUIET: value }).quiet).toBe(false);
 });
 
-test('--json is --format json, and contradicts any other', () => {
+test('--json is --format json, and cannot be combined with another format', () => {
   expect(readGlobalOptions({ json: true }, {})).toMatchObject({ json: true, format: 'json' });
   expect(readGlobalOptions({ format: 'json' }, {})).toMatchObject({ json: true, format: 'json' });
   expect(() => readGlobalOptions({ json: true, format: 'csv' }, {})).toThrow(
@@ -63,7 +63,7 @@ test.each([
   expect(() => readGlobalOptions(options, {})).toThrow(name);
 });
 
-test('a wrong value in the environment names the variable', () => {
+test('an invalid value in the environment names the variable', () => {
   expect(() => readGlobalOptions({}, { PETSTORE_TIMEOUT: 'x' })).toThrow('PETSTORE_TIMEOUT');
 });
 

@@ -1,4 +1,4 @@
-// What each command loads, in files and bytes: a guard that start-up cannot rot, the same on every machine.
+// What each command loads, in files and bytes, so that start-up stays fast.
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -29,20 +29,20 @@ async function load(args: readonly string[], env: Record<string, string> = {}): 
   return { files: names.sort(), bytes: files.reduce((sum, file) => sum + statSync(file).size, 0) };
 }
 
-test('--version loads next to nothing', async () => {
+test('--version loads two small files', async () => {
   const { files, bytes } = await load(['--version']);
   expect(files).toEqual(['bin/petstore.js', 'dist/chunks/base.cjs', 'dist/main.cjs']);
   expect(bytes).toBeLessThan(13_000);
 });
 
-test('--help loads the command tree, and no way to send a request', async () => {
+test('--help loads the command tree, but no HTTP client', async () => {
   const { files, bytes } = await load(['--help']);
   expect(files).not.toContain('dist/chunks/request.cjs');
   expect(files.length).toBeLessThanOrEqual(5);
   expect(bytes).toBeLessThan(120_000);
 });
 
-test('a command that sends nothing loads no way to send a request', async () => {
+test('a command that sends nothing loads no HTTP client', async () => {
   for (const words of [
     ['commands', '--json'],
     ['complete', 'bash'],
@@ -84,9 +84,9 @@ test('a command loads the client of the state server only where one is configure
   expect(client).not.toMatch(/from "\.\/|EVALSHA/);
 });
 
-test('what main loads before it knows the command is small and names no package', () => {
+test('main loads one chunk before it knows the command, and no package', () => {
   const main = readFileSync(join(root, 'dist', 'main.cjs'), 'utf8');
-  // What is needed later stands behind an arrow.
+  // Lazy imports are arrow functions.
   const needed = [...main.matchAll(/(?<!=>)require\((["'`])([^"'`]+)\1\)/g)].map((match) => match[2] ?? '');
   expect(needed).toContainEqual(expect.stringMatching(/^\.\/chunks\/base-/));
   expect(needed.filter((name) => !name.startsWith('./chunks/base-') && !name.startsWith('node:'))).toEqual([]);

@@ -1,4 +1,4 @@
-// Wrong usage in our voice: the nearest word is named, a key typed in the wrong place is not repeated.
+// Usage errors: the closest match is suggested, and a misplaced key is not repeated.
 import { CommanderError } from 'commander';
 import { expect, test } from 'vitest';
 import { looksLikeKey } from '../src/redact.ts';
@@ -6,12 +6,12 @@ import { usageError } from '../src/usage-error.ts';
 
 const wrong = (message: string, args: string[]) => usageError(new CommanderError(1, 'commander.x', message), args);
 
-test('a mistyped option names the nearest one', () => {
+test('a mistyped option suggests the closest match', () => {
   const error = wrong("error: unknown option '--serch'\n(Did you mean --search?)", ['categories', 'list', '--serch']);
   expect(error).toMatchObject({ kind: 'usage', message: "unknown option '--serch'", hint: 'did you mean --search?' });
 });
 
-test('where nothing is near, help is named', () => {
+test('without a close match the hint is --help', () => {
   expect(wrong("error: unknown command 'x'", ['x']).hint).toContain('--help');
 });
 

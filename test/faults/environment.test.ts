@@ -1,4 +1,4 @@
-// What surrounds the program and is odd: no home, closed folders, certificates, dead networks, a promise nobody settles.
+// Unusual environments: no home folder, inaccessible folders, untrusted certificates, dead networks.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
@@ -19,7 +19,7 @@ beforeAll(async () => {
 const KEY = 'canary-0123456789';
 const keyAndUrl = () => ({ PETSTORE_API_KEY: KEY, PETSTORE_BASE_URL: service.url });
 
-// As somebody whom rights bind and whom the machine may not know: root is bound by none.
+// Runs as a user without privileges: permissions do not restrict root.
 function asNobody(at: Place, args: readonly string[], env: Record<string, string>, stdin = ''): Promise<Outcome> {
   const bin = join(at.dir, 'petstore', 'bin', 'petstore.js');
   cpSync(join(dirname(BIN), '..'), join(at.dir, 'petstore'), { recursive: true });
@@ -43,7 +43,7 @@ describe('without a home folder', () => {
     ['a relative XDG_CONFIG_HOME', { HOME: '', XDG_CONFIG_HOME: 'here', XDG_STATE_HOME: 'here' }],
   ])('%s: help, version and commands with key and URL in the environment work', async (_what, home) => {
     const at = place();
-    // Where the tests do not run as root, the system knows a home all the same.
+    // Other users than root have a home folder in the system's user database.
     const homeless = process.getuid?.() === 0 || 'HOME' in home;
     expect(await asNobody(at, ['--version'], home)).toMatchObject({ code: 0, err: '' });
     expect(await asNobody(at, ['--help'], home)).toMatchObject({ code: 0, err: '' });
@@ -53,11 +53,11 @@ describe('without a home folder', () => {
       const login = await asNobody(at, ['auth', 'login', '--url', service.url], home, KEY);
       expect(login).toMatchObject({ code: 9, out: '', err: expect.stringContaining('HOME') });
     }
-    // Nothing is kept in the working directory.
+    // Nothing is written to the working directory.
     expect(readdirSync(at.dir)).toEqual(['petstore']);
   });
 
-  test('folders of its own are enough to log in', async () => {
+  test('the folders from the environment are enough to log in', async () => {
     const at = place();
     const folder = join(at.dir, 'own');
     mkdirSync(folder);
@@ -68,7 +68,7 @@ describe('without a home folder', () => {
   });
 });
 
-test('folders that cannot be written or read stop nobody whose key and URL are in the environment', async () => {
+test('with key and URL in the environment, inaccessible folders do not matter', async () => {
   const at = place();
   const closed = join(at.dir, 'closed');
   mkdirSync(closed, { mode: 0o000 });
@@ -91,7 +91,7 @@ describe('over TLS', () => {
     place({ PETSTORE_BASE_URL: tls.url, PETSTORE_API_KEY: KEY, ...env });
 
   test.each([[{}], [{ NODE_TLS_REJECT_UNAUTHORIZED: '0' }]])(
-    'a certificate nobody vouches for gets no key, whatever the shell says (%j)',
+    'an untrusted certificate gets no key (%j)',
     async (env) => {
       const run = await petstore(at(env), ['categories', 'list']);
       expect(run).toMatchObject({ code: 6, out: '' });
@@ -101,9 +101,9 @@ describe('over TLS', () => {
   );
 });
 
-test('a connection that is never made ends with 6 at the deadline, for a create too: nothing was sent', async () => {
-  // A queue of one that nobody empties: further connections hang, as behind a firewall that drops them.
-  // Its process connects to itself before it could accept, and then does nothing more.
+test('a connection that is never established ends with 6 at the timeout, for a create too', async () => {
+  // A full accept queue: further connections hang, as behind a firewall that drops packets.
+  // The process connects to itself before it can accept, and then blocks.
   const script = `
     const { writeSync } = require('node:fs');
     const { connect, createServer } = require('node:net');
@@ -125,8 +125,8 @@ test('a connection that is never made ends with 6 at the deadline, for a create 
   full.kill();
 });
 
-test('a promise that is never settled does not end as success', async () => {
-  // A name that is never resolved and timers that keep nobody: the event loop runs dry in the middle of a command.
+test('an event loop that runs dry is not a success', async () => {
+  // A name that is never resolved, and timers that do not keep the process alive.
   const preload = `import dns from 'node:dns'; dns.lookup = () => {};
     const later = globalThis.setTimeout; globalThis.setTimeout = (...a) => later(...a).unref();
     const often = globalThis.setInterval; globalThis.setInterval = (...a) => often(...a).unref();`;
@@ -140,7 +140,7 @@ test('a promise that is never settled does not end as success', async () => {
   expect(run.code).toBe(1);
 });
 
-test('a config folder that is a file is a storage failure, and stays a file', async () => {
+test('a config folder that is a file is a storage error, and the file is kept', async () => {
   const at = place();
   writeFileSync(join(at.dir, 'config'), 'mine');
   const run = await petstore(at, ['auth', 'login', '--no-verify', '--url', service.url], KEY);
@@ -149,7 +149,7 @@ test('a config folder that is a file is a storage failure, and stays a file', as
 });
 
 test.skipIf(!existsSync('/proc/self'))(
-  'a home in which no folder can be made keeps nobody from an answer',
+  'a home folder that cannot be written does not matter to a command that stores nothing',
   async () => {
     const run = await petstore(place({ HOME: '/proc/petstore' }), ['--version']);
     expect(run).toMatchObject({ code: 0, err: '' });

@@ -1,4 +1,4 @@
-// Fuzz, in process: mutated replies, mutated files, odd paths. A failure prints its seed.
+// Fuzzers, in process: mutated responses, files, paths and URLs. A failure prints its seed.
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createApi } from '../../src/api/categories.ts';
@@ -32,7 +32,7 @@ function answering(status: number, body: Uint8Array): HttpClient {
   return { send: async () => reply, expect: () => undefined, close: async () => undefined };
 }
 
-// What a mutated reply may lead to: data that keeps the contract, or an error of the kind given.
+// Resolves to a valid result, or to undefined after an error of one of the kinds.
 async function settle(work: Promise<unknown>, kinds: readonly string[]): Promise<unknown> {
   try {
     return await work;
@@ -47,7 +47,7 @@ function isCategory(value: unknown): boolean {
   return (Number.isSafeInteger(id) || typeof id === 'bigint') && typeof name === 'string';
 }
 
-test('30,000 mutated lists are categories or a broken contract, and never anything else', async () => {
+test('30,000 mutated lists are categories or an invalid response', async () => {
   await fc.assert(
     fc.asyncProperty(mutated([LIST, `[${ONE}]`, '[]']), async (body) => {
       const list = await settle(createApi(answering(200, body)).categories.list(), ['service']);
@@ -59,7 +59,7 @@ test('30,000 mutated lists are categories or a broken contract, and never anythi
   );
 }, 60_000);
 
-test('10,000 mutated answers to a create are a category or an unknown outcome', async () => {
+test('10,000 mutated responses to a create are a category or an unknown outcome', async () => {
   await fc.assert(
     fc.asyncProperty(mutated([ONE]), async (body) => {
       const one = await settle(createApi(answering(201, body)).categories.create({ name: 'x' }), ['unknown_outcome']);
@@ -69,7 +69,7 @@ test('10,000 mutated answers to a create are a category or an unknown outcome', 
   );
 }, 60_000);
 
-test('10,000 mutated errors keep the kind that their status gives them', async () => {
+test('10,000 mutated errors keep the kind of their status', async () => {
   const kinds: Readonly<Record<number, string>> = { 400: 'rejected', 401: 'auth', 404: 'rejected', 500: 'service' };
   await fc.assert(
     fc.asyncProperty(mutated([ERROR]), fc.constantFrom(400, 401, 404, 500), async (body, status) => {
@@ -92,10 +92,10 @@ const FILES: Readonly<Record<string, readonly string[]>> = {
   '': [LIST, `${ONE}\n`, 'name\ndog\n', 'name\tdescription\na\tb\n'],
 };
 
-// The long form, `npm run bench -- faults`, asks for more.
+// `npm run bench -- faults` runs more.
 const SCALE = Number(process.env['FUZZ_SCALE'] ?? 1);
 
-test('2,000 mutated files are rows or wrong usage, and never a fault of the program', async () => {
+test('2,000 mutated files are rows or a usage error', async () => {
   const file = fc
     .constantFrom(...Object.keys(FILES))
     .chain((extension) => mutated(FILES[extension] ?? []).map((bytes) => ({ extension, bytes })));
@@ -125,7 +125,7 @@ const bases = [
   'http://[::1]:1/v1',
 ];
 
-test('100,000 odd paths never lead out of the base URL', () => {
+test('100,000 odd paths never leave the base URL', () => {
   let accepted = 0;
   fc.assert(
     fc.property(fc.array(part, { maxLength: 8 }), fc.constantFrom(...bases), (parts, base) => {
@@ -138,7 +138,7 @@ test('100,000 odd paths never lead out of the base URL', () => {
       }
       accepted++;
       const { origin, pathname } = new URL(base);
-      // As the transport puts it together, and as a server or another client would read it.
+      // As the transport joins it and as a server parses it.
       const sent = `${pathname}${below}`;
       const url = new URL(sent, origin);
       if (url.origin !== origin || !url.pathname.startsWith(`${pathname}/`)) throw new Error(`left: ${sent}`);
@@ -149,7 +149,7 @@ test('100,000 odd paths never lead out of the base URL', () => {
   expect(accepted).toBeGreaterThan(1000);
 }, 60_000);
 
-test('100,000 odd base URLs are refused, or https or loopback, and stay what they are', () => {
+test('100,000 odd base URLs are rejected, or are https or loopback and stay unchanged', () => {
   const piece = fc.oneof(
     part,
     fc.constantFrom('https://', 'http://', 'localhost', '127.0.0.1', '/v1', '127.1', '0x7f.1', '::1'),

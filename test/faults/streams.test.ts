@@ -1,4 +1,4 @@
-// Signals and pipes: the built program is interrupted, read slowly, cut off, and given outputs that take nothing.
+// Signals and pipes: interruptions, slow and closed readers, outputs that cannot be written.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync, writeFileSync } from 'node:fs';
@@ -62,7 +62,7 @@ describe('a signal', () => {
     expect(JSON.parse(err).error.kind).toBe('interrupted');
   });
 
-  test('during a create waits for the answer that is on its way', async () => {
+  test('during a create waits for a response that is on its way', async () => {
     const where = at('late');
     const child = start(where, [...CREATE, '--json']);
     const run = ended(child);
@@ -74,7 +74,7 @@ describe('a signal', () => {
     expect([0, 130]).toContain(code);
   });
 
-  test('during a create that gets no answer ends with 130 and says that it may exist', async () => {
+  test('during a create without a response ends with 130 and reports that the category may exist', async () => {
     const where = at('silent');
     const child = start(where, [...CREATE, '--json']);
     const run = ended(child);
@@ -88,13 +88,13 @@ describe('a signal', () => {
     });
   });
 
-  test('a second one ends it at once', async () => {
+  test('that is repeated exits immediately', async () => {
     const where = at('silent');
     const child = start(where, CREATE);
     const run = ended(child);
     await where.received();
     child.kill('SIGINT');
-    // Two signals of one kind that are pending together are one: the second must come after the first was taken.
+    // Pending signals of one kind are merged, so the second must arrive after the first was handled.
     const again = setInterval(() => child.kill('SIGINT'), 50);
     const { code, err } = await run;
     clearInterval(again);
@@ -114,7 +114,7 @@ describe('a signal', () => {
     expect(err).toMatch(/rate limited/);
   });
 
-  test('during an import keeps what was done and ends with 130', async () => {
+  test('during an import keeps the results and ends with 130', async () => {
     const where = at('import');
     writeFileSync(join(where.dir, 'rows.csv'), 'name\ndog\ncat\n');
     const args = ['categories', 'import', 'rows.csv', '--yes', '--json', '--concurrency', '1'];
@@ -147,7 +147,7 @@ describe('at a terminal', () => {
 });
 
 describe('a pipe', () => {
-  test('whose reader is slow gets every byte', async () => {
+  test('with a slow reader gets every byte', async () => {
     const child = start(at('big'), [...LIST, '--json']);
     const sizes: number[] = [];
     child.stdout?.on('data', (chunk: Buffer) => {
@@ -177,7 +177,7 @@ describe('a pipe', () => {
   );
 });
 
-test('an import whose readers are gone goes on to its end', async () => {
+test('an import continues after its readers are gone', async () => {
   const created: { id: number; name: string }[] = [];
   const shop = await startHttpFake(({ method, body }) => {
     if (method === 'GET') return { body: created };
@@ -202,7 +202,7 @@ test.each([
   ['list as a table', LIST],
   ['help', ['--help']],
   ['version', ['--version']],
-])('a stdout that takes nothing is a storage failure: %s', async (_what, args) => {
+])('a stdout that cannot be written is a storage error: %s', async (_what, args) => {
   const full = openSync('/dev/full', 'w');
   const child = spawn(process.execPath, [BIN, ...args], { env: at('big').env, stdio: ['ignore', full, 'pipe'] });
   const run = await ended(child);
@@ -215,7 +215,7 @@ test.each([
 test.each([
   ['a usage error', ['categories', 'lsit'], 2],
   ['an answer', [...LIST, '--json', '--verbose'], 0],
-])('a stderr that takes nothing changes no exit code: %s', async (_what, args, code) => {
+])('a stderr that cannot be written does not change the exit code: %s', async (_what, args, code) => {
   const full = openSync('/dev/full', 'w');
   const child = spawn(process.execPath, [BIN, ...args], { env: at('big').env, stdio: ['ignore', 'pipe', full] });
   const run = await ended(child);
@@ -227,7 +227,7 @@ test.each([
   ['stdout', '>&-'],
   ['stdin', '<&-'],
   ['stderr', '2>&-'],
-])('a closed %s is no fault of the program', async (_what, redirection) => {
+])('a closed %s is not an internal error', async (_what, redirection) => {
   const where = at('big');
   const run = await ended(
     spawn('sh', ['-c', `"$@" ${redirection}`, 'sh', process.execPath, BIN, '--version'], { env: where.env }),
@@ -236,7 +236,7 @@ test.each([
   expect(run.err).not.toMatch(/\n\s+at /);
 });
 
-test("a command in a `while read` loop does not eat the loop's input", async () => {
+test("a command in a `while read` loop does not consume the loop's input", async () => {
   const where = at('big');
   const script = `printf 'a\\nb\\nc\\n' | while read -r line; do "$@" >/dev/null; echo "$line"; done`;
   const run = await ended(

@@ -1,4 +1,4 @@
-// Looks for a key where none may be: whole, in pieces, and in the forms that URLs, headers and JSON give it.
+// Searches output for a key: whole, in pieces, and as URLs, headers and JSON encode it.
 import { lstatSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 

@@ -1,9 +1,9 @@
-// Compiles one TypeScript module for child processes of a test, since Node 20 runs no TypeScript.
+// Compiles a TypeScript module for child processes: Node 20 does not run TypeScript.
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { tempDir } from './temp-dir.ts';
 
-// The bundler has no synchronous call: a process of its own makes it one.
+// The bundler has no synchronous API; a child process makes it synchronous.
 const BUNDLE = `
   const { rolldown } = await import('rolldown');
   const { bundleStubs } = await import('./scripts/bundle-stubs.mjs');

@@ -1,10 +1,10 @@
-// jq for tests on a machine that has none: the same program, compiled to WebAssembly, behind the same name.
+// Provides jq, compiled to WebAssembly, on machines that do not have it.
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 
-// Options, one filter, JSON on stdin: what the transcripts use.
+// Supports what the transcripts use: options, one filter, JSON on stdin.
 const SHIM = `
 const { text } = require('node:stream/consumers');
 const args = process.argv.slice(2);

@@ -1,4 +1,4 @@
-// A small rate-limited service over real HTTP, not our sandbox: it counts what clients do wrong.
+// A rate-limited service over HTTP, independent of the sandbox, that counts what clients do wrong.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,4 +1,4 @@
-// A rate limiter of our own for tests and benchmarks, in four kinds: what a service may do, by the clock it is handed.
+// The one rate limiter of tests and benchmarks: fixed, anchored and sliding windows and a token bucket, on an injected clock.
 
 /** How a limit works, and how its headers tell of it. */
 export interface LimiterOptions {

@@ -1,4 +1,4 @@
-// Runs the built program as a user would: a process of its own, a clean environment, folders of its own.
+// Runs the built program in a process, with a clean environment and its own folders.
 import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
 import { tmpdir } from 'node:os';

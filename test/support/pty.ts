@@ -1,4 +1,4 @@
-// Runs the built program in a real pseudo-terminal, where a user would see and type.
+// Runs the built program, or a shell with it, in a pseudo-terminal.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Place } from './program.ts';

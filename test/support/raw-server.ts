@@ -1,4 +1,4 @@
-// A server below HTTP: it speaks in raw bytes, so it can do to a client what HTTP libraries never would.
+// A server that sends raw bytes, for responses that no HTTP library would send.
 import type { AddressInfo, Socket } from 'node:net';
 import { createServer } from 'node:net';
 

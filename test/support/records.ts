@@ -1,4 +1,4 @@
-// Records of the ledger for tests: tickets and replies in a row, folded.
+// Ledger records for tests: a sequence of tickets and responses, reduced to a state.
 
 import type { Observation } from '../../src/rate-limit/ledger-record.ts';
 import { formatRecord } from '../../src/rate-limit/ledger-record.ts';

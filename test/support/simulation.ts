@@ -1,4 +1,4 @@
-// Several processes against a rate-limited service, all in virtual time: real ledgers on a real folder, no real waiting.
+// Simulates several processes and a rate-limited service in virtual time, with real ledgers in a folder.
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { createHttpClient } from '../../src/http/http-client.ts';

@@ -1,4 +1,4 @@
-// Runs one command in a pseudo-terminal of a given size, types when a text has appeared, and tells how it left the terminal.
+// Runs a command in a pseudo-terminal, types when a text appears, and reports how it left the terminal.
 import type { ChildProcess } from 'node:child_process';
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -7,7 +7,7 @@ import { constants } from 'node:os';
 import type { ReadStream } from 'node:tty';
 import { open } from '@lydell/node-pty';
 
-// A pair without a process: in the package, but not in its types.
+// Opens a pseudo-terminal without a process; missing in the package's types.
 declare module '@lydell/node-pty' {
   export function open(size: object): { readonly master: ReadStream; readonly slave: ReadStream; ptsName: string };
 }
@@ -54,13 +54,13 @@ export interface TerminalOutcome {
   readonly msSinceLastStep: number;
 }
 
-// More than any screen of a command holds.
+// More than any command prints.
 const FLOOD = 5_000_000;
-// A user types when a text stands there whole: at Ctrl-C a terminal drops the output that is still under way.
+// Type only after the text is complete: at Ctrl-C a terminal drops pending output.
 const REACTION_MS = 20;
-// Written to the terminal when the command has ended: what is before it is all that the command wrote.
+// Written to the terminal after the command ended; everything before it is the command's output.
 const END = '\u0000the end\u0000';
-// The first terminal that the leader of a session opens becomes its own; exec leaves no shell between it and the command.
+// The first terminal that a session leader opens becomes its controlling terminal.
 const ON_TERMINAL = 'exec "$@" <"$0" >"$0" 2>"$0"';
 const STDOUT_PIPED = 'exec "$@" <"$0" 2>"$0"';
 
@@ -92,7 +92,7 @@ interface OpenTerminal {
 
 function openTerminal(run: TerminalRun): OpenTerminal {
   const { master, slave: reader, ptsName: name } = open({});
-  // One of our own keeps the terminal open; the one that comes along would read what is typed.
+  // Our own descriptor keeps the terminal open; the returned reader would consume what is typed.
   const slave = openSync(name, files.O_RDWR | files.O_NOCTTY);
   reader.destroy();
   stty(slave, 'rows', String(run.rows), 'cols', String(run.columns));
@@ -124,7 +124,7 @@ async function attend(run: TerminalRun, terminal: OpenTerminal, child: ChildProc
   };
 }
 
-// Reads the screen and does the next step when its text has appeared after that of the step before.
+// Reads the screen and performs each step when its text appears after that of the previous step.
 class Typist {
   readonly steps: Step[];
   readonly seenAll: Promise<void>;
@@ -175,7 +175,7 @@ class Typist {
   }
 }
 
-// The modes or size of the terminal, asked or set through its own end.
+// Reads or sets the modes and size of the terminal.
 function stty(slave: number, ...args: readonly string[]): string[] {
   return execFileSync('stty', args, { stdio: [slave, 'pipe', 'inherit'], encoding: 'utf8' }).split(/[\s;]+/);
 }

@@ -1,4 +1,4 @@
-// A self-signed certificate for 127.0.0.1, localhost and pets.example, for tests only: nobody should trust it, and that is the point.
+// A self-signed certificate for 127.0.0.1, localhost and pets.example, for tests.
 
 /** The certificate's private key, PEM. */
 export const TEST_KEY = `-----BEGIN PRIVATE KEY-----
