@@ -260,7 +260,7 @@ export class SharedLedger implements Ledger {
     const left = (block?.until ?? 0) - this.clock.now();
     this.clock.away = true;
     this.#reconnectAt = this.clock.monotonic() + RECONNECT_EVERY_MS;
-    if (block && left > 0) this.#own().observe('', refused(this.clock.now(), left));
+    if (block && left > 0) this.#own().observe('inherited', refused(this.clock.now(), left));
     if (this.#warned) return;
     this.#warned = true;
     onWarning?.(

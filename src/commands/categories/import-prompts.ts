@@ -41,8 +41,10 @@ export async function confirmImport(
  * @param plan what is about to be sent
  */
 export async function announce({ session, rows }: Job, plan: ImportPlan): Promise<void> {
-  const now = session.context.clock.now();
-  const { daily, endsAt } = estimate(plan.send, (await session.ledger()).view(), now);
+  const ledger = await session.ledger();
+  await ledger.refresh();
+  const now = ledger.clock.now();
+  const { daily, endsAt } = estimate(plan.send, ledger.view(), now);
   if (daily && endsAt !== undefined) {
     const left = daily.told
       ? `${daily.left} of ${daily.limit} requests of the day are left`

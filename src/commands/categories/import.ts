@@ -59,15 +59,20 @@ export function exitError(data: ImportData): PetstoreError | undefined {
 
 async function preview({ session, input, rows }: Job, noted: ReadonlyMap<number, RowEntry>): Promise<Preview> {
   const listed = await (await session.api()).categories.list();
-  const quota = (await session.ledger()).view();
-  return previewOf(rows, noted, listed, { skipExisting: input.skipExisting, quota, now: session.context.clock.now() });
+  const ledger = await session.ledger();
+  await ledger.refresh();
+  return previewOf(rows, noted, listed, {
+    skipExisting: input.skipExisting,
+    quota: ledger.view(),
+    now: ledger.clock.now(),
+  });
 }
 
 async function send(job: Job, journal: Journal): Promise<RunResult> {
   const { session, input, rows, concurrency } = job;
   const { context, options } = session;
   const [api, ledger] = await Promise.all([session.api(), session.ledger()]);
-  const pace = startProgressLine(rows.length, context.clock, () => ledger.view());
+  const pace = startProgressLine(rows.length, ledger.clock, () => ledger.view());
   return runImport({
     rows,
     journal,

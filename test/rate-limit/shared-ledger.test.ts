@@ -1,0 +1,222 @@
+// The ledger of several machines: one time for all, no call that hangs, and no request that the others do not know of.
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { StateServer } from '../../src/append-log/state-server.ts';
+import { parseStateUrl } from '../../src/append-log/state-url.ts';
+import { openLedger } from '../../src/rate-limit/ledger.ts';
+import { ServerClock } from '../../src/rate-limit/server-clock.ts';
+import { SharedLedger } from '../../src/rate-limit/shared-ledger.ts';
+import { FakeClock } from '../support/fake-clock.ts';
+import { RedisServer } from '../support/redis-server.ts';
+import { scriptedRedis } from '../support/scripted-redis.ts';
+import { tempDir } from '../support/temp-dir.ts';
+
+let server: RedisServer;
+const open: Machine[] = [];
+beforeEach(async () => {
+  server = await RedisServer.start();
+});
+afterEach(async () => {
+  // A server that a test stopped would let every close wait.
+  server.resume();
+  await server.kill();
+  await Promise.all(open.splice(0).map(({ ledger }) => ledger.close()));
+});
+
+/** One process of a machine whose clock is off by `skew` milliseconds. */
+class Machine {
+  readonly clock: FakeClock;
+  readonly warnings: string[] = [];
+  readonly outages: string[] = [];
+  readonly ledger: SharedLedger;
+
+  constructor(skew = 0, url = server.url) {
+    this.clock = FakeClock.manual(Date.now() + skew);
+    const { clock, warnings, outages } = this;
+    const own = { identity: 'https://pets.example/v1', key: 'a-key', clock, timeoutMs: 30_000 };
+    const onWarning = (text: string): void => void warnings.push(text);
+    const onOutage = (text: string): void => void outages.push(text);
+    const address = parseStateUrl(url, undefined, 'X');
+    const state = new StateServer({ address, clock, onOutage, timeoutMs: 300 });
+    const dirs = { stateDir: tempDir(), tempDir: tempDir() };
+    this.ledger = new SharedLedger({
+      ...own,
+      server: state,
+      onWarning,
+      openLocal: () => openLedger({ ...own, ...dirs }),
+    });
+    open.push(this);
+  }
+
+  async take(): Promise<string> {
+    const answer = await this.ledger.acquire();
+    if (!answer.granted) throw new Error(answer.reason);
+    return answer.ticket;
+  }
+
+  /** Observes a response that leaves `remaining` of 3, the window ending in a minute. */
+  see(ticket: string, remaining: number, more: object = {}): void {
+    const at = this.ledger.clock.now();
+    const reset = { at: at + 60_000, clock: 'local', resolution: 1 } as const;
+    const none = { offset: undefined, waitMs: undefined, waitFrom: 'backoff', lastAttempt: false } as const;
+    this.ledger.observe(ticket, { at, status: 200, limit: 3, remaining, reset, ...none, ...more });
+  }
+
+  /** Runs a call that sleeps until the server is given up, on this machine's clock. */
+  async outlasting<T>(call: Promise<T>): Promise<T> {
+    let ended = false;
+    const done = (): void => {
+      ended = true;
+    };
+    call.then(done, done);
+    while (!ended) await this.clock.advance(100);
+    return call;
+  }
+}
+
+/** Makes everything on the server as old as if it had been written `ms` earlier. */
+async function age(ms: number): Promise<void> {
+  const keys = await server.command('KEYS', 'petstore:*');
+  const log = /petstore:\{\w+\}:[\w-]+(?=\r)/.exec(keys)?.[0] ?? '';
+  await server.command('DEL', `${log}:present`);
+  const entries = (await server.command('XRANGE', log, '-', '+')).matchAll(
+    /(\d{13}-\d+)\r\n\*4\r\n\$1\r\nt\r\n\$13\r\n(\d+)\r\n\$1\r\nr\r\n\$\d+\r\n(.*)\r\n/g,
+  );
+  await server.command('DEL', log);
+  for (const [, id = '', at, record = ''] of entries) {
+    await server.command('XADD', log, id, 't', String(Number(at) - ms), 'r', record);
+  }
+}
+
+const refused = { waitMs: 600_000, waitFrom: 'retry-after', status: 429 } as const;
+
+test('machines whose clocks are a minute apart share tickets, windows and waits', async () => {
+  const [one, two] = [new Machine(-30_000), new Machine(30_000)];
+  const first = await one.take();
+  expect(await two.ledger.acquire()).toEqual({ granted: false, reason: 'sibling' });
+  one.see(first, 1);
+  await one.ledger.refresh();
+  const second = await two.take();
+  expect(two.ledger.confirm(second)).toBe(true);
+  expect(await one.ledger.acquire()).toMatchObject({ granted: false, reason: 'sibling' });
+  two.see(second, 0);
+  await two.ledger.refresh();
+  const denied = [await one.ledger.acquire(), await two.ledger.acquire()];
+  expect(denied[0]).toMatchObject({ granted: false, reason: 'window' });
+  expect(denied[1]).toEqual(denied[0]);
+  expect(Math.abs(one.ledger.clock.now() - two.ledger.clock.now())).toBeLessThan(2000);
+});
+
+test('after a 429 on one machine, a ticket that another one holds is not used', async () => {
+  const [one, two] = [new Machine(), new Machine(20_000)];
+  one.see(await one.take(), 3);
+  await one.ledger.refresh();
+  const [mine, theirs] = [await one.take(), await two.take()];
+  one.see(mine, 0, refused);
+  await one.ledger.refresh();
+  await two.ledger.refresh();
+  expect(two.ledger.confirm(theirs)).toBe(false);
+  two.ledger.release(theirs, 'unsent');
+  expect(await two.ledger.acquire()).toMatchObject({ granted: false, reason: 'blocked' });
+  expect(two.ledger.view()).toMatchObject({ shared: true, stateServer: `127.0.0.1:${server.port}` });
+});
+
+test('a ticket is not used where nothing was heard of the others for 1.5 s, or the machine slept', async () => {
+  const machine = new Machine();
+  const ticket = await machine.take();
+  expect(machine.ledger.confirm(ticket)).toBe(true);
+  await machine.clock.advance(1600);
+  expect(machine.ledger.confirm(ticket)).toBe(false);
+  await machine.ledger.refresh();
+  expect(machine.ledger.confirm(ticket)).toBe(true);
+  machine.clock.at += 3000;
+  expect(machine.ledger.confirm(ticket)).toBe(false);
+});
+
+test('the tickets of a process that fell silent are released, and count as lost', async () => {
+  const [killed, other] = [new Machine(), new Machine()];
+  killed.see(await killed.take(), 2);
+  await killed.ledger.refresh();
+  await killed.take();
+  await killed.take();
+  await age(10_000);
+  await other.ledger.refresh();
+  expect(other.ledger.view().inFlight).toBe(2);
+  expect(await other.ledger.acquire()).toEqual({ granted: false, reason: 'sibling' });
+  for (let look = 0; look < 50 && other.ledger.view().inFlight > 0; look++) await other.ledger.refresh();
+  expect(other.ledger.view().inFlight).toBe(0);
+});
+
+test('a server that never answered is asked once, with one warning', async () => {
+  await server.kill();
+  const machine = new Machine();
+  const ticket = await machine.take();
+  expect(machine.ledger.confirm(ticket)).toBe(true);
+  machine.see(ticket, 2);
+  expect(machine.ledger.view()).toMatchObject({ window: { remaining: 2 } });
+  await machine.take();
+  expect(machine.warnings).toEqual([
+    `the state server at 127.0.0.1:${server.port} cannot be used (connection refused); sharing the rate limit on this machine only`,
+  ]);
+  expect([machine.outages, machine.clock.slept]).toEqual([[], []]);
+});
+
+test('a server that goes away is waited for, then the machine continues alone and inherits the block', async () => {
+  const machine = new Machine(30_000);
+  machine.see(await machine.take(), 0, refused);
+  await machine.ledger.refresh();
+  await server.kill();
+  const answer = await machine.outlasting(Promise.resolve(machine.ledger.acquire()));
+  expect(answer).toMatchObject({ granted: false, reason: 'blocked' });
+  const left = 'until' in answer ? answer.until - machine.clock.now() : 0;
+  expect(left).toBeGreaterThan(100_000);
+  expect([machine.outages.length, machine.warnings.length]).toEqual([1, 1]);
+});
+
+test('what was observed while the server was away is recorded when it is back', async () => {
+  const [machine, other] = [new Machine(), new Machine()];
+  machine.see(await machine.take(), 3);
+  await machine.ledger.refresh();
+  const held = await machine.take();
+  await other.ledger.refresh();
+  await server.kill();
+  const alone = await machine.outlasting(machine.take());
+  machine.see(held, 1);
+  machine.ledger.release(alone, 'unsent');
+  await server.start();
+  await machine.clock.advance(2100);
+  for (let look = 0; look < 200 && machine.ledger.clock.away; look++) {
+    await machine.ledger.acquire();
+    await machine.clock.advance(100);
+  }
+  expect(machine.ledger.clock.away).toBe(false);
+  await other.ledger.refresh();
+  expect(other.ledger.view()).toMatchObject({ window: { remaining: 1 } });
+});
+
+test.each([
+  ['LOADING Redis is loading the dataset in memory', true],
+  ["READONLY You can't write against a read only replica.", true],
+  ["OOM command not allowed when used memory > 'maxmemory'.", true],
+  ['NOPERM this user has no permissions', false],
+])('a server that answers "%s" at the start: local ledger %s', async (reply, local) => {
+  const scripted = await scriptedRedis((_command, socket) => socket.write(`-${reply}\r\n`));
+  const machine = new Machine(0, `redis://127.0.0.1:${scripted.port}`);
+  if (local) expect(await machine.take()).toMatch(/\w/);
+  else await expect(machine.take()).rejects.toMatchObject({ kind: 'usage', exitCode: 2 });
+  expect(machine.warnings.length).toBe(local ? 1 : 0);
+  scripted.close();
+});
+
+test('the server’s clock is known within the round trip, and starts again where it was set', () => {
+  const own = FakeClock.manual(1_000_000);
+  const clock = new ServerClock(own);
+  expect([clock.now(), clock.errorMs]).toEqual([1_000_000, 0]);
+  clock.sample(2_000_010, 0, 20);
+  expect([clock.now(), clock.errorMs]).toEqual([2_000_001, 11]);
+  clock.sample(2_000_012, 9, 11);
+  expect([clock.now(), clock.errorMs]).toEqual([2_000_003, 2]);
+  clock.sample(3_000_000, 10, 12);
+  expect(Math.round(clock.ahead / 1000)).toBe(2000);
+  clock.away = true;
+  expect(clock.now()).toBe(1_000_000);
+});
