@@ -3,9 +3,9 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { rolldown } from 'rolldown';
 import { bundleStubs } from './scripts/bundle-stubs.mjs';
+import { manPage } from './scripts/generate-docs.mjs';
 
 const outdir = process.argv[2] ?? 'dist';
 const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
@@ -21,12 +21,12 @@ const output = { minify: true, comments: false };
 const groups = [
   {
     name: 'base',
-    test: /src\/(?:errors|environment|escape|redact|io|duration|clock|version)\.ts$|src\/profiles\/paths\.ts$/,
+    test: /src\/(?:errors|environment|escape|redact|io|duration|format|clock|version)\.ts$|src\/profiles\/paths\.ts$/,
     priority: 3,
   },
   {
     name: 'command',
-    test: /src\/(?:run|program|report-error|usage-error|session|did-you-mean|json)\.ts$|src\/commands\/[a-z-]+\.ts$|node_modules\/(?:commander|lossless-json)\/|\0stub:commander|src\/output\/(?:render|progress|plain-style|wrap)\.ts$|src\/reference\/facts\.ts$|src\/profiles\/(?:credentials|base-url|api-key|store)\.ts$|src\/append-log\/(?:mkdirp|process-liveness)\.ts$/,
+    test: /src\/(?:run|program|report-error|usage-error|session|did-you-mean|json)\.ts$|src\/commands\/(?!(?:api|doctor|sandbox|completion)\/|categories\/(?:import|prepare)).*\.ts$|node_modules\/(?:commander|lossless-json)\/|\0stub:commander|src\/output\/(?:render|progress|wrap)\.ts$|src\/profiles\/(?:credentials|base-url|api-key|store)\.ts$|src\/append-log\/(?:mkdirp|process-liveness)\.ts$/,
     priority: 2,
   },
   {
@@ -36,7 +36,7 @@ const groups = [
   },
   {
     name: 'request',
-    test: /src\/session-services\.ts$|src\/(?:api|rate-limit|append-log)\/|src\/http\/(?!proxy-agent|trace)|src\/commands\/categories\/(?:list|create|columns)\.ts$|node_modules\/undici\/lib\/(?!.*(?:proxy-agent|socks5|agent\.js|pool))|\0stub:undici/,
+    test: /src\/session-services\.ts$|src\/(?:api|rate-limit|append-log)\/|src\/http\/(?!proxy-agent|trace)|node_modules\/undici\/lib\/(?!.*(?:proxy-agent|socks5|agent\.js|pool))|\0stub:undici/,
     priority: 1,
   },
 ];
@@ -51,7 +51,7 @@ const RELATIVE = /(?:from |import\()['"](\.[^'"]+)\.ts['"]/g;
 rmSync(outdir, { recursive: true, force: true });
 const inputs = [await program(), await client()].flat();
 writeFileSync(join(outdir, 'THIRD-PARTY-LICENSES.txt'), licences(inputs));
-await manual();
+manual();
 types();
 
 async function program() {
@@ -88,15 +88,11 @@ async function client() {
   return bundle.watchFiles;
 }
 
-// The manual page and the reference come from the command tree itself.
-async function manual() {
-  const bundle = await rolldown({ ...input, input: { manual: 'src/manual.ts' } });
-  const file = join(process.cwd(), 'node_modules', '.cache', `manual-${process.pid}.mjs`);
-  await bundle.write({ ...output, format: 'esm', file, codeSplitting: false });
-  const { man, markdown } = (await import(pathToFileURL(file).href)).manual(version);
-  rmSync(file);
-  writeFileSync(join(outdir, 'petstore.1'), man);
-  writeFileSync(join(outdir, 'reference.md'), markdown);
+// The manual page comes from the command tree itself, as the built program prints it.
+function manual() {
+  const main = join(outdir, 'main.cjs');
+  const reference = execFileSync(process.execPath, [main, 'commands', '--json'], { encoding: 'utf8' });
+  writeFileSync(join(outdir, 'petstore.1'), manPage(JSON.parse(reference)));
 }
 
 // Only what the client's own declarations name is kept; they name each other as the compiled files would be called.

@@ -9,6 +9,8 @@ const STUBS = {
   undici: {
     'node:assert': 'module.exports = (ok, message) => { if (!ok) throw new Error(message ?? "assertion failed"); };',
   },
+  // Text is measured by functions that src/output/table.ts replaces; headings, which it would colour, are not given.
+  'cli-table3': { 'string-width': 'module.exports = () => 0;', '@colors/colors/safe': 'module.exports = {};' },
   // What it would log for DEBUG contains passwords.
   iovalkey: { debug: 'exports.default = () => () => undefined;' },
   // No schema, encryption, watcher or default folder is used, and the write is ours (docs/architecture.md, conf).
@@ -28,12 +30,12 @@ const STUBS = {
 export const bundleStubs = {
   name: 'bundle-stubs',
   resolveId(id, importer = '') {
-    const [, name = ''] = /node_modules[\\/](commander|undici|conf|iovalkey)[\\/]/.exec(importer) ?? [];
+    const [, name = ''] = /node_modules[\\/](commander|undici|conf|iovalkey|cli-table3)[\\/]/.exec(importer) ?? [];
     return STUBS[name]?.[id] === undefined ? null : `\0stub:${name}:${id}.cjs`;
   },
   load(id) {
     if (UNREACHED.test(id)) return 'module.exports = {};';
-    const [, name = '', module = ''] = /^\0stub:(\w+):(.+)\.cjs$/.exec(id) ?? [];
+    const [, name = '', module = ''] = /^\0stub:([\w-]+):(.+)\.cjs$/.exec(id) ?? [];
     return STUBS[name]?.[module] ?? null;
   },
 };

@@ -5,8 +5,6 @@ import type { Environment } from './environment.ts';
 export interface JobControl {
   /** Calls the listener when the process continues after a stop; returns a function that removes it. */
   onContinue(listener: () => void): () => void;
-  /** Calls the listener with true before a stop and with false afterwards; returns a function that removes it. */
-  onStop(listener: (stops: boolean) => void): () => void;
   /** Stops the process group; resolves when it continues. */
   stop(): Promise<void>;
 }
@@ -22,8 +20,6 @@ export interface Output {
   readonly columns: number | undefined;
   /** The underlying stream, for spinner and prompts; undefined in tests. */
   readonly raw?: NodeJS.WriteStream;
-  /** Absent on Windows. */
-  jobs?(): Promise<JobControl>;
 }
 
 /** Read only by what asks for it, so that a command in a loop does not consume the loop's input. */

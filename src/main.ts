@@ -36,7 +36,6 @@ function output(stream: NodeJS.WriteStream, mayFail = false): Output {
       return stream.isTTY ? stream.columns : undefined;
     },
     raw: stream,
-    ...jobControl,
     write: (text) =>
       new Promise((resolve, reject) => {
         if (closed) return resolve();

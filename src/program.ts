@@ -1,72 +1,114 @@
-// The command tree: options of every command, one line per noun.
-import { Command, Option } from 'commander';
-import { addApi } from './commands/api.ts';
-import { addAuth } from './commands/auth.ts';
-import { addCategories, FORMATS } from './commands/categories.ts';
-import { addCommands } from './commands/commands.ts';
-import { addComplete } from './commands/complete.ts';
-import { addDoctor } from './commands/doctor.ts';
-import { addHelp } from './commands/help.ts';
-import { addQuota } from './commands/quota.ts';
-import { provide } from './commands/run-command.ts';
-import { addSandbox } from './commands/sandbox.ts';
+// The command tree: options of every command, and all commands by group.
+import type { Command } from 'commander';
+import { Option } from 'commander';
+import { api } from './commands/api.ts';
+import { auth } from './commands/auth.ts';
+import { categories } from './commands/categories.ts';
+import type { CommandDefinition, CommandGroup } from './commands/command.ts';
+import { commands } from './commands/commands.ts';
+import { completion, suggestions } from './commands/completion.ts';
+import { doctor } from './commands/doctor.ts';
+import { help, helpWidth, PetstoreHelp } from './commands/help.ts';
+import { quota } from './commands/quota.ts';
+import { DefinedCommand } from './commands/reference.ts';
+import { runCommand } from './commands/run-command.ts';
+import { sandbox } from './commands/sandbox.ts';
 import { colorLevel } from './io.ts';
+import { FORMATS } from './output/render.ts';
 import type { Context } from './session.ts';
+
+/** All commands, below the headings of `petstore --help`. */
+const COMMANDS: Readonly<Record<string, readonly (CommandDefinition | CommandGroup)[]>> = {
+  'Categories:': [categories, api],
+  'Keys and limits:': [auth, quota, doctor],
+  'Testing and scripting:': [sandbox, completion, commands, help, suggestions],
+};
+
+const GLOBAL_OPTIONS: readonly Option[] = [
+  new Option(
+    '-p, --profile <name>',
+    'profile to use: its base URL, key and quota (environment: PETSTORE_PROFILE; default: the active one)',
+  ),
+  new Option('--json', 'print exactly one JSON document; errors are JSON on stderr'),
+  // Defaults are only described: what is not given may be set by the environment.
+  new Option(
+    '--max-wait <duration>',
+    'maximum wait for the rate limit; exit 5 if longer (environment: PETSTORE_MAX_WAIT)',
+  ).default(undefined, '2m'),
+  new Option(
+    '--max-retries <number>',
+    'retries of one request after the first attempt (environment: PETSTORE_MAX_RETRIES)',
+  ).default(undefined, '4'),
+  new Option(
+    '--timeout <duration>',
+    'timeout per attempt, from connect to last byte (environment: PETSTORE_TIMEOUT)',
+  ).default(undefined, '30s'),
+  new Option('-q, --quiet', 'hide spinner, quota line and notices (environment: PETSTORE_QUIET)'),
+  new Option('-v, --verbose', 'show every request and response on stderr, with the key redacted'),
+  new Option('--no-color', 'disable colour (environment: NO_COLOR, FORCE_COLOR)'),
+  // Accepted everywhere, but shown only by `categories list`: other commands print table and json only.
+  new Option('--format <format>', 'output format').choices(FORMATS).hideHelp(),
+];
+
+const ROOT: CommandGroup = {
+  name: 'petstore',
+  description: 'Command-line client for the pet store API: list, create and import pet categories.',
+  options: GLOBAL_OPTIONS,
+  help: {
+    notes: `petstore waits for the rate limit where it must, shares it with other petstore processes, and never creates a
+category twice. stdout carries the result and nothing else.`,
+    exitCodes: `0 done, 1 bug in petstore, 2 wrong usage, 3 no key or key not accepted, 4 request rejected, 5 rate
+limited, 6 service not reached, 7 service failed, 8 outcome of a create unknown, 9 local file error, 130 interrupted.`,
+    examples: [
+      'petstore categories list -p sandbox',
+      'petstore auth login --url https://HOST/v1',
+      'petstore help categories create',
+    ],
+  },
+  commands: Object.values(COMMANDS).flat(),
+};
 
 /**
  * Builds the command tree.
- * @param context the world its commands run in
- * @param say takes the help and the version that were asked for, and of which command
+ * @param write receives help and version
  * @returns commander's root; `parseAsync` rejects with CommanderError or PetstoreError
  */
-export function createProgram(
-  context: Context,
-  say: (text: string, command: Command) => void = () => undefined,
-): Command {
-  const program = new Command('petstore')
-    .description('The command line for the pet store service: list and create pet categories, politely.')
-    .usage('<command> [options]')
-    .version(context.version, '-V, --version', 'print the version')
+export function createProgram(context: Context, write: (text: string) => void = () => undefined): Command {
+  const { stdout, env, args, version } = context;
+  const program = new DefinedCommand(ROOT)
+    .version(version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'show help')
     .exitOverride()
     .configureOutput({
-      // Errors are told in one place and one voice: see report.ts.
+      writeOut: write,
+      // Errors are reported in one place.
       writeErr: () => undefined,
+      getOutHelpWidth: () => helpWidth(stdout.columns),
+      getOutHasColors: () => colorLevel(stdout, env, args.includes('--no-color')) > 0,
     });
-  addGlobalOptions(program);
-  provide(program, context);
-  const nouns = [addCategories, addAuth, addQuota, addApi, addSandbox, addDoctor, addComplete, addCommands];
-  for (const add of nouns) add(program);
-  const color = colorLevel(context.stdout, context.env, context.args.includes('--no-color')) > 0;
-  addHelp(program, context.stdout, color, say);
+  define(program, ROOT, context);
+  for (const [heading, group] of Object.entries(COMMANDS)) {
+    for (const command of program.commands) {
+      if (group.some(({ name }) => name === command.name())) command.helpGroup(heading);
+    }
+  }
   return program;
 }
 
-function addGlobalOptions(program: Command): void {
-  const options = [
-    new Option(
-      '-p, --profile <name>',
-      'whose URL, key and quota to use (environment: PETSTORE_PROFILE; else the active one)',
-    ),
-    new Option('--json', 'print exactly one JSON document; errors are JSON on stderr'),
-    // A default that is only told: what is not given may still be given by the environment.
-    new Option(
-      '--max-wait <duration>',
-      'longest single pause for the rate limit (environment: PETSTORE_MAX_WAIT)',
-    ).default(undefined, '2m'),
-    new Option(
-      '--max-retries <number>',
-      'further tries of one request after the first (environment: PETSTORE_MAX_RETRIES)',
-    ).default(undefined, '4'),
-    new Option('--timeout <duration>', 'for one try, connect to last byte (environment: PETSTORE_TIMEOUT)').default(
-      undefined,
-      '30s',
-    ),
-    new Option('-q, --quiet', 'no spinner, no quota line, no notices; problems still show'),
-    new Option('-v, --verbose', 'show every request and response on stderr, the key redacted'),
-    new Option('--no-color', 'no colour (environment: NO_COLOR, FORCE_COLOR)'),
-    // Taken anywhere, told of only in the help of `categories list`: the other commands know table and json alone.
-    new Option('--format <format>', 'how to print the answer').choices(FORMATS).hideHelp(),
-  ];
-  for (const option of options) program.addOption(option);
+function define(command: Command, definition: CommandDefinition | CommandGroup, context: Context): void {
+  command.description(definition.description).helpCommand(false);
+  command.createHelp = () => new PetstoreHelp(definition.help);
+  for (const option of definition.options ?? []) command.addOption(option);
+  if ('action' in definition) {
+    for (const alias of definition.aliases ?? []) command.alias(alias);
+    for (const argument of definition.arguments ?? []) command.addArgument(argument);
+    command.action(() => runCommand(definition, command, context));
+    return;
+  }
+  command.usage('<command>');
+  for (const child of definition.commands) {
+    const subcommand = new DefinedCommand(child).copyInheritedSettings(command);
+    define(subcommand, child, context);
+    command.addCommand(subcommand, { hidden: 'hidden' in child && child.hidden === true });
+  }
 }

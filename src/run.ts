@@ -1,15 +1,14 @@
 // One command from arguments to exit code: parse, act, tell what went wrong, do the endings.
-import type { Command } from 'commander';
 import { CommanderError } from 'commander';
-import { welcome } from './commands/help.ts';
+import { helpWidth, welcome } from './commands/help.ts';
+import { describeCommands } from './commands/reference.ts';
 import { PetstoreError } from './errors.ts';
 import { jsonText } from './output/render.ts';
-import { helpWidth } from './output/wrap.ts';
 import { createProgram } from './program.ts';
 import { withoutSecretKeys } from './redact.ts';
 import { reportError } from './report-error.ts';
 import type { Context } from './session.ts';
-import { keysIn, usageError } from './usage-error.ts';
+import { commandOf, keysIn, usageError } from './usage-error.ts';
 
 /**
  * Runs one command.
@@ -60,30 +59,23 @@ async function attempt(context: Context, json: boolean): Promise<number> {
     await context.stdout.write(welcome(helpWidth(context.stdout.columns)));
     return 0;
   }
-  const said: Said[] = [];
-  const program = createProgram(context, (text, command) => void said.push({ text, command }));
+  let output = '';
+  const program = createProgram(context, (text) => {
+    output += text;
+  });
   try {
     await program.parseAsync(context.args, { from: 'user' });
     return 0;
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     if (error.exitCode !== 0) throw usageError(error, context.args, program);
-    if (json) await tellAsJson(context, error.code === 'commander.version' ? undefined : said[0]?.command);
-    else await context.stdout.write(said.map(({ text }) => text).join(''));
+    if (json) {
+      const { version } = context;
+      const isHelp = error.code !== 'commander.version';
+      const document = isHelp ? describeCommands(commandOf(context.args, program), version) : { version };
+      output = `${jsonText(document, context.stdout.isTTY)}\n`;
+    }
+    await context.stdout.write(output);
     return 0;
   }
-}
-
-/** Help or the version that was asked for, and of which command. */
-interface Said {
-  readonly text: string;
-  readonly command: Command;
-}
-
-// `X --help --json` is `help X --json`.
-async function tellAsJson(context: Context, helped: Command | undefined): Promise<void> {
-  if (!helped) return context.stdout.write(`${jsonText({ version: context.version }, context.stdout.isTTY)}\n`);
-  const words: string[] = [];
-  for (let at = helped; at.parent; at = at.parent) words.unshift(at.name());
-  await createProgram(context).parseAsync(['help', ...words, '--json'], { from: 'user' });
 }

@@ -78,7 +78,6 @@ test('the tarball holds the program, its types, its manual and its licences, and
     'dist/client.js',
     'dist/main.cjs',
     'dist/petstore.1',
-    'dist/reference.md',
     'dist/types/*.d.ts',
     'package.json',
   ]);

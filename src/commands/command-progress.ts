@@ -1,92 +1,102 @@
-// What goes on stderr while a verb runs: a spinner on a terminal, every wait for the rate limit, a long work's progress.
+// What stderr shows while a command runs: a spinner on a terminal, otherwise one line per wait.
 
 import { formatDuration } from '../duration.ts';
+import { localTime } from '../format.ts';
 import type { Wait } from '../http/types.ts';
 import { colorLevel } from '../io.ts';
 import type { Session } from '../session.ts';
 
-/** A shorter wait is over before it is read. */
-const WORTH_TELLING_MS = 1000;
-/** A window's end is looked for a little before it is certain: that is the same wait. */
+/** A shorter wait is over before it can be read. */
+const SHORTEST_WAIT_MS = 1000;
+/** Two estimates of the end of one wait differ by less. */
 const SAME_WAIT_MS = 1500;
-/** A countdown counts seconds. */
 const TICK_MS = 1000;
 
-const nothing = (): void => undefined;
-
 /**
- * Accompanies one command: listens to `session.watch` until it is ended.
- * @param session whose stderr is used
- * @returns ends it, spinner gone and cursor back; to be called before the answer or the error is written
+ * Shows progress on stderr while `call` runs; the spinner is gone when this returns.
+ * @param session whose `progress` is listened to
+ * @param call the command's work
  */
-export async function startProgress(session: Session): Promise<() => void> {
-  const { context, options, progress } = session;
-  if (options.quiet) return nothing;
-  if (options.json) {
-    progress.wait = tellOnce(session, (wait, until) => JSON.stringify({ waiting: { until, reason: wait.reason } }));
-    return nothing;
+export async function withProgress<Data>(session: Session, call: () => Promise<Data>): Promise<Data> {
+  const stop = await startProgress(session);
+  try {
+    return await call();
+  } finally {
+    stop?.();
   }
-  const { canSpin, createLineProgress } = await import('../output/progress.ts');
-  if (!options.verbose && canSpin(context.stderr, context.env)) return spin(session);
-  progress.wait = tellOnce(session, (wait, until) => `${sentence(wait, context.clock.now())} (until ${until})`);
-  const lines = createLineProgress(context);
-  progress.status = (text) => lines.update(text?.());
-  return () => lines.stop();
 }
 
-// Each wait is one line, however often the sender reports it.
-function tellOnce(session: Session, line: (wait: Wait, until: string) => string): (wait: Wait | undefined) => void {
-  const { clock, stderr } = session.context;
-  let told = Number.NEGATIVE_INFINITY;
+async function startProgress(session: Session): Promise<(() => void) | undefined> {
+  const { context, options, progress } = session;
+  if (options.quiet) return undefined;
+  const { clock, stderr } = context;
+  if (options.json) {
+    progress.wait = oncePerWait(session, ({ until, reason }) =>
+      JSON.stringify({ waiting: { until: new Date(until).toISOString(), reason } }),
+    );
+    return undefined;
+  }
+  const { canSpin, createLineProgress, createSpinnerProgress } = await import('../output/progress.ts');
+  if (options.verbose || !canSpin(stderr, context.env)) {
+    progress.wait = oncePerWait(session, (wait) => describeWait(wait, clock.now()));
+    const lines = createLineProgress({ stderr, clock });
+    progress.status = (text) => lines.update(text?.());
+    return () => lines.stop();
+  }
+  const level = colorLevel(stderr, context.env, options.noColor);
+  return showSpinner(session, createSpinnerProgress({ stderr, clock, colorLevel: level }));
+}
+
+function oncePerWait({ context }: Session, line: (wait: Wait) => string): (wait: Wait | undefined) => void {
+  let shownUntil = Number.NEGATIVE_INFINITY;
   return (wait) => {
-    if (!wait || wait.until - clock.now() < WORTH_TELLING_MS || wait.until <= told + SAME_WAIT_MS) return;
-    told = wait.until;
-    void stderr.write(`${line(wait, new Date(wait.until).toISOString())}\n`);
+    if (!wait || wait.until - context.clock.now() < SHORTEST_WAIT_MS || wait.until <= shownUntil + SAME_WAIT_MS) return;
+    shownUntil = wait.until;
+    void context.stderr.write(`${line(wait)}\n`);
   };
 }
 
-async function spin(session: Session): Promise<() => void> {
-  const { context, options, progress } = session;
-  const { createSpinnerProgress } = await import('../output/progress.ts');
-  const level = colorLevel(context.stderr, context.env, options.noColor);
-  const spinner = createSpinnerProgress({ stderr: context.stderr, clock: context.clock, colorLevel: level });
+function showSpinner(
+  { context: { clock }, progress }: Session,
+  spinner: { update(text: string | undefined): void; stop(): void },
+): () => void {
   const ended = new AbortController();
   let wait: Wait | undefined;
-  let said: (() => string) | undefined;
-  let busy = 0;
+  let status: (() => string) | undefined;
+  let requests = 0;
+  // Without a request, a wait or a status nothing is shown, so that a prompt is never painted over.
   const show = (): void => {
-    const waiting = wait ? sentence(wait, context.clock.now()) : undefined;
-    // A prompt must not be painted over: without a request under way, a wait or words of the verb there is no spinner.
-    spinner.update([waiting, said?.()].filter(Boolean).join(' · ') || (busy > 0 ? 'asking the service' : undefined));
+    const parts = [status?.(), wait && describeWait(wait, clock.now())].filter((part) => part !== undefined);
+    spinner.update(parts.join(' · ') || (requests > 0 ? 'Contacting the service…' : undefined));
   };
-  progress.busy = (requests) => {
-    busy = requests;
+  progress.busy = (count) => {
+    requests = count;
     show();
   };
   progress.status = (text) => {
-    said = text;
+    status = text;
     show();
   };
-  progress.wait = (news) => {
-    wait = news && news.until - context.clock.now() >= WORTH_TELLING_MS ? news : undefined;
+  progress.wait = (next) => {
+    wait = next && next.until - clock.now() >= SHORTEST_WAIT_MS ? next : undefined;
     show();
   };
-  void (async () => {
+  const countDown = async (): Promise<never> => {
     for (;;) {
-      await context.clock.sleep(TICK_MS, ended.signal);
+      await clock.sleep(TICK_MS, ended.signal);
       if (wait) show();
     }
-  })().catch(nothing);
+  };
+  countDown().catch(() => undefined);
   return () => {
     ended.abort();
     spinner.stop();
   };
 }
 
-function sentence(wait: Wait, now: number): string {
-  const left = formatDuration(wait.until - now);
-  if (wait.reason === 'sibling') return 'waiting for the answer to a request under way';
-  if (wait.reason === 'backoff') return `that try failed, trying again in ${left}`;
-  // Short, and the time near its beginning: at 40 columns it must not be cut away.
-  return `${wait.reason === 'blocked' ? 'rate limited' : 'quota used up'}, going on in ${left}`;
+function describeWait({ reason, until }: Wait, now: number): string {
+  if (reason === 'sibling') return 'waiting for another request to finish';
+  const left = formatDuration(until - now);
+  if (reason === 'backoff') return `request failed; retrying in ${left}`;
+  return `waiting for the rate limit, ${left}${until - now > 60_000 ? ` (until ${localTime(until, now)})` : ''}`;
 }

@@ -1,28 +1,25 @@
-// The noun `commands`: the whole command tree for programs and agents. Definition only; the verb loads when run.
-import type { Command } from 'commander';
-import { runCommand } from './run-command.ts';
+// `petstore commands`: the command tree as data, from the definitions that parse the command line.
+import type { Column } from '../output/view.ts';
+import { defineCommand } from './command.ts';
+import type { CommandFacts, Reference } from './reference.ts';
+import { describeCommands, rootOf } from './reference.ts';
 
-/** @param program the root to add `commands` to, and whose tree it tells */
-export function addCommands(program: Command): void {
-  const command = program
-    .command('commands')
-    .description('list every command; with --json the whole tree with options and exit codes')
-    .addHelpText(
-      'after',
-      `
-For scripts and agents: nothing needs to be scraped from help texts.
+const COLUMNS: readonly Column<CommandFacts>[] = [
+  { header: 'command', value: ({ usage }) => usage.replace(' [options]', ''), wrap: true },
+  { header: 'description', value: ({ description }) => description, wrap: true },
+];
 
-Output: one line per command; with --json {"version", "description", "commands", "globalOptions",
-"environment", "exitCodes"}, where each command has path, usage, arguments, options, notes and examples,
-and each option its flags, description, choices, default and whether it is required.
-
-Examples:
-  $ petstore commands
-  $ petstore commands --json | jq -r '.commands[].usage'`,
-    );
-  runCommand(
-    command,
-    () => import('./commands/show.ts'),
-    () => ({ program }),
-  );
-}
+export const commands = defineCommand<object, Reference>({
+  name: 'commands',
+  description: 'list all commands; with --json all options and exit codes too',
+  help: {
+    notes: 'For scripts and agents that would otherwise parse help texts.',
+    output: `one row per command; with --json {"version", "description", "commands", "globalOptions", "environment",
+"exitCodes"}. --help --json prints the same for one command.`,
+    examples: ['petstore commands', "petstore commands --json | jq -r '.commands[].usage'"],
+  },
+  action: {
+    run: async (session, { command }) => describeCommands(rootOf(command), session.context.version),
+    view: { text: (reference, { table }) => table(COLUMNS, reference.commands), tables: true },
+  },
+});

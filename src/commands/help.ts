@@ -1,20 +1,15 @@
-// How help looks, `petstore help WORDS`, and what a bare `petstore` says. The texts themselves stand with their commands.
-import type { Command, Help, Option } from 'commander';
-import type { Output } from '../io.ts';
-import { bold, helpWidth, reflow } from '../output/wrap.ts';
-import { defaultOf, explained } from '../reference/facts.ts';
-import { runCommand } from './run-command.ts';
+// How help looks, `petstore help COMMAND`, and what a bare `petstore` prints.
+import type { Command, Option } from 'commander';
+import { Argument, Help } from 'commander';
+import { closestMatch } from '../did-you-mean.ts';
+import { PetstoreError } from '../errors.ts';
+import type { HelpText } from './command.ts';
+import { defineCommand } from './command.ts';
+import { defaultOf, describeCommands, rootOf, visibleCommands } from './reference.ts';
 
-/** Under which heading the root's help lists its commands. */
-const GROUPS: Readonly<Record<string, readonly string[]>> = {
-  'Categories:': ['categories', 'api'],
-  'Keys and limits:': ['auth', 'quota', 'doctor'],
-  'Trying out and scripting:': ['sandbox', 'complete', 'commands', 'help'],
-};
+const WELCOME = `petstore is a command-line client for the pet store API.
 
-const WELCOME = `petstore lists and creates the categories of the pet store service.
-
-Try it out, without an account, on a sandbox of your own:
+Try it without an account, on a local sandbox:
   $ petstore categories create --name dog -p sandbox
   $ petstore categories list -p sandbox
 
@@ -25,142 +20,122 @@ Use it with your API key:
 More:
   $ petstore help                     all commands
   $ petstore help categories create   one command, with examples
-  $ petstore doctor                   why it does not work
+  $ petstore doctor                   diagnose problems
 `;
-const WITH_MEANING = /^( {2}\$ .*?) {2,}(\S.*)$/gm;
 
-/**
- * What a bare `petstore` prints: what to do first.
- * @param width in cells
- * @returns text that fits, but for commands, which are to be copied; what one does stands below it where both are too wide
- */
+/** Returns what a bare `petstore` prints, fitted to a width. */
 export function welcome(width: number): string {
-  const narrow = WELCOME.match(WITH_MEANING)?.some((line) => line.length > width);
-  return reflow(narrow ? WELCOME.replace(WITH_MEANING, `$1\n${INDENT}$2`) : WELCOME, width);
+  const help = new PetstoreHelp({ examples: [] });
+  const remark = /^( {2}\$ .*?) {2,}(\S.*)$/gm;
+  const narrow = WELCOME.match(remark)?.some((line) => line.length > width);
+  return help.fill(narrow ? WELCOME.replace(remark, `$1\n${INDENT}$2`) : WELCOME, width);
 }
 
-/**
- * Gives help its looks, and adds `petstore help [command...]`. Called when all other commands are there.
- * @param program the root of the tree
- * @param stdout where help goes: it is fitted to it
- * @param color whether stdout carries colour
- * @param say takes what commander prints, and of which command, for whoever can wait until it is written
- */
-export function addHelp(
-  program: Command,
-  stdout: Output,
-  color: boolean,
-  say: (text: string, command: Command) => void,
-): void {
-  addHelpCommand(program);
-  addOverviews(program);
-  const width = helpWidth(stdout.columns);
-  for (const command of everyCommand(program)) {
-    command.helpCommand(false);
-    command.configureHelp({
-      showGlobalOptions: true,
-      minWidthToWrap: 20,
-      formatItem,
-      subcommandTerm,
-      optionDescription,
-    });
-    command.configureOutput({
-      writeOut: (text) => say(bold(reflow(text, width), color), command),
-      getOutHelpWidth: () => width,
-    });
-  }
-  for (const [heading, names] of Object.entries(GROUPS)) {
-    for (const command of program.commands) if (names.includes(command.name())) command.helpGroup(heading);
-  }
-}
-
-function* everyCommand(command: Command): Generator<Command> {
-  yield command;
-  for (const child of command.commands) yield* everyCommand(child);
-}
-
-function addHelpCommand(program: Command): void {
-  const command = program
-    .command('help')
-    .description('show the help of a command')
-    .argument('[command...]', 'for example: categories create')
-    .addHelpText(
-      'after',
-      `
-Output: what --help prints after the same words; with --json the same as data (see commands),
-as --help --json prints it too.
-
-Examples:
-  $ petstore help
-  $ petstore help categories create`,
-    );
-  runCommand(
-    command,
-    () => import('./help/show.ts'),
-    (words) => ({ program, words }),
-  );
-}
-
-// Nouns have no text of their own: what can be done with them is told by their commands.
-const OVERVIEWS: Readonly<Record<string, string>> = {
-  categories: `
-Examples:
-  $ petstore categories list --search cat
-  $ petstore categories create --name dog --description "Canis familiaris"
-  $ petstore categories import species.csv`,
-  auth: `
-Examples:
-  $ petstore auth login -p staging
-  $ petstore auth status`,
-};
-
-const ROOT_TEXT = `
-The service limits how much one key may ask. petstore waits where it must, shares what is left with
-other petstore processes, and never sends a create twice. stdout holds the answer and nothing else.
-
-Exit codes: 0 done, 1 fault of petstore, 2 wrong usage, 3 no key or key refused, 4 request rejected,
-5 rate limited, 6 not reached, 7 service failed, 8 outcome of a create unknown, 9 own files, 130
-interrupted. Environment: PETSTORE_API_KEY and PETSTORE_BASE_URL go before what is stored.
-
-Examples:
-  $ petstore categories list -p sandbox
-  $ petstore auth login --url https://HOST/v1
-  $ petstore help categories create`;
-
-function addOverviews(program: Command): void {
-  program.addHelpText('after', ROOT_TEXT);
-  for (const noun of program.commands) {
-    const text = OVERVIEWS[noun.name()];
-    if (text) noun.addHelpText('after', text);
-  }
-}
-
-function subcommandTerm(command: Command): string {
-  const names = [command.name(), ...command.aliases()].join(', ');
-  return [
-    names,
-    ...command.registeredArguments.map((one) => (one.required ? `<${one.name()}>` : `[${one.name()}]`)),
-  ].join(' ');
-}
-
-function optionDescription(this: Help, option: Option): string {
-  const { description, mandatory, argChoices } = option;
-  return explained({ description, required: mandatory, choices: argChoices, ...defaultOf(option) });
+/** Width of help texts in cells: wide enough for an option, not too wide to read. */
+export function helpWidth(columns: number | undefined): number {
+  return Math.max(40, Math.min(100, columns || 80));
 }
 
 /** Narrower than this, a description stands below its term instead of beside it; in cells. */
 const NARROW = 70;
 const INDENT = '      ';
 
-function formatItem(this: Help, term: string, termWidth: number, description: string, helper: Help): string {
-  const width = helper.helpWidth ?? 80;
-  if (description === '') return `  ${term}`;
-  if (width < NARROW) return `  ${term}\n${indented(helper.boxWrap(description, width - INDENT.length), INDENT)}`;
-  const beside = ' '.repeat(termWidth + 4);
-  const wrapped = helper.boxWrap(description, width - beside.length);
-  return `  ${term.padEnd(termWidth)}  ${wrapped.replaceAll('\n', `\n${beside}`)}`;
+/** Commander's help, with what a definition says after the options. */
+export class PetstoreHelp extends Help {
+  override minWidthToWrap = 20;
+  readonly #text: HelpText;
+
+  constructor(text: HelpText) {
+    super();
+    this.#text = text;
+  }
+
+  override styleTitle(title: string): string {
+    return bold(title);
+  }
+
+  override subcommandTerm(command: Command): string {
+    const names = [command.name(), ...command.aliases()].join(', ');
+    return [names, ...command.registeredArguments.map((one) => this.argumentTerm(one))].join(' ');
+  }
+
+  override argumentTerm(argument: Argument): string {
+    return argument.required ? `<${argument.name()}>` : `[${argument.name()}]`;
+  }
+
+  override optionDescription(option: Option): string {
+    const { description, mandatory, argChoices } = option;
+    const value = defaultOf(option);
+    const facts = [
+      ...(mandatory ? ['required'] : []),
+      ...(argChoices ? [argChoices.join(', ')] : []),
+      ...(value === undefined ? [] : [`default: ${value}`]),
+    ];
+    if (facts.length === 0) return description;
+    const [text, open] = description.endsWith(')') ? [description.slice(0, -1), '; '] : [description, ' ('];
+    return `${text}${open}${facts.join('; ')})`;
+  }
+
+  override formatItem(term: string, termWidth: number, description: string, helper: Help): string {
+    const width = helper.helpWidth ?? 80;
+    const indent = width < NARROW ? INDENT : ' '.repeat(termWidth + 4);
+    const text = this.boxWrap(description, width - indent.length).replaceAll('\n', `\n${indent}`);
+    return width < NARROW ? `  ${term}\n${indent}${text}` : `  ${term.padEnd(termWidth)}  ${text}`;
+  }
+
+  override formatHelp(command: Command, helper: Help): string {
+    const { notes, output, exitCodes, examples } = this.#text;
+    const options = rootOf(command).options.filter(({ hidden }) => !hidden);
+    const paragraphs = [
+      notes,
+      output && `${bold('Output:')} ${output}`,
+      exitCodes && `${bold('Exit codes:')} ${exitCodes}`,
+      command.parent &&
+        `${bold('Global options:')} ${options.map(({ long }) => long).join(', ')}; see petstore --help.`,
+      `${bold('Examples:')}\n${examples.map((line) => `  $ ${line}`).join('\n')}`,
+    ];
+    const after = paragraphs.filter((text) => text !== undefined && text !== null);
+    const width = helper.helpWidth ?? 80;
+    return `${super.formatHelp(command, helper)}\n${after.map((text) => `${this.fill(text, width)}\n`).join('\n')}`;
+  }
+
+  /** Wraps paragraphs and the lines of lists; examples stay as they are. */
+  fill(text: string, width: number): string {
+    const list = text.replace(/^ {2}(?!\$)(\S.*)$/gm, (line, item: string) =>
+      line.length <= width ? line : `  ${this.boxWrap(item, width - 4).replaceAll('\n', '\n    ')}`,
+    );
+    return list.replace(/^\S.*(?:\n\S.*)*/gm, (paragraph) => this.boxWrap(paragraph.replaceAll('\n', ' '), width));
+  }
 }
 
-function indented(text: string, indent: string): string {
-  return indent + text.replaceAll('\n', `\n${indent}`);
+function bold(text: string): string {
+  return `\u001b[1m${text}\u001b[22m`;
+}
+
+export const help = defineCommand<object, Command>({
+  name: 'help',
+  description: 'show the help of a command',
+  arguments: [new Argument('[command...]', 'for example: categories create')],
+  help: {
+    output: 'what the command prints with --help; with --json the same as data.',
+    examples: ['petstore help', 'petstore help categories create'],
+  },
+  action: {
+    run: async (_session, { args, command }) => args.reduce(subcommandOf, rootOf(command) as Command),
+    view: {
+      json: (command) => describeCommands(command, rootOf(command).version() ?? ''),
+      text: (command) => [command.helpInformation()],
+    },
+  },
+});
+
+function subcommandOf(parent: Command, word: string): Command {
+  const found = parent.commands.find((one) => one.name() === word || one.aliases().includes(word));
+  if (found) return found;
+  const names = visibleCommands(parent).map((one) => one.name());
+  const near = closestMatch(word, names);
+  // The word is not repeated: it may be a key.
+  throw new PetstoreError('usage', `\`${parent.name()}\` has no such command`, {
+    hint: near ? `did you mean \`${near}\`?` : `see \`petstore ${parent.parent ? `${parent.name()} ` : ''}--help\``,
+  });
 }

@@ -1,32 +1,146 @@
-// The noun `quota`: what is left of the rate limit. Definition only; the verb loads when run.
-import type { Command } from 'commander';
-import { runCommand } from './run-command.ts';
+// `petstore quota`: limit, remaining and reset, and whether and why the key is blocked.
+import { Option } from 'commander';
+import { formatDuration } from '../duration.ts';
+import { formatRemaining, localTime } from '../format.ts';
+import type { Column, TextContext } from '../output/view.ts';
+import type { QuotaView, WindowView } from '../rate-limit/quota-view.ts';
+import { defineCommand } from './command.ts';
 
-/** @param program the root to add `quota` to */
-export function addQuota(program: Command): void {
-  const command = program
-    .command('quota')
-    .description('show what is left of the rate limit, as the last response said')
-    .option('--refresh', 'ask the service first: one GET /categories')
-    .option('--forget', 'drop what is remembered of this key, a block after a 429 included')
-    .addHelpText(
-      'after',
-      `
-Nothing is sent unless --refresh is given. All petstore processes of this user that use the same key and
-address share the quota: what one of them learns, and a block after a 429, counts for all.
+interface QuotaOptions {
+  readonly refresh?: true;
+  readonly forget?: true;
+}
 
-Output: what is remaining, the limit and the reset, in the service's words; with --json {"profile",
-"limit", "remaining", "resetAt", "blocked", "nextRequestAt", ...}, null where nothing is known.
+interface Quota {
+  readonly profile: string;
+  readonly known: QuotaView;
+  /** The clock of its times minus this machine's, milliseconds. */
+  readonly clockAhead: number;
+}
 
-Examples:
-  $ petstore quota
-  $ petstore quota --refresh -p staging
-  $ petstore quota --json | jq .remaining
-  $ petstore quota --forget`,
-    );
-  runCommand(
-    command,
-    () => import('./quota/show.ts'),
-    (_args, options) => ({ refresh: options['refresh'] === true, forget: options['forget'] === true }),
-  );
+export const quota = defineCommand<QuotaOptions, Quota>({
+  name: 'quota',
+  description: 'show what is left of the rate limit, as of the last response',
+  options: [
+    new Option('--refresh', 'send one GET /categories first'),
+    new Option('--forget', 'clear the cached quota of this key, including a block after a 429'),
+  ],
+  help: {
+    notes: `Nothing is sent without --refresh. All petstore processes that use the same key and base URL share the
+quota: what one of them learns, and a block after a 429, applies to all.`,
+    output: `remaining requests, limit and reset; with --json {"profile", "limit", "remaining", "resetAt", "blocked",
+"nextRequestAt", ...}, null where unknown.`,
+    exitCodes: '3 no key or key not accepted; with --refresh those of `petstore categories list`.',
+    examples: [
+      'petstore quota',
+      'petstore quota --refresh -p staging',
+      'petstore quota --json | jq .remaining',
+      'petstore quota --forget',
+    ],
+  },
+  action: {
+    async run(session, { options: { forget, refresh } }) {
+      const { profile } = await session.target();
+      const ledger = await session.ledger();
+      if (forget) {
+        ledger.forget();
+        await session.notice('Cleared the cached quota');
+      }
+      if (refresh) await (await session.api()).categories.list();
+      await ledger.refresh();
+      return { profile, known: ledger.view(), clockAhead: ledger.clock.now() - session.context.clock.now() };
+    },
+    view: {
+      json: toJson,
+      text: (data, context) => context.table(FACTS, facts(data, context), { headings: false }),
+      tables: true,
+    },
+  },
+});
+
+function toJson({ profile, known }: Quota): unknown {
+  const { longWindow, blocked, clockOffset } = known;
+  const window = known.window ?? longWindow;
+  return {
+    profile,
+    limit: window?.limit ?? null,
+    remaining: window?.remaining ?? null,
+    resetAt: window ? iso(window.resetAt) : null,
+    resetPassed: window?.over ?? null,
+    seenAt: iso(known.seenAt),
+    blocked: blocked
+      ? { until: iso(blocked.until), since: iso(blocked.since), reason: blocked.reason, refusals: blocked.refusals }
+      : null,
+    nextRequestAt: iso(known.nextAt),
+    longWindow: longWindow
+      ? {
+          limit: longWindow.limit ?? null,
+          remaining: longWindow.remaining,
+          resetAt: iso(longWindow.resetAt),
+          resetPassed: longWindow.over,
+          seenAt: iso(longWindow.seenAt),
+        }
+      : null,
+    inFlight: known.inFlight,
+    processesInTheLastMinute: known.processes,
+    clockOffsetMs: clockOffset ? { atLeast: clockOffset.lo, atMost: clockOffset.hi } : null,
+    sharedWithOtherProcesses: known.shared,
+    stateServer: known.stateServer ?? null,
+  };
+}
+
+function iso(at: number | undefined): string | null {
+  return at === undefined ? null : new Date(at).toISOString();
+}
+
+const REASONS: Readonly<Record<NonNullable<QuotaView['blocked']>['reason'], string>> = {
+  'retry-after': 'Retry-After of a 429',
+  reset: 'a 429 without Retry-After; the limit resets then',
+  backoff: 'a 429 without a time; the pause grows with each one',
+  spent: 'repeated 429s: the daily quota is exhausted or the key is banned',
+};
+
+interface Fact {
+  readonly name: string;
+  readonly text: string;
+}
+
+const FACTS: readonly Column<Fact>[] = [
+  { header: 'name', value: ({ name }) => name },
+  { header: 'text', value: ({ text }) => text, wrap: true },
+];
+
+function facts({ profile, known, clockAhead }: Quota, context: TextContext): readonly Fact[] {
+  const now = context.now + clockAhead;
+  const { window, longWindow, blocked, nextAt, seenAt } = known;
+  const nearest = window ?? longWindow;
+  return [
+    { name: 'profile', text: profile },
+    ...(nearest
+      ? windowFacts('remaining', nearest, now)
+      : [{ name: 'remaining', text: 'unknown; run `petstore quota --refresh`' }]),
+    ...(window && longWindow ? windowFacts('long window', longWindow, now) : []),
+    ...(blocked
+      ? [{ name: 'blocked', text: `for ${time('until', blocked.until, now)}: ${REASONS[blocked.reason]}` }]
+      : []),
+    ...(!blocked && nextAt !== undefined ? [{ name: 'next', text: `in ${time('at', nextAt, now)}` }] : []),
+    ...(seenAt === undefined ? [] : [{ name: 'updated', text: `${formatDuration(now - seenAt)} ago` }]),
+    ...(known.stateServer ? [{ name: 'shared', text: `with all machines that use ${known.stateServer}` }] : []),
+    ...(known.shared ? [] : [{ name: 'shared', text: 'no: the state folder cannot be written' }]),
+  ];
+}
+
+function windowFacts(name: string, window: WindowView, now: number): readonly Fact[] {
+  const reset = window.over
+    ? `${formatDuration(now - window.resetAt)} ago; the next response shows what is left now`
+    : `in ${time('at', window.resetAt, now)}`;
+  return [
+    { name, text: formatRemaining(window.remaining, window.limit) },
+    { name: 'reset', text: reset },
+  ];
+}
+
+function time(preposition: string, at: number, now: number): string {
+  const left = formatDuration(at - now);
+  return at - now > 60_000 ? `${left} (${preposition} ${localTime(at, now)})` : left;
 }

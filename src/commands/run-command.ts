@@ -1,76 +1,58 @@
-// From a commander action to a verb: load it, run it, have its data printed.
+// Runs a command: open the session, load the action, run it, print its result and the quota.
 import type { Command } from 'commander';
 import { PetstoreError } from '../errors.ts';
+import { colorLevel } from '../io.ts';
+import { loadRenderer } from '../output/render.ts';
 import type { View } from '../output/view.ts';
 import type { Context, Session } from '../session.ts';
 import { openSession, readGlobalOptions } from '../session.ts';
-import { startProgress } from './command-progress.ts';
-import { preloadRenderer, printQuotaLine, printResult } from './print-result.ts';
+import type { CommandDefinition } from './command.ts';
+import { withProgress } from './command-progress.ts';
 
-/** A verb's file: what it does, how its data is shown, and whether data that was printed is a failure all the same. */
-export interface CommandModule<Input, Data> {
-  run(session: Session, input: Input): Promise<Data>;
-  readonly view: View<Data>;
-  readonly exitError?: (data: Data, input: Input) => PetstoreError | undefined;
-}
-
-const contexts = new WeakMap<Command, Context>();
-
-/**
- * @param program the root of the command tree
- * @param context the world its actions run in
- */
-export function provide(program: Command, context: Context): void {
-  contexts.set(program, context);
-}
-
-/**
- * Gives a command its verb; the verb's file is loaded only when the command runs.
- * @param command the definition
- * @param load imports the verb's file
- * @param toInput makes the verb's input from commander's arguments and options
- * @returns the same command
- */
-export function runCommand<Input, Data>(
-  command: Command,
-  load: () => Promise<CommandModule<Input, Data>>,
-  toInput: (args: readonly string[], options: Readonly<Record<string, unknown>>) => Input,
-): Command {
-  return command.action(async () => {
-    const context = contextOf(command);
-    const options = command.optsWithGlobals();
-    const session = openSession(context, readGlobalOptions(options, context.env));
-    const input = toInput(command.args, options);
-    const since = context.clock.now();
-    context.cleanups.unshift(() => printQuotaLine(session, since));
-    const verb = await load();
-    refuseFormat(session, verb.view);
-    await preloadRenderer(session);
-    const end = await startProgress(session);
-    let data: Data;
-    try {
-      data = await verb.run(session, input);
-    } finally {
-      end();
-    }
-    await printResult(session, verb.view, data);
-    const failure = verb.exitError?.(data, input);
-    if (failure) throw failure;
-  });
-}
-
-// Before anything is sent: a create that cannot be shown must not have happened.
-function refuseFormat({ options: { format } }: Session, view: View<never>): void {
-  if (view.records || format === undefined || format === 'table' || format === 'json') return;
-  throw new PetstoreError('usage', `this command has no rows to print as ${format}`, {
-    hint: 'use --json; the other formats are for `petstore categories list`',
-  });
-}
-
-function contextOf(command: Command): Context {
-  for (let at: Command | null = command; at; at = at.parent) {
-    const context = contexts.get(at);
-    if (context) return context;
+/** Runs a command after parsing; throws what the action throws. */
+export async function runCommand(definition: CommandDefinition, command: Command, context: Context): Promise<void> {
+  const options = command.optsWithGlobals();
+  const session = openSession(context, readGlobalOptions(options, context.env));
+  const action = typeof definition.action === 'function' ? await definition.action() : definition.action;
+  // Before anything is sent: a create whose result cannot be shown must not happen.
+  const print = await loadPrinter(session, action.view);
+  const startedAt = context.clock.now();
+  context.cleanups.unshift(() => printQuotaLine(session, startedAt));
+  const data = await withProgress(session, () => action.run(session, { args: command.args, options, command }));
+  try {
+    await print(data);
+  } catch (error) {
+    if (!(error instanceof PetstoreError) || !action.summary) throw error;
+    throw new PetstoreError(error.kind, `${error.message}; ${action.summary(data)}`, { hint: error.hint });
   }
-  throw new Error('the command tree was given no context');
+  const failure = action.exitError?.(data);
+  if (failure) throw failure;
+}
+
+/** Loads what prints a result on stdout in the session's format. */
+export async function loadPrinter<Data>(session: Session, view: View<Data>): Promise<(data: Data) => Promise<void>> {
+  const { stdout, env, clock } = session.context;
+  const render = await loadRenderer(session.options.format ?? 'table', view, {
+    isTTY: stdout.isTTY,
+    columns: stdout.columns,
+    colorLevel: colorLevel(stdout, env, session.options.noColor),
+    now: clock.now,
+  });
+  return async (data) => {
+    for (const piece of render(data)) await stdout.write(piece);
+  };
+}
+
+// Only a command that received a response reports the quota: older knowledge is shown by `petstore quota`.
+async function printQuotaLine(session: Session, startedAt: number): Promise<void> {
+  const { options, context } = session;
+  const ledger = options.json || options.quiet ? undefined : await session.lastLedger();
+  if (!ledger) return;
+  await ledger.refresh();
+  const view = ledger.view();
+  const now = ledger.clock.now();
+  if (view.seenAt === undefined || view.seenAt < startedAt - context.clock.now() + now) return;
+  const { quotaLine } = await import('../rate-limit/quota-view.ts');
+  const line = quotaLine(view, now);
+  if (line !== undefined) await session.notice(line);
 }

@@ -1,63 +1,61 @@
-// `petstore sandbox`: definition only; the server loads when the command runs.
-import type { Command } from 'commander';
+// The definition of `petstore sandbox`; the server is loaded when it runs.
 import { Option } from 'commander';
-import { runCommand } from './run-command.ts';
+import { defineCommand } from './command.ts';
 import type { SandboxInput } from './sandbox/settings.ts';
 
 const collect = (value: string, all: readonly string[] = []): readonly string[] => [...all, value];
 
-export function addSandbox(program: Command): void {
-  const command = program
-    .command('sandbox')
-    .description('run a local test server with the whole API')
-    .option('--port <number>', 'port on 127.0.0.1; 0: any free port', '4010')
-    // Not a real default: with --limit it would be a contradiction.
-    .addOption(
-      new Option('--plan <plan>', 'rate limits of this plan')
-        .choices(['free', 'pro', 'business', 'enterprise'])
-        .default(undefined, 'free'),
-    )
-    .option('--limit <limit>', 'custom rate limit such as 60/6s; repeatable, all apply', collect)
-    .option('--key <key>', 'API key to accept; repeatable, each has its own rate limit', collect)
-    .option('--data <file>', 'where to keep the data (default: the data of the profile "sandbox")')
-    .option('--reset', 'delete categories and rate limit windows first; ids are not reused')
-    .addOption(
-      new Option('--retry-after <form>', 'format of the Retry-After header')
-        .choices(['seconds', 'date', 'none'])
-        .default('seconds'),
-    )
-    .option('--fault <kind>', 'inject a fault, KIND[:PERCENT]; repeatable, see below', collect)
-    .option('--seed <number>', 'seed of the injected faults, to repeat a run')
-    .addHelpText('after', HELP);
-  runCommand(command, () => import('./sandbox/serve.ts'), toInput);
-}
-
-const HELP = `
-The server runs until Ctrl-C and prints one line per request on stderr, unless --quiet or --json is given.
-You do not need it for the profile "sandbox": with -p sandbox, a command serves itself the same data.
-Any number of processes can share the data. --data FILE creates FILE.1.log and FILE.windows.1.log.
-The plan enterprise is unlimited unless --limit is given.
+export const sandbox = defineCommand({
+  name: 'sandbox',
+  description: 'run a local test server with the whole API',
+  options: [
+    new Option('--port <number>', 'port on 127.0.0.1; 0: any free port').default('4010'),
+    // The default is only described: as a value it would contradict --limit.
+    new Option('--plan <plan>', 'rate limits of this plan')
+      .choices(['free', 'pro', 'business', 'enterprise'])
+      .default(undefined, 'free'),
+    new Option('--limit <limit>', 'custom rate limit such as 60/6s; repeatable, all apply').argParser(collect),
+    new Option('--key <key>', 'API key to accept; repeatable, each has its own rate limit').argParser(collect),
+    new Option('--data <file>', 'where to keep the data (default: the data of the profile "sandbox")'),
+    new Option('--reset', 'delete categories and rate limit windows first; ids are not reused'),
+    new Option('--retry-after <form>', 'format of the Retry-After header')
+      .choices(['seconds', 'date', 'none'])
+      .default('seconds'),
+    new Option('--fault <kind>', 'inject a fault, KIND[:PERCENT]; repeatable, see below').argParser(collect),
+    new Option('--seed <number>', 'seed of the injected faults, to repeat a run'),
+  ],
+  help: {
+    notes: `The server runs until Ctrl-C and prints one line per request on stderr, unless --quiet or --json is given. You
+do not need it for the profile "sandbox": with -p sandbox, a command serves itself the same data. Any number of
+processes can share the data. --data FILE creates FILE.1.log and FILE.windows.1.log. The plan enterprise is
+unlimited unless --limit is given.
 
 Faults, 100 percent of the requests unless stated:
   latency     wait 1 s before the response; latency=300ms sets the time
   500, 503    fail before the request is processed
   reset       reset the connection before the request is processed
   lost-reply  process the request, then close the connection without a response
-  truncate    process the request, then close the connection in the middle of the response
+  truncate    process the request, then close in the middle of the response
   garbage     process the request, then respond with a body that is not JSON
-A single request asks for a fault with the header x-sandbox-fault.
+A single request asks for a fault with the header x-sandbox-fault.`,
+    output: 'the URL and the key; with --json one line {"url", "key", ...}.',
+    exitCodes: '2 port in use, 9 data cannot be used, 130 ended with Ctrl-C.',
+    examples: [
+      'petstore sandbox',
+      'petstore sandbox --port 0 --plan pro --json',
+      'petstore sandbox --limit 60/6s --retry-after date --data ./demo',
+      'petstore sandbox --fault latency=300ms --fault lost-reply:5 --seed 7',
+    ],
+  },
+  action: async () => {
+    const { run, view } = await import('./sandbox/serve.ts');
+    return { run: (session, { options }) => run(session, toInput(options as SandboxOptions)), view };
+  },
+});
 
-Output: the URL and the key. With --json: one line {"url", "key", ...}.
+type SandboxOptions = Readonly<Record<string, string | readonly string[] | true | undefined>>;
 
-Exit codes: 2 port in use, 9 data cannot be used, 130 ended with Ctrl-C.
-
-Examples:
-  $ petstore sandbox
-  $ petstore sandbox --port 0 --plan pro --json
-  $ petstore sandbox --limit 60/6s --retry-after date --data ./demo
-  $ petstore sandbox --fault latency=300ms --fault lost-reply:5 --seed 7`;
-
-function toInput(_args: readonly string[], options: Readonly<Record<string, unknown>>): SandboxInput {
+function toInput(options: SandboxOptions): SandboxInput {
   const text = (name: string): string | undefined => options[name] as string | undefined;
   const texts = (name: string): readonly string[] => (options[name] ?? []) as readonly string[];
   return {

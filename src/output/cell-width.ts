@@ -8,12 +8,17 @@ const SIMPLE =
 const WIDE = /[\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fff\uac00-\ud7a3]/g;
 const ASCII = /^[\x20-\x7e]*$/;
 
-const segmenter = new Intl.Segmenter();
+let segmenter: Intl.Segmenter | undefined;
+
+// Made when first needed: it costs every table several milliseconds.
+function segments(text: string): Intl.Segments {
+  segmenter ??= new Intl.Segmenter();
+  return segmenter.segment(text);
+}
 
 /**
  * Measures text as a terminal shows it: CJK and emoji take two cells, combining characters none.
- * @param text without control characters (see `visible`)
- * @returns its width in cells
+ * @param text without control characters
  */
 export function cellWidth(text: string): number {
   if (ASCII.test(text)) return text.length;
@@ -27,8 +32,8 @@ export function cellWidth(text: string): number {
   return width;
 }
 
-// The segmenter's time grows with the square of the length (measured: 70 s for 256,000 characters): long text goes in
-// pieces, each ending before a letter that begins a character of its own, or where no real text would be without one.
+// The segmenter's time grows with the square of the length (70 s for 256,000 characters): long text is measured in
+// pieces, each ending before a letter that begins a character of its own.
 const PIECE = 500;
 const LONGEST_PIECE = 1000;
 const LETTER = /[\x20-\x7e\u4e00-\u9fff]/;
@@ -41,38 +46,60 @@ function pieceEnd(text: string, from: number): number {
 }
 
 /**
- * Cuts text to a width, at the border of a character as readers see it, and marks the cut with `…`.
+ * Cuts text to a width in cells, between characters as readers see them, and marks the cut with `…`.
  * @param text without control characters
- * @param width the most cells it may take
- * @returns the text itself where it fits; otherwise its beginning and `…`, at most `width` cells wide
  */
 export function truncate(text: string, width: number): string {
   if (width <= 0) return '';
   if (text.length <= width && ASCII.test(text)) return text;
-  // No character is narrower than a fraction of a cell's worth of text; beyond this nothing can be shown anyway.
+  // More than this cannot be visible: only a flood of combining characters is cut here.
   const head = text.slice(0, width * 32 + 64);
   if (head.length === text.length && cellWidth(text) <= width) return text;
   if (ASCII.test(head)) return `${text.slice(0, width - 1)}…`;
   let used = 0;
   let kept = '';
-  for (const { segment } of segmenter.segment(head)) {
+  for (const { segment } of segments(head)) {
     const cells = stringWidth(segment);
     if (used + cells > width - 1) break;
     used += cells;
     kept += segment;
   }
-  // Only a flood of invisible characters ends at the cut above, which may have split a pair of surrogates.
+  // The cut above may have split a pair of surrogates.
   return `${kept.replace(/\p{Surrogate}$/u, '')}…`;
 }
 
-/**
- * Fills text up to a width with spaces.
- * @param text without control characters
- * @param width in cells; wider text stays as it is
- * @param align where the text stands
- * @returns text at least `width` cells wide
- */
+/** Fills text up to a width in cells with spaces. */
 export function pad(text: string, width: number, align: 'left' | 'right' = 'left'): string {
   const gap = ' '.repeat(Math.max(0, width - cellWidth(text)));
   return align === 'right' ? gap + text : text + gap;
+}
+
+/**
+ * Breaks text between words, and words that are wider than a line between characters.
+ * @param text without control characters but line breaks, which are kept
+ * @param width of a line, in cells
+ */
+export function wrapCells(text: string, width: number): readonly string[] {
+  const lines: string[] = [];
+  for (const paragraph of text.split('\n')) {
+    let line = '';
+    for (const word of paragraph.split(' ').flatMap((each) => chunks(each, width))) {
+      if (line !== '' && cellWidth(line) + 1 + cellWidth(word) > width) {
+        lines.push(line);
+        line = word;
+      } else line = line === '' ? word : `${line} ${word}`;
+    }
+    lines.push(line);
+  }
+  return lines;
+}
+
+function chunks(word: string, width: number): readonly string[] {
+  if (cellWidth(word) <= width) return [word];
+  const pieces = [''];
+  for (const { segment } of segments(word)) {
+    if (cellWidth((pieces.at(-1) ?? '') + segment) <= width) pieces[pieces.length - 1] += segment;
+    else pieces.push(segment);
+  }
+  return pieces;
 }

@@ -1,4 +1,4 @@
-// Data, its view and a format into what stdout gets: the one place that chooses. JSON loads no table, chalk or string-width.
+// From a result and its view to what stdout gets: one renderer per format, loaded when it is used.
 import { PetstoreError } from '../errors.ts';
 import { terminalSafeJson } from '../escape.ts';
 import type { ColorLevel } from '../io.ts';
@@ -8,72 +8,66 @@ import type { Column, Format, View } from './view.ts';
 /** The stream that is rendered for. */
 export interface OutputTarget {
   readonly isTTY: boolean;
-  /** Width in cells; undefined where it is no terminal, 0 where the terminal does not know. */
+  /** Width in cells; undefined for a pipe, 0 for a terminal that does not know its width. */
   readonly columns: number | undefined;
-  /** From `colorLevel`. */
   readonly colorLevel: ColorLevel;
-  /** Wall clock, epoch milliseconds. */
-  readonly now: number;
+  readonly now: () => number;
 }
 
+/** Returns pieces to write in order, made on demand; each but bytes ends in a line break. */
+export type Renderer<Data> = (data: Data) => Iterable<string | Uint8Array>;
+
+interface OutputFormat {
+  /** Whether it needs a view with records. */
+  readonly needsRows: boolean;
+  load<Data>(view: View<Data>, target: OutputTarget): Promise<Renderer<Data>>;
+}
+
+const OUTPUT_FORMATS: Readonly<Record<Format, OutputFormat>> = {
+  table: { needsRows: false, load: async (view, target) => (await import('./text.ts')).loadText(view, target) },
+  json: { needsRows: false, load: async (view, target) => (data) => [jsonDocument(data, view, target.isTTY)] },
+  ndjson: { needsRows: true, load: async (view) => (data) => jsonLines(view.records?.rows(data) ?? []) },
+  csv: { needsRows: true, load: (view, target) => loadDelimited('csv', view, target) },
+  tsv: { needsRows: true, load: (view, target) => loadDelimited('tsv', view, target) },
+};
+
+/** The names of all formats, for `--format`. */
+export const FORMATS = Object.keys(OUTPUT_FORMATS) as readonly Format[];
+
 /**
- * Renders a verb's data.
- * @param data what the verb returned
- * @param view how the verb wants it shown
- * @param format what was asked for
- * @param stage the stream it goes to
- * @returns pieces to write one after the other, made as they are asked for; each ends in a line break, but for bytes
+ * Loads what a format needs. To be called before anything is sent: the result must be printable afterwards.
  * @throws PetstoreError `usage` where the format needs rows and the view has none
  */
-export async function render<Data>(
-  data: Data,
-  view: View<Data>,
+export async function loadRenderer<Data>(
   format: Format,
-  stage: OutputTarget,
-): Promise<Iterable<string | Uint8Array>> {
-  switch (format) {
-    case 'json':
-      return [`${jsonText(view.json ? view.json(data) : data, stage.isTTY)}\n`];
-    case 'ndjson':
-      return lines(rowsOf(data, view).rows);
-    case 'csv':
-    case 'tsv': {
-      const { delimited } = await import('./delimited.ts');
-      const { columns, rows } = rowsOf(data, view);
-      return delimited(format, columns, rows, stage.isTTY);
-    }
-    case 'table': {
-      if (view.bytes && !stage.isTTY) return [view.bytes(data)];
-      const { createTextContext } = await import('./text-context.ts');
-      return view.text(data, await createTextContext(stage));
-    }
+  view: View<Data>,
+  target: OutputTarget,
+): Promise<Renderer<Data>> {
+  const { needsRows, load } = OUTPUT_FORMATS[format];
+  if (needsRows && !view.records) {
+    throw new PetstoreError('usage', `this command cannot print ${format}`, {
+      hint: 'use --json; the other formats are for `petstore categories list`',
+    });
   }
+  return load(view, target);
 }
 
 /**
- * Loads what a format needs. Called before anything is sent: a create that cannot be shown must not have happened, and
- * the program may be replaced by a newer one while it waits.
- * @param format what was asked for
- * @param level colour level of the stream
- */
-export async function preload(format: Format, level: ColorLevel): Promise<void> {
-  if (format === 'csv' || format === 'tsv') await import('./delimited.ts');
-  else if (format === 'table') await import('./text-context.ts').then(({ styleFor }) => styleFor(level));
-}
-
-/**
- * Writes a value as JSON that is safe to print anywhere: same value, every digit kept.
- * @param value data as `parseJson` gives it
- * @param pretty two spaces per level, for readers
- * @returns one JSON document without a line break at its end
+ * Writes a value as JSON that is safe to print: every digit kept, control characters escaped.
+ * @param value data as `parseJson` returns it
+ * @param pretty indents by two spaces
  */
 export function jsonText(value: unknown, pretty = false): string {
   return terminalSafeJson(stringifyJson(value, pretty ? 2 : 0));
 }
 
+function jsonDocument<Data>(data: Data, view: View<Data>, pretty: boolean): string {
+  return `${jsonText(view.json ? view.json(data) : data, pretty)}\n`;
+}
+
 const PAGE = 500;
 
-function* lines(rows: readonly unknown[]): Generator<string> {
+function* jsonLines(rows: readonly unknown[]): Generator<string> {
   for (let from = 0; from < rows.length; from += PAGE) {
     let page = '';
     for (const row of rows.slice(from, from + PAGE)) page += `${jsonText(row)}\n`;
@@ -81,9 +75,12 @@ function* lines(rows: readonly unknown[]): Generator<string> {
   }
 }
 
-function rowsOf<Data>(data: Data, view: View<Data>): { columns: readonly Column<unknown>[]; rows: readonly unknown[] } {
-  if (!view.records) {
-    throw new PetstoreError('usage', 'this command has no rows to print in that format', { hint: 'use --json' });
-  }
-  return { columns: view.records.columns as readonly Column<unknown>[], rows: view.records.rows(data) };
+async function loadDelimited<Data>(
+  format: 'csv' | 'tsv',
+  { records }: View<Data>,
+  { isTTY }: OutputTarget,
+): Promise<Renderer<Data>> {
+  const { delimited } = await import('./delimited.ts');
+  const columns = (records?.columns ?? []) as readonly Column<unknown>[];
+  return (data) => delimited(format, columns, records?.rows(data) ?? [], isTTY);
 }

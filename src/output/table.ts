@@ -1,105 +1,93 @@
-// A table in plain columns, fitted to the terminal: measured once, laid out in one pass, never wider than the terminal.
-//
-// Our own rather than cli-table3: that one takes 5.5 s for 100,000 rows even in pages of 200 (this: 0.4 s), and it
-// measures with an older string-width that disagrees with terminals about new emoji, so that columns stood askew.
+// Tables by cli-table3: measured, cut and wrapped here by terminal cells, laid out there page by page.
+import CliTable from 'cli-table3';
+import layout from 'cli-table3/src/utils.js';
 import { escapeControls } from '../escape.ts';
-import { cellWidth, pad, truncate } from './cell-width.ts';
+import { cellWidth, pad, truncate, wrapCells } from './cell-width.ts';
 import type { Column, Style } from './view.ts';
 
-const GAP = '  ';
-// Below this a column is no longer readable: others give way first.
-const READABLE = 8;
-// Rows per piece of output: large enough that writing costs nothing, small enough that the first appears at once.
-const PAGE = 500;
+// cli-table3 measures with an older string-width, which disagrees with terminals about newer emoji and decomposed Hangul.
+layout.strlen = (text) => Math.max(...text.split('\n').map(cellWidth));
+layout.pad = (text, width, _character, align) => pad(text, width, align === 'right' ? 'right' : 'left');
+layout.truncate = (text) => text;
 
-interface Measured {
-  readonly heading: string;
-  readonly cells: readonly string[];
-  readonly widths: readonly number[];
-  readonly natural: number;
-  readonly align: 'left' | 'right';
-  readonly shrink: number;
-}
+const GAP_CELLS = 2;
+/** cli-table3's time grows with the square of a table's rows. */
+const PAGE_ROWS = 100;
+const BORDERS = ['top', 'top-mid', 'top-left', 'top-right', 'bottom', 'bottom-mid', 'bottom-left', 'bottom-right'];
+const NO_BORDERS = Object.fromEntries(
+  [...BORDERS, 'left', 'left-mid', 'mid', 'mid-mid', 'right', 'right-mid'].map((name) => [name, '']),
+);
 
 /**
  * Lays out rows under headings, two spaces between columns.
- * @param columns what to show of a row; a cell is made visible here, so that one row is one line
+ * @param columns cells are escaped here, so that one row is one line unless its column wraps
  * @param rows the data
- * @param width the terminal's width in cells; undefined for full text
- * @param style paints the headings
- * @returns pieces of the table, each ending in a line break
+ * @param options `columns`: the terminal's width in cells, undefined for full text
+ * @returns pieces that end in a line break
  */
 export function* table<Row>(
   columns: readonly Column<Row>[],
   rows: readonly Row[],
-  width: number | undefined,
-  style: Style,
+  options: { readonly columns: number | undefined; readonly style: Style; readonly headings?: boolean },
 ): Generator<string> {
-  const measured = columns.map((column) => measure(column, rows));
-  const widths = fitted(measured, width);
-  const line = (cells: readonly string[], known: readonly number[]): string => {
-    const text = join(measured, widths, cells, known);
-    return width === undefined ? text : truncate(text, width);
+  const headings = columns.map(({ header }) =>
+    options.headings === false ? '' : escapeControls(header).toUpperCase(),
+  );
+  const cells = columns.map((column) =>
+    rows.map((row) => escapeControls(column.value(row) ?? '', column.wrap && '\n')),
+  );
+  const natural = cells.map((column, at) =>
+    column.reduce((widest, cell) => Math.max(widest, lineWidth(cell)), cellWidth(headings[at] ?? '')),
+  );
+  // Every digit of a number is kept.
+  const numeric = columns.map(({ align }) => align === 'right');
+  const widths = options.columns === undefined ? natural : fitWidths(natural, options.columns, numeric);
+  const page = (lines: string[][]): string => {
+    const made = new CliTable({
+      head: [],
+      chars: { ...NO_BORDERS, middle: ' ' },
+      style: { 'padding-left': 0, 'padding-right': 1, head: [], border: [], compact: true },
+      colWidths: widths.map((width) => width + 1),
+      colAligns: columns.map(({ align }) => align ?? 'left'),
+    });
+    made.push(...lines);
+    return `${made.toString().replace(/ +$/gm, '')}\n`;
   };
-  const headings = measured.map((column) => column.heading);
-  yield `${style.bold(line(headings, headings.map(cellWidth)))}\n`;
-  for (let from = 0; from < rows.length; from += PAGE) {
-    let page = '';
-    for (let row = from; row < Math.min(rows.length, from + PAGE); row++) {
-      page += `${line(
-        measured.map((column) => column.cells[row] ?? ''),
-        measured.map((column) => column.widths[row] ?? 0),
-      )}\n`;
-    }
-    yield page;
+  if (options.headings !== false) {
+    yield options.style.bold(page([headings.map((heading, at) => truncate(heading, widths[at] ?? 0))]).trimEnd()) +
+      '\n';
+  }
+  for (let from = 0; from < rows.length; from += PAGE_ROWS) {
+    const lines = Array.from({ length: Math.min(PAGE_ROWS, rows.length - from) }, (_, row) =>
+      columns.map(({ wrap }, at) => {
+        const [cell = '', width = 0] = [cells[at]?.[from + row], widths[at]];
+        return wrap ? wrapCells(cell, width).join('\n') : truncate(cell, width);
+      }),
+    );
+    yield page(lines);
   }
 }
 
-function measure<Row>(column: Column<Row>, rows: readonly Row[]): Measured {
-  const heading = escapeControls(column.header).toUpperCase();
-  const cells = rows.map((row) => escapeControls(column.value(row) ?? ''));
-  const widths = cells.map(cellWidth);
-  const natural = widths.reduce((widest, width) => Math.max(widest, width), cellWidth(heading));
-  return { heading, cells, widths, natural, align: column.align ?? 'left', shrink: column.shrink ?? Infinity };
+function lineWidth(cell: string): number {
+  return cell.includes('\n') ? Math.max(...cell.split('\n').map(cellWidth)) : cellWidth(cell);
 }
 
-// The widths to lay out with: columns give way in the order of `shrink`, down to readable; if need be, further.
-function fitted(columns: readonly Measured[], width: number | undefined): readonly number[] {
-  const widths = columns.map((column) => column.natural);
-  if (width === undefined) return widths;
-  const order = columns.map((_, at) => at).sort((a, b) => shrinkOf(columns, a) - shrinkOf(columns, b) || b - a);
-  let excess = widths.reduce((sum, own) => sum + own, GAP.length * (columns.length - 1)) - width;
-  for (const least of [READABLE, 1]) {
-    for (const at of order) {
-      const own = widths[at] ?? 0;
-      const given = Math.min(Math.max(0, excess), Math.max(0, own - least));
-      widths[at] = own - given;
-      excess -= given;
-    }
+/**
+ * Shares a width fairly: a column is narrowed only to its share of what narrower columns leave.
+ * @param natural the width of each column's widest cell
+ * @param available the terminal's width
+ * @param whole columns that keep their width while the others keep at least half of the terminal
+ * @returns the widths to use, at least 1 each
+ */
+export function fitWidths(natural: readonly number[], available: number, whole: readonly boolean[] = []): number[] {
+  const widths = [...natural];
+  const rank = (at: number): number => (whole[at] && (natural[at] ?? 0) <= available / 2 ? 0 : (natural[at] ?? 0));
+  let left = available - GAP_CELLS * (natural.length - 1);
+  const order = natural.map((_, at) => at).sort((a, b) => rank(a) - rank(b));
+  for (const [done, at] of order.entries()) {
+    const share = rank(at) === 0 ? left : Math.floor(left / (natural.length - done));
+    widths[at] = Math.max(1, Math.min(natural[at] ?? 0, share));
+    left -= widths[at] ?? 0;
   }
   return widths;
-}
-
-function shrinkOf(columns: readonly Measured[], at: number): number {
-  const shrink = columns[at]?.shrink ?? Infinity;
-  return Number.isFinite(shrink) ? shrink : Number.MAX_SAFE_INTEGER;
-}
-
-function join(
-  columns: readonly Measured[],
-  widths: readonly number[],
-  cells: readonly string[],
-  known: readonly number[],
-): string {
-  let line = '';
-  for (const [at, column] of columns.entries()) {
-    const width = widths[at] ?? 0;
-    const own = known[at] ?? 0;
-    const cell = cells[at] ?? '';
-    const shown = own > width ? pad(truncate(cell, width), width, column.align) : cell;
-    const gap = ' '.repeat(Math.max(0, width - own));
-    if (at > 0) line += GAP;
-    line += column.align === 'right' ? gap + shown : shown + gap;
-  }
-  return line.trimEnd();
 }

@@ -1,20 +1,20 @@
-// How a verb's data is to be shown: the declaration that `render` turns into text. Types only.
+// How a command's result is to be shown: declarations that the renderers turn into text. Types only.
 
-/** The output formats of the contract (section 2). */
+/** The output formats; each has its renderer in `render.ts`. */
 export type Format = 'table' | 'json' | 'ndjson' | 'csv' | 'tsv';
 
 /** One column of a table. */
 export interface Column<Row> {
-  /** Heading in a table; in CSV and TSV the field's name. */
+  /** Heading in a table; field name in CSV and TSV. */
   readonly header: string;
-  /** @returns the cell's text as it is; the table makes it safe, CSV and TSV quote it */
-  readonly value: (row: Row) => string | undefined;
+  /** The cell's raw text: tables escape it, CSV and TSV quote it. */
+  value(row: Row): string | undefined;
   readonly align?: 'left' | 'right';
-  /** Order of shortening where the terminal is narrow: 1 first; without it the column is shortened last. */
-  readonly shrink?: number;
+  /** Wraps a text that is wider than the column, and keeps its line breaks; without it the text is cut. */
+  readonly wrap?: true;
 }
 
-/** A painter for one stream: functions that colour text, or leave it alone where the stream carries no colour. */
+/** Functions that colour text, or return it unchanged where the stream carries no colour. */
 export interface Style {
   readonly bold: (text: string) => string;
   readonly dim: (text: string) => string;
@@ -24,25 +24,31 @@ export interface Style {
   readonly cyan: (text: string) => string;
 }
 
-/** What a text view may know of the stream it is written to. */
+/** What a text view knows of the stream it is written to. */
 export interface TextContext {
   readonly style: Style;
-  /** Terminal width in cells; undefined where full text is wanted (a pipe). */
+  /** Terminal width in cells; undefined for full text (a pipe). */
   readonly columns: number | undefined;
-  /** Wall clock, epoch milliseconds: for "resets in 43s". */
+  /** Wall clock, epoch milliseconds. */
   readonly now: number;
-  /** @returns a table fitted to the stream, ending in a line break */
-  readonly table: <Row>(columns: readonly Column<Row>[], rows: readonly Row[]) => Iterable<string>;
+  /** Lays out a table for this stream; only for views that declare `tables`. */
+  readonly table: <Row>(
+    columns: readonly Column<Row>[],
+    rows: readonly Row[],
+    options?: { readonly headings?: boolean },
+  ) => Iterable<string>;
 }
 
-/** How one verb's data is shown. */
+/** How one command's result is shown. */
 export interface View<Data> {
-  /** What `--json` prints; the data itself unless given. */
-  readonly json?: (data: Data) => unknown;
-  /** What a person reads; pieces of text, each ending in a line break. */
-  readonly text: (data: Data, look: TextContext) => Iterable<string>;
-  /** What goes out instead of `text`, byte for byte, where stdout is no terminal (`petstore api`). */
-  readonly bytes?: (data: Data) => Uint8Array;
+  /** What `--json` prints; the result itself unless given. */
+  json?(data: Data): unknown;
+  /** Text for people, in pieces that end in a line break. */
+  text(data: Data, context: TextContext): Iterable<string>;
+  /** Replaces `text` where stdout is not a terminal. */
+  bytes?(data: Data): Uint8Array;
   /** Rows for csv, tsv and ndjson; ndjson prints the rows themselves. */
-  readonly records?: { readonly columns: readonly Column<never>[]; readonly rows: (data: Data) => readonly unknown[] };
+  readonly records?: { readonly columns: readonly Column<never>[]; rows(data: Data): readonly unknown[] };
+  /** Whether `text` uses tables: their code is loaded only then. */
+  readonly tables?: true;
 }

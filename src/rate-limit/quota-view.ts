@@ -1,5 +1,6 @@
 // What is known of the rate limit, for whoever shows it.
 import { formatDuration } from '../duration.ts';
+import { formatRemaining } from '../format.ts';
 import { admit } from './admission.ts';
 import type { BlockReason } from './ledger-record.ts';
 import type { LedgerState } from './ledger-state.ts';
@@ -71,19 +72,21 @@ function windowView(state: LedgerState, window: RateWindow | undefined, t: numbe
   if (!window) return undefined;
   const resetAt = resetOf(window.reset.at, window.reset.clock, offsetLo(state));
   const over = !liveWindows(state, t).includes(window);
-  return { limit: window.limit, remaining: window.remaining, resetAt, seenAt: window.seenAt, over };
+  const { limit, remaining, seenAt } = window;
+  return { limit, remaining, resetAt, seenAt, over };
 }
 
 /**
- * The line that follows an answered command (contract, section 3), in the service's words: limit, remaining, reset.
- * @param view what is known
+ * The line that follows a command that received a response.
  * @param now epoch milliseconds
  * @returns for example `quota: 57 of 60 left, resets in 43s`; undefined where nothing is known
  */
 export function quotaLine(view: QuotaView, now: number): string | undefined {
-  if (view.blocked) return `quota: blocked after a 429, again in ${formatDuration(view.blocked.until - now)}`;
+  if (view.blocked) return `quota: rate limited, try again in ${formatDuration(view.blocked.until - now)}`;
   const window = view.window && !view.window.over ? view.window : view.longWindow;
   if (!window || window.over) return undefined;
-  const of = window.limit === undefined ? '' : ` of ${window.limit}`;
-  return `quota: ${window.remaining}${of} left, resets in ${formatDuration(window.resetAt - now)}`;
+  const left = formatRemaining(window.remaining, window.limit);
+  return left === 'unlimited'
+    ? `quota: ${left}`
+    : `quota: ${left} left, resets in ${formatDuration(window.resetAt - now)}`;
 }

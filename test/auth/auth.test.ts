@@ -232,7 +232,7 @@ describe('auth switch', () => {
     expect(await petstore(['categories', 'list', '--json'])).toMatchObject({ code: 0 });
   });
 
-  test('says that PETSTORE_PROFILE goes before it, where that is not empty', async () => {
+  test('warns that PETSTORE_PROFILE overrides it, unless that is empty', async () => {
     await login('-p', 'farm');
     const run = (name: string) => petstore(['auth', 'switch', 'farm'], '', { PETSTORE_PROFILE: name });
     expect((await run('staging')).err).toContain('PETSTORE_PROFILE is set');
@@ -243,24 +243,24 @@ describe('auth switch', () => {
     [
       'sandbox',
       { PETSTORE_API_KEY: GOOD_KEY, PETSTORE_BASE_URL: 'https://b.example/v1' },
-      'PETSTORE_API_KEY and PETSTORE_BASE_URL are set and go before the active profile; -p sandbox',
+      'PETSTORE_API_KEY and PETSTORE_BASE_URL are set and override the active profile; use -p sandbox',
     ],
     [
       'staging',
       { PETSTORE_API_KEY: GOOD_KEY, PETSTORE_BASE_URL: 'https://b.example/v1' },
-      'PETSTORE_API_KEY and PETSTORE_BASE_URL are set and go before',
+      'PETSTORE_API_KEY and PETSTORE_BASE_URL are set and override',
     ],
-    ['staging', { PETSTORE_API_KEY: GOOD_KEY }, 'PETSTORE_API_KEY is set and goes before the active profile\n'],
-    ['staging', { PETSTORE_PROFILE: 'production' }, 'PETSTORE_PROFILE is set and goes before the active profile\n'],
+    ['staging', { PETSTORE_API_KEY: GOOD_KEY }, 'PETSTORE_API_KEY is set and overrides the active profile\n'],
+    ['staging', { PETSTORE_PROFILE: 'production' }, 'PETSTORE_PROFILE is set and overrides the active profile\n'],
     ['sandbox', { PETSTORE_API_KEY: GOOD_KEY }, ''],
     [
       'sandbox',
       { PETSTORE_API_KEY: GOOD_KEY, PETSTORE_BASE_URL: 'https://b.example/v1', PETSTORE_PROFILE: 'sandbox' },
       '',
     ],
-  ])('to %s warns of what of the environment %j goes first', async (name, env, warning) => {
+  ])('switching to %s with %j in the environment warns about overrides', async (name, env, warning) => {
     const run = await petstore(['auth', 'switch', name], '', env);
-    expect(run).toMatchObject({ code: 0, out: `${name} is active\n` });
+    expect(run).toMatchObject({ code: 0, out: `Profile "${name}" is now active\n` });
     expect(run.err).toEqual(warning === '' ? '' : expect.stringContaining(`warning: ${warning}`));
     const json = await petstore(['auth', 'switch', name, '--json'], '', env);
     const overriddenBy = warning === '' ? undefined : warning.match(/PETSTORE_\w+/g);
@@ -293,7 +293,7 @@ describe('auth status', () => {
       { profile: 'sandbox', active: false, url: null, urlSource: 'sandbox', key: null, keySource: 'sandbox' },
     ]);
     const table = await petstore(['auth', 'status']);
-    expect(table.out).toMatch(/^\* +production +http:\S+ +…6789 +stored/m);
+    expect(table.out).toMatch(/^\* production +http:\S+ +…6789$/m);
     expect(table.out).not.toContain(GOOD_KEY.slice(0, 8));
     expect(service.requests).toHaveLength(1);
   });
@@ -330,8 +330,8 @@ describe('auth status', () => {
       }),
     ]);
     const table = await petstore(['auth', 'status'], '', both);
-    expect(table.out).toMatch(/^\* +production +https:\S+ +…abcd +environment$/m);
-    expect(table.out).toMatch(/^ +sandbox .*made the active one, but the environment goes first: PETSTORE_API_KEY/m);
+    expect(table.out).toMatch(/^\* production +https:\S+ \(env\) +…abcd \(env\)$/m);
+    expect(table.out).toMatch(/^profile "sandbox" is overridden by PETSTORE_API_KEY and PETSTORE_BASE_URL$/m);
     const named = await status({ ...both, PETSTORE_PROFILE: 'sandbox' });
     expect(named[2]).toEqual({
       profile: 'sandbox',
@@ -343,10 +343,10 @@ describe('auth status', () => {
     });
   });
 
-  test('says of key and URL each where it comes from', async () => {
+  test('shows which of key and URL comes from the environment', async () => {
     await login();
     const { out } = await petstore(['auth', 'status'], '', { PETSTORE_API_KEY: 'environment-key-abcd' });
-    expect(out).toMatch(/^\* +production +http:\S+ +…abcd +URL stored, key environment$/m);
+    expect(out).toMatch(/^\* production +http:\S+ +…abcd \(env\)$/m);
   });
 
   test('a bad key of the environment is the problem of the next command, also where the sandbox is active', async () => {

@@ -28,7 +28,7 @@ test.each([
     columns,
     rows,
     stdoutPiped: true,
-    steps: [{ after: 'API key for production', send: `${GOOD_KEY}\r` }],
+    steps: [{ after: 'API key for profile', send: `${GOOD_KEY}\r` }],
   });
   expect(run).toMatchObject({ code: 0, cooked: true, stepsLeft: 0 });
   expect(JSON.parse(run.stdout)).toMatchObject({ key: '…6789', verified: true });
@@ -40,7 +40,7 @@ test.each([
 test('Ctrl-C at the prompt ends with 130, stores nothing and restores the terminal', async () => {
   const at = place();
   const run = await inTerminal(at, ['auth', 'login', '--url', service.url], {
-    steps: [{ after: 'API key for production', send: 'half-a-key\u0003' }],
+    steps: [{ after: 'API key for profile', send: 'half-a-key\u0003' }],
   });
   expect(run).toMatchObject({ code: 130, cooked: true, stepsLeft: 0 });
   expect(run.screen.lastIndexOf('\u001b[?25h')).toBeGreaterThanOrEqual(run.screen.lastIndexOf('\u001b[?25l'));
@@ -53,19 +53,19 @@ test.each([
   ['SIGHUP', 129],
 ] as const)('%s at the prompt ends with %i and restores the terminal', async (signal, code) => {
   const run = await inTerminal(place(), ['auth', 'login', '--url', service.url], {
-    steps: [{ after: 'API key for production', signal }],
+    steps: [{ after: 'API key for profile', signal }],
   });
   expect(run).toMatchObject({ code, cooked: true });
   expect(run.screen.lastIndexOf('\u001b[?25h')).toBeGreaterThanOrEqual(run.screen.lastIndexOf('\u001b[?25l'));
 });
 
-test('a profile without URL is asked for one, and a missing /v1 is offered', async () => {
+test('a profile without base URL asks for one, and completes a missing /v1 after a question', async () => {
   const at = place();
   const run = await inTerminal(at, ['auth', 'login', '-p', 'farm'], {
     steps: [
-      { after: 'Base URL of farm', send: `${service.origin}\r` },
-      { after: `Use ${service.url}?`, send: '\r' },
-      { after: 'API key for farm', send: `${GOOD_KEY}\r` },
+      { after: 'Base URL of profile', send: `${service.origin}\r` },
+      { after: `Use ${service.url}?`, send: 'y\r' },
+      { after: 'API key for profile', send: `${GOOD_KEY}\r` },
     ],
   });
   expect(run).toMatchObject({ code: 0, cooked: true, stepsLeft: 0 });
@@ -76,7 +76,7 @@ test('a profile without URL is asked for one, and a missing /v1 is offered', asy
 test('a question answered with no ends with 130', async () => {
   const at = place();
   const run = await inTerminal(at, ['auth', 'login', '--url', service.origin], {
-    steps: [{ after: `Use ${service.url}?`, send: 'n' }],
+    steps: [{ after: `Use ${service.url}?`, send: 'n\r' }],
   });
   expect(run).toMatchObject({ code: 130, cooked: true });
   expect(config(at.dir)).toEqual([]);
@@ -86,7 +86,7 @@ test('an empty or odd key is asked for again, NO_COLOR paints nothing', async ()
   const run = await inTerminal(place(), ['auth', 'login', '--url', service.url], {
     env: { NO_COLOR: '1' },
     steps: [
-      { after: 'API key for production', send: '\r' },
+      { after: 'API key for profile', send: '\r' },
       { after: 'is empty', send: `${GOOD_KEY}\r` },
     ],
   });

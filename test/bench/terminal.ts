@@ -94,7 +94,7 @@ async function interrupts(dir: string, base: string, rounds: number): Promise<vo
     ['the question for the URL', 'URL', '', ['auth', 'login']],
     ['the question before an import', 'Create 1', '10', ['categories', 'import', 'pets.csv']],
     ['the spinner', 'asking the service', 'silent', ['categories', 'list']],
-    ['the countdown', 'going on in', 'limited', ['categories', 'list']],
+    ['the countdown', 'the rate limit, ', 'limited', ['categories', 'list']],
   ];
   for (const [what, after, kind, args] of cases) {
     const times: number[] = [];

@@ -1,6 +1,6 @@
-// What is said beside a running command: each wait once, on a terminal a countdown, with --json as JSON, with --quiet nothing.
+// Progress on stderr: each wait once, a countdown on a terminal, JSON with --json, nothing with --quiet.
 import { expect, test } from 'vitest';
-import { startProgress } from '../../src/commands/command-progress.ts';
+import { withProgress } from '../../src/commands/command-progress.ts';
 import { openSession, readGlobalOptions } from '../../src/session.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import type { WorldOptions } from '../support/world.ts';
@@ -12,8 +12,21 @@ async function beside(options: Record<string, unknown>, place: WorldOptions = {}
   const clock = FakeClock.manual(NOW);
   const context = world([], { clock, ...place });
   const session = openSession(context, readGlobalOptions(options, {}));
-  const end = await startProgress(session);
-  return { clock, watch: session.progress, end, said: context.stderr.text };
+  let resolve = (): void => undefined;
+  let ended: Promise<void> = Promise.resolve();
+  await new Promise<void>((started) => {
+    ended = withProgress(session, () => {
+      started();
+      return new Promise<void>((done) => {
+        resolve = done;
+      });
+    });
+  });
+  const end = (): Promise<void> => {
+    resolve();
+    return ended;
+  };
+  return { clock, watch: session.progress, end, shown: context.stderr.text };
 }
 
 const wait = (seconds: number, reason: 'blocked' | 'window' | 'sibling' | 'backoff' = 'window') => ({
@@ -22,101 +35,97 @@ const wait = (seconds: number, reason: 'blocked' | 'window' | 'sibling' | 'backo
 });
 
 test('in a pipe a wait is one line, however often it is reported, and a longer one is another', async () => {
-  const { watch, end, said } = await beside({});
+  const { watch, end, shown } = await beside({});
   watch.wait?.(wait(43));
   watch.wait?.(wait(43));
   watch.wait?.(undefined);
   watch.wait?.(wait(60, 'blocked'));
-  end();
-  expect(said()).toBe(
-    'quota used up, going on in 43s (until 2026-11-21T12:00:43.000Z)\n' +
-      'rate limited, going on in 1m (until 2026-11-21T12:01:00.000Z)\n',
-  );
+  await end();
+  expect(shown()).toBe('waiting for the rate limit, 43s\n' + 'waiting for the rate limit, 1m\n');
 });
 
-test('a wait that is over before it is read is not said', async () => {
-  const { watch, said } = await beside({});
+test('a wait of less than a second is not shown', async () => {
+  const { watch, shown } = await beside({});
   watch.wait?.(wait(0.9));
-  expect(said()).toBe('');
+  expect(shown()).toBe('');
 });
 
 test('with --json a wait is one JSON document on a line', async () => {
-  const { watch, said } = await beside({ json: true });
+  const { watch, shown } = await beside({ json: true });
   watch.wait?.(wait(43, 'backoff'));
   watch.status?.(() => '3 of 9 rows');
   watch.busy?.(1);
-  expect(said()).toBe('{"waiting":{"until":"2026-11-21T12:00:43.000Z","reason":"backoff"}}\n');
+  expect(shown()).toBe('{"waiting":{"until":"2026-11-21T12:00:43.000Z","reason":"backoff"}}\n');
 });
 
-test('with --quiet nothing is said', async () => {
-  const { watch, end, said } = await beside({ quiet: true }, { columns: 80 });
+test('with --quiet nothing is shown', async () => {
+  const { watch, end, shown } = await beside({ quiet: true }, { columns: 80 });
   watch.wait?.(wait(43));
   watch.busy?.(1);
-  end();
-  expect(said()).toBe('');
+  await end();
+  expect(shown()).toBe('');
 });
 
-test('in a pipe a long work says a line every ten seconds', async () => {
-  const { clock, watch, end, said } = await beside({});
+test('in a pipe a long command writes a line every ten seconds', async () => {
+  const { clock, watch, end, shown } = await beside({});
   watch.status?.(() => '1 of 9 rows');
   await clock.advance(10_000);
   watch.status?.(() => '4 of 9 rows');
   watch.status?.(() => '5 of 9 rows');
-  end();
-  expect(said()).toBe('4 of 9 rows\n');
+  await end();
+  expect(shown()).toBe('4 of 9 rows\n');
 });
 
-// Loading the spinner takes real time of its own; what was asked for is looked at until it is there.
-async function appears(said: () => string, text: string): Promise<void> {
-  await expect.poll(said, { timeout: 10_000 }).toContain(text);
+// Loading the spinner takes real time.
+async function appears(shown: () => string, text: string): Promise<void> {
+  await expect.poll(shown, { timeout: 10_000 }).toContain(text);
 }
 
-test('on a terminal the wait counts down, before what else there is to say', async () => {
-  const { clock, watch, end, said } = await beside({}, { columns: 80 });
+test('on a terminal the wait counts down, after the status', async () => {
+  const { clock, watch, end, shown } = await beside({}, { columns: 80 });
   watch.status?.(() => '3 of 9 rows');
   watch.wait?.(wait(43));
   await clock.advance(150);
-  await appears(said, 'quota used up, going on in 43s · 3 of 9 rows');
+  await appears(shown, '3 of 9 rows · waiting for the rate limit, 43s');
   await clock.advance(850);
-  await appears(said, 'going on in 42s');
+  await appears(shown, 'rate limit, 42s');
   watch.wait?.(undefined);
-  await appears(said, ' 3 of 9 rows');
-  end();
-  expect(said().lastIndexOf('\u001b[?25h')).toBeGreaterThan(said().lastIndexOf('\u001b[?25l'));
+  await appears(shown, ' 3 of 9 rows');
+  await end();
 });
 
-test('what a long work says is made anew with every second of a wait', async () => {
-  const { clock, watch, end, said } = await beside({}, { columns: 80 });
+test('the status is updated with every second of a wait', async () => {
+  const { clock, watch, end, shown } = await beside({}, { columns: 80 });
   let done = 3;
   watch.status?.(() => `${done} of 9 rows`);
   watch.wait?.(wait(43));
   await clock.advance(150);
-  await appears(said, 'going on in 43s · 3 of 9 rows');
+  await appears(shown, '3 of 9 rows · waiting for the rate limit, 43s');
   done = 8;
   await clock.advance(850);
-  await appears(said, 'going on in 42s · 8 of 9 rows');
-  end();
+  await appears(shown, '8 of 9 rows · waiting for the rate limit, 42s');
+  await end();
 });
 
-test('without a request under way nothing is painted, so that a question stays as it is', async () => {
-  const { clock, watch, end, said } = await beside({}, { columns: 80 });
+test('without a request nothing is shown, so that a prompt is not painted over', async () => {
+  const { clock, watch, end, shown } = await beside({}, { columns: 80 });
   await clock.advance(5000);
   watch.busy?.(1);
   watch.busy?.(0);
   await clock.advance(5000);
-  expect(said()).toBe('');
+  expect(shown()).toBe('');
   watch.busy?.(1);
   await clock.advance(150);
-  await appears(said, 'asking the service');
-  end();
+  await appears(shown, 'Contacting the service…');
+  await end();
 });
 
 test('with --verbose there are lines instead of a spinner', async () => {
-  const { clock, watch, end, said } = await beside({ verbose: true }, { columns: 80 });
+  const { clock, watch, end, shown } = await beside({ verbose: true }, { columns: 80 });
   watch.busy?.(1);
   await clock.advance(5000);
   watch.wait?.(wait(43, 'sibling'));
-  end();
-  expect(said()).toContain('waiting for the answer to a request under way');
-  expect(said()).not.toContain('\u001b');
+  await end();
+  expect(shown()).toContain('waiting for another request to finish');
+  expect(shown()).not.toContain('\u001b');
 });

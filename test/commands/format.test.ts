@@ -22,7 +22,7 @@ test('`--format json` before any command is `--json`, errors included', async ()
 test('a create is not sent where its answer could not be printed', async () => {
   const refused = await inProcess(['-p', 'sandbox', 'categories', 'create', '--name', 'dog', '--format', 'csv']);
   expect(refused).toMatchObject({ code: 2, out: '' });
-  expect(refused.err).toContain('no rows to print as csv');
+  expect(refused.err).toContain('this command cannot print csv');
 });
 
 test('an unknown format names those there are', async () => {

@@ -101,7 +101,7 @@ describe('a key typed in the wrong place is not repeated', () => {
     [['categories', 'list', '--max-retries', CANARY]],
     [['categories', 'import', CANARY]],
     [['api', CANARY, '/x']],
-    [['api', 'GET', CANARY]],
+    [['api', 'GET', `//${CANARY}`]],
     [['api', 'GET', '/x', '--data', CANARY]],
     [['complete', CANARY]],
     [['sandbox', '--port', CANARY]],

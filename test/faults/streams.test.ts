@@ -138,7 +138,7 @@ describe('at a terminal', () => {
     const run = await inTerminal(at('limited'), [...LIST, '--max-wait', '1h'], {
       columns,
       rows,
-      steps: [{ after: 'rate limited', send: '\u0003' }],
+      steps: [{ after: 'the rate limit', send: '\u0003' }],
     });
     expect(run).toMatchObject({ code: 130, cooked: true, stepsLeft: 0 });
     expect(run.screen.lastIndexOf('\u001b[?25h')).toBeGreaterThanOrEqual(run.screen.lastIndexOf('\u001b[?25l'));

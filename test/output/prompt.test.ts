@@ -1,108 +1,115 @@
-// A prompt and what it leaves behind: nobody listens once it has its answer, also where it was stopped on the way.
+// Prompts on a fake terminal: hidden input, stops, validation, and that nothing listens afterwards.
 import { PassThrough } from 'node:stream';
 import { expect, test } from 'vitest';
 import type { JobControl } from '../../src/io.ts';
 import type { PromptIO } from '../../src/output/prompt.ts';
 import { askHidden, askText, askYesNo } from '../../src/output/prompt.ts';
 
-interface Bench {
-  readonly asker: PromptIO;
-  readonly shown: () => string;
-  /** Types, once everything typed before has been read. */
-  readonly type: (text: string) => Promise<void>;
-  readonly goOn: () => void;
-  readonly told: { listeners: number; stops: number };
-  readonly interrupt: AbortController;
-  readonly input: PassThrough;
-}
-
-function bench(whenStopped = (): void => undefined): Bench {
-  const input = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => input });
-  const output = Object.assign(new PassThrough(), { columns: 80, rows: 24 });
+function bench(whenStopped = (): void => undefined) {
+  const rawModes: boolean[] = [];
+  const input = Object.assign(new PassThrough(), {
+    isTTY: true,
+    setRawMode: (raw: boolean) => void rawModes.push(raw),
+  });
   const listeners = new Set<() => void>();
-  const told = { stops: 0, listeners: 0 };
   const interrupt = new AbortController();
   const jobs: JobControl = {
     onContinue(listener) {
       listeners.add(listener);
-      told.listeners = listeners.size;
-      return () => {
-        listeners.delete(listener);
-        told.listeners = listeners.size;
-      };
+      return () => void listeners.delete(listener);
     },
-    onStop: () => () => undefined,
-    stop: async () => {
-      told.stops++;
-      whenStopped();
-    },
+    stop: async () => whenStopped(),
   };
   let shown = '';
-  output.setEncoding('utf8').on('data', (text: string) => {
-    shown += text;
-  });
-  return {
-    asker: {
-      stdin: {
-        isTTY: true,
-        async *read() {},
-        raw: input as unknown as NodeJS.ReadStream,
-        jobs: async () => jobs,
+  const io: PromptIO = {
+    stdin: { isTTY: true, async *read() {}, raw: input as unknown as NodeJS.ReadStream, jobs: async () => jobs },
+    stderr: {
+      isTTY: true,
+      columns: 80,
+      write: async (text) => {
+        shown += String(text);
       },
-      stderr: { isTTY: true, columns: 80, write: async () => undefined, raw: output as unknown as NodeJS.WriteStream },
-      env: { NO_COLOR: '1' },
-      signal: interrupt.signal,
     },
+    signal: interrupt.signal,
+  };
+  const settle = async (): Promise<void> => {
+    for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
+  };
+  return {
+    io,
+    input,
+    interrupt,
+    listeners,
+    rawModes,
     shown: () => shown,
-    type: async (text) => {
+    type: async (text: string): Promise<void> => {
+      await settle();
       input.write(text);
-      for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
+      await settle();
     },
-    goOn: () => {
+    resume: (): void => {
       for (const listener of listeners) listener();
     },
-    told,
-    interrupt,
-    input,
   };
 }
 
-const KINDS = [
-  ['a secret', (asker: PromptIO) => askHidden(asker, { message: 'what' }), 'new', 'new'],
-  ['a line', (asker: PromptIO) => askText(asker, { message: 'what' }), 'new', 'oldnew'],
-] as const;
+test('a secret is not shown, nor its length', async () => {
+  const { io, type, shown, listeners, input } = bench();
+  const answer = askHidden(io, { message: 'API key' });
+  await type('sk_canary\r');
+  expect(await answer).toBe('sk_canary');
+  expect(shown()).toBe('API key: \n');
+  expect(listeners.size + input.listenerCount('keypress')).toBe(0);
+});
 
-test.each(KINDS)('%s is asked for again after a stop and after going on, and nobody listens then', async (...kind) => {
-  const [, ask, typed, answer] = kind;
-  const { asker, type, goOn, told, input, shown } = bench();
-  const asked = ask(asker);
+test.each([
+  ['a secret', askHidden],
+  ['a line', askText],
+] as const)('%s is asked for again after Ctrl-Z and fg, with raw mode on', async (_what, ask) => {
+  const { io, type, resume, rawModes, shown, listeners } = bench();
+  const answer = ask(io, { message: 'what' });
   await type('old');
-  expect(told).toEqual({ listeners: 1, stops: 0 });
   await type('\u001a');
-  expect(told).toEqual({ listeners: 1, stops: 1 });
-  goOn();
-  await type('');
-  await type(`${typed}\r`);
-  expect(await asked).toBe(answer);
-  expect(told).toEqual({ listeners: 0, stops: 1 });
-  expect(input.listenerCount('keypress')).toBe(0);
-  expect(shown().match(/what/g)?.length).toBeGreaterThanOrEqual(3);
+  expect(rawModes.slice(-2)).toEqual([false, true]);
+  resume();
+  await type('new\r');
+  expect(await answer).toBe('oldnew');
+  expect(shown().match(/what/g)?.length).toBeGreaterThanOrEqual(2);
+  expect(listeners.size).toBe(0);
 });
 
-test('what is there at a stop is not checked, and not taken for the answer', async () => {
-  const { asker, type, told } = bench();
-  const asked = askText(asker, { message: 'what', validate: (text) => (text === 'right' ? undefined : 'wrong') });
-  await type('rig\u001a');
-  await type('ht\r');
-  expect(await asked).toBe('right');
-  expect(told.stops).toBe(1);
+test('an invalid answer is explained and asked for again', async () => {
+  const { io, type, shown } = bench();
+  const answer = askText(io, { message: 'what', validate: (text) => (text === 'right' ? undefined : 'not right') });
+  await type('wrong\r');
+  expect(shown()).toContain('not right\n');
+  await type('right\r');
+  expect(await answer).toBe('right');
 });
 
-test('a signal that came while it was stopped ends it', async () => {
-  const { asker, type, told, interrupt } = bench(() => interrupt.abort());
-  const asked = askYesNo(asker, 'really?');
-  const ended = expect(asked).rejects.toThrow();
+test.each([
+  ['y\r', true],
+  ['yes\r', true],
+  ['\r', false],
+  ['n\r', false],
+])('%j to a yes-or-no question is %s', async (typed, expected) => {
+  const { io, type } = bench();
+  const answer = askYesNo(io, 'really?');
+  await type(typed);
+  expect(await answer).toBe(expected);
+});
+
+test.each(['\u0003', '\u0004'])('%j ends the question as interrupted', async (typed) => {
+  const { io, type } = bench();
+  const answer = expect(askYesNo(io, 'really?')).rejects.toMatchObject({ kind: 'interrupted', exitCode: 130 });
+  await type(typed);
+  await answer;
+});
+
+test('a signal during a stop ends the question', async () => {
+  const { io, type, interrupt, listeners } = bench(() => interrupt.abort());
+  const answer = expect(askYesNo(io, 'really?')).rejects.toThrow();
   await type('\u001a');
-  await ended;
-  expect(told.listeners).toBe(0);
+  await answer;
+  expect(listeners.size).toBe(0);
 });

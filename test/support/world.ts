@@ -1,5 +1,6 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { WriteStream } from 'node:tty';
 import type { Clock } from '../../src/clock.ts';
 import { systemClock } from '../../src/clock.ts';
 import type { Output } from '../../src/io.ts';
@@ -25,11 +26,20 @@ export interface Recorder extends Output {
   readonly text: () => string;
 }
 
+/** What ora needs of a terminal besides `write`. */
+export function rawTerminal(columns: number): WriteStream {
+  return Object.create(WriteStream.prototype, {
+    isTTY: { value: true },
+    columns: { value: columns },
+  }) as WriteStream;
+}
+
 export function recorder(columns?: number, redact: (text: string) => string = (text) => text): Recorder {
   let all = '';
   return {
     isTTY: columns !== undefined,
     columns,
+    ...(columns !== undefined && { raw: rawTerminal(columns) }),
     text: () => all,
     write: async (text) => {
       all += redact(typeof text === 'string' ? text : Buffer.from(text).toString());

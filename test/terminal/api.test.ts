@@ -31,19 +31,19 @@ beforeAll(async () => {
 
 const api = (...args: string[]) => inProcess(['api', ...args], { env });
 
-test('the body comes out byte for byte, in a process of its own', async () => {
+test('the built program prints the body byte for byte', async () => {
   const { code, out } = await petstore(place(env), ['api', 'GET', '/raw']);
   expect(code).toBe(0);
   expect(Buffer.from(out)).toEqual(RAW);
 });
 
-test('on a terminal the same body is text that cannot act on it', async () => {
+test('on a terminal control characters of the body are escaped', async () => {
   const { out } = await inProcess(['api', 'GET', '/raw'], { env, columns: 80 });
   expect(out).toContain('dog␛');
   expect(out).not.toContain('\u001b');
 });
 
-test('with --json there is one document, every digit kept, whatever came', async () => {
+test('--json prints one document for any body, with every digit', async () => {
   expect((await api('GET', '/json', '--json')).out).toBe('{"id":9007199254740993,"n":1.50}\n');
   expect((await api('DELETE', '/empty', '--json')).out).toBe('null\n');
   expect(JSON.parse((await api('GET', '/bytes', '--json')).out)).toBe('\ufffd\u0000\u001b[');
@@ -57,7 +57,7 @@ test('--include puts status and headers before the body', async () => {
   expect(out).toMatch(/^HTTP\/1\.1 200\r\n[\s\S]*\r\n\r\n\{"id":9007199254740993,"n":1\.50\}$/);
 });
 
-test('a body from --data or a file is sent as it is, as JSON', async () => {
+test('a body from --data or a file is sent unchanged, as JSON', async () => {
   const at = place(env);
   writeFileSync(join(at.dir, 'body.json'), '{"name": "犬"}');
   await petstore(at, ['api', 'post', '/things?x=1', '--input', 'body.json']);
@@ -80,18 +80,17 @@ test('--input - reads stdin, and nothing else does', async () => {
 });
 
 test.each([
-  ['a path that is none', ['GET', 'categories'], 'begins with exactly one /'],
-  ['another host', ['GET', '//evil.example/x'], 'begins with exactly one /'],
+  ['another host', ['GET', '//evil.example/x'], 'names another host'],
   ['a way out of the base URL', ['GET', '/../admin'], 'leaves the base URL'],
   ['a way out that a gateway would decode', ['GET', '/x/..%2F..%2f../admin'], 'leaves the base URL'],
   ['a way out by backslashes that a gateway would decode', ['GET', '/..%5cadmin'], 'leaves the base URL'],
-  ['no method', ['/categories', '/x'], 'HTTP method'],
-  ['a body that is no JSON', ['POST', '/x', '--data', '{name: dog}'], 'not JSON'],
-  ['a body for GET', ['GET', '/x', '--data', '{}'], 'carries no body'],
+  ['no method', ['/categories', '/x'], 'must be an HTTP method'],
+  ['a body that is no JSON', ['POST', '/x', '--data', '{name: dog}'], 'not valid JSON'],
+  ['a body for GET', ['GET', '/x', '--data', '{}'], 'have no body'],
   ['two bodies', ['POST', '/x', '--data', '{}', '--input', 'f'], 'cannot be used with'],
-  ['a file that is not there', ['POST', '/x', '--input', 'nowhere.json'], 'ENOENT'],
-  ['a folder', ['POST', '/x', '--input', '/'], 'is not a file'],
-  ['an endless device', ['POST', '/x', '--input', '/dev/zero'], 'is not a file'],
+  ['a file that is not there', ['POST', '/x', '--input', 'nowhere.json'], 'does not exist'],
+  ['a folder', ['POST', '/x', '--input', '/'], 'is not a regular file'],
+  ['an endless device', ['POST', '/x', '--input', '/dev/zero'], 'is not a regular file'],
 ])('%s is wrong usage, and nothing is sent', async (_what, args, words) => {
   const before = service.requests.length;
   const { code, out, err } = await api(...args);
@@ -101,24 +100,28 @@ test.each([
 });
 
 test.each([
-  ['GET', '/bad', 4, 'Too odd.'],
-  ['GET', '/fails', 7, '501'],
-  ['POST', '/fails', 8, 'may or may not'],
-  ['GET', '/moved', 7, 'evil.example'],
-])('%s %s ends with code %i and an empty stdout', async (method, path, code, words) => {
+  ['GET', '/bad', 4, 'Too odd.', '{"code":"odd","message":"Too odd.","status":422}'],
+  ['GET', '/fails', 7, 'does not implement this operation', '<html>'],
+  ['POST', '/fails', 8, 'may or may not', '<html>'],
+  ['GET', '/moved', 7, 'evil.example', ''],
+])('%s %s ends with code %i, and its body is printed as it arrived', async (method, path, code, words, out) => {
   const answer = await api(method, path);
-  expect(answer).toMatchObject({ code, out: '' });
+  expect(answer).toMatchObject({ code, out });
   expect(answer.err).toContain(words);
+  expect((await api(method, path, '--include')).out).toMatch(/^HTTP\/1\.1 \d+\r\n[\s\S]*\r\n\r\n/);
+  expect((await api(method, path, '--include')).out.endsWith(out)).toBe(true);
 });
 
-test('markers are reported on stderr, also with an error, and as JSON lines with --json', async () => {
-  expect((await api('GET', '/bad')).err).toContain('warning: GET /bad is marked beta');
-  expect((await api('GET', '/pets/7')).err).toContain("GET /pets/7 is deprecated: the service's document says so");
+test('deprecations are reported on stderr, also for a failure, as JSON lines with --json', async () => {
+  expect((await api('GET', '/bad')).err).toContain('warning: GET /bad is marked beta and may change without notice');
+  expect((await api('GET', '/pets/7')).err).toContain(
+    "GET /pets/7 is deprecated according to the service's documentation",
+  );
   const { err } = await api('DELETE', '/empty', '--json');
   expect(JSON.parse(err)).toEqual({ warning: { message: 'DELETE /empty is deprecated' } });
 });
 
-test('a service that says the key back is not repeated, in text, bytes and JSON', async () => {
+test('a key that the service echoes is redacted in text, bytes and JSON', async () => {
   for (const more of [[], ['--json'], ['--include'], ['--verbose']]) {
     const { code, out, err } = await petstore(place(env), ['api', 'GET', '/echo', ...more]);
     expect(code).toBe(0);
@@ -127,9 +130,9 @@ test('a service that says the key back is not repeated, in text, bytes and JSON'
   }
 });
 
-test('the sandbox answers GET /pets/1 as the document does: deprecated, and nothing shown', async () => {
+test('GET /pets/1 of the sandbox is not implemented and deprecated', async () => {
   const { code, err } = await inProcess(['api', 'GET', '/pets/1', '-p', 'sandbox']);
   expect(code).toBe(7);
   expect(err).toContain('GET /pets/1 is deprecated since');
-  expect(err).toContain('GET /pets/1 will stop working: sunset');
+  expect(err).toContain('GET /pets/1 will be removed on');
 });

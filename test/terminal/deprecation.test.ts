@@ -1,14 +1,14 @@
-// What an answer says of the operation's future, in plain sentences.
+// Deprecation, Sunset and stability headers as sentences.
 import { expect, test } from 'vitest';
 import { deprecationNotices } from '../../src/commands/api/deprecation.ts';
 
-test('an answer without markers is passed over in silence', () => {
+test('a response without markers gives no notice', () => {
   expect(deprecationNotices('GET', '/categories', { 'content-type': 'application/json' })).toEqual([]);
 });
 
-test('the operation that the document itself marks is named, whatever the answer says', () => {
+test('the operation that the documentation marks is reported without any header', () => {
   expect(deprecationNotices('GET', '/pets/1', {})).toEqual([
-    "GET /pets/1 is deprecated: the service's document says so, and that it will end",
+    "GET /pets/1 is deprecated according to the service's documentation and will be removed",
   ]);
   expect(deprecationNotices('GET', '/pets', {})).toEqual([]);
   expect(deprecationNotices('DELETE', '/pets/1', {})).toEqual([]);
@@ -25,19 +25,19 @@ test.each([
   expect(deprecationNotices('GET', '/x?query=1', { deprecation: value })).toEqual([sentence]);
 });
 
-test('a sunset is a date, or what was sent where it is none', () => {
+test('Sunset is shown as a date, or as sent if it is not one', () => {
   expect(deprecationNotices('GET', '/x', { sunset: 'Wed, 31 Dec 2031 23:59:59 GMT' })).toEqual([
-    'GET /x will stop working: sunset 2031-12-31',
+    'GET /x will be removed on 2031-12-31',
   ]);
-  expect(deprecationNotices('GET', '/x', { sunset: 'later' })).toEqual(['GET /x will stop working: sunset later']);
+  expect(deprecationNotices('GET', '/x', { sunset: 'later' })).toEqual(['GET /x will be removed on later']);
 });
 
 test.each(['stability', 'x-stability', 'x-api-stability', 'stability-level'])('%s: beta is reported', (name) => {
   expect(deprecationNotices('POST', '/x', { [name]: ['beta'] })).toEqual([
-    'POST /x is marked beta: it may change or go without notice',
+    'POST /x is marked beta and may change without notice',
   ]);
 });
 
-test('what is stable needs no words', () => {
+test('stable operations give no notice', () => {
   expect(deprecationNotices('GET', '/x', { 'x-stability': 'stable', 'x-instability': 'beta' })).toEqual([]);
 });

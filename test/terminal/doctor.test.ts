@@ -1,11 +1,11 @@
-// `petstore doctor`: each check says what it found and what to do; the first failed one decides the exit code.
+// `petstore doctor`: every check with its remedy; the first failed one decides the exit code.
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { createServer as createTcp } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { checkNode } from '../../src/commands/doctor/config-checks.ts';
-import { checkClock } from '../../src/commands/doctor/run.ts';
+import { checkClock } from '../../src/commands/doctor/diagnose.ts';
 import { startHttpFake } from '../support/http-fake.ts';
 import { place } from '../support/program.ts';
 import { inProcess } from '../support/world.ts';
@@ -33,7 +33,7 @@ async function serving(
   return { PETSTORE_API_KEY: 'sk_canary_0123456789abcdef', PETSTORE_BASE_URL: url };
 }
 
-test('where everything is in order it says so and ends with 0', async () => {
+test('a healthy setup ends with 0', async () => {
   const { code, found, err } = await doctor(await serving(200));
   expect(code).toBe(0);
   expect(err).toBe('');
@@ -52,23 +52,20 @@ test('where everything is in order it says so and ends with 0', async () => {
   ]);
 });
 
-test.each(['<html>', '{}', '[{"id":"x"}]'])(
-  'an answer that is no list of categories is no healthy service: %s',
-  async (body) => {
-    const { code, statuses, found } = await doctor(await serving(200, {}, body));
-    expect(code).toBe(7);
-    expect(statuses).toMatchObject({ TCP: 'ok', 'Key accepted': 'failed', Clock: 'ok' });
-    expect(JSON.stringify(found)).toContain('is not a list of categories');
-  },
-);
+test.each(['<html>', '{}', '[{"id":"x"}]'])('a response that is not a list of categories fails: %s', async (body) => {
+  const { code, statuses, found } = await doctor(await serving(200, {}, body));
+  expect(code).toBe(7);
+  expect(statuses).toMatchObject({ TCP: 'ok', 'Key accepted': 'failed', Clock: 'ok' });
+  expect(JSON.stringify(found)).toContain('is not a list of categories');
+});
 
-test('the sandbox needs no way to it', async () => {
+test('the sandbox skips the network checks', async () => {
   const { code, statuses } = await doctor({}, ['-p', 'sandbox']);
   expect(code).toBe(0);
   expect(statuses).toMatchObject({ TCP: 'skipped', 'Key accepted': 'ok' });
 });
 
-test('with nothing configured it says how to begin, and skips the rest', async () => {
+test('without configuration the remedy is to log in, and the rest is skipped', async () => {
   const { code, err, found, statuses } = await doctor({});
   expect(code).toBe(3);
   expect(statuses).toMatchObject({ Config: 'ok', 'URL and key': 'failed', DNS: 'skipped', Clock: 'skipped' });
@@ -84,7 +81,7 @@ test('a key that is not accepted is exit code 3, and is not shown', async () => 
   expect(JSON.stringify(found) + err).not.toContain(env['PETSTORE_API_KEY']);
 });
 
-test('a host nobody listens on is exit code 6, at the connection', async () => {
+test('a refused connection is exit code 6, at TCP', async () => {
   const closed = createTcp();
   await new Promise<void>((resolve) => closed.listen(0, '127.0.0.1', resolve));
   const { port } = closed.address() as AddressInfo;
@@ -95,7 +92,7 @@ test('a host nobody listens on is exit code 6, at the connection', async () => {
   expect(statuses).toMatchObject({ DNS: 'ok', TCP: 'failed', TLS: 'skipped', 'Key accepted': 'skipped' });
 });
 
-test('a server that speaks no TLS is exit code 6, at the certificate', async () => {
+test('a server without TLS is exit code 6, at TLS', async () => {
   const plain = createTcp((socket) => socket.on('error', () => undefined).end('HTTP/1.1 400 Bad Request\r\n\r\n'));
   plain.unref();
   await new Promise<void>((resolve) => plain.listen(0, '127.0.0.1', resolve));
@@ -107,13 +104,13 @@ test('a server that speaks no TLS is exit code 6, at the certificate', async () 
   expect(found.checks.find(({ name }) => name === 'TLS')?.remedy).toContain('NODE_EXTRA_CA_CERTS');
 });
 
-test('an unknown profile is exit code 2 and names those there are', async () => {
+test('an unknown profile is exit code 2 and lists the profiles', async () => {
   const { code, found } = await doctor({}, ['-p', 'prodction']);
   expect(code).toBe(2);
   expect(found.checks.find(({ name }) => name === 'Profile')?.detail).toContain('production');
 });
 
-test('a damaged config is exit code 9, and stays as it is', async () => {
+test('a damaged config is exit code 9, and is not changed', async () => {
   const { dir } = place();
   mkdirSync(join(dir, 'config'), { mode: 0o700 });
   writeFileSync(join(dir, 'config', 'profile-staging.json'), '{"key": "sk_canary_', { mode: 0o600 });
@@ -124,7 +121,7 @@ test('a damaged config is exit code 9, and stays as it is', async () => {
   expect(JSON.stringify(found)).not.toContain('sk_canary_');
 });
 
-test('a config folder others can look into is named, with the remedy, where the platform has such rights', async () => {
+test('a config folder that others can read is a warning with a remedy, except on Windows', async () => {
   const { dir } = place();
   mkdirSync(join(dir, 'config'));
   chmodSync(join(dir, 'config'), 0o755);
@@ -134,7 +131,7 @@ test('a config folder others can look into is named, with the remedy, where the 
   expect(found.checks.find(({ name }) => name === 'Config')).toMatchObject(expected);
 });
 
-test('a proxy is named without its password', async () => {
+test('a proxy is shown without its password', async () => {
   const env = {
     ...(await serving(200)),
     HTTPS_PROXY: 'http://user:hunter2@127.0.0.1:9',
@@ -169,14 +166,15 @@ test.each([
   expect(checkClock({ headers, sentAt: at, receivedAt: at }).status).toBe(status);
 });
 
-test('an answer without a date says nothing of the clock', () => {
+test('without a Date header the clock is not checked', () => {
   expect(checkClock({ headers: {}, sentAt: 0, receivedAt: 0 }).status).toBe('skipped');
 });
 
-test('for a reader it is a line per check, its remedy below', async () => {
-  const { out } = await inProcess(['doctor']);
-  expect(out).toMatch(/^ok {7}Node {10}\d+/);
-  expect(out).toMatch(/\nfailed {3}URL and key {3}.*\n {9}remedy: /);
+test('the table shows each check with its remedy, and the error does not repeat them', async () => {
+  const { out, err } = await inProcess(['doctor']);
+  expect(out).toMatch(/^STATUS {3}CHECK {9}DETAIL\nok {7}Node {10}\d+/);
+  expect(out).toMatch(/\nfailed {3}URL and key {3}.*\n {23}hint: run `petstore auth login/);
+  expect(err).toBe('error: 1 of 10 checks failed: URL and key\n');
 });
 
 test.each([40, 80])('at %i columns no line is wider than the terminal', async (columns) => {

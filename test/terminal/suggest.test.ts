@@ -1,11 +1,11 @@
 // What Tab offers at each place of a command line.
 import { expect, test } from 'vitest';
-import { suggest } from '../../src/commands/complete/suggest.ts';
+import { suggest } from '../../src/commands/completion/suggest.ts';
 import { createProgram } from '../../src/program.ts';
-import { describe as tree } from '../../src/reference/tree.ts';
+
 import { world } from '../support/world.ts';
 
-const root = tree(createProgram(world([]), () => undefined));
+const root = createProgram(world([]));
 const profiles = async (): Promise<readonly string[]> => ['production', 'staging', 'sandbox', 'my-own'];
 
 async function tab(line: string): Promise<string[]> {
@@ -33,7 +33,7 @@ test.each([
   ['api GET /categories --data ', []],
   ['categories create --name ', []],
   ['categories create --name l', []],
-  ['complete ', ['bash', 'zsh', 'fish', 'powershell']],
+  ['completion ', ['bash', 'zsh', 'fish', 'powershell']],
   ['complete z', ['zsh']],
   ['help cat', ['categories']],
   ['help categories ', ['list', 'create', 'import']],

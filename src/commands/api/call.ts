@@ -6,75 +6,79 @@ import { PetstoreError } from '../../errors.ts';
 import { escapeControls } from '../../escape.ts';
 import type { HttpHeaders, HttpRequest } from '../../http/types.ts';
 import { parseJson } from '../../json.ts';
-import type { View } from '../../output/view.ts';
 import type { Session } from '../../session.ts';
+import type { Action } from '../command.ts';
 import { deprecationNotices } from './deprecation.ts';
 import { pathBelowBase } from './path.ts';
 
-/** What was typed. */
-export interface CallInput {
-  readonly method: string;
-  readonly path: string;
-  readonly data: string | undefined;
-  readonly input: string | undefined;
-  readonly include: boolean;
+interface CallOptions {
+  readonly data?: string;
+  readonly input?: string;
+  readonly include?: true;
 }
 
-/** The answer to a successful call. */
-export interface RawResponse {
+interface RawResponse {
   readonly status: number;
   readonly headers: HttpHeaders;
   readonly body: Uint8Array;
   readonly include: boolean;
+  /** The error that the status stands for; undefined for a success. */
+  readonly failure: PetstoreError | undefined;
 }
 
 const SAFE = new Set(['GET', 'HEAD', 'OPTIONS']);
 const METHODS = new Set([...SAFE, 'POST', 'PUT', 'PATCH', 'DELETE']);
 const LARGEST_BODY = 64 * 1024 * 1024;
 
-/**
- * Sends the call.
- * @param session the open session
- * @param input what was typed; checked before anything is sent
- * @returns the answer, where its status is a success
- * @throws PetstoreError `usage` for a wrong method, path or body; else of the kind its status has for every command
- */
-export async function run(session: Session, input: CallInput): Promise<RawResponse> {
-  const request = await toRequest(session, input);
-  const sender = await session.httpClient();
-  const reply = await sender.send(request);
-  for (const sentence of deprecationNotices(request.method, request.path, reply.headers)) await session.warn(sentence);
-  if (reply.status < 200 || reply.status > 299) throw responseError(request, reply);
-  return { status: reply.status, headers: reply.headers, body: reply.body, include: input.include };
-}
+export const callAction: Action<CallOptions, RawResponse> = {
+  async run(session, { args: [method = '', path = ''], options }) {
+    const request = await toRequest(session, method.toUpperCase(), path, options);
+    const response = await (await session.httpClient()).send(request);
+    const { status, headers, body } = response;
+    for (const notice of deprecationNotices(request.method, request.path, headers)) await session.warn(notice);
+    const failure = status < 200 || status > 299 ? responseError(request, response) : undefined;
+    return { status, headers, body, include: options.include === true, failure };
+  },
+  exitError: ({ failure }) => failure,
+  summary: ({ status }) => `the request was sent and answered with status ${status}`,
+  view: {
+    json: ({ status, headers, body, include }) =>
+      include ? { status, headers, body: toJsonValue(body) } : toJsonValue(body),
+    bytes: (response) => Buffer.concat([Buffer.from(head(response)), response.body]),
+    text: (response) => {
+      const body = new TextDecoder().decode(response.body);
+      const text = escapeControls(head(response).replaceAll('\r', '') + body, '\n\t');
+      return [text === '' || text.endsWith('\n') ? text : `${text}\n`];
+    },
+  },
+};
 
-async function toRequest(session: Session, input: CallInput): Promise<HttpRequest> {
-  const method = input.method.toUpperCase();
+async function toRequest(session: Session, method: string, path: string, options: CallOptions): Promise<HttpRequest> {
   if (!METHODS.has(method)) {
-    throw new PetstoreError('usage', 'the first word after `petstore api` is an HTTP method', {
-      hint: `one of ${[...METHODS].join(', ')}: petstore api GET /categories`,
+    throw new PetstoreError('usage', 'the first argument must be an HTTP method', {
+      hint: `use one of ${[...METHODS].join(', ')}: \`petstore api GET categories\``,
     });
   }
-  const path = pathBelowBase(input.path);
-  const body = await bodyOf(session, input);
+  const checkedPath = pathBelowBase(path);
+  const body = await bodyOf(session, options);
   if (body !== undefined && SAFE.has(method)) {
-    throw new PetstoreError('usage', `${method} carries no body`, {
-      hint: 'leave --data and --input out, or use POST',
+    throw new PetstoreError('usage', `${method} requests have no body`, {
+      hint: 'remove --data and --input, or use POST',
     });
   }
-  return { method, path, body, safe: SAFE.has(method) };
+  return { method, path: checkedPath, body, safe: SAFE.has(method) };
 }
 
-async function bodyOf(session: Session, input: CallInput): Promise<Uint8Array | undefined> {
-  if (input.data !== undefined) return checked(Buffer.from(input.data), '--data');
-  if (input.input === undefined) return undefined;
-  if (input.input === '-') return checked(await readStdin(session), 'stdin');
-  return checked(await readBody(resolve(session.context.cwd, input.input)), '--input');
+async function bodyOf(session: Session, { data, input }: CallOptions): Promise<Uint8Array | undefined> {
+  if (data !== undefined) return checked(Buffer.from(data), '--data');
+  if (input === undefined) return undefined;
+  if (input === '-') return checked(await readStdin(session), 'stdin');
+  return checked(await readBody(resolve(session.context.cwd, input)), '--input');
 }
 
 async function readStdin({ context }: Session): Promise<Uint8Array> {
   if (context.stdin.isTTY) {
-    throw new PetstoreError('usage', '--input - reads a pipe, and stdin is a terminal', {
+    throw new PetstoreError('usage', '--input - needs a pipe, but stdin is a terminal', {
       hint: `pipe the body in, or use --data '{"name":"dog"}'`,
     });
   }
@@ -89,49 +93,39 @@ async function readStdin({ context }: Session): Promise<Uint8Array> {
 }
 
 async function readBody(file: string): Promise<Uint8Array> {
-  const unreadable = (why: string): PetstoreError =>
-    new PetstoreError('usage', `${escapeControls(file)} ${why}`, {
-      hint: 'give --input a readable file, or - for stdin',
-    });
-  const facts = await stat(file).catch((error: NodeJS.ErrnoException) => {
-    throw unreadable(`cannot be read (${error.code})`);
-  });
-  // A named pipe or a device might never end.
-  if (!facts.isFile()) throw unreadable('is not a file');
-  if (facts.size > LARGEST_BODY) throw tooLarge();
-  return readFile(file).catch((error: NodeJS.ErrnoException) => {
-    throw unreadable(`cannot be read (${error.code})`);
-  });
+  const unreadable = (problem: string, cause?: unknown): PetstoreError =>
+    new PetstoreError('usage', `${escapeControls(file)} ${problem}`, { hint: 'check the path after --input', cause });
+  try {
+    const facts = await stat(file);
+    // A named pipe or a device might never end.
+    if (!facts.isFile()) throw unreadable('is not a regular file');
+    if (facts.size > LARGEST_BODY) throw tooLarge();
+    return await readFile(file);
+  } catch (error) {
+    if (error instanceof PetstoreError) throw error;
+    const missing = (error as NodeJS.ErrnoException).code === 'ENOENT';
+    throw unreadable(missing ? 'does not exist' : 'cannot be read', error);
+  }
 }
 
 function tooLarge(): PetstoreError {
   return new PetstoreError('usage', 'the body is larger than 64 MiB; nothing was sent');
 }
 
-// It is sent as application/json, so it has to be that.
-function checked(body: Uint8Array, from: string): Uint8Array {
+// It is sent as application/json.
+function checked(body: Uint8Array, source: string): Uint8Array {
   try {
     parseJson(new TextDecoder('utf-8', { fatal: true }).decode(body));
     return body;
   } catch {
-    throw new PetstoreError('usage', `the body from ${from} is not JSON; nothing was sent`, {
-      hint: `for example --data '{"name":"dog"}', in single quotes; a file is given with --input FILE`,
+    throw new PetstoreError('usage', `the body from ${source} is not valid JSON; nothing was sent`, {
+      hint: `quote it, for example --data '{"name":"dog"}', or use --input FILE`,
     });
   }
 }
 
-/** The body as it arrived; on a terminal with control characters made visible. */
-export const view: View<RawResponse> = {
-  json: ({ status, headers, body, include }) => (include ? { status, headers, body: document(body) } : document(body)),
-  bytes: (answer) => Buffer.concat([Buffer.from(head(answer)), answer.body]),
-  text: (answer) => {
-    const text = escapeControls(head(answer).replaceAll('\r', '') + new TextDecoder().decode(answer.body), '\n\t');
-    return [text === '' || text.endsWith('\n') ? text : `${text}\n`];
-  },
-};
-
-// With --json there is one document whatever came: text that is no JSON is a JSON string, nothing is null.
-function document(body: Uint8Array): unknown {
+// Text that is not JSON becomes a JSON string, no body becomes null.
+function toJsonValue(body: Uint8Array): unknown {
   if (body.length === 0) return null;
   const text = new TextDecoder().decode(body);
   try {

@@ -1,16 +1,14 @@
-// What an answer says of the operation's future: Deprecation (RFC 9745), Sunset (RFC 8594), stability markers.
-
+// What a response says about the operation's future: Deprecation (RFC 9745), Sunset (RFC 8594), stability markers.
 import { escapeControls } from '../../escape.ts';
 import type { HttpHeaders } from '../../http/types.ts';
 
 const LONGEST = 200;
 
 /**
- * Reads the markers of one answer, and adds what service.md (sections 1 and 9) says of the operation.
- * @param method of the request, upper case
+ * Reads the markers of one response, and adds what the service's document (docs/service.md) states.
+ * @param method upper case
  * @param path below the base URL
- * @param headers of the answer
- * @returns one sentence per marker, safe to print; none where there is nothing to say
+ * @returns one sentence per marker, safe to print
  */
 export function deprecationNotices(method: string, path: string, headers: HttpHeaders): readonly string[] {
   const operation = `${method} ${escapeControls(path.replace(/\?.*$/s, ''))}`;
@@ -18,45 +16,35 @@ export function deprecationNotices(method: string, path: string, headers: HttpHe
   const sunset = first(headers['sunset']);
   const sentences: string[] = [];
   if (deprecation !== undefined) sentences.push(`${operation} is deprecated${since(deprecation)}`);
-  else if (isKnownDeprecated(method, path)) {
-    sentences.push(`${operation} is deprecated: the service's document says so, and that it will end`);
+  else if (method === 'GET' && /^\/pets\/[^/?]+(?:\?|$)/.test(path)) {
+    sentences.push(`${operation} is deprecated according to the service's documentation and will be removed`);
   }
-  if (sunset !== undefined) sentences.push(`${operation} will stop working: sunset ${date(sunset)}`);
+  if (sunset !== undefined) sentences.push(`${operation} will be removed on ${date(sunset)}`);
   for (const [name, value] of Object.entries(headers)) {
     const text = first(value);
-    // Which header carries `experimental` or `beta` is not documented: whatever is called stability is taken at its word.
+    // The service does not document which header marks beta and experimental operations.
     if (/(?:^|-)stability(?:-level)?$/.test(name) && text && !/^stable$/i.test(text)) {
-      sentences.push(`${operation} is marked ${short(text)}: it may change or go without notice`);
+      sentences.push(`${operation} is marked ${short(text)} and may change without notice`);
     }
   }
   return sentences;
 }
 
-/**
- * @param method upper case
- * @param path below the base URL
- * @returns true for the one operation that the service's document itself marks as deprecated
- */
-function isKnownDeprecated(method: string, path: string): boolean {
-  return method === 'GET' && /^\/pets\/[^/?]+(?:\?|$)/.test(path);
-}
-
-// RFC 9745: "@" and a Unix time; its drafts had an HTTP date, or just "true".
+// RFC 9745: "@" and a Unix time; its drafts had an HTTP date, or "true".
 function since(value: string): string {
   const unix = /^@(-?\d{1,10})$/.exec(value.trim())?.[1];
-  if (unix !== undefined) return whenever(Number(unix) * 1000);
+  if (unix !== undefined) return ` since ${isoDate(Number(unix) * 1000)}`;
   if (/^(?:true|\?1)$/i.test(value.trim())) return '';
-  const at = Date.parse(value);
-  return Number.isNaN(at) ? ` (${short(value)})` : whenever(at);
-}
-
-function whenever(at: number): string {
-  return ` since ${new Date(at).toISOString().slice(0, 10)}`;
+  return Number.isNaN(Date.parse(value)) ? ` (${short(value)})` : ` since ${date(value)}`;
 }
 
 function date(value: string): string {
   const at = Date.parse(value);
-  return Number.isNaN(at) ? short(value) : new Date(at).toISOString().slice(0, 10);
+  return Number.isNaN(at) ? short(value) : isoDate(at);
+}
+
+function isoDate(at: number): string {
+  return new Date(at).toISOString().slice(0, 10);
 }
 
 function short(value: string): string {

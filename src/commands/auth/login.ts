@@ -1,7 +1,7 @@
-// `petstore auth login`: stores a key, or a command that prints one, for the origin of a base URL.
+// `petstore auth login`: saves a key, or a command that prints one, for the origin of a base URL.
+import { Option } from 'commander';
 import { PetstoreError } from '../../errors.ts';
 import { escapeControls } from '../../escape.ts';
-import type { View } from '../../output/view.ts';
 import { checkKey, LONGEST_KEY } from '../../profiles/api-key.ts';
 import { checkBaseUrl, parseBaseUrl } from '../../profiles/base-url.ts';
 import { environmentHasKey, environmentUrl, namedProfile } from '../../profiles/credentials.ts';
@@ -9,22 +9,22 @@ import type { ProfileStore, StoredProfile } from '../../profiles/store.ts';
 import { SANDBOX } from '../../profiles/store.ts';
 import { looksLikeKey, maskKey } from '../../redact.ts';
 import type { Session } from '../../session.ts';
-import { runKeyCommandOf } from '../../session-services.ts';
+import { defineCommand } from '../command.ts';
 
-export interface LoginInput {
-  readonly url: string | undefined;
-  readonly keyCommand: string | undefined;
+interface LoginOptions {
+  readonly url?: string;
+  readonly keyCommand?: string;
   readonly verify: boolean;
 }
 
-export interface LoginResult {
+interface LoginResult {
   readonly profile: string;
   readonly url: string;
   /** Masked; null where a key command was stored without running it. */
   readonly key: string | null;
   readonly keyCommand?: string;
   readonly verified: boolean;
-  /** Whether commands without `--profile` use the profile from now on. */
+  /** Whether commands without --profile use this profile from now on. */
   readonly active: boolean;
   /** Whether this login made it the active profile. */
   readonly activated: boolean;
@@ -35,12 +35,46 @@ interface Address {
   readonly origin: string;
 }
 
-/**
- * Nothing is stored where this throws.
- * @throws PetstoreError `auth` for an invalid or rejected key, or a missing URL; `usage` for an invalid URL; `storage`;
- *   otherwise as the API does
- */
-export async function run(session: Session, input: LoginInput): Promise<LoginResult> {
+export const login = defineCommand<LoginOptions, LoginResult>({
+  name: 'login',
+  description: 'save an API key for a profile',
+  options: [
+    new Option('--url <url>', 'base URL of the service: https, or http on loopback, ending in /v1'),
+    new Option('--key-command <command>', 'save a command that prints the key, instead of a key'),
+    new Option('--no-verify', 'save the key without checking it with the service'),
+  ],
+  help: {
+    notes: `The key is read from a hidden prompt on a terminal, otherwise from the first line of stdin. No option
+takes it, because arguments are visible to every process. It is checked with one GET /categories, saved in a
+file that only you can read, and sent only to the origin it was saved with.
+
+A key command runs at each use, without a shell (unless you name one: sh -c '…') and for at most 30 seconds; the
+first line of its stdout is the key. PETSTORE_KEY_COMMAND does the same without a profile.
+
+If the active profile has no key, the profile becomes the active one.`,
+    output: 'one line; with --json {"profile", "url", "key", "verified", "active"}, with the key masked.',
+    exitCodes: '2 invalid base URL, 3 key not accepted and nothing saved, 9 file error.',
+    examples: [
+      'petstore auth login --url https://HOST/v1',
+      'petstore auth login -p staging --url https://STAGING_HOST/v1 < key.txt',
+      `petstore auth login -p ci --url https://HOST/v1 --key-command 'pass show petstore'`,
+    ],
+  },
+  action: {
+    run: (session, { options }) => logIn(session, options),
+    view: {
+      *text({ profile, url, key, keyCommand, verified, active, activated }) {
+        const what = keyCommand === undefined ? `key ${key}` : `key command "${escapeControls(keyCommand)}"`;
+        yield `Saved ${what} for profile "${profile}" (${url})${verified ? '' : ', not verified'}\n`;
+        if (activated) yield `Profile "${profile}" is now the active one\n`;
+        else if (!active) yield `To use it, add \`-p ${profile}\` or run \`petstore auth switch ${profile}\`\n`;
+      },
+    },
+  },
+});
+
+// Nothing is saved when this throws.
+async function logIn(session: Session, options: LoginOptions): Promise<LoginResult> {
   const store = await session.profiles();
   const { env } = session.context;
   const typed = session.options.profile !== undefined;
@@ -50,8 +84,8 @@ export async function run(session: Session, input: LoginInput): Promise<LoginRes
       hint: 'run `petstore categories list -p sandbox`',
     });
   }
-  const address = await addressFor(session, input, profile, store.get(profile), typed);
-  const { keyCommand, verify: verified } = input;
+  const address = await addressFor(session, options, profile, store.get(profile), typed);
+  const { keyCommand, verify: verified } = options;
   const key =
     keyCommand === undefined ? await readKey(session, profile) : await printedKey(session, keyCommand, verified);
   if (key !== null) session.redactor.add(key);
@@ -73,15 +107,6 @@ export async function run(session: Session, input: LoginInput): Promise<LoginRes
   };
 }
 
-export const view: View<LoginResult> = {
-  *text({ profile, url, key, keyCommand, verified, active, activated }) {
-    const what = keyCommand === undefined ? `key ${key}` : `key command "${escapeControls(keyCommand)}"`;
-    yield `Saved ${what} for profile "${profile}" (${url})${verified ? '' : ', not verified'}\n`;
-    if (activated) yield `Profile "${profile}" is now the active one\n`;
-    else if (!active) yield `To use it, add \`-p ${profile}\` or run \`petstore auth switch ${profile}\`\n`;
-  },
-};
-
 // A first login is meant to be used: the active profile changes only where it could not be used anyway.
 function activateFirst(store: ProfileStore, profile: string): boolean {
   const active = store.active();
@@ -94,12 +119,12 @@ function activateFirst(store: ProfileStore, profile: string): boolean {
 
 async function addressFor(
   session: Session,
-  input: LoginInput,
+  options: LoginOptions,
   profile: string,
   stored: StoredProfile | undefined,
   typed: boolean,
 ): Promise<Address> {
-  if (input.url !== undefined) return confirmedUrl(session, input.url, '--url');
+  if (options.url !== undefined) return confirmedUrl(session, options.url, '--url');
   const fromEnvironment = typed ? undefined : environmentUrl(session.context.env);
   if (fromEnvironment) return fromEnvironment;
   const known = stored?.url === undefined ? undefined : parseBaseUrl(stored.url);
@@ -112,8 +137,8 @@ async function addressFor(
     });
   }
   const { askText } = await import('../../output/prompt.ts');
-  const answer = await askText(promptIO(session), {
-    message: `Base URL of ${profile} (https://HOST/v1)`,
+  const answer = await askText(session.context, {
+    message: `Base URL of profile "${profile}" (https://HOST/v1)`,
     validate: (text) => {
       const parsed = parseBaseUrl(text.trim());
       return 'problem' in parsed && parsed.suggestion === undefined ? parsed.problem : undefined;
@@ -128,21 +153,19 @@ async function confirmedUrl(session: Session, text: string, from: string): Promi
   const suggestion = 'problem' in parsed ? parsed.suggestion : undefined;
   if (suggestion === undefined || !session.context.stdin.isTTY) return checkBaseUrl(text, from);
   const { askYesNo } = await import('../../output/prompt.ts');
-  if (await askYesNo(promptIO(session), `The base URL must end in /v1. Use ${escapeControls(suggestion)}?`)) {
+  if (await askYesNo(session.context, `The base URL must end in /v1. Use ${escapeControls(suggestion)}?`)) {
     return checkBaseUrl(suggestion, from);
   }
   throw new PetstoreError('interrupted', 'nothing was saved');
 }
 
-function promptIO({ context, options }: Session) {
-  const env = options.noColor ? { ...context.env, NO_COLOR: '1' } : context.env;
-  return { stdin: context.stdin, stderr: context.stderr, env, signal: context.signal };
-}
-
 async function readKey(session: Session, profile: string): Promise<string> {
   if (!session.context.stdin.isTTY) return checkKey(await firstLine(session), 'standard input');
   const { askHidden } = await import('../../output/prompt.ts');
-  return askHidden(promptIO(session), { message: `API key for ${profile} (hidden)`, validate: keyFault });
+  return askHidden(session.context, {
+    message: `API key for profile "${profile}" (input is hidden)`,
+    validate: keyFault,
+  });
 }
 
 function keyFault(answer: string): string | undefined {
@@ -168,6 +191,7 @@ async function firstLine(session: Session): Promise<string> {
 // Without verification the command is not run: its vault may be locked or elsewhere.
 async function printedKey(session: Session, keyCommand: string, verified: boolean): Promise<string | null> {
   if (!verified) return null;
+  const { runKeyCommandOf } = await import('../../session-services.ts');
   const from = '--key-command';
   return checkKey(await runKeyCommandOf(session, keyCommand, from), from);
 }

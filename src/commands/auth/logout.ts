@@ -1,49 +1,62 @@
 // `petstore auth logout`: removes a profile's key, or whole profiles.
+import { Option } from 'commander';
 import { PetstoreError } from '../../errors.ts';
-import type { View } from '../../output/view.ts';
 import { namedProfile, storedProfile } from '../../profiles/credentials.ts';
 import { SANDBOX } from '../../profiles/store.ts';
-import type { Session } from '../../session.ts';
+import { defineCommand } from '../command.ts';
 
-export interface LogoutInput {
-  /** Every profile, damaged ones too. */
-  readonly all: boolean;
-  /** The whole profile instead of its key. */
-  readonly delete: boolean;
+interface LogoutOptions {
+  readonly all?: true;
+  readonly delete?: true;
 }
 
-export interface LogoutResult {
-  /** The profiles whose key was removed, or that were deleted; empty where there was nothing to remove. */
+interface LogoutResult {
+  /** The profiles that were changed. */
   readonly removed: readonly string[];
   readonly deleted: boolean;
+  /** Absent with --all. */
   readonly profile?: string;
 }
 
-/** @throws PetstoreError `usage` for an unknown profile, `storage` where a file cannot be changed */
-export async function run(session: Session, input: LogoutInput): Promise<LogoutResult> {
-  const store = await session.profiles();
-  if (session.context.env['PETSTORE_API_KEY'] !== undefined) {
-    await session.warn('PETSTORE_API_KEY is still set; commands keep using that key');
-  }
-  if (input.all) return { removed: store.removeAll(), deleted: true };
-  const named = namedProfile({ env: session.context.env, profile: session.options.profile });
-  const name = named?.name ?? store.active();
-  if (name === SANDBOX) {
-    throw new PetstoreError('usage', 'profile "sandbox" has no API key', {
-      hint: 'name another profile: `petstore auth logout -p PROFILE`, or use --all',
-    });
-  }
-  // A damaged profile can still be deleted.
-  if (!input.delete) storedProfile(store, name, named?.from);
-  const done = input.delete ? store.remove(name) : store.removeKey(name);
-  return { removed: done ? [name] : [], deleted: input.delete, profile: name };
-}
-
-export const view: View<LogoutResult> = {
-  *text({ removed, deleted, profile }) {
-    const names = removed.map((name) => `"${name}"`).join(', ');
-    if (removed.length === 0)
-      yield profile ? `No API key is stored for profile "${profile}"\n` : 'No profile has an API key\n';
-    else yield `${deleted ? 'Deleted' : 'Removed the API key of'} profile${removed.length > 1 ? 's' : ''} ${names}\n`;
+export const logout = defineCommand<LogoutOptions, LogoutResult>({
+  name: 'logout',
+  description: "remove a profile's API key and keep its base URL",
+  options: [
+    new Option('--delete', 'delete the whole profile'),
+    new Option('--all', 'delete every profile, damaged ones too'),
+  ],
+  help: {
+    output: 'one line; with --json {"removed", "deleted"}: the profiles that were changed.',
+    exitCodes: '2 unknown profile, 9 file error.',
+    examples: ['petstore auth logout', 'petstore auth logout -p staging --delete', 'petstore auth logout --all'],
   },
-};
+  action: {
+    async run({ context, options: { profile }, ...session }, { options }) {
+      const store = await session.profiles();
+      if (context.env['PETSTORE_API_KEY'] !== undefined) {
+        await session.warn('PETSTORE_API_KEY is still set; commands keep using that key');
+      }
+      if (options.all) return { removed: store.removeAll(), deleted: true };
+      const named = namedProfile({ env: context.env, profile });
+      const name = named?.name ?? store.active();
+      if (name === SANDBOX) {
+        throw new PetstoreError('usage', 'profile "sandbox" has no API key', {
+          hint: 'name another profile: `petstore auth logout -p PROFILE`, or use --all',
+        });
+      }
+      const deleted = options.delete === true;
+      // A damaged profile can still be deleted.
+      if (!deleted) storedProfile(store, name, named?.from);
+      const done = deleted ? store.remove(name) : store.removeKey(name);
+      return { removed: done ? [name] : [], deleted, profile: name };
+    },
+    view: {
+      text({ removed, deleted, profile }) {
+        const names = removed.map((name) => `"${name}"`).join(', ');
+        const none = profile ? `No API key is stored for profile "${profile}"` : 'No profile has an API key';
+        if (removed.length === 0) return [`${none}\n`];
+        return [`${deleted ? 'Deleted' : 'Removed the API key of'} profile${removed.length > 1 ? 's' : ''} ${names}\n`];
+      },
+    },
+  },
+});

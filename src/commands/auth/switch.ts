@@ -1,49 +1,41 @@
-// `petstore auth switch`: sets the profile that is used where none is named.
-
-import type { View } from '../../output/view.ts';
+// `petstore auth switch`: sets the profile that is used without --profile.
+import { Argument } from 'commander';
 import { overridingVariables, storedProfile } from '../../profiles/credentials.ts';
 import { checkProfileName, SANDBOX } from '../../profiles/store.ts';
-import type { Session } from '../../session.ts';
+import { defineCommand } from '../command.ts';
 
-/** What the command takes. */
-export interface SwitchInput {
-  readonly profile: string;
-}
-
-/** The active profile now, and before. */
-export interface SwitchResult {
+interface SwitchResult {
   readonly profile: string;
   readonly previous: string;
-  /** The variables of the environment that go before it; left out where there are none. */
+  /** Environment variables that override it; absent where there are none. */
   readonly overriddenBy?: readonly string[];
 }
 
-/**
- * @param session the open session
- * @param input the profile's name
- * @returns the active profile
- * @throws PetstoreError `usage` where there is no such profile, `storage`
- */
-export async function run(session: Session, input: SwitchInput): Promise<SwitchResult> {
-  const store = await session.profiles();
-  const name = checkProfileName(input.profile);
-  storedProfile(store, name);
-  const previous = store.active();
-  await store.activate(name);
-  const overriddenBy = overridingVariables(session.context.env, name);
-  if (overriddenBy.length === 0) return { profile: name, previous };
-  const verb = overriddenBy.length === 1 ? 'is set and goes' : 'are set and go';
-  const hint = name === SANDBOX ? '; -p sandbox goes before them' : '';
-  await session.warn(`${listed(overriddenBy)} ${verb} before the active profile${hint}`);
-  return { profile: name, previous, overriddenBy };
-}
-
-export const view: View<SwitchResult> = {
-  *text({ profile }) {
-    yield `${profile} is active\n`;
+export const switchTo = defineCommand<object, SwitchResult>({
+  name: 'switch',
+  description: 'set the active profile, which is used without --profile',
+  arguments: [new Argument('<profile>', 'name of the profile')],
+  help: {
+    notes: `PETSTORE_PROFILE, PETSTORE_API_KEY and PETSTORE_BASE_URL override the active profile; a warning names
+those that are set.`,
+    output: 'one line; with --json {"profile", "previous", "overriddenBy"}.',
+    exitCodes: '2 unknown profile, 9 file error.',
+    examples: ['petstore auth switch staging', 'petstore auth switch sandbox'],
   },
-};
-
-function listed(names: readonly string[]): string {
-  return names.join(', ').replace(/, (?=[^,]*$)/, ' and ');
-}
+  action: {
+    async run(session, { args: [profile = ''] }) {
+      const store = await session.profiles();
+      const name = checkProfileName(profile);
+      storedProfile(store, name);
+      const previous = store.active();
+      await store.activate(name);
+      const overriddenBy = overridingVariables(session.context.env, name);
+      if (overriddenBy.length === 0) return { profile: name, previous };
+      const verb = overriddenBy.length === 1 ? 'is set and overrides' : 'are set and override';
+      const hint = name === SANDBOX ? '; use -p sandbox' : '';
+      await session.warn(`${overriddenBy.join(' and ')} ${verb} the active profile${hint}`);
+      return { profile: name, previous, overriddenBy };
+    },
+    view: { text: ({ profile }) => [`Profile "${profile}" is now active\n`] },
+  },
+});

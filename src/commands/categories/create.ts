@@ -1,53 +1,75 @@
-// `petstore categories create`: one category, sent once; with --if-missing the one that is there.
+// `petstore categories create`: sends one category once, or returns the one that exists with --if-missing.
+import { Option } from 'commander';
 import type { Category } from '../../api/types.ts';
 import { PetstoreError } from '../../errors.ts';
 import { escapeControls } from '../../escape.ts';
-import type { View } from '../../output/view.ts';
-import type { Session } from '../../session.ts';
+import { defineCommand } from '../command.ts';
 
-/** What the command takes. */
-export interface CreateInput {
+interface CreateOptions {
   readonly name: string;
-  readonly description: string | undefined;
-  readonly ifMissing: boolean;
+  readonly description?: string;
+  readonly ifMissing?: true;
 }
 
-/** The category, and whether this command made it. */
-export interface CreateResult {
+interface CreateResult {
   readonly category: Category;
   readonly created: boolean;
 }
 
-/**
- * @param session the open session
- * @param input name and description; whether an existing one will do
- * @returns the category
- * @throws PetstoreError `usage` for a blank name, before anything is sent; else as the api does
- */
-export async function run(session: Session, input: CreateInput): Promise<CreateResult> {
-  // `name` is required by service.md, section 2; a blank one is what an unset shell variable gives.
-  if (input.name.trim() === '') {
-    throw new PetstoreError('usage', '--name is empty', {
-      hint: 'give the category a name: petstore categories create --name dog',
-    });
-  }
-  const api = await session.api();
-  if (input.ifMissing) {
-    const existing = (await api.categories.list()).find((category) => category.name === input.name);
-    if (existing) return { category: existing, created: false };
-  }
-  const { name, description } = input;
-  return {
-    category: await api.categories.create(description === undefined ? { name } : { name, description }),
-    created: true,
-  };
-}
-
-/** The category as JSON; for a person one sentence. */
-export const view: View<CreateResult> = {
-  json: (result) => result.category,
-  text: ({ category, created }, { style }) => {
-    const what = created ? 'Created category' : 'There is already a category';
-    return [`${what} ${style.bold(escapeControls(category.name))} (id ${category.id})\n`];
+export const create = defineCommand<CreateOptions, CreateResult>({
+  name: 'create',
+  description: 'create a category',
+  options: [
+    new Option('--name <name>', 'name of the category, for example a species').makeOptionMandatory(),
+    new Option('--description <text>', 'short description'),
+    new Option('--if-missing', 'return the category of exactly this name if it exists, otherwise create it'),
+  ],
+  help: {
+    notes: `A create request is sent once. If no valid response is received it is not sent again: exit code 8 means that
+the category may or may not exist.`,
+    output: 'one line; with --json the category as the service returned it.',
+    exitCodes: `3 no key or key not accepted, 4 rejected, 5 rate limited, 6 service not reached and nothing created, 8
+outcome unknown.`,
+    examples: [
+      'petstore categories create --name dog',
+      'petstore categories create --name cat --description "Felis catus" --json',
+      'petstore categories create --name rabbit --if-missing',
+    ],
   },
-};
+  action: {
+    async run(session, { options: { name, description, ifMissing } }) {
+      // What an unset shell variable gives.
+      if (name.trim() === '') {
+        throw new PetstoreError('usage', '--name is empty', {
+          hint: 'for example `petstore categories create --name dog`',
+        });
+      }
+      const { categories } = await session.api();
+      const existing = ifMissing && (await categories.list()).find((category) => category.name === name);
+      if (!existing) {
+        const category = await categories.create(description === undefined ? { name } : { name, description });
+        return { category, created: true };
+      }
+      if (description !== undefined && existing.description !== description) {
+        const current =
+          existing.description === undefined ? 'no description' : `the description "${existing.description}"`;
+        await session.warn(`category "${name}" has ${current}; it was not changed`);
+      }
+      return { category: existing, created: false };
+    },
+    view: {
+      json: ({ category }) => category,
+      text: ({ category, created }, { style }) => [
+        created
+          ? `Created category ${style.bold(quoted(category))} (id ${category.id})\n`
+          : `Category ${style.bold(quoted(category))} already exists (id ${category.id})\n`,
+      ],
+    },
+    summary: ({ category, created }) =>
+      `category ${quoted(category)} ${created ? 'was created' : 'already exists'} (id ${category.id})`,
+  },
+});
+
+function quoted({ name }: Category): string {
+  return `"${escapeControls(name)}"`;
+}

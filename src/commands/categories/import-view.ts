@@ -3,7 +3,7 @@
 import { escapeControls } from '../../escape.ts';
 import type { Preview } from '../../import/preview.ts';
 import type { FailedRow, ImportDocument, UnknownRow } from '../../import/results.ts';
-import type { TextContext, View } from '../../output/view.ts';
+import type { Column, TextContext, View } from '../../output/view.ts';
 import type { ImportData } from './import.ts';
 
 /** How many rows a person is shown; `--json` has them all. */
@@ -11,6 +11,7 @@ const SHOWN = 20;
 
 /** The document, or the preview, as JSON; for a person the counts and the rows that went wrong. */
 export const importView: View<ImportData> = {
+  tables: true,
   json: (data) => ('document' in data ? data.document : data),
   text: (data, look) => ('document' in data ? summary(data.document, look) : planned(data, look)),
 };
@@ -44,26 +45,26 @@ function* planned(data: Preview, look: TextContext): Generator<string> {
 }
 
 const ROW = { header: 'row', value: (row: { readonly row: number }) => String(row.row), align: 'right' } as const;
-const NAME = { header: 'name', value: (row: { readonly name: string }) => row.name, shrink: 2 } as const;
+const NAME = { header: 'name', value: (row: { readonly name: string }) => row.name } as const;
 const UNKNOWN = [ROW, NAME] as const;
 const FAILED = [
   ROW,
   NAME,
   { header: 'status', value: (row: FailedRow) => row.status?.toString() },
   { header: 'code', value: (row: FailedRow) => row.code },
-  { header: 'message', value: (row: FailedRow) => row.message, shrink: 1 },
+  { header: 'message', value: (row: FailedRow) => row.message },
 ] as const;
 const PLANNED = [
   ROW,
   NAME,
-  { header: 'description', value: (row: { readonly description?: string }) => row.description, shrink: 1 },
+  { header: 'description', value: (row: { readonly description?: string }) => row.description },
 ] as const;
 
 function* table<Row extends UnknownRow>(
   look: TextContext,
   rows: readonly Row[],
   what: string,
-  columns: Parameters<typeof look.table<Row>>[0],
+  columns: readonly Column<NoInfer<Row>>[],
 ): Generator<string> {
   if (rows.length === 0) return;
   yield* look.table(columns, rows.slice(0, SHOWN));

@@ -1,51 +1,69 @@
-// `petstore categories list`: every category, searched and sorted here since the service documents neither.
+// `petstore categories list`: every category, searched and sorted here because the service documents neither.
+import { Option } from 'commander';
 import type { Category } from '../../api/types.ts';
-import type { View } from '../../output/view.ts';
-import type { Session } from '../../session.ts';
-import { CATEGORY_COLUMNS } from './columns.ts';
+import { FORMATS } from '../../output/render.ts';
+import type { Column } from '../../output/view.ts';
+import { defineCommand } from '../command.ts';
 
-/** What the command takes. */
-export interface ListInput {
-  readonly search: string | undefined;
-  readonly sort: 'id' | 'name' | undefined;
+interface ListOptions {
+  readonly search?: string;
+  readonly sort?: 'id' | 'name';
 }
 
-/**
- * @param session the open session
- * @param input what to look for and how to order
- * @returns the categories
- * @throws PetstoreError as the api does
- */
-export async function run(session: Session, input: ListInput): Promise<readonly Category[]> {
-  const api = await session.api();
-  return filterAndSort(await api.categories.list(), input);
-}
+const COLUMNS: readonly Column<Category>[] = [
+  { header: 'id', value: (category) => String(category.id), align: 'right' },
+  { header: 'name', value: (category) => category.name },
+  { header: 'description', value: (category) => category.description },
+];
 
-/**
- * @param categories as the service lists them
- * @param input text to find in name or description, any case; field to order by
- * @returns a new array, or the same where nothing was asked for
- */
-export function filterAndSort(categories: readonly Category[], { search, sort }: ListInput): readonly Category[] {
-  const found = search === undefined ? categories : categories.filter((category) => holds(category, fold(search)));
+export const list = defineCommand<ListOptions, readonly Category[]>({
+  name: 'list',
+  aliases: ['ls'],
+  description: 'list all categories',
+  options: [
+    // Only described as the default: as a value, `table` would contradict --json.
+    new Option('--format <format>', 'output format').choices(FORMATS).default(undefined, 'table'),
+    new Option('--search <text>', 'only categories with this text in name or description, ignoring case'),
+    new Option('--sort <field>', 'sort by id or name; default: the order of the service').choices(['id', 'name']),
+  ],
+  help: {
+    output: `a table, fitted to the terminal and complete in a pipe; with --json an array of {"id", "name",
+"description"} that keeps other fields of the service. csv, tsv, json and ndjson can be imported.`,
+    exitCodes: '3 no key or key not accepted, 5 rate limited, 6 service not reached, 7 service failed.',
+    examples: [
+      'petstore categories list',
+      'petstore categories list --search cat --sort name',
+      "petstore categories list --json | jq -r '.[].name'",
+      'petstore categories list --format csv > categories.csv',
+    ],
+  },
+  action: {
+    async run(session, { options }) {
+      const categories = filterAndSort(await (await session.api()).categories.list(), options);
+      if (categories.length === 0) await session.notice('No categories');
+      return categories;
+    },
+    view: {
+      text: (categories, { table }) => (categories.length === 0 ? [] : table(COLUMNS, categories)),
+      tables: true,
+      records: { columns: COLUMNS, rows: (categories) => categories },
+    },
+  },
+});
+
+/** Returns a new array, or the given one where there is nothing to do. */
+export function filterAndSort(categories: readonly Category[], { search, sort }: ListOptions): readonly Category[] {
+  const text = search === undefined ? '' : normalize(search);
+  const contains = (value = ''): boolean => normalize(value).includes(text);
+  const found = text === '' ? categories : categories.filter((one) => contains(one.name) || contains(one.description));
   if (sort === undefined) return found;
-  if (sort === 'id') return [...found].sort((a, b) => (a.id < b.id ? -1 : a.id > b.id ? 1 : 0));
+  const byId = (a: Category, b: Category): number => (a.id < b.id ? -1 : a.id > b.id ? 1 : 0);
+  if (sort === 'id') return [...found].sort(byId);
   const english = new Intl.Collator('en');
-  return [...found].sort((a, b) => english.compare(a.name, b.name) || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0));
+  return [...found].sort((a, b) => english.compare(a.name, b.name) || byId(a, b));
 }
 
-// Both forms of é are one letter to a reader.
-function fold(text: string): string {
+// Composed and decomposed letters are the same to a reader.
+function normalize(text: string): string {
   return text.normalize('NFC').toLowerCase();
 }
-
-function holds(category: Category, text: string): boolean {
-  return fold(category.name).includes(text) || fold(category.description ?? '').includes(text);
-}
-
-/** The list as a table; where there is nothing, what to do about it. */
-export const view: View<readonly Category[]> = {
-  text: (categories, look) =>
-    categories.length === 0 ? ['No categories.\n'] : look.table(CATEGORY_COLUMNS, categories),
-  records: { columns: CATEGORY_COLUMNS, rows: (categories) => categories },
-};

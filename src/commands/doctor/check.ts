@@ -1,33 +1,27 @@
-// What one check of the doctor is, and how a thrown error becomes a failed one.
+// One check of `petstore doctor`, and how a thrown error becomes a failed one.
 import { PetstoreError } from '../../errors.ts';
 
-/** What was checked and how it went. */
+/** What was checked, and the result. */
 export interface Check {
   readonly name: string;
   readonly status: 'ok' | 'warning' | 'failed' | 'skipped';
   readonly detail: string;
-  /** What to do about it, where it is not in order. */
   readonly remedy?: string | undefined;
-  /** The failure, for the exit code. */
+  /** For the exit code. */
   readonly failure?: PetstoreError | undefined;
 }
 
-/** @returns a check that found everything in order */
 export function ok(name: string, detail: string): Check {
   return { name, status: 'ok', detail };
 }
 
-/** @returns a check that did not apply */
-export function skipped(name: string, why: string): Check {
-  return { name, status: 'skipped', detail: why };
+export function skipped(names: readonly string[], reason: string): readonly Check[] {
+  return names.map((name) => ({ name, status: 'skipped', detail: reason }));
 }
 
 /**
- * Runs one check.
- * @param name what it is called
- * @param test gives the check's result; what it throws makes the check a failed one
- * @returns the result
- * @throws the error itself where the command was interrupted, or where it is a fault of this program
+ * Runs one check; a PetstoreError it throws is its failed result.
+ * @throws errors of this program, and the interruption of the command
  */
 export async function attempt(name: string, test: () => Promise<Check> | Check): Promise<Check> {
   try {

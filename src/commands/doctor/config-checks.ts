@@ -1,4 +1,4 @@
-// What the doctor finds on this machine: Node, configuration, profile, URL, key and proxy. Nothing is sent.
+// The checks of `petstore doctor` on this machine: Node, configuration, profile, URL, key and proxy.
 import { lstatSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { PetstoreError } from '../../errors.ts';
@@ -8,14 +8,10 @@ import { SANDBOX } from '../../profiles/store.ts';
 import { maskKey } from '../../redact.ts';
 import type { Session } from '../../session.ts';
 import type { Check } from './check.ts';
-import { attempt, ok, skipped } from './check.ts';
+import { attempt, ok } from './check.ts';
 
 const OLDEST_NODE = [20, 18, 1] as const;
 
-/**
- * @param version as `process.versions.node` says it
- * @returns whether this Node is new enough
- */
 export function checkNode(version: string): Check {
   const parts = version.split('.').map((part) => Number.parseInt(part, 10));
   for (const [at, least] of OLDEST_NODE.entries()) {
@@ -35,19 +31,20 @@ export function checkConfig(session: Session): Promise<Check> {
   return attempt('Config', async () => {
     const { env, platform } = session.context;
     if (env['PETSTORE_API_KEY'] !== undefined && env['PETSTORE_BASE_URL'] !== undefined) {
-      return skipped('Config', 'not opened: key and URL come from the environment');
+      return { name: 'Config', status: 'skipped', detail: 'not read: key and base URL come from the environment' };
     }
     const dir = session.configDir;
     const wide = platform === 'win32' ? [] : tooWide(dir);
-    // Reading checks owner and content, and takes wider rights of the files away.
+    // Reading checks owner and content, and restricts the files' permissions.
     const profiles = (await session.profiles()).list();
     if (wide.includes(dir)) {
-      const detail = `others can look into ${dir}`;
+      const detail = `other users can read ${dir}`;
       return { name: 'Config', status: 'warning', detail, remedy: `chmod 700 '${dir}'` };
     }
-    const tightened = wide.length === 0 ? '' : '; others could read a key, which is mended now: consider a new key';
-    const stored = profiles.length === 1 ? '1 profile' : `${profiles.length} profiles`;
-    return ok('Config', `${dir}, ${stored} stored, private${tightened}`);
+    const fixed = wide.length === 0 ? '' : '; other users could read a key until now: consider replacing it';
+    const count = profiles.length === 1 ? '1 profile' : `${profiles.length} profiles`;
+    const access = platform === 'win32' ? '' : ', readable only by you';
+    return ok('Config', `${dir}: ${count}${access}${fixed}`);
   });
 }
 
@@ -56,7 +53,7 @@ function tooWide(dir: string): readonly string[] {
     const files = readdirSync(dir).map((name) => join(dir, name));
     return [dir, ...files].filter((path) => (lstatSync(path).mode & 0o077) !== 0);
   } catch {
-    // No folder yet, or one that cannot be read: the store says which.
+    // No folder yet, or one that the store reports as unreadable.
     return [];
   }
 }
@@ -66,14 +63,14 @@ export function checkProfile(session: Session): Promise<Check> {
   return attempt('Profile', async () => {
     const { env } = session.context;
     const named = namedProfile({ env, profile: session.options.profile });
-    if (named?.name === SANDBOX) return ok('Profile', `${SANDBOX}, built in`);
+    if (named?.name === SANDBOX) return ok('Profile', `${SANDBOX} (built in)`);
     if ((named === undefined || named.from) && environmentHasKey(env) && environmentUrl(env)) {
-      return ok('Profile', `${named?.name ?? 'none needed'}: key and URL come from the environment`);
+      return ok('Profile', `${named?.name ?? 'none'} (key and base URL from the environment)`);
     }
     const store = await session.profiles();
     const name = named?.name ?? store.active();
     storedProfile(store, name, named?.from);
-    return ok('Profile', `${name}, ${named === undefined ? 'the active one' : 'as asked for'}`);
+    return ok('Profile', `${name} (${named === undefined ? 'active' : `from ${named.from ?? '--profile'}`})`);
   });
 }
 
@@ -86,7 +83,7 @@ const SOURCES: Readonly<Record<string, string>> = {
 export function checkTarget(session: Session): Promise<Check> {
   return attempt('URL and key', async () => {
     const target = await session.target();
-    if (target.keySource === 'sandbox') return ok('URL and key', 'served by this command itself');
+    if (target.keySource === 'sandbox') return ok('URL and key', 'not applicable to the sandbox');
     const from = (source: string): string => SOURCES[source] ?? source;
     return ok(
       'URL and key',
@@ -95,14 +92,9 @@ export function checkTarget(session: Session): Promise<Check> {
   });
 }
 
-/**
- * @param session for the environment
- * @param url the service's
- * @returns which proxy is used; its name and password are not shown
- */
 export function checkProxy(session: Session, url: URL): Promise<Check> {
   return attempt('Proxy', () => {
     const proxy = proxyFor(url, session.context.env);
-    return ok('Proxy', proxy ? `${proxy.protocol}//${proxy.host}` : 'none, direct');
+    return ok('Proxy', proxy ? `${proxy.protocol}//${proxy.host}` : 'none');
   });
 }

@@ -1,9 +1,7 @@
 // `petstore sandbox`: starts the server, prints how to use it, and serves until it is interrupted.
 import { formatDuration } from '../../duration.ts';
 import { PetstoreError } from '../../errors.ts';
-import { escapeControls, terminalSafeJson } from '../../escape.ts';
-import { colorLevel } from '../../io.ts';
-import { createTextContext } from '../../output/text-context.ts';
+import { escapeControls } from '../../escape.ts';
 import type { View } from '../../output/view.ts';
 import { hangingIndent } from '../../output/wrap.ts';
 import { sandboxDataFile } from '../../profiles/paths.ts';
@@ -12,6 +10,7 @@ import { formatFault } from '../../sandbox/faults.ts';
 import type { RunningSandbox } from '../../sandbox/server.ts';
 import { startSandbox } from '../../sandbox/server.ts';
 import type { Session } from '../../session.ts';
+import { loadPrinter } from '../run-command.ts';
 import type { SandboxInput, SandboxSettings } from './settings.ts';
 import { readSettings } from './settings.ts';
 
@@ -37,9 +36,11 @@ export async function run(session: Session, input: SandboxInput): Promise<never>
     dataFile: () => sandboxDataFile(session.stateDir),
     random: () => context.clock.random(),
   });
+  const print = await loadPrinter(session, view);
   const sandbox = await start(session, settings);
   try {
-    await print(session, describe(sandbox, settings, context.platform));
+    // Printed here, because this function returns only when the server ends.
+    await print(describe(sandbox, settings, context.platform));
     await aborted(context.signal);
   } finally {
     await sandbox.close();
@@ -75,19 +76,8 @@ function describe(sandbox: RunningSandbox, settings: SandboxSettings, platform: 
   };
 }
 
-// Printed here, because `run` returns only when the server ends.
-async function print(session: Session, info: SandboxInfo): Promise<void> {
-  const { stdout, env, clock } = session.context;
-  if (session.options.json) {
-    const { powershell: _, ...document } = info;
-    return stdout.write(`${terminalSafeJson(JSON.stringify(document))}\n`);
-  }
-  const level = colorLevel(stdout, env, session.options.noColor);
-  const textContext = await createTextContext({ colorLevel: level, columns: stdout.columns, now: clock.now() });
-  await stdout.write([...view.text(info, textContext)].join(''));
-}
-
 export const view: View<SandboxInfo> = {
+  json: ({ powershell: _, ...document }) => document,
   *text(info, { style, columns }) {
     yield `${hangingIndent(`Pet store sandbox, plan ${info.plan}: ${limitsText(info)}`, columns, 0)}\n\n`;
     yield `  URL   ${info.url}\n`;

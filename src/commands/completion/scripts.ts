@@ -1,16 +1,10 @@
-// `petstore complete SHELL`: the scripts. Each hands the words to `petstore __complete` and shows what it answers.
+// The completion scripts: each passes the words to `petstore __complete` and offers what it prints.
+import type { Action } from '../command.ts';
+import type { SHELLS } from '../completion.ts';
 
-import type { View } from '../../output/view.ts';
-import type { Shell } from '../../reference/facts.ts';
-import type { Session } from '../../session.ts';
+type Shell = (typeof SHELLS)[number];
 
-/** A shell's script. */
-export interface Script {
-  readonly shell: Shell;
-  readonly script: string;
-}
-
-// `--profile=sta` is three words to bash: they are joined again, and the part before the = is taken off the answers.
+// To bash, `--profile=sta` is three words: they are joined, and the part before the = is removed from the candidates.
 const BASH = `# petstore completion for bash
 _petstore() {
   local IFS=$'\\n' cur='' line value prefix='' glue='' files=''
@@ -94,14 +88,7 @@ Register-ArgumentCompleter -Native -CommandName petstore -ScriptBlock {
 
 const SCRIPTS: Readonly<Record<Shell, string>> = { bash: BASH, zsh: ZSH, fish: FISH, powershell: POWERSHELL };
 
-/**
- * @param _session not needed
- * @param input which shell
- * @returns its script
- */
-export async function run(_session: Session, { shell }: { readonly shell: Shell }): Promise<Script> {
-  return { shell, script: SCRIPTS[shell] };
-}
-
-/** The script as it is. */
-export const view: View<Script> = { text: ({ script }) => [script] };
+export const scriptAction: Action<object, { readonly shell: Shell; readonly script: string }> = {
+  run: async (_session, { args }) => ({ shell: args[0] as Shell, script: SCRIPTS[args[0] as Shell] }),
+  view: { text: ({ script }) => [script] },
+};

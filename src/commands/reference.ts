@@ -1,0 +1,200 @@
+// The command tree as data, for `commands --json`, `--help --json`, the man page and docs/cli.md.
+import type { Argument, Option } from 'commander';
+import { Command } from 'commander';
+import type { ErrorKind } from '../errors.ts';
+import type { CommandDefinition, CommandGroup, HelpText } from './command.ts';
+
+/** A commander command that knows its definition. */
+export class DefinedCommand extends Command {
+  readonly definition: CommandDefinition | CommandGroup;
+
+  constructor(definition: CommandDefinition | CommandGroup) {
+    super(definition.name);
+    this.definition = definition;
+  }
+}
+
+interface ArgumentFacts {
+  readonly name: string;
+  readonly description: string;
+  readonly required: boolean;
+  readonly variadic: boolean;
+  readonly choices?: readonly string[];
+}
+
+interface OptionFacts {
+  /** As help shows it: `-p, --profile <name>`. */
+  readonly flags: string;
+  readonly short?: string;
+  readonly long?: string;
+  readonly description: string;
+  /** The name of its value; absent for a switch. */
+  readonly value?: string;
+  readonly required: boolean;
+  readonly repeatable: boolean;
+  readonly choices?: readonly string[];
+  readonly default?: string;
+}
+
+/** One command that can be run. */
+export interface CommandFacts {
+  /** Without the program's name: `categories list`. */
+  readonly path: string;
+  readonly aliases: readonly string[];
+  readonly description: string;
+  readonly usage: string;
+  readonly arguments: readonly ArgumentFacts[];
+  readonly options: readonly OptionFacts[];
+  /** Notes, output and exit codes, as help shows them. */
+  readonly notes: string;
+  readonly examples: readonly string[];
+}
+
+/** Everything a program needs to know to call this one. */
+export interface Reference {
+  readonly version: string;
+  readonly description: string;
+  readonly notes: string;
+  readonly examples: readonly string[];
+  readonly commands: readonly CommandFacts[];
+  readonly globalOptions: readonly OptionFacts[];
+  readonly environment: readonly { readonly name: string; readonly meaning: string }[];
+  readonly exitCodes: readonly { readonly code: number; readonly kind?: ErrorKind; readonly meaning: string }[];
+}
+
+const EXIT_CODES: Reference['exitCodes'] = [
+  { code: 0, meaning: 'done' },
+  { code: 1, kind: 'internal', meaning: 'a bug in petstore' },
+  { code: 2, kind: 'usage', meaning: 'wrong usage or invalid input; nothing was sent' },
+  { code: 3, kind: 'auth', meaning: 'no key, or the service did not accept it (401)' },
+  { code: 4, kind: 'rejected', meaning: 'the service rejected the request (400 and other 4xx)' },
+  {
+    code: 5,
+    kind: 'rate_limited',
+    meaning: 'rate limited for longer than --max-wait, or still after the last attempt',
+  },
+  { code: 6, kind: 'network', meaning: 'the service could not be reached; nothing was changed' },
+  { code: 7, kind: 'service', meaning: 'the service failed a read (5xx), broke its contract, or redirects' },
+  { code: 8, kind: 'unknown_outcome', meaning: 'a create was sent and no valid response was received; it may exist' },
+  { code: 9, kind: 'storage', meaning: 'local file error: config, state or journal cannot be read or written' },
+  { code: 130, kind: 'interrupted', meaning: 'interrupted (Ctrl-C), or a question was answered with no' },
+  { code: 143, kind: 'interrupted', meaning: 'terminated (SIGTERM); 129 after SIGHUP' },
+];
+
+const ENVIRONMENT: Reference['environment'] = [
+  { name: 'PETSTORE_API_KEY', meaning: 'API key; overrides a stored one' },
+  { name: 'PETSTORE_BASE_URL', meaning: 'base URL of the service, ending in /v1; overrides a stored one' },
+  { name: 'PETSTORE_KEY_COMMAND', meaning: 'command that prints the API key; see `petstore auth login --help`' },
+  { name: 'PETSTORE_PROFILE', meaning: 'profile to use, as --profile' },
+  { name: 'PETSTORE_MAX_WAIT', meaning: 'default of --max-wait' },
+  { name: 'PETSTORE_MAX_RETRIES', meaning: 'default of --max-retries' },
+  { name: 'PETSTORE_TIMEOUT', meaning: 'default of --timeout' },
+  { name: 'PETSTORE_QUIET', meaning: 'as --quiet, when set to a non-empty value' },
+  { name: 'PETSTORE_CONFIG_DIR', meaning: 'folder of profiles and keys' },
+  { name: 'PETSTORE_STATE_DIR', meaning: 'folder of quota, journals and sandbox data' },
+  { name: 'PETSTORE_STATE_URL', meaning: 'Valkey or Redis server that several machines share (docs/fleet.md)' },
+  { name: 'PETSTORE_STATE_PASSWORD', meaning: 'password of the state server' },
+  { name: 'NO_COLOR', meaning: 'disables colour when set to a non-empty value' },
+  { name: 'FORCE_COLOR', meaning: 'enables colour (1 to 3) where the stream is not a terminal; 0 disables it' },
+  { name: 'HTTPS_PROXY', meaning: 'proxy for https; HTTP_PROXY for http; loopback is never proxied' },
+  { name: 'NO_PROXY', meaning: 'hosts that are reached without a proxy' },
+  { name: 'NODE_EXTRA_CA_CERTS', meaning: 'file with additional certificate authorities' },
+];
+
+/**
+ * Describes the tree, without hidden commands and options.
+ * @param command whose commands to list: all for the root and for a command without actions below it
+ */
+export function describeCommands(command: Command, version: string): Reference {
+  const root = rootOf(command);
+  const { help, description } = root.definition;
+  return {
+    version,
+    description,
+    notes: notesOf(help),
+    examples: examplesOf(help),
+    commands: leavesOf(command).map(describeCommand),
+    globalOptions: describeOptions(root),
+    environment: ENVIRONMENT,
+    exitCodes: EXIT_CODES,
+  };
+}
+
+/** Returns the root of a command's tree. */
+export function rootOf(command: Command): DefinedCommand {
+  return command.parent ? rootOf(command.parent) : (command as DefinedCommand);
+}
+
+/** Returns the words that call a command, without the program's name. */
+export function pathOf(command: Command): readonly string[] {
+  return command.parent ? [...pathOf(command.parent), command.name()] : [];
+}
+
+/** Returns the subcommands that help shows. */
+export function visibleCommands(command: Command): readonly DefinedCommand[] {
+  return command.createHelp().visibleCommands(command) as DefinedCommand[];
+}
+
+function leavesOf(command: Command): readonly DefinedCommand[] {
+  return command.commands.length === 0 ? [command as DefinedCommand] : visibleCommands(command).flatMap(leavesOf);
+}
+
+function describeCommand(command: DefinedCommand): CommandFacts {
+  const path = pathOf(command).join(' ');
+  const { help } = command.definition;
+  return {
+    path,
+    aliases: command.aliases(),
+    description: command.description(),
+    usage: `petstore ${path} ${command.usage()}`,
+    arguments: command.registeredArguments.map(describeArgument),
+    options: describeOptions(command),
+    notes: notesOf(help),
+    examples: examplesOf(help),
+  };
+}
+
+function notesOf({ notes, output, exitCodes }: HelpText): string {
+  return [notes, output && `Output: ${output}`, exitCodes && `Exit codes: ${exitCodes}`].filter(Boolean).join('\n\n');
+}
+
+function examplesOf({ examples }: HelpText): readonly string[] {
+  return examples.map((line) => line.replace(/ {2,}#.*$/, ''));
+}
+
+function describeArgument(argument: Argument): ArgumentFacts {
+  const { description, required, variadic, argChoices } = argument;
+  return { name: argument.name(), description, required, variadic, ...(argChoices && { choices: argChoices }) };
+}
+
+function describeOptions(command: Command): readonly OptionFacts[] {
+  return command.options.filter(({ hidden }) => !hidden).map(describeOption);
+}
+
+function describeOption(option: Option): OptionFacts {
+  const { flags, short, long, description, mandatory, argChoices } = option;
+  const value = /<(.+?)>/.exec(flags)?.[1];
+  const defaultText = defaultOf(option);
+  return {
+    flags,
+    ...(short && { short }),
+    ...(long && { long }),
+    description,
+    ...(value && { value }),
+    required: mandatory,
+    repeatable: isRepeatable(option),
+    ...(argChoices && { choices: argChoices }),
+    ...(defaultText !== undefined && { default: defaultText }),
+  };
+}
+
+/** Only options that collect their values have a parser of their own. */
+export function isRepeatable({ parseArg, argChoices }: Option): boolean {
+  return parseArg !== undefined && argChoices === undefined;
+}
+
+/** Returns what counts when the option is not given, as it would be typed; a `--no-…` switch has no default. */
+export function defaultOf({ negate, defaultValue, defaultValueDescription }: Option): string | undefined {
+  const value: unknown = negate ? undefined : (defaultValueDescription ?? defaultValue);
+  return value === undefined ? undefined : String(value);
+}
