@@ -15,8 +15,12 @@ export function ok(name: string, detail: string): Check {
   return { name, status: 'ok', detail };
 }
 
-export function skipped(names: readonly string[], reason: string): readonly Check[] {
-  return names.map((name) => ({ name, status: 'skipped', detail: reason }));
+export function skipped(name: string, reason: string): Check {
+  return { name, status: 'skipped', detail: reason };
+}
+
+export function skippedAll(names: readonly string[], reason: string): readonly Check[] {
+  return names.map((name) => skipped(name, reason));
 }
 
 /**

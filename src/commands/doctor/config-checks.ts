@@ -8,7 +8,7 @@ import { SANDBOX } from '../../profiles/store.ts';
 import { maskKey } from '../../redact.ts';
 import type { Session } from '../../session.ts';
 import type { Check } from './check.ts';
-import { attempt, ok } from './check.ts';
+import { attempt, ok, skipped } from './check.ts';
 
 const OLDEST_NODE = [20, 18, 1] as const;
 
@@ -31,7 +31,7 @@ export function checkConfig(session: Session): Promise<Check> {
   return attempt('Config', async () => {
     const { env, platform } = session.context;
     if (env['PETSTORE_API_KEY'] !== undefined && env['PETSTORE_BASE_URL'] !== undefined) {
-      return { name: 'Config', status: 'skipped', detail: 'not read: key and base URL come from the environment' };
+      return skipped('Config', 'not read: key and base URL come from the environment');
     }
     const dir = session.configDir;
     const wide = platform === 'win32' ? [] : tooWide(dir);

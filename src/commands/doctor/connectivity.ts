@@ -6,7 +6,7 @@ import { connect as connectTls } from 'node:tls';
 import { PetstoreError } from '../../errors.ts';
 import { toTransportError } from '../../http/transport-errors.ts';
 import type { Check } from './check.ts';
-import { attempt, ok, skipped } from './check.ts';
+import { attempt, ok, skippedAll } from './check.ts';
 
 export interface ConnectionTarget {
   /** The service, or the proxy where there is one. */
@@ -22,10 +22,10 @@ export interface ConnectionTarget {
 export async function checkConnectivity(target: ConnectionTarget): Promise<readonly Check[]> {
   const host = target.url.hostname.replace(/^\[|\]$/g, '');
   const dns = await attempt('DNS', () => resolveName(host, target));
-  if (dns.status === 'failed') return [dns, ...skipped(['TCP', 'TLS'], 'DNS failed')];
+  if (dns.status === 'failed') return [dns, ...skippedAll(['TCP', 'TLS'], 'DNS failed')];
   const tcp = await attempt('TCP', () => connectTo(host, target));
-  if (tcp.status === 'failed') return [dns, tcp, ...skipped(['TLS'], 'TCP failed')];
-  if (target.url.protocol !== 'https:') return [dns, tcp, ...skipped(['TLS'], `${target.what} uses http`)];
+  if (tcp.status === 'failed') return [dns, tcp, ...skippedAll(['TLS'], 'TCP failed')];
+  if (target.url.protocol !== 'https:') return [dns, tcp, ...skippedAll(['TLS'], `${target.what} uses http`)];
   return [dns, tcp, await attempt('TLS', () => handshake(host, target))];
 }
 

@@ -8,7 +8,7 @@ import type { Column } from '../../output/view.ts';
 import type { Session } from '../../session.ts';
 import type { Action } from '../command.ts';
 import type { Check } from './check.ts';
-import { attempt, ok, skipped } from './check.ts';
+import { attempt, ok, skipped, skippedAll } from './check.ts';
 import { checkConfig, checkNode, checkProfile, checkProxy, checkTarget } from './config-checks.ts';
 import { checkConnectivity } from './connectivity.ts';
 import { checkStateServer } from './state-server.ts';
@@ -43,20 +43,20 @@ async function diagnose(session: Session): Promise<readonly Check[]> {
   const target = await checkTarget(session);
   if (target.status === 'failed') {
     const rest = ['Proxy', 'DNS', 'TCP', 'TLS', 'Key accepted', 'Clock'];
-    return [...local, target, ...skipped(rest, 'no base URL and key')];
+    return [...local, target, ...skippedAll(rest, 'no base URL and key')];
   }
   const connection = await checkConnection(session);
   const failed = connection.find((check) => check.status === 'failed');
-  const service = failed ? skipped(['Key accepted', 'Clock'], `${failed.name} failed`) : await checkService(session);
+  const service = failed ? skippedAll(['Key accepted', 'Clock'], `${failed.name} failed`) : await checkService(session);
   return [...local, target, ...connection, ...service];
 }
 
 async function checkConnection(session: Session): Promise<readonly Check[]> {
   const { baseUrl } = await session.target();
-  if (baseUrl === '') return skipped(['Proxy', 'DNS', 'TCP', 'TLS'], 'not applicable to the sandbox');
+  if (baseUrl === '') return skippedAll(['Proxy', 'DNS', 'TCP', 'TLS'], 'not applicable to the sandbox');
   const url = new URL(baseUrl);
   const proxyCheck = await checkProxy(session, url);
-  if (proxyCheck.status === 'failed') return [proxyCheck, ...skipped(['DNS', 'TCP', 'TLS'], 'Proxy failed')];
+  if (proxyCheck.status === 'failed') return [proxyCheck, ...skippedAll(['DNS', 'TCP', 'TLS'], 'Proxy failed')];
   const proxy = proxyFor(url, session.context.env);
   const steps = await checkConnectivity({
     url: proxy ?? url,
@@ -74,14 +74,14 @@ async function checkService(session: Session): Promise<readonly Check[]> {
     categoriesOf(response);
     return ok('Key accepted', `GET /categories took ${Math.round(response.receivedAt - response.sentAt)} ms`);
   });
-  return [accepted, ...(response ? [checkClock(response)] : skipped(['Clock'], 'no response'))];
+  return [accepted, ...(response ? [checkClock(response)] : skippedAll(['Clock'], 'no response'))];
 }
 
 /** Compares this machine's clock with the Date header (RFC 9110, 6.6.1); waits are corrected by it, so skew is no failure. */
 export function checkClock(response: Pick<HttpResponse, 'headers' | 'sentAt' | 'receivedAt'>): Check {
   const { date } = response.headers;
   const theirs = typeof date === 'string' ? Date.parse(date) : Number.NaN;
-  if (Number.isNaN(theirs)) return { name: 'Clock', status: 'skipped', detail: 'the response has no Date header' };
+  if (Number.isNaN(theirs)) return skipped('Clock', 'the response has no Date header');
   // The header is cut to the second: on average the moment it names lies half a second later.
   const skew = (response.sentAt + response.receivedAt) / 2 - (theirs + 500);
   if (Math.abs(skew) <= TOLERATED_SKEW_MS) return ok('Clock', 'agrees with the service');

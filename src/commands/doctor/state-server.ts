@@ -1,4 +1,4 @@
-// What the doctor finds at the state server: whether it answers, permits what is needed, and keeps its data.
+// The checks of `petstore doctor` for the state server: it responds, permits all commands, and persists its data.
 import type { StateServer } from '../../append-log/state-server.ts';
 import type { Session } from '../../session.ts';
 import type { Check } from './check.ts';
@@ -22,7 +22,7 @@ for i = 1, 3 do
   redis.call('DEL', KEYS[i])
 end`;
 
-/** @returns two checks; none where no state server is configured */
+/** Returns no checks where no state server is configured. */
 export async function checkStateServer(session: Session): Promise<readonly Check[]> {
   const { clock, env } = session.context;
   if (!env['PETSTORE_STATE_URL']) return [];
@@ -35,11 +35,11 @@ export async function checkStateServer(session: Session): Promise<readonly Check
     const since = clock.monotonic();
     const keys = ['log', 'set', 'scores'].map((name) => `petstore:{doctor}:${name}`);
     await server.checked((connection) => connection.run(script(COMMANDS), keys, []));
-    const took = `answered in ${Math.round(clock.monotonic() - since)} ms`;
+    const took = `responded in ${Math.round(clock.monotonic() - since)} ms`;
     return ok('State server', `${server.name}, ${server.tls ? 'TLS' : 'no TLS'}, all commands permitted, ${took}`);
   });
   const kept = await attempt('Persistence', async () => {
-    if (!server || reached.status === 'failed') return skipped('Persistence', 'after State server');
+    if (!server || reached.status === 'failed') return skipped('Persistence', 'State server failed');
     return persistence(await server.checked((connection) => connection.info()));
   });
   server?.close();
