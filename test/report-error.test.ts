@@ -77,3 +77,12 @@ test('a file system error is a storage error', async () => {
   expect(printed.code).toBe(9);
   expect(printed.err).toContain('/x/y');
 });
+
+test('JSON.stringify of an error keeps its message', () => {
+  const error = new PetstoreError('usage', 'no', { problems: [{ line: 3, row: 2, message: 'name is missing' }] });
+  expect(JSON.parse(JSON.stringify(error))).toEqual({
+    kind: 'usage',
+    message: 'no',
+    problems: [{ line: 3, row: 2, message: 'name is missing' }],
+  });
+});

@@ -96,3 +96,20 @@ test('a hard link elsewhere keeps the old text: a write makes a new file', () =>
   expect(fs.readFileSync(join(top, 'copy'), 'utf8')).toBe('old');
   expect(read()).toBe('new');
 });
+
+test.each(['EPERM', 'EACCES', 'EBUSY'])('on Windows a rename that fails with %s is retried for 2 s', (code) => {
+  const paused: number[] = [];
+  let failures = 3;
+  const renameSync: typeof fs.renameSync = (from, to) => {
+    if (failures-- > 0) throw Object.assign(new Error(code), { code });
+    fs.renameSync(from, to);
+  };
+  const windows = { fs: { ...fs, renameSync }, uid: undefined, pause: (ms: number) => void paused.push(ms) };
+  write('new', windows);
+  expect(read()).toBe('new');
+  expect(paused).toHaveLength(3);
+  failures = Number.POSITIVE_INFINITY;
+  expect(() => write('newer', windows)).toThrow(expect.objectContaining({ kind: 'storage' }));
+  expect(paused.reduce((sum, ms) => sum + ms, 0)).toBeGreaterThanOrEqual(1950);
+  expect([read(), fs.readdirSync(dir)]).toEqual(['new', ['active.json']]);
+});
