@@ -26,7 +26,7 @@ function open(options: { baseUrl: string; stateDir: string; apiKey?: string; max
   return client;
 }
 
-test('it creates and lists', async () => {
+test('the client creates and lists', async () => {
   const client = open(await service());
   expect(await client.categories.create({ name: 'dog', description: 'Canis' })).toEqual({
     id: 1,
@@ -53,7 +53,7 @@ test('an exhausted rate limit fails immediately with the time to try again, and 
   expect((refused as PetstoreError).retryAt).toBeGreaterThan(Date.now());
 });
 
-test('it shares the quota with the command line', async () => {
+test('the client shares the quota with the command line', async () => {
   const where = await service(2);
   const client = open({ ...where, maxWaitMs: 0 });
   await client.categories.list();
@@ -81,7 +81,7 @@ test.each([
   ['null', null, 'usage', 'it is missing'],
   ['no address', { apiKey: KEY }, 'usage', 'it is missing'],
   [
-    'an address that is not a string',
+    'a URL that is not a string',
     { baseUrl: new URL('https://pets.example/v1'), apiKey: KEY },
     'usage',
     'is not a string',
@@ -91,7 +91,7 @@ test.each([
   ['a null key', { baseUrl: 'https://pets.example/v1', apiKey: null }, 'auth', 'is missing'],
   ['an empty key', { baseUrl: 'https://pets.example/v1', apiKey: '' }, 'auth', 'is empty'],
   ['a key that is not a string', { baseUrl: 'https://pets.example/v1', apiKey: 12_345_678 }, 'auth', 'is not a string'],
-])('%s is a PetstoreError, as the docstring promises', (_what, options, kind, message) => {
+])('%s is a PetstoreError', (_what, options, kind, message) => {
   const open = (): unknown => createClient(options as Parameters<typeof createClient>[0]);
   expect(open).toThrow(PetstoreError);
   expect(open).toThrow(expect.objectContaining({ kind, message: expect.stringContaining(message) }));

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { openSession, readGlobalOptions } from '../src/session.ts';
 import { world } from './support/world.ts';
 
-test('the defaults are those of the contract', () => {
+test('the defaults are as documented', () => {
   expect(readGlobalOptions({}, {})).toEqual({
     profile: undefined,
     json: false,
@@ -59,7 +59,7 @@ test.each([
   [{ timeout: '0' }, '--timeout must be greater than 0'],
   [{ maxRetries: '-1' }, '--max-retries'],
   [{ maxRetries: '0x1' }, '--max-retries'],
-])('%j is refused by name', (options, name) => {
+])('%j is rejected by name', (options, name) => {
   expect(() => readGlobalOptions(options, {})).toThrow(name);
 });
 

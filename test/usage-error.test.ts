@@ -28,7 +28,7 @@ test.each([
 });
 
 test.each(['--description', 'categories', '--max-wait', 'list', 'golden-retriever'])(
-  'the plain word %s is repeated',
+  'the ordinary word %s is repeated',
   (word) => {
     expect(looksLikeKey(word)).toBe(false);
     expect(wrong(`error: unknown command '${word}'`, [word]).message).toContain(word);

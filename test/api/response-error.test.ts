@@ -1,4 +1,4 @@
-// Which status means what: a read and a write differ where the work may have been done.
+// The meaning of each status, for reads and for creates, which may have been processed.
 import { expect, test } from 'vitest';
 import { responseError } from '../../src/api/response-error.ts';
 import type { HttpRequest, HttpResponse } from '../../src/http/types.ts';
@@ -32,7 +32,7 @@ test.each([
   expect(responseError(write, reply(status)).kind).toBe(onWrite);
 });
 
-test("the service's own code, message and status come along, made safe to show", () => {
+test("the service's code, message and status are included, escaped", () => {
   const error = responseError(
     write,
     reply(400, '{"code":"bad\\u001b","message":"name\\u001b[31m is empty","status":400}'),

@@ -1,4 +1,4 @@
-// Logging in and out, in process, against a service that knows one key.
+// Login, logout, switch and status, in process, against a service that accepts one key.
 import * as fs from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -26,7 +26,7 @@ const stored = (name = 'production') =>
 const files = () => (fs.existsSync(join(dir, 'config')) ? fs.readdirSync(join(dir, 'config')) : []);
 
 describe('auth login', () => {
-  test("checks the key of stdin's first line with one GET /categories and stores it for its origin", async () => {
+  test('verifies the key from stdin with one GET /categories and stores it with its origin', async () => {
     const run = await petstore(['auth', 'login', '--url', `${service.url}/`], `${GOOD_KEY}\r\nsecond line\n`);
     expect(run).toMatchObject({ code: 0, out: `Saved key …6789 for profile "production" (${service.url})\n` });
     expect(service.requests).toMatchObject([{ method: 'GET', path: '/v1/categories' }]);
@@ -41,7 +41,7 @@ describe('auth login', () => {
     expect(JSON.parse(list.out)).toEqual([{ id: 1, name: 'cat' }]);
   });
 
-  test('says what it did as one JSON document, the key masked', async () => {
+  test('prints one JSON document with the key masked', async () => {
     const run = await login('--json', '-p', 'farm');
     expect(JSON.parse(run.out)).toEqual({
       profile: 'farm',
@@ -54,13 +54,13 @@ describe('auth login', () => {
     expect(run.err).toBe('');
   });
 
-  test('the check is an answered request: the line of quota follows, unless nothing was sent', async () => {
+  test('prints the quota line after the verification', async () => {
     expect((await login()).err).toMatch(/^quota: 57 of 60 left, resets in \d+s\n$/);
     expect((await login('--quiet')).err).toBe('');
     expect((await login('--no-verify', '-p', 'farm')).err).toBe('');
   });
 
-  test('a key that the service refuses is not stored: exit 3', async () => {
+  test('a rejected key is not stored (exit 3)', async () => {
     const run = await petstore(['auth', 'login', '--url', service.url, '--json'], 'wrong-key-0123456789\n');
     expect(run).toMatchObject({ code: 3, out: '' });
     expect(JSON.parse(run.err).error).toMatchObject({
@@ -72,7 +72,7 @@ describe('auth login', () => {
     expect(files()).toEqual([]);
   });
 
-  test('a service that cannot be reached stores nothing, and --no-verify does without it', async () => {
+  test('an unreachable service stores nothing; --no-verify skips the check', async () => {
     const args = ['auth', 'login', '--url', 'http://127.0.0.1:9/v1'];
     const run = await petstore([...args, '--max-retries', '0'], `${GOOD_KEY}\n`);
     expect(run).toMatchObject({ code: 6, out: '', err: expect.stringContaining('--no-verify') });
@@ -90,7 +90,7 @@ describe('auth login', () => {
     ['smart quotes', '\u201ckey\u201d\n'],
     ['a NUL', 'key\0key\n'],
     ['a line without end', 'x'.repeat(1_000_000)],
-  ])('%s on stdin is no key: exit 3, nothing sent, nothing stored, nothing shown', async (_what, stdin) => {
+  ])('%s on stdin is rejected (exit 3); nothing is sent, stored or shown', async (_what, stdin) => {
     const run = await petstore(['auth', 'login', '--url', service.url], stdin);
     expect(run).toMatchObject({ code: 3, out: '' });
     if (stdin.trim().length > 3) expect(run.err).not.toContain(stdin.trim().slice(0, 8));
@@ -102,24 +102,24 @@ describe('auth login', () => {
     'https://u:p@api.example/v1',
     'https://api.example',
     'https://api.example/v1?k=1',
-  ])('the URL %s is refused: exit 2, the key is not even read', async (url) => {
+  ])('the URL %s is rejected (exit 2) before the key is read', async (url) => {
     expect(await petstore(['auth', 'login', '--url', url], GOOD_KEY)).toMatchObject({ code: 2, out: '' });
     expect(files()).toEqual([]);
   });
 
-  test('no option takes a key, and one that was typed is not repeated', async () => {
+  test('no option accepts a key, and a typed key is not repeated', async () => {
     for (const args of [['--key', GOOD_KEY], [`--api-key=${GOOD_KEY}`], [GOOD_KEY]]) {
       const run = await petstore(['auth', 'login', ...args]);
       expect(run).toMatchObject({ code: 2, out: '', err: expect.not.stringContaining(GOOD_KEY) });
     }
   });
 
-  test('a profile without URL says how to give one: exit 3', async () => {
+  test('a profile without a base URL is an error with a hint (exit 3)', async () => {
     const run = await petstore(['auth', 'login', '-p', 'farm'], GOOD_KEY);
     expect(run).toMatchObject({ code: 3, err: expect.stringContaining('auth login -p farm --url') });
   });
 
-  test('a second login keeps the URL, and --url changes it together with the key', async () => {
+  test('a second login keeps the URL; --url changes URL and key together', async () => {
     await login();
     expect(await petstore(['auth', 'login'], GOOD_KEY)).toMatchObject({ code: 0 });
     expect(await petstore(['auth', 'login', '--no-verify', '--url', 'https://b.example/v1'], 'other\n')).toMatchObject({
@@ -133,13 +133,13 @@ describe('auth login', () => {
     });
   });
 
-  test('the sandbox needs no login, and a bad name makes no profile', async () => {
+  test('the sandbox needs no login, and an invalid name creates no profile', async () => {
     expect(await login('-p', 'sandbox')).toMatchObject({ code: 2, err: expect.stringContaining('no login') });
     expect(await login('-p', '../evil')).toMatchObject({ code: 2 });
     expect(files()).toEqual([]);
   });
 
-  test('a damaged file is found before the key is read, and is left as it was', async () => {
+  test('a damaged file is reported before the key is read, and is not changed', async () => {
     await login();
     fs.writeFileSync(join(dir, 'config', 'profile-production.json'), '{"key":"canary');
     const run = await login();
@@ -148,14 +148,14 @@ describe('auth login', () => {
     expect(service.requests).toHaveLength(1);
   });
 
-  test('says that a key of the environment goes before the stored one', async () => {
+  test('warns that PETSTORE_API_KEY overrides the saved key', async () => {
     const run = await petstore(['auth', 'login', '--url', service.url], GOOD_KEY, { PETSTORE_API_KEY: 'other' });
     expect(run).toMatchObject({ code: 0, err: expect.stringContaining('PETSTORE_API_KEY') });
   });
 });
 
 describe('a stored key', () => {
-  test('is not sent to another origin: exit 3 and nothing is sent', async () => {
+  test('is not sent to another origin (exit 3)', async () => {
     const other = await startService();
     await login();
     const run = await petstore(['categories', 'list', '--json'], '', { PETSTORE_BASE_URL: other.url });
@@ -168,7 +168,7 @@ describe('a stored key', () => {
     other.close();
   });
 
-  test('is not looked for where the environment gives key and URL, even if its file is damaged', async () => {
+  test('is not read if the environment provides key and URL, even if its file is damaged', async () => {
     await login();
     fs.writeFileSync(join(dir, 'config', 'profile-production.json'), 'damaged');
     fs.writeFileSync(join(dir, 'config', 'active.json'), 'damaged');
@@ -179,7 +179,7 @@ describe('a stored key', () => {
 });
 
 describe('auth logout', () => {
-  test('forgets the key and keeps the URL, and says so again where there is none', async () => {
+  test('removes the key and keeps the URL; a second logout finds no key', async () => {
     await login();
     expect(await petstore(['auth', 'logout'])).toMatchObject({
       code: 0,
@@ -193,7 +193,7 @@ describe('auth logout', () => {
     expect(await petstore(['categories', 'list'])).toMatchObject({ code: 3 });
   });
 
-  test('--all works without reading, also where files are damaged or the environment still has a key', async () => {
+  test('--all works with damaged files and with a key in the environment', async () => {
     await login();
     await login('-p', 'farm');
     fs.writeFileSync(join(dir, 'config', 'profile-farm.json'), 'damaged');
@@ -205,7 +205,7 @@ describe('auth logout', () => {
     expect(files()).toEqual([]);
   });
 
-  test('--all names only the profiles that had a key, and forgets the URLs of the others too', async () => {
+  test('--all lists the profiles that had a key and deletes all', async () => {
     await login('-p', 'farm');
     await login('-p', 'staging');
     await petstore(['auth', 'logout', '-p', 'staging']);
@@ -223,7 +223,7 @@ describe('auth logout', () => {
 });
 
 describe('auth switch', () => {
-  test('sets the profile that commands use', async () => {
+  test('sets the active profile', async () => {
     await login('-p', 'farm');
     expect(await petstore(['auth', 'switch', 'farm', '--json'])).toMatchObject({
       code: 0,
@@ -267,7 +267,7 @@ describe('auth switch', () => {
     expect(JSON.parse(json.out).overriddenBy).toEqual(overriddenBy);
   });
 
-  test('to a profile that is not there changes nothing and names the nearest', async () => {
+  test('to an unknown profile changes nothing and suggests the closest name', async () => {
     const run = await petstore(['auth', 'switch', 'stagign']);
     expect(run).toMatchObject({ code: 2, err: expect.stringContaining('staging') });
     expect(files()).toEqual([]);
@@ -278,7 +278,7 @@ describe('auth status', () => {
   const status = async (env: Record<string, string> = {}) =>
     JSON.parse((await petstore(['auth', 'status', '--json'], '', env)).out);
 
-  test('shows every profile, which is active, its URL and its masked key', async () => {
+  test('shows every profile with its URL and masked key, and which one is active', async () => {
     await login();
     expect(await status()).toEqual([
       {
@@ -298,7 +298,7 @@ describe('auth status', () => {
     expect(service.requests).toHaveLength(1);
   });
 
-  test('shows what the environment changes', async () => {
+  test('shows the effect of the environment', async () => {
     await login();
     const [production] = await status({ PETSTORE_API_KEY: 'environment-key-abcd', PETSTORE_PROFILE: 'staging' });
     expect(production).toMatchObject({ key: '…6789', keySource: 'stored', active: false });
@@ -317,7 +317,7 @@ describe('auth status', () => {
   const both = { PETSTORE_API_KEY: 'environment-key-abcd', PETSTORE_BASE_URL: 'https://b.example/v1' };
   const used = { url: 'https://b.example/v1', urlSource: 'environment', key: '…abcd', keySource: 'environment' };
 
-  test('with key and URL in the environment it shows what the next command uses, whatever is active', async () => {
+  test('shows key and URL of the environment as what the next command uses', async () => {
     await petstore(['auth', 'switch', 'sandbox']);
     expect(await status(both)).toEqual([
       { profile: 'production', active: true, ...used },
@@ -349,18 +349,18 @@ describe('auth status', () => {
     expect(out).toMatch(/^\* production +http:\S+ +…abcd \(env\)$/m);
   });
 
-  test('a bad key of the environment is the problem of the next command, also where the sandbox is active', async () => {
+  test('reports an invalid key in the environment even if the sandbox is active', async () => {
     await petstore(['auth', 'switch', 'sandbox']);
     const [, , sandbox] = await status({ PETSTORE_API_KEY: 'a b' });
     expect(sandbox).toMatchObject({ active: true, problem: expect.stringContaining('PETSTORE_API_KEY') });
   });
 
-  test('a short key is not shown at all', async () => {
+  test('hides a short key completely', async () => {
     await petstore(['auth', 'login', '--no-verify', '--url', service.url], 'elevenchars\n');
     expect((await status())[0]).toMatchObject({ key: '****' });
   });
 
-  test('a damaged file is named, the other profiles are shown, and it ends with 9', async () => {
+  test('names a damaged file, shows the other profiles, and exits with 9', async () => {
     await login();
     await login('-p', 'farm');
     fs.writeFileSync(join(dir, 'config', 'profile-production.json'), `{"key":"${GOOD_KEY}`);

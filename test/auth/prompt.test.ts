@@ -1,4 +1,4 @@
-// Logging in at a real terminal: the hidden prompt, Ctrl-C, odd sizes, the missing /v1.
+// Login on a real terminal: the hidden prompt, Ctrl-C, unusual sizes, the missing /v1.
 import * as fs from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -22,7 +22,7 @@ test.each([
   [80, 24],
   [40, 24],
   [0, 0],
-])('at %ix%i the key is asked for on stderr, hidden, checked and stored', async (columns, rows) => {
+])('at %ix%i the key is read from a hidden prompt on stderr, verified and stored', async (columns, rows) => {
   const at = place();
   const run = await inTerminal(at, ['auth', 'login', '--url', service.url, '--json'], {
     columns,
@@ -37,7 +37,7 @@ test.each([
   expect(config(at.dir).join()).toContain(GOOD_KEY);
 });
 
-test('Ctrl-C at the prompt ends with 130, stores nothing and restores the terminal', async () => {
+test('Ctrl-C at the prompt exits with 130, stores nothing and restores the terminal', async () => {
   const at = place();
   const run = await inTerminal(at, ['auth', 'login', '--url', service.url], {
     steps: [{ after: 'API key for profile', send: 'half-a-key\u0003' }],
@@ -73,7 +73,7 @@ test('a profile without base URL asks for one, and completes a missing /v1 after
   expect(JSON.parse(status.out)).toContainEqual(expect.objectContaining({ profile: 'farm', url: service.url }));
 });
 
-test('a question answered with no ends with 130', async () => {
+test('answering no exits with 130', async () => {
   const at = place();
   const run = await inTerminal(at, ['auth', 'login', '--url', service.origin], {
     steps: [{ after: `Use ${service.url}?`, send: 'n\r' }],
@@ -82,7 +82,7 @@ test('a question answered with no ends with 130', async () => {
   expect(config(at.dir)).toEqual([]);
 });
 
-test('an empty or odd key is asked for again, NO_COLOR paints nothing', async () => {
+test('an invalid key is prompted for again; NO_COLOR disables colour', async () => {
   const run = await inTerminal(place(), ['auth', 'login', '--url', service.url], {
     env: { NO_COLOR: '1' },
     steps: [

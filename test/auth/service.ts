@@ -1,4 +1,4 @@
-// A service for the login tests that knows one key.
+// A service for the login tests that accepts one key.
 import type { HttpFake } from '../support/http-fake.ts';
 import { errorAnswer, quotaHeaders, startHttpFake } from '../support/http-fake.ts';
 

@@ -1,4 +1,4 @@
-// The rule for API keys (contract, section 4), as a table.
+// The rule for API keys (docs/cli.md, keys), as a table.
 import { expect, test } from 'vitest';
 import { checkKey, LONGEST_KEY } from '../../src/profiles/api-key.ts';
 
@@ -22,7 +22,7 @@ test.each([
   ['\ufeffsekret', 'non-ASCII'],
   ['sekret\u00a0', 'non-ASCII'],
   ['sekret'.repeat(1000), 'longer than'],
-])('the key %j is refused in words that do not show it', (key, word) => {
+])('the key %j is rejected without showing it', (key, word) => {
   let message = '';
   expect(() => checkKey(key, 'PETSTORE_API_KEY')).toThrow(
     expect.objectContaining({ kind: 'auth', message: expect.stringContaining(word) }),

@@ -1,4 +1,4 @@
-// The rule for base URLs (contract, section 4), as a table.
+// The rule for base URLs (docs/cli.md, profiles), as a table.
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { checkBaseUrl, parseBaseUrl } from '../../src/profiles/base-url.ts';
@@ -45,25 +45,25 @@ test.each([
   ['https://api.example//v1', 'double slash'],
   ['https://api.example/a%2fb/v1', 'escaped'],
   ['https://%zz/v1', 'start with https'],
-])('%j is refused', (text, word) => {
+])('%j is rejected', (text, word) => {
   const parsed = parseBaseUrl(text);
   expect('problem' in parsed ? parsed.problem : parsed).toEqual(expect.stringContaining(word));
 });
 
-test('where only /v1 is missing it is suggested', () => {
+test('a missing /v1 is suggested', () => {
   expect(parseBaseUrl('https://api.example/')).toMatchObject({ suggestion: 'https://api.example/v1' });
   expect(() => checkBaseUrl('https://api.example/pets', '--url')).toThrow(
     expect.objectContaining({ kind: 'usage', hint: 'did you mean https://api.example/pets/v1?' }),
   );
 });
 
-test('what is refused is not repeated, since it may hold a password', () => {
+test('a rejected URL is not repeated, since it may contain a password', () => {
   expect(() => checkBaseUrl('https://ann:hunter2@api.example/v1', 'PETSTORE_BASE_URL')).toThrow(
     expect.objectContaining({ message: expect.not.stringContaining('hunter2') }),
   );
 });
 
-test('whatever is accepted is https or loopback, ends in /v1, and is accepted again unchanged', () => {
+test('an accepted URL is https or loopback, ends in /v1, and is accepted again unchanged', () => {
   const part = fc.constantFrom(
     'https',
     'http',

@@ -1,4 +1,4 @@
-// Profiles on disk: private, whole or not at all, and never overwritten where they cannot be read.
+// Profiles on disk: private, replaced atomically, and never overwritten if they cannot be read.
 import { execFileSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import { join } from 'node:path';
@@ -17,14 +17,14 @@ beforeEach(() => {
 const file = (name = 'production'): string => join(dir, `profile-${name}.json`);
 const modeOf = (path: string): string => (fs.statSync(path).mode & 0o777).toString(8);
 
-test('reading makes no folder and no file', () => {
+test('reading creates no folder and no file', () => {
   const store = openConfStore(dir);
   expect(store.names()).toEqual(['production', 'staging', 'sandbox']);
   expect([store.list(), store.get('production'), store.active()]).toEqual([[], undefined, 'production']);
   expect(fs.existsSync(dir)).toBe(false);
 });
 
-test('what is stored is there again, for another store too, in private files', () => {
+test('a saved profile is read back, also by another store, from private files', () => {
   openConfStore(dir).save(PROFILE);
   openConfStore(dir).save({ ...PROFILE, name: 'farm' });
   openConfStore(dir).activate('farm');
@@ -37,7 +37,7 @@ test('what is stored is there again, for another store too, in private files', (
   for (const name of fs.readdirSync(dir)) expect(modeOf(join(dir, name))).toBe('600');
 });
 
-test('forgetting a key keeps the URL and leaves no byte of the key', () => {
+test('removing a key keeps the URL and leaves no byte of the key', () => {
   const store = openConfStore(dir);
   store.save(PROFILE);
   expect(store.removeKey('production')).toBe(true);
@@ -46,7 +46,7 @@ test('forgetting a key keeps the URL and leaves no byte of the key', () => {
   expect(fs.readFileSync(file(), 'utf8')).not.toContain(KEY.slice(0, 8));
 });
 
-test('a file that others could read is private after it was read, and the folder after a write', () => {
+test('a file that others can read is restricted by a read, and its folder by a write', () => {
   openConfStore(dir).save(PROFILE);
   fs.chmodSync(file(), 0o644);
   fs.chmodSync(dir, 0o755);
@@ -70,7 +70,7 @@ test.each([
   ['an array', '[1,2]'],
   ['a key that is not a string', '{"version":1,"key":{"a":1}}'],
   ['a newer format', JSON.stringify({ ...PROFILE, __internal__: { migrations: { version: '3.0.0' } } })],
-])('a file that is damaged (%s) is named with its remedy, never shown, and never changed', (_what, content) => {
+])('a damaged file (%s) is named with a hint, never shown and never changed', (_what, content) => {
   const store = openConfStore(dir);
   store.save({ ...PROFILE, name: 'farm' });
   fs.writeFileSync(file(), content);
@@ -84,14 +84,14 @@ test.each([
   expect(() => store.save(PROFILE)).toThrow(damage);
   expect(() => store.removeKey('production')).toThrow(damage);
   expect(fs.readFileSync(file())).toEqual(Buffer.from(content));
-  // The others go on, and so does forgetting everything.
+  // Other profiles still work, and so does removing everything.
   expect(store.get('farm')).toMatchObject({ key: KEY });
   expect(store.names()).toContain('production');
   expect(store.removeAll()).toEqual(expect.arrayContaining(['production', 'farm']));
   expect(fs.readdirSync(dir)).toEqual([]);
 });
 
-test('a damaged file of the active profile is left as it is', () => {
+test('a damaged file of the active profile is not changed', () => {
   openConfStore(dir).activate('staging');
   fs.writeFileSync(join(dir, 'active.json'), '{"version":1,"active":"../x"}');
   expect(() => openConfStore(dir).active()).toThrow(expect.objectContaining({ kind: 'storage' }));
@@ -104,13 +104,16 @@ test.each(['__proto__', 'toString', 'a.b', '0a/b', '', '../x'])('the name %j sto
   expect(fs.existsSync(dir)).toBe(false);
 });
 
-test.each(['constructor', 'prototype', '0', 'active', 'con'])('the odd name %j is kept like any other', (name) => {
-  openConfStore(dir).save({ ...PROFILE, name });
-  expect(openConfStore(dir).get(name)).toEqual({ ...PROFILE, name });
-  expect(openConfStore(dir).active()).toBe('production');
-});
+test.each(['constructor', 'prototype', '0', 'active', 'con'])(
+  'the unusual name %j is stored like any other',
+  (name) => {
+    openConfStore(dir).save({ ...PROFILE, name });
+    expect(openConfStore(dir).get(name)).toEqual({ ...PROFILE, name });
+    expect(openConfStore(dir).active()).toBe('production');
+  },
+);
 
-test('what a killed write left behind is removed by the next write, what a living process writes is not', () => {
+test('the next write removes the leftovers of a killed write, but not of a running one', () => {
   const store = openConfStore(dir);
   store.save(PROFILE);
   // No Linux process has this id: the kernel's largest is 2^22.
@@ -122,7 +125,7 @@ test('what a killed write left behind is removed by the next write, what a livin
   expect(store.removeAll()).toEqual(['production']);
 });
 
-test('forgetting everything where there is nothing is no failure', () => {
+test('removing everything succeeds where there is nothing', () => {
   expect(openConfStore(dir).removeAll()).toEqual([]);
 });
 
@@ -138,7 +141,7 @@ const CALLS = [
 ] as const;
 
 test.each(CALLS.flatMap((call) => ['ENOSPC', 'EACCES', 'EIO'].map((code) => [call, code] as const)))(
-  'where %s fails with %s while a key is stored, the old one stays and nothing is left lying about',
+  'if %s fails with %s, the old key stays and no temporary file is left',
   (call, code) => {
     openConfStore(dir).save(PROFILE);
     const before = fs.readFileSync(file());
@@ -155,7 +158,7 @@ function raise(code: string): never {
   throw Object.assign(new Error(code), { code });
 }
 
-test('a disk that takes only part of a write is a failure, not success', () => {
+test('a short write on a full disk is an error', () => {
   openConfStore(dir).save(PROFILE);
   const before = fs.readFileSync(file());
   let room = 10;
@@ -174,7 +177,7 @@ test('a disk that takes only part of a write is a failure, not success', () => {
   expect(fs.readdirSync(dir)).toEqual(['profile-production.json']);
 });
 
-test('a disk that takes a write piece by piece is none', () => {
+test('a write in several pieces succeeds', () => {
   const slow = {
     ...fs,
     writeSync: (fd: number, bytes: Uint8Array, at: number) => fs.writeSync(fd, bytes, at, 1),
@@ -183,7 +186,7 @@ test('a disk that takes a write piece by piece is none', () => {
   expect(openConfStore(dir).get('production')).toEqual(PROFILE);
 });
 
-test('a file that cannot be read is a storage failure that says what else there is', () => {
+test('an unreadable file is a storage error whose hint names the environment variables', () => {
   openConfStore(dir).save(PROFILE);
   const closed = { ...fs, lstatSync: () => raise('EACCES') } as unknown as typeof fs;
   expect(() => openConfStore(dir, closed).get('production')).toThrow(
@@ -191,7 +194,7 @@ test('a file that cannot be read is a storage failure that says what else there 
   );
 });
 
-test('a folder, a FIFO or a huge file in the place of a profile is refused, and nothing hangs', () => {
+test('a folder, a FIFO or a huge file in place of a profile is rejected, and nothing hangs', () => {
   fs.mkdirSync(join(dir, 'profile-production.json'), { recursive: true });
   expect(() => openConfStore(dir).get('production')).toThrow(expect.objectContaining({ kind: 'storage' }));
   execFileSync('mkfifo', [file('staging')]);

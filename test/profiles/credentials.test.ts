@@ -1,4 +1,4 @@
-// Which key goes where: option, environment, stored; and no stored key to an origin it was not stored with.
+// Precedence of option, environment and stored settings; a stored key is sent only to its own origin.
 import { expect, test } from 'vitest';
 import type { Environment } from '../../src/environment.ts';
 import { resolveTarget } from '../../src/profiles/credentials.ts';
@@ -31,7 +31,7 @@ function resolve(env: Environment, profile?: string, store: ProfileStore = memor
   return resolveTarget({ env, profile, store: async () => store, ...REST });
 }
 
-test('a profile that was logged in to gives its URL and its key', async () => {
+test('a stored profile provides URL and key', async () => {
   expect(await resolve({})).toEqual({
     profile: 'production',
     baseUrl: 'https://a.example/v1',
@@ -56,7 +56,7 @@ test('the key and the URL of the environment override the stored ones, each by i
   });
 });
 
-test('with key and URL in the environment the store is not opened', async () => {
+test('the store is not opened if the environment provides key and URL', async () => {
   const store = (): Promise<ProfileStore> => Promise.reject(new Error('opened'));
   const env = { PETSTORE_API_KEY: 'k', PETSTORE_BASE_URL: 'https://b.example/v1' };
   const target = await resolveTarget({ env, profile: undefined, store, ...REST });
@@ -65,7 +65,7 @@ test('with key and URL in the environment the store is not opened', async () => 
   expect(await resolveTarget({ env: named, profile: undefined, store, ...REST })).toMatchObject({ profile: 'staging' });
 });
 
-test('a profile of another name must be there, also with key and URL in the environment; its file is not opened', async () => {
+test('a custom profile must exist even if the environment provides key and URL; its file is not opened', async () => {
   const unopened = { names: () => ['production', 'staging', 'mine'], get: () => expect.unreachable('opened') };
   const store = async () => unopened as unknown as ProfileStore;
   const env = { PETSTORE_API_KEY: 'k', PETSTORE_BASE_URL: 'https://b.example/v1' };
@@ -81,33 +81,33 @@ test.each([
   ['http://localhost/v1'],
   ['https://a.example.evil.example/v1'],
   ['https://sub.a.example/v1'],
-])('a stored key does not go to %s', async (url) => {
+])('a stored key is not sent to %s', async (url) => {
   const attempt = resolve({ PETSTORE_BASE_URL: url });
   await expect(attempt).rejects.toMatchObject({ kind: 'auth', hint: expect.stringContaining('PETSTORE_API_KEY') });
   await expect(attempt).rejects.not.toThrow(KEY);
 });
 
-test('a URL changed by hand in the file does not take the key elsewhere', async () => {
+test('a URL edited in the file does not redirect the key', async () => {
   const store = memory([{ ...production, url: 'https://evil.example/v1' }]);
   await expect(resolve({}, undefined, store)).rejects.toMatchObject({ kind: 'auth' });
 });
 
 test.each(['', ' ', 'a b', 'k\n', '\u201ck\u201d'])(
-  'the key %j in the environment is an error, and the stored one is not used instead',
+  'an invalid key %j in the environment is an error; the stored key is not used instead',
   async (key) => {
     await expect(resolve({ PETSTORE_API_KEY: key })).rejects.toMatchObject({ kind: 'auth' });
   },
 );
 
 test.each(['', 'x', 'http://b.example/v1', 'https://b.example'])(
-  'the URL %j in the environment is an error, and the stored one is not used instead',
+  'an invalid URL %j in the environment is an error; the stored URL is not used instead',
   async (url) => {
     await expect(resolve({ PETSTORE_BASE_URL: url })).rejects.toMatchObject({ kind: 'usage' });
   },
 );
 
 test.each(['', '../x', '__proto__', 'toString', 'A', '-x', 'a.b', 'x'.repeat(33), 'production '])(
-  '%j cannot be a profile',
+  '%j is not a valid profile name',
   async (name) => {
     await expect(resolve({}, name)).rejects.toMatchObject({ kind: 'usage', hint: expect.stringContaining('1 to 32') });
     if (name === '') return;
@@ -123,7 +123,7 @@ test('an empty PETSTORE_PROFILE counts as unset', async () => {
   expect(await resolve(env)).toMatchObject({ profile: 'production' });
 });
 
-test('an unknown profile says where it is named: nobody looks for PETSTORE_PROFILE', async () => {
+test('an unknown profile named by PETSTORE_PROFILE says so', async () => {
   await expect(resolve({ PETSTORE_PROFILE: 'stagin' })).rejects.toMatchObject({
     kind: 'usage',
     message: 'PETSTORE_PROFILE: profile "stagin" does not exist; available profiles: production, staging, sandbox',
@@ -137,7 +137,7 @@ test('an unknown profile says where it is named: nobody looks for PETSTORE_PROFI
   });
 });
 
-test('an unknown profile is an error that lists those there are and names the nearest', async () => {
+test('an unknown profile is an error that lists the profiles and suggests the closest', async () => {
   const store = memory([production, { name: 'farm', url: 'https://f.example/v1' }]);
   const attempt = resolve({}, 'stagin', store);
   await expect(attempt).rejects.toMatchObject({
@@ -148,7 +148,7 @@ test('an unknown profile is an error that lists those there are and names the ne
   await expect(resolve({}, 'zzzzzzzz', store)).rejects.toMatchObject({ hint: expect.not.stringContaining('did you') });
 });
 
-test('a profile without URL, and one without key, say how to log in', async () => {
+test('a profile without URL or key is an error whose hint says how to log in', async () => {
   await expect(resolve({}, 'staging')).rejects.toMatchObject({ kind: 'auth', message: expect.stringContaining('URL') });
   const store = memory([{ name: 'staging', url: 'https://s.example/v1' }]);
   await expect(resolve({}, 'staging', store)).rejects.toMatchObject({
@@ -166,7 +166,7 @@ test('--profile overrides PETSTORE_PROFILE, which overrides the active profile',
   expect(await resolve({}, undefined, store)).toMatchObject({ profile: 'three' });
 });
 
-test('the sandbox needs no login, and the environment does not turn it into something else', async () => {
+test('the sandbox needs no login, and the environment does not override it', async () => {
   const sandbox = { profile: 'sandbox', baseUrl: '', keySource: 'sandbox', identity: 'sandbox:/state/sandbox/data' };
   expect(await resolve({}, 'sandbox')).toMatchObject(sandbox);
   expect(await resolve({}, undefined, memory([], 'sandbox'))).toMatchObject(sandbox);

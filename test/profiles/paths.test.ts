@@ -1,4 +1,4 @@
-// Where configuration and state go, on every platform and without a home.
+// Folders of configuration and state, on every platform and without a home folder.
 import { describe, expect, test } from 'vitest';
 import type { Environment } from '../../src/environment.ts';
 import { configDir, sandboxDataFile, stateDir } from '../../src/profiles/paths.ts';
@@ -11,20 +11,20 @@ describe('on Linux', () => {
     expect(stateDir(linux({}))).toBe('/home/ann/.local/state/petstore');
   });
 
-  test('the XDG folders go before the home folder, but not where they are relative or empty', () => {
+  test('XDG folders override the home folder, unless they are relative or empty', () => {
     expect(configDir(linux({ XDG_CONFIG_HOME: '/x/c' }))).toBe('/x/c/petstore');
     expect(stateDir(linux({ XDG_STATE_HOME: '/x/s' }))).toBe('/x/s/petstore');
     expect(configDir(linux({ XDG_CONFIG_HOME: 'rel' }))).toBe('/home/ann/.config/petstore');
     expect(configDir(linux({ XDG_CONFIG_HOME: '' }))).toBe('/home/ann/.config/petstore');
   });
 
-  test("petstore's own variables go before everything, as they are", () => {
+  test('PETSTORE_CONFIG_DIR and PETSTORE_STATE_DIR override everything', () => {
     expect(configDir(linux({ PETSTORE_CONFIG_DIR: '/own', XDG_CONFIG_HOME: '/x/c' }))).toBe('/own');
     expect(stateDir(linux({ PETSTORE_STATE_DIR: '/own/state' }))).toBe('/own/state');
   });
 
   test.each([[undefined], [''], ['relative/home']])(
-    'a home of %j is none: nothing goes to the working directory',
+    'a home folder of %j is ignored, and nothing is written to the working directory',
     (home) => {
       expect(() => configDir({ env: {}, platform: 'linux', homeDir: home })).toThrow(
         expect.objectContaining({ kind: 'storage', hint: expect.stringContaining('PETSTORE_CONFIG_DIR') }),
@@ -43,7 +43,7 @@ test('on macOS keys are kept in Library/Preferences', () => {
   expect(stateDir(place)).toBe('/Users/ann/Library/Application Support/petstore');
 });
 
-test('on Windows keys are kept in APPDATA, state in LOCALAPPDATA, and below the home where those are missing', () => {
+test('on Windows keys are in APPDATA and state in LOCALAPPDATA, or below the home folder if these are unset', () => {
   const env = { APPDATA: 'C:\\Users\\ann\\Roaming', LOCALAPPDATA: 'C:\\Users\\ann\\Local' };
   expect(configDir({ env, platform: 'win32', homeDir: undefined })).toBe('C:\\Users\\ann\\Roaming\\petstore\\Config');
   expect(stateDir({ env, platform: 'win32', homeDir: undefined })).toBe('C:\\Users\\ann\\Local\\petstore\\State');

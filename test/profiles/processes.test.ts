@@ -1,4 +1,4 @@
-// Logins as processes: several at once, killed in the middle, under any umask, on a full disk, without a home.
+// Logins as processes: concurrent, killed, with any umask, on a full disk, without a home folder.
 import type { ChildProcess } from 'node:child_process';
 import { spawn, spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
@@ -9,11 +9,11 @@ import { compile } from '../support/compile.ts';
 import { BASE_ENV } from '../support/program.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
-// Saves PROFILE COUNT times, telling each write once it was acknowledged.
+// Saves PROFILE COUNT times and prints a number after each save.
 const WRITER = `
 const { openConfStore } = await import(process.argv[2]);
 const [dir, name, count] = process.argv.slice(3);
-// Without a handler the kernel's signal for a file at its limit would end Node.
+// Without a handler the kernel's signal at the file size limit would end Node.
 process.on('SIGXFSZ', () => {});
 const store = openConfStore(dir);
 for (let n = 1; n <= Number(count); n++) {
@@ -46,7 +46,7 @@ function lastOf(child: ChildProcess): Promise<number> {
 
 const keyNumber = (key: string | undefined): number => Number(/^key-(\d+)-/.exec(key ?? '')?.[1]);
 
-test('logins to eight profiles at once lose nothing', async () => {
+test('concurrent logins to eight profiles lose nothing', async () => {
   const dir = fresh();
   const names = Array.from({ length: 8 }, (_, at) => `p${at}`);
   const last = await Promise.all(names.map((name) => lastOf(write(dir, name, 25))));
@@ -56,12 +56,12 @@ test('logins to eight profiles at once lose nothing', async () => {
   expect(readdirSync(dir).filter((name) => name.includes('.tmp-'))).toEqual([]);
 });
 
-test('a login killed at any moment leaves the old key or the new one, and the next removes its leftovers', async () => {
+test('a login killed at any moment leaves the old or the new key, and the next one removes its leftovers', async () => {
   for (let round = 0; round < 6; round++) {
     const dir = fresh();
     const child = write(dir, 'p', 100_000);
     const last = lastOf(child);
-    // Killed at its own pace: after so many writes were writes, whatever it is doing then.
+    // Killed after a number of saves, at a random point of the next one.
     await new Promise<void>((resolve) => {
       let writes = 0;
       child.stdout?.on('data', (chunk: Buffer) => {
@@ -87,7 +87,7 @@ test.each(['000', '022', '027', '077'])('under umask %s the file is 0600 and the
   expect((statSync(join(dir, 'profile-p.json')).mode & 0o777).toString(8)).toBe('600');
 });
 
-test('a key that does not fit on the disk leaves the old one as it was', () => {
+test('a key that does not fit on the disk leaves the old file unchanged', () => {
   const dir = fresh();
   const run = (limit: string, name: string) =>
     spawnSync(
@@ -97,7 +97,7 @@ test('a key that does not fit on the disk leaves the old one as it was', () => {
     );
   expect(run('unlimited', 'p').stdout).toBe('1\n');
   const before = readFileSync(join(dir, 'profile-p.json'));
-  // In blocks of 512 bytes: none of it fits, or only the first half.
+  // In blocks of 512 bytes: nothing fits, or only the first half.
   for (const limit of ['0', '1']) {
     const full = run(limit, 'p');
     expect(full.stdout).toBe('');
@@ -107,7 +107,7 @@ test('a key that does not fit on the disk leaves the old one as it was', () => {
   }
 });
 
-test('storing adds no signal handlers, leaves the environment alone, and needs no HOME', () => {
+test('saving adds no signal handlers, changes no environment variable and needs no HOME', () => {
   const dir = fresh();
   const script = `
     const { openConfStore } = await import(process.argv[1]);
@@ -121,7 +121,7 @@ test('storing adds no signal handlers, leaves the environment alone, and needs n
   expect(child.stdout).toBe('{"signals":[],"home":null}\n');
 });
 
-test('a folder that cannot be written is a storage failure, for a user who is bound by rights', () => {
+test('a folder that is not writable is a storage error', () => {
   const dir = fresh();
   const top = join(dir, '..');
   chmodSync(top, 0o555);
@@ -129,7 +129,7 @@ test('a folder that cannot be written is a storage failure, for a user who is bo
   chmodSync(join(writer, '..'), 0o755);
   chmodSync(module, 0o644);
   chmodSync(join(module, '..'), 0o755);
-  // Root is bound by no rights: then somebody else tries.
+  // Permissions do not apply to root, so another user tries.
   const somebody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
   const child = spawnSync(process.execPath, [writer, module, dir, 'p', '1'], { env, encoding: 'utf8', ...somebody });
   expect(child.stdout).toBe('');

@@ -1,4 +1,4 @@
-// Whose files are read and written, and through which links.
+// Owners, permissions and symbolic links of secure files.
 import * as fs from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
@@ -27,7 +27,7 @@ beforeEach(() => {
   write('old');
 });
 
-test("another user's file is not read, and not written over", () => {
+test("another user's file is neither read nor replaced", () => {
   const refused = expect.objectContaining({ kind: 'storage', message: expect.stringContaining('another user') });
   expect(() => read(stranger)).toThrow(refused);
   expect(() => write('new', stranger)).toThrow(refused);
@@ -40,7 +40,7 @@ test("another user's folder gets no key", () => {
   expect(fs.readdirSync(dir)).toEqual([]);
 });
 
-test('a folder that holds our files alone is closed to others, one that holds more is not touched', () => {
+test('a folder with only profiles is restricted; one with other files is not changed', () => {
   fs.chmodSync(dir, 0o755);
   write('new');
   expect(fs.statSync(dir).mode & 0o777).toBe(0o700);
@@ -51,7 +51,7 @@ test('a folder that holds our files alone is closed to others, one that holds mo
   expect(fs.statSync(path()).mode & 0o777).toBe(0o600);
 });
 
-test('a folder of many things where anybody can write gets no key, but for one like /tmp', () => {
+test('a folder that others can write to is rejected, unless it is sticky like /tmp', () => {
   fs.writeFileSync(join(dir, 'index.html'), 'theirs');
   fs.chmodSync(dir, 0o777);
   expect(() => write('new')).toThrow(/writable by others/);
@@ -60,7 +60,7 @@ test('a folder of many things where anybody can write gets no key, but for one l
   expect(read()).toBe('new');
 });
 
-test('a link to a private place of the user is followed, and stays a link', () => {
+test('a link to a private folder of the user is followed and stays a link', () => {
   fs.mkdirSync(join(top, 'dotfiles'), { mode: 0o700 });
   fs.renameSync(path(), join(top, 'dotfiles', 'active.json'));
   fs.symlinkSync(join(top, 'dotfiles', 'active.json'), path());
@@ -70,7 +70,7 @@ test('a link to a private place of the user is followed, and stays a link', () =
   expect(fs.readFileSync(join(top, 'dotfiles', 'active.json'), 'utf8')).toBe('new');
 });
 
-test('a link to where others can write is refused', () => {
+test('a link to a folder that others can write to is rejected', () => {
   const shared = join(top, 'shared');
   fs.mkdirSync(shared);
   fs.chmodSync(shared, 0o777);
@@ -82,7 +82,7 @@ test('a link to where others can write is refused', () => {
   expect(fs.readFileSync(join(shared, 'file'), 'utf8')).toBe('old');
 });
 
-test('a link that leads nowhere is refused, and nothing is made behind it', () => {
+test('a dangling link is rejected, and nothing is created behind it', () => {
   fs.unlinkSync(path());
   fs.symlinkSync(join(top, 'nowhere'), path());
   expect(() => write('new')).toThrow(expect.objectContaining({ kind: 'storage' }));
@@ -90,7 +90,7 @@ test('a link that leads nowhere is refused, and nothing is made behind it', () =
   expect(fs.existsSync(join(top, 'nowhere'))).toBe(false);
 });
 
-test('a hard link elsewhere keeps the old text: a write makes a new file', () => {
+test('a hard link keeps the old text: a write creates a new file', () => {
   fs.linkSync(path(), join(top, 'copy'));
   write('new');
   expect(fs.readFileSync(join(top, 'copy'), 'utf8')).toBe('old');
