@@ -3,6 +3,7 @@ import { CommanderError } from 'commander';
 import { expect, test } from 'vitest';
 import { looksLikeKey } from '../src/redact.ts';
 import { usageError } from '../src/usage-error.ts';
+import { inProcess } from './support/world.ts';
 
 const wrong = (message: string, args: string[]) => usageError(new CommanderError(1, 'commander.x', message), args);
 
@@ -34,3 +35,9 @@ test.each(['--description', 'categories', '--max-wait', 'list', 'golden-retrieve
     expect(wrong(`error: unknown command '${word}'`, [word]).message).toContain(word);
   },
 );
+
+test('an argument that was not valid UTF-8 is rejected before anything is sent', async () => {
+  const { code, out, err } = await inProcess(['categories', 'create', '--name', 'caf\ufffd', '-p', 'sandbox']);
+  expect({ code, out }).toEqual({ code: 2, out: '' });
+  expect(err).toContain('is not valid UTF-8');
+});
