@@ -2,9 +2,12 @@
 import { execFileSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import { join } from 'node:path';
-import { beforeEach, expect, test } from 'vitest';
+import { test as anyTest, beforeEach, expect } from 'vitest';
+import { hasShell } from './support/capabilities.ts';
 import { BIN } from './support/program.ts';
 import { tempDir } from './support/temp-dir.ts';
+
+const test = anyTest.runIf(hasShell);
 
 let home = '';
 beforeEach(() => {
@@ -58,7 +61,7 @@ test('a cache outside the home is not used', () => {
 });
 
 // Only root can give a folder to another user, as `sudo -E` would find it.
-test.runIf(process.getuid?.() === 0)("another user's home has none", () => {
+anyTest.runIf(process.getuid?.() === 0)("another user's home has none", () => {
   fs.mkdirSync(cacheFolder(), { recursive: true, mode: 0o700 });
   for (const path of [home, cacheFolder()]) {
     fs.chownSync(path, 1000, 1000);

@@ -1,11 +1,14 @@
 // Login on a real terminal: the hidden prompt, Ctrl-C, unusual sizes, the missing /v1.
 import * as fs from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, test as anyTest, beforeAll, expect } from 'vitest';
+import { hasPty } from '../support/capabilities.ts';
 import type { HttpFake } from '../support/http-fake.ts';
 import { petstore, place } from '../support/program.ts';
 import { inTerminal } from '../support/pty.ts';
 import { GOOD_KEY, startService } from './service.ts';
+
+const test = anyTest.runIf(hasPty);
 
 let service: HttpFake;
 beforeAll(async () => {

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { hasModes } from '../support/capabilities.ts';
 import type { HttpFake } from '../support/http-fake.ts';
 import { startHttpFake } from '../support/http-fake.ts';
 import type { Outcome, Place } from '../support/program.ts';
@@ -35,7 +36,7 @@ function asNobody(at: Place, args: readonly string[], env: Record<string, string
   return ended(child);
 }
 
-describe('without a home folder', () => {
+describe.runIf(hasModes)('without a home folder', () => {
   test.each([
     ['no HOME', {}],
     ['an empty HOME', { HOME: '' }],
@@ -68,7 +69,7 @@ describe('without a home folder', () => {
   });
 });
 
-test('with key and URL in the environment, inaccessible folders do not matter', async () => {
+test.runIf(hasModes)('with key and URL in the environment, inaccessible folders do not matter', async () => {
   const at = place();
   const closed = join(at.dir, 'closed');
   mkdirSync(closed, { mode: 0o000 });

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { closeSync, openSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { hasDevFull, hasPty, hasShell, hasSignals } from '../support/capabilities.ts';
 import type { HttpFake } from '../support/http-fake.ts';
 import { errorAnswer, startHttpFake } from '../support/http-fake.ts';
 import type { Place } from '../support/program.ts';
@@ -45,7 +46,7 @@ function at(kind: string): Place & { readonly received: (method?: string) => Pro
 const LIST = ['categories', 'list'];
 const CREATE = ['categories', 'create', '--name', 'dog'];
 
-describe('a signal', () => {
+describe.runIf(hasSignals)('a signal', () => {
   test.each([
     ['SIGINT', 130],
     ['SIGTERM', 143],
@@ -130,7 +131,7 @@ describe('a signal', () => {
   });
 });
 
-describe('at a terminal', () => {
+describe.runIf(hasPty)('at a terminal', () => {
   test.each([
     [80, 24],
     [0, 0],
@@ -161,7 +162,7 @@ describe('a pipe', () => {
     expect(sizes.length).toBeGreaterThan(1);
   });
 
-  test.each([['--json'], ['--format=csv'], ['--format=ndjson'], ['--quiet']])(
+  test.runIf(hasShell).each([['--json'], ['--format=csv'], ['--format=ndjson'], ['--quiet']])(
     'that is closed after the first line ends a list (%s) quietly',
     async (format) => {
       const where = at('big');
@@ -197,7 +198,7 @@ test('an import continues after its readers are gone', async () => {
   expect(created.map(({ name }) => name).sort()).toEqual(names.sort());
 });
 
-test.each([
+test.runIf(hasDevFull).each([
   ['list', [...LIST, '--json']],
   ['list as a table', LIST],
   ['help', ['--help']],
@@ -212,7 +213,7 @@ test.each([
   expect(run.err).not.toMatch(/\n\s+at /);
 });
 
-test.each([
+test.runIf(hasDevFull).each([
   ['a usage error', ['categories', 'lsit'], 2],
   ['an answer', [...LIST, '--json', '--verbose'], 0],
 ])('a stderr that cannot be written does not change the exit code: %s', async (_what, args, code) => {
@@ -223,7 +224,7 @@ test.each([
   expect(run.code).toBe(code);
 });
 
-test.each([
+test.runIf(hasShell).each([
   ['stdout', '>&-'],
   ['stdin', '<&-'],
   ['stderr', '2>&-'],
@@ -236,7 +237,7 @@ test.each([
   expect(run.err).not.toMatch(/\n\s+at /);
 });
 
-test("a command in a `while read` loop does not consume the loop's input", async () => {
+test.runIf(hasShell)("a command in a `while read` loop does not consume the loop's input", async () => {
   const where = at('big');
   const script = `printf 'a\\nb\\nc\\n' | while read -r line; do "$@" >/dev/null; echo "$line"; done`;
   const run = await ended(

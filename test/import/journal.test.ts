@@ -13,6 +13,7 @@ import { TRANSITIONS } from '../../src/import/journal-record.ts';
 import type { JournalState } from '../../src/import/journal-state.ts';
 import { journalFormat } from '../../src/import/journal-state.ts';
 import { otherImports, readJournal, staleImportOf, supersede } from '../../src/import/other-journals.ts';
+import { hasModes } from '../support/capabilities.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
@@ -71,7 +72,7 @@ test('what a run recorded is known to the next, and rows in flight are unknown t
   expect((await readJournal(desk.store, NAME, 4)).get(0)?.id).toBe('8');
 });
 
-test('files and folders are private, and neither URL nor key is written', async () => {
+test.runIf(hasModes)('files and folders are private, and neither URL nor key is written', async () => {
   const desk = new Desk();
   await (await desk.acquire()).close();
   expect(statSync(desk.dir).mode & 0o777).toBe(0o700);

@@ -4,6 +4,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { dataFileWith } from '../sandbox/support.ts';
+import { hasPty, hasShell, hasSignals } from '../support/capabilities.ts';
 import { BIN } from '../support/program.ts';
 import { inTerminal } from '../support/pty.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -46,7 +47,7 @@ test('killed again and again while answers are lost, an import creates every row
   expect(result.mostUndecided).toBeLessThanOrEqual(8);
 });
 
-test('Ctrl-C lets the rows under way finish, and prints the command that goes on', async () => {
+test.runIf(hasSignals)('Ctrl-C lets the rows under way finish, and prints the command that goes on', async () => {
   const at = place(slow, 100);
   const child = start(BIN, at, ['categories', 'import', 'rows.csv', '--json']);
   const ended = outcomeOf(child);
@@ -63,22 +64,25 @@ test('Ctrl-C lets the rows under way finish, and prints the command that goes on
   expect(await namesAt(at)).toEqual([...at.names].sort());
 });
 
-test('while one run imports, a second one of the same rows says so; SIGTERM ends the first with 143', async () => {
-  const at = place(slow, 300);
-  const child = start(BIN, at, ['categories', 'import', 'rows.csv']);
-  const ended = outcomeOf(child);
-  await untilNoted(at, '"created"');
-  const second = await petstore(BIN, at, ['categories', 'import', 'rows.csv']);
-  expect([second.code, second.err]).toEqual([
-    2,
-    expect.stringContaining('another run is already importing these rows'),
-  ]);
-  child.kill('SIGTERM');
-  const { code, err } = await ended;
-  expect([code, err]).toEqual([143, expect.stringContaining('to go on: petstore categories import rows.csv')]);
-  const names = await namesAt(at);
-  expect(new Set(names).size).toBe(names.length);
-});
+test.runIf(hasSignals)(
+  'while one run imports, a second one of the same rows says so; SIGTERM ends the first with 143',
+  async () => {
+    const at = place(slow, 300);
+    const child = start(BIN, at, ['categories', 'import', 'rows.csv']);
+    const ended = outcomeOf(child);
+    await untilNoted(at, '"created"');
+    const second = await petstore(BIN, at, ['categories', 'import', 'rows.csv']);
+    expect([second.code, second.err]).toEqual([
+      2,
+      expect.stringContaining('another run is already importing these rows'),
+    ]);
+    child.kill('SIGTERM');
+    const { code, err } = await ended;
+    expect([code, err]).toEqual([143, expect.stringContaining('to go on: petstore categories import rows.csv')]);
+    const names = await namesAt(at);
+    expect(new Set(names).size).toBe(names.length);
+  },
+);
 
 test('a state folder that cannot be written is exit code 9, and nothing is sent', async () => {
   const at = place(fast, 3);
@@ -138,56 +142,53 @@ test('an answer that never comes is given up after --timeout, and the row is loo
   expect(names).toEqual([...at.names].sort());
 });
 
-test('one pipe copies the categories of one profile into another, and again copies nothing', async () => {
-  const from = place(fast, 30);
-  await petstore(BIN, from, ['categories', 'import', 'rows.csv', '-q']);
-  const shell = `"$NODE" "$BIN" categories list --format ndjson | "$NODE" "$BIN" categories import - -p sandbox --skip-existing --json --max-wait 0`;
-  const env = { ...from.env, NODE: process.execPath, BIN, HOME: from.dir };
-  const copy = (): { created: unknown[]; skipped: unknown[] } =>
-    JSON.parse(
-      execFileSync('sh', ['-c', shell.replace('list', "list --search 'p'")], {
-        env,
-        cwd: from.dir,
-        stdio: ['ignore', 'pipe', 'ignore'],
-      }).toString(),
-    );
-  const { length } = JSON.parse((await petstore(BIN, from, ['categories', 'list', '--json'])).out) as unknown[];
-  expect(copy().created).toHaveLength(length);
-  expect(copy().skipped).toHaveLength(length);
+test.runIf(hasShell)(
+  'one pipe copies the categories of one profile into another, and again copies nothing',
+  async () => {
+    const from = place(fast, 30);
+    await petstore(BIN, from, ['categories', 'import', 'rows.csv', '-q']);
+    const shell = `"$NODE" "$BIN" categories list --format ndjson | "$NODE" "$BIN" categories import - -p sandbox --skip-existing --json --max-wait 0`;
+    const env = { ...from.env, NODE: process.execPath, BIN, HOME: from.dir };
+    const copy = (): { created: unknown[]; skipped: unknown[] } =>
+      JSON.parse(
+        execFileSync('sh', ['-c', shell.replace('list', "list --search 'p'")], {
+          env,
+          cwd: from.dir,
+          stdio: ['ignore', 'pipe', 'ignore'],
+        }).toString(),
+      );
+    const { length } = JSON.parse((await petstore(BIN, from, ['categories', 'list', '--json'])).out) as unknown[];
+    expect(copy().created).toHaveLength(length);
+    expect(copy().skipped).toHaveLength(length);
+  },
+);
+
+test.runIf(hasPty)('on a terminal it asks first, naming profile, address and count; no is 130', async () => {
+  const at = place(fast, 3);
+  const question = `Create 3 categories in profile production`;
+  const no = await inTerminal(at, ['categories', 'import', 'rows.csv'], {
+    steps: [{ after: 'Create 3', send: 'n' }],
+    columns: 120,
+  });
+  expect([no.code, no.cooked]).toEqual([130, true]);
+  expect(no.screen).toContain(question);
+  expect(no.screen).toContain(at.env['PETSTORE_BASE_URL']);
+  expect(await namesAt(at)).toEqual([]);
+  const yes = await inTerminal(at, ['categories', 'import', 'rows.csv'], {
+    steps: [{ after: 'Create 3', send: 'y' }],
+    columns: 120,
+  });
+  expect([yes.code, yes.screen]).toEqual([0, expect.stringContaining('created 3')]);
+  const unasked = await inTerminal(at, ['categories', 'import', 'rows.csv', '--restart', '--yes'], { columns: 120 });
+  expect([unasked.code, unasked.screen.includes(question)]).toEqual([0, false]);
 });
 
-test.runIf(process.platform === 'linux')(
-  'on a terminal it asks first, naming profile, address and count; no is 130',
-  async () => {
-    const at = place(fast, 3);
-    const question = `Create 3 categories in profile production`;
-    const no = await inTerminal(at, ['categories', 'import', 'rows.csv'], {
-      steps: [{ after: 'Create 3', send: 'n' }],
-      columns: 120,
-    });
-    expect([no.code, no.cooked]).toEqual([130, true]);
-    expect(no.screen).toContain(question);
-    expect(no.screen).toContain(at.env['PETSTORE_BASE_URL']);
-    expect(await namesAt(at)).toEqual([]);
-    const yes = await inTerminal(at, ['categories', 'import', 'rows.csv'], {
-      steps: [{ after: 'Create 3', send: 'y' }],
-      columns: 120,
-    });
-    expect([yes.code, yes.screen]).toEqual([0, expect.stringContaining('created 3')]);
-    const unasked = await inTerminal(at, ['categories', 'import', 'rows.csv', '--restart', '--yes'], { columns: 120 });
-    expect([unasked.code, unasked.screen.includes(question)]).toEqual([0, false]);
-  },
-);
-
-test.runIf(process.platform === 'linux')(
-  'on a terminal Ctrl-C in the middle leaves the terminal as it was',
-  async () => {
-    const at = place(slow, 200);
-    const outcome = await inTerminal(at, ['categories', 'import', 'rows.csv', '--yes'], {
-      steps: [{ after: ' of 200 rows', send: '\u0003' }],
-      columns: 120,
-    });
-    expect([outcome.code, outcome.cooked, outcome.stepsLeft]).toEqual([130, true, 0]);
-    expect(outcome.screen).toMatch(/interrupted \(\d+ created, \d+ pending\)/);
-  },
-);
+test.runIf(hasPty)('on a terminal Ctrl-C in the middle leaves the terminal as it was', async () => {
+  const at = place(slow, 200);
+  const outcome = await inTerminal(at, ['categories', 'import', 'rows.csv', '--yes'], {
+    steps: [{ after: ' of 200 rows', send: '\u0003' }],
+    columns: 120,
+  });
+  expect([outcome.code, outcome.cooked, outcome.stepsLeft]).toEqual([130, true, 0]);
+  expect(outcome.screen).toMatch(/interrupted \(\d+ created, \d+ pending\)/);
+});

@@ -4,6 +4,7 @@ import * as fs from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
 import { openConfStore } from '../../src/profiles/conf-store.ts';
+import { hasModes, hasShell } from '../support/capabilities.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 const KEY = 'canary-key-0123456789';
@@ -46,7 +47,7 @@ test('removing a key keeps the URL and leaves no byte of the key', () => {
   expect(fs.readFileSync(file(), 'utf8')).not.toContain(KEY.slice(0, 8));
 });
 
-test('a file that others can read is restricted by a read, and its folder by a write', () => {
+test.runIf(hasModes)('a file that others can read is restricted by a read, and its folder by a write', () => {
   openConfStore(dir).save(PROFILE);
   fs.chmodSync(file(), 0o644);
   fs.chmodSync(dir, 0o755);
@@ -194,7 +195,7 @@ test('an unreadable file is a storage error whose hint names the environment var
   );
 });
 
-test('a folder, a FIFO or a huge file in place of a profile is rejected, and nothing hangs', () => {
+test.runIf(hasShell)('a folder, a FIFO or a huge file in place of a profile is rejected, and nothing hangs', () => {
   fs.mkdirSync(join(dir, 'profile-production.json'), { recursive: true });
   expect(() => openConfStore(dir).get('production')).toThrow(expect.objectContaining({ kind: 'storage' }));
   execFileSync('mkfifo', [file('staging')]);

@@ -5,6 +5,7 @@ import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSy
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 import { openConfStore } from '../../src/profiles/conf-store.ts';
+import { hasModes, hasShell } from '../support/capabilities.ts';
 import { compile } from '../support/compile.ts';
 import { BASE_ENV } from '../support/program.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -78,16 +79,19 @@ test('a login killed at any moment leaves the old or the new key, and the next o
   }
 });
 
-test.each(['000', '022', '027', '077'])('under umask %s the file is 0600 and the folder 0700', (umask) => {
-  const dir = fresh();
-  const script = 'umask "$1"; shift; exec "$@"';
-  const args = ['-c', script, 'sh', umask, process.execPath, writer, module, dir, 'p', '1'];
-  expect(spawnSync('sh', args, { env, encoding: 'utf8' }).stderr).toBe('');
-  expect((statSync(dir).mode & 0o777).toString(8)).toBe('700');
-  expect((statSync(join(dir, 'profile-p.json')).mode & 0o777).toString(8)).toBe('600');
-});
+test.runIf(hasShell).each(['000', '022', '027', '077'])(
+  'under umask %s the file is 0600 and the folder 0700',
+  (umask) => {
+    const dir = fresh();
+    const script = 'umask "$1"; shift; exec "$@"';
+    const args = ['-c', script, 'sh', umask, process.execPath, writer, module, dir, 'p', '1'];
+    expect(spawnSync('sh', args, { env, encoding: 'utf8' }).stderr).toBe('');
+    expect((statSync(dir).mode & 0o777).toString(8)).toBe('700');
+    expect((statSync(join(dir, 'profile-p.json')).mode & 0o777).toString(8)).toBe('600');
+  },
+);
 
-test('a key that does not fit on the disk leaves the old file unchanged', () => {
+test.runIf(hasShell)('a key that does not fit on the disk leaves the old file unchanged', () => {
   const dir = fresh();
   const run = (limit: string, name: string) =>
     spawnSync(
@@ -121,7 +125,7 @@ test('saving adds no signal handlers, changes no environment variable and needs 
   expect(child.stdout).toBe('{"signals":[],"home":null}\n');
 });
 
-test('a folder that is not writable is a storage error', () => {
+test.runIf(hasModes)('a folder that is not writable is a storage error', () => {
   const dir = fresh();
   const top = join(dir, '..');
   chmodSync(top, 0o555);

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
 import type { SecureFileSystem } from '../../src/profiles/secure-file.ts';
 import { secureDir, secureExisting, writeSecurely } from '../../src/profiles/secure-file.ts';
+import { hasModes, hasSymlinks } from '../support/capabilities.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 let top = '';
@@ -27,20 +28,20 @@ beforeEach(() => {
   write('old');
 });
 
-test("another user's file is neither read nor replaced", () => {
+test.runIf(hasModes)("another user's file is neither read nor replaced", () => {
   const refused = expect.objectContaining({ kind: 'storage', message: expect.stringContaining('another user') });
   expect(() => read(stranger)).toThrow(refused);
   expect(() => write('new', stranger)).toThrow(refused);
   expect(read()).toBe('old');
 });
 
-test("another user's folder gets no key", () => {
+test.runIf(hasModes)("another user's folder gets no key", () => {
   dir = join(top, 'theirs');
   expect(() => write('new', stranger)).toThrow(expect.objectContaining({ kind: 'storage' }));
   expect(fs.readdirSync(dir)).toEqual([]);
 });
 
-test('a folder with only profiles is restricted; one with other files is not changed', () => {
+test.runIf(hasModes)('a folder with only profiles is restricted; one with other files is not changed', () => {
   fs.chmodSync(dir, 0o755);
   write('new');
   expect(fs.statSync(dir).mode & 0o777).toBe(0o700);
@@ -51,7 +52,7 @@ test('a folder with only profiles is restricted; one with other files is not cha
   expect(fs.statSync(path()).mode & 0o777).toBe(0o600);
 });
 
-test('a folder that others can write to is rejected, unless it is sticky like /tmp', () => {
+test.runIf(hasModes)('a folder that others can write to is rejected, unless it is sticky like /tmp', () => {
   fs.writeFileSync(join(dir, 'index.html'), 'theirs');
   fs.chmodSync(dir, 0o777);
   expect(() => write('new')).toThrow(/writable by others/);
@@ -60,7 +61,7 @@ test('a folder that others can write to is rejected, unless it is sticky like /t
   expect(read()).toBe('new');
 });
 
-test('a link to a private folder of the user is followed and stays a link', () => {
+test.runIf(hasSymlinks)('a link to a private folder of the user is followed and stays a link', () => {
   fs.mkdirSync(join(top, 'dotfiles'), { mode: 0o700 });
   fs.renameSync(path(), join(top, 'dotfiles', 'active.json'));
   fs.symlinkSync(join(top, 'dotfiles', 'active.json'), path());
@@ -70,7 +71,7 @@ test('a link to a private folder of the user is followed and stays a link', () =
   expect(fs.readFileSync(join(top, 'dotfiles', 'active.json'), 'utf8')).toBe('new');
 });
 
-test('a link to a folder that others can write to is rejected', () => {
+test.runIf(hasSymlinks)('a link to a folder that others can write to is rejected', () => {
   const shared = join(top, 'shared');
   fs.mkdirSync(shared);
   fs.chmodSync(shared, 0o777);
@@ -82,7 +83,7 @@ test('a link to a folder that others can write to is rejected', () => {
   expect(fs.readFileSync(join(shared, 'file'), 'utf8')).toBe('old');
 });
 
-test('a dangling link is rejected, and nothing is created behind it', () => {
+test.runIf(hasSymlinks)('a dangling link is rejected, and nothing is created behind it', () => {
   fs.unlinkSync(path());
   fs.symlinkSync(join(top, 'nowhere'), path());
   expect(() => write('new')).toThrow(expect.objectContaining({ kind: 'storage' }));

@@ -8,6 +8,7 @@ import type { LogFs } from '../../src/append-log/generations.ts';
 import type { LedgerOptions, LocalLedger } from '../../src/rate-limit/ledger.ts';
 import { openLedger } from '../../src/rate-limit/ledger.ts';
 import type { Observation } from '../../src/rate-limit/ledger-record.ts';
+import { hasModes } from '../support/capabilities.ts';
 import { compile } from '../support/compile.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { startLimitServer } from '../support/limit-server.ts';
@@ -113,7 +114,7 @@ test('a disk that fills up in the middle costs one warning, and the block is not
   expect(ledger.warnings).toHaveLength(1);
 });
 
-test('on a network file system the temporary folder serves, for the owner alone', () => {
+test.runIf(hasModes)('on a network file system the temporary folder serves, for the owner alone', () => {
   const [dir, temp] = [folder(), folder()];
   const ledger = open(dir, { tempDir: temp, typeOf: () => 0x6969 });
   take(ledger);
@@ -123,7 +124,7 @@ test('on a network file system the temporary folder serves, for the owner alone'
   expect([ledger.warnings, ledger.view().shared]).toEqual([[], true]);
 });
 
-test('a temporary folder that others may write is not trusted: memory and one warning', () => {
+test.runIf(hasModes)('a temporary folder that others may write is not trusted: memory and one warning', () => {
   const [dir, temp] = [folder(), folder()];
   fs.mkdirSync(join(temp, `petstore-${process.getuid?.() ?? 'user'}`), { mode: 0o777 });
   fs.chmodSync(join(temp, `petstore-${process.getuid?.() ?? 'user'}`), 0o777);

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { hasModes } from '../support/capabilities.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import type { Answer } from './support.ts';
 import { dataFileWith, KEY, sendRaw, startTest } from './support.ts';
@@ -223,7 +224,7 @@ test('it listens on 127.0.0.1 and nowhere else', async () => {
   await new Promise((resolve) => other.close(resolve));
 });
 
-test('the data is private to its owner', async () => {
+test.runIf(hasModes)('the data is private to its owner', async () => {
   const dir = join(tempDir(), 'new');
   const { create } = await startTest({ dataFile: join(dir, 'demo.log') });
   await create({ name: 'dog' });

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { checkNode } from '../../src/commands/doctor/config-checks.ts';
 import { checkClock } from '../../src/commands/doctor/diagnose.ts';
+import { hasModes } from '../support/capabilities.ts';
 import { startHttpFake } from '../support/http-fake.ts';
 import { place } from '../support/program.ts';
 import { inProcess } from '../support/world.ts';
@@ -121,7 +122,7 @@ test('a damaged config is exit code 9, and is not changed', async () => {
   expect(JSON.stringify(found)).not.toContain('sk_canary_');
 });
 
-test('a config folder that others can read is a warning with a remedy, except on Windows', async () => {
+test.runIf(hasModes)('a config folder that others can read is a warning with a remedy, except on Windows', async () => {
   const { dir } = place();
   mkdirSync(join(dir, 'config'));
   chmodSync(join(dir, 'config'), 0o755);

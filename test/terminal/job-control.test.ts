@@ -1,12 +1,15 @@
 // Job control: Ctrl-Z and fg in a real shell, at every kind of question and during the spinner.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, expect, test } from 'vitest';
+import { test as anyTest, beforeAll, expect } from 'vitest';
+import { hasPty } from '../support/capabilities.ts';
 import { startHttpFake } from '../support/http-fake.ts';
 import type { Place } from '../support/program.ts';
 import { place } from '../support/program.ts';
 import { inShell, inTerminal } from '../support/pty.ts';
 import type { Step } from '../support/terminal.ts';
+
+const test = anyTest.runIf(hasPty);
 
 const KEY = 'sk_canary_0123456789abcdef';
 const SHELL = 'shell> ';

@@ -1,13 +1,16 @@
 // Pictures of the terminal: what a person sees at 80x24 and at 40x24, played from a real pseudo-terminal.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, expect, test } from 'vitest';
+import { test as anyTest, beforeAll, expect } from 'vitest';
+import { hasPty } from '../support/capabilities.ts';
 import type { HttpFake } from '../support/http-fake.ts';
 import { errorAnswer, quotaHeaders, startHttpFake } from '../support/http-fake.ts';
 import { petstore, place } from '../support/program.ts';
 import { inTerminal } from '../support/pty.ts';
 import { picture } from '../support/screen.ts';
 import type { Step, TerminalOutcome } from '../support/terminal.ts';
+
+const test = anyTest.runIf(hasPty);
 
 const SIZES = [80, 40] as const;
 const ROWS = 24;

@@ -1,0 +1,17 @@
+// What the platform under test can do. A test that needs more is marked with it: `test.runIf(hasSignals)(…)`.
+import { existsSync } from 'node:fs';
+
+const posix = process.platform !== 'win32';
+
+/** Pseudo-terminals whose other end a test can open. The consoles of Windows are typed into by `npm run bench -- windows`. */
+export const hasPty = posix;
+/** `sh` and the tools that scripts in tests use. */
+export const hasShell = posix;
+/** Permission bits and numeric owners; Windows has access lists. */
+export const hasModes = posix;
+/** Signals that a process can handle: on Windows, `kill()` ends it at once. */
+export const hasSignals = posix;
+/** Symbolic links that need no privilege. */
+export const hasSymlinks = posix;
+/** A device that is always full, which macOS lacks too. */
+export const hasDevFull = existsSync('/dev/full');
