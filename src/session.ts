@@ -8,6 +8,7 @@ import { escapeControls, terminalSafeJson } from './escape.ts';
 import type { HttpClient, Wait } from './http/types.ts';
 import type { Input, Output } from './io.ts';
 import type { Format } from './output/view.ts';
+import { wrap } from './output/wrap.ts';
 import type { Target } from './profiles/credentials.ts';
 import { configDir, stateDir } from './profiles/paths.ts';
 import type { ProfileStore } from './profiles/store.ts';
@@ -160,6 +161,8 @@ export function openSession(context: Context, options: GlobalOptions): Session {
   };
   const services = () => import('./session-services.ts');
   const write = (line: string): Promise<void> => context.stderr.write(`${line}\n`);
+  const { columns } = context.stderr;
+  const wrapped = (text: string): string => (columns ? wrap(escapeControls(text), columns) : escapeControls(text));
   let lastLedger: Promise<Ledger> | undefined;
   const session: Session = {
     context,
@@ -187,10 +190,10 @@ export function openSession(context: Context, options: GlobalOptions): Session {
       lastLedger = openLedgerOf(session, target);
       return openApi(await openHttpClient(session, target, await lastLedger));
     },
-    notice: async (text) => (options.quiet || options.json ? undefined : write(escapeControls(text))),
+    notice: async (text) => (options.quiet || options.json ? undefined : write(wrapped(text))),
     warn: (text) => {
       const json = (): string => terminalSafeJson(JSON.stringify({ warning: { message: text } }));
-      return write(options.json ? json() : `warning: ${escapeControls(text)}`);
+      return write(options.json ? json() : wrapped(`warning: ${text}`));
     },
     progress: {},
   };

@@ -6,7 +6,7 @@ import { cellWidth, pad, truncate, wrapCells } from './cell-width.ts';
 import type { Column, Style } from './view.ts';
 
 // cli-table3 measures with an older string-width, which disagrees with terminals about newer emoji and decomposed Hangul.
-layout.strlen = (text) => Math.max(...text.split('\n').map(cellWidth));
+layout.strlen = lineWidth;
 layout.pad = (text, width, _character, align) => pad(text, width, align === 'right' ? 'right' : 'left');
 layout.truncate = (text) => text;
 
@@ -59,9 +59,11 @@ export function* table<Row>(
   }
   for (let from = 0; from < rows.length; from += PAGE_ROWS) {
     const lines = Array.from({ length: Math.min(PAGE_ROWS, rows.length - from) }, (_, row) =>
-      columns.map(({ wrap }, at) => {
+      columns.map(({ wrap, paint }, at) => {
         const [cell = '', width = 0] = [cells[at]?.[from + row], widths[at]];
-        return wrap ? wrapCells(cell, width).join('\n') : truncate(cell, width);
+        if (wrap) return wrapCells(cell, width).join('\n');
+        const text = truncate(cell, width);
+        return paint ? paint(rows[from + row] as Row, options.style)(text) : text;
       }),
     );
     yield page(lines);

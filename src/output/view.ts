@@ -10,6 +10,8 @@ export interface Column<Row> {
   /** The cell's raw text: tables escape it, CSV and TSV quote it. */
   value(row: Row): string | undefined;
   readonly align?: 'left' | 'right';
+  /** Colours the cells of a column that does not wrap. */
+  paint?(row: Row, style: Style): (text: string) => string;
   /** Wraps a text that is wider than the column, and keeps its line breaks; without it the text is cut. */
   readonly wrap?: true;
 }

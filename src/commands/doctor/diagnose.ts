@@ -4,7 +4,7 @@ import { formatDuration } from '../../duration.ts';
 import { PetstoreError } from '../../errors.ts';
 import { proxyFor } from '../../http/proxy.ts';
 import type { HttpRequest, HttpResponse } from '../../http/types.ts';
-import type { Column } from '../../output/view.ts';
+import type { Column, Style } from '../../output/view.ts';
 import type { Session } from '../../session.ts';
 import type { Action } from '../command.ts';
 import type { Check } from './check.ts';
@@ -18,8 +18,15 @@ const STEP_TIMEOUT_MS = 10_000;
 /** The Date header counts whole seconds and travels: a smaller difference means nothing. */
 const TOLERATED_SKEW_MS = 5_000;
 
+const PAINTERS: Readonly<Record<Check['status'], (style: Style) => (text: string) => string>> = {
+  ok: ({ green }) => green,
+  warning: ({ yellow }) => yellow,
+  failed: ({ red }) => red,
+  skipped: ({ dim }) => dim,
+};
+
 const COLUMNS: readonly Column<Check>[] = [
-  { header: 'status', value: ({ status }) => status },
+  { header: 'status', value: ({ status }) => status, paint: ({ status }, style) => PAINTERS[status](style) },
   { header: 'check', value: ({ name }) => name },
   { header: 'detail', value: ({ detail, remedy }) => detail + (remedy ? `\nhint: ${remedy}` : ''), wrap: true },
 ];
