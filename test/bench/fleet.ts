@@ -2,8 +2,6 @@
 import type { ChildProcess } from 'node:child_process';
 import { execFileSync, spawn } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
-import type { AddressInfo } from 'node:net';
-import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { compile } from '../support/compile.ts';
@@ -11,6 +9,8 @@ import type { LimitServerOptions } from '../support/limit-server.ts';
 import { startLimitServer } from '../support/limit-server.ts';
 import { RedisServer } from '../support/redis-server.ts';
 import { tempDir } from '../support/temp-dir.ts';
+import { delayingProxy } from './delaying-proxy.ts';
+import { resumedElsewhere, ticketTimes } from './fleet-imports.ts';
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
@@ -90,10 +90,14 @@ const ROWS: readonly Row[] = [
 ];
 
 /**
- * `npm run bench -- fleet [WORDS]`: every row, or those whose name contains the words.
+ * `npm run bench -- fleet [imports [ROUNDS] | ticket | WORDS]`: everything, or the rows whose name contains the words.
  * @throws Error where a row misses what is promised
  */
 export async function run(args: string[]): Promise<void> {
+  const [part, rounds = '50'] = args;
+  if (part === undefined || part === 'ticket') await ticketTimes(say);
+  if (part === undefined || part === 'imports') await resumedElsewhere(Number(rounds), say);
+  if (part === 'ticket' || part === 'imports') return;
   const rows = ROWS.filter(({ name }) => name.includes(args.join(' ')));
   const peers = rows.some(({ sharing }) => sharing === 'bottleneck') ? installBottleneck() : tempDir();
   const client = compile('src/client.ts');
@@ -166,28 +170,6 @@ function reportOf(child: ChildProcess): Promise<Report | undefined> {
   return new Promise((resolve) => {
     child.on('close', () => resolve(text.includes('{') ? JSON.parse(text.slice(text.indexOf('{'))) : undefined));
   });
-}
-
-interface Proxy {
-  readonly port: number;
-  close(): void;
-}
-
-// Adds half of the latency in each direction, in order.
-async function delayingProxy(target: number, latencyMs: number): Promise<Proxy> {
-  const server = createServer((client) => {
-    const upstream = connect(target, '127.0.0.1');
-    for (const [from, to] of [
-      [client, upstream],
-      [upstream, client],
-    ] as const) {
-      from.on('data', (data) => setTimeout(() => to.write(data), latencyMs / 2));
-      from.on('error', () => to.destroy());
-      from.on('close', () => setTimeout(() => to.destroy(), latencyMs / 2));
-    }
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return { port: (server.address() as AddressInfo).port, close: () => void server.close() };
 }
 
 function installBottleneck(): string {
