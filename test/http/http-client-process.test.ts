@@ -2,8 +2,8 @@
 import { execFile, spawn } from 'node:child_process';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
+import { BASE_ENV } from '../support/base-env.ts';
 import { startLimitServer } from '../support/limit-server.ts';
-import { BASE_ENV } from '../support/program.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 const BIN = 'bin/petstore.js';

@@ -3,7 +3,7 @@ import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { BASE_ENV } from '../support/program.ts';
+import { BASE_ENV } from '../support/base-env.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 /** A sandbox that is listening, in a process of its own. */

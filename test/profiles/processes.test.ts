@@ -5,9 +5,9 @@ import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSy
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 import { openConfStore } from '../../src/profiles/conf-store.ts';
+import { BASE_ENV } from '../support/base-env.ts';
 import { hasModes, hasShell } from '../support/capabilities.ts';
 import { compile } from '../support/compile.ts';
-import { BASE_ENV } from '../support/program.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 // Saves PROFILE COUNT times and prints a number after each save.

@@ -4,20 +4,11 @@ import { spawn } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inject } from 'vitest';
+import { BASE_ENV } from './base-env.ts';
 import { tempDir } from './temp-dir.ts';
 
 /** The built program's path. */
 export const BIN = inject('bin');
-
-/** What every process of a test needs of the environment: programs, and the clock of a run under `faketime`. */
-export const BASE_ENV: Readonly<Record<string, string> & { PATH: string }> = {
-  PATH: '',
-  ...Object.fromEntries(
-    Object.entries(process.env).flatMap(([name, value = '']) =>
-      /^(?:PATH|LD_PRELOAD|\w*FAKETIME\w*)$/.test(name) ? [[name, value]] : [],
-    ),
-  ),
-};
 
 /** How one run ended. */
 export interface Outcome {
