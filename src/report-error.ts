@@ -14,7 +14,7 @@ export interface ReportOptions {
 /** Accepts anything that was thrown. */
 export async function reportError(error: unknown, context: Context, options: ReportOptions): Promise<number> {
   const known = error instanceof PetstoreError ? error : toKnownError(error);
-  // A server that is stopped ends without an error message.
+  // Stopping the sandbox and answering no are not errors.
   if (known.message === '') return known.exitCode;
   const { stderr, env } = context;
   const color = colorLevel(stderr, env, options.noColor) > 0;

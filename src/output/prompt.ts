@@ -83,6 +83,8 @@ async function ask({ stdin, stderr, signal }: PromptIO, message: string, hidden:
   } finally {
     ignore?.();
     lines.close();
+    // What readline wrote is shown before anything else.
+    await new Promise<void>((done) => output.end(done));
     if (hidden) await stderr.write('\n');
   }
 }

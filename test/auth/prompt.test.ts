@@ -76,12 +76,14 @@ test('a profile without base URL asks for one, and completes a missing /v1 after
   expect(JSON.parse(status.out)).toContainEqual(expect.objectContaining({ profile: 'farm', url: service.url }));
 });
 
-test('answering no exits with 130', async () => {
+test('answering no exits with 130 and without an error', async () => {
   const at = place();
   const run = await inTerminal(at, ['auth', 'login', '--url', service.origin], {
     steps: [{ after: `Use ${service.url}?`, send: 'n\r' }],
   });
   expect(run).toMatchObject({ code: 130, cooked: true });
+  expect(run.screen).toContain('Nothing was saved');
+  expect(run.screen).not.toContain('error:');
   expect(config(at.dir)).toEqual([]);
 });
 

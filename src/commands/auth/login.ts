@@ -156,7 +156,8 @@ async function confirmedUrl(session: Session, text: string, from: string): Promi
   if (await askYesNo(session.context, `The base URL must end in /v1. Use ${escapeControls(suggestion)}?`)) {
     return checkBaseUrl(suggestion, from);
   }
-  throw new PetstoreError('interrupted', 'nothing was saved');
+  await session.notice('Nothing was saved');
+  throw new PetstoreError('interrupted', '');
 }
 
 async function readKey(session: Session, profile: string): Promise<string> {
