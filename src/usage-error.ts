@@ -19,7 +19,7 @@ export function usageError(error: CommanderError, args: readonly string[], progr
   const meant = match ?? (word && program ? commandNamed(word, program) : undefined);
   const option = target && MISPLACED_VALUE.includes(error.code) ? optionFor(target, keys) : undefined;
   const help = `see \`${target ? pathOf(target.command) : 'petstore'} --help\``;
-  const hint = meant ? `did you mean ${meant}?` : option ? `did you mean \`${option}\`?` : help;
+  const hint = meant ? `did you mean ${meant}?` : option ? `did you mean \`${option}\`? ${help}` : help;
   return new PetstoreError('usage', message, { hint });
 }
 

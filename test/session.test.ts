@@ -89,3 +89,11 @@ test('control characters in notices and warnings are escaped', async () => {
   await session.warn('dog\u202e');
   expect(context.stderr.text()).toBe('cat ␛[2J\nwarning: dog<U+202E>\n');
 });
+
+test('on a terminal notices and warnings wrap between words', async () => {
+  const context = world([], { columns: 20 });
+  const session = openSession(context, readGlobalOptions({}, {}));
+  await session.notice('a notice of several words');
+  await session.warn('a warning of several words');
+  expect(context.stderr.text()).toBe('a notice of several\nwords\nwarning: a warning\nof several words\n');
+});

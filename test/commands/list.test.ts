@@ -1,6 +1,7 @@
 // Search and order of `categories list`, which the service does not offer.
 import { expect, test } from 'vitest';
 import { filterAndSort } from '../../src/commands/categories/list.ts';
+import { inProcess } from '../support/world.ts';
 
 const categories = [
   { id: 9223372036854775807n, name: 'élan', description: 'moose' },
@@ -34,4 +35,13 @@ test('the given list is not changed', () => {
   const before = [...categories];
   filterAndSort(categories, { sort: 'id' });
   expect(categories).toEqual(before);
+});
+
+test('an empty list prints nothing on stdout, and "No categories" on stderr', async () => {
+  const list = ['categories', 'list', '-p', 'sandbox'];
+  const { code, out, err } = await inProcess(list);
+  expect({ code, out }).toEqual({ code: 0, out: '' });
+  expect(err).toMatch(/^No categories\nquota: /);
+  expect(await inProcess([...list, '--json'])).toEqual({ code: 0, out: '[]\n', err: '' });
+  expect(await inProcess([...list, '--quiet'])).toEqual({ code: 0, out: '', err: '' });
 });

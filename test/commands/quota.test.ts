@@ -68,6 +68,14 @@ test('a command that received a response prints one quota line on stderr, but no
   await server.close();
 });
 
+test('a limit above 1,000,000 is shown as unlimited', async () => {
+  const { server, run } = await service({ limit: 10_000_000 });
+  const { out, err } = await run('quota --refresh');
+  expect(out).toContain('remaining  unlimited\n');
+  expect(err).toBe('quota: unlimited\n');
+  await server.close();
+});
+
 test('a block after a 429 is shown with its reason, applies to every command, and --forget clears it', async () => {
   const { server, run } = await service({ limit: 1, windowMs: 86_400_000 });
   await run('categories list');

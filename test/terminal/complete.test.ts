@@ -25,7 +25,7 @@ async function prepared(shell: string): Promise<Place & { script: string }> {
   mkdirSync(bin);
   writeFileSync(join(bin, 'petstore'), `#!/bin/sh\nexec '${process.execPath}' '${BIN}' "$@"\n`);
   chmodSync(join(bin, 'petstore'), 0o755);
-  const { code, out, err } = await petstore(at, ['complete', shell]);
+  const { code, out, err } = await petstore(at, ['completion', shell]);
   expect({ code, err }).toEqual({ code: 0, err: '' });
   const script = join(at.dir, 'script');
   writeFileSync(script, out);
@@ -59,7 +59,7 @@ const title = (shell: string): string =>
 
 // The script itself, for a shell that is missing: it registers itself and asks the right command.
 async function onlyTheScript(shell: string, registration: RegExp): Promise<void> {
-  const { out } = await petstore(place(), ['complete', shell]);
+  const { out } = await petstore(place(), ['completion', shell]);
   expect(out).toMatch(registration);
   expect(out).toContain('__complete');
 }
@@ -69,7 +69,7 @@ test(title('bash'), async () => {
   const at = await prepared('bash');
   const tab = (words: readonly string[]): Promise<string[]> => {
     const quoted = ['petstore', ...words].map((word) => `'${word}'`).join(' ');
-    const asked = `source '${at.script}'; COMP_WORDS=(${quoted}); COMP_CWORD=${words.length}; _petstore; printf '%s\\n' "\${COMPREPLY[@]}"`;
+    const asked = `eval "$(petstore completion bash)"; COMP_WORDS=(${quoted}); COMP_CWORD=${words.length}; _petstore; printf '%s\\n' "\${COMPREPLY[@]}"`;
     return answers(at, 'bash', ['--norc', '-c', asked]);
   };
   for (const [words, offered] of LINES) expect(await tab(words)).toEqual(offered);
