@@ -60,8 +60,9 @@ async function ask({ stdin, stderr, signal }: PromptIO, message: string, hidden:
     },
   });
   Object.assign(output, { columns: stderr.columns || 80 });
-  if (hidden) await stderr.write(message);
+  // The terminal stops echoing here, before the question invites anyone to type.
   const lines = createInterface({ input, output, terminal: true, historySize: 0 });
+  if (hidden) await stderr.write(message);
   lines.setPrompt(message);
   const resume = (): void => {
     // The shell has changed the terminal's mode, and Node would skip a mode that it has set before.
