@@ -6,8 +6,9 @@ import { parseStateUrl } from '../../src/append-log/state-url.ts';
 import { StreamLog } from '../../src/append-log/stream-log.ts';
 import { systemClock } from '../../src/clock.ts';
 import { FakeClock } from '../support/fake-clock.ts';
-import { NO_SERVER, RedisServer, SERVER_PROGRAMS } from '../support/redis-server.ts';
+import { hasStateServer, NO_SERVER, RedisServer, SERVER_PROGRAMS } from '../support/redis-server.ts';
 
+const withServer = test.runIf(hasStateServer);
 interface Words {
   list: string[];
 }
@@ -25,7 +26,12 @@ afterEach(() => {
 });
 
 function stateServer(server: RedisServer, clock = systemClock, onOutage?: (text: string) => void): StateServer {
-  const made = new StateServer({ address: parseStateUrl(server.url, undefined, 'X'), clock, onOutage, timeoutMs: 500 });
+  const made = new StateServer({
+    address: parseStateUrl(server.url, undefined, 'X'),
+    clock,
+    onOutage,
+    timeoutMs: 10_000,
+  });
   open.push(made);
   return made;
 }
@@ -35,7 +41,7 @@ function writer(server: StateServer, more: { rotateAt?: number; onReset?: () => 
   return new StreamLog(words, { server, monotonic: systemClock.monotonic, ...fixed, ...more });
 }
 
-test.each(['redis-server', 'valkey-server'])(
+withServer.each(['redis-server', 'valkey-server'])(
   '%s: eight writers reduce one state through rotations',
   async (program) => {
     // One of the two is enough, and .ci/run installs it.
@@ -59,7 +65,7 @@ test.each(['redis-server', 'valkey-server'])(
   },
 );
 
-test('a deleted log is put back by any process that knew it, and no state diverges', async () => {
+withServer('a deleted log is put back by any process that knew it, and no state diverges', async () => {
   await using server = await RedisServer.start();
   const writers = Array.from({ length: 6 }, () => writer(stateServer(server), { rotateAt: 15 }));
   for (let round = 0; round < 15; round++) {
@@ -73,7 +79,7 @@ test('a deleted log is put back by any process that knew it, and no state diverg
   expect(states[0]?.list.filter((record) => record.startsWith('14.')).length).toBe(6);
 });
 
-test('a reader whose last entry was replaced by another history starts again from the head', async () => {
+withServer('a reader whose last entry was replaced by another history starts again from the head', async () => {
   await using server = await RedisServer.start();
   const other = writer(stateServer(server));
   let resets = 0;
@@ -90,7 +96,7 @@ test('a reader whose last entry was replaced by another history starts again fro
   expect(resets).toBe(1);
 });
 
-test('a log longer than one page is read to its end', async () => {
+withServer('a log longer than one page is read to its end', async () => {
   await using server = await RedisServer.start();
   const log = writer(stateServer(server));
   await Promise.all(Array.from({ length: 12_000 }, (_, at) => log.append(String(at))));
@@ -98,7 +104,7 @@ test('a log longer than one page is read to its end', async () => {
   expect([list.length, list[11_999], list[12_000]]).toEqual([12_001, '11999', 'last']);
 });
 
-test('records carry the time of the server, and every reply tells it', async () => {
+withServer('records carry the time of the server, and every reply tells it', async () => {
   await using server = await RedisServer.start();
   const times: number[] = [];
   const log = new StreamLog(words, {
@@ -115,7 +121,7 @@ test('records carry the time of the server, and every reply tells it', async () 
   expect(Math.abs((times[0] ?? 0) - Date.now())).toBeLessThan(60_000);
 });
 
-test('a holder that stops announcing itself is absent', async () => {
+withServer('a holder that stops announcing itself is absent', async () => {
   await using server = await RedisServer.start();
   const log = writer(stateServer(server));
   log.holder = { id: 'here', leaseMs: 60_000 };
@@ -125,7 +131,7 @@ test('a holder that stops announcing itself is absent', async () => {
   expect(await log.absent(['here', 'gone', 'never'])).toEqual(['gone', 'never']);
 });
 
-test('a server that never answered is tried once; one that answered is waited for', async () => {
+withServer('a server that never answered is tried once; one that answered is waited for', async () => {
   await using server = await RedisServer.start();
   const clock = new FakeClock();
   const outages: string[] = [];
@@ -146,7 +152,7 @@ test('a server that never answered is tried once; one that answered is waited fo
   expect((await log.append('d')).list).toEqual(['a', 'd']);
 });
 
-test('what was appended with `appendfsync always` survives the server being killed', async () => {
+withServer('what was appended with `appendfsync always` survives the server being killed', async () => {
   await using server = await RedisServer.start({ args: ['--appendonly', 'yes', '--appendfsync', 'always'] });
   const log = writer(stateServer(server));
   const before = Array.from({ length: 50 }, (_, at) => String(at));

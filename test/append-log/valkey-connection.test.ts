@@ -2,10 +2,11 @@
 import { afterEach, expect, test } from 'vitest';
 import type { ServerAddress } from '../../src/append-log/valkey-connection.ts';
 import { StateServerError, script, ValkeyConnection } from '../../src/append-log/valkey-connection.ts';
-import { NO_SERVER, RedisServer, SERVER_PROGRAMS } from '../support/redis-server.ts';
+import { hasStateServer, NO_SERVER, RedisServer, SERVER_PROGRAMS } from '../support/redis-server.ts';
 import type { ScriptedRedis } from '../support/scripted-redis.ts';
 import { scriptedRedis } from '../support/scripted-redis.ts';
 
+const withServer = test.runIf(hasStateServer);
 const PING = script("return {'pong', ARGV[1], #KEYS}");
 const WITHIN_MS = 200;
 
@@ -114,7 +115,7 @@ test('a port where nobody listens is a refused connection', async () => {
   expect(await failure(() => connected(1))).toBe('temporary: connection refused');
 });
 
-test.each(['redis-server', 'valkey-server'])(
+withServer.each(['redis-server', 'valkey-server'])(
   '%s: scripts, passwords, permissions and certificates',
   async (program) => {
     // Debian 12 has no valkey-server; one of the two is enough, and .ci/run installs it.
@@ -143,7 +144,7 @@ test.each(['redis-server', 'valkey-server'])(
   },
 );
 
-test('a server that is killed, started again or stopped is reported within the time limit', async () => {
+withServer('a server that is killed, started again or stopped is reported within the time limit', async () => {
   await using server = await RedisServer.start();
   const first = await connected(server.port);
   await ping(first);

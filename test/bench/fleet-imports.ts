@@ -87,11 +87,8 @@ async function oneRound(mishap: (typeof MISHAPS)[number]) {
   }
 }
 
-/**
- * Measures what a ticket costs over the round trip.
- * @throws Error where its median is more than a millisecond above the round trip
- */
-export async function ticketTimes(say: (line: string) => void): Promise<void> {
+/** Measures what a ticket costs over the round trip; returns where its median is more than a millisecond above. */
+export async function ticketTimes(say: (line: string) => void): Promise<readonly string[]> {
   const misses: string[] = [];
   for (const latencyMs of [0, 1, 20]) {
     const server = await RedisServer.start();
@@ -125,7 +122,7 @@ export async function ticketTimes(say: (line: string) => void): Promise<void> {
     say(`ticket, +${latencyMs} ms: acquire p50 ${acquire.toFixed(2)} ms, round trip ${trip.toFixed(2)} ms`);
     if (acquire > trip + 1) misses.push(`ticket at +${latencyMs} ms`);
   }
-  if (misses.length > 0) throw new Error(`not met: ${misses.join(', ')}`);
+  return misses;
 }
 
 function median(values: readonly number[]): number {

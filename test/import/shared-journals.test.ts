@@ -8,7 +8,9 @@ import { journalName } from '../../src/import/journal-files.ts';
 import { otherImports, readJournal, staleImportOf, supersede } from '../../src/import/other-journals.ts';
 import { sharedJournals } from '../../src/import/shared-journals.ts';
 import { FakeClock } from '../support/fake-clock.ts';
-import { RedisServer } from '../support/redis-server.ts';
+import { hasStateServer, RedisServer } from '../support/redis-server.ts';
+
+const withServer = test.runIf(hasStateServer);
 
 const NAME = journalName('ab'.repeat(32));
 const OTHER = journalName('cd'.repeat(32));
@@ -57,22 +59,25 @@ class Machine {
 const storage = (message: RegExp) =>
   expect.objectContaining({ kind: 'storage', exitCode: 9, message: expect.stringMatching(message) });
 
-test('an import that was killed on one machine is resumed on another, once it was silent for a minute', async () => {
-  const first = await new Machine().acquire();
-  await first.recordBaseline(['7']);
-  for (const row of [0, 1]) await first.record('send', row);
-  await first.record('created', 0, '8');
-  await server.kill();
-  await server.start();
-  const machine = new Machine();
-  const second = await machine.acquire();
-  expect(machine.clock.monotonic()).toBeGreaterThanOrEqual(60_000);
-  expect([...(second.state.baseline ?? [])]).toEqual(['7']);
-  expect(second.state.rows.get(0)).toEqual({ state: 'created', attempts: 1, id: '8' });
-  expect(second.state.rows.get(1)).toEqual({ state: 'unknown', attempts: 0 });
-});
+withServer(
+  'an import that was killed on one machine is resumed on another, once it was silent for a minute',
+  async () => {
+    const first = await new Machine().acquire();
+    await first.recordBaseline(['7']);
+    for (const row of [0, 1]) await first.record('send', row);
+    await first.record('created', 0, '8');
+    await server.kill();
+    await server.start();
+    const machine = new Machine();
+    const second = await machine.acquire();
+    expect(machine.clock.monotonic()).toBeGreaterThanOrEqual(60_000);
+    expect([...(second.state.baseline ?? [])]).toEqual(['7']);
+    expect(second.state.rows.get(0)).toEqual({ state: 'created', attempts: 1, id: '8' });
+    expect(second.state.rows.get(1)).toEqual({ state: 'unknown', attempts: 0 });
+  },
+);
 
-test('a second machine is refused as soon as the first one writes again', async () => {
+withServer('a second machine is refused as soon as the first one writes again', async () => {
   const first = await new Machine().acquire();
   const machine = new Machine();
   const sleep = machine.clock.sleep.bind(machine.clock);
@@ -84,7 +89,7 @@ test('a second machine is refused as soon as the first one writes again', async 
   expect(machine.clock.monotonic()).toBeLessThan(5000);
 });
 
-test('a run that was taken over sends nothing more', async () => {
+withServer('a run that was taken over sends nothing more', async () => {
   const first = await new Machine().acquire();
   await first.recordBaseline([]);
   await new Machine().acquire();
@@ -92,7 +97,7 @@ test('a run that was taken over sends nothing more', async () => {
   expect(() => first.assertHeld()).toThrow(storage(/taken over/));
 });
 
-test('a run whose records are not confirmed for 30 s sends nothing', async () => {
+withServer('a run whose records are not confirmed for 30 s sends nothing', async () => {
   const machine = new Machine();
   const journal = await machine.acquire();
   journal.assertHeld();
@@ -102,7 +107,7 @@ test('a run whose records are not confirmed for 30 s sends nothing', async () =>
   journal.assertHeld();
 });
 
-test('after a restart of the server, rows without a record are unknown instead of never sent', async () => {
+withServer('after a restart of the server, rows without a record are unknown instead of never sent', async () => {
   const first = await new Machine().acquire();
   await first.recordBaseline([]);
   await first.record('send', 0);
@@ -122,7 +127,7 @@ test('after a restart of the server, rows without a record are unknown instead o
   expect(third.state.rows.get(1)).toEqual({ state: 'unknown', attempts: 0 });
 });
 
-test('a server without persistence is warned about, and gets back what a running import knows', async () => {
+withServer('a server without persistence is warned about, and gets back what a running import knows', async () => {
   await using forgetful = await RedisServer.start();
   const machine = new Machine(forgetful);
   const journal = await machine.acquire();
@@ -137,7 +142,7 @@ test('a server without persistence is warned about, and gets back what a running
   expect([[...(baseline ?? [])], rows.get(0)?.id, rows.get(1)?.state]).toEqual([['7'], '8', 'unknown']);
 });
 
-test('without the server nothing is sent: exit 9 after five seconds, at the start at once', async () => {
+withServer('without the server nothing is sent: exit 9 after five seconds, at the start at once', async () => {
   const machine = new Machine();
   const journal = await machine.acquire();
   await server.kill();
@@ -152,14 +157,14 @@ test('without the server nothing is sent: exit 9 after five seconds, at the star
   await server.start();
 });
 
-test('a wrong password is exit 2', async () => {
+withServer('a wrong password is exit 2', async () => {
   await using closed = await RedisServer.start({ args: ['--requirepass', 'the-right-password'] });
   await expect(new Machine(closed, 'the-wrong-password').acquire()).rejects.toEqual(
     expect.objectContaining({ kind: 'usage', exitCode: 2, message: expect.not.stringContaining('wrong-password') }),
   );
 });
 
-test('other imports of the same service are known on every machine', async () => {
+withServer('other imports of the same service are known on every machine', async () => {
   const first = await new Machine().acquire();
   await first.recordBaseline([]);
   await first.record('send', 0);
@@ -177,7 +182,7 @@ test('other imports of the same service are known on every machine', async () =>
   expect(await staleImportOf(store, OTHER, SOURCE)).toBeUndefined();
 });
 
-test('the server holds no address, key or path in the clear', async () => {
+withServer('the server holds no address, key or path in the clear', async () => {
   const journal = await new Machine().acquire();
   await journal.recordBaseline(['7']);
   const keys = [...(await server.command('KEYS', '*')).matchAll(/petstore:\S+/g)].map(([key]) => key);

@@ -13,6 +13,12 @@ export const SERVER_PROGRAMS = ['redis-server', 'valkey-server'].filter(
   (name) => spawnSync(name, ['--version']).error === undefined,
 );
 
+/**
+ * Whether tests with a server run: on Linux always, where they fail without one, since it can be installed; elsewhere
+ * only where there is one.
+ */
+export const hasStateServer = process.platform === 'linux' || SERVER_PROGRAMS.length > 0;
+
 /** What a test says where no server is installed. */
 export const NO_SERVER = 'neither redis-server nor valkey-server is installed here: apt-get install redis-server';
 
