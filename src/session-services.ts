@@ -45,8 +45,8 @@ export async function runKeyCommandOf(session: Session, commandLine: string, fro
   return runKeyCommand(commandLine, from, { env: harmless, clock, signal, onStderr });
 }
 
-export function openApi(client: HttpClient): Api {
-  return createApi(client);
+export function openApi(client: HttpClient, signal: AbortSignal): Api {
+  return createApi(client, signal);
 }
 
 /**

@@ -184,11 +184,11 @@ export function openSession(context: Context, options: GlobalOptions): Session {
       return openHttpClient(session, target, await lastLedger);
     }),
     lastLedger: () => lastLedger,
-    api: once(async () => (await services()).openApi(await session.httpClient())),
+    api: once(async () => (await services()).openApi(await session.httpClient(), context.signal)),
     openApi: async (target) => {
       const { openApi, openLedgerOf, openHttpClient } = await services();
       lastLedger = openLedgerOf(session, target);
-      return openApi(await openHttpClient(session, target, await lastLedger));
+      return openApi(await openHttpClient(session, target, await lastLedger), context.signal);
     },
     notice: async (text) => (options.quiet || options.json ? undefined : write(wrapped(text))),
     warn: (text) => {

@@ -2,7 +2,7 @@
 import { PetstoreError } from '../errors.ts';
 import { LOOKUP_HINT } from '../http/request-errors.ts';
 import type { HttpClient, HttpRequest, HttpResponse } from '../http/types.ts';
-import { DecodeError, decodeCategories, decodeCategory, decodeJson } from './decode.ts';
+import { DecodeError, decodeCategory, decodeJson, decodeList } from './decode.ts';
 import { responseError } from './response-error.ts';
 import type { Api, Category, NewCategory } from './types.ts';
 
@@ -10,13 +10,24 @@ type Sender = Pick<HttpClient, 'send'>;
 
 const LIST: HttpRequest = { method: 'GET', path: '/categories', safe: true };
 
-export function createApi(client: Sender): Api {
+/** @param signal ends the parsing of a large list */
+export function createApi(client: Sender, signal?: AbortSignal): Api {
   return {
     categories: {
-      list: async () => categoriesOf(await client.send(LIST)),
+      list: () => list(client, signal),
       create: (input, beforeSend) => create(client, input, beforeSend),
     },
   };
+}
+
+async function list(client: Sender, signal: AbortSignal | undefined): Promise<readonly Category[]> {
+  const slices = decodeSlices(await client.send(LIST));
+  for (;;) {
+    const { done, value } = slices.next();
+    if (done) return value;
+    await new Promise((resolve) => setImmediate(resolve));
+    signal?.throwIfAborted();
+  }
 }
 
 /**
@@ -24,9 +35,17 @@ export function createApi(client: Sender): Api {
  * @throws PetstoreError by its status; `service` where it is not a list of categories
  */
 export function categoriesOf(response: HttpResponse): readonly Category[] {
+  const slices = decodeSlices(response);
+  for (;;) {
+    const { done, value } = slices.next();
+    if (done) return value;
+  }
+}
+
+function* decodeSlices(response: HttpResponse): Generator<void, readonly Category[]> {
   if (response.status !== 200) throw responseError(LIST, response);
   try {
-    return decodeCategories(decodeJson(response.body, response.headers));
+    return yield* decodeList(response.body, response.headers);
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
     throw new PetstoreError('service', `the response is not a list of categories: ${error.message}`, {

@@ -1,7 +1,8 @@
 // Checks responses against docs/service.md (resources): bytes in, typed values out.
 import { Buffer, isUtf8 } from 'node:buffer';
 import type { HttpHeaders } from '../http/types.ts';
-import { exceedsDepth, isOpaqueNumber, MAX_DEPTH, parseJson } from '../json.ts';
+import { exceedsDepth, isOpaqueNumber, MAX_DEPTH, needsExactNumbers, parseJson } from '../json.ts';
+import { arraySlices, checkArray, SliceError } from './array-slices.ts';
 import type { Category } from './types.ts';
 
 /** A response that breaks the service's contract; the message never quotes it. */
@@ -10,38 +11,87 @@ export class DecodeError extends Error {
 }
 
 const DOCUMENTED = new Set(['id', 'name', 'description']);
+const SLICE_BYTES = 256 * 1024;
+const MAX_WHOLE_BYTES = 16 * 1024 * 1024;
 const INT64_MIN = -(2n ** 63n);
 const INT64_MAX = 2n ** 63n - 1n;
 
-/** @throws DecodeError where the body is not UTF-8 or not JSON */
-export function decodeJson(body: Uint8Array, headers: HttpHeaders): unknown {
-  if (body.length === 0) throw new DecodeError('expected JSON, got an empty body');
+/**
+ * Parses and checks a list of categories, a large one in slices: it yields between them, so that signals are handled.
+ * @throws DecodeError naming the first element that is not a category
+ */
+export function* decodeList(body: Uint8Array, headers: HttpHeaders): Generator<void, readonly Category[]> {
+  if (body.length <= SLICE_BYTES) return decodeCategories(decodeJson(body, headers));
   try {
-    // The depth is checked field by field below.
-    return parseJson(utf8(body), Number.POSITIVE_INFINITY);
-  } catch {
-    const type = mediaType(headers);
-    throw new DecodeError(`expected JSON, got ${type && !/json$/.test(type) ? type : 'something else'}`);
+    return yield* decodeLargeList(withoutBom(body));
+  } catch (error) {
+    if (!(error instanceof SliceError)) throw error;
+    throw notJson(headers, `expected an array of categories (${error.message})`);
   }
 }
 
-// On Node 20 TextDecoder returns two-byte strings, which doubles time and memory for a long list.
-function utf8(body: Uint8Array): string {
-  if (!isUtf8(body)) throw new DecodeError('not UTF-8');
-  const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString();
-  return text.charCodeAt(0) === 0xfeff ? text.slice(1) : text;
+function* decodeLargeList(body: Uint8Array): Generator<void, readonly Category[]> {
+  const text = body.length <= MAX_WHOLE_BYTES ? utf8(body) : undefined;
+  // Slices cost time, which only exact numbers and very large lists are worth.
+  if (text !== undefined && !needsExactNumbers(text)) {
+    checkArray(body);
+    return decodeCategories(parse(text, (json) => JSON.parse(json)));
+  }
+  const parts: (readonly Category[])[] = [];
+  let count = 0;
+  for (const slice of arraySlices(body, SLICE_BYTES)) {
+    const values = parse(`[${utf8(slice)}]`, parseJson) as readonly unknown[];
+    // Only the last slice can be empty, after a trailing comma.
+    if (values.length === 0) throw new SliceError('not valid JSON');
+    const before = count;
+    parts.push(values.map((value, index) => decodeCategory(value, before + index)));
+    count += values.length;
+    yield;
+  }
+  return parts.flat();
 }
 
-function mediaType(headers: HttpHeaders): string | undefined {
-  const value = headers['content-type'];
-  const type = (typeof value === 'string' ? value : value?.[0])?.split(';')[0]?.trim().toLowerCase();
-  return type && /^[\w.+-]{1,60}\/[\w.+-]{1,60}$/.test(type) ? type : undefined;
-}
-
-/** @throws DecodeError naming the first element that is not a category */
 export function decodeCategories(value: unknown): readonly Category[] {
   if (!Array.isArray(value)) throw new DecodeError(`expected an array of categories, got ${kindOf(value)}`);
   return value.map(decodeCategory);
+}
+
+/** @throws DecodeError if the body is not JSON in UTF-8 */
+export function decodeJson(body: Uint8Array, headers: HttpHeaders): unknown {
+  if (body.length === 0) throw new DecodeError('expected JSON, got an empty body');
+  try {
+    return parse(utf8(withoutBom(body)), parseJson);
+  } catch (error) {
+    if (!(error instanceof SliceError)) throw error;
+    throw notJson(headers, 'expected JSON, got something else');
+  }
+}
+
+// The depth is checked by `decodeCategory`, field by field.
+function parse(text: string, parseText: (text: string, maxDepth: number) => unknown): unknown {
+  try {
+    return parseText(text, Number.POSITIVE_INFINITY);
+  } catch {
+    throw new SliceError('not valid JSON');
+  }
+}
+
+// TextDecoder needs two bytes per character on Node 20, which doubles the time and memory of a long list.
+function utf8(body: Uint8Array): string {
+  if (!isUtf8(body)) throw new SliceError('not UTF-8');
+  return Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString();
+}
+
+function withoutBom(body: Uint8Array): Uint8Array {
+  return body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf ? body.subarray(3) : body;
+}
+
+// The content type explains best what was sent instead.
+function notJson(headers: HttpHeaders, otherwise: string): DecodeError {
+  const [value] = [headers['content-type']].flat();
+  const type = value?.split(';')[0]?.trim().toLowerCase() ?? '';
+  const known = /^[\w.+-]{1,60}\/[\w.+-]{1,60}$/.test(type) && !/json$/.test(type);
+  return new DecodeError(known ? `expected JSON, got ${type}` : otherwise);
 }
 
 /**

@@ -12,7 +12,7 @@ import type { Head, HttpHeaders, HttpRequest, HttpResponse, Transport } from './
 import { TransportError } from './types.ts';
 
 /** The largest response to a read. */
-export const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
+export const MAX_RESPONSE_BYTES = 32 * 1024 * 1024;
 /** The largest response to anything else; of an error only so much is read. */
 export const MAX_SHORT_RESPONSE_BYTES = 1024 * 1024;
 const CONNECT_TIMEOUT_MS = 10_000;

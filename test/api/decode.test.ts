@@ -1,11 +1,20 @@
 // Decoding of responses: every digit and field is kept, and errors name the problem without quoting the response.
 import { expect, test } from 'vitest';
-import { DecodeError, decodeCategories, decodeCategory, decodeJson } from '../../src/api/decode.ts';
+import { createApi } from '../../src/api/categories.ts';
+import { DecodeError, decodeCategory, decodeJson, decodeList } from '../../src/api/decode.ts';
+import type { Category } from '../../src/api/types.ts';
 import { decodeServiceError } from '../../src/http/error-body.ts';
 import { stringifyJson } from '../../src/json.ts';
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
-const list = (text: string) => decodeCategories(decodeJson(bytes(text), {}));
+
+function list(text: string, headers = {}): readonly Category[] {
+  const slices = decodeList(bytes(text), headers);
+  for (;;) {
+    const { done, value } = slices.next();
+    if (done) return value;
+  }
+}
 
 test('an id keeps every digit up to the largest int64', () => {
   const [category] = list('[{"id":9223372036854775807,"name":"dog"}]');
@@ -67,4 +76,64 @@ test('an Error body is decoded as far as possible', () => {
 
 test('a byte order mark is ignored', () => {
   expect(list('\ufeff[{"id":1,"name":"dog"}]')).toEqual([{ id: 1, name: 'dog' }]);
+});
+
+test('the detail of problem+json and the title of an HTML page are the message', () => {
+  const message = (text: string): string | undefined => decodeServiceError(bytes(text)).message;
+  expect(message('{"type":"about:blank","title":"Forbidden","detail":"The plan has expired."}')).toBe(
+    'The plan has expired.',
+  );
+  expect(message('{"title":"Forbidden","status":403}')).toBe('Forbidden');
+  expect(message('<!DOCTYPE html>\n<html><head><title lang="en">502\n Bad Gateway</title></head></html>')).toBe(
+    '502 Bad Gateway',
+  );
+  expect(message('{"detail":"a <title>b</title>"}')).toBe('a <title>b</title>');
+});
+
+// A large list, of more than one slice, with everything that a scanner could mistake for structure.
+const LARGE = Array.from({ length: 8_000 }, (_, i) => ({
+  id: i,
+  name: `"n${i}\\`,
+  description: '],[{"}\\"\u2028\ud83d\udc15',
+  extra: [[], {}, [{ a: ',' }]],
+}));
+
+test('a large list is the same as a small one, with every digit', () => {
+  const text = JSON.stringify(LARGE);
+  expect(text.length).toBeGreaterThan(1 << 19);
+  expect(list(text)).toEqual(LARGE);
+  expect(list(`\ufeff \n${text.replaceAll('},{', '} ,\r\n\t{')} \n`)).toEqual(LARGE);
+  const exact = text.replace('"id":7999', '"id":9223372036854775807');
+  expect(list(exact).at(-1)?.id).toBe(9223372036854775807n);
+});
+
+test.each<[string, (text: string) => string]>([
+  ['a trailing comma', (text) => `${text.slice(0, -1)},]`],
+  ['no end', (text) => text.slice(0, -1)],
+  ['a second end', (text) => `${text}]`],
+  ['text after it', (text) => `${text}x`],
+  ['two commas', (text) => text.replace(',{"id":7998', ',,{"id":7998')],
+  ['a wrong bracket', (text) => text.replace(']]},{"id":7998', ']}},{"id":7998')],
+  ['an open string', (text) => text.replace('"id":7998', '"id:7998')],
+  ['another element', (text) => text.replace('{"id":7998', '7,{"id":7998')],
+  ['an object instead of it', (text) => `{"data":${text}}`],
+  ['an element that is too large', (text) => text.replace('n7998', 'x'.repeat(21 << 20))],
+  ['nesting', (text) => text.replace('[{"a"', `${'['.repeat(200)}${']'.repeat(200)},[{"a"`)],
+  ['too many values', (text) => text.replaceAll('[],', `${'[],'.repeat(150)}`)],
+])('a large list with %s is an error', (_what, change) => {
+  expect(() => list(change(JSON.stringify(LARGE)))).toThrow(DecodeError);
+});
+
+test('a large list that is not JSON is named by its type', () => {
+  const html = `<html>${' '.repeat(1 << 20)}</html>`;
+  expect(() => list(html, { 'content-type': 'text/html' })).toThrow(/^expected JSON, got text\/html$/);
+});
+
+test('an interruption ends the parsing of a large list', async () => {
+  const interrupt = new AbortController();
+  const body = bytes(JSON.stringify(LARGE).replace('"id":0', '"id":9223372036854775807'));
+  const response = { status: 200, headers: {}, body, receivedAt: 0, sentAt: 0 };
+  const listing = createApi({ send: async () => response }, interrupt.signal).categories.list();
+  setImmediate(() => interrupt.abort(new Error('interrupted')));
+  await expect(listing).rejects.toThrow('interrupted');
 });
