@@ -66,7 +66,7 @@ test('a service with a trusted certificate is listed, and the doctor finds no pr
   });
   const { code, status, text } = await doctor(at);
   expect([code, status['TLS'], status['Key accepted']]).toEqual([0, 'ok', 'ok']);
-  expect(text).toMatch(/TLSv1\.[23], certificate good until \w+ .*GMT/);
+  expect(text).toMatch(/TLSv1\.[23], certificate valid until \w+ .*GMT/);
 });
 
 test('a service behind a proxy is reached with the password of the proxy, which never gets the key', async () => {
