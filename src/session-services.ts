@@ -137,7 +137,6 @@ function countInFlight({ progress }: Session, client: HttpClient): HttpClient {
         progress.busy?.(--busy);
       }
     },
-    expect: (ahead) => client.expect(ahead),
     close: () => client.close(),
   };
 }

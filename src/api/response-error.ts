@@ -3,6 +3,7 @@ import { PetstoreError } from '../errors.ts';
 import { escapeControls } from '../escape.ts';
 import { decodeServiceError } from '../http/error-body.ts';
 import { LOOKUP_HINT } from '../http/request-errors.ts';
+import { statusTraits } from '../http/retry.ts';
 import type { HttpRequest, HttpResponse } from '../http/types.ts';
 
 /** For any final response except 429, which the HTTP client handles. */
@@ -23,7 +24,7 @@ export function responseError(request: HttpRequest, response: HttpResponse): Pet
   }
   if (status >= 300 && status < 400) return redirectError(response);
   // The request may have been processed before these; an unexpected 2xx is no confirmation either.
-  if (!request.safe && (status >= 500 || status === 408 || status < 300)) {
+  if (!request.safe && statusTraits(status).ambiguous) {
     const what = `the service responded ${status}, so it is unknown whether the request was processed${detail}`;
     return new PetstoreError('unknown_outcome', what, { ...facts, hint: LOOKUP_HINT });
   }

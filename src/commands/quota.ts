@@ -82,7 +82,6 @@ function toJson({ profile, known }: Quota): unknown {
         }
       : null,
     inFlight: known.inFlight,
-    processesInTheLastMinute: known.processes,
     clockOffsetMs: clockOffset ? { atLeast: clockOffset.lo, atMost: clockOffset.hi } : null,
     sharedWithOtherProcesses: known.shared,
     stateServer: known.stateServer ?? null,
@@ -95,9 +94,8 @@ function iso(at: number | undefined): string | null {
 
 const REASONS: Readonly<Record<NonNullable<QuotaView['blocked']>['reason'], string>> = {
   'retry-after': 'Retry-After of a 429',
-  reset: 'a 429 without Retry-After; the limit resets then',
-  backoff: 'a 429 without a time; the pause grows with each one',
-  spent: 'repeated 429s: the daily quota is exhausted or the key is banned',
+  reset: 'reset of a 429',
+  backoff: 'exponential backoff after 429s',
 };
 
 interface Fact {

@@ -1,56 +1,52 @@
-// The send loop: a ticket for every try, a last look before the bytes go out, and again where that is allowed.
+// The HTTP client: a ticket of the ledger for each attempt, a last look before it is sent, and again where that is allowed.
 import type { Clock } from '../clock.ts';
 import { LONGEST_SLEEP_MS } from '../clock.ts';
 import type { Ledger } from '../rate-limit/ledger.ts';
 import type { Observation } from '../rate-limit/ledger-record.ts';
-import type { RateLimitInfo, ResponseHead } from './rate-limit-headers.ts';
+import type { RateLimitInfo } from './rate-limit-headers.ts';
 import { parseRateLimitHeaders } from './rate-limit-headers.ts';
 import { interruptedAfterSending, networkError, rateLimited, unknownOutcome } from './request-errors.ts';
-import { attemptResult, decideRetry } from './retry.ts';
-import type { HttpClient, HttpRequest, HttpResponse, Transport, Wait } from './types.ts';
+import { attemptResult, decideRetry, isRefusal } from './retry.ts';
+import type { Head, HttpClient, HttpRequest, HttpResponse, Transport, Wait } from './types.ts';
 import { TransportError } from './types.ts';
 
-/** What a sender works with. */
 export interface HttpClientOptions {
   readonly transport: Transport;
   readonly ledger: Ledger;
   readonly clock: Clock;
-  /** Ends every wait at once; what is aborted with is thrown. */
+  /** Ends every wait at once; its reason is thrown. */
   readonly signal: AbortSignal;
-  /** Milliseconds and further tries, as in the contract, section 2. */
   readonly limits: { readonly maxWaitMs: number; readonly maxRetries: number; readonly timeoutMs: number };
-  /** Told when a wait begins or moves, and with undefined when it is over. */
+  /** Called when a wait begins or changes, and with undefined when it ends. */
   readonly onWait?: ((wait: Wait | undefined) => void) | undefined;
 }
 
-// Two seconds for the answer to a create that Ctrl-C overtook: aborted at once it would have been done all the same.
+// A create in flight gets this long for its response after Ctrl-C: aborted at once, it would be carried out all the same.
 const GRACE_MS = 2000;
 const MIN_POLL_MS = 5;
 const MAX_POLL_MS = 100;
-// A wait for a sibling's reply is told only when it drags on.
 const NOTIFY_SIBLING_AFTER_MS = 1000;
 
-/**
- * Makes a sender: every request of this process goes through it, any number at a time.
- * Final replies of any status but 429 come out of `send`; what a status means is the caller's to say.
- * @param options transport, ledger, clock, signal and limits
- * @returns the sender
- */
+/** Returns a client that sends every request of this process, any number at a time. */
 export function createHttpClient(options: HttpClientOptions): HttpClient {
   return new RateLimitedClient(options);
+}
+
+interface Attempt {
+  readonly result: HttpResponse | TransportError;
+  readonly retryAfterMs: number | undefined;
 }
 
 class RateLimitedClient implements HttpClient {
   readonly #options: HttpClientOptions;
   readonly #inFlight = new Set<() => void>();
   readonly #pendingSends = new Set<Promise<unknown>>();
-  // One listener for all: hundreds of requests may be under way at once.
+  // One listener for hundreds of requests.
   readonly #onAbort = (): void => {
-    for (const overtake of this.#inFlight) overtake();
+    for (const abort of this.#inFlight) abort();
   };
   #ticketQueue: Promise<unknown> = Promise.resolve();
-  #waiting = 0;
-  #ahead: (() => number) | undefined;
+  #successes = 0;
 
   constructor(options: HttpClientOptions) {
     this.#options = options;
@@ -58,39 +54,13 @@ class RateLimitedClient implements HttpClient {
   }
 
   async send(request: HttpRequest): Promise<HttpResponse> {
-    const settled = this.#sendWithRetries(request);
-    this.#pendingSends.add(settled);
+    const sent = this.#sendWithRetries(request);
+    this.#pendingSends.add(sent);
     try {
-      return await settled;
+      return await sent;
     } finally {
-      this.#pendingSends.delete(settled);
+      this.#pendingSends.delete(sent);
     }
-  }
-
-  async #sendWithRetries(request: HttpRequest): Promise<HttpResponse> {
-    const { clock, limits, ledger } = this.#options;
-    const allowed = limits.maxRetries + 1;
-    let refusal: HttpResponse | undefined;
-    for (let made = 1; ; ) {
-      const ticket = await this.#queueForTicket(refusal);
-      const tried = await this.#attempt(request, ticket, made === allowed);
-      if (tried === 'withdrawn') continue;
-      const { result, retryAfterMs } = tried;
-      const tries = { made, allowed, maxWaitMs: limits.maxWaitMs };
-      const verdict = decideRetry(request, attemptResult(result, retryAfterMs), tries, clock.random());
-      if (verdict.next === 'answer') return responseOf(result);
-      refusal = refusedResponse(result) ?? refusal;
-      if (verdict.next === 'limited') {
-        throw rateLimited(ledger.view().nextAt ?? clock.now(), clock.now(), 'refused', refusal);
-      }
-      if (verdict.next === 'retry') await this.#pause(verdict.pauseMs);
-      else throw this.#failure(request, result as TransportError, verdict.next);
-      made++;
-    }
-  }
-
-  expect(ahead: () => number): void {
-    this.#ahead = ahead;
   }
 
   async close(): Promise<void> {
@@ -99,73 +69,93 @@ class RateLimitedClient implements HttpClient {
     await this.#options.ledger.close();
   }
 
-  #failure(request: HttpRequest, failure: TransportError, next: 'failed' | 'unknown'): unknown {
-    const { signal } = this.#options;
-    if (failure.reason !== 'aborted')
-      return next === 'unknown' ? unknownOutcome(request, failure) : networkError(failure);
-    return next === 'unknown' ? interruptedAfterSending(signal.reason) : signal.reason;
+  async #sendWithRetries(request: HttpRequest): Promise<HttpResponse> {
+    const { clock, limits, ledger } = this.#options;
+    const allowed = limits.maxRetries + 1;
+    let successes = this.#successes;
+    let refusal: HttpResponse | undefined;
+    for (let made = 1; ; made++) {
+      const ticket = await this.#queueForTicket(refusal);
+      const attempt = await this.#attempt(request, ticket);
+      if (attempt === 'withdrawn') {
+        made--;
+        continue;
+      }
+      const { result, retryAfterMs } = attempt;
+      const refused = refusedResponse(result);
+      // A 429 counts as an attempt only where this run has made no progress since the last one.
+      if (refused && this.#successes > successes) made--;
+      successes = this.#successes;
+      const attempts = { made, allowed, maxWaitMs: limits.maxWaitMs };
+      const decision = decideRetry(request, attemptResult(result, retryAfterMs), attempts, clock.random());
+      if (decision.next === 'response') return responseOf(result);
+      refusal = refused ?? refusal;
+      if (decision.next === 'limited')
+        throw rateLimited('attempts', ledger.view().nextAt ?? clock.now(), clock.now(), refusal);
+      if (decision.next !== 'retry') throw this.#errorOf(request, result as TransportError, decision.next);
+      await this.#pause(decision.pauseMs);
+    }
   }
 
-  // One at a time asks: were it denied, all behind it would be too; so any number may wait without a crowd.
+  #errorOf(request: HttpRequest, failure: TransportError, next: 'failed' | 'unknown'): unknown {
+    const { reason } = this.#options.signal;
+    if (failure.reason === 'aborted') return next === 'unknown' ? interruptedAfterSending(reason) : reason;
+    return next === 'unknown' ? unknownOutcome(request, failure) : networkError(failure);
+  }
+
+  // Requests queue for tickets: if the first one must wait, so must all others.
   #queueForTicket(refusal: HttpResponse | undefined): Promise<string> {
-    this.#waiting++;
-    const mine = this.#ticketQueue.then(() => this.#waitForTicket(refusal)).finally(() => this.#waiting--);
-    this.#ticketQueue = mine.catch(() => undefined);
-    return mine;
+    const ticket = this.#ticketQueue.then(() => this.#waitForTicket(refusal));
+    this.#ticketQueue = ticket.catch(() => undefined);
+    return ticket;
   }
 
   async #waitForTicket(refusal: HttpResponse | undefined): Promise<string> {
     const { ledger, clock, signal, limits, onWait } = this.#options;
     let notifiedUntil: number | undefined;
-    // Since when a request under way is all that is waited for.
+    // Since when nothing but the response to a request in flight is missing.
     let since: number | undefined;
-    let useReserved = false;
-    const tell = (wait: Wait): void => {
+    const notify = (wait: Wait): void => {
+      if (wait.until === notifiedUntil) return;
       notifiedUntil = wait.until;
       onWait?.(wait);
     };
     try {
       for (;;) {
         signal.throwIfAborted();
-        const answer = await ledger.acquire(this.#rest(useReserved));
-        if (answer.granted) return answer.ticket;
+        // A single request is not kept waiting for what a long run leaves to others.
+        const ticket = await ledger.acquire(this.#pendingSends.size > 1);
+        if (ticket.granted) return ticket.ticket;
         const now = clock.now();
-        if (answer.reason !== 'sibling') {
-          const { until, reason } = answer;
-          if (until - now > limits.maxWaitMs) {
-            if (useReserved) throw rateLimited(until, now, reason, refusal);
-            // Before the run ends for it, what was held back to look for the next window is used up.
-            useReserved = true;
-            continue;
-          }
+        if (ticket.reason !== 'sibling') {
+          const { until, reason } = ticket;
+          if (until - now > limits.maxWaitMs) throw rateLimited(reason, until, now, refusal);
           since = undefined;
-          if (until !== notifiedUntil) tell({ until, reason });
+          notify({ until, reason });
           await clock.sleep(sleepChunk(until - now), signal);
           continue;
         }
-        since ??= now;
-        // How long it takes nobody knows; its own time limit is the most.
-        if (notifiedUntil === undefined && now - since > NOTIFY_SIBLING_AFTER_MS)
-          tell({ until: now + limits.timeoutMs, reason: 'sibling' });
-        // The longer it takes, the less often it is worth a look: little is lost of what a reply takes anyway.
-        await clock.sleep(Math.min(MAX_POLL_MS, Math.max(MIN_POLL_MS, (now - since) / 8)), signal);
+        since ??= clock.monotonic();
+        const waited = clock.monotonic() - since;
+        // A request of this process ends by its own timeout.
+        const own = this.#inFlight.size > 0;
+        const longest = own ? limits.timeoutMs : limits.maxWaitMs;
+        if (!own && waited >= longest) throw rateLimited('sibling', undefined, now, refusal);
+        if (waited > NOTIFY_SIBLING_AFTER_MS && notifiedUntil === undefined)
+          notify({ until: now + Math.max(0, longest - waited), reason: 'sibling' });
+        // The longer it takes, the less a late look costs in proportion.
+        const poll = Math.min(MAX_POLL_MS, Math.max(MIN_POLL_MS, waited / 8));
+        await clock.sleep(own ? poll : Math.max(1, Math.min(poll, longest - waited)), signal);
       }
     } finally {
       if (notifiedUntil !== undefined) onWait?.(undefined);
     }
   }
 
-  // A single command is never kept waiting for what a long run leaves to others.
-  #rest(hasty: boolean): number | undefined {
-    const ahead = this.#ahead?.() ?? 0;
-    if (this.#pendingSends.size <= 1 && ahead === 0) return undefined;
-    return this.#ahead && !hasty ? this.#waiting + ahead : 0;
-  }
-
   async #pause(ms: number): Promise<void> {
     const { clock, signal, onWait } = this.#options;
     if (ms <= 0) return;
-    // A clock that is set back in the middle must not make it longer.
+    // A clock that is set back meanwhile must not make it longer.
     const until = clock.monotonic() + ms;
     onWait?.({ until: clock.now() + ms, reason: 'backoff' });
     try {
@@ -175,20 +165,18 @@ class RateLimitedClient implements HttpClient {
     }
   }
 
-  async #attempt(
-    request: HttpRequest,
-    ticket: string,
-    last: boolean,
-  ): Promise<{ result: HttpResponse | TransportError; retryAfterMs: number | undefined } | 'withdrawn'> {
+  async #attempt(request: HttpRequest, ticket: string): Promise<Attempt | 'withdrawn'> {
     const { transport, ledger, limits } = this.#options;
-    let signs: RateLimitInfo | undefined;
+    let info: RateLimitInfo | undefined;
     let withdrawn = false;
-    const onHead = (head: ResponseHead): void => {
-      if (signs) return;
-      signs = parseRateLimitHeaders(head, ledger.view().clockOffset?.lo);
-      ledger.observe(ticket, observationOf(head, signs, last));
-    };
     let forbidden: { readonly reason: unknown } | undefined;
+    const onHead = (head: Head): void => {
+      if (info) return;
+      info = parseRateLimitHeaders(head, ledger.view().clockOffset?.lo);
+      const refused = isRefusal(request, head.status);
+      if (!refused && head.status < 500) this.#successes++;
+      ledger.observe(ticket, observationOf(head, info, refused));
+    };
     const canSend = (): boolean => {
       withdrawn ||= this.#options.signal.aborted || !ledger.confirm(ticket);
       if (withdrawn) return false;
@@ -201,25 +189,25 @@ class RateLimitedClient implements HttpClient {
     };
     const { signal, done } = this.#interruptible(request);
     try {
-      // Asked again by the transport, just before the first byte: here it saves a connection that would be made in vain.
-      if (!canSend()) throw new TransportError('aborted', false, 'the rate limit came first');
-      const reply = await transport.send(request, { timeoutMs: limits.timeoutMs, signal, onHead, canSend });
-      onHead(reply);
-      return { result: reply, retryAfterMs: signs?.waitMs };
+      // The transport asks again just before the first byte; asked here too, no connection is made in vain.
+      if (!canSend()) throw new TransportError('aborted', false, 'not allowed to send');
+      const response = await transport.send(request, { timeoutMs: limits.timeoutMs, signal, onHead, canSend });
+      onHead(response);
+      return { result: response, retryAfterMs: info?.waitMs };
     } catch (error) {
       const failure = error instanceof TransportError ? error : undefined;
       const unsent = failure !== undefined && !failure.requestSent;
-      if (!signs) ledger.release(ticket, unsent ? 'unsent' : 'lost');
-      if (withdrawn && unsent) return 'withdrawn';
+      if (!info) ledger.release(ticket, unsent ? 'unsent' : 'lost');
       if (forbidden && unsent) throw forbidden.reason;
+      if (withdrawn && unsent) return 'withdrawn';
       if (!failure) throw error;
-      return { result: failure, retryAfterMs: signs?.waitMs };
+      return { result: failure, retryAfterMs: info?.waitMs };
     } finally {
       done();
     }
   }
 
-  // A read ends with the signal; a request that changes something gets a moment to bring its answer.
+  // The signal ends a read at once; a create in flight gets a moment for its response.
   #interruptible(request: HttpRequest): { signal: AbortSignal; done: () => void } {
     const { signal, clock } = this.#options;
     const ended = new AbortController();
@@ -239,7 +227,7 @@ class RateLimitedClient implements HttpClient {
   }
 }
 
-// No timer is set for longer than a look at the ledger and the clock may be away: others have news, machines are suspended.
+// Others may have news, and the machine may be suspended: the ledger and the clock are looked at between chunks.
 function sleepChunk(ms: number): number {
   return Math.min(LONGEST_SLEEP_MS, Math.max(1, Math.ceil(ms)));
 }
@@ -249,33 +237,24 @@ function refusedResponse(result: HttpResponse | TransportError): HttpResponse | 
   return status === 429 ? responseOf(result) : undefined;
 }
 
-// A refusal whose body was lost is a refusal all the same: its status says all that matters.
+// A rejection whose body was lost is complete enough: its status says what matters.
 function responseOf(result: HttpResponse | TransportError): HttpResponse {
   if (!(result instanceof TransportError)) return result;
-  if (!result.head) throw new Error('an answer without a head');
+  if (!result.head) throw new Error('a response without a head');
   return { ...result.head, body: new Uint8Array() };
 }
 
-const WAIT_FROM: Readonly<Record<RateLimitInfo['from'], Observation['waitFrom']>> = {
-  'retry-after': 'retry-after',
-  'max(RA,reset)': 'reset',
-  reset: 'reset',
-  'reset(long)': 'reset',
-  backoff: 'backoff',
-  none: 'backoff',
-};
-
-function observationOf(head: ResponseHead, signs: RateLimitInfo, last: boolean): Omit<Observation, 'jitterDraw'> {
-  const limited = head.status === 429;
+function observationOf(head: Head, info: RateLimitInfo, refused: boolean): Omit<Observation, 'jitterDraw'> {
+  const { limit, remaining, reset, waitMs, waitFrom, offset } = info;
   return {
     at: Math.round(head.receivedAt),
     status: head.status,
-    limit: signs.limit,
-    remaining: signs.remaining,
-    reset: signs.reset,
-    offset: signs.offset && { lo: Math.floor(signs.offset.lo), hi: Math.ceil(signs.offset.hi) },
-    waitMs: limited && signs.waitMs !== undefined ? Math.ceil(signs.waitMs) : undefined,
-    waitFrom: WAIT_FROM[signs.from],
-    lastAttempt: limited && last,
+    refused,
+    limit,
+    remaining,
+    reset,
+    offset: offset && { lo: Math.floor(offset.lo), hi: Math.ceil(offset.hi) },
+    waitMs: refused ? waitMs : undefined,
+    waitFrom,
   };
 }

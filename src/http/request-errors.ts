@@ -1,4 +1,4 @@
-// How the send loop's failures are told: kind, message, and what to do.
+// The errors of the HTTP client: kind, message and hint.
 import { formatDuration } from '../duration.ts';
 import type { ErrorKind } from '../errors.ts';
 import { PetstoreError } from '../errors.ts';
@@ -6,38 +6,41 @@ import { escapeControls } from '../escape.ts';
 import { decodeServiceError } from './error-body.ts';
 import type { HttpRequest, HttpResponse, TransportError } from './types.ts';
 
-/** How to find out what became of a create whose answer is not known. */
-export const LOOKUP_HINT = 'it may or may not exist: look with `petstore categories list` before you send it again';
+/** How to find out whether a create was carried out. */
+export const LOOKUP_HINT = 'it may or may not exist; look with `petstore categories list` before you send it again';
+
+/** Why a request is not sent within `--max-wait`, or not again. */
+export type LimitReason = 'blocked' | 'window' | 'sibling' | 'attempts';
 
 /**
- * The rate limit asks for a longer pause than `--max-wait`, or the last try met a 429 too.
- * @param until when the next request may go, epoch milliseconds
- * @param now epoch milliseconds
- * @param why what to say of the reason
- * @param refusal the 429 that this request met last, where it met one
- * @returns an error of kind `rate_limited` with `retryAt`, and what the service said of it
+ * The rate limit needs a longer wait than `--max-wait`, or the last attempt was answered 429 too.
+ * @param until when the next request may be sent, epoch milliseconds; undefined where nobody knows
+ * @param refusal the 429 that this request was last answered with
  */
 export function rateLimited(
-  until: number,
+  reason: LimitReason,
+  until: number | undefined,
   now: number,
-  why: 'blocked' | 'window' | 'refused',
-  refusal?: HttpResponse,
+  refusal: HttpResponse | undefined,
 ): PetstoreError {
-  const wait = formatDuration(until - now);
-  const said = refusal && decodeServiceError(refusal.body);
-  // Others may have been refused since, and each refusal at least doubles the pause: it need not be what the service gave.
-  const happened = {
-    blocked: `rate limited ${refusal ? '(429)' : 'by an earlier 429'}, for ${wait} more`,
-    window: `nothing is left of the rate limit; it resets in ${wait}`,
-    refused: `still rate limited after the last try (429), for ${wait} more`,
-  }[why];
-  const told = said?.message ? `${happened}: ${escapeControls(said.message)}` : happened;
-  const hint = `come back at ${new Date(until).toISOString()}, or allow a longer pause with --max-wait; \`petstore quota\` tells more`;
-  return new PetstoreError('rate_limited', told, {
-    retryAt: until,
+  const retryAt = until === undefined ? undefined : Math.max(until, now);
+  const { message, code } = refusal ? decodeServiceError(refusal.body) : {};
+  const serviceMessage = message && escapeControls(message);
+  const what = {
+    blocked: refusal ? 'rate limited (429)' : 'rate limited by an earlier 429',
+    window: 'rate limit exhausted',
+    sibling: 'another petstore process has a request in flight, and its response is overdue',
+    attempts: 'still rate limited (429) after the last attempt',
+  }[reason];
+  const hint =
+    retryAt === undefined
+      ? 'try again, or allow a longer wait with --max-wait'
+      : `try again in ${formatDuration(retryAt - now)}, or allow a longer wait with --max-wait`;
+  return new PetstoreError('rate_limited', serviceMessage ? `${what}: ${serviceMessage}` : what, {
+    retryAt,
     hint,
-    code: said?.code && escapeControls(said.code),
-    serviceMessage: said?.message && escapeControls(said.message),
+    code: code && escapeControls(code),
+    serviceMessage,
     status: refusal?.status,
   });
 }
@@ -48,49 +51,36 @@ const AT_FAULT: Partial<Record<TransportError['reason'], ErrorKind>> = {
   encoding: 'service',
 };
 
-/**
- * No whole reply came, and nothing was changed.
- * @param failure why the last try failed
- * @returns an error of kind `network`, or `service` where what came breaks HTTP or the contract
- */
+/** No complete response was received, and nothing was changed. */
 export function networkError(failure: TransportError): PetstoreError {
   if (failure.reason === 'proxy-auth') {
     const hint = 'set HTTPS_PROXY to http://USER:PASSWORD@HOST:PORT';
     return new PetstoreError('auth', escapeControls(failure.detail), { hint, cause: failure });
   }
-  // An answer that began and broke off is a broken answer, not a missing one.
+  // A response that broke off is a broken one, not a missing one.
   const broken = failure.reason === 'reset' && failure.head !== undefined;
   const kind = broken ? 'service' : (AT_FAULT[failure.reason] ?? 'network');
   const what =
     kind === 'service'
-      ? 'the reply could not be read'
+      ? 'the response could not be read'
       : failure.requestSent
-        ? 'no answer came'
+        ? 'no response was received'
         : 'the service could not be reached';
-  const hint = '`petstore doctor` checks the way to the service';
+  const hint = 'run `petstore doctor` to check the connection';
   return new PetstoreError(kind, `${what}: ${escapeControls(failure.detail)}`, { hint, cause: failure });
 }
 
-/**
- * A request that changes something was sent, and no trustworthy answer came.
- * @param request what was sent
- * @param failure why there is no answer
- * @returns an error of kind `unknown_outcome` that says how to find out
- */
+/** A create was sent, and no valid response was received. */
 export function unknownOutcome(request: HttpRequest, failure: TransportError): PetstoreError {
-  const message = `${request.method} ${escapeControls(request.path)} was sent, and no trustworthy answer came: ${escapeControls(failure.detail)}`;
+  const message = `${request.method} ${escapeControls(request.path)} was sent, and no valid response was received: ${escapeControls(failure.detail)}`;
   const status = failure.head?.status;
   return new PetstoreError('unknown_outcome', message, { hint: LOOKUP_HINT, status, cause: failure });
 }
 
-/**
- * Interrupted while a request that changes something was under way.
- * @param reason what the signal was aborted with
- * @returns an error of kind `interrupted` with the signal's own exit code
- */
+/** @param reason what the signal was aborted with: it has the exit code */
 export function interruptedAfterSending(reason: unknown): PetstoreError {
   const exitCode = reason instanceof PetstoreError ? reason.exitCode : undefined;
-  return new PetstoreError('interrupted', 'interrupted before the answer came', {
+  return new PetstoreError('interrupted', 'interrupted before the response was received', {
     hint: LOOKUP_HINT,
     exitCode,
     cause: reason,

@@ -1,9 +1,46 @@
-// What may be tried again, and when: pure. A create is never sent twice unless the service said or proved it was not done.
-import type { HttpRequest, HttpResponse, TransportError, TransportErrorReason } from './types.ts';
+// What may be sent again, and when: pure. A create is never sent twice unless it was certainly not processed.
+import type { HttpRequest, HttpResponse, TransportErrorReason } from './types.ts';
+import { TransportError } from './types.ts';
 
-/** How one try ended. */
+/** What a status says about the request that it answers. */
+export interface StatusTraits {
+  /** A read is sent again. */
+  readonly retry?: true;
+  /** A create may have been carried out all the same. */
+  readonly ambiguous?: true;
+  /** It took too long, so it may be carried out even later. */
+  readonly slow?: true;
+  /** The values of this request were rejected; others may be accepted. */
+  readonly rowSpecific?: true;
+}
+
+// The one table of statuses (docs/service.md, "Statuses"; RFC 9110, 9.2.2).
+const STATUSES: Readonly<Record<number, StatusTraits>> = {
+  400: { rowSpecific: true },
+  408: { retry: true, ambiguous: true, slow: true },
+  409: { rowSpecific: true },
+  413: { rowSpecific: true },
+  422: { rowSpecific: true },
+  429: { retry: true },
+  500: { retry: true, ambiguous: true },
+  502: { retry: true, ambiguous: true },
+  503: { retry: true, ambiguous: true },
+  504: { retry: true, ambiguous: true, slow: true },
+};
+
+/** Looks a status up; one that is not in the table is ambiguous where it is no redirect and no rejection. */
+export function statusTraits(status: number): StatusTraits {
+  return STATUSES[status] ?? (status >= 500 || status < 300 ? { ambiguous: true } : {});
+}
+
+/** Whether the service wants fewer requests: a 429, or a 503 to a create, which is not retried at once. */
+export function isRefusal(request: Pick<HttpRequest, 'safe'>, status: number): boolean {
+  return status === 429 || (status === 503 && !request.safe);
+}
+
+/** How one attempt ended. */
 export type AttemptResult =
-  | { readonly kind: 'reply'; readonly status: number; readonly retryAfterMs: number | undefined }
+  | { readonly kind: 'response'; readonly status: number; readonly retryAfterMs: number | undefined }
   | {
       readonly kind: 'failure';
       readonly reason: TransportErrorReason;
@@ -13,18 +50,17 @@ export type AttemptResult =
 
 /** What to do next. */
 export type RetryDecision =
-  /** The reply is the answer, whatever its status. */
-  | { readonly next: 'answer' }
+  /** The response is final, whatever its status. */
+  | { readonly next: 'response' }
   /** The same request again, not before the pause and not before the ledger allows. */
   | { readonly next: 'retry'; readonly pauseMs: number }
-  /** A 429 and no try left. */
+  /** A 429, and no attempt left. */
   | { readonly next: 'limited' }
   /** It failed; nothing was changed. */
   | { readonly next: 'failed' }
-  /** It was sent, and no trustworthy answer came. */
+  /** It was sent, and no valid response was received. */
   | { readonly next: 'unknown' };
 
-const RETRIED_STATUS = new Set([408, 500, 502, 503, 504]);
 // The next attempt would fail in the same way.
 const FINAL_REASONS = new Set<TransportErrorReason>([
   'tls',
@@ -38,51 +74,42 @@ const BACKOFF_MS = 150;
 const BACKOFF_CAP_MS = 10_000;
 
 /**
- * Decides what follows a try (contract, section 6; RFC 9110, 9.2.2).
- * @param request what was sent; `safe` is what matters
- * @param outcome how the try ended
- * @param tries.made tries made so far, this one included
- * @param tries.allowed tries allowed: one more than `--max-retries`
- * @param tries.maxWaitMs the longest single pause, milliseconds
- * @param random a draw in [0, 1) for the jitter
- * @returns what to do next
+ * Decides what follows an attempt (RFC 9110, 9.2.2).
+ * @param attempts `made` so far, this one included; `allowed`: one more than `--max-retries`; `maxWaitMs`: the longest pause
+ * @param random in [0, 1), for the jitter
  */
 export function decideRetry(
   request: Pick<HttpRequest, 'safe'>,
-  outcome: AttemptResult,
-  tries: { readonly made: number; readonly allowed: number; readonly maxWaitMs: number },
+  result: AttemptResult,
+  attempts: { readonly made: number; readonly allowed: number; readonly maxWaitMs: number },
   random: number,
 ): RetryDecision {
-  const left = tries.made < tries.allowed;
-  const status = outcome.status;
-  // Refused before it was processed (service.md, section 8): the ledger says when, for reads and creates alike.
+  const left = attempts.made < attempts.allowed;
+  const { status } = result;
+  // Refused before it was processed; the ledger knows until when, for reads and creates alike.
   if (status === 429) return left ? { next: 'retry', pauseMs: 0 } : { next: 'limited' };
-  if (outcome.kind === 'reply') {
-    if (!request.safe || !left || !RETRIED_STATUS.has(outcome.status)) return { next: 'answer' };
-    const pauseMs = pauseAfter(tries.made, random, outcome.retryAfterMs);
-    return pauseMs > tries.maxWaitMs ? { next: 'answer' } : { next: 'retry', pauseMs };
+  if (result.kind === 'response') {
+    if (!request.safe || !left || !statusTraits(result.status).retry) return { next: 'response' };
+    const pauseMs = pauseAfter(attempts.made, random, result.retryAfterMs);
+    return pauseMs > attempts.maxWaitMs ? { next: 'response' } : { next: 'retry', pauseMs };
   }
-  // Its body was lost, but a refusal is a refusal: the status alone says that nothing was created.
-  if (!request.safe && status !== undefined && status >= 400 && status < 500 && status !== 408)
-    return { next: 'answer' };
-  if (!request.safe && outcome.requestSent) return { next: 'unknown' };
-  if (!left || FINAL_REASONS.has(outcome.reason)) return { next: 'failed' };
-  return { next: 'retry', pauseMs: Math.min(tries.maxWaitMs, pauseAfter(tries.made, random, undefined)) };
+  // The body was lost, but the status alone shows that nothing was created.
+  if (!request.safe && status !== undefined && status >= 400 && !statusTraits(status).ambiguous)
+    return { next: 'response' };
+  if (!request.safe && result.requestSent) return { next: 'unknown' };
+  if (!left || FINAL_REASONS.has(result.reason)) return { next: 'failed' };
+  return { next: 'retry', pauseMs: Math.min(attempts.maxWaitMs, pauseAfter(attempts.made, random, undefined)) };
 }
 
-// Jitter only ever lengthens (contract, section 6), a backoff of our own by a quarter.
+// Jitter only lengthens: a stated wait by a tenth at most, a backoff of our own by a quarter.
 function pauseAfter(made: number, random: number, retryAfterMs: number | undefined): number {
   const backoff = (1 + random / 4) * Math.min(BACKOFF_CAP_MS, BACKOFF_MS * 2 ** made);
   if (retryAfterMs === undefined) return Math.ceil(backoff);
-  return Math.ceil(Math.max(backoff, retryAfterMs + random * Math.min(1000, retryAfterMs / 20)));
+  return Math.ceil(Math.max(backoff, retryAfterMs + random * Math.min(1000, retryAfterMs / 10)));
 }
 
-/**
- * @param result a whole reply or why there is none
- * @param retryAfterMs what a 503 asked for, milliseconds
- * @returns the try's outcome as `decide` looks at it
- */
+/** @param retryAfterMs the wait that a 503 states, milliseconds */
 export function attemptResult(result: HttpResponse | TransportError, retryAfterMs: number | undefined): AttemptResult {
-  if (!(result instanceof Error)) return { kind: 'reply', status: result.status, retryAfterMs };
+  if (!(result instanceof TransportError)) return { kind: 'response', status: result.status, retryAfterMs };
   return { kind: 'failure', reason: result.reason, requestSent: result.requestSent, status: result.head?.status };
 }

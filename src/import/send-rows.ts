@@ -1,6 +1,7 @@
 // Sends rows with several workers; the journal is always one record ahead of the request.
 import type { Category, NewCategory } from '../api/types.ts';
 import { PetstoreError } from '../errors.ts';
+import { statusTraits } from '../http/retry.ts';
 import { TransportError } from '../http/types.ts';
 import type { ImportState } from './import-state.ts';
 import { toPetstoreError } from './import-state.ts';
@@ -67,14 +68,11 @@ export interface ErrorClass {
   readonly stop: boolean;
 }
 
-/** Rejections of one row's values; any other 4xx will meet every row. */
-const ROW_SPECIFIC: ReadonlySet<number> = new Set([400, 409, 413, 422]);
-
 /** @param interruption the reason of the run's signal, if it was aborted: thrown as it is, nothing was sent */
 export function classifyError(error: unknown, interruption?: unknown): ErrorClass {
   if (!(error instanceof PetstoreError)) return { event: 'lost', stop: true };
   const { kind, status } = error;
-  if (kind === 'rejected') return { event: 'failed', stop: !ROW_SPECIFIC.has(status ?? 0) };
+  if (kind === 'rejected') return { event: 'failed', stop: !statusTraits(status ?? 0).rowSpecific };
   if (kind === 'unknown_outcome') return { event: timedOut(error) ? 'timeout' : 'lost', stop: false };
   // Never processed: the key was refused, the quota is exhausted, the connection was not made, the lock is lost.
   if (['auth', 'rate_limited', 'network', 'storage'].includes(kind)) return { event: 'unsent', stop: true };
@@ -83,5 +81,5 @@ export function classifyError(error: unknown, interruption?: unknown): ErrorClas
 }
 
 function timedOut({ status, cause }: PetstoreError): boolean {
-  return status === 408 || status === 504 || (cause instanceof TransportError && cause.reason === 'timeout');
+  return statusTraits(status ?? 0).slow === true || (cause instanceof TransportError && cause.reason === 'timeout');
 }

@@ -1,120 +1,103 @@
-// What a reply tells of the windows, put in its place: the short window, the long one, and the service's clock.
+// What a response reports about the windows and the service's clock, put into the state.
 import type { Observation } from './ledger-record.ts';
 import type { LedgerState, Ticket } from './ledger-state.ts';
 import { offsetLo } from './ledger-state.ts';
+import { RULES } from './rules.ts';
 import type { RateWindow, WindowReading } from './window.ts';
-import { compareWindows, mergeReading, openWindow, windowEnd } from './window.ts';
+import { compareWindows, mergeReading, openWindow, resetOf, windowEnd } from './window.ts';
 
-// A reset farther away than this belongs to the day, a nearer one to the minute (service.md, section 8).
-const LONG_WINDOW_MS = 600_000;
-// Clocks drift: what was learnt of the service's clock is learnt anew after this time.
-const OFFSET_LIFE_MS = 600_000;
+export type Slot = 'short' | 'long';
+const SLOTS: readonly Slot[] = ['short', 'long'];
 
-/**
- * Takes in what a reply says of the windows.
- * @param state changed in place
- * @param seen the reply
- * @param ticket its request's ticket, where it still counted
- * @returns which window it told of; undefined where it told of none
- */
-export function applyResponse(
-  state: LedgerState,
-  seen: Observation,
-  ticket: Ticket | undefined,
-): 'short' | 'long' | undefined {
+/** Applies what a response reports, and returns which window that was; undefined where it reports none. */
+export function applyResponse(state: LedgerState, seen: Observation, ticket: Ticket | undefined): Slot | undefined {
   applyClockOffset(state, seen);
   if (seen.limit !== undefined || seen.remaining !== undefined) {
     state.lastHeaders = { limit: seen.limit, at: seen.at };
   }
-  const told = readingOf(seen);
-  return told && applyWindow(state, told, seen.at, ticket);
+  const reading = readingOf(state, seen);
+  return reading && applyWindow(state, reading, seen.at, ticket);
 }
 
-/**
- * Counts a request in the windows that its reply did not tell of: it counted there all the same.
- * @param state changed in place
- * @param told the window it did tell of
- */
-export function decrementUnreported(state: LedgerState, told: 'short' | 'long' | undefined): void {
-  // A request granted before all that are under way cannot be answered any more.
+/** Counts an answered request in the windows that its response did not report: it counted there all the same. */
+export function decrementUnreported(state: LedgerState, reported: Slot | undefined): void {
+  // A request granted before all that are in flight cannot be answered any more.
   const oldest = state.tickets.values().next().value?.seq ?? state.seq;
-  for (const slot of ['short', 'long'] as const) {
+  for (const slot of SLOTS) {
     const window = state[slot];
-    if (!window || told === slot) continue;
+    if (!window || reported === slot) continue;
     window.remaining = Math.max(0, window.remaining - 1);
-    window.silent = [...window.silent.filter((at) => at > oldest), state.seq];
+    window.uncounted = [...window.uncounted.filter((at) => at > oldest), state.seq];
   }
 }
 
-/**
- * Takes lost requests that a reply has settled in the window it told of out of the other one: they may count there.
- * @param state changed in place
- * @param told the window it did tell of
- * @param settled how many
- */
-export function settleOtherWindow(state: LedgerState, told: 'short' | 'long', settled: number): void {
-  const other = told === 'short' ? state.long : state.short;
+/** Subtracts lost requests, which a response has settled in the window it reports, from the other window. */
+export function settleOtherWindow(state: LedgerState, reported: Slot, settled: number): void {
+  const other = reported === 'short' ? state.long : state.short;
   if (other) other.remaining = Math.max(0, other.remaining - settled);
 }
 
-// Without its end a window says nothing, not even where nothing is left of it: how long to wait would be a guess (contract, section 6).
-function readingOf({ limit, remaining, reset }: Observation): WindowReading | undefined {
-  return remaining === undefined || !reset ? undefined : { limit, remaining, reset };
+/** Drops windows with nothing left, after a look was served all the same. */
+export function dropRefuted(state: LedgerState, reported: Slot | undefined): void {
+  for (const slot of SLOTS) if (slot !== reported && state[slot]?.remaining === 0) state[slot] = undefined;
 }
 
-function applyWindow(
-  state: LedgerState,
-  told: WindowReading,
-  seenAt: number,
-  ticket: Ticket | undefined,
-): 'short' | 'long' {
-  const lo = offsetLo(state);
-  const alone = ticket !== undefined && ticket.role !== 'plain';
-  if (alone && state.long && seenAt >= windowEnd(state.long, lo)) state.long = undefined;
-  const slot = slotOf(state, told, seenAt);
+// A window without its end is ignored, even where nothing is left of it: how long to wait would be a guess.
+function readingOf(state: LedgerState, { at, limit, remaining, reset }: Observation): WindowReading | undefined {
+  if (remaining === undefined || !reset || remaining < 0) return undefined;
+  return resetOf(reset, offsetLo(state)) - at > RULES.farthestResetMs ? undefined : { limit, remaining, reset };
+}
+
+function applyWindow(state: LedgerState, reported: WindowReading, at: number, ticket: Ticket | undefined): Slot {
+  const alone = ticket?.canary ?? false;
+  if (alone && state.long && at >= windowEnd(state.long, offsetLo(state))) state.long = undefined;
+  const slot = slotOf(state, reported, at);
   const known = state[slot];
-  // Replies that came since its request was granted and told nothing of this window may have counted after it.
-  const silent = (known && ticket && known.silent.filter((at) => at > ticket.seq)) ?? [];
-  const reading = { ...told, remaining: Math.max(0, told.remaining - silent.length) };
+  // Responses that came since its request was granted, and did not report this window, may have counted after it.
+  const uncounted = (known && ticket && known.uncounted.filter((seq) => seq > ticket.seq)) ?? [];
+  const reading = { ...reported, remaining: Math.max(0, reported.remaining - uncounted.length) };
   const order = known && compareWindows(known, reading);
-  // Who went alone replaces what was known before it went. What came since may be the later word: late requests of the
-  // window before are processed after it, and their replies may overtake its own.
+  // A canary's response replaces what was known before the canary was sent. What came since may be newer: late requests
+  // of the window before are processed after the canary, and their responses may overtake its own.
   const fresh =
     !known || order === 'later' || (ticket && known.seenSeq < ticket.seq && isRefilled(known, reading, ticket));
-  const seen = { at: seenAt, seq: state.seq };
-  if (fresh) state[slot] = { ...openWindow(reading, seen, state.tickets.size + 1, alone, known), silent };
-  else if (order === 'same') mergeReading(known, reading, seen);
+  const seen = { at, seq: state.seq };
+  if (fresh) state[slot] = { ...openWindow(reading, seen, state.tickets.size + 1, alone, known), uncounted };
+  else if (order === 'same') {
+    mergeReading(known, reading, seen);
+    known.exactReset ||= alone;
+  }
   return slot;
 }
 
-// Whoever was sent after the last reply finds less left in the same window. As much is left where a request did not count.
-function isRefilled(known: RateWindow, told: WindowReading, ticket: Ticket): boolean {
-  if (ticket.role === 'canary') return true;
-  return ticket.role === 'probe' ? told.remaining >= known.remaining : told.remaining > known.remaining;
+// A request sent after the last response finds less left in the same window; as much where a request did not count.
+function isRefilled(known: RateWindow, reading: WindowReading, ticket: Ticket): boolean {
+  return ticket.canary
+    ? reading.remaining >= known.remaining || known.remaining === 0
+    : reading.remaining > known.remaining;
 }
 
-function slotOf(state: LedgerState, told: WindowReading, seenAt: number): 'short' | 'long' {
+function slotOf(state: LedgerState, reading: WindowReading, at: number): Slot {
   const { short, long } = state;
-  if (long && long.limit === told.limit && compareWindows(long, told) === 'same') return 'long';
-  const inMs = told.reset.at - (told.reset.clock === 'server' ? offsetLo(state) : 0) - seenAt;
-  if (inMs > LONG_WINDOW_MS) return 'long';
-  if (!short || short.limit === undefined || told.limit === undefined) return 'short';
-  // Near its end the long window looks like a short one: of two the larger limit with the later end is the long one.
-  const order = compareWindows(short, told);
-  if (told.limit < short.limit && order === 'earlier') {
+  if (long && long.limit === reading.limit && compareWindows(long, reading) === 'same') return 'long';
+  if (resetOf(reading.reset, offsetLo(state)) - at > RULES.longWindowMs) return 'long';
+  if (!short || short.limit === undefined || reading.limit === undefined) return 'short';
+  // Near its end the long window looks like a short one: of two, the larger limit with the later end is the long one.
+  const order = compareWindows(short, reading);
+  if (reading.limit < short.limit && order === 'earlier') {
     state.long = short;
     state.short = undefined;
   }
-  const live = seenAt < windowEnd(short, offsetLo(state));
-  return live && told.limit > short.limit && order === 'later' ? 'long' : 'short';
+  const live = at < windowEnd(short, offsetLo(state));
+  return live && reading.limit > short.limit && order === 'later' ? 'long' : 'short';
 }
 
 function applyClockOffset(state: LedgerState, seen: Observation): void {
   if (!seen.offset) return;
   const lo = Math.max(state.offset?.lo ?? Number.NEGATIVE_INFINITY, seen.offset.lo);
   const hi = Math.min(state.offset?.hi ?? Number.POSITIVE_INFINITY, seen.offset.hi);
-  const stale = !state.offset || seen.at - state.offset.since > OFFSET_LIFE_MS;
-  // Bounds that exclude one another mean that a clock was set: the newest reply is right.
+  const expired = !state.offset || seen.at - state.offset.since > RULES.offsetLifeMs;
+  // Bounds that exclude one another mean that a clock was set: the newest response is right.
   state.offset =
-    stale || lo > hi ? { ...seen.offset, since: seen.at } : { lo, hi, since: state.offset?.since ?? seen.at };
+    expired || lo > hi ? { ...seen.offset, since: seen.at } : { lo, hi, since: state.offset?.since ?? seen.at };
 }

@@ -1,173 +1,118 @@
-// The ledger's records as text: one line each, read back strictly. What does not match counts for nobody.
+// The ledger's records as lines of JSON, validated when they are read. A line that is not valid is ignored by everybody.
 import type { WindowReset } from './window.ts';
 
-/** Why nobody may send: what the 429 gave, or `spent`: refused again and again, so the day's quota is used up or the key banned. */
-export type BlockReason = 'retry-after' | 'reset' | 'backoff' | 'spent';
+/** What a wait after a 429 goes by: a header of the 429, or our own floor. */
+export type BlockReason = 'retry-after' | 'reset' | 'backoff';
 
-/** What a reply said, as far as the ledger cares. Times are epoch milliseconds by our clock. */
+/** What a response says, as far as the ledger needs it. Times are epoch milliseconds by our clock. */
 export interface Observation {
-  /** When the reply's head came. */
+  /** When the head arrived. */
   readonly at: number;
   readonly status: number;
-  readonly limit: number | undefined;
-  readonly remaining: number | undefined;
-  readonly reset: WindowReset | undefined;
-  /** Bounds of (service's clock - ours), milliseconds. */
-  readonly offset: { readonly lo: number; readonly hi: number } | undefined;
-  /** On 429: the wait its headers give, milliseconds. */
-  readonly waitMs: number | undefined;
-  readonly waitFrom: Exclude<BlockReason, 'spent'>;
-  /** On 429: whether its request has no try left. */
-  readonly lastAttempt: boolean;
-  /** A draw in 0..999 that the jitter comes from, written down so that all processes wait the same. */
+  /** A 429, or a 503 to a create: the service wants fewer requests. */
+  readonly refused: boolean;
+  readonly limit?: number | undefined;
+  readonly remaining?: number | undefined;
+  readonly reset?: WindowReset | undefined;
+  /** Bounds of the service's clock minus ours, milliseconds. */
+  readonly offset?: { readonly lo: number; readonly hi: number } | undefined;
+  /** The wait that a refusal's headers state, milliseconds. */
+  readonly waitMs?: number | undefined;
+  readonly waitFrom: BlockReason;
+  /** In 0 to 999. The jitter comes from it, so that all processes wait the same. */
   readonly jitterDraw: number;
 }
 
-/** How a ticket ended without a reply: nothing was sent, it was sent and lost, or its process died. */
+/** How a ticket ended without a response: nothing was sent, the response was lost, or the process died. */
 export type TicketEnd = 'unsent' | 'lost' | 'dead';
 
 /** One record. */
 export type LedgerRecord =
   | {
-      kind: 'ticket';
-      at: number;
-      id: string;
-      pid: number;
-      start: number;
-      host: string;
-      leaseMs: number;
-      /** One of many: how many of them have no ticket yet, this one included; 0 where nobody knows. Undefined: a single one. */
-      rest: number | undefined;
+      readonly kind: 'ticket';
+      readonly at: number;
+      readonly id: string;
+      readonly pid: number;
+      readonly start: string;
+      readonly host: string;
+      readonly leaseMs: number;
+      /** One of many requests, which leave room for others who use the key elsewhere. */
+      readonly bulk: boolean;
     }
-  | { kind: 'reply'; at: number; id: string; observation: Observation }
-  | { kind: 'closed'; at: number; id: string; how: TicketEnd }
-  | { kind: 'clock'; at: number }
-  | { kind: 'forget'; at: number }
-  | { kind: 'snapshot'; json: string };
+  | { readonly kind: 'response'; readonly at: number; readonly id: string; readonly seen: Observation }
+  | { readonly kind: 'closed'; readonly at: number; readonly id: string; readonly how: TicketEnd }
+  | { readonly kind: 'clock'; readonly at: number }
+  | { readonly kind: 'forget'; readonly at: number };
 
-const TICKET = /^T (\d{1,15}) (\w{1,40}) (\d{1,10}) (\d{1,15}) (\w{1,40}) (\d{1,15})(?: (\d{1,10}))?$/;
-const REPLY =
-  /^O (\d{1,15}) (\w{1,40}) (\d{3}) (\d{1,15}|-) (\d{1,15}|-) (?:([sl])(\d{1,15})\/(\d{1,4})|-) (?:(-?\d{1,15}):(-?\d{1,15})|-) (\d{1,15}|-) (retry-after|reset|backoff) ([01]) (\d{1,3})$/;
-const CLOSED = /^X (\d{1,15}) (\w{1,40}) (unsent|lost|dead)$/;
-const LARGEST = 999_999_999_999_999;
-const PLAIN = /^([CF]) (\d{1,15})$/;
+/** Whether a value has a shape. */
+export type Check = (value: unknown) => boolean;
 
-/**
- * @param record a record
- * @returns its line
- */
+// What Date can hold.
+const LARGEST = 8.64e15;
+
+export const isNumber: Check = (value) => typeof value === 'number' && Math.abs(value) <= LARGEST;
+export const isBoolean: Check = (value) => typeof value === 'boolean';
+export const isText: Check = (value) => typeof value === 'string';
+export const oneOf =
+  (...values: readonly unknown[]): Check =>
+  (value) =>
+    values.includes(value);
+export const optional =
+  (check: Check): Check =>
+  (value) =>
+    value === undefined || check(value);
+export const listOf =
+  (check: Check): Check =>
+  (value) =>
+    Array.isArray(value) && value.every(check);
+export const shape =
+  (checks: Readonly<Record<string, Check>>): Check =>
+  (value) =>
+    typeof value === 'object' &&
+    value !== null &&
+    Object.entries(checks).every(([name, check]) => check((value as Record<string, unknown>)[name]));
+
+export const isReset = shape({ at: isNumber, clock: oneOf('server', 'local'), resolution: isNumber });
+export const isWaitFrom = oneOf('retry-after', 'reset', 'backoff');
+
+const RECORDS: Readonly<Record<LedgerRecord['kind'], Check>> = {
+  ticket: shape({ id: isText, pid: isNumber, start: isText, host: isText, leaseMs: isNumber, bulk: isBoolean }),
+  response: shape({
+    id: isText,
+    seen: shape({
+      at: isNumber,
+      status: isNumber,
+      refused: isBoolean,
+      limit: optional(isNumber),
+      remaining: optional(isNumber),
+      reset: optional(isReset),
+      offset: optional(shape({ lo: isNumber, hi: isNumber })),
+      waitMs: optional(isNumber),
+      waitFrom: isWaitFrom,
+      jitterDraw: isNumber,
+    }),
+  }),
+  closed: shape({ id: isText, how: oneOf('unsent', 'lost', 'dead') }),
+  clock: () => true,
+  forget: () => true,
+};
+
+/** Writes a record as a line. */
 export function formatRecord(record: LedgerRecord): string {
-  switch (record.kind) {
-    case 'ticket':
-      return `T ${record.at} ${record.id} ${record.pid} ${record.start} ${record.host} ${whole(record.leaseMs)}${record.rest === undefined ? '' : ` ${record.rest}`}`;
-    case 'reply':
-      return formatReply(record.id, record.observation);
-    case 'closed':
-      return `X ${record.at} ${record.id} ${record.how}`;
-    case 'clock':
-      return `C ${record.at}`;
-    case 'forget':
-      return `F ${record.at}`;
-    case 'snapshot':
-      return `S ${record.json}`;
-  }
+  return JSON.stringify(record);
 }
 
-function formatReply(id: string, seen: Observation): string {
-  const reset = seen.reset
-    ? `${seen.reset.clock === 'server' ? 's' : 'l'}${whole(seen.reset.at)}/${seen.reset.resolution}`
-    : '-';
-  const offset = seen.offset ? `${whole(seen.offset.lo)}:${whole(seen.offset.hi)}` : '-';
-  const numbers = `${seen.status} ${orNone(seen.limit)} ${orNone(seen.remaining)} ${reset} ${offset}`;
-  return `O ${whole(seen.at)} ${id} ${numbers} ${orNone(seen.waitMs)} ${seen.waitFrom} ${seen.lastAttempt ? 1 : 0} ${seen.jitterDraw}`;
-}
-
-const orNone = (value: number | undefined): string => (value === undefined ? '-' : whole(value));
-
-// A record that its own grammar does not read counts for nobody, a 429 in it included: whatever came is written as digits.
-function whole(value: number): string {
-  return String(Math.max(-LARGEST, Math.min(LARGEST, Math.ceil(value))));
-}
-
-/**
- * @param text a line of the log
- * @returns the record; undefined where it is none of ours
- */
+/** Reads a line of the log; undefined where it is not a valid record. */
 export function parseRecord(text: string): LedgerRecord | undefined {
-  switch (text[0]) {
-    case 'T':
-      return parseTicket(text);
-    case 'O':
-      return parseReply(text);
-    case 'X': {
-      const match = CLOSED.exec(text);
-      return match
-        ? { kind: 'closed', at: Number(match[1]), id: match[2] ?? '', how: match[3] as TicketEnd }
-        : undefined;
-    }
-    case 'S':
-      return { kind: 'snapshot', json: text.slice(2) };
-    default: {
-      const match = PLAIN.exec(text);
-      return match ? { kind: match[1] === 'C' ? 'clock' : 'forget', at: Number(match[2]) } : undefined;
-    }
+  const record = parseJson(text) as LedgerRecord | undefined;
+  if (!shape({ kind: isText, at: isNumber })(record) || !record) return undefined;
+  return Object.hasOwn(RECORDS, record.kind) && RECORDS[record.kind](record) ? record : undefined;
+}
+
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
   }
-}
-
-function parseTicket(text: string): LedgerRecord | undefined {
-  const match = TICKET.exec(text);
-  if (!match) return undefined;
-  const [, at, id = '', pid, start, host = '', leaseMs, rest] = match;
-  return {
-    kind: 'ticket',
-    at: Number(at),
-    id,
-    pid: Number(pid),
-    start: Number(start),
-    host,
-    leaseMs: Number(leaseMs),
-    rest: optional(rest),
-  };
-}
-
-function parseReply(text: string): LedgerRecord | undefined {
-  const match = REPLY.exec(text);
-  if (!match) return undefined;
-  const [
-    ,
-    at,
-    id = '',
-    status,
-    limit,
-    remaining,
-    clock,
-    resetAt,
-    resolution,
-    lo,
-    hi,
-    waitMs,
-    waitFrom,
-    last,
-    jitterDraw,
-  ] = match;
-  const observation: Observation = {
-    at: Number(at),
-    status: Number(status),
-    limit: optional(limit),
-    remaining: optional(remaining),
-    reset:
-      clock === undefined
-        ? undefined
-        : { at: Number(resetAt), clock: clock === 's' ? 'server' : 'local', resolution: Number(resolution) },
-    offset: lo === undefined ? undefined : { lo: Number(lo), hi: Number(hi) },
-    waitMs: optional(waitMs),
-    waitFrom: waitFrom as Observation['waitFrom'],
-    lastAttempt: last === '1',
-    jitterDraw: Number(jitterDraw),
-  };
-  return { kind: 'reply', at: Number(at), id, observation };
-}
-
-function optional(text: string | undefined): number | undefined {
-  return text === undefined || text === '-' ? undefined : Number(text);
 }

@@ -1,67 +1,47 @@
-// What all processes know together: the state that the ledger's records fold into.
-import type { BlockReason } from './ledger-record.ts';
+// What all processes know together: the state that the ledger's records are reduced to.
+import type { Block } from './block.ts';
+import type { Pace } from './pace.ts';
+import { EARLIEST, initialPace } from './pace.ts';
+import { RULES } from './rules.ts';
 import type { RateWindow } from './window.ts';
 import { windowEnd } from './window.ts';
 
-/**
- * `canary`: the one request allowed while nothing is known of the window; `probe`: the last one of a window, held back
- * to find out whether the next has begun.
- */
-export type Role = 'plain' | 'canary' | 'probe';
-
-/** A request that may be on its way. */
+/** A request that may be in flight. */
 export interface Ticket {
-  /** Its place in the order of records. */
+  /** The number of its record; responses are compared by it, not by time. */
   readonly seq: number;
   readonly at: number;
-  /** When it stops counting although nobody closed it, epoch milliseconds. */
+  /** When it stops counting although nobody closed it. */
   readonly expires: number;
   readonly pid: number;
-  readonly start: number;
-  /** Machine, boot and process namespace: a pid means something there only. */
+  readonly start: string;
   readonly host: string;
-  readonly role: Role;
+  /** It goes alone: its response says where the key stands. */
+  readonly canary: boolean;
 }
 
-/** Nobody sends before `until`. */
-export interface Block {
-  readonly until: number;
-  readonly reason: BlockReason;
-  readonly since: number;
-  /** The place of the 429 that began it: who was sent before was refused together with it. */
-  readonly seq: number;
-  /** The place of the 429 that lengthened it last: only who was sent after that can lift it. */
-  readonly lifted: number;
-  /** The wait, milliseconds: the next in a row is at least twice as long. */
-  readonly waitMs: number;
-  readonly consecutive429s: number;
-}
-
-/** What all processes know together. */
+/** Times are epoch milliseconds by our clock. */
 export interface LedgerState {
-  /** The latest time any record told; the fold never goes back. */
+  /** The latest time of any record; it never goes back, but where the clock was set back. */
   time: number;
   seq: number;
   readonly tickets: Map<string, Ticket>;
-  /** Places of tickets whose request may or may not have counted; a later ticket's reply settles them. */
+  /** Requests that may or may not have counted, by the record that ended them; a later ticket's response settles them. */
   unconfirmed: number[];
   short: RateWindow | undefined;
   long: RateWindow | undefined;
-  /** False until a reply came after the start or after a block. */
+  /** False until a response came, after the start and after a block. */
   verified: boolean;
   block: Block | undefined;
-  /** Bounds of (service's clock - ours), milliseconds. */
+  pace: Pace;
+  /** Bounds of the service's clock minus ours. */
   offset: { lo: number; hi: number; since: number } | undefined;
-  /** Who took tickets, and when last. */
-  readonly users: Map<string, number>;
-  /** What the last reply with rate-limit headers said. */
   lastHeaders: { limit: number | undefined; at: number } | undefined;
 }
 
-/** @returns the state before the first record */
 export function initialState(): LedgerState {
   return {
-    time: 0,
+    time: EARLIEST,
     seq: 0,
     tickets: new Map(),
     unconfirmed: [],
@@ -69,23 +49,47 @@ export function initialState(): LedgerState {
     long: undefined,
     verified: false,
     block: undefined,
+    pace: initialPace(),
     offset: undefined,
-    users: new Map(),
     lastHeaders: undefined,
   };
 }
 
-/**
- * @param state what the records gave
- * @returns service's clock minus ours at least, milliseconds; 0 where no reply told its time
- */
+/** The least that the service's clock is ahead of ours, which gives the longest waits; 0 where no response had a date. */
 export function offsetLo(state: LedgerState): number {
   return state.offset?.lo ?? 0;
 }
 
-/** @returns the windows that are not over at `t`, the short one first */
+/** Returns the windows that have not ended at `t`, the short one first. */
 export function liveWindows(state: LedgerState, t: number): RateWindow[] {
   return [state.short, state.long].filter(
     (window) => window !== undefined && t < windowEnd(window, offsetLo(state)),
   ) as RateWindow[];
+}
+
+/** Whether the records are so far ahead of the clock that it must have been set back. */
+export function isAhead(state: LedgerState, now: number): boolean {
+  return state.time > now + RULES.clockStepMs;
+}
+
+/** After the clock was set back, moves everything that was recorded ahead of it. The second process finds it done. */
+export function moveTimesBack(state: LedgerState, now: number): void {
+  if (!isAhead(state, now)) return;
+  const by = state.time - now;
+  state.time = now;
+  for (const [id, ticket] of state.tickets) {
+    state.tickets.set(id, { ...ticket, at: ticket.at - by, expires: ticket.expires - by });
+  }
+  for (const window of [state.short, state.long]) {
+    if (!window) continue;
+    window.openedAt -= by;
+    window.seenAt -= by;
+    if (window.reset.clock === 'local') window.reset = { ...window.reset, at: window.reset.at - by };
+  }
+  const { block, offset, lastHeaders, pace } = state;
+  if (block) state.block = { ...block, until: block.until - by, since: block.since - by };
+  if (offset) state.offset = { lo: offset.lo + by, hi: offset.hi + by, since: offset.since - by };
+  if (lastHeaders) state.lastHeaders = { ...lastHeaders, at: lastHeaders.at - by };
+  const refusedAt = pace.refusedAt === undefined ? undefined : pace.refusedAt - by;
+  state.pace = { ...pace, since: pace.since - by, refusedAt, grantedAt: pace.grantedAt - by };
 }

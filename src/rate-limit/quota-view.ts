@@ -1,4 +1,4 @@
-// What is known of the rate limit, for whoever shows it.
+// What is known of the rate limit, as commands show it.
 import { formatDuration } from '../duration.ts';
 import { formatRemaining } from '../format.ts';
 import { admit } from './admission.ts';
@@ -8,46 +8,39 @@ import { liveWindows, offsetLo } from './ledger-state.ts';
 import type { RateWindow } from './window.ts';
 import { resetOf } from './window.ts';
 
-/** One window as the service told it. Times are epoch milliseconds by our clock. */
+/** One window as the service reported it. Times are epoch milliseconds by our clock. */
 export interface WindowView {
   readonly limit: number | undefined;
   readonly remaining: number;
   readonly resetAt: number;
   readonly seenAt: number;
-  /** True where the reset has passed since: what is left now is known only after the next request. */
+  /** True after the reset: what is left now shows with the next response. */
   readonly over: boolean;
 }
 
 /** All that is known of one key's quota. */
 export interface QuotaView {
-  /** The window nearest its end, as the last replies told it. */
+  /** The window nearest its end. */
   readonly window: WindowView | undefined;
-  /** A longer one (the day's), where a reply ever told of it. */
+  /** A longer one (the day's), where a response ever reported it. */
   readonly longWindow: WindowView | undefined;
   readonly blocked:
     | { readonly until: number; readonly since: number; readonly reason: BlockReason; readonly refusals: number }
     | undefined;
-  /** When a reply last told anything. */
+  /** When a response last reported a limit. */
   readonly seenAt: number | undefined;
-  /** When the next request may go; undefined where at once. */
+  /** When the next request may be sent; undefined where at once. */
   readonly nextAt: number | undefined;
   readonly inFlight: number;
-  /** Processes that sent with this key in the last minute, at most 50. */
-  readonly processes: number;
-  /** Service's clock minus ours, milliseconds, where replies told their time. */
+  /** The service's clock minus ours, milliseconds. */
   readonly clockOffset: { readonly lo: number; readonly hi: number } | undefined;
-  /** False where nothing can be written: then this process alone knows. */
+  /** False where the ledger is in this process's memory only. */
   readonly shared: boolean;
   /** Host and port of the state server that all machines share, where there is one. */
   readonly stateServer?: string;
 }
 
-/**
- * @param state what the ledger's records gave
- * @param now epoch milliseconds
- * @param shared whether other processes read the same ledger
- * @returns the view
- */
+/** Returns what is known at `now`, epoch milliseconds. */
 export function quotaView(state: LedgerState, now: number, shared: boolean): QuotaView {
   const t = Math.max(now, state.time);
   const admission = admit(state, t);
@@ -62,7 +55,6 @@ export function quotaView(state: LedgerState, now: number, shared: boolean): Quo
     seenAt: state.lastHeaders?.at,
     nextAt: 'until' in admission ? admission.until : undefined,
     inFlight: [...state.tickets.values()].filter((ticket) => t <= ticket.expires).length,
-    processes: [...state.users.values()].filter((at) => at >= t - 60_000).length,
     clockOffset: state.offset && { lo: state.offset.lo, hi: state.offset.hi },
     shared,
   };
@@ -70,7 +62,7 @@ export function quotaView(state: LedgerState, now: number, shared: boolean): Quo
 
 function windowView(state: LedgerState, window: RateWindow | undefined, t: number): WindowView | undefined {
   if (!window) return undefined;
-  const resetAt = resetOf(window.reset.at, window.reset.clock, offsetLo(state));
+  const resetAt = resetOf(window.reset, offsetLo(state));
   const over = !liveWindows(state, t).includes(window);
   const { limit, remaining, seenAt } = window;
   return { limit, remaining, resetAt, seenAt, over };

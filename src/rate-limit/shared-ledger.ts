@@ -7,16 +7,17 @@ import { StreamLog } from '../append-log/stream-log.ts';
 import { StateServerError } from '../append-log/valkey-connection.ts';
 import type { Clock } from '../clock.ts';
 import { admit } from './admission.ts';
-import { isAhead } from './clock-step.ts';
 import type { Ledger, TicketResult } from './ledger.ts';
-import { LEASE_MARGIN_MS, LEDGER_VERSION } from './ledger.ts';
+import { LEASE_MARGIN_MS } from './ledger.ts';
 import type { LedgerRecord, Observation, TicketEnd } from './ledger-record.ts';
 import { formatRecord, parseRecord } from './ledger-record.ts';
 import type { LedgerState } from './ledger-state.ts';
+import { isAhead } from './ledger-state.ts';
 import { ledgerName } from './paths.ts';
 import type { QuotaView } from './quota-view.ts';
 import { quotaView } from './quota-view.ts';
 import { ledgerFormat } from './reducer.ts';
+import { LEDGER_VERSION } from './rules.ts';
 import { ServerClock } from './server-clock.ts';
 
 /** What a shared ledger needs to know. */
@@ -69,7 +70,7 @@ export class SharedLedger implements Ledger {
     this.clock = new ServerClock(clock);
     this.#log = new StreamLog(ledgerFormat, {
       server,
-      key: `petstore:{${ledgerName(identity, key)}}:${LEDGER_VERSION}`,
+      key: `petstore:{${ledgerName(identity, key)}}:ledger-${LEDGER_VERSION}`,
       ttlMs: KEEP_MS,
       rotateAt: ROTATE_AT,
       stamp,
@@ -80,14 +81,14 @@ export class SharedLedger implements Ledger {
     this.#log.holder = { id: this.#id, leaseMs: PRESENCE_MS };
   }
 
-  async acquire(rest?: number): Promise<TicketResult> {
+  async acquire(bulk = false): Promise<TicketResult> {
     if (this.clock.away) this.#reconnectInBackground();
-    if (this.clock.away) return this.#own().acquire(rest);
+    if (this.clock.away) return this.#own().acquire(bulk);
     try {
-      return await this.#request(rest);
+      return await this.#request(bulk);
     } catch (error) {
       this.#leave(error);
-      return this.#own().acquire(rest);
+      return this.#own().acquire(bulk);
     }
   }
 
@@ -109,7 +110,7 @@ export class SharedLedger implements Ledger {
     const { at, offset, ...rest } = away ? shifted(seen, ahead) : seen;
     const bounds = offset && { lo: offset.lo - errorMs, hi: offset.hi + errorMs };
     const jitterDraw = Math.floor(this.clock.random() * 1000);
-    this.#write({ kind: 'reply', at, id: ticket, observation: { ...rest, at, offset: bounds, jitterDraw } });
+    this.#write({ kind: 'response', at, id: ticket, seen: { ...rest, at, offset: bounds, jitterDraw } });
   }
 
   release(ticket: string, how: Exclude<TicketEnd, 'dead'>): void {
@@ -147,12 +148,12 @@ export class SharedLedger implements Ledger {
     await this.#local?.close();
   }
 
-  async #request(rest: number | undefined): Promise<TicketResult> {
+  async #request(bulk: boolean): Promise<TicketResult> {
     // A grant is tried at once on what is known; a refusal is only believed after a look.
-    if (!this.#admit(this.#log.last(), rest).granted) {
+    if (!this.#admit(this.#log.last(), bulk).granted) {
       const state = await this.#log.refresh();
       if (isAhead(state, this.clock.server())) await this.#append({ kind: 'clock', at: this.clock.server() });
-      const admission = this.#admit(this.#log.last(), rest);
+      const admission = this.#admit(this.#log.last(), bulk);
       if (!admission.granted) {
         if (admission.reason === 'sibling') this.#releaseDeadTickets(state);
         return admission;
@@ -161,8 +162,8 @@ export class SharedLedger implements Ledger {
     const id = `${this.#id}x${(this.#counter++).toString(36)}`;
     const leaseMs = this.#options.timeoutMs + LEASE_MARGIN_MS;
     const at = this.clock.server();
-    const owner = { pid: process.pid, start: 0, host: this.#id };
-    const after = await this.#append({ kind: 'ticket', at, id, ...owner, leaseMs, rest }).catch((error: unknown) => {
+    const owner = { pid: process.pid, start: '', host: this.#id };
+    const after = await this.#append({ kind: 'ticket', at, id, ...owner, leaseMs, bulk }).catch((error: unknown) => {
       // It may have been granted although no reply came.
       this.#unsaved.push(this.#ended(id, 'unsent'));
       throw error;
@@ -172,12 +173,12 @@ export class SharedLedger implements Ledger {
       void this.#beat();
       return { granted: true, ticket: id };
     }
-    const next = this.#admit(after, rest);
+    const next = this.#admit(after, bulk);
     return next.granted ? { granted: false, reason: 'sibling' } : next;
   }
 
-  #admit(state: LedgerState, rest: number | undefined) {
-    return admit(state, this.#now(state), rest);
+  #admit(state: LedgerState, bulk: boolean) {
+    return admit(state, this.#now(state), bulk);
   }
 
   #now(state: LedgerState): number {
@@ -209,8 +210,8 @@ export class SharedLedger implements Ledger {
   #restoreEndings(): void {
     const { tickets, block } = this.#log.last();
     for (const [id, record] of this.#endings) {
-      const blocks = record.kind === 'reply' && record.observation.status === 429 && !block;
-      const lost = blocks && record.at + (record.observation.waitMs ?? 0) > this.clock.server();
+      const blocks = record.kind === 'response' && record.seen.refused && !block;
+      const lost = blocks && record.at + (record.seen.waitMs ?? 0) > this.clock.server();
       if (tickets.has(id) || lost) this.#write(record);
     }
   }
@@ -295,15 +296,15 @@ function shifted(seen: Seen, by: number): Seen {
 
 function refused(at: number, leftMs: number): Seen {
   const unknown = { limit: undefined, remaining: undefined, reset: undefined, offset: undefined };
-  const wait = { waitMs: Math.ceil(leftMs), waitFrom: 'retry-after' as const, lastAttempt: false };
+  const wait = { waitMs: Math.ceil(leftMs), waitFrom: 'retry-after' as const, refused: true };
   return { at: Math.round(at), status: 429, ...unknown, ...wait };
 }
 
 // A record's time is the server's; a response arrived no later than it was recorded.
 function stamp(text: string, at: number): string {
   const record = parseRecord(text);
-  if (!record || record.kind === 'snapshot') return text;
-  if (record.kind !== 'reply') return formatRecord({ ...record, at });
+  if (!record) return text;
+  if (record.kind !== 'response') return formatRecord({ ...record, at });
   const seenAt = Math.max(Math.min(record.at, at), at - 600_000);
-  return formatRecord({ ...record, at: seenAt, observation: { ...record.observation, at: seenAt } });
+  return formatRecord({ ...record, at: seenAt, seen: { ...record.seen, at: seenAt } });
 }

@@ -1,115 +1,97 @@
 // One window of the rate limit: what is left of it, when it ends, and what others seem to take from it. Pure.
+import { RULES } from './rules.ts';
 
-/** When a window ends, as the service said it; see `ResetTime` of the header reader. */
+/** When a window ends, as the service reported it. */
 export interface WindowReset {
   /** Epoch milliseconds. */
   readonly at: number;
   readonly clock: 'server' | 'local';
-  /** How fine the value is, in milliseconds. */
+  /** The value's unit in milliseconds: 1000 for whole seconds. */
   readonly resolution: number;
 }
 
-/** What is known of one window. */
-export interface RateWindow {
-  limit: number | undefined;
-  /** The least that any reply in this window said was left. */
-  remaining: number;
-  /** Places of replies that counted in it and did not tell of it, as far as a late reply may still not know of them. */
-  silent: readonly number[];
-  reset: WindowReset;
-  /** When a reply last told of it, epoch milliseconds, and that reply's place in the order of records. */
-  seenAt: number;
-  seenSeq: number;
-  /** Tickets granted in it by this machine, and not given back. */
-  granted: number;
-  /** What others have used of it at least; undefined where it was met half-way, with requests of ours under way. */
-  foreign: number | undefined;
-  /** The largest jump of that between two replies. */
-  step: number;
-}
-
-/** What one reply said about a window. */
+/** What one response reported about a window. */
 export interface WindowReading {
   readonly limit: number | undefined;
   readonly remaining: number;
   readonly reset: WindowReset;
 }
 
-// Replies whose resets differ by no more than this tell of the same window: whole seconds, rounded either way.
-const SAME_WINDOW_MS = 1500;
-// Seconds from now are rounded too, and counted from whenever the reply came.
-const SAME_LOCAL_WINDOW_MS = 3000;
-/** A reset may have been rounded down to what its digits can say; a very fine one may still be a moment early. Milliseconds. */
-export const LEAST_GUARD_MS = 50;
-const FOREIGN_SHARE = 0.2;
-
-/**
- * @param window a window
- * @param offsetLo service's clock minus ours at least, milliseconds: the longest wait
- * @returns when it is certainly over, epoch milliseconds by our clock
- */
-export function windowEnd(window: RateWindow, offsetLo: number): number {
-  const { at, clock, resolution } = window.reset;
-  return resetOf(at, clock, offsetLo) + Math.max(LEAST_GUARD_MS, resolution);
+/** What is known of one window. */
+export interface RateWindow {
+  limit: number | undefined;
+  /** The least that any response in this window reported. */
+  remaining: number;
+  /** Records of responses that counted in it without reporting it, as far as a late response may not know of them. */
+  uncounted: readonly number[];
+  reset: WindowReset;
+  /** When its first response came. */
+  openedAt: number;
+  /** When a response last reported it, and that record's number. */
+  seenAt: number;
+  seenSeq: number;
+  /** Tickets granted in it by this machine, and not given back. */
+  granted: number;
+  /** What others have used of it at least; undefined where it was first seen with requests of ours in flight. */
+  foreign: number | undefined;
+  /** The largest increase of that between two responses. */
+  step: number;
+  /** Whether a brief window was found open when its whole seconds had passed: its reset was not rounded up. */
+  exactReset: boolean;
 }
 
-/**
- * @param at the reset, epoch milliseconds
- * @param clock whose clock it is told by
- * @param offsetLo service's clock minus ours, milliseconds
- * @returns the reset by our clock
- */
-export function resetOf(at: number, clock: 'server' | 'local', offsetLo: number): number {
+/** Converts a reset to our clock; `offsetLo` is the service's clock minus ours, milliseconds. */
+export function resetOf({ at, clock }: WindowReset, offsetLo: number): number {
   return clock === 'server' ? at - offsetLo : at;
 }
 
+/** When a reset has certainly passed, by our clock: it may have been rounded down. */
+export function certainEnd(reset: WindowReset, offsetLo: number): number {
+  return resetOf(reset, offsetLo) + Math.max(RULES.leastGuardMs, reset.resolution);
+}
+
+export function windowEnd(window: RateWindow, offsetLo: number): number {
+  return certainEnd(window.reset, offsetLo);
+}
+
 /**
- * Starts a window from the first reply in it.
- * @param reading what the reply said
- * @param seen when it came, and its place in the order of records
- * @param granted tickets that may count in it already, the reply's own included
- * @param counted whether that number is exact, so that what is used beyond it is by others
- * @param before the window before it, whose foreign use is expected again, half as strong
+ * Starts a window from the first response in it.
+ * @param seen when the response came, and its record's number
+ * @param granted tickets that may count in it already, the response's own included
+ * @param exact whether that number is exact, so that what is used beyond it is used by others
+ * @param before the window before it: foreign use is expected again, half as strong
  */
 export function openWindow(
   reading: WindowReading,
   seen: { readonly at: number; readonly seq: number },
   granted: number,
-  counted: boolean,
+  exact: boolean,
   before?: RateWindow,
 ): RateWindow {
   const used = reading.limit === undefined ? 0 : reading.limit - reading.remaining;
-  const foreign = counted ? Math.max(0, used - granted) : undefined;
   return {
     ...reading,
-    silent: [],
+    uncounted: [],
+    openedAt: seen.at,
     seenAt: seen.at,
     seenSeq: seen.seq,
     granted,
-    foreign,
+    foreign: exact ? Math.max(0, used - granted) : undefined,
     step: Math.floor((before?.step ?? 0) / 2),
+    exactReset: before?.exactReset ?? false,
   };
 }
 
-/**
- * Whether two readings tell of the same window, of a later one, or of an earlier one (a late reply).
- * @param window what is known
- * @param reading what came
- */
+/** Whether a reading describes the same window, a later one, or an earlier one (a late response). */
 export function compareWindows(window: RateWindow, reading: WindowReading): 'same' | 'later' | 'earlier' {
   const difference = reading.reset.at - window.reset.at;
-  const exact = reading.reset.clock === 'server' && window.reset.clock === 'server';
-  if (Math.abs(difference) <= (exact ? SAME_WINDOW_MS : SAME_LOCAL_WINDOW_MS)) return 'same';
+  const byServer = reading.reset.clock === 'server' && window.reset.clock === 'server';
+  if (Math.abs(difference) <= (byServer ? RULES.sameWindowMs : RULES.sameLocalWindowMs)) return 'same';
   if (reading.reset.clock !== window.reset.clock) return difference > 0 ? 'later' : 'same';
   return difference > 0 ? 'later' : 'earlier';
 }
 
-/**
- * Takes another reply of the same window in; replies out of order only ever lower what is left.
- * @param window changed in place
- * @param reading what the reply said
- * @param seen when it came, and its place in the order of records
- */
+/** Merges another response of the same window, in place; responses out of order only lower what is left. */
 export function mergeReading(
   window: RateWindow,
   reading: WindowReading,
@@ -126,11 +108,19 @@ export function mergeReading(
   window.foreign = Math.max(window.foreign, foreign);
 }
 
-/**
- * What is held back for others who use the same key elsewhere: twice their largest step, a fifth of the limit at most.
- * @param window a window
- * @returns requests; 0 where nobody else is seen
- */
+/** How many requests are reserved for others who use the key elsewhere: twice their largest step. */
 export function reserveOf(window: RateWindow): number {
-  return Math.min(2 * window.step, Math.floor((window.limit ?? 0) * FOREIGN_SHARE));
+  return Math.min(2 * window.step, Math.floor((window.limit ?? 0) * RULES.foreignShare));
+}
+
+/**
+ * When the last request of a brief window may be sent: it then meets the next window, or finds this one still open. In a
+ * window of whole seconds that is where they end, as long as that was not found wrong, and otherwise the reset.
+ */
+export function lastRequestAt(window: RateWindow, offsetLo: number): number | undefined {
+  const resetAt = resetOf(window.reset, offsetLo);
+  const length = resetAt - window.openedAt;
+  if (length > RULES.briefWindowMs || (window.limit ?? 0) < RULES.briefWindowLimit) return undefined;
+  const whole = Math.floor(length / 1000) * 1000;
+  return (whole > 0 && !window.exactReset ? window.openedAt + whole : resetAt) + RULES.leastGuardMs;
 }

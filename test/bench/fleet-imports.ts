@@ -112,7 +112,7 @@ export async function ticketTimes(say: (line: string) => void): Promise<readonly
       const at = ledger.clock.now();
       const reset = { at: at + 600_000, clock: 'local', resolution: 1 } as const;
       const seen = { status: 201, limit: 1_000_000, remaining: 900_000 - count, reset, offset: undefined } as const;
-      ledger.observe(answer.ticket, { at, ...seen, waitMs: undefined, waitFrom: 'backoff', lastAttempt: false });
+      ledger.observe(answer.ticket, { at, ...seen, waitMs: undefined, waitFrom: 'backoff', refused: false });
       await ledger.refresh();
     }
     await ledger.close();

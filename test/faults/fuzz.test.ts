@@ -29,7 +29,7 @@ function answering(status: number, body: Uint8Array): HttpClient {
     receivedAt: 0,
     sentAt: 0,
   };
-  return { send: async () => reply, expect: () => undefined, close: async () => undefined };
+  return { send: async () => reply, close: async () => undefined };
 }
 
 // Resolves to a valid result, or to undefined after an error of one of the kinds.

@@ -76,19 +76,19 @@ const caught = (promise: Promise<unknown>): Promise<PetstoreError> =>
     (error) => error as PetstoreError,
   );
 
-const told = (remaining: number, resetInS = 40): Record<string, string> => ({
+const headers = (remaining: number, resetInS = 40): Record<string, string> => ({
   'x-ratelimit-limit': '60',
   'x-ratelimit-remaining': String(remaining),
   'x-ratelimit-reset': String(resetInS),
 });
 
 test('an answer comes back as it is, and what it says of the quota is remembered across processes', async () => {
-  const { sender, open } = scripted([{ status: 200, headers: told(57) }]);
+  const { sender, open } = scripted([{ status: 200, headers: headers(57) }]);
   expect((await sender.send(LIST)).status).toBe(200);
   expect(open().view().window).toMatchObject({ limit: 60, remaining: 57 });
 });
 
-test('after a 429 with Retry-After 2, then 3, a create is sent again after at least 2 and 4 seconds', async () => {
+test('after a 429 a create is sent again when the stated wait is over, and a stated wait is not multiplied', async () => {
   const steps = [
     { status: 429, headers: { 'retry-after': '2' } },
     { status: 429, headers: { 'retry-after': '3' } },
@@ -96,21 +96,40 @@ test('after a 429 with Retry-After 2, then 3, a create is sent again after at le
   ];
   const { sender, gaps, waits } = scripted(steps);
   expect((await sender.send(CREATE)).status).toBe(201);
-  expect(gaps()).toEqual([2010, 4030]);
+  expect(gaps()).toEqual([2010, 3010]);
   expect(waits.map((wait) => wait?.reason)).toEqual(['blocked', undefined, 'blocked', undefined]);
 });
 
 test('without any header the waits double from one second', async () => {
   const { sender, gaps } = scripted([{ status: 429 }], { maxRetries: 3 });
   expect(await caught(sender.send(LIST))).toMatchObject({ kind: 'rate_limited', exitCode: 5 });
-  expect(gaps()).toEqual([1010, 2030, 4070]);
+  expect(gaps()).toEqual([1010, 2010, 4010]);
+});
+
+test('what is announced is what is waited, and the time to try again is never in the past', async () => {
+  const { sender, waits, clock } = scripted([{ status: 429 }], { maxRetries: 1 });
+  const started = clock.now();
+  const error = await caught(sender.send(LIST));
+  expect(waits[0]?.until).toBe(started + 1010);
+  expect(error.retryAt).toBe(started + 1020 + 2000);
+  expect(error.message).toBe('still rate limited (429) after the last attempt');
+  expect(error.hint).toBe('try again in 2s, or allow a longer wait with --max-wait');
+});
+
+test('a 429 counts as an attempt only where nothing of the run succeeded since the last one', async () => {
+  const { sender, sentAt } = scripted([{ status: 429 }, { status: 201 }, { status: 429 }], { maxRetries: 1 });
+  // The first is refused, the second succeeds, and then the first has two attempts again.
+  const [first, second] = [caught(sender.send(CREATE)), sender.send(CREATE)];
+  expect((await second).status).toBe(201);
+  expect((await first).kind).toBe('rate_limited');
+  expect(sentAt).toHaveLength(4);
 });
 
 test('jitter lengthens a wait and never shortens it', async () => {
   for (const draw of [0, 0.5, 0.999]) {
     const { sender, gaps } = scripted([{ status: 429, headers: { 'retry-after': '20' } }, { status: 200 }], { draw });
     await sender.send(LIST);
-    expect(gaps()[0]).toBe(20_010 + Math.round(Math.floor(draw * 1000)));
+    expect(gaps()[0]).toBe(20_010 + Math.floor(draw * 1000));
   }
 });
 
@@ -129,7 +148,7 @@ test('a permitted time beyond --max-wait ends the command at once, nothing more 
 
 test.each([
   ['a wait too long', '61', 4],
-  ['the last try', '1', 0],
+  ['the last attempt', '1', 0],
 ])('the 429 that ends a request is told in the service’s words: %s', async (_what, retryAfter, maxRetries) => {
   const body = '{"code":"too_many","message":"slow\\u001b down","status":429}';
   const steps = [{ status: 429, headers: { 'retry-after': retryAfter }, body }];
@@ -152,7 +171,7 @@ test('a Retry-After of 34 days neither overflows a timer nor bricks the key for 
 
 test.each([
   ['a reset in fractions of a millisecond', { 'retry-after': '60', 'x-ratelimit-reset': '1795262460000.5' }, 60_000],
-  ['a wait of more digits than any time has', { 'retry-after': '999999999d' }, 25 * 3_600_000],
+  ['a wait of 34 days', { 'retry-after': '3000000' }, 25 * 3_600_000],
 ])('%s: the 429 counts for every process all the same', async (_what, headers, waitMs) => {
   const clock = new FakeClock(1_795_262_400_000, () => 0);
   const { sender, open } = scripted([{ status: 429, headers }], { clock, maxRetries: 0 });
@@ -174,26 +193,29 @@ test('a longer wait is slept in slices, so that a suspended machine and other pr
   expect(clock.slept).toEqual([10, 30_000, 30_000, 30_000, 10_000, 10]);
 });
 
-test('when the last try meets a 429 too the key is blocked for everybody, and one request per block tries again', async () => {
-  const { sender, sentAt, ledger, clock, stateDir } = scripted([{ status: 429, headers: { 'retry-after': '1' } }]);
+test('when the last attempt meets a 429 too, nobody is blocked for longer than it states', async () => {
+  const { sender, sentAt, ledger, clock } = scripted([{ status: 429, headers: { 'retry-after': '20' } }]);
   const error = await caught(sender.send(LIST));
   expect(sentAt).toHaveLength(5);
   expect(error).toMatchObject({ kind: 'rate_limited', status: 429 });
-  expect((error.retryAt ?? 0) - clock.now()).toBe(900_000);
-  expect(ledger.view().blocked?.reason).toBe('spent');
-  const patient = scripted([{ status: 429, headers: { 'retry-after': '1' } }], {
-    dir: stateDir,
-    clock,
-    maxWaitMs: 1_000_000,
-  });
-  expect(await caught(patient.sender.send(LIST))).toMatchObject({ kind: 'rate_limited' });
-  expect(patient.sentAt).toHaveLength(1);
+  expect((error.retryAt ?? 0) - clock.now()).toBe(20_000);
+  expect(ledger.view().blocked).toMatchObject({ reason: 'retry-after', refusals: 5 });
+});
+
+test('a 503 to a create eases off before the next one, and a 503 to a read does not', async () => {
+  const { sender, gaps } = scripted([{ status: 503 }, { status: 201 }]);
+  expect((await sender.send(CREATE)).status).toBe(503);
+  expect((await sender.send(CREATE)).status).toBe(201);
+  expect(gaps()).toEqual([1010]);
+  const read = scripted([{ status: 503 }, { status: 200 }]);
+  expect((await read.sender.send(LIST)).status).toBe(200);
+  expect(read.gaps()).toEqual([310]);
 });
 
 test('with nothing left the next request waits for the reset before it is sent', async () => {
   const { sender, gaps, waits } = scripted([
-    { status: 200, headers: told(0) },
-    { status: 200, headers: told(59, 60) },
+    { status: 200, headers: headers(0) },
+    { status: 200, headers: headers(59, 60) },
   ]);
   await sender.send(LIST);
   await sender.send(LIST);
@@ -202,7 +224,7 @@ test('with nothing left the next request waits for the reset before it is sent',
 });
 
 test('with nothing left and the reset beyond --max-wait nothing is sent', async () => {
-  const { sender, sentAt } = scripted([{ status: 200, headers: told(0) }], { maxWaitMs: 40_000 });
+  const { sender, sentAt } = scripted([{ status: 200, headers: headers(0) }], { maxWaitMs: 40_000 });
   await sender.send(LIST);
   expect(await caught(sender.send(LIST))).toMatchObject({ kind: 'rate_limited', exitCode: 5 });
   expect(sentAt).toHaveLength(1);
@@ -210,15 +232,6 @@ test('with nothing left and the reset beyond --max-wait nothing is sent', async 
 
 const reset = new TransportError('reset', true, 'the connection was closed');
 const refused = new TransportError('refused', false, 'ECONNREFUSED');
-
-test('what is held back to look for the next window is used before the run ends for a wait that is too long', async () => {
-  const headers = { 'x-ratelimit-limit': '10', 'x-ratelimit-remaining': '1', 'x-ratelimit-reset': '60' };
-  const { sender, sentAt } = scripted([{ status: 200, headers }], { maxWaitMs: 10_000 });
-  sender.expect(() => 5);
-  await sender.send(LIST);
-  await sender.send(LIST);
-  expect(sentAt).toHaveLength(2);
-});
 
 test('a read is tried again after a failure, with a pause, and ends as a network error', async () => {
   const { sender, sentAt, gaps, waits } = scripted([{ fails: reset }], { draw: 0.5 });
@@ -240,7 +253,7 @@ test('a create whose connection was never made is sent again, and gives its tick
   const { sender, sentAt, ledger } = scripted([
     { fails: refused },
     { fails: refused },
-    { status: 201, headers: told(59) },
+    { status: 201, headers: headers(59) },
   ]);
   expect((await sender.send(CREATE)).status).toBe(201);
   expect(sentAt).toHaveLength(3);
@@ -285,7 +298,7 @@ function interruption(): { controller: AbortController; reason: PetstoreError } 
 test('an interruption ends a wait at once and leaves no ticket behind', async () => {
   const { controller, reason } = interruption();
   const clock = new FakeClock(undefined, () => 0);
-  const { sender, sentAt, ledger } = scripted([{ status: 200, headers: told(0) }], {
+  const { sender, sentAt, ledger } = scripted([{ status: 200, headers: headers(0) }], {
     signal: controller.signal,
     clock,
   });
@@ -338,8 +351,8 @@ test('an interrupted create whose answer comes in time is answered', async () =>
 test('a 429 that a sibling meets while the connection is made withdraws the request: nothing goes out inside the wait', async () => {
   const clock = new FakeClock(undefined, () => 0);
   const steps = [
-    { status: 200, headers: told(50) },
-    { status: 200, headers: told(49), connectMs: 300 },
+    { status: 200, headers: headers(50) },
+    { status: 200, headers: headers(49), connectMs: 300 },
   ];
   const { sender, sentAt, ledger, open } = scripted(steps, { clock });
   await sender.send(LIST);
@@ -350,7 +363,7 @@ test('a 429 that a sibling meets while the connection is made withdraws the requ
   await clock.sleep(100);
   const head = { at: clock.now(), status: 429, limit: 60, remaining: 0, reset: undefined, offset: undefined };
   const ticket = answer.granted ? answer.ticket : '';
-  sibling.observe(ticket, { ...head, waitMs: 9000, waitFrom: 'retry-after', lastAttempt: false });
+  sibling.observe(ticket, { ...head, waitMs: 9000, waitFrom: 'retry-after', refused: true });
   await granted;
   // Connected after 300 ms, withdrawn; again after the wait of 9 s, and connected 300 ms later.
   expect(sentAt.slice(1).map((at) => at - started)).toEqual([9400]);
@@ -379,9 +392,28 @@ test('a machine suspended between grant and sending asks for a new ticket', asyn
   expect(ledger.confirm(ticket)).toBe(false);
 });
 
+test('--max-wait bounds the wait for a request of another process', async () => {
+  const clock = new FakeClock(undefined, () => 0);
+  const { sender, sentAt, open, waits } = scripted([{ status: 200 }], { clock, maxWaitMs: 2000 });
+  open().acquire();
+  const started = clock.now();
+  const error = await caught(sender.send(LIST));
+  expect(Math.round(clock.now() - started)).toBe(2000);
+  expect(error).toMatchObject({ kind: 'rate_limited', exitCode: 5, retryAt: undefined });
+  expect(Math.round((waits[0]?.until ?? 0) - started)).toBe(2000);
+  expect(sentAt).toHaveLength(0);
+});
+
+test('a clock before 1970 sends, waits and ends as any other', async () => {
+  const clock = new FakeClock(Date.parse('1969-07-20T20:17:40Z'), () => 0);
+  const { sender, gaps } = scripted([{ status: 429, headers: { 'retry-after': '5' } }, { status: 200 }], { clock });
+  expect((await sender.send(LIST)).status).toBe(200);
+  expect(gaps()).toEqual([5010]);
+});
+
 test('a request of another process that drags on is told, and the wait ends with its answer', async () => {
   const clock = new FakeClock(undefined, () => 0);
-  const { sender, waits, open } = scripted([{ status: 200, headers: told(50) }], { clock });
+  const { sender, waits, open } = scripted([{ status: 200, headers: headers(50) }], { clock });
   const sibling = open();
   const answer = sibling.acquire();
   void clock.sleep(5000).then(() => sibling.release(answer.granted ? answer.ticket : '', 'lost'));

@@ -1,11 +1,11 @@
-// What may be sent again: every outcome for a read and for a create (contract, section 6).
+// What may be sent again: every result for a read and for a create.
 import { expect, test } from 'vitest';
 import type { AttemptResult } from '../../src/http/retry.ts';
-import { decideRetry } from '../../src/http/retry.ts';
+import { decideRetry, isRefusal, statusTraits } from '../../src/http/retry.ts';
 import type { TransportErrorReason } from '../../src/http/types.ts';
 
-const tries = { made: 1, allowed: 5, maxWaitMs: 120_000 };
-const reply = (status: number, retryAfterMs?: number): AttemptResult => ({ kind: 'reply', status, retryAfterMs });
+const attempts = { made: 1, allowed: 5, maxWaitMs: 120_000 };
+const response = (status: number, retryAfterMs?: number): AttemptResult => ({ kind: 'response', status, retryAfterMs });
 const failure = (reason: TransportErrorReason, requestSent: boolean, status?: number): AttemptResult => ({
   kind: 'failure',
   reason,
@@ -13,22 +13,22 @@ const failure = (reason: TransportErrorReason, requestSent: boolean, status?: nu
   status,
 });
 const next = (safe: boolean, outcome: AttemptResult, made = 1): string =>
-  decideRetry({ safe }, outcome, { ...tries, made }, 0.5).next;
+  decideRetry({ safe }, outcome, { ...attempts, made }, 0.5).next;
 
 const TABLE: readonly [string, AttemptResult, read: string, create: string][] = [
-  ['a 429', reply(429), 'retry', 'retry'],
+  ['a 429', response(429), 'retry', 'retry'],
   ['a 429 whose body was lost', failure('reset', true, 429), 'retry', 'retry'],
   ...[200, 201, 301, 400, 401, 403, 404, 409, 422, 501, 505].map((status): [string, AttemptResult, string, string] => [
     `a ${status}`,
-    reply(status),
-    'answer',
-    'answer',
+    response(status),
+    'response',
+    'response',
   ]),
   ...[408, 500, 502, 503, 504].map((status): [string, AttemptResult, string, string] => [
     `a ${status}`,
-    reply(status),
+    response(status),
     'retry',
-    'answer',
+    'response',
   ]),
   ...(['dns', 'refused', 'unreachable', 'connect-timeout', 'proxy', 'timeout', 'reset'] as const).map(
     (reason): [string, AttemptResult, string, string] => [
@@ -47,7 +47,7 @@ const TABLE: readonly [string, AttemptResult, read: string, create: string][] = 
   ['a 201 whose body was cut', failure('protocol', true, 201), 'retry', 'unknown'],
   ['a 500 whose body was cut', failure('reset', true, 500), 'retry', 'unknown'],
   ['a 408 whose body was cut', failure('reset', true, 408), 'retry', 'unknown'],
-  ['a 400 whose body was cut', failure('reset', true, 400), 'retry', 'answer'],
+  ['a 400 whose body was cut', failure('reset', true, 400), 'retry', 'response'],
   ['a certificate that is not accepted', failure('tls', false), 'failed', 'failed'],
   ['a body too large', failure('too-large', true, 200), 'failed', 'unknown'],
   ['an interruption before bytes left', failure('aborted', false), 'failed', 'failed'],
@@ -60,10 +60,10 @@ for (const [title, outcome, read, create] of TABLE) {
   });
 }
 
-test('with no try left nothing is sent again', () => {
-  expect(next(true, reply(429), 5)).toBe('limited');
-  expect(next(false, reply(429), 5)).toBe('limited');
-  expect(next(true, reply(503), 5)).toBe('answer');
+test('with no attempt left nothing is sent again', () => {
+  expect(next(true, response(429), 5)).toBe('limited');
+  expect(next(false, response(429), 5)).toBe('limited');
+  expect(next(true, response(503), 5)).toBe('response');
   expect(next(true, failure('reset', true), 5)).toBe('failed');
   expect(next(false, failure('refused', false), 5)).toBe('failed');
 });
@@ -71,7 +71,7 @@ test('with no try left nothing is sent again', () => {
 test('the backoff of a read doubles, up to ten seconds, and jitter only lengthens it', () => {
   const pauses = (random: number): unknown[] =>
     [1, 2, 3, 4, 5, 6, 7].map((made) =>
-      decideRetry({ safe: true }, reply(500), { ...tries, allowed: 99, made }, random),
+      decideRetry({ safe: true }, response(500), { ...attempts, allowed: 99, made }, random),
     );
   expect(pauses(0.999999)).toEqual(
     [375, 750, 1500, 3000, 6000, 12_000, 12_500].map((pauseMs) => ({ next: 'retry', pauseMs })),
@@ -79,14 +79,31 @@ test('the backoff of a read doubles, up to ten seconds, and jitter only lengthen
   expect(pauses(0)).toEqual([300, 600, 1200, 2400, 4800, 9600, 10_000].map((pauseMs) => ({ next: 'retry', pauseMs })));
 });
 
-test("a 503's Retry-After is never shortened, and beyond --max-wait it ends the tries", () => {
+test("a 503's Retry-After is never shortened, and beyond --max-wait it ends the attempts", () => {
   for (const random of [0, 0.5, 0.99]) {
-    const verdict = decideRetry({ safe: true }, reply(503, 4000), tries, random);
+    const verdict = decideRetry({ safe: true }, response(503, 4000), attempts, random);
     expect(verdict.next === 'retry' && verdict.pauseMs).toBeGreaterThanOrEqual(4000);
   }
-  expect(decideRetry({ safe: true }, reply(503, 120_001), tries, 0)).toEqual({ next: 'answer' });
+  expect(decideRetry({ safe: true }, response(503, 120_001), attempts, 0)).toEqual({ next: 'response' });
 });
 
-test('the wait after a 429 is the ledger’s business: no pause of its own', () => {
-  expect(decideRetry({ safe: false }, reply(429), tries, 0.9)).toEqual({ next: 'retry', pauseMs: 0 });
+test('the ledger decides the wait after a 429: there is no pause', () => {
+  expect(decideRetry({ safe: false }, response(429), attempts, 0.9)).toEqual({ next: 'retry', pauseMs: 0 });
+});
+
+test.each([
+  [400, { rowSpecific: true }],
+  [404, {}],
+  [408, { retry: true, ambiguous: true, slow: true }],
+  [200, { ambiguous: true }],
+  [302, {}],
+  [501, { ambiguous: true }],
+  [503, { retry: true, ambiguous: true }],
+])('the table of statuses: %i is %j', (status, traits) => {
+  expect(statusTraits(status)).toEqual(traits);
+});
+
+test('a 429 asks for fewer requests, and so does a 503 to a create', () => {
+  expect([429, 503, 500].map((status) => isRefusal({ safe: false }, status))).toEqual([true, true, false]);
+  expect([429, 503, 500].map((status) => isRefusal({ safe: true }, status))).toEqual([true, false, false]);
 });

@@ -16,7 +16,6 @@ function quota(remaining: number, resetAt: number): QuotaView {
     seenAt: START,
     nextAt: undefined,
     inFlight: 0,
-    processes: 1,
     clockOffset: undefined,
     shared: true,
   };

@@ -36,10 +36,10 @@ function open(
   return Object.assign(ledger, { warnings, clock });
 }
 
-function reply(clock: FakeClock, more: Partial<Observation> = {}): Omit<Observation, 'jitterDraw'> {
+function response(clock: FakeClock, more: Partial<Observation> = {}): Omit<Observation, 'jitterDraw'> {
   const reset = { at: clock.now() + 60_000, clock: 'local', resolution: 1000 } as const;
-  const said = { limit: 60, remaining: 59, reset, offset: undefined, waitMs: undefined };
-  return { at: clock.now(), status: 200, ...said, waitFrom: 'retry-after', lastAttempt: false, ...more };
+  const headers = { limit: 60, remaining: 59, reset, offset: undefined, waitMs: undefined };
+  return { at: clock.now(), status: 200, refused: more.status === 429, ...headers, waitFrom: 'retry-after', ...more };
 }
 
 function take(ledger: LocalLedger): string {
@@ -57,7 +57,7 @@ test('what one process learns, and what it holds, the other knows', () => {
   const [a, b] = [open(dir, { clock }), open(dir, { clock })];
   const ticket = take(a);
   expect(b.acquire()).toMatchObject({ granted: false, reason: 'sibling' });
-  a.observe(ticket, reply(clock, { remaining: 1, limit: 2 }));
+  a.observe(ticket, response(clock, { remaining: 1, limit: 2 }));
   expect(b.view().window).toMatchObject({ limit: 2, remaining: 1 });
   take(b);
   expect(a.acquire()).toMatchObject({ granted: false });
@@ -86,7 +86,7 @@ test('where nothing can be written one process goes on with its memory, and says
   fs.writeFileSync(file, '');
   const ledger = open(join(file, 'state'));
   const ticket = take(ledger);
-  ledger.observe(ticket, reply(ledger.clock, { status: 429, waitMs: 9000 }));
+  ledger.observe(ticket, response(ledger.clock, { status: 429, waitMs: 9000 }));
   expect(ledger.acquire()).toMatchObject({ granted: false, reason: 'blocked' });
   expect(ledger.view().shared).toBe(false);
   expect(ledger.warnings).toHaveLength(1);
@@ -106,7 +106,7 @@ test('a disk that fills up in the middle costs one warning, and the block is not
   const ledger = open(folder(), { fs: filling });
   const ticket = take(ledger);
   full = true;
-  ledger.observe(ticket, reply(ledger.clock, { status: 429, waitMs: 9000 }));
+  ledger.observe(ticket, response(ledger.clock, { status: 429, waitMs: 9000 }));
   expect(ledger.acquire()).toMatchObject({ granted: false, reason: 'blocked' });
   ledger.clock.at += 10_000;
   take(ledger);
@@ -138,11 +138,11 @@ test('torn records and foreign bytes in the file count for nobody', () => {
   const dir = folder();
   const clock = new FakeClock();
   const a = open(dir, { clock });
-  a.observe(take(a), reply(clock));
+  a.observe(take(a), response(clock));
   const file = join(dir, filesIn(dir)[0] ?? '');
-  fs.appendFileSync(file, `abc T ${clock.now()} torn 1 1 h 3`);
+  fs.appendFileSync(file, `abc {"kind":"ticket","at":${clock.now()}`);
   fs.appendFileSync(file, Buffer.from([0, 255, 10, 13, 200, 10]));
-  fs.appendFileSync(file, `zz S {"not": a snapshot .\nyy B 1 2 3 .\n`);
+  fs.appendFileSync(file, `zz snapshot {"not": a snapshot .\nyy {"kind":"ticket"} .\n`);
   take(a);
   expect(open(dir, { clock }).view()).toMatchObject({ window: { remaining: 59 }, inFlight: 1 });
 });
@@ -150,7 +150,7 @@ test('torn records and foreign bytes in the file count for nobody', () => {
 test('the clock set back by a day stops nobody for a day', () => {
   const dir = folder();
   const ledger = open(dir);
-  ledger.observe(take(ledger), reply(ledger.clock, { status: 429, waitMs: 30_000 }));
+  ledger.observe(take(ledger), response(ledger.clock, { status: 429, waitMs: 30_000 }));
   ledger.clock.at += -86_400_000;
   const answer = ledger.acquire();
   expect(answer).toMatchObject({ granted: false, reason: 'blocked' });
@@ -163,34 +163,36 @@ test('1,000 stale records of processes long gone neither block nor slow down, an
   const dir = folder();
   const clock = new FakeClock();
   const gone = open(dir, { clock, timeoutMs: 1000 });
-  gone.observe(take(gone), reply(clock, { limit: 5000, remaining: 4999 }));
+  gone.observe(take(gone), response(clock, { limit: 5000, remaining: 4999 }));
   for (let i = 0; i < 1000; i++) take(gone);
   clock.at += 10_000;
   const ledger = open(dir, { clock });
   take(ledger);
   expect(ledger.view().inFlight).toBe(1);
-  for (let i = 0; i < 1000; i++) ledger.observe(take(ledger), reply(clock, { limit: 5000, remaining: 3990 }));
+  for (let i = 0; i < 1000; i++) ledger.observe(take(ledger), response(clock, { limit: 5000, remaining: 3990 }));
   expect(filesIn(dir).length).toBeLessThanOrEqual(2);
   expect(Math.max(...filesIn(dir).map((file) => fs.statSync(join(dir, file)).size))).toBeLessThan(120_000);
 });
 
-test('the ticket of a process that died is closed by whoever waits for it', () => {
-  const dir = folder();
+test('the ticket of a process that died is released by a process that waits for it', () => {
+  const dir = tempDir();
   const clock = new FakeClock();
-  const owner = { pid: 4711, start: 5, host: 'here', ended: () => false };
-  take(open(dir, { clock, owner }));
-  const other = open(dir, { clock, owner: { ...owner, pid: 1, ended: (pid) => pid === 4711 } });
+  const self = { pid: 4711, start: '5', host: 'here' };
+  take(open(dir, { clock, self }));
+  const livenessOf = (ref: { pid: number }): 'alive' | 'dead' => (ref.pid === 4711 ? 'dead' : 'alive');
+  const elsewhere = { ...self, pid: 2, host: 'another machine' };
+  expect(open(dir, { clock, self: elsewhere, livenessOf }).acquire()).toMatchObject({ granted: false });
+  expect(open(dir, { clock, self: elsewhere, livenessOf }).acquire()).toMatchObject({ granted: false });
+  const other = open(dir, { clock, self: { ...self, pid: 1 }, livenessOf });
   expect(other.acquire()).toMatchObject({ granted: false, reason: 'sibling' });
   expect(take(other)).not.toBe('');
-  const elsewhere = { ...owner, pid: 2, host: 'another machine', ended: () => true };
-  expect(open(dir, { clock, owner: elsewhere }).acquire()).toMatchObject({ granted: false });
 });
 
 test('forgetting lifts a block for everybody', () => {
   const dir = folder();
   const clock = new FakeClock();
   const [a, b] = [open(dir, { clock }), open(dir, { clock })];
-  a.observe(take(a), reply(clock, { status: 429, waitMs: 90_000 }));
+  a.observe(take(a), response(clock, { status: 429, waitMs: 90_000 }));
   expect(b.acquire()).toMatchObject({ granted: false, reason: 'blocked' });
   b.forget();
   take(a);
@@ -199,7 +201,7 @@ test('forgetting lifts a block for everybody', () => {
 
 test('after it was closed a ledger can still be viewed', () => {
   const ledger = open(folder());
-  ledger.observe(take(ledger), reply(ledger.clock));
+  ledger.observe(take(ledger), response(ledger.clock));
   ledger.close();
   expect(ledger.view().window?.remaining).toBe(59);
   expect(ledger.warnings).toEqual([]);

@@ -56,7 +56,7 @@ class Machine {
   see(ticket: string, remaining: number, more: object = {}): void {
     const at = this.ledger.clock.now();
     const reset = { at: at + 60_000, clock: 'local', resolution: 1 } as const;
-    const none = { offset: undefined, waitMs: undefined, waitFrom: 'backoff', lastAttempt: false } as const;
+    const none = { offset: undefined, waitMs: undefined, waitFrom: 'backoff', refused: false } as const;
     this.ledger.observe(ticket, { at, status: 200, limit: 3, remaining, reset, ...none, ...more });
   }
 
@@ -86,7 +86,7 @@ async function age(ms: number): Promise<void> {
   }
 }
 
-const refused = { waitMs: 600_000, waitFrom: 'retry-after', status: 429 } as const;
+const refused = { waitMs: 600_000, waitFrom: 'retry-after', status: 429, refused: true } as const;
 
 withServer('machines whose clocks are a minute apart share tickets, windows and waits', async () => {
   const [one, two] = [new Machine(-30_000), new Machine(30_000)];

@@ -26,36 +26,6 @@ for (const mode of ['fixed', 'anchored', 'sliding', 'bucket'] as const) {
   }
 }
 
-for (const mode of ['fixed', 'anchored', 'sliding', 'bucket'] as const) {
-  for (const reset of ['ceil', 'floor', 'ms', 'delta'] as const) {
-    test(`a run that knows its end probes for the next window, ${mode}, reset ${reset}: no refusal, and quicker`, async () => {
-      let quicker = 0;
-      for (let phase = 0; phase < 2000; phase += 130) {
-        const startsAt = Date.parse('2026-11-21T12:00:00Z') + phase;
-        const service = { limit: 20, windowMs: 2000, mode, reset, latencyMs: [3, 8], startsAt } as const;
-        const run = { ...service, processes: 1 + (phase % 4) / 2, workers: 8, requests: 101 };
-        const [told, untold] = [await simulate({ ...run, announced: true }), await simulate(run)];
-        expect(told).toMatchObject({ ...polite, sent: 101, answered: 101 });
-        expect(untold).toMatchObject({ ...polite, sent: 101, answered: 101 });
-        // Six windows, the first of them cut short by the phase.
-        if (mode === 'fixed')
-          expect(told.makespan / (10_000 - phase)).toBeLessThanOrEqual(reset === 'delta' ? 1.25 : 1.05);
-        quicker += untold.makespan - told.makespan;
-      }
-      expect(quicker).toBeGreaterThan(0);
-    });
-  }
-}
-
-test('a run that fills its windows to the last request gives none of them up for a probe', async () => {
-  for (const requests of [120, 121, 179, 180]) {
-    const run = { ...minute, mode: 'fixed', processes: 1, workers: 8, requests, announced: true } as const;
-    const outcome = await simulate(run);
-    expect(outcome).toMatchObject({ ...polite, sent: requests, answered: requests });
-    expect(outcome.makespan).toBeLessThanOrEqual(Math.ceil(requests / 60 - 1) * 60_000 + 2000);
-  }
-});
-
 for (const skewMs of [3_600_000, -3_600_000, 45_000, 700, -700]) {
   test(`a service whose clock is ${skewMs / 1000} s off is read right: no refusal, and no longer wait`, async () => {
     for (const processes of [1, 8]) {
@@ -160,7 +130,6 @@ test('whatever the service counts by, and however it tells it, nobody is refused
     processes: fc.integer({ min: 1, max: 8 }),
     workers: fc.integer({ min: 1, max: 8 }),
     skewMs: fc.oneof(fc.constantFrom(0, 3_600_000, -3_600_000), fc.integer({ min: -5000, max: 5000 })),
-    announced: fc.boolean(),
     latencyMs: fc.constantFrom([1, 1], [5, 40], [20, 600]) as fc.Arbitrary<[number, number]>,
     seed: fc.nat(),
   });

@@ -1,5 +1,4 @@
-// Ledger records for tests: a sequence of tickets and responses, reduced to a state.
-
+// Records of the ledger for tests: tickets and responses in a row, reduced.
 import type { Observation } from '../../src/rate-limit/ledger-record.ts';
 import { formatRecord } from '../../src/rate-limit/ledger-record.ts';
 import type { LedgerState } from '../../src/rate-limit/ledger-state.ts';
@@ -11,55 +10,45 @@ export const START = 1_795_262_400_000;
 /** How long a ticket counts, milliseconds. */
 export const LEASE = 30_000;
 
-/** A reply at `at`, 59 of 60 left for a minute unless said otherwise. */
+/** A response at `at`: 59 of 60 left for a minute. */
 export const seen = (at: number, more: Partial<Observation> = {}): Observation => ({
   at,
   status: 200,
+  refused: false,
   limit: 60,
   remaining: 59,
   reset: { at: START + 60_000, clock: 'local', resolution: 1000 },
-  offset: undefined,
-  waitMs: undefined,
-  waitFrom: 'retry-after',
-  lastAttempt: false,
+  waitFrom: 'backoff',
   jitterDraw: 0,
   ...more,
 });
 
-/** Writes tickets and replies in a row; a reply answers the ticket before it. */
-export function fold(...steps: ({ take: number } | Observation | { text: string })[]): LedgerState {
+const NO_HEADERS = { limit: undefined, remaining: undefined, reset: undefined };
+
+/** A success without rate-limit headers. */
+export const bare = (at: number, more: Partial<Observation> = {}): Observation => seen(at, { ...NO_HEADERS, ...more });
+
+/** A 429 that states nothing but a wait of 5 s. */
+export const refused = (at: number, more: Partial<Observation> = {}): Observation =>
+  bare(at, { status: 429, refused: true, waitMs: 5000, waitFrom: 'retry-after', ...more });
+
+/** Reduces a ticket that counts for `LEASE`, or for `leaseMs`. */
+export function ticket(state: LedgerState, at: number, id: string, leaseMs = LEASE, bulk = false): void {
+  ledgerFormat.apply(state, formatRecord({ kind: 'ticket', at, id, pid: 1, start: '1', host: 'h', leaseMs, bulk }));
+}
+
+/** Reduces the response to a ticket. */
+export function respond(state: LedgerState, id: string, observation: Observation): void {
+  ledgerFormat.apply(state, formatRecord({ kind: 'response', at: observation.at, id, seen: observation }));
+}
+
+/** Reduces tickets and responses in a row; a response answers the ticket before it. */
+export function history(...steps: ({ take: number } | Observation)[]): LedgerState {
   const state = initialState();
   let id = 0;
   for (const one of steps) {
-    if ('take' in one) ledgerFormat.apply(state, `T ${one.take} t${++id} 1 1 h ${LEASE}`);
-    else if ('text' in one) ledgerFormat.apply(state, one.text);
-    else ledgerFormat.apply(state, formatRecord({ kind: 'reply', at: one.at, id: `t${id}`, observation: one }));
+    if ('take' in one) ticket(state, one.take, `t${++id}`);
+    else respond(state, `t${id}`, one);
   }
   return state;
-}
-
-/** A 429 that tells nothing but a wait of 5 s. */
-export const refused = (at: number, more: Partial<Observation> = {}): Observation =>
-  seen(at, { status: 429, limit: undefined, remaining: undefined, reset: undefined, waitMs: 5000, ...more });
-
-/**
- * Writes a ticket into a state.
- * @param state changed in place
- * @param at when it is asked for, epoch milliseconds
- * @param id its id
- * @param rest as `admit` takes it
- */
-export function ticket(state: LedgerState, at: number, id: string, rest?: number): void {
-  const holder = { pid: 1, start: 1, host: 'h', leaseMs: LEASE };
-  ledgerFormat.apply(state, formatRecord({ kind: 'ticket', at, id, ...holder, rest }));
-}
-
-/**
- * Writes a reply into a state.
- * @param state changed in place
- * @param id the ticket that it answers
- * @param observation what it says
- */
-export function told(state: LedgerState, id: string, observation: Observation): void {
-  ledgerFormat.apply(state, formatRecord({ kind: 'reply', at: observation.at, id, observation }));
 }

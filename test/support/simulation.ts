@@ -25,8 +25,6 @@ export interface Simulation extends LimiterOptions {
   readonly maxWaitMs?: number;
   /** How many replies are lost on the way, 0 to 1; the requests are reads then, and tried again. */
   readonly lose?: number;
-  /** Whether each process knows how many requests are left, as an import does. */
-  readonly announced?: boolean;
   /** State folders, that is hosts, which the processes are spread over. */
   readonly hosts?: number;
 }
@@ -104,7 +102,8 @@ export async function simulate(options: Simulation): Promise<Outcome> {
         key: 'simulated-key',
         clock,
         timeoutMs: 30_000,
-        owner: { pid: 1000 + index, start: 1, host: 'here', ended: () => false },
+        self: { pid: 1000 + index, start: '1', host: 'here' },
+        livenessOf: () => 'alive',
       }),
       clock,
       signal: new AbortController().signal,
@@ -114,7 +113,6 @@ export async function simulate(options: Simulation): Promise<Outcome> {
   const request: HttpRequest = options.lose
     ? { method: 'GET', path: '/categories', safe: true }
     : { method: 'POST', path: '/categories', body: '{}', safe: false };
-  if (options.announced) for (const sender of senders) sender.expect(() => Math.max(0, left));
   const work = async (sender: HttpClient): Promise<void> => {
     while (left-- > 0) {
       try {
