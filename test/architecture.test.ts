@@ -6,6 +6,7 @@ import { expect, test } from 'vitest';
 const root = join(import.meta.dirname, '..', 'src');
 const files = readdirSync(root, { recursive: true, encoding: 'utf8' })
   .filter((file) => /\.ts$/.test(file))
+  .map((file) => file.replaceAll('\\', '/'))
   .sort();
 
 interface Import {
@@ -25,7 +26,8 @@ function importsOf(file: string): Import[] {
 }
 
 const graph = new Map(files.map((file) => [file, importsOf(file)]));
-const resolve = (from: string, target: string): string => normalize(relative(root, join(root, from, '..', target)));
+const resolve = (from: string, target: string): string =>
+  normalize(relative(root, join(root, from, '..', target))).replaceAll('\\', '/');
 
 // From top to bottom. A layer may import the layers after it; what shares a line does not import each other.
 const LAYERS = [

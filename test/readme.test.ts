@@ -2,9 +2,12 @@
 import { spawn } from 'node:child_process';
 import { mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, expect, test } from 'vitest';
+import { test as anyTest, beforeAll, expect } from 'vitest';
+import { hasShell } from './support/capabilities.ts';
 import { provideJq } from './support/jq.ts';
 import { BIN, ended, place } from './support/program.ts';
+
+const test = anyTest.runIf(hasShell);
 
 interface Step {
   readonly command: string;

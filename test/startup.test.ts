@@ -25,7 +25,11 @@ async function load(args: readonly string[], env: Record<string, string> = {}): 
     return scripts.map(({ url }) => url);
   });
   const files = urls.filter((url) => url.startsWith('file:')).map((url) => fileURLToPath(url));
-  const names = files.map((file) => relative(root, file).replace(/-[\w-]{8}\.cjs$/, '.cjs'));
+  const names = files.map((file) =>
+    relative(root, file)
+      .replaceAll('\\', '/')
+      .replace(/-[\w-]{8}\.cjs$/, '.cjs'),
+  );
   return { files: names.sort(), bytes: files.reduce((sum, file) => sum + statSync(file).size, 0) };
 }
 

@@ -1,10 +1,13 @@
 // The built program while it waits for the rate limit: one line, ended by Ctrl-C, nothing left behind.
 import { execFile, spawn } from 'node:child_process';
 import { promisify } from 'node:util';
-import { expect, test } from 'vitest';
+import { test as anyTest, expect } from 'vitest';
 import { BASE_ENV } from '../support/base-env.ts';
+import { hasSignals } from '../support/capabilities.ts';
 import { startLimitServer } from '../support/limit-server.ts';
 import { tempDir } from '../support/temp-dir.ts';
+
+const test = anyTest.runIf(hasSignals);
 
 const BIN = 'bin/petstore.js';
 

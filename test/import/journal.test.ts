@@ -175,7 +175,7 @@ test.each(['EACCES', 'EROFS', 'ENOSPC'])('a journal that cannot be written (%s) 
   const journal = new Journal(await fileJournals(stateDir, 'url', 'key', { ...fs, writeSync: fail }).open(NAME, 'run'));
   await expect(journal.acquire(header, false, new Desk().lock(1))).rejects.toEqual(storage(code));
   writeFileSync(join(stateDir, 'file'), '');
-  expect(() => fileJournals(join(stateDir, 'file'), 'url', 'key').open(NAME, 'run')).toThrow(storage('ENOTDIR'));
+  expect(() => fileJournals(join(stateDir, 'file'), 'url', 'key').open(NAME, 'run')).toThrow(storage('ENOTDIR|ENOENT'));
 });
 
 test('a file that was changed during its import is detected, a finished or other one is not', async () => {
@@ -224,7 +224,7 @@ test('a journal of another import that cannot be read is reported by name', asyn
   rmSync(path);
   mkdirSync(path);
   for (const look of [otherImports(desk.store, OTHER).owned(), staleImportOf(desk.store, OTHER, SOURCE)]) {
-    await expect(look).rejects.toEqual(storage(`EISDIR.*${NAME}`));
+    await expect(look).rejects.toEqual(storage(`(EISDIR|not a regular file).*${NAME}`));
   }
 });
 

@@ -1,4 +1,5 @@
 // Precedence of option, environment and stored settings; a stored key is sent only to its own origin.
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { Environment } from '../../src/environment.ts';
 import { resolveTarget } from '../../src/profiles/credentials.ts';
@@ -167,7 +168,12 @@ test('--profile overrides PETSTORE_PROFILE, which overrides the active profile',
 });
 
 test('the sandbox needs no login, and the environment does not override it', async () => {
-  const sandbox = { profile: 'sandbox', baseUrl: '', keySource: 'sandbox', identity: 'sandbox:/state/sandbox/data' };
+  const sandbox = {
+    profile: 'sandbox',
+    baseUrl: '',
+    keySource: 'sandbox',
+    identity: `sandbox:${join('/state', 'sandbox', 'data')}`,
+  };
   expect(await resolve({}, 'sandbox')).toMatchObject(sandbox);
   expect(await resolve({}, undefined, memory([], 'sandbox'))).toMatchObject(sandbox);
   const env = { PETSTORE_API_KEY: 'k', PETSTORE_BASE_URL: 'https://b.example/v1' };

@@ -1,4 +1,5 @@
 // Folders of configuration and state, on every platform and without a home folder.
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Environment } from '../../src/environment.ts';
 import { configDir, sandboxDataFile, stateDir } from '../../src/profiles/paths.ts';
@@ -57,5 +58,5 @@ test('on Windows keys are in APPDATA and state in LOCALAPPDATA, or below the hom
 });
 
 test("the sandbox's data is in the state folder", () => {
-  expect(sandboxDataFile('/s')).toBe('/s/sandbox/data');
+  expect(sandboxDataFile('/s')).toBe(join('/s', 'sandbox', 'data'));
 });

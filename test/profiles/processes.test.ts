@@ -1,8 +1,10 @@
 // Logins as processes: concurrent, killed, with any umask, on a full disk, without a home folder.
+
 import type { ChildProcess } from 'node:child_process';
 import { spawn, spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { beforeAll, expect, test } from 'vitest';
 import { openConfStore } from '../../src/profiles/conf-store.ts';
 import { BASE_ENV } from '../support/base-env.ts';
@@ -131,8 +133,9 @@ test.runIf(hasModes)('a folder that is not writable is a storage error', () => {
   chmodSync(top, 0o555);
   chmodSync(writer, 0o644);
   chmodSync(join(writer, '..'), 0o755);
-  chmodSync(module, 0o644);
-  chmodSync(join(module, '..'), 0o755);
+  const modulePath = fileURLToPath(module);
+  chmodSync(modulePath, 0o644);
+  chmodSync(dirname(modulePath), 0o755);
   // Permissions do not apply to root, so another user tries.
   const somebody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
   const child = spawnSync(process.execPath, [writer, module, dir, 'p', '1'], { env, encoding: 'utf8', ...somebody });

@@ -77,7 +77,7 @@ test('keys and addresses have quotas of their own, and neither can be read from 
   for (const file of files) {
     const text = file + fs.readFileSync(join(dir, file), 'utf8');
     for (const secret of [KEY, 'another-key', 'example']) expect(text).not.toContain(secret);
-    expect(fs.statSync(join(dir, file)).mode & 0o777).toBe(0o600);
+    if (hasModes) expect(fs.statSync(join(dir, file)).mode & 0o777).toBe(0o600);
   }
 });
 
@@ -90,7 +90,7 @@ test('where nothing can be written one process goes on with its memory, and says
   expect(ledger.acquire()).toMatchObject({ granted: false, reason: 'blocked' });
   expect(ledger.view().shared).toBe(false);
   expect(ledger.warnings).toHaveLength(1);
-  expect(ledger.warnings[0]).toContain('ENOTDIR');
+  expect(ledger.warnings[0]).toMatch(/ENOTDIR|ENOENT/);
   expect(ledger.warnings[0]).not.toContain(KEY);
 });
 

@@ -30,7 +30,7 @@ test.each([
   for (const option of [[], ['--reset']]) {
     const { code, out, err } = await inProcess(['sandbox', '--port', '0', '--data', file, ...option]);
     expect([code, out]).toEqual([9, '']);
-    expect(err).toMatch(/^error: the sandbox data is damaged: .*\/data\.1\.log\nhint: .+\n$/);
+    expect(err).toMatch(/^error: the sandbox data is damaged: .*[\\/]data\.1\.log\nhint: .+\n$/);
   }
   expect(fs.readFileSync(`${file}.1.log`)).toEqual(before);
 });

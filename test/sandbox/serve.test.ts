@@ -7,6 +7,7 @@ import { expect, test } from 'vitest';
 import { PetstoreError } from '../../src/errors.ts';
 import { run } from '../../src/run.ts';
 import { FAULT_KINDS } from '../../src/sandbox/faults.ts';
+import { hasShell, hasSignals } from '../support/capabilities.ts';
 import { ended, petstore, place, start } from '../support/program.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import type { WorldOptions } from '../support/world.ts';
@@ -24,7 +25,12 @@ interface Serving {
 
 async function serve(args: readonly string[], options: WorldOptions = {}): Promise<Serving> {
   const interrupt = new AbortController();
-  const context = world(['sandbox', '--port', '0', ...args], { dir: tempDir(), ...options, signal: interrupt.signal });
+  const context = world(['sandbox', '--port', '0', ...args], {
+    dir: tempDir(),
+    platform: 'linux',
+    ...options,
+    signal: interrupt.signal,
+  });
   const done = run(context);
   while (!context.stdout.text().includes('/v1')) {
     const code = await Promise.race([done, new Promise((resolve) => setImmediate(() => resolve(undefined)))]);
@@ -77,7 +83,7 @@ test('injected faults are shown in colour', async () => {
   expect(text).toContain('  \u001b[33minjected faults\u001b[39m: 503:10 (repeat with --seed 7)\n');
 });
 
-test('a key with special characters is quoted in the lines to paste', async () => {
+test.runIf(hasShell)('a key with special characters is quoted in the lines to paste', async () => {
   const { out, stop } = await serve(['--key', "it's$HOME"]);
   const line = /export PETSTORE_API_KEY=(.*)/.exec(out())?.[1];
   expect(execFileSync('sh', ['-c', `printf %s ${line}`]).toString()).toBe("it's$HOME");
@@ -217,8 +223,10 @@ test.each(['', '--reset'])('a foreign file is exit 9 and is not changed (%s)', a
 });
 
 test('data that cannot be written is exit 9', async () => {
-  const { code, err } = await inProcess(['sandbox', '--port', '0', '--data', '/dev/null/data']);
-  expect([code, err]).toEqual([9, expect.stringContaining('/dev/null')]);
+  const file = join(tempDir(), 'file');
+  writeFileSync(file, '');
+  const { code, err } = await inProcess(['sandbox', '--port', '0', '--data', join(file, 'data')]);
+  expect([code, err]).toEqual([9, expect.stringContaining(file)]);
 });
 
 test('the help lists every fault', async () => {
@@ -226,7 +234,7 @@ test('the help lists every fault', async () => {
   for (const kind of FAULT_KINDS) expect(out).toContain(kind);
 });
 
-test.each([
+test.runIf(hasSignals).each([
   ['SIGINT', 130],
   ['SIGTERM', 143],
 ] as const)('%s ends the built program during a request, without an error', async (signal, code) => {

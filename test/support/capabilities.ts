@@ -13,5 +13,11 @@ export const hasModes = posix;
 export const hasSignals = posix;
 /** Symbolic links that need no privilege. */
 export const hasSymlinks = posix;
+/** Directories that can be opened and flushed. */
+export const hasDirectorySync = posix;
+/** Devices as files. */
+export const hasDevices = existsSync('/dev/zero');
+/** Names that differ in case are different files, which Windows and macOS do not have by default. */
+export const hasCaseSensitiveNames = !existsSync(import.meta.filename.toUpperCase());
 /** A device that is always full, which macOS lacks too. */
 export const hasDevFull = existsSync('/dev/full');

@@ -1,6 +1,7 @@
 // Compiles a TypeScript module for child processes: Node 20 does not run TypeScript.
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { tempDir } from './temp-dir.ts';
 
 // The bundler has no synchronous API; a child process makes it synchronous.
@@ -16,13 +17,14 @@ const done = new Map<string, string>();
 
 /**
  * @param entry the module's path from the project's root, for example `src/log/append.ts`
- * @returns the path of a bundled `.mjs` with the same exports
+ * @returns the file URL of a bundled `.mjs` with the same exports
  */
 export function compile(entry: string): string {
   const known = done.get(entry);
   if (known) return known;
   const outfile = join(tempDir(), 'module.mjs');
   execFileSync(process.execPath, ['--input-type=module', '-e', BUNDLE, entry, outfile]);
-  done.set(entry, outfile);
-  return outfile;
+  const url = pathToFileURL(outfile).href;
+  done.set(entry, url);
+  return url;
 }

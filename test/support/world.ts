@@ -17,6 +17,8 @@ export interface WorldOptions {
   /** Width of the terminal on both outputs; without it they are pipes. */
   readonly columns?: number;
   readonly signal?: AbortSignal;
+  /** As `process.platform` names it; the real one unless given. */
+  readonly platform?: string;
   /** Where config and state are kept; a fresh folder unless given. */
   readonly dir?: string;
 }
@@ -63,7 +65,7 @@ export function world(
       ...options.env,
     },
     cwd: dir,
-    platform: process.platform,
+    platform: options.platform ?? process.platform,
     nodeVersion: process.versions.node,
     homeDir: dir,
     tempDir: tmpdir(),
