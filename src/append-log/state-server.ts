@@ -50,7 +50,7 @@ export class StateServer {
 
   /**
    * Works with the server where a failure ends the command.
-   * @throws PetstoreError `usage` where the server turns the configuration away, `storage` where it cannot be reached
+   * @throws PetstoreError `usage` where the server rejects the configuration, `storage` where it cannot be reached
    */
   async checked<T>(work: (connection: ValkeyConnection) => Promise<T>): Promise<T> {
     try {
@@ -75,7 +75,10 @@ export class StateServer {
   }
 
   close(): void {
-    this.#current?.close();
+    this.#connection?.then(
+      (connection) => connection.close(),
+      () => undefined,
+    );
   }
 
   async #patiently<T>(work: (connection: ValkeyConnection) => Promise<T>): Promise<T> {

@@ -61,7 +61,7 @@ const PAGE = 5000;
 export interface StreamOptions {
   readonly server: StateServer;
   readonly key: string;
-  /** How long the server keeps a log that nobody appends to, milliseconds. */
+  /** How long the server keeps an unused log, milliseconds. */
   readonly ttlMs: number;
   /** Entries from which the log is rotated. */
   readonly rotateAt: number;
@@ -191,7 +191,7 @@ export class StreamLog<State> {
   #rotate(): void {
     if (this.#rotating) return;
     this.#rotating = true;
-    // A rotation that fails is left to whoever appends next.
+    // After a failure, the next append tries again.
     this.#rebase()
       .catch(() => undefined)
       .finally(() => {

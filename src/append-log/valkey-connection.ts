@@ -25,7 +25,7 @@ export interface Script {
 /** A call that failed. The message names neither the server nor a secret. */
 export class StateServerError extends Error {
   override readonly name = 'StateServerError';
-  /** True where the server turns this configuration away (password, permissions, certificate): a retry cannot help. */
+  /** True where the server rejects the configuration (password, permissions, certificate): a retry cannot help. */
   readonly refused: boolean;
 
   constructor(message: string, refused: boolean) {
@@ -70,7 +70,7 @@ export class ValkeyConnection {
       connectTimeout: timeoutMs,
       commandTimeout: timeoutMs,
     });
-    // Why a connection ended is told by this event alone.
+    // Only this event carries the reason why a connection ended.
     this.#client.on('error', (error: unknown) => {
       this.#failure ??= error;
     });
@@ -109,7 +109,7 @@ export class ValkeyConnection {
     return new Map([...text.matchAll(/^(\w+):(.*?)\r?$/gm)].map(([, name = '', value = '']) => [name, value]));
   }
 
-  /** Whoever waits for a reply waits in vain from now on. */
+  /** Calls without a reply are rejected. */
   close(): void {
     this.#closed = true;
     this.#client.disconnect();
@@ -129,7 +129,7 @@ export class ValkeyConnection {
       const [reply] = await Promise.all([this.#client.call(command, ...args), this.#login]);
       return reply as Reply;
     } catch (failure) {
-      // What a server says of a call without login is not the reason.
+      // After a refused login, every other error is only its consequence.
       const error = await this.#login.then(
         () => failure,
         (refusal: unknown) => refusal,

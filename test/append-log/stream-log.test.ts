@@ -104,7 +104,7 @@ withServer('a log longer than one page is read to its end', async () => {
   expect([list.length, list[11_999], list[12_000]]).toEqual([12_001, '11999', 'last']);
 });
 
-withServer('records carry the time of the server, and every reply tells it', async () => {
+withServer('records and replies carry the time of the server', async () => {
   await using server = await RedisServer.start();
   const times: number[] = [];
   const log = new StreamLog(words, {

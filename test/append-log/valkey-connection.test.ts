@@ -111,7 +111,7 @@ test('a reply counts only if the login before it succeeded', async () => {
   expect(server.commands).toEqual(['AUTH', 'EVALSHA']);
 });
 
-test('a port where nobody listens is a refused connection', async () => {
+test('a port without a server is a refused connection', async () => {
   expect(await failure(() => connected(1))).toBe('temporary: connection refused');
 });
 

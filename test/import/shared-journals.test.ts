@@ -127,7 +127,7 @@ withServer('after a restart of the server, rows without a record are unknown ins
   expect(third.state.rows.get(1)).toEqual({ state: 'unknown', attempts: 0 });
 });
 
-withServer('a server without persistence is warned about, and gets back what a running import knows', async () => {
+withServer('a server without persistence causes a warning, and a running import restores what it lost', async () => {
   await using forgetful = await RedisServer.start();
   const machine = new Machine(forgetful);
   const journal = await machine.acquire();

@@ -89,7 +89,7 @@ export class RedisServer {
     this.#child?.kill('SIGCONT');
   }
 
-  /** Sends one command by hand. */
+  /** Sends one command and returns the raw reply. */
   command(...words: readonly string[]): Promise<string> {
     return new Promise((resolve, reject) => {
       const socket = connect(this.port, '127.0.0.1');
