@@ -10,7 +10,7 @@ import type { FakeAnswer, HttpFake, ReceivedRequest } from './support/http-fake.
 import { startHttpFake } from './support/http-fake.ts';
 import { petstore, place } from './support/program.ts';
 import { tempDir } from './support/temp-dir.ts';
-import { TEST_CERT, TEST_KEY } from './support/tls.ts';
+import { EXPIRED_CERT, OTHER_CERT, TEST_CERT, TEST_KEY } from './support/tls.ts';
 
 const KEY = 'k_0123456789abcdef';
 const certificate = join(tempDir(), 'ca.pem');
@@ -117,4 +117,31 @@ test('a proxy URL with an invalid percent-encoding is exit 2', async () => {
   const { code, err } = await petstore(at, ['categories', 'list']);
   expect(code).toBe(2);
   expect(err).toMatch(/^error: HTTPS_PROXY contains an invalid percent-encoding\nhint: .+%25\n$/);
+});
+
+test.each([
+  [
+    EXPIRED_CERT,
+    'has expired',
+    'the certificate has expired (valid from Jan  1 00:00:00 2020 GMT to Jan  1 00:00:00 2021 GMT)',
+  ],
+  [
+    OTHER_CERT,
+    'is for another host name',
+    'the certificate is for another host name (valid for other.example, *.other.example)',
+  ],
+  ['', 'is not trusted', 'the certificate is not trusted (issued by "localhost")'],
+])('the doctor says what is wrong with a certificate', async (cert, problem, detail) => {
+  const server = await startHttpFake(() => ({ body: [] }), { key: TEST_KEY, cert: cert || TEST_CERT });
+  const ca = join(tempDir(), 'ca.pem');
+  writeFileSync(ca, cert || OTHER_CERT);
+  const at = trusting({ PETSTORE_BASE_URL: server.url, NODE_EXTRA_CA_CERTS: ca });
+  const { code, text } = await doctor(at);
+  const listed = await petstore(at, ['categories', 'list']);
+  server.close();
+  expect([code, listed.code, server.requests]).toEqual([6, 6, []]);
+  expect(JSON.parse(text).checks).toContainEqual(
+    expect.objectContaining({ name: 'TLS', status: 'failed', detail: `TLS handshake with localhost: ${detail}` }),
+  );
+  expect(listed.err).toContain(`the certificate ${problem}\n`);
 });

@@ -102,7 +102,7 @@ test('a server without TLS is exit code 6, at TLS', async () => {
   const { code, found, statuses } = await doctor(env);
   expect(code).toBe(6);
   expect(statuses).toMatchObject({ TCP: 'ok', TLS: 'failed' });
-  expect(found.checks.find(({ name }) => name === 'TLS')?.remedy).toContain('NODE_EXTRA_CA_CERTS');
+  expect(found.checks.find(({ name }) => name === 'TLS')?.remedy).toContain('serves https');
 });
 
 test('an unknown profile is exit code 2 and lists the profiles', async () => {

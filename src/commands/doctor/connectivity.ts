@@ -2,9 +2,10 @@
 import { lookup } from 'node:dns/promises';
 import type { Socket } from 'node:net';
 import { connect as connectTcp } from 'node:net';
+import type { PeerCertificate } from 'node:tls';
 import { connect as connectTls } from 'node:tls';
 import { PetstoreError } from '../../errors.ts';
-import { toTransportError } from '../../http/transport-errors.ts';
+import { certificateProblem, toTransportError } from '../../http/transport-errors.ts';
 import type { Check } from './check.ts';
 import { attempt, ok, skippedAll } from './check.ts';
 
@@ -57,16 +58,39 @@ async function connectTo(host: string, target: ConnectionTarget): Promise<Check>
 }
 
 async function handshake(host: string, target: ConnectionTarget): Promise<Check> {
-  const socket = connectTls({ host, port: portOf(target.url), ...(isName(host) ? { servername: host } : {}) });
+  // Nothing is sent over this connection: an invalid certificate is accepted only to be described.
+  const options = { host, port: portOf(target.url), rejectUnauthorized: false };
+  const socket = connectTls(isName(host) ? { ...options, servername: host } : options);
   try {
-    const detail = await settled(socket, 'secureConnect', target, () => {
-      return `${socket.getProtocol()}, certificate valid until ${socket.getPeerCertificate().valid_to}`;
+    return await settled(socket, 'secureConnect', target, () => {
+      const certificate = socket.getPeerCertificate();
+      // Node documents an Error here and sets its code.
+      if (!socket.authorized) throw certificateError(String(socket.authorizationError), certificate, target.what);
+      return ok('TLS', `${socket.getProtocol()}, certificate valid until ${certificate.valid_to}`);
     });
-    return ok('TLS', detail);
   } catch (error) {
-    const remedy = 'behind a proxy that inspects TLS, set NODE_EXTRA_CA_CERTS to its certificate';
-    throw unreachable(error, `TLS handshake with ${target.what}`, remedy);
+    throw unreachable(error, `TLS handshake with ${target.what}`, 'check that the port of the base URL serves https');
   }
+}
+
+const MAX_NAMES = 10;
+
+function certificateError(code: string, certificate: PeerCertificate, what: string): PetstoreError {
+  const { valid_from, valid_to, subjectaltname = '' } = certificate;
+  const names = subjectaltname.replace(/(?:DNS|IP Address):/g, '').split(', ');
+  const [detail, hint] = /EXPIRED|NOT_YET_VALID/.test(code)
+    ? [
+        `valid from ${valid_from} to ${valid_to}`,
+        "check this machine's clock; otherwise the service needs a new certificate",
+      ]
+    : code === 'ERR_TLS_CERT_ALTNAME_INVALID'
+      ? [`valid for ${names.slice(0, MAX_NAMES).join(', ')}`, 'check the host name in the base URL']
+      : [
+          `issued by "${certificate.issuer?.CN}"`,
+          'behind a proxy that inspects TLS, set NODE_EXTRA_CA_CERTS to its certificate',
+        ];
+  const problem = certificateProblem(code) ?? 'the certificate is not valid';
+  return new PetstoreError('network', `TLS handshake with ${what}: ${problem} (${detail})`, { hint });
 }
 
 // Waits for one event of a socket, reads what is asked for, and closes the socket.
