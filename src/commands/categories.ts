@@ -2,18 +2,9 @@
 import { Argument, Option } from 'commander';
 import { create } from './categories/create.ts';
 import { list } from './categories/list.ts';
+import type { ImportInput } from './categories/prepare-import.ts';
 import type { CommandGroup } from './command.ts';
 import { defineCommand } from './command.ts';
-
-interface ImportOptions {
-  readonly delimiter?: string;
-  readonly ignoreExtra?: true;
-  readonly skipExisting?: true;
-  readonly dryRun?: true;
-  readonly yes?: true;
-  readonly concurrency: string;
-  readonly restart?: true;
-}
 
 const importRows = defineCommand({
   name: 'import',
@@ -21,12 +12,12 @@ const importRows = defineCommand({
   arguments: [new Argument('<file>', 'JSON array, NDJSON, CSV or TSV; - reads stdin')],
   options: [
     new Option('--delimiter <char>', 'field separator of a CSV file, for example ";"'),
-    new Option('--ignore-extra', 'ignore columns and fields other than name and description'),
-    new Option('--skip-existing', 'skip rows whose name already exists'),
-    new Option('--dry-run', 'preview without creating anything'),
-    new Option('-y, --yes', 'do not ask for confirmation'),
+    new Option('--ignore-extra', 'ignore columns and fields other than name and description').default(false),
+    new Option('--skip-existing', 'skip rows whose name already exists').default(false),
+    new Option('--dry-run', 'preview without creating anything').default(false),
+    new Option('-y, --yes', 'do not ask for confirmation').default(false),
     new Option('--concurrency <number>', 'maximum number of concurrent requests').default('8'),
-    new Option('--restart', 'ignore the journal of earlier runs and start over'),
+    new Option('--restart', 'ignore the journal of earlier runs and start over').default(false),
   ],
   help: {
     notes: `The whole file is checked before anything is sent. Progress is kept in a journal: after Ctrl-C, a crash or a
@@ -46,19 +37,8 @@ may or may not exist, 130 interrupted: run it again.`,
     return {
       view,
       exitError,
-      run: (session, { args, options }) => {
-        const { delimiter, ignoreExtra, skipExisting, dryRun, yes, concurrency, restart } = options as ImportOptions;
-        return run(session, {
-          file: args[0] ?? '-',
-          delimiter,
-          ignoreExtra: ignoreExtra === true,
-          skipExisting: skipExisting === true,
-          dryRun: dryRun === true,
-          yes: yes === true,
-          concurrency,
-          restart: restart === true,
-        });
-      },
+      run: (session, { args, options }) =>
+        run(session, { file: args[0] ?? '-', ...(options as Omit<ImportInput, 'file'>) }),
     };
   },
 });

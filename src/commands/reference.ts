@@ -14,55 +14,19 @@ export class DefinedCommand extends Command {
   }
 }
 
-interface ArgumentFacts {
-  readonly name: string;
-  readonly description: string;
-  readonly required: boolean;
-  readonly variadic: boolean;
-  readonly choices?: readonly string[];
-}
-
-interface OptionFacts {
-  /** As help shows it: `-p, --profile <name>`. */
-  readonly flags: string;
-  readonly short?: string;
-  readonly long?: string;
-  readonly description: string;
-  /** The name of its value; absent for a switch. */
-  readonly value?: string;
-  readonly required: boolean;
-  readonly repeatable: boolean;
-  readonly choices?: readonly string[];
-  readonly default?: string;
-}
-
 /** One command that can be run. */
-export interface CommandFacts {
-  /** Without the program's name: `categories list`. */
-  readonly path: string;
-  readonly aliases: readonly string[];
-  readonly description: string;
-  readonly usage: string;
-  readonly arguments: readonly ArgumentFacts[];
-  readonly options: readonly OptionFacts[];
-  /** Notes, output and exit codes, as help shows them. */
-  readonly notes: string;
-  readonly examples: readonly string[];
-}
+export type CommandFacts = ReturnType<typeof describeCommand>;
 
 /** Everything a program needs to know to call this one. */
-export interface Reference {
-  readonly version: string;
-  readonly description: string;
-  readonly notes: string;
-  readonly examples: readonly string[];
-  readonly commands: readonly CommandFacts[];
-  readonly globalOptions: readonly OptionFacts[];
-  readonly environment: readonly { readonly name: string; readonly meaning: string }[];
-  readonly exitCodes: readonly { readonly code: number; readonly kind?: ErrorKind; readonly meaning: string }[];
+export type Reference = ReturnType<typeof describeCommands>;
+
+interface ExitCode {
+  readonly code: number;
+  readonly kind?: ErrorKind;
+  readonly meaning: string;
 }
 
-const EXIT_CODES: Reference['exitCodes'] = [
+const EXIT_CODES: readonly ExitCode[] = [
   { code: 0, meaning: 'done' },
   { code: 1, kind: 'internal', meaning: 'a bug in petstore' },
   { code: 2, kind: 'usage', meaning: 'wrong usage or invalid input; nothing was sent' },
@@ -81,7 +45,7 @@ const EXIT_CODES: Reference['exitCodes'] = [
   { code: 143, kind: 'interrupted', meaning: 'terminated (SIGTERM); 129 after SIGHUP' },
 ];
 
-const ENVIRONMENT: Reference['environment'] = [
+const ENVIRONMENT = [
   { name: 'PETSTORE_API_KEY', meaning: 'API key; overrides a stored one' },
   { name: 'PETSTORE_BASE_URL', meaning: 'base URL of the service, ending in /v1; overrides a stored one' },
   { name: 'PETSTORE_KEY_COMMAND', meaning: 'command that prints the API key; see `petstore auth login --help`' },
@@ -105,7 +69,7 @@ const ENVIRONMENT: Reference['environment'] = [
  * Describes the tree, without hidden commands and options.
  * @param command whose commands to list: all for the root and for a command without actions below it
  */
-export function describeCommands(command: Command, version: string): Reference {
+export function describeCommands(command: Command, version: string) {
   const root = rootOf(command);
   const { help, description } = root.definition;
   return {
@@ -139,10 +103,11 @@ function leavesOf(command: Command): readonly DefinedCommand[] {
   return command.commands.length === 0 ? [command as DefinedCommand] : visibleCommands(command).flatMap(leavesOf);
 }
 
-function describeCommand(command: DefinedCommand): CommandFacts {
+function describeCommand(command: DefinedCommand) {
   const path = pathOf(command).join(' ');
   const { help } = command.definition;
   return {
+    /** Without the program's name: `categories list`. */
     path,
     aliases: command.aliases(),
     description: command.description(),
@@ -162,29 +127,29 @@ function examplesOf({ examples }: HelpText): readonly string[] {
   return examples.map((line) => line.replace(/ {2,}#.*$/, ''));
 }
 
-function describeArgument(argument: Argument): ArgumentFacts {
-  const { description, required, variadic, argChoices } = argument;
-  return { name: argument.name(), description, required, variadic, ...(argChoices && { choices: argChoices }) };
+function describeArgument(argument: Argument) {
+  const { description, required, variadic, argChoices: choices } = argument;
+  return { name: argument.name(), description, required, variadic, choices };
 }
 
-function describeOptions(command: Command): readonly OptionFacts[] {
+function describeOptions(command: Command) {
   return command.options.filter(({ hidden }) => !hidden).map(describeOption);
 }
 
-function describeOption(option: Option): OptionFacts {
+function describeOption(option: Option) {
   const { flags, short, long, description, mandatory, argChoices } = option;
-  const value = /<(.+?)>/.exec(flags)?.[1];
-  const defaultText = defaultOf(option);
   return {
+    /** As help shows it: `-p, --profile <name>`. */
     flags,
-    ...(short && { short }),
-    ...(long && { long }),
+    short,
+    long,
     description,
-    ...(value && { value }),
+    /** The name of its value; absent for a switch. */
+    value: /<(.+?)>/.exec(flags)?.[1],
     required: mandatory,
     repeatable: isRepeatable(option),
-    ...(argChoices && { choices: argChoices }),
-    ...(defaultText !== undefined && { default: defaultText }),
+    choices: argChoices,
+    default: defaultOf(option),
   };
 }
 
@@ -193,8 +158,7 @@ export function isRepeatable({ parseArg, argChoices }: Option): boolean {
   return parseArg !== undefined && argChoices === undefined;
 }
 
-/** Returns what counts when the option is not given, as it would be typed; a `--no-…` switch has no default. */
-export function defaultOf({ negate, defaultValue, defaultValueDescription }: Option): string | undefined {
-  const value: unknown = negate ? undefined : (defaultValueDescription ?? defaultValue);
-  return value === undefined ? undefined : String(value);
+/** Returns what counts when the option is not given, as it would be typed; switches have no default. */
+export function defaultOf({ defaultValue, defaultValueDescription }: Option): string | undefined {
+  return defaultValueDescription ?? (typeof defaultValue === 'string' ? defaultValue : undefined);
 }

@@ -1,9 +1,8 @@
 // The definition of `petstore sandbox`; the server is loaded when it runs.
 import { Option } from 'commander';
 import { defineCommand } from './command.ts';
-import type { SandboxInput } from './sandbox/settings.ts';
 
-const collect = (value: string, all: readonly string[] = []): readonly string[] => [...all, value];
+const collect = (value: string, all: readonly string[]): readonly string[] => [...all, value];
 
 export const sandbox = defineCommand({
   name: 'sandbox',
@@ -14,14 +13,20 @@ export const sandbox = defineCommand({
     new Option('--plan <plan>', 'rate limits of this plan')
       .choices(['free', 'pro', 'business', 'enterprise'])
       .default(undefined, 'free'),
-    new Option('--limit <limit>', 'custom rate limit such as 60/6s; repeatable, all apply').argParser(collect),
-    new Option('--key <key>', 'API key to accept; repeatable, each has its own rate limit').argParser(collect),
+    new Option('--limit <limit>', 'custom rate limit such as 60/6s; repeatable, all apply')
+      .argParser(collect)
+      .default([]),
+    new Option('--key <key>', 'API key to accept; repeatable, each has its own rate limit')
+      .argParser(collect)
+      .default([]),
     new Option('--data <file>', 'where to keep the data (default: the data of the profile "sandbox")'),
     new Option('--reset', 'delete categories and rate limit windows first; ids are not reused'),
     new Option('--retry-after <form>', 'format of the Retry-After header')
       .choices(['seconds', 'date', 'none'])
       .default('seconds'),
-    new Option('--fault <kind>', 'inject a fault, KIND[:PERCENT]; repeatable, see below').argParser(collect),
+    new Option('--fault <kind>', 'inject a fault, KIND[:PERCENT]; repeatable, see below')
+      .argParser(collect)
+      .default([]),
     new Option('--seed <number>', 'seed of the injected faults, to repeat a run'),
   ],
   help: {
@@ -47,26 +52,5 @@ A single request asks for a fault with the header x-sandbox-fault.`,
       'petstore sandbox --fault latency=300ms --fault lost-reply:5 --seed 7',
     ],
   },
-  action: async () => {
-    const { run, view } = await import('./sandbox/serve.ts');
-    return { run: (session, { options }) => run(session, toInput(options as SandboxOptions)), view };
-  },
+  action: async () => (await import('./sandbox/serve.ts')).serveAction,
 });
-
-type SandboxOptions = Readonly<Record<string, string | readonly string[] | true | undefined>>;
-
-function toInput(options: SandboxOptions): SandboxInput {
-  const text = (name: string): string | undefined => options[name] as string | undefined;
-  const texts = (name: string): readonly string[] => (options[name] ?? []) as readonly string[];
-  return {
-    port: text('port') ?? '',
-    plan: text('plan'),
-    limits: texts('limit'),
-    keys: texts('key'),
-    data: text('data'),
-    reset: options['reset'] === true,
-    retryAfter: text('retryAfter') ?? '',
-    faults: texts('fault'),
-    seed: text('seed'),
-  };
-}

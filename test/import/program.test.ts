@@ -167,7 +167,7 @@ test.runIf(hasPty)('on a terminal it asks first, naming profile, address and cou
   const at = place(fast, 3);
   const question = `Create 3 categories in profile production`;
   const no = await inTerminal(at, ['categories', 'import', 'rows.csv'], {
-    steps: [{ after: 'Create 3', send: 'n' }],
+    steps: [{ after: 'Create 3', send: 'n\r' }],
     columns: 120,
   });
   expect([no.code, no.cooked]).toEqual([130, true]);
@@ -175,7 +175,7 @@ test.runIf(hasPty)('on a terminal it asks first, naming profile, address and cou
   expect(no.screen).toContain(at.env['PETSTORE_BASE_URL']);
   expect(await namesAt(at)).toEqual([]);
   const yes = await inTerminal(at, ['categories', 'import', 'rows.csv'], {
-    steps: [{ after: 'Create 3', send: 'y' }],
+    steps: [{ after: 'Create 3', send: 'y\r' }],
     columns: 120,
   });
   expect([yes.code, yes.screen]).toEqual([0, expect.stringContaining('created 3')]);

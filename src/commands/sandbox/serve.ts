@@ -1,7 +1,9 @@
 // `petstore sandbox`: starts the server, prints how to use it, and serves until it is interrupted.
+import { once } from 'node:events';
 import { formatDuration } from '../../duration.ts';
 import { PetstoreError } from '../../errors.ts';
 import { escapeControls } from '../../escape.ts';
+import { formatNumber } from '../../format.ts';
 import type { View } from '../../output/view.ts';
 import { hangingIndent } from '../../output/wrap.ts';
 import { sandboxDataFile } from '../../profiles/paths.ts';
@@ -10,8 +12,9 @@ import { formatFault } from '../../sandbox/faults.ts';
 import type { RunningSandbox } from '../../sandbox/server.ts';
 import { startSandbox } from '../../sandbox/server.ts';
 import type { Session } from '../../session.ts';
+import type { Action } from '../command.ts';
 import { loadPrinter } from '../run-command.ts';
-import type { SandboxInput, SandboxSettings } from './settings.ts';
+import type { SandboxOptions, SandboxSettings } from './settings.ts';
 import { readSettings } from './settings.ts';
 
 /** What is printed once the server listens. */
@@ -28,10 +31,34 @@ export interface SandboxInfo {
   readonly powershell: boolean;
 }
 
-/** @throws PetstoreError `usage` for an invalid option or a busy port; `interrupted`, silently, at the end */
-export async function run(session: Session, input: SandboxInput): Promise<never> {
+const view: View<SandboxInfo> = {
+  json: ({ powershell: _, ...document }) => document,
+  *text(info, { style, columns }) {
+    yield `${hangingIndent(`Pet store sandbox, plan ${info.plan}: ${limitsText(info)}`, columns, 0)}\n\n`;
+    yield `  URL   ${info.url}\n`;
+    for (const key of info.keys) yield `  key   ${escapeControls(key)}\n`;
+    yield `  data  ${escapeControls(info.data)}\n`;
+    if (info.faults.length > 0) {
+      const faults = `injected faults: ${info.faults.join(', ')} (repeat with --seed ${info.seed})`;
+      yield `  ${hangingIndent(faults, columns, 2).replace('injected faults', (text) => style.yellow(text))}\n`;
+    }
+    yield '\nPaste into another shell:\n\n';
+    yield `  ${assignment(info, 'PETSTORE_BASE_URL', info.url)}\n`;
+    yield `  ${assignment(info, 'PETSTORE_API_KEY', info.key)}\n`;
+    yield '  petstore categories list\n\n';
+    yield `${style.dim('Press Ctrl-C to stop; the data is kept.')}\n`;
+  },
+};
+
+export const serveAction: Action<SandboxOptions, SandboxInfo> = {
+  run: (session, { options }) => serve(session, options),
+  view,
+};
+
+// Returns only by throwing: `interrupted`, silently, at the end.
+async function serve(session: Session, options: SandboxOptions): Promise<never> {
   const { context } = session;
-  const settings = readSettings(input, {
+  const settings = readSettings(options, {
     cwd: context.cwd,
     dataFile: () => sandboxDataFile(session.stateDir),
     random: () => context.clock.random(),
@@ -41,7 +68,7 @@ export async function run(session: Session, input: SandboxInput): Promise<never>
   try {
     // Printed here, because this function returns only when the server ends.
     await print(describe(sandbox, settings, context.platform));
-    await aborted(context.signal);
+    if (!context.signal.aborted) await once(context.signal, 'abort');
   } finally {
     await sandbox.close();
   }
@@ -75,25 +102,6 @@ function describe(sandbox: RunningSandbox, settings: SandboxSettings, platform: 
     powershell: platform === 'win32',
   };
 }
-
-export const view: View<SandboxInfo> = {
-  json: ({ powershell: _, ...document }) => document,
-  *text(info, { style, columns }) {
-    yield `${hangingIndent(`Pet store sandbox, plan ${info.plan}: ${limitsText(info)}`, columns, 0)}\n\n`;
-    yield `  URL   ${info.url}\n`;
-    for (const key of info.keys) yield `  key   ${escapeControls(key)}\n`;
-    yield `  data  ${escapeControls(info.data)}\n`;
-    if (info.faults.length > 0) {
-      const faults = `injected faults: ${info.faults.join(', ')} (repeat with --seed ${info.seed})`;
-      yield `  ${hangingIndent(faults, columns, 2).replace('injected faults', (text) => style.yellow(text))}\n`;
-    }
-    yield '\nPaste into another shell:\n\n';
-    yield `  ${assignment(info, 'PETSTORE_BASE_URL', info.url)}\n`;
-    yield `  ${assignment(info, 'PETSTORE_API_KEY', info.key)}\n`;
-    yield '  petstore categories list\n\n';
-    yield `${style.dim('Press Ctrl-C to stop; the data is kept.')}\n`;
-  },
-};
 
 function limitsText({ limits }: SandboxInfo): string {
   const texts = limits.map(({ requests, seconds }, index) => {
@@ -136,13 +144,6 @@ function requestLog({ context, options }: Session, limited: boolean): { onReques
 
 function requestLine({ method, path, status, remaining, fault }: RequestRecord, limited: boolean): string {
   const shown = path.length > 200 ? `${path.slice(0, 200)}…` : path;
-  const left = limited ? `, ${remaining.toLocaleString('en-US')} left` : '';
+  const left = limited ? `, ${formatNumber(remaining)} left` : '';
   return `${method} ${escapeControls(shown)} ${status ?? '-'}${left}${fault === undefined ? '' : `, fault ${fault}`}`;
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve();
-    signal.addEventListener('abort', () => resolve(), { once: true });
-  });
 }

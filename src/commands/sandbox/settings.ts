@@ -10,16 +10,16 @@ import { PLANS, parseLimit, SANDBOX_KEY } from '../../sandbox/plans.ts';
 import type { RetryAfterFormat } from '../../sandbox/response.ts';
 
 /** The options as typed. */
-export interface SandboxInput {
+export interface SandboxOptions {
   readonly port: string;
-  readonly plan: string | undefined;
-  readonly limits: readonly string[];
-  readonly keys: readonly string[];
-  readonly data: string | undefined;
-  readonly reset: boolean;
+  readonly plan?: string;
+  readonly limit: readonly string[];
+  readonly key: readonly string[];
+  readonly data?: string;
+  readonly reset?: true;
   readonly retryAfter: string;
-  readonly faults: readonly string[];
-  readonly seed: string | undefined;
+  readonly fault: readonly string[];
+  readonly seed?: string;
 }
 
 export interface SandboxSettings {
@@ -39,18 +39,18 @@ export interface SandboxSettings {
  * @throws PetstoreError `usage` naming the option
  */
 export function readSettings(
-  input: SandboxInput,
+  options: SandboxOptions,
   defaults: { readonly cwd: string; readonly dataFile: () => string; readonly random: () => number },
 ): SandboxSettings {
-  const { data, seed } = input;
+  const { data, seed } = options;
   return {
-    port: wholeNumber('--port', input.port, 65_535),
-    ...readLimits(input),
-    keys: readKeys(input.keys),
+    port: wholeNumber('--port', options.port, 65_535),
+    ...readLimits(options),
+    keys: readKeys(options.key),
     dataFile: data === undefined ? defaults.dataFile() : readDataFile(resolve(defaults.cwd, data)),
-    reset: input.reset,
-    retryAfter: input.retryAfter as RetryAfterFormat,
-    faults: input.faults.map((text) => {
+    reset: options.reset === true,
+    retryAfter: options.retryAfter as RetryAfterFormat,
+    faults: options.fault.map((text) => {
       const rule = parseFault(text);
       if (!rule) throw invalid('--fault', text, `use KIND[:PERCENT]; kinds are ${FAULT_KINDS.join(', ')}`);
       return rule;
@@ -68,13 +68,13 @@ function readDataFile(path: string): string {
   });
 }
 
-function readLimits(input: SandboxInput): { plan: PlanName; limits: readonly Limit[] } {
-  const limits = input.limits.map((text) => {
+function readLimits(options: SandboxOptions): { plan: PlanName; limits: readonly Limit[] } {
+  const limits = options.limit.map((text) => {
     const limit = parseLimit(text);
     if (!limit) throw invalid('--limit', text, 'use REQUESTS/DURATION, for example 60/1m, 1000/1d or 60/6s');
     return limit;
   });
-  const plan = input.plan as PlanName | undefined;
+  const plan = options.plan as PlanName | undefined;
   if (limits.length === 0) return { plan: plan ?? 'free', limits: PLANS[plan ?? 'free'] };
   if (plan === undefined || plan === 'enterprise') return { plan: 'enterprise', limits };
   throw new PetstoreError('usage', `--plan ${plan} and --limit cannot be combined`, {
