@@ -1,66 +1,156 @@
-// How long an import takes under the quota, as far as the replies so far tell. Pure.
+// How long an import takes under the rate limit: for the question, for `--dry-run` and for the progress line.
+import type { Category, NewCategory } from '../api/types.ts';
+import { formatCount, formatNumber } from '../count.ts';
+import type { Int64 } from '../json.ts';
 import type { QuotaView } from '../rate-limit/quota-view.ts';
-
-/** What is to be expected; undefined where nothing is known of the quota. */
-export interface Estimate {
-  /** Windows of the shorter limit that the requests reach into. */
-  readonly windows: number | undefined;
-  /** Epoch milliseconds, not before. */
-  readonly endsAt: number | undefined;
-  /** Where the day's quota does not last for all requests; `told` by the service, or known from its plans only. */
-  readonly daily: { readonly left: number; readonly limit: number; readonly told: boolean } | undefined;
-}
+import type { RowEntry } from './journal-record.ts';
+import { idOf } from './journal-state.ts';
+import type { SkippedRow } from './results.ts';
 
 const MINUTE_MS = 60_000;
-const DAY_MS = 86_400_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
 
-/** Requests per day by requests per minute: the plans of service.md, section 8. */
-const PER_DAY: Readonly<Record<number, number>> = { 60: 1000, 300: 10_000, 1000: 100_000 };
+/** Requests per day by requests per minute: the plans in docs/service.md. */
+const DAILY_LIMITS: Readonly<Record<number, number>> = { 60: 1000, 300: 10_000, 1000: 100_000 };
+/** Lengths that windows usually have, milliseconds. */
+const USUAL_WINDOWS_MS = [1000, 2000, 5000, 10_000, 15_000, 30_000, MINUTE_MS, 5 * MINUTE_MS, HOUR_MS, DAY_MS];
+/** A larger limit counts as none. */
+const UNLIMITED = 1_000_000;
+
+export interface Estimate {
+  /** Milliseconds from now, at least. */
+  readonly ms: number;
+  /** The limit that decides: requests per window. */
+  readonly limit: number;
+  readonly windowMs: number;
+  /** Whether the daily limit does not suffice. */
+  readonly isDaily: boolean;
+}
 
 /**
- * Estimates an import. The headers do not tell how long a window is: a minute and a day, as service.md documents them,
- * unless it was seen.
  * @param requests how many are still to be sent
- * @param view what is known of the quota
  * @param now the wall clock, epoch milliseconds
- * @param windowMs how long the shorter window is, in milliseconds
- * @returns windows and end
+ * @param windowMs the length of the shorter window where it was measured
+ * @returns undefined where no limit is known
  */
 export function estimate(
   requests: number,
-  view: Pick<QuotaView, 'window' | 'longWindow'>,
+  { window, longWindow }: Pick<QuotaView, 'window' | 'longWindow'>,
   now: number,
-  windowMs = MINUTE_MS,
-): Estimate {
-  const { window, longWindow } = view;
-  if (!window?.limit) return { windows: undefined, endsAt: undefined, daily: undefined };
-  const left = window.over ? window.limit : window.remaining;
-  const short = spread(requests, left, window.limit);
-  const reset = window.over ? now + windowMs : window.resetAt;
-  const daily = dailyOf(longWindow, window.limit);
-  const days = daily && spread(requests, daily.left, daily.limit);
-  const byMinute = short === 0 ? now : reset + (short - 1) * windowMs;
-  const byDay = days ? (daily.resetAt ?? now + DAY_MS) + (days - 1) * DAY_MS : now;
-  return {
-    windows: requests === 0 ? 0 : short + (left > 0 ? 1 : 0),
-    endsAt: Math.max(now, byMinute, byDay),
-    daily: days ? { left: daily.left, limit: daily.limit, told: daily.told } : undefined,
-  };
+  windowMs?: number,
+): Estimate | undefined {
+  if (!window?.limit || window.limit > UNLIMITED) return undefined;
+  const length = windowMs ?? guessWindow(window.limit, window.resetAt - window.seenAt);
+  const planned = DAILY_LIMITS[window.limit];
+  const day = longWindow?.limit
+    ? { limit: longWindow.limit, remaining: longWindow.remaining, resetAt: longWindow.resetAt, over: longWindow.over }
+    : planned && { limit: planned, remaining: planned, resetAt: now + DAY_MS, over: false };
+  const byWindow = timeNeeded(requests, window, length, now);
+  const byDay = day ? timeNeeded(requests, day, DAY_MS, now) : 0;
+  if (day && byDay > byWindow) return { ms: byDay, limit: day.limit, windowMs: DAY_MS, isDaily: true };
+  return { ms: byWindow, limit: window.limit, windowMs: length, isDaily: false };
 }
 
-// How many resets have to be waited for.
-function spread(requests: number, left: number, limit: number): number {
-  return Math.ceil(Math.max(0, requests - left) / limit);
+/**
+ * Guesses the length of a window: the headers give its end only. For the documented plans it is a minute.
+ * @param toReset the longest time from a response to the end of its window, milliseconds
+ */
+export function guessWindow(limit: number, toReset: number): number {
+  if (limit in DAILY_LIMITS) return MINUTE_MS;
+  return USUAL_WINDOWS_MS.find((length) => length >= toReset) ?? DAY_MS;
 }
 
-function dailyOf(
-  window: QuotaView['longWindow'],
-  perMinute: number,
-): (NonNullable<Estimate['daily']> & { readonly resetAt: number | undefined }) | undefined {
-  if (window?.limit) {
-    const left = window.over ? window.limit : window.remaining;
-    return { left, limit: window.limit, told: true, resetAt: window.over ? undefined : window.resetAt };
+interface Window {
+  readonly limit?: number | undefined;
+  readonly remaining: number;
+  readonly resetAt: number;
+  readonly over: boolean;
+}
+
+// The last of the resets that have to be waited for.
+function timeNeeded(
+  requests: number,
+  { limit = 1, remaining, over, resetAt }: Window,
+  length: number,
+  now: number,
+): number {
+  const resets = Math.ceil(Math.max(0, requests - (over ? limit : remaining)) / limit);
+  const toReset = over ? length : Math.max(0, resetAt - now);
+  return resets === 0 ? 0 : toReset + (resets - 1) * length;
+}
+
+/** @returns for example `34 min (60 requests per minute)` */
+export function formatEstimate({ ms, limit, windowMs }: Estimate): string {
+  const units = new Map([
+    [1000, 'second'],
+    [MINUTE_MS, 'minute'],
+    [HOUR_MS, 'hour'],
+    [DAY_MS, 'day'],
+  ]);
+  const unit = units.get(windowMs) ?? `${Math.ceil(windowMs / 1000)}s`;
+  return `${formatTime(ms)} (${formatCount(limit, 'request')} per ${unit})`;
+}
+
+/** @returns for example `41s`, `34 min`, `2 h 5 min`, `3 days 4 h`, rounded up */
+export function formatTime(ms: number): string {
+  const seconds = Math.ceil(Math.max(0, ms) / 1000);
+  if (seconds < 60) return `${seconds}s`;
+  const minutes = Math.ceil(seconds / 60);
+  if (minutes < 60) return `${minutes} min`;
+  const hours = Math.floor(minutes / 60);
+  if (hours < 24) return minutes % 60 === 0 ? `${hours} h` : `${hours} h ${minutes % 60} min`;
+  const days = Math.floor(hours / 24);
+  return hours % 24 === 0 ? formatCount(days, 'day') : `${formatCount(days, 'day')} ${hours % 24} h`;
+}
+
+/** @returns undefined where the daily limit suffices */
+export function dailyNotice(rows: number, estimated: Estimate | undefined): string | undefined {
+  if (!estimated?.isDaily) return undefined;
+  return `${formatCount(rows, 'row')} exceed the daily limit of ${formatNumber(estimated.limit)} requests`;
+}
+
+/** A row that would be created; rows count from 1. */
+export interface PlannedRow {
+  readonly row: number;
+  readonly name: string;
+  readonly description?: string;
+}
+
+/** What `--dry-run` prints. */
+export interface Preview {
+  readonly dryRun: true;
+  readonly toCreate: readonly PlannedRow[];
+  readonly skipped: readonly SkippedRow[];
+  /** Rows that an earlier run left unknown; they would be looked up first. */
+  readonly unknown: number;
+  /** Undefined where no limit is known. */
+  readonly estimate: Estimate | undefined;
+}
+
+/**
+ * @param entries what the journal records
+ * @param listed what the service lists
+ */
+export function previewOf(
+  rows: readonly NewCategory[],
+  entries: ReadonlyMap<number, RowEntry>,
+  listed: readonly Category[],
+  options: { readonly skipExisting: boolean; readonly quota: QuotaView; readonly now: number },
+): Preview {
+  const owned = new Set([...entries.values()].map(({ id }) => id));
+  const others = options.skipExisting ? listed.filter(({ id }) => !owned.has(String(id))) : [];
+  const existing = new Map<string, Int64>(others.map(({ id, name }) => [name, id]));
+  const toCreate: PlannedRow[] = [];
+  const skipped: SkippedRow[] = [];
+  let unknown = 0;
+  for (const [at, category] of rows.entries()) {
+    const entry = entries.get(at);
+    const id = entry?.id === undefined ? existing.get(category.name) : idOf(entry.id);
+    if (entry?.state === 'unknown' || entry?.state === 'sending') unknown++;
+    else if (id === undefined) toCreate.push({ row: at + 1, ...category });
+    else skipped.push({ row: at + 1, name: category.name, id });
   }
-  const planned = PER_DAY[perMinute];
-  return planned === undefined ? undefined : { left: planned, limit: planned, told: false, resetAt: undefined };
+  const { quota, now } = options;
+  return { dryRun: true, toCreate, skipped, unknown, estimate: estimate(toCreate.length + unknown, quota, now) };
 }

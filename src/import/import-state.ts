@@ -13,6 +13,8 @@ export interface ImportPlan {
   readonly send: number;
   /** How many of them have a name that exists already. */
   readonly existing: number;
+  /** How many rows earlier runs created. */
+  readonly resumed: number;
 }
 
 export interface RunOptions {

@@ -1,7 +1,9 @@
 // Decides unknown rows from the service's list: created, absent and sent again, or unknown for good.
 import type { Category, NewCategory } from '../api/types.ts';
 import { LONGEST_SLEEP_MS } from '../clock.ts';
-import type { ImportState, NumberedRow } from './import-state.ts';
+import { formatNumber } from '../count.ts';
+import { PetstoreError } from '../errors.ts';
+import type { ImportState, NumberedRow, RunOptions } from './import-state.ts';
 
 /**
  * How long after a loss a look-up that finds nothing is believed, in milliseconds, doubled with every attempt: the
@@ -10,7 +12,7 @@ import type { ImportState, NumberedRow } from './import-state.ts';
 const SETTLE_MS = 2000;
 const LONGEST_SETTLE_MS = 30_000;
 /** How often an incomplete list is fetched again, and a find that another import claims too is looked up again. */
-const LOOKS = 3;
+const LOOKS = 2;
 const IN_FLIGHT_POLL_MS = 250;
 
 /**
@@ -18,13 +20,13 @@ const IN_FLIGHT_POLL_MS = 250;
  * @throws PetstoreError where the list fails, the journal cannot be written, or the run is interrupted
  */
 export async function lookUp(state: ImportState): Promise<void> {
-  for (let look = 1; look <= LOOKS; look++) {
+  for (let look = 1; look <= LOOKS + 1; look++) {
     state.options.journal.assertHeld();
     state.adoptJournal();
     const rows = state.undecided();
     if (rows.length === 0) return;
     await settle(state, rows);
-    const listed = await completeList(state);
+    const listed = await completeList(state.options, ownIds(state));
     const known = await knownIds(state);
     const { found, absent, doubtful } = listed ? matchUnknown(rows, listed, known) : allDoubtful(rows);
     const contested = await recordFound(state, found);
@@ -32,14 +34,14 @@ export async function lookUp(state: ImportState): Promise<void> {
     for (const row of absent) await recordAbsent(state, row);
     state.options.onProgress(state.results);
     if (contested === 0) return;
-    await pause(state, SETTLE_MS * state.options.clock.random());
+    await pause(state.options, SETTLE_MS * state.options.clock.random());
   }
 }
 
 async function settle(state: ImportState, rows: readonly NumberedRow[]): Promise<void> {
   const { clock } = state.options;
   const times = rows.map(({ row }) => state.settledAt(row, settleMs(attemptsOf(state, row))));
-  await pause(state, times.reduce((latest, time) => Math.max(latest, time), 0) - clock.monotonic());
+  await pause(state.options, times.reduce((latest, time) => Math.max(latest, time), 0) - clock.monotonic());
 }
 
 function settleMs(attempts: number): number {
@@ -50,7 +52,7 @@ function attemptsOf({ options }: ImportState, row: number): number {
   return options.journal.state.rows.get(row)?.attempts ?? 0;
 }
 
-async function pause({ options: { clock, signal } }: ImportState, ms: number): Promise<void> {
+async function pause({ clock, signal }: Pick<RunOptions, 'clock' | 'signal'>, ms: number): Promise<void> {
   const until = clock.monotonic() + ms;
   for (let left = ms; left > 0; left = until - clock.monotonic()) {
     await clock.sleep(Math.min(LONGEST_SLEEP_MS, left), signal);
@@ -59,17 +61,32 @@ async function pause({ options: { clock, signal } }: ImportState, ms: number): P
 
 /**
  * Lists the categories. A list that lacks one that this import created is behind or cut off, and proves nothing.
+ * @param created ids in digits
  * @returns undefined where it still lacks one after several looks
  */
-export async function completeList(state: ImportState): Promise<readonly Category[] | undefined> {
-  const { categories, journal } = state.options;
-  for (let look = 1; ; look++) {
-    const listed = await categories.list();
+export async function completeList(
+  options: Pick<RunOptions, 'categories' | 'clock' | 'signal'>,
+  created: () => Iterable<string>,
+): Promise<readonly Category[] | undefined> {
+  for (let look = 0; ; look++) {
+    const listed = await options.categories.list();
     const ids = new Set(listed.map(({ id }) => String(id)));
-    if ([...journal.state.owners.keys()].every((id) => ids.has(id))) return listed;
-    if (look > LOOKS) return undefined;
-    await pause(state, SETTLE_MS * 2 ** (look - 1));
+    if ([...created()].every((id) => ids.has(id))) return listed;
+    if (look === LOOKS) return undefined;
+    await pause(options, SETTLE_MS * 2 ** look);
   }
+}
+
+/** @param created how many categories the import has created */
+export function missingFromList(created: number): PetstoreError {
+  const which = created === 1 ? 'the category' : `all of the ${formatNumber(created)} categories`;
+  return new PetstoreError('unknown_outcome', `the service does not list ${which} that this import created`, {
+    hint: 'try again later; if its data was reset, add --restart --skip-existing to create what is missing',
+  });
+}
+
+function ownIds({ options }: ImportState): () => Iterable<string> {
+  return () => options.journal.state.owners.keys();
 }
 
 async function recordAbsent(state: ImportState, row: number): Promise<void> {
@@ -110,7 +127,7 @@ export async function claimedElsewhere(state: ImportState): Promise<(id: string)
   const until = clock.monotonic() + timeoutMs + SETTLE_MS;
   let open = [...(await others.inFlight())];
   while (open.length > 0 && clock.monotonic() < until) {
-    await pause(state, IN_FLIGHT_POLL_MS);
+    await pause(state.options, IN_FLIGHT_POLL_MS);
     const now = await others.inFlight();
     open = open.filter((request) => now.has(request));
   }
@@ -126,7 +143,7 @@ export async function findLateDuplicates(state: ImportState): Promise<readonly C
   if (state.resent.size === 0) return [];
   try {
     const texts = new Set([...state.resent].map((row) => textOf(state.rowAt(row))));
-    const listed = (await completeList(state)) ?? [];
+    const listed = (await completeList(state.options, ownIds(state))) ?? [];
     return newAndUnowned(listed, await knownIds(state)).filter((category) => texts.has(textOf(category)));
   } catch {
     // Every row is decided: a check that cannot be made is not a failure.

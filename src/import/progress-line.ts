@@ -1,62 +1,57 @@
-// One line on how far an import is: done of total, rate, what is left of the quota, time left.
+// The progress line: rows done of total, time left, and what is left of the quota.
 import type { Clock } from '../clock.ts';
-import { formatDuration } from '../duration.ts';
+import { formatNumber } from '../count.ts';
 import type { QuotaView } from '../rate-limit/quota-view.ts';
-import { estimate } from './estimate.ts';
+import { estimate, formatTime, guessWindow } from './estimate.ts';
 import type { ImportResults } from './results.ts';
 
-/** How often the line is made anew at most, in milliseconds. */
-const EVERY_MS = 100;
-/** Resets that differ by less are the same one, told twice; milliseconds. */
+/** Resets that differ by less belong to the same window; milliseconds. */
 const SAME_RESET_MS = 900;
 
 /**
- * Follows an import.
- * @param total how many rows it has
- * @param clock times it
+ * @param total how many rows the import has
  * @param quota what is known of the quota now
- * @returns makes the line; the same again where it was made a moment ago
+ * @param waiting whether the run waits for the rate limit: the wait is shown behind the line, and no quota then
  */
 export function startProgressLine(
   total: number,
   clock: Clock,
   quota: () => QuotaView,
+  waiting: () => boolean,
 ): (results: ImportResults) => string {
-  const begun = clock.monotonic();
-  const measure = windowLength();
-  let last = Number.NEGATIVE_INFINITY;
-  let line = '';
+  const windowLength = measureWindow();
+  let last = clock.monotonic();
+  let activeMs = 0;
   return (results) => {
     const now = clock.monotonic();
-    if (now - last < EVERY_MS) return line;
+    if (!waiting()) activeMs += now - last;
     last = now;
     const view = quota();
-    const windowMs = measure(view.window);
-    const rate = (1000 * results.count('created')) / Math.max(1, now - begun);
-    const parts = [`${results.done} of ${total} rows`];
-    if (results.count('created') > 0) parts.push(`${rate < 10 ? rate.toFixed(1) : Math.round(rate)}/s`);
     const { window } = view;
-    if (window && !window.over)
-      parts.push(`quota ${window.remaining}${window.limit ? ` of ${window.limit}` : ''} left`);
-    const left = total - results.done;
-    if (left > 0 && results.count('created') > 0) {
-      const ends = estimate(left, view, clock.now(), windowMs).endsAt ?? 0;
-      parts.push(`about ${formatDuration(Math.max(ends - clock.now(), (1000 * left) / rate))} left`);
+    const parts = [`${formatNumber(results.done)} of ${formatNumber(total)} rows`];
+    const rows = total - results.done;
+    const created = results.count('created');
+    const limited = estimate(rows, view, clock.now(), windowLength(window))?.ms ?? 0;
+    const paced = created > 0 ? (activeMs / created) * rows : 0;
+    if (rows > 0 && Math.max(limited, paced) > 0) parts.push(`${formatTime(Math.max(limited, paced))} left`);
+    if (window && !window.over && !waiting()) {
+      parts.push(`quota ${window.remaining}${window.limit === undefined ? '' : ` of ${window.limit}`} left`);
     }
-    if (results.count('unknown') > 0) parts.push(`${results.count('unknown')} to look up`);
-    line = parts.join(' · ');
-    return line;
+    if (results.count('unknown') > 0) parts.push(`${formatNumber(results.count('unknown'))} to look up`);
+    return parts.join(' · ');
   };
 }
 
-// The headers do not tell how long a window is; two resets one after the other do.
-function windowLength(): (window: QuotaView['window']) => number | undefined {
+// The headers do not give a window's length; two successive resets do.
+function measureWindow(): (window: QuotaView['window']) => number | undefined {
   let reset: number | undefined;
-  let length: number | undefined;
+  let measured: number | undefined;
+  let toReset = 0;
   return (window) => {
-    if (!window || window.over) return length;
-    if (reset !== undefined && window.resetAt - reset > SAME_RESET_MS) length = window.resetAt - reset;
+    if (!window?.limit) return measured;
+    if (reset !== undefined && window.resetAt - reset > SAME_RESET_MS) measured = window.resetAt - reset;
     reset = window.resetAt;
-    return length;
+    toReset = Math.max(toReset, window.resetAt - window.seenAt);
+    return measured ?? guessWindow(window.limit, toReset);
   };
 }

@@ -1,11 +1,10 @@
 // One run of an import: a list first, then rows sent and unknown ones looked up until every row is decided.
 import type { Category } from '../api/types.ts';
-import { formatNumber } from '../count.ts';
 import { PetstoreError } from '../errors.ts';
 import type { RunOptions } from './import-state.ts';
 import { ImportState } from './import-state.ts';
 import { idOf } from './journal-state.ts';
-import { claimedElsewhere, completeList, findLateDuplicates, lookUp } from './lookup.ts';
+import { claimedElsewhere, completeList, findLateDuplicates, lookUp, missingFromList } from './lookup.ts';
 import type { ImportResults } from './results.ts';
 import { sendRows } from './send-rows.ts';
 
@@ -27,8 +26,8 @@ export async function runImport(options: RunOptions): Promise<RunResult> {
   await restore(state);
   const listed = await firstList(state);
   if (state.stop) return { results: state.results, stop: state.stop, duplicates: [] };
+  await plan(state, listed);
   try {
-    await plan(state, listed);
     await sendAll(state);
     if (state.results.complete) await options.journal.recordFinished();
   } catch (error) {
@@ -55,12 +54,14 @@ async function restore(state: ImportState): Promise<void> {
 async function firstList(state: ImportState): Promise<readonly Category[]> {
   const { rows, journal, skipExisting } = state.options;
   const { baseline, owners } = journal.state;
-  const nothingToDo = state.results.done === rows.length || (baseline !== undefined && !skipExisting);
-  if (owners.size === 0 && nothingToDo) return [];
+  // Before the first row is sent a newer baseline is the better one.
+  const isKnown = baseline !== undefined && journal.state.rows.size > 0;
+  const isNeeded = !isKnown || skipExisting || owners.size > 0;
+  if (rows.length === 0 || !isNeeded) return [];
   try {
-    const listed = await completeList(state);
+    const listed = await completeList(state.options, () => owners.keys());
     if (!listed) throw missingFromList(owners.size);
-    if (baseline === undefined) await journal.recordBaseline(listed.map(({ id }) => String(id)));
+    if (!isKnown) await journal.recordBaseline(listed.map(({ id }) => String(id)));
     return listed;
   } catch (error) {
     const answered = error instanceof PetstoreError && ['auth', 'service', 'rejected'].includes(error.kind);
@@ -68,14 +69,6 @@ async function firstList(state: ImportState): Promise<readonly Category[]> {
     state.end(error);
     return [];
   }
-}
-
-function missingFromList(created: number): PetstoreError {
-  const which = created === 1 ? 'the category' : `some of the ${formatNumber(created)} categories`;
-  const message = `the service does not list ${which} that this import created`;
-  return new PetstoreError('unknown_outcome', message, {
-    hint: 'try again later; if its data was reset, add --restart --skip-existing to create what is missing',
-  });
 }
 
 async function plan(state: ImportState, listed: readonly Category[]): Promise<void> {
@@ -98,7 +91,7 @@ async function plan(state: ImportState, listed: readonly Category[]): Promise<vo
     if (id !== undefined) known++;
     state.queue.push(row);
   }
-  await onPlan({ send: state.queue.length, existing: known });
+  await onPlan({ send: state.queue.length, existing: known, resumed: owners.size });
   onProgress(state.results);
 }
 

@@ -37,7 +37,7 @@ test('a CSV file becomes categories, and the counts are told', async () => {
   const { file, run, names } = shop();
   file('species.csv', 'name,description\ndog,Canis\n"cat, ""big""",\n');
   const { code, out, err } = await run([...IMPORT, 'species.csv']);
-  expect([code, out]).toEqual([0, 'created 2, skipped 0, failed 0, unknown 0\n']);
+  expect([code, out]).toEqual([0, 'Created 2, skipped 0, failed 0, unknown 0\n']);
   expect(err).toMatch(/^quota: \d+ of 60 left, resets in \d+s\n$/);
   expect(await names()).toEqual(['dog', 'cat, "big"']);
 });
@@ -49,7 +49,7 @@ test.each(['json', 'csv', 'tsv'])('an empty list printed as %s is imported too: 
   expect([code, err]).toEqual([0, '']);
   expect(JSON.parse(out)).toEqual({ created: [], skipped: [], failed: [], unknown: [], pending: 0 });
   const preview = await run([...IMPORT, '-', '--dry-run'], listed.out);
-  expect(preview.out).toBe('would create 0, skip 0\n');
+  expect(preview.out).toBe('Would create 0 categories and skip 0\n');
 });
 
 test('with --json stdout is the document and stderr is silent; the same command again skips every row', async () => {
@@ -100,7 +100,7 @@ test('a rejected row is reported and the rest goes on; the corrected file goes o
   expect(JSON.parse(first.out)).toMatchObject({ created: [{ name: 'dog' }, { name: 'cat' }], failed, pending: 0 });
   expect(JSON.parse(first.err)).toMatchObject({ error: { kind: 'rejected', status: 413 } });
   const told = await run([...IMPORT, 'species.csv']);
-  expect(told.out).toMatch(/^created 0, skipped 2, failed 1, unknown 0\n[\s\S]*body_too_large/);
+  expect(told.out).toMatch(/^Created 0, skipped 2, failed 1, unknown 0\n[\s\S]*body_too_large/);
   file('species.csv', 'name\ndog\ncow\ncat\n');
   const changed = await run([...IMPORT, 'species.csv']);
   expect([changed.code, changed.err]).toEqual([
@@ -117,14 +117,15 @@ test('--dry-run says what would be created and how long it takes, and creates an
   file('species.csv', `name,description\ndog,\ncat,Felis\n${'cow,\n'.repeat(70)}`);
   const { code, out } = await run([...IMPORT, 'species.csv', '--dry-run', '--skip-existing']);
   expect(code).toBe(0);
-  expect(out).toContain('would create 71, skip 1\ntakes 2 windows of the quota, until ');
+  expect(out).toContain('Would create 71 categories and skip 1\nEstimated time: ');
   expect(out).toContain('and 51 more to create');
   const json = await run([...IMPORT, 'species.csv', '--dry-run', '--skip-existing', '--json']);
   expect(JSON.parse(json.out)).toMatchObject({
     dryRun: true,
     skipped: [{ row: 1, name: 'dog', id: 1 }],
-    windows: 2,
-    undecided: 0,
+    unknown: 0,
+    estimatedSeconds: expect.any(Number),
+    exceedsDailyLimit: false,
   });
   expect((JSON.parse(json.out) as { toCreate: unknown[] }).toCreate[0]).toEqual({
     row: 2,
@@ -140,13 +141,11 @@ test('what is better known before is said before: repeated and existing names, a
   await run(['categories', 'create', '--name', 'dog']);
   file('species.csv', 'name\ndog\ncat\ncat\n');
   const { err } = await run([...IMPORT, 'species.csv']);
-  expect(err).toContain('1 row repeats a name of the file; each is created\n');
-  expect(err).toContain('1 row has a name that exists already; it is created too (--skip-existing leaves it out)\n');
+  expect(err).toContain('warning: 1 row repeats the name of an earlier row; each row becomes a category\n');
+  expect(err).toContain('1 row has a name that already exists (--skip-existing skips such rows)\n');
   file('many.ndjson', Array.from({ length: 1100 }, (_, at) => `{"name":"n${at}"}\n`).join(''));
   const many = await run([...IMPORT, 'many.ndjson', '--max-wait', '0']);
-  expect(many.err).toMatch(
-    /the day's quota does not last for 1100 rows: (\d+ of 1000 requests of the day are left|a plan .* 1000 requests per day)/,
-  );
+  expect(many.err).toContain('1,100 rows exceed the daily limit of 1,000 requests\n');
 });
 
 test('a quota that is used up ends the import with what is pending and how to go on', async () => {
@@ -164,8 +163,8 @@ test('a quota that is used up ends the import with what is pending and how to go
 });
 
 test.each<[string, readonly string[], string]>([
-  ['no workers', ['--concurrency', '0'], '--concurrency takes a whole number from 1 to 64'],
-  ['half a worker', ['--concurrency', '1.5'], '--concurrency takes a whole number from 1 to 64'],
+  ['no workers', ['--concurrency', '0'], '--concurrency must be a whole number from 1 to 64'],
+  ['half a worker', ['--concurrency', '1.5'], '--concurrency must be a whole number from 1 to 64'],
   ['a delimiter of two characters', ['--delimiter', ';;'], '--delimiter must be one character'],
 ])('%s is wrong usage', async (_what, more, message) => {
   const { file, run } = shop();

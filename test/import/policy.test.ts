@@ -4,7 +4,7 @@ import type { Category } from '../../src/api/types.ts';
 import type { ErrorKind } from '../../src/errors.ts';
 import { PetstoreError } from '../../src/errors.ts';
 import { TransportError } from '../../src/http/types.ts';
-import { estimate } from '../../src/import/estimate.ts';
+import { dailyNotice, estimate, formatEstimate, formatTime } from '../../src/import/estimate.ts';
 import { importError, resumeCommand } from '../../src/import/import-error.ts';
 import { matchUnknown } from '../../src/import/lookup.ts';
 import type { ImportDocument } from '../../src/import/results.ts';
@@ -103,22 +103,41 @@ const window = (limit: number, remaining: number, inMs: number, over = false): W
 });
 const quota = (short?: WindowView, long?: WindowView) => ({ window: short, longWindow: long });
 
-test('windows and end follow from what is left', () => {
-  expect(estimate(10, quota(), NOW)).toEqual({ windows: undefined, endsAt: undefined, daily: undefined });
-  expect(estimate(10, quota(window(50, 10, 5000)), NOW)).toEqual({ windows: 1, endsAt: NOW, daily: undefined });
-  expect(estimate(0, quota(window(50, 0, 5000)), NOW)).toMatchObject({ windows: 0, endsAt: NOW });
-  expect(estimate(111, quota(window(50, 10, 5000)), NOW)).toMatchObject({ windows: 4, endsAt: NOW + 125_000 });
-  expect(estimate(100, quota(window(50, 0, -1, true)), NOW)).toMatchObject({ windows: 2, endsAt: NOW + 60_000 });
+test.each<[string, number, WindowView | undefined, number | undefined, string | undefined]>([
+  ['no limit is known', 10, undefined, undefined, undefined],
+  ['the window has room for all', 10, window(60, 10, 5000), undefined, '0s (60 requests per minute)'],
+  ['more windows are needed', 990, window(60, 59, 58_000), undefined, '16 min (60 requests per minute)'],
+  ['the plan has a daily limit', 2000, window(60, 59, 58_000), undefined, '1 day (1,000 requests per day)'],
+  ['the window is over', 120, window(60, 0, -1, true), undefined, '1 min (60 requests per minute)'],
+  ['a limit that no plan has', 100, window(20, 19, 4200), undefined, '25s (20 requests per 5s)'],
+  ['its window was measured', 100, window(20, 19, 4200), 10_000, '45s (20 requests per 10s)'],
+  ['a limit per hour', 5000, window(5000, 10, 3_000_000), undefined, '50 min (5,000 requests per hour)'],
+  ['hardly a limit', 5000, window(2_000_000, 0, 5000), undefined, undefined],
+])('the time that an import takes is estimated where %s', (_what, requests, short, measured, text) => {
+  const expected = estimate(requests, quota(short), NOW, measured);
+  expect(expected && formatEstimate(expected)).toBe(text);
 });
 
-test('a day that is too short is known from the plan, and better from the service', () => {
-  expect(estimate(1500, quota(window(60, 60, 5000)), NOW)).toMatchObject({
-    daily: { left: 1000, limit: 1000, told: false },
-    endsAt: NOW + 86_400_000,
-  });
-  const told = estimate(150, quota(window(60, 60, 5000), window(1000, 20, 7_200_000)), NOW);
-  expect(told).toMatchObject({ daily: { left: 20, limit: 1000, told: true }, endsAt: NOW + 7_200_000 });
-  expect(estimate(900, quota(window(60, 60, 5000)), NOW).daily).toBeUndefined();
+test('a daily limit that does not suffice is known from the plan, and better from the service', () => {
+  const planned = estimate(1500, quota(window(60, 60, 5000)), NOW);
+  expect(planned).toEqual({ limit: 1000, windowMs: 86_400_000, ms: 86_400_000, isDaily: true });
+  expect(dailyNotice(1500, planned)).toBe('1,500 rows exceed the daily limit of 1,000 requests');
+  const reported = estimate(150, quota(window(60, 60, 5000), window(1000, 20, 7_200_000)), NOW);
+  expect(reported).toMatchObject({ limit: 1000, ms: 7_200_000, isDaily: true });
+  expect(dailyNotice(900, estimate(900, quota(window(60, 60, 5000)), NOW))).toBeUndefined();
+});
+
+test.each([
+  [-5, '0s'],
+  [40_001, '41s'],
+  [60_000, '1 min'],
+  [2_000_000, '34 min'],
+  [7_500_000, '2 h 5 min'],
+  [7_200_000, '2 h'],
+  [86_400_000, '1 day'],
+  [270_000_000, '3 days 3 h'],
+])('a time of %i ms reads %s', (ms, text) => {
+  expect(formatTime(ms)).toBe(text);
 });
 
 const document: ImportDocument = {

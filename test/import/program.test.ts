@@ -163,7 +163,7 @@ test.runIf(hasShell)(
   },
 );
 
-test.runIf(hasPty)('on a terminal it asks first, naming profile, address and count; no is 130', async () => {
+test.runIf(hasPty)('on a terminal it asks first, naming URL and count; no is 130 without an error', async () => {
   const at = place(fast, 3);
   const question = `Create 3 categories in profile production`;
   const no = await inTerminal(at, ['categories', 'import', 'rows.csv'], {
@@ -178,7 +178,7 @@ test.runIf(hasPty)('on a terminal it asks first, naming profile, address and cou
     steps: [{ after: 'Create 3', send: 'y\r' }],
     columns: 120,
   });
-  expect([yes.code, yes.screen]).toEqual([0, expect.stringContaining('created 3')]);
+  expect([yes.code, yes.screen]).toEqual([0, expect.stringContaining('Created 3')]);
   const unasked = await inTerminal(at, ['categories', 'import', 'rows.csv', '--restart', '--yes'], { columns: 120 });
   expect([unasked.code, unasked.screen.includes(question)]).toEqual([0, false]);
 });

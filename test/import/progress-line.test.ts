@@ -21,22 +21,57 @@ function quota(remaining: number, resetAt: number): QuotaView {
   };
 }
 
-test('done of total, rate, quota and time left are told, ten times a second at most', async () => {
-  const rows = named(...Array.from({ length: 100 }, (_, at) => `n${at}`));
-  const clock = new FakeClock(1_800_000_000_000);
-  const tally = new ImportResults(rows);
-  let view = quota(15, START + 2000);
-  const line = startProgressLine(100, clock, () => view);
-  expect(line(tally)).toBe('0 of 100 rows · quota 15 of 20 left');
-  expect(line(tally)).toBe('0 of 100 rows · quota 15 of 20 left');
-  tally.set(99, { state: 'created', category: { id: 99, name: '' } });
-  expect(line(tally)).toBe('0 of 100 rows · quota 15 of 20 left');
-  await clock.sleep(1000);
-  for (let row = 0; row < 19; row++) tally.set(row, { state: 'created', category: { id: row, name: '' } });
-  tally.set(20, { state: 'unknown' });
-  // Nothing is known of the length of a window but the minute of the document: four resets, the first in a second.
-  expect(line(tally)).toBe('20 of 100 rows · 20/s · quota 15 of 20 left · about 3m 1s left · 1 to look up');
-  await clock.sleep(1000);
-  view = quota(20, START + 4000);
-  expect(line(tally)).toBe('20 of 100 rows · 10/s · quota 20 of 20 left · about 8s left · 1 to look up');
+const rows = named(...Array.from({ length: 2000 }, (_, at) => `n${at}`));
+
+function created(results: ImportResults, count: number): void {
+  for (let row = 0; row < count; row++) results.set(row, { state: 'created', category: { id: row, name: '' } });
+}
+
+test('the line shows rows done, time left and quota; while it waits no quota, and the time counts down', async () => {
+  const clock = new FakeClock(START);
+  const results = new ImportResults(rows);
+  let view = quota(20, START + 5000);
+  let waiting = false;
+  const line = startProgressLine(
+    2000,
+    clock,
+    () => view,
+    () => waiting,
+  );
+  expect(line(results)).toBe('0 of 2,000 rows · 9 min left · quota 20 of 20 left');
+  created(results, 20);
+  view = quota(0, START + 5000);
+  waiting = true;
+  const seen: string[] = [];
+  for (let second = 0; second < 4; second++) {
+    seen.push(line(results));
+    await clock.sleep(1000);
+  }
+  expect(new Set(seen)).toEqual(new Set(['20 of 2,000 rows · 9 min left']));
+  waiting = false;
+  view = quota(19, START + 10_000);
+  expect(line(results)).toMatch(/ · 9 min left · quota 19 of 20 left$/);
+  created(results, 1975);
+  results.set(1975, { state: 'unknown' });
+  expect(line(results)).toBe('1,975 of 2,000 rows · 6s left · quota 19 of 20 left · 1 to look up');
+});
+
+test('without a limit the time left follows from the pace, waits left out', async () => {
+  const clock = new FakeClock(START);
+  const results = new ImportResults(rows);
+  let waiting = false;
+  const unknown = { ...quota(0, 0), window: undefined };
+  const line = startProgressLine(
+    2000,
+    clock,
+    () => unknown,
+    () => waiting,
+  );
+  expect(line(results)).toBe('0 of 2,000 rows');
+  await clock.sleep(10_000);
+  created(results, 200);
+  expect(line(results)).toBe('200 of 2,000 rows · 2 min left');
+  waiting = true;
+  await clock.sleep(30_000);
+  expect(line(results)).toBe('200 of 2,000 rows · 2 min left');
 });

@@ -98,7 +98,7 @@ test('the question of an import and its spinner continue after fg', async () => 
     { after: 'Create 1 category', send: 'y\r' },
     ...stopAt('0 of 1 row'),
     { after: '0 of 1 row', act: () => answer?.() },
-    { after: 'created 1', send: '' },
+    { after: 'Created 1', send: '' },
     ...leave(0),
   ]);
 });

@@ -1,65 +1,54 @@
-// What an import says and asks before its first row: how much there is, what is odd about it, and whether to begin.
-import { formatDuration } from '../../duration.ts';
+// What an import says and asks before its first row is sent.
+import { formatCount, formatNumber } from '../../count.ts';
 import { PetstoreError } from '../../errors.ts';
 import { escapeControls } from '../../escape.ts';
-import { estimate } from '../../import/estimate.ts';
+import { dailyNotice, estimate, formatEstimate } from '../../import/estimate.ts';
 import type { ImportPlan } from '../../import/import-state.ts';
-import type { RowEntry } from '../../import/journal-record.ts';
-import type { Job } from './prepare-import.ts';
+import type { Session } from '../../session.ts';
+import type { ImportInput, Job } from './prepare-import.ts';
 
 /**
- * Asks before a first row is sent, where somebody is there to answer: with the rows on stdin there is nothing left to
- * answer through (contract, section 7: not for `sandbox`, nor with `--yes`).
- * @param job the import
- * @param noted what its journal says
- * @throws PetstoreError `interrupted` where the answer is no
+ * Refuses rows from a pipe where somebody may be watching: stdin cannot answer the question.
+ * @throws PetstoreError `usage`
  */
-export async function confirmImport(
-  { session, input, rows }: Job,
-  noted: ReadonlyMap<number, RowEntry>,
-): Promise<void> {
-  const { context } = session;
-  const target = await session.target();
-  const created = [...noted.values()].filter(({ state }) => state === 'created').length;
-  const left = rows.length - created;
-  if (created > 0) {
-    const forget = '(--restart forgets that)';
-    await session.notice(`${created} of ${rows.length} rows were created by an earlier run, ${left} left ${forget}`);
-  }
-  if (left === 0 || input.yes || target.keySource === 'sandbox') return;
-  if (!context.stdin.isTTY || !context.stderr.isTTY) return;
-  const { askYesNo } = await import('../../output/prompt.ts');
-  const what = `${input.skipExisting ? 'up to ' : ''}${left} ${left === 1 ? 'category' : 'categories'}`;
-  const question = `Create ${what} in profile ${target.profile} (${target.baseUrl})?`;
-  if (await askYesNo(context, escapeControls(question))) return;
-  throw new PetstoreError('interrupted', 'nothing was imported', { hint: 'the answer was no' });
+export async function requireYes(session: Session, input: ImportInput): Promise<void> {
+  if (input.file !== '-' || input.yes || input.dryRun || !session.context.stderr.isTTY) return;
+  if ((await session.target()).keySource === 'sandbox') return;
+  throw new PetstoreError('usage', 'rows from a pipe are imported without a question', {
+    hint: 'add --yes to import them, or --dry-run to preview',
+  });
 }
 
 /**
- * Says what is better known before the first row goes than after the last.
- * @param job the import
- * @param plan what is about to be sent
+ * Says what is about to happen, and asks where a terminal is there.
+ * @throws PetstoreError `interrupted` where the answer is no
  */
-export async function announce({ session, rows }: Job, plan: ImportPlan): Promise<void> {
+export async function confirmImport({ session, input, rows }: Job, plan: ImportPlan): Promise<void> {
+  const { context } = session;
+  const { send, existing, resumed } = plan;
+  if (resumed > 0) {
+    const done = `${formatNumber(resumed)} of ${formatCount(rows.length, 'row')}`;
+    await session.notice(`resuming: ${done} ${resumed === 1 ? 'was' : 'were'} created by an earlier run`);
+  }
+  if (send === 0) return;
+  const repeated = rows.length - new Set(rows.map(({ name }) => name)).size;
+  if (repeated > 0) {
+    const repeat = repeated === 1 ? '1 row repeats' : `${formatNumber(repeated)} rows repeat`;
+    await session.warn(`${repeat} the name of an earlier row; each row becomes a category`);
+  }
+  if (existing > 0) {
+    const have = existing === 1 ? '1 row has' : `${formatNumber(existing)} rows have`;
+    await session.notice(`${have} a name that already exists (--skip-existing skips such rows)`);
+  }
   const ledger = await session.ledger();
   await ledger.refresh();
-  const now = ledger.clock.now();
-  const { daily, endsAt } = estimate(plan.send, ledger.view(), now);
-  if (daily && endsAt !== undefined) {
-    const left = daily.told
-      ? `${daily.left} of ${daily.limit} requests of the day are left`
-      : `a plan with this limit has ${daily.limit} requests per day`;
-    const time = formatDuration(endsAt - now);
-    await session.notice(`the day's quota does not last for ${plan.send} rows: ${left}; it takes at least ${time}`);
-  }
-  const repeated = plan.send > 0 ? rows.length - new Set(rows.map(({ name }) => name)).size : 0;
-  if (repeated === 1) await session.notice('1 row repeats a name of the file; each is created');
-  if (repeated > 1) await session.notice(`${repeated} rows repeat a name of the file; each is created`);
-  const { existing } = plan;
-  if (existing === 1) {
-    await session.notice('1 row has a name that exists already; it is created too (--skip-existing leaves it out)');
-  } else if (existing > 1) {
-    const leave = '(--skip-existing leaves them out)';
-    await session.notice(`${existing} rows have a name that exists already; they are created too ${leave}`);
-  }
+  const expected = estimate(send, ledger.view(), ledger.clock.now());
+  const daily = dailyNotice(send, expected);
+  if (daily !== undefined) await session.notice(daily);
+  const target = await session.target();
+  if (input.yes || target.keySource === 'sandbox' || !context.stdin.isTTY || !context.stderr.isTTY) return;
+  const { askYesNo } = await import('../../output/prompt.ts');
+  const time = expected && expected.ms > 0 ? ` Estimated time: ${formatEstimate(expected)}` : '';
+  const question = `Create ${formatCount(send, 'category', 'categories')} at ${target.baseUrl}?${time}`;
+  if (!(await askYesNo(context, escapeControls(question)))) throw new PetstoreError('interrupted', '');
 }

@@ -1,47 +1,56 @@
-// How an import is told: counts, then what needs a look; with --json the document of the contract, section 7.
-
+// An import's counts and the rows that need attention; with --json the document of docs/cli.md.
+import { formatCount, formatNumber } from '../../count.ts';
 import { escapeControls } from '../../escape.ts';
-import type { Preview } from '../../import/preview.ts';
+import type { Preview } from '../../import/estimate.ts';
+import { dailyNotice, formatEstimate } from '../../import/estimate.ts';
 import type { FailedRow, ImportDocument, UnknownRow } from '../../import/results.ts';
 import type { Column, TextContext, View } from '../../output/view.ts';
 import type { ImportData } from './import.ts';
 
-/** How many rows a person is shown; `--json` has them all. */
+/** `--json` has all rows. */
 const SHOWN = 20;
 
-/** The document, or the preview, as JSON; for a person the counts and the rows that went wrong. */
 export const importView: View<ImportData> = {
   tables: true,
-  json: (data) => ('document' in data ? data.document : data),
-  text: (data, look) => ('document' in data ? summary(data.document, look) : planned(data, look)),
+  json: (data) => ('document' in data ? data.document : previewJson(data)),
+  text: (data, context) => ('document' in data ? summary(data.document, context) : planned(data, context)),
 };
 
 function* summary(
   { created, skipped, failed, unknown, pending }: ImportDocument,
-  look: TextContext,
+  context: TextContext,
 ): Generator<string> {
-  const { green, red, yellow, dim } = look.style;
+  const { green, red, yellow, dim } = context.style;
+  const part = (word: string, { length }: { readonly length: number }, color?: (text: string) => string): string => {
+    const text = `${word} ${formatNumber(length)}`;
+    return color && length > 0 ? color(text) : text;
+  };
   const parts = [
-    green(`created ${created.length}`),
-    `skipped ${skipped.length}`,
-    failed.length > 0 ? red(`failed ${failed.length}`) : 'failed 0',
-    unknown.length > 0 ? yellow(`unknown ${unknown.length}`) : 'unknown 0',
+    part('Created', created, green),
+    part('skipped', skipped),
+    part('failed', failed, red),
+    part('unknown', unknown, yellow),
   ];
-  if (pending > 0) parts.push(yellow(`pending ${pending}`));
+  if (pending > 0) parts.push(part('pending', { length: pending }, yellow));
   yield `${parts.join(dim(', '))}\n`;
-  if (failed.length > 0) yield '\nrejected by the service:\n';
-  yield* table(look, failed, 'rejected', FAILED);
-  if (unknown.length > 0) yield '\nmay exist or not:\n';
-  yield* table(look, unknown, 'unknown', UNKNOWN);
+  if (failed.length > 0) yield '\nRejected by the service:\n';
+  yield* table(context, failed, 'rejected', FAILED);
+  if (unknown.length > 0) yield '\nMay or may not exist:\n';
+  yield* table(context, unknown, 'unknown', UNKNOWN);
 }
 
-function* planned(data: Preview, look: TextContext): Generator<string> {
-  yield* table(look, data.toCreate, 'to create', PLANNED);
-  yield `would create ${data.toCreate.length}, skip ${data.skipped.length}`;
-  yield data.undecided > 0 ? `, look up ${data.undecided} without an answer\n` : '\n';
-  if (!data.windows || data.endsAt === null) return;
-  const windows = data.windows === 1 ? '1 window' : `${data.windows} windows`;
-  yield `takes ${windows} of the quota, until ${data.endsAt} at the earliest\n`;
+function* planned({ toCreate, skipped, unknown, estimate }: Preview, context: TextContext): Generator<string> {
+  yield* table(context, toCreate, 'to create', PLANNED);
+  yield `Would create ${formatCount(toCreate.length, 'category', 'categories')} and skip ${formatNumber(skipped.length)}`;
+  yield unknown > 0 ? `, after looking up ${formatCount(unknown, 'unknown row')}\n` : '\n';
+  if (estimate && estimate.ms > 0) yield `Estimated time: ${formatEstimate(estimate)}\n`;
+  const daily = dailyNotice(toCreate.length, estimate);
+  if (daily !== undefined) yield `${daily}\n`;
+}
+
+function previewJson({ estimate, ...preview }: Preview): object {
+  const estimatedSeconds = estimate ? Math.ceil(estimate.ms / 1000) : null;
+  return { ...preview, estimatedSeconds, exceedsDailyLimit: estimate?.isDaily === true };
 }
 
 const ROW = { header: 'row', value: (row: { readonly row: number }) => String(row.row), align: 'right' } as const;
@@ -61,13 +70,13 @@ const PLANNED = [
 ] as const;
 
 function* table<Row extends UnknownRow>(
-  look: TextContext,
+  context: TextContext,
   rows: readonly Row[],
   what: string,
   columns: readonly Column<NoInfer<Row>>[],
 ): Generator<string> {
   if (rows.length === 0) return;
-  yield* look.table(columns, rows.slice(0, SHOWN));
-  if (rows.length > SHOWN)
-    yield look.style.dim(escapeControls(`and ${rows.length - SHOWN} more ${what} (--json has them all)\n`, '\n'));
+  yield* context.table(columns, rows.slice(0, SHOWN));
+  const more = rows.length - SHOWN;
+  if (more > 0) yield context.style.dim(escapeControls(`and ${formatNumber(more)} more ${what} (see --json)\n`, '\n'));
 }

@@ -1,5 +1,6 @@
 // What an import works on: the file, read and checked, and the journal it is to be noted in.
 import type { NewCategory } from '../../api/types.ts';
+import { formatCount, formatNumber } from '../../count.ts';
 import { PetstoreError } from '../../errors.ts';
 import type { InputFile } from '../../import/input-file.ts';
 import { readInputFile } from '../../import/input-file.ts';
@@ -8,6 +9,7 @@ import { journalName } from '../../import/journal-files.ts';
 import { staleImportOf } from '../../import/other-journals.ts';
 import { digestOf, readRows } from '../../import/rows.ts';
 import type { Session } from '../../session.ts';
+import { requireYes } from './import-prompts.ts';
 
 /** What the command takes. */
 export interface ImportInput {
@@ -35,7 +37,7 @@ export interface Job {
   readonly concurrency: number;
 }
 
-const MOST_AT_ONCE = 64;
+const MAX_CONCURRENCY = 64;
 
 /**
  * Reads and checks everything that can be checked before anything is sent.
@@ -48,11 +50,12 @@ const MOST_AT_ONCE = 64;
 export async function prepare(session: Session, input: ImportInput): Promise<Job> {
   const { context } = session;
   const concurrency = Number(input.concurrency);
-  if (!/^\d{1,3}$/.test(input.concurrency) || concurrency < 1 || concurrency > MOST_AT_ONCE) {
-    throw new PetstoreError('usage', `--concurrency takes a whole number from 1 to ${MOST_AT_ONCE}`, {
+  if (!/^\d{1,3}$/.test(input.concurrency) || concurrency < 1 || concurrency > MAX_CONCURRENCY) {
+    throw new PetstoreError('usage', `--concurrency must be a whole number from 1 to ${MAX_CONCURRENCY}`, {
       hint: 'for example --concurrency 8',
     });
   }
+  await requireYes(session, input);
   const source = await readInputFile(input.file, context);
   const rows = await readRows(source, input);
   const { openJournals } = await import('../../session-services.ts');
@@ -65,8 +68,8 @@ export async function prepare(session: Session, input: ImportInput): Promise<Job
 async function refuseChanged(store: JournalStore, name: string, path: string): Promise<void> {
   const before = await staleImportOf(store, name, path);
   if (!before) return;
-  const done = `${before.created} of its ${before.rows} rows were created`;
+  const done = `${formatNumber(before.created)} of its ${formatCount(before.rows, 'row')} were created`;
   throw new PetstoreError('usage', `the file has changed since its import began: ${done}`, {
-    hint: 'put it back to go on; or add --skip-existing to create what is missing, or --restart to create every row',
+    hint: 'restore it to resume, or add --skip-existing to create what is missing, or --restart to create every row',
   });
 }
