@@ -7,6 +7,8 @@ import { inject } from 'vitest';
 import { BASE_ENV } from './base-env.ts';
 import { tempDir } from './temp-dir.ts';
 
+export { BASE_ENV };
+
 /** The built program's path. */
 export const BIN = inject('bin');
 

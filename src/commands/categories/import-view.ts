@@ -9,6 +9,7 @@ import type { ImportData } from './import.ts';
 
 /** `--json` has all rows. */
 const SHOWN = 20;
+const LONGEST_CELL = 200;
 
 export const importView: View<ImportData> = {
   tables: true,
@@ -54,7 +55,7 @@ function previewJson({ estimate, ...preview }: Preview): object {
 }
 
 const ROW = { header: 'row', value: (row: { readonly row: number }) => String(row.row), align: 'right' } as const;
-const NAME = { header: 'name', value: (row: { readonly name: string }) => row.name } as const;
+const NAME = { header: 'name', value: (row: { readonly name: string }) => shorten(row.name) } as const;
 const UNKNOWN = [ROW, NAME] as const;
 const FAILED = [
   ROW,
@@ -66,8 +67,13 @@ const FAILED = [
 const PLANNED = [
   ROW,
   NAME,
-  { header: 'description', value: (row: { readonly description?: string }) => row.description },
+  { header: 'description', value: ({ description = '' }: { readonly description?: string }) => shorten(description) },
 ] as const;
+
+// A table is for people; laying out a name of a megabyte takes minutes.
+function shorten(text: string): string {
+  return text.length > LONGEST_CELL ? `${text.slice(0, LONGEST_CELL)}…` : text;
+}
 
 function* table<Row extends UnknownRow>(
   context: TextContext,
