@@ -25,7 +25,7 @@ interface OutputFormat {
 
 const OUTPUT_FORMATS: Readonly<Record<Format, OutputFormat>> = {
   table: { needsRows: false, load: async (view, target) => (await import('./text.ts')).loadText(view, target) },
-  json: { needsRows: false, load: async (view, target) => (data) => [jsonDocument(data, view, target.isTTY)] },
+  json: { needsRows: false, load: async (view, target) => (data) => jsonDocument(data, view, target.isTTY) },
   ndjson: { needsRows: true, load: async (view) => (data) => jsonLines(view.records?.rows(data) ?? []) },
   csv: { needsRows: true, load: (view, target) => loadDelimited('csv', view, target) },
   tsv: { needsRows: true, load: (view, target) => loadDelimited('tsv', view, target) },
@@ -61,11 +61,19 @@ export function jsonText(value: unknown, pretty = false): string {
   return terminalSafeJson(stringifyJson(value, pretty ? 2 : 0));
 }
 
-function jsonDocument<Data>(data: Data, view: View<Data>, pretty: boolean): string {
-  return `${jsonText(view.json ? view.json(data) : data, pretty)}\n`;
-}
-
 const PAGE = 500;
+
+// A long list as one string would need several times its size in memory.
+function* jsonDocument<Data>(data: Data, view: View<Data>, pretty: boolean): Generator<string> {
+  const value = view.json ? view.json(data) : data;
+  if (!Array.isArray(value) || value.length <= PAGE) return yield `${jsonText(value, pretty)}\n`;
+  const [open, separator, close] = pretty ? ['[\n', ',\n', '\n]'] : ['[', ',', ']'];
+  for (let from = 0; from < value.length; from += PAGE) {
+    const page = jsonText(value.slice(from, from + PAGE), pretty);
+    yield (from === 0 ? open : separator) + page.slice(open.length, -close.length);
+  }
+  yield `${close}\n`;
+}
 
 function* jsonLines(rows: readonly unknown[]): Generator<string> {
   for (let from = 0; from < rows.length; from += PAGE) {

@@ -76,21 +76,20 @@ async function handshake(host: string, target: ConnectionTarget): Promise<Check>
 const MAX_NAMES = 10;
 
 function certificateError(code: string, certificate: PeerCertificate, what: string): PetstoreError {
-  const { valid_from, valid_to, subjectaltname = '' } = certificate;
-  const names = subjectaltname.replace(/(?:DNS|IP Address):/g, '').split(', ');
-  const [detail, hint] = /EXPIRED|NOT_YET_VALID/.test(code)
-    ? [
-        `valid from ${valid_from} to ${valid_to}`,
-        "check this machine's clock; otherwise the service needs a new certificate",
-      ]
-    : code === 'ERR_TLS_CERT_ALTNAME_INVALID'
-      ? [`valid for ${names.slice(0, MAX_NAMES).join(', ')}`, 'check the host name in the base URL']
-      : [
-          `issued by "${certificate.issuer?.CN}"`,
-          'behind a proxy that inspects TLS, set NODE_EXTRA_CA_CERTS to its certificate',
-        ];
+  const { valid_from, valid_to, issuer, subjectaltname = '' } = certificate;
   const problem = certificateProblem(code) ?? 'the certificate is not valid';
-  return new PetstoreError('network', `TLS handshake with ${what}: ${problem} (${detail})`, { hint });
+  const fail = (detail: string, hint: string): PetstoreError =>
+    new PetstoreError('network', `TLS handshake with ${what}: ${problem} (${detail})`, { hint });
+  if (code === 'CERT_HAS_EXPIRED' || code === 'CERT_NOT_YET_VALID') {
+    const hint = "check this machine's clock; otherwise the service needs a new certificate";
+    return fail(`valid from ${valid_from} to ${valid_to}`, hint);
+  }
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') {
+    const names = subjectaltname.replace(/(?:DNS|IP Address):/g, '').split(', ');
+    return fail(`valid for ${names.slice(0, MAX_NAMES).join(', ')}`, 'check the host name in the base URL');
+  }
+  const hint = 'behind a proxy that inspects TLS, set NODE_EXTRA_CA_CERTS to its certificate';
+  return fail(`issued by "${issuer?.CN}"`, hint);
 }
 
 // Waits for one event of a socket, reads what is asked for, and closes the socket.
