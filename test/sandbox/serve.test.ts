@@ -83,6 +83,12 @@ test('injected faults are shown in colour', async () => {
   expect(text).toContain('  \u001b[33minjected faults\u001b[39m: 503:10 (repeat with --seed 7)\n');
 });
 
+test('on Windows the lines to paste are for PowerShell', async () => {
+  const { out, stop } = await serve(['--key', "it's$HOME"], { platform: 'win32' });
+  expect(out()).toContain("  $env:PETSTORE_API_KEY = 'it''s$HOME'\n");
+  await stop();
+});
+
 test.runIf(hasShell)('a key with special characters is quoted in the lines to paste', async () => {
   const { out, stop } = await serve(['--key', "it's$HOME"]);
   const line = /export PETSTORE_API_KEY=(.*)/.exec(out())?.[1];

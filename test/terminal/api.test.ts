@@ -141,3 +141,10 @@ test('GET /pets/1 of the sandbox is not implemented and deprecated', async () =>
   expect(err).toContain('GET /pets/1 is deprecated since');
   expect(err).toContain('GET /pets/1 will be removed on');
 });
+
+test('on Windows, whose shells treat quotes differently, a body that is not JSON is recommended as a file', async () => {
+  const { code, err } = await inProcess(['api', 'POST', '/x', '--data', '{name:dog}'], { env, platform: 'win32' });
+  expect(code).toBe(2);
+  expect(err).toContain('--input FILE');
+  expect(err).not.toContain("'{");
+});

@@ -70,16 +70,17 @@ async function toRequest(session: Session, method: string, path: string, options
 }
 
 async function bodyOf(session: Session, { data, input }: CallOptions): Promise<Uint8Array | undefined> {
-  if (data !== undefined) return checked(Buffer.from(data), '--data');
+  const { platform } = session.context;
+  if (data !== undefined) return checked(Buffer.from(data), '--data', platform);
   if (input === undefined) return undefined;
-  if (input === '-') return checked(await readStdin(session), 'stdin');
-  return checked(await readBody(resolve(session.context.cwd, input)), '--input');
+  if (input === '-') return checked(await readStdin(session), 'stdin', platform);
+  return checked(await readBody(resolve(session.context.cwd, input)), '--input', platform);
 }
 
 async function readStdin({ context }: Session): Promise<Uint8Array> {
   if (context.stdin.isTTY) {
     throw new PetstoreError('usage', '--input - needs a pipe, but stdin is a terminal', {
-      hint: `pipe the body in, or use --data '{"name":"dog"}'`,
+      hint: 'pipe the body in, or name a file: --input FILE',
     });
   }
   const chunks: Uint8Array[] = [];
@@ -113,13 +114,16 @@ function tooLarge(): PetstoreError {
 }
 
 // It is sent as application/json.
-function checked(body: Uint8Array, source: string): Uint8Array {
+function checked(body: Uint8Array, source: string, platform: string): Uint8Array {
   try {
     parseJson(new TextDecoder('utf-8', { fatal: true }).decode(body));
     return body;
   } catch {
     throw new PetstoreError('usage', `the body from ${source} is not valid JSON; nothing was sent`, {
-      hint: `quote it, for example --data '{"name":"dog"}', or use --input FILE`,
+      hint:
+        platform === 'win32'
+          ? 'write it to a file and use --input FILE: the shells of Windows treat quotes differently'
+          : `quote it, for example --data '{"name":"dog"}', or use --input FILE`,
     });
   }
 }

@@ -12,6 +12,7 @@ import { formatFault } from '../../sandbox/faults.ts';
 import type { RunningSandbox } from '../../sandbox/server.ts';
 import { startSandbox } from '../../sandbox/server.ts';
 import type { Session } from '../../session.ts';
+import { isWindowsShell, quoteForPosix, quoteForPowerShell } from '../../shell-quote.ts';
 import type { Action } from '../command.ts';
 import { loadPrinter } from '../run-command.ts';
 import type { SandboxOptions, SandboxSettings } from './settings.ts';
@@ -67,7 +68,7 @@ async function serve(session: Session, options: SandboxOptions): Promise<never> 
   const sandbox = await start(session, settings);
   try {
     // Printed here, because this function returns only when the server ends.
-    await print(describe(sandbox, settings, context.platform));
+    await print(describe(sandbox, settings, isWindowsShell(context)));
     if (!context.signal.aborted) await once(context.signal, 'abort');
   } finally {
     await sandbox.close();
@@ -89,7 +90,7 @@ async function start(session: Session, settings: SandboxSettings): Promise<Runni
   }
 }
 
-function describe(sandbox: RunningSandbox, settings: SandboxSettings, platform: string): SandboxInfo {
+function describe(sandbox: RunningSandbox, settings: SandboxSettings, powershell: boolean): SandboxInfo {
   return {
     url: sandbox.baseUrl,
     key: settings.keys[0],
@@ -99,7 +100,7 @@ function describe(sandbox: RunningSandbox, settings: SandboxSettings, platform: 
     data: settings.dataFile,
     faults: settings.faults.map(formatFault),
     ...(settings.faults.length > 0 ? { seed: settings.seed } : {}),
-    powershell: platform === 'win32',
+    powershell,
   };
 }
 
@@ -118,9 +119,7 @@ function period(seconds: number): string {
 }
 
 function assignment({ powershell }: SandboxInfo, name: string, value: string): string {
-  if (powershell) return `$env:${name} = '${value.replaceAll("'", "''")}'`;
-  const plain = /^[\w./:@%+=-]+$/.test(value);
-  return `export ${name}=${plain ? value : `'${value.replaceAll("'", "'\\''")}'`}`;
+  return powershell ? `$env:${name} = ${quoteForPowerShell(value)}` : `export ${name}=${quoteForPosix(value)}`;
 }
 
 /** Lines waiting for a slow reader of stderr; further ones are dropped. */
