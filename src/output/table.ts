@@ -51,7 +51,8 @@ export function* table<Row>(
       colAligns: columns.map(({ align }) => align ?? 'left'),
     });
     made.push(...lines);
-    return `${made.toString().replace(/ +$/gm, '')}\n`;
+    // The look-behind keeps this linear: one long cell pads all others with as many spaces.
+    return `${made.toString().replace(/(?<! ) +$/gm, '')}\n`;
   };
   if (options.headings !== false) {
     yield options.style.bold(page([headings.map((heading, at) => truncate(heading, widths[at] ?? 0))]).trimEnd()) +
