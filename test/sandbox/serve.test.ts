@@ -84,7 +84,7 @@ test('injected faults are shown in colour', async () => {
 });
 
 test('on Windows the lines to paste are for PowerShell', async () => {
-  const { out, stop } = await serve(['--key', "it's$HOME"], { platform: 'win32' });
+  const { out, stop } = await serve(['--key', "it's$HOME", '--data', join(tempDir(), 'data')], { platform: 'win32' });
   expect(out()).toContain("  $env:PETSTORE_API_KEY = 'it''s$HOME'\n");
   await stop();
 });
