@@ -61,6 +61,7 @@ export class Journal {
     await this.#log.refresh();
     const { version = header.version } = this.state.header ?? {};
     if (version !== header.version) throw newerVersion();
+    checkRows(this.#log, header.rows);
     await expireDeadHolder(this.#log, options);
     await this.#append(['acquire', this.#run, (options.processes ?? currentProcessProbe()).self]);
     const { lock } = this.state;
@@ -68,7 +69,6 @@ export class Journal {
     this.#held = true;
     if (restart) await this.#append(['restart', this.#run]);
     await this.#append(['header', this.#run, { ...header, epoch: this.#log.epoch }]);
-    checkRows(this.#log, header.rows);
     // In real time, however the run's own clock is driven. A failure shows at the next request.
     this.#beating = setInterval(() => void this.#append(['beat', this.#run]).catch(() => undefined), BEAT_MS).unref();
   }
@@ -133,8 +133,8 @@ export function checkRows(log: JournalLog, count: number): void {
   const { header, rows, baseline } = log.last();
   const fits = (header?.rows ?? count) === count && [...rows.keys()].every((row) => row < count);
   // Rows are sent only once the baseline is recorded; without it no look-up could find them.
-  const decidable = baseline !== undefined || [...rows.values()].every(({ state }) => state !== 'unknown');
-  if (!fits || !decidable) throw damagedJournal(log.label);
+  const inDoubt = [...rows.values()].some(({ state }) => state === 'sending' || state === 'unknown');
+  if (!fits || (inDoubt && !baseline)) throw damagedJournal(log.label);
 }
 
 function takenOver(): PetstoreError {

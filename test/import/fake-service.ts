@@ -132,6 +132,11 @@ export class FakeImport {
     this.stateDir = stateDir;
   }
 
+  /** The name of its journal. */
+  get name(): string {
+    return journalName(digestOf(this.rows));
+  }
+
   store(): JournalStore {
     return fileJournals(this.stateDir, 'https://pets.example/v1', 'key');
   }
@@ -147,7 +152,7 @@ export class FakeImport {
     const self = { pid: nextPid++, start: '1', host: 'here' };
     living.add(self.pid);
     const processes: ProcessProbe = { self, isAlive: ({ pid }) => judged ?? (living.has(pid) ? 'alive' : 'dead') };
-    const name = journalName(digestOf(this.rows));
+    const { name } = this;
     const journal = new Journal(await this.store().open(name, 'run'));
     const { api, crashed } = this.service.client();
     const { signal } = new AbortController();

@@ -1,9 +1,13 @@
 // Damaged files: refused in words or read right, never a crash and never a wrong row.
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { NewCategory } from '../../src/api/types.ts';
 import { PetstoreError } from '../../src/errors.ts';
 import { readRows } from '../../src/import/rows.ts';
+import type { RunResult } from '../../src/import/run.ts';
+import { FakeImport, named } from './fake-service.ts';
 
 const RUNS = 500;
 const VALID: Readonly<Record<string, string>> = {
@@ -117,3 +121,49 @@ test.each(['.csv', '.tsv'])(
     );
   },
 );
+
+const ROWS = named('a', 'b', 'c', 'd', 'e');
+
+// The path of the only journal in a state folder.
+function journalIn(stateDir: string): string {
+  const imports = join(stateDir, 'imports');
+  const [folder = ''] = readdirSync(imports);
+  const [file = ''] = readdirSync(join(imports, folder));
+  return join(imports, folder, file);
+}
+
+test('with any of 1,000 mutated journals an import goes on, or ends with exit code 9, 2 or 8, and never otherwise', async () => {
+  const first = new FakeImport(ROWS);
+  first.service.add({ name: 'old' });
+  first.service.fates.push('ok', 'lost-committed', 'rejected', 'crash-committed');
+  await first.run({ concurrency: 2 });
+  const original = readFileSync(journalIn(first.stateDir)).toString('latin1');
+  const counts = { resumed: 0, damaged: 0 };
+  const piece = fc.oneof(pieces, fc.constantFrom('created', '9', '-1', 'row', '#seal .\n'));
+  const change = fc.tuple(fc.nat(), fc.nat({ max: 60 }), piece);
+  await fc.assert(
+    fc.asyncProperty(fc.array(change, { minLength: 1, maxLength: 4 }), async (changes) => {
+      const it = new FakeImport(ROWS);
+      for (const category of first.service.categories) it.service.add(category);
+      await (await it.store().open(it.name, 'run')).close();
+      const path = journalIn(it.stateDir);
+      const bytes = mutated(original, changes);
+      writeFileSync(path, bytes);
+      const result = await it.run({}, 'dead').catch((error: unknown) => error);
+      if (result instanceof PetstoreError) {
+        expect(result.kind).toMatch(/^(?:storage|usage|unknown_outcome)$/);
+        if (result.kind === 'storage' && result.message.includes('damaged')) {
+          counts.damaged++;
+          expect([result.message.includes(it.stateDir), readFileSync(path).equals(bytes)]).toEqual([true, true]);
+        }
+      } else {
+        expect(result).toMatchObject({ results: expect.anything() });
+        expect((result as RunResult).stop?.kind).not.toBe('internal');
+        counts.resumed++;
+      }
+      rmSync(it.stateDir, { recursive: true });
+    }),
+    { numRuns: 1000 },
+  );
+  expect(Math.min(counts.resumed, counts.damaged)).toBeGreaterThan(50);
+}, 120_000);
