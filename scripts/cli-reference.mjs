@@ -3,6 +3,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { explained } from './generate-docs.mjs';
 
 const [flag, program = join(import.meta.dirname, '..', 'bin', 'petstore.js')] = process.argv.slice(2);
 const file = join(import.meta.dirname, '..', 'docs', 'cli.md');
@@ -41,7 +42,7 @@ function section(command) {
     parts.push(
       table(
         ['argument', 'meaning'],
-        command.arguments.map((one) => [code(one.name), explained(one)]),
+        command.arguments.map((one) => [code(one.name), cell(explained(one))]),
       ),
     );
   }
@@ -54,17 +55,8 @@ function section(command) {
 function options(list) {
   return table(
     ['option', 'meaning'],
-    list.map((one) => [code(one.flags), explained(one)]),
+    list.map((one) => [code(one.flags), cell(explained(one))]),
   );
-}
-
-function explained({ description, required, choices, default: value }) {
-  const facts = [
-    ...(required ? ['required'] : []),
-    ...(choices ? [choices.join(', ')] : []),
-    ...(value ? [`default: ${value}`] : []),
-  ];
-  return cell(facts.length === 0 ? description : `${description} (${facts.join('; ')})`);
 }
 
 // Indented lines are a list of terms: they keep their line breaks.
