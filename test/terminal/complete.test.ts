@@ -41,8 +41,8 @@ async function answers(at: Place, shell: string, args: readonly string[]): Promi
 /** The words of a line as each shell's completion gets them, and what is to be offered. */
 const LINES: readonly (readonly [words: readonly string[], offered: readonly string[]])[] = [
   [
-    ['categories', ''],
-    ['list', 'create', 'import'],
+    ['auth', 's'],
+    ['status', 'switch'],
   ],
   [['categories', 'list', '--format', 'nd'], ['ndjson']],
   [['-p', 'st'], ['staging']],

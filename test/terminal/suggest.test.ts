@@ -15,7 +15,6 @@ async function tab(line: string): Promise<string[]> {
 
 test.each([
   ['cat', ['categories']],
-  ['categories ', ['list', 'create', 'import']],
   ['-p staging categories c', ['create']],
   ['--profile=staging categories c', ['create']],
   ['auth s', ['status', 'switch']],
@@ -36,7 +35,7 @@ test.each([
   ['completion ', ['bash', 'zsh', 'fish', 'powershell']],
   ['complete z', ['zsh']],
   ['help cat', ['categories']],
-  ['help categories ', ['list', 'create', 'import']],
+  ['help auth s', ['status', 'switch']],
   ['help categories list ', []],
   ['nowhere ', []],
   ['categories list -- ', []],
