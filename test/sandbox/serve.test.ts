@@ -8,7 +8,7 @@ import { PetstoreError } from '../../src/errors.ts';
 import { run } from '../../src/run.ts';
 import { FAULT_KINDS } from '../../src/sandbox/faults.ts';
 import { hasShell, hasSignals } from '../support/capabilities.ts';
-import { ended, petstore, place, start } from '../support/program.ts';
+import { ended, place, start } from '../support/program.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import type { WorldOptions } from '../support/world.ts';
 import { inProcess, world } from '../support/world.ts';
@@ -74,13 +74,6 @@ test.each([40, 80])('in a terminal of %i columns sentences wrap between words', 
     .split('\n')
     .filter((line) => line.length > columns && !/^ {2}(?:URL|key|data|export|\$env)/.test(line));
   expect(wide).toEqual([]);
-});
-
-test('injected faults are shown in colour', async () => {
-  const { out, stop } = await serve(['--fault', '503:10', '--seed', '7'], { columns: 80, env: { FORCE_COLOR: '1' } });
-  const text = out();
-  await stop();
-  expect(text).toContain('  \u001b[33minjected faults\u001b[39m: 503:10 (repeat with --seed 7)\n');
 });
 
 test('on Windows the lines to paste are for PowerShell', async () => {
@@ -228,13 +221,6 @@ test.each(['', '--reset'])('a foreign file is exit 9 and is not changed (%s)', a
   }
 });
 
-test('data that cannot be written is exit 9', async () => {
-  const file = join(tempDir(), 'file');
-  writeFileSync(file, '');
-  const { code, err } = await inProcess(['sandbox', '--port', '0', '--data', join(file, 'data')]);
-  expect([code, err]).toEqual([9, expect.stringContaining(file)]);
-});
-
 test('the help lists every fault', async () => {
   const { out } = await inProcess(['sandbox', '--help']);
   for (const kind of FAULT_KINDS) expect(out).toContain(kind);
@@ -254,17 +240,4 @@ test.runIf(hasSignals).each([
   child.kill(signal);
   expect(await outcome).toMatchObject({ code, err: '' });
   expect(await waiting).toBe('closed');
-});
-
-test('the data of a killed sandbox is there for the next command', async () => {
-  const at = place();
-  const child = start(at, ['sandbox', '--port', '0', '--json', '--data', join(at.dir, 'state', 'sandbox', 'data')]);
-  const [chunk] = (await once(child.stdout as NodeJS.ReadableStream, 'data')) as [Buffer];
-  const { url, key } = JSON.parse(chunk.toString());
-  const env = { ...at.env, PETSTORE_BASE_URL: url, PETSTORE_API_KEY: key };
-  expect((await petstore({ ...at, env }, ['categories', 'create', '--name', 'dog'])).code).toBe(0);
-  child.kill('SIGKILL');
-  await ended(child);
-  const listed = await petstore(at, ['categories', 'list', '--json', '-p', 'sandbox']);
-  expect(JSON.parse(listed.out)).toEqual([{ id: 1, name: 'dog' }]);
 });
