@@ -76,10 +76,13 @@ const COMMON_RESPONSES = { 401: ref('responses/Unauthorized'), 429: ref('respons
 const NOT_SPECIFIED = { 429: COMMON_RESPONSES[429], default: ref('responses/NotSpecified') };
 const PET_ID = { name: 'petId', in: 'path', required: true, schema: { type: 'string' } };
 
+const SECURITY = [{ apiKey: [] }];
+
 const PATHS: JsonObject = {
   '/categories': {
     get: {
       operationId: 'listCategories',
+      security: SECURITY,
       summary: 'Return all categories available for classifying pets.',
       responses: {
         200: response('All categories.', { type: 'array', items: ref('schemas/Category') }),
@@ -88,6 +91,7 @@ const PATHS: JsonObject = {
     },
     post: {
       operationId: 'createCategory',
+      security: SECURITY,
       summary: 'Add a new category.',
       requestBody: { required: true, content: jsonContent(ref('schemas/NewCategory')) },
       responses: {
@@ -97,17 +101,18 @@ const PATHS: JsonObject = {
       },
     },
   },
-  '/pets/{petId}': { get: { deprecated: true, parameters: [PET_ID], responses: NOT_SPECIFIED } },
-  '/store/orders': { get: { responses: NOT_SPECIFIED } },
+  '/pets/{petId}': {
+    get: { deprecated: true, security: SECURITY, parameters: [PET_ID], responses: NOT_SPECIFIED },
+  },
+  '/store/orders': { get: { security: SECURITY, responses: NOT_SPECIFIED } },
 };
 
-/** Its server is relative to where it is served; every operation needs the key. */
+/** Its server is relative to where it is served. */
 export function openApiDocument(): JsonObject {
   return {
     openapi: '3.1.0',
     info: { title: 'Pet Store Service', version: '1.0.0' },
     servers: [{ url: '/v1' }],
-    security: [{ apiKey: [] }],
     paths: PATHS,
     components: COMPONENTS,
   };

@@ -52,6 +52,13 @@ test('every documented response of the sandbox conforms to the document', async 
   expect([...checked].sort()).toEqual(documentedResponses(description).map(nameOf).sort());
 });
 
+const { headers: examples } = description.components;
+const EXAMPLE_HEADERS = {
+  'x-ratelimit-limit': String(examples.Limit.example),
+  'x-ratelimit-remaining': String(examples.Remaining.example),
+  'x-ratelimit-reset': String(examples.Reset.example),
+};
+
 /** A mock server by openapi-backend, from nothing but the document. */
 async function mock(): Promise<Pick<HttpFake, 'url' | 'requests'>> {
   const backend = new OpenAPIBackend({
@@ -71,13 +78,13 @@ async function mock(): Promise<Pick<HttpFake, 'url' | 'requests'>> {
   const { url, requests, close } = await startHttpFake(async ({ method, path, headers, body }) => {
     const answer = await backend.handleRequest({ method, path, headers: headers as Record<string, string>, body });
     const { status, mock = { code: 'refused', message: 'by the mock', status } } = answer;
-    return { status, body: mock };
+    return { status, body: mock, headers: EXAMPLE_HEADERS };
   });
   onTestFinished(close);
   return { url, requests };
 }
 
-test('petstore works with a mock server made from the document', async () => {
+test('petstore works with a mock server made from the document, with the limits of its examples', async () => {
   const { url, requests } = await mock();
   const env = { PETSTORE_BASE_URL: url, PETSTORE_API_KEY: KEY };
   const listed = await inProcess(['categories', 'list', '--json'], { env });

@@ -4,6 +4,9 @@ import type { Answer } from './support.ts';
 
 /** The parts of an OpenAPI document that are checked. */
 export interface Description {
+  readonly components: {
+    readonly headers: Readonly<Record<'Limit' | 'Remaining' | 'Reset', { readonly example: number }>>;
+  };
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
 }
 
