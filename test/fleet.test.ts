@@ -23,14 +23,16 @@ const quotaLine = expect.stringMatching(/^quota: 41 of 60 left, resets in \d+s\n
 
 let service: HttpFake;
 let server: RedisServer;
-let created = 0;
+const categories: { id: number; name: string }[] = [];
 const sent = (): string[] => service.requests.map(({ method }) => method);
 
 beforeAll(async () => {
   service = await startHttpFake(({ method, body }) => {
     const headers = { 'x-ratelimit-limit': '60', 'x-ratelimit-remaining': '41', 'x-ratelimit-reset': '30' };
-    if (method === 'GET') return { body: [], headers };
-    return { status: 201, body: { id: ++created, name: (JSON.parse(body) as { name: string }).name }, headers };
+    if (method === 'GET') return { body: categories, headers };
+    const category = { id: categories.length + 1, name: (JSON.parse(body) as { name: string }).name };
+    categories.push(category);
+    return { status: 201, body: category, headers };
   });
   server = await RedisServer.start({ args: ['--appendonly', 'yes'] });
 });

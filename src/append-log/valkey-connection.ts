@@ -51,12 +51,16 @@ const BY_CODE: Readonly<Record<string, string>> = {
 /** A connection that is logged in, or on its way to it. */
 export class ValkeyConnection {
   readonly #client: Redis;
+  readonly #timeoutMs: number;
   #login: Promise<unknown> = Promise.resolve();
   #failure: unknown;
   #closed = false;
 
   private constructor(address: ServerAddress, timeoutMs: number) {
     const { host, port, tls } = address;
+    this.#timeoutMs = timeoutMs;
+    // The library's own time limits only back up those of `#within`.
+    const backupMs = 2 * timeoutMs;
     this.#client = new Redis({
       host,
       port,
@@ -67,8 +71,8 @@ export class ValkeyConnection {
       autoResendUnfulfilledCommands: false,
       maxRetriesPerRequest: 0,
       retryStrategy: () => null,
-      connectTimeout: timeoutMs,
-      commandTimeout: timeoutMs,
+      connectTimeout: backupMs,
+      commandTimeout: backupMs,
     });
     // Only this event carries the reason why a connection ended.
     this.#client.on('error', (error: unknown) => {
@@ -80,7 +84,7 @@ export class ValkeyConnection {
   static async open(address: ServerAddress, timeoutMs = ANSWER_WITHIN_MS): Promise<ValkeyConnection> {
     const connection = new ValkeyConnection(address, timeoutMs);
     try {
-      await connection.#client.connect();
+      await connection.#within(connection.#client.connect());
     } catch (error) {
       connection.close();
       throw toStateServerError(connection.#failure ?? error);
@@ -124,9 +128,23 @@ export class ValkeyConnection {
     this.#login.catch(() => undefined);
   }
 
+  // A reply that has arrived counts, even if this process was too busy to read it in time: timers fire before sockets are read.
+  async #within<T>(work: Promise<T>): Promise<T> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_, reject) => {
+      const expire = (): void => reject(Object.assign(new Error('no reply'), { code: 'ETIMEDOUT' }));
+      timer = setTimeout(() => setImmediate(() => setImmediate(expire)), this.#timeoutMs);
+    });
+    try {
+      return await Promise.race([work, late]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
   async #call(command: string, ...args: (string | number)[]): Promise<Reply> {
     try {
-      const [reply] = await Promise.all([this.#client.call(command, ...args), this.#login]);
+      const [reply] = await this.#within(Promise.all([this.#client.call(command, ...args), this.#login]));
       return reply as Reply;
     } catch (failure) {
       // After a refused login, every other error is only its consequence.

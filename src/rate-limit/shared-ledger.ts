@@ -36,7 +36,7 @@ type Seen = Omit<Observation, 'jitterDraw'>;
 
 const ROTATE_AT = 200;
 const KEEP_MS = 48 * 3_600_000;
-const RECONNECT_EVERY_MS = 2000;
+const RECONNECT_EVERY_MS = 1000;
 // A process with requests in flight announces itself this often; one that was silent for the lease is taken for dead.
 const BEAT_MS = 1000;
 const PRESENCE_MS = 6000;
@@ -261,7 +261,7 @@ export class SharedLedger implements Ledger {
     const left = (block?.until ?? 0) - this.clock.now();
     this.clock.away = true;
     this.#reconnectAt = this.clock.monotonic() + RECONNECT_EVERY_MS;
-    if (block && left > 0) this.#own().observe('inherited', refused(this.clock.now(), left));
+    if (block && left > 0) this.#own().observe('inherited', refusal(this.clock.now(), left));
     if (this.#warned) return;
     this.#warned = true;
     onWarning?.(
@@ -278,7 +278,11 @@ export class SharedLedger implements Ledger {
   async #reconnect(): Promise<void> {
     try {
       await this.#log.refresh();
+      const { blocked } = this.#local?.view() ?? {};
       this.clock.away = false;
+      const [at, jitterDraw] = [this.clock.now(), 0];
+      const left = (blocked?.until ?? 0) + this.clock.ahead - at;
+      if (left > 0) this.#write({ kind: 'response', at, id: 'inherited', seen: { ...refusal(at, left), jitterDraw } });
       for (const record of this.#unsaved.splice(0)) this.#write(record);
     } catch {
       // Tried again at a later request.
@@ -294,7 +298,8 @@ function shifted(seen: Seen, by: number): Seen {
   return { ...seen, at: Math.round(seen.at + by), reset: local, offset: undefined };
 }
 
-function refused(at: number, leftMs: number): Seen {
+// A block that one ledger inherits from the other.
+function refusal(at: number, leftMs: number): Seen {
   const unknown = { limit: undefined, remaining: undefined, reset: undefined, offset: undefined };
   const wait = { waitMs: Math.ceil(leftMs), waitFrom: 'retry-after' as const, refused: true };
   return { at: Math.round(at), status: 429, ...unknown, ...wait };

@@ -195,6 +195,22 @@ withServer('what was observed while the server was away is recorded when it is b
   expect(other.ledger.view()).toMatchObject({ window: { remaining: 1 } });
 });
 
+withServer('a 429 that a machine received on its own is shared when it returns', async () => {
+  const [machine, other] = [new Machine(25_000), new Machine(-25_000)];
+  await other.ledger.refresh();
+  await server.kill();
+  machine.see(await machine.take(), 0, refused);
+  await server.start();
+  await machine.clock.advance(1100);
+  for (let look = 0; look < 5000 && machine.ledger.clock.away; look++) {
+    await machine.ledger.acquire();
+    await machine.clock.advance(10);
+  }
+  await machine.ledger.refresh();
+  await other.outlasting(other.ledger.refresh());
+  expect(await other.ledger.acquire()).toMatchObject({ granted: false, reason: 'blocked' });
+});
+
 withServer.each([
   ['LOADING Redis is loading the dataset in memory', true],
   ["READONLY You can't write against a read only replica.", true],
