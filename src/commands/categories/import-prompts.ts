@@ -4,20 +4,7 @@ import { PetstoreError } from '../../errors.ts';
 import { escapeControls } from '../../escape.ts';
 import { dailyNotice, estimate, formatEstimate } from '../../import/estimate.ts';
 import type { ImportPlan } from '../../import/import-state.ts';
-import type { Session } from '../../session.ts';
-import type { ImportInput, Job } from './prepare-import.ts';
-
-/**
- * Refuses rows from a pipe where somebody may be watching: stdin cannot answer the question.
- * @throws PetstoreError `usage`
- */
-export async function requireYes(session: Session, input: ImportInput): Promise<void> {
-  if (input.file !== '-' || input.yes || input.dryRun || !session.context.stderr.isTTY) return;
-  if ((await session.target()).keySource === 'sandbox') return;
-  throw new PetstoreError('usage', 'rows from a pipe are imported without a question', {
-    hint: 'add --yes to import them, or --dry-run to preview',
-  });
-}
+import type { Job } from './prepare-import.ts';
 
 /**
  * Says what is about to happen, and asks where a terminal is there.

@@ -1,11 +1,14 @@
 // An import's counts and the rows that need attention; with --json the document of docs/cli.md.
 import { formatCount, formatNumber } from '../../count.ts';
+import type { PetstoreError } from '../../errors.ts';
 import { escapeControls } from '../../escape.ts';
 import type { Preview } from '../../import/estimate.ts';
 import { dailyNotice, formatEstimate } from '../../import/estimate.ts';
 import type { FailedRow, ImportDocument, UnknownRow } from '../../import/results.ts';
 import type { Column, TextContext, View } from '../../output/view.ts';
-import type { ImportData } from './import.ts';
+
+/** What became of every row, and why that is a failure, if it is; or what would become of them. */
+export type ImportData = { readonly document: ImportDocument; readonly failure: PetstoreError | undefined } | Preview;
 
 /** `--json` has all rows. */
 const SHOWN = 20;

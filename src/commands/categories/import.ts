@@ -10,18 +10,15 @@ import type { RowEntry } from '../../import/journal-record.ts';
 import { completeList, missingFromList } from '../../import/lookup.ts';
 import { otherImports, readJournal, supersede } from '../../import/other-journals.ts';
 import { startProgressLine } from '../../import/progress-line.ts';
-import type { ImportDocument } from '../../import/results.ts';
 import type { RunResult } from '../../import/run.ts';
 import { runImport } from '../../import/run.ts';
 import type { View } from '../../output/view.ts';
 import type { Session } from '../../session.ts';
 import { confirmImport } from './import-prompts.ts';
+import type { ImportData } from './import-view.ts';
 import { importView } from './import-view.ts';
 import type { ImportInput, Job } from './prepare-import.ts';
 import { prepare } from './prepare-import.ts';
-
-/** What became of every row, and why that is a failure, if it is; or what would become of them. */
-export type ImportData = { readonly document: ImportDocument; readonly failure: PetstoreError | undefined } | Preview;
 
 export const view: View<ImportData> = importView;
 

@@ -9,7 +9,6 @@ import { journalName } from '../../import/journal-files.ts';
 import { staleImportOf } from '../../import/other-journals.ts';
 import { digestOf, readRows } from '../../import/rows.ts';
 import type { Session } from '../../session.ts';
-import { requireYes } from './import-prompts.ts';
 
 /** What the command takes. */
 export interface ImportInput {
@@ -63,6 +62,15 @@ export async function prepare(session: Session, input: ImportInput): Promise<Job
   const name = journalName(digestOf(rows));
   if (!input.restart && !input.skipExisting && source.path !== undefined) await refuseChanged(store, name, source.path);
   return { session, input, source, rows, store, name, concurrency };
+}
+
+// Rows from a pipe leave no stdin to answer the question, where somebody may be watching.
+async function requireYes(session: Session, input: ImportInput): Promise<void> {
+  if (input.file !== '-' || input.yes || input.dryRun || !session.context.stderr.isTTY) return;
+  if ((await session.target()).keySource === 'sandbox') return;
+  throw new PetstoreError('usage', 'rows from a pipe are imported without a question', {
+    hint: 'add --yes to import them, or --dry-run to preview',
+  });
 }
 
 async function refuseChanged(store: JournalStore, name: string, path: string): Promise<void> {
