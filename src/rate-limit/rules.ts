@@ -24,6 +24,8 @@ export const RULES = {
   longWindowMs: 600_000,
   /** A window that ends within this time of its first response keeps its last request until the reset. */
   briefWindowMs: 2500,
+  /** So does a longer one up to this length, until its reset, in whole seconds, was found exact: rounded up it wastes a second. */
+  roundedWindowMs: 11_000,
   briefWindowLimit: 4,
   /** The largest share of a limit that is reserved for others who use the key. */
   foreignShare: 0.2,

@@ -36,6 +36,8 @@ export interface RateWindow {
   foreign: number | undefined;
   /** The largest increase of that between two responses. */
   step: number;
+  /** Whether our request opened it after another window: then the service's clock is known well enough to tell when. */
+  followed: boolean;
   /** Whether a brief window was found open when its whole seconds had passed: its reset was not rounded up. */
   exactReset: boolean;
 }
@@ -78,6 +80,7 @@ export function openWindow(
     granted,
     foreign: exact ? Math.max(0, used - granted) : undefined,
     step: Math.floor((before?.step ?? 0) / 2),
+    followed: exact && used === 1 && before !== undefined,
     exactReset: before?.exactReset ?? false,
   };
 }
@@ -120,7 +123,9 @@ export function reserveOf(window: RateWindow): number {
 export function lastRequestAt(window: RateWindow, offsetLo: number): number | undefined {
   const resetAt = resetOf(window.reset, offsetLo);
   const length = resetAt - window.openedAt;
-  if (length > RULES.briefWindowMs || (window.limit ?? 0) < RULES.briefWindowLimit) return undefined;
+  const rounded = window.followed && window.reset.resolution >= 1000 && !window.exactReset;
+  if (length > (rounded ? RULES.roundedWindowMs : RULES.briefWindowMs)) return undefined;
+  if ((window.limit ?? 0) < RULES.briefWindowLimit) return undefined;
   const whole = Math.floor(length / 1000) * 1000;
   return (whole > 0 && !window.exactReset ? window.openedAt + whole : resetAt) + RULES.leastGuardMs;
 }

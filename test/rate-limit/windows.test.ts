@@ -135,6 +135,31 @@ test('a brief window that is still open then waits for its reset from now on', (
   expect(admit(state, START + 2620, true)).toEqual({ granted: false, until: START + 4250, reason: 'window' });
 });
 
+// Four per five seconds: `of` opens a window, whose reset is rounded up, and leaves one request of it.
+function useUp(state: LedgerState, of: number, reset: ReturnType<typeof serverReset>): void {
+  for (const remaining of [3, 2, 1]) {
+    const at = of + 10 * (3 - remaining);
+    ticket(state, at, `${of}-${remaining}`, LEASE, true);
+    respond(state, `${of}-${remaining}`, seen(at + 5, { limit: 4, remaining, ...reset }));
+  }
+}
+
+test('so does the last request of a window of some seconds that followed another', () => {
+  const state = history({ take: START }, seen(START, { limit: 4, remaining: 0, ...serverReset(5900) }));
+  useUp(state, START + 7000, serverReset(12_900));
+  expect(admit(state, START + 7040, true)).toEqual({ granted: false, until: START + 12_055, reason: 'window' });
+  expect(admit(state, START + 12_055, true)).toEqual(CANARY);
+});
+
+test('no longer where such a window was found open when its whole seconds had passed', () => {
+  const state = history({ take: START }, seen(START, { limit: 4, remaining: 0, ...serverReset(5900) }));
+  useUp(state, START + 7000, serverReset(12_900));
+  ticket(state, START + 12_055, 'last', LEASE, true);
+  respond(state, 'last', seen(START + 12_060, { limit: 4, remaining: 0, ...serverReset(12_900) }));
+  useUp(state, START + 13_900, serverReset(18_900));
+  expect(admit(state, START + 13_940, true)).toEqual(PLAIN);
+});
+
 test.each<[string, LedgerState, boolean]>([
   ['a single request', brief(1), false],
   ['one of several that are left', brief(2), true],
