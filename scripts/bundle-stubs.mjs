@@ -26,6 +26,11 @@ const STUBS = {
   },
 };
 
+// string-width makes a segmenter as it loads, which costs every table 8 ms: most text needs none.
+const SEGMENTER = 'const segmenter = new Intl.Segmenter();';
+const LAZY_SEGMENTER =
+  'let made; const segmenter = { segment: (text) => (made ??= new Intl.Segmenter()).segment(text) };';
+
 /** A rolldown plugin. */
 export const bundleStubs = {
   name: 'bundle-stubs',
@@ -37,5 +42,10 @@ export const bundleStubs = {
     if (UNREACHED.test(id)) return 'module.exports = {};';
     const [, name = '', module = ''] = /^\0stub:([\w-]+):(.+)\.cjs$/.exec(id) ?? [];
     return STUBS[name]?.[module] ?? null;
+  },
+  transform(code, id) {
+    if (!/node_modules[\\/]string-width[\\/]index\.js$/.test(id)) return null;
+    if (!code.includes(SEGMENTER)) throw new Error('string-width has changed: see scripts/bundle-stubs.mjs');
+    return code.replace(SEGMENTER, LAZY_SEGMENTER);
   },
 };

@@ -78,8 +78,8 @@ function* jsonDocument<Data>(data: Data, view: View<Data>, pretty: boolean): Gen
 function* jsonLines(rows: readonly unknown[]): Generator<string> {
   for (let from = 0; from < rows.length; from += PAGE) {
     let page = '';
-    for (const row of rows.slice(from, from + PAGE)) page += `${jsonText(row)}\n`;
-    yield page;
+    for (const row of rows.slice(from, from + PAGE)) page += `${stringifyJson(row)}\n`;
+    yield terminalSafeJson(page);
   }
 }
 
