@@ -1,4 +1,4 @@
-// How a run that is over is told: the error that decides the exit code, and the command that goes on. Pure.
+// The end of a run: the error that decides the exit code, and the command that resumes the import. Pure.
 import type { Category } from '../api/types.ts';
 import type { Environment } from '../environment.ts';
 import { PetstoreError } from '../errors.ts';

@@ -133,7 +133,7 @@ test('jitter lengthens a wait and never shortens it', async () => {
   }
 });
 
-test('a permitted time beyond --max-wait ends the command at once, nothing more is sent, and the time is told', async () => {
+test('a permitted time beyond --max-wait ends the command at once, nothing more is sent, and the time is reported', async () => {
   const steps = [{ status: 429, headers: { 'retry-after': '61' } }];
   const { sender, sentAt, clock, stateDir } = scripted(steps, { maxWaitMs: 30_000 });
   const error = await caught(sender.send(LIST));
@@ -149,14 +149,14 @@ test('a permitted time beyond --max-wait ends the command at once, nothing more 
 test.each([
   ['a wait too long', '61', 4],
   ['the last attempt', '1', 0],
-])('the 429 that ends a request is told in the service’s words: %s', async (_what, retryAfter, maxRetries) => {
+])('the 429 that ends a request is reported with the service’s message: %s', async (_what, retryAfter, maxRetries) => {
   const body = '{"code":"too_many","message":"slow\\u001b down","status":429}';
   const steps = [{ status: 429, headers: { 'retry-after': retryAfter }, body }];
   const { sender, stateDir, clock } = scripted(steps, { maxWaitMs: 30_000, maxRetries });
   const error = await caught(sender.send(LIST));
   expect(error).toMatchObject({ kind: 'rate_limited', code: 'too_many', status: 429 });
   expect(error.message).toMatch(/429.*: slow␛ down$/);
-  // A later request that is not even sent has met nothing: the service said nothing to it.
+  // A later request that is not even sent got no response from the service.
   const next = scripted([{ status: 200 }], { maxWaitMs: 0, dir: stateDir, clock });
   expect(await caught(next.sender.send(LIST))).toMatchObject({ code: undefined, status: undefined });
 });
@@ -280,7 +280,7 @@ test('a refusal whose body was lost is a refusal', async () => {
   expect(await sender.send(CREATE)).toMatchObject({ status: 400, body: new Uint8Array() });
 });
 
-test('an untrusted certificate is told at once, and a reply that breaks HTTP is the service’s fault', async () => {
+test('an untrusted certificate is reported immediately, and an invalid HTTP response is a service error', async () => {
   const tls = scripted([{ fails: new TransportError('tls', false, 'CERT_HAS_EXPIRED') }]);
   expect(await caught(tls.sender.send(LIST))).toMatchObject({ kind: 'network' });
   expect(tls.sentAt).toHaveLength(1);
@@ -411,7 +411,7 @@ test('a clock before 1970 sends, waits and ends as any other', async () => {
   expect(gaps()).toEqual([5010]);
 });
 
-test('a request of another process that drags on is told, and the wait ends with its answer', async () => {
+test('a slow request of another process is reported, and the wait ends with its response', async () => {
   const clock = new FakeClock(undefined, () => 0);
   const { sender, waits, open } = scripted([{ status: 200, headers: headers(50) }], { clock });
   const sibling = open();

@@ -33,7 +33,7 @@ function shop(): {
 
 const IMPORT = ['categories', 'import'];
 
-test('a CSV file becomes categories, and the counts are told', async () => {
+test('a CSV file becomes categories, and the counts are printed', async () => {
   const { file, run, names } = shop();
   file('species.csv', 'name,description\ndog,Canis\n"cat, ""big""",\n');
   const { code, out, err } = await run([...IMPORT, 'species.csv']);
@@ -99,8 +99,8 @@ test('a rejected row is reported and the rest goes on; the corrected file goes o
   const failed = [{ row: 2, name, code: 'body_too_large', message: expect.any(String), status: 413 }];
   expect(JSON.parse(first.out)).toMatchObject({ created: [{ name: 'dog' }, { name: 'cat' }], failed, pending: 0 });
   expect(JSON.parse(first.err)).toMatchObject({ error: { kind: 'rejected', status: 413 } });
-  const told = await run([...IMPORT, 'species.csv']);
-  expect(told.out).toMatch(/^Created 0, skipped 2, failed 1, unknown 0\n[\s\S]*body_too_large/);
+  const again = await run([...IMPORT, 'species.csv']);
+  expect(again.out).toMatch(/^Created 0, skipped 2, failed 1, unknown 0\n[\s\S]*body_too_large/);
   file('species.csv', 'name\ndog\ncow\ncat\n');
   const changed = await run([...IMPORT, 'species.csv']);
   expect([changed.code, changed.err]).toEqual([
@@ -136,7 +136,7 @@ test('--dry-run says what would be created and how long it takes, and creates an
   expect(readdirSync(join(dir, 'state'))).not.toContain('imports');
 });
 
-test('what is better known before is said before: repeated and existing names, a day too short', async () => {
+test('repeated names, existing names and an insufficient daily limit are reported before anything is sent', async () => {
   const { file, run } = shop();
   await run(['categories', 'create', '--name', 'dog']);
   file('species.csv', 'name\ndog\ncat\ncat\n');

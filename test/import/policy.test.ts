@@ -52,7 +52,7 @@ test('without a list from before nothing that is there can be claimed', () => {
   expect([findings.found.size, findings.absent, findings.doubtful]).toEqual([0, [1], [0]]);
 });
 
-test('an id of nineteen digits is told from its neighbour', () => {
+test('ids of nineteen digits are distinguished', () => {
   const listed = [9223372036854775806n, 9223372036854775807n].map((id) => ({ id, name: 'dog' }));
   const findings = matchUnknown([{ row: 0, name: 'dog' }], listed, known(['9223372036854775806']));
   expect(findings.found.get(0)?.id).toBe(9223372036854775807n);

@@ -48,15 +48,15 @@ export async function startSandbox(bin: string, options: readonly string[]): Pro
   ];
   const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
   const url = await new Promise<string>((found, reject) => {
-    let said = '';
+    let output = '';
     const listen = (chunk: Buffer): void => {
-      said += chunk.toString();
-      const url = /http:\/\/127\.0\.0\.1:\d+\/v1/.exec(said);
+      output += chunk.toString();
+      const url = /http:\/\/127\.0\.0\.1:\d+\/v1/.exec(output);
       if (url) found(url[0]);
     };
     child.stdout.on('data', listen);
     child.stderr.on('data', listen);
-    child.on('exit', () => reject(new Error(`the sandbox ended: ${said}`)));
+    child.on('exit', () => reject(new Error(`the sandbox ended: ${output}`)));
   });
   const gone = new Promise((done) => child.on('close', done));
   return {

@@ -203,7 +203,7 @@ test('that a row took too long is known to the run that goes on', async () => {
   expect(namesAt(it)).toEqual(['cat', 'dog']);
 });
 
-test('a request that arrives after the lookup is told of as one too many', async () => {
+test('a request that arrives after the lookup is reported as a duplicate', async () => {
   const it = new FakeImport(named('dog'));
   it.service.fates.push('late');
   const result = await it.run();

@@ -84,7 +84,7 @@ test('a day that is used up shows in the headers in time: not one 429, and the r
   expect(outcome.failures).toHaveLength(30);
   for (const failure of outcome.failures) {
     expect(failure).toMatchObject({ kind: 'rate_limited', exitCode: 5 });
-    // The service's clock is known to a second, and the reset is told in seconds.
+    // The service's clock is known to a second, and the reset is sent in seconds.
     const late = (failure as PetstoreError).retryAt ?? 0;
     expect(late - endsAt).toBeGreaterThanOrEqual(1000);
     expect(late - endsAt).toBeLessThanOrEqual(2000);

@@ -71,7 +71,7 @@ async function screen(kind: string, args: readonly string[], columns: number, st
   const outcome = await inTerminal(at(kind), args, { columns, rows: ROWS, steps });
   expect(outcome.stepsLeft).toBe(0);
   expect(outcome.cooked).toBe(true);
-  // Whoever hid the cursor showed it again.
+  // A hidden cursor is shown again.
   expect(outcome.screen.lastIndexOf('\u001b[?25h')).toBeGreaterThanOrEqual(outcome.screen.lastIndexOf('\u001b[?25l'));
   const lines = await picture(outcome.screen, columns, ROWS);
   return { outcome, shown: still(lines) };
