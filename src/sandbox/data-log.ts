@@ -11,6 +11,9 @@ export interface DataState {
   damaged: boolean;
 }
 
+// Version 1 wrote a second stamp before each record.
+const VERSION_1_STAMP = /^[\w-]+ (?=(?:[cknrs] |reset$))/;
+
 export class DataLog<State extends DataState, Result> {
   readonly #log: FileLog<State, Result>;
   readonly #options: LogOptions;
@@ -22,8 +25,9 @@ export class DataLog<State extends DataState, Result> {
       // An invalid record again: a rotation must not hide the damage.
       if (state.damaged) yield 'damaged';
     };
+    const apply = (state: State, record: string): Result => format.apply(state, record.replace(VERSION_1_STAMP, ''));
     this.#options = options;
-    this.#log = new FileLog({ ...format, snapshot }, { ...options, rejectForeign: true });
+    this.#log = new FileLog({ ...format, apply, snapshot }, { ...options, rejectForeign: true });
     try {
       this.state();
     } catch (error) {

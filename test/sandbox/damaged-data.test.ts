@@ -48,6 +48,13 @@ test.each(['s key {}', 's key {"windows":{"60000":null}}', 'r key soon 60/60000'
   },
 );
 
+test('data of version 1 is not damaged', () => {
+  const file = dataFileWith('- n 7', '- k {"id":3,"name":"dog"}', 'i9z0 c {"name":"cat"}');
+  fs.writeFileSync(`${file}.windows.1.log`, '~\n0 i9z1 reset .\n0 i9z2 r 0123456789abcdef 1763726410000 60/60000 .\n');
+  expect(new Store(dataPaths(file)).list().toString()).toBe('[{"id":3,"name":"dog"},{"id":7,"name":"cat"}]');
+  expect(new Limiter(dataPaths(file), PLANS.free).status('0123456789abcdef', 1763726410000).remaining).toBe(59);
+});
+
 test('damage while a sandbox runs is an error from then on, also after a rotation', async () => {
   const file = dataFileWith(`c ${CATEGORY}`);
   const store = new Store(dataPaths(file), { rotateAtBytes: 10 });

@@ -8,6 +8,7 @@ import { PetstoreError } from '../../src/errors.ts';
 import { run } from '../../src/run.ts';
 import { FAULT_KINDS } from '../../src/sandbox/faults.ts';
 import { hasShell, hasSignals } from '../support/capabilities.ts';
+import { FakeClock } from '../support/fake-clock.ts';
 import { ended, place, start } from '../support/program.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import type { WorldOptions } from '../support/world.ts';
@@ -176,6 +177,23 @@ test('commands with the profile `sandbox` share data and windows', async () => {
   expect(created.map(({ code }) => code)).toEqual(names.map(() => 0));
   const ids = created.map(({ out }) => (JSON.parse(out) as { id: number }).id);
   expect(ids.sort((a, b) => a - b)).toEqual(names.map((_, i) => i + 3));
+});
+
+test('after --reset an import does what its dry run says', async () => {
+  const dir = tempDir();
+  writeFileSync(join(dir, 'rows.csv'), 'name\ndog\ncat\n');
+  const first = await serve(['--limit', '1000/1m'], { dir });
+  const env = { PETSTORE_BASE_URL: first.url, PETSTORE_API_KEY: first.key };
+  const run = (...more: string[]): ReturnType<typeof inProcess> =>
+    inProcess(['categories', 'import', 'rows.csv', '--json', ...more], { dir, env, clock: new FakeClock(Date.now()) });
+  expect((await run('--yes')).code).toBe(0);
+  await first.stop();
+  const second = await serve(['--port', new URL(first.url).port, '--limit', '1000/1m', '--reset'], { dir });
+  const dry = await run('--dry-run');
+  expect(dry.code).toBe(8);
+  const { code, err } = await run('--yes');
+  expect([code, err]).toEqual([dry.code, dry.err]);
+  await second.stop();
 });
 
 test('a busy port is a usage error with a hint', async () => {
