@@ -1,87 +1,86 @@
-// The end of a run: the error that decides the exit code, and the command that resumes the import. Pure.
+// How a run ends: the error that decides the exit code, and the command that resumes the import. Pure.
 import type { Category } from '../api/types.ts';
+import { formatCount, formatNumber } from '../count.ts';
 import type { Environment } from '../environment.ts';
 import { PetstoreError } from '../errors.ts';
 import { quoteForShell } from '../shell-quote.ts';
 import type { ImportDocument, UnknownRow } from './results.ts';
 import type { RunResult } from './run.ts';
 
+/** How many rows or categories a message names. */
 const NAMED = 5;
 
 /**
- * Says whether a run failed (contract, sections 3 and 7).
- * @param document what became of every row
- * @param result why it ended early, if it did, and what may be there twice
- * @param goOn the command that goes on where it stopped
- * @returns undefined where every row exists once; else what ended it, rows of unknown outcome, categories that may be
- *   one too many, or rejected rows, in this order
+ * @param resume the command that resumes the import
+ * @returns undefined where every row exists once; else why the run ended early, unknown rows, possible duplicates, or
+ *   rejected rows, in this order
  */
 export function importError(
   document: ImportDocument,
   { stop, duplicates }: Pick<RunResult, 'stop' | 'duplicates'>,
-  goOn: string,
+  resume: string,
 ): PetstoreError | undefined {
   const { unknown, failed } = document;
-  if (stop && !(saysNothingChanged(stop) && unknown.length > 0)) return stopped(document, stop, goOn);
-  if (unknown.length > 0) return undecided(unknown, stop, goOn);
-  if (duplicates.length > 0) return oneTooMany(duplicates);
+  if (stop && !(promisesNoChange(stop) && unknown.length > 0)) return stopped(document, stop, resume);
+  if (unknown.length > 0) return unknownRows(unknown, stop, resume);
+  if (duplicates.length > 0) return possibleDuplicates(duplicates);
   const [first] = failed;
   if (!first) return undefined;
-  const rows = failed.length === 1 ? `row ${first.row}` : `${failed.length} rows, the first is row ${first.row}`;
+  const rows = failed.length === 1 ? `row ${first.row}` : `${formatNumber(failed.length)} rows, first row ${first.row}`;
   return new PetstoreError('rejected', `the service rejected ${rows}: ${first.message}`, {
-    hint: 'correct them in the file, then import it with --skip-existing: what was created is left out',
+    hint: 'correct these rows in the file, then import it with --skip-existing',
     code: first.code,
     status: first.status,
   });
 }
 
-// Exit codes 6 and 7 promise that nothing was changed; that is not known where an answer was lost. A redirect is 7 always.
-function saysNothingChanged({ kind, status = 0 }: PetstoreError): boolean {
+// Exit codes 6 and 7 mean that nothing was changed, except after a redirect; with unknown rows that is not certain.
+function promisesNoChange({ kind, status = 0 }: PetstoreError): boolean {
   return kind === 'network' || (kind === 'service' && !(status >= 300 && status < 400));
 }
 
-function stopped(document: ImportDocument, stop: PetstoreError, goOn: string): PetstoreError {
+function stopped(document: ImportDocument, stop: PetstoreError, resume: string): PetstoreError {
   const { created, skipped, failed, unknown, pending } = document;
-  const counts = [`${created.length} created`];
-  if (skipped.length > 0) counts.push(`${skipped.length} skipped`);
-  if (failed.length > 0) counts.push(`${failed.length} rejected`);
-  if (unknown.length > 0) counts.push(`${unknown.length} of unknown outcome`);
-  counts.push(`${pending} pending`);
+  const counts = [
+    [created.length, 'created'],
+    [skipped.length, 'skipped'],
+    [failed.length, 'rejected'],
+    [unknown.length, 'unknown'],
+    [pending, 'pending'],
+  ] as const;
+  const shown = counts.filter(([count, word]) => count > 0 || word === 'created' || word === 'pending');
+  const summary = shown.map(([count, word]) => `${formatNumber(count)} ${word}`).join(', ');
   const advice = stop.kind === 'interrupted' || stop.hint === undefined ? [] : [stop.hint];
-  return new PetstoreError(stop.kind, `${stop.message} (${counts.join(', ')})`, {
-    hint: [...advice, `to go on: ${goOn}`].join('\n'),
-    code: stop.code,
-    status: stop.status,
-    retryAt: stop.retryAt,
-    exitCode: stop.exitCode,
-    cause: stop.cause,
-  });
+  const { kind, code, status, retryAt, exitCode, cause } = stop;
+  const hint = [...advice, `to resume: ${resume}`].join('\n');
+  return new PetstoreError(kind, `${stop.message} (${summary})`, { hint, code, status, retryAt, exitCode, cause });
 }
 
-function undecided(unknown: readonly UnknownRow[], stop: PetstoreError | undefined, goOn: string): PetstoreError {
-  const named = unknown.slice(0, NAMED).map(({ row, name }) => `row ${row} "${name}"`);
-  const more = unknown.length > NAMED ? `, and ${unknown.length - NAMED} more` : '';
-  const why = stop ? ` (${stop.message})` : '';
-  const rows = unknown.length === 1 ? 'a row exists' : `${unknown.length} rows exist`;
-  return new PetstoreError('unknown_outcome', `it is not known whether ${rows}: ${named.join(', ')}${more}${why}`, {
-    hint: `to look them up again and go on: ${goOn}\nto look yourself: petstore categories list --search NAME`,
+function unknownRows(unknown: readonly UnknownRow[], stop: PetstoreError | undefined, resume: string): PetstoreError {
+  const rows = unknown.map(({ row, name }) => `row ${row} "${name}"`);
+  const message = `${formatCount(unknown.length, 'row')} may or may not exist: ${firstOf(rows)}`;
+  return new PetstoreError('unknown_outcome', stop ? `${message} (${stop.message})` : message, {
+    hint: `to look them up again and resume: ${resume}\nto check yourself: petstore categories list --search NAME`,
     code: stop?.code,
     status: stop?.status,
     cause: stop,
   });
 }
 
-function oneTooMany(surplus: readonly Category[]): PetstoreError {
-  const named = surplus.slice(0, NAMED).map(({ id, name }) => `${id} "${name}"`);
-  const more = surplus.length > NAMED ? `, and ${surplus.length - NAMED} more` : '';
-  const what = surplus.length === 1 ? 'a category' : `${surplus.length} categories`;
-  return new PetstoreError('unknown_outcome', `${what} may be one too many: ${named.join(', ')}${more}`, {
-    hint: 'the row was sent again after its first request seemed lost, and both seem to have arrived: look with `petstore categories list --search NAME`',
+function possibleDuplicates(categories: readonly Category[]): PetstoreError {
+  const named = categories.map(({ id, name }) => `${id} "${name}"`);
+  const message = `${formatCount(categories.length, 'category', 'categories')} may be a duplicate: ${firstOf(named)}`;
+  return new PetstoreError('unknown_outcome', message, {
+    hint: 'a row was sent again because its first request seemed lost; check with `petstore categories list --search NAME`',
   });
 }
 
+function firstOf(names: readonly string[]): string {
+  const more = names.length > NAMED ? `, and ${formatNumber(names.length - NAMED)} more` : '';
+  return `${names.slice(0, NAMED).join(', ')}${more}`;
+}
+
 /**
- * Writes the command that goes on: the same one, but what it has noted is not forgotten.
  * @param context the arguments it was run with, and what decides the shell
  * @param piped whether the rows came from stdin
  * @returns for example `petstore categories import 'my species.csv' -p staging`

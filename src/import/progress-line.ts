@@ -20,11 +20,11 @@ export function startProgressLine(
   waiting: () => boolean,
 ): (results: ImportResults) => string {
   const windowLength = measureWindow();
-  let last = clock.monotonic();
+  let last: number | undefined;
   let activeMs = 0;
   return (results) => {
     const now = clock.monotonic();
-    if (!waiting()) activeMs += now - last;
+    if (!waiting()) activeMs += now - (last ?? now);
     last = now;
     const view = quota();
     const { window } = view;

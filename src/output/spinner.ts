@@ -12,8 +12,8 @@ export interface Spinner {
   stop(): void;
 }
 
-// The frame, a blank, and one cell kept free: a full last column wraps on some terminals.
-const RESERVED_CELLS = 3;
+// The frame, a space, the ^C that a terminal echoes, and one cell kept free: a full last column wraps on some terminals.
+const RESERVED_CELLS = 5;
 
 /** Makes a spinner that is not shown yet. */
 export async function createSpinner(stderr: Output, colorLevel: ColorLevel): Promise<Spinner> {

@@ -159,7 +159,7 @@ test('a quota that is used up ends the import with what is pending and how to go
   const { error } = JSON.parse(err) as { error: { kind: string; hint: string; message: string; retryAt: string } };
   expect(error).toMatchObject({ kind: 'rate_limited', retryAt: expect.stringMatching(/^\d{4}-.*Z$/) });
   expect(error.message).toContain(`${pending} pending`);
-  expect(error.hint).toContain('to go on: petstore categories import many.ndjson --json --max-wait 0 -p sandbox');
+  expect(error.hint).toContain('to resume: petstore categories import many.ndjson --json --max-wait 0 -p sandbox');
 });
 
 test.each<[string, readonly string[], string]>([

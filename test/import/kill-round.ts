@@ -78,8 +78,15 @@ export function containerRound(round: Round, mishap: Mishap): Promise<Result & {
     await resumed;
     const { code, err } = await firstEnded;
     const expected: Record<Mishap, readonly [(number | null)[], (number | null)[]]> = {
-      killed: [[null], [0, 7, 8]],
-      stopped: [[9], [0, 7, 8]],
+      // On a busy machine the first run may have ended before it is killed or stopped.
+      killed: [
+        [null, 0, 7, 8],
+        [0, 7, 8],
+      ],
+      stopped: [
+        [9, 0, 7, 8],
+        [0, 7, 8],
+      ],
       none: [
         [0, 7, 8],
         [2, 0],
@@ -88,8 +95,8 @@ export function containerRound(round: Round, mishap: Mishap): Promise<Result & {
     const [ofFirst, ofSecond] = expected[mishap];
     if (!ofFirst.includes(code)) throw new Error(`${mishap}: the first run ended with ${code}: ${err}`);
     if (!ofSecond.includes(second.code)) throw new Error(`${mishap}: the second with ${second.code}: ${second.err}`);
-    if (mishap === 'stopped' && !err.includes('taken over')) throw new Error(`the first run says: ${err}`);
-    const kills = mishap === 'none' ? 0 : 1;
+    if (code === 9 && !err.includes('taken over')) throw new Error(`the first run says: ${err}`);
+    const kills = code === null || code === 9 ? 1 : 0;
     return { kills, mostUndecided: 0, waitedMs, runs: 2 + (await finish(scene)), ...(await count(scene)) };
   });
 }

@@ -164,12 +164,12 @@ test('what stopped the import decides its exit code, then what is unknown, then 
   const redirect = new PetstoreError('service', 'redirects', { status: 302 });
   expect([codeOf({}, error('service')), codeOf({}, redirect)]).toEqual([8, 7]);
   expect(importError(document, ended(error('rate_limited')), goOn)).toMatchObject({
-    message: 'why (1 created, 1 rejected, 1 of unknown outcome, 4 pending)',
-    hint: `do\nto go on: ${goOn}`,
+    message: 'why (1 created, 1 rejected, 1 unknown, 4 pending)',
+    hint: `do\nto resume: ${goOn}`,
     retryAt: 5,
   });
   const terminated = new PetstoreError('interrupted', 'terminated', { exitCode: 143 });
-  expect(importError(document, ended(terminated), goOn)).toMatchObject({ exitCode: 143, hint: `to go on: ${goOn}` });
+  expect(importError(document, ended(terminated), goOn)).toMatchObject({ exitCode: 143, hint: `to resume: ${goOn}` });
   expect(importError({ ...document, unknown: [] }, ended(), goOn)).toMatchObject({ code: 'invalid', status: 400 });
 });
 

@@ -67,6 +67,8 @@ test('without a limit the time left follows from the pace, waits left out', asyn
     () => unknown,
     () => waiting,
   );
+  // The time before the first line, for example of a question, is no pace.
+  await clock.sleep(20_000);
   expect(line(results)).toBe('0 of 2,000 rows');
   await clock.sleep(10_000);
   created(results, 200);

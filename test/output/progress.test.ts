@@ -98,7 +98,7 @@ test('a long text is cut to one line of the terminal', async () => {
   const progress = createSpinnerProgress({ stderr, clock, colorLevel: 0 });
   progress.update('a text that is far longer than the terminal is wide');
   await clock.advance(SPINNER_DELAY_MS);
-  await stderr.appeared('a text that is f…');
+  await stderr.appeared('a text that is…');
   progress.stop();
 });
 

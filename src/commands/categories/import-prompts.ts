@@ -4,7 +4,11 @@ import { PetstoreError } from '../../errors.ts';
 import { escapeControls } from '../../escape.ts';
 import { dailyNotice, estimate, formatEstimate } from '../../import/estimate.ts';
 import type { ImportPlan } from '../../import/import-state.ts';
+import { wrap } from '../../output/wrap.ts';
 import type { Job } from './prepare-import.ts';
+
+/** What the prompt adds to the question. */
+const ANSWERS = ' (y/N)';
 
 /**
  * Says what is about to happen, and asks where a terminal is there.
@@ -37,5 +41,6 @@ export async function confirmImport({ session, input, rows }: Job, plan: ImportP
   const { askYesNo } = await import('../../output/prompt.ts');
   const time = expected && expected.ms > 0 ? ` Estimated time: ${formatEstimate(expected)}` : '';
   const question = `Create ${formatCount(send, 'category', 'categories')} at ${target.baseUrl}?${time}`;
-  if (!(await askYesNo(context, escapeControls(question)))) throw new PetstoreError('interrupted', '');
+  const lines = wrap(`${escapeControls(question)}${ANSWERS}`, context.stderr.columns ?? 80).slice(0, -ANSWERS.length);
+  if (!(await askYesNo(context, lines))) throw new PetstoreError('interrupted', '');
 }
