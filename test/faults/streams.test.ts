@@ -101,7 +101,7 @@ describe.runIf(hasSignals)('a signal', () => {
     clearInterval(again);
     expect(code).toBe(130);
     // It did not wait out the grace period, whose end would be reported.
-    expect(err).not.toContain('before the answer came');
+    expect(err).not.toContain('before the response');
   });
 
   test('ends a wait for the rate limit', async () => {
@@ -112,7 +112,7 @@ describe.runIf(hasSignals)('a signal', () => {
     child.kill('SIGINT');
     const { out, err, code } = await run;
     expect({ out, code }).toEqual({ out: '', code: 130 });
-    expect(err).toMatch(/rate limited/);
+    expect(err).toMatch(/waiting for the rate limit/);
   });
 
   test('during an import keeps the results and ends with 130', async () => {
