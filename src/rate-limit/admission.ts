@@ -77,7 +77,7 @@ function inWindows(state: LedgerState, t: number, bulk: boolean, { count, unconf
     // An unconfirmed request may be settled by a response in flight; what is used up stays so until the reset.
     const settled = unconfirmed === 0 || count === 0;
     if (left <= 0 && settled) until = Math.max(until, windowEnd(window, offsetLo(state)));
-    const last = bulk && left - count === 1 ? lastRequestAt(window, offsetLo(state)) : undefined;
+    const last = left - count === 1 ? lastRequestAt(window, offsetLo(state), bulk) : undefined;
     if (last === undefined) continue;
     // Responses out of order make less of what is left: which request is the last shows when all are here.
     if (t >= last) canary = true;

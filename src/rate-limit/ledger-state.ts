@@ -82,7 +82,7 @@ export function moveTimesBack(state: LedgerState, now: number): void {
   }
   for (const window of [state.short, state.long]) {
     if (!window) continue;
-    window.openedAt -= by;
+    if (window.startedAt !== undefined) window.startedAt -= by;
     window.seenAt -= by;
     if (window.reset.clock === 'local') window.reset = { ...window.reset, at: window.reset.at - by };
   }

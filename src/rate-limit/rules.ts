@@ -22,10 +22,9 @@ export const RULES = {
   sameLocalWindowMs: 3000,
   /** A reset farther away belongs to the long window. */
   longWindowMs: 600_000,
-  /** A window that ends within this time of its first response keeps its last request until the reset. */
-  briefWindowMs: 2500,
-  /** So does a longer one up to this length, until its reset, in whole seconds, was found exact: rounded up it wastes a second. */
-  roundedWindowMs: 11_000,
+  /** A run of many requests keeps the last one of a brief window to look for the next; a single request that of an instant one. */
+  briefWindowMs: 11_000,
+  instantWindowMs: 2500,
   briefWindowLimit: 4,
   /** The largest share of a limit that is reserved for others who use the key. */
   foreignShare: 0.2,

@@ -34,12 +34,13 @@ const isWindow = shape({
   remaining: isNumber,
   uncounted: listOf(isNumber),
   reset: isReset,
-  openedAt: isNumber,
+  startedAt: optional(isNumber),
   seenAt: isNumber,
   seenSeq: isNumber,
   granted: isNumber,
   foreign: optional(isNumber),
   step: isNumber,
+  followed: isBoolean,
   exactReset: isBoolean,
 });
 const isEntry: Check = (entry) => Array.isArray(entry) && isText(entry[0]) && isTicket(entry[1]);

@@ -25,8 +25,8 @@ export interface RateWindow {
   /** Records of responses that counted in it without reporting it, as far as a late response may not know of them. */
   uncounted: readonly number[];
   reset: WindowReset;
-  /** When its first response came. */
-  openedAt: number;
+  /** When its first response came; undefined where it was first seen half-way. */
+  startedAt: number | undefined;
   /** When a response last reported it, and that record's number. */
   seenAt: number;
   seenSeq: number;
@@ -36,9 +36,9 @@ export interface RateWindow {
   foreign: number | undefined;
   /** The largest increase of that between two responses. */
   step: number;
-  /** Whether our request opened it after another window: then the service's clock is known well enough to tell when. */
+  /** Whether a canary of ours opened it after another window: the service's clock is known better then. */
   followed: boolean;
-  /** Whether a brief window was found open when its whole seconds had passed: its reset was not rounded up. */
+  /** Whether a brief window was found open although its reset, had it been rounded up, had passed. */
   exactReset: boolean;
 }
 
@@ -74,7 +74,7 @@ export function openWindow(
   return {
     ...reading,
     uncounted: [],
-    openedAt: seen.at,
+    startedAt: used <= 1 ? seen.at : undefined,
     seenAt: seen.at,
     seenSeq: seen.seq,
     granted,
@@ -117,15 +117,17 @@ export function reserveOf(window: RateWindow): number {
 }
 
 /**
- * When the last request of a brief window may be sent: it then meets the next window, or finds this one still open. In a
- * window of whole seconds that is where they end, as long as that was not found wrong, and otherwise the reset.
+ * Until when the last request of a brief window is kept: it then meets the next window, or finds this one still open. A
+ * reset in whole seconds is first taken to be rounded up, then, once that was found wrong, to be exact.
  */
-export function lastRequestAt(window: RateWindow, offsetLo: number): number | undefined {
-  const resetAt = resetOf(window.reset, offsetLo);
-  const length = resetAt - window.openedAt;
-  const rounded = window.followed && window.reset.resolution >= 1000 && !window.exactReset;
-  if (length > (rounded ? RULES.roundedWindowMs : RULES.briefWindowMs)) return undefined;
-  if ((window.limit ?? 0) < RULES.briefWindowLimit) return undefined;
-  const whole = Math.floor(length / 1000) * 1000;
-  return (whole > 0 && !window.exactReset ? window.openedAt + whole : resetAt) + RULES.leastGuardMs;
+export function lastRequestAt(window: RateWindow, offsetLo: number, bulk: boolean): number | undefined {
+  const { startedAt, reset, limit, exactReset, followed } = window;
+  if (startedAt === undefined || reset.resolution < 1000 || (limit ?? 0) < RULES.briefWindowLimit) return undefined;
+  const resetAt = resetOf(reset, offsetLo);
+  const length = resetAt - startedAt;
+  if (length > (bulk && followed ? RULES.briefWindowMs : RULES.instantWindowMs)) return undefined;
+  // Where the service's clock is known to a second only, a window of 5 s seems to take up to 6.
+  const seconds = reset.clock === 'local' ? Math.round(length / 1000) : Math.ceil((length - 1) / 1000) - 1;
+  if (seconds > 0 && !exactReset) return startedAt + 1000 * seconds + RULES.leastGuardMs;
+  return length > RULES.instantWindowMs ? undefined : resetAt + RULES.leastGuardMs;
 }

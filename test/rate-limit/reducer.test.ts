@@ -172,7 +172,7 @@ function play(settings: World, steps: readonly { what: string; which: number; ms
   return model;
 }
 
-test('in 12,000 random interleavings no window is overdrawn', () => {
+test('in 6,000 random interleavings no window is overdrawn', () => {
   let granted = 0;
   let exact = 0;
   fc.assert(
@@ -182,10 +182,10 @@ test('in 12,000 random interleavings no window is overdrawn', () => {
       expect(model.overdrawn).toBeLessThanOrEqual(model.unknown);
       exact += model.unknown === 0 ? 1 : 0;
     }),
-    { numRuns: 12_000 },
+    { numRuns: 6_000 },
   );
-  expect(granted).toBeGreaterThan(12_000);
-  expect(exact).toBeGreaterThan(6000);
+  expect(granted).toBeGreaterThan(6_000);
+  expect(exact).toBeGreaterThan(3000);
 });
 
 test('all processes agree, whether they read from the start, from any snapshot, or looked in between', () => {

@@ -111,18 +111,33 @@ test('where quota comes back bit by bit, the canary’s response replaces what w
   expect(state.short?.remaining).toBe(10);
 });
 
-// Ten per second, opened at START; the reset is reported as a whole second, 1.6 s later.
+// Ten in each window, opened at START; all but some of them are used at once.
 function brief(remaining: number, more: Partial<Observation> = {}): LedgerState {
-  return history({ take: START }, seen(START, { limit: 10, remaining, ...serverReset(1600), ...more }));
+  const reading = { limit: 10, ...serverReset(1600), ...more };
+  const state = history();
+  for (let left = (reading.limit ?? 0) - 1; left >= remaining; left--) {
+    ticket(state, START, `t${left}`);
+    respond(state, `t${left}`, seen(START, { ...reading, remaining: left }));
+  }
+  return state;
 }
 
-test('the last request of a brief window waits for its whole seconds, and finds the next window open', () => {
+test.each([
+  ['one second, its reset rounded up', serverReset(1600), 1050],
+  ['one second, where the service’s clock is known to a second', serverReset(2000), 1050],
+  ['one second, its reset a whole one', serverReset(1000), 1050],
+  ['one second from now', { reset: { at: START + 1000, clock: 'local', resolution: 1000 } } as const, 1050],
+])('a long run keeps the last request of a window of %s', (_what, reset, until) => {
+  const state = brief(1, reset);
+  expect(admit(state, START + 10, true)).toEqual({ granted: false, until: START + until, reason: 'window' });
+  expect(admit(state, START + until, true)).toEqual(CANARY);
+});
+
+test('the last request of a brief window that finds the next one open counts there', () => {
   const state = brief(1);
-  expect(admit(state, START + 10, true)).toEqual({ granted: false, until: START + 1050, reason: 'window' });
-  expect(admit(state, START + 1050, true)).toEqual(CANARY);
   ticket(state, START + 1050, 'last', LEASE, true);
   respond(state, 'last', seen(START + 1060, { limit: 10, remaining: 9, ...serverReset(2600) }));
-  expect(state.short).toMatchObject({ remaining: 9, exactReset: false });
+  expect(state.short).toMatchObject({ remaining: 9, startedAt: START + 1060, exactReset: false });
 });
 
 test('a brief window that is still open then waits for its reset from now on', () => {
@@ -131,8 +146,12 @@ test('a brief window that is still open then waits for its reset from now on', (
   respond(state, 'last', seen(START + 1060, { limit: 10, remaining: 0, ...serverReset(1600) }));
   expect(admit(state, START + 1070, true)).toEqual({ granted: false, until: START + 2600, reason: 'window' });
   ticket(state, START + 2600, 'next', LEASE, true);
-  respond(state, 'next', seen(START + 2610, { limit: 10, remaining: 1, ...serverReset(4200) }));
-  expect(admit(state, START + 2620, true)).toEqual({ granted: false, until: START + 4250, reason: 'window' });
+  respond(state, 'next', seen(START + 2610, { limit: 10, remaining: 9, ...serverReset(4200) }));
+  for (let left = 8; left > 0; left--) {
+    ticket(state, START + 2620, `n${left}`, LEASE, true);
+    respond(state, `n${left}`, seen(START + 2630, { limit: 10, remaining: left, ...serverReset(4200) }));
+  }
+  expect(admit(state, START + 2640, true)).toEqual({ granted: false, until: START + 4250, reason: 'window' });
 });
 
 // Four per five seconds: `of` opens a window, whose reset is rounded up, and leaves one request of it.
@@ -161,9 +180,15 @@ test('no longer where such a window was found open when its whole seconds had pa
 });
 
 test.each<[string, LedgerState, boolean]>([
-  ['a single request', brief(1), false],
+  ['one in a window of five seconds that followed no other', brief(1, serverReset(5010)), true],
   ['one of several that are left', brief(2), true],
-  ['a window of five seconds', brief(1, serverReset(5000)), true],
+  ['a window of a minute', brief(1, serverReset(60_000)), true],
+  ['a reset in milliseconds', brief(1, serverReset(1600, 1)), true],
+  [
+    'a window that was first seen half-way',
+    history({ take: START }, seen(START, { limit: 10, remaining: 1, ...serverReset(1600) })),
+    true,
+  ],
   ['a limit below four', brief(1, { limit: 3 }), true],
 ])('%s does not wait', (_what, state, bulk) => {
   expect(admit(state, START + 10, bulk)).toEqual(PLAIN);
