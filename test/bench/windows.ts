@@ -87,6 +87,7 @@ function buildChroot(): void {
   const install = 'apt-get update -qq && apt-get install -y -qq --no-install-recommends wine wine64 && apt-get clean';
   const env = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', DEBIAN_FRONTEND: 'noninteractive' };
   execFileSync('chroot', [unfinished, 'sh', '-c', install], { stdio: 'ignore', env });
+  writeFileSync(join(unfinished, 'etc', 'hosts'), '127.0.0.1 localhost\n');
   renameSync(unfinished, DEBIAN);
 }
 
@@ -157,6 +158,8 @@ class WindowsMachine {
       'WINEDEBUG=-all',
       `WINEPATH=${WINDOWS_PATH}`,
       'XDG_RUNTIME_DIR=/run',
+      // Without it, wine refuses file names that are not ASCII.
+      'LANG=C.UTF-8',
       'TERM=xterm',
       ...(preload && [`LD_PRELOAD=${preload}`]),
     ];
