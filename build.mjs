@@ -39,7 +39,7 @@ const groups = [
     test: /src\/session-services\.ts$|src\/(?:api|rate-limit|append-log)\/|src\/http\/(?!proxy-agent|trace)|node_modules\/undici\/lib\/(?!.*(?:proxy-agent|socks5|agent\.js|pool))|\0stub:undici/,
     priority: 1,
   },
-];
+].map(matchBothSeparators);
 
 // The patterns are written with /, and Windows paths hold \.
 function matchBothSeparators(group) {
@@ -63,7 +63,7 @@ async function program() {
     dir: outdir,
     entryFileNames: '[name].cjs',
     chunkFileNames: 'chunks/[name]-[hash].cjs',
-    codeSplitting: { includeDependenciesRecursively: false, groups: groups.map(matchBothSeparators) },
+    codeSplitting: { includeDependenciesRecursively: false, groups },
   });
   return bundle.watchFiles;
 }

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import type { JobControl } from '../../src/io.ts';
 import type { PromptIO } from '../../src/output/prompt.ts';
 import { askHidden, askText, askYesNo } from '../../src/output/prompt.ts';
+import { hasSignals } from '../support/capabilities.ts';
 
 function bench(whenStopped = (): void => undefined) {
   const rawModes: boolean[] = [];
@@ -62,7 +63,7 @@ test('a secret is not shown, nor its length', async () => {
   expect(listeners.size + input.listenerCount('keypress')).toBe(0);
 });
 
-test.each([
+test.runIf(hasSignals).each([
   ['a secret', askHidden],
   ['a line', askText],
 ] as const)('%s is asked for again after Ctrl-Z and fg, with raw mode on', async (_what, ask) => {
@@ -106,7 +107,7 @@ test.each(['\u0003', '\u0004'])('%j ends the question as interrupted', async (ty
   await answer;
 });
 
-test('a signal during a stop ends the question', async () => {
+test.runIf(hasSignals)('a signal during a stop ends the question', async () => {
   const { io, type, interrupt, listeners } = bench(() => interrupt.abort());
   const answer = expect(askYesNo(io, 'really?')).rejects.toThrow();
   await type('\u001a');

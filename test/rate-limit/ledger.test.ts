@@ -8,7 +8,7 @@ import type { LogFs } from '../../src/append-log/generations.ts';
 import type { LedgerOptions, LocalLedger } from '../../src/rate-limit/ledger.ts';
 import { openLedger } from '../../src/rate-limit/ledger.ts';
 import type { Observation } from '../../src/rate-limit/ledger-record.ts';
-import { hasModes } from '../support/capabilities.ts';
+import { hasModes, hasSignals } from '../support/capabilities.ts';
 import { compile } from '../support/compile.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { startLimitServer } from '../support/limit-server.ts';
@@ -257,7 +257,7 @@ test.concurrent('processes killed in the middle overdraw nothing, and those that
   expect(server.seen.sent).toBeGreaterThanOrEqual(3);
 });
 
-test.concurrent('a process suspended while it waits goes on after, without a refusal', async () => {
+test.runIf(hasSignals).concurrent('a process suspended while it waits goes on after, without a refusal', async () => {
   const server = await startLimitServer({ mode: 'fixed', limit: 5, windowMs: 2000, reset: 'tenths' });
   const one = spawn(process.execPath, child(server.baseUrl, folder(), 12), { stdio: ['ignore', 'pipe', 'inherit'] });
   let out = '';

@@ -156,7 +156,7 @@ test('--data names the data; by default it is that of the profile `sandbox`', as
   const other = await serve(['--data', 'demo.log'], { dir });
   await other.stop();
   expect(readdirSync(dir)).toContain('demo.1.log');
-  const shared = await serve(['--key', 'sandbox_alice_0001'], { dir });
+  const shared = await serve(['--key', 'sandbox_alice_0001'], { dir, platform: process.platform });
   const created = await inProcess(['categories', 'create', '--name', 'dog', '-p', 'sandbox', '--json'], { dir });
   expect([created.code, created.out]).toEqual([0, '{"id":1,"name":"dog"}\n']);
   expect(await (await get(shared.url, 'sandbox_alice_0001')).text()).toBe('[{"id":1,"name":"dog"}]');

@@ -15,6 +15,8 @@ export const hasSignals = posix;
 export const hasSymlinks = posix;
 /** Directories that can be opened and flushed. */
 export const hasDirectorySync = posix;
+/** A listener whose queue is full leaves further connections unanswered; Windows refuses them. */
+export const hasSilentBacklog = posix;
 /** Devices as files. */
 export const hasDevices = existsSync('/dev/zero');
 /** Names that differ in case are different files, which Windows and macOS do not have by default. */
