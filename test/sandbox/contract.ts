@@ -96,30 +96,26 @@ export interface Provocation {
   readonly body?: unknown;
 }
 
-const CATEGORIES = { path: '/categories' };
+interface Fixture {
+  readonly response: Documented;
+  readonly request: Provocation;
+}
+
+function fixture(method: string, path: string, status: string, more: Partial<Provocation> = {}): Fixture {
+  return { response: { method, path, status }, request: { method, path: path.replace('{petId}', '1'), ...more } };
+}
 
 /** A request for each documented response except 429, which needs an exhausted limit. */
-export const FIXTURES: readonly { readonly response: Documented; readonly request: Provocation }[] = [
-  { response: { ...CATEGORIES, method: 'GET', status: '200' }, request: { ...CATEGORIES, method: 'GET' } },
-  { response: { ...CATEGORIES, method: 'GET', status: '401' }, request: { ...CATEGORIES, method: 'GET', key: null } },
-  ...[{ name: 'dog' }, { name: 'cat', description: 'Felis catus' }].map((body) => ({
-    response: { ...CATEGORIES, method: 'POST', status: '201' },
-    request: { ...CATEGORIES, method: 'POST', body },
-  })),
-  ...[{}, { description: 'no name' }, { name: 7 }, { name: 'dog', description: 7 }, [], 'dog'].map((body) => ({
-    response: { ...CATEGORIES, method: 'POST', status: '400' },
-    request: { ...CATEGORIES, method: 'POST', body },
-  })),
-  {
-    response: { ...CATEGORIES, method: 'POST', status: '401' },
-    request: { ...CATEGORIES, method: 'POST', key: null, body: { name: 'dog' } },
-  },
-  {
-    response: { path: '/pets/{petId}', method: 'GET', status: 'default' },
-    request: { path: '/pets/1', method: 'GET' },
-  },
-  {
-    response: { path: '/store/orders', method: 'GET', status: 'default' },
-    request: { path: '/store/orders', method: 'GET' },
-  },
+export const FIXTURES: readonly Fixture[] = [
+  fixture('GET', '/categories', '200'),
+  fixture('GET', '/categories', '401', { key: null }),
+  ...[{ name: 'dog' }, { name: 'cat', description: 'Felis catus' }].map((body) =>
+    fixture('POST', '/categories', '201', { body }),
+  ),
+  ...[{}, { description: 'no name' }, { name: 7 }, { name: 'dog', description: 7 }, [], 'dog'].map((body) =>
+    fixture('POST', '/categories', '400', { body }),
+  ),
+  fixture('POST', '/categories', '401', { key: null, body: { name: 'dog' } }),
+  fixture('GET', '/pets/{petId}', 'default'),
+  fixture('GET', '/store/orders', 'default'),
 ];
