@@ -41,6 +41,7 @@ class RateLimitedClient implements HttpClient {
   readonly #options: HttpClientOptions;
   readonly #inFlight = new Set<() => void>();
   readonly #pendingSends = new Set<Promise<unknown>>();
+  #respondedAt = Number.NEGATIVE_INFINITY;
   // One listener for hundreds of requests.
   readonly #onAbort = (): void => {
     for (const abort of this.#inFlight) abort();
@@ -60,6 +61,7 @@ class RateLimitedClient implements HttpClient {
       return await sent;
     } finally {
       this.#pendingSends.delete(sent);
+      this.#respondedAt = this.#options.clock.monotonic();
     }
   }
 
@@ -124,7 +126,10 @@ class RateLimitedClient implements HttpClient {
       for (;;) {
         signal.throwIfAborted();
         // A single request is not kept waiting for what a long run leaves to others.
-        const ticket = await ledger.acquire(this.#pendingSends.size > 1);
+        const alone = this.#pendingSends.size <= 1;
+        // Between two rows an import has nothing pending but the request that waits here.
+        const betweenRows = alone && clock.monotonic() - this.#respondedAt < MAX_POLL_MS;
+        const ticket = await ledger.acquire(!alone || betweenRows);
         if (ticket.granted) return ticket.ticket;
         const now = clock.now();
         if (ticket.reason !== 'sibling') {
@@ -132,7 +137,10 @@ class RateLimitedClient implements HttpClient {
           if (until - now > limits.maxWaitMs) throw rateLimited(reason, until, now, refusal);
           since = undefined;
           notify({ until, reason });
-          await clock.sleep(sleepChunk(until - now), signal);
+          await clock.sleep(
+            betweenRows ? Math.min(MAX_POLL_MS, sleepChunk(until - now)) : sleepChunk(until - now),
+            signal,
+          );
           continue;
         }
         since ??= clock.monotonic();
