@@ -60,7 +60,7 @@ export class ImportState {
     this.results = new ImportResults(options.rows);
   }
 
-  /** Why the run ends early; undefined while it goes on. */
+  /** Why the run ends early; undefined while it does not. */
   get stop(): PetstoreError | undefined {
     return this.#stop;
   }

@@ -89,7 +89,7 @@ test('a bad file is exit code 2 before anything is sent or noted, also without a
   expect((await inProcess([...IMPORT, 'good.csv'], { dir })).code).toBe(3);
 });
 
-test('a rejected row is reported and the rest goes on; the corrected file goes on with --skip-existing', async () => {
+test('a rejected row is reported and the others are created; the corrected file is imported with --skip-existing', async () => {
   const { file, run, names } = shop();
   // Larger than the sandbox accepts.
   const name = 'x'.repeat(1_100_000);
@@ -148,7 +148,7 @@ test('repeated names, existing names and an insufficient daily limit are reporte
   expect(many.err).toContain('1,100 rows exceed the daily limit of 1,000 requests\n');
 });
 
-test('a quota that is used up ends the import with what is pending and how to go on', async () => {
+test('an exhausted quota ends the import with the pending rows and the command that resumes', async () => {
   const { file, run } = shop();
   file('many.ndjson', Array.from({ length: 100 }, (_, at) => `{"name":"n${at}"}\n`).join(''));
   const { code, out, err } = await run([...IMPORT, 'many.ndjson', '--json', '--max-wait', '0', '--restart']);

@@ -132,7 +132,7 @@ function journalIn(stateDir: string): string {
   return join(imports, folder, file);
 }
 
-test('with any of 1,000 mutated journals an import goes on, or ends with exit code 9, 2 or 8, and never otherwise', async () => {
+test('with any of 1,000 mutated journals an import resumes, or ends with exit code 9, 2 or 8', async () => {
   const first = new FakeImport(ROWS);
   first.service.add({ name: 'old' });
   first.service.fates.push('ok', 'lost-committed', 'rejected', 'crash-committed');

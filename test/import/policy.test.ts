@@ -17,7 +17,7 @@ const known = (baseline: readonly string[] | undefined, owned: readonly string[]
 });
 const list = (...names: string[]): Category[] => names.map((name, at) => ({ id: at + 1, name }));
 
-test('a category that appeared and belongs to nobody is the row, each for one row only', () => {
+test('a new category without an owner is found for one row only', () => {
   const lost = [
     { row: 4, name: 'dog' },
     { row: 6, name: 'dog' },
@@ -35,12 +35,12 @@ test.each<[string, Category, readonly string[]]>([
   ['another description', { id: 1, name: 'dog', description: 'x' }, []],
   ['other spaces and case', { id: 1, name: ' DOG ' }, []],
   ['another form of the same characters', { id: 1, name: 'ｄｏｇ' }, []],
-])('%s is no proof either way', (_what, category, baseline) => {
+])('%s proves nothing', (_what, category, baseline) => {
   const findings = matchUnknown([{ row: 0, name: 'dog' }], [category], known(baseline));
   expect([findings.found.size, findings.absent, findings.doubtful]).toEqual([0, [], [0]]);
 });
 
-test('without a list from before nothing that is there can be claimed', () => {
+test('without a baseline nothing is found', () => {
   const findings = matchUnknown(
     [
       { row: 0, name: 'dog' },
@@ -80,14 +80,14 @@ test.each<[string, number | undefined, unknown, boolean]>([
   ['a gateway that waited in vain', 504, undefined, true],
   ['a service that waited in vain', 408, undefined, true],
   ['no answer in time', undefined, new TransportError('timeout', true, 'x'), true],
-])('after %s the row may exist, and the import goes on', (_what, status, cause, slow) => {
+])('after %s the row is unknown, and the import continues', (_what, status, cause, slow) => {
   expect(classifyError(new PetstoreError('unknown_outcome', 'x', { status, cause }))).toEqual({
     event: slow ? 'timeout' : 'lost',
     stop: false,
   });
 });
 
-test('an interruption that comes before a request leaves its row unsent; any other surprise leaves it open', () => {
+test('an interruption before the request leaves its row unsent; any other surprise leaves it unknown', () => {
   const reason = new PetstoreError('interrupted', 'interrupted');
   expect(classifyError(reason, reason)).toEqual({ event: 'unsent', stop: true });
   expect(classifyError(new TypeError('x'))).toEqual({ event: 'lost', stop: true });
@@ -148,7 +148,7 @@ const document: ImportDocument = {
   pending: 4,
 };
 
-test('what stopped the import decides its exit code, then what is unknown, then what was rejected', () => {
+test('the exit code follows from what stopped the import, then unknown rows, then rejected rows', () => {
   const goOn = 'petstore categories import f.csv';
   const error = (kind: ErrorKind) => new PetstoreError(kind, 'why', { hint: 'do', retryAt: 5 });
   const ended = (stop?: PetstoreError, duplicates: Category[] = []) => ({ stop, duplicates });
@@ -173,7 +173,7 @@ test('what stopped the import decides its exit code, then what is unknown, then 
   expect(importError({ ...document, unknown: [] }, ended(), goOn)).toMatchObject({ code: 'invalid', status: 400 });
 });
 
-test('the command that goes on can be pasted into a shell', () => {
+test('the command that resumes can be pasted into a shell', () => {
   const linux = { platform: 'linux', env: {} };
   expect(resumeCommand({ ...linux, args: ['categories', 'import', "it's.csv", '--restart', '-p', 'x'] }, false)).toBe(
     `petstore categories import 'it'\\''s.csv' -p x`,

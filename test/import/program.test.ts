@@ -47,7 +47,7 @@ test('killed again and again while answers are lost, an import creates every row
   expect(result.mostUndecided).toBeLessThanOrEqual(8);
 });
 
-test.runIf(hasSignals)('Ctrl-C lets the rows under way finish, and prints the command that goes on', async () => {
+test.runIf(hasSignals)('after Ctrl-C requests in flight finish, and the command that resumes is printed', async () => {
   const at = place(slow, 100);
   const child = start(BIN, at, ['categories', 'import', 'rows.csv', '--json']);
   const ended = outcomeOf(child);

@@ -31,7 +31,7 @@ test('every row is created, and the document lists them in the order of the file
   expect(result?.stop).toBeUndefined();
 });
 
-test('the same import again creates nothing, and looks once whether all is there', async () => {
+test('the same import again creates nothing, and fetches the list once', async () => {
   const it = new FakeImport(named('dog', 'cat'));
   await it.run();
   const { lists } = it.service;
@@ -106,7 +106,7 @@ test('--restart forgets the journal and creates every row again', async () => {
   expect(namesAt(it)).toEqual(['dog', 'dog']);
 });
 
-test('a rejected row is reported in the words of the service, the rest goes on, and it may be tried again', async () => {
+test('a rejected row is reported with the message of the service, the others are created, and the next run sends it again', async () => {
   const it = new FakeImport(numbered(6));
   it.service.fates.push('ok', 'rejected');
   const result = await it.run({ concurrency: 1 });
@@ -123,7 +123,7 @@ test.each<[Fate, string, object]>([
   ['limited', 'rate_limited', { pending: 18, failed: [] }],
   ['unreachable', 'network', { pending: 18, failed: [] }],
   ['forbidden', 'rejected', { pending: 17, failed: [{ row: 3 }] }],
-])('%s stops the import at once, and the next run goes on', async (fate, kind, document) => {
+])('%s stops the import at once, and the next run resumes it', async (fate, kind, document) => {
   const it = new FakeImport(numbered(20));
   it.service.fates.push('ok', 'ok', fate);
   const result = await it.run({ concurrency: 1 });
@@ -138,7 +138,7 @@ test.each<[Fate, string, object]>([
   );
 });
 
-test('a row whose answer was lost is looked up and not sent again where it exists', async () => {
+test('a row whose response was lost is looked up, and not sent again if it exists', async () => {
   const it = new FakeImport(numbered(5));
   it.service.fates.push('lost-committed', 'ok', 'lost-committed');
   const result = await it.run();
@@ -147,7 +147,7 @@ test('a row whose answer was lost is looked up and not sent again where it exist
   expect([it.service.sent.length, it.service.lists]).toEqual([5, 2]);
 });
 
-test('a row that is not there is sent again after a while that doubles, up to --max-retries', async () => {
+test('an absent row is sent again after a pause that doubles, up to --max-retries', async () => {
   const it = new FakeImport(named('dog', 'cat'));
   it.service.fates.push('lost', 'ok', 'lost', 'lost', 'lost', 'lost');
   const result = await it.run({ concurrency: 1, maxRetries: 2 });
@@ -156,7 +156,7 @@ test('a row that is not there is sent again after a while that doubles, up to --
   expect(it.clock.slept).toEqual([2000, 4000, 8000]);
 });
 
-test('what was there before is not taken for a row, equal or not', async () => {
+test('a category of the baseline is never taken for a row, even an equal one', async () => {
   const it = new FakeImport(named('dog', 'dog', 'cat'));
   it.service.add({ name: 'dog' });
   it.service.add({ name: 'dog' });
@@ -166,7 +166,7 @@ test('what was there before is not taken for a row, equal or not', async () => {
   expect(namesAt(it)).toEqual(['cat', 'dog', 'dog', 'dog', 'dog']);
 });
 
-test('a name that the service has tidied up is not decided, and not sent again', async () => {
+test('a row whose name the service normalized stays unknown and is not sent again', async () => {
   const it = new FakeImport(named('Big  Dog ', 'cat'));
   it.service.tidy = (name) => name.trim().replace(/\s+/g, ' ');
   it.service.fates.push('lost-committed');
@@ -178,7 +178,7 @@ test('a name that the service has tidied up is not decided, and not sent again',
   expect(it.service.sent).toHaveLength(2);
 });
 
-test('a row that took too long is believed not to be there only after as long again', async () => {
+test('after a timeout, a row counts as absent only once the timeout has passed again', async () => {
   for (const [fate, ms] of [
     ['lost', 2000],
     ['too-slow', 45_000],
@@ -193,7 +193,7 @@ test('a row that took too long is believed not to be there only after as long ag
   }
 });
 
-test('that a row took too long is known to the run that goes on', async () => {
+test('the run that resumes knows that a row timed out', async () => {
   const it = new FakeImport(named('dog', 'cat'));
   it.service.fates.push('too-slow', 'unauthorized');
   await it.run({ concurrency: 1 });
@@ -211,7 +211,7 @@ test('a request that arrives after the lookup is reported as a duplicate', async
   expect(result?.duplicates).toEqual([{ id: 1, name: 'dog' }]);
 });
 
-test('where every answer is lost the import looks after each few rows, and ends where nothing gets through', async () => {
+test('when every response is lost the import looks rows up every few requests, and ends when nothing gets through', async () => {
   const found = new FakeImport(numbered(20));
   found.service.fates.push(...Array<Fate>(20).fill('lost-committed'));
   expect((await found.run())?.results.count('created')).toBe(20);
@@ -227,7 +227,7 @@ test('where every answer is lost the import looks after each few rows, and ends 
   expect(hopeless.service.sent.length).toBeLessThan(30);
 });
 
-test('where the lookup fails the rows stay unknown, and the next run decides them', async () => {
+test('when the look-up fails the rows stay unknown, and the next run decides them', async () => {
   const it = new FakeImport(named('dog', 'cat'));
   it.service.fates.push('lost-committed', 'lost');
   it.service.onList = () => {
@@ -243,7 +243,7 @@ test('where the lookup fails the rows stay unknown, and the next run decides the
   expect(namesAt(it)).toEqual(['cat', 'dog']);
 });
 
-test('a first list that is refused creates nothing and says how many rows are pending', async () => {
+test('when the first list is refused nothing is created, and every row is pending', async () => {
   const it = new FakeImport(numbered(3));
   it.service.onList = () => {
     throw new PetstoreError('auth', 'the key was not accepted', { status: 401 });
@@ -252,7 +252,7 @@ test('a first list that is refused creates nothing and says how many rows are pe
   expect([result?.stop?.kind, result?.results.document().pending, it.service.sent.length]).toEqual(['auth', 3, 0]);
 });
 
-test('Ctrl-C lets what is under way finish and begins nothing new', async () => {
+test('after Ctrl-C requests in flight finish and no new one begins', async () => {
   const it = new FakeImport(numbered(50));
   const interrupt = new AbortController();
   const reason = new PetstoreError('interrupted', 'interrupted');
@@ -275,7 +275,7 @@ test('Ctrl-C lets what is under way finish and begins nothing new', async () => 
   );
 });
 
-test('--skip-existing leaves out names that were there, but not those this import brought there', async () => {
+test('--skip-existing skips names of other categories, not of those that this import created', async () => {
   const it = new FakeImport(named('dog', 'cat', 'cow', 'cow'));
   it.service.add({ name: 'dog' });
   it.service.fates.push('crash-committed');
@@ -288,14 +288,14 @@ test('--skip-existing leaves out names that were there, but not those this impor
   expect(namesAt(it)).toEqual(['cat', 'cow', 'cow', 'dog']);
 });
 
-test('before anything is sent it is known how much there is to send and what exists', async () => {
+test('the plan counts rows to send and existing names', async () => {
   const it = new FakeImport(named('dog', 'cat', 'cow'));
   it.service.add({ name: 'dog' });
   await it.run();
   expect(it.plans).toEqual([{ send: 3, existing: 1, resumed: 0 }]);
 });
 
-test('a second run of the same import says so and sends nothing', async () => {
+test('a second run of the same import is refused and sends nothing', async () => {
   const it = new FakeImport(numbered(30));
   let second: Promise<unknown> | undefined;
   const first = it.run({
@@ -372,7 +372,7 @@ test('two imports of the same rows at the same time never claim one category', a
   );
 });
 
-test('whatever happens, in the end every row was created exactly once', async () => {
+test('whatever happens, every row is created exactly once in the end', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(row, { minLength: 1, maxLength: 15 }),

@@ -1,4 +1,4 @@
-// What an import works on: the file, read and checked, and the journal it is to be noted in.
+// Prepares an import: reads and checks the file, and finds its journal.
 import type { NewCategory } from '../../api/types.ts';
 import { formatCount, formatNumber } from '../../count.ts';
 import { PetstoreError } from '../../errors.ts';
@@ -10,7 +10,6 @@ import { staleImportOf } from '../../import/other-journals.ts';
 import { digestOf, readRows } from '../../import/rows.ts';
 import type { Session } from '../../session.ts';
 
-/** What the command takes. */
 export interface ImportInput {
   /** A path, or `-` for stdin. */
   readonly file: string;
@@ -24,7 +23,6 @@ export interface ImportInput {
   readonly restart: boolean;
 }
 
-/** One import, ready to begin. */
 export interface Job {
   readonly session: Session;
   readonly input: ImportInput;
@@ -39,12 +37,9 @@ export interface Job {
 const MAX_CONCURRENCY = 64;
 
 /**
- * Reads and checks everything that can be checked before anything is sent.
- * @param session the open session
- * @param input the file and the options
- * @returns the job
- * @throws PetstoreError `usage` for a bad option, a bad file, and a file that was changed in the middle of its import;
- *   `auth` where there is no key
+ * Checks everything that can be checked before anything is sent.
+ * @throws PetstoreError `usage` for an invalid option or file, and a file that was changed during its import; `auth`
+ *   without a key
  */
 export async function prepare(session: Session, input: ImportInput): Promise<Job> {
   const { context } = session;
