@@ -7,7 +7,7 @@ import { PetstoreError } from './errors.ts';
 import { escapeControls, terminalSafeJson } from './escape.ts';
 import type { HttpClient, Wait } from './http/types.ts';
 import type { Input, Output } from './io.ts';
-import type { Format } from './output/view.ts';
+import type { Format } from './output/render.ts';
 import { wrap } from './output/wrap.ts';
 import type { Target } from './profiles/credentials.ts';
 import { configDir, stateDir } from './profiles/paths.ts';

@@ -3,7 +3,7 @@ import { PetstoreError } from '../errors.ts';
 import { terminalSafeJson } from '../escape.ts';
 import type { ColorLevel } from '../io.ts';
 import { stringifyJson } from '../json.ts';
-import type { Column, Format, View } from './view.ts';
+import type { Column, View } from './view.ts';
 
 /** The stream that is rendered for. */
 export interface OutputTarget {
@@ -23,13 +23,15 @@ interface OutputFormat {
   load<Data>(view: View<Data>, target: OutputTarget): Promise<Renderer<Data>>;
 }
 
-const OUTPUT_FORMATS: Readonly<Record<Format, OutputFormat>> = {
+const OUTPUT_FORMATS = {
   table: { needsRows: false, load: async (view, target) => (await import('./text.ts')).loadText(view, target) },
   json: { needsRows: false, load: async (view, target) => (data) => jsonDocument(data, view, target.isTTY) },
   ndjson: { needsRows: true, load: async (view) => (data) => jsonLines(view.records?.rows(data) ?? []) },
   csv: { needsRows: true, load: (view, target) => loadDelimited('csv', view, target) },
   tsv: { needsRows: true, load: (view, target) => loadDelimited('tsv', view, target) },
-};
+} satisfies Readonly<Record<string, OutputFormat>>;
+
+export type Format = keyof typeof OUTPUT_FORMATS;
 
 /** The names of all formats, for `--format`. */
 export const FORMATS = Object.keys(OUTPUT_FORMATS) as readonly Format[];
@@ -43,7 +45,7 @@ export async function loadRenderer<Data>(
   view: View<Data>,
   target: OutputTarget,
 ): Promise<Renderer<Data>> {
-  const { needsRows, load } = OUTPUT_FORMATS[format];
+  const { needsRows, load }: OutputFormat = OUTPUT_FORMATS[format];
   if (needsRows && !view.records) {
     throw new PetstoreError('usage', `this command cannot print ${format}`, {
       hint: 'use --json; the other formats are for `petstore categories list`',

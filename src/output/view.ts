@@ -1,8 +1,5 @@
 // How a command's result is to be shown: declarations that the renderers turn into text. Types only.
 
-/** The output formats; each has its renderer in `render.ts`. */
-export type Format = 'table' | 'json' | 'ndjson' | 'csv' | 'tsv';
-
 /** One column of a table. */
 export interface Column<Row> {
   /** Heading in a table; field name in CSV and TSV. */

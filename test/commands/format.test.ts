@@ -1,4 +1,4 @@
-// `--format` stands anywhere, like every other option; what a command cannot print is refused before anything is sent.
+// `--format` is accepted anywhere; what a command cannot print is refused before anything is sent.
 import { expect, test } from 'vitest';
 import { inProcess } from '../support/world.ts';
 
@@ -19,18 +19,18 @@ test('`--format json` before any command is `--json`, errors included', async ()
   expect(JSON.parse(wrong.err)).toMatchObject({ error: { kind: 'usage' } });
 });
 
-test('a create is not sent where its answer could not be printed', async () => {
+test('a create whose result cannot be printed is not sent', async () => {
   const refused = await inProcess(['-p', 'sandbox', 'categories', 'create', '--name', 'dog', '--format', 'csv']);
   expect(refused).toMatchObject({ code: 2, out: '' });
   expect(refused.err).toContain('this command cannot print csv');
 });
 
-test('an unknown format names those there are', async () => {
+test('an unknown format lists the formats', async () => {
   const { code, err } = await inProcess(['--format', 'xml', 'categories', 'list']);
   expect(code).toBe(2);
   expect(err).toContain('table, json, ndjson, csv, tsv');
 });
 
-test('a command that is called json is unknown, not an option', async () => {
+test('`json` as a command is unknown, not an option', async () => {
   expect((await inProcess(['json'])).err).toMatch(/^error: unknown command/);
 });

@@ -26,7 +26,7 @@ test.each([
 
 const letters = fc.string({ unit: 'grapheme', maxLength: 20 });
 
-test('the short cut for simple letters measures as the long way does', () => {
+test('simple letters are measured as string-width measures them', () => {
   const simple = fc.string({ unit: fc.constantFrom(...'aZ9 ~éñßàŒΩжЯ–“”…ねコ犬猫가힣') });
   fc.assert(
     fc.property(
@@ -36,7 +36,7 @@ test('the short cut for simple letters measures as the long way does', () => {
   );
 });
 
-test('text that is cut is never wider than asked, and text that fits is not cut', () => {
+test('truncated text is never too wide, and text that fits is not truncated', () => {
   fc.assert(
     fc.property(letters, fc.integer({ min: 0, max: 30 }), (raw, width) => {
       const text = escapeControls(raw);
@@ -48,7 +48,7 @@ test('text that is cut is never wider than asked, and text that fits is not cut'
   );
 });
 
-test('a cut stands between characters as readers see them', () => {
+test('text is cut between grapheme clusters', () => {
   expect(truncate('犬と猫', 4)).toBe('犬…');
   expect(truncate('👩‍👩‍👧👩‍👩‍👧', 3)).toBe('👩‍👩‍👧…');
   expect(truncate('cafe\u0301s', 5)).toBe('cafe\u0301s');
@@ -56,12 +56,12 @@ test('a cut stands between characters as readers see them', () => {
   expect(truncate('dachshund', 5)).toBe('dach…');
 });
 
-test('a flood of combining marks is cut without being measured to its end', () => {
+test('many combining marks are cut without measuring all of them', () => {
   const flood = `z${'\u0301'.repeat(5_000_000)}`;
   expect(truncate(flood, 10).length).toBeLessThan(1000);
 });
 
-test('padding counts cells, on either side', () => {
+test('padding counts cells, on both sides', () => {
   expect(pad('犬', 4)).toBe('犬  ');
   expect(pad('42', 4, 'right')).toBe('  42');
   expect(pad('too wide', 3)).toBe('too wide');

@@ -1,4 +1,4 @@
-// CSV and TSV: what is written is read back exactly, by a reader that is not ours.
+// CSV and TSV are read back exactly by csv-parse.
 import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -17,7 +17,7 @@ const columns: readonly Column<Row>[] = [
 const write = (format: 'csv' | 'tsv', rows: readonly Row[], safe = false): string =>
   [...delimited(format, columns, rows, safe)].join('');
 
-test('CSV is quoted as RFC 4180 says', () => {
+test('CSV is quoted according to RFC 4180', () => {
   const rows = [{ name: 'dog', description: 'says "wow", often' }, { name: 'a\nb', description: '' }, { name: 'cat' }];
   expect(write('csv', rows)).toBe('name,description\ndog,"says ""wow"", often"\n"a\nb",""\ncat,\n');
 });
@@ -43,6 +43,6 @@ test.each(['csv', 'tsv'] as const)(
   },
 );
 
-test('on a terminal control characters are visible instead', () => {
+test('on a terminal control characters are escaped', () => {
   expect(write('csv', [{ name: '\u001b[2J', description: 'x\ny' }], true)).toContain('␛[2J,x␊y');
 });

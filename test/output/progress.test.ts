@@ -1,4 +1,4 @@
-// Spinner and progress lines, on a terminal that is made here: nothing before its time, nothing left behind.
+// Spinner and progress lines on a fake terminal.
 import { expect, test } from 'vitest';
 import type { Output } from '../../src/io.ts';
 import {
@@ -36,7 +36,7 @@ function screen(
 const HIDE_CURSOR = '\u001b[?25l';
 const CLEARED = '\u001b[0K';
 
-test('an answer that comes in time is not preceded by a spinner', async () => {
+test('a response within 150 ms shows no spinner', async () => {
   const clock = FakeClock.manual();
   const stderr = screen(80);
   const progress = createSpinnerProgress({ stderr, clock, colorLevel: 0 });
@@ -48,7 +48,7 @@ test('an answer that comes in time is not preceded by a spinner', async () => {
   expect(stderr.text()).toBe('');
 });
 
-test('after 150 ms there is a spinner, and at the end the cursor is back', async () => {
+test('a spinner appears after 150 ms, and its line is cleared at the end', async () => {
   const clock = FakeClock.manual();
   const stderr = screen(80);
   const progress = createSpinnerProgress({ stderr, clock, colorLevel: 0 });
@@ -64,7 +64,7 @@ test('after 150 ms there is a spinner, and at the end the cursor is back', async
   expect(text).not.toContain('\u001b[36m');
 });
 
-test('the spinner comes and goes with what there is to say', async () => {
+test('the spinner appears and disappears with its text', async () => {
   const clock = FakeClock.manual();
   const stderr = screen(80);
   const progress = createSpinnerProgress({ stderr, clock, colorLevel: 0 });
@@ -80,7 +80,7 @@ test('the spinner comes and goes with what there is to say', async () => {
   expect(stderr.text().slice(-CLEARED.length)).toBe(CLEARED);
 });
 
-test('after it was stopped nothing more is written', async () => {
+test('nothing is written after stop', async () => {
   const clock = FakeClock.manual();
   const stderr = screen(80);
   const progress = createSpinnerProgress({ stderr, clock, colorLevel: 1 });
@@ -92,7 +92,7 @@ test('after it was stopped nothing more is written', async () => {
   expect(stderr.text()).toBe('');
 });
 
-test('a long text is cut to one line of the terminal', async () => {
+test('a long text is cut to one line', async () => {
   const clock = FakeClock.manual();
   const stderr = screen(20);
   const progress = createSpinnerProgress({ stderr, clock, colorLevel: 0 });
@@ -102,7 +102,7 @@ test('a long text is cut to one line of the terminal', async () => {
   progress.stop();
 });
 
-test('with colour the frame is painted, and only with the colour of the stream', async () => {
+test('the frame has colour only where the stream has', async () => {
   const clock = FakeClock.manual();
   const stderr = screen(80);
   const progress = createSpinnerProgress({ stderr, clock, colorLevel: 1 });
@@ -123,7 +123,7 @@ test.each([
   expect(canSpin(screen(columns), env)).toBe(can);
 });
 
-test('where there is no terminal, a long work says a line every ten seconds and no more', async () => {
+test('without a terminal at most one line is written every ten seconds', async () => {
   const clock = FakeClock.manual();
   const stderr = screen(undefined);
   const progress = createLineProgress({ stderr, clock });

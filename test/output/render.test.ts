@@ -1,9 +1,9 @@
 // Every output format, and that none lets a control character through to a terminal.
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { OutputTarget } from '../../src/output/render.ts';
+import type { Format, OutputTarget } from '../../src/output/render.ts';
 import { jsonText, loadRenderer } from '../../src/output/render.ts';
-import type { Format, View } from '../../src/output/view.ts';
+import type { View } from '../../src/output/view.ts';
 
 interface Pet {
   readonly id: bigint | number;

@@ -111,7 +111,7 @@ test(title('fish'), async () => {
   expect(await tab('petstore categories import a')).toEqual([expect.stringContaining('pet')]);
 });
 
-test('the PowerShell script registers itself and tells an empty last word by an option', async () => {
+test('the PowerShell script registers itself and marks an empty last word with an option', async () => {
   await onlyTheScript('powershell', /^Register-ArgumentCompleter -Native -CommandName petstore/m);
   // npm's shim for PowerShell drops a bare --.
   expect((await petstore(place(), ['complete', 'powershell'])).out).toContain("@flags '--' @words");
@@ -121,13 +121,13 @@ test('the PowerShell script registers itself and tells an empty last word by an 
   expect(out.split('\n').map((line) => line.split('\t')[0])).toContain('staging');
 });
 
-test('a shell there is no script for is wrong usage that lists those there are', async () => {
+test('an unsupported shell is a usage error that lists the supported ones', async () => {
   const { code, err } = await petstore(place(), ['complete', 'tcsh']);
   expect(code).toBe(2);
   expect(err).toContain('bash');
 });
 
-test('a Tab never fails and says nothing on stderr, even over a damaged configuration', async () => {
+test('completion never fails and writes nothing to stderr, even with a damaged configuration', async () => {
   const at = place();
   writeFileSync(join(at.dir, 'config'), 'not a folder');
   const { code, out, err } = await petstore(at, ['__complete', '--', '-p', '']);

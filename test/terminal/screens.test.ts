@@ -152,32 +152,29 @@ for (const columns of SIZES) {
   });
 }
 
-test('a list piped from a terminal is whole and plain', async () => {
+test('a list in a pipe is complete and plain', async () => {
   const outcome = await inTerminal(at('ok'), ['categories', 'list'], { stdoutPiped: true });
   expect(outcome.stdout).toContain('Canis familiaris: a loyal companion of people for some fifteen thousand years');
   expect(outcome.stdout).not.toContain('\u001b');
 });
 
-test('a terminal that does not know its width gets whole lines and no spinner', async () => {
+test('a terminal of unknown width gets whole lines and no spinner', async () => {
   const outcome = await inTerminal(at('slow'), ['categories', 'create', '--name', 'dog'], { columns: 0, rows: 0 });
   expect(outcome.code).toBe(0);
   expect(outcome.screen).not.toContain('⠋');
 });
 
-test('a reply that takes a while is accompanied by a spinner, which leaves nothing behind', async () => {
+test('a slow response shows a spinner, which leaves nothing behind', async () => {
   const { outcome, shown } = await screen('slow', ['categories', 'create', '--name', 'dog'], 80);
   expect(outcome.screen).toContain('⠋');
   expect(shown).not.toContain('⠋');
 });
 
-test.each(['SIGTERM', 'SIGHUP', 'SIGINT'] as const)(
-  '%s gives the cursor and the mode of the terminal back',
-  async (signal) => {
-    const steps = [{ after: 'the rate limit, ', signal }];
-    const { outcome } = await screen('limited', ['categories', 'list'], 80, steps);
-    expect(outcome.code).toBe({ SIGINT: 130, SIGTERM: 143, SIGHUP: 129 }[signal]);
-  },
-);
+test.each(['SIGTERM', 'SIGHUP', 'SIGINT'] as const)('%s restores the terminal', async (signal) => {
+  const steps = [{ after: 'the rate limit, ', signal }];
+  const { outcome } = await screen('limited', ['categories', 'list'], 80, steps);
+  expect(outcome.code).toBe({ SIGINT: 130, SIGTERM: 143, SIGHUP: 129 }[signal]);
+});
 
 test('Ctrl-C at the question before an import is 130, and nothing is sent', async () => {
   const here = at('ok');

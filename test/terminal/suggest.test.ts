@@ -1,4 +1,4 @@
-// What Tab offers at each place of a command line.
+// The candidates that Tab offers at each position of a command line.
 import { expect, test } from 'vitest';
 import { suggest } from '../../src/commands/completion/suggest.ts';
 import { createProgram } from '../../src/program.ts';
@@ -44,24 +44,24 @@ test.each([
   expect(await tab(line)).toEqual(offered);
 });
 
-test('every visible command is offered, and no hidden one', async () => {
+test('visible commands are offered, hidden ones are not', async () => {
   const offered = await tab('');
   expect(offered).toEqual(expect.arrayContaining(['categories', 'auth', 'quota', 'api', 'sandbox', 'doctor', 'help']));
   expect(offered).not.toContain('__complete');
 });
 
-test('options are those of the command and of every command, but not what stands there already', async () => {
+test('options of the command and global options are offered, except those already typed', async () => {
   const offered = await tab('categories list --search x --');
   expect(offered).toEqual(expect.arrayContaining(['--sort', '--format', '--json', '--profile', '--help']));
   expect(offered).not.toContain('--search');
   expect(offered).not.toContain('--name');
 });
 
-test('an option that may be given again is offered again', async () => {
+test('a repeatable option is offered again', async () => {
   expect(await tab('sandbox --fault 500 --fa')).toEqual(['--fault']);
 });
 
-test('profiles are read only where one is wanted', async () => {
+test('profiles are read only when a profile is completed', async () => {
   const never = (): Promise<readonly string[]> => Promise.reject(new Error('read'));
   await expect(suggest(root, ['categories', ''], never)).resolves.toBeDefined();
 });
