@@ -71,11 +71,12 @@ export function containerRound(round: Round, mishap: Mishap): Promise<Result & {
     if (mishap === 'stopped') process.kill(pid, 'SIGSTOP');
     const since = performance.now();
     const secondEnded = outcomeOf(startContained(scene, behind as string));
-    const resumed = mishap === 'stopped' ? pause(65_000).then(() => process.kill(pid, 'SIGCONT')) : undefined;
+    const stopped = mishap === 'stopped' ? pause(65_000) : undefined;
     await Promise.race([untilNoted(scene.at, '"expire"'), secondEnded]);
     const waitedMs = performance.now() - since;
+    await stopped;
+    if (mishap === 'stopped') process.kill(pid, 'SIGCONT');
     const second = await secondEnded;
-    await resumed;
     const { code, err } = await firstEnded;
     const expected: Record<Mishap, readonly [(number | null)[], (number | null)[]]> = {
       // On a busy machine the first run may have ended before it is killed or stopped.
