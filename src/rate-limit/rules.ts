@@ -23,7 +23,7 @@ export const RULES = {
   /** A reset farther away belongs to the long window. */
   longWindowMs: 600_000,
   /** A run of many requests keeps the last one of a brief window to look for the next; a single request that of an instant one. */
-  briefWindowMs: 11_000,
+  briefWindowMs: 6500,
   instantWindowMs: 2500,
   briefWindowLimit: 4,
   /** The largest share of a limit that is reserved for others who use the key. */
