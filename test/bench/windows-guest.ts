@@ -5,7 +5,9 @@ import { spawn } from 'node:child_process';
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-const [work = '', bin = '', shim = ''] = process.argv.slice(2);
+const [work = '', bin = '', shim = '', title = ''] = process.argv.slice(2);
+// A console under wine has no title, and libuv ends a process that looks for it.
+const program = ['-r', title, bin];
 
 interface Result {
   readonly code: number | null;
@@ -46,7 +48,7 @@ function start(command: string, args: readonly string[], env: Env): Running {
 }
 
 function petstore(args: readonly string[], env: Env, input = ''): Promise<Result> {
-  const running = start(process.execPath, [bin, ...args], env);
+  const running = start(process.execPath, [...program, ...args], env);
   running.child.stdin.end(input);
   return running.ended;
 }
@@ -66,7 +68,11 @@ async function until(condition: () => boolean, what: string): Promise<void> {
 
 /** Starts `petstore sandbox`, hands its URL and key to the check, and ends it. */
 async function withSandbox<T>(options: readonly string[], env: Env, use: (env: Env) => Promise<T>): Promise<T> {
-  const server = start(process.execPath, [bin, 'sandbox', '--port', '0', '--key', 'sandbox_windows', ...options], env);
+  const server = start(
+    process.execPath,
+    [...program, 'sandbox', '--port', '0', '--key', 'sandbox_windows', ...options],
+    env,
+  );
   const url = (): string | undefined => /http:\/\/127\.0\.0\.1:\d+\/v1/.exec(server.out())?.[0];
   try {
     await until(() => url() !== undefined || server.child.exitCode !== null, 'the sandbox');
@@ -169,7 +175,7 @@ async function killedImport(): Promise<string> {
     const command = ['categories', 'import', 'rows.csv', '--yes'];
     const kills: number[] = [];
     for (const after of [40, 120]) {
-      const running = start(process.execPath, [bin, ...command, '-v'], env);
+      const running = start(process.execPath, [...program, ...command, '-v'], env);
       running.child.stdin.end();
       await until(
         () => (running.err().match(/POST/g)?.length ?? 0) > after || running.child.exitCode !== null,

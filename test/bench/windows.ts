@@ -195,6 +195,7 @@ async function checks(machine: WindowsMachine, lines: readonly string[]): Promis
   const packed = execFileSync('npm', ['pack', '--silent', '--ignore-scripts', '--pack-destination', machine.drive]);
   const guest = await rolldown({ input: join('test', 'bench', 'windows-guest.ts'), platform: 'node' });
   await guest.write({ file: join(machine.drive, 'guest.mjs'), format: 'esm' });
+  writeFileSync(join(machine.drive, 'title.cjs'), "process.title = 'petstore';");
   let failed = 0;
   for (const line of lines.length > 0 ? lines : NODES) {
     const { node, version } = machine.installNode(line);
@@ -217,7 +218,14 @@ async function checksOn(machine: WindowsMachine, line: string, node: string, pac
   const npm = await machine.run([node, 'C:\\npm\\bin\\npm-cli.js', 'install', ...options]);
   const installed = { title: 'install by npm', passed: npm.code === 0, detail: npm.out.trim() };
   const bin = `${prefix}\\node_modules\\petstore-cli\\bin\\petstore.js`;
-  const guest = await machine.run([node, 'C:\\guest.mjs', `C:\\work${line}`, bin, `${prefix}\\petstore.cmd`]);
+  const guest = await machine.run([
+    node,
+    'C:\\guest.mjs',
+    `C:\\work${line}`,
+    bin,
+    `${prefix}\\petstore.cmd`,
+    'C:\\title.cjs',
+  ]);
   const results = guest.out
     .split('\n')
     .flatMap((text) => (text.startsWith('{"title"') ? [JSON.parse(text) as Result] : []));
@@ -231,7 +239,6 @@ async function checksOn(machine: WindowsMachine, line: string, node: string, pac
 }
 
 async function typed(machine: WindowsMachine, petstore: readonly string[]): Promise<Result[]> {
-  writeFileSync(join(machine.drive, 'title.cjs'), "process.title = 'petstore';");
   const key = 'sk-windows-0123456789';
   const sandbox = await machine.type([...petstore, 'sandbox', '--port', '0'], [{ after: 'Ctrl-C', send: '\u0003' }]);
   const login = ['auth', 'login', '-p', 'typed', '--url', 'http://127.0.0.1:9/v1', '--no-verify'];
