@@ -1,4 +1,4 @@
-// Scale: 10,000, 100,000 and 300,000 categories in every format, beside a bare node script that reads, parses and prints them.
+// Scale: 10,000, 100,000 and 200,000 categories in every format, beside a bare node script that reads, parses and prints them.
 // `npm run bench -- list [--runs N] [--sizes 10000,100000]`
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
@@ -68,7 +68,7 @@ const median = (values: number[]): number => values.sort((a, b) => a - b)[values
 export async function run(args: readonly string[]): Promise<void> {
   const option = (name: string): string => (args.includes(name) ? (args[args.indexOf(name) + 1] ?? '') : '');
   const runs = Number(option('--runs')) || 5;
-  const sizes = (option('--sizes') || '10000,100000,300000').split(',').map(Number);
+  const sizes = (option('--sizes') || '10000,100000,200000').split(',').map(Number);
   const dir = mkdtempSync(join(tmpdir(), 'petstore-list-'));
   writeFileSync(join(dir, 'bare.mjs'), BARE);
   writeFileSync(join(dir, 'memory.mjs'), MEMORY);

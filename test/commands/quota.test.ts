@@ -82,7 +82,7 @@ test('a block after a 429 is shown with its reason, applies to every command, an
   const limited = await run('categories list --json --max-wait 5s');
   expect(limited.code).toBe(5);
   expect(JSON.parse(limited.err).error).toMatchObject({ kind: 'rate_limited' });
-  await run('quota --forget');
+  expect((await run('quota --forget')).err).toContain('Cleared the cached quota');
   const refused = await run('categories list --json --max-wait 5s');
   expect(refused.code).toBe(5);
   expect(server.seen).toMatchObject({ sent: 2, refused: 1 });

@@ -188,3 +188,16 @@ test('what list prints in every machine format is imported into another shop unc
     expect((await to.run(['categories', 'list', '--json'])).out).toBe(original);
   }
 });
+
+test('rows from a pipe need --yes where stderr is a terminal, since nobody can be asked', async () => {
+  const env = { PETSTORE_BASE_URL: 'http://127.0.0.1:9/v1', PETSTORE_API_KEY: 'key-0123456789ab' };
+  const run = (...more: string[]) =>
+    inProcess(['categories', 'import', '-', '--max-retries', '0', ...more], {
+      env,
+      stdin: '{"name":"dog"}',
+      columns: 80,
+    });
+  expect(await run()).toMatchObject({ code: 2, out: '', err: expect.stringContaining('--yes') });
+  // Nobody listens there: with --yes the import starts.
+  expect(await run('--yes')).toMatchObject({ code: 6 });
+});

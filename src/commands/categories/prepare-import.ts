@@ -63,7 +63,7 @@ export async function prepare(session: Session, input: ImportInput): Promise<Job
 async function requireYes(session: Session, input: ImportInput): Promise<void> {
   if (input.file !== '-' || input.yes || input.dryRun || !session.context.stderr.isTTY) return;
   if ((await session.target()).keySource === 'sandbox') return;
-  throw new PetstoreError('usage', 'rows from a pipe are imported without a question', {
+  throw new PetstoreError('usage', 'cannot ask for confirmation while the rows come from a pipe', {
     hint: 'add --yes to import them, or --dry-run to preview',
   });
 }

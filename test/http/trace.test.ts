@@ -1,0 +1,48 @@
+// What --verbose prints: requests, responses and the bodies of failed requests, without secrets.
+import { expect, test } from 'vitest';
+import { trace } from '../../src/http/trace.ts';
+import type { HttpResponse, Transport } from '../../src/http/types.ts';
+import { TransportError } from '../../src/http/types.ts';
+import { FakeClock } from '../support/fake-clock.ts';
+
+async function traced(answer: () => Promise<HttpResponse>, path = '/categories'): Promise<string[]> {
+  const lines: string[] = [];
+  const transport: Transport = { send: answer };
+  const verbose = trace(transport, 'https://a.example/v1', FakeClock.manual(), (line) => void lines.push(line));
+  const request = { method: 'GET', path, safe: true };
+  await verbose.send(request, { timeoutMs: 1, signal: new AbortController().signal }).catch(() => undefined);
+  return lines;
+}
+
+const response =
+  (status: number, body: string, headers: HttpResponse['headers'] = {}) =>
+  async () => ({
+    status,
+    headers,
+    body: new TextEncoder().encode(body),
+    receivedAt: 0,
+    sentAt: 0,
+  });
+
+test('a response is printed with its headers; only those that may contain secrets are redacted', async () => {
+  const headers = { 'x-ratelimit-limit': '60', 'set-cookie': 'session=1', 'content-type': 'application/json' };
+  expect(await traced(response(200, '[]', headers), '/categories?token=abc')).toEqual([
+    '> GET https://a.example/v1/categories?token=[redacted]',
+    '> authorization: Bearer [redacted]',
+    '< 200 in 0 ms, 2 bytes',
+    '< x-ratelimit-limit: 60',
+    '< set-cookie: [redacted]',
+    '< content-type: application/json',
+  ]);
+});
+
+test('the body of a failed request is printed with controls escaped, up to a limit', async () => {
+  const lines = await traced(response(400, `{"message":"\u001b[31mno"}\n${'x'.repeat(5000)}`));
+  expect(lines.slice(3, 4)).toEqual(['< {"message":"␛[31mno"}']);
+  expect(lines.join('\n').length).toBeLessThan(2300);
+});
+
+test('a failed attempt is printed with its reason', async () => {
+  const failure = new TransportError('refused', false, 'connection refused');
+  expect((await traced(() => Promise.reject(failure))).at(-1)).toBe('< connection refused, after 0 ms');
+});
