@@ -8,5 +8,4 @@ export function toEnvironment(env: Environment, platform: string): Environment {
   );
 }
 
-/** The environment: names to values. */
 export type Environment = Readonly<Record<string, string | undefined>>;

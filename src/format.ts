@@ -1,11 +1,6 @@
 // Numbers, times and quotas as people read them.
 
-/**
- * Writes a moment as the local time of day, with the date when that is another day.
- * @param at epoch milliseconds
- * @param now epoch milliseconds
- * @returns for example `14:05` or `2026-11-23 14:05`
- */
+/** The local time of day, with the date on another day: `14:05`, `2026-11-23 14:05`. Both are epoch milliseconds. */
 export function localTime(at: number, now: number): string {
   const two = (value: number): string => String(value).padStart(2, '0');
   const day = (date: Date): string => `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
@@ -14,9 +9,14 @@ export function localTime(at: number, now: number): string {
   return day(then) === day(today) ? clock : `${day(then)} ${clock}`;
 }
 
-/** Writes a number with a thousands separator. */
+/** With a thousands separator. */
 export function formatNumber(value: number): string {
-  return value.toLocaleString('en-US');
+  return String(value).replace(/\B(?=(?:\d{3})+$)/g, ',');
+}
+
+/** For example `1 row`, `2,000 rows`. */
+export function formatCount(count: number, one: string, many = `${one}s`): string {
+  return `${formatNumber(count)} ${count === 1 ? one : many}`;
 }
 
 /** A limit above this is a plan without one. */

@@ -70,7 +70,6 @@ limited, 6 service not reached, 7 service failed, 8 outcome of a create unknown,
 
 /**
  * Builds the command tree.
- * @param write receives help and version
  * @returns commander's root; `parseAsync` rejects with CommanderError or PetstoreError
  */
 export function createProgram(context: Context, write: (text: string) => void = () => undefined): Command {

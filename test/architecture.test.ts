@@ -50,7 +50,6 @@ const LAYERS = [
     'io.ts',
     'job-control.ts',
     'clock.ts',
-    'count.ts',
     'escape.ts',
     'redact.ts',
     'duration.ts',

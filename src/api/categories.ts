@@ -30,10 +30,7 @@ async function list(client: Sender, signal: AbortSignal | undefined): Promise<re
   }
 }
 
-/**
- * @param response the response to `GET /categories`
- * @throws PetstoreError by its status; `service` where it is not a list of categories
- */
+/** @throws PetstoreError by its status; `service` where it is not a list of categories */
 export function categoriesOf(response: HttpResponse): readonly Category[] {
   const slices = decodeSlices(response);
   for (;;) {

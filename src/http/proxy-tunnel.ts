@@ -8,7 +8,6 @@ import { proxyFailed, proxyRefused } from './transport-errors.ts';
 
 /**
  * @param target `host:port`
- * @param limits `timeout` in milliseconds
  * @throws ProxyError
  */
 export function openTunnel(

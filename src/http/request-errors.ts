@@ -15,7 +15,6 @@ export type LimitReason = 'blocked' | 'window' | 'sibling' | 'attempts';
 /**
  * The rate limit needs a longer wait than `--max-wait`, or the last attempt was answered 429 too.
  * @param until when the next request may be sent, epoch milliseconds; undefined where nobody knows
- * @param refusal the 429 that this request was last answered with
  */
 export function rateLimited(
   reason: LimitReason,

@@ -38,7 +38,6 @@ export function isRefusal(request: Pick<HttpRequest, 'safe'>, status: number): b
   return status === 429 || (status === 503 && !request.safe);
 }
 
-/** How one attempt ended. */
 export type AttemptResult =
   | { readonly kind: 'response'; readonly status: number; readonly retryAfterMs: number | undefined }
   | {
@@ -48,7 +47,6 @@ export type AttemptResult =
       readonly status: number | undefined;
     };
 
-/** What to do next. */
 export type RetryDecision =
   /** The response is final, whatever its status. */
   | { readonly next: 'response' }

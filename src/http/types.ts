@@ -3,7 +3,6 @@
 /** Lower-case names; a repeated header is an array. */
 export type HttpHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** One request, relative to the base URL. */
 export interface HttpRequest {
   readonly method: string;
   /** Path and query below the base URL, beginning with `/`. */
@@ -16,7 +15,6 @@ export interface HttpRequest {
   readonly beforeSend?: (() => void) | undefined;
 }
 
-/** A complete response. */
 export interface HttpResponse {
   readonly status: number;
   readonly headers: HttpHeaders;

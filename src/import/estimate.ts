@@ -1,6 +1,6 @@
 // How long an import takes under the rate limit: for the question, for `--dry-run` and for the progress line.
 import type { Category, NewCategory } from '../api/types.ts';
-import { formatCount, formatNumber } from '../count.ts';
+import { formatCount, formatNumber } from '../format.ts';
 import type { Int64 } from '../json.ts';
 import type { QuotaView } from '../rate-limit/quota-view.ts';
 import type { RowEntry } from './journal-record.ts';

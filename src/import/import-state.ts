@@ -124,7 +124,6 @@ export class ImportState {
   }
 }
 
-/** @returns the error as one that can be reported to the user */
 export function toPetstoreError(error: unknown): PetstoreError {
   if (error instanceof PetstoreError) return error;
   const hint = 'this is a bug in petstore; run the command again with --verbose and report the output';

@@ -51,7 +51,6 @@ export function journalName(digest: string): string {
 /**
  * @param identity what the import writes to: the base URL, or the sandbox's data
  * @param key the API key: another key may see other data
- * @param fs the file system; tests pass one that fails
  */
 export function fileJournals(stateDir: string, identity: string, key: string, fs?: LogFs): JournalStore {
   const folder = createHash('sha256').update(`${identity}\0${key}`).digest('hex').slice(0, 32);

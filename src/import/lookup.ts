@@ -1,8 +1,8 @@
 // Decides unknown rows from the service's list: created, absent and sent again, or unknown for good.
 import type { Category, NewCategory } from '../api/types.ts';
 import { LONGEST_SLEEP_MS } from '../clock.ts';
-import { formatNumber } from '../count.ts';
 import { PetstoreError } from '../errors.ts';
+import { formatNumber } from '../format.ts';
 import type { ImportState, NumberedRow, RunOptions } from './import-state.ts';
 
 /**
@@ -151,7 +151,6 @@ export async function findLateDuplicates(state: ImportState): Promise<readonly C
   }
 }
 
-/** Ids in digits. */
 export interface KnownIds {
   /** What existed before the import began; undefined where that is not known. */
   readonly baseline: ReadonlySet<string> | undefined;

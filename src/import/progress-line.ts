@@ -1,6 +1,6 @@
 // The progress line: rows done of total, time left, and what is left of the quota.
 import type { Clock } from '../clock.ts';
-import { formatNumber } from '../count.ts';
+import { formatNumber } from '../format.ts';
 import type { QuotaView } from '../rate-limit/quota-view.ts';
 import { estimate, formatTime, guessWindow } from './estimate.ts';
 import type { ImportResults } from './results.ts';

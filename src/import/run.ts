@@ -8,7 +8,6 @@ import { claimedElsewhere, completeList, findLateDuplicates, lookUp, missingFrom
 import type { ImportResults } from './results.ts';
 import { sendRows } from './send-rows.ts';
 
-/** How a run ended. */
 export interface RunResult {
   readonly results: ImportResults;
   /** Why it ended before every row was decided; undefined where it did not. */

@@ -1,9 +1,9 @@
 // The rules of a row, and everything in a file that breaks them, by line.
 import type { NewCategory } from '../api/types.ts';
-import { formatCount, formatNumber } from '../count.ts';
 import type { Problem } from '../errors.ts';
 import { PetstoreError } from '../errors.ts';
 import { escapeControls } from '../escape.ts';
+import { formatCount, formatNumber } from '../format.ts';
 
 /** `id` is what `categories list` prints; it is never sent. */
 export const KNOWN_FIELDS: ReadonlySet<string> = new Set(['id', 'name', 'description']);

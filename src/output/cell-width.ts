@@ -16,10 +16,7 @@ function segments(text: string): Intl.Segments {
   return segmenter.segment(text);
 }
 
-/**
- * Measures text as a terminal shows it: CJK and emoji take two cells, combining characters none.
- * @param text without control characters
- */
+/** Measures text as a terminal shows it: CJK and emoji take two cells, combining characters none. */
 export function cellWidth(text: string): number {
   if (ASCII.test(text)) return text.length;
   if (SIMPLE.test(text)) return text.length + (text.match(WIDE)?.length ?? 0);
@@ -45,10 +42,7 @@ function pieceEnd(text: string, from: number): number {
   return end;
 }
 
-/**
- * Cuts text to a width in cells, between characters as readers see them, and marks the cut with `…`.
- * @param text without control characters
- */
+/** Cuts text to a width in cells, between characters as readers see them, and marks the cut with `…`. */
 export function truncate(text: string, width: number): string {
   if (width <= 0) return '';
   if (text.length <= width && ASCII.test(text)) return text;
@@ -77,7 +71,6 @@ export function pad(text: string, width: number, align: 'left' | 'right' = 'left
 /**
  * Breaks text between words, and words that are wider than a line between characters.
  * @param text without control characters but line breaks, which are kept
- * @param width of a line, in cells
  */
 export function wrapCells(text: string, width: number): readonly string[] {
   const lines: string[] = [];

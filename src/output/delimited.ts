@@ -11,7 +11,6 @@ const QUOTED = /^$|^[\s\ufeff]|\s$/;
  * Writes rows below a header line.
  * @param format TSV has no standard quotes; those of CSV are what spreadsheets and `categories import` read
  * @param columns an absent value is an empty field, an empty text a pair of quotes
- * @param rows the data
  * @param safe for a terminal: escapes control characters, so the text is no longer exact
  */
 export function* delimited<Row>(

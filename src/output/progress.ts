@@ -5,7 +5,6 @@ import { escapeControls } from '../escape.ts';
 import type { ColorLevel, Output } from '../io.ts';
 import type { Spinner } from './spinner.ts';
 
-/** Shows what is happening. */
 export interface Progress {
   /** @param text one line; undefined when nothing is happening */
   update(text: string | undefined): void;

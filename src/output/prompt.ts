@@ -13,7 +13,6 @@ export interface PromptIO {
   readonly signal: AbortSignal;
 }
 
-/** One question. */
 export interface Question {
   /** One line without control characters. */
   readonly message: string;

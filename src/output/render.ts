@@ -5,7 +5,6 @@ import type { ColorLevel } from '../io.ts';
 import { stringifyJson } from '../json.ts';
 import type { Column, View } from './view.ts';
 
-/** The stream that is rendered for. */
 export interface OutputTarget {
   readonly isTTY: boolean;
   /** Width in cells; undefined for a pipe, 0 for a terminal that does not know its width. */
@@ -57,7 +56,6 @@ export async function loadRenderer<Data>(
 /**
  * Writes a value as JSON that is safe to print: every digit kept, control characters escaped.
  * @param value data as `parseJson` returns it
- * @param pretty indents by two spaces
  */
 export function jsonText(value: unknown, pretty = false): string {
   return terminalSafeJson(stringifyJson(value, pretty ? 2 : 0));

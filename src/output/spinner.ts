@@ -4,7 +4,6 @@ import type { ColorLevel, Output } from '../io.ts';
 import { truncate } from './cell-width.ts';
 import { loadStyle } from './text.ts';
 
-/** A spinner on a terminal. */
 export interface Spinner {
   /** Starts it or replaces its text, which is cut to one line. */
   show(text: string): void;

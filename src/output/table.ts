@@ -21,9 +21,7 @@ const NO_BORDERS = Object.fromEntries(
 /**
  * Lays out rows under headings, two spaces between columns.
  * @param columns cells are escaped here, so that one row is one line unless its column wraps
- * @param rows the data
  * @param options `columns`: the terminal's width in cells, undefined for full text
- * @returns pieces that end in a line break
  */
 export function* table<Row>(
   columns: readonly Column<Row>[],
@@ -77,10 +75,7 @@ function lineWidth(cell: string): number {
 
 /**
  * Shares a width fairly: a column is narrowed only to its share of what narrower columns leave.
- * @param natural the width of each column's widest cell
- * @param available the terminal's width
  * @param whole columns that keep their width while the others keep at least half of the terminal
- * @returns the widths to use, at least 1 each
  */
 export function fitWidths(natural: readonly number[], available: number, whole: readonly boolean[] = []): number[] {
   const widths = [...natural];

@@ -1,6 +1,5 @@
 // How a command's result is to be shown: declarations that the renderers turn into text. Types only.
 
-/** One column of a table. */
 export interface Column<Row> {
   /** Heading in a table; field name in CSV and TSV. */
   readonly header: string;
@@ -23,7 +22,6 @@ export interface Style {
   readonly cyan: (text: string) => string;
 }
 
-/** What a text view knows of the stream it is written to. */
 export interface TextContext {
   readonly style: Style;
   /** Terminal width in cells; undefined for full text (a pipe). */
@@ -38,7 +36,6 @@ export interface TextContext {
   ) => Iterable<string>;
 }
 
-/** How one command's result is shown. */
 export interface View<Data> {
   /** What `--json` prints; the result itself unless given. */
   json?(data: Data): unknown;

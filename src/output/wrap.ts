@@ -2,9 +2,7 @@
 
 /**
  * Breaks a text between words. What stands in backticks is to be copied: it stays in one line.
- * @param text one paragraph; its own line breaks count as blanks
  * @param width the most characters of a line; a longer word is left to the terminal
- * @returns lines without a line break at the end
  */
 export function wrap(text: string, width: number): string {
   const lines: string[] = [];
@@ -21,10 +19,7 @@ export function wrap(text: string, width: number): string {
 
 /**
  * Breaks a text that stands beside a name, so that its further lines stand below its first.
- * @param text one paragraph
  * @param columns of the terminal; undefined: it stays one line
- * @param indent where its first line begins, in cells
- * @returns lines, those after the first indented
  */
 export function hangingIndent(text: string, columns: number | undefined, indent: number): string {
   if (columns === undefined) return text;

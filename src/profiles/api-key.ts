@@ -4,10 +4,7 @@ import { PetstoreError } from '../errors.ts';
 /** In characters. */
 export const LONGEST_KEY = 4096;
 
-/**
- * @param from where the key was set, for the message
- * @throws PetstoreError `auth` that never contains the key
- */
+/** @throws PetstoreError `auth` that never contains the key */
 export function checkKey(key: unknown, from: string): string {
   const fault = faultOf(key);
   if (fault === undefined) return key as string;

@@ -41,10 +41,7 @@ function containsKey(url: URL): boolean {
   return withoutSecretKeys(url.href) !== url.href || parts.some((part) => part.length >= 16 && looksLikeKey(part));
 }
 
-/**
- * @param from where the URL was set, for the message
- * @throws PetstoreError `usage`
- */
+/** @throws PetstoreError `usage` */
 export function checkBaseUrl(text: unknown, from: string): { readonly url: string; readonly origin: string } {
   const parsed = typeof text === 'string' ? parseBaseUrl(text) : notText(text);
   if ('url' in parsed) return parsed;

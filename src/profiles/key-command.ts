@@ -20,7 +20,6 @@ export interface KeyCommandContext {
 
 /**
  * Runs the command without a shell; its stdin is empty, so that it cannot consume the input of a loop.
- * @param from where the command line was set, for messages
  * @returns the first line of its stdout, unchecked
  * @throws PetstoreError `auth` where it fails or takes longer than 30 s, `interrupted`
  */

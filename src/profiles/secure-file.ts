@@ -23,7 +23,6 @@ export type SecureFs = Pick<
   | 'unlinkSync'
 >;
 
-/** The system's part in a secure file. */
 export interface SecureFileSystem {
   readonly fs: SecureFs;
   /** The user's id; undefined on Windows, where the profile folder's own permissions protect the file. */
@@ -63,7 +62,6 @@ export function secureDir(system: SecureFileSystem, dir: string): void {
 
 /**
  * Restricts the file to mode 0600.
- * @returns false where there is no such file
  * @throws PetstoreError `storage` for anything but a small regular file of the user
  */
 export function secureExisting(system: SecureFileSystem, path: string): boolean {

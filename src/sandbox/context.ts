@@ -28,7 +28,6 @@ export interface SandboxOptions {
   readonly onRequest?: (record: RequestRecord) => void;
 }
 
-/** One line of the request log. */
 export interface RequestRecord {
   /** `-` for a request that is not valid HTTP. */
   readonly method: string;

@@ -179,7 +179,6 @@ export class Limiter {
 
   /**
    * Counts one request.
-   * @param key its fingerprint
    * @param now epoch milliseconds
    * @throws errors of the file system; the request is then not counted
    */

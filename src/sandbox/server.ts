@@ -12,7 +12,6 @@ import { RequestHandler } from './request-handler.ts';
 import { commonHeaders, HttpError } from './response.ts';
 import { dataPaths, Store } from './store.ts';
 
-/** A sandbox that is listening. */
 export interface RunningSandbox {
   readonly port: number;
   /** `http://127.0.0.1:PORT/v1` */

@@ -5,7 +5,6 @@ import type { LogFormat } from '../append-log/log.ts';
 import type { DataState } from './data-log.ts';
 import { DataLog } from './data-log.ts';
 
-/** The two logs of a sandbox. */
 export interface DataPaths {
   readonly dir: string;
   readonly dataName: string;

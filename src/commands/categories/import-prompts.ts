@@ -1,7 +1,8 @@
 // What an import says and asks before its first row is sent.
-import { formatCount, formatNumber } from '../../count.ts';
+
 import { PetstoreError } from '../../errors.ts';
 import { escapeControls } from '../../escape.ts';
+import { formatCount, formatNumber } from '../../format.ts';
 import { dailyNotice, estimate, formatEstimate } from '../../import/estimate.ts';
 import type { ImportPlan } from '../../import/import-state.ts';
 import { wrap } from '../../output/wrap.ts';

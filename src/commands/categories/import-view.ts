@@ -1,7 +1,8 @@
 // An import's counts and the rows that need attention; with --json the document of docs/cli.md.
-import { formatCount, formatNumber } from '../../count.ts';
+
 import type { PetstoreError } from '../../errors.ts';
 import { escapeControls } from '../../escape.ts';
+import { formatCount, formatNumber } from '../../format.ts';
 import type { Preview } from '../../import/estimate.ts';
 import { dailyNotice, formatEstimate } from '../../import/estimate.ts';
 import type { FailedRow, ImportDocument, UnknownRow } from '../../import/results.ts';

@@ -1,7 +1,7 @@
 // Prepares an import: reads and checks the file, and finds its journal.
 import type { NewCategory } from '../../api/types.ts';
-import { formatCount, formatNumber } from '../../count.ts';
 import { PetstoreError } from '../../errors.ts';
+import { formatCount, formatNumber } from '../../format.ts';
 import type { InputFile } from '../../import/input-file.ts';
 import { readInputFile } from '../../import/input-file.ts';
 import type { JournalStore } from '../../import/journal-files.ts';
