@@ -22,7 +22,7 @@ export function ledgerName(identity: string, key: string): string {
 
 /**
  * Finds a local folder for the ledger: under the state folder, or in the temporary folder where that is on a network.
- * @param stateDir the state folder (contract, section 2)
+ * @param stateDir the state folder (docs/cli.md, environment)
  * @param tempDir the machine's temporary folder
  * @param name from `ledgerName`
  * @param typeOf the number of a folder's file system (statfs(2), f_type)
