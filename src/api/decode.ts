@@ -51,7 +51,7 @@ function* decodeLargeList(body: Uint8Array): Generator<void, readonly Category[]
   return parts.flat();
 }
 
-export function decodeCategories(value: unknown): readonly Category[] {
+function decodeCategories(value: unknown): readonly Category[] {
   if (!Array.isArray(value)) throw new DecodeError(`expected an array of categories, got ${kindOf(value)}`);
   return value.map(decodeCategory);
 }

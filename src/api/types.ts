@@ -1,4 +1,4 @@
-// The service's resources in its own words (service.md, section 2).
+// The service's resources in its own words (docs/service.md, resources).
 import type { Int64 } from '../json.ts';
 
 /** A category as the service returns it; fields it adds later are kept. */

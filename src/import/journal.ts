@@ -185,7 +185,7 @@ async function showsLife(
 }
 
 /** @param what names what is imported */
-export function alreadyRunning(holder: ProcessRef, what = 'these rows'): PetstoreError {
+function alreadyRunning(holder: ProcessRef, what = 'these rows'): PetstoreError {
   return new PetstoreError('usage', `another run is already importing ${what} (process ${holder.pid})`, {
     hint: 'wait for it to finish, or stop it with Ctrl-C and run this command again to resume',
   });

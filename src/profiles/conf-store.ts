@@ -119,8 +119,9 @@ class ConfStore implements ProfileStore {
 
   #read(file: string): Settings | undefined {
     if (!secureExisting(this.#system, this.#path(file))) return undefined;
-    const conf = this.#open(file, {});
-    return Object.fromEntries(FIELDS.flatMap((field) => (conf.has(field) ? [[field, conf.get(field)]] : [])));
+    // conf reads the file again at each access.
+    const { store } = this.#open(file, {});
+    return Object.fromEntries(FIELDS.flatMap((field) => (store[field] === undefined ? [] : [[field, store[field]]])));
   }
 
   #write(file: string, settings: Settings): void {
@@ -159,8 +160,6 @@ class ConfStore implements ProfileStore {
 /** The part of conf that is used; its own types declare the overridden methods private. */
 interface ConfFile {
   store: Record<string, unknown>;
-  has(field: string): boolean;
-  get(field: string): unknown;
   delete(field: string): void;
 }
 interface ConfOptions {

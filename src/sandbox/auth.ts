@@ -18,7 +18,7 @@ export function checkOrigin(request: IncomingMessage, port: number): void {
 }
 
 /** Identifies a key in the log of the rate limits, which never contains the key itself. */
-export function fingerprint(key: string): string {
+function fingerprint(key: string): string {
   return digest(key).toString('hex').slice(0, 16);
 }
 
