@@ -8,9 +8,12 @@ import { join } from 'node:path';
 import { tempDir } from './temp-dir.ts';
 import { TEST_CERT, TEST_KEY } from './tls.ts';
 
+// Never with LD_PRELOAD: under libfaketime the server's allocator hangs before `main`. It keeps the machine's clock.
+const env = { PATH: process.env['PATH'] };
+
 /** The server programs of this machine; `.ci/run` installs redis-server. */
 export const SERVER_PROGRAMS = ['redis-server', 'valkey-server'].filter(
-  (name) => spawnSync(name, ['--version']).error === undefined,
+  (name) => spawnSync(name, ['--version'], { env }).error === undefined,
 );
 
 /**
@@ -63,7 +66,7 @@ export class RedisServer {
     const secure = ['--port', '0', '--tls-port', port, '--tls-cert-file', this.certFile, '--tls-auth-clients', 'no'];
     const listen = tls ? [...secure, '--tls-key-file', join(this.dir, 'key.pem')] : ['--port', port];
     const fixed = ['--bind', '127.0.0.1', '--save', '', '--dir', this.dir];
-    const child = spawn(program, [...listen, ...fixed, ...args], { stdio: 'ignore' });
+    const child = spawn(program, [...listen, ...fixed, ...args], { env, stdio: 'ignore' });
     this.#child = child;
     // A server that loads its data accepts connections already.
     while (!(await accepts(this.port)) || (!tls && (await this.command('PING')).startsWith('-LOADING'))) {
