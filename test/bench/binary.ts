@@ -3,6 +3,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { median, say } from './report.ts';
 
 const STEPS: readonly (readonly [args: string, shows: RegExp])[] = [
   ['--version', /^\d+\.\d+\.\d+\n$/],
@@ -37,8 +38,8 @@ export async function run([rounds = '20']: readonly string[]): Promise<void> {
       });
       if (status !== 0 || !shows.test(stdout)) throw new Error(`petstore ${args}: exit ${status}\n${stdout}${stderr}`);
     }
-    process.stdout.write(`${STEPS.length} commands without Node on the PATH: as expected\n`);
-    process.stdout.write(`size: ${(statSync(binary).size / 2 ** 20).toFixed(0)} MiB\n`);
+    say(`${STEPS.length} commands without Node on the PATH: as expected`);
+    say(`size: ${(statSync(binary).size / 2 ** 20).toFixed(0)} MiB`);
     // The same Node as inside, so that the difference is the packing.
     const inside = spawnSync(binary, ['doctor', '-p', 'sandbox', '--json'], { env: folders, encoding: 'utf8' });
     const version = /\d+\.\d+\.\d+/.exec(inside.stdout)?.[0] ?? '';
@@ -69,11 +70,7 @@ function compare(
       if (round > 0) samples.push(performance.now() - began);
     }
   }
-  const [ofScript = 0, ofBinary = 0] = [...times.values()].map(
-    (samples) => samples.sort((a, b) => a - b)[rounds >> 1] ?? 0,
-  );
+  const [ofScript = 0, ofBinary = 0] = [...times.values()].map(median);
   const ratio = (ofBinary / ofScript).toFixed(2);
-  process.stdout.write(
-    `${args}: ${ofBinary.toFixed(0)} ms, ${ratio}x of ${ofScript.toFixed(0)} ms by node bin/petstore.js\n`,
-  );
+  say(`${args}: ${ofBinary.toFixed(0)} ms, ${ratio}x of ${ofScript.toFixed(0)} ms by node bin/petstore.js`);
 }

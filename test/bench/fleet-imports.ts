@@ -11,6 +11,7 @@ import { outcomeOf, petstore, start, startSandbox } from '../import/processes.ts
 import { RedisServer } from '../support/redis-server.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { delayingProxy } from './delaying-proxy.ts';
+import { median, say } from './report.ts';
 
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 const BIN = resolve(process.env['PETSTORE_BIN'] ?? 'bin/petstore.js');
@@ -25,7 +26,7 @@ const MISHAPS = ['nothing', 'killed with the import', 'killed before the import'
  * Kills an import of 300 rows at random moments on one machine and finishes it on another, round after round.
  * @throws Error where a row is missing or exists twice
  */
-export async function resumedElsewhere(rounds: number, say: (line: string) => void): Promise<void> {
+export async function resumedElsewhere(rounds: number): Promise<void> {
   const total = { rounds: 0, killed: 0, 'killed with rows left': 0, created: 0, duplicates: 0, missing: 0 };
   for (let round = 0; round < rounds; round++) {
     const mishap = MISHAPS[round % MISHAPS.length] ?? 'nothing';
@@ -88,7 +89,7 @@ async function oneRound(mishap: (typeof MISHAPS)[number]) {
 }
 
 /** Measures what a ticket costs over the round trip; returns where its median is more than a millisecond above. */
-export async function ticketTimes(say: (line: string) => void): Promise<readonly string[]> {
+export async function ticketTimes(): Promise<readonly string[]> {
   const misses: string[] = [];
   for (const latencyMs of [0, 1, 20]) {
     const server = await RedisServer.start();
@@ -123,8 +124,4 @@ export async function ticketTimes(say: (line: string) => void): Promise<readonly
     if (acquire > trip + 1) misses.push(`ticket at +${latencyMs} ms`);
   }
   return misses;
-}
-
-function median(values: readonly number[]): number {
-  return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 }

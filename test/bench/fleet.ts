@@ -1,8 +1,7 @@
 // The fleet benchmark: 8 machines x 4 processes on one key, clocks up to 30 s apart, sharing nothing, a server, or bottleneck.
 import type { ChildProcess } from 'node:child_process';
-import { execFileSync, spawn } from 'node:child_process';
-import { copyFileSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { spawn } from 'node:child_process';
+import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { compile } from '../support/compile.ts';
 import type { LimitServerOptions } from '../support/limit-server.ts';
@@ -11,8 +10,9 @@ import { RedisServer } from '../support/redis-server.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { delayingProxy } from './delaying-proxy.ts';
 import { resumedElsewhere, ticketTimes } from './fleet-imports.ts';
+import { installPackages } from './packages.ts';
+import { say } from './report.ts';
 
-const say = (line: string): void => void process.stdout.write(`${line}\n`);
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 type Sharing = 'files' | 'server' | 'bottleneck';
@@ -96,10 +96,11 @@ const ROWS: readonly Row[] = [
 export async function run(args: string[]): Promise<void> {
   const [part, rounds = '50'] = args;
   const misses: string[] = [];
-  if (part === undefined || part === 'ticket') misses.push(...(await ticketTimes(say)));
-  if (part === undefined || part === 'imports') await resumedElsewhere(Number(rounds), say);
+  if (part === undefined || part === 'ticket') misses.push(...(await ticketTimes()));
+  if (part === undefined || part === 'imports') await resumedElsewhere(Number(rounds));
   const rows = ROWS.filter(({ name }) => name.includes(args.join(' ')));
-  const peers = rows.some(({ sharing }) => sharing === 'bottleneck') ? installBottleneck() : tempDir();
+  const needed = rows.some(({ sharing }) => sharing === 'bottleneck');
+  const peers = installPackages('fleet', needed ? ['bottleneck@2.19.5', 'ioredis@5.11.1'] : []);
   const client = compile('src/client.ts');
   if (rows.length > 0)
     say('| | sent | 429 | inside a wait | created | lost | duplicates | bans | makespan | of optimum | warnings |');
@@ -170,15 +171,4 @@ function reportOf(child: ChildProcess): Promise<Report | undefined> {
   return new Promise((resolve) => {
     child.on('close', () => resolve(text.includes('{') ? JSON.parse(text.slice(text.indexOf('{'))) : undefined));
   });
-}
-
-function installBottleneck(): string {
-  const folder = join(tmpdir(), `fleet-bench-peers-${process.getuid?.() ?? ''}`);
-  mkdirSync(folder, { recursive: true });
-  if (!existsSync(join(folder, 'node_modules', 'bottleneck'))) {
-    writeFileSync(join(folder, 'package.json'), '{"private":true,"type":"module"}');
-    const packages = ['bottleneck@2.19.5', 'ioredis@5.11.1'];
-    execFileSync('npm', ['install', '--no-audit', '--no-fund', '--ignore-scripts', '--prefix', folder, ...packages]);
-  }
-  return folder;
 }

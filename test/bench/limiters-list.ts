@@ -1,12 +1,13 @@
 // The rate limiters of the benchmark: how each is started, and the least time that a number of requests takes behind it.
-import { execFileSync, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
+import { installPackages } from './packages.ts';
 
 /** A rate limiter that somebody else wrote. */
 export interface RateLimiter {
@@ -35,15 +36,9 @@ const PACKAGES = [
   ...['@nestjs/throttler@6.7.1', 'reflect-metadata@0.2.2', 'rxjs@7.8.2', 'got@14.6.6', 'ky@1.14.3'],
 ];
 
-/** Installs the packages in a folder of their own, which the project's lockfile does not see; @returns the folder */
+/** Installs limiters and clients, and copies the scripts that use them; @returns the folder */
 export function installLimiters(): string {
-  const folder = join(process.cwd(), 'node_modules', '.cache', 'limiters');
-  mkdirSync(folder, { recursive: true });
-  if (!existsSync(join(folder, 'node_modules', 'rxjs'))) {
-    writeFileSync(join(folder, 'package.json'), '{"private":true,"type":"module"}');
-    const args = ['install', '--no-audit', '--no-fund', '--ignore-scripts', '--prefix', folder, ...PACKAGES];
-    execFileSync('npm', args, { stdio: ['ignore', 'ignore', 'inherit'] });
-  }
+  const folder = installPackages('limiters', PACKAGES);
   for (const script of ['limiters-services.mjs', 'limiters-peers.mjs'])
     copyFileSync(join('test', 'bench', script), join(folder, script));
   return folder;

@@ -8,6 +8,7 @@ import type { RateLimiter } from './limiters-list.ts';
 import { installLimiters, LIMITERS, missingPackages } from './limiters-list.ts';
 import type { Observed } from './limiters-observer.ts';
 import { startObserver } from './limiters-observer.ts';
+import { say } from './report.ts';
 
 const KEY = 'limiters-bench-key-0123456789';
 const PATIENCE_MS = 400_000;
@@ -38,7 +39,6 @@ interface Result {
   readonly reported: number;
 }
 
-const print = (line: string): void => void process.stdout.write(`${line}\n`);
 const rows = (count: number): string[] => Array.from({ length: count }, (_, index) => `row-${index + 1}`);
 
 const imports = (name: string, title: string, files: number): Task => ({
@@ -89,7 +89,7 @@ export async function run(args: string[]): Promise<void> {
   const limiters = LIMITERS.filter(({ name }) => args.includes(name));
   const tasks = TASKS.filter(({ name }) => args.includes(name));
   const missing = missingPackages();
-  if (missing.length > 0) print(`Not measured, no Debian package installed: ${missing.join(', ')}\n`);
+  if (missing.length > 0) say(`Not measured, no Debian package installed: ${missing.join(', ')}\n`);
   const jobs = (limiters.length > 0 ? limiters : LIMITERS)
     .filter(({ name }) => !missing.some((program) => name.startsWith(program)))
     .flatMap((limiter) => (tasks.length > 0 ? tasks : TASKS).map((task) => ({ limiter, task })));
@@ -97,10 +97,8 @@ export async function run(args: string[]): Promise<void> {
   const copy = mkdtempSync(join(tmpdir(), 'limiters-bench-program-'));
   for (const part of ['bin', 'dist', 'package.json']) cpSync(join(source, part), join(copy, part), { recursive: true });
   const program = join(copy, 'bin', 'petstore.js');
-  print(
-    '| limiter | client | requests | 429 | 503 | in a wait | created | twice | lost | exit | makespan | × optimum |',
-  );
-  print('| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- | ---: | ---: |');
+  say('| limiter | client | requests | 429 | 503 | in a wait | created | twice | lost | exit | makespan | × optimum |');
+  say('| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- | ---: | ---: |');
   const lines: string[] = [];
   const misses: string[] = [];
   let begun = 0;
@@ -111,7 +109,7 @@ export async function run(args: string[]): Promise<void> {
       const result = await measure(limiter, task, packages, program);
       lines[at] = lineOf(limiter, task, result);
       if (task.title.startsWith('petstore')) misses.push(...missesOf(limiter, task, result));
-      for (let line = lines[printed]; line !== undefined; line = lines[++printed]) print(line);
+      for (let line = lines[printed]; line !== undefined; line = lines[++printed]) say(line);
     }
   };
   await Promise.all(Array.from({ length: parallel }, next));

@@ -1,11 +1,10 @@
 // What the tables of races cannot show: processes killed at random, and creates whose answer was lost.
 import { spawn } from 'node:child_process';
-import { mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { startLimitServer } from '../support/limit-server.ts';
+import { tempDir } from '../support/temp-dir.ts';
 import type { Peer, Worker } from './limits-peers.ts';
 import { runRace } from './limits-race.ts';
+import { say } from './report.ts';
 
 const FUZZ_MS = 40_000;
 const SERVICE = { mode: 'fixed', limit: 60, windowMs: 6000, latencyMs: 10 } as const;
@@ -13,12 +12,11 @@ const SERVICE = { mode: 'fixed', limit: 60, windowMs: 6000, latencyMs: 10 } as c
 /**
  * Scenario H: eight processes at a time, each killed by SIGKILL after a moment, for 40 s.
  * @param worker the worker script
- * @param say prints one line
  * @returns what was missed
  */
-export async function killFuzz(worker: Worker, say: (line: string) => void): Promise<string[]> {
+export async function killFuzz(worker: Worker): Promise<string[]> {
   const server = await startLimitServer(SERVICE);
-  const state = mkdtempSync(join(tmpdir(), 'limits-bench-state-'));
+  const state = tempDir();
   const end = Date.now() + FUZZ_MS;
   let kills = 0;
   const slot = async (number: number): Promise<void> => {
@@ -59,14 +57,9 @@ const FAULTS = ['rst', 'fin', '502', '408', 'truncate'] as const;
  * Scenario J: every create is committed, and then its first answer is lost in one of five ways.
  * @param peers who takes part
  * @param worker the worker script
- * @param say prints one line
  * @returns what was missed
  */
-export async function duplicatesAfterFaults(
-  peers: readonly Peer[],
-  worker: Worker,
-  say: (line: string) => void,
-): Promise<string[]> {
+export async function duplicatesAfterFaults(peers: readonly Peer[], worker: Worker): Promise<string[]> {
   const misses: string[] = [];
   say('\nJ: duplicates of 5 creates that were carried out and whose answer was then lost');
   say(`\n| client | ${FAULTS.join(' | ')} |\n| --- | ${FAULTS.map(() => '---:').join(' | ')} |`);

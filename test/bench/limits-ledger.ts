@@ -1,10 +1,9 @@
 // What the ledger itself costs: one acquire and one observe, with one process and with eight.
 import { execFile } from 'node:child_process';
-import { mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { compile } from '../support/compile.ts';
+import { tempDir } from '../support/temp-dir.ts';
+import { say } from './report.ts';
 
 const CYCLES = 1500;
 
@@ -27,15 +26,12 @@ while (times.length < ${CYCLES}) {
 process.stdout.write(JSON.stringify(times));
 `;
 
-/**
- * @param say prints one line
- * @returns what was missed: p50 over 0.3 ms, p99 over 5 ms
- */
-export async function ledgerTimes(say: (line: string) => void): Promise<string[]> {
+/** @returns what was missed: p50 over 0.3 ms, p99 over 5 ms */
+export async function ledgerTimes(): Promise<string[]> {
   const misses: string[] = [];
   say('\n| ledger: acquire + observe | cycles | p50 | p99 | worst |\n| --- | ---: | ---: | ---: | ---: |');
   for (const processes of [1, 8]) {
-    const stateDir = mkdtempSync(join(tmpdir(), 'limits-bench-state-'));
+    const stateDir = tempDir();
     const args = [
       '--input-type=module',
       '-e',

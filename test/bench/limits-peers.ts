@@ -1,9 +1,8 @@
-// The clients that are measured: ours, and peers from the npm registry, installed into a temporary folder.
-import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+// The clients that are measured: ours, and peers of the npm registry.
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { compile } from '../support/compile.ts';
+import { installPackages } from './packages.ts';
 
 /** Every client by name; `bottleneck`, `p-throttle` and `naive` do not retry. */
 export const PEERS = [
@@ -101,15 +100,8 @@ export interface Worker {
  * @returns the worker
  */
 export function installPeers(peers: readonly Peer[]): Worker {
-  const folder = join(tmpdir(), `limits-bench-peers-${process.getuid?.() ?? ''}`);
-  mkdirSync(folder, { recursive: true });
   const fromRegistry = peers.some((peer) => peer !== 'petstore' && peer !== 'curl' && peer !== 'naive');
-  if (fromRegistry && !existsSync(join(folder, 'node_modules', 'bottleneck'))) {
-    writeFileSync(join(folder, 'package.json'), '{"private":true,"type":"module"}');
-    execFileSync('npm', ['install', '--no-audit', '--no-fund', '--ignore-scripts', '--prefix', folder, ...PACKAGES], {
-      stdio: ['ignore', 'ignore', 'inherit'],
-    });
-  }
+  const folder = installPackages('limits', fromRegistry ? PACKAGES : []);
   const script = join(folder, 'worker.mjs');
   writeFileSync(script, WORKER);
   return { script, client: compile('src/client.ts') };

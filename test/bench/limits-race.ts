@@ -1,11 +1,11 @@
 // One measured run: a service, one client in one or many processes, and what the service saw of it.
 import type { ChildProcess } from 'node:child_process';
 import { execFileSync, spawn } from 'node:child_process';
-import { cpSync, mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import type { LimitServerOptions, Seen } from '../support/limit-server.ts';
 import { startLimitServer } from '../support/limit-server.ts';
+import { tempDir } from '../support/temp-dir.ts';
 import type { Peer, Worker } from './limits-peers.ts';
 
 /** What is run. */
@@ -49,7 +49,7 @@ export async function runRace(race: Race, worker: Worker): Promise<Result> {
   const { service } = race;
   const server = await startLimitServer(service);
   const stop = race.foreignPerSecond ? trickle(server.baseUrl, race.foreignPerSecond) : () => undefined;
-  const folders = Array.from({ length: race.hosts ?? 1 }, () => mkdtempSync(join(tmpdir(), 'limits-bench-state-')));
+  const folders = Array.from({ length: race.hosts ?? 1 }, () => tempDir());
   let ended = 0;
   if (race.perRequest) {
     await untilWindowBegins(service);
@@ -126,7 +126,7 @@ let copied: string | undefined;
 // A copy, so that a build meanwhile does not disturb the processes of a race.
 function builtProgram(): string {
   if (copied) return copied;
-  const folder = mkdtempSync(join(tmpdir(), 'limits-bench-program-'));
+  const folder = tempDir();
   for (const part of ['bin', 'dist', 'package.json']) cpSync(part, join(folder, part), { recursive: true });
   const bin = join(folder, 'bin', 'petstore.js');
   // Ends the benchmark with the program's own words where the copy does not run.

@@ -8,8 +8,7 @@ import type { Result } from './limits-race.ts';
 import { runRace } from './limits-race.ts';
 import type { Scenario } from './limits-scenarios.ts';
 import { REAL_SCENARIOS, SCENARIOS } from './limits-scenarios.ts';
-
-const say = (line: string): void => void process.stdout.write(`${line}\n`);
+import { say } from './report.ts';
 
 /**
  * `npm run bench -- limits [A…K | ledger | PEER]… [--real] [--parallel N]`: everything unless parts or clients are named.
@@ -29,9 +28,9 @@ export async function run(args: string[]): Promise<void> {
   const misses: string[] = [];
   const scenarios = [...SCENARIOS.filter(({ letter }) => wanted(letter)), ...(real ? REAL_SCENARIOS : [])];
   if (scenarios.length > 0) await raceAll(scenarios, taking, worker, parallel, misses);
-  if (wanted('H') && taking.includes('petstore')) misses.push(...(await killFuzz(worker, say)));
-  if (wanted('J')) misses.push(...(await duplicatesAfterFaults(taking, worker, say)));
-  if (wanted('ledger') && taking.includes('petstore')) misses.push(...(await ledgerTimes(say)));
+  if (wanted('H') && taking.includes('petstore')) misses.push(...(await killFuzz(worker)));
+  if (wanted('J')) misses.push(...(await duplicatesAfterFaults(taking, worker)));
+  if (wanted('ledger') && taking.includes('petstore')) misses.push(...(await ledgerTimes()));
   if (misses.length > 0) throw new Error(`not met:\n${misses.join('\n')}`);
 }
 

@@ -1,10 +1,11 @@
 // Scale: 10,000, 100,000 and 200,000 categories in every format, beside a bare node script that reads, parses and prints them.
 // `npm run bench -- list [--runs N] [--sizes 10000,100000]`
 import { spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
+import { tempDir } from '../support/temp-dir.ts';
+import { median, say } from './report.ts';
 
 const BIN = join(process.cwd(), 'bin', 'petstore.js');
 const FORMATS = ['json', 'ndjson', 'csv', 'tsv', 'table'] as const;
@@ -62,18 +63,16 @@ function once(args: readonly string[], env: Record<string, string>, dir: string)
   });
 }
 
-const median = (values: number[]): number => values.sort((a, b) => a - b)[values.length >> 1] ?? Number.NaN;
-
 /** @param args `--runs N` (default 5), `--sizes A,B` */
 export async function run(args: readonly string[]): Promise<void> {
   const option = (name: string): string => (args.includes(name) ? (args[args.indexOf(name) + 1] ?? '') : '');
   const runs = Number(option('--runs')) || 5;
   const sizes = (option('--sizes') || '10000,100000,200000').split(',').map(Number);
-  const dir = mkdtempSync(join(tmpdir(), 'petstore-list-'));
+  const dir = tempDir();
   writeFileSync(join(dir, 'bare.mjs'), BARE);
   writeFileSync(join(dir, 'memory.mjs'), MEMORY);
   const { port, stop } = await serve();
-  process.stdout.write('| categories | format | ms | ratio to bare | peak MiB |\n| --- | --- | --- | --- | --- |\n');
+  say('| categories | format | ms | ratio to bare | peak MiB |\n| --- | --- | --- | --- | --- |');
   for (const size of sizes) {
     const env = {
       PATH: process.env['PATH'] ?? '',
@@ -95,9 +94,8 @@ export async function run(args: readonly string[]): Promise<void> {
     const bare = median((costs.get('bare') ?? []).map(({ ms }) => ms));
     for (const [name, all] of costs) {
       const ms = median(all.map((cost) => cost.ms));
-      process.stdout.write(
-        `| ${size} | ${name} | ${ms.toFixed(0)} | ${(ms / bare).toFixed(2)} | ${median(all.map(({ mib }) => mib)).toFixed(0)} |\n`,
-      );
+      const mib = median(all.map((cost) => cost.mib));
+      say(`| ${size} | ${name} | ${ms.toFixed(0)} | ${(ms / bare).toFixed(2)} | ${mib.toFixed(0)} |`);
     }
   }
   await stop();

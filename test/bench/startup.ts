@@ -1,9 +1,10 @@
-// Start-up: whole processes, runs interleaved, medians, as ratios to bare node. `npm run bench -- startup [--node PATH]… [--runs N] [--peers]`
+// Start-up: whole processes, runs interleaved, medians, as ratios to bare node. `npm run bench -- startup [--node PATH]… [--runs N]`
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
+import { tempDir } from '../support/temp-dir.ts';
+import { median, say } from './report.ts';
 
 const BIN = join(process.cwd(), 'bin', 'petstore.js');
 const KEY = 'k_0123456789abcdef';
@@ -38,10 +39,6 @@ async function serve(): Promise<{ port: number; stop: () => Promise<number> }> {
   return { port, stop: () => worker.terminate() };
 }
 
-function median(values: number[]): number {
-  return values.sort((a, b) => a - b)[values.length >> 1] ?? Number.NaN;
-}
-
 function measure(contestants: readonly Contestant[], runs: number, env: Record<string, string>): Map<string, number> {
   const times = new Map<string, number[]>(contestants.map(({ name }) => [name, []]));
   for (let run = -1; run < runs; run++) {
@@ -56,43 +53,20 @@ function measure(contestants: readonly Contestant[], runs: number, env: Record<s
   return new Map([...times].map(([name, values]) => [name, median(values)]));
 }
 
-function peers(dir: string): { version: Contestant[]; note: string } {
-  const packages = { 'resend-cli': 'resend', neonctl: 'neonctl', wrangler: 'wrangler' };
-  const found: Contestant[] = [];
-  const missing: string[] = [];
-  writeFileSync(join(dir, 'package.json'), '{}');
-  for (const [name, bin] of Object.entries(packages)) {
-    try {
-      execFileSync('npm', ['install', '--ignore-scripts', '--no-audit', '--no-fund', '--silent', name], {
-        cwd: dir,
-        stdio: 'ignore',
-      });
-      const command = join(dir, 'node_modules', '.bin', bin);
-      execFileSync(command, ['--version'], { stdio: 'ignore' });
-      found.push({ name: `${name} --version`, command, args: ['--version'] });
-    } catch {
-      missing.push(name);
-    }
-  }
-  return { version: found, note: missing.length > 0 ? `could not be run here: ${missing.join(', ')}` : '' };
-}
-
 function print(title: string, times: Map<string, number>, owed: Record<string, number>): void {
   const base = [...times.values()][0] ?? Number.NaN;
-  process.stdout.write(`\n${title}\n`);
+  say(`\n${title}`);
   for (const [name, ms] of times) {
     const limit = owed[name] === undefined ? '' : `  owed <= ${owed[name]}`;
-    process.stdout.write(
-      `  ${ms.toFixed(1).padStart(7)} ms  ${(ms / base).toFixed(2).padStart(6)}x  ${name}${limit}\n`,
-    );
+    say(`  ${ms.toFixed(1).padStart(7)} ms  ${(ms / base).toFixed(2).padStart(6)}x  ${name}${limit}`);
   }
 }
 
-/** @param args `--node PATH` (repeatable), `--runs N` (default 21), `--peers` */
+/** @param args `--node PATH` (repeatable), `--runs N` (default 21) */
 export async function run(args: readonly string[]): Promise<void> {
   const nodes = args.flatMap((arg, at) => (arg === '--node' ? [args[at + 1] ?? ''] : []));
   const runs = Number(args[args.indexOf('--runs') + 1] ?? '') || 21;
-  const dir = mkdtempSync(join(tmpdir(), 'petstore-startup-'));
+  const dir = tempDir();
   for (const [name, text] of Object.entries(SCRIPTS)) writeFileSync(join(dir, name), text);
   const { port, stop } = await serve();
   const env = {
@@ -101,7 +75,6 @@ export async function run(args: readonly string[]): Promise<void> {
     PETSTORE_BASE_URL: `http://127.0.0.1:${port}/v1`,
     PETSTORE_API_KEY: KEY,
   };
-  const others = args.includes('--peers') ? peers(dir) : { version: [], note: '' };
   for (const node of nodes.length > 0 ? nodes : [process.execPath]) {
     const version = execFileSync(node, ['--version']).toString().trim();
     const script = (name: string): Contestant => ({ name, command: node, args: [join(dir, name)] });
@@ -110,11 +83,10 @@ export async function run(args: readonly string[]): Promise<void> {
       command: node,
       args: [BIN, ...words],
     });
-    const peer = node === process.execPath || nodes.length === 0 ? others.version : [];
     const old = /^v20\./.test(version);
     print(
       `${version}: print the version`,
-      measure([script('one-line.mjs'), petstore('--version'), petstore('--help'), ...peer], runs, env),
+      measure([script('one-line.mjs'), petstore('--version'), petstore('--help')], runs, env),
       { 'petstore --version': 1.3 },
     );
     const curl: Contestant = {
@@ -127,6 +99,5 @@ export async function run(args: readonly string[]): Promise<void> {
       [list.name]: old ? 2.1 : 1.3,
     });
   }
-  if (others.note) process.stdout.write(`\n${others.note}\n`);
   await stop();
 }

@@ -92,7 +92,7 @@ const FILES: Readonly<Record<string, readonly string[]>> = {
   '': [LIST, `${ONE}\n`, 'name\ndog\n', 'name\tdescription\na\tb\n'],
 };
 
-// `npm run bench -- faults` runs more.
+// More with FUZZ_SCALE=25.
 const SCALE = Number(process.env['FUZZ_SCALE'] ?? 1);
 
 test('2,000 mutated files are rows or a usage error', async () => {

@@ -1,0 +1,19 @@
+// Installs packages of the npm registry for a benchmark, in a folder that the project's lockfile does not see.
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/**
+ * @param name the benchmark; its packages are installed once
+ * @returns the folder
+ */
+export function installPackages(name: string, packages: readonly string[]): string {
+  const folder = join(process.cwd(), 'node_modules', '.cache', name);
+  mkdirSync(folder, { recursive: true });
+  if (packages.length > 0 && !existsSync(join(folder, 'node_modules'))) {
+    writeFileSync(join(folder, 'package.json'), '{"private":true,"type":"module"}');
+    const args = ['install', '--no-audit', '--no-fund', '--ignore-scripts', '--prefix', folder, ...packages];
+    execFileSync('npm', args, { stdio: ['ignore', 'ignore', 'inherit'] });
+  }
+  return folder;
+}
