@@ -1,16 +1,13 @@
-// Fuzzers, in process: mutated responses, files, paths and URLs. A failure prints its seed.
+// Fuzzers, in process: mutated responses, paths and URLs. A failure prints its seed.
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createApi } from '../../src/api/categories.ts';
-import type { NewCategory } from '../../src/api/types.ts';
 import { pathBelowBase } from '../../src/commands/api/path.ts';
 import { PetstoreError } from '../../src/errors.ts';
 import type { HttpClient, HttpResponse } from '../../src/http/types.ts';
-import type { InputFile } from '../../src/import/input-file.ts';
-import { readRows } from '../../src/import/rows.ts';
 import { stringifyJson } from '../../src/json.ts';
 import { parseBaseUrl } from '../../src/profiles/base-url.ts';
-import { mutated } from './mutations.ts';
+import { mutated } from '../support/mutations.ts';
 
 const LIST = JSON.stringify([
   { id: 1, name: 'cat', description: 'Felis catus' },
@@ -84,35 +81,6 @@ test('these 50,000 responses leave less than 100 MB behind', () => {
   expect(process.memoryUsage().heapUsed - heapBefore).toBeLessThan(100 * 1024 * 1024);
 });
 
-const FILES: Readonly<Record<string, readonly string[]>> = {
-  '.json': [LIST, `[${ONE}]`, '[{"name":"a"},{"name":"b","description":"c"}]'],
-  '.ndjson': [`${ONE}\n{"name":"cat"}\n`, '{"name":"a"}\r\n{"name":"b"}\r\n'],
-  '.csv': ['name,description\ndog,"Canis, familiaris"\n"c""at",\n', 'id,name\n1,a\n2,b\n'],
-  '.tsv': ['name\tdescription\ndog\tCanis\ncat\tFelis\n'],
-  '': [LIST, `${ONE}\n`, 'name\ndog\n', 'name\tdescription\na\tb\n'],
-};
-
-// More with FUZZ_SCALE=25.
-const SCALE = Number(process.env['FUZZ_SCALE'] ?? 1);
-
-test('2,000 mutated files are rows or a usage error', async () => {
-  const file = fc
-    .constantFrom(...Object.keys(FILES))
-    .chain((extension) => mutated(FILES[extension] ?? []).map((bytes) => ({ extension, bytes })));
-  await fc.assert(
-    fc.asyncProperty(file, fc.boolean(), async ({ extension, bytes }, ignoreExtra) => {
-      const source: InputFile = { label: `rows${extension}`, path: undefined, extension, bytes };
-      const rows = await settle(readRows(source, { delimiter: undefined, ignoreExtra }), ['usage']);
-      if (rows === undefined) return;
-      // No rows are right too: that is what a list of nothing prints.
-      for (const { name } of rows as readonly NewCategory[]) {
-        if (name.trim() === '') throw new Error('a row without a name');
-      }
-    }),
-    { numRuns: 2_000 * SCALE },
-  );
-}, 300_000);
-
 const part = fc.constantFrom(
   ...'/ // \\ /\\ .. . %2e%2e %2f %5c @ : ? # ; http: https:// evil.example //evil.example @evil.example'.split(' '),
   ...'categories v1 %00 % [::1] :8080 user:pw@ x'.split(' '),
@@ -160,9 +128,12 @@ test('100,000 odd base URLs are rejected, or are https or loopback and stay unch
       if ('problem' in parsed) return;
       const url = new URL(parsed.url);
       const loopback = /^(?:127\.[\d.]+|localhost|\[::1\])$/.test(url.hostname);
-      if (url.origin !== parsed.origin || !(url.protocol === 'https:' || loopback) || url.username !== '') {
+      const extra = url.username + url.password + url.search + url.hash;
+      if (url.origin !== parsed.origin || !(url.protocol === 'https:' || loopback) || extra !== '') {
         throw new Error(parsed.url);
       }
+      if (!url.pathname.endsWith('/v1')) throw new Error(parsed.url);
+      expect(parseBaseUrl(parsed.url)).toEqual(parsed);
     }),
     { numRuns: 100_000 },
   );

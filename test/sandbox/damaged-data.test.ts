@@ -1,13 +1,14 @@
 // Damaged sandbox data: an error that names the file, or valid responses; never a crash, never a hang.
 import * as fs from 'node:fs';
 import { join } from 'node:path';
+import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { LogFs } from '../../src/append-log/generations.ts';
 import { PetstoreError } from '../../src/errors.ts';
-import { seededRandom } from '../../src/sandbox/faults.ts';
 import { Limiter } from '../../src/sandbox/limiter.ts';
 import { PLANS } from '../../src/sandbox/plans.ts';
 import { dataPaths, Store } from '../../src/sandbox/store.ts';
+import { mutated } from '../support/mutations.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { inProcess } from '../support/world.ts';
 import { dataFileWith } from './support.ts';
@@ -93,25 +94,15 @@ test('a thousand mutations of the data give valid responses or an error that nam
   const original = tempDir();
   for (let i = 0; i < 20; i++) await useData(original);
   const files = fs.readdirSync(original).map((name) => [name, fs.readFileSync(join(original, name))] as const);
-  const random = seededRandom(20261121);
-  const pick = (count: number): number => Math.floor(random() * count);
+  const seeds = files.map(([, bytes]) => bytes.toString());
+  // Which file, and what it is replaced by.
+  const damage = fc.nat(files.length - 1).chain((at) => mutated([seeds[at] ?? '']).map((bytes) => ({ at, bytes })));
   const dir = tempDir();
   let errors = 0;
-  for (let round = 0; round < 1000; round++) {
+  const replace = async ({ at, bytes }: { at: number; bytes: Buffer }): Promise<void> => {
     for (const name of fs.readdirSync(dir)) fs.unlinkSync(join(dir, name));
-    const target = pick(files.length);
-    for (const [index, [name, bytes]] of files.entries()) {
-      const at = pick(bytes.length);
-      const end = at + pick(20);
-      const inserted = [
-        Buffer.alloc(0),
-        bytes.subarray(pick(bytes.length)),
-        Buffer.from([pick(256)]),
-        Buffer.from('99'),
-      ];
-      const changed = Buffer.concat([bytes.subarray(0, at), inserted[pick(4)] ?? Buffer.alloc(0), bytes.subarray(end)]);
-      fs.writeFileSync(join(dir, name), index === target ? changed : bytes);
-    }
+    for (const [index, [name, whole]] of files.entries())
+      fs.writeFileSync(join(dir, name), index === at ? bytes : whole);
     try {
       await useData(dir);
     } catch (error) {
@@ -119,7 +110,8 @@ test('a thousand mutations of the data give valid responses or an error that nam
       expect([error.kind, error.message]).toEqual(['storage', expect.stringContaining(dir)]);
       errors += 1;
     }
-  }
+  };
+  await fc.assert(fc.asyncProperty(damage, replace), { numRuns: 1000 });
   expect(errors).toBeGreaterThan(100);
   expect(errors).toBeLessThan(900);
 }, 60_000);
