@@ -112,13 +112,6 @@ test('a proxy that rejects the password is exit 3, asked once and named', async 
   );
 });
 
-test('a proxy URL with an invalid percent-encoding is exit 2', async () => {
-  const at = trusting({ PETSTORE_BASE_URL: 'https://pets.example/v1', HTTPS_PROXY: 'http://u:100%pw@127.0.0.1:9' });
-  const { code, err } = await petstore(at, ['categories', 'list']);
-  expect(code).toBe(2);
-  expect(err).toMatch(/^error: HTTPS_PROXY contains an invalid percent-encoding\nhint: .+%25\n$/);
-});
-
 test.each([
   [
     EXPIRED_CERT,

@@ -116,14 +116,6 @@ test('it creates and lists from a read-only installation', async () => {
   expect(JSON.parse(stdout)).toEqual([{ id: 1, name: 'dog' }]);
 });
 
-test('--version and --help work without a home folder', async () => {
-  const bare = BASE_ENV;
-  const version = await exec(process.execPath, [join(installed, 'bin', 'petstore.js'), '--version'], { env: bare });
-  expect(version.stdout).toBe(`${JSON.parse(readFileSync(join(project, 'package.json'), 'utf8')).version}\n`);
-  const help = await exec(process.execPath, [join(installed, 'bin', 'petstore.js'), '--help'], { env: bare });
-  expect(help.stdout).toContain('categories');
-});
-
 test('a program compiles against the types in strict mode', async () => {
   writeFileSync(
     join(folder, 'use.ts'),

@@ -1,27 +1,10 @@
 // Directories are created where they are missing, and a failure is reported at once.
-import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { mkdirp } from '../../src/append-log/mkdirp.ts';
-import { hasModes } from '../support/capabilities.ts';
 import { ended, place, start } from '../support/program.ts';
 import { tempDir } from '../support/temp-dir.ts';
-
-test('a directory and those above it are created, private to their owner', () => {
-  const dir = join(tempDir(), 'a', 'b', 'c');
-  mkdirp(dir);
-  mkdirp(dir);
-  expect(statSync(dir).isDirectory()).toBe(true);
-  if (hasModes) expect(statSync(join(dir, '..')).mode & 0o777).toBe(0o700);
-});
-
-test('a file in the way is an error of the file system', () => {
-  const file = join(tempDir(), 'file');
-  writeFileSync(file, '');
-  expect(() => mkdirp(join(file, 'a', 'b'))).toThrow(
-    expect.objectContaining({ code: hasModes ? 'ENOTDIR' : 'ENOENT' }),
-  );
-});
 
 test('a parent that exists but reports ENOENT for what is created in it is an error, not an endless loop', () => {
   const dir = tempDir();

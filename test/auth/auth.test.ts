@@ -107,13 +107,6 @@ describe('auth login', () => {
     expect(files()).toEqual([]);
   });
 
-  test('no option accepts a key, and a typed key is not repeated', async () => {
-    for (const args of [['--key', GOOD_KEY], [`--api-key=${GOOD_KEY}`], [GOOD_KEY]]) {
-      const run = await petstore(['auth', 'login', ...args]);
-      expect(run).toMatchObject({ code: 2, out: '', err: expect.not.stringContaining(GOOD_KEY) });
-    }
-  });
-
   test('a profile without a base URL is an error with a hint (exit 3)', async () => {
     const run = await petstore(['auth', 'login', '-p', 'farm'], GOOD_KEY);
     expect(run).toMatchObject({ code: 3, err: expect.stringContaining('auth login -p farm --url') });

@@ -1,10 +1,8 @@
-// The built program importing: killed, interrupted, asked, twice at once, and as the end of a pipe.
-import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { dataFileWith } from '../sandbox/support.ts';
-import { hasPty, hasShell, hasSignals } from '../support/capabilities.ts';
+import { hasPty, hasSignals } from '../support/capabilities.ts';
 import { BIN } from '../support/program.ts';
 import { inTerminal } from '../support/pty.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -94,14 +92,6 @@ test('a state folder that cannot be written is exit code 9, and nothing is sent'
   expect(await namesAt(at)).toEqual([]);
 });
 
-test('a key that is not accepted stops at once; the document says that every row is pending', async () => {
-  const at = place(fast, 3);
-  const wrong = { ...at, env: { ...at.env, PETSTORE_API_KEY: 'sandbox_another_key_0' } };
-  const { code, out } = await petstore(BIN, wrong, ['categories', 'import', 'rows.csv', '--json']);
-  expect(code).toBe(3);
-  expect(JSON.parse(out)).toEqual({ created: [], skipped: [], failed: [], unknown: [], pending: 3 });
-});
-
 test('under a tight quota no request is refused', async () => {
   const sandbox = await startSandbox(BIN, ['--limit', '4/2s', '--json']);
   const at = place(sandbox, 6);
@@ -122,46 +112,6 @@ test('ids beyond 2^53 keep every digit, also through the journal', async () => {
     expect(out).toContain('"id":9223372036854775002');
   }
 });
-
-test('an answer that never comes is given up after --timeout, and the row is looked up', async () => {
-  const sandbox = await startSandbox(BIN, [
-    '--limit',
-    '100000/1s',
-    '--fault',
-    'latency=2s:10',
-    '--seed',
-    '5',
-    '--json',
-  ]);
-  const at = place(sandbox, 30);
-  const args = ['categories', 'import', 'rows.csv', '--json', '--timeout', '300ms', '--max-retries', '9'];
-  const { code, out } = await petstore(BIN, at, args);
-  const names = await namesAt(at);
-  await sandbox.stop();
-  expect([code, (JSON.parse(out) as { created: unknown[] }).created.length]).toEqual([0, 30]);
-  expect(names).toEqual([...at.names].sort());
-});
-
-test.runIf(hasShell)(
-  'one pipe copies the categories of one profile into another, and again copies nothing',
-  async () => {
-    const from = place(fast, 30);
-    await petstore(BIN, from, ['categories', 'import', 'rows.csv', '-q']);
-    const shell = `"$NODE" "$BIN" categories list --format ndjson | "$NODE" "$BIN" categories import - -p sandbox --skip-existing --json --max-wait 0`;
-    const env = { ...from.env, NODE: process.execPath, BIN, HOME: from.dir };
-    const copy = (): { created: unknown[]; skipped: unknown[] } =>
-      JSON.parse(
-        execFileSync('sh', ['-c', shell.replace('list', "list --search 'p'")], {
-          env,
-          cwd: from.dir,
-          stdio: ['ignore', 'pipe', 'ignore'],
-        }).toString(),
-      );
-    const { length } = JSON.parse((await petstore(BIN, from, ['categories', 'list', '--json'])).out) as unknown[];
-    expect(copy().created).toHaveLength(length);
-    expect(copy().skipped).toHaveLength(length);
-  },
-);
 
 test.runIf(hasPty)('on a terminal it asks first, naming URL and count; no is 130 without an error', async () => {
   const at = place(fast, 3);

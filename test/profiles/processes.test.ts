@@ -2,13 +2,12 @@
 
 import type { ChildProcess } from 'node:child_process';
 import { spawn, spawnSync } from 'node:child_process';
-import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 import { openConfStore } from '../../src/profiles/conf-store.ts';
 import { BASE_ENV } from '../support/base-env.ts';
-import { hasModes, hasShell } from '../support/capabilities.ts';
+import { hasShell } from '../support/capabilities.ts';
 import { compile } from '../support/compile.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
@@ -111,35 +110,4 @@ test.runIf(hasShell)('a key that does not fit on the disk leaves the old file un
     expect(readFileSync(join(dir, 'profile-p.json'))).toEqual(before);
     expect(readdirSync(dir)).toEqual(['profile-p.json']);
   }
-});
-
-test('saving adds no signal handlers, changes no environment variable and needs no HOME', () => {
-  const dir = fresh();
-  const script = `
-    const { openConfStore } = await import(process.argv[1]);
-    await openConfStore(process.argv[2]).save({ name: 'p', key: 'k' });
-    const signals = process.eventNames().filter((name) => String(name).startsWith('SIG'));
-    console.log(JSON.stringify({ signals, home: process.env.HOME ?? null }));`;
-  const child = spawnSync(process.execPath, ['--input-type=module', '-e', script, module, dir], {
-    env,
-    encoding: 'utf8',
-  });
-  expect(child.stdout).toBe('{"signals":[],"home":null}\n');
-});
-
-test.runIf(hasModes)('a folder that is not writable is a storage error', () => {
-  const dir = fresh();
-  const top = join(dir, '..');
-  chmodSync(top, 0o555);
-  chmodSync(writer, 0o644);
-  chmodSync(join(writer, '..'), 0o755);
-  const modulePath = fileURLToPath(module);
-  chmodSync(modulePath, 0o644);
-  chmodSync(dirname(modulePath), 0o755);
-  // Permissions do not apply to root, so another user tries.
-  const somebody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
-  const child = spawnSync(process.execPath, [writer, module, dir, 'p', '1'], { env, encoding: 'utf8', ...somebody });
-  expect(child.stdout).toBe('');
-  expect(child.stderr).toMatch(/kind: 'storage'/);
-  expect(existsSync(dir)).toBe(false);
 });

@@ -83,17 +83,6 @@ test('a full disk is a 507 that creates nothing, until there is room again', asy
   expect((await list()).json.map(({ name }: Listed) => name)).toEqual(['before', 'after']);
 });
 
-test('without hard links data survives rotation all the same', async () => {
-  const fail = (): never => {
-    throw Object.assign(new Error('link'), { code: 'EPERM', syscall: 'link' });
-  };
-  const options = { rotateAtBytes: 300, fs: { ...fs, linkSync: fail as LogFs['linkSync'] } };
-  const paths = dataPaths(join(tempDir(), 'data'));
-  const store = new Store(paths, options);
-  for (let i = 0; i < 30; i++) await store.create({ name: `n${i}` });
-  expect(listOf(new Store(paths, options)).map(({ id }) => id)).toEqual(Array.from({ length: 30 }, (_, i) => i + 1));
-});
-
 test('a reset does not reuse ids, also after a rotation', async () => {
   const paths = dataPaths(join(tempDir(), 'data'));
   const store = new Store(paths, { rotateAtBytes: 300 });

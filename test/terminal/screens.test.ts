@@ -176,15 +176,6 @@ test.each(['SIGTERM', 'SIGHUP', 'SIGINT'] as const)('%s restores the terminal', 
   expect(outcome.code).toBe({ SIGINT: 130, SIGTERM: 143, SIGHUP: 129 }[signal]);
 });
 
-test('Ctrl-C at the question before an import is 130, and nothing is sent', async () => {
-  const here = at('ok');
-  writeFileSync(join(here.dir, 'pets.ndjson'), '{"name":"dog"}');
-  const outcome = await inTerminal(here, ['categories', 'import', 'pets.ndjson'], {
-    steps: [{ after: 'Create 1 category', send: '\u0003' }],
-  });
-  expect(outcome).toMatchObject({ code: 130, cooked: true, stepsLeft: 0 });
-});
-
 test('colour follows each stream: none in a pipe, none with NO_COLOR, some where it is forced', async () => {
   const env = at('ok').env;
   const forced = await petstore({ ...at('ok'), env: { ...env, FORCE_COLOR: '1' } }, ['categories', 'list']);
