@@ -3,7 +3,8 @@ import { afterEach, expect, test } from 'vitest';
 import { createClient, PetstoreError } from '../src/client.ts';
 import { systemClock } from '../src/clock.ts';
 import { startSandbox } from '../src/sandbox/server.ts';
-import { petstore, place } from './support/program.ts';
+import { place } from './support/processes.ts';
+import { petstore } from './support/program.ts';
 import { tempDir } from './support/temp-dir.ts';
 
 const KEY = 'sandbox_client_test';

@@ -2,9 +2,9 @@
 import { cpSync, readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
-import { startSandbox } from './import/processes.ts';
-import type { Outcome } from './support/program.ts';
-import { BIN, ended, place, start } from './support/program.ts';
+import type { Outcome } from './support/processes.ts';
+import { ended, place, runProgram, startProgram, startSandbox } from './support/processes.ts';
+import { BIN } from './support/program.ts';
 import { tempDir } from './support/temp-dir.ts';
 
 // A copy of the program to damage.
@@ -20,7 +20,7 @@ function copy(): { readonly bin: string; readonly dist: string; readonly chunk: 
 }
 
 const run = (bin: string, args: readonly string[], env: Record<string, string> = {}): Promise<Outcome> =>
-  ended(start(place(env), args, process.execPath, bin));
+  runProgram(bin, place(env), args);
 
 const LIST = ['-p', 'sandbox', 'categories', 'list'];
 
@@ -53,7 +53,7 @@ test.each([[['--name', 'dog']], [['--name', 'dog', '--json']]])(
   async (options) => {
     const sandbox = await startSandbox(BIN, ['--fault', 'latency=700ms', '--json']);
     const it = copy();
-    const child = start(place(sandbox.env), ['-v', 'categories', 'create', ...options], process.execPath, it.bin);
+    const child = startProgram(it.bin, place(sandbox.env), ['-v', 'categories', 'create', ...options]);
     await new Promise<void>((sent) => child.stderr?.on('data', (text) => /^> POST/m.test(String(text)) && sent()));
     rmSync(it.dist, { recursive: true });
     const { code, out, err } = await ended(child);

@@ -3,7 +3,8 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
-import { BASE_ENV, BIN } from './support/program.ts';
+import { BASE_ENV } from './support/processes.ts';
+import { BIN } from './support/program.ts';
 
 const root = join(import.meta.dirname, '..');
 const documents = ['README.md', ...readdirSync(join(root, 'docs')).map((name) => `docs/${name}`)]

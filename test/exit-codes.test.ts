@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { FakeAnswer, HttpFake, ReceivedRequest } from './support/http-fake.ts';
 import { errorAnswer, quotaHeaders, startHttpFake } from './support/http-fake.ts';
-import type { Outcome, Place } from './support/program.ts';
-import { petstore, place } from './support/program.ts';
+import type { Outcome, Place } from './support/processes.ts';
+import { place } from './support/processes.ts';
+import { petstore } from './support/program.ts';
 import { inProcess } from './support/world.ts';
 
 const KEY = 'sk_test_canary_0123456789';

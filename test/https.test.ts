@@ -8,7 +8,8 @@ import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 import type { FakeAnswer, HttpFake, ReceivedRequest } from './support/http-fake.ts';
 import { startHttpFake } from './support/http-fake.ts';
-import { petstore, place } from './support/program.ts';
+import { place } from './support/processes.ts';
+import { petstore } from './support/program.ts';
 import { tempDir } from './support/temp-dir.ts';
 import { EXPIRED_CERT, OTHER_CERT, TEST_CERT, TEST_KEY } from './support/tls.ts';
 

@@ -4,7 +4,7 @@ import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from '
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, expect, test } from 'vitest';
-import { BASE_ENV } from './support/base-env.ts';
+import { BASE_ENV } from './support/processes.ts';
 import { BIN } from './support/program.ts';
 import { tempDir } from './support/temp-dir.ts';
 

@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { test as anyTest, beforeAll, expect } from 'vitest';
 import { hasShell } from './support/capabilities.ts';
 import { provideJq } from './support/jq.ts';
-import { BIN, ended, place } from './support/program.ts';
+import { ended, place } from './support/processes.ts';
+import { BIN } from './support/program.ts';
 
 const test = anyTest.runIf(hasShell);
 

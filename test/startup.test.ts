@@ -4,7 +4,8 @@ import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { startHttpFake } from './support/http-fake.ts';
-import { BIN, petstore, place } from './support/program.ts';
+import { place } from './support/processes.ts';
+import { BIN, petstore } from './support/program.ts';
 import { tempDir } from './support/temp-dir.ts';
 
 const root = dirname(dirname(BIN));

@@ -3,7 +3,8 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { mkdirp } from '../../src/append-log/mkdirp.ts';
-import { ended, place, start } from '../support/program.ts';
+import { ended, place } from '../support/processes.ts';
+import { start } from '../support/program.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 test('a parent that exists but reports ENOENT for what is created in it is an error, not an endless loop', () => {

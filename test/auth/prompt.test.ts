@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { afterAll, test as anyTest, beforeAll, expect } from 'vitest';
 import { hasPty } from '../support/capabilities.ts';
 import type { HttpFake } from '../support/http-fake.ts';
-import { petstore, place } from '../support/program.ts';
+import { place } from '../support/processes.ts';
+import { petstore } from '../support/program.ts';
 import { inTerminal } from '../support/pty.ts';
 import { GOOD_KEY, startService } from './service.ts';
 

@@ -6,8 +6,8 @@ import { parseStateUrl } from '../../src/append-log/state-url.ts';
 import { systemClock } from '../../src/clock.ts';
 import { openLedger } from '../../src/rate-limit/ledger.ts';
 import { SharedLedger } from '../../src/rate-limit/shared-ledger.ts';
-import type { Place } from '../import/processes.ts';
-import { outcomeOf, petstore, start, startSandbox } from '../import/processes.ts';
+import type { Place } from '../support/processes.ts';
+import { ended, place, runProgram, startProgram, startSandbox } from '../support/processes.ts';
 import { RedisServer } from '../support/redis-server.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { delayingProxy } from './delaying-proxy.ts';
@@ -45,22 +45,21 @@ export async function resumedElsewhere(rounds: number): Promise<void> {
 }
 
 async function oneRound(mishap: (typeof MISHAPS)[number]) {
-  const sandbox = await startSandbox(BIN, ['--limit', '1000000/1s', '--json', '--fault', 'latency=25ms']);
+  const sandbox = await startSandbox(BIN, ['--limit', '1000000/1s', '--fault', 'latency=25ms']);
   const server = await RedisServer.start({ args: DURABLE });
   const machine = (): Place => {
-    const dir = tempDir();
+    const at = place({ ...sandbox.env, PETSTORE_STATE_URL: server.url });
     const rows = Array.from({ length: ROWS }, (_, row) => `row ${row}`);
-    writeFileSync(join(dir, 'rows.csv'), `name\n${rows.join('\n')}\n`);
-    const own = { PETSTORE_STATE_DIR: join(dir, 'state'), PETSTORE_CONFIG_DIR: dir, PETSTORE_STATE_URL: server.url };
-    return { dir, env: { ...sandbox.env, ...own } };
+    writeFileSync(join(at.dir, 'rows.csv'), `name\n${rows.join('\n')}\n`);
+    return at;
   };
   const list = async (at: Place): Promise<string[]> => {
-    const { out } = await petstore(BIN, at, ['categories', 'list', '--json']);
+    const { out } = await runProgram(BIN, at, ['categories', 'list', '--json']);
     return (JSON.parse(out) as { name: string }[]).map(({ name }) => name);
   };
   try {
-    const first = start(BIN, machine(), IMPORT);
-    const ended = outcomeOf(first);
+    const first = startProgram(BIN, machine(), IMPORT);
+    const outcome = ended(first);
     await sleep(400 + Math.random() * 900);
     if (mishap === 'killed before the import') {
       await server.kill();
@@ -73,11 +72,11 @@ async function oneRound(mishap: (typeof MISHAPS)[number]) {
       await server.kill();
       await server.start();
     }
-    await ended;
+    await outcome;
     const second = machine();
     const left = ROWS - (await list(second)).length;
     for (let run = 0; ; run++) {
-      const { code, err } = await petstore(BIN, second, IMPORT);
+      const { code, err } = await runProgram(BIN, second, IMPORT);
       if (code === 0) break;
       if (run > 5 || (code !== 8 && code !== 9)) throw new Error(`exit ${code}: ${err}`);
     }

@@ -3,8 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Result } from '../import/kill-round.ts';
 import { containerRound, killRound } from '../import/kill-round.ts';
-import { petstore, startSandbox } from '../import/processes.ts';
-import { tempDir } from '../support/temp-dir.ts';
+import { place, runProgram, startSandbox } from '../support/processes.ts';
 import { must, say } from './report.ts';
 
 const BIN = process.env['PETSTORE_BIN'] ?? 'bin/petstore.js';
@@ -72,15 +71,14 @@ async function pace(): Promise<void> {
     [8, 1200],
     [8, 1500],
   ] as const) {
-    const sandbox = await startSandbox(BIN, ['--limit', '20/2s', '--json']);
-    const dir = tempDir();
-    const own = { PETSTORE_STATE_DIR: join(dir, 'state'), PETSTORE_CONFIG_DIR: join(dir, 'config') };
+    const sandbox = await startSandbox(BIN, ['--limit', '20/2s']);
+    const at = place(sandbox.env);
     const rows = Array.from({ length: 100 }, (_, row) => `{"name":"category number ${row}"}\n`);
-    writeFileSync(join(dir, 'rows.ndjson'), rows.join(''));
+    writeFileSync(join(at.dir, 'rows.ndjson'), rows.join(''));
     // The sandbox counts from multiples of two seconds.
     await new Promise((resolve) => setTimeout(resolve, 2 * WINDOW_MS + phase - (Date.now() % WINDOW_MS)));
     const since = Date.now();
-    const outcome = await petstore(BIN, { dir, env: { ...sandbox.env, ...own } }, [
+    const outcome = await runProgram(BIN, at, [
       '-v',
       'categories',
       'import',

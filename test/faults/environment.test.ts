@@ -4,12 +4,12 @@ import { once } from 'node:events';
 import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { BASE_ENV } from '../support/base-env.ts';
 import { hasModes, hasSilentBacklog } from '../support/capabilities.ts';
 import type { HttpFake } from '../support/http-fake.ts';
 import { startHttpFake } from '../support/http-fake.ts';
-import type { Outcome, Place } from '../support/program.ts';
-import { BIN, ended, petstore, place } from '../support/program.ts';
+import type { Outcome, Place } from '../support/processes.ts';
+import { BASE_ENV, ended, place } from '../support/processes.ts';
+import { BIN, petstore } from '../support/program.ts';
 import { TEST_CERT, TEST_KEY } from '../support/tls.ts';
 
 let service: HttpFake;

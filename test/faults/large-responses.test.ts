@@ -1,7 +1,8 @@
 // Hostile responses need little memory: the built program runs with a small heap and must not exceed it.
 import { expect, test } from 'vitest';
 import { startHttpFake } from '../support/http-fake.ts';
-import { petstore, place } from '../support/program.ts';
+import { place } from '../support/processes.ts';
+import { petstore } from '../support/program.ts';
 
 const SIZE = 31 * 1024 * 1024;
 

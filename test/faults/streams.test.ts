@@ -7,8 +7,9 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { hasDevFull, hasPty, hasShell, hasSignals } from '../support/capabilities.ts';
 import type { HttpFake } from '../support/http-fake.ts';
 import { errorAnswer, startHttpFake } from '../support/http-fake.ts';
-import type { Place } from '../support/program.ts';
-import { BIN, ended, place, start } from '../support/program.ts';
+import type { Place } from '../support/processes.ts';
+import { ended, place } from '../support/processes.ts';
+import { BIN, start } from '../support/program.ts';
 import { inTerminal } from '../support/pty.ts';
 
 const BIG = JSON.stringify(

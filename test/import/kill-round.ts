@@ -5,9 +5,8 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync }
 import { join, resolve } from 'node:path';
 import { FileLog } from '../../src/append-log/file-log.ts';
 import { journalFormat } from '../../src/import/journal-state.ts';
-import { tempDir } from '../support/temp-dir.ts';
-import type { Place } from './processes.ts';
-import { outcomeOf, petstore, start, startSandbox, untilNoted } from './processes.ts';
+import type { Place } from '../support/processes.ts';
+import { ended, place, runProgram, startProgram, startSandbox, untilNoted } from '../support/processes.ts';
 
 /** How a round is played. */
 export interface Round {
@@ -63,14 +62,14 @@ export function containerRound(round: Round, mishap: Mishap): Promise<Result & {
   return withScene(round, async (scene) => {
     const [ahead, behind] = round.seed % 2 === 0 ? ['+70s', '-70s'] : ['-70s', '+70s'];
     const first = startContained(scene, ahead as string);
-    const firstEnded = outcomeOf(first);
+    const firstEnded = ended(first);
     await untilNoted(scene.at, '"created"');
     await pause(Math.random() * 500);
     const pid = pidInside(first);
     if (mishap === 'killed') first.kill('SIGKILL');
     if (mishap === 'stopped') process.kill(pid, 'SIGSTOP');
     const since = performance.now();
-    const secondEnded = outcomeOf(startContained(scene, behind as string));
+    const secondEnded = ended(startContained(scene, behind as string));
     const stopped = mishap === 'stopped' ? pause(65_000) : undefined;
     await Promise.race([untilNoted(scene.at, '"expire"'), secondEnded]);
     const waitedMs = performance.now() - since;
@@ -104,12 +103,12 @@ export function containerRound(round: Round, mishap: Mishap): Promise<Result & {
 
 async function withScene<T>(round: Round, play: (scene: Scene) => Promise<T>): Promise<T> {
   const faults = round.faults.flatMap((fault) => ['--fault', fault]);
-  const options = ['--limit', '1000000/1s', '--json', '--seed', `${round.seed}`, ...faults];
+  const options = ['--limit', '1000000/1s', '--seed', `${round.seed}`, ...faults];
   const sandbox = await startSandbox(round.bin, options);
-  const dir = tempDir();
+  const at = place(sandbox.env);
+  const { dir } = at;
   const stateDir = join(dir, 'state');
   mkdirSync(stateDir);
-  const at = { dir, env: { ...sandbox.env, PETSTORE_STATE_DIR: stateDir, PETSTORE_CONFIG_DIR: dir } };
   const names = Array.from({ length: round.rows }, (_, row) => `row ${row}`);
   writeFileSync(join(dir, 'rows.ndjson'), names.map((name) => `${JSON.stringify({ name })}\n`).join(''));
   try {
@@ -123,7 +122,7 @@ async function withScene<T>(round: Round, play: (scene: Scene) => Promise<T>): P
 // Returns how many runs it took.
 async function finish({ bin, at }: Scene): Promise<number> {
   for (let runs = 1; runs <= MOST_RUNS; runs++) {
-    const { code, err } = await petstore(bin, at, IMPORT);
+    const { code, err } = await runProgram(bin, at, IMPORT);
     if (code === 0) return runs;
     if (code !== 8 && code !== 7) throw new Error(`exit ${code}: ${err}`);
   }
@@ -143,8 +142,8 @@ function pidInside({ pid }: ChildProcess): number {
 }
 
 async function killed({ bin, at, stateDir }: Scene): Promise<boolean> {
-  const child = start(bin, at, IMPORT);
-  const ended = outcomeOf(child);
+  const child = startProgram(bin, at, IMPORT);
+  const outcome = ended(child);
   const size = sizeOf(stateDir);
   // One in ten dies while it starts, the others once they have begun to write their journal.
   const early = Math.random() < 0.1;
@@ -152,7 +151,7 @@ async function killed({ bin, at, stateDir }: Scene): Promise<boolean> {
   // A thousand rows take about a second.
   await pause(Math.random() * 600);
   const alive = child.kill('SIGKILL');
-  await ended;
+  await outcome;
   return alive;
 }
 
@@ -182,7 +181,7 @@ function inFlight(stateDir: string): number {
 }
 
 async function count({ bin, at, names }: Scene): Promise<{ duplicates: number; missing: number }> {
-  const listed = await petstore(bin, at, ['categories', 'list', '--json', '--max-retries', '30']);
+  const listed = await runProgram(bin, at, ['categories', 'list', '--json', '--max-retries', '30']);
   const found = (JSON.parse(listed.out) as { name: string }[]).map(({ name }) => name);
   const distinct = new Set(found);
   return { duplicates: found.length - distinct.size, missing: names.filter((name) => !distinct.has(name)).length };

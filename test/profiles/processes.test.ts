@@ -6,9 +6,9 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 import { openConfStore } from '../../src/profiles/conf-store.ts';
-import { BASE_ENV } from '../support/base-env.ts';
 import { hasShell } from '../support/capabilities.ts';
 import { compile } from '../support/compile.ts';
+import { BASE_ENV } from '../support/processes.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 // Saves PROFILE COUNT times and prints a number after each save.

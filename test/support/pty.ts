@@ -1,7 +1,7 @@
 // Runs the built program, or a shell with it, in a pseudo-terminal.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Place } from './program.ts';
+import type { Place } from './processes.ts';
 import { BIN } from './program.ts';
 import type { Step, TerminalOutcome } from './terminal.ts';
 import { runInTerminal } from './terminal.ts';

@@ -5,7 +5,8 @@ import { beforeAll, expect, test } from 'vitest';
 import { hasDevices } from '../support/capabilities.ts';
 import type { FakeAnswer, HttpFake } from '../support/http-fake.ts';
 import { errorAnswer, startHttpFake } from '../support/http-fake.ts';
-import { petstore, place } from '../support/program.ts';
+import { place } from '../support/processes.ts';
+import { petstore } from '../support/program.ts';
 import { inProcess } from '../support/world.ts';
 
 const KEY = 'sk_canary_0123456789abcdef';

@@ -4,8 +4,9 @@ import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import type { Place } from '../support/program.ts';
-import { BIN, petstore, place } from '../support/program.ts';
+import type { Place } from '../support/processes.ts';
+import { place } from '../support/processes.ts';
+import { BIN, petstore } from '../support/program.ts';
 
 const execute = promisify(execFile);
 

@@ -8,7 +8,7 @@ import { checkNode } from '../../src/commands/doctor/config-checks.ts';
 import { checkClock } from '../../src/commands/doctor/diagnose.ts';
 import { hasModes } from '../support/capabilities.ts';
 import { startHttpFake } from '../support/http-fake.ts';
-import { place } from '../support/program.ts';
+import { place } from '../support/processes.ts';
 import { inProcess } from '../support/world.ts';
 
 interface Diagnosis {

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { test as anyTest, beforeAll, expect } from 'vitest';
 import { hasPty } from '../support/capabilities.ts';
 import { startHttpFake } from '../support/http-fake.ts';
-import type { Place } from '../support/program.ts';
-import { place } from '../support/program.ts';
+import type { Place } from '../support/processes.ts';
+import { place } from '../support/processes.ts';
 import { inShell, inTerminal } from '../support/pty.ts';
 import type { Step } from '../support/terminal.ts';
 

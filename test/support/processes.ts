@@ -1,0 +1,103 @@
+// The built program as processes, for tests and benchmarks: where a command runs, how it ended, a sandbox apart.
+import type { ChildProcess } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { tempDir } from './temp-dir.ts';
+
+/** What every process needs of the environment: programs, and the clock of a run under `faketime`. */
+export const BASE_ENV: Readonly<Record<string, string> & { PATH: string }> = {
+  PATH: '',
+  ...Object.fromEntries(
+    Object.entries(process.env).flatMap(([name, value = '']) =>
+      /^(?:PATH|LD_PRELOAD|\w*FAKETIME\w*)$/.test(name) ? [[name, value]] : [],
+    ),
+  ),
+};
+
+/** Where commands keep their keys and state, and what they share of environment. */
+export interface Place {
+  readonly dir: string;
+  readonly env: Record<string, string>;
+}
+
+/** How a command ended. */
+export interface Outcome {
+  readonly code: number | null;
+  readonly out: string;
+  readonly err: string;
+}
+
+/** Makes a place of fresh folders for config, state, home and temporary files; `env` is added to its environment. */
+export function place(env: Record<string, string> = {}): Place {
+  const dir = tempDir();
+  const folders = { PETSTORE_CONFIG_DIR: join(dir, 'config'), PETSTORE_STATE_DIR: join(dir, 'state') };
+  return { dir, env: { ...BASE_ENV, HOME: dir, TMPDIR: tmpdir(), ...folders, ...env } };
+}
+
+/** Starts the program at the path `bin`. */
+export function startProgram(bin: string, at: Place, args: readonly string[]): ChildProcess {
+  return spawn(process.execPath, [resolve(bin), ...args], { env: at.env, cwd: at.dir });
+}
+
+/** Runs the program at the path `bin` to its end. */
+export function runProgram(
+  bin: string,
+  at: Place,
+  args: readonly string[],
+  stdin: string | Uint8Array = '',
+): Promise<Outcome> {
+  const child = startProgram(bin, at, args);
+  child.stdin?.on('error', () => undefined);
+  child.stdin?.end(stdin);
+  return ended(child);
+}
+
+/** Returns the outcome of a process when it has ended. */
+export function ended(child: ChildProcess): Promise<Outcome> {
+  const out: Buffer[] = [];
+  const err: Buffer[] = [];
+  child.stdout?.on('data', (chunk: Buffer) => out.push(chunk));
+  child.stderr?.on('data', (chunk: Buffer) => err.push(chunk));
+  return new Promise((done, reject) => {
+    child.on('error', reject);
+    child.on('close', (code) => done({ code, out: Buffer.concat(out).toString(), err: Buffer.concat(err).toString() }));
+  });
+}
+
+/** A sandbox that is listening, in a process of its own. */
+export interface SandboxProcess {
+  /** What a command needs to reach it. */
+  readonly env: Record<string, string>;
+  stop(): Promise<void>;
+}
+
+/** Starts a sandbox on a free port with data of its own; `options` are those of `petstore sandbox`. */
+export async function startSandbox(bin: string, options: readonly string[]): Promise<SandboxProcess> {
+  const at = place();
+  const own = ['--port', '0', '--data', join(at.dir, 'data'), '--key', 'sandbox_of_the_import'];
+  const child = startProgram(bin, at, ['sandbox', '--json', ...own, ...options]);
+  const gone = ended(child);
+  const url = await new Promise<string>((found, reject) => {
+    child.stdout?.on('data', (chunk: Buffer) => found((JSON.parse(chunk.toString()) as { url: string }).url));
+    void gone.then(({ err }) => reject(new Error(`the sandbox ended: ${err}`)));
+  });
+  return {
+    env: { PETSTORE_BASE_URL: url, PETSTORE_API_KEY: 'sandbox_of_the_import' },
+    async stop() {
+      child.kill('SIGKILL');
+      await gone;
+    },
+  };
+}
+
+/** Waits until the journal of an import at this place contains a text, for example `"created"`. */
+export async function untilNoted(at: Place, text: string): Promise<void> {
+  const dir = join(at.env['PETSTORE_STATE_DIR'] ?? '', 'imports');
+  for (;;) {
+    const files = existsSync(dir) ? readdirSync(dir, { recursive: true, encoding: 'utf8' }) : [];
+    if (files.some((file) => file.endsWith('.log') && readFileSync(join(dir, file), 'utf8').includes(text))) return;
+    await new Promise((done) => setTimeout(done, 20));
+  }
+}
