@@ -1,11 +1,11 @@
 // Which proxy is used, as curl reads the variables, and what is reported when a proxy fails.
 import { createServer as createHttp } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { createServer } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { proxyFor } from '../../src/http/proxy.ts';
 import { createTransport } from '../../src/http/transport.ts';
 import type { TransportError } from '../../src/http/types.ts';
+import { startRawServer } from '../support/raw-server.ts';
 
 const proxy = (url: string, env: Record<string, string>): string | undefined => proxyFor(new URL(url), env)?.href;
 const HTTPS_PROXY = 'http://proxy.example:3128';
@@ -131,19 +131,14 @@ test.each([
 });
 
 test('a proxy that does not speak HTTP fails at once', async () => {
-  const server = createServer((socket) => void socket.end('SSH-2.0-OpenSSH_9.2\r\n'));
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => void server.close());
-  const host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const server = await startRawServer({ onConnect: (socket) => Boolean(socket.end('SSH-2.0-OpenSSH_9.2\r\n')) });
+  onTestFinished(server.close);
+  const host = `127.0.0.1:${server.port}`;
   const detail = `the proxy ${host} failed: the response is not valid HTTP`;
   expect(await failure(host)).toMatchObject({ reason: 'proxy', requestSent: false, detail });
 });
 
 test('a proxy where nobody listens is named', async () => {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
-  await new Promise((resolve) => server.close(resolve));
-  const detail = `the proxy ${host} failed: connection refused`;
-  expect(await failure(host)).toMatchObject({ reason: 'proxy', detail });
+  const detail = 'the proxy 127.0.0.1:9 failed: connection refused';
+  expect(await failure('127.0.0.1:9')).toMatchObject({ reason: 'proxy', detail });
 });

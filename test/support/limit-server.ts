@@ -16,7 +16,7 @@ export interface LimitServerOptions extends LimiterOptions {
   readonly fault?: 'rst' | 'fin' | '502' | '408' | 'truncate';
 }
 
-/** What the service saw. Requests marked `x-foreign` are counted apart. */
+/** What the service saw, requests marked `x-foreign` aside. */
 export interface Seen {
   sent: number;
   refused: number;
@@ -24,9 +24,6 @@ export interface Seen {
   inside: number;
   insideLate: number;
   readonly created: Map<string, number>;
-  overlap: number;
-  foreignSent: number;
-  foreignRefused: number;
   firstAt: number;
   /** When as many requests had come as one window allows. */
   fullAt: number;
@@ -54,25 +51,16 @@ export async function startLimitServer(options: LimitServerOptions): Promise<Lim
     inside: 0,
     insideLate: 0,
     created: new Map(),
-    overlap: 0,
-    foreignSent: 0,
-    foreignRefused: 0,
     firstAt: 0,
     fullAt: 0,
     lastAnsweredAt: 0,
     bans: 0,
   };
-  let open = 0;
   const server = createServer((request, response) => {
     const at = (options.now ?? Date.now)();
-    seen.overlap = Math.max(seen.overlap, ++open);
-    response.on('close', () => open--);
     const verdict = limiter.take(at + (options.skewMs ?? 0));
     seen.bans = limiter.bans;
-    if (request.headers['x-foreign']) {
-      seen.foreignSent++;
-      if (!verdict.allowed) seen.foreignRefused++;
-    } else {
+    if (!request.headers['x-foreign']) {
       seen.sent++;
       seen.firstAt ||= at;
       if (seen.sent === options.limit) seen.fullAt = at;

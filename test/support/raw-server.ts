@@ -10,8 +10,6 @@ export interface RawRequest {
   /** Names in lower case. */
   readonly headers: ReadonlyMap<string, string>;
   readonly body: string;
-  /** Everything, as it came. */
-  readonly raw: string;
 }
 
 /** What the server does; every part may be left out. */
@@ -97,7 +95,7 @@ function parse(raw: string, end: number): RawRequest {
       return [one.slice(0, colon).toLowerCase(), one.slice(colon + 1).trim()] as const;
     }),
   );
-  return { method, path, headers, body: raw.slice(end + 4), raw };
+  return { method, path, headers, body: raw.slice(end + 4) };
 }
 
 /**

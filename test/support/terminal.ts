@@ -50,8 +50,6 @@ export interface TerminalOutcome {
   readonly cooked: boolean;
   /** Steps whose text never appeared. */
   readonly stepsLeft: number;
-  /** From the last step to the end, in milliseconds. */
-  readonly msSinceLastStep: number;
 }
 
 // More than any command prints.
@@ -108,7 +106,6 @@ async function attend(run: TerminalRun, terminal: OpenTerminal, child: ChildProc
   });
   const closed = once(child, 'close');
   const [code, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null];
-  const ended = performance.now();
   clearTimeout(timer);
   await closed;
   write(terminal.slave, END, () => undefined);
@@ -120,7 +117,6 @@ async function attend(run: TerminalRun, terminal: OpenTerminal, child: ChildProc
     stdout,
     cooked: ['icanon', 'echo', 'isig'].every((mode) => modes.includes(mode)),
     stepsLeft: typist.steps.length,
-    msSinceLastStep: Math.round(ended - typist.last),
   };
 }
 
@@ -131,7 +127,6 @@ class Typist {
   readonly #keyboard: ReadStream;
   readonly #child: ChildProcess;
   screen = '';
-  last = performance.now();
   killed: string | undefined;
   #seen = 0;
   #busy = false;
@@ -165,7 +160,6 @@ class Typist {
     setTimeout(() => {
       this.steps.shift();
       this.#seen = this.screen.indexOf(step.after, this.#seen) + step.after.length;
-      this.last = performance.now();
       if (step.send) this.#keyboard.write(step.send);
       if (step.signal) this.#child.kill(step.signal);
       step.act?.();

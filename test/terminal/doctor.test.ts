@@ -1,7 +1,5 @@
 // `petstore doctor`: every check with its remedy; the first failed one decides the exit code.
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
-import type { AddressInfo } from 'node:net';
-import { createServer as createTcp } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { checkNode } from '../../src/commands/doctor/config-checks.ts';
@@ -83,22 +81,15 @@ test('a key that is not accepted is exit code 3, and is not shown', async () => 
 });
 
 test('a refused connection is exit code 6, at TCP', async () => {
-  const closed = createTcp();
-  await new Promise<void>((resolve) => closed.listen(0, '127.0.0.1', resolve));
-  const { port } = closed.address() as AddressInfo;
-  await new Promise((resolve) => closed.close(resolve));
-  const env = { PETSTORE_API_KEY: 'sk_canary_0123456789abcdef', PETSTORE_BASE_URL: `http://127.0.0.1:${port}/v1` };
+  const env = { PETSTORE_API_KEY: 'sk_canary_0123456789abcdef', PETSTORE_BASE_URL: 'http://127.0.0.1:9/v1' };
   const { code, statuses } = await doctor(env);
   expect(code).toBe(6);
   expect(statuses).toMatchObject({ DNS: 'ok', TCP: 'failed', TLS: 'skipped', 'Key accepted': 'skipped' });
 });
 
 test('a server without TLS is exit code 6, at TLS', async () => {
-  const plain = createTcp((socket) => socket.on('error', () => undefined).end('HTTP/1.1 400 Bad Request\r\n\r\n'));
-  plain.unref();
-  await new Promise<void>((resolve) => plain.listen(0, '127.0.0.1', resolve));
-  const { port } = plain.address() as AddressInfo;
-  const env = { PETSTORE_API_KEY: 'sk_canary_0123456789abcdef', PETSTORE_BASE_URL: `https://127.0.0.1:${port}/v1` };
+  const { PETSTORE_BASE_URL = '', ...key } = await serving(200);
+  const env = { ...key, PETSTORE_BASE_URL: PETSTORE_BASE_URL.replace('http:', 'https:') };
   const { code, found, statuses } = await doctor(env);
   expect(code).toBe(6);
   expect(statuses).toMatchObject({ TCP: 'ok', TLS: 'failed' });
