@@ -15,14 +15,22 @@ export interface Block {
   readonly consecutive429s: number;
 }
 
+/** A row of 429s that a success ended. */
+export interface EndedRow {
+  readonly consecutive429s: number;
+  /** When its block ended. */
+  readonly until: number;
+}
+
 /**
- * Blocks the key after a refusal.
+ * Blocks the key after a refusal. Where nothing is stated, the floor begins one step below the end of the last row.
  * @param ticketSeq the number of its request's ticket; undefined where the ticket expired
  * @param offsetLo the service's clock minus ours, milliseconds
  * @returns the block, and whether the refusal is a new one and no companion of the last
  */
 export function nextBlock(
   before: Block | undefined,
+  lastRow: EndedRow | undefined,
   seen: Observation,
   seq: number,
   ticketSeq: number | undefined,
@@ -32,8 +40,10 @@ export function nextBlock(
   const inRow = before !== undefined && seen.at - before.until <= RULES.rowEndsAfterMs;
   const consecutive429s = isNew ? (inRow ? before.consecutive429s + 1 : 1) : before.consecutive429s;
   const stated = statedWait(seen, offsetLo);
+  const remembered = stated === 0 && lastRow && seen.at - lastRow.until <= RULES.rowEndsAfterMs;
+  const steps = Math.max(consecutive429s, remembered ? lastRow.consecutive429s - 1 : 1);
   // Concurrent 429s count as one, and so does their floor.
-  const floor = isNew ? Math.min(RULES.floorCapMs, RULES.floorMs * 2 ** (consecutive429s - 1)) : RULES.floorMs;
+  const floor = isNew ? Math.min(RULES.floorCapMs, RULES.floorMs * 2 ** (steps - 1)) : RULES.floorMs;
   const wait = Math.min(Math.max(stated, floor), RULES.blockCapMs);
   const until = seen.at + wait + jitter(seen, wait);
   const reason = stated >= floor ? seen.waitFrom : 'backoff';

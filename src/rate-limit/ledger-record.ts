@@ -53,7 +53,7 @@ const LARGEST = 8.64e15;
 export const isNumber: Check = (value) => typeof value === 'number' && Math.abs(value) <= LARGEST;
 export const isBoolean: Check = (value) => typeof value === 'boolean';
 export const isText: Check = (value) => typeof value === 'string';
-const oneOf =
+export const oneOf =
   (...values: readonly unknown[]): Check =>
   (value) =>
     values.includes(value);

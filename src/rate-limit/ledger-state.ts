@@ -1,5 +1,5 @@
 // What all processes know together: the state that the ledger's records are reduced to.
-import type { Block } from './block.ts';
+import type { Block, EndedRow } from './block.ts';
 import type { Pace } from './pace.ts';
 import { EARLIEST, initialPace } from './pace.ts';
 import { RULES } from './rules.ts';
@@ -33,6 +33,7 @@ export interface LedgerState {
   /** False until a response came, after the start and after a block. */
   verified: boolean;
   block: Block | undefined;
+  lastRow: EndedRow | undefined;
   pace: Pace;
   /** Bounds of the service's clock minus ours. */
   offset: { lo: number; hi: number; since: number } | undefined;
@@ -49,6 +50,7 @@ export function initialState(): LedgerState {
     long: undefined,
     verified: false,
     block: undefined,
+    lastRow: undefined,
     pace: initialPace(),
     offset: undefined,
     lastHeaders: undefined,
@@ -86,8 +88,9 @@ export function moveTimesBack(state: LedgerState, now: number): void {
     window.seenAt -= by;
     if (window.reset.clock === 'local') window.reset = { ...window.reset, at: window.reset.at - by };
   }
-  const { block, offset, lastHeaders, pace } = state;
+  const { block, lastRow, offset, lastHeaders, pace } = state;
   if (block) state.block = { ...block, until: block.until - by, since: block.since - by };
+  if (lastRow) state.lastRow = { ...lastRow, until: lastRow.until - by };
   if (offset) state.offset = { lo: offset.lo + by, hi: offset.hi + by, since: offset.since - by };
   if (lastHeaders) state.lastHeaders = { ...lastHeaders, at: lastHeaders.at - by };
   const refusedAt = pace.refusedAt === undefined ? undefined : pace.refusedAt - by;

@@ -4,7 +4,7 @@ import { RULES } from './rules.ts';
 
 /** Times are epoch milliseconds. */
 export interface Pace {
-  /** Requests in flight at once; it grows by one for each round of successes, and a refusal halves it. */
+  /** Requests in flight at once; it grows with success, and a refusal halves it. */
   readonly concurrency: number;
   /** Milliseconds between two requests; undefined until a refusal was followed by a success. */
   readonly intervalMs?: number | undefined;
@@ -13,7 +13,7 @@ export interface Pace {
   /** Successes since the last refusal, or since the first request. */
   readonly passed: number;
   readonly since: number;
-  /** When the last 429 came, until a success. */
+  /** When the wait of the last 429 ended, until a success. */
   readonly refusedAt?: number | undefined;
   readonly grantedAt: number;
 }
@@ -35,7 +35,7 @@ export function paceGranted(pace: Pace, at: number): Pace {
 export function pacePassed(pace: Pace, at: number): Pace {
   const { intervalMs, ramping, refusedAt, ...rest } = pace;
   const passed = pace.passed + 1;
-  const concurrency = pace.concurrency + 1 / pace.concurrency;
+  const concurrency = pace.concurrency + RULES.concurrencyGrowth / pace.concurrency;
   if (intervalMs !== undefined) {
     const factor = ramping ? RULES.rampFactor : RULES.probeFactor;
     return { ...rest, ramping, passed, concurrency, intervalMs: intervalMs / factor };
@@ -44,13 +44,24 @@ export function pacePassed(pace: Pace, at: number): Pace {
   return { ...rest, ramping, passed: 1, since: refusedAt, intervalMs: Math.max(1, at - pace.since) / passed };
 }
 
-/** Slows down after a 429 that no header announced. */
-export function paceRefused(pace: Pace, at: number): Pace {
-  const { intervalMs, passed, since } = pace;
-  const refused = { ...pace, refusedAt: at, concurrency: Math.max(1, pace.concurrency / 2) };
+/**
+ * Slows down after a 429 that no header announced.
+ * @param until when the wait that it states ends: what passed before has to last until then
+ */
+export function paceRefused(pace: Pace, until: number): Pace {
+  const { intervalMs, passed } = pace;
+  const refused = { ...pace, refusedAt: until, concurrency: Math.max(1, pace.concurrency / 2) };
   if (intervalMs === undefined || passed === 0) return refused;
-  const measured = Math.max(1, at - since) / passed;
-  const few = pace.ramping && passed <= RULES.fewSuccesses;
-  const slower = few || passed >= RULES.enoughSuccesses ? measured : intervalMs / RULES.slowDownFactor;
-  return { ...refused, intervalMs: Math.max(intervalMs, slower), ramping: few, passed: 0, since: at };
+  const ramping = pace.ramping && passed <= RULES.fewSuccesses;
+  const slower = Math.max(intervalMs, slowedInterval(pace, intervalMs, ramping, until));
+  return { ...refused, intervalMs: slower, ramping, passed: 0, since: until };
+}
+
+function slowedInterval(pace: Pace, intervalMs: number, ramping: boolean, until: number): number {
+  const { passed, since } = pace;
+  const measured = Math.max(1, until - since) / passed;
+  if (ramping) return measured;
+  if (passed < RULES.enoughSuccesses) return intervalMs / RULES.earlyFactor;
+  // At a steady rate the end is near; what was measured includes the wait before.
+  return pace.ramping ? measured : Math.min(measured, intervalMs / RULES.steadyFactor);
 }

@@ -94,17 +94,19 @@ function observe(state: LedgerState, id: string, seen: Observation): void {
   if (ticket) decrementUnreported(state, slot);
   if (!lifts) return;
   if (seen.status < 500) state.pace = pacePassed(state.pace, seen.at);
+  if (block) state.lastRow = { consecutive429s: block.consecutive429s, until: block.until };
   state.block = undefined;
   state.verified = true;
 }
 
 function refuse(state: LedgerState, seen: Observation, ticketSeq: number | undefined): void {
-  const { block, isNew } = nextBlock(state.block, seen, state.seq, ticketSeq, offsetLo(state));
+  const { block, isNew } = nextBlock(state.block, state.lastRow, seen, state.seq, ticketSeq, offsetLo(state));
   state.block = block;
   state.verified = false;
   // A window that is used up explains the refusal: then the rate is not to blame.
   const announced = seen.remaining === 0 && seen.reset !== undefined;
-  if (isNew && !announced) state.pace = paceRefused(state.pace, seen.at);
+  const statedMs = seen.waitFrom === 'retry-after' ? (seen.waitMs ?? 0) : 0;
+  if (isNew && !announced) state.pace = paceRefused(state.pace, seen.at + statedMs);
 }
 
 // What is in flight is a fact of now and stays; everything learned from responses is dropped.

@@ -8,6 +8,7 @@ import {
   isText,
   isWaitFrom,
   listOf,
+  oneOf,
   optional,
   parseJson,
   shape,
@@ -40,8 +41,8 @@ const isWindow = shape({
   granted: isNumber,
   foreign: optional(isNumber),
   step: isNumber,
-  followed: isBoolean,
-  exactReset: isBoolean,
+  rounding: oneOf('unknown', 'up', 'exact'),
+  latencyMs: isNumber,
 });
 const isEntry: Check = (entry) => Array.isArray(entry) && isText(entry[0]) && isTicket(entry[1]);
 const isSnapshot = shape({
@@ -62,6 +63,7 @@ const isSnapshot = shape({
       consecutive429s: isNumber,
     }),
   ),
+  lastRow: optional(shape({ consecutive429s: isNumber, until: isNumber })),
   pace: shape({
     concurrency: isNumber,
     intervalMs: optional(isNumber),

@@ -1,6 +1,8 @@
 // Blocks after 429s: the floor, what the 429 states, and 429s that cross one another.
 import { expect, test } from 'vitest';
 import { admit } from '../../src/rate-limit/admission.ts';
+import type { Block } from '../../src/rate-limit/block.ts';
+import { nextBlock } from '../../src/rate-limit/block.ts';
 import type { Observation } from '../../src/rate-limit/ledger-record.ts';
 import type { LedgerState } from '../../src/rate-limit/ledger-state.ts';
 import { initialState } from '../../src/rate-limit/ledger-state.ts';
@@ -40,7 +42,7 @@ test('a success ends the row, and so does a minute without a 429', () => {
   ticket(state, until, 'ok');
   respond(state, 'ok', bare(until + 10));
   expect(state.block).toBeUndefined();
-  expect(waitsOf(state, silent)).toEqual([1]);
+  expect(waitsOf(state, states(1))).toEqual([1]);
   const later = initialState();
   waitsOf(later, silent, silent, silent);
   ticket(later, START + 70_000, 'later');
@@ -48,9 +50,26 @@ test('a success ends the row, and so does a minute without a 429', () => {
   expect(later.block).toMatchObject({ consecutive429s: 1, until: START + 71_010 });
 });
 
-test('jitter only lengthens a wait, by a tenth and a second at most', () => {
+test.each<[string, Partial<Observation>, number, number[]]>([
+  ['begins one step below the end of the last row', silent, 1000, [2, 2, 4]],
+  ['begins anew a minute later', silent, 60_001, [1, 2, 4]],
+  ['begins anew where a wait is stated', states(1), 1000, [1, 2, 4]],
+])('after a success the floor %s', (_title, refusal, afterMs, waits) => {
+  const lastRow = { consecutive429s: 3, until: START };
+  let at = START + afterMs;
+  let block: Block | undefined;
+  const found = waits.map((_, i) => {
+    block = nextBlock(block, lastRow, refused(at, refusal), 2 * i + 2, 2 * i + 1, 0).block;
+    const wait = block.until - at;
+    at = block.until;
+    return wait / 1000;
+  });
+  expect(found).toEqual(waits);
+});
+
+test('jitter only lengthens a wait, by a twentieth and a second at most', () => {
   for (const [waitMs, most] of [
-    [2000, 200],
+    [2000, 100],
     [40_000, 1000],
   ] as const) {
     for (const jitterDraw of [0, 1, 500, 999]) {

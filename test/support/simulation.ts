@@ -15,6 +15,8 @@ export interface Simulation extends LimiterOptions {
   readonly processes: number;
   readonly workers: number;
   readonly requests: number;
+  /** Every request is a process of its own, which takes this long to start, milliseconds. */
+  readonly startMs?: number;
   /** Service's clock minus ours, milliseconds. */
   readonly skewMs?: number;
   /** A reply takes between these, milliseconds, drawn for each. */
@@ -89,10 +91,10 @@ export async function simulate(options: Simulation): Promise<Outcome> {
       return { ...head, body: new Uint8Array() } satisfies HttpResponse;
     },
   };
-  const started = clock.now();
-  let finished = started;
+  const startedAt = clock.now();
+  let finished = startedAt;
   let left = options.requests;
-  const senders: HttpClient[] = Array.from({ length: options.processes }, (_, index) =>
+  const startClient = (index: number): HttpClient =>
     createHttpClient({
       transport,
       ledger: openLedger({
@@ -108,15 +110,22 @@ export async function simulate(options: Simulation): Promise<Outcome> {
       clock,
       signal: new AbortController().signal,
       limits: { maxWaitMs: options.maxWaitMs ?? 86_400_000, maxRetries: options.lose ? 30 : 4, timeoutMs: 30_000 },
-    }),
-  );
+    });
+  const senders = Array.from({ length: options.processes }, (_, index) => startClient(index));
   const request: HttpRequest = options.lose
     ? { method: 'GET', path: '/categories', safe: true }
     : { method: 'POST', path: '/categories', body: '{}', safe: false };
+  let started = options.processes;
+  const sendBy = async (sender: HttpClient): Promise<unknown> => {
+    if (options.startMs === undefined) return sender.send(request);
+    await clock.sleep(options.startMs * (0.8 + 0.4 * draw()));
+    const client = startClient(started++);
+    return client.send(request).finally(() => client.close());
+  };
   const work = async (sender: HttpClient): Promise<void> => {
     while (left-- > 0) {
       try {
-        await sender.send(request);
+        await sendBy(sender);
         counts.answered++;
         finished = clock.now();
       } catch (error) {
@@ -127,5 +136,5 @@ export async function simulate(options: Simulation): Promise<Outcome> {
   await Promise.all(senders.flatMap((sender) => Array.from({ length: options.workers }, () => work(sender))));
   await Promise.all(senders.map((sender) => sender.close()));
   rmSync(dir, { recursive: true, force: true });
-  return { ...counts, failures, makespan: finished - started, bans: limiter.bans, pauses: clock.slept };
+  return { ...counts, failures, makespan: finished - startedAt, bans: limiter.bans, pauses: clock.slept };
 }
