@@ -1,11 +1,7 @@
 // How long an import takes under the rate limit: for the question, for `--dry-run` and for the progress line.
-import type { Category, NewCategory } from '../api/types.ts';
+import type { Clock } from '../clock.ts';
 import { formatCount, formatNumber } from '../format.ts';
-import type { Int64 } from '../json.ts';
 import type { QuotaView } from '../rate-limit/quota-view.ts';
-import type { RowEntry } from './journal-record.ts';
-import { idOf } from './journal-state.ts';
-import type { SkippedRow } from './results.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -17,6 +13,8 @@ const DAILY_LIMITS: Readonly<Record<number, number>> = { 60: 1000, 300: 10_000, 
 const USUAL_WINDOWS_MS = [1000, 2000, 5000, 10_000, 15_000, 30_000, MINUTE_MS, 5 * MINUTE_MS, HOUR_MS, DAY_MS];
 /** A larger limit counts as none. */
 const UNLIMITED = 1_000_000;
+/** Resets that differ by less belong to the same window; milliseconds. */
+const SAME_RESET_MS = 900;
 
 export interface Estimate {
   /** Milliseconds from now, at least. */
@@ -110,47 +108,57 @@ export function dailyNotice(rows: number, estimated: Estimate | undefined): stri
   return `${formatCount(rows, 'row')} exceed the daily limit of ${formatNumber(estimated.limit)} requests`;
 }
 
-/** A row that would be created; rows count from 1. */
-export interface PlannedRow {
-  readonly row: number;
-  readonly name: string;
-  readonly description?: string;
-}
-
-/** What `--dry-run` prints. */
-export interface Preview {
-  readonly dryRun: true;
-  readonly toCreate: readonly PlannedRow[];
-  readonly skipped: readonly SkippedRow[];
-  /** Rows that an earlier run left unknown; they would be looked up first. */
+/** How many rows an import has decided, created, and has to look up. */
+interface Progress {
+  readonly done: number;
+  readonly created: number;
   readonly unknown: number;
-  /** Undefined where no limit is known. */
-  readonly estimate: Estimate | undefined;
 }
 
 /**
- * @param entries what the journal records
- * @param listed what the service lists
+ * The line of an import at work: rows done of total, time left, and what is left of the quota.
+ * @param total how many rows the import has
+ * @param quota what is known of the quota now
+ * @param waiting whether the run waits for the rate limit: the wait is shown behind the line, and no quota then
  */
-export function previewOf(
-  rows: readonly NewCategory[],
-  entries: ReadonlyMap<number, RowEntry>,
-  listed: readonly Category[],
-  options: { readonly skipExisting: boolean; readonly quota: QuotaView; readonly now: number },
-): Preview {
-  const owned = new Set([...entries.values()].map(({ id }) => id));
-  const others = options.skipExisting ? listed.filter(({ id }) => !owned.has(String(id))) : [];
-  const existing = new Map<string, Int64>(others.map(({ id, name }) => [name, id]));
-  const toCreate: PlannedRow[] = [];
-  const skipped: SkippedRow[] = [];
-  let unknown = 0;
-  for (const [at, category] of rows.entries()) {
-    const entry = entries.get(at);
-    const id = entry?.id === undefined ? existing.get(category.name) : idOf(entry.id);
-    if (entry?.state === 'unknown' || entry?.state === 'sending') unknown++;
-    else if (id === undefined) toCreate.push({ row: at + 1, ...category });
-    else skipped.push({ row: at + 1, name: category.name, id });
-  }
-  const { quota, now } = options;
-  return { dryRun: true, toCreate, skipped, unknown, estimate: estimate(toCreate.length + unknown, quota, now) };
+export function startProgressLine(
+  total: number,
+  clock: Clock,
+  quota: () => QuotaView,
+  waiting: () => boolean,
+): (results: Progress) => string {
+  const windowLength = measureWindow();
+  let last: number | undefined;
+  let activeMs = 0;
+  return (results) => {
+    const now = clock.monotonic();
+    if (!waiting()) activeMs += now - (last ?? now);
+    last = now;
+    const view = quota();
+    const { window } = view;
+    const parts = [`${formatNumber(results.done)} of ${formatNumber(total)} rows`];
+    const rows = total - results.done;
+    const limited = estimate(rows, view, clock.now(), windowLength(window))?.ms ?? 0;
+    const paced = results.created > 0 ? (activeMs / results.created) * rows : 0;
+    if (rows > 0 && Math.max(limited, paced) > 0) parts.push(`${formatTime(Math.max(limited, paced))} left`);
+    if (window && !window.over && !waiting()) {
+      parts.push(`quota ${window.remaining}${window.limit === undefined ? '' : ` of ${window.limit}`} left`);
+    }
+    if (results.unknown > 0) parts.push(`${formatNumber(results.unknown)} to look up`);
+    return parts.join(' · ');
+  };
+}
+
+// The headers do not give a window's length; two successive resets do.
+function measureWindow(): (window: QuotaView['window']) => number | undefined {
+  let reset: number | undefined;
+  let measured: number | undefined;
+  let toReset = 0;
+  return (window) => {
+    if (!window?.limit) return measured;
+    if (reset !== undefined && window.resetAt - reset > SAME_RESET_MS) measured = window.resetAt - reset;
+    reset = window.resetAt;
+    toReset = Math.max(toReset, window.resetAt - window.seenAt);
+    return measured ?? guessWindow(window.limit, toReset);
+  };
 }

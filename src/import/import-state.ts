@@ -1,9 +1,8 @@
 // What is left to do in one run, shared by the workers that send rows and the look-up that decides unknown ones.
-import type { Api, Category, NewCategory } from '../api/types.ts';
+import type { Api, NewCategory } from '../api/types.ts';
 import type { Clock } from '../clock.ts';
 import { PetstoreError } from '../errors.ts';
 import type { Journal } from './journal.ts';
-import { idOf } from './journal-state.ts';
 import type { OtherImports } from './other-journals.ts';
 import { ImportResults } from './results.ts';
 
@@ -44,7 +43,7 @@ export interface NumberedRow extends NewCategory {
   readonly row: number;
 }
 
-/** The state of one run; rows count from 0. */
+/** What one run does next; the states of its rows are in the journal. Rows count from 0. */
 export class ImportState {
   readonly options: RunOptions;
   readonly results: ImportResults;
@@ -52,12 +51,16 @@ export class ImportState {
   readonly queue: number[] = [];
   /** Rows that were sent again because a look-up did not find them. */
   readonly resent = new Set<number>();
-  readonly #unknown = new Map<number, { readonly since: number; readonly slow: boolean }>();
+  /** Rows that stay unknown for the rest of this run. */
+  readonly givenUp = new Set<number>();
+  readonly #startedAt: number;
+  readonly #lostAt = new Map<number, number>();
   #stop: PetstoreError | undefined;
 
   constructor(options: RunOptions) {
     this.options = options;
-    this.results = new ImportResults(options.rows);
+    this.results = new ImportResults(options.rows, options.journal);
+    this.#startedAt = options.clock.monotonic();
   }
 
   /** Why the run ends early; undefined while it does not. */
@@ -70,57 +73,28 @@ export class ImportState {
     this.#stop ??= toPetstoreError(error);
   }
 
-  rowAt(row: number): NumberedRow {
-    return { row, ...(this.options.rows[row] as NewCategory) };
+  /** The rows that a look-up may still decide. */
+  undecided(): NumberedRow[] {
+    const { rows, journal } = this.options;
+    const undecided = [...journal.state.unknown].filter((row) => !this.givenUp.has(row));
+    return undecided.map((row) => ({ row, ...(rows[row] as NewCategory) }));
   }
 
-  /** @param slow the attempt timed out, so the service may still be processing it */
-  markUnknown(row: number, slow = false): void {
-    this.results.set(row, { state: 'unknown' });
-    this.#unknown.set(row, { since: this.options.clock.monotonic(), slow });
+  /** Notes that the response to a row's request was lost just now. */
+  markLost(row: number): void {
+    this.#lostAt.set(row, this.options.clock.monotonic());
   }
 
-  markCreated(row: number, category: Category): void {
-    this.results.set(row, { state: 'created', category });
-    this.#unknown.delete(row);
+  /** When the last response to a row was lost, at the latest; on the monotonic clock. */
+  lostAt(row: number): number {
+    return this.#lostAt.get(row) ?? this.#startedAt;
   }
 
   /** The row certainly does not exist. */
   sendAgain(row: number): void {
-    this.results.set(row, undefined);
-    this.#unknown.delete(row);
+    this.results.categories.delete(row);
     this.resent.add(row);
     this.queue.push(row);
-  }
-
-  /** Follows the journal where a late 201 to an earlier run has decided a row, or taken a category that was found here. */
-  adoptJournal(): void {
-    for (const [row, { state, id }] of this.options.journal.state.rows) {
-      const here = this.results.stateOf(row);
-      if (id !== undefined && (here === 'unknown' || here === 'pending')) {
-        this.results.set(row, { state: 'skipped', id: idOf(id) });
-        this.#unknown.delete(row);
-      } else if (state === 'unknown' && here === 'created') this.markUnknown(row);
-    }
-  }
-
-  /** Leaves a row unknown for the rest of this run. */
-  giveUp(row: number): void {
-    this.#unknown.delete(row);
-  }
-
-  /** The rows that a look-up may still decide. */
-  undecided(): NumberedRow[] {
-    return [...this.#unknown.keys()].map((row) => this.rowAt(row));
-  }
-
-  /**
-   * @param settleMs how long a request may be on its way after its connection is gone
-   * @returns when a look-up that does not find the row is believed, on the monotonic clock
-   */
-  settledAt(row: number, settleMs: number): number {
-    const { since, slow } = this.#unknown.get(row) ?? { since: 0, slow: false };
-    return since + (slow ? Math.max(settleMs, this.options.timeoutMs) : settleMs);
   }
 }
 

@@ -23,6 +23,8 @@ export interface JournalState {
   rows: Map<number, RowEntry>;
   /** The row of each category that this import created, by id. */
   owners: Map<string, number>;
+  /** The rows whose state is unknown. */
+  unknown: Set<number>;
   /** True once a run had nothing left to do. */
   finished: boolean;
 }
@@ -35,12 +37,14 @@ export const journalFormat: LogFormat<JournalState> = {
     draft: [],
     rows: new Map(),
     owners: new Map(),
+    unknown: new Set(),
     finished: false,
   }),
   /** @throws DamagedJournalError where the record is not valid */
   apply: (state, text) => apply(state, parseRecord(text)),
-  *snapshot({ owners: _, baseline, rows, ...rest }) {
-    yield JSON.stringify(['snapshot', '', { ...rest, baseline: baseline && [...baseline], rows: [...rows] }]);
+  *snapshot({ header, lock, baseline, draft, rows, finished }) {
+    const known = baseline && [...baseline];
+    yield JSON.stringify(['snapshot', '', { header, lock, baseline: known, draft, rows: [...rows], finished }]);
   },
 };
 
@@ -97,7 +101,7 @@ function acquire(state: JournalState, run: string, process: ProcessRef): void {
   state.draft = [];
   for (const [row, entry] of state.rows) {
     if (entry.state === 'pending' || entry.state === 'failed') state.rows.delete(row);
-    else if (entry.state !== 'created') state.rows.set(row, { ...entry, state: 'unknown', attempts: 0 });
+    else if (entry.state !== 'created') setRow(state, row, { ...entry, state: 'unknown', attempts: 0 });
   }
 }
 
@@ -134,4 +138,6 @@ function recordCreated(state: JournalState, row: number, id: string): void {
 function setRow(state: JournalState, row: number, entry: RowEntry): void {
   state.rows.set(row, entry);
   if (entry.id !== undefined) state.owners.set(entry.id, row);
+  if (entry.state === 'unknown') state.unknown.add(row);
+  else state.unknown.delete(row);
 }

@@ -22,7 +22,6 @@ const IN_FLIGHT_POLL_MS = 250;
 export async function lookUp(state: ImportState): Promise<void> {
   for (let look = 1; look <= LOOKS + 1; look++) {
     state.options.journal.assertHeld();
-    state.adoptJournal();
     const rows = state.undecided();
     if (rows.length === 0) return;
     await settle(state, rows);
@@ -30,7 +29,7 @@ export async function lookUp(state: ImportState): Promise<void> {
     const known = await knownIds(state);
     const { found, absent, doubtful } = listed ? matchUnknown(rows, listed, known) : allDoubtful(rows);
     const contested = await recordFound(state, found);
-    for (const row of doubtful) state.giveUp(row);
+    for (const row of doubtful) state.givenUp.add(row);
     for (const row of absent) await recordAbsent(state, row);
     state.options.onProgress(state.results);
     if (contested === 0) return;
@@ -38,18 +37,17 @@ export async function lookUp(state: ImportState): Promise<void> {
   }
 }
 
+// Waits until no request for these rows can be on its way any longer.
 async function settle(state: ImportState, rows: readonly NumberedRow[]): Promise<void> {
-  const { clock } = state.options;
-  const times = rows.map(({ row }) => state.settledAt(row, settleMs(attemptsOf(state, row))));
-  await pause(state.options, times.reduce((latest, time) => Math.max(latest, time), 0) - clock.monotonic());
+  const until = rows.reduce((latest, { row }) => Math.max(latest, settledAt(state, row)), 0);
+  await pause(state.options, until - state.options.clock.monotonic());
 }
 
-function settleMs(attempts: number): number {
-  return Math.min(LONGEST_SETTLE_MS, SETTLE_MS * 2 ** Math.max(0, attempts - 1));
-}
-
-function attemptsOf({ options }: ImportState, row: number): number {
-  return options.journal.state.rows.get(row)?.attempts ?? 0;
+function settledAt(state: ImportState, row: number): number {
+  const { journal, timeoutMs } = state.options;
+  const { attempts = 0, slow = false } = journal.state.rows.get(row) ?? {};
+  const settleMs = Math.min(LONGEST_SETTLE_MS, SETTLE_MS * 2 ** Math.max(0, attempts - 1));
+  return state.lostAt(row) + (slow ? Math.max(settleMs, timeoutMs) : settleMs);
 }
 
 async function pause({ clock, signal }: Pick<RunOptions, 'clock' | 'signal'>, ms: number): Promise<void> {
@@ -90,12 +88,10 @@ function ownIds({ options }: ImportState): () => Iterable<string> {
 }
 
 async function recordAbsent(state: ImportState, row: number): Promise<void> {
-  if (attemptsOf(state, row) > state.options.maxRetries) {
-    state.giveUp(row);
-    return;
-  }
-  if ((await state.options.journal.record('absent', row)) === 'pending') state.sendAgain(row);
-  else state.adoptJournal();
+  const { journal, maxRetries } = state.options;
+  const { attempts = 0 } = journal.state.rows.get(row) ?? {};
+  if (attempts > maxRetries) state.givenUp.add(row);
+  else if ((await journal.record('absent', row)) === 'pending') state.sendAgain(row);
 }
 
 // Two imports may find the same category at the same time: each records its claim first and looks at the others then,
@@ -113,7 +109,7 @@ async function recordFound(state: ImportState, found: ReadonlyMap<number, Catego
     if (claimed(String(category.id))) {
       await journal.record('withdrawn', row);
       contested++;
-    } else state.markCreated(row, category);
+    } else state.results.categories.set(row, category);
   }
   return contested;
 }
@@ -142,7 +138,7 @@ export async function claimedElsewhere(state: ImportState): Promise<(id: string)
 export async function findLateDuplicates(state: ImportState): Promise<readonly Category[]> {
   if (state.resent.size === 0) return [];
   try {
-    const texts = new Set([...state.resent].map((row) => textOf(state.rowAt(row))));
+    const texts = new Set([...state.resent].map((row) => textOf(state.options.rows[row] as NewCategory)));
     const listed = (await completeList(state.options, ownIds(state))) ?? [];
     return newAndUnowned(listed, await knownIds(state)).filter((category) => texts.has(textOf(category)));
   } catch {
@@ -151,7 +147,7 @@ export async function findLateDuplicates(state: ImportState): Promise<readonly C
   }
 }
 
-export interface KnownIds {
+interface KnownIds {
   /** What existed before the import began; undefined where that is not known. */
   readonly baseline: ReadonlySet<string> | undefined;
   /** Whether a category belongs to a row, of this import or another. */
@@ -165,7 +161,7 @@ async function knownIds({ options: { journal, others } }: ImportState): Promise<
 }
 
 /** What a list says about unknown rows. */
-export interface LookUpResult {
+interface LookUpResult {
   /** Each category is given to one row at most. */
   readonly found: ReadonlyMap<number, Category>;
   readonly absent: readonly number[];

@@ -1,29 +1,30 @@
-// The state of every row in this run, and the document that `--json` prints (docs/cli.md).
+// The documents of an import (docs/cli.md): what became of every row, derived from the journal, and the preview of a dry run.
 import type { Category, NewCategory } from '../api/types.ts';
 import type { PetstoreError } from '../errors.ts';
 import type { Int64 } from '../json.ts';
-import type { RowState } from './journal-record.ts';
+import type { QuotaView } from '../rate-limit/quota-view.ts';
+import type { Estimate } from './estimate.ts';
+import { estimate } from './estimate.ts';
+import type { RowEntry, RowState } from './journal-record.ts';
+import type { JournalState } from './journal-state.ts';
+import { idOf } from './journal-state.ts';
 
-/** A row that was not sent: an earlier run created it, or its name exists. Rows count from 1 in the document. */
-export interface SkippedRow {
+/** A row that may or may not exist. Rows count from 1 in the document. */
+export interface UnknownRow {
   readonly row: number;
   readonly name: string;
+}
+
+/** A row that was not sent: an earlier run created it, or its name exists. */
+export interface SkippedRow extends UnknownRow {
   readonly id: Int64;
 }
 
 /** A row that the service rejected. */
-export interface FailedRow {
-  readonly row: number;
-  readonly name: string;
+export interface FailedRow extends UnknownRow {
   readonly code?: string | undefined;
   readonly message: string;
   readonly status?: number | undefined;
-}
-
-/** A row that may or may not exist. */
-export interface UnknownRow {
-  readonly row: number;
-  readonly name: string;
 }
 
 /** Each list is in the order of the file. */
@@ -36,50 +37,52 @@ export interface ImportDocument {
   readonly pending: number;
 }
 
-type Result =
-  | { readonly state: 'created'; readonly category: Category }
-  | { readonly state: 'skipped'; readonly id: Int64 }
-  | { readonly state: 'failed'; readonly error: PetstoreError }
-  | { readonly state: 'unknown' };
-
-/** Rows count from 0 here. */
+/** The journal has the states; this adds what it does not keep: categories, errors and names that exist. Rows count from 0. */
 export class ImportResults {
   readonly #rows: readonly NewCategory[];
-  readonly #results = new Map<number, Result>();
-  readonly #counts: Record<Result['state'], number> = { created: 0, skipped: 0, failed: 0, unknown: 0 };
+  readonly #journal: { readonly state: JournalState };
+  /** The categories of rows that this run created or found. */
+  readonly categories = new Map<number, Category>();
+  readonly rejections = new Map<number, PetstoreError>();
+  /** The ids of categories that have the name of a row, where such rows are skipped. */
+  readonly existing = new Map<number, Int64>();
 
-  constructor(rows: readonly NewCategory[]) {
+  constructor(rows: readonly NewCategory[], journal: { readonly state: JournalState }) {
     this.#rows = rows;
+    this.#journal = journal;
   }
 
-  /** @returns `pending` for a row without a result */
+  /** @returns `skipped` for a row that another run created */
   stateOf(row: number): RowState {
-    return this.#results.get(row)?.state ?? 'pending';
+    if (this.existing.has(row)) return 'skipped';
+    const { state, id } = this.#journal.state.rows.get(row) ?? { state: 'pending' };
+    const category = this.categories.get(row);
+    // A 201 counts before it is recorded, and where it cannot be.
+    if (state === 'sending' && category) return 'created';
+    return state === 'created' && id !== String(category?.id) ? 'skipped' : state;
   }
 
-  count(state: Result['state']): number {
-    return this.#counts[state];
+  /** How many rows this run created or found. */
+  get created(): number {
+    return this.categories.size;
+  }
+
+  get unknown(): number {
+    return this.#journal.state.unknown.size;
   }
 
   /** How many rows need no more requests. */
   get done(): number {
-    const { created, skipped, failed } = this.#counts;
-    return created + skipped + failed;
+    return this.#existingRows + this.rejections.size;
   }
 
   /** Whether every row exists. */
   get complete(): boolean {
-    return this.#counts.created + this.#counts.skipped === this.#rows.length;
+    return this.#existingRows === this.#rows.length;
   }
 
-  /** @param result undefined: the row is pending again */
-  set(row: number, result: Result | undefined): void {
-    const before = this.#results.get(row);
-    if (before) this.#counts[before.state]--;
-    this.#results.delete(row);
-    if (!result) return;
-    this.#counts[result.state]++;
-    this.#results.set(row, result);
+  get #existingRows(): number {
+    return this.#journal.state.owners.size + this.existing.size;
   }
 
   document(): ImportDocument {
@@ -87,18 +90,69 @@ export class ImportResults {
     const skipped: SkippedRow[] = [];
     const failed: FailedRow[] = [];
     const unknown: UnknownRow[] = [];
+    let pending = 0;
     for (const [at, { name }] of this.#rows.entries()) {
-      const result = this.#results.get(at);
       const row = { row: at + 1, name };
-      if (result?.state === 'created') created.push(result.category);
-      else if (result?.state === 'skipped') skipped.push({ ...row, id: result.id });
-      else if (result?.state === 'failed') failed.push({ ...row, ...failure(result.error) });
-      else if (result) unknown.push(row);
+      const state = this.stateOf(at);
+      const category = this.categories.get(at);
+      const rejection = this.rejections.get(at);
+      if (state === 'created' && category) created.push(category);
+      else if (state === 'skipped') skipped.push({ ...row, id: this.#idOf(at) });
+      else if (state === 'failed' && rejection) failed.push({ ...row, ...failure(rejection) });
+      else if (state === 'unknown' || state === 'sending') unknown.push(row);
+      else pending++;
     }
-    return { created, skipped, failed, unknown, pending: this.#rows.length - this.#results.size };
+    return { created, skipped, failed, unknown, pending };
+  }
+
+  #idOf(row: number): Int64 {
+    return this.existing.get(row) ?? idOf(this.#journal.state.rows.get(row)?.id ?? '');
   }
 }
 
 function failure({ code, serviceMessage, message, status }: PetstoreError): Omit<FailedRow, keyof UnknownRow> {
   return { code, message: serviceMessage ?? message, status };
+}
+
+/** A row that would be created. */
+interface PlannedRow extends UnknownRow {
+  readonly description?: string;
+}
+
+/** What `--dry-run` prints. */
+export interface Preview {
+  readonly dryRun: true;
+  readonly toCreate: readonly PlannedRow[];
+  readonly skipped: readonly SkippedRow[];
+  /** Rows that an earlier run left unknown; they would be looked up first. */
+  readonly unknown: number;
+  /** Undefined where no limit is known. */
+  readonly estimate: Estimate | undefined;
+}
+
+/**
+ * @param entries what the journal records
+ * @param listed what the service lists
+ */
+export function previewOf(
+  rows: readonly NewCategory[],
+  entries: ReadonlyMap<number, RowEntry>,
+  listed: readonly Category[],
+  options: { readonly skipExisting: boolean; readonly quota: QuotaView; readonly now: number },
+): Preview {
+  const owned = new Set([...entries.values()].map(({ id }) => id));
+  const others = options.skipExisting ? listed.filter(({ id }) => !owned.has(String(id))) : [];
+  const existing = new Map<string, Int64>(others.map(({ id, name }) => [name, id]));
+  const toCreate: PlannedRow[] = [];
+  const skipped: SkippedRow[] = [];
+  let unknown = 0;
+  for (const [at, category] of rows.entries()) {
+    const entry = entries.get(at);
+    const id = entry?.id === undefined ? existing.get(category.name) : idOf(entry.id);
+    if (entry?.state === 'unknown' || entry?.state === 'sending') unknown++;
+    else if (id === undefined) toCreate.push({ row: at + 1, ...category });
+    else skipped.push({ row: at + 1, name: category.name, id });
+  }
+  const { quota, now } = options;
+  return { dryRun: true, toCreate, skipped, unknown, estimate: estimate(toCreate.length + unknown, quota, now) };
 }

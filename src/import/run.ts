@@ -1,12 +1,13 @@
 // One run of an import: a list first, then rows sent and unknown ones looked up until every row is decided.
-import type { Category } from '../api/types.ts';
+import type { Category, NewCategory } from '../api/types.ts';
 import { PetstoreError } from '../errors.ts';
+import { statusTraits } from '../http/retry.ts';
+import { TransportError } from '../http/types.ts';
 import type { RunOptions } from './import-state.ts';
-import { ImportState } from './import-state.ts';
-import { idOf } from './journal-state.ts';
+import { ImportState, toPetstoreError } from './import-state.ts';
+import type { RowEvent } from './journal-record.ts';
 import { claimedElsewhere, completeList, findLateDuplicates, lookUp, missingFromList } from './lookup.ts';
 import type { ImportResults } from './results.ts';
-import { sendRows } from './send-rows.ts';
 
 export interface RunResult {
   readonly results: ImportResults;
@@ -22,7 +23,7 @@ export interface RunResult {
  */
 export async function runImport(options: RunOptions): Promise<RunResult> {
   const state = new ImportState(options);
-  await restore(state);
+  await withdrawClaimed(state);
   const listed = await firstList(state);
   if (state.stop) return { results: state.results, stop: state.stop, duplicates: [] };
   await plan(state, listed);
@@ -35,19 +36,13 @@ export async function runImport(options: RunOptions): Promise<RunResult> {
   return { results: state.results, stop: state.stop, duplicates: state.stop ? [] : await findLateDuplicates(state) };
 }
 
-// What earlier runs recorded: created rows are skipped, unknown ones are looked up.
-async function restore(state: ImportState): Promise<void> {
+// The run before may have ended between a claim and the look at the other imports.
+async function withdrawClaimed(state: ImportState): Promise<void> {
   const { journal } = state.options;
-  const entries = [...journal.state.rows];
-  // The run before may have ended between a claim and the look at the other imports.
-  const claimed = entries.some(([, { found }]) => found) ? await claimedElsewhere(state) : () => false;
-  for (const [row, { state: recorded, id, found, slow }] of entries) {
-    if (id !== undefined && found && claimed(id)) {
-      await journal.record('withdrawn', row);
-      state.markUnknown(row);
-    } else if (id !== undefined) state.results.set(row, { state: 'skipped', id: idOf(id) });
-    else if (recorded === 'unknown') state.markUnknown(row, slow);
-  }
+  const finds = [...journal.state.rows].filter(([, { found }]) => found);
+  if (finds.length === 0) return;
+  const claimed = await claimedElsewhere(state);
+  for (const [row, { id = '' }] of finds) if (claimed(id)) await journal.record('withdrawn', row);
 }
 
 async function firstList(state: ImportState): Promise<readonly Category[]> {
@@ -75,16 +70,15 @@ async function plan(state: ImportState, listed: readonly Category[]): Promise<vo
   // The name of an unknown row may be its own: decided first, it does not count as existing.
   if (skipExisting) await lookUp(state);
   const { owners } = journal.state;
-  const existing = new Map<string, Category['id']>(
-    listed.flatMap(({ id, name }) => (owners.has(String(id)) ? [] : [[name, id] as const])),
-  );
+  const others = listed.filter(({ id }) => !owners.has(String(id)));
+  const existing = new Map(others.map(({ id, name }) => [name, id]));
   let known = 0;
   state.queue.length = 0;
   for (let row = rows.length - 1; row >= 0; row--) {
     if (state.results.stateOf(row) !== 'pending') continue;
-    const id = existing.get(state.rowAt(row).name);
+    const id = existing.get(rows[row]?.name ?? '');
     if (id !== undefined && skipExisting) {
-      state.results.set(row, { state: 'skipped', id });
+      state.results.existing.set(row, id);
       continue;
     }
     if (id !== undefined) known++;
@@ -97,12 +91,12 @@ async function plan(state: ImportState, listed: readonly Category[]): Promise<vo
 async function sendAll(state: ImportState): Promise<void> {
   const { maxRetries } = state.options;
   for (let roundsWithoutProgress = 0; !state.stop; ) {
-    const before = state.results.count('created');
+    const before = state.results.created;
     const broken = await sendRows(state);
     if (state.stop) return;
     await lookUp(state);
     if (state.queue.length === 0) return;
-    roundsWithoutProgress = broken && state.results.count('created') === before ? roundsWithoutProgress + 1 : 0;
+    roundsWithoutProgress = broken && state.results.created === before ? roundsWithoutProgress + 1 : 0;
     if (roundsWithoutProgress > maxRetries) state.end(noValidResponse());
   }
 }
@@ -111,4 +105,77 @@ function noValidResponse(): PetstoreError {
   return new PetstoreError('unknown_outcome', 'no valid response was received to any create', {
     hint: 'run `petstore doctor` to check the connection to the service',
   });
+}
+
+// Sends with several workers until the queue is empty, the run ends, or too many responses in a row are lost. Returns true in
+// the last case: a look-up should come before more is sent.
+async function sendRows(state: ImportState): Promise<boolean> {
+  const { concurrency } = state.options;
+  let lostInARow = 0;
+  const broken = (): boolean => lostInARow >= Math.max(concurrency, 4);
+  const worker = async (): Promise<void> => {
+    while (!state.stop && !broken()) {
+      const row = state.queue.pop();
+      if (row === undefined) return;
+      try {
+        lostInARow = (await sendRow(state, row)) ? 0 : lostInARow + 1;
+      } catch (error) {
+        state.end(error);
+      }
+      state.options.onProgress(state.results);
+    }
+  };
+  await Promise.all(Array.from({ length: concurrency }, worker));
+  return broken();
+}
+
+// Returns false where the response was lost.
+async function sendRow(state: ImportState, row: number): Promise<boolean> {
+  const { rows, journal, signal, categories } = state.options;
+  signal.throwIfAborted();
+  // A late 201 to an earlier run may have decided the row.
+  if ((await journal.record('send', row)) !== 'sending') return true;
+  let category: Category;
+  try {
+    signal.throwIfAborted();
+    category = await categories.create(rows[row] as NewCategory, () => journal.assertHeld());
+  } catch (error) {
+    return recordFailure(state, row, error);
+  }
+  state.results.categories.set(row, category);
+  // Where the journal cannot record it, the next run finds the category by a look-up.
+  await journal.record('created', row, String(category.id));
+  return true;
+}
+
+async function recordFailure(state: ImportState, row: number, error: unknown): Promise<boolean> {
+  const { event, stop } = classifyError(error, state.options.signal.reason);
+  if (stop) state.end(error);
+  if (event === 'failed') state.results.rejections.set(row, toPetstoreError(error));
+  const lost = event === 'lost' || event === 'timeout';
+  if (lost) state.markLost(row);
+  await state.options.journal.record(event, row);
+  return !lost;
+}
+
+/** What a failed create means for its row, and whether the next row would fare no better. */
+interface ErrorClass {
+  readonly event: Extract<RowEvent, 'failed' | 'unsent' | 'lost' | 'timeout'>;
+  readonly stop: boolean;
+}
+
+/** @param interruption the reason of the run's signal, if it was aborted: thrown as it is, nothing was sent */
+export function classifyError(error: unknown, interruption?: unknown): ErrorClass {
+  if (!(error instanceof PetstoreError)) return { event: 'lost', stop: true };
+  const { kind, status } = error;
+  if (kind === 'rejected') return { event: 'failed', stop: !statusTraits(status ?? 0).rowSpecific };
+  if (kind === 'unknown_outcome') return { event: timedOut(error) ? 'timeout' : 'lost', stop: false };
+  // Never processed: the key was refused, the quota is exhausted, the connection was not made, the lock is lost.
+  if (['auth', 'rate_limited', 'network', 'storage'].includes(kind)) return { event: 'unsent', stop: true };
+  const unsent = kind === 'interrupted' ? error === interruption : kind === 'service' && status === undefined;
+  return { event: unsent ? 'unsent' : 'lost', stop: true };
+}
+
+function timedOut({ status, cause }: PetstoreError): boolean {
+  return statusTraits(status ?? 0).slow === true || (cause instanceof TransportError && cause.reason === 'timeout');
 }

@@ -8,7 +8,7 @@ import { dailyNotice, estimate, formatEstimate, formatTime } from '../../src/imp
 import { importError, resumeCommand } from '../../src/import/import-error.ts';
 import { matchUnknown } from '../../src/import/lookup.ts';
 import type { ImportDocument } from '../../src/import/results.ts';
-import { classifyError } from '../../src/import/send-rows.ts';
+import { classifyError } from '../../src/import/run.ts';
 import type { WindowView } from '../../src/rate-limit/quota-view.ts';
 
 const known = (baseline: readonly string[] | undefined, owned: readonly string[] = []) => ({

@@ -1,7 +1,7 @@
 // `--dry-run`: what would be created and skipped, and how long it takes.
 import { expect, test } from 'vitest';
-import { previewOf } from '../../src/import/estimate.ts';
 import type { RowEntry } from '../../src/import/journal-record.ts';
+import { previewOf } from '../../src/import/results.ts';
 import type { QuotaView } from '../../src/rate-limit/quota-view.ts';
 import { named } from './fake-service.ts';
 

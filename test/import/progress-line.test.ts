@@ -1,10 +1,8 @@
 // The line of progress of an import.
 import { expect, test } from 'vitest';
-import { startProgressLine } from '../../src/import/progress-line.ts';
-import { ImportResults } from '../../src/import/results.ts';
+import { startProgressLine } from '../../src/import/estimate.ts';
 import type { QuotaView } from '../../src/rate-limit/quota-view.ts';
 import { FakeClock } from '../support/fake-clock.ts';
-import { named } from './fake-service.ts';
 
 const START = 1_800_000_000_000;
 
@@ -21,15 +19,9 @@ function quota(remaining: number, resetAt: number): QuotaView {
   };
 }
 
-const rows = named(...Array.from({ length: 2000 }, (_, at) => `n${at}`));
-
-function created(results: ImportResults, count: number): void {
-  for (let row = 0; row < count; row++) results.set(row, { state: 'created', category: { id: row, name: '' } });
-}
-
 test('the line shows rows done, time left and quota; while it waits no quota, and the time counts down', async () => {
   const clock = new FakeClock(START);
-  const results = new ImportResults(rows);
+  const results = { done: 0, created: 0, unknown: 0 };
   let view = quota(20, START + 5000);
   let waiting = false;
   const line = startProgressLine(
@@ -39,7 +31,7 @@ test('the line shows rows done, time left and quota; while it waits no quota, an
     () => waiting,
   );
   expect(line(results)).toBe('0 of 2,000 rows · 9 min left · quota 20 of 20 left');
-  created(results, 20);
+  Object.assign(results, { done: 20, created: 20 });
   view = quota(0, START + 5000);
   waiting = true;
   const seen: string[] = [];
@@ -51,14 +43,14 @@ test('the line shows rows done, time left and quota; while it waits no quota, an
   waiting = false;
   view = quota(19, START + 10_000);
   expect(line(results)).toMatch(/ · 9 min left · quota 19 of 20 left$/);
-  created(results, 1975);
-  results.set(1975, { state: 'unknown' });
+  Object.assign(results, { done: 1975, created: 1975 });
+  results.unknown = 1;
   expect(line(results)).toBe('1,975 of 2,000 rows · 6s left · quota 19 of 20 left · 1 to look up');
 });
 
 test('without a limit the time left follows from the pace, waits left out', async () => {
   const clock = new FakeClock(START);
-  const results = new ImportResults(rows);
+  const results = { done: 0, created: 0, unknown: 0 };
   let waiting = false;
   const unknown = { ...quota(0, 0), window: undefined };
   const line = startProgressLine(
@@ -71,7 +63,7 @@ test('without a limit the time left follows from the pace, waits left out', asyn
   await clock.sleep(20_000);
   expect(line(results)).toBe('0 of 2,000 rows');
   await clock.sleep(10_000);
-  created(results, 200);
+  Object.assign(results, { done: 200, created: 200 });
   expect(line(results)).toBe('200 of 2,000 rows · 2 min left');
   waiting = true;
   await clock.sleep(30_000);

@@ -90,7 +90,7 @@ test('a run that another one has taken over sends nothing more', async () => {
   const result = await it.run({
     concurrency: 1,
     onProgress: (results) => {
-      if (results.count('created') === 5) second ??= it.run({}, 'dead');
+      if (results.created === 5) second ??= it.run({}, 'dead');
     },
   });
   expect(result?.stop).toMatchObject({ kind: 'storage', message: 'another run has taken over this import' });
@@ -114,7 +114,7 @@ test('a rejected row is reported with the message of the service, the others are
     failed: [{ row: 2, name: 'n1', code: 'invalid', message: 'bad name', status: 400 }],
     pending: 0,
   });
-  expect(result?.results.count('created')).toBe(5);
+  expect(result?.results.created).toBe(5);
   expect((await it.run())?.results.document()).toMatchObject({ created: [{ name: 'n1' }], failed: [], pending: 0 });
 });
 
@@ -143,7 +143,7 @@ test('a row whose response was lost is looked up, and not sent again if it exist
   it.service.fates.push('lost-committed', 'ok', 'lost-committed');
   const result = await it.run();
   expect(result?.results.document()).toMatchObject({ unknown: [], pending: 0 });
-  expect(result?.results.count('created')).toBe(5);
+  expect(result?.results.created).toBe(5);
   expect([it.service.sent.length, it.service.lists]).toEqual([5, 2]);
 });
 
@@ -214,11 +214,11 @@ test('a request that arrives after the lookup is reported as a duplicate', async
 test('when every response is lost the import looks rows up every few requests, and ends when nothing gets through', async () => {
   const found = new FakeImport(numbered(20));
   found.service.fates.push(...Array<Fate>(20).fill('lost-committed'));
-  expect((await found.run())?.results.count('created')).toBe(20);
+  expect((await found.run())?.results.created).toBe(20);
   expect(found.service.sent).toHaveLength(20);
   const unretried = new FakeImport(numbered(20));
   unretried.service.fates.push(...Array<Fate>(20).fill('lost-committed'));
-  expect((await unretried.run({ maxRetries: 0 }))?.results.count('created')).toBe(20);
+  expect((await unretried.run({ maxRetries: 0 }))?.results.created).toBe(20);
   const hopeless = new FakeImport(numbered(100));
   hopeless.service.fates.push(...Array<Fate>(1000).fill('lost'));
   const result = await hopeless.run();
@@ -259,7 +259,7 @@ test('after Ctrl-C requests in flight finish and no new one begins', async () =>
   const result = await it.run({
     signal: interrupt.signal,
     onProgress: (results) => {
-      if (results.count('created') === 10) interrupt.abort(reason);
+      if (results.created === 10) interrupt.abort(reason);
     },
   });
   expect(result?.stop).toBe(reason);
@@ -335,7 +335,7 @@ test('a 201 that reaches a run after it was taken over decides its row for the r
   // The first run hears of its third create only once the second run has sent rows of its own.
   const takeOver = (): Promise<void> => {
     second = it.run(
-      { concurrency: 1, onProgress: (results) => (results.count('created') === 5 ? answer() : undefined) },
+      { concurrency: 1, onProgress: (results) => (results.created === 5 ? answer() : undefined) },
       'dead',
     );
     return new Promise((resolve) => {

@@ -3,9 +3,8 @@
 import type { PetstoreError } from '../../errors.ts';
 import { escapeControls } from '../../escape.ts';
 import { formatCount, formatNumber } from '../../format.ts';
-import type { Preview } from '../../import/estimate.ts';
 import { dailyNotice, formatEstimate } from '../../import/estimate.ts';
-import type { FailedRow, ImportDocument, UnknownRow } from '../../import/results.ts';
+import type { FailedRow, ImportDocument, Preview, UnknownRow } from '../../import/results.ts';
 import type { Column, TextContext, View } from '../../output/view.ts';
 
 /** What became of every row, and why that is a failure, if it is; or what would become of them. */

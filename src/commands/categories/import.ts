@@ -1,15 +1,15 @@
 // `petstore categories import`: creates one category per row of a file, each exactly once.
 import { formatDuration } from '../../duration.ts';
 import type { PetstoreError } from '../../errors.ts';
-import type { Preview } from '../../import/estimate.ts';
-import { previewOf } from '../../import/estimate.ts';
+import { startProgressLine } from '../../import/estimate.ts';
 import { importError, resumeCommand } from '../../import/import-error.ts';
 import type { LockOptions } from '../../import/journal.ts';
 import { Journal } from '../../import/journal.ts';
 import type { RowEntry } from '../../import/journal-record.ts';
 import { completeList, missingFromList } from '../../import/lookup.ts';
 import { otherImports, readJournal, supersede } from '../../import/other-journals.ts';
-import { startProgressLine } from '../../import/progress-line.ts';
+import type { Preview } from '../../import/results.ts';
+import { previewOf } from '../../import/results.ts';
 import type { RunResult } from '../../import/run.ts';
 import { runImport } from '../../import/run.ts';
 import type { View } from '../../output/view.ts';
