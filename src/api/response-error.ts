@@ -1,8 +1,7 @@
 // What a response that is not a success means, as an error (docs/cli.md, exit codes).
 import { PetstoreError } from '../errors.ts';
 import { escapeControls } from '../escape.ts';
-import { decodeServiceError } from '../http/error-body.ts';
-import { LOOKUP_HINT } from '../http/request-errors.ts';
+import { decodeServiceError, LOOKUP_HINT } from '../http/request-errors.ts';
 import { statusTraits } from '../http/retry.ts';
 import type { HttpRequest, HttpResponse } from '../http/types.ts';
 

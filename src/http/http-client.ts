@@ -6,11 +6,12 @@ import type { Observation } from '../rate-limit/ledger-record.ts';
 import type { RateLimitInfo } from './rate-limit-headers.ts';
 import { parseRateLimitHeaders } from './rate-limit-headers.ts';
 import { interruptedAfterSending, networkError, rateLimited, unknownOutcome } from './request-errors.ts';
-import { attemptResult, decideRetry, isRefusal } from './retry.ts';
+import type { Attempt } from './retry.ts';
+import { decideRetry, isRefusal, statusOf } from './retry.ts';
 import type { Head, HttpClient, HttpRequest, HttpResponse, Transport, Wait } from './types.ts';
 import { TransportError } from './types.ts';
 
-export interface HttpClientOptions {
+interface HttpClientOptions {
   readonly transport: Transport;
   readonly ledger: Ledger;
   readonly clock: Clock;
@@ -30,11 +31,6 @@ const NOTIFY_SIBLING_AFTER_MS = 1000;
 /** Returns a client that sends every request of this process, any number at a time. */
 export function createHttpClient(options: HttpClientOptions): HttpClient {
   return new RateLimitedClient(options);
-}
-
-interface Attempt {
-  readonly result: HttpResponse | TransportError;
-  readonly retryAfterMs: number | undefined;
 }
 
 class RateLimitedClient implements HttpClient {
@@ -83,13 +79,13 @@ class RateLimitedClient implements HttpClient {
         made--;
         continue;
       }
-      const { result, retryAfterMs } = attempt;
-      const refused = refusedResponse(result);
+      const { result } = attempt;
+      const refused = statusOf(result) === 429 ? responseOf(result) : undefined;
       // A 429 counts as an attempt only where this run has made no progress since the last one.
       if (refused && this.#successes > successes) made--;
       successes = this.#successes;
       const attempts = { made, allowed, maxWaitMs: limits.maxWaitMs };
-      const decision = decideRetry(request, attemptResult(result, retryAfterMs), attempts, clock.random());
+      const decision = decideRetry(request, attempt, attempts, clock.random());
       if (decision.next === 'response') return responseOf(result);
       refusal = refused ?? refusal;
       if (decision.next === 'limited')
@@ -238,11 +234,6 @@ class RateLimitedClient implements HttpClient {
 // Others may have news, and the machine may be suspended: the ledger and the clock are looked at between chunks.
 function sleepChunk(ms: number): number {
   return Math.min(LONGEST_SLEEP_MS, Math.max(1, Math.ceil(ms)));
-}
-
-function refusedResponse(result: HttpResponse | TransportError): HttpResponse | undefined {
-  const status = result instanceof TransportError ? result.head?.status : result.status;
-  return status === 429 ? responseOf(result) : undefined;
 }
 
 // A rejection whose body was lost is complete enough: its status says what matters.

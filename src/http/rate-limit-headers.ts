@@ -1,9 +1,8 @@
 // What a response's rate-limit and Retry-After headers say, read strictly: pure, no clock, nothing guessed.
-import { httpDate } from './http-date.ts';
 import type { Head, HttpHeaders } from './types.ts';
 
 /** When the limit resets, as the service reported it. */
-export interface ResetTime {
+interface ResetTime {
   /** Epoch milliseconds: by the service's clock, or by ours where it sent a number of seconds from now. */
   readonly at: number;
   readonly clock: 'server' | 'local';
@@ -85,7 +84,7 @@ function waitOf(
 function ownDate(headers: HttpHeaders): number | undefined {
   const age = single(headers['age']);
   if (age !== undefined && age !== '0') return undefined;
-  return httpDate(single(headers['date']) ?? '', undefined);
+  return httpDate(single(headers['date']) ?? '');
 }
 
 // A header that was sent twice with two values contradicts itself and is ignored.
@@ -102,26 +101,25 @@ function count(value: string | readonly string[] | undefined): number | undefine
 
 function readReset(text: string | undefined, serverNow: number, receivedAt: number): ResetTime | undefined {
   if (text === undefined) return undefined;
-  const reset = DECIMAL.test(text) ? numericReset(text, receivedAt) : datedReset(text, serverNow);
+  const reset = DECIMAL.test(text) ? numericReset(text, receivedAt) : datedReset(text);
   if (!reset) return undefined;
   const distance = reset.at - (reset.clock === 'server' ? serverNow : receivedAt);
   return distance < -PAST_SLACK_MS || distance > FARTHEST_MS ? undefined : reset;
 }
 
-// A timestamp in seconds, milliseconds or microseconds, by its size; a small number counts seconds from now.
+// A timestamp in seconds or milliseconds, by its size; a small number counts seconds from now.
 function numericReset(text: string, receivedAt: number): ResetTime | undefined {
   const value = Number(text);
   // Digits behind the point show the unit: 0.1 s for one of them.
   const unit = 10 ** (3 - Math.min(3, text.split('.')[1]?.length ?? 0));
-  if (value >= 1e14) return { at: Math.ceil(value / 1000), clock: 'server', resolution: 1 };
   if (value >= 1e11) return { at: Math.ceil(value), clock: 'server', resolution: 1 };
   if (value >= OLDEST_TIMESTAMP) return { at: Math.ceil(value * 1000), clock: 'server', resolution: unit };
   if (value > LONGEST_DELTA_S) return undefined;
   return { at: Math.ceil(receivedAt + value * 1000), clock: 'local', resolution: unit };
 }
 
-function datedReset(text: string, serverNow: number): ResetTime | undefined {
-  const at = httpDate(text, serverNow);
+function datedReset(text: string): ResetTime | undefined {
+  const at = httpDate(text);
   return at === undefined ? undefined : { at, clock: 'server', resolution: 1000 };
 }
 
@@ -132,7 +130,7 @@ function readRetryAfter(
 ): number | undefined {
   if (text === undefined) return undefined;
   if (DECIMAL.test(text)) return numericDelay(Number(text), serverNow, resetInMs);
-  const at = httpDate(text, serverNow);
+  const at = httpDate(text);
   return at === undefined ? undefined : Math.max(0, at - serverNow);
 }
 
@@ -145,4 +143,20 @@ function numericDelay(value: number, serverNow: number, resetInMs: number | unde
   const seconds = value * 1000;
   const isMs = resetInMs !== undefined && Math.abs(value - resetInMs) <= 2000 && Math.abs(seconds - resetInMs) > 60_000;
   return Math.ceil(value >= 1000 && isMs ? value : seconds);
+}
+
+const RFC_850 = /^[A-Za-z]{6,9}, (\d{2})-([A-Za-z]{3})-(\d{2}) ([\d:]{8}) GMT$/;
+const ASCTIME = /^[A-Za-z]{3} ([A-Za-z]{3}) ([ \d]\d) ([\d:]{8}) (\d{4})$/;
+
+// The three forms of RFC 9110, 5.6.7, the obsolete two written as the first. Date.parse accepts far more than a date that
+// prints as it was given.
+function httpDate(text: string): number | undefined {
+  const date = text
+    .replace(RFC_850, 'Day, $1 $2 20$3 $4 GMT')
+    .replace(
+      ASCTIME,
+      (_all, month, day: string, time, year) => `Day, ${day.replace(' ', '0')} ${month} ${year} ${time} GMT`,
+    );
+  const at = Date.parse(date);
+  return new Date(at).toUTCString().slice(5) === date.slice(5) ? at : undefined;
 }

@@ -1,16 +1,16 @@
-// The errors of the HTTP client: kind, message and hint.
+// The errors of the HTTP client, and what the body of an error response says.
 import { formatDuration } from '../duration.ts';
 import type { ErrorKind } from '../errors.ts';
 import { PetstoreError } from '../errors.ts';
 import { escapeControls } from '../escape.ts';
-import { decodeServiceError } from './error-body.ts';
+import { parseJson } from '../json.ts';
 import type { HttpRequest, HttpResponse, TransportError } from './types.ts';
 
 /** How to find out whether a create was carried out. */
 export const LOOKUP_HINT = 'it may or may not exist; look with `petstore categories list` before you send it again';
 
 /** Why a request is not sent within `--max-wait`, or not again. */
-export type LimitReason = 'blocked' | 'window' | 'sibling' | 'attempts';
+type LimitReason = 'blocked' | 'window' | 'sibling' | 'attempts';
 
 /**
  * The rate limit needs a longer wait than `--max-wait`, or the last attempt was answered 429 too.
@@ -84,4 +84,39 @@ export function interruptedAfterSending(reason: unknown): PetstoreError {
     exitCode,
     cause: reason,
   });
+}
+
+interface ServiceError {
+  readonly code: string | undefined;
+  readonly message: string | undefined;
+}
+
+const MAX_CHARACTERS = 500;
+
+/**
+ * Reads the body of an error response as far as possible: the service's Error object, problem+json, or an HTML page.
+ * The message is shortened to 500 characters.
+ */
+export function decodeServiceError(body: Uint8Array): ServiceError {
+  const text = new TextDecoder().decode(body);
+  // A page of a proxy or load balancer.
+  const title = /^\s*<[\s\S]*?<title[^>]*>([^<]*)/i.exec(text.slice(0, 10_000))?.[1];
+  if (title !== undefined) return { code: undefined, message: shortText(title.replace(/\s+/g, ' ').trim()) };
+  // RFC 9457 calls the message `detail`, or `title` if there is no more to say.
+  const { code, message, detail, title: summary } = parseObject(text);
+  return { code: shortText(code), message: shortText(message) ?? shortText(detail) ?? shortText(summary) };
+}
+
+function parseObject(text: string): Readonly<Record<string, unknown>> {
+  try {
+    const value = parseJson(text);
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+  } catch {
+    return {};
+  }
+}
+
+function shortText(value: unknown): string | undefined {
+  if (typeof value !== 'string' || value.trim() === '') return undefined;
+  return value.length > MAX_CHARACTERS ? `${value.slice(0, MAX_CHARACTERS)}…` : value;
 }

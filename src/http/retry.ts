@@ -3,7 +3,7 @@ import type { HttpRequest, HttpResponse, TransportErrorReason } from './types.ts
 import { TransportError } from './types.ts';
 
 /** What a status says about the request that it answers. */
-export interface StatusTraits {
+interface StatusTraits {
   /** A read is sent again. */
   readonly retry?: true;
   /** A create may have been carried out all the same. */
@@ -38,26 +38,20 @@ export function isRefusal(request: Pick<HttpRequest, 'safe'>, status: number): b
   return status === 429 || (status === 503 && !request.safe);
 }
 
-export type AttemptResult =
-  | { readonly kind: 'response'; readonly status: number; readonly retryAfterMs: number | undefined }
-  | {
-      readonly kind: 'failure';
-      readonly reason: TransportErrorReason;
-      readonly requestSent: boolean;
-      readonly status: number | undefined;
-    };
+/** How an attempt ended; `retryAfterMs` is the wait that a 503 states. */
+export interface Attempt {
+  readonly result: HttpResponse | TransportError;
+  readonly retryAfterMs: number | undefined;
+}
 
-export type RetryDecision =
-  /** The response is final, whatever its status. */
-  | { readonly next: 'response' }
-  /** The same request again, not before the pause and not before the ledger allows. */
+/**
+ * `response`: it is final, whatever its status; `retry`: the same request again, not before the pause and not before the
+ * ledger allows; `limited`: a 429, and no attempt left; `failed`: nothing was changed; `unknown`: it was sent, and no valid
+ * response was received.
+ */
+type RetryDecision =
   | { readonly next: 'retry'; readonly pauseMs: number }
-  /** A 429, and no attempt left. */
-  | { readonly next: 'limited' }
-  /** It failed; nothing was changed. */
-  | { readonly next: 'failed' }
-  /** It was sent, and no valid response was received. */
-  | { readonly next: 'unknown' };
+  | { readonly next: 'response' | 'limited' | 'failed' | 'unknown' };
 
 // The next attempt would fail in the same way.
 const FINAL_REASONS = new Set<TransportErrorReason>([
@@ -78,17 +72,17 @@ const BACKOFF_CAP_MS = 10_000;
  */
 export function decideRetry(
   request: Pick<HttpRequest, 'safe'>,
-  result: AttemptResult,
+  { result, retryAfterMs }: Attempt,
   attempts: { readonly made: number; readonly allowed: number; readonly maxWaitMs: number },
   random: number,
 ): RetryDecision {
   const left = attempts.made < attempts.allowed;
-  const { status } = result;
+  const status = statusOf(result);
   // Refused before it was processed; the ledger knows until when, for reads and creates alike.
   if (status === 429) return left ? { next: 'retry', pauseMs: 0 } : { next: 'limited' };
-  if (result.kind === 'response') {
+  if (!(result instanceof TransportError)) {
     if (!request.safe || !left || !statusTraits(result.status).retry) return { next: 'response' };
-    const pauseMs = pauseAfter(attempts.made, random, result.retryAfterMs);
+    const pauseMs = pauseAfter(attempts.made, random, retryAfterMs);
     return pauseMs > attempts.maxWaitMs ? { next: 'response' } : { next: 'retry', pauseMs };
   }
   // The body was lost, but the status alone shows that nothing was created.
@@ -106,8 +100,7 @@ function pauseAfter(made: number, random: number, retryAfterMs: number | undefin
   return Math.ceil(Math.max(backoff, retryAfterMs + random * Math.min(1000, retryAfterMs / 10)));
 }
 
-/** @param retryAfterMs the wait that a 503 states, milliseconds */
-export function attemptResult(result: HttpResponse | TransportError, retryAfterMs: number | undefined): AttemptResult {
-  if (!(result instanceof TransportError)) return { kind: 'response', status: result.status, retryAfterMs };
-  return { kind: 'failure', reason: result.reason, requestSent: result.requestSent, status: result.head?.status };
+/** @returns undefined where the attempt ended before a status arrived */
+export function statusOf(result: HttpResponse | TransportError): number | undefined {
+  return result instanceof TransportError ? result.head?.status : result.status;
 }

@@ -1,5 +1,4 @@
 // Translates the errors of undici, Node's sockets and TLS; their own messages may quote data and are not shown.
-import { STATUS_CODES } from 'node:http';
 import type { Head, TransportErrorReason } from './types.ts';
 import { TransportError } from './types.ts';
 
@@ -24,53 +23,21 @@ const REASONS: Readonly<Record<string, TransportErrorReason>> = {
 };
 const TLS_CODE = /^(?:CERT_|ERR_TLS_|ERR_SSL_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|HOSTNAME_MISMATCH$|EPROTO$)/;
 
-const DETAILS: Readonly<Record<TransportErrorReason, string>> = {
+const DETAILS: Partial<Record<TransportErrorReason, string>> = {
   dns: 'the host name could not be resolved',
   refused: 'connection refused',
   unreachable: 'no route to the host',
-  connect: 'the connection failed',
-  tls: 'the TLS handshake failed',
   'connect-timeout': 'the connection timed out',
-  proxy: 'the proxy did not open the connection',
-  'proxy-auth': 'the proxy requires authentication',
-  'proxy-refused': 'the proxy refused the connection',
-  timeout: 'timeout',
   reset: 'the connection was closed before the response was complete',
   protocol: 'the response is not valid HTTP',
   'too-large': 'the response is too large',
-  encoding: 'the response is compressed although that was not requested',
   aborted: 'interrupted',
 };
 
-/** A CONNECT request that failed; `reason` is one of the proxy's. */
-export class ProxyError extends Error {
-  override readonly name = 'ProxyError';
-  readonly reason: TransportErrorReason;
-
-  /** @param host without credentials */
-  constructor(reason: TransportErrorReason, host: string, problem: string) {
-    super(`the proxy ${host} ${problem}`);
-    this.reason = reason;
-  }
-}
-
-export function proxyRefused(host: string, status: number, hasCredentials: boolean): ProxyError {
-  if (status === 407) {
-    const problem = hasCredentials ? 'rejected its user name or password' : 'requires a user name and password';
-    return new ProxyError('proxy-auth', host, `${problem} (407)`);
-  }
-  const shown = STATUS_CODES[status] ? `${status} ${STATUS_CODES[status]}` : status;
-  if (status < 500) return new ProxyError('proxy-refused', host, `refused the connection (${shown})`);
-  return new ProxyError('proxy', host, `did not open the connection (${shown})`);
-}
-
-export function proxyFailed(host: string, error: Error): ProxyError {
-  return new ProxyError('proxy', host, `failed: ${toTransportError(error, false).detail}`);
-}
-
 /** @param requestSent whether any byte of the request may have been sent */
 export function toTransportError(error: Error, requestSent: boolean, head?: Head): TransportError {
-  if (error instanceof ProxyError) return new TransportError(error.reason, requestSent, error.message, head);
+  // From the tunnel of a proxy.
+  if (error instanceof TransportError) return error;
   const code = codeOf(error);
   const reason = reasonOf(error, code, requestSent);
   return new TransportError(reason, requestSent, detailOf(error, code, reason), head);
@@ -86,11 +53,10 @@ function reasonOf(error: Error, code: string | undefined, requestSent: boolean):
 }
 
 function detailOf(error: Error, code: string | undefined, reason: TransportErrorReason): string {
-  if (reason === 'tls') return certificateProblem(code) ?? DETAILS.tls;
-  if (reason !== 'connect') return DETAILS[reason];
+  if (reason === 'tls') return certificateProblem(code) ?? 'the TLS handshake failed';
   // The HTTP parser could not allocate its memory (`ulimit -v`).
   if (error instanceof RangeError) return 'not enough memory';
-  return code === undefined ? DETAILS.connect : `${DETAILS.connect} (${code})`;
+  return DETAILS[reason] ?? (code === undefined ? 'the connection failed' : `the connection failed (${code})`);
 }
 
 /** Explains an OpenSSL verification code; undefined if it is not about the certificate. */

@@ -12,12 +12,12 @@ import type { Head, HttpHeaders, HttpRequest, HttpResponse, Transport } from './
 import { TransportError } from './types.ts';
 
 /** The largest response to a read. */
-export const MAX_RESPONSE_BYTES = 32 * 1024 * 1024;
+const MAX_RESPONSE_BYTES = 32 * 1024 * 1024;
 /** The largest response to anything else; of an error only so much is read. */
-export const MAX_SHORT_RESPONSE_BYTES = 1024 * 1024;
+const MAX_SHORT_RESPONSE_BYTES = 1024 * 1024;
 const CONNECT_TIMEOUT_MS = 10_000;
 
-export interface TransportOptions {
+interface TransportOptions {
   /** Without a trailing slash: `https://host/v1`. */
   readonly baseUrl: string;
   readonly key: string;

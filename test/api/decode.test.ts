@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { createApi } from '../../src/api/categories.ts';
 import { DecodeError, decodeCategory, decodeJson, decodeList } from '../../src/api/decode.ts';
 import type { Category } from '../../src/api/types.ts';
-import { decodeServiceError } from '../../src/http/error-body.ts';
+import { decodeServiceError } from '../../src/http/request-errors.ts';
 import { stringifyJson } from '../../src/json.ts';
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);

@@ -1,44 +1,47 @@
 // What may be sent again: every result for a read and for a create.
 import { expect, test } from 'vitest';
-import type { AttemptResult } from '../../src/http/retry.ts';
+import type { Attempt } from '../../src/http/retry.ts';
 import { decideRetry, isRefusal, statusTraits } from '../../src/http/retry.ts';
-import type { TransportErrorReason } from '../../src/http/types.ts';
+import type { Head, TransportErrorReason } from '../../src/http/types.ts';
+import { TransportError } from '../../src/http/types.ts';
 
 const attempts = { made: 1, allowed: 5, maxWaitMs: 120_000 };
-const response = (status: number, retryAfterMs?: number): AttemptResult => ({ kind: 'response', status, retryAfterMs });
-const failure = (reason: TransportErrorReason, requestSent: boolean, status?: number): AttemptResult => ({
-  kind: 'failure',
-  reason,
-  requestSent,
-  status,
+const head = (status: number): Head => ({ status, headers: {}, receivedAt: 0, sentAt: 0 });
+const response = (status: number, retryAfterMs?: number): Attempt => ({
+  result: { ...head(status), body: new Uint8Array() },
+  retryAfterMs,
 });
-const next = (safe: boolean, outcome: AttemptResult, made = 1): string =>
+const failure = (reason: TransportErrorReason, requestSent: boolean, status?: number): Attempt => ({
+  result: new TransportError(reason, requestSent, '', status === undefined ? undefined : head(status)),
+  retryAfterMs: undefined,
+});
+const next = (safe: boolean, outcome: Attempt, made = 1): string =>
   decideRetry({ safe }, outcome, { ...attempts, made }, 0.5).next;
 
-const TABLE: readonly [string, AttemptResult, read: string, create: string][] = [
+const TABLE: readonly [string, Attempt, read: string, create: string][] = [
   ['a 429', response(429), 'retry', 'retry'],
   ['a 429 whose body was lost', failure('reset', true, 429), 'retry', 'retry'],
-  ...[200, 201, 301, 400, 401, 403, 404, 409, 422, 501, 505].map((status): [string, AttemptResult, string, string] => [
+  ...[200, 201, 301, 400, 401, 403, 404, 409, 422, 501, 505].map((status): [string, Attempt, string, string] => [
     `a ${status}`,
     response(status),
     'response',
     'response',
   ]),
-  ...[408, 500, 502, 503, 504].map((status): [string, AttemptResult, string, string] => [
+  ...[408, 500, 502, 503, 504].map((status): [string, Attempt, string, string] => [
     `a ${status}`,
     response(status),
     'retry',
     'response',
   ]),
   ...(['dns', 'refused', 'unreachable', 'connect-timeout', 'proxy', 'timeout', 'reset'] as const).map(
-    (reason): [string, AttemptResult, string, string] => [
+    (reason): [string, Attempt, string, string] => [
       `${reason} before a byte left`,
       failure(reason, false),
       'retry',
       'retry',
     ],
   ),
-  ...(['timeout', 'reset', 'protocol'] as const).map((reason): [string, AttemptResult, string, string] => [
+  ...(['timeout', 'reset', 'protocol'] as const).map((reason): [string, Attempt, string, string] => [
     `${reason} after bytes left`,
     failure(reason, true),
     'retry',
