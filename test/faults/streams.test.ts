@@ -4,13 +4,13 @@ import { once } from 'node:events';
 import { closeSync, openSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { hasDevFull, hasPty, hasShell, hasSignals } from '../support/capabilities.ts';
+import { hasDevFull, hasShell, hasSignals } from '../support/capabilities.ts';
 import type { HttpFake } from '../support/http-fake.ts';
-import { errorAnswer, startHttpFake } from '../support/http-fake.ts';
-import type { Place } from '../support/processes.ts';
+import { startHttpFake } from '../support/http-fake.ts';
+import { startLimitServer } from '../support/limit-server.ts';
+import type { Outcome, Place } from '../support/processes.ts';
 import { ended, place } from '../support/processes.ts';
-import { BIN, start } from '../support/program.ts';
-import { inTerminal } from '../support/pty.ts';
+import { BIN, petstore, start } from '../support/program.ts';
 
 const BIG = JSON.stringify(
   Array.from({ length: 60_000 }, (_, at) => ({ id: at + 1, name: `name-${at}`, description: 'x'.repeat(140) })),
@@ -20,11 +20,9 @@ const CREATED = '{"id":7,"name":"dog"}';
 // The first segment of the path chooses the answer: `/big` is 10 MB, `/silent` never answers, `/late` answers after a while.
 let service: HttpFake;
 beforeAll(async () => {
-  service = await startHttpFake(async ({ method, path }) => {
+  service = await startHttpFake(async ({ path }) => {
     const kind = path.split('/')[1];
     if (kind === 'big') return { body: BIG };
-    if (kind === 'limited') return errorAnswer(429, 'slow', 'Slow down.', { 'retry-after': '100' });
-    if (kind === 'import' && method === 'GET') return { body: [] };
     if (kind !== 'late') return 'silence';
     await new Promise((resolve) => setTimeout(resolve, 400));
     return { status: 201, body: CREATED };
@@ -33,11 +31,11 @@ beforeAll(async () => {
 });
 
 let runs = 0;
-function at(kind: string): Place & { readonly received: (method?: string) => Promise<void> } {
+function at(kind: string): Place & { readonly received: () => Promise<void> } {
   const prefix = `/${kind}/run${++runs}`;
   const env = { PETSTORE_BASE_URL: `${service.origin}${prefix}/v1`, PETSTORE_API_KEY: 'canary-0123456789' };
-  const received = async (method = ''): Promise<void> => {
-    while (!service.requests.some((one) => one.path.startsWith(`${prefix}/`) && one.method.includes(method))) {
+  const received = async (): Promise<void> => {
+    while (!service.requests.some(({ path }) => path.startsWith(`${prefix}/`))) {
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
   };
@@ -47,47 +45,39 @@ function at(kind: string): Place & { readonly received: (method?: string) => Pro
 const LIST = ['categories', 'list'];
 const CREATE = ['categories', 'create', '--name', 'dog'];
 
+// Sends a signal once the service has received the request.
+async function interrupted(kind: string, args: readonly string[], signal: NodeJS.Signals = 'SIGINT'): Promise<Outcome> {
+  const where = at(kind);
+  const child = start(where, args);
+  const outcome = ended(child);
+  await where.received();
+  child.kill(signal);
+  return outcome;
+}
+
 describe.runIf(hasSignals)('a signal', () => {
   test.each([
     ['SIGINT', 130],
     ['SIGTERM', 143],
     ['SIGHUP', 129],
   ] as const)('%s during a read ends with %i, one line and nothing on stdout', async (signal, code) => {
-    const where = at('silent');
-    const child = start(where, [...LIST, '--json']);
-    const run = ended(child);
-    await where.received();
-    child.kill(signal);
-    const { out, err, ...rest } = await run;
-    expect(rest.code).toBe(code);
-    expect(out).toBe('');
+    const { err, ...rest } = await interrupted('silent', [...LIST, '--json'], signal);
+    expect(rest).toEqual({ code, out: '' });
     expect(JSON.parse(err).error.kind).toBe('interrupted');
   });
 
   test('during a create waits for a response that is on its way', async () => {
-    const where = at('late');
-    const child = start(where, [...CREATE, '--json']);
-    const run = ended(child);
-    await where.received();
-    child.kill('SIGINT');
-    const { out, err, code } = await run;
+    const { out, err, code } = await interrupted('late', [...CREATE, '--json']);
     // The answer came: either it is printed, or the interruption reports that the category may exist.
     expect(code === 0 ? out : err).toMatch(code === 0 ? /"id":7/ : /may or may not exist/);
     expect([0, 130]).toContain(code);
   });
 
   test('during a create without a response ends with 130 and reports that the category may exist', async () => {
-    const where = at('silent');
-    const child = start(where, [...CREATE, '--json']);
-    const run = ended(child);
-    await where.received();
-    child.kill('SIGINT');
-    const { out, err, code } = await run;
-    expect({ out, code }).toEqual({ out: '', code: 130 });
-    expect(JSON.parse(err).error).toMatchObject({
-      kind: 'interrupted',
-      hint: expect.stringContaining('may or may not'),
-    });
+    const { err, ...rest } = await interrupted('silent', [...CREATE, '--json']);
+    expect(rest).toEqual({ out: '', code: 130 });
+    const hint = expect.stringContaining('may or may not');
+    expect(JSON.parse(err).error).toMatchObject({ kind: 'interrupted', hint });
   });
 
   test('that is repeated exits immediately', async () => {
@@ -105,46 +95,24 @@ describe.runIf(hasSignals)('a signal', () => {
     expect(err).not.toContain('before the response');
   });
 
-  test('ends a wait for the rate limit', async () => {
-    const where = at('limited');
-    const child = start(where, [...LIST, '--max-wait', '1h']);
-    const run = ended(child);
-    await once(child.stderr as NodeJS.ReadableStream, 'data');
-    child.kill('SIGINT');
-    const { out, err, code } = await run;
-    expect({ out, code }).toEqual({ out: '', code: 130 });
-    expect(err).toMatch(/waiting for the rate limit/);
-  });
-
-  test('during an import keeps the results and ends with 130', async () => {
-    const where = at('import');
-    writeFileSync(join(where.dir, 'rows.csv'), 'name\ndog\ncat\n');
-    const args = ['categories', 'import', 'rows.csv', '--yes', '--json', '--concurrency', '1'];
-    const child = start(where, args);
-    const run = ended(child);
-    await where.received('POST');
-    child.kill('SIGINT');
-    const { out, code } = await run;
-    expect(code).toBe(130);
-    const document = JSON.parse(out);
-    expect(document.created).toEqual([]);
-    expect(document.unknown.length + document.pending).toBe(2);
-  });
-});
-
-describe.runIf(hasPty)('at a terminal', () => {
-  test.each([
-    [80, 24],
-    [0, 0],
-  ])('of %ix%i a typed Ctrl-C during a wait ends it, cursor shown and line mode on', async (columns, rows) => {
-    const run = await inTerminal(at('limited'), [...LIST, '--max-wait', '1h'], {
-      columns,
-      rows,
-      steps: [{ after: 'the rate limit', send: '\u0003' }],
-    });
-    expect(run).toMatchObject({ code: 130, cooked: true, stepsLeft: 0 });
-    expect(run.screen.lastIndexOf('\u001b[?25h')).toBeGreaterThanOrEqual(run.screen.lastIndexOf('\u001b[?25l'));
-    expect(run.screen.length).toBeLessThan(20_000);
+  test.concurrent.each([
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+  ] as const)('%s ends a wait for the rate limit with %i and leaves nothing behind', async (signal, code) => {
+    const server = await startLimitServer({ mode: 'anchored', limit: 1, windowMs: 60_000 });
+    const where = place({ PETSTORE_API_KEY: 'canary-0123456789', PETSTORE_BASE_URL: server.baseUrl });
+    await petstore(where, LIST);
+    const waiting = start(where, CREATE);
+    const outcome = ended(waiting);
+    await once(waiting.stderr as NodeJS.ReadableStream, 'data');
+    waiting.kill(signal);
+    const { err, ...rest } = await outcome;
+    expect(rest).toEqual({ code, out: '' });
+    expect(err.match(/waiting for the rate limit/g), err).toHaveLength(1);
+    const { out } = await petstore(where, ['quota', '--json']);
+    expect(JSON.parse(out)).toMatchObject({ inFlight: 0, remaining: 0, limit: 1 });
+    expect(server.seen.sent).toBe(1);
+    await server.close();
   });
 });
 
