@@ -20,7 +20,6 @@ const FAST: LimitServerOptions = { mode: 'fixed', limit: 60, windowMs: 6000, lat
 // Where every window begins when the one before was used up, the second that a Date is fine to costs once a window:
 // five times as fast weighs it less.
 const SLOWER: LimitServerOptions = { ...FAST, windowMs: 12_000 };
-const WANDERING = { requests: 180 };
 const REAL: LimitServerOptions = { mode: 'fixed', limit: 60, windowMs: 60_000, latencyMs: 40 };
 const LIBRARIES = new Set<Peer>(PEERS.filter((peer) => peer !== 'curl'));
 
@@ -31,106 +30,65 @@ const libraries = (peer: Peer, race: Omit<Race, 'peer'>): readonly Race[] =>
 
 const one = { requests: 300, processes: 1, workers: 8 };
 const eight = { requests: 300, processes: 8, workers: 1 };
+const CEIL: LimitServerOptions = { ...FAST, reset: 'ceil' };
+const wandering = (shape: typeof one) =>
+  (['anchored', 'sliding', 'bucket'] as const).map((mode) => ({
+    ...shape,
+    requests: 180,
+    service: { ...SLOWER, mode },
+  }));
+const dayEndsAt = Date.now() + 9 * 3_600_000;
+const DAY: LimitServerOptions = { ...CEIL, tells: 'tightest', daily: { limit: 150, endsAt: dayEndsAt } };
+const BANS: LimitServerOptions = { ...CEIL, ban: { after: 3, forMs: 20_000 } };
+
+function scenario(
+  letter: string,
+  title: string,
+  races: Scenario['races'],
+  more: Pick<Scenario, 'foreign' | 'possible'> = {},
+): Scenario {
+  return { letter, title, races, ...more };
+}
 
 export const SCENARIOS: readonly Scenario[] = [
-  {
-    letter: 'A',
-    title: '1 process, 8 workers',
-    races: (peer) => [
-      ...libraries(peer, { ...one, service: { ...FAST, reset: 'ceil' } }),
-      ...ours(
-        peer,
-        (['anchored', 'sliding', 'bucket'] as const).map((mode) => ({
-          ...one,
-          ...WANDERING,
-          service: { ...SLOWER, mode },
-        })),
-      ),
-    ],
-  },
-  {
-    letter: 'B',
-    title: '8 processes',
-    races: (peer) => [
-      ...libraries(peer, { ...eight, service: { ...FAST, reset: 'ceil' } }),
-      ...ours(peer, [
-        ...(['anchored', 'sliding', 'bucket'] as const).map((mode) => ({
-          ...eight,
-          ...WANDERING,
-          service: { ...SLOWER, mode },
-        })),
-        { ...eight, workers: 8, service: FAST },
-      ]),
-    ],
-  },
-  {
-    letter: 'C',
-    title: 'a process per request, xargs -P 8',
-    races: (peer) =>
-      peer === 'petstore' || peer === 'curl' || peer === 'naive'
-        ? [
-            {
-              peer,
-              requests: 80,
-              processes: 8,
-              workers: 1,
-              perRequest: true,
-              service: { ...FAST, limit: 20, windowMs: 10_000, reset: 'ceil' },
-            },
-          ]
-        : [],
-  },
-  {
-    letter: 'D',
-    title: '300 at once in one process',
-    races: (peer) => libraries(peer, { ...one, workers: 300, service: { ...FAST, reset: 'ceil' } }),
-  },
-  {
-    letter: 'E',
-    title: 'two hosts, one key',
+  scenario('A', '1 process, 8 workers', (peer) => [
+    ...libraries(peer, { ...one, service: CEIL }),
+    ...ours(peer, wandering(one)),
+  ]),
+  scenario('B', '8 processes', (peer) => [
+    ...libraries(peer, { ...eight, service: CEIL }),
+    ...ours(peer, [...wandering(eight), { ...eight, workers: 8, service: FAST }]),
+  ]),
+  scenario('C', 'a process per request, xargs -P 8', (peer) => {
+    const service = { ...CEIL, limit: 20, windowMs: 10_000 };
+    const takesPart = peer === 'petstore' || peer === 'curl' || peer === 'naive';
+    return takesPart ? [{ ...eight, peer, requests: 80, perRequest: true, service }] : [];
+  }),
+  scenario('D', '300 at once in one process', (peer) => libraries(peer, { ...one, workers: 300, service: CEIL })),
+  scenario('E', 'two hosts, one key', (peer) => ours(peer, [{ ...one, processes: 2, hosts: 2, service: CEIL }]), {
     foreign: true,
-    races: (peer) =>
-      ours(peer, [{ ...eight, processes: 2, workers: 8, hosts: 2, service: { ...FAST, reset: 'ceil' } }]),
-  },
-  {
-    letter: 'F',
-    title: 'somebody else sends 2 a second',
-    foreign: true,
-    races: (peer) =>
-      libraries(peer, { ...one, requests: 200, foreignPerSecond: 2, service: { ...FAST, reset: 'ceil' } }),
-  },
-  {
-    letter: 'G',
-    title: 'a ban of 20 s after 3 requests inside a wait, 8 processes',
-    races: (peer) =>
-      libraries(peer, { ...eight, service: { ...FAST, reset: 'ceil', ban: { after: 3, forMs: 20_000 } } }),
-  },
-  {
-    letter: 'I',
-    title: 'the service’s clock an hour ahead, an hour behind, 45 s ahead',
-    races: (peer) =>
-      ours(
-        peer,
-        [3_600_000, -3_600_000, 45_000].map((skewMs) => ({ ...eight, service: { ...FAST, reset: 'ceil', skewMs } })),
-      ),
-  },
-  {
-    letter: 'K',
-    title: 'the day’s 150 used up in the middle, 8 processes',
-    possible: 150,
-    races: (peer) =>
-      libraries(peer, {
-        ...eight,
-        requests: 200,
-        patienceMs: 45_000,
-        service: {
-          ...FAST,
-          reset: 'ceil',
-          tells: 'tightest',
-          daily: { limit: 150, endsAt: Date.now() + 9 * 3_600_000 },
-        },
-      }),
-  },
+  }),
+  scenario(
+    'F',
+    'somebody else sends 2 a second',
+    (peer) => libraries(peer, { ...one, requests: 200, foreignPerSecond: 2, service: CEIL }),
+    { foreign: true },
+  ),
+  scenario('G', 'a ban of 20 s after 3 requests inside a wait, 8 processes', (peer) =>
+    libraries(peer, { ...eight, service: BANS }),
+  ),
+  scenario('I', 'the service’s clock an hour ahead, an hour behind, 45 s ahead', (peer) =>
+    ours(
+      peer,
+      [3_600_000, -3_600_000, 45_000].map((skewMs) => ({ ...eight, service: { ...CEIL, skewMs } })),
+    ),
+  ),
+  scenario(
+    'K',
+    'the day’s 150 used up in the middle, 8 processes',
+    (peer) => libraries(peer, { ...eight, requests: 200, patienceMs: 45_000, service: DAY }),
+    { possible: 150 },
+  ),
 ];
 
 /** Real time, behind `--real`: 60 a minute. */

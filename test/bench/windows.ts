@@ -133,15 +133,9 @@ class WindowsMachine {
 
   /** Types into a program that has a console; wine makes one of the pseudo-terminal. */
   async type(command: readonly string[], steps: readonly Step[]): Promise<{ code: number | string; screen: string }> {
-    const env = { PATH: process.env['PATH'] ?? '' };
-    const size = { columns: 100, rows: 30, stdoutPiped: false, timeoutMs: 60_000 };
-    return runInTerminal({
-      command: ['unshare', ...this.#arguments(['wine', ...command], this.#preload)],
-      env,
-      cwd: '/',
-      steps,
-      ...size,
-    });
+    const at = { dir: '/', env: { PATH: process.env['PATH'] ?? '' } };
+    const inside = ['unshare', ...this.#arguments(['wine', ...command], this.#preload)];
+    return runInTerminal(inside, at, { steps, columns: 100, rows: 30, timeoutMs: 60_000 });
   }
 
   remove(): void {

@@ -33,13 +33,17 @@ function screen(
   };
 }
 
+function spinner({ columns = 80, colorLevel = 0 }: { columns?: number; colorLevel?: 0 | 1 } = {}) {
+  const clock = FakeClock.manual();
+  const stderr = screen(columns);
+  return { clock, stderr, progress: createSpinnerProgress({ stderr, clock, colorLevel }) };
+}
+
 const HIDE_CURSOR = '\u001b[?25l';
 const CLEARED = '\u001b[0K';
 
 test('a response within 150 ms shows no spinner', async () => {
-  const clock = FakeClock.manual();
-  const stderr = screen(80);
-  const progress = createSpinnerProgress({ stderr, clock, colorLevel: 0 });
+  const { clock, stderr, progress } = spinner();
   progress.update('asking');
   await clock.advance(SPINNER_DELAY_MS - 1);
   progress.update(undefined);
@@ -49,9 +53,7 @@ test('a response within 150 ms shows no spinner', async () => {
 });
 
 test('a spinner appears after 150 ms, and its line is cleared at the end', async () => {
-  const clock = FakeClock.manual();
-  const stderr = screen(80);
-  const progress = createSpinnerProgress({ stderr, clock, colorLevel: 0 });
+  const { clock, stderr, progress } = spinner();
   progress.update('asking');
   await clock.advance(SPINNER_DELAY_MS);
   await stderr.appeared('asking');
@@ -65,9 +67,7 @@ test('a spinner appears after 150 ms, and its line is cleared at the end', async
 });
 
 test('the spinner appears and disappears with its text', async () => {
-  const clock = FakeClock.manual();
-  const stderr = screen(80);
-  const progress = createSpinnerProgress({ stderr, clock, colorLevel: 0 });
+  const { clock, stderr, progress } = spinner();
   progress.update('first');
   await clock.advance(SPINNER_DELAY_MS);
   await stderr.appeared('first');
@@ -81,9 +81,7 @@ test('the spinner appears and disappears with its text', async () => {
 });
 
 test('nothing is written after stop', async () => {
-  const clock = FakeClock.manual();
-  const stderr = screen(80);
-  const progress = createSpinnerProgress({ stderr, clock, colorLevel: 1 });
+  const { clock, stderr, progress } = spinner({ colorLevel: 1 });
   progress.update('asking');
   progress.stop();
   await clock.advance(SPINNER_DELAY_MS);
@@ -93,9 +91,7 @@ test('nothing is written after stop', async () => {
 });
 
 test('a long text is cut to one line', async () => {
-  const clock = FakeClock.manual();
-  const stderr = screen(20);
-  const progress = createSpinnerProgress({ stderr, clock, colorLevel: 0 });
+  const { clock, stderr, progress } = spinner({ columns: 20 });
   progress.update('a text that is far longer than the terminal is wide');
   await clock.advance(SPINNER_DELAY_MS);
   await stderr.appeared('a text that is…');
@@ -103,9 +99,7 @@ test('a long text is cut to one line', async () => {
 });
 
 test('the frame has colour only where the stream has', async () => {
-  const clock = FakeClock.manual();
-  const stderr = screen(80);
-  const progress = createSpinnerProgress({ stderr, clock, colorLevel: 1 });
+  const { clock, stderr, progress } = spinner({ colorLevel: 1 });
   progress.update('asking');
   await clock.advance(SPINNER_DELAY_MS);
   await stderr.appeared('asking');

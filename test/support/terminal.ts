@@ -6,6 +6,7 @@ import { closeSync, constants as files, openSync, write } from 'node:fs';
 import { constants } from 'node:os';
 import type { ReadStream } from 'node:tty';
 import { open } from '@lydell/node-pty';
+import type { Place } from './processes.ts';
 
 // Opens a pseudo-terminal without a process; missing in the package's types.
 declare module '@lydell/node-pty' {
@@ -23,19 +24,17 @@ export interface Step {
   readonly act?: () => void;
 }
 
-/** What runs, and where. */
-export interface TerminalRun {
-  readonly command: readonly string[];
-  readonly env: Readonly<Record<string, string>>;
-  readonly cwd: string;
-  /** Size in cells; 0 where the terminal does not know it. */
-  readonly columns: number;
-  readonly rows: number;
-  readonly steps: readonly Step[];
+export interface TerminalOptions {
+  /** Size in cells, 80x24 unless given; 0 where the terminal does not know it. */
+  readonly columns?: number;
+  readonly rows?: number;
+  /** What to type when. */
+  readonly steps?: readonly Step[];
   /** Whether stdout is a pipe; else it is the terminal, as stdin and stderr are. */
-  readonly stdoutPiped: boolean;
+  readonly stdoutPiped?: boolean;
+  readonly env?: Readonly<Record<string, string>>;
   /** How long it may take, in milliseconds. */
-  readonly timeoutMs: number;
+  readonly timeoutMs?: number;
 }
 
 /** How a run in a terminal ended. */
@@ -62,20 +61,22 @@ const END = '\u0000the end\u0000';
 const ON_TERMINAL = 'exec "$@" <"$0" >"$0" 2>"$0"';
 const STDOUT_PIPED = 'exec "$@" <"$0" 2>"$0"';
 
-/**
- * @param run what to run, in what terminal, and what to type when
- * @returns how it ended
- */
-export async function runInTerminal(run: TerminalRun): Promise<TerminalOutcome> {
-  const terminal = openTerminal(run);
-  const child = spawn('/bin/sh', ['-c', run.stdoutPiped ? STDOUT_PIPED : ON_TERMINAL, terminal.name, ...run.command], {
-    env: run.env,
-    cwd: run.cwd,
+/** Runs a command in a pseudo-terminal to its end. */
+export async function runInTerminal(
+  command: readonly string[],
+  at: Place,
+  options: TerminalOptions = {},
+): Promise<TerminalOutcome> {
+  const { columns = 80, rows = 24, steps = [], stdoutPiped = false, timeoutMs = 20_000 } = options;
+  const terminal = openTerminal(columns, rows);
+  const child = spawn('/bin/sh', ['-c', stdoutPiped ? STDOUT_PIPED : ON_TERMINAL, terminal.name, ...command], {
+    env: { TERM: 'xterm-256color', ...at.env, ...options.env },
+    cwd: at.dir,
     detached: true,
-    stdio: ['ignore', run.stdoutPiped ? 'pipe' : 'ignore', 'inherit'],
+    stdio: ['ignore', stdoutPiped ? 'pipe' : 'ignore', 'inherit'],
   });
   try {
-    return await attend(run, terminal, child);
+    return await attend(terminal, child, steps, timeoutMs);
   } finally {
     terminal.master.destroy();
     closeSync(terminal.slave);
@@ -88,18 +89,23 @@ interface OpenTerminal {
   readonly name: string;
 }
 
-function openTerminal(run: TerminalRun): OpenTerminal {
+function openTerminal(columns: number, rows: number): OpenTerminal {
   const { master, slave: reader, ptsName: name } = open({});
   // Our own descriptor keeps the terminal open; the returned reader would consume what is typed.
   const slave = openSync(name, files.O_RDWR | files.O_NOCTTY);
   reader.destroy();
-  stty(slave, 'rows', String(run.rows), 'cols', String(run.columns));
+  stty(slave, 'rows', String(rows), 'cols', String(columns));
   return { master, slave, name };
 }
 
-async function attend(run: TerminalRun, terminal: OpenTerminal, child: ChildProcess): Promise<TerminalOutcome> {
-  const typist = new Typist(run.steps, terminal.master, child);
-  const timer = setTimeout(() => typist.kill('timeout'), run.timeoutMs);
+async function attend(
+  terminal: OpenTerminal,
+  child: ChildProcess,
+  steps: readonly Step[],
+  timeoutMs: number,
+): Promise<TerminalOutcome> {
+  const typist = new Typist(steps, terminal.master, child);
+  const timer = setTimeout(() => typist.kill('timeout'), timeoutMs);
   let stdout = '';
   child.stdout?.setEncoding('utf8').on('data', (text: string) => {
     stdout += text;

@@ -79,27 +79,14 @@ async function screen(kind: string, args: readonly string[], columns: number, st
 }
 
 for (const columns of SIZES) {
-  test(`a list at ${columns}x${ROWS}`, async () => {
-    const { outcome, shown } = await screen('ok', ['categories', 'list'], columns);
-    expect(outcome.code).toBe(0);
-    expect(shown).toMatchSnapshot();
-  });
-
-  test(`a create at ${columns}x${ROWS}`, async () => {
-    const { outcome, shown } = await screen('ok', ['categories', 'create', '--name', 'dog'], columns);
-    expect(outcome.code).toBe(0);
-    expect(shown).toMatchSnapshot();
-  });
-
-  test(`the quota at ${columns}x${ROWS}`, async () => {
-    const { outcome, shown } = await screen('ok', ['quota', '--refresh'], columns);
-    expect(outcome.code).toBe(0);
-    expect(shown).toMatchSnapshot();
-  });
-
-  test(`a key that is not accepted at ${columns}x${ROWS}`, async () => {
-    const { outcome, shown } = await screen('unauthorized', ['categories', 'list'], columns);
-    expect(outcome.code).toBe(3);
+  test.each<[string, number, string, string[]]>([
+    ['a list', 0, 'ok', ['categories', 'list']],
+    ['a create', 0, 'ok', ['categories', 'create', '--name', 'dog']],
+    ['the quota', 0, 'ok', ['quota', '--refresh']],
+    ['a key that is not accepted', 3, 'unauthorized', ['categories', 'list']],
+  ])(`%s at ${columns}x${ROWS}`, async (_what, code, kind, args) => {
+    const { outcome, shown } = await screen(kind, args, columns);
+    expect(outcome.code).toBe(code);
     expect(shown).toMatchSnapshot();
   });
 
