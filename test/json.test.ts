@@ -25,25 +25,10 @@ test('an id up to 2^53 is a number, and beyond it a bigint', () => {
 });
 
 test.each([
-  '{"a":1,}',
-  '007',
-  '[10000000000000000007, 007]',
-  '{1e5:2}',
-  '{10000000000000000000:1}',
-  '1.',
-  '.5e3',
-  '1e51e5',
-  '1.5.5e1',
-  '[1e3-1]',
-  '"open 1.5e3',
-  '1e5 "open',
-  '"a\\"',
-  '[1e999"a"]',
-  'NaN',
-  '',
-  ' ',
-  "{'a':1.0}",
-  '["\n", 1.0]',
+  ...'{"a":1,} 007 [10000000000000000007,007] {1e5:2} {10000000000000000000:1} 1. .5e3 1e51e5 1.5.5e1 [1e3-1]'.split(
+    ' ',
+  ),
+  ...['"open 1.5e3', '1e5 "open', '"a\\"', '[1e999"a"]', 'NaN', '', ' ', "{'a':1.0}", '["\n", 1.0]'],
 ])('%j is rejected, as by JSON.parse', (text) => {
   expect(() => JSON.parse(text)).toThrow(SyntaxError);
   expect(() => parseJson(text)).toThrow('not valid JSON');

@@ -232,25 +232,16 @@ describe('auth switch', () => {
     expect((await run('')).err).toBe('');
   });
 
+  const key = { PETSTORE_API_KEY: GOOD_KEY };
+  const both = { ...key, PETSTORE_BASE_URL: 'https://b.example/v1' };
+
   test.each([
-    [
-      'sandbox',
-      { PETSTORE_API_KEY: GOOD_KEY, PETSTORE_BASE_URL: 'https://b.example/v1' },
-      'PETSTORE_API_KEY and PETSTORE_BASE_URL are set and override the active profile; use -p sandbox',
-    ],
-    [
-      'staging',
-      { PETSTORE_API_KEY: GOOD_KEY, PETSTORE_BASE_URL: 'https://b.example/v1' },
-      'PETSTORE_API_KEY and PETSTORE_BASE_URL are set and override',
-    ],
-    ['staging', { PETSTORE_API_KEY: GOOD_KEY }, 'PETSTORE_API_KEY is set and overrides the active profile\n'],
+    ['sandbox', both, 'PETSTORE_API_KEY and PETSTORE_BASE_URL are set and override the active profile; use -p sandbox'],
+    ['staging', both, 'PETSTORE_API_KEY and PETSTORE_BASE_URL are set and override'],
+    ['staging', key, 'PETSTORE_API_KEY is set and overrides the active profile\n'],
     ['staging', { PETSTORE_PROFILE: 'production' }, 'PETSTORE_PROFILE is set and overrides the active profile\n'],
-    ['sandbox', { PETSTORE_API_KEY: GOOD_KEY }, ''],
-    [
-      'sandbox',
-      { PETSTORE_API_KEY: GOOD_KEY, PETSTORE_BASE_URL: 'https://b.example/v1', PETSTORE_PROFILE: 'sandbox' },
-      '',
-    ],
+    ['sandbox', key, ''],
+    ['sandbox', { ...both, PETSTORE_PROFILE: 'sandbox' }, ''],
   ])('switching to %s with %j in the environment warns about overrides', async (name, env, warning) => {
     const run = await petstore(['auth', 'switch', name], '', env);
     expect(run).toMatchObject({ code: 0, out: `Profile "${name}" is now active\n` });

@@ -1,7 +1,6 @@
 // The rate-limit benchmark: our client beside today's, scored by refusals, sends inside a wait, duplicates, and time.
 
 import { duplicatesAfterFaults, killFuzz } from './limits-faults.ts';
-import { ledgerTimes } from './limits-ledger.ts';
 import type { Peer, Worker } from './limits-peers.ts';
 import { installPeers, PEERS } from './limits-peers.ts';
 import type { Result } from './limits-race.ts';
@@ -11,7 +10,7 @@ import { REAL_SCENARIOS, SCENARIOS } from './limits-scenarios.ts';
 import { say } from './report.ts';
 
 /**
- * `npm run bench -- limits [A…K | ledger | PEER]… [--real] [--parallel N]`: everything unless parts or clients are named.
+ * `npm run bench -- limits [A…K | PEER]… [--real] [--parallel N]`: everything unless parts or clients are named.
  * @param args scenarios, clients, flags
  * @throws Error where our own client misses what it promises
  */
@@ -30,7 +29,6 @@ export async function run(args: string[]): Promise<void> {
   if (scenarios.length > 0) await raceAll(scenarios, taking, worker, parallel, misses);
   if (wanted('H') && taking.includes('petstore')) misses.push(...(await killFuzz(worker)));
   if (wanted('J')) misses.push(...(await duplicatesAfterFaults(taking, worker)));
-  if (wanted('ledger') && taking.includes('petstore')) misses.push(...(await ledgerTimes()));
   if (misses.length > 0) throw new Error(`not met:\n${misses.join('\n')}`);
 }
 

@@ -3,8 +3,8 @@
 import { spawn } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Worker } from 'node:worker_threads';
 import { tempDir } from '../support/temp-dir.ts';
+import { serveLists } from './list-server.ts';
 import { median, say } from './report.ts';
 
 const BIN = join(process.cwd(), 'bin', 'petstore.js');
@@ -22,24 +22,6 @@ http.get(process.env.PETSTORE_BASE_URL + '/categories', (reply) => {
 const MEMORY = `import { writeFileSync } from 'node:fs';
 process.on('exit', () => writeFileSync(process.env.BENCH_MEMORY, String(process.resourceUsage().maxRSS)));
 `;
-
-async function serve(): Promise<{ port: number; stop: () => Promise<number> }> {
-  const worker = new Worker(
-    `const { createServer } = require('node:http');
-     const { parentPort } = require('node:worker_threads');
-     const bodies = new Map();
-     const make = (count) => JSON.stringify(Array.from({ length: count }, (_, i) => ({ id: i + 1, name: 'species ' + i, description: 'the description of category number ' + i })));
-     const server = createServer((q, r) => {
-       const count = Number(q.url.split('/')[1]);
-       if (!bodies.has(count)) bodies.set(count, Buffer.from(make(count)));
-       r.setHeader('content-type', 'application/json'); r.end(bodies.get(count));
-     });
-     server.listen(0, '127.0.0.1', () => parentPort.postMessage(server.address().port));`,
-    { eval: true },
-  );
-  const port = await new Promise<number>((resolve) => worker.once('message', resolve));
-  return { port, stop: () => worker.terminate() };
-}
 
 interface Cost {
   readonly ms: number;
@@ -71,7 +53,7 @@ export async function run(args: readonly string[]): Promise<void> {
   const dir = tempDir();
   writeFileSync(join(dir, 'bare.mjs'), BARE);
   writeFileSync(join(dir, 'memory.mjs'), MEMORY);
-  const { port, stop } = await serve();
+  const { port, stop } = await serveLists();
   say('| categories | format | ms | ratio to bare | peak MiB |\n| --- | --- | --- | --- | --- |');
   for (const size of sizes) {
     const env = {

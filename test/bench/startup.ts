@@ -2,8 +2,8 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Worker } from 'node:worker_threads';
 import { tempDir } from '../support/temp-dir.ts';
+import { serveLists } from './list-server.ts';
 import { median, say } from './report.ts';
 
 const BIN = join(process.cwd(), 'bin', 'petstore.js');
@@ -25,19 +25,6 @@ http.get(process.env.PETSTORE_BASE_URL + '/categories', { headers: { authorizati
 });
 `,
 };
-
-/** Serves one category, in a thread of its own: the loop of this one is blocked while a process runs. */
-async function serve(): Promise<{ port: number; stop: () => Promise<number> }> {
-  const worker = new Worker(
-    `const { createServer } = require('node:http');
-     const { parentPort } = require('node:worker_threads');
-     const server = createServer((_q, r) => { r.setHeader('content-type', 'application/json'); r.end('[{"id":1,"name":"dog"}]'); });
-     server.listen(0, '127.0.0.1', () => parentPort.postMessage(server.address().port));`,
-    { eval: true },
-  );
-  const port = await new Promise<number>((resolve) => worker.once('message', resolve));
-  return { port, stop: () => worker.terminate() };
-}
 
 function measure(contestants: readonly Contestant[], runs: number, env: Record<string, string>): Map<string, number> {
   const times = new Map<string, number[]>(contestants.map(({ name }) => [name, []]));
@@ -68,11 +55,11 @@ export async function run(args: readonly string[]): Promise<void> {
   const runs = Number(args[args.indexOf('--runs') + 1] ?? '') || 21;
   const dir = tempDir();
   for (const [name, text] of Object.entries(SCRIPTS)) writeFileSync(join(dir, name), text);
-  const { port, stop } = await serve();
+  const { port, stop } = await serveLists();
   const env = {
     PATH: process.env['PATH'] ?? '',
     HOME: dir,
-    PETSTORE_BASE_URL: `http://127.0.0.1:${port}/v1`,
+    PETSTORE_BASE_URL: `http://127.0.0.1:${port}/1/v1`,
     PETSTORE_API_KEY: KEY,
   };
   for (const node of nodes.length > 0 ? nodes : [process.execPath]) {

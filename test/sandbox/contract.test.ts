@@ -1,13 +1,10 @@
-// The sandbox conforms to its OpenAPI document, and the client works with a mock server made from that document.
+// The sandbox conforms to its OpenAPI document.
 import type { Document } from 'openapi-backend';
 import { OpenAPIBackend, SetMatchType } from 'openapi-backend';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { openApiDocument } from '../../src/sandbox/openapi.ts';
-import type { HttpFake } from '../support/http-fake.ts';
-import { startHttpFake } from '../support/http-fake.ts';
-import { inProcess } from '../support/world.ts';
 import type { Answer } from './support.ts';
-import { handClock, KEY, startTest } from './support.ts';
+import { handClock, startTest } from './support.ts';
 
 const description = structuredClone(openApiDocument()) as unknown as Document;
 
@@ -86,61 +83,3 @@ function mapNumbers(headers: Answer['headers']): Record<string, unknown> {
   ]);
   return Object.fromEntries(numbered);
 }
-
-const examples = description.components?.headers as Record<string, { example: number }>;
-const EXAMPLE_HEADERS = {
-  'x-ratelimit-limit': String(examples['Limit']?.example),
-  'x-ratelimit-remaining': String(examples['Remaining']?.example),
-  'x-ratelimit-reset': String(examples['Reset']?.example),
-};
-
-/** A mock server by openapi-backend, from nothing but the document. */
-async function mock(): Promise<Pick<HttpFake, 'url' | 'requests'>> {
-  const backend = new OpenAPIBackend({
-    definition: description,
-    apiRoot: '/v1',
-    handlers: {
-      validationFail: () => ({ status: 400 }),
-      unauthorizedHandler: () => ({ status: 401 }),
-      notFound: () => ({ status: 404 }),
-      notImplemented: (context) => ({
-        ...context.api.mockResponseForOperation(context.operation.operationId ?? ''),
-      }),
-    },
-  });
-  backend.registerSecurityHandler('apiKey', (context) => context.request.headers['authorization'] === `Bearer ${KEY}`);
-  await backend.init();
-  const { url, requests, close } = await startHttpFake(async ({ method, path, headers, body }) => {
-    const answer = await backend.handleRequest({ method, path, headers: headers as Record<string, string>, body });
-    const { status, mock = { code: 'refused', message: 'by the mock', status } } = answer;
-    return { status, body: mock, headers: EXAMPLE_HEADERS };
-  });
-  onTestFinished(close);
-  return { url, requests };
-}
-
-test('petstore works with a mock server made from the document, with the limits of its examples', async () => {
-  const { url, requests } = await mock();
-  const env = { PETSTORE_BASE_URL: url, PETSTORE_API_KEY: KEY };
-  const listed = await inProcess(['categories', 'list', '--json'], { env });
-  expect(listed).toMatchObject({ code: 0, err: '' });
-  expect(JSON.parse(listed.out)).toEqual([
-    { id: expect.any(Number), name: expect.any(String), description: expect.any(String) },
-  ]);
-  const created = await inProcess(['categories', 'create', '--name', 'dog', '--json'], { env });
-  expect(created).toMatchObject({ code: 0, err: '' });
-  expect(JSON.parse(created.out)).toMatchObject({ id: expect.any(Number) });
-  expect(requests).toMatchObject([
-    { method: 'GET', path: '/v1/categories', body: '' },
-    { method: 'POST', path: '/v1/categories', body: '{"name":"dog"}' },
-  ]);
-});
-
-test('petstore reports what a mock server rejects: a wrong key, an invalid create, an unknown path', async () => {
-  const { url } = await mock();
-  const env = { PETSTORE_BASE_URL: url, PETSTORE_API_KEY: KEY };
-  const wrongKey = { ...env, PETSTORE_API_KEY: 'another_key_0001' };
-  expect((await inProcess(['categories', 'list'], { env: wrongKey })).code).toBe(3);
-  expect((await inProcess(['api', 'POST', '/categories', '--data', '{"name":7}'], { env })).code).toBe(4);
-  expect((await inProcess(['api', 'GET', '/nothing'], { env })).code).toBe(4);
-});
