@@ -105,6 +105,8 @@ export class SharedLedger implements Ledger {
     const { away, ahead, errorMs } = this.clock;
     if (!this.#held.delete(ticket)) {
       this.#own().observe(ticket, away ? seen : shifted(seen, -ahead));
+      // What a 429 says concerns the others too.
+      if (away && seen.refused) this.#reconnectInBackground(true);
       return;
     }
     const { at, offset, ...rest } = away ? shifted(seen, ahead) : seen;
@@ -269,8 +271,9 @@ export class SharedLedger implements Ledger {
     );
   }
 
-  #reconnectInBackground(): void {
-    if (this.clock.monotonic() < this.#reconnectAt) return;
+  #reconnectInBackground(atOnce = false): void {
+    const reconnecting = this.#reconnectAt === Number.POSITIVE_INFINITY;
+    if (reconnecting || (!atOnce && this.clock.monotonic() < this.#reconnectAt)) return;
     this.#reconnectAt = Number.POSITIVE_INFINITY;
     void this.#reconnect();
   }
