@@ -36,7 +36,7 @@ const groups = [
   },
   {
     name: 'request',
-    test: /src\/session-services\.ts$|src\/(?:api|rate-limit|append-log)\/|src\/http\/(?!proxy-agent|trace)|node_modules\/undici\/lib\/(?!.*(?:proxy-agent|socks5|agent\.js|pool))|\0stub:undici/,
+    test: /src\/session-services\.ts$|src\/(?:api|rate-limit|append-log)\/|src\/http\/(?!proxy-tunnel|trace)|node_modules\/undici\/lib\/(?!.*(?:proxy-agent|socks5|agent\.js|pool))|\0stub:undici/,
     priority: 1,
   },
 ].map(matchBothSeparators);

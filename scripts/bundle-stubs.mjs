@@ -26,10 +26,13 @@ const STUBS = {
   },
 };
 
-// string-width makes a segmenter as it loads, which costs every table 8 ms: most text needs none.
-const SEGMENTER = 'const segmenter = new Intl.Segmenter();';
-const LAZY_SEGMENTER =
-  'let made; const segmenter = { segment: (text) => (made ??= new Intl.Segmenter()).segment(text) };';
+// What string-width makes as it loads costs every table 20 ms, and most text needs neither: they are made on first use.
+const MADE_LAZILY = {
+  'const segmenter = new Intl.Segmenter();':
+    'let made; const segmenter = { segment: (text) => (made ??= new Intl.Segmenter()).segment(text) };',
+  'const rgiEmojiRegex = /^\\p{RGI_Emoji}$/v;':
+    'let emoji; const rgiEmojiRegex = { test: (text) => (emoji ??= new RegExp("^\\\\p{RGI_Emoji}$", "v")).test(text) };',
+};
 
 /** A rolldown plugin. */
 export const bundleStubs = {
@@ -45,7 +48,9 @@ export const bundleStubs = {
   },
   transform(code, id) {
     if (!/node_modules[\\/]string-width[\\/]index\.js$/.test(id)) return null;
-    if (!code.includes(SEGMENTER)) throw new Error('string-width has changed: see scripts/bundle-stubs.mjs');
-    return code.replace(SEGMENTER, LAZY_SEGMENTER);
+    return Object.entries(MADE_LAZILY).reduce((text, [eager, lazy]) => {
+      if (!text.includes(eager)) throw new Error('string-width has changed: see scripts/bundle-stubs.mjs');
+      return text.replace(eager, () => lazy);
+    }, code);
   },
 };

@@ -19,7 +19,8 @@ export const LONGEST_SLEEP_MS = 30_000;
 
 export const systemClock: Clock = {
   now: () => Date.now(),
-  monotonic: () => performance.now(),
+  // Not `performance`, which takes Node 3 ms to load.
+  monotonic: () => Number(process.hrtime.bigint()) / 1e6,
   random: () => Math.random(),
   sleep(ms, signal) {
     if (!Number.isFinite(ms) || ms < 0 || ms > LONGEST_SLEEP_MS) {

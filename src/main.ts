@@ -51,7 +51,10 @@ function output(stream: NodeJS.WriteStream, mayFail = false): Output {
 
 function input(signal: AbortSignal): Input {
   return {
-    isTTY: process.stdin.isTTY === true,
+    // Opening stdin costs several milliseconds, so only what reads it does.
+    get isTTY() {
+      return process.stdin.isTTY === true;
+    },
     get raw() {
       return process.stdin;
     },
