@@ -7,6 +7,8 @@ const UNREACHED = /undici[\\/]lib[\\/](?:dispatcher[\\/]client-h2|web[\\/]fetch[
 const STUBS = {
   commander: { 'node:child_process': 'module.exports = {};' },
   undici: {
+    // Named only for a default that src/http/transport.ts states itself, and for streams as bodies.
+    'node:http': 'module.exports = {};',
     'node:assert': 'module.exports = (ok, message) => { if (!ok) throw new Error(message ?? "assertion failed"); };',
   },
   // Text is measured by functions that src/output/table.ts replaces; headings, which it would colour, are not given.

@@ -70,7 +70,17 @@ test('list --json loads neither conf, table, chalk, ora, prompts nor the sandbox
     'dist/chunks/rolldown-runtime.cjs',
     'dist/main.cjs',
   ]);
-  expect(bytes).toBeLessThan(400_000);
+  expect(bytes).toBeLessThan(390_000);
+});
+
+test('a request loads neither node:http nor node:https, which only proxies need', () => {
+  const chunks = join(root, 'dist', 'chunks');
+  const request = readFileSync(
+    join(chunks, readdirSync(chunks).find((file) => file.startsWith('request-')) ?? ''),
+    'utf8',
+  );
+  expect(request).toMatch(/require\(["'`]node:net["'`]\)/);
+  expect(request).not.toMatch(/[,=]require\(["'`]node:https?["'`]\)/);
 });
 
 test('a command loads the client of the state server only where one is configured', async () => {

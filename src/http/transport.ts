@@ -15,6 +15,8 @@ import { TransportError } from './types.ts';
 const MAX_RESPONSE_BYTES = 32 * 1024 * 1024;
 /** The largest response to anything else; of an error only so much is read. */
 const MAX_SHORT_RESPONSE_BYTES = 1024 * 1024;
+/** Node's own default. */
+const MAX_HEADER_BYTES = 16 * 1024;
 const CONNECT_TIMEOUT_MS = 10_000;
 
 interface TransportOptions {
@@ -49,6 +51,7 @@ export function createTransport(options: TransportOptions): Transport {
         new Client(base.origin, {
           headersTimeout: 0,
           bodyTimeout: 0,
+          maxHeaderSize: MAX_HEADER_BYTES,
           pipelining: 0,
           connect: await connector(how.signal),
         }),
