@@ -1,4 +1,5 @@
 // What an import reads: a regular file or stdin, whole.
+import { createHash } from 'node:crypto';
 import { readFile, realpath, stat } from 'node:fs/promises';
 import { extname, resolve } from 'node:path';
 import { PetstoreError } from '../errors.ts';
@@ -12,8 +13,8 @@ export const MAX_BYTES = 64 * 1024 * 1024;
 export interface InputFile {
   /** How messages call it; any characters. */
   readonly label: string;
-  /** The file's real path; undefined for stdin. */
-  readonly path: string | undefined;
+  /** Identifies the file without showing its path: journals may be kept on a server. Undefined for stdin. */
+  readonly id: string | undefined;
   /** In lower case with its dot; '' for stdin and where it has none. */
   readonly extension: string;
   readonly bytes: Buffer;
@@ -27,7 +28,7 @@ export async function readInputFile(
   file: string,
   { cwd, stdin }: { readonly cwd: string; readonly stdin: Input },
 ): Promise<InputFile> {
-  if (file === '-') return { label: 'stdin', path: undefined, extension: '', bytes: await readStdin(stdin) };
+  if (file === '-') return { label: 'stdin', id: undefined, extension: '', bytes: await readStdin(stdin) };
   const path = resolve(cwd, file);
   const shown = escapeControls(file);
   try {
@@ -39,7 +40,11 @@ export async function readInputFile(
     }
     if (stats.size > MAX_BYTES) throw tooLarge(shown);
     const bytes = await readFile(path);
-    return { label: file, path: await realpath(path), extension: extname(path).toLowerCase(), bytes };
+    const id = createHash('sha256')
+      .update(await realpath(path))
+      .digest('hex')
+      .slice(0, 32);
+    return { label: file, id, extension: extname(path).toLowerCase(), bytes };
   } catch (error) {
     throw error instanceof PetstoreError ? error : unreadable(error, shown);
   }

@@ -13,6 +13,8 @@ import { journalFormat } from './journal-state.ts';
 
 const ROTATE_AT_BYTES = 8 * 1024 * 1024;
 const HEADER_BYTES = 64 * 1024;
+const NAME_LENGTH = 32;
+const FILE = /^[0-9a-f]{32}\.\d+\.log$/;
 
 /** A journal's log. A store on another machine answers with promises. */
 export interface JournalLog {
@@ -37,7 +39,10 @@ export interface JournalLog {
 /** Where journals are kept. Its methods throw PetstoreError `storage` where a journal cannot be used. */
 export interface JournalStore {
   names(): readonly string[] | Promise<readonly string[]>;
-  /** Names of journals whose import may have read this file. */
+  /**
+   * Names of journals whose import may have read this file.
+   * @param source as in JournalHeader
+   */
   namesOf(source: string): readonly string[] | Promise<readonly string[]>;
   /** @param mode `run`: the journal of this run, created where it is missing; `other`: only to be read or marked */
   open(name: string, mode: 'run' | 'other'): JournalLog | Promise<JournalLog>;
@@ -45,7 +50,7 @@ export interface JournalStore {
 
 /** @returns a journal's name: the same rows have the same journal */
 export function journalName(digest: string): string {
-  return digest.slice(0, 32);
+  return digest.slice(0, NAME_LENGTH);
 }
 
 /**
@@ -55,20 +60,16 @@ export function journalName(digest: string): string {
 export function fileJournals(stateDir: string, identity: string, key: string, fs?: LogFs): JournalStore {
   const folder = createHash('sha256').update(`${identity}\0${key}`).digest('hex').slice(0, 32);
   const dir = join(stateDir, 'imports', folder);
-  const entries = (): readonly (readonly [name: string, path: string])[] =>
-    existsSync(dir)
-      ? readdirSync(dir).flatMap((entry) => {
-          const [, name] = /^([0-9a-f]{32})\.\d+\.log$/.exec(entry) ?? [];
-          return name === undefined ? [] : [[name, join(dir, entry)] as const];
-        })
-      : [];
-  const unique = (found: readonly (readonly [string, string])[]): string[] => [...new Set(found.map(([name]) => name))];
+  const files = (): string[] => (existsSync(dir) ? readdirSync(dir).filter((file) => FILE.test(file)) : []);
+  const namesOf = (found: readonly string[]): string[] => [...new Set(found.map((file) => file.slice(0, NAME_LENGTH)))];
   return {
-    names: () => unique(entries()),
-    // The header is the first record; only a journal of this file is worth reading in full.
+    names: () => namesOf(files()),
+    // The header comes first; only a journal of this file is worth reading in full.
     namesOf: (source) =>
-      unique(entries().filter(([name, path]) => guarded(labelOf(dir, name), () => beginsWith(path, source)))),
-    open: (name, mode) => new FileJournalLog(dir, name, mode, fs),
+      namesOf(
+        files().filter((file) => guarded(escapeControls(join(dir, file)), () => beginsWith(join(dir, file), source))),
+      ),
+    open: (name, mode) => openJournal(dir, name, mode, fs),
   };
 }
 
@@ -77,56 +78,41 @@ function beginsWith(path: string, source: string): boolean {
   try {
     const start = Buffer.alloc(HEADER_BYTES);
     const length = readSync(fd, start, 0, start.length, 0);
-    return start.toString('utf8', 0, length).includes(JSON.stringify({ source }).slice(1, -1));
+    return start.toString('utf8', 0, length).includes(source);
   } finally {
     closeSync(fd);
   }
 }
 
-class FileJournalLog implements JournalLog {
-  readonly label: string;
-  readonly #log: FileLog<JournalState>;
-
-  constructor(dir: string, name: string, mode: 'run' | 'other', fs: LogFs | undefined) {
-    this.label = labelOf(dir, name);
-    const rotateAtBytes = mode === 'run' ? ROTATE_AT_BYTES : Number.MAX_SAFE_INTEGER;
-    const options = { dir, name, rotateAtBytes, durable: true, rejectForeign: true, ...(fs && { fs }) };
-    this.#log = guarded(this.label, () => new FileLog(journalFormat, options));
-    if (mode === 'run') guarded(this.label, () => fsyncDir(dir, 2));
-  }
-
-  last(): JournalState {
-    return this.#log.last();
-  }
-
-  refresh(): JournalState {
-    return guarded(this.label, () => this.#log.refresh());
-  }
-
-  append(record: string): JournalState {
-    return guarded(this.label, () => {
-      this.#log.append(record);
-      return this.#log.last();
-    });
-  }
-
-  async sync(): Promise<void> {
-    await this.#log.sync().catch((error: unknown) => {
-      throw storageError(error, this.label);
-    });
-  }
-
-  lastLook(): JournalState {
-    const state = this.refresh();
-    if (guarded(this.label, () => this.#log.isLinked())) return state;
-    throw new PetstoreError('storage', `the import's journal was deleted: ${this.label}`, {
-      hint: 'run the import again with --skip-existing: without its journal, rows that exist are not recognized',
-    });
-  }
-
-  close(): void {
-    this.#log.close();
-  }
+function openJournal(dir: string, name: string, mode: 'run' | 'other', fs: LogFs | undefined): JournalLog {
+  const label = labelOf(dir, name);
+  const rotateAtBytes = mode === 'run' ? ROTATE_AT_BYTES : Number.MAX_SAFE_INTEGER;
+  const options = { dir, name, rotateAtBytes, durable: true, rejectForeign: true, ...(fs && { fs }) };
+  const log = guarded(label, () => new FileLog(journalFormat, options));
+  if (mode === 'run') guarded(label, () => fsyncDir(dir, 2));
+  const refresh = (): JournalState => guarded(label, () => log.refresh());
+  return {
+    label,
+    last: () => log.last(),
+    refresh,
+    append(record) {
+      guarded(label, () => log.append(record));
+      return log.last();
+    },
+    async sync() {
+      await log.sync().catch((error: unknown) => {
+        throw storageError(error, label);
+      });
+    },
+    lastLook() {
+      const state = refresh();
+      if (guarded(label, () => log.isLinked())) return state;
+      throw new PetstoreError('storage', `the import's journal was deleted: ${label}`, {
+        hint: 'run the import again with --skip-existing: without its journal, rows that exist are not recognized',
+      });
+    },
+    close: () => log.close(),
+  };
 }
 
 function labelOf(dir: string, name: string): string {

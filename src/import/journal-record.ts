@@ -49,7 +49,7 @@ export interface LockHolder extends ProcessRef {
 /** Describes an import, written by every run. */
 export interface JournalHeader {
   readonly version: 2;
-  /** The file's real path; undefined for stdin. */
+  /** Identifies the file (`InputFile.id`); undefined for stdin. */
   readonly source?: string | undefined;
   readonly rows: number;
   /** Of a journal on a server: see `JournalLog.epoch`. */
@@ -58,11 +58,9 @@ export interface JournalHeader {
 
 /** One record. A run's records count while it holds the lock; a 201 (`created`) always counts. */
 export type JournalRecord =
-  | readonly ['header', run: string, JournalHeader]
-  | readonly ['acquire', run: string, ProcessRef]
+  | readonly ['acquire', run: string, ProcessRef, JournalHeader]
   | readonly ['expire', run: string, beats: number]
   | readonly ['baseline', run: string, ids: readonly string[]]
-  | readonly ['baseline-end', run: string, count: number]
   | readonly ['row', run: string, RowEvent, row: number, id?: string]
   | readonly ['release' | 'beat' | 'restart' | 'finished' | 'superseded', run: string]
   | readonly ['snapshot', '', SnapshotRecord];
@@ -72,7 +70,6 @@ export interface SnapshotRecord {
   readonly header: JournalHeader | undefined;
   readonly lock: LockHolder | undefined;
   readonly baseline: readonly string[] | undefined;
-  readonly draft: readonly string[];
   readonly rows: readonly (readonly [number, RowEntry])[];
   readonly finished: boolean;
 }
@@ -118,18 +115,15 @@ const SNAPSHOT = object({
   header: optional(HEADER),
   lock: optional(object({ ...PROCESS, run: isText, beats: isCount })),
   baseline: optional(listOf(isId)),
-  draft: listOf(isId),
   rows: listOf(pair(isCount, isEntry)),
   finished: isFlag,
 });
 
 /** What follows the kind and the run. */
 const SHAPES: Readonly<Record<JournalRecord[0], readonly Check[]>> = {
-  header: [HEADER],
-  acquire: [object(PROCESS)],
+  acquire: [object(PROCESS), HEADER],
   expire: [isCount],
   baseline: [listOf(isId)],
-  'baseline-end': [isCount],
   row: [isEvent, isCount],
   release: [],
   beat: [],

@@ -1,6 +1,5 @@
 // The states of an import and its rows, reduced from the journal's records (docs/import.md has the diagram).
 import type { LogFormat } from '../append-log/log.ts';
-import type { ProcessRef } from '../append-log/process-liveness.ts';
 import type { Int64 } from '../json.ts';
 import type {
   JournalHeader,
@@ -16,10 +15,8 @@ import { parseRecord, TRANSITIONS } from './journal-record.ts';
 export interface JournalState {
   header: JournalHeader | undefined;
   lock: LockHolder | undefined;
-  /** The ids that existed before the first row was sent; undefined until all are recorded. */
-  baseline: Set<string> | undefined;
-  /** Ids of a baseline that is not complete yet. */
-  draft: string[];
+  /** The ids that existed before the first row was sent; undefined until they are recorded. */
+  baseline: ReadonlySet<string> | undefined;
   rows: Map<number, RowEntry>;
   /** The row of each category that this import created, by id. */
   owners: Map<string, number>;
@@ -34,7 +31,6 @@ export const journalFormat: LogFormat<JournalState> = {
     header: undefined,
     lock: undefined,
     baseline: undefined,
-    draft: [],
     rows: new Map(),
     owners: new Map(),
     unknown: new Set(),
@@ -42,9 +38,9 @@ export const journalFormat: LogFormat<JournalState> = {
   }),
   /** @throws DamagedJournalError where the record is not valid */
   apply: (state, text) => apply(state, parseRecord(text)),
-  *snapshot({ header, lock, baseline, draft, rows, finished }) {
+  *snapshot({ header, lock, baseline, rows, finished }) {
     const known = baseline && [...baseline];
-    yield JSON.stringify(['snapshot', '', { header, lock, baseline: known, draft, rows: [...rows], finished }]);
+    yield JSON.stringify(['snapshot', '', { header, lock, baseline: known, rows: [...rows], finished }]);
   },
 };
 
@@ -59,7 +55,7 @@ function apply(state: JournalState, record: JournalRecord): void {
   const { lock } = state;
   const held = lock?.run === run;
   if (lock && held) state.lock = { ...lock, beats: lock.beats + 1 };
-  if (kind === 'acquire') acquire(state, run, record[2]);
+  if (kind === 'acquire') acquire(state, { ...record[2], run, beats: 0 }, record[3]);
   else if (kind === 'superseded') state.finished = true;
   else if (kind === 'snapshot') restore(state, record[2]);
   else if (kind === 'expire' && held && lock.beats === record[2]) state.lock = undefined;
@@ -71,22 +67,13 @@ function apply(state: JournalState, record: JournalRecord): void {
 function applyOfHolder(state: JournalState, record: JournalRecord): void {
   const [kind] = record;
   if (kind === 'release') state.lock = undefined;
-  else if (kind === 'restart') Object.assign(state, { ...journalFormat.initial(), lock: state.lock });
-  else if (kind === 'header') describe(state, record[2]);
+  else if (kind === 'restart')
+    Object.assign(state, { ...journalFormat.initial(), lock: state.lock, header: state.header });
   else if (kind === 'finished') state.finished = true;
-  else if (kind === 'baseline') state.draft.push(...record[2]);
-  else if (kind === 'baseline-end') completeBaseline(state, record[2]);
+  // A newer baseline counts while no row was sent.
+  else if (kind === 'baseline' && (!state.baseline || state.rows.size === 0)) state.baseline = new Set(record[2]);
   else if (kind === 'row' && record[2] !== 'found') transition(state, record[3], record[2]);
   else if (kind === 'row' && !state.owners.has(record[4] ?? '')) transition(state, record[3], record[2], record[4]);
-}
-
-// A server that was restarted or replaced may have lost records: then a row without one does not count as never sent.
-function describe(state: JournalState, header: JournalHeader): void {
-  const lossy = state.header && state.header.epoch !== header.epoch && state.baseline;
-  for (let row = 0; lossy && row < header.rows; row++) {
-    if (!state.rows.has(row)) setRow(state, row, { state: 'unknown', attempts: 0 });
-  }
-  state.header = header;
 }
 
 function restore(state: JournalState, { baseline, rows, ...rest }: SnapshotRecord): void {
@@ -95,21 +82,19 @@ function restore(state: JournalState, { baseline, rows, ...rest }: SnapshotRecor
 }
 
 // A new run: what the last one left in flight is unknown now; what failed may be sent again, since it does not exist.
-function acquire(state: JournalState, run: string, process: ProcessRef): void {
+function acquire(state: JournalState, lock: LockHolder, header: JournalHeader): void {
   if (state.lock) return;
-  state.lock = { ...process, run, beats: 0 };
-  state.draft = [];
+  state.lock = lock;
   for (const [row, entry] of state.rows) {
     if (entry.state === 'pending' || entry.state === 'failed') state.rows.delete(row);
     else if (entry.state !== 'created') setRow(state, row, { ...entry, state: 'unknown', attempts: 0 });
   }
-}
-
-// Without its last part a baseline counts for nothing; a newer one counts while no row was sent.
-function completeBaseline(state: JournalState, count: number): void {
-  const ids = new Set(state.draft);
-  if (ids.size === count && (!state.baseline || state.rows.size === 0)) state.baseline = ids;
-  state.draft = [];
+  // A server that was restarted or replaced may have lost records: then a row without one does not count as never sent.
+  const lossy = state.header && state.header.epoch !== header.epoch && state.baseline;
+  for (let row = 0; lossy && row < header.rows; row++) {
+    if (!state.rows.has(row)) setRow(state, row, { state: 'unknown', attempts: 0 });
+  }
+  state.header = header;
 }
 
 function transition(state: JournalState, row: number, event: RowEvent, id?: string): void {

@@ -9,7 +9,6 @@ import { damagedJournal } from './journal-files.ts';
 import type { JournalHeader, JournalRecord, LockHolder, RowEvent, RowState } from './journal-record.ts';
 import type { JournalState } from './journal-state.ts';
 
-const IDS_PER_RECORD = 2000;
 /** How often a run writes a record that it is alive, in milliseconds of real time. */
 const BEAT_MS = 15_000;
 
@@ -63,12 +62,12 @@ export class Journal {
     if (version !== header.version) throw newerVersion();
     checkRows(this.#log, header.rows);
     await expireDeadHolder(this.#log, options);
-    await this.#append(['acquire', this.#run, (options.processes ?? currentProcessProbe()).self]);
+    const { self } = options.processes ?? currentProcessProbe();
+    await this.#append(['acquire', this.#run, self, { ...header, epoch: this.#log.epoch }]);
     const { lock } = this.state;
     if (lock?.run !== this.#run) throw alreadyRunning(lock ?? { pid: 0, start: '', host: '' });
     this.#held = true;
     if (restart) await this.#append(['restart', this.#run]);
-    await this.#append(['header', this.#run, { ...header, epoch: this.#log.epoch }]);
     // In real time, however the run's own clock is driven. A failure shows at the next request.
     this.#beating = setInterval(() => void this.#append(['beat', this.#run]).catch(() => undefined), BEAT_MS).unref();
   }
@@ -83,11 +82,7 @@ export class Journal {
 
   /** Records what exists before the first row is sent. */
   async recordBaseline(ids: readonly string[]): Promise<void> {
-    const unique = [...new Set(ids)];
-    for (let from = 0; from < unique.length; from += IDS_PER_RECORD) {
-      await this.#append(['baseline', this.#run, unique.slice(from, from + IDS_PER_RECORD)]);
-    }
-    await this.#append(['baseline-end', this.#run, unique.length]);
+    await this.#append(['baseline', this.#run, ids]);
     await this.#log.sync();
   }
 

@@ -1,8 +1,7 @@
 // The journals of other imports with the same key: which categories are theirs, and which import began as the same file.
-
 import type { LockOptions, ProcessProbe } from './journal.ts';
 import { checkRows, currentProcessProbe, expireDeadHolder } from './journal.ts';
-import type { JournalStore } from './journal-files.ts';
+import type { JournalLog, JournalStore } from './journal-files.ts';
 import type { JournalRecord, RowEntry } from './journal-record.ts';
 import type { JournalState } from './journal-state.ts';
 
@@ -13,14 +12,24 @@ export async function readJournal(
   count: number,
 ): Promise<ReadonlyMap<number, RowEntry>> {
   if (!(await store.names()).includes(name)) return new Map();
+  return withLog(store, name, async (log) => {
+    const { rows } = await log.refresh();
+    checkRows(log, count);
+    return rows;
+  });
+}
+
+async function withLog<T>(store: JournalStore, name: string, use: (log: JournalLog) => Promise<T>): Promise<T> {
   const log = await store.open(name, 'other');
   try {
-    await log.refresh();
-    checkRows(log, count);
-    return log.last().rows;
+    return await use(log);
   } finally {
     log.close();
   }
+}
+
+async function stateOf(store: JournalStore, name: string): Promise<JournalState> {
+  return withLog(store, name, async (log) => log.refresh());
 }
 
 /** What other imports with the same key know. */
@@ -34,16 +43,16 @@ export interface OtherImports {
 /** @param own the name of this import's journal */
 export function otherImports(store: JournalStore, own: string, processes?: ProcessProbe): OtherImports {
   const { isAlive } = processes ?? currentProcessProbe();
-  const others = async (): Promise<string[]> => (await store.names()).filter((name) => name !== own);
   return {
     async owned() {
       const ids = new Set<string>();
-      for (const name of await others()) for (const id of (await stateOf(store, name)).owners.keys()) ids.add(id);
+      for (const name of await others(store, own))
+        for (const id of (await stateOf(store, name)).owners.keys()) ids.add(id);
       return ids;
     },
     async inFlight() {
       const requests = new Set<string>();
-      for (const name of await others()) {
+      for (const name of await others(store, own)) {
         const { lock, rows } = await stateOf(store, name);
         if (!lock || isAlive(lock) === 'dead') continue;
         for (const [row, { state, attempts }] of rows) {
@@ -55,17 +64,8 @@ export function otherImports(store: JournalStore, own: string, processes?: Proce
   };
 }
 
-async function stateOf(store: JournalStore, name: string): Promise<JournalState> {
-  const log = await store.open(name, 'other');
-  try {
-    return await log.refresh();
-  } finally {
-    log.close();
-  }
-}
-
 /** An unfinished import of the same file, whose rows were different then. */
-export interface StaleImport {
+interface StaleImport {
   readonly rows: number;
   readonly created: number;
 }
@@ -73,15 +73,14 @@ export interface StaleImport {
 /**
  * Detects that a file was changed during its import.
  * @param own the name of the journal of its present rows
- * @param source the file's real path
+ * @param source as in JournalHeader
  */
 export async function staleImportOf(
   store: JournalStore,
   own: string,
   source: string,
 ): Promise<StaleImport | undefined> {
-  for (const name of await store.namesOf(source)) {
-    if (name === own) continue;
+  for (const name of await others(store, own, source)) {
     const { rows, header, finished } = await stateOf(store, name);
     const sent = [...rows.values()].filter(({ state }) => state !== 'pending' && state !== 'failed');
     if (!finished && sent.length > 0) return { rows: header?.rows ?? 0, created: sent.filter(({ id }) => id).length };
@@ -94,15 +93,17 @@ export async function staleImportOf(
  * @throws PetstoreError `usage` where one of them is running: its rows would be created twice
  */
 export async function supersede(store: JournalStore, own: string, source: string, options: LockOptions): Promise<void> {
-  for (const name of await store.namesOf(source)) {
-    if (name === own) continue;
-    const log = await store.open(name, 'other');
-    try {
-      if ((await log.refresh()).finished) continue;
+  for (const name of await others(store, own, source)) {
+    await withLog(store, name, async (log) => {
+      if ((await log.refresh()).finished) return;
       await expireDeadHolder(log, options, 'an earlier version of this file');
       await log.append(JSON.stringify(['superseded', ''] satisfies JournalRecord));
-    } finally {
-      log.close();
-    }
+    });
   }
+}
+
+/** @param source undefined: the journals of all files */
+async function others(store: JournalStore, own: string, source?: string): Promise<string[]> {
+  const names = await (source === undefined ? store.names() : store.namesOf(source));
+  return names.filter((name) => name !== own);
 }

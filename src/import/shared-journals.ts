@@ -7,9 +7,7 @@ import type { Clock } from '../clock.ts';
 import { PetstoreError } from '../errors.ts';
 import type { JournalLog, JournalStore } from './journal-files.ts';
 import { damagedJournal } from './journal-files.ts';
-import type { JournalRecord } from './journal-record.ts';
 import { DamagedJournalError } from './journal-record.ts';
-import type { JournalState } from './journal-state.ts';
 import { journalFormat } from './journal-state.ts';
 
 const KEEP_MS = 30 * 24 * 3_600_000;
@@ -23,7 +21,7 @@ if ARGV[1] then
 end
 return redis.call('SMEMBERS', KEYS[1])`);
 
-export interface SharedJournalOptions {
+interface SharedJournalOptions {
   readonly server: StateServer;
   readonly clock: Clock;
   readonly onWarning: (text: string) => void;
@@ -35,19 +33,19 @@ export interface SharedJournalOptions {
  */
 export function sharedJournals(identity: string, key: string, options: SharedJournalOptions): JournalStore {
   const { server, onWarning } = options;
-  const prefix = `petstore:{${hashOf(`${identity}\0${key}`)}}:import`;
+  const account = createHash('sha256').update(`${identity}\0${key}`).digest('hex').slice(0, 32);
+  const prefix = `petstore:{${account}}:import`;
   const label = `on the state server at ${server.name}`;
   const names = async (...add: readonly (string | number)[]): Promise<readonly string[]> =>
     (await server.checked((connection) => connection.run(NAMES, [`${prefix}s`], add))) as readonly string[];
-  const open = (name: string, epoch?: string): SharedJournalLog =>
-    new SharedJournalLog(`${prefix}:${name}`, label, options, epoch);
+  const open = (name: string, epoch?: string): JournalLog => openJournal(`${prefix}:${name}`, label, options, epoch);
   return {
     names: () => names(),
     async namesOf(source) {
       const found: string[] = [];
       for (const name of await names()) {
         const { header } = await open(name).refresh();
-        if (header?.source === hashOf(source)) found.push(name);
+        if (header?.source === source) found.push(name);
       }
       return found;
     },
@@ -65,58 +63,40 @@ export function sharedJournals(identity: string, key: string, options: SharedJou
   };
 }
 
-class SharedJournalLog implements JournalLog {
-  readonly label: string;
-  readonly epoch: string | undefined;
-  readonly #server: StateServer;
-  readonly #clock: Clock;
-  readonly #log: StreamLog<JournalState>;
-  #confirmed = { monotonic: Number.NEGATIVE_INFINITY, wall: 0 };
-
-  constructor(key: string, label: string, { server, clock }: SharedJournalOptions, epoch: string | undefined) {
-    this.label = label;
-    this.epoch = epoch;
-    this.#server = server;
-    this.#clock = clock;
-    this.#log = new StreamLog(journalFormat, {
-      server,
-      key,
-      ttlMs: KEEP_MS,
-      rotateAt: Number.MAX_SAFE_INTEGER,
-      stamp: (record) => record,
-      monotonic: () => clock.monotonic(),
-    });
-  }
-
-  last(): JournalState {
-    return this.#log.last();
-  }
-
-  refresh(): Promise<JournalState> {
-    return guarded(this.#server, this.label, () => this.#log.refresh());
-  }
-
-  async append(record: string): Promise<JournalState> {
-    const sent = { monotonic: this.#clock.monotonic(), wall: this.#clock.now() };
-    const state = await guarded(this.#server, this.label, () => this.#log.append(withoutPath(record)));
-    this.#confirmed = sent;
-    return state;
-  }
-
-  // A record is confirmed when it is as durable as the server keeps it.
-  async sync(): Promise<void> {}
-
-  lastLook(): JournalState {
-    const { monotonic, wall } = this.#confirmed;
-    // The monotonic clock stands still while a machine is suspended.
-    const age = Math.max(this.#clock.monotonic() - monotonic, this.#clock.now() - wall);
-    if (age < CONFIRMED_WITHIN_MS) return this.last();
-    throw new PetstoreError('storage', `the journal was not confirmed for 30s: ${this.label}`, {
-      hint: 'run the same command again to resume',
-    });
-  }
-
-  close(): void {}
+function openJournal(key: string, label: string, options: SharedJournalOptions, epoch?: string): JournalLog {
+  const { server, clock } = options;
+  let confirmed = { monotonic: Number.NEGATIVE_INFINITY, wall: 0 };
+  const log = new StreamLog(journalFormat, {
+    server,
+    key,
+    ttlMs: KEEP_MS,
+    rotateAt: Number.MAX_SAFE_INTEGER,
+    stamp: (record) => record,
+    monotonic: () => clock.monotonic(),
+  });
+  return {
+    label,
+    epoch,
+    last: () => log.last(),
+    refresh: () => guarded(server, label, () => log.refresh()),
+    async append(record) {
+      const sent = { monotonic: clock.monotonic(), wall: clock.now() };
+      const state = await guarded(server, label, () => log.append(record));
+      confirmed = sent;
+      return state;
+    },
+    // A record is confirmed when it is as durable as the server keeps it.
+    sync: async () => undefined,
+    lastLook() {
+      // The monotonic clock stands still while a machine is suspended.
+      const age = Math.max(clock.monotonic() - confirmed.monotonic, clock.now() - confirmed.wall);
+      if (age < CONFIRMED_WITHIN_MS) return log.last();
+      throw new PetstoreError('storage', `the journal was not confirmed for 30s: ${label}`, {
+        hint: 'run the same command again to resume',
+      });
+    },
+    close: () => undefined,
+  };
 }
 
 async function guarded<T>(server: StateServer, label: string, use: () => Promise<T>): Promise<T> {
@@ -125,16 +105,4 @@ async function guarded<T>(server: StateServer, label: string, use: () => Promise
   } catch (error) {
     throw error instanceof DamagedJournalError ? damagedJournal(label, error) : server.toPetstoreError(error);
   }
-}
-
-// The server gets to know no path of this machine; equal files are recognized by the hash.
-function withoutPath(text: string): string {
-  const record = JSON.parse(text) as JournalRecord;
-  const [kind, run, header] = record;
-  if (kind !== 'header' || header.source === undefined) return text;
-  return JSON.stringify([kind, run, { ...header, source: hashOf(header.source) }]);
-}
-
-function hashOf(text: string): string {
-  return createHash('sha256').update(text).digest('hex').slice(0, 32);
 }

@@ -23,7 +23,7 @@ const VALID: Readonly<Record<string, string>> = {
 async function read(bytes: Buffer, extension: string): Promise<readonly NewCategory[] | string> {
   try {
     return await readRows(
-      { label: 'it', path: undefined, extension, bytes },
+      { label: 'it', id: undefined, extension, bytes },
       { delimiter: undefined, ignoreExtra: true },
     );
   } catch (error) {

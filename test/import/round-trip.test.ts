@@ -43,7 +43,7 @@ const printed: Readonly<Record<string, (rows: readonly Listed[]) => string>> = {
 };
 
 function imported(content: string, extension: string): Promise<readonly NewCategory[]> {
-  const file = { label: 'it', path: undefined, extension, bytes: Buffer.from(content) };
+  const file = { label: 'it', id: undefined, extension, bytes: Buffer.from(content) };
   return readRows(file, { delimiter: undefined, ignoreExtra: false });
 }
 

@@ -15,7 +15,7 @@ function read(
   content: string | Uint8Array,
   { extension = '', ...options }: Given = {},
 ): Promise<readonly NewCategory[]> {
-  const file = { label: 'it', path: undefined, extension, bytes: Buffer.from(content) };
+  const file = { label: 'it', id: undefined, extension, bytes: Buffer.from(content) };
   return readRows(file, { delimiter: undefined, ignoreExtra: false, ...options });
 }
 
@@ -160,6 +160,7 @@ test('a missing file, a folder and a terminal are refused at once', async () => 
   await expect(readInputFile('folder', world)).rejects.toThrow('folder is not a regular file');
   await expect(readInputFile('-', world)).rejects.toThrow('stdin is a terminal');
   const file = await readInputFile('Some.CSV', world);
+  expect(file.id).toMatch(/^[0-9a-f]{32}$/);
   expect(file.extension).toBe('.csv');
   expect(await readRows(file, { delimiter: undefined, ignoreExtra: false })).toEqual([{ name: 'a' }]);
 });

@@ -33,13 +33,13 @@ export async function run(session: Session, input: ImportInput): Promise<ImportD
   const journal = new Journal(await job.store.open(job.name, 'run'));
   try {
     const lock = lockOptions(job);
-    await journal.acquire({ version: 2, source: job.source.path, rows: job.rows.length }, input.restart, lock);
-    if (job.source.path !== undefined) await supersede(job.store, job.name, job.source.path, lock);
+    await journal.acquire({ version: 2, source: job.source.id, rows: job.rows.length }, input.restart, lock);
+    if (job.source.id !== undefined) await supersede(job.store, job.name, job.source.id, lock);
     session.progress.status?.(undefined);
     const result = await send(job, journal);
     session.progress.status?.(undefined);
     const document = result.results.document();
-    const resume = resumeCommand(session.context, job.source.path === undefined);
+    const resume = resumeCommand(session.context, job.source.id === undefined);
     return { document, failure: importError(document, result, resume) };
   } finally {
     // Where the release cannot be recorded, the next run finds out that this one has ended.

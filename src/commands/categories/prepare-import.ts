@@ -55,7 +55,7 @@ export async function prepare(session: Session, input: ImportInput): Promise<Job
   const { openJournals } = await import('../../session-services.ts');
   const store = await openJournals(session, await session.target());
   const name = journalName(digestOf(rows));
-  if (!input.restart && !input.skipExisting && source.path !== undefined) await refuseChanged(store, name, source.path);
+  if (!input.restart && !input.skipExisting && source.id !== undefined) await refuseChanged(store, name, source.id);
   return { session, input, source, rows, store, name, concurrency };
 }
 
@@ -68,8 +68,8 @@ async function requireYes(session: Session, input: ImportInput): Promise<void> {
   });
 }
 
-async function refuseChanged(store: JournalStore, name: string, path: string): Promise<void> {
-  const before = await staleImportOf(store, name, path);
+async function refuseChanged(store: JournalStore, name: string, source: string): Promise<void> {
+  const before = await staleImportOf(store, name, source);
   if (!before) return;
   const done = `${formatNumber(before.created)} of its ${formatCount(before.rows, 'row')} were created`;
   throw new PetstoreError('usage', `the file has changed since its import began: ${done}`, {
