@@ -40,3 +40,11 @@ export const systemClock: Clock = {
     });
   },
 };
+
+/** Sleeps for any time; a wall clock that is set back meanwhile does not make it longer. */
+export async function sleepLong(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
+  const until = clock.monotonic() + ms;
+  for (let left = ms; left > 0; left = until - clock.monotonic()) {
+    await clock.sleep(Math.min(left, LONGEST_SLEEP_MS), signal);
+  }
+}

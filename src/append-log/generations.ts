@@ -1,7 +1,6 @@
 // The files of a log: one per generation, each beginning with a snapshot of the one before it.
-import type * as nodeFs from 'node:fs';
-import { join } from 'node:path';
-import { fsyncDir } from './fsync-dir.ts';
+import * as nodeFs from 'node:fs';
+import { dirname, join } from 'node:path';
 import { mkdirp } from './mkdirp.ts';
 
 /** The part of `node:fs` that the log uses. */
@@ -157,4 +156,19 @@ export class Generations {
       // Removed already, or held open on Windows: the next rotation tries again.
     }
   }
+}
+
+/**
+ * Flushes a directory, and `parents` of those above it: a new file survives a power failure only then. Windows has no such operation; there it does nothing.
+ * @throws errors of the file system as they come
+ */
+export function fsyncDir(dir: string, parents = 0, fs: LogFs = nodeFs): void {
+  if (process.platform === 'win32') return;
+  const fd = fs.openSync(dir, 'r');
+  try {
+    fs.fsyncSync(fd);
+  } finally {
+    fs.closeSync(fd);
+  }
+  if (parents > 0) fsyncDir(dirname(dir), parents - 1, fs);
 }

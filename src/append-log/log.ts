@@ -25,3 +25,32 @@ export interface Log<State, Result = void> {
   sync(): Promise<void>;
   close(): void;
 }
+
+/** The log of a single process, for when no file can be written. */
+export class MemoryLog<State, Result = void> implements Log<State, Result> {
+  readonly #format: LogFormat<State, Result>;
+  readonly #state: State;
+
+  constructor(format: LogFormat<State, Result>) {
+    this.#format = format;
+    this.#state = format.initial();
+  }
+
+  refresh(): State {
+    return this.#state;
+  }
+
+  last(): State {
+    return this.#state;
+  }
+
+  append(record: string): Result {
+    return this.#format.apply(this.#state, record);
+  }
+
+  sync(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  close(): void {}
+}

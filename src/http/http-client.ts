@@ -1,6 +1,6 @@
 // The HTTP client: a ticket of the ledger for each attempt, a last look before it is sent, and again where that is allowed.
 import type { Clock } from '../clock.ts';
-import { LONGEST_SLEEP_MS } from '../clock.ts';
+import { LONGEST_SLEEP_MS, sleepLong } from '../clock.ts';
 import type { Ledger } from '../rate-limit/ledger.ts';
 import type { Observation } from '../rate-limit/ledger-record.ts';
 import type { RateLimitInfo } from './rate-limit-headers.ts';
@@ -159,11 +159,9 @@ class RateLimitedClient implements HttpClient {
   async #pause(ms: number): Promise<void> {
     const { clock, signal, onWait } = this.#options;
     if (ms <= 0) return;
-    // A clock that is set back meanwhile must not make it longer.
-    const until = clock.monotonic() + ms;
     onWait?.({ until: clock.now() + ms, reason: 'backoff' });
     try {
-      for (let left = ms; left > 0; left = until - clock.monotonic()) await clock.sleep(sleepChunk(left), signal);
+      await sleepLong(clock, ms, signal);
     } finally {
       onWait?.(undefined);
     }

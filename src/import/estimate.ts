@@ -1,7 +1,7 @@
 // How long an import takes under the rate limit: for the question, for `--dry-run` and for the progress line.
 import type { Clock } from '../clock.ts';
 import { formatCount, formatNumber } from '../format.ts';
-import type { QuotaView } from '../rate-limit/quota-view.ts';
+import type { QuotaView, WindowView } from '../rate-limit/quota-view.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -41,12 +41,11 @@ export function estimate(
   if (!window?.limit || window.limit > UNLIMITED) return undefined;
   const length = windowMs ?? guessWindow(window.limit, window.resetAt - window.seenAt);
   const planned = DAILY_LIMITS[window.limit];
-  const day = longWindow?.limit
-    ? { limit: longWindow.limit, remaining: longWindow.remaining, resetAt: longWindow.resetAt, over: longWindow.over }
-    : planned && { limit: planned, remaining: planned, resetAt: now + DAY_MS, over: false };
+  const assumed = planned && { limit: planned, remaining: planned, resetAt: now + DAY_MS, over: false };
+  const day = longWindow?.limit ? longWindow : assumed;
   const byWindow = timeNeeded(requests, window, length, now);
   const byDay = day ? timeNeeded(requests, day, DAY_MS, now) : 0;
-  if (day && byDay > byWindow) return { ms: byDay, limit: day.limit, windowMs: DAY_MS, isDaily: true };
+  if (day && byDay > byWindow) return { ms: byDay, limit: day.limit ?? 0, windowMs: DAY_MS, isDaily: true };
   return { ms: byWindow, limit: window.limit, windowMs: length, isDaily: false };
 }
 
@@ -54,22 +53,15 @@ export function estimate(
  * Guesses the length of a window: the headers give its end only. For the documented plans it is a minute.
  * @param toReset the longest time from a response to the end of its window, milliseconds
  */
-export function guessWindow(limit: number, toReset: number): number {
+function guessWindow(limit: number, toReset: number): number {
   if (limit in DAILY_LIMITS) return MINUTE_MS;
   return USUAL_WINDOWS_MS.find((length) => length >= toReset) ?? DAY_MS;
-}
-
-interface Window {
-  readonly limit?: number | undefined;
-  readonly remaining: number;
-  readonly resetAt: number;
-  readonly over: boolean;
 }
 
 // The last of the resets that have to be waited for.
 function timeNeeded(
   requests: number,
-  { limit = 1, remaining, over, resetAt }: Window,
+  { limit = 1, remaining, over, resetAt }: Pick<WindowView, 'limit' | 'remaining' | 'over' | 'resetAt'>,
   length: number,
   now: number,
 ): number {

@@ -1,6 +1,6 @@
 // Decides unknown rows from the service's list: created, absent and sent again, or unknown for good.
 import type { Category, NewCategory } from '../api/types.ts';
-import { LONGEST_SLEEP_MS } from '../clock.ts';
+import { sleepLong } from '../clock.ts';
 import { PetstoreError } from '../errors.ts';
 import { formatNumber } from '../format.ts';
 import type { ImportState, NumberedRow, RunOptions } from './import-state.ts';
@@ -25,9 +25,12 @@ export async function lookUp(state: ImportState): Promise<void> {
     const rows = state.undecided();
     if (rows.length === 0) return;
     await settle(state, rows);
-    const listed = await completeList(state.options, ownIds(state));
-    const known = await knownIds(state);
-    const { found, absent, doubtful } = listed ? matchUnknown(rows, listed, known) : allDoubtful(rows);
+    const listed = await completeList(state.options, () => state.options.journal.state.owners.keys());
+    if (!listed) {
+      for (const { row } of rows) state.givenUp.add(row);
+      return;
+    }
+    const { found, absent, doubtful } = matchUnknown(rows, listed, await knownIds(state));
     const contested = await recordFound(state, found);
     for (const row of doubtful) state.givenUp.add(row);
     for (const row of absent) await recordAbsent(state, row);
@@ -50,11 +53,8 @@ function settledAt(state: ImportState, row: number): number {
   return state.lostAt(row) + (slow ? Math.max(settleMs, timeoutMs) : settleMs);
 }
 
-async function pause({ clock, signal }: Pick<RunOptions, 'clock' | 'signal'>, ms: number): Promise<void> {
-  const until = clock.monotonic() + ms;
-  for (let left = ms; left > 0; left = until - clock.monotonic()) {
-    await clock.sleep(Math.min(LONGEST_SLEEP_MS, left), signal);
-  }
+function pause({ clock, signal }: Pick<RunOptions, 'clock' | 'signal'>, ms: number): Promise<void> {
+  return sleepLong(clock, ms, signal);
 }
 
 /**
@@ -81,10 +81,6 @@ export function missingFromList(created: number): PetstoreError {
   return new PetstoreError('unknown_outcome', `the service does not list ${which} that this import created`, {
     hint: 'try again later; if its data was reset, add --restart --skip-existing to create what is missing',
   });
-}
-
-function ownIds({ options }: ImportState): () => Iterable<string> {
-  return () => options.journal.state.owners.keys();
 }
 
 async function recordAbsent(state: ImportState, row: number): Promise<void> {
@@ -139,7 +135,7 @@ export async function findLateDuplicates(state: ImportState): Promise<readonly C
   if (state.resent.size === 0) return [];
   try {
     const texts = new Set([...state.resent].map((row) => textOf(state.options.rows[row] as NewCategory)));
-    const listed = (await completeList(state.options, ownIds(state))) ?? [];
+    const listed = (await completeList(state.options, () => state.options.journal.state.owners.keys())) ?? [];
     return newAndUnowned(listed, await knownIds(state)).filter((category) => texts.has(textOf(category)));
   } catch {
     // Every row is decided: a check that cannot be made is not a failure.
@@ -167,10 +163,6 @@ interface LookUpResult {
   readonly absent: readonly number[];
   /** A new category resembles these rows: another description, or a name that the service has normalized. */
   readonly doubtful: readonly number[];
-}
-
-function allDoubtful(rows: readonly NumberedRow[]): LookUpResult {
-  return { found: new Map(), absent: [], doubtful: rows.map(({ row }) => row) };
 }
 
 /** Matches unknown rows, by name and description, with categories that appeared since the import began. */

@@ -3,7 +3,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { FileLog } from '../append-log/file-log.ts';
 import type { LogFs } from '../append-log/generations.ts';
 import type { Log } from '../append-log/log.ts';
-import { MemoryLog } from '../append-log/memory-log.ts';
+import { MemoryLog } from '../append-log/log.ts';
 import type { ProcessRef } from '../append-log/process-liveness.ts';
 import { currentProcess, isAlive } from '../append-log/process-liveness.ts';
 import type { Clock } from '../clock.ts';

@@ -1,6 +1,6 @@
 // Handles one request: checks who sends it, counts it, runs its operation and sends the response, with faults.
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { LONGEST_SLEEP_MS } from '../clock.ts';
+import { sleepLong } from '../clock.ts';
 import { checkOrigin } from './auth.ts';
 import type { SandboxContext } from './context.ts';
 import type { FaultPlan, FaultRule } from './faults.ts';
@@ -30,7 +30,7 @@ export class RequestHandler {
     try {
       const response = await this.#handle().catch(toResponse);
       if (!response) return;
-      await this.#delay(this.#plan.delayMs);
+      await sleepLong(this.#context.clock, this.#plan.delayMs, this.#context.closing);
       this.#log(response);
       const headers = { ...commonHeaders(this.#quota, this.#context.clock.now()), ...response.headers };
       sendResponse(this.#response, { ...response, headers }, this.#plan.fault);
@@ -82,12 +82,6 @@ export class RequestHandler {
         ? 'this key is temporarily banned for sending requests before Retry-After'
         : `the limit of ${status.limit} request${status.limit === 1 ? '' : 's'} is exhausted`;
     throw new HttpError(429, refusal.code, message, retryAfterHeader(retryAfter, refusal.until, now));
-  }
-
-  async #delay(ms: number): Promise<void> {
-    const { clock, closing } = this.#context;
-    for (let left = ms; left > 0; left -= LONGEST_SLEEP_MS)
-      await clock.sleep(Math.min(left, LONGEST_SLEEP_MS), closing);
   }
 
   #log({ status }: SandboxResponse): void {

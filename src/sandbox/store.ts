@@ -92,7 +92,6 @@ function add(state: StoreState, item: string): void {
 
 export class Store {
   readonly #log: DataLog<StoreState, string | undefined>;
-  #nextSync: Promise<void> | undefined;
   #list: { readonly state: StoreState; readonly version: number; readonly body: Buffer } | undefined;
 
   constructor(
@@ -121,17 +120,8 @@ export class Store {
    */
   async create({ name, description }: CategoryInput): Promise<string | undefined> {
     const item = this.#log.append(`c ${JSON.stringify({ name, description })}`);
-    await this.#sync();
+    await this.#log.sync();
     return item;
-  }
-
-  // Creates that arrive together share one sync.
-  #sync(): Promise<void> {
-    this.#nextSync ??= new Promise((resolve) => setImmediate(resolve)).then(() => {
-      this.#nextSync = undefined;
-      return this.#log.sync();
-    });
-    return this.#nextSync;
   }
 
   close(): void {

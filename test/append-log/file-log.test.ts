@@ -8,7 +8,7 @@ import { FileLog } from '../../src/append-log/file-log.ts';
 import type { LogFs } from '../../src/append-log/generations.ts';
 import { ShortWriteError } from '../../src/append-log/generations.ts';
 import type { LogFormat } from '../../src/append-log/log.ts';
-import { MemoryLog } from '../../src/append-log/memory-log.ts';
+import { MemoryLog } from '../../src/append-log/log.ts';
 import { hasCaseSensitiveNames, hasDirectorySync, hasModes, hasSymlinks } from '../support/capabilities.ts';
 import { compile } from '../support/compile.ts';
 import { tempDir } from '../support/temp-dir.ts';

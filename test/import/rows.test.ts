@@ -4,9 +4,8 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { NewCategory } from '../../src/api/types.ts';
 import { PetstoreError } from '../../src/errors.ts';
-import { readInputFile } from '../../src/import/input-file.ts';
 import type { RowOptions } from '../../src/import/rows.ts';
-import { digestOf, readRows } from '../../src/import/rows.ts';
+import { digestOf, readInputFile, readRows } from '../../src/import/rows.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 type Given = Partial<RowOptions> & { readonly extension?: string };

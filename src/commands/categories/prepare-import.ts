@@ -2,12 +2,11 @@
 import type { NewCategory } from '../../api/types.ts';
 import { PetstoreError } from '../../errors.ts';
 import { formatCount, formatNumber } from '../../format.ts';
-import type { InputFile } from '../../import/input-file.ts';
-import { readInputFile } from '../../import/input-file.ts';
 import type { JournalStore } from '../../import/journal-files.ts';
 import { journalName } from '../../import/journal-files.ts';
 import { staleImportOf } from '../../import/other-journals.ts';
-import { digestOf, readRows } from '../../import/rows.ts';
+import type { InputFile } from '../../import/rows.ts';
+import { digestOf, readInputFile, readRows } from '../../import/rows.ts';
 import type { Session } from '../../session.ts';
 
 export interface ImportInput {
