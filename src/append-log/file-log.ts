@@ -52,7 +52,8 @@ export class FileLog<State, Result = void> implements Log<State, Result> {
   // The record being appended, and what it came to once it was read back.
   #pending = '';
   #written: { readonly result: Result } | undefined;
-  #syncing: Promise<void> | undefined;
+  #damage: unknown;
+  #syncing: Promise<void> = Promise.resolve();
   #nextSync: Promise<void> | undefined;
 
   /**
@@ -106,18 +107,13 @@ export class FileLog<State, Result = void> implements Log<State, Result> {
 
   sync(): Promise<void> {
     if (!this.#options.durable) return Promise.resolve();
-    if (!this.#syncing) {
-      this.#syncing = this.#fdatasync().finally(() => {
-        this.#syncing = undefined;
-      });
-      return this.#syncing;
-    }
-    // The sync in flight may have begun before the caller's record: wait for the one after it.
+    // A sync in flight may have begun before the caller's record: the one after it serves all who wait.
     this.#nextSync ??= this.#syncing
       .catch(() => undefined)
       .then(() => {
         this.#nextSync = undefined;
-        return this.sync();
+        this.#syncing = this.#fdatasync();
+        return this.#syncing;
       });
     return this.#nextSync;
   }
@@ -213,8 +209,7 @@ export class FileLog<State, Result = void> implements Log<State, Result> {
     const fd = this.#fd;
     if (fd < 0) return;
     const close = (): void => this.#fs.closeSync(fd);
-    if (this.#syncing) this.#syncing.then(close, close);
-    else close();
+    this.#syncing.then(close, close);
   }
 
   // The record before it is safe: a seal that does not fit is left to the next writer.
@@ -235,6 +230,7 @@ export class FileLog<State, Result = void> implements Log<State, Result> {
   }
 
   #readNew(): void {
+    if (this.#damage) throw this.#damage;
     chunk ??= Buffer.allocUnsafe(CHUNK_BYTES);
     while (!this.#sealed) {
       const count = this.#fs.readSync(this.#fd, chunk, 0, CHUNK_BYTES, this.#offset);
@@ -260,8 +256,18 @@ export class FileLog<State, Result = void> implements Log<State, Result> {
         this.#headBytes = Number(line.slice(HEAD.length, -RECORD_END.length)) || 0;
         continue;
       }
-      const result = this.#format.apply(this.#state, line.slice(line.indexOf(' ') + 1, -RECORD_END.length));
+      const result = this.#apply(line.slice(line.indexOf(' ') + 1, -RECORD_END.length));
       if (line === this.#pending) this.#written = { result };
+    }
+  }
+
+  // After damage the state is incomplete, so every later use fails as well.
+  #apply(record: string): Result {
+    try {
+      return this.#format.apply(this.#state, record);
+    } catch (error) {
+      this.#damage = error;
+      throw error;
     }
   }
 

@@ -1,9 +1,14 @@
 // The append-only log as its users see it: records in, one state out, whether it lies in a file, in memory or on a server.
 
+/** A record that no process of ours wrote, thrown by reducers that must not ignore it. */
+export class DamagedRecordError extends Error {
+  override readonly name = 'DamagedRecordError';
+}
+
 /** How records become a state. All three functions depend on nothing but their arguments, so all processes agree. */
 export interface LogFormat<State, Result = void> {
   initial(): State;
-  /** Reduces one record into the state, in place, and returns what the record came to. Ignores what it does not understand. */
+  /** Reduces one record into the state, in place, and returns what the record came to. Ignores what it does not understand, or throws DamagedRecordError. */
   apply(state: State, record: string): Result;
   /** Returns records that give this state when reduced from `initial()`: the head of the next generation. */
   snapshot(state: State): Iterable<string>;

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { FileLog } from '../append-log/file-log.ts';
 import type { LogFs } from '../append-log/generations.ts';
 import { fsyncDir } from '../append-log/generations.ts';
+import { DamagedRecordError } from '../append-log/log.ts';
 import { PetstoreError } from '../errors.ts';
 import { escapeControls } from '../escape.ts';
-import { DamagedJournalError } from './journal-record.ts';
 import type { JournalState } from './journal-state.ts';
 import { journalFormat } from './journal-state.ts';
 
@@ -128,7 +128,7 @@ function guarded<T>(label: string, use: () => T): T {
 }
 
 function storageError(error: unknown, label: string): unknown {
-  if (error instanceof DamagedJournalError) return damagedJournal(label, error);
+  if (error instanceof DamagedRecordError) return damagedJournal(label, error);
   const { code } = error as NodeJS.ErrnoException;
   if (error instanceof PetstoreError || typeof code !== 'string') return error;
   return new PetstoreError('storage', `cannot use the journal of an import (${code}): ${label}`, {

@@ -1,4 +1,5 @@
 // The records of a journal, checked as they are read: a damaged journal must not decide what is sent.
+import { DamagedRecordError } from '../append-log/log.ts';
 import type { ProcessRef } from '../append-log/process-liveness.ts';
 
 /** The state of one row. `skipped` is never journaled: each run finds it out again. */
@@ -74,11 +75,6 @@ export interface SnapshotRecord {
   readonly finished: boolean;
 }
 
-/** The journal contains a record that petstore did not write. */
-export class DamagedJournalError extends Error {
-  override readonly name = 'DamagedJournalError';
-}
-
 type Check = (value: unknown) => boolean;
 
 const isText: Check = (value) => typeof value === 'string' && value.length <= 8192;
@@ -133,7 +129,7 @@ const SHAPES: Readonly<Record<JournalRecord[0], readonly Check[]>> = {
   snapshot: [SNAPSHOT],
 };
 
-/** @throws DamagedJournalError */
+/** @throws DamagedRecordError */
 export function parseRecord(text: string): JournalRecord {
   const record = parseJsonArray(text);
   const [kind, run, ...fields] = record;
@@ -141,7 +137,7 @@ export function parseRecord(text: string): JournalRecord {
   const hasId = kind === 'row' && (fields[0] === 'created' || fields[0] === 'found');
   const checks = shape && [...shape, ...(hasId ? [isId] : [])];
   if (!checks || !isText(run) || checks.length !== fields.length || !checks.every((check, at) => check(fields[at]))) {
-    throw new DamagedJournalError('not a record of an import');
+    throw new DamagedRecordError('not a record of an import');
   }
   return record as unknown as JournalRecord;
 }

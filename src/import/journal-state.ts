@@ -36,7 +36,7 @@ export const journalFormat: LogFormat<JournalState> = {
     unknown: new Set(),
     finished: false,
   }),
-  /** @throws DamagedJournalError where the record is not valid */
+  /** @throws DamagedRecordError where the record is not valid */
   apply: (state, text) => apply(state, parseRecord(text)),
   *snapshot({ header, lock, baseline, rows, finished }) {
     const known = baseline && [...baseline];

@@ -1,5 +1,6 @@
 // The journals of one API key and base URL on a state server: any machine resumes what another one began.
 import { createHash } from 'node:crypto';
+import { DamagedRecordError } from '../append-log/log.ts';
 import type { StateServer } from '../append-log/state-server.ts';
 import { StreamLog } from '../append-log/stream-log.ts';
 import { script } from '../append-log/valkey-connection.ts';
@@ -7,7 +8,6 @@ import type { Clock } from '../clock.ts';
 import { PetstoreError } from '../errors.ts';
 import type { JournalLog, JournalStore } from './journal-files.ts';
 import { damagedJournal } from './journal-files.ts';
-import { DamagedJournalError } from './journal-record.ts';
 import { journalFormat } from './journal-state.ts';
 
 const KEEP_MS = 30 * 24 * 3_600_000;
@@ -103,6 +103,6 @@ async function guarded<T>(server: StateServer, label: string, use: () => Promise
   try {
     return await use();
   } catch (error) {
-    throw error instanceof DamagedJournalError ? damagedJournal(label, error) : server.toPetstoreError(error);
+    throw error instanceof DamagedRecordError ? damagedJournal(label, error) : server.toPetstoreError(error);
   }
 }

@@ -17,11 +17,6 @@ export function checkOrigin(request: IncomingMessage, port: number): void {
   }
 }
 
-/** Identifies a key in the log of the rate limits, which never contains the key itself. */
-function fingerprint(key: string): string {
-  return digest(key).toString('hex').slice(0, 16);
-}
-
 export class Authenticator {
   readonly #digests: readonly Buffer[];
 
@@ -29,14 +24,14 @@ export class Authenticator {
     this.#digests = keys.map(digest);
   }
 
-  /** Returns the key's fingerprint; undefined if there is no key or it is not one of ours. */
+  /** Returns what identifies the key in logs, which never contain it; undefined if there is no key or it is not one of ours. */
   authenticate(authorization: string | undefined): string | undefined {
     const key = /^bearer +([\x21-\x7e]+) *$/i.exec(authorization ?? '')?.[1];
     if (key === undefined) return undefined;
     const given = digest(key);
     // Compares with every key, so that the time taken reveals nothing.
     const matches = this.#digests.filter((known) => timingSafeEqual(known, given));
-    return matches.length > 0 ? fingerprint(key) : undefined;
+    return matches.length > 0 ? given.toString('hex').slice(0, 16) : undefined;
   }
 }
 

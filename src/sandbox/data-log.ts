@@ -3,31 +3,25 @@ import { join } from 'node:path';
 import type { LogOptions } from '../append-log/file-log.ts';
 import { FileLog } from '../append-log/file-log.ts';
 import type { LogFormat } from '../append-log/log.ts';
+import { DamagedRecordError } from '../append-log/log.ts';
 import { PetstoreError } from '../errors.ts';
 import { escapeControls } from '../escape.ts';
-
-export interface DataState {
-  /** Set by a record that is not valid. */
-  damaged: boolean;
-}
 
 // Version 1 wrote a second stamp before each record.
 const VERSION_1_STAMP = /^[\w-]+ (?=(?:[cknrs] |reset$))/;
 
-export class DataLog<State extends DataState, Result> {
+export class DataLog<State, Result> {
   readonly #log: FileLog<State, Result>;
   readonly #options: LogOptions;
 
-  /** @throws PetstoreError `storage` for a damaged or foreign file; errors of the file system */
+  /**
+   * @param format its reducer throws DamagedRecordError for a record that is not valid
+   * @throws PetstoreError `storage` for a damaged or foreign file; errors of the file system
+   */
   constructor(format: LogFormat<State, Result>, options: LogOptions) {
-    const snapshot = function* (state: State): Iterable<string> {
-      yield* format.snapshot(state);
-      // An invalid record again: a rotation must not hide the damage.
-      if (state.damaged) yield 'damaged';
-    };
     const apply = (state: State, record: string): Result => format.apply(state, record.replace(VERSION_1_STAMP, ''));
     this.#options = options;
-    this.#log = new FileLog({ ...format, apply, snapshot }, { ...options, rejectForeign: true });
+    this.#log = new FileLog({ ...format, apply }, { ...options, rejectForeign: true });
     try {
       this.state();
     } catch (error) {
@@ -37,12 +31,15 @@ export class DataLog<State extends DataState, Result> {
   }
 
   state(): State {
-    const state = this.#log.refresh();
-    if (!state.damaged) return state;
-    const file = join(this.#options.dir, `${this.#options.name}.${this.#log.generation}.log`);
-    throw new PetstoreError('storage', `the sandbox data is damaged: ${escapeControls(file)}`, {
-      hint: 'the file was not changed; move it away to start with empty data',
-    });
+    try {
+      return this.#log.refresh();
+    } catch (error) {
+      if (!(error instanceof DamagedRecordError)) throw error;
+      const file = join(this.#options.dir, `${this.#options.name}.${this.#log.generation}.log`);
+      throw new PetstoreError('storage', `the sandbox data is damaged: ${escapeControls(file)}`, {
+        hint: 'the file was not changed; move it away to start with empty data',
+      });
+    }
   }
 
   append(record: string): Result {

@@ -1,7 +1,7 @@
 // Rate limits per key, as a reducer over a log that all processes with the same data share.
 import type { LogFs } from '../append-log/generations.ts';
 import type { LogFormat } from '../append-log/log.ts';
-import type { DataState } from './data-log.ts';
+import { DamagedRecordError } from '../append-log/log.ts';
 import { DataLog } from './data-log.ts';
 import type { Limit } from './plans.ts';
 import type { DataPaths } from './store.ts';
@@ -44,7 +44,7 @@ interface KeyUsage {
   bannedUntil: number;
 }
 
-interface KeyUsages extends DataState {
+interface KeyUsages {
   byKey: Map<string, KeyUsage>;
   /** Time of the last request. */
   latest: number;
@@ -54,7 +54,7 @@ const REQUEST = /^r (\w+) (\d{1,15}) (\d{1,9}\/\d{1,15}(?:,\d{1,9}\/\d{1,15})*)$
 
 /** Records: `r KEY TIME COUNT/MS,…` requests admission, `s KEY JSON` restores one key's usage, `reset` deletes all. */
 const windowsFormat: LogFormat<KeyUsages, LimitDecision | undefined> = {
-  initial: () => ({ byKey: new Map(), latest: 0, damaged: false }),
+  initial: () => ({ byKey: new Map(), latest: 0 }),
   apply(usages, record) {
     const request = REQUEST.exec(record);
     if (request) return decideRequest(usages, ...(request.slice(1) as [string, string, string]));
@@ -62,7 +62,7 @@ const windowsFormat: LogFormat<KeyUsages, LimitDecision | undefined> = {
     const usage = parseUsage(json);
     if (usage) usages.byKey.set(key, usage);
     else if (record === 'reset') usages.byKey.clear();
-    else usages.damaged = true;
+    else throw new DamagedRecordError(record);
     return undefined;
   },
   *snapshot(usages) {

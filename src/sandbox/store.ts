@@ -2,7 +2,7 @@
 import { basename, dirname } from 'node:path';
 import type { LogFs } from '../append-log/generations.ts';
 import type { LogFormat } from '../append-log/log.ts';
-import type { DataState } from './data-log.ts';
+import { DamagedRecordError } from '../append-log/log.ts';
 import { DataLog } from './data-log.ts';
 
 export interface DataPaths {
@@ -32,7 +32,7 @@ export interface CategoryInput {
   readonly description?: string;
 }
 
-export interface StoreState extends DataState {
+interface StoreState {
   /** JSON texts, so that ids keep their digits. */
   items: string[];
   nextId: bigint;
@@ -51,7 +51,7 @@ const NEXT_ID = /^n \d{1,19}$/;
  * all categories but keeps the next id, since an id is never reused.
  */
 export const storeFormat: LogFormat<StoreState, string | undefined> = {
-  initial: () => ({ items: [], nextId: 1n, size: 0, version: 0, damaged: false }),
+  initial: () => ({ items: [], nextId: 1n, size: 0, version: 0 }),
   apply(state, record) {
     state.version += 1;
     const rest = record.slice(2);
@@ -59,7 +59,7 @@ export const storeFormat: LogFormat<StoreState, string | undefined> = {
     if (RESTORE.test(record) && isCategory(rest)) add(state, rest);
     else if (NEXT_ID.test(record)) state.nextId = BigInt(rest) > state.nextId ? BigInt(rest) : state.nextId;
     else if (record === 'reset') Object.assign(state, { items: [], size: 0 });
-    else state.damaged = true;
+    else throw new DamagedRecordError(record);
     return undefined;
   },
   *snapshot(state) {

@@ -169,33 +169,53 @@ test.runIf(hasModes)('files and directories are private to their owner', () => {
   expect(fs.statSync(join(dir, 'led.1.log')).mode & 0o777).toBe(0o600);
 });
 
-test('concurrent syncs share a disk write, and each of them follows its record', async () => {
-  let syncs = 0;
-  const counting: LogFs = {
-    ...fs,
-    fdatasync: ((fd: number, done: fs.NoParamCallback) => {
-      syncs++;
-      fs.fdatasync(fd, done);
-    }) as LogFs['fdatasync'],
+/** A file system whose disk writes wait for `finish`. */
+function slowDisk(): {
+  readonly fs: LogFs;
+  readonly started: Promise<void>;
+  readonly finish: () => void;
+  writes: number;
+} {
+  let begin = (): void => undefined;
+  let finish = (): void => undefined;
+  const started = new Promise<void>((resolve) => {
+    begin = resolve;
+  });
+  const finished = new Promise<void>((resolve) => {
+    finish = resolve;
+  });
+  const fdatasync = (fd: number, done: fs.NoParamCallback): void => {
+    disk.writes++;
+    begin();
+    void finished.then(() => fs.fdatasync(fd, done));
   };
-  const log = open(tempDir(), 1e9, { fs: counting, durable: true });
+  const disk = { fs: { ...fs, fdatasync: fdatasync as LogFs['fdatasync'] }, started, finish, writes: 0 };
+  return disk;
+}
+
+test('concurrent syncs share a disk write, and each of them follows its record', async () => {
+  const disk = slowDisk();
+  const log = open(tempDir(), 1e9, { fs: disk.fs, durable: true });
   log.append('one');
-  await Promise.all(Array.from({ length: 50 }, () => log.sync()));
-  expect(syncs).toBe(2);
+  const early = Array.from({ length: 50 }, () => log.sync());
+  await disk.started;
+  log.append('two');
+  const late = Array.from({ length: 50 }, () => log.sync());
+  disk.finish();
+  await Promise.all([...early, ...late]);
+  expect(disk.writes).toBe(2);
 });
 
 test('a sync in flight keeps its file open while the log rotates', async () => {
-  const late: LogFs = {
-    ...fs,
-    fdatasync: ((fd: number, done: fs.NoParamCallback) =>
-      setImmediate(() => fs.fdatasync(fd, done))) as unknown as LogFs['fdatasync'],
-  };
-  const log = open(tempDir(), 300, { fs: late, durable: true });
+  const disk = slowDisk();
+  const log = open(tempDir(), 300, { fs: disk.fs, durable: true });
   log.append('one');
   const synced = log.sync();
+  await disk.started;
   const before = log.generation;
   for (const record of numbered(50)) log.append(record);
   expect(log.generation).toBeGreaterThan(before);
+  disk.finish();
   await synced;
 });
 
