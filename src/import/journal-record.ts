@@ -1,6 +1,18 @@
 // The records of a journal, checked as they are read: a damaged journal must not decide what is sent.
 import { DamagedRecordError } from '../append-log/log.ts';
 import type { ProcessRef } from '../append-log/process-liveness.ts';
+import type { Check } from '../append-log/record-shape.ts';
+import {
+  isBoolean,
+  isCount,
+  isText,
+  listOf,
+  oneOf,
+  optional,
+  pair,
+  parseJson,
+  shape,
+} from '../append-log/record-shape.ts';
 
 /** The state of one row. `skipped` is never journaled: each run finds it out again. */
 export type RowState = 'pending' | 'sending' | 'unknown' | 'created' | 'failed' | 'skipped';
@@ -75,52 +87,32 @@ export interface SnapshotRecord {
   readonly finished: boolean;
 }
 
-type Check = (value: unknown) => boolean;
-
-const isText: Check = (value) => typeof value === 'string' && value.length <= 8192;
-const isCount: Check = (value) => Number.isSafeInteger(value) && (value as number) >= 0;
-const isFlag: Check = (value) => value === undefined || typeof value === 'boolean';
 const isId: Check = (value) => typeof value === 'string' && /^-?\d{1,19}$/.test(value);
-const isEvent: Check = (value) => Object.hasOwn(TRANSITIONS, String(value));
-const listOf =
-  (check: Check): Check =>
-  (value) =>
-    Array.isArray(value) && value.every(check);
-const optional =
-  (check: Check): Check =>
-  (value) =>
-    value === undefined || check(value);
-const pair =
-  (first: Check, second: Check): Check =>
-  (value) =>
-    Array.isArray(value) && value.length === 2 && first(value[0]) && second(value[1]);
-const object =
-  (fields: Readonly<Record<string, Check>>): Check =>
-  (value) =>
-    typeof value === 'object' &&
-    value !== null &&
-    Object.entries(fields).every(([name, check]) => check((value as Record<string, unknown>)[name]));
-
 const PROCESS = { pid: isCount, start: isText, host: isText };
-const HEADER = object({ version: isCount, source: optional(isText), rows: isCount, epoch: optional(isText) });
-const STATE: Check = (value) => ['pending', 'sending', 'unknown', 'created', 'failed'].includes(value as string);
-const ENTRY = object({ state: STATE, attempts: isCount, id: optional(isId), found: isFlag, slow: isFlag });
+const HEADER = shape({ version: isCount, source: optional(isText), rows: isCount, epoch: optional(isText) });
+const ENTRY = shape({
+  state: oneOf('pending', 'sending', 'unknown', 'created', 'failed'),
+  attempts: isCount,
+  id: optional(isId),
+  found: optional(isBoolean),
+  slow: optional(isBoolean),
+});
 const isEntry: Check = (value) =>
   ENTRY(value) && ((value as RowEntry).state === 'created') === ((value as RowEntry).id !== undefined);
-const SNAPSHOT = object({
+const SNAPSHOT = shape({
   header: optional(HEADER),
-  lock: optional(object({ ...PROCESS, run: isText, beats: isCount })),
+  lock: optional(shape({ ...PROCESS, run: isText, beats: isCount })),
   baseline: optional(listOf(isId)),
   rows: listOf(pair(isCount, isEntry)),
-  finished: isFlag,
+  finished: optional(isBoolean),
 });
 
 /** What follows the kind and the run. */
 const SHAPES: Readonly<Record<JournalRecord[0], readonly Check[]>> = {
-  acquire: [object(PROCESS), HEADER],
+  acquire: [shape(PROCESS), HEADER],
   expire: [isCount],
   baseline: [listOf(isId)],
-  row: [isEvent, isCount],
+  row: [oneOf(...Object.keys(TRANSITIONS)), isCount],
   release: [],
   beat: [],
   restart: [],
@@ -131,22 +123,14 @@ const SHAPES: Readonly<Record<JournalRecord[0], readonly Check[]>> = {
 
 /** @throws DamagedRecordError */
 export function parseRecord(text: string): JournalRecord {
-  const record = parseJsonArray(text);
+  const value = parseJson(text);
+  const record: readonly unknown[] = Array.isArray(value) ? value : [];
   const [kind, run, ...fields] = record;
-  const shape = typeof kind === 'string' && Object.hasOwn(SHAPES, kind) ? SHAPES[kind as JournalRecord[0]] : undefined;
+  const known = typeof kind === 'string' && Object.hasOwn(SHAPES, kind) ? SHAPES[kind as JournalRecord[0]] : undefined;
   const hasId = kind === 'row' && (fields[0] === 'created' || fields[0] === 'found');
-  const checks = shape && [...shape, ...(hasId ? [isId] : [])];
+  const checks = known && [...known, ...(hasId ? [isId] : [])];
   if (!checks || !isText(run) || checks.length !== fields.length || !checks.every((check, at) => check(fields[at]))) {
     throw new DamagedRecordError('not a record of an import');
   }
   return record as unknown as JournalRecord;
-}
-
-function parseJsonArray(text: string): readonly unknown[] {
-  try {
-    const value: unknown = JSON.parse(text);
-    return Array.isArray(value) ? value : [];
-  } catch {
-    return [];
-  }
 }

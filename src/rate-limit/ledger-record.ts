@@ -1,4 +1,6 @@
 // The ledger's records as lines of JSON, validated when they are read. A line that is not valid is ignored by everybody.
+import type { Check } from '../append-log/record-shape.ts';
+import { isBoolean, isNumber, isText, oneOf, optional, parseJson, shape } from '../append-log/record-shape.ts';
 import type { WindowReset } from './window.ts';
 
 /** What a wait after a 429 goes by: a header of the 429, or our own floor. */
@@ -44,34 +46,6 @@ export type LedgerRecord =
   | { readonly kind: 'clock'; readonly at: number }
   | { readonly kind: 'forget'; readonly at: number };
 
-/** Whether a value has a shape. */
-export type Check = (value: unknown) => boolean;
-
-// What Date can hold.
-const LARGEST = 8.64e15;
-
-export const isNumber: Check = (value) => typeof value === 'number' && Math.abs(value) <= LARGEST;
-export const isBoolean: Check = (value) => typeof value === 'boolean';
-export const isText: Check = (value) => typeof value === 'string';
-export const oneOf =
-  (...values: readonly unknown[]): Check =>
-  (value) =>
-    values.includes(value);
-export const optional =
-  (check: Check): Check =>
-  (value) =>
-    value === undefined || check(value);
-export const listOf =
-  (check: Check): Check =>
-  (value) =>
-    Array.isArray(value) && value.every(check);
-export const shape =
-  (checks: Readonly<Record<string, Check>>): Check =>
-  (value) =>
-    typeof value === 'object' &&
-    value !== null &&
-    Object.entries(checks).every(([name, check]) => check((value as Record<string, unknown>)[name]));
-
 export const isReset = shape({ at: isNumber, clock: oneOf('server', 'local'), resolution: isNumber });
 export const isWaitFrom = oneOf('retry-after', 'reset', 'backoff');
 
@@ -107,12 +81,4 @@ export function parseRecord(text: string): LedgerRecord | undefined {
   const record = parseJson(text) as LedgerRecord | undefined;
   if (!shape({ kind: isText, at: isNumber })(record) || !record) return undefined;
   return Object.hasOwn(RECORDS, record.kind) && RECORDS[record.kind](record) ? record : undefined;
-}
-
-export function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,18 +1,16 @@
 // The ledger's state as one line, the head of a new generation. A damaged one is ignored: the ledger begins anew.
-
-import type { Check } from './ledger-record.ts';
 import {
   isBoolean,
   isNumber,
-  isReset,
   isText,
-  isWaitFrom,
   listOf,
   oneOf,
   optional,
+  pair,
   parseJson,
   shape,
-} from './ledger-record.ts';
+} from '../append-log/record-shape.ts';
+import { isReset, isWaitFrom } from './ledger-record.ts';
 import type { LedgerState, Ticket } from './ledger-state.ts';
 import { initialState, offsetLo } from './ledger-state.ts';
 import { RULES } from './rules.ts';
@@ -44,11 +42,10 @@ const isWindow = shape({
   rounding: oneOf('unknown', 'up', 'exact'),
   latencyMs: isNumber,
 });
-const isEntry: Check = (entry) => Array.isArray(entry) && isText(entry[0]) && isTicket(entry[1]);
 const isSnapshot = shape({
   time: isNumber,
   seq: isNumber,
-  tickets: listOf(isEntry),
+  tickets: listOf(pair(isText, isTicket)),
   unconfirmed: listOf(isNumber),
   short: optional(isWindow),
   long: optional(isWindow),

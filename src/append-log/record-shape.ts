@@ -1,0 +1,47 @@
+// Checks of what is read from a log: a damaged record must not decide anything.
+
+/** Whether a value has a shape. */
+export type Check = (value: unknown) => boolean;
+
+// What Date can hold.
+const LARGEST = 8.64e15;
+
+export const isNumber: Check = (value) => typeof value === 'number' && Math.abs(value) <= LARGEST;
+/** A whole number from 0. */
+export const isCount: Check = (value) => Number.isSafeInteger(value) && (value as number) >= 0;
+export const isBoolean: Check = (value) => typeof value === 'boolean';
+export const isText: Check = (value) => typeof value === 'string';
+
+export function oneOf(...values: readonly unknown[]): Check {
+  return (value) => values.includes(value);
+}
+
+export function optional(check: Check): Check {
+  return (value) => value === undefined || check(value);
+}
+
+export function listOf(check: Check): Check {
+  return (value) => Array.isArray(value) && value.every(check);
+}
+
+/** An array of two. */
+export function pair(first: Check, second: Check): Check {
+  return (value) => Array.isArray(value) && value.length === 2 && first(value[0]) && second(value[1]);
+}
+
+/** An object with these fields, and any others. */
+export function shape(checks: Readonly<Record<string, Check>>): Check {
+  const fields = Object.entries(checks);
+  const holds = (value: Readonly<Record<string, unknown>>): boolean =>
+    fields.every(([name, check]) => check(value[name]));
+  return (value) => typeof value === 'object' && value !== null && holds(value as Record<string, unknown>);
+}
+
+/** Returns undefined for what is not JSON. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
