@@ -52,11 +52,6 @@ export function* arraySlices(body: Uint8Array, sliceBytes: number): Generator<Ui
   throw new SliceError('the array does not end');
 }
 
-/** @throws SliceError if the array has too many values, is nested too deeply, or does not end */
-export function checkArray(body: Uint8Array): void {
-  arraySlices(body, body.length).next();
-}
-
 function skipSpace(body: Uint8Array, from: number): number {
   let at = from;
   while (body[at] === 0x20 || body[at] === 0x0a || body[at] === 0x0d || body[at] === 0x09) at++;

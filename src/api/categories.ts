@@ -14,35 +14,17 @@ const LIST: HttpRequest = { method: 'GET', path: '/categories', safe: true };
 export function createApi(client: Sender, signal?: AbortSignal): Api {
   return {
     categories: {
-      list: () => list(client, signal),
+      list: async () => categoriesOf(await client.send(LIST), signal),
       create: (input, beforeSend) => create(client, input, beforeSend),
     },
   };
 }
 
-async function list(client: Sender, signal: AbortSignal | undefined): Promise<readonly Category[]> {
-  const slices = decodeSlices(await client.send(LIST));
-  for (;;) {
-    const { done, value } = slices.next();
-    if (done) return value;
-    await new Promise((resolve) => setImmediate(resolve));
-    signal?.throwIfAborted();
-  }
-}
-
 /** @throws PetstoreError by its status; `service` where it is not a list of categories */
-export function categoriesOf(response: HttpResponse): readonly Category[] {
-  const slices = decodeSlices(response);
-  for (;;) {
-    const { done, value } = slices.next();
-    if (done) return value;
-  }
-}
-
-function* decodeSlices(response: HttpResponse): Generator<void, readonly Category[]> {
+export async function categoriesOf(response: HttpResponse, signal?: AbortSignal): Promise<readonly Category[]> {
   if (response.status !== 200) throw responseError(LIST, response);
   try {
-    return yield* decodeList(response.body, response.headers);
+    return await decodeList(response.body, response.headers, signal);
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
     throw new PetstoreError('service', `the response is not a list of categories: ${error.message}`, {

@@ -2,7 +2,7 @@
 import { PetstoreError } from '../errors.ts';
 import { terminalSafeJson } from '../escape.ts';
 import type { ColorLevel } from '../io.ts';
-import { stringifyJson } from '../json.ts';
+import { stringifyJson, stringifyLines } from '../json.ts';
 import type { Column, View } from './view.ts';
 
 export interface OutputTarget {
@@ -77,9 +77,7 @@ function* jsonDocument<Data>(data: Data, view: View<Data>, pretty: boolean): Gen
 
 function* jsonLines(rows: readonly unknown[]): Generator<string> {
   for (let from = 0; from < rows.length; from += PAGE) {
-    let page = '';
-    for (const row of rows.slice(from, from + PAGE)) page += `${stringifyJson(row)}\n`;
-    yield terminalSafeJson(page);
+    yield terminalSafeJson(stringifyLines(rows.slice(from, from + PAGE)));
   }
 }
 

@@ -43,6 +43,15 @@ test.each(['csv', 'tsv'] as const)(
   },
 );
 
+test('rows keep their order where only some of them need quotes', () => {
+  const names = Array.from({ length: 1200 }, (_, i) => (i % 7 < 3 ? `a, ${i}` : `b${i}`));
+  const text = write(
+    'csv',
+    names.map((name) => ({ name })),
+  );
+  expect(parse(text, { columns: true })).toEqual(names.map((name) => ({ name, description: '' })));
+});
+
 test('on a terminal control characters are escaped', () => {
   expect(write('csv', [{ name: '\u001b[2J', description: 'x\ny' }], true)).toContain('␛[2J,x␊y');
 });

@@ -78,7 +78,7 @@ async function checkService(session: Session): Promise<readonly Check[]> {
   let response: HttpResponse | undefined;
   const accepted = await attempt('Key accepted', async () => {
     response = await (await session.httpClient()).send(LIST);
-    categoriesOf(response);
+    await categoriesOf(response);
     return ok('Key accepted', `GET /categories took ${Math.round(response.receivedAt - response.sentAt)} ms`);
   });
   return [accepted, ...(response ? [checkClock(response)] : skippedAll(['Clock'], 'no response'))];
