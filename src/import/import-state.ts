@@ -21,7 +21,7 @@ export interface RunOptions {
   /** Its lock is held by this run. */
   readonly journal: Journal;
   readonly categories: Api['categories'];
-  readonly others: OtherImports;
+  readonly lookAtOthers: () => Promise<OtherImports>;
   readonly clock: Clock;
   /** Ends the run: requests in flight finish, no new one begins. */
   readonly signal: AbortSignal;

@@ -115,15 +115,15 @@ async function recordFound(state: ImportState, found: ReadonlyMap<number, Catego
  * @returns whether an id belongs to another import, or may
  */
 export async function claimedElsewhere(state: ImportState): Promise<(id: string) => boolean> {
-  const { others, timeoutMs, clock } = state.options;
+  const { lookAtOthers, timeoutMs, clock } = state.options;
   const until = clock.monotonic() + timeoutMs + SETTLE_MS;
-  let open = [...(await others.inFlight())];
+  let { owned, inFlight } = await lookAtOthers();
+  let open = [...inFlight];
   while (open.length > 0 && clock.monotonic() < until) {
     await pause(state.options, IN_FLIGHT_POLL_MS);
-    const now = await others.inFlight();
-    open = open.filter((request) => now.has(request));
+    ({ owned, inFlight } = await lookAtOthers());
+    open = open.filter((request) => inFlight.has(request));
   }
-  const owned = await others.owned();
   return (id) => open.length > 0 || owned.has(id);
 }
 
@@ -150,10 +150,10 @@ interface KnownIds {
   readonly owned: (id: string) => boolean;
 }
 
-async function knownIds({ options: { journal, others } }: ImportState): Promise<KnownIds> {
+async function knownIds({ options: { journal, lookAtOthers } }: ImportState): Promise<KnownIds> {
   const { baseline, owners } = journal.state;
-  const elsewhere = await others.owned();
-  return { baseline, owned: (id) => owners.has(id) || elsewhere.has(id) };
+  const { owned } = await lookAtOthers();
+  return { baseline, owned: (id) => owners.has(id) || owned.has(id) };
 }
 
 /** What a list says about unknown rows. */

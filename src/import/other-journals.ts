@@ -32,36 +32,28 @@ async function stateOf(store: JournalStore, name: string): Promise<JournalState>
   return withLog(store, name, async (log) => log.refresh());
 }
 
-/** What other imports with the same key know. */
+/** What other imports with the same key know at one moment. */
 export interface OtherImports {
   /** The ids of the categories they created or found. */
-  owned(): Promise<ReadonlySet<string>>;
+  readonly owned: ReadonlySet<string>;
   /** One entry per request of theirs that may still be answered. */
-  inFlight(): Promise<ReadonlySet<string>>;
+  readonly inFlight: ReadonlySet<string>;
 }
 
 /** @param own the name of this import's journal */
-export function otherImports(store: JournalStore, own: string, processes?: ProcessProbe): OtherImports {
+export async function otherImports(store: JournalStore, own: string, processes?: ProcessProbe): Promise<OtherImports> {
   const { isAlive } = processes ?? currentProcessProbe();
-  return {
-    async owned() {
-      const ids = new Set<string>();
-      for (const name of await others(store, own))
-        for (const id of (await stateOf(store, name)).owners.keys()) ids.add(id);
-      return ids;
-    },
-    async inFlight() {
-      const requests = new Set<string>();
-      for (const name of await others(store, own)) {
-        const { lock, rows } = await stateOf(store, name);
-        if (!lock || isAlive(lock) === 'dead') continue;
-        for (const [row, { state, attempts }] of rows) {
-          if (state === 'sending') requests.add(`${name} ${lock.run} ${row} ${attempts}`);
-        }
-      }
-      return requests;
-    },
-  };
+  const owned = new Set<string>();
+  const inFlight = new Set<string>();
+  for (const name of await others(store, own)) {
+    const { lock, rows, owners } = await stateOf(store, name);
+    for (const id of owners.keys()) owned.add(id);
+    if (!lock || isAlive(lock) === 'dead') continue;
+    for (const [row, { state, attempts }] of rows) {
+      if (state === 'sending') inFlight.add(`${name} ${lock.run} ${row} ${attempts}`);
+    }
+  }
+  return { owned, inFlight };
 }
 
 /** An unfinished import of the same file, whose rows were different then. */

@@ -163,7 +163,7 @@ export class FakeImport {
         rows: this.rows,
         journal,
         categories: api,
-        others: otherImports(this.store(), name, processes),
+        lookAtOthers: () => otherImports(this.store(), name, processes),
         clock: this.clock,
         signal,
         concurrency: 4,

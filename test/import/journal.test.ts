@@ -197,10 +197,10 @@ test('other imports know their categories and the requests they have in flight',
   const journal = await desk.acquire();
   for (const row of [0, 1]) await journal.record('send', row);
   await journal.record('created', 0, '41');
-  const others = otherImports(desk.store, OTHER, processes(2, 'unknown'));
-  expect([[...(await others.owned())], (await others.inFlight()).size]).toEqual([['41'], 1]);
-  expect((await otherImports(desk.store, OTHER, processes(2, 'dead')).inFlight()).size).toBe(0);
-  expect((await otherImports(desk.store, NAME).owned()).size).toBe(0);
+  const { owned, inFlight } = await otherImports(desk.store, OTHER, processes(2, 'unknown'));
+  expect([[...owned], inFlight.size]).toEqual([['41'], 1]);
+  expect((await otherImports(desk.store, OTHER, processes(2, 'dead'))).inFlight.size).toBe(0);
+  expect((await otherImports(desk.store, NAME)).owned.size).toBe(0);
 });
 
 test('a journal of another import that cannot be read is reported by name', async () => {
@@ -209,7 +209,7 @@ test('a journal of another import that cannot be read is reported by name', asyn
   const { path } = desk;
   rmSync(path);
   mkdirSync(path);
-  for (const look of [otherImports(desk.store, OTHER).owned(), staleImportOf(desk.store, OTHER, SOURCE)]) {
+  for (const look of [otherImports(desk.store, OTHER), staleImportOf(desk.store, OTHER, SOURCE)]) {
     await expect(look).rejects.toEqual(storage(`(EISDIR|not a regular file).*${NAME}`));
   }
 });

@@ -164,8 +164,8 @@ withServer('other imports of the same service are known on every machine', async
   await first.record('send', 1);
   await first.record('created', 0, '8');
   const { store, lock } = new Machine();
-  expect([...(await otherImports(store, OTHER, lock.processes).owned())]).toEqual(['8']);
-  expect((await otherImports(store, OTHER, lock.processes).inFlight()).size).toBe(1);
+  const { owned, inFlight } = await otherImports(store, OTHER, lock.processes);
+  expect([[...owned], inFlight.size]).toEqual([['8'], 1]);
   expect(await staleImportOf(store, OTHER, SOURCE)).toEqual({ rows: 4, created: 1 });
   expect(await staleImportOf(store, OTHER, '6'.repeat(32))).toBeUndefined();
   expect((await readJournal(store, NAME, 4)).get(0)?.id).toBe('8');

@@ -92,7 +92,7 @@ async function send(job: Job, journal: Journal): Promise<RunResult> {
     rows,
     journal,
     categories: api.categories,
-    others: otherImports(store, name),
+    lookAtOthers: () => otherImports(store, name),
     clock: context.clock,
     signal: context.signal,
     concurrency,
