@@ -94,9 +94,9 @@ function showSpinner(
   };
 }
 
-function describeWait({ reason, until }: Wait, now: number): string {
+function describeWait({ reason, until, failure }: Wait, now: number): string {
   if (reason === 'sibling') return 'waiting for another request to finish';
   const left = formatDuration(until - now);
-  if (reason === 'backoff') return `request failed; retrying in ${left}`;
+  if (reason === 'backoff') return `request failed (${failure}); retrying in ${left}`;
   return `waiting for the rate limit, ${left}${until - now > 60_000 ? ` (until ${localTime(until, now)})` : ''}`;
 }

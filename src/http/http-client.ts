@@ -91,7 +91,7 @@ class RateLimitedClient implements HttpClient {
       if (decision.next === 'limited')
         throw rateLimited('attempts', ledger.view().nextAt ?? clock.now(), clock.now(), refusal);
       if (decision.next !== 'retry') throw this.#errorOf(request, result as TransportError, decision.next);
-      await this.#pause(decision.pauseMs);
+      await this.#pause(decision.pauseMs, result);
     }
   }
 
@@ -156,10 +156,11 @@ class RateLimitedClient implements HttpClient {
     }
   }
 
-  async #pause(ms: number): Promise<void> {
+  async #pause(ms: number, result: HttpResponse | TransportError): Promise<void> {
     const { clock, signal, onWait } = this.#options;
     if (ms <= 0) return;
-    onWait?.({ until: clock.now() + ms, reason: 'backoff' });
+    const failure = result instanceof TransportError ? result.detail : `status ${result.status}`;
+    onWait?.({ until: clock.now() + ms, reason: 'backoff', failure });
     try {
       await sleepLong(clock, ms, signal);
     } finally {

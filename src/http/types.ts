@@ -94,6 +94,8 @@ export interface Wait {
    * show what is left; `backoff`: after a failed read.
    */
   readonly reason: 'blocked' | 'window' | 'sibling' | 'backoff';
+  /** What failed, where the reason is `backoff`. */
+  readonly failure?: string;
 }
 
 /** Sends requests within the rate limit, and again where that is allowed. */

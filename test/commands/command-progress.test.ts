@@ -44,6 +44,13 @@ test('in a pipe a wait is one line, however often it is reported, and a longer o
   expect(shown()).toBe('waiting for the rate limit, 43s\n' + 'waiting for the rate limit, 1m\n');
 });
 
+test('a wait for a retry names what failed', async () => {
+  const { watch, end, shown } = await beside({});
+  watch.wait?.({ ...wait(2, 'backoff'), failure: 'connection refused' });
+  await end();
+  expect(shown()).toBe('request failed (connection refused); retrying in 2s\n');
+});
+
 test('a wait of less than a second is not shown', async () => {
   const { watch, shown } = await beside({});
   watch.wait?.(wait(0.9));
