@@ -90,41 +90,47 @@ async function recordAbsent(state: ImportState, row: number): Promise<void> {
   else if ((await journal.record('absent', row)) === 'pending') state.sendAgain(row);
 }
 
-// Two imports may find the same category at the same time: each records its claim first and looks at the others then,
-// so at least one of them sees both claims, and withdraws its own. Returns how many are not certain.
+// Returns how many finds are not certain.
 async function recordFound(state: ImportState, found: ReadonlyMap<number, Category>): Promise<number> {
-  const { journal } = state.options;
-  let contested = 0;
-  const recorded: (readonly [number, Category])[] = [];
+  const recorded: number[] = [];
   for (const [row, category] of found) {
-    if ((await journal.record('found', row, String(category.id))) === 'created') recorded.push([row, category]);
-    else contested++;
+    if ((await state.options.journal.record('found', row, String(category.id))) !== 'created') continue;
+    state.results.categories.set(row, category);
+    recorded.push(row);
   }
-  const claimed = recorded.length === 0 ? () => false : await claimedElsewhere(state);
-  for (const [row, category] of recorded) {
-    if (claimed(String(category.id))) {
-      await journal.record('withdrawn', row);
-      contested++;
-    } else state.results.categories.set(row, category);
-  }
-  return contested;
+  return found.size - recorded.length + (await withdrawClaimed(state, recorded));
 }
 
 /**
- * Waits until every request that another import has in flight is answered: its 201 may name a category found here.
- * @returns whether an id belongs to another import, or may
+ * Withdraws finds that another import claims too. Two imports may find the same category at the same time: each records
+ * its claim first and looks at the others then, so at least one of them sees both claims.
+ * @param found rows that were found
+ * @returns how many of them are not certain
  */
-export async function claimedElsewhere(state: ImportState): Promise<(id: string) => boolean> {
-  const { lookAtOthers, timeoutMs, clock } = state.options;
+export async function withdrawClaimed(state: ImportState, found: readonly number[]): Promise<number> {
+  if (found.length === 0) return 0;
+  const { journal } = state.options;
+  const { owned, answered } = await waitForOthers(state);
+  const contested = found.filter((row) => !answered || owned.has(journal.state.rows.get(row)?.id ?? ''));
+  for (const row of contested) {
+    await journal.record('withdrawn', row);
+    state.results.categories.delete(row);
+  }
+  return contested.length;
+}
+
+// Waits until every request that another import has in flight now is answered: its 201 may name a category found here.
+async function waitForOthers({ options }: ImportState): Promise<{ owned: ReadonlySet<string>; answered: boolean }> {
+  const { lookAtOthers, timeoutMs, clock } = options;
   const until = clock.monotonic() + timeoutMs + SETTLE_MS;
   let { owned, inFlight } = await lookAtOthers();
   let open = [...inFlight];
   while (open.length > 0 && clock.monotonic() < until) {
-    await pause(state.options, IN_FLIGHT_POLL_MS);
+    await pause(options, IN_FLIGHT_POLL_MS);
     ({ owned, inFlight } = await lookAtOthers());
     open = open.filter((request) => inFlight.has(request));
   }
-  return (id) => open.length > 0 || owned.has(id);
+  return { owned, answered: open.length === 0 };
 }
 
 /**

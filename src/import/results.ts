@@ -98,7 +98,7 @@ export class ImportResults {
       const rejection = this.rejections.get(at);
       if (state === 'created' && category) created.push(category);
       else if (state === 'skipped') skipped.push({ ...row, id: this.#idOf(at) });
-      else if (state === 'failed' && rejection) failed.push({ ...row, ...failure(rejection) });
+      else if (state === 'failed' && rejection) failed.push({ ...row, ...failureOf(rejection) });
       else if (state === 'unknown' || state === 'sending') unknown.push(row);
       else pending++;
     }
@@ -110,7 +110,7 @@ export class ImportResults {
   }
 }
 
-function failure({ code, serviceMessage, message, status }: PetstoreError): Omit<FailedRow, keyof UnknownRow> {
+function failureOf({ code, serviceMessage, message, status }: PetstoreError): Omit<FailedRow, keyof UnknownRow> {
   return { code, message: serviceMessage ?? message, status };
 }
 

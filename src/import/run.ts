@@ -6,7 +6,7 @@ import { TransportError } from '../http/types.ts';
 import type { RunOptions } from './import-state.ts';
 import { ImportState, toPetstoreError } from './import-state.ts';
 import type { RowEvent } from './journal-record.ts';
-import { claimedElsewhere, completeList, findLateDuplicates, lookUp, missingFromList } from './lookup.ts';
+import { completeList, findLateDuplicates, lookUp, missingFromList, withdrawClaimed } from './lookup.ts';
 import type { ImportResults } from './results.ts';
 
 export interface RunResult {
@@ -23,7 +23,9 @@ export interface RunResult {
  */
 export async function runImport(options: RunOptions): Promise<RunResult> {
   const state = new ImportState(options);
-  await withdrawClaimed(state);
+  // The run before may have ended between a find and the look at the other imports.
+  const found = [...options.journal.state.rows].filter(([, entry]) => entry.found).map(([row]) => row);
+  await withdrawClaimed(state, found);
   const listed = await firstList(state);
   if (state.stop) return { results: state.results, stop: state.stop, duplicates: [] };
   await plan(state, listed);
@@ -34,15 +36,6 @@ export async function runImport(options: RunOptions): Promise<RunResult> {
     state.end(error);
   }
   return { results: state.results, stop: state.stop, duplicates: state.stop ? [] : await findLateDuplicates(state) };
-}
-
-// The run before may have ended between a claim and the look at the other imports.
-async function withdrawClaimed(state: ImportState): Promise<void> {
-  const { journal } = state.options;
-  const finds = [...journal.state.rows].filter(([, { found }]) => found);
-  if (finds.length === 0) return;
-  const claimed = await claimedElsewhere(state);
-  for (const [row, { id = '' }] of finds) if (claimed(id)) await journal.record('withdrawn', row);
 }
 
 async function firstList(state: ImportState): Promise<readonly Category[]> {
