@@ -2,61 +2,54 @@
 import type { Head, TransportErrorReason } from './types.ts';
 import { TransportError } from './types.ts';
 
-const REASONS: Readonly<Record<string, TransportErrorReason>> = {
-  ENOTFOUND: 'dns',
-  EAI_AGAIN: 'dns',
-  EAI_FAIL: 'dns',
-  ECONNREFUSED: 'refused',
-  EHOSTUNREACH: 'unreachable',
-  ENETUNREACH: 'unreachable',
-  ENETDOWN: 'unreachable',
-  EADDRNOTAVAIL: 'unreachable',
-  ETIMEDOUT: 'connect-timeout',
-  UND_ERR_CONNECT_TIMEOUT: 'connect-timeout',
-  UND_ERR_SOCKET: 'reset',
-  ECONNRESET: 'reset',
-  EPIPE: 'reset',
-  ECONNABORTED: 'reset',
-  UND_ERR_HEADERS_OVERFLOW: 'too-large',
-  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'protocol',
-  UND_ERR_ABORTED: 'aborted',
-};
-const TLS_CODE = /^(?:CERT_|ERR_TLS_|ERR_SSL_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|HOSTNAME_MISMATCH$|EPROTO$)/;
+type Problem = readonly [reason: TransportErrorReason, detail: string];
 
-const DETAILS: Partial<Record<TransportErrorReason, string>> = {
-  dns: 'the host name could not be resolved',
-  refused: 'connection refused',
-  unreachable: 'no route to the host',
-  'connect-timeout': 'the connection timed out',
-  reset: 'the connection was closed before the response was complete',
-  protocol: 'the response is not valid HTTP',
-  'too-large': 'the response is too large',
-  aborted: 'interrupted',
-};
+const NOT_HTTP: Problem = ['protocol', 'the response is not valid HTTP'];
+
+const PROBLEMS: readonly (readonly [codes: readonly string[], Problem])[] = [
+  [
+    ['ENOTFOUND', 'EAI_AGAIN', 'EAI_FAIL'],
+    ['connect', 'the host name could not be resolved'],
+  ],
+  [['ECONNREFUSED'], ['connect', 'connection refused']],
+  [
+    ['EHOSTUNREACH', 'ENETUNREACH', 'ENETDOWN', 'EADDRNOTAVAIL'],
+    ['connect', 'no route to the host'],
+  ],
+  [
+    ['ETIMEDOUT', 'UND_ERR_CONNECT_TIMEOUT'],
+    ['connect', 'the connection timed out'],
+  ],
+  [
+    ['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE', 'ECONNABORTED'],
+    ['reset', 'the connection was closed before the response was complete'],
+  ],
+  [['UND_ERR_HEADERS_OVERFLOW'], ['too-large', 'the response is too large']],
+  [['UND_ERR_RES_CONTENT_LENGTH_MISMATCH'], NOT_HTTP],
+  [['UND_ERR_ABORTED'], ['aborted', 'interrupted']],
+];
+const TLS_CODE = /^(?:CERT_|ERR_TLS_|ERR_SSL_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|HOSTNAME_MISMATCH$|EPROTO$)/;
 
 /** @param requestSent whether any byte of the request may have been sent */
 export function toTransportError(error: Error, requestSent: boolean, head?: Head): TransportError {
   // From the tunnel of a proxy.
   if (error instanceof TransportError) return error;
-  const code = codeOf(error);
-  const reason = reasonOf(error, code, requestSent);
-  return new TransportError(reason, requestSent, detailOf(error, code, reason), head);
+  const [reason, detail] = problemOf(error, requestSent);
+  return new TransportError(reason, requestSent, detail, head);
 }
 
-function reasonOf(error: Error, code: string | undefined, requestSent: boolean): TransportErrorReason {
+function problemOf(error: Error, requestSent: boolean): Problem {
+  const code = codeOf(error) ?? '';
   // Parser errors of undici are recognised by their class name: not all of them have a code.
-  if (error.name === 'HTTPParserError' || code?.startsWith('HPE_')) return 'protocol';
+  if (error.name === 'HTTPParserError' || code.startsWith('HPE_')) return NOT_HTTP;
   // An unexpected upgrade or interim response.
-  if (code === 'UND_ERR_SOCKET' && /^bad (?:response|upgrade)$/.test(error.message)) return 'protocol';
-  if (code !== undefined && TLS_CODE.test(code)) return 'tls';
-  return REASONS[code ?? ''] ?? (requestSent ? 'protocol' : 'connect');
-}
-
-function detailOf(error: Error, code: string | undefined, reason: TransportErrorReason): string {
-  if (reason === 'tls') return certificateProblem(code) ?? 'the TLS handshake failed';
+  if (code === 'UND_ERR_SOCKET' && /^bad (?:response|upgrade)$/.test(error.message)) return NOT_HTTP;
+  if (TLS_CODE.test(code)) return ['tls', certificateProblem(code) ?? 'the TLS handshake failed'];
+  const [, known] = PROBLEMS.find(([codes]) => codes.includes(code)) ?? [];
+  if (known || requestSent) return known ?? NOT_HTTP;
   // The HTTP parser could not allocate its memory (`ulimit -v`).
-  if (error instanceof RangeError) return 'not enough memory';
-  return DETAILS[reason] ?? (code === undefined ? 'the connection failed' : `the connection failed (${code})`);
+  if (error instanceof RangeError) return ['connect', 'not enough memory'];
+  return ['connect', code === '' ? 'the connection failed' : `the connection failed (${code})`];
 }
 
 /** Explains an OpenSSL verification code; undefined if it is not about the certificate. */

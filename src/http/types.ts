@@ -30,12 +30,8 @@ export type Head = Pick<HttpResponse, 'status' | 'headers' | 'receivedAt' | 'sen
 
 /** Why an attempt ended without a complete response. */
 export type TransportErrorReason =
-  | 'dns'
-  | 'refused'
-  | 'unreachable'
   | 'connect'
   | 'tls'
-  | 'connect-timeout'
   | 'proxy'
   | 'proxy-auth'
   | 'proxy-refused'

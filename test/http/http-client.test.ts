@@ -215,7 +215,7 @@ test('with nothing left and the reset beyond --max-wait nothing is sent', async 
 });
 
 const reset = new TransportError('reset', true, 'the connection was closed');
-const refused = new TransportError('refused', false, 'ECONNREFUSED');
+const refused = new TransportError('connect', false, 'ECONNREFUSED');
 
 test('a read is tried again after a failure, with a pause, and ends as a network error', async () => {
   const { sender, sentAt, gaps, waits } = scripted([{ fails: reset }], { draw: 0.5 });

@@ -33,14 +33,12 @@ const TABLE: readonly [string, Attempt, read: string, create: string][] = [
     'retry',
     'response',
   ]),
-  ...(['dns', 'refused', 'unreachable', 'connect-timeout', 'proxy', 'timeout', 'reset'] as const).map(
-    (reason): [string, Attempt, string, string] => [
-      `${reason} before a byte left`,
-      failure(reason, false),
-      'retry',
-      'retry',
-    ],
-  ),
+  ...(['connect', 'proxy', 'timeout', 'reset'] as const).map((reason): [string, Attempt, string, string] => [
+    `${reason} before a byte left`,
+    failure(reason, false),
+    'retry',
+    'retry',
+  ]),
   ...(['timeout', 'reset', 'protocol'] as const).map((reason): [string, Attempt, string, string] => [
     `${reason} after bytes left`,
     failure(reason, true),
@@ -68,7 +66,7 @@ test('with no attempt left nothing is sent again', () => {
   expect(next(false, response(429), 5)).toBe('limited');
   expect(next(true, response(503), 5)).toBe('response');
   expect(next(true, failure('reset', true), 5)).toBe('failed');
-  expect(next(false, failure('refused', false), 5)).toBe('failed');
+  expect(next(false, failure('connect', false), 5)).toBe('failed');
 });
 
 test('the backoff of a read doubles, up to ten seconds, and jitter only lengthens it', () => {

@@ -43,6 +43,6 @@ test('the body of a failed request is printed with controls escaped, up to a lim
 });
 
 test('a failed attempt is printed with its reason', async () => {
-  const failure = new TransportError('refused', false, 'connection refused');
+  const failure = new TransportError('connect', false, 'connection refused');
   expect((await traced(() => Promise.reject(failure))).at(-1)).toBe('< connection refused, after 0 ms');
 });

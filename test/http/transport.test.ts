@@ -143,7 +143,7 @@ test('a withdrawn attempt sends nothing: the last check follows the connection',
 test.each([
   [{ code: 'ENOMEM' }, 'connect', 'the connection failed (ENOMEM)'],
   [new RangeError('WebAssembly.Instance(): Out of memory'), 'connect', 'not enough memory'],
-  [{ code: 'ENETUNREACH' }, 'unreachable', 'no route to the host'],
+  [{ code: 'ENETUNREACH' }, 'connect', 'no route to the host'],
   [{ code: 'CERT_HAS_EXPIRED' }, 'tls', 'the certificate has expired'],
   [{ code: 'ERR_TLS_CERT_ALTNAME_INVALID' }, 'tls', 'the certificate is for another host name'],
   [{ code: 'SELF_SIGNED_CERT_IN_CHAIN' }, 'tls', 'the certificate is not trusted'],
