@@ -48,8 +48,8 @@ function inFlightAt(state: LedgerState, t: number): InFlight {
 }
 
 function nextByPace({ pace }: LedgerState, t: number): number {
-  const { intervalMs, grantedAt } = pace;
-  if (intervalMs === undefined || t - grantedAt > RULES.paceLifeMs) return t;
+  const { intervalMs, grantedAt, credit } = pace;
+  if (intervalMs === undefined || credit > 0 || t - grantedAt > RULES.paceLifeMs) return t;
   return Math.ceil(grantedAt + Math.min(intervalMs, RULES.floorCapMs));
 }
 

@@ -16,18 +16,21 @@ export interface Pace {
   /** When the wait of the last 429 ended, until a success. */
   readonly refusedAt?: number | undefined;
   readonly grantedAt: number;
+  /** Requests that are not spaced out: so many fit into the wait that the last 429 stated. */
+  readonly credit: number;
 }
 
 /** Before any time; JSON has no infinity. */
 export const EARLIEST = -8.64e15;
 
 export function initialPace(): Pace {
-  return { concurrency: 1, ramping: true, passed: 0, since: EARLIEST, grantedAt: EARLIEST };
+  return { concurrency: 1, ramping: true, passed: 0, since: EARLIEST, grantedAt: EARLIEST, credit: 0 };
 }
 
 /** Notes that a request was granted. An estimate that nobody used for long expires. */
 export function paceGranted(pace: Pace, at: number): Pace {
-  if (at - pace.grantedAt <= RULES.paceLifeMs) return { ...pace, grantedAt: at };
+  const { grantedAt, credit } = pace;
+  if (at - grantedAt <= RULES.paceLifeMs) return { ...pace, grantedAt: at, credit: Math.max(0, credit - 1) };
   return { ...initialPace(), since: at, grantedAt: at };
 }
 
@@ -46,15 +49,17 @@ export function pacePassed(pace: Pace, at: number): Pace {
 
 /**
  * Slows down after a 429 that no header announced.
- * @param until when the wait that it states ends: what passed before has to last until then
+ * @param statedMs the wait that it states, milliseconds: what passed before has to last until its end
  */
-export function paceRefused(pace: Pace, until: number): Pace {
+export function paceRefused(pace: Pace, at: number, statedMs: number): Pace {
+  const until = at + statedMs;
   const { intervalMs, passed } = pace;
   const refused = { ...pace, refusedAt: until, concurrency: Math.max(1, pace.concurrency / 2) };
   if (intervalMs === undefined || passed === 0) return refused;
   const ramping = pace.ramping && passed <= RULES.fewSuccesses;
   const slower = Math.max(intervalMs, slowedInterval(pace, intervalMs, ramping, until));
-  return { ...refused, intervalMs: slower, ramping, passed: 0, since: until };
+  const credit = Math.floor(statedMs / slower);
+  return { ...refused, intervalMs: slower, ramping, passed: 0, since: until, credit };
 }
 
 function slowedInterval(pace: Pace, intervalMs: number, ramping: boolean, until: number): number {

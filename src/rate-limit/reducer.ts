@@ -106,7 +106,7 @@ function refuse(state: LedgerState, seen: Observation, ticketSeq: number | undef
   // A window that is used up explains the refusal: then the rate is not to blame.
   const announced = seen.remaining === 0 && seen.reset !== undefined;
   const statedMs = seen.waitFrom === 'retry-after' ? (seen.waitMs ?? 0) : 0;
-  if (isNew && !announced) state.pace = paceRefused(state.pace, seen.at + statedMs);
+  if (isNew && !announced) state.pace = paceRefused(state.pace, seen.at, statedMs);
 }
 
 // What is in flight is a fact of now and stays; everything learned from responses is dropped.

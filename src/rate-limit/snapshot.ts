@@ -69,6 +69,7 @@ const isSnapshot = shape({
     since: isNumber,
     refusedAt: optional(isNumber),
     grantedAt: isNumber,
+    credit: isNumber,
   }),
   offset: optional(shape({ lo: isNumber, hi: isNumber, since: isNumber })),
   lastHeaders: optional(shape({ limit: optional(isNumber), at: isNumber })),
