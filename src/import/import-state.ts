@@ -48,7 +48,7 @@ export class ImportState {
   readonly options: RunOptions;
   readonly results: ImportResults;
   /** Rows to send, the next one last. */
-  readonly queue: number[] = [];
+  queue: number[] = [];
   /** Rows that were sent again because a look-up did not find them. */
   readonly resent = new Set<number>();
   /** Rows that stay unknown for the rest of this run. */

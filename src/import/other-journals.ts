@@ -2,20 +2,17 @@
 import type { LockOptions, ProcessProbe } from './journal.ts';
 import { checkRows, currentProcessProbe, expireDeadHolder } from './journal.ts';
 import type { JournalLog, JournalStore } from './journal-files.ts';
-import type { JournalRecord, RowEntry } from './journal-record.ts';
+import type { JournalRecord } from './journal-record.ts';
 import type { JournalState } from './journal-state.ts';
+import { journalFormat } from './journal-state.ts';
 
-/** @returns the rows of a journal, which is neither created nor changed; none where it does not exist */
-export async function readJournal(
-  store: JournalStore,
-  name: string,
-  count: number,
-): Promise<ReadonlyMap<number, RowEntry>> {
-  if (!(await store.names()).includes(name)) return new Map();
+/** @returns the state of a journal, which is neither created nor changed; the initial state where it does not exist */
+export async function readJournal(store: JournalStore, name: string, count: number): Promise<JournalState> {
+  if (!(await store.names()).includes(name)) return journalFormat.initial();
   return withLog(store, name, async (log) => {
-    const { rows } = await log.refresh();
+    const state = await log.refresh();
     checkRows(log, count);
-    return rows;
+    return state;
   });
 }
 

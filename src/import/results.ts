@@ -5,7 +5,7 @@ import type { Int64 } from '../json.ts';
 import type { QuotaView } from '../rate-limit/quota-view.ts';
 import type { Estimate } from './estimate.ts';
 import { estimate } from './estimate.ts';
-import type { RowEntry, RowState } from './journal-record.ts';
+import type { RowState } from './journal-record.ts';
 import type { JournalState } from './journal-state.ts';
 import { idOf } from './journal-state.ts';
 
@@ -85,6 +85,31 @@ export class ImportResults {
     return this.#journal.state.owners.size + this.existing.size;
   }
 
+  /**
+   * Splits the pending rows by whether a category that is not this import's has their name.
+   * @param skip true: those rows are skipped; false: they are sent as well
+   * @returns the rows to send, and how many of them have a name that exists
+   */
+  plan(listed: readonly Category[], skip: boolean): { readonly send: number[]; readonly existing: number } {
+    const { owners } = this.#journal.state;
+    const others = listed.filter(({ id }) => !owners.has(String(id)));
+    const ids = new Map(others.map(({ id, name }) => [name, id]));
+    const send: number[] = [];
+    let existing = 0;
+    for (const [row, { name }] of this.#rows.entries()) {
+      const state = this.stateOf(row);
+      const id = ids.get(name);
+      if (state !== 'pending' && state !== 'failed') continue;
+      if (id !== undefined && skip) {
+        this.existing.set(row, id);
+        continue;
+      }
+      if (id !== undefined) existing++;
+      send.push(row);
+    }
+    return { send, existing };
+  }
+
   document(): ImportDocument {
     const created: Category[] = [];
     const skipped: SkippedRow[] = [];
@@ -131,28 +156,20 @@ export interface Preview {
 }
 
 /**
- * @param entries what the journal records
+ * @param state what the journal records
  * @param listed what the service lists
  */
 export function previewOf(
   rows: readonly NewCategory[],
-  entries: ReadonlyMap<number, RowEntry>,
+  state: JournalState,
   listed: readonly Category[],
   options: { readonly skipExisting: boolean; readonly quota: QuotaView; readonly now: number },
 ): Preview {
-  const owned = new Set([...entries.values()].map(({ id }) => id));
-  const others = options.skipExisting ? listed.filter(({ id }) => !owned.has(String(id))) : [];
-  const existing = new Map<string, Int64>(others.map(({ id, name }) => [name, id]));
-  const toCreate: PlannedRow[] = [];
-  const skipped: SkippedRow[] = [];
-  let unknown = 0;
-  for (const [at, category] of rows.entries()) {
-    const entry = entries.get(at);
-    const id = entry?.id === undefined ? existing.get(category.name) : idOf(entry.id);
-    if (entry?.state === 'unknown' || entry?.state === 'sending') unknown++;
-    else if (id === undefined) toCreate.push({ row: at + 1, ...category });
-    else skipped.push({ row: at + 1, name: category.name, id });
-  }
-  const { quota, now } = options;
-  return { dryRun: true, toCreate, skipped, unknown, estimate: estimate(toCreate.length + unknown, quota, now) };
+  const { skipExisting, quota, now } = options;
+  const results = new ImportResults(rows, { state });
+  const { send } = results.plan(listed, skipExisting);
+  const toCreate = send.map((row) => ({ row: row + 1, ...(rows[row] as NewCategory) }));
+  const { skipped, unknown } = results.document();
+  const requests = toCreate.length + unknown.length;
+  return { dryRun: true, toCreate, skipped, unknown: unknown.length, estimate: estimate(requests, quota, now) };
 }

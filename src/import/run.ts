@@ -59,25 +59,12 @@ async function firstList(state: ImportState): Promise<readonly Category[]> {
 }
 
 async function plan(state: ImportState, listed: readonly Category[]): Promise<void> {
-  const { rows, skipExisting, onPlan, onProgress, journal } = state.options;
+  const { skipExisting, onPlan, onProgress, journal } = state.options;
   // The name of an unknown row may be its own: decided first, it does not count as existing.
   if (skipExisting) await lookUp(state);
-  const { owners } = journal.state;
-  const others = listed.filter(({ id }) => !owners.has(String(id)));
-  const existing = new Map(others.map(({ id, name }) => [name, id]));
-  let known = 0;
-  state.queue.length = 0;
-  for (let row = rows.length - 1; row >= 0; row--) {
-    if (state.results.stateOf(row) !== 'pending') continue;
-    const id = existing.get(rows[row]?.name ?? '');
-    if (id !== undefined && skipExisting) {
-      state.results.existing.set(row, id);
-      continue;
-    }
-    if (id !== undefined) known++;
-    state.queue.push(row);
-  }
-  await onPlan({ send: state.queue.length, existing: known, resumed: owners.size });
+  const { send, existing } = state.results.plan(listed, skipExisting);
+  state.queue = send.reverse();
+  await onPlan({ send: send.length, existing, resumed: journal.state.owners.size });
   onProgress(state.results);
 }
 

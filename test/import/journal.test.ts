@@ -69,7 +69,7 @@ test('what a run recorded is known to the next, and rows in flight are unknown t
     0: { state: 'created', attempts: 1, id: '8' },
     3: { state: 'unknown', attempts: 0 },
   });
-  expect((await readJournal(desk.store, NAME, 4)).get(0)?.id).toBe('8');
+  expect((await readJournal(desk.store, NAME, 4)).rows.get(0)?.id).toBe('8');
 });
 
 test.runIf(hasModes)('files and folders are private, and neither URL nor key is written', async () => {
@@ -87,7 +87,7 @@ test('another key or base URL has journals of its own', async () => {
     ['https://secret.example/v1', 'another-key'],
     ['https://other.example/v1', 'a-secret-key'],
   ] as const) {
-    expect(await readJournal(fileJournals(desk.stateDir, url, key), NAME, 4)).toEqual(new Map());
+    expect(await readJournal(fileJournals(desk.stateDir, url, key), NAME, 4)).toEqual(journalFormat.initial());
   }
 });
 
@@ -223,7 +223,7 @@ test('a journal of another version is not changed', async () => {
 
 test('reading a journal that does not exist creates none', async () => {
   const desk = new Desk();
-  expect((await readJournal(desk.store, NAME, 4)).size).toBe(0);
+  expect((await readJournal(desk.store, NAME, 4)).rows.size).toBe(0);
   expect(readdirSync(desk.stateDir)).toEqual([]);
 });
 

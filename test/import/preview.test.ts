@@ -1,6 +1,6 @@
 // `--dry-run`: what would be created and skipped, and how long it takes.
 import { expect, test } from 'vitest';
-import type { RowEntry } from '../../src/import/journal-record.ts';
+import { journalFormat } from '../../src/import/journal-state.ts';
 import { previewOf } from '../../src/import/results.ts';
 import type { QuotaView } from '../../src/rate-limit/quota-view.ts';
 import { named } from './fake-service.ts';
@@ -9,17 +9,17 @@ const NOW = 1_800_000_000_000;
 
 test('a dry run counts what is listed and what is journaled', () => {
   const rows = named('dog', 'cat', 'cow', 'ant', 'bee');
-  const entries = new Map<number, RowEntry>([
-    [0, { state: 'created', attempts: 1, id: '9223372036854775807' }],
-    [2, { state: 'unknown', attempts: 0 }],
-  ]);
+  const state = journalFormat.initial();
+  state.rows.set(0, { state: 'created', attempts: 1, id: '9223372036854775807' });
+  state.owners.set('9223372036854775807', 0);
+  state.rows.set(2, { state: 'unknown', attempts: 0 });
   const listed = [
     { id: 9223372036854775807n, name: 'dog' },
     { id: 5, name: 'cat' },
   ];
   const window = { limit: 60, remaining: 1, resetAt: NOW + 30_000, seenAt: NOW, over: false };
   const options = { quota: { window, longWindow: undefined } as QuotaView, now: NOW };
-  const strict = previewOf(rows, entries, listed, { ...options, skipExisting: true });
+  const strict = previewOf(rows, state, listed, { ...options, skipExisting: true });
   expect(strict).toEqual({
     dryRun: true,
     toCreate: [
@@ -33,6 +33,6 @@ test('a dry run counts what is listed and what is journaled', () => {
     unknown: 1,
     estimate: { ms: 30_000, limit: 60, windowMs: 60_000, isDaily: false },
   });
-  const all = previewOf(rows, entries, listed, { ...options, skipExisting: false });
+  const all = previewOf(rows, state, listed, { ...options, skipExisting: false });
   expect(all.toCreate.map(({ name }) => name)).toEqual(['cat', 'ant', 'bee']);
 });

@@ -168,8 +168,8 @@ withServer('other imports of the same service are known on every machine', async
   expect([[...owned], inFlight.size]).toEqual([['8'], 1]);
   expect(await staleImportOf(store, OTHER, SOURCE)).toEqual({ rows: 4, created: 1 });
   expect(await staleImportOf(store, OTHER, '6'.repeat(32))).toBeUndefined();
-  expect((await readJournal(store, NAME, 4)).get(0)?.id).toBe('8');
-  expect((await readJournal(store, OTHER, 4)).size).toBe(0);
+  expect((await readJournal(store, NAME, 4)).rows.get(0)?.id).toBe('8');
+  expect((await readJournal(store, OTHER, 4)).rows.size).toBe(0);
   await first.close();
   await supersede(store, OTHER, SOURCE, lock);
   expect(await staleImportOf(store, OTHER, SOURCE)).toBeUndefined();

@@ -5,7 +5,7 @@ import { startProgressLine } from '../../import/estimate.ts';
 import { importError, resumeCommand } from '../../import/import-error.ts';
 import type { LockOptions } from '../../import/journal.ts';
 import { Journal } from '../../import/journal.ts';
-import type { RowEntry } from '../../import/journal-record.ts';
+import { journalFormat } from '../../import/journal-state.ts';
 import { completeList, missingFromList } from '../../import/lookup.ts';
 import { otherImports, readJournal, supersede } from '../../import/other-journals.ts';
 import type { Preview } from '../../import/results.ts';
@@ -53,17 +53,17 @@ export function exitError(data: ImportData): PetstoreError | undefined {
 }
 
 async function preview({ session, input, rows, store, name }: Job): Promise<Preview> {
-  const entries = input.restart ? new Map<number, RowEntry>() : await readJournal(store, name, rows.length);
-  const created = [...entries.values()].flatMap(({ id }) => id ?? []);
+  const state = input.restart ? journalFormat.initial() : await readJournal(store, name, rows.length);
+  const { owners } = state;
   const { categories } = await session.api();
   const { clock, signal } = session.context;
   // As a run would: from a list that lacks what this import created, nothing is concluded.
-  const listed = await completeList({ categories, clock, signal }, () => created);
-  if (!listed) throw missingFromList(created.length);
+  const listed = await completeList({ categories, clock, signal }, () => owners.keys());
+  if (!listed) throw missingFromList(owners.size);
   const ledger = await session.ledger();
   await ledger.refresh();
   const { skipExisting } = input;
-  return previewOf(rows, entries, listed, { skipExisting, quota: ledger.view(), now: ledger.clock.now() });
+  return previewOf(rows, state, listed, { skipExisting, quota: ledger.view(), now: ledger.clock.now() });
 }
 
 function lockOptions({ session: { context, progress } }: Job): LockOptions {
