@@ -1,17 +1,14 @@
 // The fleet benchmark: 8 machines x 4 processes on one key, clocks up to 30 s apart, sharing nothing, a server, or bottleneck.
 import type { ChildProcess } from 'node:child_process';
-import { spawn } from 'node:child_process';
-import { copyFileSync } from 'node:fs';
 import { setPriority } from 'node:os';
-import { join } from 'node:path';
-import { compile } from '../support/compile.ts';
 import type { LimitServerOptions } from '../support/limit-server.ts';
 import { startLimitServer } from '../support/limit-server.ts';
 import { RedisServer } from '../support/redis-server.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { delayingProxy } from './delaying-proxy.ts';
 import { resumedElsewhere, ticketTimes } from './fleet-imports.ts';
-import { installPackages } from './packages.ts';
+import type { Peer, StartWorker } from './limits-peers.ts';
+import { allReady, installPeers } from './limits-peers.ts';
 import { say } from './report.ts';
 
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
@@ -101,17 +98,15 @@ export async function run(args: string[]): Promise<void> {
   if (part === undefined || part === 'ticket') misses.push(...(await ticketTimes()));
   if (part === undefined || part === 'imports') await resumedElsewhere(Number(rounds));
   const rows = ROWS.filter(({ name }) => name.includes(args.join(' ')));
-  const needed = rows.some(({ sharing }) => sharing === 'bottleneck');
-  const peers = installPackages('fleet', needed ? ['bottleneck@2.19.5', 'ioredis@5.11.1'] : []);
-  const client = compile('src/client.ts');
+  const startWorker = installPeers(rows.map(peerOf));
   if (rows.length > 0)
     say('| | sent | 429 | inside a wait | created | lost | duplicates | bans | makespan | of optimum | warnings |');
   if (rows.length > 0) say('| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |');
-  for (const row of rows) misses.push(...(await measure(row, peers, client)));
+  for (const row of rows) misses.push(...(await measure(row, startWorker)));
   if (misses.length > 0) throw new Error(`not met:\n${misses.join('\n')}`);
 }
 
-async function measure(row: Row, peers: string, client: string): Promise<string[]> {
+async function measure(row: Row, startWorker: StartWorker): Promise<string[]> {
   const { machines = 8, perMachine = 4, requests = 300, latencyMs = 0, makespan = Number.POSITIVE_INFINITY } = row;
   const options = { ...FIXED, ...row.service };
   const service = await startLimitServer(options);
@@ -120,22 +115,21 @@ async function measure(row: Row, peers: string, client: string): Promise<string[
   if (row.absent) await server.kill();
   const processes = machines * perMachine;
   const folders = Array.from({ length: machines }, () => tempDir());
-  const script = join(peers, 'fleet-worker.mjs');
-  copyFileSync('test/bench/fleet-worker.mjs', script);
+  const { limit, windowMs } = options;
   const children = Array.from({ length: processes }, (_, index) => {
     const machine = index % machines;
-    const skew = Math.round(-30_000 + (60_000 * machine) / (machines - 1));
-    const count = Math.floor((requests + index) / processes);
-    const peer = row.sharing === 'bottleneck' ? 'bottleneck' : 'petstore';
-    const url = row.sharing === 'files' ? '-' : `redis://127.0.0.1:${proxy?.port ?? server.port}`;
-    const words = [peer, service.baseUrl, count, `p${index}-`, skew, folders[machine], url, options.limit];
-    const argv = [script, ...words.map(String), String(options.windowMs), client];
-    const child = spawn(process.execPath, argv, { stdio: ['pipe', 'pipe', 'ignore'] });
+    const child = startWorker({
+      ...{ peer: peerOf(row), url: service.baseUrl, limit, windowMs, workers: 2, prefix: `p${index}-` },
+      count: Math.floor((requests + index) / processes),
+      skewMs: Math.round(-30_000 + (60_000 * machine) / (machines - 1)),
+      stateDir: folders[machine] ?? '',
+      stateUrl: row.sharing === 'files' ? undefined : `redis://127.0.0.1:${proxy?.port ?? server.port}`,
+    });
     if (child.pid) prefer(child.pid, 0);
     return child;
   });
   const reports = children.map(reportOf);
-  await Promise.all(children.map((child) => new Promise((resolve) => child.stdout?.once('data', resolve))));
+  await allReady(children);
   await sleep(options.windowMs - (Date.now() % options.windowMs) + 50);
   for (const child of children) child.stdin?.end('go\n');
   const happening = row.event?.(server, children);
@@ -169,6 +163,8 @@ function prefer(pid: number, priority: number): void {
     // Only root may.
   }
 }
+
+const peerOf = ({ sharing }: Row): Peer => (sharing === 'bottleneck' ? 'bottleneck' : 'petstore');
 
 interface Report {
   readonly failed: number;

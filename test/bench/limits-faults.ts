@@ -1,8 +1,7 @@
 // What the tables of races cannot show: processes killed at random, and creates whose answer was lost.
-import { spawn } from 'node:child_process';
 import { startLimitServer } from '../support/limit-server.ts';
 import { tempDir } from '../support/temp-dir.ts';
-import type { Peer, Worker } from './limits-peers.ts';
+import type { Peer, StartWorker } from './limits-peers.ts';
 import { runRace } from './limits-race.ts';
 import { say } from './report.ts';
 
@@ -11,26 +10,19 @@ const SERVICE = { mode: 'fixed', limit: 60, windowMs: 6000, latencyMs: 10 } as c
 
 /**
  * Scenario H: eight processes at a time, each killed by SIGKILL after a moment, for 40 s.
- * @param worker the worker script
+ * @param startWorker from `installPeers`
  * @returns what was missed
  */
-export async function killFuzz(worker: Worker): Promise<string[]> {
+export async function killFuzz(startWorker: StartWorker): Promise<string[]> {
   const server = await startLimitServer(SERVICE);
   const state = tempDir();
   const end = Date.now() + FUZZ_MS;
   let kills = 0;
   const slot = async (number: number): Promise<void> => {
     for (let life = 0; Date.now() < end; life++) {
-      const numbers = ['1000', '1', `k${number}-${life}-`, '6000', '60'];
-      const child = spawn(process.execPath, [
-        worker.script,
-        'petstore',
-        server.baseUrl,
-        ...numbers,
-        state,
-        worker.client,
-      ]);
-      child.stdin.on('error', () => undefined).end('go\n');
+      const own = { url: server.baseUrl, stateDir: state, prefix: `k${number}-${life}-` };
+      const child = startWorker({ ...SERVICE, ...own, peer: 'petstore', count: 1000, workers: 1 });
+      child.stdin?.on('error', () => undefined).end('go\n');
       await new Promise((resolve) => setTimeout(resolve, 500 + Math.random() * 2000));
       child.kill('SIGKILL');
       await new Promise((resolve) => child.once('close', resolve));
@@ -56,10 +48,10 @@ const FAULTS = ['rst', 'fin', '502', '408', 'truncate'] as const;
 /**
  * Scenario J: every create is committed, and then its first answer is lost in one of five ways.
  * @param peers who takes part
- * @param worker the worker script
+ * @param startWorker from `installPeers`
  * @returns what was missed
  */
-export async function duplicatesAfterFaults(peers: readonly Peer[], worker: Worker): Promise<string[]> {
+export async function duplicatesAfterFaults(peers: readonly Peer[], startWorker: StartWorker): Promise<string[]> {
   const misses: string[] = [];
   say('\nJ: duplicates of 5 creates that were carried out and whose answer was then lost');
   say(`\n| client | ${FAULTS.join(' | ')} |\n| --- | ${FAULTS.map(() => '---:').join(' | ')} |`);
@@ -68,7 +60,7 @@ export async function duplicatesAfterFaults(peers: readonly Peer[], worker: Work
     for (const fault of FAULTS) {
       const service = { mode: 'fixed', limit: 1000, windowMs: 60_000, fault } as const;
       const race = { peer, service, requests: 5, processes: 1, workers: 1, perRequest: peer === 'curl' };
-      const { duplicates } = await runRace(race, worker);
+      const { duplicates } = await runRace(race, startWorker);
       counts.push(duplicates);
       if (peer === 'petstore' && duplicates > 0) misses.push(`J: ${duplicates} duplicates after ${fault}`);
     }

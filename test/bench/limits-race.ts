@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import type { LimitServerOptions, Seen } from '../support/limit-server.ts';
 import { startLimitServer } from '../support/limit-server.ts';
 import { tempDir } from '../support/temp-dir.ts';
-import type { Peer, Worker } from './limits-peers.ts';
+import type { Peer, StartWorker } from './limits-peers.ts';
+import { allReady } from './limits-peers.ts';
 
 /** What is run. */
 export interface Race {
@@ -42,10 +43,10 @@ const KEY = 'limits-bench-key-0123456789';
 
 /**
  * @param race what to run
- * @param worker from `installPeers`
+ * @param startWorker from `installPeers`
  * @returns what the service saw
  */
-export async function runRace(race: Race, worker: Worker): Promise<Result> {
+export async function runRace(race: Race, startWorker: StartWorker): Promise<Result> {
   const { service } = race;
   const server = await startLimitServer(service);
   const stop = race.foreignPerSecond ? trickle(server.baseUrl, race.foreignPerSecond) : () => undefined;
@@ -55,8 +56,22 @@ export async function runRace(race: Race, worker: Worker): Promise<Result> {
     await untilWindowBegins(service);
     await perRequest(race, server.baseUrl, folders[0] ?? '');
   } else {
-    const children = shares(race).map((count, index) => start(race, worker, server.baseUrl, count, index, folders));
-    await Promise.all(children.map((child) => new Promise((resolve) => child.stdout?.once('data', resolve))));
+    const { peer, workers } = race;
+    const children = shares(race).map((count, index) => {
+      const stateDir = folders[index % folders.length] ?? '';
+      const { limit, windowMs } = service;
+      return startWorker({
+        peer,
+        workers,
+        count,
+        limit,
+        windowMs,
+        stateDir,
+        url: server.baseUrl,
+        prefix: `p${index}-`,
+      });
+    });
+    await allReady(children);
     await untilWindowBegins(service);
     ended = (await Promise.all(children.map((child) => go(child, race.patienceMs ?? 300_000)))).filter(Boolean).length;
   }
@@ -77,14 +92,6 @@ async function untilWindowBegins({ windowMs, mode, skewMs = 0 }: LimitServerOpti
   if (mode !== 'fixed' || windowMs > 10_000) return;
   const now = Date.now() + skewMs;
   await new Promise((resolve) => setTimeout(resolve, (Math.floor(now / windowMs) + 1) * windowMs - now + 50));
-}
-
-function start(race: Race, worker: Worker, url: string, count: number, index: number, folders: string[]): ChildProcess {
-  const { peer, workers, service } = race;
-  const state = folders[index % folders.length] ?? '';
-  const numbers = [count, workers, `p${index}-`, service.windowMs, service.limit].map(String);
-  const args = [worker.script, peer, url, ...numbers, state, worker.client];
-  return spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] });
 }
 
 // Whether it had to be ended.

@@ -1,7 +1,7 @@
 // The rate-limit benchmark: our client beside today's, scored by refusals, sends inside a wait, duplicates, and time.
 
 import { duplicatesAfterFaults, killFuzz } from './limits-faults.ts';
-import type { Peer, Worker } from './limits-peers.ts';
+import type { Peer, StartWorker } from './limits-peers.ts';
 import { installPeers, PEERS } from './limits-peers.ts';
 import type { Result } from './limits-race.ts';
 import { runRace } from './limits-race.ts';
@@ -23,19 +23,19 @@ export async function run(args: string[]): Promise<void> {
   const letters = named.filter((name) => !PEERS.includes(name as Peer));
   const wanted = (letter: string): boolean => (letters.length === 0 ? !real : letters.includes(letter));
   const taking = peers.length > 0 ? peers : PEERS;
-  const worker = installPeers(real ? ['petstore'] : taking);
+  const startWorker = installPeers(real ? ['petstore'] : taking);
   const misses: string[] = [];
   const scenarios = [...SCENARIOS.filter(({ letter }) => wanted(letter)), ...(real ? REAL_SCENARIOS : [])];
-  if (scenarios.length > 0) await raceAll(scenarios, taking, worker, parallel, misses);
-  if (wanted('H') && taking.includes('petstore')) misses.push(...(await killFuzz(worker)));
-  if (wanted('J')) misses.push(...(await duplicatesAfterFaults(taking, worker)));
+  if (scenarios.length > 0) await raceAll(scenarios, taking, startWorker, parallel, misses);
+  if (wanted('H') && taking.includes('petstore')) misses.push(...(await killFuzz(startWorker)));
+  if (wanted('J')) misses.push(...(await duplicatesAfterFaults(taking, startWorker)));
   if (misses.length > 0) throw new Error(`not met:\n${misses.join('\n')}`);
 }
 
 async function raceAll(
   scenarios: readonly Scenario[],
   peers: readonly Peer[],
-  worker: Worker,
+  startWorker: StartWorker,
   parallel: number,
   misses: string[],
 ): Promise<void> {
@@ -53,7 +53,7 @@ async function raceAll(
     while (begun < jobs.length) {
       const at = begun++;
       const { scenario, race } = jobs[at] as (typeof jobs)[number];
-      const result = await runRace(race, worker);
+      const result = await runRace(race, startWorker);
       misses.push(...missesOf(scenario, result));
       rows[at] = rowOf(scenario, result);
       for (let row = rows[seen]; row !== undefined; row = rows[seen]) {

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { admit } from '../../src/rate-limit/admission.ts';
 import { initialState } from '../../src/rate-limit/ledger-state.ts';
 import type { Pace } from '../../src/rate-limit/pace.ts';
-import { initialPace, paceGranted } from '../../src/rate-limit/pace.ts';
+import { initialPace, paceGranted, paceRefused } from '../../src/rate-limit/pace.ts';
 import { bare, history, refused, respond, START, ticket } from '../support/records.ts';
 
 const begun = (): Pace => paceGranted(initialPace(), START);
@@ -24,6 +24,11 @@ test('without headers one request is in flight at first, and one more for three 
     for (let i = 0; i < count; i++) respond(state, `r${round}-${i}`, bare(at));
   }
   expect(allowed).toEqual([1, 1, 1, 1, 2, 2, 2, 2]);
+});
+
+test('a 429 halves the concurrency', () => {
+  expect(paceRefused({ ...begun(), concurrency: 6 }, START + 100).concurrency).toBe(3);
+  expect(paceRefused(begun(), START + 100).concurrency).toBe(1);
 });
 
 test('an estimated rate spaces requests out, and what is announced is the time of the next one', () => {

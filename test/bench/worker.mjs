@@ -1,0 +1,99 @@
+// One process of the limits and fleet benchmarks: creates `count` categories, `workers` at a time, with one client.
+// Each client as its documentation has it: POST added to what it retries, five retries, limits of the blind pacers set
+// to the truth. Its argument is a JSON document.
+import process from 'node:process';
+
+const options = JSON.parse(process.argv[2]);
+const { peer, url, count, workers, prefix, windowMs, limit, stateDir, client, skewMs = 0, stateUrl } = options;
+const realNow = Date.now;
+if (skewMs !== 0) Date.now = () => realNow() + skewMs;
+const key = 'limits-bench-key-0123456789';
+const target = `${url}/categories`;
+const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+const warnings = [];
+const post = (name) => ({ method: 'POST', headers, body: JSON.stringify({ name }) });
+const plain = async (name) => (await fetch(target, post(name))).status;
+
+const makers = {
+  async petstore() {
+    const { createClient } = await import(client);
+    const onWarning = (text) => warnings.push(text);
+    const shared = stateUrl ? { stateUrl, maxWaitMs: 600_000 } : {};
+    const own = createClient({ baseUrl: url, apiKey: key, stateDir, onWarning, ...shared });
+    return (name) => own.categories.create({ name }).then(() => 201);
+  },
+  async undici() {
+    const { Agent, RetryAgent, request } = await import('undici');
+    const dispatcher = new RetryAgent(new Agent(), { maxRetries: 5, methods: ['GET', 'POST'] });
+    return async (name) => {
+      const { statusCode, body } = await request(target, { ...post(name), dispatcher });
+      await body.dump();
+      return statusCode;
+    };
+  },
+  async ky() {
+    const { default: ky } = await import('ky');
+    const retry = { limit: 5, methods: ['get', 'post'] };
+    return async (name) => (await ky(target, { ...post(name), timeout: false, retry })).status;
+  },
+  async got() {
+    const { got } = await import('got');
+    const retry = { limit: 5, methods: ['GET', 'POST'] };
+    return async (name) => (await got(target, { ...post(name), retry })).statusCode;
+  },
+  async octokit() {
+    const { Octokit } = await import('@octokit/core');
+    const { throttling } = await import('@octokit/plugin-throttling');
+    const { default: Bottleneck } = await import('bottleneck/light.js');
+    const again = (_after, _options, _octokit, retries) => retries < 5;
+    const log = { debug() {}, info() {}, warn() {}, error() {} };
+    // Its own spacing of writes, one a second, is switched off: it would take minutes.
+    const write = new Bottleneck.Group({ id: 'write', maxConcurrent: 300, minTime: 0 });
+    const throttle = { write, onRateLimit: again, onSecondaryRateLimit: again };
+    const octokit = new (Octokit.plugin(throttling))({ auth: key, baseUrl: url, log, throttle });
+    return async (name) => (await octokit.request('POST /categories', { name })).status;
+  },
+  async 'p-throttle'() {
+    const { default: pThrottle } = await import('p-throttle');
+    return pThrottle({ limit, interval: windowMs })(plain);
+  },
+  // In cluster mode where there is a state server.
+  async bottleneck() {
+    const { default: Bottleneck } = await import('bottleneck');
+    const reservoir = { reservoir: limit, reservoirRefreshAmount: limit, reservoirRefreshInterval: windowMs };
+    if (stateUrl) {
+      const { default: Redis } = await import('ioredis');
+      const { hostname: host, port } = new URL(stateUrl);
+      const cluster = { id: 'fleet', datastore: 'ioredis', clearDatastore: false, Redis };
+      const shared = new Bottleneck({ ...reservoir, ...cluster, clientOptions: { host, port: Number(port) } });
+      shared.on('error', (error) => warnings.push(error.message));
+      return (name) => shared.schedule(() => plain(name));
+    }
+    // Its window begins with the first request: started earlier it would not meet the service's.
+    let limiter;
+    return (name) => {
+      limiter ??= new Bottleneck({ ...reservoir, maxConcurrent: workers });
+      return limiter.schedule(() => plain(name));
+    };
+  },
+  async naive() {
+    return plain;
+  },
+};
+
+const create = await makers[peer]();
+// All processes of a race start together, whatever they took to load.
+process.stdout.write('ready\n');
+await new Promise((go) => process.stdin.once('data', go));
+process.stdin.destroy();
+let next = 0;
+let failed = 0;
+const work = async () => {
+  while (next < count) {
+    const status = await create(`${prefix}${next++}`).catch((error) => void warnings.push(error.message));
+    if (status !== 201) failed++;
+  }
+};
+await Promise.all(Array.from({ length: workers }, work));
+process.stdout.write(JSON.stringify({ failed, warnings }));
+process.exit(0);
