@@ -107,11 +107,6 @@ describe('auth login', () => {
     expect(files()).toEqual([]);
   });
 
-  test('a profile without a base URL is an error with a hint (exit 3)', async () => {
-    const run = await petstore(['auth', 'login', '-p', 'farm'], GOOD_KEY);
-    expect(run).toMatchObject({ code: 3, err: expect.stringContaining('auth login -p farm --url') });
-  });
-
   test('a second login keeps the URL; --url changes URL and key together', async () => {
     await login();
     expect(await petstore(['auth', 'login'], GOOD_KEY)).toMatchObject({ code: 0 });

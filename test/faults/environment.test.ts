@@ -1,7 +1,7 @@
 // Unusual environments: no home folder, inaccessible folders, untrusted certificates, dead networks.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, mkdirSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { hasModes, hasSilentBacklog } from '../support/capabilities.ts';
@@ -144,19 +144,3 @@ test('an event loop that runs dry is not a success', async () => {
   expect(run.out).toBe('');
   expect(run.code).toBe(1);
 });
-
-test('a config folder that is a file is a storage error, and the file is kept', async () => {
-  const at = place();
-  writeFileSync(join(at.dir, 'config'), 'mine');
-  const run = await petstore(at, ['auth', 'login', '--no-verify', '--url', service.url], KEY);
-  expect(run).toMatchObject({ code: 9, out: '' });
-  expect(existsSync(join(at.dir, 'config'))).toBe(true);
-});
-
-test.skipIf(!existsSync('/proc/self'))(
-  'a home folder that cannot be written does not matter to a command that stores nothing',
-  async () => {
-    const run = await petstore(place({ HOME: '/proc/petstore' }), ['--version']);
-    expect(run).toMatchObject({ code: 0, err: '' });
-  },
-);

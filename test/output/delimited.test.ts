@@ -51,7 +51,3 @@ test('rows keep their order where only some of them need quotes', () => {
   );
   expect(parse(text, { columns: true })).toEqual(names.map((name) => ({ name, description: '' })));
 });
-
-test('on a terminal control characters are escaped', () => {
-  expect(write('csv', [{ name: '\u001b[2J', description: 'x\ny' }], true)).toContain('␛[2J,x␊y');
-});

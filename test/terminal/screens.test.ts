@@ -158,12 +158,6 @@ test('a slow response shows a spinner, which leaves nothing behind', async () =>
   expect(shown).not.toContain('⠋');
 });
 
-test.each(['SIGTERM', 'SIGHUP', 'SIGINT'] as const)('%s restores the terminal', async (signal) => {
-  const steps = [{ after: 'the rate limit, ', signal }];
-  const { outcome } = await screen('limited', ['categories', 'list'], 80, steps);
-  expect(outcome.code).toBe({ SIGINT: 130, SIGTERM: 143, SIGHUP: 129 }[signal]);
-});
-
 test('colour follows each stream: none in a pipe, none with NO_COLOR, some where it is forced', async () => {
   const env = at('ok').env;
   const forced = await petstore({ ...at('ok'), env: { ...env, FORCE_COLOR: '1' } }, ['categories', 'list']);
