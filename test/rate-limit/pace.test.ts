@@ -27,8 +27,8 @@ test('without headers one request is in flight at first, and one more for three 
 });
 
 test('a 429 halves the concurrency', () => {
-  expect(paceRefused({ ...begun(), concurrency: 6 }, START + 100).concurrency).toBe(3);
-  expect(paceRefused(begun(), START + 100).concurrency).toBe(1);
+  expect(paceRefused({ ...begun(), concurrency: 6 }, START + 100, 0).concurrency).toBe(3);
+  expect(paceRefused(begun(), START + 100, 0).concurrency).toBe(1);
 });
 
 test('an estimated rate spaces requests out, and what is announced is the time of the next one', () => {
