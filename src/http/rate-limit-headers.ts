@@ -94,9 +94,8 @@ function single(value: string | readonly string[] | undefined): string | undefin
 }
 
 function count(value: string | readonly string[] | undefined): number | undefined {
-  const parts = new Set((single(value) ?? '').split(/\s*,\s*/));
-  const [text] = parts;
-  return parts.size === 1 && text !== undefined && /^-?\d{1,15}$/.test(text) ? Number(text) : undefined;
+  const text = single(value) ?? '';
+  return /^-?\d{1,15}$/.test(text) ? Number(text) : undefined;
 }
 
 function readReset(text: string | undefined, serverNow: number, receivedAt: number): ResetTime | undefined {

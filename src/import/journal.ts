@@ -128,8 +128,8 @@ export function checkRows(log: JournalLog, count: number): void {
   const { header, rows, baseline } = log.last();
   const fits = (header?.rows ?? count) === count && [...rows.keys()].every((row) => row < count);
   // Rows are sent only once the baseline is recorded; without it no look-up could find them.
-  const inDoubt = [...rows.values()].some(({ state }) => state === 'sending' || state === 'unknown');
-  if (!fits || (inDoubt && !baseline)) throw damagedJournal(log.label);
+  const hasUndecided = [...rows.values()].some(({ state }) => state === 'sending' || state === 'unknown');
+  if (!fits || (hasUndecided && !baseline)) throw damagedJournal(log.label);
 }
 
 function takenOver(): PetstoreError {
