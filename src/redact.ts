@@ -22,16 +22,26 @@ export class Redactor {
   redact(text: string, whole = false): string {
     let clean = text;
     for (const [form, prefix] of this.#forms) {
-      if (!clean.includes(prefix)) continue;
-      clean = clean.replaceAll(form, '[redacted]');
-      if (whole) continue;
+      if (clean.includes(prefix)) clean = clean.replaceAll(form, '[redacted]');
+    }
+    if (whole) return clean;
+    for (const prefix of new Set(this.#forms.values())) {
       for (let at = clean.indexOf(prefix); at >= 0; at = clean.indexOf(prefix, at)) {
-        let end = at + prefix.length;
-        while (end - at < form.length && clean[end] === form[end - at]) end++;
-        clean = `${clean.slice(0, at)}[redacted]${clean.slice(end)}`;
+        clean = `${clean.slice(0, at)}[redacted]${clean.slice(at + this.#lengthAt(clean, at))}`;
       }
     }
     return clean;
+  }
+
+  // How much of a secret begins at `at`, in the form that fits best: encodings share a prefix and differ further on.
+  #lengthAt(text: string, at: number): number {
+    let longest = 0;
+    for (const form of this.#forms.keys()) {
+      let length = 0;
+      while (length < form.length && text[at + length] === form[length]) length++;
+      longest = Math.max(longest, length);
+    }
+    return longest;
   }
 }
 
