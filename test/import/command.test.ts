@@ -201,3 +201,11 @@ test('rows from a pipe need --yes where stderr is a terminal, since nobody can b
   // Nobody listens there: with --yes the import starts.
   expect(await run('--yes')).toMatchObject({ code: 6 });
 });
+
+test('on a terminal the sandbox is imported into without a question', async () => {
+  const { dir, file } = shop();
+  file('a.csv', 'name\ndog\n');
+  const { code, out, err } = await inProcess([...IMPORT, 'a.csv', '-p', 'sandbox'], { dir, columns: 80 });
+  expect([code, out]).toEqual([0, expect.stringContaining('Created 1')]);
+  expect(err).not.toContain('?');
+});
