@@ -21,8 +21,8 @@ export interface StateServerOptions {
 /** Runs scripts on one server. */
 export class StateServer {
   readonly #options: StateServerOptions;
-  #connection: Promise<ValkeyConnection> | undefined;
-  #current: ValkeyConnection | undefined;
+  #connection: ValkeyConnection | undefined;
+  #opening: Promise<ValkeyConnection> | undefined;
   #answered = false;
   #downSince: number | undefined;
 
@@ -75,7 +75,8 @@ export class StateServer {
   }
 
   close(): void {
-    this.#connection?.then(
+    this.#connection?.close();
+    this.#opening?.then(
       (connection) => connection.close(),
       () => undefined,
     );
@@ -104,18 +105,17 @@ export class StateServer {
 
   // Calls made at the same time share one attempt to connect.
   #connect(): Promise<ValkeyConnection> {
-    if (this.#connection && (!this.#current || this.#current.open)) return this.#connection;
-    this.#current = undefined;
-    const opening = ValkeyConnection.open(this.#options.address, this.#options.timeoutMs);
-    this.#connection = opening;
-    opening.then(
-      (connection) => {
-        this.#current = connection;
-      },
-      () => {
-        this.#connection = undefined;
-      },
-    );
-    return opening;
+    if (this.#connection?.open) return Promise.resolve(this.#connection);
+    this.#opening ??= this.#open();
+    return this.#opening;
+  }
+
+  async #open(): Promise<ValkeyConnection> {
+    try {
+      this.#connection = await ValkeyConnection.open(this.#options.address, this.#options.timeoutMs);
+      return this.#connection;
+    } finally {
+      this.#opening = undefined;
+    }
   }
 }

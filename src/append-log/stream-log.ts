@@ -76,12 +76,6 @@ export interface StreamOptions {
 
 type Entry = readonly [id: string, fields: readonly string[]];
 
-interface Waiting<State> {
-  readonly record: string;
-  readonly resolve: (state: State) => void;
-  readonly reject: (error: unknown) => void;
-}
-
 /** The log of one key. Every method that talks to the server throws StateServerError. */
 export class StreamLog<State> {
   readonly #format: LogFormat<State>;
@@ -90,7 +84,8 @@ export class StreamLog<State> {
   #last = '';
   #text = '';
   #readAt = Number.NEGATIVE_INFINITY;
-  #queue: Waiting<State>[] = [];
+  #queue: string[] = [];
+  #flushing: Promise<State> | undefined;
   #rotating = false;
   /** Announced with every call while set; see `absent`. */
   holder: { readonly id: string; readonly leaseMs: number } | undefined;
@@ -118,10 +113,9 @@ export class StreamLog<State> {
 
   /** Appends a record; records of the same moment share one round trip. May add it twice after a lost reply. */
   append(record: string): Promise<State> {
-    return new Promise((resolve, reject) => {
-      this.#queue.push({ record, resolve, reject });
-      if (this.#queue.length === 1) queueMicrotask(() => void this.#flush());
-    });
+    this.#queue.push(record);
+    this.#flushing ??= Promise.resolve().then(() => this.#flush());
+    return this.#flushing;
   }
 
   /** @returns which of these holders have not announced themselves within their lease */
@@ -133,14 +127,10 @@ export class StreamLog<State> {
     return `${this.#options.key}:present`;
   }
 
-  async #flush(): Promise<void> {
-    const queue = this.#queue.splice(0);
-    try {
-      await this.#exchange(queue.map(({ record }) => record));
-      for (const { resolve } of queue) resolve(this.#state);
-    } catch (error) {
-      for (const { reject } of queue) reject(error);
-    }
+  async #flush(): Promise<State> {
+    this.#flushing = undefined;
+    await this.#exchange(this.#queue.splice(0));
+    return this.#state;
   }
 
   async #exchange(records: readonly string[]): Promise<void> {
