@@ -70,7 +70,7 @@ test('list --json loads neither conf, table, chalk, ora, prompts nor the sandbox
     'dist/chunks/rolldown-runtime.cjs',
     'dist/main.cjs',
   ]);
-  expect(bytes).toBeLessThan(390_000);
+  expect(bytes).toBeLessThan(395_000);
 });
 
 test('a request loads neither node:http nor node:https, which only proxies need', () => {

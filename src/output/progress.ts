@@ -1,9 +1,9 @@
-// Progress on stderr: a spinner on a terminal, a line every ten seconds elsewhere.
+// Progress on stderr: a spinner on a terminal, a line every ten seconds elsewhere. The only file that knows ora.
 import type { Clock } from '../clock.ts';
 import type { Environment } from '../environment.ts';
 import { escapeControls } from '../escape.ts';
 import type { ColorLevel, Output } from '../io.ts';
-import type { Spinner } from './spinner.ts';
+import { loadStyle } from './render.ts';
 
 export interface Progress {
   /** @param text one line; undefined when nothing is happening */
@@ -15,6 +15,8 @@ export interface Progress {
 /** Most responses arrive sooner, and then nothing is shown. */
 export const SPINNER_DELAY_MS = 150;
 export const LINE_EVERY_MS = 10_000;
+// The frame, a space, the ^C that a terminal echoes, and one cell kept free: a full last column wraps on some terminals.
+const RESERVED_CELLS = 5;
 
 /** Whether a stream is a terminal that moves its cursor and knows its width, watched by a person. */
 export function canSpin(stderr: Output, env: Environment): boolean {
@@ -41,10 +43,9 @@ export function createSpinnerProgress(options: {
   };
   const start = async ({ signal }: AbortController): Promise<void> => {
     await clock.sleep(SPINNER_DELAY_MS, signal);
-    const { createSpinner } = await import('./spinner.ts');
-    const created = signal.aborted ? undefined : await createSpinner(stderr, colorLevel);
+    const created = await loadSpinner(stderr, colorLevel);
     // The response may have arrived while the code was loading.
-    if (!created || signal.aborted) return;
+    if (signal.aborted) return;
     spinner = created;
     spinner.show(text);
   };
@@ -64,6 +65,48 @@ export function createSpinnerProgress(options: {
       hide();
     },
   };
+}
+
+interface Spinner {
+  /** Starts it or replaces its text, which is cut to one line. */
+  show(text: string): void;
+  /** Clears its line. */
+  stop(): void;
+}
+
+// A spinner that is not shown yet, without ora's habits of touching stdin, colour and the cursor.
+async function loadSpinner(stderr: Output, colorLevel: ColorLevel): Promise<Spinner> {
+  const [{ default: ora }, { truncate }, style] = await Promise.all([
+    import('ora'),
+    import('./cell-width.ts'),
+    loadStyle(colorLevel),
+  ]);
+  const spinner = ora({
+    stream: asStream(stderr),
+    // Otherwise a typed Ctrl-C is lost (ora issue 253).
+    discardStdin: false,
+    // A stop (Ctrl-Z) or a crash must not leave the shell without a cursor.
+    hideCursor: false,
+    isEnabled: true,
+    // ora's own colour ignores NO_COLOR.
+    color: false,
+  });
+  const { frames, interval = 80 } = spinner.spinner;
+  spinner.spinner = { frames: frames.map((frame) => style.cyan(frame)), interval };
+  return {
+    show(text) {
+      spinner.text = truncate(text, (stderr.columns || 80) - RESERVED_CELLS);
+      if (!spinner.isSpinning) spinner.start();
+    },
+    stop: () => void spinner.stop(),
+  };
+}
+
+// The terminal itself, but for its writes: all output passes the redactor.
+function asStream(stderr: Output): NodeJS.WriteStream {
+  return Object.create(stderr.raw ?? null, {
+    write: { writable: true, value: (text: string) => void stderr.write(text) },
+  }) as NodeJS.WriteStream;
 }
 
 /** Writes a line at most every ten seconds: for pipes, logs and terminals without a cursor. */

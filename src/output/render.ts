@@ -1,9 +1,9 @@
-// From a result and its view to what stdout gets: one renderer per format, loaded when it is used.
+// From a result and its view to what stdout gets: one renderer per format, its packages loaded when used. The only file that knows chalk.
 import { PetstoreError } from '../errors.ts';
 import { terminalSafeJson } from '../escape.ts';
 import type { ColorLevel } from '../io.ts';
 import { stringifyJson, stringifyLines } from '../json.ts';
-import type { Column, View } from './view.ts';
+import type { Column, Style, TextContext, View } from './view.ts';
 
 export interface OutputTarget {
   readonly isTTY: boolean;
@@ -23,7 +23,7 @@ interface OutputFormat {
 }
 
 const OUTPUT_FORMATS = {
-  table: { needsRows: false, load: async (view, target) => (await import('./text.ts')).loadText(view, target) },
+  table: { needsRows: false, load: loadText },
   json: { needsRows: false, load: async (view, target) => (data) => jsonDocument(data, view, target.isTTY) },
   ndjson: { needsRows: true, load: async (view) => (data) => jsonLines(view.records?.rows(data) ?? []) },
   csv: { needsRows: true, load: (view, target) => loadDelimited('csv', view, target) },
@@ -89,4 +89,32 @@ async function loadDelimited<Data>(
   const { delimited } = await import('./delimited.ts');
   const columns = (records?.columns ?? []) as readonly Column<unknown>[];
   return (data) => delimited(format, columns, records?.rows(data) ?? [], isTTY);
+}
+
+/** Loads the renderer for people; chalk only where there is colour, cli-table3 only for views with tables. */
+async function loadText<Data>(view: View<Data>, target: OutputTarget): Promise<Renderer<Data>> {
+  const style = await loadStyle(target.colorLevel);
+  const table = view.tables && (await import('./table.ts')).table;
+  // A terminal of 0 columns does not know its width.
+  const columns = target.columns === 0 ? undefined : target.columns;
+  const layOut: TextContext['table'] = (fields, rows, options) =>
+    table?.(fields, rows, { columns, style, ...options }) ?? [];
+  return (data) => {
+    if (view.bytes && !target.isTTY) return [view.bytes(data)];
+    return view.text(data, { style, columns, now: target.now(), table: layOut });
+  };
+}
+
+const same = (text: string): string => text;
+const plainStyle: Style = { bold: same, dim: same, red: same, green: same, yellow: same, cyan: same };
+
+/**
+ * Only the 16 named colours are used: the terminal's own theme keeps them readable on dark and on light.
+ * @param level from `colorLevel`; chalk itself ignores NO_COLOR
+ */
+export async function loadStyle(level: ColorLevel): Promise<Style> {
+  if (level === 0) return plainStyle;
+  const { Chalk } = await import('chalk');
+  const { bold, dim, red, green, yellow, cyan } = new Chalk({ level });
+  return { bold, dim, red, green, yellow, cyan };
 }

@@ -2,8 +2,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { cellWidth } from '../../src/output/cell-width.ts';
+import { loadStyle } from '../../src/output/render.ts';
 import { fitWidths, table } from '../../src/output/table.ts';
-import { loadStyle } from '../../src/output/text.ts';
 import type { Column } from '../../src/output/view.ts';
 
 interface Row {
