@@ -2,7 +2,7 @@
 import { Buffer, isUtf8 } from 'node:buffer';
 import type { HttpHeaders } from '../http/types.ts';
 import { exceedsDepth, isOpaqueNumber, MAX_DEPTH, needsExactNumbers, parseJson, parseNative } from '../json.ts';
-import { arraySlices, SliceError } from './array-slices.ts';
+import { arraySlices } from './array-slices.ts';
 import type { Category } from './types.ts';
 
 /** A response that breaks the service's contract; the message never quotes it. */
@@ -10,6 +10,8 @@ export class DecodeError extends Error {
   override readonly name = 'DecodeError';
 }
 
+// The depth is checked by `decodeCategory`, whose message names the category.
+const ANY_DEPTH = Number.POSITIVE_INFINITY;
 const SLICE_BYTES = 256 * 1024;
 const MAX_WHOLE_BYTES = 16 * 1024 * 1024;
 const INT64_MIN = -(2n ** 63n);
@@ -29,7 +31,7 @@ export async function decodeList(
   try {
     return await decodeLargeList(withoutBom(body), signal);
   } catch (error) {
-    if (!(error instanceof SliceError)) throw error;
+    if (!(error instanceof SyntaxError)) throw error;
     throw notJson(headers, `expected an array of categories (${error.message})`);
   }
 }
@@ -37,13 +39,13 @@ export async function decodeList(
 async function decodeLargeList(body: Uint8Array, signal: AbortSignal | undefined): Promise<readonly Category[]> {
   const text = body.length <= MAX_WHOLE_BYTES ? utf8(body) : undefined;
   // Slices cost time, which only exact numbers and very large lists are worth.
-  if (text !== undefined && !needsExactNumbers(text)) return decodeCategories(parse(text, parseNative));
+  if (text !== undefined && !needsExactNumbers(text)) return decodeCategories(parseNative(text));
   const parts: (readonly Category[])[] = [];
   let count = 0;
   for (const slice of arraySlices(body, SLICE_BYTES)) {
-    const values = parse(`[${utf8(slice)}]`, parseJson) as readonly unknown[];
+    const values = parseJson(`[${utf8(slice)}]`, ANY_DEPTH) as readonly unknown[];
     // Only the last slice can be empty, after a trailing comma.
-    if (values.length === 0) throw new SliceError('not valid JSON');
+    if (values.length === 0) throw new SyntaxError('not valid JSON');
     const before = count;
     parts.push(values.map((value, index) => decodeCategory(value, before + index)));
     count += values.length;
@@ -62,25 +64,16 @@ function decodeCategories(value: unknown): readonly Category[] {
 export function decodeJson(body: Uint8Array, headers: HttpHeaders): unknown {
   if (body.length === 0) throw new DecodeError('expected JSON, got an empty body');
   try {
-    return parse(utf8(withoutBom(body)), parseJson);
+    return parseJson(utf8(withoutBom(body)), ANY_DEPTH);
   } catch (error) {
-    if (!(error instanceof SliceError)) throw error;
+    if (!(error instanceof SyntaxError)) throw error;
     throw notJson(headers, 'expected JSON, got something else');
-  }
-}
-
-// The depth is checked by `decodeCategory`, field by field.
-function parse(text: string, parseText: (text: string, maxDepth: number) => unknown): unknown {
-  try {
-    return parseText(text, Number.POSITIVE_INFINITY);
-  } catch (error) {
-    throw new SliceError((error as SyntaxError).message);
   }
 }
 
 // TextDecoder needs two bytes per character on Node 20, which doubles the time and memory of a long list.
 function utf8(body: Uint8Array): string {
-  if (!isUtf8(body)) throw new SliceError('not UTF-8');
+  if (!isUtf8(body)) throw new SyntaxError('not UTF-8');
   return Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString();
 }
 
