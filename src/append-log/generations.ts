@@ -159,7 +159,8 @@ export class Generations {
 }
 
 /**
- * Flushes a directory, and `parents` of those above it: a new file survives a power failure only then. Windows has no such operation; there it does nothing.
+ * Flushes a directory, and `parents` of those above it: a new file survives a power failure only then. Does nothing on
+ * Windows, which has no such operation.
  * @throws errors of the file system as they come
  */
 export function fsyncDir(dir: string, parents = 0, fs: LogFs = nodeFs): void {

@@ -8,7 +8,10 @@ export class DamagedRecordError extends Error {
 /** How records become a state. All three functions depend on nothing but their arguments, so all processes agree. */
 export interface LogFormat<State, Result = void> {
   initial(): State;
-  /** Reduces one record into the state, in place, and returns what the record came to. Ignores what it does not understand, or throws DamagedRecordError. */
+  /**
+   * Reduces one record into the state, in place, and returns what the record came to. Ignores what it does not
+   * understand, or throws DamagedRecordError.
+   */
   apply(state: State, record: string): Result;
   /** Returns records that give this state when reduced from `initial()`: the head of the next generation. */
   snapshot(state: State): Iterable<string>;

@@ -13,11 +13,7 @@ interface Header {
 
 type Fields = readonly (string | undefined)[];
 
-/**
- * @param text the whole file
- * @param delimiter one character
- * @throws PetstoreError `usage` where the header is wrong or quotes do not match
- */
+/** @throws PetstoreError `usage` where the header is wrong or quotes do not match */
 export function readDelimited(text: string, delimiter: string, validator: RowValidator): void {
   let header: Header | undefined;
   try {

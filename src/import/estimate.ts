@@ -28,7 +28,6 @@ export interface Estimate {
 
 /**
  * @param requests how many are still to be sent
- * @param now the wall clock, epoch milliseconds
  * @param windowMs the length of the shorter window where it was measured
  * @returns undefined where no limit is known
  */
@@ -94,13 +93,12 @@ export function formatTime(ms: number): string {
   return hours % 24 === 0 ? formatCount(days, 'day') : `${formatCount(days, 'day')} ${hours % 24} h`;
 }
 
-/** @returns undefined where the daily limit suffices */
 export function dailyNotice(rows: number, estimated: Estimate | undefined): string | undefined {
   if (!estimated?.isDaily) return undefined;
   return `${formatCount(rows, 'row')} exceed the daily limit of ${formatNumber(estimated.limit)} requests`;
 }
 
-/** How many rows an import has decided, created, and has to look up. */
+/** In rows. */
 interface Progress {
   readonly done: number;
   readonly created: number;
@@ -110,7 +108,6 @@ interface Progress {
 /**
  * The line of an import at work: rows done of total, time left, and what is left of the quota.
  * @param total how many rows the import has
- * @param quota what is known of the quota now
  * @param waiting whether the run waits for the rate limit: the wait is shown behind the line, and no quota then
  */
 export function startProgressLine(

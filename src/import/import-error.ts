@@ -7,11 +7,9 @@ import { quoteForShell } from '../shell-quote.ts';
 import type { ImportDocument, UnknownRow } from './results.ts';
 import type { RunResult } from './run.ts';
 
-/** How many rows or categories a message names. */
-const NAMED = 5;
+const MOST_NAMED = 5;
 
 /**
- * @param resume the command that resumes the import
  * @returns undefined where every row exists once; else why the run ended early, unknown rows, possible duplicates, or
  *   rejected rows, in this order
  */
@@ -76,8 +74,8 @@ function possibleDuplicates(categories: readonly Category[]): PetstoreError {
 }
 
 function firstOf(names: readonly string[]): string {
-  const more = names.length > NAMED ? `, and ${formatNumber(names.length - NAMED)} more` : '';
-  return `${names.slice(0, NAMED).join(', ')}${more}`;
+  const more = names.length > MOST_NAMED ? `, and ${formatNumber(names.length - MOST_NAMED)} more` : '';
+  return `${names.slice(0, MOST_NAMED).join(', ')}${more}`;
 }
 
 /**

@@ -6,13 +6,13 @@ import type { Journal } from './journal.ts';
 import type { OtherImports } from './other-journals.ts';
 import { ImportResults } from './results.ts';
 
-/** What a run is about to do. */
+/** What a run is about to do, in rows. */
 export interface ImportPlan {
-  /** How many rows are to be sent. */
+  /** Rows to be sent. */
   readonly send: number;
-  /** How many of them have a name that exists already. */
+  /** Those of them whose name exists already. */
   readonly existing: number;
-  /** How many rows earlier runs created. */
+  /** Rows that earlier runs created. */
   readonly resumed: number;
 }
 
@@ -25,16 +25,13 @@ export interface RunOptions {
   readonly clock: Clock;
   /** Ends the run: requests in flight finish, no new one begins. */
   readonly signal: AbortSignal;
-  /** Maximum number of concurrent requests. */
   readonly concurrency: number;
   /** How often a row that a look-up did not find is sent again. */
   readonly maxRetries: number;
-  /** Timeout of one attempt, milliseconds. */
   readonly timeoutMs: number;
   readonly skipExisting: boolean;
   /** Called once, before the first row is sent. */
   readonly onPlan: (plan: ImportPlan) => Promise<void>;
-  /** Called after every result. */
   readonly onProgress: (results: ImportResults) => void;
 }
 

@@ -22,7 +22,6 @@ export interface JournalLog {
   readonly label: string;
   /** Changes where the latest records may have been lost: a server was restarted, or another one took its place. */
   readonly epoch?: string | undefined;
-  /** The state as last read. */
   last(): JournalState;
   refresh(): JournalState | Promise<JournalState>;
   append(record: string): JournalState | Promise<JournalState>;

@@ -24,7 +24,6 @@ export interface ProcessProbe {
 
 export interface LockOptions {
   readonly clock: Clock;
-  /** Ends a wait at once. */
   readonly signal: AbortSignal;
   readonly processes?: ProcessProbe | undefined;
   /** Called every second of a wait, with the milliseconds left at most. */
@@ -46,7 +45,6 @@ export class Journal {
     this.#log = log;
   }
 
-  /** Every record so far, reduced. */
   get state(): JournalState {
     return this.#log.last();
   }
@@ -80,7 +78,6 @@ export class Journal {
     if (this.#log.lastLook().lock?.run !== this.#run) throw takenOver();
   }
 
-  /** Records what exists before the first row is sent. */
   async recordBaseline(ids: readonly string[]): Promise<void> {
     await this.#append(['baseline', this.#run, ids]);
     await this.#log.sync();

@@ -1,4 +1,4 @@
-// The documents of an import (docs/cli.md): what became of every row, derived from the journal, and the preview of a dry run.
+// The documents of an import (docs/cli.md): what became of every row, by its journal, and the preview of a dry run.
 import type { Category, NewCategory } from '../api/types.ts';
 import type { PetstoreError } from '../errors.ts';
 import type { Int64 } from '../json.ts';
@@ -37,7 +37,7 @@ export interface ImportDocument {
   readonly pending: number;
 }
 
-/** The journal has the states; this adds what it does not keep: categories, errors and names that exist. Rows count from 0. */
+/** The states are in the journal; this adds what it does not keep: categories, errors, existing names. Rows count from 0. */
 export class ImportResults {
   readonly #rows: readonly NewCategory[];
   readonly #journal: { readonly state: JournalState };
@@ -76,7 +76,7 @@ export class ImportResults {
     return this.#existingRows + this.rejections.size;
   }
 
-  /** Whether every row exists. */
+  /** Every row exists. */
   get complete(): boolean {
     return this.#existingRows === this.#rows.length;
   }
@@ -139,7 +139,6 @@ function failureOf({ code, serviceMessage, message, status }: PetstoreError): Om
   return { code, message: serviceMessage ?? message, status };
 }
 
-/** A row that would be created. */
 interface PlannedRow extends UnknownRow {
   readonly description?: string;
 }
@@ -155,10 +154,6 @@ export interface Preview {
   readonly estimate: Estimate | undefined;
 }
 
-/**
- * @param state what the journal records
- * @param listed what the service lists
- */
 export function previewOf(
   rows: readonly NewCategory[],
   state: JournalState,

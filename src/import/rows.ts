@@ -1,4 +1,4 @@
-// A file or stdin to rows: reads it whole, detects the format, decodes the text, checks every row before anything is sent.
+// A file or stdin to rows: read whole, decoded, split by its format, every row checked before anything is sent.
 import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
 import { readFile, realpath, stat } from 'node:fs/promises';

@@ -87,8 +87,8 @@ function noValidResponse(): PetstoreError {
   });
 }
 
-// Sends with several workers until the queue is empty, the run ends, or too many responses in a row are lost. Returns true in
-// the last case: a look-up should come before more is sent.
+// Sends with several workers until the queue is empty, the run ends, or too many responses in a row are lost. Returns
+// true in the last case: a look-up should come before more is sent.
 async function sendRows(state: ImportState): Promise<boolean> {
   const { concurrency } = state.options;
   let lostInARow = 0;

@@ -19,20 +19,13 @@ export class RowValidator {
   readonly #ignoreExtra: boolean;
   #seen = 0;
 
-  /**
-   * @param label how messages call the file
-   * @param ignoreExtra true: fields other than name, description and id are allowed
-   */
+  /** @param ignoreExtra true: fields other than name, description and id are allowed */
   constructor(label: string, ignoreExtra: boolean) {
     this.#label = label;
     this.#ignoreExtra = ignoreExtra;
   }
 
-  /**
-   * Adds a row from JSON.
-   * @param source its text
-   * @param line the line it begins on, from 1
-   */
+  /** Adds a row from JSON text that begins on this line. */
   addJson(source: string, line: number): void {
     let value: unknown;
     try {
@@ -68,7 +61,6 @@ export class RowValidator {
     this.rows.push(description === undefined ? { name } : { name, description });
   }
 
-  /** Notes a row that cannot be imported. */
   addInvalid(message: string, line: number): void {
     this.problems.push({ line, row: ++this.#seen, message: escapeControls(message) });
   }
