@@ -67,8 +67,12 @@ test('the message of an unexpected error, which may contain data, is not printed
   expect(printed.err).not.toContain('    at ');
 });
 
-test('a stack trace is shown with --verbose only', async () => {
-  expect((await print(new TypeError('x'), { ...plain, verbose: true })).err).toContain('    at ');
+test('a stack trace is shown with --verbose only, and only for a fault of the program', async () => {
+  const verbose = { ...plain, verbose: true };
+  expect((await print(new TypeError('x'), verbose)).err).toContain('    at ');
+  for (const kind of kinds.filter((one) => one !== 'internal')) {
+    expect((await print(new PetstoreError(kind, 'x'), verbose)).err).not.toContain('    at ');
+  }
 });
 
 test('a file system error is a storage error', async () => {

@@ -42,6 +42,6 @@ test("the service's code, message and status are included, escaped", () => {
 });
 
 test('a redirect names its target', () => {
-  const error = responseError(read, reply(301, '', { location: 'https://other.example/v1' }));
-  expect(error.message).toContain('https://other.example/v1');
+  const error = responseError(read, reply(301, '', { location: 'https://other.example/v1\u001b[2J' }));
+  expect(error.message).toContain('https://other.example/v1␛[2J;');
 });

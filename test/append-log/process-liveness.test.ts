@@ -1,5 +1,7 @@
 // Whether a process that wrote a record still runs, also where /proc shows another pid namespace.
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { currentProcess, isAlive } from '../../src/append-log/process-liveness.ts';
 import { compile } from '../support/compile.ts';
@@ -32,4 +34,15 @@ test.runIf(canUnshare)('a pid namespace that sees the outer /proc does not judge
     console.log(JSON.stringify([self.pid, isAlive(self), isAlive({ ...self, pid: 4000000 })]));`;
   const args = ['--pid', '--fork', process.execPath, '--input-type=module', '-e', script];
   expect(JSON.parse(execFileSync('unshare', args).toString())).toEqual([1, 'unknown', 'dead']);
+});
+
+test.runIf(process.platform === 'linux')('a process that ended and was not waited for is dead', async () => {
+  // `exec` replaces the shell, which would have waited for its child.
+  const parent = spawn('sh', ['-c', 'sleep 0 & echo $!; exec sleep 30'], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const [line] = (await once(parent.stdout, 'data')) as [Buffer];
+  const pid = Number(line.toString());
+  const stat = (): string[] => readFileSync(`/proc/${pid}/stat`, 'latin1').split(' ');
+  while (stat()[2] !== 'Z') await new Promise((resolve) => setTimeout(resolve, 10));
+  expect(isAlive({ ...currentProcess(), pid, start: stat()[21] ?? '' })).toBe('dead');
+  parent.kill();
 });

@@ -3,7 +3,7 @@ import * as fs from 'node:fs';
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import type { LogFs } from '../../src/append-log/generations.ts';
 import type { ProcessProbe } from '../../src/import/journal.ts';
 import { Journal, SILENCE_MS } from '../../src/import/journal.ts';
@@ -129,6 +129,18 @@ test('a run whose process cannot be judged is refused while it writes, and taken
   await second.record('absent', 2);
   expect(second.state.rows.get(0)).toMatchObject({ state: 'created', id: '5' });
   expect(second.state.rows.has(1)).toBe(false);
+});
+
+test('a run that sends nothing writes a record every 15 s', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const desk = new Desk();
+  const journal = await desk.acquire();
+  for (const beats of [1, 2]) {
+    await vi.advanceTimersByTimeAsync(15_000);
+    expect(readFileSync(desk.path, 'utf8').match(/"beat"/g)).toHaveLength(beats);
+  }
+  await journal.close();
 });
 
 test('a deleted journal stops the run before its next request', async () => {

@@ -72,7 +72,9 @@ test.runIf(hasSignals).each([
   await type('old');
   await type('\u001a');
   expect(rawModes.slice(-2)).toEqual([false, true]);
+  const before = rawModes.length;
   resume();
+  expect(rawModes.slice(before)).toEqual([false, true]);
   await type('new\r');
   expect(await answer).toBe('oldnew');
   expect(shown().match(/what/g)?.length).toBeGreaterThanOrEqual(2);

@@ -22,7 +22,7 @@ function run(commandLine: string, more: Partial<KeyCommandContext> = {}): Promis
 }
 
 test('the first line of stdout is the key; quotes group words, and no shell expands them', async () => {
-  expect(await run(script('console.log("key-1\\r\\nsecond line")'))).toBe('key-1');
+  expect(await run(script('console.log("\\ufeffkey-1\\r\\nsecond line")'))).toBe('key-1');
   const echo = script('console.log(process.argv.slice(2).join("|"))');
   expect(await run(`${echo} 'a b' $HOME $(id)`)).toBe('a b|$HOME|$(id)');
 });
