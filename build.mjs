@@ -30,6 +30,11 @@ const groups = [
     priority: 2,
   },
   {
+    name: 'cell-width',
+    test: /src\/output\/cell-width\.ts$|node_modules\/(?:string-width|strip-ansi|ansi-regex|get-east-asian-width)\//,
+    priority: 2,
+  },
+  {
     name: 'state-server',
     test: /src\/append-log\/(?:state-server|stream-log|valkey-connection)\.ts$|src\/rate-limit\/(?:shared-ledger|server-clock)\.ts$|node_modules\/(?:@?iovalkey|cluster-key-slot|denque|lodash\.\w+|redis-\w+|standard-as-callback)\/|\0stub:iovalkey/,
     priority: 2,
