@@ -8,7 +8,7 @@ import type { RateLimiter } from './limiters-list.ts';
 import { installLimiters, LIMITERS, missingPackages } from './limiters-list.ts';
 import type { Observed } from './limiters-observer.ts';
 import { startObserver } from './limiters-observer.ts';
-import { say } from './report.ts';
+import { printInOrder, say } from './report.ts';
 
 const KEY = 'limiters-bench-key-0123456789';
 const PATIENCE_MS = 400_000;
@@ -99,20 +99,12 @@ export async function run(args: string[]): Promise<void> {
   const program = join(copy, 'bin', 'petstore.js');
   say('| limiter | client | requests | 429 | 503 | in a wait | created | twice | lost | exit | makespan | × optimum |');
   say('| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- | ---: | ---: |');
-  const lines: string[] = [];
   const misses: string[] = [];
-  let begun = 0;
-  let printed = 0;
-  const next = async (): Promise<void> => {
-    for (let at = begun++; at < jobs.length; at = begun++) {
-      const { limiter, task } = jobs[at] as (typeof jobs)[number];
-      const result = await measure(limiter, task, packages, program);
-      lines[at] = lineOf(limiter, task, result);
-      if (task.title.startsWith('petstore')) misses.push(...missesOf(limiter, task, result));
-      for (let line = lines[printed]; line !== undefined; line = lines[++printed]) say(line);
-    }
-  };
-  await Promise.all(Array.from({ length: parallel }, next));
+  await printInOrder(jobs, parallel, async ({ limiter, task }) => {
+    const result = await measure(limiter, task, packages, program);
+    if (task.title.startsWith('petstore')) misses.push(...missesOf(limiter, task, result));
+    return lineOf(limiter, task, result);
+  });
   rmSync(copy, { recursive: true, force: true });
   if (misses.length > 0) throw new Error(`not met:\n${misses.join('\n')}`);
 }

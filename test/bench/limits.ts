@@ -7,7 +7,7 @@ import type { Result } from './limits-race.ts';
 import { runRace } from './limits-race.ts';
 import type { Scenario } from './limits-scenarios.ts';
 import { REAL_SCENARIOS, SCENARIOS } from './limits-scenarios.ts';
-import { say } from './report.ts';
+import { printInOrder, say } from './report.ts';
 
 /**
  * `npm run bench -- limits [A…K | PEER]… [--real] [--parallel N]`: everything unless parts or clients are named.
@@ -46,23 +46,11 @@ async function raceAll(
   const jobs = scenarios.flatMap((scenario) =>
     peers.flatMap((peer) => scenario.races(peer).map((race) => ({ scenario, race }))),
   );
-  const rows: string[] = [];
-  let begun = 0;
-  let seen = 0;
-  const next = async (): Promise<void> => {
-    while (begun < jobs.length) {
-      const at = begun++;
-      const { scenario, race } = jobs[at] as (typeof jobs)[number];
-      const result = await runRace(race, startWorker);
-      misses.push(...missesOf(scenario, result));
-      rows[at] = rowOf(scenario, result);
-      for (let row = rows[seen]; row !== undefined; row = rows[seen]) {
-        say(row);
-        seen++;
-      }
-    }
-  };
-  await Promise.all(Array.from({ length: parallel }, next));
+  await printInOrder(jobs, parallel, async ({ scenario, race }) => {
+    const result = await runRace(race, startWorker);
+    misses.push(...missesOf(scenario, result));
+    return rowOf(scenario, result);
+  });
 }
 
 function rowOf({ letter }: Scenario, result: Result): string {

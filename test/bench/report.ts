@@ -11,3 +11,21 @@ export function must(holds: boolean, what: string): void {
 export function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[values.length >> 1] ?? Number.NaN;
 }
+
+/** Does jobs, `parallel` of them at a time, and prints the line of each in their order. */
+export async function printInOrder<T>(
+  jobs: readonly T[],
+  parallel: number,
+  work: (job: T) => Promise<string>,
+): Promise<void> {
+  const lines: string[] = [];
+  let begun = 0;
+  let printed = 0;
+  const next = async (): Promise<void> => {
+    for (let at = begun++; at < jobs.length; at = begun++) {
+      lines[at] = await work(jobs[at] as T);
+      for (let line = lines[printed]; line !== undefined; line = lines[++printed]) say(line);
+    }
+  };
+  await Promise.all(Array.from({ length: parallel }, next));
+}

@@ -28,7 +28,6 @@ export interface Verdict {
   readonly allowed: boolean;
   /** Whether it came while the wait of an earlier 429 ran, and how long after that 429 (milliseconds). */
   readonly insideWait: number | undefined;
-  readonly banned: boolean;
   readonly headers: Record<string, string>;
 }
 
@@ -80,7 +79,7 @@ export class Limiter {
       if (now >= this.#waitUntil) this.#waitSaidAt = now;
       this.#waitUntil = Math.max(this.#waitUntil, stated);
     }
-    return { allowed, insideWait, banned, headers };
+    return { allowed, insideWait, headers };
   }
 
   #judge(now: number, inside: boolean): boolean {
