@@ -123,19 +123,6 @@ test.runIf(hasModes)('a config folder that others can read is a warning with a r
   expect(found.checks.find(({ name }) => name === 'Config')).toMatchObject(expected);
 });
 
-test('a proxy is shown without its password', async () => {
-  const env = {
-    ...(await serving(200)),
-    HTTPS_PROXY: 'http://user:hunter2@127.0.0.1:9',
-    PETSTORE_BASE_URL: 'https://service.example/v1',
-  };
-  const { code, found, statuses } = await doctor(env);
-  expect(code).toBe(6);
-  expect(statuses).toMatchObject({ Proxy: 'ok', TCP: 'failed' });
-  expect(JSON.stringify(found)).toContain('http://127.0.0.1:9');
-  expect(JSON.stringify(found)).not.toContain('hunter2');
-});
-
 test.each([
   ['20.18.1', 'ok'],
   ['20.18.0', 'failed'],
