@@ -20,54 +20,95 @@ export interface Target {
   readonly identity: string;
 }
 
+/** What is known of a target before its key command runs. */
+export interface Credentials extends Partial<FoundUrl>, Partial<FoundKey> {
+  readonly profile: string;
+  /** Why a command fails that uses these. */
+  readonly problem?: PetstoreError | undefined;
+}
+
+interface FoundUrl {
+  readonly url: string;
+  readonly origin: string;
+  readonly urlSource: Target['urlSource'];
+}
+
+interface FoundKey {
+  readonly keySource: Target['keySource'];
+  readonly key?: string;
+  /** The command that prints the key, and where it is configured. */
+  readonly command?: { readonly line: string; readonly from: string };
+}
+
 const PROFILE_VARIABLE = 'PETSTORE_PROFILE';
 const KEY_VARIABLE = 'PETSTORE_API_KEY';
 const KEY_COMMAND_VARIABLE = 'PETSTORE_KEY_COMMAND';
 const URL_VARIABLE = 'PETSTORE_BASE_URL';
 const OVERRIDES: readonly string[] = [KEY_VARIABLE, KEY_COMMAND_VARIABLE, URL_VARIABLE];
 
-/** The profile's name in output where the environment provides both URL and key. */
-export const WITHOUT_PROFILE = FIRST_ACTIVE;
-
-export interface Sources {
+interface CredentialSources {
   readonly env: Environment;
   /** The value of `--profile`. */
   readonly profile: string | undefined;
   /** Not called where the environment provides URL and key. */
   readonly store: () => Promise<ProfileStore>;
+}
+
+interface TargetSources extends CredentialSources {
   /** Called for the sandbox only. */
   readonly stateDir: () => string;
   /** Runs a key command and returns the key, unchecked. */
   readonly runKeyCommand: (commandLine: string, from: string) => Promise<string>;
 }
 
-/**
- * A typed profile is used whole; otherwise the environment overrides the stored URL and the stored key, each by itself.
- * @throws PetstoreError `usage` (unknown profile, invalid URL), `auth` (no key, no URL, a key for another origin), `storage`
- */
-export async function resolveTarget(sources: Sources): Promise<Target> {
-  const named = namedProfile(sources);
-  if (named?.name === SANDBOX) return sandboxTarget(sources.stateDir());
-  const typed = named !== undefined && named.from === undefined;
-  const url = typed ? undefined : environmentUrl(sources.env);
-  const hasKey = !typed && environmentHasKey(sources.env);
-  if (hasKey) environmentKey(sources.env);
-  if (url && hasKey) {
-    // The name is checked without opening a file.
-    if (named && !BUILT_IN.includes(named.name)) mustExist(await sources.store(), named);
-    return target(named?.name ?? WITHOUT_PROFILE, url.url, 'environment', await keyOfEnvironment(sources));
-  }
-  const store = await sources.store();
-  const { name, from } = named ?? { name: store.active() };
-  if (name === SANDBOX) return sandboxTarget(sources.stateDir());
-  const stored = storedProfile(store, name, from);
-  const address = url ?? storedUrl(name, stored, typed);
-  const urlSource = url ? 'environment' : 'stored';
-  const key = hasKey ? await keyOfEnvironment(sources) : await storedKey(sources, name, stored, address.origin, typed);
-  return target(name, address.url, urlSource, key);
+/** @throws PetstoreError `usage` (unknown profile, invalid URL), `auth` (no key or URL, a key for another origin), `storage` */
+export async function resolveTarget(sources: TargetSources): Promise<Target> {
+  const { profile, url = '', urlSource, command, keySource, problem, ...found } = await findCredentials(sources);
+  // Both sources are known where nothing is wrong.
+  if (problem || !urlSource || !keySource) throw problem;
+  const printed = command && (await sources.runKeyCommand(command.line, command.from));
+  const key = command ? checkKey(printed, `the key command of ${command.from}`) : (found.key ?? '');
+  const identity = keySource === 'sandbox' ? `sandbox:${sandboxDataFile(sources.stateDir())}` : url;
+  return { profile, baseUrl: url, key, keySource, urlSource, identity };
 }
 
-export interface NamedProfile {
+const OF_SANDBOX: Credentials = { profile: SANDBOX, urlSource: 'sandbox', keySource: 'sandbox' };
+
+/**
+ * A typed profile is used whole; otherwise the environment overrides the stored URL and the stored key, each by itself.
+ * @throws PetstoreError `usage` for an invalid profile name; what else is wrong is the result's `problem`
+ */
+export async function findCredentials(sources: CredentialSources): Promise<Credentials> {
+  const named = namedProfile(sources);
+  if (named?.name === SANDBOX) return OF_SANDBOX;
+  const typed = named !== undefined && named.from === undefined;
+  const env = typed ? {} : sources.env;
+  let profile = named?.name ?? FIRST_ACTIVE;
+  let url: FoundUrl | undefined;
+  let key: FoundKey | undefined;
+  let problem: PetstoreError | undefined;
+  try {
+    const complete = environmentSuffices(env);
+    if (!complete) profile = named?.name ?? (await sources.store()).active();
+    url = environmentUrl(env);
+    key = environmentKey(env);
+    if (profile === SANDBOX) return OF_SANDBOX;
+    if (complete) {
+      // The name is checked without opening a file.
+      if (!BUILT_IN.includes(profile)) checkExists(await sources.store(), profile, named?.from);
+    } else {
+      const stored = storedProfile(await sources.store(), profile, named?.from);
+      url ??= storedUrl(profile, stored, typed);
+      key ??= storedKey(profile, stored, url.origin, typed);
+    }
+  } catch (error) {
+    if (!(error instanceof PetstoreError)) throw error;
+    problem = error;
+  }
+  return { profile, ...url, ...key, problem };
+}
+
+interface NamedProfile {
   readonly name: string;
   /** The variable that names it; absent where it was typed. */
   readonly from?: string;
@@ -77,7 +118,7 @@ export interface NamedProfile {
  * The profile named by `--profile` or PETSTORE_PROFILE; an empty variable counts as unset.
  * @throws PetstoreError `usage` for an invalid name
  */
-export function namedProfile(sources: Pick<Sources, 'env' | 'profile'>): NamedProfile | undefined {
+export function namedProfile(sources: Pick<CredentialSources, 'env' | 'profile'>): NamedProfile | undefined {
   if (sources.profile !== undefined) return { name: checkProfileName(sources.profile) };
   const name = sources.env[PROFILE_VARIABLE];
   return name ? { name: checkProfileName(name, PROFILE_VARIABLE), from: PROFILE_VARIABLE } : undefined;
@@ -87,11 +128,9 @@ export function namedProfile(sources: Pick<Sources, 'env' | 'profile'>): NamedPr
 export function overridingVariables(env: Environment, active: string): readonly string[] {
   const named = env[PROFILE_VARIABLE] || undefined;
   const profile = named !== undefined && named !== active ? [PROFILE_VARIABLE] : [];
-  const own = setOverrides(env);
-  const complete = own.includes(URL_VARIABLE) && own.length > 1;
   // The sandbox uses none of them; but where URL and key are both set, the active profile is not used at all.
-  const sandbox = (named ?? active) === SANDBOX && (named !== undefined || !complete);
-  return sandbox ? profile : [...profile, ...own];
+  const sandbox = (named ?? active) === SANDBOX && (named !== undefined || !environmentSuffices(env));
+  return sandbox ? profile : [...profile, ...setOverrides(env)];
 }
 
 /** The variables that a typed profile ignores. */
@@ -99,41 +138,27 @@ export function setOverrides(env: Environment): readonly string[] {
   return OVERRIDES.filter((name) => env[name] !== undefined);
 }
 
-export function environmentHasKey(env: Environment): boolean {
-  return env[KEY_VARIABLE] !== undefined || env[KEY_COMMAND_VARIABLE] !== undefined;
+/** The variable that overrides stored keys, if one is set. */
+export function keyVariable(env: Environment): string | undefined {
+  return [KEY_VARIABLE, KEY_COMMAND_VARIABLE].find((name) => env[name] !== undefined);
 }
 
-/**
- * PETSTORE_API_KEY, checked.
- * @throws PetstoreError `auth` where it is invalid: a stored key is never used in its place
- */
-export function environmentKey(env: Environment): string | undefined {
-  const key = env[KEY_VARIABLE];
-  return key === undefined ? undefined : checkKey(key, KEY_VARIABLE);
+/** Whether the environment sets both URL and key, so that no profile is read. */
+export function environmentSuffices(env: Environment): boolean {
+  return env[URL_VARIABLE] !== undefined && keyVariable(env) !== undefined;
 }
 
-type ResolvedKey = Pick<Target, 'key' | 'keySource'>;
-
-async function keyOfEnvironment(sources: Sources): Promise<ResolvedKey> {
-  const key = environmentKey(sources.env);
-  if (key !== undefined) return { key, keySource: 'environment' };
-  return keyOfCommand(sources, sources.env[KEY_COMMAND_VARIABLE] ?? '', KEY_COMMAND_VARIABLE);
-}
-
-async function keyOfCommand({ runKeyCommand }: Sources, commandLine: string, from: string): Promise<ResolvedKey> {
-  const key = checkKey(await runKeyCommand(commandLine, from), `the key command of ${from}`);
-  return { key, keySource: 'command' };
-}
-
-interface Address {
-  readonly url: string;
-  readonly origin: string;
+// An invalid key is an error: a stored key is never used in its place.
+function environmentKey(env: Environment): FoundKey | undefined {
+  const { [KEY_VARIABLE]: key, [KEY_COMMAND_VARIABLE]: line } = env;
+  if (key !== undefined) return { key: checkKey(key, KEY_VARIABLE), keySource: 'environment' };
+  return line === undefined ? undefined : { command: { line, from: KEY_COMMAND_VARIABLE }, keySource: 'command' };
 }
 
 /** @throws PetstoreError `usage` where PETSTORE_BASE_URL is set but invalid */
-export function environmentUrl(env: Environment): Address | undefined {
+export function environmentUrl(env: Environment): FoundUrl | undefined {
   const url = env[URL_VARIABLE];
-  return url === undefined ? undefined : checkBaseUrl(url, URL_VARIABLE);
+  return url === undefined ? undefined : { ...checkBaseUrl(url, URL_VARIABLE), urlSource: 'environment' };
 }
 
 /**
@@ -141,23 +166,16 @@ export function environmentUrl(env: Environment): Address | undefined {
  * @throws PetstoreError `usage` where there is no such profile
  */
 export function storedProfile(store: ProfileStore, name: string, from?: string): StoredProfile | undefined {
-  const stored = store.get(name);
-  if (stored === undefined && !BUILT_IN.includes(name)) throw unknownProfile(name, store.names(), from);
-  return stored;
+  checkExists(store, name, from);
+  return store.get(name);
 }
 
-function mustExist(store: ProfileStore, { name, from }: NamedProfile): void {
+function checkExists(store: ProfileStore, name: string, from: string | undefined): void {
   const names = store.names();
   if (!names.includes(name)) throw unknownProfile(name, names, from);
 }
 
-async function storedKey(
-  sources: Sources,
-  name: string,
-  stored: StoredProfile | undefined,
-  origin: string,
-  typed: boolean,
-): Promise<ResolvedKey> {
+function storedKey(name: string, stored: StoredProfile | undefined, origin: string, typed: boolean): FoundKey {
   const from = `profile "${name}"`;
   if (stored?.key === undefined && stored?.keyCommand === undefined) {
     throw new PetstoreError('auth', `${from} has no API key`, {
@@ -169,11 +187,11 @@ async function storedKey(
       hint: `set ${KEY_VARIABLE} for ${origin}, or run \`petstore auth login -p PROFILE --url ${origin}/v1\``,
     });
   }
-  if (stored.keyCommand !== undefined) return keyOfCommand(sources, stored.keyCommand, from);
+  if (stored.keyCommand !== undefined) return { command: { line: stored.keyCommand, from }, keySource: 'command' };
   return { key: checkKey(stored.key, from), keySource: 'stored' };
 }
 
-function storedUrl(name: string, stored: StoredProfile | undefined, typed: boolean): Address {
+function storedUrl(name: string, stored: StoredProfile | undefined, typed: boolean): FoundUrl {
   const login = `run \`petstore auth login -p ${name} --url https://HOST/v1\``;
   if (stored?.url === undefined) {
     throw new PetstoreError('auth', `profile "${name}" has no base URL`, {
@@ -181,17 +199,8 @@ function storedUrl(name: string, stored: StoredProfile | undefined, typed: boole
     });
   }
   const parsed = parseBaseUrl(stored.url);
-  if ('url' in parsed) return parsed;
+  if ('url' in parsed) return { ...parsed, urlSource: 'stored' };
   throw new PetstoreError('auth', `the stored base URL of profile "${name}" is invalid: ${parsed.problem}`, {
     hint: login,
   });
-}
-
-function sandboxTarget(stateDir: string): Target {
-  const identity = `sandbox:${sandboxDataFile(stateDir)}`;
-  return { profile: SANDBOX, baseUrl: '', key: '', keySource: 'sandbox', urlSource: 'sandbox', identity };
-}
-
-function target(profile: string, baseUrl: string, urlSource: Target['urlSource'], key: ResolvedKey): Target {
-  return { profile, baseUrl, urlSource, ...key, identity: baseUrl };
 }

@@ -4,7 +4,7 @@ import { PetstoreError } from '../../errors.ts';
 import { escapeControls } from '../../escape.ts';
 import { checkKey, LONGEST_KEY } from '../../profiles/api-key.ts';
 import { checkBaseUrl, parseBaseUrl } from '../../profiles/base-url.ts';
-import { environmentHasKey, environmentUrl, namedProfile } from '../../profiles/credentials.ts';
+import { environmentUrl, keyVariable, namedProfile } from '../../profiles/credentials.ts';
 import type { ProfileStore, StoredProfile } from '../../profiles/store.ts';
 import { SANDBOX } from '../../profiles/store.ts';
 import { looksLikeKey, maskKey } from '../../redact.ts';
@@ -92,10 +92,8 @@ async function logIn(session: Session, options: LoginOptions): Promise<LoginResu
   if (key !== null && verified) await verify(session, profile, key, address);
   store.save({ name: profile, ...address, ...(keyCommand === undefined ? { key: key ?? '' } : { keyCommand }) });
   const activated = activateFirst(store, profile);
-  if (!typed && environmentHasKey(env)) {
-    const variable = env['PETSTORE_API_KEY'] === undefined ? 'PETSTORE_KEY_COMMAND' : 'PETSTORE_API_KEY';
-    await session.warn(`${variable} is set and overrides the saved key`);
-  }
+  const override = typed ? undefined : keyVariable(env);
+  if (override) await session.warn(`${override} is set and overrides the saved key`);
   return {
     profile,
     url: address.url,

@@ -3,7 +3,7 @@ import { lstatSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { PetstoreError } from '../../errors.ts';
 import { proxyFor } from '../../http/proxy.ts';
-import { environmentHasKey, environmentUrl, namedProfile, storedProfile } from '../../profiles/credentials.ts';
+import { environmentSuffices, environmentUrl, namedProfile, storedProfile } from '../../profiles/credentials.ts';
 import { SANDBOX } from '../../profiles/store.ts';
 import { maskKey } from '../../redact.ts';
 import type { Session } from '../../session.ts';
@@ -64,7 +64,7 @@ export function checkProfile(session: Session): Promise<Check> {
     const { env } = session.context;
     const named = namedProfile({ env, profile: session.options.profile });
     if (named?.name === SANDBOX) return ok('Profile', `${SANDBOX} (built in)`);
-    if ((named === undefined || named.from) && environmentHasKey(env) && environmentUrl(env)) {
+    if ((named === undefined || named.from) && environmentSuffices(env) && environmentUrl(env)) {
       return ok('Profile', `${named?.name ?? 'none'} (key and base URL from the environment)`);
     }
     const store = await session.profiles();
