@@ -21,7 +21,7 @@ const output = { minify: true, comments: false };
 const groups = [
   {
     name: 'base',
-    test: /src\/(?:errors|environment|escape|redact|io|duration|format|clock|version)\.ts$|src\/profiles\/paths\.ts$/,
+    test: /src\/(?:errors|escape|redact|io|format|clock|version)\.ts$|src\/profiles\/paths\.ts$/,
     priority: 3,
   },
   {

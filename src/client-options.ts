@@ -1,8 +1,8 @@
 // The options of the client library, with defaults from the process.
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Environment } from './environment.ts';
 import type { Wait } from './http/types.ts';
+import type { Environment } from './io.ts';
 import { stateDir } from './profiles/paths.ts';
 
 export interface ClientOptions {

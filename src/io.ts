@@ -1,5 +1,12 @@
-// Input and output streams as the program sees them, and whether they support colour.
-import type { Environment } from './environment.ts';
+// Environment variables and streams as the program sees them, and whether a stream supports colour.
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** On Windows, where names are case-insensitive, all names are in upper case. */
+export function toEnvironment(env: Environment, platform: string): Environment {
+  if (platform !== 'win32') return { ...env };
+  return Object.fromEntries(Object.entries(env).map(([name, value]) => [name.toUpperCase(), value]));
+}
 
 /** Ctrl-Z, `fg` and `bg`. */
 export interface JobControl {

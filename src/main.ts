@@ -1,9 +1,9 @@
 // The entry point and the only adapter for `process`: its streams, signals, environment and exit code.
 import { homedir, tmpdir } from 'node:os';
 import { systemClock } from './clock.ts';
-import { toEnvironment } from './environment.ts';
 import { EXIT_CODES, PetstoreError } from './errors.ts';
 import type { Input, Output } from './io.ts';
+import { toEnvironment } from './io.ts';
 import { Redactor } from './redact.ts';
 import type { Context } from './session.ts';
 import { VERSION } from './version.ts';

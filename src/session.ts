@@ -1,12 +1,11 @@
 // What a command works with: the context of the process, the global options, and services that open on first use.
 import type { Api } from './api/types.ts';
 import type { Clock } from './clock.ts';
-import { parseDuration } from './duration.ts';
-import type { Environment } from './environment.ts';
 import { PetstoreError } from './errors.ts';
 import { escapeControls, terminalSafeJson } from './escape.ts';
+import { parseDuration } from './format.ts';
 import type { HttpClient, Wait } from './http/types.ts';
-import type { Input, Output } from './io.ts';
+import type { Environment, Input, Output } from './io.ts';
 import type { Format } from './output/render.ts';
 import { wrap } from './output/wrap.ts';
 import type { Target } from './profiles/credentials.ts';

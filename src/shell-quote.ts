@@ -1,5 +1,5 @@
 // Quotes words of a command line for the shell that a user is likely to paste it into.
-import type { Environment } from './environment.ts';
+import type { Environment } from './io.ts';
 
 interface ShellContext {
   readonly platform: string;

@@ -1,7 +1,6 @@
 // What stderr shows while a command runs: a spinner on a terminal, otherwise one line per wait.
 
-import { formatDuration } from '../duration.ts';
-import { localTime } from '../format.ts';
+import { formatDuration, localTime } from '../format.ts';
 import type { Wait } from '../http/types.ts';
 import { colorLevel } from '../io.ts';
 import type { Session } from '../session.ts';

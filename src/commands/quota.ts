@@ -1,7 +1,6 @@
 // `petstore quota`: limit, remaining and reset, and whether and why the key is blocked.
 import { Option } from 'commander';
-import { formatDuration } from '../duration.ts';
-import { formatRemaining, localTime } from '../format.ts';
+import { formatDuration, formatRemaining, localTime } from '../format.ts';
 import type { Column, TextContext } from '../output/view.ts';
 import type { QuotaView, WindowView } from '../rate-limit/quota-view.ts';
 import { defineCommand } from './command.ts';

@@ -1,7 +1,7 @@
 // Which proxy a request uses: HTTPS_PROXY, HTTP_PROXY and NO_PROXY as curl reads them; loopback never uses one.
 import { BlockList, isIP } from 'node:net';
-import type { Environment } from '../environment.ts';
 import { PetstoreError } from '../errors.ts';
+import type { Environment } from '../io.ts';
 import { isLoopback } from '../profiles/base-url.ts';
 
 /**

@@ -1,8 +1,9 @@
 // The errors of the HTTP client, and what the body of an error response says.
-import { formatDuration } from '../duration.ts';
+
 import type { ErrorKind } from '../errors.ts';
 import { PetstoreError } from '../errors.ts';
 import { escapeControls } from '../escape.ts';
+import { formatDuration } from '../format.ts';
 import { parseJson } from '../json.ts';
 import type { HttpRequest, HttpResponse, TransportError } from './types.ts';
 

@@ -5,7 +5,7 @@ import { setFlagsFromString } from 'node:v8';
 import type { buildConnector as Connector, Dispatcher } from 'undici';
 import buildConnector from 'undici/lib/core/connect.js';
 import Client from 'undici/lib/dispatcher/client.js';
-import { formatDuration } from '../duration.ts';
+import { formatDuration } from '../format.ts';
 import { proxyFor } from './proxy.ts';
 import { toTransportError } from './transport-errors.ts';
 import type { Head, HttpHeaders, HttpRequest, HttpResponse, Transport } from './types.ts';

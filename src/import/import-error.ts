@@ -1,8 +1,8 @@
 // How a run ends: the error that decides the exit code, and the command that resumes the import. Pure.
 import type { Category } from '../api/types.ts';
-import type { Environment } from '../environment.ts';
 import { PetstoreError } from '../errors.ts';
 import { formatCount, formatNumber } from '../format.ts';
+import type { Environment } from '../io.ts';
 import { quoteForShell } from '../shell-quote.ts';
 import type { ImportDocument, UnknownRow } from './results.ts';
 import type { RunResult } from './run.ts';

@@ -1,8 +1,7 @@
 // Progress on stderr: a spinner on a terminal, a line every ten seconds elsewhere. The only file that knows ora.
 import type { Clock } from '../clock.ts';
-import type { Environment } from '../environment.ts';
 import { escapeControls } from '../escape.ts';
-import type { ColorLevel, Output } from '../io.ts';
+import type { ColorLevel, Environment, Output } from '../io.ts';
 import { loadStyle } from './render.ts';
 
 export interface Progress {

@@ -1,6 +1,7 @@
 // Which base URL and API key a command uses (docs/cli.md, precedence).
-import type { Environment } from '../environment.ts';
+
 import { PetstoreError } from '../errors.ts';
+import type { Environment } from '../io.ts';
 import { checkKey } from './api-key.ts';
 import { checkBaseUrl, parseBaseUrl } from './base-url.ts';
 import { sandboxDataFile } from './paths.ts';

@@ -2,9 +2,9 @@
 import { spawn } from 'node:child_process';
 import { parseArgsStringToArgv } from 'string-argv';
 import type { Clock } from '../clock.ts';
-import type { Environment } from '../environment.ts';
 import { PetstoreError } from '../errors.ts';
 import { escapeControls } from '../escape.ts';
+import type { Environment } from '../io.ts';
 import { LONGEST_KEY } from './api-key.ts';
 
 const TIMEOUT_MS = 30_000;

@@ -1,7 +1,7 @@
 // Where configuration and state are kept, by environment, platform and home folder.
 import { join, posix, win32 } from 'node:path';
-import type { Environment } from '../environment.ts';
 import { PetstoreError } from '../errors.ts';
+import type { Environment } from '../io.ts';
 
 export interface PathContext {
   readonly env: Environment;

@@ -1,6 +1,5 @@
 // What is known of the rate limit, as commands show it.
-import { formatDuration } from '../duration.ts';
-import { formatRemaining } from '../format.ts';
+import { formatDuration, formatRemaining } from '../format.ts';
 import { admit } from './admission.ts';
 import type { BlockReason } from './ledger-record.ts';
 import type { LedgerState } from './ledger-state.ts';

@@ -1,5 +1,5 @@
 // Faults on demand: their kinds and notation, and the ones that apply to one request.
-import { formatDuration, parseDuration } from '../duration.ts';
+import { formatDuration, parseDuration } from '../format.ts';
 
 /** 500, 503 and reset happen before the operation runs, the others after it. */
 export const FAULT_KINDS = ['latency', '500', '503', 'reset', 'lost-reply', 'truncate', 'garbage'] as const;

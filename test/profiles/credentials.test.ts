@@ -1,7 +1,7 @@
 // Precedence of option, environment and stored settings; a stored key is sent only to its own origin.
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { Environment } from '../../src/environment.ts';
+import type { Environment } from '../../src/io.ts';
 import { resolveTarget } from '../../src/profiles/credentials.ts';
 import type { ProfileStore, StoredProfile } from '../../src/profiles/store.ts';
 import { BUILT_IN } from '../../src/profiles/store.ts';

@@ -1,7 +1,7 @@
 // Folders of configuration and state, on every platform and without a home folder.
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { Environment } from '../../src/environment.ts';
+import type { Environment } from '../../src/io.ts';
 import { configDir, sandboxDataFile, stateDir } from '../../src/profiles/paths.ts';
 
 const linux = (env: Environment, homeDir: string | undefined = '/home/ann') => ({ env, platform: 'linux', homeDir });

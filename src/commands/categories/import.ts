@@ -1,6 +1,7 @@
 // `petstore categories import`: creates one category per row of a file, each exactly once.
-import { formatDuration } from '../../duration.ts';
+
 import type { PetstoreError } from '../../errors.ts';
+import { formatDuration } from '../../format.ts';
 import { startProgressLine } from '../../import/estimate.ts';
 import { importError, resumeCommand } from '../../import/import-error.ts';
 import type { LockOptions } from '../../import/journal.ts';

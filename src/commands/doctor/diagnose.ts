@@ -1,7 +1,7 @@
 // `petstore doctor`: every check in turn; what depends on a failed one is skipped.
 import { categoriesOf } from '../../api/categories.ts';
-import { formatDuration } from '../../duration.ts';
 import { PetstoreError } from '../../errors.ts';
+import { formatDuration } from '../../format.ts';
 import { proxyFor } from '../../http/proxy.ts';
 import type { HttpRequest, HttpResponse } from '../../http/types.ts';
 import type { Column, Style } from '../../output/view.ts';

@@ -1,9 +1,8 @@
 // `petstore sandbox`: starts the server, prints how to use it, and serves until it is interrupted.
 import { once } from 'node:events';
-import { formatDuration } from '../../duration.ts';
 import { PetstoreError } from '../../errors.ts';
 import { escapeControls } from '../../escape.ts';
-import { formatNumber } from '../../format.ts';
+import { formatDuration, formatNumber } from '../../format.ts';
 import type { View } from '../../output/view.ts';
 import { hangingIndent } from '../../output/wrap.ts';
 import { sandboxDataFile } from '../../profiles/paths.ts';
