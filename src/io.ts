@@ -36,7 +36,7 @@ export interface Input {
   /** The underlying stream, for prompts. */
   readonly raw?: NodeJS.ReadStream;
   /** Absent on Windows. */
-  jobs?(): Promise<JobControl>;
+  readonly jobs?: JobControl;
 }
 
 /** 0: no colour; 1: 16 colours; 2: 256; 3: true colour. */

@@ -2,7 +2,7 @@
 import { homedir, tmpdir } from 'node:os';
 import { systemClock } from './clock.ts';
 import { EXIT_CODES, PetstoreError } from './errors.ts';
-import type { Input, Output } from './io.ts';
+import type { Input, JobControl, Output } from './io.ts';
 import { toEnvironment } from './io.ts';
 import { Redactor } from './redact.ts';
 import type { Context } from './session.ts';
@@ -14,7 +14,6 @@ const SIGNALS = { SIGINT: 130, SIGBREAK: 130, SIGTERM: 143, SIGHUP: 129 } as con
 const SECRET_VARIABLES = ['PETSTORE_API_KEY', 'PETSTORE_STATE_PASSWORD'];
 
 const redactor = new Redactor();
-const jobControl = process.platform === 'win32' ? {} : { jobs: () => import('./job-control.ts') };
 
 function redact(text: string | Uint8Array, whole: boolean): string | Uint8Array {
   if (typeof text === 'string') return redactor.redact(text, whole);
@@ -49,6 +48,19 @@ function output(stream: NodeJS.WriteStream, mayFail = false): Output {
   };
 }
 
+const jobs: JobControl = {
+  onContinue(listener) {
+    process.on('SIGCONT', listener);
+    return () => void process.off('SIGCONT', listener);
+  },
+  stop: () =>
+    new Promise((resolve) => {
+      // The whole group, as the terminal would; the next turn runs when the shell continues it.
+      process.kill(0, 'SIGTSTP');
+      setImmediate(resolve);
+    }),
+};
+
 function input(signal: AbortSignal): Input {
   return {
     // Opening stdin costs several milliseconds, so only what reads it does.
@@ -58,7 +70,7 @@ function input(signal: AbortSignal): Input {
     get raw() {
       return process.stdin;
     },
-    ...jobControl,
+    ...(process.platform === 'win32' ? {} : { jobs }),
     async *read() {
       const { stdin } = process;
       const stop = (): void => void stdin.destroy(signal.reason as Error);

@@ -36,7 +36,7 @@ const LAYERS = [
   ['program.ts', 'report-error.ts', 'usage-error.ts'],
   ['commands'],
   ['client.ts'],
-  ['session-services.ts', 'client-options.ts'],
+  ['session-services.ts'],
   ['session.ts'],
   ['import'],
   ['api'],
@@ -47,7 +47,6 @@ const LAYERS = [
     'errors.ts',
     'shell-quote.ts',
     'io.ts',
-    'job-control.ts',
     'clock.ts',
     'escape.ts',
     'redact.ts',
@@ -138,10 +137,10 @@ const code = (file: string): string =>
     .replace(/^\s*(?:\/\/|\/?\*).*$/gm, '')
     .replace(/'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`/g, "''");
 
-// Job control is loaded apart from main, and the client library has its own adapter.
-const PROCESS_ADAPTERS = ['main.ts', 'job-control.ts', 'client-options.ts'];
+// The two entry points: the command line and the client library.
+const PROCESS_ADAPTERS = ['main.ts', 'client.ts'];
 
-test('only main knows the process, but for its clock and the ids that a log record carries', () => {
+test('only the entry points know the process, but for its clock and the ids that a log record carries', () => {
   const users = files.filter(
     (file) =>
       !PROCESS_ADAPTERS.includes(file) && /\bprocess\.(?!hrtime\b|pid\b|platform\b|kill\b|getuid\b)/.test(code(file)),

@@ -48,9 +48,8 @@ async function askUntilValid(io: PromptIO, { message, validate }: Question, hidd
 }
 
 async function ask({ stdin, stderr, signal }: PromptIO, message: string, hidden: boolean): Promise<string> {
-  const { raw: input } = stdin;
+  const { raw: input, jobs } = stdin;
   if (!input) throw new PetstoreError('usage', 'no terminal to ask on');
-  const jobs = await stdin.jobs?.();
   // Readline writes the question and what is typed to this stream.
   const output = new Writable({
     write(chunk, _encoding, done) {

@@ -23,7 +23,7 @@ function bench(whenStopped = (): void => undefined) {
   };
   let shown = '';
   const io: PromptIO = {
-    stdin: { isTTY: true, async *read() {}, raw: input as unknown as NodeJS.ReadStream, jobs: async () => jobs },
+    stdin: { isTTY: true, async *read() {}, raw: input as unknown as NodeJS.ReadStream, jobs },
     stderr: {
       isTTY: true,
       columns: 80,
