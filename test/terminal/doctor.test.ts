@@ -2,6 +2,7 @@
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { check } from '../../src/commands/doctor/check.ts';
 import { checkNode } from '../../src/commands/doctor/config-checks.ts';
 import { checkClock } from '../../src/commands/doctor/diagnose.ts';
 import { hasModes } from '../support/capabilities.ts';
@@ -129,8 +130,8 @@ test.each([
   ['18.20.4', 'failed'],
   ['22.0.0', 'ok'],
   ['26.1.0', 'ok'],
-])('Node %s is %s', (version, status) => {
-  expect(checkNode(version).status).toBe(status);
+])('Node %s is %s', async (version, status) => {
+  expect((await check('Node', () => checkNode(version))).status).toBe(status);
 });
 
 test.each([

@@ -2,19 +2,16 @@
 import { categoriesOf } from '../../api/categories.ts';
 import { PetstoreError } from '../../errors.ts';
 import { formatDuration } from '../../format.ts';
-import { proxyFor } from '../../http/proxy.ts';
 import type { HttpRequest, HttpResponse } from '../../http/types.ts';
 import type { Column, Style } from '../../output/view.ts';
 import type { Session } from '../../session.ts';
 import type { Action } from '../command.ts';
-import type { Check } from './check.ts';
-import { attempt, ok, skipped, skippedAll } from './check.ts';
-import { checkConfig, checkNode, checkProfile, checkProxy, checkTarget } from './config-checks.ts';
-import { checkConnectivity } from './connectivity.ts';
-import { checkStateServer } from './state-server.ts';
+import type { Check, CheckResult } from './check.ts';
+import { check, checkInTurn, ok, skipped, warning } from './check.ts';
+import { checkConfig, checkNode, checkProfile, checkTarget } from './config-checks.ts';
+import { connectionTests, stateServerTests } from './network-checks.ts';
 
 const LIST: HttpRequest = { method: 'GET', path: '/categories', safe: true };
-const STEP_TIMEOUT_MS = 10_000;
 /** The Date header counts whole seconds and travels: a smaller difference means nothing. */
 const TOLERATED_SKEW_MS = 5_000;
 
@@ -36,7 +33,7 @@ export const diagnoseAction: Action<object, readonly Check[]> = {
   exitError,
   view: {
     json: (checks) => ({
-      ok: checks.every((check) => check.status !== 'failed'),
+      ok: checks.every(({ status }) => status !== 'failed'),
       checks: checks.map(({ failure: _, ...facts }) => facts),
     }),
     text: (checks, { table }) => table(COLUMNS, checks),
@@ -45,60 +42,41 @@ export const diagnoseAction: Action<object, readonly Check[]> = {
 };
 
 async function diagnose(session: Session): Promise<readonly Check[]> {
-  const own = [checkNode(session.context.nodeVersion), await checkConfig(session), await checkProfile(session)];
-  const local = [...own, ...(await checkStateServer(session))];
-  const target = await checkTarget(session);
-  if (target.status === 'failed') {
-    const rest = ['Proxy', 'DNS', 'TCP', 'TLS', 'Key accepted', 'Clock'];
-    return [...local, target, ...skippedAll(rest, 'no base URL and key')];
-  }
-  const connection = await checkConnection(session);
-  const failed = connection.find((check) => check.status === 'failed');
-  const service = failed ? skippedAll(['Key accepted', 'Clock'], `${failed.name} failed`) : await checkService(session);
-  return [...local, target, ...connection, ...service];
-}
-
-async function checkConnection(session: Session): Promise<readonly Check[]> {
-  const { baseUrl } = await session.target();
-  if (baseUrl === '') return skippedAll(['Proxy', 'DNS', 'TCP', 'TLS'], 'not applicable to the sandbox');
-  const url = new URL(baseUrl);
-  const proxyCheck = await checkProxy(session, url);
-  if (proxyCheck.status === 'failed') return [proxyCheck, ...skippedAll(['DNS', 'TCP', 'TLS'], 'Proxy failed')];
-  const proxy = proxyFor(url, session.context.env);
-  const steps = await checkConnectivity({
-    url: proxy ?? url,
-    what: proxy ? `proxy ${proxy.hostname}` : url.hostname,
-    timeoutMs: Math.min(STEP_TIMEOUT_MS, session.options.timeoutMs),
-    signal: session.context.signal,
-  });
-  return [proxyCheck, ...steps];
-}
-
-async function checkService(session: Session): Promise<readonly Check[]> {
   let response: HttpResponse | undefined;
-  const accepted = await attempt('Key accepted', async () => {
-    response = await (await session.httpClient()).send(LIST);
-    await categoriesOf(response);
-    return ok('Key accepted', `GET /categories took ${Math.round(response.receivedAt - response.sentAt)} ms`);
+  const local = [
+    await check('Node', () => checkNode(session.context.nodeVersion)),
+    await check('Config', () => checkConfig(session)),
+    await check('Profile', () => checkProfile(session)),
+  ];
+  const stateServer = await checkInTurn(stateServerTests(session));
+  const service = await checkInTurn({
+    'URL and key': () => checkTarget(session),
+    ...connectionTests(session),
+    'Key accepted': async () => {
+      response = await (await session.httpClient()).send(LIST);
+      await categoriesOf(response);
+      return ok(`GET /categories took ${Math.round(response.receivedAt - response.sentAt)} ms`);
+    },
   });
-  return [accepted, ...(response ? [checkClock(response)] : skippedAll(['Clock'], 'no response'))];
+  const clock = await check('Clock', () => (response ? checkClock(response) : skipped('no response')));
+  return [...local, ...stateServer, ...service, clock];
 }
 
 /** Compares this machine's clock with the Date header (RFC 9110, 6.6.1); waits are corrected by it, so skew is no failure. */
-export function checkClock(response: Pick<HttpResponse, 'headers' | 'sentAt' | 'receivedAt'>): Check {
+export function checkClock(response: Pick<HttpResponse, 'headers' | 'sentAt' | 'receivedAt'>): CheckResult {
   const { date } = response.headers;
   const theirs = typeof date === 'string' ? Date.parse(date) : Number.NaN;
-  if (Number.isNaN(theirs)) return skipped('Clock', 'the response has no Date header');
+  if (Number.isNaN(theirs)) return skipped('the response has no Date header');
   // The header is cut to the second: on average the moment it names lies half a second later.
   const skew = (response.sentAt + response.receivedAt) / 2 - (theirs + 500);
-  if (Math.abs(skew) <= TOLERATED_SKEW_MS) return ok('Clock', 'agrees with the service');
+  if (Math.abs(skew) <= TOLERATED_SKEW_MS) return ok('agrees with the service');
   const detail = `this machine is ${formatDuration(Math.abs(skew))} ${skew > 0 ? 'ahead of' : 'behind'} the service`;
-  return { name: 'Clock', status: 'warning', detail, remedy: 'set the clock, for example with NTP' };
+  return warning(detail, 'set the clock, for example with NTP');
 }
 
 // The table has shown each failure and its remedy: the error counts them.
 function exitError(checks: readonly Check[]): PetstoreError | undefined {
-  const failed = checks.filter((check) => check.status === 'failed');
+  const failed = checks.filter(({ status }) => status === 'failed');
   const first = failed[0]?.failure;
   if (!first) return undefined;
   const names = failed.map(({ name }) => name).join(', ');
