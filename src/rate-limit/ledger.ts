@@ -71,7 +71,8 @@ export interface LedgerOptions {
   readonly fs?: LogFs;
 }
 
-const ROTATE_AT_BYTES = 96 * 1024;
+// Every process reads the whole file at its start.
+const ROTATE_AT_BYTES = 32 * 1024;
 /** How much longer than a request's timeout its ticket counts, milliseconds. */
 export const LEASE_MARGIN_MS = 2000;
 const DEAD_CHECK_INTERVAL_MS = 50;
