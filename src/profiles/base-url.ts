@@ -2,9 +2,14 @@
 import { PetstoreError } from '../errors.ts';
 import { looksLikeKey, withoutSecretKeys } from '../redact.ts';
 
+export interface Address {
+  readonly url: string;
+  readonly origin: string;
+}
+
 /** A valid base URL, or what is wrong with it. */
 export type BaseUrl =
-  | { readonly url: string; readonly origin: string }
+  | Address
   | {
       readonly problem: string;
       /** The same URL with /v1, where only that is missing and nothing in it looks like a key. */
@@ -42,7 +47,7 @@ function containsKey(url: URL): boolean {
 }
 
 /** @throws PetstoreError `usage` */
-export function checkBaseUrl(text: unknown, from: string): { readonly url: string; readonly origin: string } {
+export function checkBaseUrl(text: unknown, from: string): Address {
   const parsed = typeof text === 'string' ? parseBaseUrl(text) : notText(text);
   if ('url' in parsed) return parsed;
   throw new PetstoreError('usage', `the base URL in ${from} is invalid: ${parsed.problem}`, {

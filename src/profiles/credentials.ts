@@ -1,8 +1,8 @@
 // Which base URL and API key a command uses (docs/cli.md, precedence).
-
 import { PetstoreError } from '../errors.ts';
 import type { Environment } from '../io.ts';
 import { checkKey } from './api-key.ts';
+import type { Address } from './base-url.ts';
 import { checkBaseUrl, parseBaseUrl } from './base-url.ts';
 import { sandboxDataFile } from './paths.ts';
 import type { ProfileStore, StoredProfile } from './store.ts';
@@ -28,9 +28,7 @@ export interface Credentials extends Partial<FoundUrl>, Partial<FoundKey> {
   readonly problem?: PetstoreError | undefined;
 }
 
-interface FoundUrl {
-  readonly url: string;
-  readonly origin: string;
+interface FoundUrl extends Address {
   readonly urlSource: Target['urlSource'];
 }
 
@@ -91,7 +89,8 @@ export async function findCredentials(sources: CredentialSources): Promise<Crede
   try {
     const complete = environmentSuffices(env);
     if (!complete) profile = named?.name ?? (await sources.store()).active();
-    url = environmentUrl(env);
+    const own = environmentUrl(env);
+    url = own && { ...own, urlSource: 'environment' };
     key = environmentKey(env);
     if (profile === SANDBOX) return OF_SANDBOX;
     if (complete) {
@@ -157,9 +156,9 @@ function environmentKey(env: Environment): FoundKey | undefined {
 }
 
 /** @throws PetstoreError `usage` where PETSTORE_BASE_URL is set but invalid */
-export function environmentUrl(env: Environment): FoundUrl | undefined {
+export function environmentUrl(env: Environment): Address | undefined {
   const url = env[URL_VARIABLE];
-  return url === undefined ? undefined : { ...checkBaseUrl(url, URL_VARIABLE), urlSource: 'environment' };
+  return url === undefined ? undefined : checkBaseUrl(url, URL_VARIABLE);
 }
 
 /**

@@ -366,6 +366,8 @@ describe('precedence', () => {
     const env = { PETSTORE_BASE_URL: service.url };
     expect(await petstore(['auth', 'login', '-p', 'farm'], `${GOOD_KEY}\n`, env)).toMatchObject({ code: 3, out: '' });
     expect(await petstore(['auth', 'login'], `${GOOD_KEY}\n`, env)).toMatchObject({ code: 0 });
+    const { __internal__: _, ...saved } = stored();
+    expect(saved).toEqual({ url: service.url, origin: service.origin, key: GOOD_KEY });
   });
 });
 

@@ -3,6 +3,7 @@ import { Option } from 'commander';
 import { PetstoreError } from '../../errors.ts';
 import { escapeControls } from '../../escape.ts';
 import { checkKey, LONGEST_KEY } from '../../profiles/api-key.ts';
+import type { Address } from '../../profiles/base-url.ts';
 import { checkBaseUrl, parseBaseUrl } from '../../profiles/base-url.ts';
 import { environmentUrl, keyVariable, namedProfile } from '../../profiles/credentials.ts';
 import type { ProfileStore, StoredProfile } from '../../profiles/store.ts';
@@ -28,11 +29,6 @@ interface LoginResult {
   readonly active: boolean;
   /** Whether this login made it the active profile. */
   readonly activated: boolean;
-}
-
-interface Address {
-  readonly url: string;
-  readonly origin: string;
 }
 
 export const login = defineCommand<LoginOptions, LoginResult>({
