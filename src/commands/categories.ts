@@ -2,7 +2,6 @@
 import { Argument, Option } from 'commander';
 import { create } from './categories/create.ts';
 import { list } from './categories/list.ts';
-import type { ImportInput } from './categories/prepare-import.ts';
 import type { CommandGroup } from './command.ts';
 import { defineCommand } from './command.ts';
 
@@ -32,15 +31,7 @@ may or may not exist, 130 interrupted: run it again.`,
       'petstore categories list --format ndjson -p production | petstore categories import - -p staging --yes',
     ],
   },
-  action: async () => {
-    const { run, view, exitError } = await import('./categories/import.ts');
-    return {
-      view,
-      exitError,
-      run: (session, { args, options }) =>
-        run(session, { file: args[0] ?? '-', ...(options as Omit<ImportInput, 'file'>) }),
-    };
-  },
+  action: async () => (await import('./categories/import.ts')).importAction,
 });
 
 export const categories: CommandGroup = {
