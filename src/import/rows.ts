@@ -55,9 +55,7 @@ export async function readInputFile(
 
 async function readStdin(stdin: Input): Promise<Buffer> {
   if (stdin.isTTY) {
-    throw new PetstoreError('usage', 'stdin is a terminal', {
-      hint: 'pipe the rows in, or name a file: petstore categories import species.csv',
-    });
+    throw new PetstoreError('usage', 'stdin is a terminal', { hint: 'name a file, or pipe its content in' });
   }
   const chunks: Uint8Array[] = [];
   let total = 0;
@@ -83,9 +81,7 @@ function unreadable(error: unknown, shown: string): PetstoreError {
 }
 
 function tooLarge(shown: string): PetstoreError {
-  return new PetstoreError('usage', `${shown} is larger than 64 MiB`, {
-    hint: 'split it and import the parts one after the other',
-  });
+  return new PetstoreError('usage', `${shown} is larger than 64 MiB`, { hint: 'split it into smaller files' });
 }
 
 export interface RowOptions {

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createApi } from '../../src/api/categories.ts';
-import { pathBelowBase } from '../../src/commands/api/path.ts';
+import { pathBelowBase } from '../../src/commands/api/call.ts';
 import { PetstoreError } from '../../src/errors.ts';
 import type { HttpClient, HttpResponse } from '../../src/http/types.ts';
 import { stringifyJson } from '../../src/json.ts';

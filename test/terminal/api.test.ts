@@ -94,7 +94,7 @@ test.each<[what: string, args: string[], words: string]>([
   ['a body that is no JSON', ['POST', '/x', '--data', '{name: dog}'], 'not valid JSON'],
   ['a body for GET', ['GET', '/x', '--data', '{}'], 'have no body'],
   ['two bodies', ['POST', '/x', '--data', '{}', '--input', 'f'], 'cannot be used with'],
-  ['a file that is not there', ['POST', '/x', '--input', 'nowhere.json'], 'does not exist'],
+  ['a file that is not there', ['POST', '/x', '--input', 'nowhere.json'], 'no such file'],
   ['a folder', ['POST', '/x', '--input', '/'], 'is not a regular file'],
   ...(hasDevices ? ENDLESS : []),
 ])('%s is wrong usage, and nothing is sent', async (_what, args, words) => {

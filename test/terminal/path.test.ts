@@ -1,6 +1,6 @@
 // `petstore api PATH`: whatever is typed, the request, and with it the key, stays below the base URL.
 import { expect, test } from 'vitest';
-import { pathBelowBase } from '../../src/commands/api/path.ts';
+import { pathBelowBase } from '../../src/commands/api/call.ts';
 import { PetstoreError } from '../../src/errors.ts';
 
 test.each([

@@ -1,6 +1,4 @@
 // `petstore api METHOD PATH`: one raw call, with the limits, retries and exit codes of every command.
-import { readFile, stat } from 'node:fs/promises';
-import { resolve } from 'node:path';
 import { responseError } from '../../api/response-error.ts';
 import { PetstoreError } from '../../errors.ts';
 import { escapeControls } from '../../escape.ts';
@@ -9,7 +7,6 @@ import { parseJson } from '../../json.ts';
 import type { Session } from '../../session.ts';
 import type { Action } from '../command.ts';
 import { deprecationNotices } from './deprecation.ts';
-import { pathBelowBase } from './path.ts';
 
 interface CallOptions {
   readonly data?: string;
@@ -28,7 +25,6 @@ interface RawResponse {
 
 const SAFE = new Set(['GET', 'HEAD', 'OPTIONS']);
 const METHODS = new Set([...SAFE, 'POST', 'PUT', 'PATCH', 'DELETE']);
-const LARGEST_BODY = 64 * 1024 * 1024;
 
 export const callAction: Action<CallOptions, RawResponse> = {
   async run(session, { args: [method = '', path = ''], options }) {
@@ -60,7 +56,7 @@ async function toRequest(session: Session, method: string, path: string, options
     });
   }
   const checkedPath = pathBelowBase(path);
-  const body = await bodyOf(session, options);
+  const body = await readBody(session, options);
   if (body !== undefined && SAFE.has(method)) {
     throw new PetstoreError('usage', `${method} requests have no body`, {
       hint: 'remove --data and --input, or use POST',
@@ -69,52 +65,47 @@ async function toRequest(session: Session, method: string, path: string, options
   return { method, path: checkedPath, body, safe: SAFE.has(method) };
 }
 
-async function bodyOf(session: Session, { data, input }: CallOptions): Promise<Uint8Array | undefined> {
-  const { platform } = session.context;
-  if (data !== undefined) return checked(Buffer.from(data), '--data', platform);
+// Stands for any base URL: what leaves this one would leave every other.
+const BASE = new URL('http://petstore.invalid/v1');
+
+/**
+ * Checks a path; `//host` or `\\host` would carry the key to another host.
+ * @param text with or without a leading slash
+ * @returns path and query below the base URL, beginning with one `/`
+ * @throws PetstoreError `usage` where it could leave the base URL
+ */
+export function pathBelowBase(text: string): string {
+  if (text === '') throw refused('is empty');
+  if (/[\u0000-\u0020\u007f\\]/.test(text)) throw refused('contains a space, control character or backslash');
+  if (text.startsWith('//') || /^[a-z]+:/i.test(text)) throw refused('names another host');
+  if (text.includes('#')) throw refused('contains a #; write %23 for the character');
+  const path = text.startsWith('/') ? text : `/${text}`;
+  if (!URL.canParse(BASE.href + path)) throw refused('is not a valid URL path');
+  const url = new URL(BASE.href + path);
+  // A gateway may decode escaped separators: the decoded path must not leave the base URL either.
+  const decoded = path.replace(/%2f/gi, '/').replace(/%5c/gi, '/');
+  if (decoded !== path) pathBelowBase(decoded.replace(/\/+/g, '/'));
+  const below = url.origin === BASE.origin && url.pathname.startsWith(`${BASE.pathname}/`);
+  if (!below || url.username !== '' || url.password !== '') throw refused('leaves the base URL');
+  return url.pathname.slice(BASE.pathname.length) + url.search;
+}
+
+function refused(problem: string): PetstoreError {
+  return new PetstoreError('usage', `the path ${problem}; nothing was sent`, {
+    hint: 'use a path below the base URL, for example `petstore api GET categories`',
+  });
+}
+
+// It is sent as application/json, so anything else is refused.
+async function readBody({ context }: Session, { data, input }: CallOptions): Promise<Uint8Array | undefined> {
+  if (data !== undefined) return checkJson(Buffer.from(data), '--data', context.platform);
   if (input === undefined) return undefined;
-  if (input === '-') return checked(await readStdin(session), 'stdin', platform);
-  return checked(await readBody(resolve(session.context.cwd, input)), '--input', platform);
+  const { readInputFile } = await import('../../import/rows.ts');
+  const { bytes } = await readInputFile(input, context);
+  return checkJson(bytes, input === '-' ? 'stdin' : '--input', context.platform);
 }
 
-async function readStdin({ context }: Session): Promise<Uint8Array> {
-  if (context.stdin.isTTY) {
-    throw new PetstoreError('usage', '--input - needs a pipe, but stdin is a terminal', {
-      hint: 'pipe the body in, or name a file: --input FILE',
-    });
-  }
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of context.stdin.read()) {
-    size += chunk.length;
-    if (size > LARGEST_BODY) throw tooLarge();
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
-}
-
-async function readBody(file: string): Promise<Uint8Array> {
-  const unreadable = (problem: string, cause?: unknown): PetstoreError =>
-    new PetstoreError('usage', `${escapeControls(file)} ${problem}`, { hint: 'check the path after --input', cause });
-  try {
-    const facts = await stat(file);
-    // A named pipe or a device might never end.
-    if (!facts.isFile()) throw unreadable('is not a regular file');
-    if (facts.size > LARGEST_BODY) throw tooLarge();
-    return await readFile(file);
-  } catch (error) {
-    if (error instanceof PetstoreError) throw error;
-    const missing = (error as NodeJS.ErrnoException).code === 'ENOENT';
-    throw unreadable(missing ? 'does not exist' : 'cannot be read', error);
-  }
-}
-
-function tooLarge(): PetstoreError {
-  return new PetstoreError('usage', 'the body is larger than 64 MiB; nothing was sent');
-}
-
-// It is sent as application/json.
-function checked(body: Uint8Array, source: string, platform: string): Uint8Array {
+function checkJson(body: Uint8Array, source: string, platform: string): Uint8Array {
   try {
     parseJson(new TextDecoder('utf-8', { fatal: true }).decode(body));
     return body;
