@@ -1,4 +1,4 @@
 // Types for the tests.
-import type { Reference } from '../src/commands/reference.ts';
+import type { Reference } from '../src/commands/commands.ts';
 
 export function manPage(reference: Reference): string;

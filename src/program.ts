@@ -5,12 +5,11 @@ import { api } from './commands/api.ts';
 import { auth } from './commands/auth.ts';
 import { categories } from './commands/categories.ts';
 import type { CommandDefinition, CommandGroup } from './commands/command.ts';
-import { commands } from './commands/commands.ts';
+import { commands, DefinedCommand } from './commands/commands.ts';
 import { completion, suggestions } from './commands/completion.ts';
 import { doctor } from './commands/doctor.ts';
 import { help, helpWidth, PetstoreHelp } from './commands/help.ts';
 import { quota } from './commands/quota.ts';
-import { DefinedCommand } from './commands/reference.ts';
 import { runCommand } from './commands/run-command.ts';
 import { sandbox } from './commands/sandbox.ts';
 import { colorLevel } from './io.ts';
@@ -96,7 +95,7 @@ export function createProgram(context: Context, write: (text: string) => void = 
 
 function define(command: Command, definition: CommandDefinition | CommandGroup, context: Context): void {
   command.description(definition.description).helpCommand(false);
-  command.createHelp = () => new PetstoreHelp(definition.help);
+  command.createHelp = () => new PetstoreHelp();
   for (const option of definition.options ?? []) command.addOption(option);
   if ('action' in definition) {
     for (const alias of definition.aliases ?? []) command.alias(alias);

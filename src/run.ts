@@ -1,7 +1,7 @@
 // Runs one command, from arguments to exit code.
 import { CommanderError } from 'commander';
+import { describeCommands } from './commands/commands.ts';
 import { helpWidth, welcome } from './commands/help.ts';
-import { describeCommands } from './commands/reference.ts';
 import { PetstoreError } from './errors.ts';
 import { escapeControls } from './escape.ts';
 import { jsonText } from './output/render.ts';

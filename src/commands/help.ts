@@ -3,9 +3,9 @@ import type { Command, Option } from 'commander';
 import { Argument, Help } from 'commander';
 import { closestMatch } from '../did-you-mean.ts';
 import { PetstoreError } from '../errors.ts';
-import type { HelpText } from './command.ts';
 import { defineCommand } from './command.ts';
-import { defaultOf, describeCommands, rootOf, visibleCommands } from './reference.ts';
+import type { DefinedCommand } from './commands.ts';
+import { defaultOf, describeCommands, rootOf, visibleCommands } from './commands.ts';
 
 const WELCOME = `petstore is a command-line client for the pet store API.
 
@@ -25,7 +25,7 @@ More:
 
 /** Returns what a bare `petstore` prints, fitted to a width. */
 export function welcome(width: number): string {
-  const help = new PetstoreHelp({ examples: [] });
+  const help = new PetstoreHelp();
   const remark = /^( {2}\$ .*?) {2,}(\S.*)$/gm;
   const narrow = WELCOME.match(remark)?.some((line) => line.length > width);
   return help.fill(narrow ? WELCOME.replace(remark, `$1\n${INDENT}$2`) : WELCOME, width);
@@ -43,12 +43,6 @@ const INDENT = '      ';
 /** Commander's help, with what a definition says after the options. */
 export class PetstoreHelp extends Help {
   override minWidthToWrap = 20;
-  readonly #text: HelpText;
-
-  constructor(text: HelpText) {
-    super();
-    this.#text = text;
-  }
 
   override styleTitle(title: string): string {
     return bold(title);
@@ -84,7 +78,7 @@ export class PetstoreHelp extends Help {
   }
 
   override formatHelp(command: Command, helper: Help): string {
-    const { notes, output, exitCodes, examples } = this.#text;
+    const { notes, output, exitCodes, examples } = (command as DefinedCommand).definition.help;
     const options = rootOf(command).options.filter(({ hidden }) => !hidden);
     const paragraphs = [
       notes,

@@ -2,7 +2,7 @@
 import type { Argument, Command, Option } from 'commander';
 import { escapeControls } from '../../escape.ts';
 import type { Action } from '../command.ts';
-import { isRepeatable, pathOf, rootOf, visibleCommands } from '../reference.ts';
+import { isRepeatable, pathOf, rootOf, visibleCommands } from '../commands.ts';
 
 interface Candidate {
   readonly value: string;
