@@ -76,7 +76,6 @@ export function createProgram(context: Context, write: (text: string) => void = 
   const program = new DefinedCommand(ROOT)
     .version(version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'show help')
-    .exitOverride()
     .configureOutput({
       writeOut: write,
       // Errors are reported in one place.
@@ -96,6 +95,9 @@ export function createProgram(context: Context, write: (text: string) => void = 
 function define(command: Command, definition: CommandDefinition | CommandGroup, context: Context): void {
   command.description(definition.description).helpCommand(false);
   command.createHelp = () => new PetstoreHelp();
+  command.exitOverride((error) => {
+    throw Object.assign(error, { command });
+  });
   for (const option of definition.options ?? []) command.addOption(option);
   if ('action' in definition) {
     for (const alias of definition.aliases ?? []) command.alias(alias);

@@ -9,7 +9,8 @@ import { createProgram } from './program.ts';
 import { withoutSecretKeys } from './redact.ts';
 import { reportError } from './report-error.ts';
 import type { Context } from './session.ts';
-import { commandOf, keysIn, usageError } from './usage-error.ts';
+import type { ParseError } from './usage-error.ts';
+import { keysIn, usageError } from './usage-error.ts';
 
 /** @returns the exit code (docs/cli.md, exit codes); nothing is thrown */
 export async function run(context: Context): Promise<number> {
@@ -61,10 +62,10 @@ async function parseAndRun(context: Context, json: boolean): Promise<number> {
     return 0;
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
-    if (error.exitCode !== 0) throw usageError(error, args, program);
+    const { exitCode, code, command } = error as ParseError;
+    if (exitCode !== 0) throw usageError(error as ParseError, args);
     if (json) {
-      const isHelp = error.code !== 'commander.version';
-      const document = isHelp ? describeCommands(commandOf(args, program), version) : { version };
+      const document = code === 'commander.version' ? { version } : describeCommands(command, version);
       output = `${jsonText(document, stdout.isTTY)}\n`;
     }
     await stdout.write(output);

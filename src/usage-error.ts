@@ -1,24 +1,30 @@
 // Turns commander's errors into usage errors with a suggestion; a key typed in the wrong place is never repeated.
 import type { Command, CommanderError } from 'commander';
+import { rootOf, visibleCommands } from './commands/commands.ts';
 import { closestMatch } from './did-you-mean.ts';
 import { PetstoreError } from './errors.ts';
 import { escapeControls } from './escape.ts';
 import { looksLikeKey } from './redact.ts';
 
+/** Commander's error, and the command that was being parsed: `exitOverride` in program.ts adds it. */
+export interface ParseError extends CommanderError {
+  readonly command: Command;
+}
+
 /** @param args the arguments as typed */
-export function usageError(error: CommanderError, args: readonly string[], program?: Command): PetstoreError {
-  const target = program && parse(args, program);
-  if (error.code === 'commander.help') return missingSubcommand(target?.command);
-  const mistyped = target && ABOUT_OPTIONS.includes(error.code) ? unknownOption(target) : undefined;
+export function usageError(error: ParseError, args: readonly string[]): PetstoreError {
+  const { code, command } = error;
+  if (code === 'commander.help') return missingSubcommand(command);
+  const mistyped = ABOUT_OPTIONS.includes(code) ? unknownOption(command) : undefined;
   let text = (mistyped ?? error).message.replace(/^error: /, '');
   const keys = keysIn(args);
   for (const key of keys) text = text.replaceAll(key, '[redacted]');
   const [message = '', suggestion] = text.split('\n');
   const match = /Did you mean (.*)\?\)?$/.exec(suggestion ?? '')?.[1];
   const word = /^unknown command '(.+)'$/.exec(message)?.[1];
-  const meant = match ?? (word && program ? commandNamed(word, program) : undefined);
-  const option = target && MISPLACED_VALUE.includes(error.code) ? optionFor(target, keys) : undefined;
-  const help = `see \`${target ? pathOf(target.command) : 'petstore'} --help\``;
+  const meant = match ?? (word && commandNamed(word, rootOf(command)));
+  const option = !mistyped && MISPLACED_VALUE.includes(code) ? optionFor(command, keys) : undefined;
+  const help = `see \`${pathOf(command)} --help\``;
   const hint = meant ? `did you mean ${meant}?` : option ? `did you mean \`${option}\`? ${help}` : help;
   return new PetstoreError('usage', message, { hint });
 }
@@ -34,48 +40,15 @@ export function keysIn(args: readonly string[]): readonly string[] {
   return words.filter(looksLikeKey);
 }
 
-interface ParsedCommand {
-  readonly command: Command;
-  readonly operands: readonly string[];
-  readonly unknown: readonly string[];
-}
-
-/** The command that the arguments name, as far as they do. */
-export function commandOf(args: readonly string[], program: Command): Command {
-  return parse(args, program).command;
-}
-
-function parse(args: readonly string[], program: Command): ParsedCommand {
-  let [command, words] = [program, [...args]];
-  for (;;) {
-    const { operands, unknown } = parseOptions(command, words);
-    const [name, ...others] = operands;
-    const child = command.commands.find((one) => one.name() === name || one.aliases().includes(name ?? ''));
-    if (!child) return { command, operands, unknown };
-    [command, words] = [child, [...others, ...unknown]];
-  }
-}
-
-function parseOptions(
-  command: Command,
-  words: string[],
-): Pick<ParsedCommand, 'operands' | 'unknown'> & { unknown: string[] } {
-  try {
-    return command.parseOptions(words);
-  } catch {
-    // The value of an option is invalid, which is the error to report.
-    return { operands: [], unknown: [] };
-  }
-}
-
 // Commander reports a missing option before an unknown one, but `--nam dog` is a mistyped name.
 const ABOUT_OPTIONS = ['commander.unknownOption', 'commander.missingMandatoryOptionValue'];
 
-function unknownOption({ command, unknown }: ParsedCommand): CommanderError | undefined {
-  if (unknown[0] === undefined) return undefined;
+function unknownOption(command: Command): CommanderError | undefined {
+  const option = command.args.find((word) => /^-./.test(word));
+  if (option === undefined) return undefined;
   try {
     // Not in commander's types. A value after `=` may be a key, and hides the closest option.
-    (command as unknown as { unknownOption(flag: string): void }).unknownOption(unknown[0].replace(/=.*$/s, ''));
+    (command as unknown as { unknownOption(flag: string): void }).unknownOption(option.replace(/=.*$/s, ''));
   } catch (error) {
     return error as CommanderError;
   }
@@ -85,18 +58,17 @@ function unknownOption({ command, unknown }: ParsedCommand): CommanderError | un
 const MISPLACED_VALUE = ['commander.excessArguments', 'commander.missingMandatoryOptionValue'];
 
 // `categories create dog` means the value of the required option.
-function optionFor({ command, operands }: ParsedCommand, keys: readonly string[]): string | undefined {
+function optionFor(command: Command, keys: readonly string[]): string | undefined {
   const required = command.options.find((option) => option.mandatory);
-  const [value] = operands;
-  if (!required?.long || value === undefined || operands.length > 1 || keys.includes(value)) return undefined;
+  const [value, ...others] = command.args;
+  if (!required?.long || value === undefined || others.length > 0 || keys.includes(value)) return undefined;
   return `${pathOf(command)} ${required.long} ${/^[\w.-]+$/.test(value) ? value : JSON.stringify(escapeControls(value))}`;
 }
 
-function missingSubcommand(command: Command | undefined): PetstoreError {
-  const names = command?.commands.map((one) => one.name()).filter((name) => !name.startsWith('_')) ?? [];
-  const path = command ? pathOf(command) : 'petstore';
-  const hint = `use one of ${names.join(', ')}; see \`${path} --help\``;
-  return new PetstoreError('usage', `missing subcommand after \`${path}\``, { hint });
+function missingSubcommand(command: Command): PetstoreError {
+  const names = visibleCommands(command).map((one) => one.name());
+  const hint = `use one of ${names.join(', ')}; see \`${pathOf(command)} --help\``;
+  return new PetstoreError('usage', `missing subcommand after \`${pathOf(command)}\``, { hint });
 }
 
 function pathOf(command: Command): string {
