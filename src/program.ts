@@ -2,7 +2,10 @@
 import type { Command } from 'commander';
 import { Option } from 'commander';
 import { api } from './commands/api.ts';
-import { auth } from './commands/auth.ts';
+import { login } from './commands/auth/login.ts';
+import { logout } from './commands/auth/logout.ts';
+import { status } from './commands/auth/status.ts';
+import { switchTo } from './commands/auth/switch.ts';
 import { categories } from './commands/categories.ts';
 import type { CommandDefinition, CommandGroup } from './commands/command.ts';
 import { commands, DefinedCommand } from './commands/commands.ts';
@@ -15,6 +18,19 @@ import { sandbox } from './commands/sandbox.ts';
 import { colorLevel } from './io.ts';
 import { FORMATS } from './output/render.ts';
 import type { Context } from './session.ts';
+
+const auth: CommandGroup = {
+  name: 'auth',
+  description: 'log in, log out and switch between profiles',
+  help: {
+    examples: [
+      'petstore auth login --url https://HOST/v1',
+      'petstore auth login -p staging --url https://STAGING_HOST/v1',
+      'petstore auth status',
+    ],
+  },
+  commands: [login, logout, status, switchTo],
+};
 
 /** All commands, below the headings of `petstore --help`. */
 const COMMANDS: Readonly<Record<string, readonly (CommandDefinition | CommandGroup)[]>> = {
