@@ -2,22 +2,22 @@
 import { PetstoreError } from '../errors.ts';
 import { looksLikeKey, withoutSecretKeys } from '../redact.ts';
 
-export interface Address {
+export interface BaseUrl {
   readonly url: string;
   readonly origin: string;
 }
 
-/** A valid base URL, or what is wrong with it. */
-export type BaseUrl =
-  | Address
-  | {
-      readonly problem: string;
-      /** The same URL with /v1, where only that is missing and nothing in it looks like a key. */
-      readonly suggestion?: string;
-    };
+interface InvalidUrl {
+  /** Never quotes the text, which may contain a password. */
+  readonly problem: string;
+  /** The same URL with /v1, where only that is missing and nothing in it looks like a key. */
+  readonly suggestion?: string;
+}
 
-/** A problem never quotes the text, which may contain a password (docs/cli.md, profiles; docs/service.md, versioning). */
-export function parseBaseUrl(text: string): BaseUrl {
+/** Checks the rules of docs/cli.md, profiles, and docs/service.md, versioning. */
+export function parseBaseUrl(text: unknown): BaseUrl | InvalidUrl {
+  if (text === undefined || text === null) return { problem: 'it is missing' };
+  if (typeof text !== 'string') return { problem: 'it is not a string' };
   if (text === '') return { problem: 'it is empty' };
   // `new URL` would silently drop or convert these.
   if (/[\s\\\p{Cc}\p{Cf}]/u.test(text)) return { problem: 'it contains a space, a backslash or a control character' };
@@ -47,16 +47,12 @@ function containsKey(url: URL): boolean {
 }
 
 /** @throws PetstoreError `usage` */
-export function checkBaseUrl(text: unknown, from: string): Address {
-  const parsed = typeof text === 'string' ? parseBaseUrl(text) : notText(text);
+export function checkBaseUrl(text: unknown, from: string): BaseUrl {
+  const parsed = parseBaseUrl(text);
   if ('url' in parsed) return parsed;
   throw new PetstoreError('usage', `the base URL in ${from} is invalid: ${parsed.problem}`, {
     hint: parsed.suggestion ? `did you mean ${parsed.suggestion}?` : 'write it as https://HOST/v1',
   });
-}
-
-function notText(value: unknown): Extract<BaseUrl, { readonly problem: string }> {
-  return { problem: value === undefined || value === null ? 'it is missing' : 'it is not a string' };
 }
 
 /** @param hostname from `URL.hostname`, which has normalised forms such as 127.1 and 0x7f.1 */

@@ -1,8 +1,9 @@
 // The profiles on disk, kept with conf: one private file per profile, so that concurrent logins lose nothing.
 import * as nodeFs from 'node:fs';
 import { join } from 'node:path';
+import type { Options } from 'conf';
 import Conf from 'conf';
-import type { SecureFileSystem, SecureFs } from './secure-file.ts';
+import type { SecureFileSystem } from './secure-file.ts';
 import {
   damagedFile,
   listDir,
@@ -14,19 +15,20 @@ import {
   writeSecurely,
 } from './secure-file.ts';
 import type { ProfileStore, StoredProfile } from './store.ts';
-import { BUILT_IN, checkProfileName, FIRST_ACTIVE, isProfileName } from './store.ts';
+import { BUILT_IN, checkProfileName, FIRST_ACTIVE, hasKey, isProfileName } from './store.ts';
 
 /** The format of the files, which conf records in each; the first had a field `version` instead. */
 const FORMAT = '2.0.0';
-const MIGRATIONS = { [FORMAT]: (file: ConfFile) => file.delete('version') };
+const MIGRATIONS = { [FORMAT]: (file: Conf) => file.delete('version') };
 const ACTIVE = 'active';
 const PREFIX = 'profile-';
 const FIELDS = ['url', 'key', 'keyCommand', 'origin', 'active'] as const;
 
+type ConfOptions = Partial<Options<Record<string, unknown>>>;
 type Settings = { readonly [Field in (typeof FIELDS)[number]]?: string };
 
 /** Opening and reading create nothing. */
-export function openConfStore(dir: string, fs: SecureFs = nodeFs): ProfileStore {
+export function openConfStore(dir: string, fs = nodeFs): ProfileStore {
   return new ConfStore(dir, { fs, uid: process.getuid?.(), pause });
 }
 
@@ -48,10 +50,6 @@ class ConfStore implements ProfileStore {
     return [...BUILT_IN, ...own.sort()];
   }
 
-  list(): readonly StoredProfile[] {
-    return this.#stored().flatMap((name) => this.get(name) ?? []);
-  }
-
   get(name: string): StoredProfile | undefined {
     const settings = this.#read(PREFIX + checkProfileName(name));
     return settings && { ...settings, name };
@@ -63,8 +61,8 @@ class ConfStore implements ProfileStore {
 
   removeKey(name: string): boolean {
     const stored = this.get(name);
-    if (stored?.key === undefined && stored?.keyCommand === undefined) return false;
-    this.save({ name, ...(stored.url !== undefined && { url: stored.url }) });
+    if (!hasKey(stored)) return false;
+    this.save({ name, url: stored?.url });
     return true;
   }
 
@@ -106,8 +104,7 @@ class ConfStore implements ProfileStore {
   // A damaged file may have contained one.
   #mayHaveKey(name: string): boolean {
     try {
-      const stored = this.get(name);
-      return stored?.key !== undefined || stored?.keyCommand !== undefined;
+      return hasKey(this.get(name));
     } catch {
       return true;
     }
@@ -124,13 +121,13 @@ class ConfStore implements ProfileStore {
     return Object.fromEntries(FIELDS.flatMap((field) => (store[field] === undefined ? [] : [[field, store[field]]])));
   }
 
-  #write(file: string, settings: Settings): void {
+  #write(file: string, settings: Readonly<Record<string, string | undefined>>): void {
     secureExisting(this.#system, this.#path(file));
     this.#open(file, { projectVersion: FORMAT, migrations: MIGRATIONS }).store = { ...settings };
     removeLeftovers(this.#system, this.#dir);
   }
 
-  #open(file: string, options: ConfOptions): ConfFile {
+  #open(file: string, options: ConfOptions): Pick<Conf, 'store'> {
     const [dir, path, system] = [this.#dir, this.#path(file), this.#system];
     // conf's own write takes a short write for success and leaves copies of the key behind (docs/architecture.md, conf).
     class SecureConf extends OverridableConf {
@@ -157,20 +154,8 @@ class ConfStore implements ProfileStore {
   }
 }
 
-/** The part of conf that is used; its own types declare the overridden methods private. */
-interface ConfFile {
-  store: Record<string, unknown>;
-  delete(field: string): void;
-}
-interface ConfOptions {
-  readonly cwd?: string;
-  readonly configName?: string;
-  readonly accessPropertiesByDotNotation?: boolean;
-  readonly deserialize?: (text: string) => Record<string, unknown>;
-  readonly projectVersion?: string;
-  readonly migrations?: Readonly<Record<string, (file: ConfFile) => void>>;
-}
-const OverridableConf = Conf as unknown as new (options: ConfOptions) => ConfFile;
+// Its types declare the overridden methods private.
+const OverridableConf = Conf as unknown as new (options: ConfOptions) => Pick<Conf, 'store'>;
 
 function parseSettings(text: string, path: string): Record<string, unknown> {
   let value: unknown;

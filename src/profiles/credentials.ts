@@ -2,11 +2,11 @@
 import { PetstoreError } from '../errors.ts';
 import type { Environment } from '../io.ts';
 import { checkKey } from './api-key.ts';
-import type { Address } from './base-url.ts';
+import type { BaseUrl } from './base-url.ts';
 import { checkBaseUrl, parseBaseUrl } from './base-url.ts';
 import { sandboxDataFile } from './paths.ts';
 import type { ProfileStore, StoredProfile } from './store.ts';
-import { BUILT_IN, checkProfileName, FIRST_ACTIVE, SANDBOX, unknownProfile } from './store.ts';
+import { BUILT_IN, checkProfileName, FIRST_ACTIVE, hasKey, SANDBOX, unknownProfile } from './store.ts';
 
 /** Where requests go, and with which key. */
 export interface Target {
@@ -28,7 +28,7 @@ export interface Credentials extends Partial<FoundUrl>, Partial<FoundKey> {
   readonly problem?: PetstoreError | undefined;
 }
 
-interface FoundUrl extends Address {
+interface FoundUrl extends BaseUrl {
   readonly urlSource: Target['urlSource'];
 }
 
@@ -89,8 +89,8 @@ export async function findCredentials(sources: CredentialSources): Promise<Crede
   try {
     const complete = environmentSuffices(env);
     if (!complete) profile = named?.name ?? (await sources.store()).active();
-    const own = environmentUrl(env);
-    url = own && { ...own, urlSource: 'environment' };
+    const ownUrl = environmentUrl(env);
+    url = ownUrl && { ...ownUrl, urlSource: 'environment' };
     key = environmentKey(env);
     if (profile === SANDBOX) return OF_SANDBOX;
     if (complete) {
@@ -156,7 +156,7 @@ function environmentKey(env: Environment): FoundKey | undefined {
 }
 
 /** @throws PetstoreError `usage` where PETSTORE_BASE_URL is set but invalid */
-export function environmentUrl(env: Environment): Address | undefined {
+export function environmentUrl(env: Environment): BaseUrl | undefined {
   const url = env[URL_VARIABLE];
   return url === undefined ? undefined : checkBaseUrl(url, URL_VARIABLE);
 }
@@ -177,7 +177,7 @@ function checkExists(store: ProfileStore, name: string, from: string | undefined
 
 function storedKey(name: string, stored: StoredProfile | undefined, origin: string, typed: boolean): FoundKey {
   const from = `profile "${name}"`;
-  if (stored?.key === undefined && stored?.keyCommand === undefined) {
+  if (!stored || !hasKey(stored)) {
     throw new PetstoreError('auth', `${from} has no API key`, {
       hint: `run \`petstore auth login -p ${name}\`${typed ? '' : `, or set ${KEY_VARIABLE}`}`,
     });

@@ -5,26 +5,9 @@ import { mkdirp } from '../append-log/mkdirp.ts';
 import { PetstoreError } from '../errors.ts';
 import { escapeControls } from '../escape.ts';
 
-/** The part of `node:fs` that secure files need; tests inject one that fails. */
-export type SecureFs = Pick<
-  typeof nodeFs,
-  | 'openSync'
-  | 'closeSync'
-  | 'writeSync'
-  | 'fsyncSync'
-  | 'fchmodSync'
-  | 'lstatSync'
-  | 'statSync'
-  | 'chmodSync'
-  | 'mkdirSync'
-  | 'readdirSync'
-  | 'realpathSync'
-  | 'renameSync'
-  | 'unlinkSync'
->;
-
 export interface SecureFileSystem {
-  readonly fs: SecureFs;
+  /** `node:fs`; tests inject one that fails. */
+  readonly fs: typeof nodeFs;
   /** The user's id; undefined on Windows, where the profile folder's own permissions protect the file. */
   readonly uid: number | undefined;
   /** Waits between attempts to replace a file that another process holds open. */
@@ -51,7 +34,7 @@ export function secureDir(system: SecureFileSystem, dir: string): void {
     checkOwner(system, dir, stats);
     if ((stats.mode & 0o077) === 0) return;
     // A folder with other files in it is not ours to restrict.
-    if ((fs.readdirSync(dir) as string[]).every((name) => OWN_FILE.test(name))) fs.chmodSync(dir, 0o700);
+    if (fs.readdirSync(dir).every((name) => OWN_FILE.test(name))) fs.chmodSync(dir, 0o700);
     else if ((stats.mode & 0o022) !== 0 && (stats.mode & STICKY) === 0) {
       throw fileError(dir, 'is writable by others', 'run `chmod 700` on it, or set PETSTORE_CONFIG_DIR');
     }
@@ -89,14 +72,8 @@ export function writeSecurely(system: SecureFileSystem, path: string, text: stri
   try {
     const target = ownTarget(system, path);
     removeIfPresent(system, temporary);
-    const fd = fs.openSync(temporary, 'wx', 0o600);
-    try {
-      writeAll(fs, fd, Buffer.from(text));
-      fs.fchmodSync(fd, 0o600);
-      fs.fsyncSync(fd);
-    } finally {
-      fs.closeSync(fd);
-    }
+    // Continues after a short write, which is what a full disk answers first.
+    fs.writeFileSync(temporary, text, { flag: 'wx', mode: 0o600, flush: true });
     renameWithRetries(system, temporary, target);
   } catch (error) {
     try {
@@ -116,15 +93,6 @@ export function removeIfPresent({ fs }: SecureFileSystem, path: string): boolean
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
     throw storageError(error, path, 'remove');
-  }
-}
-
-// A short write is not an error to the system: a full disk takes what still fits.
-function writeAll(fs: SecureFs, fd: number, bytes: Buffer): void {
-  for (let done = 0; done < bytes.length; ) {
-    const count = fs.writeSync(fd, bytes, done, bytes.length - done);
-    if (count <= 0) throw Object.assign(new Error('short write'), { code: 'ENOSPC' });
-    done += count;
   }
 }
 
@@ -190,7 +158,7 @@ export function storageError(error: unknown, path: string, verb: string): Petsto
 /** @returns the files in the folder; none where the folder is missing */
 export function listDir({ fs }: SecureFileSystem, dir: string): readonly string[] {
   try {
-    return fs.readdirSync(dir) as string[];
+    return fs.readdirSync(dir);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
     throw storageError(error, dir, 'read');

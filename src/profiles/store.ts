@@ -7,7 +7,7 @@ import { looksLikeKey } from '../redact.ts';
 export interface StoredProfile {
   readonly name: string;
   /** The base URL, as `parseBaseUrl` returns it. */
-  readonly url?: string;
+  readonly url?: string | undefined;
   readonly key?: string;
   /** The command that prints the key, where no key is stored. */
   readonly keyCommand?: string;
@@ -15,11 +15,14 @@ export interface StoredProfile {
   readonly origin?: string;
 }
 
+export function hasKey(profile: StoredProfile | undefined): boolean {
+  return profile?.key !== undefined || profile?.keyCommand !== undefined;
+}
+
 /** Every method throws PetstoreError `storage` where a file cannot be read or written. */
 export interface ProfileStore {
   /** All profile names, the built-in ones first; no file is read. */
   names(): readonly string[];
-  list(): readonly StoredProfile[];
   get(name: string): StoredProfile | undefined;
   /** Replaces what is stored for the profile. */
   save(profile: StoredProfile): void;

@@ -12,7 +12,6 @@ const production = { name: 'production', url: 'https://a.example/v1', key: KEY, 
 function memory(profiles: readonly StoredProfile[], active = 'production'): ProfileStore {
   return {
     names: () => [...BUILT_IN, ...profiles.map(({ name }) => name).filter((name) => !BUILT_IN.includes(name))],
-    list: () => profiles,
     get: (name) => profiles.find((profile) => profile.name === name),
     active: () => active,
     save: () => expect.unreachable('saved'),

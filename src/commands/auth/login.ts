@@ -3,11 +3,11 @@ import { Option } from 'commander';
 import { PetstoreError } from '../../errors.ts';
 import { escapeControls } from '../../escape.ts';
 import { checkKey, LONGEST_KEY } from '../../profiles/api-key.ts';
-import type { Address } from '../../profiles/base-url.ts';
+import type { BaseUrl } from '../../profiles/base-url.ts';
 import { checkBaseUrl, parseBaseUrl } from '../../profiles/base-url.ts';
 import { environmentUrl, keyVariable, namedProfile } from '../../profiles/credentials.ts';
 import type { ProfileStore, StoredProfile } from '../../profiles/store.ts';
-import { SANDBOX } from '../../profiles/store.ts';
+import { hasKey, SANDBOX } from '../../profiles/store.ts';
 import { looksLikeKey, maskKey } from '../../redact.ts';
 import type { Session } from '../../session.ts';
 import { defineCommand } from '../command.ts';
@@ -105,8 +105,7 @@ async function logIn(session: Session, options: LoginOptions): Promise<LoginResu
 function activateFirst(store: ProfileStore, profile: string): boolean {
   const active = store.active();
   if (active === profile) return false;
-  const current = store.get(active);
-  if (active === SANDBOX || current?.key !== undefined || current?.keyCommand !== undefined) return false;
+  if (active === SANDBOX || hasKey(store.get(active))) return false;
   store.activate(profile);
   return true;
 }
@@ -117,7 +116,7 @@ async function addressFor(
   profile: string,
   stored: StoredProfile | undefined,
   typed: boolean,
-): Promise<Address> {
+): Promise<BaseUrl> {
   if (options.url !== undefined) return confirmedUrl(session, options.url, '--url');
   const fromEnvironment = typed ? undefined : environmentUrl(session.context.env);
   if (fromEnvironment) return fromEnvironment;
@@ -142,7 +141,7 @@ async function addressFor(
 }
 
 // On a terminal a missing /v1 is offered.
-async function confirmedUrl(session: Session, text: string, from: string): Promise<Address> {
+async function confirmedUrl(session: Session, text: string, from: string): Promise<BaseUrl> {
   const parsed = parseBaseUrl(text);
   const suggestion = 'problem' in parsed ? parsed.suggestion : undefined;
   if (suggestion === undefined || !session.context.stdin.isTTY) return checkBaseUrl(text, from);
@@ -191,7 +190,7 @@ async function printedKey(session: Session, keyCommand: string, verified: boolea
   return checkKey(await runKeyCommandOf(session, keyCommand, from), from);
 }
 
-async function verify(session: Session, profile: string, key: string, { url }: Address): Promise<void> {
+async function verify(session: Session, profile: string, key: string, { url }: BaseUrl): Promise<void> {
   try {
     const target = { profile, baseUrl: url, key, keySource: 'stored', urlSource: 'stored', identity: url } as const;
     await (await session.openApi(target)).categories.list();

@@ -25,7 +25,8 @@ export async function checkConfig(session: Session): Promise<CheckResult> {
   const dir = session.configDir;
   const wide = platform === 'win32' ? [] : tooWide(dir);
   // Reading checks owner and content, and restricts the files' permissions.
-  const profiles = (await session.profiles()).list();
+  const store = await session.profiles();
+  const profiles = store.names().filter((name) => store.get(name) !== undefined);
   if (wide.includes(dir)) return warning(`other users can read ${dir}`, `chmod 700 '${dir}'`);
   const fixed = wide.length === 0 ? '' : '; other users could read a key until now: consider replacing it';
   const count = profiles.length === 1 ? '1 profile' : `${profiles.length} profiles`;
