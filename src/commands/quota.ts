@@ -29,7 +29,6 @@ export const quota = defineCommand<QuotaOptions, Quota>({
 quota: what one of them learns, and a block after a 429, applies to all.`,
     output: `remaining requests, limit and reset; with --json {"profile", "limit", "remaining", "resetAt", "blocked",
 "nextRequestAt", ...}, null where unknown.`,
-    exitCodes: '3 no key or key not accepted; with --refresh those of `petstore categories list`.',
     examples: [
       'petstore quota',
       'petstore quota --refresh -p staging',

@@ -27,7 +27,6 @@ export const logout = defineCommand<LogoutOptions, LogoutResult>({
   ],
   help: {
     output: 'one line; with --json {"removed", "deleted"}: the profiles that were changed.',
-    exitCodes: '2 unknown profile, 9 file error.',
     examples: ['petstore auth logout', 'petstore auth logout -p staging --delete', 'petstore auth logout --all'],
   },
   action: {

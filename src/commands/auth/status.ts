@@ -35,7 +35,6 @@ export const status = defineCommand<object, StatusResult>({
     notes: 'Nothing is sent. A key is shown as its last four characters at most.',
     output: `a table; with --json an array of {"profile", "active", "url", "urlSource", "key", "keySource",
 "problem"}. The active profile is the one that the next command uses.`,
-    exitCodes: '2 unknown profile, 9 a profile cannot be read.',
     examples: ['petstore auth status', "petstore auth status --json | jq -r '.[] | select(.active) | .url'"],
   },
   action: {

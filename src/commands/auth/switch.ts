@@ -19,7 +19,6 @@ export const switchTo = defineCommand<object, SwitchResult>({
     notes: `PETSTORE_PROFILE, PETSTORE_API_KEY and PETSTORE_BASE_URL override the active profile; a warning names
 those that are set.`,
     output: 'one line; with --json {"profile", "previous", "overriddenBy"}.',
-    exitCodes: '2 unknown profile, 9 file error.',
     examples: ['petstore auth switch staging', 'petstore auth switch sandbox'],
   },
   action: {

@@ -29,7 +29,6 @@ export const list = defineCommand<ListOptions, readonly Category[]>({
   help: {
     output: `a table, fitted to the terminal and complete in a pipe; with --json an array of {"id", "name",
 "description"} that keeps other fields of the service. csv, tsv, json and ndjson can be imported.`,
-    exitCodes: '3 no key or key not accepted, 5 rate limited, 6 service not reached, 7 service failed.',
     examples: [
       'petstore categories list',
       'petstore categories list --search cat --sort name',
