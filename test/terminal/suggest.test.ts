@@ -1,6 +1,7 @@
 // The candidates that Tab offers at each position of a command line.
 import { expect, test } from 'vitest';
 import { suggest } from '../../src/commands/completion/suggest.ts';
+import { FORMATS } from '../../src/output/render.ts';
 import { createProgram } from '../../src/program.ts';
 
 import { world } from '../support/world.ts';
@@ -23,7 +24,7 @@ test.each([
   ['-p ', ['production', 'staging', 'sandbox', 'my-own']],
   ['categories list --profile m', ['my-own']],
   ['categories list --profile=s', ['--profile=staging', '--profile=sandbox']],
-  ['categories list --format ', ['table', 'json', 'ndjson', 'csv', 'tsv']],
+  ['categories list --format ', FORMATS],
   ['categories list --format=nd', ['--format=ndjson']],
   ['categories ls --sort ', ['id', 'name']],
   ['categories import ', [':files']],
