@@ -3,6 +3,7 @@
 import { formatDuration, localTime } from '../format.ts';
 import type { Wait } from '../http/types.ts';
 import { colorLevel } from '../io.ts';
+import type { Progress } from '../output/progress.ts';
 import type { Session } from '../session.ts';
 
 /** A shorter wait is over before it can be read. */
@@ -11,29 +12,16 @@ const SHORTEST_WAIT_MS = 1000;
 const SAME_WAIT_MS = 1500;
 const TICK_MS = 1000;
 
-/**
- * Shows progress on stderr while `call` runs; the spinner is gone when this returns.
- * @param session whose `progress` is listened to
- * @param call the command's work
- */
-export async function withProgress<Data>(session: Session, call: () => Promise<Data>): Promise<Data> {
-  const stop = await startProgress(session);
-  try {
-    return await call();
-  } finally {
-    stop?.();
-  }
-}
-
-async function startProgress(session: Session): Promise<(() => void) | undefined> {
+/** Shows a session's progress on stderr until the returned function is called, which clears the spinner. */
+export async function startProgress(session: Session): Promise<() => void> {
   const { context, options, progress } = session;
-  if (options.quiet) return undefined;
   const { clock, stderr } = context;
+  if (options.quiet) return () => undefined;
   if (options.json) {
     progress.wait = oncePerWait(session, ({ until, reason }) =>
       JSON.stringify({ waiting: { until: new Date(until).toISOString(), reason } }),
     );
-    return undefined;
+    return () => undefined;
   }
   const { canSpin, createLineProgress, createSpinnerProgress } = await import('../output/progress.ts');
   if (options.verbose || !canSpin(stderr, context.env)) {
@@ -55,10 +43,7 @@ function oncePerWait({ context }: Session, line: (wait: Wait) => string): (wait:
   };
 }
 
-function showSpinner(
-  { context: { clock }, progress }: Session,
-  spinner: { update(text: string | undefined): void; stop(): void },
-): () => void {
+function showSpinner({ context: { clock }, progress }: Session, spinner: Progress): () => void {
   const ended = new AbortController();
   let wait: Wait | undefined;
   let status: (() => string) | undefined;

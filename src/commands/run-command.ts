@@ -7,7 +7,7 @@ import type { View } from '../output/view.ts';
 import type { Context, Session } from '../session.ts';
 import { openSession, readGlobalOptions } from '../session.ts';
 import type { CommandDefinition } from './command.ts';
-import { withProgress } from './command-progress.ts';
+import { startProgress } from './command-progress.ts';
 
 /** Runs a command after parsing; throws what the action throws. */
 export async function runCommand(definition: CommandDefinition, command: Command, context: Context): Promise<void> {
@@ -18,7 +18,8 @@ export async function runCommand(definition: CommandDefinition, command: Command
   const print = await loadPrinter(session, action.view);
   const startedAt = context.clock.now();
   context.cleanups.unshift(() => printQuotaLine(session, startedAt));
-  const data = await withProgress(session, () => action.run(session, { args: command.args, options, command }));
+  const stopProgress = await startProgress(session);
+  const data = await action.run(session, { args: command.args, options, command }).finally(stopProgress);
   try {
     await print(data);
   } catch (error) {

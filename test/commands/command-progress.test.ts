@@ -1,6 +1,6 @@
 // Progress on stderr: each wait once, a countdown on a terminal, JSON with --json, nothing with --quiet.
 import { expect, test } from 'vitest';
-import { withProgress } from '../../src/commands/command-progress.ts';
+import { startProgress } from '../../src/commands/command-progress.ts';
 import { openSession, readGlobalOptions } from '../../src/session.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import type { WorldOptions } from '../support/world.ts';
@@ -12,20 +12,7 @@ async function beside(options: Record<string, unknown>, place: WorldOptions = {}
   const clock = FakeClock.manual(NOW);
   const context = world([], { clock, ...place });
   const session = openSession(context, readGlobalOptions(options, {}));
-  let resolve = (): void => undefined;
-  let ended: Promise<void> = Promise.resolve();
-  await new Promise<void>((started) => {
-    ended = withProgress(session, () => {
-      started();
-      return new Promise<void>((done) => {
-        resolve = done;
-      });
-    });
-  });
-  const end = (): Promise<void> => {
-    resolve();
-    return ended;
-  };
+  const end = await startProgress(session);
   return { clock, watch: session.progress, end, shown: context.stderr.text };
 }
 
@@ -40,14 +27,14 @@ test('in a pipe a wait is one line, however often it is reported, and a longer o
   watch.wait?.(wait(43));
   watch.wait?.(undefined);
   watch.wait?.(wait(60, 'blocked'));
-  await end();
+  end();
   expect(shown()).toBe('waiting for the rate limit, 43s\n' + 'waiting for the rate limit, 1m\n');
 });
 
 test('a wait for a retry names what failed', async () => {
   const { watch, end, shown } = await beside({});
   watch.wait?.({ ...wait(2, 'backoff'), failure: 'connection refused' });
-  await end();
+  end();
   expect(shown()).toBe('request failed (connection refused); retrying in 2s\n');
 });
 
@@ -69,7 +56,7 @@ test('with --quiet nothing is shown', async () => {
   const { watch, end, shown } = await beside({ quiet: true }, { columns: 80 });
   watch.wait?.(wait(43));
   watch.busy?.(1);
-  await end();
+  end();
   expect(shown()).toBe('');
 });
 
@@ -79,7 +66,7 @@ test('in a pipe a long command writes a line every ten seconds', async () => {
   await clock.advance(10_000);
   watch.status?.(() => '4 of 9 rows');
   watch.status?.(() => '5 of 9 rows');
-  await end();
+  end();
   expect(shown()).toBe('4 of 9 rows\n');
 });
 
@@ -98,7 +85,7 @@ test('on a terminal the wait counts down, after the status', async () => {
   await appears(shown, 'rate limit, 42s');
   watch.wait?.(undefined);
   await appears(shown, ' 3 of 9 rows');
-  await end();
+  end();
 });
 
 test('the status is updated with every second of a wait', async () => {
@@ -111,7 +98,7 @@ test('the status is updated with every second of a wait', async () => {
   done = 8;
   await clock.advance(850);
   await appears(shown, '8 of 9 rows · waiting for the rate limit, 42s');
-  await end();
+  end();
 });
 
 test('without a request nothing is shown, so that a prompt is not painted over', async () => {
@@ -124,7 +111,7 @@ test('without a request nothing is shown, so that a prompt is not painted over',
   watch.busy?.(1);
   await clock.advance(150);
   await appears(shown, 'Contacting the service…');
-  await end();
+  end();
 });
 
 test('with --verbose there are lines instead of a spinner', async () => {
@@ -132,7 +119,7 @@ test('with --verbose there are lines instead of a spinner', async () => {
   watch.busy?.(1);
   await clock.advance(5000);
   watch.wait?.(wait(43, 'sibling'));
-  await end();
+  end();
   expect(shown()).toContain('waiting for another request to finish');
   expect(shown()).not.toContain('\u001b');
 });

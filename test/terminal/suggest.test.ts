@@ -3,15 +3,13 @@ import { expect, test } from 'vitest';
 import { suggest } from '../../src/commands/completion/suggest.ts';
 import { FORMATS } from '../../src/output/render.ts';
 import { createProgram } from '../../src/program.ts';
-
 import { world } from '../support/world.ts';
 
 const root = createProgram(world([]));
 const profiles = async (): Promise<readonly string[]> => ['production', 'staging', 'sandbox', 'my-own'];
 
 async function tab(line: string): Promise<string[]> {
-  const { candidates, files } = await suggest(root, line.split(' '), profiles);
-  return [...candidates.map(({ value }) => value), ...(files ? [':files'] : [])];
+  return (await suggest(root, line.split(' '), profiles)).map(({ value }) => value);
 }
 
 test.each([

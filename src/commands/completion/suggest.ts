@@ -1,5 +1,5 @@
 // What Tab offers for the words typed so far. Called by the completion scripts.
-import type { Argument, Command, Option } from 'commander';
+import type { Command, Option } from 'commander';
 import { escapeControls } from '../../escape.ts';
 import type { Action } from '../command.ts';
 import { isRepeatable, pathOf, rootOf, visibleCommands } from '../commands.ts';
@@ -9,18 +9,12 @@ interface Candidate {
   readonly description: string;
 }
 
-/** What may stand at the cursor. */
-export interface Suggestions {
-  readonly candidates: readonly Candidate[];
-  /** Whether the shell should offer files too. */
-  readonly files: boolean;
-}
+/** Asks the shell to offer files too. */
+const FILES: Candidate = { value: ':files', description: '' };
 
 type ProfileNames = () => Promise<readonly string[]>;
 
-const NOTHING: Suggestions = { candidates: [], files: false };
-
-export const suggestAction: Action<{ readonly atBlank?: true }, Suggestions> = {
+export const suggestAction: Action<{ readonly atBlank?: true }, readonly Candidate[]> = {
   async run(session, { args, options, command }) {
     const profiles: ProfileNames = async () => {
       try {
@@ -32,36 +26,45 @@ export const suggestAction: Action<{ readonly atBlank?: true }, Suggestions> = {
     };
     return suggest(rootOf(command), options.atBlank ? [...args, ''] : args, profiles);
   },
-  /** One candidate a line: value, tab, description; `:files` asks the shell for files. */
+  /** One candidate a line: value, tab, description. */
   view: {
-    text: ({ candidates, files }) => [
-      ...candidates.map(({ value, description }) => `${escapeControls(value)}\t${escapeControls(description)}\n`),
-      ...(files ? [':files\n'] : []),
-    ],
+    text: (candidates) =>
+      candidates.map((one) =>
+        one === FILES ? `${one.value}\n` : `${escapeControls(one.value)}\t${escapeControls(one.description)}\n`,
+      ),
   },
 };
 
 /**
- * Suggests candidates that begin with the last word.
+ * Suggests what begins with the last word.
  * @param words after the program's name; the last is under the cursor and may be empty
  * @param profiles called only where a profile is wanted
  */
-export async function suggest(root: Command, words: readonly string[], profiles: ProfileNames): Promise<Suggestions> {
+export async function suggest(
+  root: Command,
+  words: readonly string[],
+  profiles: ProfileNames,
+): Promise<readonly Candidate[]> {
   const last = words.at(-1) ?? '';
-  const position = walk(root, words.slice(0, -1));
-  const { command, operands } = position;
-  if (position.awaiting) return matching(await optionValues(position.awaiting, profiles), last);
-  if (!position.onlyOperands && last.startsWith('-')) return suggestOptions(position, last, profiles);
-  if (command.name() === 'help') {
-    const target = walk(root, words.slice(words.indexOf('help') + 1, -1)).command;
-    return matching({ candidates: subcommands(target), files: false }, last);
-  }
-  if (operands === 0 && command.commands.length > 0) {
-    return matching({ candidates: subcommands(command), files: false }, last);
-  }
+  const candidates = await candidatesAfter(root, words.slice(0, -1), last, profiles);
+  return candidates.filter((one) => one === FILES || one.value.startsWith(last));
+}
+
+async function candidatesAfter(
+  root: Command,
+  words: readonly string[],
+  last: string,
+  profiles: ProfileNames,
+): Promise<readonly Candidate[]> {
+  const position = walk(root, words);
+  const { command, operands, awaiting, onlyOperands } = position;
+  if (awaiting) return optionValues(awaiting, profiles);
+  if (!onlyOperands && last.startsWith('-')) return optionsAt(position, last, profiles);
+  if (command.name() === 'help') return subcommands(walk(root, words.slice(words.indexOf('help') + 1)).command);
+  if (operands === 0 && command.commands.length > 0) return subcommands(command);
   const known = command.registeredArguments;
   const argument = known[operands] ?? known.findLast((one) => one.variadic);
-  return argument ? matching(await argumentValues(argument, profiles), last) : NOTHING;
+  return argument ? values(argument.name(), argument.argChoices, profiles) : [];
 }
 
 interface Position {
@@ -118,26 +121,21 @@ function subcommands(command: Command): readonly Candidate[] {
   return visibleCommands(command).map((one) => ({ value: pathOf(one).at(-1) ?? '', description: one.description() }));
 }
 
-async function suggestOptions({ options, used }: Position, last: string, profiles: ProfileNames): Promise<Suggestions> {
+async function optionsAt({ options, used }: Position, last: string, profiles: ProfileNames): Promise<Candidate[]> {
   const [flag = '', value] = last.split('=', 2);
   if (value !== undefined) {
     const option = options.find((one) => isFlag(one, flag));
-    if (!option?.required) return NOTHING;
-    const { candidates } = await optionValues(option, profiles);
-    const joined = candidates.map((one) => ({ ...one, value: `${flag}=${one.value}` }));
-    return matching({ candidates: joined, files: false }, last);
+    const candidates = option?.required ? await optionValues(option, profiles) : [];
+    // The shells would offer files without the option in front.
+    return candidates.filter((one) => one !== FILES).map((one) => ({ ...one, value: `${flag}=${one.value}` }));
   }
   const free = options.filter((option) => !used.has(option) || isRepeatable(option));
   const candidates = free.map(({ long, description }) => ({ value: long ?? '', description }));
-  return matching({ candidates: [...candidates, { value: '--help', description: 'show help' }], files: false }, last);
+  return [...candidates, { value: '--help', description: 'show help' }];
 }
 
-function optionValues({ long, flags, argChoices }: Option, profiles: ProfileNames): Promise<Suggestions> {
+function optionValues({ long, flags, argChoices }: Option, profiles: ProfileNames): Promise<readonly Candidate[]> {
   return values(long === '--profile' ? 'profile' : (/<(.+?)>/.exec(flags)?.[1] ?? ''), argChoices, profiles);
-}
-
-function argumentValues(argument: Argument, profiles: ProfileNames): Promise<Suggestions> {
-  return values(argument.name(), argument.argChoices, profiles);
 }
 
 // The name of a value in its definition says what it may be: <file>, <profile>.
@@ -145,14 +143,8 @@ async function values(
   name: string,
   choices: readonly string[] | undefined,
   profiles: ProfileNames,
-): Promise<Suggestions> {
-  if (choices) return { candidates: choices.map((value) => ({ value, description: '' })), files: false };
-  if (name === 'profile') {
-    return { candidates: (await profiles()).map((value) => ({ value, description: 'profile' })), files: false };
-  }
-  return { candidates: [], files: name === 'file' };
-}
-
-function matching({ candidates, files }: Suggestions, start: string): Suggestions {
-  return { candidates: candidates.filter(({ value }) => value.startsWith(start)), files };
+): Promise<readonly Candidate[]> {
+  if (choices) return choices.map((value) => ({ value, description: '' }));
+  if (name === 'profile') return (await profiles()).map((value) => ({ value, description: 'profile' }));
+  return name === 'file' ? [FILES] : [];
 }
