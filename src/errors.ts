@@ -77,6 +77,11 @@ export class PetstoreError extends Error {
     this.exitCode = facts.exitCode ?? EXIT_CODES[kind];
   }
 
+  /** The same error with another message, or another hint too. */
+  rephrase(message: string, hint = this.hint): PetstoreError {
+    return new PetstoreError(this.kind, message, { ...this, hint, cause: this.cause });
+  }
+
   /** The error as `--json` prints it; `retryAt` is ISO 8601. */
   toJSON(): object {
     const { kind, message, hint, code, status, problems } = this;

@@ -36,9 +36,7 @@ function withoutTypedKeys(error: unknown, args: readonly string[]): unknown {
   const keys = keysIn(args).filter((word) => !/\/|\.[a-z]{1,6}$/.test(word));
   const redact = (text: string): string =>
     withoutSecretKeys(keys.reduce((left, key) => left.replaceAll(wholeWord(key), '[redacted]'), text));
-  const { message, hint, exitCode, cause, problems } = error;
-  if (redact(message) === message && redact(hint ?? '') === (hint ?? '')) return error;
-  return new PetstoreError('usage', redact(message), { hint: hint && redact(hint), exitCode, cause, problems });
+  return error.rephrase(redact(error.message), error.hint && redact(error.hint));
 }
 
 // A mistyped name is not a key because a listed name starts with it.

@@ -28,12 +28,11 @@ export async function openTarget(session: Session): Promise<Target> {
   });
   redactor.add(target.key);
   const ignored = profile === undefined ? [] : setOverrides(env);
-  if (ignored.length > 0) await session.notice(`${listOf(ignored)} ignored because of --profile`);
+  if (ignored.length > 0) {
+    const names = `${ignored.join(' and ')} ${ignored.length > 1 ? 'are' : 'is'}`;
+    await session.notice(`${names} ignored because of --profile`);
+  }
   return target;
-}
-
-function listOf(names: readonly string[]): string {
-  return `${names.join(' and ')} ${names.length > 1 ? 'are' : 'is'}`;
 }
 
 /** @throws PetstoreError `auth` as `runKeyCommand` does */

@@ -57,7 +57,6 @@ export interface Session {
   readonly options: GlobalOptions;
   readonly stateDir: string;
   readonly configDir: string;
-  readonly redactor: Redactor;
   profiles(): Promise<ProfileStore>;
   target(): Promise<Target>;
   /** Sends requests to the target; the profile `sandbox` is served first. */
@@ -172,7 +171,6 @@ export function openSession(context: Context, options: GlobalOptions): Session {
     get configDir() {
       return configDir(paths);
     },
-    redactor: context.redactor,
     profiles: once(async () => (await import('./profiles/conf-store.ts')).openConfStore(session.configDir)),
     target: once(async () => (await services()).openTarget(session)),
     ledger: once(async () => (await services()).openLedgerOf(session, await session.target())),

@@ -63,12 +63,10 @@ function toJson({ profile, known }: Quota): unknown {
     profile,
     limit: window?.limit ?? null,
     remaining: window?.remaining ?? null,
-    resetAt: window ? iso(window.resetAt) : null,
+    resetAt: iso(window?.resetAt),
     resetPassed: window?.over ?? null,
     seenAt: iso(known.seenAt),
-    blocked: blocked
-      ? { until: iso(blocked.until), since: iso(blocked.since), reason: blocked.reason, refusals: blocked.refusals }
-      : null,
+    blocked: blocked ? { ...blocked, until: iso(blocked.until), since: iso(blocked.since) } : null,
     nextRequestAt: iso(known.nextAt),
     longWindow: longWindow
       ? {
@@ -96,34 +94,27 @@ const REASONS: Readonly<Record<NonNullable<QuotaView['blocked']>['reason'], stri
   backoff: 'exponential backoff after 429s',
 };
 
-interface Fact {
-  readonly name: string;
-  readonly text: string;
-}
+type Fact = readonly [name: string, text: string];
 
 const FACTS: readonly Column<Fact>[] = [
-  { header: 'name', value: ({ name }) => name },
-  { header: 'text', value: ({ text }) => text, wrap: true },
+  { header: 'name', value: ([name]) => name },
+  { header: 'text', value: ([, text]) => text, wrap: true },
 ];
 
 function facts({ profile, known, clockAhead }: Quota, context: TextContext): readonly Fact[] {
   const now = context.now + clockAhead;
-  const { window, longWindow, blocked, nextAt, seenAt } = known;
+  const { window, longWindow, blocked, nextAt, seenAt, stateServer } = known;
   const nearest = window ?? longWindow;
-  return [
-    { name: 'profile', text: profile },
-    ...(nearest
-      ? windowFacts('remaining', nearest, now)
-      : [{ name: 'remaining', text: 'unknown; run `petstore quota --refresh`' }]),
-    ...(window && longWindow ? windowFacts('long window', longWindow, now) : []),
-    ...(blocked
-      ? [{ name: 'blocked', text: `for ${time('until', blocked.until, now)}: ${REASONS[blocked.reason]}` }]
-      : []),
-    ...(!blocked && nextAt !== undefined ? [{ name: 'next', text: `in ${time('at', nextAt, now)}` }] : []),
-    ...(seenAt === undefined ? [] : [{ name: 'updated', text: `${formatDuration(now - seenAt)} ago` }]),
-    ...(known.stateServer ? [{ name: 'shared', text: `with all machines that use ${known.stateServer}` }] : []),
-    ...(known.shared ? [] : [{ name: 'shared', text: 'no: the state folder cannot be written' }]),
-  ];
+  const rows: Fact[] = [['profile', profile]];
+  if (nearest) rows.push(...windowFacts('remaining', nearest, now));
+  else rows.push(['remaining', 'unknown; run `petstore quota --refresh`']);
+  if (window && longWindow) rows.push(...windowFacts('long window', longWindow, now));
+  if (blocked) rows.push(['blocked', `for ${time('until', blocked.until, now)}: ${REASONS[blocked.reason]}`]);
+  else if (nextAt !== undefined) rows.push(['next', `in ${time('at', nextAt, now)}`]);
+  if (seenAt !== undefined) rows.push(['updated', `${formatDuration(now - seenAt)} ago`]);
+  if (stateServer) rows.push(['shared', `with all machines that use ${stateServer}`]);
+  if (!known.shared) rows.push(['shared', 'no: the state folder cannot be written']);
+  return rows;
 }
 
 function windowFacts(name: string, window: WindowView, now: number): readonly Fact[] {
@@ -131,8 +122,8 @@ function windowFacts(name: string, window: WindowView, now: number): readonly Fa
     ? `${formatDuration(now - window.resetAt)} ago; the next response shows what is left now`
     : `in ${time('at', window.resetAt, now)}`;
   return [
-    { name, text: formatRemaining(window.remaining, window.limit) },
-    { name: 'reset', text: reset },
+    [name, formatRemaining(window.remaining, window.limit)],
+    ['reset', reset],
   ];
 }
 

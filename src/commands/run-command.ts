@@ -24,7 +24,7 @@ export async function runCommand(definition: CommandDefinition, command: Command
     await print(data);
   } catch (error) {
     if (!(error instanceof PetstoreError) || !action.summary) throw error;
-    throw new PetstoreError(error.kind, `${error.message}; ${action.summary(data)}`, { hint: error.hint });
+    throw error.rephrase(`${error.message}; ${action.summary(data)}`);
   }
   const failure = action.exitError?.(data);
   if (failure) throw failure;

@@ -49,9 +49,7 @@ function stopped(document: ImportDocument, stop: PetstoreError, resume: string):
   const shown = counts.filter(([count, word]) => count > 0 || word === 'created' || word === 'pending');
   const summary = shown.map(([count, word]) => `${formatNumber(count)} ${word}`).join(', ');
   const advice = stop.kind === 'interrupted' || stop.hint === undefined ? [] : [stop.hint];
-  const { kind, code, status, retryAt, exitCode, cause } = stop;
-  const hint = [...advice, `to resume: ${resume}`].join('\n');
-  return new PetstoreError(kind, `${stop.message} (${summary})`, { hint, code, status, retryAt, exitCode, cause });
+  return stop.rephrase(`${stop.message} (${summary})`, [...advice, `to resume: ${resume}`].join('\n'));
 }
 
 function unknownRows(unknown: readonly UnknownRow[], stop: PetstoreError | undefined, resume: string): PetstoreError {

@@ -84,7 +84,7 @@ async function logIn(session: Session, options: LoginOptions): Promise<LoginResu
   const { keyCommand, verify: verified } = options;
   const key =
     keyCommand === undefined ? await readKey(session, profile) : await printedKey(session, keyCommand, verified);
-  if (key !== null) session.redactor.add(key);
+  if (key !== null) session.context.redactor.add(key);
   if (key !== null && verified) await verify(session, profile, key, address);
   store.save({ name: profile, ...address, ...(keyCommand === undefined ? { key: key ?? '' } : { keyCommand }) });
   const activated = activateFirst(store, profile);
@@ -198,8 +198,6 @@ async function verify(session: Session, profile: string, key: string, { url }: B
     if (!(error instanceof PetstoreError) || error.kind === 'interrupted') throw error;
     const remedy =
       error.kind === 'auth' ? 'check the key' : `${error.hint ?? 'try again'}; --no-verify skips the check`;
-    const { code, status, retryAt, exitCode, cause } = error;
-    const hint = `nothing was saved; ${remedy}`;
-    throw new PetstoreError(error.kind, error.message, { hint, code, status, retryAt, exitCode, cause });
+    throw error.rephrase(error.message, `nothing was saved; ${remedy}`);
   }
 }
