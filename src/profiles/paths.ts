@@ -17,9 +17,9 @@ export interface PathContext {
  */
 export function configDir(context: PathContext): string {
   return folder(context, 'PETSTORE_CONFIG_DIR', {
-    linux: ['XDG_CONFIG_HOME', '.config'],
-    darwin: ['Library', 'Preferences'],
-    win32: ['APPDATA', 'Roaming', 'Config'],
+    linux: { variable: 'XDG_CONFIG_HOME', inHome: ['.config'] },
+    darwin: { inHome: ['Library', 'Preferences'] },
+    win32: { variable: 'APPDATA', inHome: ['AppData', 'Roaming'], leaf: 'Config' },
   });
 }
 
@@ -29,9 +29,9 @@ export function configDir(context: PathContext): string {
  */
 export function stateDir(context: PathContext): string {
   return folder(context, 'PETSTORE_STATE_DIR', {
-    linux: ['XDG_STATE_HOME', '.local', 'state'],
-    darwin: ['Library', 'Application Support'],
-    win32: ['LOCALAPPDATA', 'Local', 'State'],
+    linux: { variable: 'XDG_STATE_HOME', inHome: ['.local', 'state'] },
+    darwin: { inHome: ['Library', 'Application Support'] },
+    win32: { variable: 'LOCALAPPDATA', inHome: ['AppData', 'Local'], leaf: 'State' },
   });
 }
 
@@ -40,31 +40,31 @@ export function sandboxDataFile(stateDirectory: string): string {
   return join(stateDirectory, 'sandbox', 'data');
 }
 
-interface PlatformFolders {
-  readonly linux: readonly [variable: string, ...below: string[]];
-  readonly darwin: readonly string[];
-  readonly win32: readonly [variable: string, appData: string, leaf: string];
+/** Where a platform keeps the files of applications: the folder that a variable names, otherwise one in the home folder. */
+interface ApplicationFolder {
+  readonly variable?: string;
+  readonly inHome: readonly string[];
+  /** Below the folder of this application. */
+  readonly leaf?: string;
 }
 
-function folder({ env, platform, homeDir }: PathContext, variable: string, folders: PlatformFolders): string {
+interface ApplicationFolders {
+  readonly [platform: string]: ApplicationFolder;
+  /** Also for every other platform. */
+  readonly linux: ApplicationFolder;
+}
+
+function folder({ env, platform, homeDir }: PathContext, override: string, folders: ApplicationFolders): string {
   const path = platform === 'win32' ? win32 : posix;
-  const own = env[variable];
+  const own = env[override];
   if (own !== undefined && own !== '') return path.resolve(own);
+  const { variable = '', inHome, leaf = '' } = folders[platform] ?? folders.linux;
   // A relative path in an XDG variable is invalid and ignored (XDG base directory specification).
   const absolute = (value: string | undefined) => (value && path.isAbsolute(value) ? value : undefined);
   const home = absolute(homeDir);
-  if (platform === 'win32') {
-    const [appData, name, leaf] = folders.win32;
-    const base = absolute(env[appData]) ?? (home && path.join(home, 'AppData', name));
-    if (base) return path.join(base, 'petstore', leaf);
-  } else if (platform === 'darwin') {
-    if (home) return path.join(home, ...folders.darwin, 'petstore');
-  } else {
-    const [xdg, ...below] = folders.linux;
-    const base = absolute(env[xdg]) ?? (home && path.join(home, ...below));
-    if (base) return path.join(base, 'petstore');
-  }
+  const base = absolute(env[variable]) ?? (home && path.join(home, ...inHome));
+  if (base) return path.join(base, 'petstore', leaf);
   throw new PetstoreError('storage', 'no home folder is available', {
-    hint: `set ${platform === 'win32' ? folders.win32[0] : 'HOME'}, or set ${variable} to a folder of your own`,
+    hint: `set ${platform === 'win32' ? variable : 'HOME'}, or set ${override} to a folder of your own`,
   });
 }

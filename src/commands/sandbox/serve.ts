@@ -14,7 +14,7 @@ import type { Session } from '../../session.ts';
 import { isWindowsShell, quoteForPosix, quoteForPowerShell } from '../../shell-quote.ts';
 import type { Action } from '../command.ts';
 import { loadPrinter } from '../run-command.ts';
-import type { SandboxOptions, SandboxSettings } from './settings.ts';
+import type { SandboxSettings, TypedOptions } from './settings.ts';
 import { readSettings } from './settings.ts';
 
 /** What is printed once the server listens. */
@@ -50,13 +50,13 @@ const view: View<SandboxInfo> = {
   },
 };
 
-export const serveAction: Action<SandboxOptions, SandboxInfo> = {
+export const serveAction: Action<TypedOptions, SandboxInfo> = {
   run: (session, { options }) => serve(session, options),
   view,
 };
 
 // Returns only by throwing: `interrupted`, silently, at the end.
-async function serve(session: Session, options: SandboxOptions): Promise<never> {
+async function serve(session: Session, options: TypedOptions): Promise<never> {
   const { context } = session;
   const settings = readSettings(options, {
     cwd: context.cwd,
@@ -121,21 +121,12 @@ function assignment({ powershell }: SandboxInfo, name: string, value: string): s
   return powershell ? `$env:${name} = ${quoteForPowerShell(value)}` : `export ${name}=${quoteForPosix(value)}`;
 }
 
-/** Lines waiting for a slow reader of stderr; further ones are dropped. */
-const MAX_PENDING_LINES = 1000;
-
 function requestLog({ context, options }: Session, limited: boolean): { onRequest?: (record: RequestRecord) => void } {
   if (options.quiet || options.json) return {};
-  let pending = 0;
-  const written = (): void => {
-    pending -= 1;
-  };
   return {
     onRequest(record) {
-      if (pending >= MAX_PENDING_LINES) return;
-      pending += 1;
       const time = new Date(context.clock.now()).toTimeString().slice(0, 8);
-      context.stderr.write(`${time} ${requestLine(record, limited)}\n`).then(written, written);
+      void context.stderr.write(`${time} ${requestLine(record, limited)}\n`);
     },
   };
 }

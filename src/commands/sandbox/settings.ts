@@ -3,14 +3,12 @@ import { statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { PetstoreError } from '../../errors.ts';
 import { escapeControls } from '../../escape.ts';
-import type { FaultRule } from '../../sandbox/faults.ts';
 import { FAULT_KINDS, parseFault } from '../../sandbox/faults.ts';
 import type { Limit, PlanName } from '../../sandbox/plans.ts';
 import { PLANS, parseLimit, SANDBOX_KEY } from '../../sandbox/plans.ts';
 import type { RetryAfterFormat } from '../../sandbox/response.ts';
 
-/** The options as typed. */
-export interface SandboxOptions {
+export interface TypedOptions {
   readonly port: string;
   readonly plan?: string;
   readonly limit: readonly string[];
@@ -22,26 +20,16 @@ export interface SandboxOptions {
   readonly seed?: string;
 }
 
-export interface SandboxSettings {
-  readonly port: number;
-  readonly plan: PlanName;
-  readonly limits: readonly Limit[];
-  readonly keys: readonly [string, ...string[]];
-  readonly dataFile: string;
-  readonly reset: boolean;
-  readonly retryAfter: RetryAfterFormat;
-  readonly faults: readonly FaultRule[];
-  readonly seed: number;
-}
+export type SandboxSettings = ReturnType<typeof readSettings>;
 
 /**
  * @param defaults the data file without `--data`; randomness for a seed without `--seed`
  * @throws PetstoreError `usage` naming the option
  */
 export function readSettings(
-  options: SandboxOptions,
+  options: TypedOptions,
   defaults: { readonly cwd: string; readonly dataFile: () => string; readonly random: () => number },
-): SandboxSettings {
+) {
   const { data, seed } = options;
   return {
     port: wholeNumber('--port', options.port, 65_535),
@@ -68,7 +56,7 @@ function readDataFile(path: string): string {
   });
 }
 
-function readLimits(options: SandboxOptions): { plan: PlanName; limits: readonly Limit[] } {
+function readLimits(options: TypedOptions): { plan: PlanName; limits: readonly Limit[] } {
   const limits = options.limit.map((text) => {
     const limit = parseLimit(text);
     if (!limit) throw invalid('--limit', text, 'use REQUESTS/DURATION, for example 60/1m, 1000/1d or 60/6s');
