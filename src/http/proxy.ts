@@ -2,7 +2,7 @@
 import { BlockList, isIP } from 'node:net';
 import { PetstoreError } from '../errors.ts';
 import type { Environment } from '../io.ts';
-import { isLoopback } from '../profiles/base-url.ts';
+import { isLoopback } from '../profiles/credential-rules.ts';
 
 /**
  * Lower-case variables override upper-case ones. Undefined: a direct connection.

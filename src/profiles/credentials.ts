@@ -1,9 +1,8 @@
 // Which base URL and API key a command uses (docs/cli.md, precedence).
 import { PetstoreError } from '../errors.ts';
 import type { Environment } from '../io.ts';
-import { checkKey } from './api-key.ts';
-import type { BaseUrl } from './base-url.ts';
-import { checkBaseUrl, parseBaseUrl } from './base-url.ts';
+import type { BaseUrl } from './credential-rules.ts';
+import { checkBaseUrl, checkKey, parseBaseUrl } from './credential-rules.ts';
 import { sandboxDataFile } from './paths.ts';
 import type { ProfileStore, StoredProfile } from './store.ts';
 import { BUILT_IN, checkProfileName, FIRST_ACTIVE, hasKey, SANDBOX, unknownProfile } from './store.ts';

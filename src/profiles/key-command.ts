@@ -5,7 +5,7 @@ import type { Clock } from '../clock.ts';
 import { PetstoreError } from '../errors.ts';
 import { escapeControls } from '../escape.ts';
 import type { Environment } from '../io.ts';
-import { LONGEST_KEY } from './api-key.ts';
+import { LONGEST_KEY } from './credential-rules.ts';
 
 const TIMEOUT_MS = 30_000;
 

@@ -6,7 +6,7 @@ import { pathBelowBase } from '../../src/commands/api/call.ts';
 import { PetstoreError } from '../../src/errors.ts';
 import type { HttpClient, HttpResponse } from '../../src/http/types.ts';
 import { stringifyJson } from '../../src/json.ts';
-import { parseBaseUrl } from '../../src/profiles/base-url.ts';
+import { parseBaseUrl } from '../../src/profiles/credential-rules.ts';
 import { mutated } from '../support/mutations.ts';
 
 const LIST = JSON.stringify([

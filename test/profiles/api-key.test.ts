@@ -1,6 +1,6 @@
 // The rule for API keys (docs/cli.md, keys), as a table.
 import { expect, test } from 'vitest';
-import { checkKey, LONGEST_KEY } from '../../src/profiles/api-key.ts';
+import { checkKey, LONGEST_KEY } from '../../src/profiles/credential-rules.ts';
 
 test.each([['k'], ['!'], ['~'], ['sk_live_0123456789'], ['"quoted"\\'], ['x'.repeat(LONGEST_KEY)]])(
   'printable ASCII is a key',

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { checkBaseUrl, parseBaseUrl } from '../../src/profiles/base-url.ts';
+import { checkBaseUrl, parseBaseUrl } from '../../src/profiles/credential-rules.ts';
 
 test.each([
   ['https://api.example/v1', 'https://api.example/v1', 'https://api.example'],

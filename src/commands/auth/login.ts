@@ -2,9 +2,8 @@
 import { Option } from 'commander';
 import { PetstoreError } from '../../errors.ts';
 import { escapeControls } from '../../escape.ts';
-import { checkKey, LONGEST_KEY } from '../../profiles/api-key.ts';
-import type { BaseUrl } from '../../profiles/base-url.ts';
-import { checkBaseUrl, parseBaseUrl } from '../../profiles/base-url.ts';
+import type { BaseUrl } from '../../profiles/credential-rules.ts';
+import { checkBaseUrl, checkKey, LONGEST_KEY, parseBaseUrl } from '../../profiles/credential-rules.ts';
 import { environmentUrl, keyVariable, namedProfile } from '../../profiles/credentials.ts';
 import type { ProfileStore, StoredProfile } from '../../profiles/store.ts';
 import { hasKey, SANDBOX } from '../../profiles/store.ts';

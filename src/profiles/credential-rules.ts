@@ -1,4 +1,4 @@
-// The rule for base URLs: https, or http on loopback, ending in /v1.
+// The rules for base URLs (https, or http on loopback, ending in /v1) and API keys (printable ASCII without spaces).
 import { PetstoreError } from '../errors.ts';
 import { looksLikeKey, withoutSecretKeys } from '../redact.ts';
 
@@ -58,4 +58,34 @@ export function checkBaseUrl(text: unknown, from: string): BaseUrl {
 /** @param hostname from `URL.hostname`, which has normalised forms such as 127.1 and 0x7f.1 */
 export function isLoopback(hostname: string): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname);
+}
+
+/** In characters. */
+export const LONGEST_KEY = 4096;
+
+/** @throws PetstoreError `auth` that never contains the key */
+export function checkKey(key: unknown, from: string): string {
+  const fault = keyFault(key);
+  if (fault === undefined) return key as string;
+  const hint =
+    from === 'PETSTORE_API_KEY'
+      ? 'set PETSTORE_API_KEY to the key alone, or unset it to use the stored key'
+      : 'provide the key alone, as printable characters without spaces';
+  throw new PetstoreError('auth', `the API key from ${from} ${fault}`, { hint });
+}
+
+function keyFault(key: unknown): string | undefined {
+  if (key === undefined || key === null) return 'is missing';
+  if (typeof key !== 'string') return 'is not a string';
+  if (key === '') return 'is empty';
+  if (key.length > LONGEST_KEY) return `is longer than ${LONGEST_KEY} characters`;
+  const invalid = /[^\x21-\x7e]/.exec(key)?.[0];
+  return invalid === undefined ? undefined : `contains ${nameOf(invalid)}; API keys cannot`;
+}
+
+function nameOf(char: string): string {
+  if (char === ' ') return 'a space';
+  if (char === '\n' || char === '\r') return 'a line break';
+  if (char === '\t') return 'a tab';
+  return char < ' ' || char === '\x7f' ? 'a control character' : 'a non-ASCII character';
 }
