@@ -74,13 +74,11 @@ class ConfStore implements ProfileStore {
   }
 
   removeAll(): readonly string[] {
-    const removed = this.#stored().filter((name) => {
-      const hadKey = this.#mayHaveKey(name);
-      return removeIfPresent(this.#system, this.#path(PREFIX + name)) && hadKey;
-    });
+    const names = this.#stored();
+    for (const name of names) removeIfPresent(this.#system, this.#path(PREFIX + name));
     removeIfPresent(this.#system, this.#path(ACTIVE));
     removeLeftovers(this.#system, this.#dir);
-    return removed;
+    return names;
   }
 
   active(): string {
@@ -99,15 +97,6 @@ class ConfStore implements ProfileStore {
       const name = file.startsWith(PREFIX) && file.endsWith('.json') ? file.slice(PREFIX.length, -5) : '';
       return isProfileName(name) ? [name] : [];
     });
-  }
-
-  // A damaged file may have contained one.
-  #mayHaveKey(name: string): boolean {
-    try {
-      return hasKey(this.get(name));
-    } catch {
-      return true;
-    }
   }
 
   #path(file: string): string {

@@ -30,7 +30,7 @@ export interface ProfileStore {
   removeKey(name: string): boolean;
   /** Removes the profile; the active one becomes `production` again. @returns whether there was one */
   remove(name: string): boolean;
-  /** Removes every profile, damaged ones too. @returns those that had a key */
+  /** Removes every profile, damaged ones too. @returns their names */
   removeAll(): readonly string[];
   active(): string;
   activate(name: string): void;

@@ -52,7 +52,7 @@ export const logout = defineCommand<LogoutOptions, LogoutResult>({
     view: {
       text({ removed, deleted, profile }) {
         const names = removed.map((name) => `"${name}"`).join(', ');
-        const none = profile ? `No API key is stored for profile "${profile}"` : 'No profile has an API key';
+        const none = profile ? `No API key is stored for profile "${profile}"` : 'No profile is stored';
         if (removed.length === 0) return [`${none}\n`];
         return [`${deleted ? 'Deleted' : 'Removed the API key of'} profile${removed.length > 1 ? 's' : ''} ${names}\n`];
       },

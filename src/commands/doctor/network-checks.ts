@@ -1,7 +1,8 @@
 // The network checks of `petstore doctor`: name resolution, connection, certificate, and the state server.
 import { lookup } from 'node:dns/promises';
+import { once } from 'node:events';
 import type { Socket } from 'node:net';
-import { connect as connectTcp } from 'node:net';
+import { connect as connectTcp, isIP } from 'node:net';
 import type { PeerCertificate } from 'node:tls';
 import { connect as connectTls } from 'node:tls';
 import type { StateServer } from '../../append-log/state-server.ts';
@@ -71,7 +72,7 @@ async function resolveName({ host, what }: Peer): Promise<CheckResult> {
 async function connect(peer: Peer): Promise<CheckResult> {
   const { host, port, what } = peer;
   try {
-    return await once(connectTcp({ host, port }), 'connect', peer, () => ok(`connected to ${what}, port ${port}`));
+    return await connected(connectTcp({ host, port }), 'connect', peer, () => ok(`connected to ${what}, port ${port}`));
   } catch (error) {
     throw unreachable(error, `${what}, port ${port}`, 'check the base URL, the network, firewalls and HTTPS_PROXY');
   }
@@ -82,9 +83,10 @@ async function handshake(peer: Peer): Promise<CheckResult> {
   if (!https) return skipped(`${what} uses http`);
   // Nothing is sent over this connection: an invalid certificate is accepted only to be described.
   const options = { host, port, rejectUnauthorized: false };
-  const socket = connectTls(isName(host) ? { ...options, servername: host } : options);
+  // An IP address is not a server name (RFC 6066, section 3).
+  const socket = connectTls(isIP(host) === 0 ? { ...options, servername: host } : options);
   try {
-    return await once(socket, 'secureConnect', peer, () => {
+    return await connected(socket, 'secureConnect', peer, () => {
       const certificate = socket.getPeerCertificate();
       // Node documents an Error here and sets its code.
       if (!socket.authorized) throw certificateError(String(socket.authorizationError), certificate, what);
@@ -114,22 +116,21 @@ function certificateError(code: string, certificate: PeerCertificate, what: stri
   return fail(`issued by "${issuer?.CN}"`, hint);
 }
 
-// Waits for an event of a socket, reads the result, and closes the socket.
-async function once(
+// Waits until the socket is connected, reads the result, and closes the socket.
+async function connected(
   socket: Socket,
   event: 'connect' | 'secureConnect',
   { timeoutMs, signal }: Peer,
   read: () => CheckResult,
 ): Promise<CheckResult> {
   try {
-    await new Promise<void>((resolve, reject) => {
-      socket.once(event, resolve);
-      socket.once('error', reject);
-      socket.setTimeout(timeoutMs, () => reject(Object.assign(new Error('timeout'), { code: 'ETIMEDOUT' })));
-      signal.addEventListener('abort', () => reject(signal.reason), { once: true });
-    });
+    socket.setTimeout(timeoutMs, () => socket.destroy(Object.assign(new Error('timeout'), { code: 'ETIMEDOUT' })));
+    await once(socket, event, { signal });
     // A closed socket has no certificate.
     return read();
+  } catch (error) {
+    signal.throwIfAborted();
+    throw error;
   } finally {
     // Closing may fail too, which does not matter.
     socket.on('error', () => undefined);
@@ -141,11 +142,6 @@ function unreachable(error: unknown, what: string, hint: string): PetstoreError 
   if (error instanceof PetstoreError) return error;
   const failure = toTransportError(error instanceof Error ? error : new Error('unknown'), false);
   return new PetstoreError('network', `${what}: ${failure.detail}`, { hint, cause: error });
-}
-
-// An IP address is not a server name (RFC 6066, section 3).
-function isName(host: string): boolean {
-  return !/^[\d.]+$/.test(host) && !host.includes(':');
 }
 
 // Every command that the ledger and the journals use.
