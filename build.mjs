@@ -26,7 +26,7 @@ const groups = [
   },
   {
     name: 'command',
-    test: /src\/(?:run|program|report-error|usage-error|session|did-you-mean|json)\.ts$|src\/commands\/(?!(?:api|doctor|sandbox|completion)\/|categories\/import).*\.ts$|node_modules\/(?:commander|lossless-json)\/|\0stub:commander|src\/output\/(?:render|progress|wrap)\.ts$|src\/profiles\/(?:credentials|credential-rules|store)\.ts$|src\/append-log\/(?:mkdirp|process-liveness)\.ts$/,
+    test: /src\/(?:run|program|report-error|usage-error|session|did-you-mean|json)\.ts$|src\/commands\/(?!(?:api|doctor|sandbox|completion)\/|categories\/(?:run-import|import-view)).*\.ts$|node_modules\/(?:commander|lossless-json)\/|\0stub:commander|src\/output\/(?:render|progress|wrap)\.ts$|src\/profiles\/(?:credentials|credential-rules|store)\.ts$|src\/append-log\/(?:mkdirp|process-liveness)\.ts$/,
     priority: 2,
   },
   {

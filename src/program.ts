@@ -6,7 +6,9 @@ import { login } from './commands/auth/login.ts';
 import { logout } from './commands/auth/logout.ts';
 import { status } from './commands/auth/status.ts';
 import { switchTo } from './commands/auth/switch.ts';
-import { categories } from './commands/categories.ts';
+import { create } from './commands/categories/create.ts';
+import { importRows } from './commands/categories/import.ts';
+import { list } from './commands/categories/list.ts';
 import type { CommandDefinition, CommandGroup } from './commands/command.ts';
 import { commands, DefinedCommand } from './commands/commands.ts';
 import { completion, suggestions } from './commands/completion.ts';
@@ -18,6 +20,19 @@ import { sandbox } from './commands/sandbox.ts';
 import { colorLevel } from './io.ts';
 import { FORMATS } from './output/render.ts';
 import type { Context } from './session.ts';
+
+const categories: CommandGroup = {
+  name: 'categories',
+  description: 'list, create and import the categories that classify pets',
+  help: {
+    examples: [
+      'petstore categories list --search cat',
+      'petstore categories create --name dog --description "Canis familiaris"',
+      'petstore categories import species.csv',
+    ],
+  },
+  commands: [list, create, importRows],
+};
 
 const auth: CommandGroup = {
   name: 'auth',
