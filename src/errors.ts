@@ -34,7 +34,7 @@ export interface Problem {
   readonly message: string;
 }
 
-export interface ErrorFacts {
+interface ErrorFacts {
   /** The remedy, in one line. */
   readonly hint?: string | undefined;
   /** The service's own error code (docs/service.md, errors). */

@@ -5,7 +5,7 @@ import { colorLevel } from './io.ts';
 import { wrap } from './output/wrap.ts';
 import type { Context } from './session.ts';
 
-export interface ReportOptions {
+interface ReportOptions {
   readonly json: boolean;
   readonly verbose: boolean;
   readonly noColor: boolean;

@@ -1,6 +1,4 @@
-// What a session sends requests through: target, ledger, transport, HTTP client and API.
-import { createApi } from './api/categories.ts';
-import type { Api } from './api/types.ts';
+// What a session sends requests through: target, ledger, transport and HTTP client.
 import type { StateServer } from './append-log/state-server.ts';
 import { createHttpClient } from './http/http-client.ts';
 import { createTransport } from './http/transport.ts';
@@ -42,10 +40,6 @@ export async function runKeyCommandOf(session: Session, commandLine: string, fro
   const { PETSTORE_API_KEY: _key, PETSTORE_STATE_PASSWORD: _password, ...harmless } = env;
   const onStderr = (text: string): void => void stderr.write(text);
   return runKeyCommand(commandLine, from, { env: harmless, clock, signal, onStderr });
-}
-
-export function openApi(client: HttpClient, signal: AbortSignal): Api {
-  return createApi(client, signal);
 }
 
 /**

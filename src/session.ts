@@ -38,7 +38,7 @@ export interface Context {
 }
 
 /** The options of every command, from the command line and the environment (docs/cli.md, global options). */
-export interface GlobalOptions {
+interface GlobalOptions {
   /** The value of `--profile`; PETSTORE_PROFILE is read with the profiles, so that errors can name it. */
   readonly profile: string | undefined;
   readonly json: boolean;
@@ -75,7 +75,7 @@ export interface Session {
   readonly progress: ProgressListener;
 }
 
-export interface ProgressListener {
+interface ProgressListener {
   /** A wait for the rate limit; undefined at its end. */
   wait?: ((wait: Wait | undefined) => void) | undefined;
   /** The number of requests in flight. */
@@ -158,6 +158,8 @@ export function openSession(context: Context, options: GlobalOptions): Session {
     return () => (opened ??= open());
   };
   const services = () => import('./session-services.ts');
+  const toApi = async (client: HttpClient): Promise<Api> =>
+    (await import('./api/categories.ts')).createApi(client, context.signal);
   const write = (line: string): Promise<void> => context.stderr.write(`${line}\n`);
   const { columns } = context.stderr;
   const wrapped = (text: string): string => (columns ? wrap(escapeControls(text), columns) : escapeControls(text));
@@ -181,11 +183,11 @@ export function openSession(context: Context, options: GlobalOptions): Session {
       return openHttpClient(session, target, await lastLedger);
     }),
     lastLedger: () => lastLedger,
-    api: once(async () => (await services()).openApi(await session.httpClient(), context.signal)),
+    api: once(async () => toApi(await session.httpClient())),
     openApi: async (target) => {
-      const { openApi, openLedgerOf, openHttpClient } = await services();
+      const { openLedgerOf, openHttpClient } = await services();
       lastLedger = openLedgerOf(session, target);
-      return openApi(await openHttpClient(session, target, await lastLedger), context.signal);
+      return toApi(await openHttpClient(session, target, await lastLedger));
     },
     notice: async (text) => (options.quiet || options.json ? undefined : write(wrapped(text))),
     warn: (text) => {

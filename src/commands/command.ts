@@ -14,7 +14,7 @@ export interface HelpText {
 }
 
 /** What the user typed. */
-export interface CommandInput<Options> {
+interface CommandInput<Options> {
   readonly args: readonly string[];
   /** Named as commander names them: `--if-missing` is `ifMissing`; a switch that is not given is absent. */
   readonly options: Options;

@@ -2,7 +2,7 @@
 import { responseError } from '../../api/response-error.ts';
 import { PetstoreError } from '../../errors.ts';
 import { escapeControls } from '../../escape.ts';
-import type { HttpHeaders, HttpRequest } from '../../http/types.ts';
+import type { HttpRequest, HttpResponse } from '../../http/types.ts';
 import { parseJson } from '../../json.ts';
 import type { Session } from '../../session.ts';
 import type { Action } from '../command.ts';
@@ -15,9 +15,7 @@ interface CallOptions {
 }
 
 interface RawResponse {
-  readonly status: number;
-  readonly headers: HttpHeaders;
-  readonly body: Uint8Array;
+  readonly response: HttpResponse;
   readonly include: boolean;
   /** The error that the status stands for; undefined for a success. */
   readonly failure: PetstoreError | undefined;
@@ -30,20 +28,20 @@ export const callAction: Action<CallOptions, RawResponse> = {
   async run(session, { args: [method = '', path = ''], options }) {
     const request = await toRequest(session, method.toUpperCase(), path, options);
     const response = await (await session.httpClient()).send(request);
-    const { status, headers, body } = response;
+    const { status, headers } = response;
     for (const notice of deprecationNotices(request.method, request.path, headers)) await session.warn(notice);
     const failure = status < 200 || status > 299 ? responseError(request, response) : undefined;
-    return { status, headers, body, include: options.include === true, failure };
+    return { response, include: options.include === true, failure };
   },
   exitError: ({ failure }) => failure,
-  summary: ({ status }) => `the request was sent and answered with status ${status}`,
+  summary: ({ response }) => `the request was sent and answered with status ${response.status}`,
   view: {
-    json: ({ status, headers, body, include }) =>
+    json: ({ response: { status, headers, body }, include }) =>
       include ? { status, headers, body: toJsonValue(body) } : toJsonValue(body),
-    bytes: (response) => Buffer.concat([Buffer.from(head(response)), response.body]),
-    text: (response) => {
-      const body = new TextDecoder().decode(response.body);
-      const text = escapeControls(head(response).replaceAll('\r', '') + body, '\n\t');
+    bytes: (raw) => Buffer.concat([Buffer.from(head(raw)), raw.response.body]),
+    text: (raw) => {
+      const body = new TextDecoder().decode(raw.response.body);
+      const text = escapeControls(head(raw).replaceAll('\r', '') + body, '\n\t');
       return [text === '' || text.endsWith('\n') ? text : `${text}\n`];
     },
   },
@@ -130,10 +128,10 @@ function toJsonValue(body: Uint8Array): unknown {
   }
 }
 
-function head({ status, headers, include }: RawResponse): string {
+function head({ response: { status, headers }, include }: RawResponse): string {
   if (!include) return '';
   const lines = Object.entries(headers).flatMap(([name, value]) =>
-    (typeof value === 'string' ? [value] : (value ?? [])).map((one) => `${name}: ${one}`),
+    [value ?? []].flat().map((one) => `${name}: ${one}`),
   );
   return `HTTP/1.1 ${status}\r\n${lines.join('\r\n')}\r\n\r\n`;
 }

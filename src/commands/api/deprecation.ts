@@ -19,7 +19,10 @@ export function deprecationNotices(method: string, path: string, headers: HttpHe
   else if (method === 'GET' && /^\/pets\/[^/?]+(?:\?|$)/.test(path)) {
     sentences.push(`${operation} is deprecated according to the service's documentation and will be removed`);
   }
-  if (sunset !== undefined) sentences.push(`${operation} will be removed on ${date(sunset)}`);
+  if (sunset !== undefined) {
+    const at = Date.parse(sunset);
+    sentences.push(`${operation} will be removed on ${Number.isNaN(at) ? short(sunset) : isoDate(at)}`);
+  }
   for (const [name, value] of Object.entries(headers)) {
     const text = first(value);
     // The service does not document which header marks beta and experimental operations.
@@ -32,15 +35,10 @@ export function deprecationNotices(method: string, path: string, headers: HttpHe
 
 // RFC 9745: "@" and a Unix time; its drafts had an HTTP date, or "true".
 function since(value: string): string {
-  const unix = /^@(-?\d{1,10})$/.exec(value.trim())?.[1];
-  if (unix !== undefined) return ` since ${isoDate(Number(unix) * 1000)}`;
   if (/^(?:true|\?1)$/i.test(value.trim())) return '';
-  return Number.isNaN(Date.parse(value)) ? ` (${short(value)})` : ` since ${date(value)}`;
-}
-
-function date(value: string): string {
-  const at = Date.parse(value);
-  return Number.isNaN(at) ? short(value) : isoDate(at);
+  const unix = /^@(-?\d{1,10})$/.exec(value.trim())?.[1];
+  const at = unix === undefined ? Date.parse(value) : Number(unix) * 1000;
+  return Number.isNaN(at) ? ` (${short(value)})` : ` since ${isoDate(at)}`;
 }
 
 function isoDate(at: number): string {
