@@ -1,5 +1,7 @@
-// `petstore sandbox`: starts the server, prints how to use it, and serves until it is interrupted.
+// `petstore sandbox`: reads the options, starts the server, prints how to use it, and serves until it is interrupted.
 import { once } from 'node:events';
+import { statSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { PetstoreError } from '../../errors.ts';
 import { escapeControls } from '../../escape.ts';
 import { formatDuration, formatNumber } from '../../format.ts';
@@ -7,18 +9,31 @@ import type { View } from '../../output/view.ts';
 import { hangingIndent } from '../../output/wrap.ts';
 import { sandboxDataFile } from '../../profiles/paths.ts';
 import type { RequestRecord } from '../../sandbox/context.ts';
-import { formatFault } from '../../sandbox/faults.ts';
+import { FAULT_KINDS, formatFault, parseFault } from '../../sandbox/faults.ts';
+import type { Limit, PlanName } from '../../sandbox/plans.ts';
+import { PLANS, parseLimit, SANDBOX_KEY } from '../../sandbox/plans.ts';
+import type { RetryAfterFormat } from '../../sandbox/response.ts';
 import type { RunningSandbox } from '../../sandbox/server.ts';
 import { startSandbox } from '../../sandbox/server.ts';
 import type { Session } from '../../session.ts';
 import { isWindowsShell, quoteForPosix, quoteForPowerShell } from '../../shell-quote.ts';
 import type { Action } from '../command.ts';
 import { loadPrinter } from '../run-command.ts';
-import type { SandboxSettings, TypedOptions } from './settings.ts';
-import { readSettings } from './settings.ts';
+
+interface ServeOptions {
+  readonly port: string;
+  readonly plan?: PlanName;
+  readonly limit: readonly string[];
+  readonly key: readonly string[];
+  readonly data?: string;
+  readonly reset?: true;
+  readonly retryAfter: RetryAfterFormat;
+  readonly fault: readonly string[];
+  readonly seed?: string;
+}
 
 /** What is printed once the server listens. */
-export interface SandboxInfo {
+interface SandboxInfo {
   readonly url: string;
   readonly key: string;
   readonly keys: readonly string[];
@@ -50,19 +65,15 @@ const view: View<SandboxInfo> = {
   },
 };
 
-export const serveAction: Action<TypedOptions, SandboxInfo> = {
+export const serveAction: Action<ServeOptions, SandboxInfo> = {
   run: (session, { options }) => serve(session, options),
   view,
 };
 
 // Returns only by throwing: `interrupted`, silently, at the end.
-async function serve(session: Session, options: TypedOptions): Promise<never> {
+async function serve(session: Session, options: ServeOptions): Promise<never> {
   const { context } = session;
-  const settings = readSettings(options, {
-    cwd: context.cwd,
-    dataFile: () => sandboxDataFile(session.stateDir),
-    random: () => context.clock.random(),
-  });
+  const settings = readSettings(session, options);
   const print = await loadPrinter(session, view);
   const sandbox = await start(session, settings);
   try {
@@ -74,6 +85,72 @@ async function serve(session: Session, options: TypedOptions): Promise<never> {
   }
   const { exitCode } = context.signal.reason as PetstoreError;
   throw new PetstoreError('interrupted', '', { exitCode });
+}
+
+type SandboxSettings = ReturnType<typeof readSettings>;
+
+/** @throws PetstoreError `usage` naming the option */
+function readSettings(session: Session, options: ServeOptions) {
+  const { cwd, clock } = session.context;
+  const { data, seed } = options;
+  return {
+    port: wholeNumber('--port', options.port, 65_535),
+    ...readLimits(options),
+    keys: readKeys(options.key),
+    dataFile: data === undefined ? sandboxDataFile(session.stateDir) : readDataFile(resolve(cwd, data)),
+    reset: options.reset === true,
+    retryAfter: options.retryAfter,
+    faults: options.fault.map((text) => {
+      const rule = parseFault(text);
+      if (!rule) throw invalid('--fault', text, `use KIND[:PERCENT]; kinds are ${FAULT_KINDS.join(', ')}`);
+      return rule;
+    }),
+    // Always known, so that a run with random faults can be repeated.
+    seed: seed === undefined ? Math.floor(clock.random() * 2 ** 32) : wholeNumber('--seed', seed, 2 ** 32 - 1),
+  };
+}
+
+// The logs would be created beside the folder instead of inside it.
+function readDataFile(path: string): string {
+  if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) return path;
+  throw new PetstoreError('usage', `--data must be a file, not a folder: ${escapeControls(path)}`, {
+    hint: `name a file in it: --data ${escapeControls(join(path, 'pets'))}`,
+  });
+}
+
+function readLimits({ limit, plan }: ServeOptions): { plan: PlanName; limits: readonly Limit[] } {
+  const limits = limit.map((text) => {
+    const parsed = parseLimit(text);
+    if (!parsed) throw invalid('--limit', text, 'use REQUESTS/DURATION, for example 60/1m, 1000/1d or 60/6s');
+    return parsed;
+  });
+  if (limits.length === 0) return { plan: plan ?? 'free', limits: PLANS[plan ?? 'free'] };
+  if (plan === undefined || plan === 'enterprise') return { plan: 'enterprise', limits };
+  throw new PetstoreError('usage', `--plan ${plan} and --limit cannot be combined`, {
+    hint: 'use one of them; only the plan enterprise has custom limits',
+  });
+}
+
+// The text is not repeated: it may be a real key.
+function readKeys(keys: readonly string[]): readonly [string, ...string[]] {
+  if (keys.some((key) => !/^[\x21-\x7e]+$/.test(key))) {
+    const hint = 'make one up, for example --key sandbox_alice_0001';
+    throw new PetstoreError('usage', '--key must be printable ASCII without spaces', { hint });
+  }
+  const [first = SANDBOX_KEY, ...others] = new Set(keys);
+  return [first, ...others];
+}
+
+function wholeNumber(option: string, text: string, max: number): number {
+  const value = /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN;
+  if (!(value <= max)) throw invalid(option, text, `use a whole number from 0 to ${max}`);
+  return value;
+}
+
+function invalid(option: string, text: string, hint: string): PetstoreError {
+  // A key typed in the wrong place is redacted only where it is shown whole.
+  const shown = text.length > 60 ? '' : ` ${escapeControls(JSON.stringify(text))}`;
+  return new PetstoreError('usage', `invalid value${shown} for ${option}`, { hint });
 }
 
 async function start(session: Session, settings: SandboxSettings): Promise<RunningSandbox> {
