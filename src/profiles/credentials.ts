@@ -61,13 +61,14 @@ interface TargetSources extends CredentialSources {
 
 /** @throws PetstoreError `usage` (unknown profile, invalid URL), `auth` (no key or URL, a key for another origin), `storage` */
 export async function resolveTarget(sources: TargetSources): Promise<Target> {
-  const { profile, url = '', urlSource, command, keySource, problem, ...found } = await findCredentials(sources);
+  const { profile, url: baseUrl = '', urlSource, key = '', keySource, ...found } = await findCredentials(sources);
   // Both sources are known where nothing is wrong.
-  if (problem || !urlSource || !keySource) throw problem;
-  const printed = command && (await sources.runKeyCommand(command.line, command.from));
-  const key = command ? checkKey(printed, `the key command of ${command.from}`) : (found.key ?? '');
-  const identity = keySource === 'sandbox' ? `sandbox:${sandboxDataFile(sources.stateDir())}` : url;
-  return { profile, baseUrl: url, key, keySource, urlSource, identity };
+  if (found.problem || !urlSource || !keySource) throw found.problem;
+  const identity = keySource === 'sandbox' ? `sandbox:${sandboxDataFile(sources.stateDir())}` : baseUrl;
+  const target = { profile, baseUrl, key, keySource, urlSource, identity };
+  if (!found.command) return target;
+  const { line, from } = found.command;
+  return { ...target, key: checkKey(await sources.runKeyCommand(line, from), `the key command of ${from}`) };
 }
 
 const OF_SANDBOX: Credentials = { profile: SANDBOX, urlSource: 'sandbox', keySource: 'sandbox' };
