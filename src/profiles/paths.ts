@@ -3,7 +3,7 @@ import { join, posix, win32 } from 'node:path';
 import { PetstoreError } from '../errors.ts';
 import type { Environment } from '../io.ts';
 
-export interface PathContext {
+interface PathContext {
   readonly env: Environment;
   /** As `process.platform` names it. */
   readonly platform: string;

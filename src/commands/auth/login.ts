@@ -2,6 +2,7 @@
 import { Option } from 'commander';
 import { PetstoreError } from '../../errors.ts';
 import { escapeControls } from '../../escape.ts';
+import type { Environment } from '../../io.ts';
 import type { BaseUrl } from '../../profiles/credential-rules.ts';
 import { checkBaseUrl, checkKey, LONGEST_KEY, parseBaseUrl } from '../../profiles/credential-rules.ts';
 import { environmentUrl, keyVariable, namedProfile } from '../../profiles/credentials.ts';
@@ -71,15 +72,16 @@ If the active profile has no key, the profile becomes the active one.`,
 // Nothing is saved when this throws.
 async function logIn(session: Session, options: LoginOptions): Promise<LoginResult> {
   const store = await session.profiles();
-  const { env } = session.context;
-  const typed = session.options.profile !== undefined;
-  const profile = namedProfile({ env, profile: session.options.profile })?.name ?? store.active();
+  const typed = session.options.profile;
+  // A typed profile is used whole.
+  const env = typed === undefined ? session.context.env : {};
+  const profile = namedProfile({ env, profile: typed })?.name ?? store.active();
   if (profile === SANDBOX) {
     throw new PetstoreError('usage', 'profile "sandbox" needs no login', {
       hint: 'run `petstore categories list -p sandbox`',
     });
   }
-  const address = await addressFor(session, options, profile, store.get(profile), typed);
+  const address = await addressFor(session, env, options, profile, store.get(profile));
   const { keyCommand, verify: verified } = options;
   const key =
     keyCommand === undefined ? await readKey(session, profile) : await printedKey(session, keyCommand, verified);
@@ -87,7 +89,7 @@ async function logIn(session: Session, options: LoginOptions): Promise<LoginResu
   if (key !== null && verified) await verify(session, profile, key, address);
   store.save({ name: profile, ...address, ...(keyCommand === undefined ? { key: key ?? '' } : { keyCommand }) });
   const activated = activateFirst(store, profile);
-  const override = typed ? undefined : keyVariable(env);
+  const override = keyVariable(env);
   if (override) await session.warn(`${override} is set and overrides the saved key`);
   return {
     profile,
@@ -111,13 +113,13 @@ function activateFirst(store: ProfileStore, profile: string): boolean {
 
 async function addressFor(
   session: Session,
+  env: Environment,
   options: LoginOptions,
   profile: string,
   stored: StoredProfile | undefined,
-  typed: boolean,
 ): Promise<BaseUrl> {
   if (options.url !== undefined) return confirmedUrl(session, options.url, '--url');
-  const fromEnvironment = typed ? undefined : environmentUrl(session.context.env);
+  const fromEnvironment = environmentUrl(env);
   if (fromEnvironment) return fromEnvironment;
   const known = stored?.url === undefined ? undefined : parseBaseUrl(stored.url);
   if (known && 'url' in known) return known;

@@ -1,5 +1,6 @@
+// The rules of base URLs and API keys (docs/cli.md, profiles and keys), as tables.
 import { expect, test } from 'vitest';
-import { checkBaseUrl, parseBaseUrl } from '../../src/profiles/credential-rules.ts';
+import { checkBaseUrl, checkKey, LONGEST_KEY, parseBaseUrl } from '../../src/profiles/credential-rules.ts';
 
 test.each([
   ['https://api.example/v1', 'https://api.example/v1', 'https://api.example'],
@@ -59,4 +60,38 @@ test('a rejected URL is not repeated, since it may contain a password', () => {
   expect(() => checkBaseUrl('https://ann:hunter2@api.example/v1', 'PETSTORE_BASE_URL')).toThrow(
     expect.objectContaining({ message: expect.not.stringContaining('hunter2') }),
   );
+});
+
+test.each([['k'], ['!'], ['~'], ['sk_live_0123456789'], ['"quoted"\\'], ['x'.repeat(LONGEST_KEY)]])(
+  'printable ASCII is a key',
+  (key) => {
+    expect(checkKey(key, 'standard input')).toBe(key);
+  },
+);
+
+test.each([
+  ['', 'is empty'],
+  [' ', 'a space'],
+  ['sekret key', 'a space'],
+  ['sekret\n', 'a line break'],
+  ['sekret\r', 'a line break'],
+  ['sekret\tkey', 'a tab'],
+  ['sekret\u0000', 'a control character'],
+  ['sekret\u007f', 'a control character'],
+  ['\u201csekret\u201d', 'non-ASCII'],
+  ['\ufeffsekret', 'non-ASCII'],
+  ['sekret\u00a0', 'non-ASCII'],
+  ['sekret'.repeat(1000), 'longer than'],
+])('the key %j is rejected without showing it', (key, word) => {
+  let message = '';
+  expect(() => checkKey(key, 'PETSTORE_API_KEY')).toThrow(
+    expect.objectContaining({ kind: 'auth', message: expect.stringContaining(word) }),
+  );
+  try {
+    checkKey(key, 'PETSTORE_API_KEY');
+  } catch (error) {
+    message = String(error);
+  }
+  expect(message).toContain('PETSTORE_API_KEY');
+  expect(message).not.toContain('sekret');
 });
