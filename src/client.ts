@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { createApi } from './api/categories.ts';
 import type { Api, Category, NewCategory } from './api/types.ts';
 import { parseStateUrl } from './append-log/state-url.ts';
-import { systemClock } from './clock.ts';
+import { LONGEST_TIMER_MS, systemClock } from './clock.ts';
 import type { ErrorKind } from './errors.ts';
 import { PetstoreError } from './errors.ts';
 import { createHttpClient } from './http/http-client.ts';
@@ -104,14 +104,11 @@ export function createClient(options: ClientOptions): Client {
   };
 }
 
-/** The longest delay of a timer. */
-const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
-
 function checkLimits({ maxWaitMs = 120_000, maxRetries = 4, timeoutMs = 30_000 }: Partial<ClientOptions>) {
   for (const [name, value] of Object.entries({ maxWaitMs, maxRetries, timeoutMs })) {
     if (!Number.isFinite(value) || value < 0) throw new RangeError(`${name} must be a number from 0`);
   }
-  return { maxWaitMs, maxRetries, timeoutMs: Math.min(LONGEST_TIMEOUT_MS, Math.max(1, Math.ceil(timeoutMs))) };
+  return { maxWaitMs, maxRetries, timeoutMs: Math.min(LONGEST_TIMER_MS, Math.max(1, Math.ceil(timeoutMs))) };
 }
 
 // Without a home folder the limit is shared through the temporary folder.

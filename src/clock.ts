@@ -14,7 +14,9 @@ export interface Clock {
   random(): number;
 }
 
-/** Longer waits are split, to stay below the timer's limit of 2^31 ms and to notice a suspended machine. */
+/** The longest delay of a timer. */
+export const LONGEST_TIMER_MS = 2 ** 31 - 1;
+/** Longer waits are split, to stay below the limit of a timer and to notice a suspended machine. */
 export const LONGEST_SLEEP_MS = 30_000;
 
 export const systemClock: Clock = {

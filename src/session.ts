@@ -1,6 +1,7 @@
 // What a command works with: the context of the process, the global options, and services that open on first use.
 import type { Api } from './api/types.ts';
 import type { Clock } from './clock.ts';
+import { LONGEST_TIMER_MS } from './clock.ts';
 import { PetstoreError } from './errors.ts';
 import { escapeControls, terminalSafeJson } from './escape.ts';
 import { parseDuration } from './format.ts';
@@ -123,13 +124,10 @@ function formatOf(options: Readonly<Record<string, unknown>>): Format | undefine
   throw new PetstoreError('usage', `--json and --format ${format} cannot be combined`, { hint: 'use one of them' });
 }
 
-/** The longest delay of a timer. */
-const MAX_MS = 2 ** 31 - 1;
-
 function duration(setting: Setting | undefined, fallback: number): number {
   if (!setting) return fallback;
   const ms = parseDuration(setting.text);
-  if (ms !== undefined) return Math.min(ms, MAX_MS);
+  if (ms !== undefined) return Math.min(ms, LONGEST_TIMER_MS);
   throw new PetstoreError('usage', `${setting.from} must be a duration such as 30s or 2m`, {
     hint: 'use 500ms, 30s, 2m, 1h or a number of seconds',
   });

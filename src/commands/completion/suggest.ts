@@ -1,6 +1,7 @@
 // What Tab offers for the words typed so far. Called by the completion scripts.
 import type { Command, Option } from 'commander';
 import { escapeControls } from '../../escape.ts';
+import { BUILT_IN } from '../../profiles/store.ts';
 import type { Action } from '../command.ts';
 import { isRepeatable, pathOf, rootOf, visibleCommands } from '../commands.ts';
 
@@ -21,7 +22,7 @@ export const suggestAction: Action<{ readonly atBlank?: true }, readonly Candida
         return (await session.profiles()).names();
       } catch {
         // An error message in the middle of a command line helps nobody.
-        return ['production', 'staging', 'sandbox'];
+        return BUILT_IN;
       }
     };
     return suggest(rootOf(command), options.atBlank ? [...args, ''] : args, profiles);
