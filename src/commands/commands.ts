@@ -2,6 +2,7 @@
 import type { Argument, Option } from 'commander';
 import { Command } from 'commander';
 import type { ErrorKind } from '../errors.ts';
+import { EXIT_CODES } from '../errors.ts';
 import type { Column } from '../output/view.ts';
 import type { CommandDefinition, CommandGroup, HelpText } from './command.ts';
 import { defineCommand } from './command.ts';
@@ -39,28 +40,22 @@ export const commands = defineCommand<object, Reference>({
   },
 });
 
-interface ExitCode {
-  readonly code: number;
-  readonly kind?: ErrorKind;
-  readonly meaning: string;
-}
+const MEANINGS: Readonly<Record<ErrorKind, string>> = {
+  internal: 'a bug in petstore',
+  usage: 'wrong usage or invalid input; nothing was sent',
+  auth: 'no key, or the service did not accept it (401)',
+  rejected: 'the service rejected the request (400 and other 4xx)',
+  rate_limited: 'rate limited for longer than --max-wait, or still after the last attempt',
+  network: 'the service could not be reached; nothing was changed',
+  service: 'the service failed a read (5xx), broke its contract, or redirects',
+  unknown_outcome: 'a create was sent and no valid response was received; it may exist',
+  storage: 'local file error: config, state or journal cannot be read or written',
+  interrupted: 'interrupted (Ctrl-C), or a question was answered with no',
+};
 
-const EXIT_CODES: readonly ExitCode[] = [
+const EXIT_STATUSES = [
   { code: 0, meaning: 'done' },
-  { code: 1, kind: 'internal', meaning: 'a bug in petstore' },
-  { code: 2, kind: 'usage', meaning: 'wrong usage or invalid input; nothing was sent' },
-  { code: 3, kind: 'auth', meaning: 'no key, or the service did not accept it (401)' },
-  { code: 4, kind: 'rejected', meaning: 'the service rejected the request (400 and other 4xx)' },
-  {
-    code: 5,
-    kind: 'rate_limited',
-    meaning: 'rate limited for longer than --max-wait, or still after the last attempt',
-  },
-  { code: 6, kind: 'network', meaning: 'the service could not be reached; nothing was changed' },
-  { code: 7, kind: 'service', meaning: 'the service failed a read (5xx), broke its contract, or redirects' },
-  { code: 8, kind: 'unknown_outcome', meaning: 'a create was sent and no valid response was received; it may exist' },
-  { code: 9, kind: 'storage', meaning: 'local file error: config, state or journal cannot be read or written' },
-  { code: 130, kind: 'interrupted', meaning: 'interrupted (Ctrl-C), or a question was answered with no' },
+  ...Object.entries(MEANINGS).map(([kind, meaning]) => ({ code: EXIT_CODES[kind as ErrorKind], kind, meaning })),
   { code: 143, kind: 'interrupted', meaning: 'terminated (SIGTERM); 129 after SIGHUP' },
 ];
 
@@ -99,7 +94,7 @@ export function describeCommands(command: Command, version: string) {
     commands: leavesOf(command).map(describeCommand),
     globalOptions: describeOptions(root),
     environment: ENVIRONMENT,
-    exitCodes: EXIT_CODES,
+    exitCodes: EXIT_STATUSES,
   };
 }
 
