@@ -162,6 +162,11 @@ export function openSession(context: Context, options: GlobalOptions): Session {
   const { columns } = context.stderr;
   const wrapped = (text: string): string => (columns ? wrap(escapeControls(text), columns) : escapeControls(text));
   let lastLedger: Promise<Ledger> | undefined;
+  const connect = async (target: Target, open: () => Promise<Ledger>): Promise<HttpClient> => {
+    const { openHttpClient } = await services();
+    lastLedger = open();
+    return openHttpClient(session, target, await lastLedger);
+  };
   const session: Session = {
     context,
     options,
@@ -174,18 +179,12 @@ export function openSession(context: Context, options: GlobalOptions): Session {
     profiles: once(async () => (await import('./profiles/conf-store.ts')).openConfStore(session.configDir)),
     target: once(async () => (await services()).openTarget(session)),
     ledger: once(async () => (await services()).openLedgerOf(session, await session.target())),
-    httpClient: once(async () => {
-      const { openHttpClient } = await services();
-      const target = await session.target();
-      lastLedger = session.ledger();
-      return openHttpClient(session, target, await lastLedger);
-    }),
+    httpClient: once(async () => connect(await session.target(), session.ledger)),
     lastLedger: () => lastLedger,
     api: once(async () => toApi(await session.httpClient())),
     openApi: async (target) => {
-      const { openLedgerOf, openHttpClient } = await services();
-      lastLedger = openLedgerOf(session, target);
-      return toApi(await openHttpClient(session, target, await lastLedger));
+      const open = async (): Promise<Ledger> => (await services()).openLedgerOf(session, target);
+      return toApi(await connect(target, open));
     },
     notice: async (text) => (options.quiet || options.json ? undefined : write(wrapped(text))),
     warn: (text) => {
