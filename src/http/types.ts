@@ -51,7 +51,7 @@ export class TransportError extends Error {
   readonly head: Head | undefined;
   /**
    * @param requestSent whether any byte of the request may have reached the service: then a create is not sent again
-   * @param detail for people, without secrets or foreign messages, for example `ECONNREFUSED 127.0.0.1:9`
+   * @param detail for people, without secrets or foreign messages, for example `connection refused`
    * @param head status and headers where they had arrived
    */
   constructor(reason: TransportErrorReason, requestSent: boolean, detail: string, head?: Head) {

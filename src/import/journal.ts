@@ -16,7 +16,6 @@ const BEAT_MS = 15_000;
 export const SILENCE_MS = 60_000;
 const LOOK_EVERY_MS = 1000;
 
-/** This process, and how others are judged; tests pass their own. */
 export interface ProcessProbe {
   readonly self: ProcessRef;
   readonly isAlive: (process: ProcessRef) => 'alive' | 'dead' | 'unknown';
@@ -176,7 +175,6 @@ async function showsLife(
   return false;
 }
 
-/** @param what names what is imported */
 function alreadyRunning(holder: ProcessRef, what = 'these rows'): PetstoreError {
   return new PetstoreError('usage', `another run is already importing ${what} (process ${holder.pid})`, {
     hint: 'wait for it to finish, or stop it with Ctrl-C and run this command again to resume',

@@ -59,7 +59,6 @@ function pause({ clock, signal }: Pick<RunOptions, 'clock' | 'signal'>, ms: numb
 
 /**
  * Lists the categories. A list that lacks one that this import created is behind or cut off, and proves nothing.
- * @param created ids in digits
  * @returns undefined where it still lacks one after several looks
  */
 export async function completeList(
@@ -75,7 +74,6 @@ export async function completeList(
   }
 }
 
-/** @param created how many categories the import has created */
 export function missingFromList(created: number): PetstoreError {
   const which = created === 1 ? 'the category' : `all of the ${formatNumber(created)} categories`;
   return new PetstoreError('unknown_outcome', `the service does not list ${which} that this import created`, {
@@ -162,7 +160,6 @@ async function knownIds({ options: { journal, lookAtOthers } }: ImportState): Pr
   return { baseline, owned: (id) => owners.has(id) || owned.has(id) };
 }
 
-/** What a list says about unknown rows. */
 interface LookUpResult {
   /** Each category is given to one row at most. */
   readonly found: ReadonlyMap<number, Category>;

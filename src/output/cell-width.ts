@@ -62,7 +62,6 @@ export function truncate(text: string, width: number): string {
   return `${kept.replace(/\p{Surrogate}$/u, '')}…`;
 }
 
-/** Fills text up to a width in cells with spaces. */
 export function pad(text: string, width: number, align: 'left' | 'right' = 'left'): string {
   const gap = ' '.repeat(Math.max(0, width - cellWidth(text)));
   return align === 'right' ? gap + text : text + gap;

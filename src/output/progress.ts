@@ -22,7 +22,6 @@ export function canSpin(stderr: Output, env: Environment): boolean {
   return stderr.isTTY && (stderr.columns ?? 0) > 0 && env['TERM'] !== 'dumb' && (env['CI'] ?? '') === '';
 }
 
-/** Shows a spinner on a terminal; see `canSpin`. */
 export function createSpinnerProgress(options: {
   readonly stderr: Output;
   readonly clock: Clock;
@@ -69,7 +68,6 @@ export function createSpinnerProgress(options: {
 interface Spinner {
   /** Starts it or replaces its text, which is cut to one line. */
   show(text: string): void;
-  /** Clears its line. */
   stop(): void;
 }
 

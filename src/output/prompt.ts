@@ -5,7 +5,6 @@ import { Writable } from 'node:stream';
 import { PetstoreError } from '../errors.ts';
 import type { Input, Output } from '../io.ts';
 
-/** The terminal a question is asked on. */
 export interface PromptIO {
   readonly stdin: Input;
   readonly stderr: Output;

@@ -32,7 +32,6 @@ const OUTPUT_FORMATS = {
 
 export type Format = keyof typeof OUTPUT_FORMATS;
 
-/** The names of all formats, for `--format`. */
 export const FORMATS = Object.keys(OUTPUT_FORMATS) as readonly Format[];
 
 /**
@@ -53,10 +52,7 @@ export async function loadRenderer<Data>(
   return load(view, target);
 }
 
-/**
- * Writes a value as JSON that is safe to print: every digit kept, control characters escaped.
- * @param value data as `parseJson` returns it
- */
+/** Writes a value of `parseJson` as JSON that is safe to print: every digit kept, control characters escaped. */
 export function jsonText(value: unknown, pretty = false): string {
   return terminalSafeJson(stringifyJson(value, pretty ? 2 : 0));
 }

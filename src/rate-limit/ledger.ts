@@ -33,7 +33,6 @@ export interface Ledger {
   acquire(bulk?: boolean): TicketResult | Promise<TicketResult>;
   /** The last look before the bytes are sent; false after a 429 to another request, or where the ticket expired (a suspended machine). */
   confirm(ticket: string): boolean;
-  /** Records a response and closes its ticket. */
   observe(ticket: string, seen: Omit<Observation, 'jitterDraw'>): void;
   /** Closes a ticket without a response: `unsent` gives it back, `lost` where the service may have seen the request. */
   release(ticket: string, how: Exclude<TicketEnd, 'dead'>): void;
@@ -77,7 +76,6 @@ const ROTATE_AT_BYTES = 32 * 1024;
 export const LEASE_MARGIN_MS = 2000;
 const DEAD_CHECK_INTERVAL_MS = 50;
 
-/** Opens the ledger of a key; in memory, with one warning, where no file can be written. */
 export function openLedger(options: LedgerOptions): LocalLedger {
   return new LoggedLedger(options);
 }

@@ -11,10 +11,8 @@ const NETWORK_TYPES = new Set([0x6969, 0x517b, 0xff534d42, 0xfe534d42, 0x0102199
 export type FileSystemType = (dir: string) => number;
 
 /**
- * Names a key's folder. The name gives nothing away: neither the key nor the address can be read from it.
+ * Names a key's folder, by a hash: neither the key nor the address can be read from it.
  * @param identity what the quota belongs to besides the key: the base URL, or the sandbox's data
- * @param key the API key
- * @returns 32 hexadecimal digits
  */
 export function ledgerName(identity: string, key: string): string {
   return createHash('sha256').update(`${identity}\0${key}`).digest('hex').slice(0, 32);
@@ -22,11 +20,7 @@ export function ledgerName(identity: string, key: string): string {
 
 /**
  * Finds a local folder for the ledger: under the state folder, or in the temporary folder where that is on a network.
- * @param stateDir the state folder (docs/cli.md, environment)
- * @param tempDir the machine's temporary folder
- * @param name from `ledgerName`
  * @param typeOf the number of a folder's file system (statfs(2), f_type)
- * @returns a folder that exists
  * @throws errors of the file system as they come
  */
 export function ledgerFolder(

@@ -17,7 +17,6 @@ export interface WindowView {
   readonly over: boolean;
 }
 
-/** All that is known of one key's quota. */
 export interface QuotaView {
   /** The window nearest its end. */
   readonly window: WindowView | undefined;
@@ -39,7 +38,6 @@ export interface QuotaView {
   readonly stateServer?: string;
 }
 
-/** Returns what is known at `now`, epoch milliseconds. */
 export function quotaView(state: LedgerState, now: number, shared: boolean): QuotaView {
   const t = Math.max(now, state.time);
   const admission = admit(state, t);
@@ -69,7 +67,6 @@ function windowView(state: LedgerState, window: RateWindow | undefined, t: numbe
 
 /**
  * The line that follows a command that received a response.
- * @param now epoch milliseconds
  * @returns for example `quota: 57 of 60 left, resets in 43s`; undefined where nothing is known
  */
 export function quotaLine(view: QuotaView, now: number): string | undefined {

@@ -1,7 +1,6 @@
 // One window of the rate limit: what is left of it, when it ends, and what others seem to take from it. Pure.
 import { RULES } from './rules.ts';
 
-/** When a window ends, as the service reported it. */
 export interface WindowReset {
   /** Epoch milliseconds. */
   readonly at: number;
@@ -10,7 +9,6 @@ export interface WindowReset {
   readonly resolution: number;
 }
 
-/** What one response reported about a window. */
 export interface WindowReading {
   readonly limit: number | undefined;
   readonly remaining: number;
@@ -24,7 +22,6 @@ export interface Seen {
   readonly latencyMs: number;
 }
 
-/** What is known of one window. */
 export interface RateWindow {
   limit: number | undefined;
   /** The least that any response in this window reported. */
