@@ -136,6 +136,20 @@ describe('auth login', () => {
     expect(service.requests).toHaveLength(1);
   });
 
+  test.each(['active', 'profile-production'])(
+    'nothing is saved for a profile while %s.json is damaged',
+    async (file) => {
+      await login();
+      fs.writeFileSync(join(dir, 'config', `${file}.json`), 'damaged');
+      expect(await login('-p', 'farm')).toMatchObject({
+        code: 9,
+        out: '',
+        err: expect.stringContaining(`${file}.json`),
+      });
+      expect(files()).not.toContain('profile-farm.json');
+    },
+  );
+
   test('warns that PETSTORE_API_KEY overrides the saved key', async () => {
     const run = await petstore(['auth', 'login', '--url', service.url], GOOD_KEY, { PETSTORE_API_KEY: 'other' });
     expect(run).toMatchObject({ code: 0, err: expect.stringContaining('PETSTORE_API_KEY') });

@@ -6,7 +6,7 @@ import type { Environment } from '../../io.ts';
 import type { BaseUrl } from '../../profiles/credential-rules.ts';
 import { checkBaseUrl, checkKey, LONGEST_KEY, parseBaseUrl } from '../../profiles/credential-rules.ts';
 import { environmentUrl, keyVariable, namedProfile } from '../../profiles/credentials.ts';
-import type { ProfileStore, StoredProfile } from '../../profiles/store.ts';
+import type { StoredProfile } from '../../profiles/store.ts';
 import { hasKey, SANDBOX } from '../../profiles/store.ts';
 import { looksLikeKey, maskKey } from '../../redact.ts';
 import type { Session } from '../../session.ts';
@@ -72,15 +72,18 @@ If the active profile has no key, the profile becomes the active one.`,
 // Nothing is saved when this throws.
 async function logIn(session: Session, options: LoginOptions): Promise<LoginResult> {
   const store = await session.profiles();
+  const active = store.active();
   const typed = session.options.profile;
   // A typed profile is used whole.
   const env = typed === undefined ? session.context.env : {};
-  const profile = namedProfile({ env, profile: typed })?.name ?? store.active();
+  const profile = namedProfile({ env, profile: typed })?.name ?? active;
   if (profile === SANDBOX) {
     throw new PetstoreError('usage', 'profile "sandbox" needs no login', {
       hint: 'run `petstore categories list -p sandbox`',
     });
   }
+  // A first login is meant to be used: the active profile changes only where it could not be used anyway.
+  const activated = active !== profile && active !== SANDBOX && !hasKey(store.get(active));
   const address = await addressFor(session, env, options, profile, store.get(profile));
   const { keyCommand, verify: verified } = options;
   const key =
@@ -88,7 +91,7 @@ async function logIn(session: Session, options: LoginOptions): Promise<LoginResu
   if (key !== null) session.context.redactor.add(key);
   if (key !== null && verified) await verify(session, profile, key, address);
   store.save({ name: profile, ...address, ...(keyCommand === undefined ? { key: key ?? '' } : { keyCommand }) });
-  const activated = activateFirst(store, profile);
+  if (activated) store.activate(profile);
   const override = keyVariable(env);
   if (override) await session.warn(`${override} is set and overrides the saved key`);
   return {
@@ -97,18 +100,9 @@ async function logIn(session: Session, options: LoginOptions): Promise<LoginResu
     key: key === null ? null : maskKey(key),
     ...(keyCommand !== undefined && { keyCommand }),
     verified,
-    active: activated || store.active() === profile,
+    active: activated || active === profile,
     activated,
   };
-}
-
-// A first login is meant to be used: the active profile changes only where it could not be used anyway.
-function activateFirst(store: ProfileStore, profile: string): boolean {
-  const active = store.active();
-  if (active === profile) return false;
-  if (active === SANDBOX || hasKey(store.get(active))) return false;
-  store.activate(profile);
-  return true;
 }
 
 async function addressFor(

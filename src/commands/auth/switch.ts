@@ -27,7 +27,7 @@ those that are set.`,
       const name = checkProfileName(profile);
       storedProfile(store, name);
       const previous = store.active();
-      await store.activate(name);
+      store.activate(name);
       const overriddenBy = overridingVariables(session.context.env, name);
       if (overriddenBy.length === 0) return { profile: name, previous };
       const verb = overriddenBy.length === 1 ? 'is set and overrides' : 'are set and override';
