@@ -55,10 +55,9 @@ function textLines(error: PetstoreError, color: boolean, columns: number | undef
   const code = error.code === undefined || error.message.includes(error.code) ? '' : ` [${error.code}]`;
   const text = `error: ${error.message}${code}\n${error.hint === undefined ? '' : `hint: ${error.hint}\n`}`;
   // A terminal wraps between words; a pipe receives whole lines.
-  const lines = escapeControls(text, '\n')
-    .split('\n')
-    .map((line) => (columns ? wrap(line, columns) : line));
-  return color ? lines.join('\n').replace('error:', '\u001b[31merror:\u001b[39m') : lines.join('\n');
+  const lines = escapeControls(text, '\n').split('\n');
+  const shown = lines.map((line) => wrap(line, columns)).join('\n');
+  return color ? shown.replace('error:', '\u001b[31merror:\u001b[39m') : shown;
 }
 
 function stackTrace(error: PetstoreError): string {

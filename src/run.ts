@@ -6,11 +6,10 @@ import { PetstoreError } from './errors.ts';
 import { escapeControls } from './escape.ts';
 import { jsonText } from './output/render.ts';
 import { createProgram } from './program.ts';
-import { withoutSecretKeys } from './redact.ts';
 import { reportError } from './report-error.ts';
 import type { Context } from './session.ts';
 import type { ParseError } from './usage-error.ts';
-import { keysIn, usageError } from './usage-error.ts';
+import { usageError, withoutTypedKeys } from './usage-error.ts';
 
 /** @returns the exit code (docs/cli.md, exit codes); nothing is thrown */
 export async function run(context: Context): Promise<number> {
@@ -28,20 +27,6 @@ export async function run(context: Context): Promise<number> {
   } finally {
     for (const cleanup of context.cleanups) await cleanup().catch(() => undefined);
   }
-}
-
-// A key typed in place of a name is not repeated; a path is, since it is needed to find the mistake.
-function withoutTypedKeys(error: unknown, args: readonly string[]): unknown {
-  if (!(error instanceof PetstoreError) || error.kind !== 'usage') return error;
-  const keys = keysIn(args).filter((word) => !/\/|\.[a-z]{1,6}$/.test(word));
-  const redact = (text: string): string =>
-    withoutSecretKeys(keys.reduce((left, key) => left.replaceAll(wholeWord(key), '[redacted]'), text));
-  return error.rephrase(redact(error.message), error.hint && redact(error.hint));
-}
-
-// A mistyped name is not a key because a listed name starts with it.
-function wholeWord(key: string): RegExp {
-  return new RegExp(`(?<![\\w-])${key.replace(/[^\w]/g, '\\$&')}(?![\\w-])`, 'g');
 }
 
 async function parseAndRun(context: Context, json: boolean): Promise<number> {

@@ -150,7 +150,6 @@ function count(setting: Setting | undefined, fallback: number): number {
 
 /** Nothing is read, loaded or sent before a method is called; what is opened is closed by `context.cleanups`. */
 export function openSession(context: Context, options: GlobalOptions): Session {
-  const paths = { env: context.env, platform: context.platform, homeDir: context.homeDir };
   const once = <T>(open: () => Promise<T>): (() => Promise<T>) => {
     let opened: Promise<T> | undefined;
     return () => (opened ??= open());
@@ -160,7 +159,7 @@ export function openSession(context: Context, options: GlobalOptions): Session {
     (await import('./api/categories.ts')).createApi(client, context.signal);
   const write = (line: string): Promise<void> => context.stderr.write(`${line}\n`);
   const { columns } = context.stderr;
-  const wrapped = (text: string): string => (columns ? wrap(escapeControls(text), columns) : escapeControls(text));
+  const wrapped = (text: string): string => wrap(escapeControls(text), columns);
   let lastLedger: Promise<Ledger> | undefined;
   const connect = async (target: Target, open: () => Promise<Ledger>): Promise<HttpClient> => {
     const { openHttpClient } = await services();
@@ -171,10 +170,10 @@ export function openSession(context: Context, options: GlobalOptions): Session {
     context,
     options,
     get stateDir() {
-      return stateDir(paths);
+      return stateDir(context);
     },
     get configDir() {
-      return configDir(paths);
+      return configDir(context);
     },
     profiles: once(async () => (await import('./profiles/conf-store.ts')).openConfStore(session.configDir)),
     target: once(async () => (await services()).openTarget(session)),

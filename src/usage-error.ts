@@ -4,7 +4,7 @@ import { rootOf, visibleCommands } from './commands/commands.ts';
 import { closestMatch } from './did-you-mean.ts';
 import { PetstoreError } from './errors.ts';
 import { escapeControls } from './escape.ts';
-import { looksLikeKey } from './redact.ts';
+import { looksLikeKey, withoutSecretKeys } from './redact.ts';
 
 /** Commander's error, and the command that was being parsed: `exitOverride` in program.ts adds it. */
 export interface ParseError extends CommanderError {
@@ -29,8 +29,22 @@ export function usageError(error: ParseError, args: readonly string[]): Petstore
   return new PetstoreError('usage', message, { hint });
 }
 
-/** The typed words that may be keys, including what follows `=`, a separator, or an option's letter. */
-export function keysIn(args: readonly string[]): readonly string[] {
+/** Redacts typed keys in a usage error; a path is repeated, since it is needed to find the mistake. */
+export function withoutTypedKeys(error: unknown, args: readonly string[]): unknown {
+  if (!(error instanceof PetstoreError) || error.kind !== 'usage') return error;
+  const keys = keysIn(args).filter((word) => !/\/|\.[a-z]{1,6}$/.test(word));
+  const redact = (text: string): string =>
+    withoutSecretKeys(keys.reduce((left, key) => left.replaceAll(wholeWord(key), '[redacted]'), text));
+  return error.rephrase(redact(error.message), error.hint && redact(error.hint));
+}
+
+// A mistyped name is not a key because a listed name starts with it.
+function wholeWord(key: string): RegExp {
+  return new RegExp(`(?<![\\w-])${key.replace(/[^\w]/g, '\\$&')}(?![\\w-])`, 'g');
+}
+
+// The typed words that may be keys, including what follows `=`, a separator, or an option's letter.
+function keysIn(args: readonly string[]): readonly string[] {
   const words = args.flatMap((arg) => [
     arg,
     ...arg.split(/[\s=:,"'<>@]+/),

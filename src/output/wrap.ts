@@ -2,9 +2,10 @@
 
 /**
  * Breaks a text between words. What stands in backticks is to be copied: it stays in one line.
- * @param width the most characters of a line; a longer word is left to the terminal
+ * @param width the most characters of a line; a longer word is left to the terminal. 0 or undefined: nothing is broken
  */
-export function wrap(text: string, width: number): string {
+export function wrap(text: string, width: number | undefined): string {
+  if (!width) return text;
   const lines: string[] = [];
   let line = '';
   const words = text.match(/(?:`[^`]*`|\S)+/g) ?? [];
