@@ -4,7 +4,7 @@ import type { LedgerState, Ticket } from './ledger-state.ts';
 import { offsetLo } from './ledger-state.ts';
 import { RULES } from './rules.ts';
 import type { RateWindow, WindowReading } from './window.ts';
-import { compareWindows, mergeReading, openWindow, provesRoundingUp, resetOf, windowEnd } from './window.ts';
+import { compareWindows, mergeReading, openWindow, resetOf, windowEnd } from './window.ts';
 
 export type Slot = 'short' | 'long';
 const SLOTS: readonly Slot[] = ['short', 'long'];
@@ -61,15 +61,11 @@ function applyWindow(state: LedgerState, reported: WindowReading, at: number, ti
   // of the window before are processed after the canary, and their responses may overtake its own.
   const fresh =
     !known || order === 'later' || (ticket && known.seenSeq < ticket.seq && isRefilled(known, reading, ticket));
-  const seen = { at, seq: state.seq, latencyMs: ticket ? at - ticket.at : Number.MAX_SAFE_INTEGER };
-  if (fresh) {
-    const offsetHi = state.offset?.hi ?? Number.MAX_SAFE_INTEGER;
-    const early = known && alone && order === 'later' && provesRoundingUp(known, at, offsetHi);
-    const window = openWindow(reading, seen, state.tickets.size + 1, alone, known);
-    state[slot] = { ...window, uncounted, ...(early && { rounding: 'up' }) };
-  } else if (order === 'same') {
+  const seen = { at, seq: state.seq };
+  if (fresh) state[slot] = { ...openWindow(reading, seen, state.tickets.size + 1, alone, known), uncounted };
+  else if (order === 'same') {
     mergeReading(known, reading, seen);
-    if (alone && known.rounding === 'unknown') known.rounding = 'exact';
+    known.exactReset ||= alone;
   }
   return slot;
 }

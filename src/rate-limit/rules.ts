@@ -22,7 +22,7 @@ export const RULES = {
   sameLocalWindowMs: 3000,
   /** A reset farther away belongs to the long window. */
   longWindowMs: 600_000,
-  /** A run keeps the last request of a brief window to learn how resets are rounded; that of an instant one is kept each time. */
+  /** A run of many requests keeps the last one of a brief window to look for the next; a single request that of an instant one. */
   briefWindowMs: 6500,
   instantWindowMs: 2500,
   briefWindowLimit: 4,

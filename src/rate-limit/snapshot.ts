@@ -1,15 +1,5 @@
 // The ledger's state as one line, the head of a new generation. A damaged one is ignored: the ledger begins anew.
-import {
-  isBoolean,
-  isNumber,
-  isText,
-  listOf,
-  oneOf,
-  optional,
-  pair,
-  parseJson,
-  shape,
-} from '../append-log/record-shape.ts';
+import { isBoolean, isNumber, isText, listOf, optional, pair, parseJson, shape } from '../append-log/record-shape.ts';
 import { isReset, isWaitFrom } from './ledger-record.ts';
 import type { LedgerState, Ticket } from './ledger-state.ts';
 import { initialState, offsetLo } from './ledger-state.ts';
@@ -39,8 +29,7 @@ const isWindow = shape({
   granted: isNumber,
   foreign: optional(isNumber),
   step: isNumber,
-  rounding: oneOf('unknown', 'up', 'exact'),
-  latencyMs: isNumber,
+  exactReset: isBoolean,
 });
 const isSnapshot = shape({
   time: isNumber,

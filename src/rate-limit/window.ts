@@ -15,11 +15,10 @@ export interface WindowReading {
   readonly reset: WindowReset;
 }
 
-/** When a response came, its record's number, and how long its request was on its way at most (milliseconds). */
+/** When a response came, and its record's number. */
 export interface Seen {
   readonly at: number;
   readonly seq: number;
-  readonly latencyMs: number;
 }
 
 export interface RateWindow {
@@ -40,16 +39,9 @@ export interface RateWindow {
   foreign: number | undefined;
   /** The largest increase of that between two responses. */
   step: number;
-  rounding: Rounding;
-  /** How long the request was on its way whose response reported the reset, milliseconds, at most. */
-  latencyMs: number;
+  /** Whether a brief window was found open although its reset, had it been rounded up, had passed. */
+  exactReset: boolean;
 }
-
-/**
- * How the service rounds its resets. `up`: the next window was open before the reset of the last one; `exact`: a brief
- * window was still open although its reset, had it been rounded up, had passed.
- */
-export type Rounding = 'unknown' | 'up' | 'exact';
 
 /** Converts a reset to our clock; `offsetLo` is the service's clock minus ours, milliseconds. */
 export function resetOf({ at, clock }: WindowReset, offsetLo: number): number {
@@ -61,16 +53,8 @@ export function certainEnd(reset: WindowReset, offsetLo: number): number {
   return resetOf(reset, offsetLo) + Math.max(RULES.leastGuardMs, reset.resolution);
 }
 
-export function windowEnd({ reset, rounding }: RateWindow, offsetLo: number): number {
-  return rounding === 'up' ? resetOf(reset, offsetLo) + RULES.leastGuardMs : certainEnd(reset, offsetLo);
-}
-
-/**
- * Whether a response of the next window proves that resets are rounded up.
- * @param offsetHi the service's clock minus ours at most, milliseconds
- */
-export function provesRoundingUp({ reset, latencyMs }: RateWindow, at: number, offsetHi: number): boolean {
-  return at < (reset.clock === 'server' ? reset.at - offsetHi : reset.at - latencyMs);
+export function windowEnd(window: RateWindow, offsetLo: number): number {
+  return certainEnd(window.reset, offsetLo);
 }
 
 /**
@@ -96,8 +80,7 @@ export function openWindow(
     granted,
     foreign: exact ? Math.max(0, used - granted) : undefined,
     step: Math.floor((before?.step ?? 0) / 2),
-    rounding: before?.rounding ?? 'unknown',
-    latencyMs: seen.latencyMs,
+    exactReset: before?.exactReset ?? false,
   };
 }
 
@@ -114,10 +97,7 @@ export function compareWindows(window: RateWindow, reading: WindowReading): 'sam
 export function mergeReading(window: RateWindow, reading: WindowReading, seen: Seen): void {
   window.remaining = Math.min(window.remaining, reading.remaining);
   window.limit = reading.limit ?? window.limit;
-  if (reading.reset.clock === window.reset.clock && reading.reset.at > window.reset.at) {
-    window.reset = reading.reset;
-    window.latencyMs = seen.latencyMs;
-  }
+  if (reading.reset.clock === window.reset.clock && reading.reset.at > window.reset.at) window.reset = reading.reset;
   window.seenAt = seen.at;
   window.seenSeq = seen.seq;
   if (window.limit === undefined || window.foreign === undefined) return;
@@ -132,17 +112,17 @@ export function reserveOf(window: RateWindow): number {
 }
 
 /**
- * Until when the last request of a brief window is kept: it then meets the next window, or finds this one still open.
- * In windows of some seconds a run of many requests learns so, once, how resets are rounded.
+ * Until when the last request of a brief window is kept: it then meets the next window, or finds this one still open. A
+ * reset in whole seconds is first taken to be rounded up, then, once that was found wrong, to be exact.
  */
 export function lastRequestAt(window: RateWindow, offsetLo: number, bulk: boolean): number | undefined {
-  const { startedAt, reset, limit, rounding } = window;
+  const { startedAt, reset, limit, exactReset } = window;
   if (startedAt === undefined || reset.resolution < 1000 || (limit ?? 0) < RULES.briefWindowLimit) return undefined;
   const resetAt = resetOf(reset, offsetLo);
   const length = resetAt - startedAt;
-  if (length > (bulk && rounding === 'unknown' ? RULES.briefWindowMs : RULES.instantWindowMs)) return undefined;
+  if (length > (bulk ? RULES.briefWindowMs : RULES.instantWindowMs)) return undefined;
   // Where the service's clock is known to a second only, a window of 5 s seems to take up to 6.
   const seconds = reset.clock === 'local' ? Math.floor(length / 1000) : Math.ceil((length - 1) / 1000) - 1;
-  if (seconds > 0 && rounding !== 'exact') return startedAt + 1000 * seconds + RULES.leastGuardMs;
+  if (seconds > 0 && !exactReset) return startedAt + 1000 * seconds + RULES.leastGuardMs;
   return length > RULES.instantWindowMs ? undefined : resetAt + RULES.leastGuardMs;
 }

@@ -111,9 +111,6 @@ test('where quota comes back bit by bit, the canary’s response replaces what w
   expect(state.short?.remaining).toBe(10);
 });
 
-// The service's clock minus ours.
-const CLOCK = { lo: 0, hi: 50 };
-
 // Ten in each window, opened at START; all but some of them are used at once.
 function brief(remaining: number, more: Partial<Observation> = {}): LedgerState {
   const reading = { limit: 10, ...serverReset(1600), ...more };
@@ -157,32 +154,6 @@ test('a brief window that is still open then waits for its reset from now on', (
   expect(admit(state, START + 2640, true)).toEqual({ granted: false, until: START + 4250, reason: 'window' });
 });
 
-test.each<[string, number, Observation['offset'], ReturnType<typeof serverReset>, 'up' | 'unknown']>([
-  ['a window that opens before the reset of the one before', 1060, CLOCK, serverReset(1600), 'up'],
-  ['one that may have opened after it, by the service’s clock', 1060, { lo: 0, hi: 900 }, serverReset(1600), 'unknown'],
-  ['one whose clock is not known', 1060, undefined, serverReset(1600), 'unknown'],
-])('%s shows how resets are rounded where it can', (_what, at, offset, reset, rounding) => {
-  const state = brief(1, reset);
-  ticket(state, START + 1050, 'last', LEASE);
-  respond(state, 'last', seen(START + at, { limit: 10, remaining: 9, offset, ...serverReset(3600) }));
-  expect(state.short?.rounding).toBe(rounding);
-});
-
-test('resets that are rounded up are over when they have passed, and the last request of some seconds is not kept', () => {
-  const state = history({ take: START }, seen(START, { limit: 4, remaining: 0, ...serverReset(5900) }));
-  useUp(state, START + 7000, serverReset(12_900));
-  ticket(state, START + 12_055, 'last', LEASE, true);
-  respond(state, 'last', seen(START + 12_060, { limit: 4, remaining: 3, offset: CLOCK, ...serverReset(17_900) }));
-  for (const remaining of [2, 1]) {
-    ticket(state, START + 12_070, `n${remaining}`);
-    respond(state, `n${remaining}`, seen(START + 12_080, { limit: 4, remaining, ...serverReset(17_900) }));
-  }
-  expect(admit(state, START + 12_090, true)).toEqual(PLAIN);
-  ticket(state, START + 12_090, 'n0');
-  respond(state, 'n0', seen(START + 12_100, { limit: 4, remaining: 0, ...serverReset(17_900) }));
-  expect(admit(state, START + 12_110)).toEqual({ granted: false, until: START + 17_950, reason: 'window' });
-});
-
 // Four per five seconds: `of` opens a window, whose reset is rounded up, and leaves one request of it.
 function useUp(state: LedgerState, of: number, reset: ReturnType<typeof serverReset>): void {
   for (const remaining of [3, 2, 1]) {
@@ -192,7 +163,7 @@ function useUp(state: LedgerState, of: number, reset: ReturnType<typeof serverRe
   }
 }
 
-test('so does the last request of a window of some seconds, until it is known how resets are rounded; a single request does not', () => {
+test('so does the last request of a window of some seconds; a single request does not', () => {
   const state = history({ take: START }, seen(START, { limit: 4, remaining: 0, ...serverReset(5900) }));
   useUp(state, START + 7000, serverReset(12_900));
   expect(admit(state, START + 7040, true)).toEqual({ granted: false, until: START + 12_055, reason: 'window' });
