@@ -45,6 +45,6 @@ export const RULES = {
   /** A refusal after so many successes measures the rate; an earlier one only shows that it was too high, and lowers it by a factor. */
   fewSuccesses: 2,
   enoughSuccesses: 8,
-  earlyFactor: 0.6,
+  earlyFactor: 0.65,
   steadyFactor: 0.75,
 } as const;

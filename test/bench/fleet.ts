@@ -33,7 +33,8 @@ interface Row {
 }
 
 const FIXED: LimitServerOptions = { mode: 'fixed', limit: 20, windowMs: 2000, latencyMs: 10, reset: 'tenths' };
-const SLIDING: LimitServerOptions = { ...FIXED, mode: 'sliding' };
+// A sliding window begins anew when the last one was used up, so the second that a `Date` is fine to costs once a window.
+const SLIDING: LimitServerOptions = { ...FIXED, mode: 'sliding', limit: 60, windowMs: 6000 };
 const BANS = { ban: { after: 5, forMs: 60_000 } };
 
 const away = (ms: number) => async (server: RedisServer) => {
@@ -50,7 +51,7 @@ const ROWS: readonly Row[] = [
   { name: 'server, +0 ms', sharing: 'server', makespan: 1.1 },
   { name: 'server, +1 ms', sharing: 'server', latencyMs: 1, makespan: 1.1 },
   { name: 'server, +20 ms', sharing: 'server', latencyMs: 20, makespan: 1.1 },
-  { name: 'server, sliding window', sharing: 'server', service: SLIDING, makespan: 1.2 },
+  { name: 'server, sliding window', sharing: 'server', service: SLIDING, makespan: 1.1 },
   { name: 'server, bans', sharing: 'server', service: BANS, makespan: 1.1 },
   { name: '160 short processes', sharing: 'server', machines: 8, perMachine: 20, requests: 160 },
   {
