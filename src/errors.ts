@@ -39,9 +39,7 @@ interface ErrorFacts {
   readonly hint?: string | undefined;
   /** The service's own error code (docs/service.md, errors). */
   readonly code?: string | undefined;
-  /** The service's own message. */
   readonly serviceMessage?: string | undefined;
-  /** The HTTP status of the response. */
   readonly status?: number | undefined;
   /** When the rate limit permits the next request, in epoch milliseconds. */
   readonly retryAt?: number | undefined;

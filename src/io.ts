@@ -33,7 +33,6 @@ export interface Output {
 export interface Input {
   readonly isTTY: boolean;
   read(): AsyncIterable<Uint8Array>;
-  /** The underlying stream, for prompts. */
   readonly raw?: NodeJS.ReadStream;
   /** Absent on Windows. */
   readonly jobs?: JobControl;

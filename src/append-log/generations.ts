@@ -3,7 +3,6 @@ import * as nodeFs from 'node:fs';
 import { dirname, join } from 'node:path';
 import { mkdirp } from './mkdirp.ts';
 
-/** The part of `node:fs` that the log uses. */
 export type LogFs = Pick<
   typeof nodeFs,
   | 'openSync'

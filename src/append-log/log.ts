@@ -17,7 +17,6 @@ export interface LogFormat<State, Result = void> {
   snapshot(state: State): Iterable<string>;
 }
 
-/** A log of one kind of record. */
 export interface Log<State, Result = void> {
   /** Reads what others wrote. Returns the state after every record so far; the same object until a rotation. */
   refresh(): State;

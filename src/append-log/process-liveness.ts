@@ -11,7 +11,6 @@ export interface ProcessRef {
   readonly host: string;
 }
 
-/** Returns this process. */
 export function currentProcess(): ProcessRef {
   return { pid: process.pid, start: startOf('self') ?? '', host: currentHost() };
 }

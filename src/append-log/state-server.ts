@@ -8,7 +8,6 @@ import { StateServerError, ValkeyConnection } from './valkey-connection.ts';
 const PATIENCE_MS = 5000;
 const RETRY_EVERY_MS = 100;
 
-/** How a state server is reached. */
 export interface StateServerOptions {
   readonly address: ServerAddress;
   readonly clock: Clock;
@@ -18,7 +17,6 @@ export interface StateServerOptions {
   readonly timeoutMs?: number | undefined;
 }
 
-/** Runs scripts on one server. */
 export class StateServer {
   readonly #options: StateServerOptions;
   #connection: ValkeyConnection | undefined;

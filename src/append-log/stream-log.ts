@@ -57,7 +57,6 @@ return absent`);
 
 const PAGE = 5000;
 
-/** Where a stream lives and how it is kept. */
 export interface StreamOptions {
   readonly server: StateServer;
   readonly key: string;
@@ -96,7 +95,6 @@ export class StreamLog<State> {
     this.#state = format.initial();
   }
 
-  /** The state after the last exchange. */
   last(): State {
     return this.#state;
   }

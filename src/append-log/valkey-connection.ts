@@ -3,7 +3,6 @@ import { createHash } from 'node:crypto';
 import { Redis, ReplyError } from 'iovalkey';
 import { escapeControls } from '../escape.ts';
 
-/** Where the server is and how to log in. */
 export interface ServerAddress {
   readonly host: string;
   readonly port: number;
@@ -162,7 +161,6 @@ export class ValkeyConnection {
   }
 }
 
-/** Prepares a script. */
 export function script(text: string): Script {
   return { text, sha1: createHash('sha1').update(text).digest('hex') };
 }

@@ -25,7 +25,6 @@ export interface HttpResponse {
   readonly sentAt: number;
 }
 
-/** The part of a response that arrives first. */
 export type Head = Pick<HttpResponse, 'status' | 'headers' | 'receivedAt' | 'sentAt'>;
 
 /** Why an attempt ended without a complete response. */
@@ -42,7 +41,6 @@ export type TransportErrorReason =
   | 'encoding'
   | 'aborted';
 
-/** An attempt that ended without a complete response. */
 export class TransportError extends Error {
   override readonly name = 'TransportError';
   readonly reason: TransportErrorReason;

@@ -28,7 +28,6 @@ export interface Observation {
 /** How a ticket ended without a response: nothing was sent, the response was lost, or the process died. */
 export type TicketEnd = 'unsent' | 'lost' | 'dead';
 
-/** One record. */
 export type LedgerRecord =
   | {
       readonly kind: 'ticket';
@@ -71,7 +70,6 @@ const RECORDS: Readonly<Record<LedgerRecord['kind'], Check>> = {
   forget: () => true,
 };
 
-/** Writes a record as a line. */
 export function formatRecord(record: LedgerRecord): string {
   return JSON.stringify(record);
 }

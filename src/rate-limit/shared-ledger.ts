@@ -20,7 +20,6 @@ import { ledgerFormat } from './reducer.ts';
 import { LEDGER_VERSION } from './rules.ts';
 import { ServerClock } from './server-clock.ts';
 
-/** What a shared ledger needs to know. */
 export interface SharedLedgerOptions {
   readonly server: StateServer;
   readonly identity: string;
