@@ -35,6 +35,8 @@ interface Row {
 const FIXED: LimitServerOptions = { mode: 'fixed', limit: 20, windowMs: 2000, latencyMs: 10, reset: 'tenths' };
 // A sliding window begins anew when the last one was used up, so the second that a `Date` is fine to costs once a window.
 const SLIDING: LimitServerOptions = { ...FIXED, mode: 'sliding', limit: 60, windowMs: 6000 };
+// Clients that are banned, or that wait for ever, are ended.
+const PATIENCE_MS = 120_000;
 const BANS = { ban: { after: 5, forMs: 60_000 } };
 
 const away = (ms: number) => async (server: RedisServer) => {
@@ -134,7 +136,11 @@ async function measure(row: Row, startWorker: StartWorker): Promise<string[]> {
   await sleep(options.windowMs - (Date.now() % options.windowMs) + 50);
   for (const child of children) child.stdin?.end('go\n');
   const happening = row.event?.(server, children);
+  const patience = setTimeout(() => {
+    for (const child of children) child.kill('SIGKILL');
+  }, PATIENCE_MS);
   const ended = await Promise.all(reports);
+  clearTimeout(patience);
   await happening;
   proxy?.close();
   await server.kill();

@@ -28,3 +28,5 @@ try {
 } finally {
   rmSync(process.env.TMPDIR, { recursive: true, force: true });
 }
+// A connection of a client that was killed may still be open.
+process.exit();
