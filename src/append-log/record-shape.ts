@@ -38,7 +38,7 @@ export function shape(checks: Readonly<Record<string, Check>>): Check {
 }
 
 /** Returns undefined for what is not JSON. */
-export function parseJson(text: string): unknown {
+export function tryParseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

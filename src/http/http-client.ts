@@ -133,10 +133,7 @@ class RateLimitedClient implements HttpClient {
           if (until - now > limits.maxWaitMs) throw rateLimited(reason, until, now, refusal);
           since = undefined;
           notify({ until, reason });
-          await clock.sleep(
-            betweenRows ? Math.min(MAX_POLL_MS, sleepChunk(until - now)) : sleepChunk(until - now),
-            signal,
-          );
+          await clock.sleep(sleepChunk(betweenRows ? Math.min(MAX_POLL_MS, until - now) : until - now), signal);
           continue;
         }
         since ??= clock.monotonic();

@@ -10,8 +10,8 @@ import {
   oneOf,
   optional,
   pair,
-  parseJson,
   shape,
+  tryParseJson,
 } from '../append-log/record-shape.ts';
 
 /** The state of one row. `skipped` is never journaled: each run finds it out again. */
@@ -123,7 +123,7 @@ const SHAPES: Readonly<Record<JournalRecord[0], readonly Check[]>> = {
 
 /** @throws DamagedRecordError */
 export function parseRecord(text: string): JournalRecord {
-  const value = parseJson(text);
+  const value = tryParseJson(text);
   const record: readonly unknown[] = Array.isArray(value) ? value : [];
   const [kind, run, ...fields] = record;
   const known = typeof kind === 'string' && Object.hasOwn(SHAPES, kind) ? SHAPES[kind as JournalRecord[0]] : undefined;

@@ -1,6 +1,6 @@
 // The ledger's records as lines of JSON, validated when they are read. A line that is not valid is ignored by everybody.
 import type { Check } from '../append-log/record-shape.ts';
-import { isBoolean, isNumber, isText, oneOf, optional, parseJson, shape } from '../append-log/record-shape.ts';
+import { isBoolean, isNumber, isText, oneOf, optional, shape, tryParseJson } from '../append-log/record-shape.ts';
 import type { WindowReset } from './window.ts';
 
 /** What a wait after a 429 goes by: a header of the 429, or our own floor. */
@@ -76,7 +76,7 @@ export function formatRecord(record: LedgerRecord): string {
 
 /** Reads a line of the log; undefined where it is not a valid record. */
 export function parseRecord(text: string): LedgerRecord | undefined {
-  const record = parseJson(text) as LedgerRecord | undefined;
+  const record = tryParseJson(text) as LedgerRecord | undefined;
   if (!shape({ kind: isText, at: isNumber })(record) || !record) return undefined;
   return Object.hasOwn(RECORDS, record.kind) && RECORDS[record.kind](record) ? record : undefined;
 }

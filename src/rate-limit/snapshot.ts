@@ -1,5 +1,14 @@
 // The ledger's state as one line, the head of a new generation. A damaged one is ignored: the ledger begins anew.
-import { isBoolean, isNumber, isText, listOf, optional, pair, parseJson, shape } from '../append-log/record-shape.ts';
+import {
+  isBoolean,
+  isNumber,
+  isText,
+  listOf,
+  optional,
+  pair,
+  shape,
+  tryParseJson,
+} from '../append-log/record-shape.ts';
 import { isReset, isWaitFrom } from './ledger-record.ts';
 import type { LedgerState, Ticket } from './ledger-state.ts';
 import { initialState, offsetLo } from './ledger-state.ts';
@@ -72,7 +81,7 @@ export function formatSnapshot(state: LedgerState): string {
 
 /** Reads a snapshot; undefined where the line is none or is damaged. No time in it lies farther ahead than the rules allow. */
 export function parseSnapshot(text: string): LedgerState | undefined {
-  const stored = text.startsWith(PREFIX) ? parseJson(text.slice(PREFIX.length)) : undefined;
+  const stored = text.startsWith(PREFIX) ? tryParseJson(text.slice(PREFIX.length)) : undefined;
   if (!isSnapshot(stored)) return undefined;
   const { tickets, ...rest } = stored as Stored;
   const state: LedgerState = { ...initialState(), ...rest, tickets: new Map() };
