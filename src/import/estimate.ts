@@ -33,7 +33,7 @@ export interface Estimate {
  */
 export function estimate(
   requests: number,
-  { window, longWindow }: Pick<QuotaView, 'window' | 'longWindow'>,
+  { window, longWindow, nextAt }: Pick<QuotaView, 'window' | 'longWindow'> & Partial<Pick<QuotaView, 'nextAt'>>,
   now: number,
   windowMs?: number,
 ): Estimate | undefined {
@@ -42,7 +42,9 @@ export function estimate(
   const planned = DAILY_LIMITS[window.limit];
   const assumed = planned && { limit: planned, remaining: planned, resetAt: now + DAY_MS, over: false };
   const day = longWindow?.limit ? longWindow : assumed;
-  const byWindow = timeNeeded(requests, window, length, now);
+  // A reset may have been rounded down, so the next request goes a little later.
+  const firstAt = requests > 0 ? (nextAt ?? now) : now;
+  const byWindow = Math.max(firstAt - now, timeNeeded(requests, window, length, now));
   const byDay = day ? timeNeeded(requests, day, DAY_MS, now) : 0;
   if (day && byDay > byWindow) return { ms: byDay, limit: day.limit ?? 0, windowMs: DAY_MS, isDaily: true };
   return { ms: byWindow, limit: window.limit, windowMs: length, isDaily: false };

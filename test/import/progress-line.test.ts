@@ -48,6 +48,17 @@ test('the line shows rows done, time left and quota; while it waits no quota, an
   expect(line(results)).toBe('1,975 of 2,000 rows · 6s left · quota 19 of 20 left · 1 to look up');
 });
 
+test('the time left is never shorter than the wait for the next request', () => {
+  const exhausted = { ...quota(0, START + 5000), nextAt: START + 6050 };
+  const line = startProgressLine(
+    25,
+    new FakeClock(START),
+    () => exhausted,
+    () => true,
+  );
+  expect(line({ done: 20, created: 20, unknown: 0 })).toBe('20 of 25 rows · 7s left');
+});
+
 test('without a limit the time left follows from the pace, waits left out', async () => {
   const clock = new FakeClock(START);
   const results = { done: 0, created: 0, unknown: 0 };
