@@ -4,52 +4,23 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { rolldown } from 'rolldown';
-import { bundleStubs } from './scripts/bundle-stubs.mjs';
 import { manPage } from './scripts/generate-docs.mjs';
 
 const outdir = process.argv[2] ?? 'dist';
 const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
 
+// conf compiles no schema for us, and loading its validator takes 15 ms.
+const withoutAjv = {
+  name: 'without-ajv',
+  resolveId: (id) => (/^ajv(?:-formats|\/dist\/2020\.js)$/.test(id) ? `\0${id}.cjs` : null),
+  load: (id) => (id.startsWith('\0ajv') ? 'module.exports = {};' : null),
+};
 const input = {
   platform: 'node',
   transform: { target: 'node20.18', define: { __VERSION__: JSON.stringify(version) } },
-  plugins: [bundleStubs],
+  plugins: [withoutAjv],
 };
 const output = { minify: true, comments: false };
-
-// Every file loaded costs Node half a millisecond: what each command needs comes in one chunk, what each request needs in another.
-const groups = [
-  {
-    name: 'base',
-    test: /src\/(?:errors|escape|redact|io|format|clock|version)\.ts$|src\/profiles\/paths\.ts$/,
-    priority: 3,
-  },
-  {
-    name: 'command',
-    test: /src\/(?:run|program|report-error|usage-error|session|did-you-mean|json)\.ts$|src\/commands\/(?!(?:api|doctor|sandbox|completion)\/|categories\/(?:run-import|import-view)).*\.ts$|node_modules\/(?:commander|lossless-json)\/|\0stub:commander|src\/output\/(?:render|progress|wrap)\.ts$|src\/profiles\/(?:credentials|credential-rules|store)\.ts$|src\/append-log\/(?:mkdirp|process-liveness)\.ts$/,
-    priority: 2,
-  },
-  {
-    name: 'cell-width',
-    test: /src\/output\/cell-width\.ts$|node_modules\/(?:string-width|strip-ansi|ansi-regex|get-east-asian-width)\//,
-    priority: 2,
-  },
-  {
-    name: 'state-server',
-    test: /src\/append-log\/(?:state-server|stream-log|valkey-connection)\.ts$|src\/rate-limit\/(?:shared-ledger|server-clock)\.ts$|node_modules\/(?:@?iovalkey|cluster-key-slot|denque|lodash\.\w+|redis-\w+|standard-as-callback)\/|\0stub:iovalkey/,
-    priority: 2,
-  },
-  {
-    name: 'request',
-    test: /src\/session-services\.ts$|src\/(?:api|rate-limit|append-log)\/|src\/http\/(?!proxy-tunnel|trace)|node_modules\/undici\/lib\/(?!.*(?:proxy-agent|socks5|agent\.js|pool))|\0stub:undici/,
-    priority: 1,
-  },
-].map(matchBothSeparators);
-
-// The patterns are written with /, and Windows paths hold \.
-function matchBothSeparators(group) {
-  return { ...group, test: (id) => group.test.test(id.replaceAll('\\', '/')) };
-}
 
 const RELATIVE = /(?:from |import\()['"](\.[^'"]+)\.ts['"]/g;
 
@@ -68,7 +39,6 @@ async function program() {
     dir: outdir,
     entryFileNames: '[name].cjs',
     chunkFileNames: 'chunks/[name]-[hash].cjs',
-    codeSplitting: { includeDependenciesRecursively: false, groups },
   });
   return bundle.watchFiles;
 }
@@ -81,13 +51,8 @@ async function client() {
   });
   // In lines: an error that nobody catches makes Node print the one it was thrown in.
   const minify = { compress: true, mangle: false, codegen: { removeWhitespace: false } };
-  // What talks to a state server is a file of its own, for those who use one.
-  const codeSplitting = {
-    includeDependenciesRecursively: false,
-    groups: groups.filter(({ name }) => name === 'state-server'),
-  };
   const [entryFileNames, chunkFileNames] = ['chunks/client.js', 'chunks/client-[name]-[hash].js'];
-  await bundle.write({ ...output, minify, format: 'esm', dir: outdir, entryFileNames, chunkFileNames, codeSplitting });
+  await bundle.write({ ...output, minify, format: 'esm', dir: outdir, entryFileNames, chunkFileNames });
   // The chunks import from each other; this file exports what programs may use.
   writeFileSync(join(outdir, 'client.js'), "export { createClient, PetstoreError } from './chunks/client.js';\n");
   return bundle.watchFiles;
