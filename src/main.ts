@@ -110,7 +110,8 @@ function homeDir(env: Context['env']): string | undefined {
   try {
     return env['HOME'] === '' ? undefined : homedir() || undefined;
   } catch {
-    // A user without an entry and without HOME.
+    // A user without an entry and without HOME; conf, which asks as it loads, would fail.
+    process.env['HOME'] = tmpdir();
     return undefined;
   }
 }

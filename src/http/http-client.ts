@@ -64,6 +64,7 @@ class RateLimitedClient implements HttpClient {
   async close(): Promise<void> {
     await Promise.allSettled(this.#pendingSends);
     this.#options.signal.removeEventListener('abort', this.#onAbort);
+    await this.#options.transport.close();
     await this.#options.ledger.close();
   }
 

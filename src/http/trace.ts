@@ -27,6 +27,7 @@ export function trace(transport: Transport, baseUrl: string, clock: Clock, write
         throw error;
       }
     },
+    close: () => transport.close(),
   };
 }
 

@@ -1,4 +1,5 @@
 // Translates the errors of undici, Node's sockets and TLS; their own messages may quote data and are not shown.
+import { STATUS_CODES } from 'node:http';
 import type { Head, TransportErrorReason } from './types.ts';
 import { TransportError } from './types.ts';
 
@@ -30,12 +31,30 @@ const PROBLEMS: readonly (readonly [codes: readonly string[], Problem])[] = [
 ];
 const TLS_CODE = /^(?:CERT_|ERR_TLS_|ERR_SSL_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|HOSTNAME_MISMATCH$|EPROTO$)/;
 
-/** @param requestSent whether any byte of the request may have been sent */
-export function toTransportError(error: Error, requestSent: boolean, head?: Head): TransportError {
-  // From the tunnel of a proxy.
-  if (error instanceof TransportError) return error;
-  const [reason, detail] = problemOf(error, requestSent);
-  return new TransportError(reason, requestSent, detail, head);
+/**
+ * @param requestSent whether any byte of the request may have been sent
+ * @param proxy the proxy that is used, and at fault where no connection was made
+ */
+export function toTransportError(error: Error, requestSent: boolean, head?: Head, proxy?: URL): TransportError {
+  const problem = (!requestSent && proxy && problemOfProxy(error, proxy)) || problemOf(error, requestSent);
+  return new TransportError(problem[0], requestSent, problem[1], head);
+}
+
+// undici says in words how a proxy answered CONNECT.
+function problemOfProxy(error: Error, { host, username }: URL): Problem | undefined {
+  const status = Number(/^Proxy response \((\d+)\)/.exec(error.message)?.[1]);
+  if (status === 407) {
+    const problem = username === '' ? 'requires a user name and password' : 'rejected its user name or password';
+    return ['proxy-auth', `the proxy ${host} ${problem} (407)`];
+  }
+  if (status) {
+    const shown = STATUS_CODES[status] ? `${status} ${STATUS_CODES[status]}` : status;
+    if (status < 500) return ['proxy-refused', `the proxy ${host} refused the connection (${shown})`];
+    return ['proxy', `the proxy ${host} did not open the connection (${shown})`];
+  }
+  const [reason, detail] = problemOf(error, false);
+  // A tunnel was opened before the certificate of the service was looked at.
+  return reason === 'tls' ? undefined : ['proxy', `the proxy ${host} failed: ${detail}`];
 }
 
 function problemOf(error: Error, requestSent: boolean): Problem {

@@ -1,10 +1,8 @@
-// One attempt of one request over undici: its own connection, a total timeout and a size limit.
+// One attempt of one request over undici, through a proxy where one is set: a total timeout, a size limit, connections reused where safe.
 import { Buffer } from 'node:buffer';
-import type { Socket } from 'node:net';
 import { setFlagsFromString } from 'node:v8';
-import type { buildConnector as Connector, Dispatcher } from 'undici';
-import buildConnector from 'undici/lib/core/connect.js';
-import Client from 'undici/lib/dispatcher/client.js';
+import type { Dispatcher } from 'undici';
+import Agent from 'undici/lib/dispatcher/agent.js';
 import { formatDuration } from '../format.ts';
 import { proxyFor } from './proxy.ts';
 import { toTransportError } from './transport-errors.ts';
@@ -18,6 +16,8 @@ const MAX_SHORT_RESPONSE_BYTES = 1024 * 1024;
 /** Node's own default. */
 const MAX_HEADER_BYTES = 16 * 1024;
 const CONNECT_TIMEOUT_MS = 10_000;
+/** A connection that was idle for longer may be closed by the service just as a create is written to it. */
+const REUSED_FOR_MS = 500;
 
 interface TransportOptions {
   /** Without a trailing slash: `https://host/v1`. */
@@ -39,39 +39,36 @@ export function createTransport(options: TransportOptions): Transport {
   // Node 20 compiles the HTTP parser a second time, which delays the exit by 80 ms.
   if (/^20\./.test(options.nodeVersion)) setFlagsFromString('--liftoff-only');
   const base = new URL(options.baseUrl);
-  // Shared by all attempts, so that TLS sessions are resumed.
-  const connect = buildConnector({ timeout: CONNECT_TIMEOUT_MS, rejectUnauthorized: true, allowH2: false });
   const proxy = proxyFor(base, options.env);
-  const connector = (signal: AbortSignal): Connector.connector =>
-    proxy ? connectThrough(proxy, connect, signal) : connect;
+  const agent = openAgent(proxy);
+  // A service that closes a connection under a request, although it never said so, gets a new one for each from then on.
+  let reuse = true;
   return {
-    // A pooled connection may be closed by the service just as a create is written to it (measured: up to 126 of 300).
-    send: async (request, how) =>
-      exchange(
-        new Client(base.origin, {
-          headersTimeout: 0,
-          bodyTimeout: 0,
-          maxHeaderSize: MAX_HEADER_BYTES,
-          pipelining: 0,
-          connect: await connector(how.signal),
-        }),
-        dispatchOptions(base, options, request),
-        { ...how, maxBytes: request.safe ? MAX_RESPONSE_BYTES : MAX_SHORT_RESPONSE_BYTES, now: options.now },
-      ),
+    async send(request, how) {
+      const maxBytes = request.safe ? MAX_RESPONSE_BYTES : MAX_SHORT_RESPONSE_BYTES;
+      try {
+        const dispatch = { ...dispatchOptions(base, options, request), reset: !reuse };
+        return await exchange(await agent, dispatch, { ...how, maxBytes, now: options.now, proxy });
+      } catch (error) {
+        if (error instanceof TransportError && error.reason === 'reset') reuse = false;
+        throw error;
+      }
+    },
+    close: async () => (await agent).destroy(),
   };
 }
 
-function connectThrough(proxy: URL, connect: Connector.connector, signal: AbortSignal): Connector.connector {
-  const open = async ({ hostname, port }: Connector.Options): Promise<Socket> => {
-    const { openTunnel } = await import('./proxy-tunnel.ts');
-    return openTunnel(proxy, `${hostname}:${port || 443}`, { timeout: CONNECT_TIMEOUT_MS, signal });
+async function openAgent(proxy: URL | undefined): Promise<Dispatcher> {
+  const options = {
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    maxHeaderSize: MAX_HEADER_BYTES,
+    keepAliveTimeout: REUSED_FOR_MS,
+    keepAliveMaxTimeout: REUSED_FOR_MS,
+    allowH2: false,
+    connect: { timeout: CONNECT_TIMEOUT_MS, rejectUnauthorized: true, allowH2: false },
   };
-  return (options, callback) => {
-    open(options).then(
-      (httpSocket) => connect({ ...options, httpSocket }, callback),
-      (error: Error) => callback(error, null),
-    );
-  };
+  return proxy ? (await import('./proxy-agent.ts')).openProxyAgent(proxy, options) : new Agent(options);
 }
 
 function dispatchOptions(base: URL, options: TransportOptions, request: HttpRequest): Dispatcher.DispatchOptions {
@@ -89,47 +86,56 @@ function dispatchOptions(base: URL, options: TransportOptions, request: HttpRequ
     method: request.method as Dispatcher.HttpMethod,
     headers,
     body: request.body === undefined ? null : Buffer.from(request.body),
-    reset: true,
   };
 }
 
+interface ExchangeOptions extends SendOptions {
+  readonly maxBytes: number;
+  readonly now: () => number;
+  readonly proxy: URL | undefined;
+}
+
 function exchange(
-  dispatcher: Dispatcher,
+  agent: Dispatcher,
   request: Dispatcher.DispatchOptions,
-  options: SendOptions & { readonly maxBytes: number; readonly now: () => number },
+  options: ExchangeOptions,
 ): Promise<HttpResponse> {
-  const { signal, timeoutMs, maxBytes, now } = options;
+  const { signal, timeoutMs, maxBytes, now, proxy } = options;
   return new Promise<HttpResponse>((resolve, reject) => {
     let requestSent = false;
     let sentAt = now();
     let head: Head | undefined;
     let received = 0;
+    let ended = false;
+    let controller: Dispatcher.DispatchController | undefined;
     const chunks: Buffer[] = [];
 
     const settle = (failure?: TransportError): void => {
+      if (ended) return;
+      ended = true;
       clearTimeout(timer);
       signal.removeEventListener('abort', onAbort);
-      // Before `destroy`, which fails the request with an error of its own.
       if (failure) reject(failure);
       else if (head) resolve({ ...head, body: Buffer.concat(chunks) });
-      // Not `close`: a server that keeps the connection open must not delay the exit.
-      dispatcher.destroy().catch(() => undefined);
+    };
+    // Ends the exchange before the response is complete, and its connection with it.
+    const cut = (failure?: TransportError): void => {
+      settle(failure);
+      controller?.abort(new Error('cut'));
     };
     const fail = (reason: TransportError['reason'], detail: string): void =>
-      settle(new TransportError(reason, requestSent, detail, head));
+      cut(new TransportError(reason, requestSent, detail, head));
     const onAbort = (): void => fail('aborted', 'interrupted');
     const timer = setTimeout(() => fail('timeout', `no complete response within ${duration(timeoutMs)}`), timeoutMs);
     signal.addEventListener('abort', onAbort, { once: true });
     if (signal.aborted) return onAbort();
 
-    dispatcher.dispatch(request, {
-      onRequestStart(controller) {
-        if (options.canSend?.() === false) {
-          fail('aborted', 'withdrawn before anything was sent');
-          controller.abort(new Error('withdrawn'));
-          return;
-        }
-        // Called just before the head is written: from here on the service may have received the request.
+    agent.dispatch(request, {
+      // Called just before the head is written: from here on the service may have received the request.
+      onRequestStart(started) {
+        controller = started;
+        if (ended) return cut();
+        if (options.canSend?.() === false) return fail('aborted', 'withdrawn before anything was sent');
         requestSent = true;
         sentAt = now();
       },
@@ -144,11 +150,11 @@ function exchange(
       onResponseData(_controller, chunk) {
         received += chunk.length;
         chunks.push(chunk);
-        if (head && head.status >= 400 && received >= MAX_SHORT_RESPONSE_BYTES) settle();
+        if (head && head.status >= 400 && received >= MAX_SHORT_RESPONSE_BYTES) cut();
         else if (received > maxBytes) fail('too-large', `the response exceeds ${maxBytes / 1024 / 1024} MiB`);
       },
       onResponseEnd: () => settle(),
-      onResponseError: (_controller, error) => settle(toTransportError(error, requestSent, head)),
+      onResponseError: (_controller, error) => settle(toTransportError(error, requestSent, head, proxy)),
     });
   });
 }

@@ -77,6 +77,8 @@ export interface Transport {
       readonly canSend?: () => boolean;
     },
   ): Promise<HttpResponse>;
+  /** Ends idle connections. */
+  close(): Promise<void>;
 }
 
 /** A wait, as commands show it. */

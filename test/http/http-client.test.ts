@@ -40,6 +40,7 @@ function scripted(steps: readonly Step[], options: Options = {}) {
     openLedger({ stateDir, tempDir: stateDir, identity: 'test', key: 'test-key', clock, timeoutMs: 30_000 });
   const ledger = open();
   const transport: Transport = {
+    close: async () => undefined,
     async send(_request, how) {
       const step = steps[Math.min(sentAt.length, steps.length - 1)] as Step;
       if (step.connectMs !== undefined) await clock.sleep(step.connectMs);

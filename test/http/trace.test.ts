@@ -7,7 +7,7 @@ import { FakeClock } from '../support/fake-clock.ts';
 
 async function traced(answer: () => Promise<HttpResponse>, path = '/categories'): Promise<string[]> {
   const lines: string[] = [];
-  const transport: Transport = { send: answer };
+  const transport: Transport = { send: answer, close: async () => undefined };
   const verbose = trace(transport, 'https://a.example/v1', FakeClock.manual(), (line) => void lines.push(line));
   const request = { method: 'GET', path, safe: true };
   await verbose.send(request, { timeoutMs: 1, signal: new AbortController().signal }).catch(() => undefined);

@@ -7,9 +7,8 @@ import { tempDir } from './temp-dir.ts';
 // The bundler has no synchronous API; a child process makes it synchronous.
 const BUNDLE = `
   const { rolldown } = await import('rolldown');
-  const { bundleStubs } = await import('./scripts/bundle-stubs.mjs');
   const [input, file] = process.argv.slice(1);
-  const bundle = await rolldown({ input, platform: 'node', plugins: [bundleStubs] });
+  const bundle = await rolldown({ input, platform: 'node', });
   await bundle.write({ file, format: 'esm', codeSplitting: false });
 `;
 

@@ -72,6 +72,7 @@ export async function simulate(options: Simulation): Promise<Outcome> {
   const failures: unknown[] = [];
   const [fastest, slowest] = options.latencyMs ?? [10, 10];
   const transport: Transport = {
+    close: async () => undefined,
     async send(_request, how) {
       const sentAt = clock.now();
       const latency = fastest + draw() * (slowest - fastest);
