@@ -1,150 +1,130 @@
 // The profiles on disk, kept with conf: one private file per profile, so that concurrent logins lose nothing.
-import * as nodeFs from 'node:fs';
+import * as fs from 'node:fs';
 import { join } from 'node:path';
-import type { Options } from 'conf';
+import { isDeepStrictEqual } from 'node:util';
 import Conf from 'conf';
-import type { SecureFileSystem } from './secure-file.ts';
-import {
-  damagedFile,
-  listDir,
-  removeIfPresent,
-  removeLeftovers,
-  secureDir,
-  secureExisting,
-  storageError,
-  writeSecurely,
-} from './secure-file.ts';
+import { mkdirp } from '../append-log/mkdirp.ts';
+import { PetstoreError } from '../errors.ts';
+import { escapeControls } from '../escape.ts';
 import type { ProfileStore, StoredProfile } from './store.ts';
 import { BUILT_IN, checkProfileName, FIRST_ACTIVE, hasKey, isProfileName } from './store.ts';
 
-/** The format of the files, which conf records in each; the first had a field `version` instead. */
-const FORMAT = '2.0.0';
-const MIGRATIONS = { [FORMAT]: (file: Conf) => file.delete('version') };
 const ACTIVE = 'active';
 const PREFIX = 'profile-';
 const FIELDS = ['url', 'key', 'keyCommand', 'origin', 'active'] as const;
+const MAX_BYTES = 1024 * 1024;
 
-type ConfOptions = Partial<Options<Record<string, unknown>>>;
 type Settings = { readonly [Field in (typeof FIELDS)[number]]?: string };
 
 /** Opening and reading create nothing. */
-export function openConfStore(dir: string, fs = nodeFs): ProfileStore {
-  return new ConfStore(dir, { fs, uid: process.getuid?.(), pause });
-}
+export function openConfStore(dir: string): ProfileStore {
+  const pathOf = (file: string): string => join(dir, `${file}.json`);
 
-function pause(ms: number): void {
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
-}
-
-class ConfStore implements ProfileStore {
-  readonly #dir: string;
-  readonly #system: SecureFileSystem;
-
-  constructor(dir: string, system: SecureFileSystem) {
-    this.#dir = dir;
-    this.#system = system;
-  }
-
-  names(): readonly string[] {
-    const own = this.#stored().filter((name) => !BUILT_IN.includes(name));
-    return [...BUILT_IN, ...own.sort()];
-  }
-
-  get(name: string): StoredProfile | undefined {
-    const settings = this.#read(PREFIX + checkProfileName(name));
-    return settings && { ...settings, name };
-  }
-
-  save({ name, ...settings }: StoredProfile): void {
-    this.#write(PREFIX + checkProfileName(name), settings);
-  }
-
-  removeKey(name: string): boolean {
-    const stored = this.get(name);
-    if (!hasKey(stored)) return false;
-    this.save({ name, url: stored?.url });
-    return true;
-  }
-
-  remove(name: string): boolean {
-    const removed = removeIfPresent(this.#system, this.#path(PREFIX + checkProfileName(name)));
-    if (this.active() === name) removeIfPresent(this.#system, this.#path(ACTIVE));
-    removeLeftovers(this.#system, this.#dir);
-    return removed;
-  }
-
-  removeAll(): readonly string[] {
-    const names = this.#stored();
-    for (const name of names) removeIfPresent(this.#system, this.#path(PREFIX + name));
-    removeIfPresent(this.#system, this.#path(ACTIVE));
-    removeLeftovers(this.#system, this.#dir);
-    return names;
-  }
-
-  active(): string {
-    const name = this.#read(ACTIVE)?.active ?? FIRST_ACTIVE;
-    if (!isProfileName(name)) throw damagedFile(this.#path(ACTIVE), 'does not name a profile');
-    return name;
-  }
-
-  activate(name: string): void {
-    this.active();
-    this.#write(ACTIVE, { active: checkProfileName(name) });
-  }
-
-  #stored(): string[] {
-    return listDir(this.#system, this.#dir).flatMap((file) => {
-      const name = file.startsWith(PREFIX) && file.endsWith('.json') ? file.slice(PREFIX.length, -5) : '';
-      return isProfileName(name) ? [name] : [];
+  // conf reads the file at each access.
+  const open = (file: string): Pick<Conf, 'store'> =>
+    new Conf({
+      cwd: dir,
+      configName: file,
+      configFileMode: 0o600,
+      accessPropertiesByDotNotation: false,
+      serialize: (settings) => `${JSON.stringify(settings, undefined, 2)}\n`,
+      deserialize: (text) => parseSettings(text, pathOf(file)),
     });
-  }
 
-  #path(file: string): string {
-    return join(this.#dir, `${file}.json`);
-  }
+  const read = (file: string): Settings | undefined =>
+    guarded(pathOf(file), 'read', () => {
+      if (!makePrivate(pathOf(file))) return undefined;
+      const { store } = open(file);
+      return Object.fromEntries(FIELDS.flatMap((field) => (store[field] === undefined ? [] : [[field, store[field]]])));
+    });
 
-  #read(file: string): Settings | undefined {
-    if (!secureExisting(this.#system, this.#path(file))) return undefined;
-    // conf reads the file again at each access.
-    const { store } = this.#open(file, {});
-    return Object.fromEntries(FIELDS.flatMap((field) => (store[field] === undefined ? [] : [[field, store[field]]])));
-  }
-
-  #write(file: string, settings: Readonly<Record<string, string | undefined>>): void {
-    secureExisting(this.#system, this.#path(file));
-    this.#open(file, { projectVersion: FORMAT, migrations: MIGRATIONS }).store = { ...settings };
-    removeLeftovers(this.#system, this.#dir);
-  }
-
-  #open(file: string, options: ConfOptions): Pick<Conf, 'store'> {
-    const [dir, path, system] = [this.#dir, this.#path(file), this.#system];
-    // conf's own write takes a short write for success and leaves copies of the key behind (docs/architecture.md, conf).
-    class SecureConf extends OverridableConf {
-      _ensureDirectory(): void {
-        secureDir(system, dir);
+  // conf takes a short write for success, which is what a full disk answers first: the old file is kept until the new one was read.
+  const write = (file: string, settings: Settings): void => {
+    const path = pathOf(file);
+    read(file);
+    guarded(path, 'write', () => {
+      mkdirp(dir);
+      fs.chmodSync(dir, 0o700);
+      const old = `${path}.${process.pid}.old`;
+      const existed = fs.existsSync(path);
+      if (existed) fs.copyFileSync(path, old);
+      try {
+        open(file).store = { ...settings };
+        if (!isDeepStrictEqual(read(file), JSON.parse(JSON.stringify(settings)))) throw new Error('a short write');
+      } catch (error) {
+        if (existed) fs.renameSync(old, path);
+        else fs.rmSync(path, { force: true });
+        throw error;
       }
+      fs.rmSync(old, { force: true });
+    });
+  };
 
-      _write(settings: unknown): void {
-        writeSecurely(system, path, `${JSON.stringify(settings, undefined, 2)}\n`);
-      }
-    }
-    try {
-      const deserialize = (text: string) => parseSettings(text, path);
-      return new SecureConf({
-        cwd: dir,
-        configName: file,
-        accessPropertiesByDotNotation: false,
-        deserialize,
-        ...options,
-      });
-    } catch (error) {
-      throw storageError(error, path, 'read');
-    }
-  }
+  // With what killed writes may have left beside it.
+  const remove = (file: string): boolean =>
+    guarded(pathOf(file), 'remove', () => {
+      const own = list(dir).filter((name) => name.startsWith(`${file}.json`));
+      for (const name of own) fs.rmSync(join(dir, name));
+      return own.includes(`${file}.json`);
+    });
+
+  const stored = (): string[] =>
+    guarded(dir, 'read', () => list(dir)).flatMap((name) => {
+      const profile = name.startsWith(PREFIX) && name.endsWith('.json') ? name.slice(PREFIX.length, -5) : '';
+      return isProfileName(profile) ? [profile] : [];
+    });
+
+  const store: ProfileStore = {
+    names: () => [
+      ...BUILT_IN,
+      ...stored()
+        .filter((name) => !BUILT_IN.includes(name))
+        .sort(),
+    ],
+    get(name) {
+      const settings = read(PREFIX + checkProfileName(name));
+      return settings && { ...settings, name };
+    },
+    save: ({ name, ...settings }: StoredProfile) => write(PREFIX + checkProfileName(name), settings as Settings),
+    removeKey(name) {
+      const profile = store.get(name);
+      if (!hasKey(profile)) return false;
+      store.save({ name, url: profile?.url });
+      return true;
+    },
+    remove(name) {
+      const removed = remove(PREFIX + checkProfileName(name));
+      if (store.active() === name) remove(ACTIVE);
+      return removed;
+    },
+    removeAll() {
+      const names = stored();
+      for (const file of [ACTIVE, ...names.map((name) => PREFIX + name)]) remove(file);
+      return names;
+    },
+    active() {
+      const name = read(ACTIVE)?.active ?? FIRST_ACTIVE;
+      if (!isProfileName(name)) throw damagedFile(pathOf(ACTIVE), 'does not name a profile');
+      return name;
+    },
+    activate: (name) => write(ACTIVE, { active: checkProfileName(name) }),
+  };
+  return store;
 }
 
-// Its types declare the overridden methods private.
-const OverridableConf = Conf as unknown as new (options: ConfOptions) => Pick<Conf, 'store'>;
+/** @returns false where there is no such file */
+function makePrivate(path: string): boolean {
+  const stats = fs.statSync(path, { throwIfNoEntry: false });
+  if (!stats) return false;
+  if (!stats.isFile()) throw damagedFile(path, 'is not a regular file');
+  if (stats.size > MAX_BYTES) throw damagedFile(path, 'is larger than 1 MiB');
+  if ((stats.mode & 0o077) !== 0 && process.platform !== 'win32') fs.chmodSync(path, 0o600);
+  return true;
+}
+
+function list(dir: string): readonly string[] {
+  return fs.existsSync(dir) ? fs.readdirSync(dir) : [];
+}
 
 function parseSettings(text: string, path: string): Record<string, unknown> {
   let value: unknown;
@@ -157,15 +137,29 @@ function parseSettings(text: string, path: string): Record<string, unknown> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw damagedFile(path, 'does not contain settings');
   }
-  const settings = value as { readonly [field: string]: unknown; readonly __internal__?: InternalSettings };
-  if (Number.parseInt(settings.__internal__?.migrations?.version ?? FORMAT, 10) > Number.parseInt(FORMAT, 10)) {
-    throw damagedFile(path, 'was written by a newer version of petstore');
-  }
+  const settings = value as Record<string, unknown>;
   const wrong = FIELDS.find((field) => settings[field] !== undefined && typeof settings[field] !== 'string');
   if (wrong) throw damagedFile(path, `is damaged: "${wrong}" is not a string`);
   return settings;
 }
 
-interface InternalSettings {
-  readonly migrations?: { readonly version?: string };
+/** For a file whose content cannot be used; its content is never quoted, since it may contain a key. */
+function damagedFile(path: string, what: string): PetstoreError {
+  return new PetstoreError('storage', `${escapeControls(path)} ${what}`, {
+    hint: 'the file was not changed; fix it or move it away and run `petstore auth login`',
+  });
+}
+
+// Anything but a PetstoreError that the file system throws becomes one.
+function guarded<T>(path: string, verb: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof PetstoreError) throw error;
+    const reason = (error as NodeJS.ErrnoException).code ?? (error as Error).message;
+    throw new PetstoreError('storage', `cannot ${verb} ${escapeControls(path)} (${reason})`, {
+      hint: "check the folder's permissions and free space, or set PETSTORE_API_KEY and PETSTORE_BASE_URL",
+      cause: error,
+    });
+  }
 }
