@@ -2,7 +2,6 @@
 import type { Clock } from '../clock.ts';
 import { escapeControls } from '../escape.ts';
 import type { ColorLevel, Environment, Output } from '../io.ts';
-import { loadStyle } from './render.ts';
 
 export interface Progress {
   /** @param text one line; undefined when nothing is happening */
@@ -71,13 +70,9 @@ interface Spinner {
   stop(): void;
 }
 
-// A spinner that is not shown yet, without ora's habits of touching stdin, colour and the cursor.
+// A spinner that is not shown yet, without ora's habits of touching stdin and the cursor.
 async function loadSpinner(stderr: Output, colorLevel: ColorLevel): Promise<Spinner> {
-  const [{ default: ora }, { truncate }, style] = await Promise.all([
-    import('ora'),
-    import('./cell-width.ts'),
-    loadStyle(colorLevel),
-  ]);
+  const { default: ora } = await import('ora');
   const spinner = ora({
     stream: asStream(stderr),
     // Otherwise a typed Ctrl-C is lost (ora issue 253).
@@ -85,14 +80,12 @@ async function loadSpinner(stderr: Output, colorLevel: ColorLevel): Promise<Spin
     // A stop (Ctrl-Z) or a crash must not leave the shell without a cursor.
     hideCursor: false,
     isEnabled: true,
-    // ora's own colour ignores NO_COLOR.
-    color: false,
+    // ora itself ignores NO_COLOR.
+    color: colorLevel > 0 ? 'cyan' : false,
   });
-  const { frames, interval = 80 } = spinner.spinner;
-  spinner.spinner = { frames: frames.map((frame) => style.cyan(frame)), interval };
   return {
     show(text) {
-      spinner.text = truncate(text, (stderr.columns || 80) - RESERVED_CELLS);
+      spinner.text = text.slice(0, (stderr.columns || 80) - RESERVED_CELLS);
       if (!spinner.isSpinning) spinner.start();
     },
     stop: () => void spinner.stop(),

@@ -1,14 +1,8 @@
-// Tables by cli-table3: measured, cut and wrapped here by terminal cells, laid out there page by page.
+// Tables by cli-table3, whose string-width is used here too: columns share the width fairly, rows come in pages.
 import CliTable from 'cli-table3';
-import layout from 'cli-table3/src/utils.js';
+import stringWidth from 'string-width';
 import { escapeControls } from '../escape.ts';
-import { cellWidth, pad, truncate, wrapCells } from './cell-width.ts';
 import type { Column, Style } from './view.ts';
-
-// cli-table3 measures with an older string-width, which disagrees with terminals about newer emoji and decomposed Hangul.
-layout.strlen = lineWidth;
-layout.pad = (text, width, _character, align) => pad(text, width, align === 'right' ? 'right' : 'left');
-layout.truncate = (text) => text;
 
 const GAP_CELLS = 2;
 /** cli-table3's time grows with the square of a table's rows. */
@@ -28,49 +22,47 @@ export function* table<Row>(
   rows: readonly Row[],
   options: { readonly columns: number | undefined; readonly style: Style; readonly headings?: boolean },
 ): Generator<string> {
-  const headings = columns.map(({ header }) =>
-    options.headings === false ? '' : escapeControls(header).toUpperCase(),
-  );
-  const cells = columns.map((column) =>
-    rows.map((row) => escapeControls(column.value(row) ?? '', column.wrap && '\n')),
-  );
-  const natural = cells.map((column, at) =>
-    column.reduce((widest, cell) => Math.max(widest, lineWidth(cell)), cellWidth(headings[at] ?? '')),
+  const { style, headings = true } = options;
+  const heads = columns.map(({ header }) => (headings ? escapeControls(header).toUpperCase() : ''));
+  const text = (row: Row, { value, wrap }: Column<Row>): string => escapeControls(value(row) ?? '', wrap && '\n');
+  const natural = columns.map((column, at) =>
+    rows.reduce((widest, row) => Math.max(widest, width(text(row, column))), width(heads[at] ?? '')),
   );
   // Every digit of a number is kept.
   const numeric = columns.map(({ align }) => align === 'right');
   const widths = options.columns === undefined ? natural : fitWidths(natural, options.columns, numeric);
-  const page = (lines: string[][]): string => {
+  const page = (lines: CliTable.HorizontalTableRow[]): string => {
     const made = new CliTable({
-      head: [],
       chars: { ...NO_BORDERS, middle: ' ' },
       style: { 'padding-left': 0, 'padding-right': 1, head: [], border: [], compact: true },
-      colWidths: widths.map((width) => width + 1),
+      colWidths: widths.map((cells) => cells + 1),
       colAligns: columns.map(({ align }) => align ?? 'left'),
     });
     made.push(...lines);
-    // The look-behind keeps this linear: one long cell pads all others with as many spaces.
-    return `${made.toString().replace(/(?<! ) +$/gm, '')}\n`;
+    // cli-table3 may cut an emoji in two. The look-behind keeps the second pattern linear.
+    return `${made
+      .toString()
+      .replace(/\p{Surrogate}/gu, ' ')
+      .replace(/(?<! ) +$/gm, '')}\n`;
   };
-  if (options.headings !== false) {
-    yield options.style.bold(page([headings.map((heading, at) => truncate(heading, widths[at] ?? 0))]).trimEnd()) +
-      '\n';
-  }
+  const cell = (row: Row, column: Column<Row>, at: number): CliTable.Cell => {
+    const [content, cells] = [text(row, column), widths[at] ?? 0];
+    if (column.wrap) {
+      const fits = content.split(/\s/).every((word) => width(word) <= cells);
+      return { content, wordWrap: true, wrapOnWordBoundary: fits };
+    }
+    // cli-table3 cuts one letter at a time.
+    const visible = content.slice(0, cells * 4 + 16);
+    return column.paint ? column.paint(row, style)(visible) : visible;
+  };
+  if (headings) yield `${style.bold(page([heads]).trimEnd())}\n`;
   for (let from = 0; from < rows.length; from += PAGE_ROWS) {
-    const lines = Array.from({ length: Math.min(PAGE_ROWS, rows.length - from) }, (_, row) =>
-      columns.map(({ wrap, paint }, at) => {
-        const [cell = '', width = 0] = [cells[at]?.[from + row], widths[at]];
-        if (wrap) return wrapCells(cell, width).join('\n');
-        const text = truncate(cell, width);
-        return paint ? paint(rows[from + row] as Row, options.style)(text) : text;
-      }),
-    );
-    yield page(lines);
+    yield page(rows.slice(from, from + PAGE_ROWS).map((row) => columns.map((column, at) => cell(row, column, at))));
   }
 }
 
-function lineWidth(cell: string): number {
-  return cell.includes('\n') ? Math.max(...cell.split('\n').map(cellWidth)) : cellWidth(cell);
+function width(text: string): number {
+  return Math.max(...text.split('\n').map((line) => stringWidth(line)));
 }
 
 /**

@@ -54,7 +54,7 @@ export function openConfStore(dir: string): ProfileStore {
       } catch (error) {
         if (existed) fs.renameSync(old, path);
         else fs.rmSync(path, { force: true });
-        throw error;
+        throw error instanceof PetstoreError ? new Error('it cannot be read back') : error;
       }
       fs.rmSync(old, { force: true });
     });
