@@ -1,10 +1,9 @@
 // The build: the program as a few chunks, so that what is lazy in the source stays lazy; the client for programs as one file and
-// its types; the manual; the licences of what is inside. `node build.mjs [DIR]`
+// its types; the licences of what is inside. `node build.mjs [DIR]`
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { rolldown } from 'rolldown';
-import { manPage } from './scripts/generate-docs.mjs';
 
 const outdir = process.argv[2] ?? 'dist';
 const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
@@ -27,7 +26,6 @@ const RELATIVE = /(?:from |import\()['"](\.[^'"]+)\.ts['"]/g;
 rmSync(outdir, { recursive: true, force: true });
 const inputs = [await program(), await client()].flat();
 writeFileSync(join(outdir, 'THIRD-PARTY-LICENSES.txt'), licences(inputs));
-manual();
 types();
 
 async function program() {
@@ -56,13 +54,6 @@ async function client() {
   // The chunks import from each other; this file exports what programs may use.
   writeFileSync(join(outdir, 'client.js'), "export { createClient, PetstoreError } from './chunks/client.js';\n");
   return bundle.watchFiles;
-}
-
-// The manual page comes from the command tree itself, as the built program prints it.
-function manual() {
-  const main = join(outdir, 'main.cjs');
-  const reference = execFileSync(process.execPath, [main, 'commands', '--json'], { encoding: 'utf8' });
-  writeFileSync(join(outdir, 'petstore.1'), manPage(JSON.parse(reference)));
 }
 
 // Only what the client's own declarations name is kept; they name each other as the compiled files would be called.

@@ -136,7 +136,7 @@ async function perform(context: Context): Promise<number> {
       await context.stdout.write(`${VERSION}\n`);
       return 0;
     } catch (error) {
-      const { reportError } = await import('./report-error.ts');
+      const { reportError } = await import('./run.ts');
       return reportError(error, context, { json: false, verbose: false, noColor: false });
     }
   }

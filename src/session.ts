@@ -1,17 +1,20 @@
 // What a command works with: the context of the process, the global options, and services that open on first use.
 import type { Api } from './api/types.ts';
+import type { StateServer } from './append-log/state-server.ts';
 import type { Clock } from './clock.ts';
 import { LONGEST_TIMER_MS } from './clock.ts';
 import { PetstoreError } from './errors.ts';
 import { escapeControls, terminalSafeJson } from './escape.ts';
 import { parseDuration } from './format.ts';
-import type { HttpClient, Wait } from './http/types.ts';
+import type { HttpClient, Transport } from './http/types.ts';
 import type { Environment, Input, Output } from './io.ts';
 import type { Format } from './output/render.ts';
 import { wrap } from './output/wrap.ts';
 import type { Target } from './profiles/credentials.ts';
 import { configDir, stateDir } from './profiles/paths.ts';
 import type { ProfileStore } from './profiles/store.ts';
+import type { Progress } from './progress.ts';
+import { openProgress } from './progress.ts';
 import type { Ledger } from './rate-limit/ledger.ts';
 import type { Redactor } from './redact.ts';
 
@@ -34,12 +37,13 @@ export interface Context {
   readonly signal: AbortSignal;
   /** Applied to everything that is written; every key in use is added to it. */
   readonly redactor: Redactor;
-  /** Run after the result or the error was written. */
+  /** Run after the result or the error was written: first what is still to be said, then what is to be closed. */
+  afterwards?: () => Promise<void>;
   readonly cleanups: (() => Promise<void>)[];
 }
 
 /** The options of every command, from the command line and the environment (docs/cli.md, global options). */
-interface GlobalOptions {
+export interface GlobalOptions {
   /** The value of `--profile`; PETSTORE_PROFILE is read with the profiles, so that errors can name it. */
   readonly profile: string | undefined;
   readonly json: boolean;
@@ -52,37 +56,31 @@ interface GlobalOptions {
   readonly noColor: boolean;
 }
 
-/** Every method throws PetstoreError. */
+/** Every method throws PetstoreError. Nothing is read, loaded or sent before one is called. */
 export interface Session {
   readonly context: Context;
   readonly options: GlobalOptions;
-  readonly stateDir: string;
-  readonly configDir: string;
+  readonly progress: Progress;
+  stateDir(): string;
+  configDir(): string;
   profiles(): Promise<ProfileStore>;
+  /** URL and key; from now on the key is redacted from all output. */
   target(): Promise<Target>;
+  runKeyCommand(commandLine: string, from: string): Promise<string>;
   /** Sends requests to the target; the profile `sandbox` is served first. */
   httpClient(): Promise<HttpClient>;
   ledger(): Promise<Ledger>;
+  /** The server of PETSTORE_STATE_URL, if set (docs/fleet.md). */
+  stateServer(): Promise<StateServer | undefined>;
   api(): Promise<Api>;
   /** The API of another target, for a key that is not stored yet. */
-  openApi(target: Target): Promise<Api>;
+  apiOf(target: Target): Promise<Api>;
   /** The ledger that was used last; undefined where nothing can have been sent. */
   lastLedger(): Promise<Ledger> | undefined;
   /** Writes one line to stderr, except with `--quiet` or `--json`. */
   notice(text: string): Promise<void>;
   /** Writes one line to stderr; a JSON line with `--json`. */
   warn(text: string): Promise<void>;
-  /** Receives progress; a command with its own progress line replaces the handlers. */
-  readonly progress: ProgressListener;
-}
-
-interface ProgressListener {
-  /** A wait for the rate limit; undefined at its end. */
-  wait?: ((wait: Wait | undefined) => void) | undefined;
-  /** The number of requests in flight. */
-  busy?: ((requests: number) => void) | undefined;
-  /** A command's own status text; undefined for none, for example while a prompt is open. */
-  status?: ((text: (() => string) | undefined) => void) | undefined;
 }
 
 interface Setting {
@@ -148,49 +146,122 @@ function count(setting: Setting | undefined, fallback: number): number {
   });
 }
 
-/** Nothing is read, loaded or sent before a method is called; what is opened is closed by `context.cleanups`. */
+/** What is opened is closed by `context.cleanups`. */
 export function openSession(context: Context, options: GlobalOptions): Session {
+  const { env, clock, signal, redactor, stderr, cleanups } = context;
+  const { timeoutMs, maxWaitMs, maxRetries } = options;
   const once = <T>(open: () => Promise<T>): (() => Promise<T>) => {
     let opened: Promise<T> | undefined;
     return () => (opened ??= open());
   };
-  const services = () => import('./session-services.ts');
-  const toApi = async (client: HttpClient): Promise<Api> =>
-    (await import('./api/categories.ts')).createApi(client, context.signal);
-  const write = (line: string): Promise<void> => context.stderr.write(`${line}\n`);
-  const { columns } = context.stderr;
-  const wrapped = (text: string): string => wrap(escapeControls(text), columns);
+  const write = (line: string): Promise<void> => stderr.write(`${line}\n`);
+  const wrapped = (text: string): string => wrap(escapeControls(text), stderr.columns);
   let lastLedger: Promise<Ledger> | undefined;
-  const connect = async (target: Target, open: () => Promise<Ledger>): Promise<HttpClient> => {
-    const { openHttpClient } = await services();
-    lastLedger = open();
-    return openHttpClient(session, target, await lastLedger);
+
+  const openTarget = async (): Promise<Target> => {
+    const { resolveTarget, setOverrides } = await import('./profiles/credentials.ts');
+    const { profile } = options;
+    const { profiles: store, runKeyCommand } = session;
+    const target = await resolveTarget({ env, profile, store, stateDir: session.stateDir, runKeyCommand });
+    redactor.add(target.key);
+    const ignored = profile === undefined ? [] : setOverrides(env);
+    if (ignored.length > 0) {
+      const names = `${ignored.join(' and ')} ${ignored.length > 1 ? 'are' : 'is'}`;
+      await session.notice(`${names} ignored because of --profile`);
+    }
+    return target;
   };
+
+  // On the state server, if one is configured, otherwise on this machine.
+  const openLedgerOf = async ({ identity, key, keySource }: Target): Promise<Ledger> => {
+    const { openLedger } = await import('./rate-limit/ledger.ts');
+    const own = { identity, key, clock, timeoutMs, onWarning: (text: string) => void session.warn(text) };
+    const openLocal = (): Ledger => openLedger({ ...own, stateDir: stateDirIfAny(context), tempDir: context.tempDir });
+    const server = keySource === 'sandbox' ? undefined : await session.stateServer();
+    if (!server) return openLocal();
+    const { SharedLedger } = await import('./rate-limit/shared-ledger.ts');
+    return new SharedLedger({ ...own, server, openLocal });
+  };
+
+  const connect = async (target: Target, open: () => Promise<Ledger>): Promise<HttpClient> => {
+    const loading = Promise.all([import('./http/transport.ts'), import('./http/http-client.ts')]);
+    lastLedger = open();
+    const ledger = await lastLedger;
+    const { baseUrl, key } = target.keySource === 'sandbox' ? await serveSandbox(target) : target;
+    redactor.add(key);
+    const { version, nodeVersion } = context;
+    const [{ createTransport }, { createHttpClient }] = await loading;
+    const transport = createTransport({ baseUrl, key, version, env, nodeVersion, now: () => ledger.clock.now() });
+    const client = createHttpClient({
+      transport: options.verbose ? await traced(transport, baseUrl) : transport,
+      ledger,
+      clock: ledger.clock,
+      signal,
+      limits: { maxWaitMs, maxRetries, timeoutMs },
+      // Shown by this machine's clock.
+      onWait: (wait) =>
+        session.progress.wait(wait && { ...wait, until: wait.until + clock.now() - ledger.clock.now() }),
+      onBusy: session.progress.busy,
+    });
+    cleanups.push(() => client.close());
+    return client;
+  };
+
+  const toApi = async (client: HttpClient): Promise<Api> =>
+    (await import('./api/categories.ts')).createApi(client, signal);
+
+  const traced = async (transport: Transport, baseUrl: string): Promise<Transport> =>
+    (await import('./http/trace.ts')).trace(transport, baseUrl, clock, (line) => void write(line));
+
+  const serveSandbox = async ({ identity }: Target): Promise<{ baseUrl: string; key: string }> => {
+    const { startEmbedded } = await import('./sandbox/server.ts');
+    const sandbox = await startEmbedded({ dataFile: identity.slice('sandbox:'.length), clock });
+    cleanups.push(() => sandbox.close());
+    return sandbox;
+  };
+
   const session: Session = {
     context,
     options,
-    get stateDir() {
-      return stateDir(context);
+    progress: openProgress(context, options),
+    stateDir: () => stateDir(context),
+    configDir: () => configDir(context),
+    profiles: once(async () => (await import('./profiles/conf-store.ts')).openConfStore(configDir(context))),
+    target: once(openTarget),
+    async runKeyCommand(commandLine, from) {
+      const { runKeyCommand } = await import('./profiles/key-command.ts');
+      const { PETSTORE_API_KEY: _key, PETSTORE_STATE_PASSWORD: _password, PETSTORE_STATE_URL: _url, ...harmless } = env;
+      const onStderr = (text: string): void => void stderr.write(text);
+      return runKeyCommand(commandLine, from, { env: harmless, clock, signal, onStderr });
     },
-    get configDir() {
-      return configDir(context);
-    },
-    profiles: once(async () => (await import('./profiles/conf-store.ts')).openConfStore(session.configDir)),
-    target: once(async () => (await services()).openTarget(session)),
-    ledger: once(async () => (await services()).openLedgerOf(session, await session.target())),
+    ledger: once(async () => openLedgerOf(await session.target())),
     httpClient: once(async () => connect(await session.target(), session.ledger)),
-    lastLedger: () => lastLedger,
-    api: once(async () => toApi(await session.httpClient())),
-    openApi: async (target) => {
-      const open = async (): Promise<Ledger> => (await services()).openLedgerOf(session, target);
-      return toApi(await connect(target, open));
+    async stateServer() {
+      const url = env['PETSTORE_STATE_URL'];
+      if (!url) return undefined;
+      const { parseStateUrl } = await import('./append-log/state-url.ts');
+      const address = parseStateUrl(url, env['PETSTORE_STATE_PASSWORD'], 'PETSTORE_STATE_URL');
+      if (address.password !== undefined) redactor.add(address.password);
+      const { StateServer } = await import('./append-log/state-server.ts');
+      return new StateServer({ address, clock, onOutage: (text) => void session.notice(text) });
     },
+    api: once(async () => toApi(await session.httpClient())),
+    apiOf: async (target) => toApi(await connect(target, () => openLedgerOf(target))),
+    lastLedger: () => lastLedger,
     notice: async (text) => (options.quiet || options.json ? undefined : write(wrapped(text))),
     warn: (text) => {
       const json = (): string => terminalSafeJson(JSON.stringify({ warning: { message: text } }));
       return write(options.json ? json() : wrapped(`warning: ${text}`));
     },
-    progress: {},
   };
   return session;
+}
+
+// Without a home folder the ledger is kept in memory.
+function stateDirIfAny(context: Context): string | undefined {
+  try {
+    return stateDir(context);
+  } catch {
+    return undefined;
+  }
 }

@@ -1,6 +1,6 @@
 // Turns commander's errors into usage errors with a suggestion; a key typed in the wrong place is never repeated.
 import type { Command, CommanderError } from 'commander';
-import { rootOf, visibleCommands } from './commands/commands.ts';
+import { pathOf, rootOf } from './command.ts';
 import { closestMatch } from './did-you-mean.ts';
 import { PetstoreError } from './errors.ts';
 import { escapeControls } from './escape.ts';
@@ -80,13 +80,12 @@ function optionFor(command: Command, keys: readonly string[]): string | undefine
 }
 
 function missingSubcommand(command: Command): PetstoreError {
-  const names = visibleCommands(command).map((one) => one.name());
+  const names = command
+    .createHelp()
+    .visibleCommands(command)
+    .map((one) => one.name());
   const hint = `use one of ${names.join(', ')}; see \`${pathOf(command)} --help\``;
   return new PetstoreError('usage', `missing subcommand after \`${pathOf(command)}\``, { hint });
-}
-
-function pathOf(command: Command): string {
-  return command.parent ? `${pathOf(command.parent)} ${command.name()}` : command.name();
 }
 
 // `petstore login` means `petstore auth login`.

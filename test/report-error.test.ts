@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import type { ErrorKind } from '../src/errors.ts';
 import { EXIT_CODES, PetstoreError } from '../src/errors.ts';
-import { reportError } from '../src/report-error.ts';
+import { reportError } from '../src/run.ts';
 import { world } from './support/world.ts';
 
 const CODES: Readonly<Record<ErrorKind, number>> = {

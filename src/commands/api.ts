@@ -1,33 +1,31 @@
 // The definition of `petstore api`: one raw authenticated request.
-import { Argument, Option } from 'commander';
-import { defineCommand } from './command.ts';
+import { Command, Option } from 'commander';
+import { lazyAction, sections } from '../command.ts';
 
-export const api = defineCommand({
-  name: 'api',
-  description: 'send one raw authenticated request and print the body as it arrives',
-  arguments: [
-    new Argument('<method>', 'GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS'),
-    new Argument('<path>', 'path below the base URL, with its query: categories, not v1/categories'),
-  ],
-  options: [
-    new Option('--data <json>', 'request body, a JSON document').conflicts('input'),
-    new Option('--input <file>', 'read the request body from a file; - reads stdin'),
-    new Option('--include', 'print status and headers before the body'),
-  ],
-  help: {
-    notes: `Reaches the operations that the service names but does not describe: GET /pets/{petId} (deprecated) and
+export const api = (): Command =>
+  new Command('api')
+    .description('send one raw authenticated request and print the body as it arrives')
+    .argument('<method>', 'GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS')
+    .argument('<path>', 'path below the base URL, with its query: categories, not v1/categories')
+    .addOption(new Option('--data <json>', 'request body, a JSON document').conflicts('input'))
+    .option('--input <file>', 'read the request body from a file; - reads stdin')
+    .option('--include', 'print status and headers before the body')
+    .addHelpText(
+      'after',
+      sections({
+        notes: `Reaches the operations that the service names but does not describe: GET /pets/{petId} (deprecated) and
 GET /store/orders. Rate limits, retries and exit codes are those of every command; only GET, HEAD and OPTIONS are
 retried. A warning reports responses marked as deprecated, sunset or unstable. On Windows prefer --input to --data.`,
-    output: `the body, byte for byte, also when the status is an error; with --json one JSON document,
+        output: `the body, byte for byte, also when the status is an error; with --json one JSON document,
 {"status", "headers", "body"} with --include.`,
-    exitCodes: `2 invalid path or body, 3 key not accepted, 4 request rejected, 7 read failed or redirect, 8 a write
+        exitCodes: `2 invalid path or body, 3 key not accepted, 4 request rejected, 7 read failed or redirect, 8 a write
 received no valid response.`,
-    examples: [
-      'petstore api GET categories',
-      'petstore api GET store/orders --include',
-      `petstore api POST categories --data '{"name":"dog"}'`,
-      `echo '{"name":"cat"}' | petstore api POST categories --input - --json`,
-    ],
-  },
-  action: async () => (await import('./api/call.ts')).callAction,
-});
+        examples: [
+          'petstore api GET categories',
+          'petstore api GET store/orders --include',
+          `petstore api POST categories --data '{"name":"dog"}'`,
+          `echo '{"name":"cat"}' | petstore api POST categories --input - --json`,
+        ],
+      }),
+    )
+    .action(lazyAction(async () => (await import('./api/call.ts')).callAction));

@@ -1,36 +1,35 @@
 // `petstore completion`: the scripts, and the hidden command that they call at every Tab.
-import { Argument, Option } from 'commander';
-import { defineCommand } from './command.ts';
+import { Argument, Command } from 'commander';
+import { lazyAction, rootOf, sections } from '../command.ts';
 
 /** The shells that have a completion script. */
 export const SHELLS = ['bash', 'zsh', 'fish', 'powershell'] as const;
 
-export const completion = defineCommand({
-  name: 'completion',
-  aliases: ['complete'],
-  description: 'print a completion script for a shell',
-  arguments: [new Argument('<shell>', 'the shell').choices(SHELLS)],
-  help: {
-    notes: `Tab then completes commands, options, their values and profile names. The script asks petstore itself, so it
+export const completion = (): Command =>
+  new Command('completion')
+    .alias('complete')
+    .description('print a completion script for a shell')
+    .addArgument(new Argument('<shell>', 'the shell').choices(SHELLS))
+    .addHelpText(
+      'after',
+      sections({
+        notes: `Tab then completes commands, options, their values and profile names. The script asks petstore itself, so it
 stays valid after an upgrade.`,
-    output: 'the script; with --json {"shell", "script"}.',
-    examples: [
-      'eval "$(petstore completion bash)"                                # add to ~/.bashrc',
-      'eval "$(petstore completion zsh)"                                 # add to ~/.zshrc, after compinit',
-      'petstore completion fish > ~/.config/fish/completions/petstore.fish',
-      'petstore completion powershell | Out-String | Invoke-Expression   # add to $PROFILE',
-    ],
-  },
-  action: async () => (await import('./completion/scripts.ts')).scriptAction,
-});
+        output: 'the script; with --json {"shell", "script"}.',
+        examples: [
+          'eval "$(petstore completion bash)"                                # add to ~/.bashrc',
+          'eval "$(petstore completion zsh)"                                 # add to ~/.zshrc, after compinit',
+          'petstore completion fish > ~/.config/fish/completions/petstore.fish',
+          'petstore completion powershell | Out-String | Invoke-Expression   # add to $PROFILE',
+        ],
+      }),
+    )
+    .action(lazyAction(async () => (await import('./completion/scripts.ts')).scriptAction));
 
-export const suggestions = defineCommand({
-  name: '__complete',
-  hidden: true,
-  description: 'list what can follow the words typed so far',
-  arguments: [new Argument('[words...]', 'the words after `petstore`, the last one under the cursor')],
-  // PowerShell drops empty arguments.
-  options: [new Option('--at-blank', 'add an empty last word')],
-  help: { examples: [] },
-  action: async () => (await import('./completion/suggest.ts')).suggestAction,
-});
+export const suggestions = (): Command =>
+  new Command('__complete')
+    .description('list what can follow the words typed so far')
+    .argument('[words...]', 'the words after `petstore`, the last one under the cursor')
+    // PowerShell drops empty arguments.
+    .option('--at-blank', 'add an empty last word')
+    .action(lazyAction(async (command) => (await import('./completion/suggest.ts')).suggestAction(rootOf(command))));

@@ -1,9 +1,11 @@
 // `petstore quota`: limit, remaining and reset, and whether and why the key is blocked.
-import { Option } from 'commander';
+
+import { Command } from 'commander';
+import { action, sections } from '../command.ts';
 import { formatDuration, formatRemaining, localTime } from '../format.ts';
-import type { Column, TextContext } from '../output/view.ts';
+import type { Column, TextContext, View } from '../output/view.ts';
 import type { QuotaView, WindowView } from '../rate-limit/quota-view.ts';
-import { defineCommand } from './command.ts';
+import type { Session } from '../session.ts';
 
 interface QuotaOptions {
   readonly refresh?: true;
@@ -17,44 +19,45 @@ interface Quota {
   readonly clockAhead: number;
 }
 
-export const quota = defineCommand<QuotaOptions, Quota>({
-  name: 'quota',
-  description: 'show what is left of the rate limit, as of the last response',
-  options: [
-    new Option('--refresh', 'send one GET /categories first'),
-    new Option('--forget', 'clear the cached quota of this key, including a block after a 429'),
-  ],
-  help: {
-    notes: `Nothing is sent without --refresh. All petstore processes that use the same key and base URL share the
+const view: View<Quota> = {
+  json: toJson,
+  text: (data, context) => context.table(FACTS, facts(data, context), { headings: false }),
+  tables: true,
+};
+
+export const quota = (): Command =>
+  new Command('quota')
+    .description('show what is left of the rate limit, as of the last response')
+    .option('--refresh', 'send one GET /categories first')
+    .option('--forget', 'clear the cached quota of this key, including a block after a 429')
+    .addHelpText(
+      'after',
+      sections({
+        notes: `Nothing is sent without --refresh. All petstore processes that use the same key and base URL share the
 quota: what one of them learns, and a block after a 429, applies to all.`,
-    output: `remaining requests, limit and reset; with --json {"profile", "limit", "remaining", "resetAt", "blocked",
+        output: `remaining requests, limit and reset; with --json {"profile", "limit", "remaining", "resetAt", "blocked",
 "nextRequestAt", ...}, null where unknown.`,
-    examples: [
-      'petstore quota',
-      'petstore quota --refresh -p staging',
-      'petstore quota --json | jq .remaining',
-      'petstore quota --forget',
-    ],
-  },
-  action: {
-    async run(session, { options: { forget, refresh } }) {
-      const { profile } = await session.target();
-      const ledger = await session.ledger();
-      if (forget) {
-        ledger.forget();
-        await session.notice('Cleared the cached quota');
-      }
-      if (refresh) await (await session.api()).categories.list();
-      await ledger.refresh();
-      return { profile, known: ledger.view(), clockAhead: ledger.clock.now() - session.context.clock.now() };
-    },
-    view: {
-      json: toJson,
-      text: (data, context) => context.table(FACTS, facts(data, context), { headings: false }),
-      tables: true,
-    },
-  },
-});
+        examples: [
+          'petstore quota',
+          'petstore quota --refresh -p staging',
+          'petstore quota --json | jq .remaining',
+          'petstore quota --forget',
+        ],
+      }),
+    )
+    .action(action(view, readQuota));
+
+async function readQuota(session: Session, { forget, refresh }: QuotaOptions): Promise<Quota> {
+  const { profile } = await session.target();
+  const ledger = await session.ledger();
+  if (forget) {
+    ledger.forget();
+    await session.notice('Cleared the cached quota');
+  }
+  if (refresh) await (await session.api()).categories.list();
+  await ledger.refresh();
+  return { profile, known: ledger.view(), clockAhead: ledger.clock.now() - session.context.clock.now() };
+}
 
 function toJson({ profile, known }: Quota): unknown {
   const { longWindow, blocked, clockOffset } = known;

@@ -1,36 +1,34 @@
 // The definition of `petstore sandbox`; the server is loaded when it runs.
-import { Option } from 'commander';
-import { defineCommand } from './command.ts';
+import { Command, Option } from 'commander';
+import { lazyAction, sections } from '../command.ts';
 
 const collect = (value: string, all: readonly string[]): readonly string[] => [...all, value];
 
-export const sandbox = defineCommand({
-  name: 'sandbox',
-  description: 'run a local test server with the whole API',
-  options: [
-    new Option('--port <number>', 'port on 127.0.0.1; 0: any free port').default('4010'),
+export const sandbox = (): Command =>
+  new Command('sandbox')
+    .description('run a local test server with the whole API')
+    .option('--port <number>', 'port on 127.0.0.1; 0: any free port', '4010')
     // The default is only described: as a value it would contradict --limit.
-    new Option('--plan <plan>', 'rate limits of this plan')
-      .choices(['free', 'pro', 'business', 'enterprise'])
-      .default(undefined, 'free'),
-    new Option('--limit <limit>', 'custom rate limit such as 60/6s; repeatable, all apply')
-      .argParser(collect)
-      .default([]),
-    new Option('--key <key>', 'API key to accept; repeatable, each has its own rate limit')
-      .argParser(collect)
-      .default([]),
-    new Option('--data <file>', 'where to keep the data (default: the data of the profile "sandbox")'),
-    new Option('--reset', 'delete categories and rate limit windows first; ids are not reused'),
-    new Option('--retry-after <form>', 'format of the Retry-After header')
-      .choices(['seconds', 'date', 'none'])
-      .default('seconds'),
-    new Option('--fault <kind>', 'inject a fault, KIND[:PERCENT]; repeatable, see below')
-      .argParser(collect)
-      .default([]),
-    new Option('--seed <number>', 'seed of the injected faults, to repeat a run'),
-  ],
-  help: {
-    notes: `The server runs until Ctrl-C and prints one line per request on stderr, unless --quiet or --json is given. You
+    .addOption(
+      new Option('--plan <plan>', 'rate limits of this plan')
+        .choices(['free', 'pro', 'business', 'enterprise'])
+        .default(undefined, 'free'),
+    )
+    .option('--limit <limit>', 'custom rate limit such as 60/6s; repeatable, all apply', collect, [])
+    .option('--key <key>', 'API key to accept; repeatable, each has its own rate limit', collect, [])
+    .option('--data <file>', 'where to keep the data (default: the data of the profile "sandbox")')
+    .option('--reset', 'delete categories and rate limit windows first; ids are not reused')
+    .addOption(
+      new Option('--retry-after <form>', 'format of the Retry-After header')
+        .choices(['seconds', 'date', 'none'])
+        .default('seconds'),
+    )
+    .option('--fault <kind>', 'inject a fault, KIND[:PERCENT]; repeatable, see below', collect, [])
+    .option('--seed <number>', 'seed of the injected faults, to repeat a run')
+    .addHelpText(
+      'after',
+      sections({
+        notes: `The server runs until Ctrl-C and prints one line per request on stderr, unless --quiet or --json is given. You
 do not need it for the profile "sandbox": with -p sandbox, a command serves itself the same data. Any number of
 processes can share the data. --data FILE creates FILE.1.log and FILE.windows.1.log. The plan enterprise is
 unlimited unless --limit is given.
@@ -43,14 +41,14 @@ Faults, 100 percent of the requests unless stated:
   truncate    process the request, then close in the middle of the response
   garbage     process the request, then respond with a body that is not JSON
 A single request asks for a fault with the header x-sandbox-fault.`,
-    output: 'the URL and the key; with --json one line {"url", "key", ...}.',
-    exitCodes: '2 port in use, 9 data cannot be used, 130 ended with Ctrl-C.',
-    examples: [
-      'petstore sandbox',
-      'petstore sandbox --port 0 --plan pro --json',
-      'petstore sandbox --limit 60/6s --retry-after date --data ./demo',
-      'petstore sandbox --fault latency=300ms --fault lost-reply:5 --seed 7',
-    ],
-  },
-  action: async () => (await import('./sandbox/serve.ts')).serveAction,
-});
+        output: 'the URL and the key; with --json one line {"url", "key", ...}.',
+        exitCodes: '2 port in use, 9 data cannot be used, 130 ended with Ctrl-C.',
+        examples: [
+          'petstore sandbox',
+          'petstore sandbox --port 0 --plan pro --json',
+          'petstore sandbox --limit 60/6s --retry-after date --data ./demo',
+          'petstore sandbox --fault latency=300ms --fault lost-reply:5 --seed 7',
+        ],
+      }),
+    )
+    .action(lazyAction(async () => (await import('./sandbox/serve.ts')).serveAction));

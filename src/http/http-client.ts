@@ -20,6 +20,8 @@ interface HttpClientOptions {
   readonly limits: { readonly maxWaitMs: number; readonly maxRetries: number; readonly timeoutMs: number };
   /** Called when a wait begins or changes, and with undefined when it ends. */
   readonly onWait?: ((wait: Wait | undefined) => void) | undefined;
+  /** Called with the number of requests that are under way. */
+  readonly onBusy?: ((requests: number) => void) | undefined;
 }
 
 // A create in flight gets this long for its response after Ctrl-C: aborted at once, it would be carried out all the same.
@@ -53,10 +55,12 @@ class RateLimitedClient implements HttpClient {
   async send(request: HttpRequest): Promise<HttpResponse> {
     const sent = this.#sendWithRetries(request);
     this.#pendingSends.add(sent);
+    this.#options.onBusy?.(this.#pendingSends.size);
     try {
       return await sent;
     } finally {
       this.#pendingSends.delete(sent);
+      this.#options.onBusy?.(this.#pendingSends.size);
       this.#respondedAt = this.#options.clock.monotonic();
     }
   }

@@ -1,4 +1,5 @@
 // How a command's result is to be shown: declarations that the renderers turn into text. Types only.
+import type { PetstoreError } from '../errors.ts';
 
 export interface Column<Row> {
   /** Heading in a table; field name in CSV and TSV. */
@@ -47,4 +48,8 @@ export interface View<Data> {
   readonly records?: { readonly columns: readonly Column<never>[]; rows(data: Data): readonly unknown[] };
   /** Whether `text` uses tables: their code is loaded only then. */
   readonly tables?: true;
+  /** The error to end with although the result was printed. */
+  failure?(data: Data): PetstoreError | undefined;
+  /** What has changed, for the error message when the result cannot be printed. */
+  summary?(data: Data): string;
 }

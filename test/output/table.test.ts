@@ -1,7 +1,7 @@
 // Tables: columns stand straight by display width, no line is wider than the terminal, nothing acts on it.
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
 import cellWidth from 'string-width';
+import { describe, expect, test } from 'vitest';
 import { loadStyle } from '../../src/output/render.ts';
 import { fitWidths, table } from '../../src/output/table.ts';
 import type { Column } from '../../src/output/view.ts';

@@ -1,11 +1,11 @@
 // `petstore api METHOD PATH`: one raw call, with the limits, retries and exit codes of every command.
 import { responseError } from '../../api/response-error.ts';
+import type { Action } from '../../command.ts';
 import { PetstoreError } from '../../errors.ts';
 import { escapeControls } from '../../escape.ts';
 import type { HttpRequest, HttpResponse } from '../../http/types.ts';
 import { parseJson } from '../../json.ts';
 import type { Session } from '../../session.ts';
-import type { Action } from '../command.ts';
 import { deprecationNotices } from './deprecation.ts';
 
 interface CallOptions {
@@ -25,7 +25,7 @@ const SAFE = new Set(['GET', 'HEAD', 'OPTIONS']);
 const METHODS = new Set([...SAFE, 'POST', 'PUT', 'PATCH', 'DELETE']);
 
 export const callAction: Action<CallOptions, RawResponse> = {
-  async run(session, { args: [method = '', path = ''], options }) {
+  async run(session, options, method = '', path = '') {
     const request = await toRequest(session, method.toUpperCase(), path, options);
     const response = await (await session.httpClient()).send(request);
     const { status, headers } = response;
@@ -33,9 +33,9 @@ export const callAction: Action<CallOptions, RawResponse> = {
     const failure = status < 200 || status > 299 ? responseError(request, response) : undefined;
     return { response, include: options.include === true, failure };
   },
-  exitError: ({ failure }) => failure,
-  summary: ({ response }) => `the request was sent and answered with status ${response.status}`,
   view: {
+    failure: ({ failure }) => failure,
+    summary: ({ response }) => `the request was sent and answered with status ${response.status}`,
     json: ({ response: { status, headers, body }, include }) =>
       include ? { status, headers, body: toJsonValue(body) } : toJsonValue(body),
     bytes: (raw) => Buffer.concat([Buffer.from(head(raw)), raw.response.body]),

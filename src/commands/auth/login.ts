@@ -1,8 +1,11 @@
 // `petstore auth login`: saves a key, or a command that prints one, for the origin of a base URL.
-import { Option } from 'commander';
+
+import { Command } from 'commander';
+import { action, sections } from '../../command.ts';
 import { PetstoreError } from '../../errors.ts';
 import { escapeControls } from '../../escape.ts';
 import type { Environment } from '../../io.ts';
+import type { View } from '../../output/view.ts';
 import type { BaseUrl } from '../../profiles/credential-rules.ts';
 import { checkBaseUrl, checkKey, LONGEST_KEY, parseBaseUrl } from '../../profiles/credential-rules.ts';
 import { environmentUrl, keyVariable, namedProfile } from '../../profiles/credentials.ts';
@@ -10,7 +13,6 @@ import type { StoredProfile } from '../../profiles/store.ts';
 import { hasKey, SANDBOX } from '../../profiles/store.ts';
 import { looksLikeKey, maskKey } from '../../redact.ts';
 import type { Session } from '../../session.ts';
-import { defineCommand } from '../command.ts';
 
 interface LoginOptions {
   readonly url?: string;
@@ -31,16 +33,25 @@ interface LoginResult {
   readonly activated: boolean;
 }
 
-export const login = defineCommand<LoginOptions, LoginResult>({
-  name: 'login',
-  description: 'save an API key for a profile',
-  options: [
-    new Option('--url <url>', 'base URL of the service: https, or http on loopback, ending in /v1'),
-    new Option('--key-command <command>', 'save a command that prints the key, instead of a key'),
-    new Option('--no-verify', 'save the key without checking it with the service'),
-  ],
-  help: {
-    notes: `The key is read from a hidden prompt on a terminal, otherwise from the first line of stdin. No option
+const view: View<LoginResult> = {
+  *text({ profile, url, key, keyCommand, verified, active, activated }) {
+    const what = keyCommand === undefined ? `key ${key}` : `key command "${escapeControls(keyCommand)}"`;
+    yield `Saved ${what} for profile "${profile}" (${url})${verified ? '' : ', not verified'}\n`;
+    if (activated) yield `Profile "${profile}" is now the active one\n`;
+    else if (!active) yield `To use it, add \`-p ${profile}\` or run \`petstore auth switch ${profile}\`\n`;
+  },
+};
+
+export const login = (): Command =>
+  new Command('login')
+    .description('save an API key for a profile')
+    .option('--url <url>', 'base URL of the service: https, or http on loopback, ending in /v1')
+    .option('--key-command <command>', 'save a command that prints the key, instead of a key')
+    .option('--no-verify', 'save the key without checking it with the service')
+    .addHelpText(
+      'after',
+      sections({
+        notes: `The key is read from a hidden prompt on a terminal, otherwise from the first line of stdin. No option
 takes it, because arguments are visible to every process. It is checked with one GET /categories, saved in a
 file that only you can read, and sent only to the origin it was saved with.
 
@@ -48,26 +59,16 @@ A key command runs at each use, without a shell (unless you name one: sh -c '…
 first line of its stdout is the key. PETSTORE_KEY_COMMAND does the same without a profile.
 
 If the active profile has no key, the profile becomes the active one.`,
-    output: 'one line; with --json {"profile", "url", "key", "verified", "active"}, with the key masked.',
-    exitCodes: '2 invalid base URL, 3 key not accepted and nothing saved, 9 file error.',
-    examples: [
-      'petstore auth login --url https://HOST/v1',
-      'petstore auth login -p staging --url https://STAGING_HOST/v1 < key.txt',
-      `petstore auth login -p ci --url https://HOST/v1 --key-command 'pass show petstore'`,
-    ],
-  },
-  action: {
-    run: (session, { options }) => logIn(session, options),
-    view: {
-      *text({ profile, url, key, keyCommand, verified, active, activated }) {
-        const what = keyCommand === undefined ? `key ${key}` : `key command "${escapeControls(keyCommand)}"`;
-        yield `Saved ${what} for profile "${profile}" (${url})${verified ? '' : ', not verified'}\n`;
-        if (activated) yield `Profile "${profile}" is now the active one\n`;
-        else if (!active) yield `To use it, add \`-p ${profile}\` or run \`petstore auth switch ${profile}\`\n`;
-      },
-    },
-  },
-});
+        output: 'one line; with --json {"profile", "url", "key", "verified", "active"}, with the key masked.',
+        exitCodes: '2 invalid base URL, 3 key not accepted and nothing saved, 9 file error.',
+        examples: [
+          'petstore auth login --url https://HOST/v1',
+          'petstore auth login -p staging --url https://STAGING_HOST/v1 < key.txt',
+          `petstore auth login -p ci --url https://HOST/v1 --key-command 'pass show petstore'`,
+        ],
+      }),
+    )
+    .action(action(view, logIn));
 
 // Nothing is saved when this throws.
 async function logIn(session: Session, options: LoginOptions): Promise<LoginResult> {
@@ -180,15 +181,14 @@ async function firstLine(session: Session): Promise<string> {
 // Without verification the command is not run: its vault may be locked or elsewhere.
 async function printedKey(session: Session, keyCommand: string, verified: boolean): Promise<string | null> {
   if (!verified) return null;
-  const { runKeyCommandOf } = await import('../../session-services.ts');
   const from = '--key-command';
-  return checkKey(await runKeyCommandOf(session, keyCommand, from), from);
+  return checkKey(await session.runKeyCommand(keyCommand, from), from);
 }
 
 async function verify(session: Session, profile: string, key: string, { url }: BaseUrl): Promise<void> {
   try {
     const target = { profile, baseUrl: url, key, keySource: 'stored', urlSource: 'stored', identity: url } as const;
-    await (await session.openApi(target)).categories.list();
+    await (await session.apiOf(target)).categories.list();
   } catch (error) {
     if (!(error instanceof PetstoreError) || error.kind === 'interrupted') throw error;
     const remedy =

@@ -1,9 +1,12 @@
 // `petstore auth logout`: removes a profile's key, or whole profiles.
-import { Option } from 'commander';
+
+import { Command } from 'commander';
+import { action, sections } from '../../command.ts';
 import { PetstoreError } from '../../errors.ts';
+import type { View } from '../../output/view.ts';
 import { namedProfile, storedProfile } from '../../profiles/credentials.ts';
 import { SANDBOX } from '../../profiles/store.ts';
-import { defineCommand } from '../command.ts';
+import type { Session } from '../../session.ts';
 
 interface LogoutOptions {
   readonly all?: true;
@@ -18,44 +21,46 @@ interface LogoutResult {
   readonly profile?: string;
 }
 
-export const logout = defineCommand<LogoutOptions, LogoutResult>({
-  name: 'logout',
-  description: "remove a profile's API key and keep its base URL",
-  options: [
-    new Option('--delete', 'delete the whole profile'),
-    new Option('--all', 'delete every profile, damaged ones too'),
-  ],
-  help: {
-    output: 'one line; with --json {"removed", "deleted"}: the profiles that were changed.',
-    examples: ['petstore auth logout', 'petstore auth logout -p staging --delete', 'petstore auth logout --all'],
+const view: View<LogoutResult> = {
+  text({ removed, deleted, profile }) {
+    const names = removed.map((name) => `"${name}"`).join(', ');
+    const none = profile ? `No API key is stored for profile "${profile}"` : 'No profile is stored';
+    if (removed.length === 0) return [`${none}\n`];
+    return [`${deleted ? 'Deleted' : 'Removed the API key of'} profile${removed.length > 1 ? 's' : ''} ${names}\n`];
   },
-  action: {
-    async run({ context, options: { profile }, ...session }, { options }) {
-      const store = await session.profiles();
-      if (context.env['PETSTORE_API_KEY'] !== undefined) {
-        await session.warn('PETSTORE_API_KEY is still set; commands keep using that key');
-      }
-      if (options.all) return { removed: store.removeAll(), deleted: true };
-      const named = namedProfile({ env: context.env, profile });
-      const name = named?.name ?? store.active();
-      if (name === SANDBOX) {
-        throw new PetstoreError('usage', 'profile "sandbox" has no API key', {
-          hint: 'name another profile: `petstore auth logout -p PROFILE`, or use --all',
-        });
-      }
-      const deleted = options.delete === true;
-      // A damaged profile can still be deleted.
-      if (!deleted) storedProfile(store, name, named?.from);
-      const done = deleted ? store.remove(name) : store.removeKey(name);
-      return { removed: done ? [name] : [], deleted, profile: name };
-    },
-    view: {
-      text({ removed, deleted, profile }) {
-        const names = removed.map((name) => `"${name}"`).join(', ');
-        const none = profile ? `No API key is stored for profile "${profile}"` : 'No profile is stored';
-        if (removed.length === 0) return [`${none}\n`];
-        return [`${deleted ? 'Deleted' : 'Removed the API key of'} profile${removed.length > 1 ? 's' : ''} ${names}\n`];
-      },
-    },
-  },
-});
+};
+
+export const logout = (): Command =>
+  new Command('logout')
+    .description("remove a profile's API key and keep its base URL")
+    .option('--delete', 'delete the whole profile')
+    .option('--all', 'delete every profile, damaged ones too')
+    .addHelpText(
+      'after',
+      sections({
+        output: 'one line; with --json {"removed", "deleted"}: the profiles that were changed.',
+        examples: ['petstore auth logout', 'petstore auth logout -p staging --delete', 'petstore auth logout --all'],
+      }),
+    )
+    .action(action(view, logOut));
+
+async function logOut(session: Session, options: LogoutOptions): Promise<LogoutResult> {
+  const { env } = session.context;
+  const store = await session.profiles();
+  if (env['PETSTORE_API_KEY'] !== undefined) {
+    await session.warn('PETSTORE_API_KEY is still set; commands keep using that key');
+  }
+  if (options.all) return { removed: store.removeAll(), deleted: true };
+  const named = namedProfile({ env, profile: session.options.profile });
+  const name = named?.name ?? store.active();
+  if (name === SANDBOX) {
+    throw new PetstoreError('usage', 'profile "sandbox" has no API key', {
+      hint: 'name another profile: `petstore auth logout -p PROFILE`, or use --all',
+    });
+  }
+  const deleted = options.delete === true;
+  // A damaged profile can still be deleted.
+  if (!deleted) storedProfile(store, name, named?.from);
+  const done = deleted ? store.remove(name) : store.removeKey(name);
+  return { removed: done ? [name] : [], deleted, profile: name };
+}

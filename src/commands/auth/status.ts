@@ -1,13 +1,14 @@
 // `petstore auth status`: every profile, what a command would use now, and where that comes from. Sends nothing.
+import { Command } from 'commander';
+import { action, sections } from '../../command.ts';
 import type { PetstoreError } from '../../errors.ts';
 import { escapeControls } from '../../escape.ts';
-import type { Column } from '../../output/view.ts';
+import type { Column, View } from '../../output/view.ts';
 import { hangingIndent } from '../../output/wrap.ts';
 import type { Credentials, Target } from '../../profiles/credentials.ts';
 import { findCredentials } from '../../profiles/credentials.ts';
 import { maskKey } from '../../redact.ts';
 import type { Session } from '../../session.ts';
-import { defineCommand } from '../command.ts';
 
 interface ProfileStatus {
   readonly profile: string;
@@ -28,30 +29,37 @@ interface StatusResult {
   readonly failure?: PetstoreError;
 }
 
-export const status = defineCommand<object, StatusResult>({
-  name: 'status',
-  description: 'show every profile: active or not, base URL, masked key and their source',
-  help: {
-    notes: 'Nothing is sent. A key is shown as its last four characters at most.',
-    output: `a table; with --json an array of {"profile", "active", "url", "urlSource", "key", "keySource",
+const COLUMNS: readonly Column<ProfileStatus>[] = [
+  { header: '  profile', value: ({ active, profile }) => `${active ? '*' : ' '} ${profile}` },
+  { header: 'url', value: ({ url, urlSource }) => cell(url, urlSource), wrap: true },
+  { header: 'key', value: ({ key, keySource }) => cell(key, keySource), wrap: true },
+];
+
+const view: View<StatusResult> = {
+  json: ({ profiles }) => profiles,
+  *text({ profiles }, { table, columns }) {
+    yield* table(COLUMNS, profiles);
+    const problems = profiles.flatMap(({ problem }) => problem ?? []);
+    const lines = problems.map((problem) => `${hangingIndent(escapeControls(problem), columns, 0)}\n`);
+    if (lines.length > 0) yield `\n${lines.join('')}`;
+  },
+  tables: true,
+  failure: ({ failure }) => failure,
+};
+
+export const status = (): Command =>
+  new Command('status')
+    .description('show every profile: active or not, base URL, masked key and their source')
+    .addHelpText(
+      'after',
+      sections({
+        notes: 'Nothing is sent. A key is shown as its last four characters at most.',
+        output: `a table; with --json an array of {"profile", "active", "url", "urlSource", "key", "keySource",
 "problem"}. The active profile is the one that the next command uses.`,
-    examples: ['petstore auth status', "petstore auth status --json | jq -r '.[] | select(.active) | .url'"],
-  },
-  action: {
-    run: readStatus,
-    exitError: ({ failure }) => failure,
-    view: {
-      json: ({ profiles }) => profiles,
-      *text({ profiles }, { table, columns }) {
-        yield* table(COLUMNS, profiles);
-        const problems = profiles.flatMap(({ problem }) => problem ?? []);
-        const lines = problems.map((problem) => `${hangingIndent(escapeControls(problem), columns, 0)}\n`);
-        if (lines.length > 0) yield `\n${lines.join('')}`;
-      },
-      tables: true,
-    },
-  },
-});
+        examples: ['petstore auth status', "petstore auth status --json | jq -r '.[] | select(.active) | .url'"],
+      }),
+    )
+    .action(action(view, readStatus));
 
 async function readStatus(session: Session): Promise<StatusResult> {
   const { env, redactor } = session.context;
@@ -77,12 +85,6 @@ function toStatus({ profile, url, urlSource, key, keySource, problem }: Credenti
     ...(problem && { problem: problem.message }),
   };
 }
-
-const COLUMNS: readonly Column<ProfileStatus>[] = [
-  { header: '  profile', value: ({ active, profile }) => `${active ? '*' : ' '} ${profile}` },
-  { header: 'url', value: ({ url, urlSource }) => cell(url, urlSource), wrap: true },
-  { header: 'key', value: ({ key, keySource }) => cell(key, keySource), wrap: true },
-];
 
 function cell(value: string | null, source: string | null): string {
   if (source === 'sandbox') return 'built in';

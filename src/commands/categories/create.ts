@@ -1,9 +1,11 @@
 // `petstore categories create`: sends one category once, or returns the one that exists with --if-missing.
-import { Option } from 'commander';
+import { Command } from 'commander';
 import type { Category } from '../../api/types.ts';
+import { action, sections } from '../../command.ts';
 import { PetstoreError } from '../../errors.ts';
 import { escapeControls } from '../../escape.ts';
-import { defineCommand } from '../command.ts';
+import type { View } from '../../output/view.ts';
+import type { Session } from '../../session.ts';
 
 interface CreateOptions {
   readonly name: string;
@@ -16,59 +18,62 @@ interface CreateResult {
   readonly created: boolean;
 }
 
-export const create = defineCommand<CreateOptions, CreateResult>({
-  name: 'create',
-  description: 'create a category',
-  options: [
-    new Option('--name <name>', 'name of the category, for example a species').makeOptionMandatory(),
-    new Option('--description <text>', 'short description'),
-    new Option('--if-missing', 'return the category of exactly this name if it exists, otherwise create it'),
+const view: View<CreateResult> = {
+  json: ({ category }) => category,
+  text: ({ category, created }, { style }) => [
+    created
+      ? `Created category ${style.bold(quoted(category))} (id ${category.id})\n`
+      : `Category ${style.bold(quoted(category))} already exists (id ${category.id})\n`,
   ],
-  help: {
-    notes: `A create request is sent once. If no valid response is received it is not sent again: exit code 8 means that
+  summary: ({ category, created }) =>
+    `category ${quoted(category)} ${created ? 'was created' : 'already exists'} (id ${category.id})`,
+};
+
+export const create = (): Command =>
+  new Command('create')
+    .description('create a category')
+    .requiredOption('--name <name>', 'name of the category, for example a species')
+    .option('--description <text>', 'short description')
+    .option('--if-missing', 'return the category of exactly this name if it exists, otherwise create it')
+    .addHelpText(
+      'after',
+      sections({
+        notes: `A create request is sent once. If no valid response is received it is not sent again: exit code 8 means that
 the category may or may not exist.`,
-    output: 'one line; with --json the category as the service returned it.',
-    exitCodes: `3 no key or key not accepted, 4 rejected, 5 rate limited, 6 service not reached and nothing created, 8
+        output: 'one line; with --json the category as the service returned it.',
+        exitCodes: `3 no key or key not accepted, 4 rejected, 5 rate limited, 6 service not reached and nothing created, 8
 outcome unknown.`,
-    examples: [
-      'petstore categories create --name dog',
-      'petstore categories create --name cat --description "Felis catus" --json',
-      'petstore categories create --name rabbit --if-missing',
-    ],
-  },
-  action: {
-    async run(session, { options: { name, description, ifMissing } }) {
-      // What an unset shell variable gives.
-      if (name.trim() === '') {
-        throw new PetstoreError('usage', '--name is empty', {
-          hint: 'for example `petstore categories create --name dog`',
-        });
-      }
-      const { categories } = await session.api();
-      const existing = ifMissing && (await categories.list()).find((category) => category.name === name);
-      if (!existing) {
-        const category = await categories.create(description === undefined ? { name } : { name, description });
-        return { category, created: true };
-      }
-      if (description !== undefined && existing.description !== description) {
-        const current =
-          existing.description === undefined ? 'no description' : `the description "${existing.description}"`;
-        await session.warn(`category "${name}" has ${current}; it was not changed`);
-      }
-      return { category: existing, created: false };
-    },
-    view: {
-      json: ({ category }) => category,
-      text: ({ category, created }, { style }) => [
-        created
-          ? `Created category ${style.bold(quoted(category))} (id ${category.id})\n`
-          : `Category ${style.bold(quoted(category))} already exists (id ${category.id})\n`,
-      ],
-    },
-    summary: ({ category, created }) =>
-      `category ${quoted(category)} ${created ? 'was created' : 'already exists'} (id ${category.id})`,
-  },
-});
+        examples: [
+          'petstore categories create --name dog',
+          'petstore categories create --name cat --description "Felis catus" --json',
+          'petstore categories create --name rabbit --if-missing',
+        ],
+      }),
+    )
+    .action(action(view, createCategory));
+
+async function createCategory(
+  session: Session,
+  { name, description, ifMissing }: CreateOptions,
+): Promise<CreateResult> {
+  // What an unset shell variable gives.
+  if (name.trim() === '') {
+    throw new PetstoreError('usage', '--name is empty', {
+      hint: 'for example `petstore categories create --name dog`',
+    });
+  }
+  const { categories } = await session.api();
+  const existing = ifMissing && (await categories.list()).find((category) => category.name === name);
+  if (!existing) {
+    const category = await categories.create(description === undefined ? { name } : { name, description });
+    return { category, created: true };
+  }
+  if (description !== undefined && existing.description !== description) {
+    const current = existing.description === undefined ? 'no description' : `the description "${existing.description}"`;
+    await session.warn(`category "${name}" has ${current}; it was not changed`);
+  }
+  return { category: existing, created: false };
+}
 
 function quoted({ name }: Category): string {
   return `"${escapeControls(name)}"`;

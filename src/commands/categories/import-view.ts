@@ -16,6 +16,7 @@ const LONGEST_CELL = 200;
 
 export const importView: View<ImportData> = {
   tables: true,
+  failure: (data) => ('document' in data ? data.failure : undefined),
   json: (data) => ('document' in data ? data.document : previewJson(data)),
   text: (data, context) => ('document' in data ? summary(data.document, context) : planned(data, context)),
 };

@@ -1,9 +1,10 @@
 // `petstore categories list`: every category, searched and sorted here because the service documents neither.
-import { Option } from 'commander';
+import { Command, Option } from 'commander';
 import type { Category } from '../../api/types.ts';
+import { action, sections } from '../../command.ts';
 import { FORMATS } from '../../output/render.ts';
-import type { Column } from '../../output/view.ts';
-import { defineCommand } from '../command.ts';
+import type { Column, View } from '../../output/view.ts';
+import type { Session } from '../../session.ts';
 
 interface ListOptions {
   readonly search?: string;
@@ -16,39 +17,42 @@ const COLUMNS: readonly Column<Category>[] = [
   { header: 'description', value: (category) => category.description },
 ];
 
-export const list = defineCommand<ListOptions, readonly Category[]>({
-  name: 'list',
-  aliases: ['ls'],
-  description: 'list all categories',
-  options: [
+const view: View<readonly Category[]> = {
+  text: (categories, { table }) => (categories.length === 0 ? [] : table(COLUMNS, categories)),
+  tables: true,
+  records: { columns: COLUMNS, rows: (categories) => categories },
+};
+
+export const list = (): Command =>
+  new Command('list')
+    .alias('ls')
+    .description('list all categories')
     // Only described as the default: as a value, `table` would contradict --json.
-    new Option('--format <format>', 'output format').choices(FORMATS).default(undefined, 'table'),
-    new Option('--search <text>', 'only categories with this text in name or description, ignoring case'),
-    new Option('--sort <field>', 'sort by id or name; default: the order of the service').choices(['id', 'name']),
-  ],
-  help: {
-    output: `a table, fitted to the terminal and complete in a pipe; with --json an array of {"id", "name",
+    .addOption(new Option('--format <format>', 'output format').choices(FORMATS).default(undefined, 'table'))
+    .option('--search <text>', 'only categories with this text in name or description, ignoring case')
+    .addOption(
+      new Option('--sort <field>', 'sort by id or name; default: the order of the service').choices(['id', 'name']),
+    )
+    .addHelpText(
+      'after',
+      sections({
+        output: `a table, fitted to the terminal and complete in a pipe; with --json an array of {"id", "name",
 "description"} that keeps other fields of the service. csv, tsv, json and ndjson can be imported.`,
-    examples: [
-      'petstore categories list',
-      'petstore categories list --search cat --sort name',
-      "petstore categories list --json | jq -r '.[].name'",
-      'petstore categories list --format csv > categories.csv',
-    ],
-  },
-  action: {
-    async run(session, { options }) {
-      const categories = filterAndSort(await (await session.api()).categories.list(), options);
-      if (categories.length === 0) await session.notice('No categories');
-      return categories;
-    },
-    view: {
-      text: (categories, { table }) => (categories.length === 0 ? [] : table(COLUMNS, categories)),
-      tables: true,
-      records: { columns: COLUMNS, rows: (categories) => categories },
-    },
-  },
-});
+        examples: [
+          'petstore categories list',
+          'petstore categories list --search cat --sort name',
+          "petstore categories list --json | jq -r '.[].name'",
+          'petstore categories list --format csv > categories.csv',
+        ],
+      }),
+    )
+    .action(action(view, listCategories));
+
+async function listCategories(session: Session, options: ListOptions): Promise<readonly Category[]> {
+  const categories = filterAndSort(await (await session.api()).categories.list(), options);
+  if (categories.length === 0) await session.notice('No categories');
+  return categories;
+}
 
 /** Returns a new array, or the given one where there is nothing to do. */
 export function filterAndSort(categories: readonly Category[], { search, sort }: ListOptions): readonly Category[] {

@@ -1,5 +1,6 @@
 // `petstore categories import`: creates one category per row of a file, each exactly once.
 import type { NewCategory } from '../../api/types.ts';
+import type { Action } from '../../command.ts';
 import { PetstoreError } from '../../errors.ts';
 import { escapeControls } from '../../escape.ts';
 import { formatCount, formatDuration, formatNumber } from '../../format.ts';
@@ -20,7 +21,6 @@ import type { RunResult } from '../../import/run.ts';
 import { runImport } from '../../import/run.ts';
 import { wrap } from '../../output/wrap.ts';
 import type { Session } from '../../session.ts';
-import type { Action } from '../command.ts';
 import type { ImportData } from './import-view.ts';
 import { importView } from './import-view.ts';
 
@@ -49,7 +49,7 @@ interface Job {
 }
 
 export const importAction: Action<ImportOptions, ImportData> = {
-  async run(session, { args: [file = '-'], options }) {
+  async run(session, options, file = '-') {
     const job = await prepare(session, file, options);
     if (options.dryRun) return preview(job);
     const { rows, source, store, name } = job;
@@ -58,9 +58,9 @@ export const importAction: Action<ImportOptions, ImportData> = {
       const lock = lockOptions(session);
       await journal.acquire({ version: 2, source, rows: rows.length }, options.restart, lock);
       if (source !== undefined) await supersede(store, name, source, lock);
-      session.progress.status?.(undefined);
+      session.progress.status(undefined);
       const result = await send(job, journal);
-      session.progress.status?.(undefined);
+      session.progress.status(undefined);
       const document = result.results.document();
       return { document, failure: importError(document, result, resumeCommand(session.context, source === undefined)) };
     } finally {
@@ -68,7 +68,6 @@ export const importAction: Action<ImportOptions, ImportData> = {
       await journal.close().catch(() => undefined);
     }
   },
-  exitError: (data) => ('document' in data ? data.failure : undefined),
   view: importView,
 };
 
@@ -85,18 +84,28 @@ async function prepare(session: Session, file: string, options: ImportOptions): 
   if (file === '-') await requireYes(session, options);
   const input = await readInputFile(file, session.context);
   const rows = await readRows(input, options);
-  const { openJournals } = await import('../../session-services.ts');
   const job = {
     session,
     options,
     rows,
     source: input.id,
-    store: await openJournals(session, await session.target()),
+    store: await openJournals(session),
     name: journalName(digestOf(rows)),
     concurrency,
   };
   if (!options.restart && !options.skipExisting) await refuseChanged(job);
   return job;
+}
+
+// On the state server, if one is configured, and only there: a second set of journals could create rows twice.
+async function openJournals(session: Session): Promise<JournalStore> {
+  const { identity, key, keySource } = await session.target();
+  const server = keySource === 'sandbox' ? undefined : await session.stateServer();
+  if (!server) return (await import('../../import/journal-files.ts')).fileJournals(session.stateDir(), identity, key);
+  const { clock, cleanups } = session.context;
+  cleanups.push(async () => server.close());
+  const { sharedJournals } = await import('../../import/shared-journals.ts');
+  return sharedJournals(identity, key, { server, clock, onWarning: (text) => void session.warn(text) });
 }
 
 // Rows from a pipe leave no stdin to answer the question, where somebody may be watching.
@@ -133,7 +142,7 @@ async function preview({ session, options, rows, store, name }: Job): Promise<Pr
 
 function lockOptions({ context, progress }: Session): LockOptions {
   const onWait = (leftMs: number): void =>
-    progress.status?.(() => `checking whether another run is importing these rows, ${formatDuration(leftMs)}`);
+    progress.status(() => `checking whether another run is importing these rows, ${formatDuration(leftMs)}`);
   return { clock: context.clock, signal: context.signal, onWait };
 }
 
@@ -141,17 +150,11 @@ async function send(job: Job, journal: Journal): Promise<RunResult> {
   const { session, options, rows, concurrency, store, name } = job;
   const { context, progress } = session;
   const [api, ledger] = await Promise.all([session.api(), session.ledger()]);
-  const showWait = progress.wait;
-  let waiting = false;
-  progress.wait = (wait) => {
-    waiting = wait !== undefined;
-    showWait?.(wait);
-  };
   const line = startProgressLine(
     rows.length,
     ledger.clock,
     () => ledger.view(),
-    () => waiting,
+    () => progress.waiting,
   );
   return runImport({
     rows,
@@ -165,7 +168,7 @@ async function send(job: Job, journal: Journal): Promise<RunResult> {
     timeoutMs: session.options.timeoutMs,
     skipExisting: options.skipExisting,
     onPlan: (plan) => confirm(job, plan),
-    onProgress: (results) => progress.status?.(() => line(results)),
+    onProgress: (results) => progress.status(() => line(results)),
   });
 }
 

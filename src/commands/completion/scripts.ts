@@ -1,5 +1,5 @@
 // The completion scripts: each passes the words to `petstore __complete` and offers what it prints.
-import type { Action } from '../command.ts';
+import type { Action } from '../../command.ts';
 import type { SHELLS } from '../completion.ts';
 
 type Shell = (typeof SHELLS)[number];
@@ -89,6 +89,6 @@ Register-ArgumentCompleter -Native -CommandName petstore -ScriptBlock {
 const SCRIPTS: Readonly<Record<Shell, string>> = { bash: BASH, zsh: ZSH, fish: FISH, powershell: POWERSHELL };
 
 export const scriptAction: Action<object, { readonly shell: Shell; readonly script: string }> = {
-  run: async (_session, { args }) => ({ shell: args[0] as Shell, script: SCRIPTS[args[0] as Shell] }),
+  run: async (_session, _options, shell) => ({ shell: shell as Shell, script: SCRIPTS[shell as Shell] }),
   view: { text: ({ script }) => [script] },
 };

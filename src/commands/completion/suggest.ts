@@ -1,9 +1,8 @@
 // What Tab offers for the words typed so far. Called by the completion scripts.
 import type { Command, Option } from 'commander';
+import type { Action } from '../../command.ts';
 import { escapeControls } from '../../escape.ts';
 import { BUILT_IN } from '../../profiles/store.ts';
-import type { Action } from '../command.ts';
-import { isRepeatable, pathOf, rootOf, visibleCommands } from '../commands.ts';
 
 interface Candidate {
   readonly value: string;
@@ -15,8 +14,8 @@ const FILES: Candidate = { value: ':files', description: '' };
 
 type ProfileNames = () => Promise<readonly string[]>;
 
-export const suggestAction: Action<{ readonly atBlank?: true }, readonly Candidate[]> = {
-  async run(session, { args, options, command }) {
+export const suggestAction = (root: Command): Action<{ readonly atBlank?: true }, readonly Candidate[]> => ({
+  async run(session, options, ...args) {
     const profiles: ProfileNames = async () => {
       try {
         return (await session.profiles()).names();
@@ -25,7 +24,7 @@ export const suggestAction: Action<{ readonly atBlank?: true }, readonly Candida
         return BUILT_IN;
       }
     };
-    return suggest(rootOf(command), options.atBlank ? [...args, ''] : args, profiles);
+    return suggest(root, options.atBlank ? [...args, ''] : args, profiles);
   },
   /** One candidate a line: value, tab, description. */
   view: {
@@ -34,7 +33,7 @@ export const suggestAction: Action<{ readonly atBlank?: true }, readonly Candida
         one === FILES ? `${one.value}\n` : `${escapeControls(one.value)}\t${escapeControls(one.description)}\n`,
       ),
   },
-};
+});
 
 /**
  * Suggests what begins with the last word.
@@ -119,7 +118,8 @@ function visibleOptions(command: Command): readonly Option[] {
 }
 
 function subcommands(command: Command): readonly Candidate[] {
-  return visibleCommands(command).map((one) => ({ value: pathOf(one).at(-1) ?? '', description: one.description() }));
+  const visible = command.createHelp().visibleCommands(command);
+  return visible.map((one) => ({ value: one.name(), description: one.description() }));
 }
 
 async function optionsAt({ options, used }: Position, last: string, profiles: ProfileNames): Promise<Candidate[]> {
@@ -130,7 +130,7 @@ async function optionsAt({ options, used }: Position, last: string, profiles: Pr
     // The shells would offer files without the option in front.
     return candidates.filter((one) => one !== FILES).map((one) => ({ ...one, value: `${flag}=${one.value}` }));
   }
-  const free = options.filter((option) => !used.has(option) || isRepeatable(option));
+  const free = options.filter((option) => !used.has(option) || option.parseArg);
   const candidates = free.map(({ long, description }) => ({ value: long ?? '', description }));
   return [...candidates, { value: '--help', description: 'show help' }];
 }

@@ -2,6 +2,7 @@
 import { lstatSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { categoriesOf } from '../../api/categories.ts';
+import type { Action } from '../../command.ts';
 import { PetstoreError } from '../../errors.ts';
 import { formatDuration } from '../../format.ts';
 import type { HttpRequest, HttpResponse } from '../../http/types.ts';
@@ -10,7 +11,6 @@ import { environmentSuffices, namedProfile, storedProfile } from '../../profiles
 import { SANDBOX } from '../../profiles/store.ts';
 import { maskKey } from '../../redact.ts';
 import type { Session } from '../../session.ts';
-import type { Action } from '../command.ts';
 import type { Check, CheckResult } from './check.ts';
 import { check, checkInTurn, ok, skipped, warning } from './check.ts';
 import { connectionTests, stateServerTests } from './network-checks.ts';
@@ -40,8 +40,8 @@ const COLUMNS: readonly Column<Check>[] = [
 
 export const diagnoseAction: Action<object, readonly Check[]> = {
   run: diagnose,
-  exitError,
   view: {
+    failure: exitError,
     json: (checks) => ({
       ok: checks.every(({ status }) => status !== 'failed'),
       checks: checks.map(({ failure: _, ...facts }) => facts),
@@ -83,7 +83,7 @@ export function checkNode(version: string): CheckResult {
 async function checkConfig(session: Session): Promise<CheckResult> {
   const { env, platform } = session.context;
   if (environmentSuffices(env)) return skipped('not read: key and base URL come from the environment');
-  const dir = session.configDir;
+  const dir = session.configDir();
   const wide = platform === 'win32' ? [] : tooWide(dir);
   // Reading checks owner and content, and restricts the files' permissions.
   const store = await session.profiles();

@@ -166,8 +166,7 @@ end`;
 export function stateServerTests(session: Session): Tests {
   if (!session.context.env['PETSTORE_STATE_URL']) return {};
   const toServer = (test: (server: StateServer) => Promise<CheckResult>) => async (): Promise<CheckResult> => {
-    const { openStateServer } = await import('../../session-services.ts');
-    const server = await openStateServer(session);
+    const server = await session.stateServer();
     if (!server) return skipped('not configured');
     try {
       return await test(server);

@@ -2,6 +2,8 @@
 import { once } from 'node:events';
 import { statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import type { Action } from '../../command.ts';
+import { loadPrinter } from '../../command.ts';
 import { PetstoreError } from '../../errors.ts';
 import { escapeControls } from '../../escape.ts';
 import { formatDuration, formatNumber } from '../../format.ts';
@@ -17,8 +19,6 @@ import type { RunningSandbox } from '../../sandbox/server.ts';
 import { startSandbox } from '../../sandbox/server.ts';
 import type { Session } from '../../session.ts';
 import { isWindowsShell, quoteForPosix, quoteForPowerShell } from '../../shell-quote.ts';
-import type { Action } from '../command.ts';
-import { loadPrinter } from '../run-command.ts';
 
 interface ServeOptions {
   readonly port: string;
@@ -66,7 +66,7 @@ const view: View<SandboxInfo> = {
 };
 
 export const serveAction: Action<ServeOptions, SandboxInfo> = {
-  run: (session, { options }) => serve(session, options),
+  run: serve,
   view,
 };
 
@@ -97,7 +97,7 @@ function readSettings(session: Session, options: ServeOptions) {
     port: wholeNumber('--port', options.port, 65_535),
     ...readLimits(options),
     keys: readKeys(options.key),
-    dataFile: data === undefined ? sandboxDataFile(session.stateDir) : readDataFile(resolve(cwd, data)),
+    dataFile: data === undefined ? sandboxDataFile(session.stateDir()) : readDataFile(resolve(cwd, data)),
     reset: options.reset === true,
     retryAfter: options.retryAfter,
     faults: options.fault.map((text) => {

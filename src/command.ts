@@ -1,0 +1,129 @@
+// What surrounds a command's own work: help texts, the session, the printer, progress, and the line about the quota.
+import { Command } from 'commander';
+import { PetstoreError } from './errors.ts';
+import { colorLevel } from './io.ts';
+import { loadRenderer } from './output/render.ts';
+import type { View } from './output/view.ts';
+import type { Context, Session } from './session.ts';
+import { openSession, readGlobalOptions } from './session.ts';
+
+/** The root of the tree, which knows the process. */
+export class Program extends Command {
+  readonly context: Context;
+
+  constructor(context: Context) {
+    super('petstore');
+    this.context = context;
+  }
+}
+
+export function rootOf(command: Command): Program {
+  return command.parent ? rootOf(command.parent) : (command as Program);
+}
+
+/** The words that call a command: `petstore categories list`. */
+export function pathOf(command: Command): string {
+  return command.parent ? `${pathOf(command.parent)} ${command.name()}` : command.name();
+}
+
+/** What a command does, and how its result is shown. Commands return data; they never print. */
+export interface Action<Options, Data> {
+  readonly view: View<Data>;
+  readonly run: Run<Options, Data>;
+}
+
+/** @param options as commander names them; a switch that is not given is absent */
+type Run<Options, Data> = (session: Session, options: Options, ...args: string[]) => Promise<Data>;
+
+type Handler = (this: Command) => Promise<void>;
+
+/** For `Command.action`. */
+export function action<Options, Data>(view: View<Data>, run: Run<Options, Data>): Handler {
+  return lazyAction(async () => ({ view, run }));
+}
+
+/** The same for a command with much code, which is loaded when it runs. */
+export function lazyAction<Options, Data>(load: (command: Command) => Promise<Action<Options, Data>>): Handler {
+  return async function handle(this: Command) {
+    const { context } = rootOf(this);
+    const session = openSession(context, readGlobalOptions(this.optsWithGlobals(), context.env));
+    const { view, run } = await load(this);
+    // Before anything is sent: a create whose result cannot be shown must not happen.
+    const print = await loadPrinter(session, view);
+    const startedAt = context.clock.now();
+    context.afterwards = () => printQuotaLine(session, startedAt);
+    const data = await run(session, this.opts() as Options, ...this.args).finally(() => session.progress.stop());
+    try {
+      await print(data);
+    } catch (error) {
+      if (!(error instanceof PetstoreError) || !view.summary) throw error;
+      throw error.rephrase(`${error.message}; ${view.summary(data)}`);
+    }
+    const failure = view.failure?.(data);
+    if (failure) throw failure;
+  };
+}
+
+/** Loads what prints a result on stdout in the session's format. */
+export async function loadPrinter<Data>(session: Session, view: View<Data>): Promise<(data: Data) => Promise<void>> {
+  const { stdout, env, clock } = session.context;
+  const render = await loadRenderer(session.options.format ?? 'table', view, {
+    isTTY: stdout.isTTY,
+    columns: stdout.columns,
+    colorLevel: colorLevel(stdout, env, session.options.noColor),
+    now: clock.now,
+  });
+  return async (data) => {
+    for (const piece of render(data)) await stdout.write(piece);
+  };
+}
+
+// Only a command that received a response reports the quota: older knowledge is shown by `petstore quota`.
+async function printQuotaLine(session: Session, startedAt: number): Promise<void> {
+  const { options, context } = session;
+  const ledger = options.json || options.quiet ? undefined : await session.lastLedger();
+  if (!ledger) return;
+  await ledger.refresh();
+  const view = ledger.view();
+  const now = ledger.clock.now();
+  if (view.seenAt === undefined || view.seenAt < startedAt - context.clock.now() + now) return;
+  const { quotaLine } = await import('./rate-limit/quota-view.ts');
+  const line = quotaLine(view, now);
+  if (line !== undefined) await session.notice(line);
+}
+
+/** What follows the options in a command's help. Paragraphs are wrapped; indented lines stay as they are. */
+interface HelpText {
+  readonly notes?: string;
+  readonly output?: string;
+  readonly exitCodes?: string;
+  /** Command lines; two spaces and a `#` begin a remark. */
+  readonly examples: readonly string[];
+}
+
+/** For `Command.addHelpText('after', …)`. */
+export function sections({ notes, output, exitCodes, examples }: HelpText): (at: { command: Command }) => string {
+  return ({ command }) => {
+    const texts = [
+      notes,
+      output && `${bold('Output:')} ${output}`,
+      exitCodes && `${bold('Exit codes:')} ${exitCodes}`,
+      `${bold('Examples:')}\n${examples.map((line) => `  $ ${line}`).join('\n')}`,
+    ];
+    return `\n${texts
+      .filter(Boolean)
+      .map((text) => fill(command, text ?? ''))
+      .join('\n\n')}`;
+  };
+}
+
+/** Wraps the paragraphs of a text to the width of a command's help. */
+export function fill(command: Command, text: string): string {
+  const help = command.createHelp();
+  const width = command.configureOutput().getOutHelpWidth?.() ?? 80;
+  return text.replace(/^\S.*(?:\n\S.*)*/gm, (paragraph) => help.boxWrap(paragraph.replaceAll('\n', ' '), width));
+}
+
+export function bold(text: string): string {
+  return `\u001b[1m${text}\u001b[22m`;
+}
