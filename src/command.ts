@@ -1,10 +1,11 @@
 // What surrounds a command's own work: help texts, the session, the printer, progress, and the line about the quota.
 import { Command } from 'commander';
 import { PetstoreError } from './errors.ts';
+import type { Context } from './io.ts';
 import { colorLevel } from './io.ts';
 import { loadRenderer } from './output/render.ts';
 import type { View } from './output/view.ts';
-import type { Context, Session } from './session.ts';
+import type { Session } from './session.ts';
 import { openSession, readGlobalOptions } from './session.ts';
 
 /** The root of the tree, which knows the process. */

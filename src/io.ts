@@ -1,4 +1,6 @@
-// Environment variables and streams as the program sees them, and whether a stream supports colour.
+// The process as the program sees it: environment variables, streams, and whether a stream supports colour.
+import type { Clock } from './clock.ts';
+import type { Redactor } from './redact.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -52,4 +54,28 @@ export function colorLevel(stream: Pick<Output, 'isTTY'>, env: Environment, noCo
   if (!stream.isTTY || env['TERM'] === 'dumb') return 0;
   if (/^(truecolor|24bit)$/.test(env['COLORTERM'] ?? '')) return 3;
   return /256/.test(env['TERM'] ?? '') ? 2 : 1;
+}
+
+/** The process as a command sees it; tests create their own. */
+export interface Context {
+  readonly args: readonly string[];
+  readonly env: Environment;
+  readonly cwd: string;
+  readonly platform: string;
+  readonly nodeVersion: string;
+  /** Undefined where the machine has none. */
+  readonly homeDir: string | undefined;
+  readonly tempDir: string;
+  readonly version: string;
+  readonly stdin: Input;
+  readonly stdout: Output;
+  readonly stderr: Output;
+  readonly clock: Clock;
+  /** Aborted with a PetstoreError of kind `interrupted` on a signal. */
+  readonly signal: AbortSignal;
+  /** Applied to everything that is written; every key in use is added to it. */
+  readonly redactor: Redactor;
+  /** Run after the result or the error was written: first what is still to be said, then what is to be closed. */
+  afterwards?: () => Promise<void>;
+  readonly cleanups: (() => Promise<void>)[];
 }

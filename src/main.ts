@@ -2,10 +2,9 @@
 import { homedir, tmpdir } from 'node:os';
 import { systemClock } from './clock.ts';
 import { EXIT_CODES, PetstoreError } from './errors.ts';
-import type { Input, JobControl, Output } from './io.ts';
+import type { Context, Input, JobControl, Output } from './io.ts';
 import { toEnvironment } from './io.ts';
 import { Redactor } from './redact.ts';
-import type { Context } from './session.ts';
 import { VERSION } from './version.ts';
 
 /** How long a command may take to end after a signal, in milliseconds; a create in flight waits 2 s for its response. */

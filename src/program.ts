@@ -14,8 +14,8 @@ import { doctor } from './commands/doctor.ts';
 import { help } from './commands/help.ts';
 import { quota } from './commands/quota.ts';
 import { sandbox } from './commands/sandbox.ts';
+import type { Context } from './io.ts';
 import { colorLevel } from './io.ts';
-import type { Context } from './session.ts';
 
 const categories = (): Command =>
   new Command('categories')

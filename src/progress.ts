@@ -1,15 +1,23 @@
 // What stderr shows while a command runs: a spinner on a terminal, otherwise one line per wait.
+
 import { formatDuration, localTime } from './format.ts';
 import type { Wait } from './http/types.ts';
+import type { Context } from './io.ts';
 import { colorLevel } from './io.ts';
 import { canSpin, createLineProgress, createSpinnerProgress } from './output/progress.ts';
-import type { Context, GlobalOptions } from './session.ts';
 
 /** A shorter wait is over before it can be read. */
 const SHORTEST_WAIT_MS = 1000;
 /** Two estimates of the end of one wait differ by less. */
 const SAME_WAIT_MS = 1500;
 const TICK_MS = 1000;
+
+interface ProgressOptions {
+  readonly json: boolean;
+  readonly quiet: boolean;
+  readonly verbose: boolean;
+  readonly noColor: boolean;
+}
 
 export interface Progress {
   /** A wait for the rate limit; undefined at its end. */
@@ -24,7 +32,7 @@ export interface Progress {
 }
 
 /** Nothing is shown before there is something to say. */
-export function openProgress(context: Context, options: GlobalOptions): Progress {
+export function openProgress(context: Context, options: ProgressOptions): Progress {
   const { clock, stderr, env } = context;
   const spins = !options.quiet && !options.json && !options.verbose && canSpin(stderr, env);
   if (spins) return spinning(context, options);
@@ -52,7 +60,7 @@ export function openProgress(context: Context, options: GlobalOptions): Progress
   };
 }
 
-function spinning({ clock, stderr, env }: Context, { noColor }: GlobalOptions): Progress {
+function spinning({ clock, stderr, env }: Context, { noColor }: ProgressOptions): Progress {
   const spinner = createSpinnerProgress({ stderr, clock, colorLevel: colorLevel(stderr, env, noColor) });
   const ended = new AbortController();
   let wait: Wait | undefined;

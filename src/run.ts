@@ -3,10 +3,10 @@ import { CommanderError } from 'commander';
 import { WELCOME } from './commands/help.ts';
 import { PetstoreError } from './errors.ts';
 import { escapeControls, terminalSafeJson } from './escape.ts';
+import type { Context } from './io.ts';
 import { colorLevel } from './io.ts';
 import { wrap } from './output/wrap.ts';
 import { createProgram } from './program.ts';
-import type { Context } from './session.ts';
 import type { ParseError } from './usage-error.ts';
 import { usageError, withoutTypedKeys } from './usage-error.ts';
 

@@ -1,46 +1,21 @@
-// What a command works with: the context of the process, the global options, and services that open on first use.
+// What a command works with; everything costly is opened when it is first used.
 import type { Api } from './api/types.ts';
 import type { StateServer } from './append-log/state-server.ts';
-import type { Clock } from './clock.ts';
 import { LONGEST_TIMER_MS } from './clock.ts';
 import { PetstoreError } from './errors.ts';
 import { escapeControls, terminalSafeJson } from './escape.ts';
 import { parseDuration } from './format.ts';
 import type { HttpClient, Transport } from './http/types.ts';
-import type { Environment, Input, Output } from './io.ts';
+import type { Context, Environment } from './io.ts';
 import type { Format } from './output/render.ts';
 import { wrap } from './output/wrap.ts';
 import type { Target } from './profiles/credentials.ts';
+import { resolveTarget, setOverrides } from './profiles/credentials.ts';
 import { configDir, stateDir } from './profiles/paths.ts';
 import type { ProfileStore } from './profiles/store.ts';
 import type { Progress } from './progress.ts';
 import { openProgress } from './progress.ts';
 import type { Ledger } from './rate-limit/ledger.ts';
-import type { Redactor } from './redact.ts';
-
-/** The process as a command sees it; tests create their own. */
-export interface Context {
-  readonly args: readonly string[];
-  readonly env: Environment;
-  readonly cwd: string;
-  readonly platform: string;
-  readonly nodeVersion: string;
-  /** Undefined where the machine has none. */
-  readonly homeDir: string | undefined;
-  readonly tempDir: string;
-  readonly version: string;
-  readonly stdin: Input;
-  readonly stdout: Output;
-  readonly stderr: Output;
-  readonly clock: Clock;
-  /** Aborted with a PetstoreError of kind `interrupted` on a signal. */
-  readonly signal: AbortSignal;
-  /** Applied to everything that is written; every key in use is added to it. */
-  readonly redactor: Redactor;
-  /** Run after the result or the error was written: first what is still to be said, then what is to be closed. */
-  afterwards?: () => Promise<void>;
-  readonly cleanups: (() => Promise<void>)[];
-}
 
 /** The options of every command, from the command line and the environment (docs/cli.md, global options). */
 export interface GlobalOptions {
@@ -54,33 +29,6 @@ export interface GlobalOptions {
   readonly quiet: boolean;
   readonly verbose: boolean;
   readonly noColor: boolean;
-}
-
-/** Every method throws PetstoreError. Nothing is read, loaded or sent before one is called. */
-export interface Session {
-  readonly context: Context;
-  readonly options: GlobalOptions;
-  readonly progress: Progress;
-  stateDir(): string;
-  configDir(): string;
-  profiles(): Promise<ProfileStore>;
-  /** URL and key; from now on the key is redacted from all output. */
-  target(): Promise<Target>;
-  runKeyCommand(commandLine: string, from: string): Promise<string>;
-  /** Sends requests to the target; the profile `sandbox` is served first. */
-  httpClient(): Promise<HttpClient>;
-  ledger(): Promise<Ledger>;
-  /** The server of PETSTORE_STATE_URL, if set (docs/fleet.md). */
-  stateServer(): Promise<StateServer | undefined>;
-  api(): Promise<Api>;
-  /** The API of another target, for a key that is not stored yet. */
-  apiOf(target: Target): Promise<Api>;
-  /** The ledger that was used last; undefined where nothing can have been sent. */
-  lastLedger(): Promise<Ledger> | undefined;
-  /** Writes one line to stderr, except with `--quiet` or `--json`. */
-  notice(text: string): Promise<void>;
-  /** Writes one line to stderr; a JSON line with `--json`. */
-  warn(text: string): Promise<void>;
 }
 
 interface Setting {
@@ -146,6 +94,33 @@ function count(setting: Setting | undefined, fallback: number): number {
   });
 }
 
+/** Every method throws PetstoreError. Nothing is read, loaded or sent before one is called. */
+export interface Session {
+  readonly context: Context;
+  readonly options: GlobalOptions;
+  readonly progress: Progress;
+  stateDir(): string;
+  configDir(): string;
+  profiles(): Promise<ProfileStore>;
+  /** URL and key; from now on the key is redacted from all output. */
+  target(): Promise<Target>;
+  runKeyCommand(commandLine: string, from: string): Promise<string>;
+  /** Sends requests to the target; the profile `sandbox` is served first. */
+  httpClient(): Promise<HttpClient>;
+  ledger(): Promise<Ledger>;
+  /** The server of PETSTORE_STATE_URL, if set (docs/fleet.md). */
+  stateServer(): Promise<StateServer | undefined>;
+  api(): Promise<Api>;
+  /** The API of another target, for a key that is not stored yet. */
+  apiOf(target: Target): Promise<Api>;
+  /** The ledger that was used last; undefined where nothing can have been sent. */
+  lastLedger(): Promise<Ledger> | undefined;
+  /** Writes one line to stderr, except with `--quiet` or `--json`. */
+  notice(text: string): Promise<void>;
+  /** Writes one line to stderr; a JSON line with `--json`. */
+  warn(text: string): Promise<void>;
+}
+
 /** What is opened is closed by `context.cleanups`. */
 export function openSession(context: Context, options: GlobalOptions): Session {
   const { env, clock, signal, redactor, stderr, cleanups } = context;
@@ -159,7 +134,6 @@ export function openSession(context: Context, options: GlobalOptions): Session {
   let lastLedger: Promise<Ledger> | undefined;
 
   const openTarget = async (): Promise<Target> => {
-    const { resolveTarget, setOverrides } = await import('./profiles/credentials.ts');
     const { profile } = options;
     const { profiles: store, runKeyCommand } = session;
     const target = await resolveTarget({ env, profile, store, stateDir: session.stateDir, runKeyCommand });

@@ -3,10 +3,9 @@ import { join } from 'node:path';
 import { WriteStream } from 'node:tty';
 import type { Clock } from '../../src/clock.ts';
 import { systemClock } from '../../src/clock.ts';
-import type { Output } from '../../src/io.ts';
+import type { Context, Output } from '../../src/io.ts';
 import { Redactor } from '../../src/redact.ts';
 import { run } from '../../src/run.ts';
-import type { Context } from '../../src/session.ts';
 import { tempDir } from './temp-dir.ts';
 
 /** What a test may set of the world. */

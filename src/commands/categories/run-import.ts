@@ -10,7 +10,7 @@ import type { ImportPlan } from '../../import/import-state.ts';
 import type { LockOptions } from '../../import/journal.ts';
 import { Journal } from '../../import/journal.ts';
 import type { JournalStore } from '../../import/journal-files.ts';
-import { journalName } from '../../import/journal-files.ts';
+import { fileJournals, journalName } from '../../import/journal-files.ts';
 import { journalFormat } from '../../import/journal-state.ts';
 import { completeList, missingFromList } from '../../import/lookup.ts';
 import { otherImports, readJournal, staleImportOf, supersede } from '../../import/other-journals.ts';
@@ -101,7 +101,7 @@ async function prepare(session: Session, file: string, options: ImportOptions): 
 async function openJournals(session: Session): Promise<JournalStore> {
   const { identity, key, keySource } = await session.target();
   const server = keySource === 'sandbox' ? undefined : await session.stateServer();
-  if (!server) return (await import('../../import/journal-files.ts')).fileJournals(session.stateDir(), identity, key);
+  if (!server) return fileJournals(session.stateDir(), identity, key);
   const { clock, cleanups } = session.context;
   cleanups.push(async () => server.close());
   const { sharedJournals } = await import('../../import/shared-journals.ts');

@@ -1,0 +1,72 @@
+// Connections are reused only where that cannot put a create in doubt.
+import { createServer } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { expect, onTestFinished, test } from 'vitest';
+import { createTransport } from '../../src/http/transport.ts';
+
+const POST = { method: 'POST', path: '/categories', body: '{}', safe: false };
+
+async function serve(answer: (socket: Socket) => void = () => undefined, headers: Record<string, string> = {}) {
+  let connections = 0;
+  const server = createServer((request, response) => {
+    request
+      .resume()
+      .on('end', () => response.writeHead(201, headers).end('{"id":1,"name":"x"}', () => answer(request.socket)));
+  }).on('connection', () => connections++);
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+  const transport = createTransport({
+    baseUrl,
+    key: 'k',
+    version: '1',
+    env: {},
+    nodeVersion: process.versions.node,
+    now: Date.now,
+  });
+  onTestFinished(async () => {
+    await transport.close();
+    server.closeAllConnections();
+    server.close();
+  });
+  const signal = new AbortController().signal;
+  return { send: () => transport.send(POST, { timeoutMs: 5000, signal }), connections: () => connections };
+}
+const pause = (ms: number): Promise<void> => new Promise((done) => setTimeout(done, ms));
+
+test('requests one after the other share a connection, but not after half a second', async () => {
+  const { send, connections } = await serve();
+  for (let n = 0; n < 20; n++) await send();
+  // undici frees a connection a turn after its response, so a second one serves the first to be early.
+  expect(connections()).toBe(2);
+  await pause(600);
+  await send();
+  expect(connections()).toBe(3);
+});
+
+test('after Connection: close each request has its own', async () => {
+  const { send, connections } = await serve(() => undefined, { connection: 'close' });
+  for (let n = 0; n < 5; n++) await send();
+  expect(connections()).toBe(5);
+});
+
+test('a timer that fires late does not keep a connection alive', async () => {
+  const { send, connections } = await serve();
+  await send();
+  const until = performance.now() + 700;
+  while (performance.now() < until);
+  await send();
+  expect(connections()).toBe(2);
+});
+
+test.each([0, 3, 20])(
+  'a service that closes connections %i ms after a response, unsaid, loses at most one request',
+  async (ms) => {
+    const { send } = await serve((socket) => void setTimeout(() => socket.destroy(), ms));
+    let lost = 0;
+    for (let n = 0; n < 30; n++) {
+      await send().catch(() => lost++);
+      await pause(n % 4);
+    }
+    expect(lost).toBeLessThanOrEqual(1);
+  },
+);
