@@ -14,7 +14,7 @@ import { checkBaseUrl, checkKey } from './profiles/credential-rules.ts';
 import { stateDir } from './profiles/paths.ts';
 import type { Ledger } from './rate-limit/ledger.ts';
 import { openLedger } from './rate-limit/ledger.ts';
-import { initialState } from './rate-limit/ledger-state.ts';
+import { initialState } from './rate-limit/policy.ts';
 import type { QuotaView } from './rate-limit/quota-view.ts';
 import { quotaView } from './rate-limit/quota-view.ts';
 import { VERSION } from './version.ts';

@@ -39,7 +39,6 @@ class RateLimitedClient implements HttpClient {
   readonly #options: HttpClientOptions;
   readonly #inFlight = new Set<() => void>();
   readonly #pendingSends = new Set<Promise<unknown>>();
-  #respondedAt = Number.NEGATIVE_INFINITY;
   // One listener for hundreds of requests.
   readonly #onAbort = (): void => {
     for (const abort of this.#inFlight) abort();
@@ -61,7 +60,6 @@ class RateLimitedClient implements HttpClient {
     } finally {
       this.#pendingSends.delete(sent);
       this.#options.onBusy?.(this.#pendingSends.size);
-      this.#respondedAt = this.#options.clock.monotonic();
     }
   }
 
@@ -126,11 +124,7 @@ class RateLimitedClient implements HttpClient {
     try {
       for (;;) {
         signal.throwIfAborted();
-        // A single request is not kept waiting for what a long run leaves to others.
-        const alone = this.#pendingSends.size <= 1;
-        // Between two rows an import has nothing pending but the request that waits here.
-        const betweenRows = alone && clock.monotonic() - this.#respondedAt < MAX_POLL_MS;
-        const ticket = await ledger.acquire(!alone || betweenRows);
+        const ticket = await ledger.acquire();
         if (ticket.granted) return ticket.ticket;
         const now = clock.now();
         if (ticket.reason !== 'sibling') {
@@ -138,7 +132,7 @@ class RateLimitedClient implements HttpClient {
           if (until - now > limits.maxWaitMs) throw rateLimited(reason, until, now, refusal);
           since = undefined;
           notify({ until, reason });
-          await clock.sleep(sleepChunk(betweenRows ? Math.min(MAX_POLL_MS, until - now) : until - now), signal);
+          await clock.sleep(sleepChunk(until - now), signal);
           continue;
         }
         since ??= clock.monotonic();

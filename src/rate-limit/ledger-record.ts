@@ -1,7 +1,11 @@
 // The ledger's records as lines of JSON, validated when they are read. A line that is not valid is ignored by everybody.
 import type { Check } from '../append-log/record-shape.ts';
 import { isBoolean, isNumber, isText, oneOf, optional, shape, tryParseJson } from '../append-log/record-shape.ts';
-import type { WindowReset } from './window.ts';
+export interface WindowReset {
+  readonly at: number;
+  readonly clock: 'server' | 'local';
+  readonly resolution: number;
+}
 
 /** What a wait after a 429 goes by: a header of the 429, or our own floor. */
 export type BlockReason = 'retry-after' | 'reset' | 'backoff';
@@ -37,8 +41,6 @@ export type LedgerRecord =
       readonly start: string;
       readonly host: string;
       readonly leaseMs: number;
-      /** One of many requests, which leave room for others who use the key elsewhere. */
-      readonly bulk: boolean;
     }
   | { readonly kind: 'response'; readonly at: number; readonly id: string; readonly seen: Observation }
   | { readonly kind: 'closed'; readonly at: number; readonly id: string; readonly how: TicketEnd }
@@ -49,7 +51,7 @@ export const isReset = shape({ at: isNumber, clock: oneOf('server', 'local'), re
 export const isWaitFrom = oneOf('retry-after', 'reset', 'backoff');
 
 const RECORDS: Readonly<Record<LedgerRecord['kind'], Check>> = {
-  ticket: shape({ id: isText, pid: isNumber, start: isText, host: isText, leaseMs: isNumber, bulk: isBoolean }),
+  ticket: shape({ id: isText, pid: isNumber, start: isText, host: isText, leaseMs: isNumber }),
   response: shape({
     id: isText,
     seen: shape({

@@ -7,14 +7,12 @@ import { MemoryLog } from '../append-log/log.ts';
 import type { ProcessRef } from '../append-log/process-liveness.ts';
 import { currentProcess, isAlive } from '../append-log/process-liveness.ts';
 import type { Clock } from '../clock.ts';
-import type { Admission, Denied } from './admission.ts';
-import { admit } from './admission.ts';
 import type { LedgerRecord, Observation, TicketEnd } from './ledger-record.ts';
 import { formatRecord } from './ledger-record.ts';
-import type { LedgerState } from './ledger-state.ts';
-import { isAhead } from './ledger-state.ts';
 import type { FileSystemType } from './paths.ts';
 import { ledgerFolder, ledgerName } from './paths.ts';
+import type { Admission, Denied, KeyState as LedgerState } from './policy.ts';
+import { admit, isAhead } from './policy.ts';
 import type { QuotaView } from './quota-view.ts';
 import { quotaView } from './quota-view.ts';
 import { ledgerFormat } from './reducer.ts';
@@ -28,9 +26,8 @@ export interface Ledger {
   readonly clock: Clock;
   /**
    * Asks for a ticket, the right to send one request now; `observe` or `release` closes it.
-   * @param bulk true for one of many requests, which leave room for others who use the key elsewhere
    */
-  acquire(bulk?: boolean): TicketResult | Promise<TicketResult>;
+  acquire(): TicketResult | Promise<TicketResult>;
   /** The last look before the bytes are sent; false after a 429 to another request, or where the ticket expired (a suspended machine). */
   confirm(ticket: string): boolean;
   observe(ticket: string, seen: Omit<Observation, 'jitterDraw'>): void;
@@ -47,7 +44,7 @@ export interface Ledger {
 
 /** A ledger on this machine: every call returns at once and none throws. */
 export interface LocalLedger extends Ledger {
-  acquire(bulk?: boolean): TicketResult;
+  acquire(): TicketResult;
   refresh(): void;
   close(): void;
 }
@@ -112,11 +109,11 @@ class LoggedLedger implements LocalLedger {
     }
   }
 
-  acquire(bulk = false): TicketResult {
+  acquire(): TicketResult {
     const state = this.#refresh();
     const now = this.#now();
     // Denied requests leave no record, so the log does not grow while they wait.
-    const seen = admit(state, Math.max(now, state.time), bulk);
+    const seen = admit(state, Math.max(now, state.time));
     if (!seen.granted) {
       this.#releaseDeadTickets(state);
       return seen;
@@ -124,7 +121,7 @@ class LoggedLedger implements LocalLedger {
     const ticket = `${this.#stamp}${(this.#counter++).toString(36)}`;
     const { pid, start } = this.#self;
     const leaseMs = this.#options.timeoutMs + LEASE_MARGIN_MS;
-    const record = { kind: 'ticket', at: now, id: ticket, pid, start, host: this.#host, leaseMs, bulk } as const;
+    const record = { kind: 'ticket', at: now, id: ticket, pid, start, host: this.#host, leaseMs } as const;
     const admission = this.#append(record);
     // Undefined only where the ticket's own record came to nothing: asked again at once.
     return admission?.granted ? { granted: true, ticket } : (admission ?? { granted: false, reason: 'sibling' });
@@ -132,9 +129,9 @@ class LoggedLedger implements LocalLedger {
 
   confirm(ticket: string): boolean {
     const state = this.#refresh();
-    const held = state.tickets.get(ticket);
+    const held = state.tickets[ticket];
     const now = Math.max(this.#now(), state.time);
-    return held !== undefined && now <= held.expires && !(state.block && now < state.block.until);
+    return held !== undefined && now <= held.expires && !(state.wait && now < state.wait.until);
   }
 
   observe(ticket: string, seen: Omit<Observation, 'jitterDraw'>): void {
@@ -184,7 +181,7 @@ class LoggedLedger implements LocalLedger {
     if (clock.monotonic() - this.#deadCheckedAt < DEAD_CHECK_INTERVAL_MS) return;
     this.#deadCheckedAt = clock.monotonic();
     const { host, pid: ownPid } = this.#self;
-    for (const [id, { pid, start, host: at }] of [...state.tickets]) {
+    for (const [id, { pid, start, host: at }] of Object.entries(state.tickets)) {
       if (at !== this.#host || pid === ownPid || livenessOf({ pid, start, host }) !== 'dead') continue;
       this.#append({ kind: 'closed', at: this.#now(), id, how: 'dead' });
     }

@@ -1,11 +1,8 @@
 // What is known of the rate limit, as commands show it.
 import { formatDuration, formatRemaining } from '../format.ts';
-import { admit } from './admission.ts';
 import type { BlockReason } from './ledger-record.ts';
-import type { LedgerState } from './ledger-state.ts';
-import { liveWindows, offsetLo } from './ledger-state.ts';
-import type { RateWindow } from './window.ts';
-import { resetOf } from './window.ts';
+import type { KeyState } from './policy.ts';
+import { admit, windowEnd } from './policy.ts';
 
 /** One window as the service reported it. Times are epoch milliseconds by our clock. */
 export interface WindowView {
@@ -38,31 +35,23 @@ export interface QuotaView {
   readonly stateServer?: string;
 }
 
-export function quotaView(state: LedgerState, now: number, shared: boolean): QuotaView {
+export function quotaView(state: KeyState, now: number, shared: boolean): QuotaView {
   const t = Math.max(now, state.time);
   const admission = admit(state, t);
-  const { block } = state;
+  const { wait, window, offset } = state;
   return {
-    window: windowView(state, state.short, t),
-    longWindow: windowView(state, state.long, t),
+    window: window && { ...window, limit: window.limit, over: t >= windowEnd(window) },
+    longWindow: undefined,
     blocked:
-      block && t < block.until
-        ? { until: block.until, since: block.since, reason: block.reason, refusals: block.consecutive429s }
+      wait && t < wait.until
+        ? { until: wait.until, since: wait.since, reason: wait.reason, refusals: wait.refusals }
         : undefined,
-    seenAt: state.lastHeaders?.at,
+    seenAt: state.headers?.at,
     nextAt: 'until' in admission ? admission.until : undefined,
-    inFlight: [...state.tickets.values()].filter((ticket) => t <= ticket.expires).length,
-    clockOffset: state.offset && { lo: state.offset.lo, hi: state.offset.hi },
+    inFlight: Object.values(state.tickets).filter(({ expires }) => t <= expires).length,
+    clockOffset: offset && { lo: offset.lo, hi: offset.hi },
     shared,
   };
-}
-
-function windowView(state: LedgerState, window: RateWindow | undefined, t: number): WindowView | undefined {
-  if (!window) return undefined;
-  const resetAt = resetOf(window.reset, offsetLo(state));
-  const over = !liveWindows(state, t).includes(window);
-  const { limit, remaining, seenAt } = window;
-  return { limit, remaining, resetAt, seenAt, over };
 }
 
 /**

@@ -6,14 +6,13 @@ import type { StateServer } from '../append-log/state-server.ts';
 import { StreamLog } from '../append-log/stream-log.ts';
 import { StateServerError } from '../append-log/valkey-connection.ts';
 import type { Clock } from '../clock.ts';
-import { admit } from './admission.ts';
 import type { Ledger, TicketResult } from './ledger.ts';
 import { LEASE_MARGIN_MS } from './ledger.ts';
 import type { LedgerRecord, Observation, TicketEnd } from './ledger-record.ts';
 import { formatRecord, parseRecord } from './ledger-record.ts';
-import type { LedgerState } from './ledger-state.ts';
-import { isAhead } from './ledger-state.ts';
 import { ledgerName } from './paths.ts';
+import type { KeyState as LedgerState } from './policy.ts';
+import { admit, isAhead } from './policy.ts';
 import type { QuotaView } from './quota-view.ts';
 import { quotaView } from './quota-view.ts';
 import { ledgerFormat } from './reducer.ts';
@@ -80,14 +79,14 @@ export class SharedLedger implements Ledger {
     this.#log.holder = { id: this.#id, leaseMs: PRESENCE_MS };
   }
 
-  async acquire(bulk = false): Promise<TicketResult> {
+  async acquire(): Promise<TicketResult> {
     if (this.clock.away) this.#reconnectInBackground();
-    if (this.clock.away) return this.#own().acquire(bulk);
+    if (this.clock.away) return this.#own().acquire();
     try {
-      return await this.#request(bulk);
+      return await this.#request();
     } catch (error) {
       this.#leave(error);
-      return this.#own().acquire(bulk);
+      return this.#own().acquire();
     }
   }
 
@@ -95,9 +94,9 @@ export class SharedLedger implements Ledger {
     if (!this.#held.has(ticket)) return this.#own().confirm(ticket);
     if (this.clock.jumped() || this.clock.monotonic() - this.#log.readAt > STALE_MS) return false;
     const state = this.#log.last();
-    const held = state.tickets.get(ticket);
+    const held = state.tickets[ticket];
     const now = this.#now(state);
-    return held !== undefined && now <= held.expires && !(state.block && now < state.block.until);
+    return held !== undefined && now <= held.expires && !(state.wait && now < state.wait.until);
   }
 
   observe(ticket: string, seen: Seen): void {
@@ -149,12 +148,12 @@ export class SharedLedger implements Ledger {
     await this.#local?.close();
   }
 
-  async #request(bulk: boolean): Promise<TicketResult> {
+  async #request(): Promise<TicketResult> {
     // A grant is tried at once on what is known; a refusal is only believed after a look.
-    if (!this.#admit(this.#log.last(), bulk).granted) {
+    if (!this.#admit(this.#log.last()).granted) {
       const state = await this.#log.refresh();
       if (isAhead(state, this.clock.server())) await this.#append({ kind: 'clock', at: this.clock.server() });
-      const admission = this.#admit(this.#log.last(), bulk);
+      const admission = this.#admit(this.#log.last());
       if (!admission.granted) {
         if (admission.reason === 'sibling') this.#releaseDeadTickets(state);
         return admission;
@@ -164,22 +163,22 @@ export class SharedLedger implements Ledger {
     const leaseMs = this.#options.timeoutMs + LEASE_MARGIN_MS;
     const at = this.clock.server();
     const owner = { pid: process.pid, start: '', host: this.#id };
-    const after = await this.#append({ kind: 'ticket', at, id, ...owner, leaseMs, bulk }).catch((error: unknown) => {
+    const after = await this.#append({ kind: 'ticket', at, id, ...owner, leaseMs }).catch((error: unknown) => {
       // It may have been granted although no reply came.
       this.#unsaved.push(this.#ended(id, 'unsent'));
       throw error;
     });
-    if (after.tickets.has(id)) {
+    if (id in after.tickets) {
       this.#held.add(id);
       void this.#beat();
       return { granted: true, ticket: id };
     }
-    const next = this.#admit(after, bulk);
+    const next = this.#admit(after);
     return next.granted ? { granted: false, reason: 'sibling' } : next;
   }
 
-  #admit(state: LedgerState, bulk: boolean) {
-    return admit(state, this.#now(state), bulk);
+  #admit(state: LedgerState) {
+    return admit(state, this.#now(state));
   }
 
   #now(state: LedgerState): number {
@@ -209,11 +208,11 @@ export class SharedLedger implements Ledger {
 
   // A state that was read again from the head may lack what this process wrote last.
   #restoreEndings(): void {
-    const { tickets, block } = this.#log.last();
+    const { tickets, wait: block } = this.#log.last();
     for (const [id, record] of this.#endings) {
       const blocks = record.kind === 'response' && record.seen.refused && !block;
       const lost = blocks && record.at + (record.seen.waitMs ?? 0) > this.clock.server();
-      if (tickets.has(id) || lost) this.#write(record);
+      if (id in tickets || lost) this.#write(record);
     }
   }
 
@@ -236,9 +235,7 @@ export class SharedLedger implements Ledger {
     const now = this.clock.monotonic();
     if (now - this.#lookedForDead < BEAT_MS) return;
     this.#lookedForDead = now;
-    const old = [...state.tickets].filter(
-      ([, { at, host }]) => this.#now(state) - at > PRESENCE_MS && host !== this.#id,
-    );
+    const old = Object.entries(state.tickets).filter(([, { host }]) => host !== this.#id);
     if (old.length === 0) return;
     const release = this.#log.absent([...new Set(old.map(([, { host }]) => host))]).then((absent) => {
       for (const [id, { host }] of old) if (absent.includes(host)) this.#write(this.#ended(id, 'dead'));
@@ -258,7 +255,7 @@ export class SharedLedger implements Ledger {
     const { server, onWarning } = this.#options;
     if (error.refused) throw server.toPetstoreError(error);
     if (this.clock.away) return;
-    const { block } = this.#log.last();
+    const { wait: block } = this.#log.last();
     const left = (block?.until ?? 0) - this.clock.now();
     this.clock.away = true;
     this.#reconnectAt = this.clock.monotonic() + RECONNECT_EVERY_MS;

@@ -6,12 +6,19 @@ import type { HttpClient, HttpRequest, HttpResponse, Transport } from '../../src
 import { TransportError } from '../../src/http/types.ts';
 import { openLedger } from '../../src/rate-limit/ledger.ts';
 import { FakeClock } from './fake-clock.ts';
-import type { LimiterOptions } from './limiter.ts';
+import type { LimiterOptions, Verdict } from './limiter.ts';
 import { Limiter } from './limiter.ts';
 import { tempDir } from './temp-dir.ts';
 
+/** What answers requests: the limiter that the options describe, unless one is given. */
+export interface Service {
+  /** @param inFlight requests that it has not answered yet, this one included */
+  take(now: number, inFlight: number): Verdict & { readonly delayMs?: number };
+}
+
 /** What is simulated. */
 export interface Simulation extends LimiterOptions {
+  readonly service?: Service;
   readonly processes: number;
   readonly workers: number;
   readonly requests: number;
@@ -68,6 +75,8 @@ export async function simulate(options: Simulation): Promise<Outcome> {
   const draw = draws(options.seed ?? 1);
   const clock = new FakeClock(options.startsAt, draw);
   const limiter = new Limiter(options);
+  const service: Service = options.service ?? limiter;
+  let inService = 0;
   const counts = { sent: 0, lost: 0, refused: 0, insideWait: 0, insideLate: 0, answered: 0 };
   const failures: unknown[] = [];
   const [fastest, slowest] = options.latencyMs ?? [10, 10];
@@ -78,10 +87,12 @@ export async function simulate(options: Simulation): Promise<Outcome> {
       const latency = fastest + draw() * (slowest - fastest);
       await clock.sleep(latency / 2);
       counts.sent++;
-      const verdict = limiter.take(clock.now() + (options.skewMs ?? 0));
+      const verdict = service.take(clock.now() + (options.skewMs ?? 0), ++inService);
       if (!verdict.allowed) counts.refused++;
       if (verdict.insideWait !== undefined) counts.insideWait++;
       if ((verdict.insideWait ?? 0) > slowest) counts.insideLate++;
+      if (verdict.delayMs) await clock.sleep(verdict.delayMs);
+      inService--;
       await clock.sleep(latency / 2);
       if (options.lose && draw() < options.lose) {
         counts.lost++;
