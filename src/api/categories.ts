@@ -15,6 +15,11 @@ export function createApi(client: Sender, signal?: AbortSignal): Api {
   return {
     categories: {
       list: async () => categoriesOf(await client.send(LIST), signal),
+      async listFresh() {
+        const response = await client.send({ ...LIST, noCache: true });
+        const { age = '0' } = response.headers;
+        return { listed: await categoriesOf(response, signal), fromCache: Number(age) !== 0 };
+      },
       create: (input, beforeSend) => create(client, input, beforeSend),
     },
   };

@@ -21,6 +21,8 @@ export interface Api {
   readonly categories: {
     /** `GET /categories`: every category, in the service's order. */
     list(): Promise<readonly Category[]>;
+    /** The same past all caches, and whether it came from one all the same (`Age`). */
+    listFresh(): Promise<{ readonly listed: readonly Category[]; readonly fromCache: boolean }>;
     /**
      * `POST /categories`: the category as created.
      * @param beforeSend called just before the first byte is sent; throws to prevent it

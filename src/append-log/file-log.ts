@@ -118,9 +118,10 @@ export class FileLog<State, Result = void> implements Log<State, Result> {
     return this.#nextSync;
   }
 
-  /** @returns false once the file has been deleted: records written from now on are lost */
+  /** @returns false once the file was deleted or moved away: nobody reads what is written from now on */
   isLinked(): boolean {
-    return this.#fs.fstatSync(this.#fd).nlink > 0;
+    const there = this.#fs.statSync(this.#files.path(this.#generation), { throwIfNoEntry: false });
+    return there?.ino === this.#fs.fstatSync(this.#fd).ino;
   }
 
   close(): void {

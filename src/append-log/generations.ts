@@ -10,6 +10,7 @@ export type LogFs = Pick<
   | 'readSync'
   | 'writeSync'
   | 'fstatSync'
+  | 'statSync'
   | 'fsyncSync'
   | 'fdatasync'
   | 'mkdirSync'

@@ -79,6 +79,7 @@ function dispatchOptions(base: URL, options: TransportOptions, request: HttpRequ
     'accept-encoding': 'identity',
     'user-agent': `petstore-cli/${options.version}`,
   };
+  if (request.noCache) headers['cache-control'] = 'no-cache';
   if (request.body !== undefined) headers['content-type'] = 'application/json';
   return {
     origin: base.origin,

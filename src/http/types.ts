@@ -11,6 +11,8 @@ export interface HttpRequest {
   readonly body?: string | Uint8Array | undefined;
   /** True for GET and HEAD: sent twice it changes nothing more, so it is retried after a failure. */
   readonly safe: boolean;
+  /** True: a cache on the way is to ask the service. */
+  readonly noCache?: boolean;
   /** Called just before the first byte is sent. What it throws is thrown by the client, and nothing is sent. */
   readonly beforeSend?: (() => void) | undefined;
 }

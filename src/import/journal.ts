@@ -1,72 +1,116 @@
-// One import's journal: a record before each request and after each response, written by the run that holds its lock.
-import { randomBytes } from 'node:crypto';
+// The journal of a base URL: a record before each create and after each response, written by the run that holds its lock.
+import { createHash, randomBytes } from 'node:crypto';
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { FileLog } from '../append-log/file-log.ts';
+import type { LogFs } from '../append-log/generations.ts';
+import { fsyncDir } from '../append-log/generations.ts';
+import type { Log } from '../append-log/log.ts';
+import { DamagedRecordError } from '../append-log/log.ts';
 import type { ProcessRef } from '../append-log/process-liveness.ts';
 import { currentProcess, isAlive } from '../append-log/process-liveness.ts';
 import type { Clock } from '../clock.ts';
 import { PetstoreError } from '../errors.ts';
-import type { JournalLog } from './journal-files.ts';
-import { damagedJournal } from './journal-files.ts';
-import type { JournalHeader, JournalRecord, LockHolder, RowEvent, RowState } from './journal-record.ts';
-import type { JournalState } from './journal-state.ts';
+import { escapeControls } from '../escape.ts';
+import type { Account, JournalRecord, JournalState, Labelled } from './journal-state.ts';
+import { journalFormat, newAccount } from './journal-state.ts';
 
+const ROTATE_AT_BYTES = 8 * 1024 * 1024;
 /** How often a run writes a record that it is alive, in milliseconds of real time. */
 const BEAT_MS = 15_000;
-
-/** A run whose process cannot be judged counts as dead once it has written nothing for this long, milliseconds. */
+/** A run whose process cannot be seen counts as dead once it has written nothing for this long, milliseconds. */
 export const SILENCE_MS = 60_000;
-const LOOK_EVERY_MS = 1000;
-
-export interface ProcessProbe {
-  readonly self: ProcessRef;
-  readonly isAlive: (process: ProcessRef) => 'alive' | 'dead' | 'unknown';
-}
+const POLL_MS = 200;
+const KNOWN_PER_RECORD = 1000;
 
 export interface LockOptions {
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  readonly processes?: ProcessProbe | undefined;
-  /** Called every second of a wait, with the milliseconds left at most. */
-  readonly onWait?: ((leftMs: number) => void) | undefined;
+  readonly processes?: { readonly self: ProcessRef; readonly isAlive: typeof isAlive };
+  /** Called once, with the process that holds the lock. */
+  readonly onWait?: (holder: ProcessRef) => void;
 }
 
-export function currentProcessProbe(): ProcessProbe {
-  return { self: currentProcess(), isAlive };
-}
+type JournalLog = Log<JournalState> & Pick<FileLog<JournalState>, 'isLinked'>;
 
-/** A journal whose lock this run holds. Every method throws PetstoreError `storage` where it cannot be written. */
+/** Every method throws PetstoreError `storage` where the journal cannot be read or written. */
 export class Journal {
   readonly #log: JournalLog;
-  readonly #run = randomBytes(8).toString('hex');
+  readonly #label: string;
+  readonly #run = randomBytes(6).toString('hex');
+  #attempts = 0;
   #held = false;
   #beating: NodeJS.Timeout | undefined;
 
-  constructor(log: JournalLog) {
-    this.#log = log;
+  /** @param identity what the import writes to: the base URL, or the sandbox's data */
+  constructor(stateDir: string, identity: string, fs?: LogFs) {
+    const { dir, name, label } = placeOf(stateDir, identity);
+    this.#label = label;
+    const options = { dir, name, rotateAtBytes: ROTATE_AT_BYTES, durable: true, rejectForeign: true, fs };
+    this.#log = this.#guarded(() => new FileLog(journalFormat, options));
+    this.#guarded(() => fsyncDir(dir, 2));
   }
 
-  get state(): JournalState {
-    return this.#log.last();
+  /** The accounts as the journal knows them, without its lock; nothing is written. */
+  static peek(stateDir: string, identity: string): readonly Account[] {
+    const { dir, name } = placeOf(stateDir, identity);
+    if (!existsSync(dir) || !readdirSync(dir).some((file) => file.startsWith(`${name}.`))) return [newAccount()];
+    const journal = new Journal(stateDir, identity);
+    try {
+      return journal.#guarded(() => journal.#log.refresh()).accounts;
+    } finally {
+      journal.#log.close();
+    }
   }
 
-  /**
-   * Makes this run the one that imports.
-   * @param restart true: forget what earlier runs recorded
-   * @throws PetstoreError `usage` where another run is alive, `storage` where the journal is damaged or newer
-   */
-  async acquire(header: JournalHeader, restart: boolean, options: LockOptions): Promise<void> {
-    await this.#log.refresh();
-    const { version = header.version } = this.state.header ?? {};
-    if (version !== header.version) throw newerVersion();
-    checkRows(this.#log, header.rows);
-    await expireDeadHolder(this.#log, options);
-    const { self } = options.processes ?? currentProcessProbe();
-    await this.#append(['acquire', this.#run, self, { ...header, epoch: this.#log.epoch }]);
-    const { lock } = this.state;
-    if (lock?.run !== this.#run) throw alreadyRunning(lock ?? { pid: 0, start: '', host: '' });
+  /** Where it is, for messages. */
+  get label(): string {
+    return this.#label;
+  }
+
+  get accounts(): readonly Account[] {
+    return this.#log.last().accounts;
+  }
+
+  get account(): Account {
+    const { accounts, current } = this.#log.last();
+    return accounts[current] as Account;
+  }
+
+  /** Waits until no other run imports to this base URL. A run that cannot be seen is dead after SILENCE_MS without a record. */
+  async acquire({ clock, signal, processes, onWait }: LockOptions): Promise<void> {
+    const { self, isAlive: judge } = processes ?? { self: currentProcess(), isAlive };
+    let seen = '';
+    let since = 0;
+    let told = false;
+    for (;;) {
+      const { lock } = this.#guarded(() => this.#log.refresh());
+      if (lock?.run === this.#run) break;
+      if (!lock) {
+        this.#append(['acquire', this.#run, self]);
+        continue;
+      }
+      const now = clock.monotonic();
+      // Wall clocks are never compared.
+      if (seen !== `${lock.run} ${lock.beats}`) since = now;
+      seen = `${lock.run} ${lock.beats}`;
+      const state = judge(lock);
+      if (state === 'dead' || (state === 'unknown' && now - since >= SILENCE_MS)) {
+        // Void where the holder has written since.
+        this.#append(['expire', lock.run, lock.beats]);
+        continue;
+      }
+      if (!told) onWait?.(lock);
+      told = true;
+      await clock.sleep(POLL_MS, signal);
+    }
     this.#held = true;
-    if (restart) await this.#append(['restart', this.#run]);
     // In real time, however the run's own clock is driven. A failure shows at the next request.
-    this.#beating = setInterval(() => void this.#append(['beat', this.#run]).catch(() => undefined), BEAT_MS).unref();
+    this.#beating = setInterval(() => {
+      try {
+        this.#append(['beat', this.#run]);
+      } catch {}
+    }, BEAT_MS).unref();
   }
 
   /**
@@ -74,27 +118,56 @@ export class Journal {
    * @throws PetstoreError `storage` where another run has taken over, or the journal has vanished
    */
   assertHeld(): void {
-    if (this.#log.lastLook().lock?.run !== this.#run) throw takenOver();
+    this.#guarded(() => this.#log.refresh());
+    this.#assertLock();
+    if (this.#guarded(() => this.#log.isLinked())) return;
+    throw new PetstoreError('storage', `the import's journal was moved or deleted: ${this.#label}`, {
+      hint: 'run the same command again to create what is missing',
+    });
   }
 
-  async recordBaseline(ids: readonly string[]): Promise<void> {
-    await this.#append(['baseline', this.#run, ids]);
-    await this.#log.sync();
+  /** Chooses the account that this run works on; an index of none is a new one. */
+  useAccount(index: number): void {
+    if (index !== this.#log.last().current) this.#append(['account', this.#run, index]);
   }
 
-  /**
-   * Records an event of a row, counted from 0; a `send` is on disk when this resolves.
-   * @param id the category's, with `created` and `found`
-   * @returns the row's state after it, which is another than expected where a late 201 reached an earlier run
-   */
-  async record(event: RowEvent, row: number, id?: string): Promise<RowState> {
-    await this.#append(id === undefined ? ['row', this.#run, event, row] : ['row', this.#run, event, row, id]);
-    if (event === 'send') await this.#log.sync();
-    return this.state.rows.get(row)?.state ?? 'pending';
+  /** Records what exists before something is sent. */
+  recordKnown(categories: readonly Labelled[]): void {
+    const fresh = categories.filter(([id]) => !this.account.known.has(id));
+    for (let at = 0; at < fresh.length; at += KNOWN_PER_RECORD) {
+      this.#append(['known', this.#run, fresh.slice(at, at + KNOWN_PER_RECORD)]);
+    }
   }
 
-  async recordFinished(): Promise<void> {
-    await this.#append(['finished', this.#run]);
+  /** @returns a new attempt, once it is on disk */
+  async recordSend(name: string): Promise<string> {
+    const attempt = `${this.#run}-${++this.#attempts}`;
+    this.#append(['send', this.#run, attempt, name]);
+    await this.#log.sync().catch((error: unknown) => {
+      throw this.#storageError(error);
+    });
+    return attempt;
+  }
+
+  /** @returns false where the id proves nothing: it was there before, or belongs to another create, which is in doubt again */
+  recordCreated(attempt: string, [id, label]: Labelled): boolean {
+    this.#append(['created', this.#run, attempt, id, label]);
+    return !this.account.doubts.has(attempt);
+  }
+
+  /** Records what a list shows to be the outcome of an attempt. */
+  recordFound(attempt: string, [id, label]: Labelled): void {
+    this.#append(['found', this.#run, attempt, id, label]);
+  }
+
+  /** Records that the service did not say in time what it does with an attempt. */
+  recordSlow(attempt: string): void {
+    this.#append(['slow', this.#run, attempt]);
+  }
+
+  /** Records that an attempt certainly created nothing. */
+  recordAbsent(attempt: string): void {
+    this.#append(['absent', this.#run, attempt]);
   }
 
   /** Releases the lock; what was recorded reaches the disk. */
@@ -103,80 +176,51 @@ export class Journal {
     try {
       if (!this.#held) return;
       this.#held = false;
-      await this.#log.append(JSON.stringify(['release', this.#run] satisfies JournalRecord));
+      this.#log.append(JSON.stringify(['release', this.#run] satisfies JournalRecord));
       await this.#log.sync();
     } finally {
       this.#log.close();
     }
   }
 
-  async #append(record: JournalRecord): Promise<void> {
-    const state = await this.#log.append(JSON.stringify(record));
-    if (this.#held && state.lock?.run !== this.#run) throw takenOver();
+  #append(record: JournalRecord): void {
+    this.#guarded(() => this.#log.append(JSON.stringify(record)));
+    if (this.#held) this.#assertLock();
   }
-}
 
-/**
- * @param count how many rows the import has
- * @throws PetstoreError `storage` where the journal cannot belong to it
- */
-export function checkRows(log: JournalLog, count: number): void {
-  const { header, rows, baseline } = log.last();
-  const fits = (header?.rows ?? count) === count && [...rows.keys()].every((row) => row < count);
-  // Rows are sent only once the baseline is recorded; without it no look-up could find them.
-  const hasUndecided = [...rows.values()].some(({ state }) => state === 'sending' || state === 'unknown');
-  if (!fits || (hasUndecided && !baseline)) throw damagedJournal(log.label);
-}
+  #assertLock(): void {
+    if (this.#log.last().lock?.run === this.#run) return;
+    throw new PetstoreError('storage', 'another run has taken over this import', {
+      hint: 'this run was silent for too long; the other one continues',
+    });
+  }
 
-function takenOver(): PetstoreError {
-  return new PetstoreError('storage', 'another run has taken over this import', {
-    hint: 'this run was silent for too long; the other one continues',
-  });
-}
-
-function newerVersion(): PetstoreError {
-  return new PetstoreError('storage', "the import's journal was written by another version of petstore", {
-    hint: 'resume the import with that version; nothing was changed',
-  });
-}
-
-/**
- * Waits until the lock of a journal is free, and ends the lock of a run that is dead. Wall clocks are never compared:
- * a run of another machine or container is watched for SILENCE_MS on this machine's monotonic clock.
- * @throws PetstoreError `usage` where the run that holds it is alive
- */
-export async function expireDeadHolder(log: JournalLog, options: LockOptions, what?: string): Promise<void> {
-  const { isAlive: judge } = options.processes ?? currentProcessProbe();
-  for (;;) {
-    const { lock } = await log.refresh();
-    if (!lock) return;
-    const state = judge(lock);
-    if (state === 'alive' || (state === 'unknown' && (await showsLife(log, lock, options)))) {
-      throw alreadyRunning(lock, what);
+  #guarded<T>(use: () => T): T {
+    try {
+      return use();
+    } catch (error) {
+      throw this.#storageError(error);
     }
-    // Void where the holder has written since: the loop then judges it again.
-    await log.append(JSON.stringify(['expire', lock.run, lock.beats] satisfies JournalRecord));
+  }
+
+  #storageError(error: unknown): unknown {
+    if (error instanceof DamagedRecordError) {
+      return new PetstoreError('storage', `the journal of imports is damaged: ${this.#label}`, {
+        hint: 'wait until no import can have a request on its way, then move the journal away; it was not changed',
+        cause: error,
+      });
+    }
+    const { code } = error as NodeJS.ErrnoException;
+    if (error instanceof PetstoreError || typeof code !== 'string') return error;
+    return new PetstoreError('storage', `cannot use the journal of imports (${code}): ${this.#label}`, {
+      hint: "check the folder's permissions and free space; without a journal nothing is sent",
+      cause: error,
+    });
   }
 }
 
-async function showsLife(
-  log: JournalLog,
-  holder: LockHolder,
-  { clock, signal, onWait }: LockOptions,
-): Promise<boolean> {
-  const until = clock.monotonic() + SILENCE_MS;
-  for (let left = SILENCE_MS; left > 0; left = until - clock.monotonic()) {
-    onWait?.(left);
-    await clock.sleep(Math.min(left, LOOK_EVERY_MS), signal);
-    const { lock } = await log.refresh();
-    if (lock?.run !== holder.run) return false;
-    if (lock.beats !== holder.beats) return true;
-  }
-  return false;
-}
-
-function alreadyRunning(holder: ProcessRef, what = 'these rows'): PetstoreError {
-  return new PetstoreError('usage', `another run is already importing ${what} (process ${holder.pid})`, {
-    hint: 'wait for it to finish, or stop it with Ctrl-C and run this command again to resume',
-  });
+function placeOf(stateDir: string, identity: string): { dir: string; name: string; label: string } {
+  const dir = join(stateDir, 'imports');
+  const name = createHash('sha256').update(identity).digest('hex').slice(0, 32);
+  return { dir, name, label: escapeControls(join(dir, `${name}.*.log`)) };
 }

@@ -1,27 +1,32 @@
-// The documents of an import (docs/cli.md): what became of every row, by its journal, and the preview of a dry run.
+// The documents of an import (docs/cli.md): what became of every row, and the preview of a dry run.
 import type { Category, NewCategory } from '../api/types.ts';
 import type { PetstoreError } from '../errors.ts';
 import type { Int64 } from '../json.ts';
 import type { QuotaView } from '../rate-limit/quota-view.ts';
 import type { Estimate } from './estimate.ts';
 import { estimate } from './estimate.ts';
-import type { RowState } from './journal-record.ts';
-import type { JournalState } from './journal-state.ts';
-import { idOf } from './journal-state.ts';
+import type { Finding } from './list-proof.ts';
 
-/** A row that may or may not exist. Rows count from 1 in the document. */
-export interface UnknownRow {
+/** Rows count from 1 in the documents. */
+interface RowRef {
   readonly row: number;
   readonly name: string;
 }
 
-/** A row that was not sent: an earlier run created it, or its name exists. */
-export interface SkippedRow extends UnknownRow {
+/** A row that may or may not exist, and the category that it may be. */
+export interface UnknownRow extends RowRef {
+  readonly maybe?: Pick<Category, 'id' | 'name'>;
+}
+
+/** A row whose name exists. */
+export interface SkippedRow extends RowRef {
   readonly id: Int64;
+  /** Its description is another one. */
+  readonly differs?: true;
 }
 
 /** A row that the service rejected. */
-export interface FailedRow extends UnknownRow {
+export interface FailedRow extends RowRef {
   readonly code?: string | undefined;
   readonly message: string;
   readonly status?: number | undefined;
@@ -37,77 +42,69 @@ export interface ImportDocument {
   readonly pending: number;
 }
 
-/** The states are in the journal; this adds what it does not keep: categories, errors, existing names. Rows count from 0. */
+export type Outcome =
+  | { readonly state: 'exists'; readonly category: Category }
+  | { readonly state: 'sending'; readonly attempt: string }
+  | { readonly state: 'unknown'; readonly attempt: string; readonly suspect?: Category }
+  | { readonly state: 'created'; readonly attempt: string; readonly category: Category }
+  | { readonly state: 'failed'; readonly error: PetstoreError };
+
+/** What a run knows of each row, counted from 0; a row without an outcome is pending. */
 export class ImportResults {
-  readonly #rows: readonly NewCategory[];
-  readonly #journal: { readonly state: JournalState };
-  /** The categories of rows that this run created or found. */
-  readonly categories = new Map<number, Category>();
-  readonly rejections = new Map<number, PetstoreError>();
-  /** The ids of categories that have the name of a row, where such rows are skipped. */
-  readonly existing = new Map<number, Int64>();
+  readonly rows: readonly NewCategory[];
+  readonly #outcomes = new Map<number, Outcome>();
+  readonly #counts = { exists: 0, sending: 0, unknown: 0, created: 0, failed: 0 };
 
-  constructor(rows: readonly NewCategory[], journal: { readonly state: JournalState }) {
-    this.#rows = rows;
-    this.#journal = journal;
+  constructor(rows: readonly NewCategory[]) {
+    this.rows = rows;
   }
 
-  /** @returns `skipped` for a row that another run created */
-  stateOf(row: number): RowState {
-    if (this.existing.has(row)) return 'skipped';
-    const { state, id } = this.#journal.state.rows.get(row) ?? { state: 'pending' };
-    const category = this.categories.get(row);
-    // A 201 counts before it is recorded, and where it cannot be.
-    if (state === 'sending' && category) return 'created';
-    return state === 'created' && id !== String(category?.id) ? 'skipped' : state;
+  /** @param outcome undefined: the row certainly does not exist */
+  set(row: number, outcome: Outcome | undefined): void {
+    const before = this.#outcomes.get(row);
+    if (before) this.#counts[before.state]--;
+    if (outcome) this.#counts[outcome.state]++;
+    if (outcome) this.#outcomes.set(row, outcome);
+    else this.#outcomes.delete(row);
   }
 
-  /** How many rows this run created or found. */
+  /** Puts rows in doubt again that count as created; returns them. */
+  withdraw(isInDoubt: (attempt: string) => boolean): number[] {
+    const rows: number[] = [];
+    for (const [row, outcome] of this.#outcomes) {
+      if (outcome.state !== 'created' || !isInDoubt(outcome.attempt)) continue;
+      this.set(row, { state: 'unknown', attempt: outcome.attempt });
+      rows.push(row);
+    }
+    return rows;
+  }
+
+  *inDoubt(): Generator<[row: number, attempt: string]> {
+    for (const [row, outcome] of this.#outcomes) if (outcome.state === 'unknown') yield [row, outcome.attempt];
+  }
+
   get created(): number {
-    return this.categories.size;
+    return this.#counts.created;
   }
 
   get unknown(): number {
-    return this.#journal.state.unknown.size;
+    return this.#counts.unknown;
   }
 
   /** How many rows need no more requests. */
   get done(): number {
-    return this.#existingRows + this.rejections.size;
+    const { exists, created, failed } = this.#counts;
+    return exists + created + failed;
   }
 
-  /** Every row exists. */
-  get complete(): boolean {
-    return this.#existingRows === this.#rows.length;
+  get left(): number {
+    return this.rows.length - this.done - this.unknown - this.#counts.sending;
   }
 
-  get #existingRows(): number {
-    return this.#journal.state.owners.size + this.existing.size;
-  }
-
-  /**
-   * Splits the pending rows by whether a category that is not this import's has their name.
-   * @param skip true: those rows are skipped; false: they are sent as well
-   * @returns the rows to send, and how many of them have a name that exists
-   */
-  plan(listed: readonly Category[], skip: boolean): { readonly send: number[]; readonly existing: number } {
-    const { owners } = this.#journal.state;
-    const others = listed.filter(({ id }) => !owners.has(String(id)));
-    const ids = new Map(others.map(({ id, name }) => [name, id]));
-    const send: number[] = [];
-    let existing = 0;
-    for (const [row, { name }] of this.#rows.entries()) {
-      const state = this.stateOf(row);
-      const id = ids.get(name);
-      if (state !== 'pending' && state !== 'failed') continue;
-      if (id !== undefined && skip) {
-        this.existing.set(row, id);
-        continue;
-      }
-      if (id !== undefined) existing++;
-      send.push(row);
-    }
-    return { send, existing };
+  /** Rows that exist under a name that the service altered. */
+  get altered(): number {
+    return [...this.#outcomes].filter(([row, one]) => 'category' in one && one.category.name !== this.rows[row]?.name)
+      .length;
   }
 
   document(): ImportDocument {
@@ -115,31 +112,34 @@ export class ImportResults {
     const skipped: SkippedRow[] = [];
     const failed: FailedRow[] = [];
     const unknown: UnknownRow[] = [];
-    let pending = 0;
-    for (const [at, { name }] of this.#rows.entries()) {
+    for (const [at, { name, description }] of this.rows.entries()) {
       const row = { row: at + 1, name };
-      const state = this.stateOf(at);
-      const category = this.categories.get(at);
-      const rejection = this.rejections.get(at);
-      if (state === 'created' && category) created.push(category);
-      else if (state === 'skipped') skipped.push({ ...row, id: this.#idOf(at) });
-      else if (state === 'failed' && rejection) failed.push({ ...row, ...failureOf(rejection) });
-      else if (state === 'unknown' || state === 'sending') unknown.push(row);
-      else pending++;
+      const outcome = this.#outcomes.get(at);
+      if (outcome?.state === 'created') created.push(outcome.category);
+      else if (outcome?.state === 'exists') skipped.push({ ...row, ...skippedAs(outcome.category, description) });
+      else if (outcome?.state === 'failed') failed.push({ ...row, ...failureOf(outcome.error) });
+      else if (outcome?.state === 'unknown' && outcome.suspect) {
+        const { id, name } = outcome.suspect;
+        unknown.push({ ...row, maybe: { id, name } });
+      } else if (outcome) unknown.push(row);
     }
-    return { created, skipped, failed, unknown, pending };
-  }
-
-  #idOf(row: number): Int64 {
-    return this.existing.get(row) ?? idOf(this.#journal.state.rows.get(row)?.id ?? '');
+    return { created, skipped, failed, unknown, pending: this.left };
   }
 }
 
-function failureOf({ code, serviceMessage, message, status }: PetstoreError): Omit<FailedRow, keyof UnknownRow> {
+function skippedAs(
+  { id, description: there }: Category,
+  description: string | undefined,
+): Omit<SkippedRow, keyof RowRef> {
+  const differs = description !== undefined && description !== (there ?? '');
+  return differs ? { id, differs } : { id };
+}
+
+function failureOf({ code, serviceMessage, message, status }: PetstoreError): Omit<FailedRow, keyof RowRef> {
   return { code, message: serviceMessage ?? message, status };
 }
 
-interface PlannedRow extends UnknownRow {
+interface PlannedRow extends RowRef {
   readonly description?: string;
 }
 
@@ -156,14 +156,15 @@ export interface Preview {
 
 export function previewOf(
   rows: readonly NewCategory[],
-  state: JournalState,
-  listed: readonly Category[],
-  options: { readonly skipExisting: boolean; readonly quota: QuotaView; readonly now: number },
+  findings: readonly Finding[],
+  { quota, now }: { readonly quota: QuotaView; readonly now: number },
 ): Preview {
-  const { skipExisting, quota, now } = options;
-  const results = new ImportResults(rows, { state });
-  const { send } = results.plan(listed, skipExisting);
-  const toCreate = send.map((row) => ({ row: row + 1, ...(rows[row] as NewCategory) }));
+  const results = new ImportResults(rows);
+  const toCreate: PlannedRow[] = [];
+  for (const [at, finding] of findings.entries()) {
+    if (!finding) toCreate.push({ row: at + 1, ...(rows[at] as NewCategory) });
+    else results.set(at, 'category' in finding ? { state: 'exists', ...finding } : { state: 'unknown', ...finding });
+  }
   const { skipped, unknown } = results.document();
   const requests = toCreate.length + unknown.length;
   return { dryRun: true, toCreate, skipped, unknown: unknown.length, estimate: estimate(requests, quota, now) };

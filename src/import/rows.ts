@@ -1,7 +1,6 @@
 // A file or stdin to rows: read whole, decoded, split by its format, every row checked before anything is sent.
 import { isUtf8 } from 'node:buffer';
-import { createHash } from 'node:crypto';
-import { readFile, realpath, stat } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { extname, resolve } from 'node:path';
 import type { NewCategory } from '../api/types.ts';
 import { PetstoreError } from '../errors.ts';
@@ -16,8 +15,6 @@ const MAX_BYTES = 64 * 1024 * 1024;
 export interface InputFile {
   /** How messages call it; any characters. */
   readonly label: string;
-  /** Identifies the file without showing its path: journals may be kept on a server. Undefined for stdin. */
-  readonly id: string | undefined;
   /** In lower case with its dot; '' for stdin and where it has none. */
   readonly extension: string;
   readonly bytes: Buffer;
@@ -31,7 +28,7 @@ export async function readInputFile(
   file: string,
   { cwd, stdin }: { readonly cwd: string; readonly stdin: Input },
 ): Promise<InputFile> {
-  if (file === '-') return { label: 'stdin', id: undefined, extension: '', bytes: await readStdin(stdin) };
+  if (file === '-') return { label: 'stdin', extension: '', bytes: await readStdin(stdin) };
   const path = resolve(cwd, file);
   const shown = escapeControls(file);
   try {
@@ -42,12 +39,7 @@ export async function readInputFile(
       });
     }
     if (stats.size > MAX_BYTES) throw tooLarge(shown);
-    const bytes = await readFile(path);
-    const id = createHash('sha256')
-      .update(await realpath(path))
-      .digest('hex')
-      .slice(0, 32);
-    return { label: file, id, extension: extname(path).toLowerCase(), bytes };
+    return { label: file, extension: extname(path).toLowerCase(), bytes: await readFile(path) };
   } catch (error) {
     throw error instanceof PetstoreError ? error : unreadable(error, shown);
   }
@@ -87,16 +79,18 @@ function tooLarge(shown: string): PetstoreError {
 export interface RowOptions {
   /** The field separator as typed; makes the file a delimited one whatever its name. */
   readonly delimiter: string | undefined;
+  /** `field=column`, as typed. */
+  readonly map?: readonly string[] | undefined;
   readonly ignoreExtra: boolean;
 }
 
-type FileFormat = 'json' | 'ndjson' | { readonly delimiter: string };
+type FileFormat = 'json' | 'ndjson' | { readonly delimiter: string | undefined };
 
 const BY_EXTENSION: Readonly<Record<string, FileFormat>> = {
   '.json': 'json',
   '.ndjson': 'ndjson',
   '.jsonl': 'ndjson',
-  '.csv': { delimiter: ',' },
+  '.csv': { delimiter: undefined },
   '.tsv': { delimiter: '\t' },
   '.tab': { delimiter: '\t' },
 };
@@ -108,11 +102,11 @@ const BY_EXTENSION: Readonly<Record<string, FileFormat>> = {
 export async function readRows(file: InputFile, options: RowOptions): Promise<readonly NewCategory[]> {
   const chosen = options.delimiter === undefined ? undefined : { delimiter: parseDelimiter(options.delimiter) };
   const validator = new RowValidator(file.label, options.ignoreExtra);
-  const text = decodeUtf8(file.bytes, validator);
+  const text = decode(file.bytes, validator);
   const format = chosen ?? BY_EXTENSION[file.extension] ?? detectFormat(text);
   if (format === 'json') readJsonArray(text, validator);
   else if (format === 'ndjson') readNdjson(text, validator);
-  else (await import('./csv-rows.ts')).readDelimited(text, format.delimiter, validator);
+  else (await import('./csv-rows.ts')).readDelimited(text, { ...format, map: options.map ?? [] }, validator);
   validator.check();
   // `[]` or a header alone is an empty list; no text at all means that the command before the pipe failed.
   if (validator.rows.length === 0 && text.trim() === '') {
@@ -134,25 +128,24 @@ function parseDelimiter(typed: string): string {
   });
 }
 
-function decodeUtf8(bytes: Buffer, validator: RowValidator): string {
-  const mark = bytes.toString('latin1', 0, 3);
-  if (mark.startsWith('\xff\xfe') || mark.startsWith('\xfe\xff')) {
-    throw validator.fatal('the file is UTF-16; save it as UTF-8', 1);
+const BYTE_ORDER_MARK = '\ufeff';
+
+/** Decodes UTF-8 and, with a byte order mark, UTF-16. */
+function decode(bytes: Buffer, validator: RowValidator): string {
+  const mark = bytes.toString('hex', 0, 2);
+  const encoding = mark === 'fffe' ? 'utf-16le' : mark === 'feff' ? 'utf-16be' : 'utf-8';
+  const text = new TextDecoder(encoding, { ignoreBOM: true }).decode(bytes);
+  if (encoding === 'utf-8' && !isUtf8(bytes)) {
+    const line = text.slice(0, text.indexOf(UNDECODABLE)).split('\n').length;
+    throw validator.fatal('the text is neither UTF-8 nor UTF-16; save the file as UTF-8 (in Excel: CSV UTF-8)', line);
   }
-  const text = bytes.toString('utf8', mark === '\xef\xbb\xbf' ? 3 : 0);
-  if (!isUtf8(bytes)) {
-    for (const [at, line] of text.split('\n').entries()) {
-      if (line.includes(UNDECODABLE)) validator.addInvalidLine('the text is not valid UTF-8', at + 1);
-    }
-  }
-  return text;
+  return text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text;
 }
 
 function detectFormat(text: string): FileFormat {
   const start = text.trimStart();
   if (start.startsWith('[')) return 'json';
-  if (start === '' || start.startsWith('{')) return 'ndjson';
-  return { delimiter: (start.split('\n', 1)[0] ?? '').includes('\t') ? '\t' : ',' };
+  return start === '' || start.startsWith('{') ? 'ndjson' : { delimiter: undefined };
 }
 
 function readNdjson(text: string, validator: RowValidator): void {
@@ -197,11 +190,4 @@ function readJsonArray(text: string, validator: RowValidator): void {
 
 function isSpace(char: string): boolean {
   return char === ' ' || char === '\n' || char === '\r' || char === '\t';
-}
-
-/** @returns what identifies an import: the same rows in the same order give the same digest, whatever the format; hex */
-export function digestOf(rows: readonly NewCategory[]): string {
-  const hash = createHash('sha256');
-  for (const { name, description } of rows) hash.update(`${JSON.stringify([name, description])}\n`);
-  return hash.digest('hex');
 }

@@ -1,83 +1,324 @@
-// One run of an import: a list first, then rows sent and unknown ones looked up until every row is decided.
-import type { Category, NewCategory } from '../api/types.ts';
+// One run of an import: a list, the rows that are missing, then lists again until no row is in doubt (docs/import.md).
+import type { Api, Category, NewCategory } from '../api/types.ts';
+import type { Clock } from '../clock.ts';
+import { sleepLong } from '../clock.ts';
 import { PetstoreError } from '../errors.ts';
+import { formatCount } from '../format.ts';
 import { statusTraits } from '../http/retry.ts';
 import { TransportError } from '../http/types.ts';
-import type { RunOptions } from './import-state.ts';
-import { ImportState, toPetstoreError } from './import-state.ts';
-import type { RowEvent } from './journal-record.ts';
-import { completeList, findLateDuplicates, lookUp, missingFromList, withdrawClaimed } from './lookup.ts';
-import type { ImportResults } from './results.ts';
+import type { Journal } from './journal.ts';
+import type { Account } from './journal-state.ts';
+import { newAccount } from './journal-state.ts';
+import { accountOf, findRows, labelled, matchDoubts, missingFrom, nearest } from './list-proof.ts';
+import { ImportResults } from './results.ts';
+import { quoted } from './validate-row.ts';
+
+/** How long a request may still be on its way once its response was lost; after a timeout it is `--timeout` again. */
+const SETTLE_MS = 2000;
+/** The same for what an earlier run left, from the start of this one: nobody saw how its connections ended. */
+const SETTLE_LEFT_MS = 10_000;
+const MOST_NAMED = 5;
+/** How often a list that is not whole is fetched again. */
+const LOOKS = 2;
+
+export interface ListOptions {
+  readonly categories: Api['categories'];
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  /** Where the journal is, for messages. */
+  readonly label: string;
+}
+
+export interface RunOptions extends Omit<ListOptions, 'label'> {
+  readonly rows: readonly NewCategory[];
+  /** Its lock is held by this run. */
+  readonly journal: Journal;
+  readonly concurrency: number;
+  /** How often a row that a list proves to be missing is sent again. */
+  readonly maxRetries: number;
+  readonly timeoutMs: number;
+  /** Called once, before the first row is sent; throws to end the run. */
+  readonly onPlan: (results: ImportResults) => Promise<void>;
+  readonly onProgress: (results: ImportResults) => void;
+}
 
 export interface RunResult {
   readonly results: ImportResults;
   /** Why it ended before every row was decided; undefined where it did not. */
   readonly stop: PetstoreError | undefined;
-  /** Categories that may exist twice: a row was sent again, and its first request was processed late. */
-  readonly duplicates: readonly Category[];
+}
+
+/** A list, and the account that it shows: an index of none for one that is not known yet. */
+interface FirstList {
+  readonly listed: readonly Category[];
+  readonly index: number;
+  readonly account: Account;
 }
 
 /**
- * Creates every row that the journal does not record as created.
- * @throws PetstoreError where nothing was sent and there is nothing to report per row
+ * Creates every row that the service does not list.
+ * @throws PetstoreError where nothing was sent
  */
 export async function runImport(options: RunOptions): Promise<RunResult> {
-  const state = new ImportState(options);
-  // The run before may have ended between a find and the look at the other imports.
-  const found = [...options.journal.state.rows].filter(([, entry]) => entry.found).map(([row]) => row);
-  await withdrawClaimed(state, found);
-  const listed = await firstList(state);
-  if (state.stop) return { results: state.results, stop: state.stop, duplicates: [] };
-  await plan(state, listed);
+  const run = new Run(options);
+  if (options.rows.length === 0) return { results: run.results, stop: undefined };
+  await run.begin();
   try {
-    await sendAll(state);
-    if (state.results.complete) await options.journal.recordFinished();
+    await run.sendAll();
+    await run.checkResent();
   } catch (error) {
-    state.end(error);
+    run.end(error);
   }
-  return { results: state.results, stop: state.stop, duplicates: state.stop ? [] : await findLateDuplicates(state) };
+  return { results: run.results, stop: run.stop };
 }
 
-async function firstList(state: ImportState): Promise<readonly Category[]> {
-  const { rows, journal, skipExisting } = state.options;
-  const { baseline, owners } = journal.state;
-  // Before the first row is sent a newer baseline is the better one.
-  const isKnown = baseline !== undefined && journal.state.rows.size > 0;
-  const isNeeded = !isKnown || skipExisting || owners.size > 0;
-  if (rows.length === 0 || !isNeeded) return [];
-  try {
-    const listed = await completeList(state.options, () => owners.keys());
-    if (!listed) throw missingFromList(owners.size);
-    if (!isKnown) await journal.recordBaseline(listed.map(({ id }) => String(id)));
-    return listed;
-  } catch (error) {
-    const answered = error instanceof PetstoreError && ['auth', 'service', 'rejected'].includes(error.kind);
-    if (!answered) throw error;
-    state.end(error);
-    return [];
+/**
+ * @returns the first list of a run, which decides what is missing
+ * @throws PetstoreError `service` where it comes from a cache, or lacks what this program created
+ */
+export async function firstList(options: ListOptions, accounts: readonly Account[]): Promise<FirstList> {
+  const { categories, clock, signal } = options;
+  for (let look = 0; ; look++) {
+    const { listed, fromCache } = await categories.listFresh();
+    const at = accountOf(accounts, listed);
+    const account = accounts[at] ?? newAccount();
+    const problem = problemOf(options.label, account, listed, fromCache, at < 0 ? accounts : []);
+    // An empty list may be one that is behind; a list of other categories is another account's.
+    const isSure = at >= 0 || listed.length > 0 || look === LOOKS;
+    if (!problem && isSure) return { listed, index: at < 0 ? accounts.length : at, account };
+    if (problem && look === LOOKS) throw problem;
+    await sleepLong(clock, SETTLE_MS * 2 ** look, signal);
   }
 }
 
-async function plan(state: ImportState, listed: readonly Category[]): Promise<void> {
-  const { skipExisting, onPlan, onProgress, journal } = state.options;
-  // The name of an unknown row may be its own: decided first, it does not count as existing.
-  if (skipExisting) await lookUp(state);
-  const { send, existing } = state.results.plan(listed, skipExisting);
-  state.queue = send.reverse();
-  await onPlan({ send: send.length, existing, resumed: journal.state.owners.size });
-  onProgress(state.results);
+// Why a list does not show what is missing. `others`: the accounts of which it shows nothing.
+function problemOf(
+  label: string,
+  { created }: Account,
+  listed: readonly Category[],
+  fromCache: boolean,
+  others: readonly Account[],
+): PetstoreError | undefined {
+  const problem = (message: string, hint: string): PetstoreError =>
+    new PetstoreError('service', message, { hint: `nothing was sent, since what is missing is not known; ${hint}` });
+  if (fromCache) return problem('the list of categories comes from a cache (Age)', 'try again later');
+  const lacking = missingFrom(created.keys(), listed).length;
+  if (lacking > 0) {
+    const message = `the list lacks ${formatCount(lacking, 'category', 'categories')} that this program created`;
+    return problem(
+      message,
+      `try again later; only where they were deleted on purpose, move the journal away: ${label}`,
+    );
+  }
+  const isRenamed = (one: Account): boolean =>
+    one.created.size > 0 && missingFrom(one.created.keys(), listed).length === 0;
+  if (!others.some(isRenamed)) return undefined;
+  const hint = `only where the data was reset or this is another account, move the journal away: ${label}`;
+  return problem('every category that this program created is listed under another name', hint);
 }
 
-async function sendAll(state: ImportState): Promise<void> {
-  const { maxRetries } = state.options;
-  for (let roundsWithoutProgress = 0; !state.stop; ) {
-    const before = state.results.created;
-    const broken = await sendRows(state);
-    if (state.stop) return;
-    await lookUp(state);
-    if (state.queue.length === 0) return;
-    roundsWithoutProgress = broken && state.results.created === before ? roundsWithoutProgress + 1 : 0;
-    if (roundsWithoutProgress > maxRetries) state.end(noValidResponse());
+class Run {
+  readonly results: ImportResults;
+  readonly #options: RunOptions;
+  readonly #startedAt: number;
+  /** Rows to send, the next one last. */
+  #queue: number[] = [];
+  /** When a row's latest request can no longer be on its way; on the monotonic clock. */
+  readonly #settledAt = new Map<number, number>();
+  readonly #resends = new Map<number, number>();
+  /** Rows that stay unknown for the rest of this run. */
+  readonly #givenUp = new Set<number>();
+  /** The ids of the first list: a whole list shows them all. */
+  #first: readonly string[] = [];
+  #stop: PetstoreError | undefined;
+
+  constructor(options: RunOptions) {
+    this.#options = options;
+    this.#startedAt = options.clock.monotonic();
+    this.results = new ImportResults(options.rows);
+  }
+
+  get stop(): PetstoreError | undefined {
+    return this.#stop;
+  }
+
+  /** Ends the run; the first reason counts. */
+  end(error: unknown): void {
+    this.#stop ??= toPetstoreError(error);
+  }
+
+  /** Finds out what is missing, and records what exists: later categories are new. */
+  async begin(): Promise<void> {
+    const { rows, journal, onPlan, onProgress } = this.#options;
+    const { listed, index } = await firstList({ ...this.#options, label: journal.label }, journal.accounts);
+    this.#first = listed.map(({ id }) => String(id));
+    journal.useAccount(index);
+    for (const [attempt, category] of matchDoubts(journal.account, listed).found) {
+      journal.recordFound(attempt, labelled(category));
+    }
+    for (const [row, finding] of findRows(rows, journal.account, listed).entries()) {
+      if (!finding) this.#queue.push(row);
+      else
+        this.results.set(
+          row,
+          'category' in finding ? { state: 'exists', ...finding } : { state: 'unknown', ...finding },
+        );
+    }
+    this.#queue.reverse();
+    await onPlan(this.results);
+    journal.recordKnown(listed.map(labelled));
+    onProgress(this.results);
+  }
+
+  /** Sends and looks up in turns, until nothing is pending. */
+  async sendAll(): Promise<void> {
+    const { maxRetries } = this.#options;
+    for (let withoutProgress = 0; !this.#stop; ) {
+      const before = this.results.created;
+      const isBroken = await this.#sendQueue();
+      if (this.#stop) return;
+      await this.#lookUp();
+      if (this.#queue.length === 0) return;
+      withoutProgress = isBroken && this.results.created === before ? withoutProgress + 1 : 0;
+      if (withoutProgress > maxRetries) this.end(noValidResponse());
+    }
+  }
+
+  /** A request may have been carried out after a list had proved its absence: then its row exists twice. */
+  async checkResent(): Promise<void> {
+    if (this.#resends.size === 0 || this.#stop) return;
+    const { account } = this.#options.journal;
+    const listed = await this.#wholeList().catch((error: unknown) => {
+      if (error instanceof PetstoreError && error.kind === 'interrupted') throw error;
+    });
+    const names = new Set([...this.#resends.keys()].map((row) => this.#row(row).name));
+    if (!listed) {
+      const which = [...names].slice(0, MOST_NAMED).map(quoted).join(', ');
+      throw new PetstoreError(
+        'unknown_outcome',
+        `sent again, and no list shows whether they are there twice: ${which}`,
+      );
+    }
+    const isNew = ({ id }: Category): boolean => !account.known.has(String(id)) && !account.created.has(String(id));
+    const late = listed.filter((category) => names.has(category.name) && isNew(category));
+    if (late.length === 0) return;
+    const which = late.slice(0, MOST_NAMED).map(({ id, name }) => `${id} ${quoted(name)}`);
+    throw new PetstoreError('unknown_outcome', `may be there twice: ${which.join(', ')}`, {
+      hint: 'a row was sent again because a list showed that it did not exist, and its first request was processed later',
+    });
+  }
+
+  // Sends with several workers. Returns true where so many responses were lost in a row that a look-up should come first.
+  async #sendQueue(): Promise<boolean> {
+    const { concurrency, onProgress } = this.#options;
+    let lostInARow = 0;
+    const isBroken = (): boolean => lostInARow >= Math.max(concurrency, 4);
+    const worker = async (): Promise<void> => {
+      while (!this.#stop && !isBroken()) {
+        const row = this.#queue.pop();
+        if (row === undefined) return;
+        try {
+          lostInARow = (await this.#send(row)) ? 0 : lostInARow + 1;
+        } catch (error) {
+          this.end(error);
+        }
+        onProgress(this.results);
+      }
+    };
+    await Promise.all(Array.from({ length: concurrency }, worker));
+    return isBroken();
+  }
+
+  // Returns false where the row is in doubt now.
+  async #send(row: number): Promise<boolean> {
+    const { journal, signal, categories, timeoutMs } = this.#options;
+    signal.throwIfAborted();
+    const attempt = await journal.recordSend(this.#row(row).name);
+    this.results.set(row, { state: 'sending', attempt });
+    try {
+      signal.throwIfAborted();
+      const category = await categories.create(this.#row(row), () => journal.assertHeld());
+      return this.#settleCreated(row, attempt, category);
+    } catch (error) {
+      const { means, stop } = classifyError(error, signal.reason);
+      if (stop) this.end(error);
+      if (means === 'rejected') this.results.set(row, { state: 'failed', error: toPetstoreError(error) });
+      if (means === 'unsent') this.results.set(row, undefined);
+      if (means === 'rejected' || means === 'unsent') {
+        journal.recordAbsent(attempt);
+        return true;
+      }
+      this.results.set(row, { state: 'unknown', attempt });
+      this.#inDoubt(row, means === 'slow' ? Math.max(SETTLE_MS, timeoutMs) : SETTLE_MS);
+      if (means === 'slow') journal.recordSlow(attempt);
+      return false;
+    }
+  }
+
+  #settleCreated(row: number, attempt: string, category: Category): boolean {
+    this.results.set(row, { state: 'created', attempt, category });
+    try {
+      if (this.#options.journal.recordCreated(attempt, labelled(category))) return true;
+    } catch (error) {
+      // It exists, whether or not that can be recorded.
+      this.end(error);
+      return true;
+    }
+    const { doubts } = this.#options.journal.account;
+    for (const other of this.results.withdraw((one) => doubts.has(one))) this.#inDoubt(other, SETTLE_MS);
+    return false;
+  }
+
+  #inDoubt(row: number, settleMs: number): void {
+    this.#settledAt.set(row, this.#options.clock.monotonic() + settleMs);
+  }
+
+  // Looks up every row in doubt; rows that do not exist are queued again, up to `maxRetries`.
+  async #lookUp(): Promise<void> {
+    const { journal, clock, signal, maxRetries, timeoutMs, onProgress } = this.#options;
+    const rows = [...this.results.inDoubt()].filter(([row]) => !this.#givenUp.has(row));
+    if (rows.length === 0) return;
+    const left = (attempt: string): number =>
+      this.#startedAt +
+      (journal.account.doubts.get(attempt)?.slow ? Math.max(SETTLE_LEFT_MS, timeoutMs) : SETTLE_LEFT_MS);
+    const settledAt = rows.map(([row, attempt]) => this.#settledAt.get(row) ?? left(attempt));
+    await sleepLong(clock, settledAt.reduce((latest, at) => Math.max(latest, at)) - clock.monotonic(), signal);
+    const listed = await this.#wholeList();
+    const { found, suspects } = matchDoubts(journal.account, listed ?? []);
+    for (const [attempt, category] of found) journal.recordFound(attempt, labelled(category));
+    for (const [row, attempt] of rows) {
+      const category = found.get(attempt);
+      const resends = this.#resends.get(row) ?? 0;
+      const suspect = nearest(this.#row(row).name, suspects(attempt));
+      if (category) this.results.set(row, { state: 'created', attempt, category });
+      else if (!listed || suspect || resends >= maxRetries) {
+        this.#givenUp.add(row);
+        if (suspect) this.results.set(row, { state: 'unknown', attempt, suspect });
+      } else {
+        journal.recordAbsent(attempt);
+        this.results.set(row, undefined);
+        this.#resends.set(row, resends + 1);
+        this.#queue.push(row);
+      }
+    }
+    onProgress(this.results);
+  }
+
+  // Returns undefined where every look came from a cache, or lacks what the first list showed or this program created.
+  async #wholeList(): Promise<readonly Category[] | undefined> {
+    const { journal, categories, clock, signal } = this.#options;
+    for (let look = 0; ; look++) {
+      journal.assertHeld();
+      const { listed, fromCache } = await categories.listFresh();
+      const expected = [...this.#first, ...journal.account.created.keys()];
+      if (!fromCache && missingFrom(expected, listed).length === 0) return listed;
+      if (look === LOOKS) return undefined;
+      await sleepLong(clock, SETTLE_MS * 2 ** look, signal);
+    }
+  }
+
+  #row(row: number): NewCategory {
+    return this.#options.rows[row] as NewCategory;
   }
 }
 
@@ -87,75 +328,35 @@ function noValidResponse(): PetstoreError {
   });
 }
 
-// Sends with several workers until the queue is empty, the run ends, or too many responses in a row are lost. Returns
-// true in the last case: a look-up should come before more is sent.
-async function sendRows(state: ImportState): Promise<boolean> {
-  const { concurrency } = state.options;
-  let lostInARow = 0;
-  const broken = (): boolean => lostInARow >= Math.max(concurrency, 4);
-  const worker = async (): Promise<void> => {
-    while (!state.stop && !broken()) {
-      const row = state.queue.pop();
-      if (row === undefined) return;
-      try {
-        lostInARow = (await sendRow(state, row)) ? 0 : lostInARow + 1;
-      } catch (error) {
-        state.end(error);
-      }
-      state.options.onProgress(state.results);
-    }
-  };
-  await Promise.all(Array.from({ length: concurrency }, worker));
-  return broken();
-}
-
-// Returns false where the response was lost.
-async function sendRow(state: ImportState, row: number): Promise<boolean> {
-  const { rows, journal, signal, categories } = state.options;
-  signal.throwIfAborted();
-  // A late 201 to an earlier run may have decided the row.
-  if ((await journal.record('send', row)) !== 'sending') return true;
-  let category: Category;
-  try {
-    signal.throwIfAborted();
-    category = await categories.create(rows[row] as NewCategory, () => journal.assertHeld());
-  } catch (error) {
-    return recordFailure(state, row, error);
-  }
-  state.results.categories.set(row, category);
-  // Where the journal cannot record it, the next run finds the category by a look-up.
-  await journal.record('created', row, String(category.id));
-  return true;
-}
-
-async function recordFailure(state: ImportState, row: number, error: unknown): Promise<boolean> {
-  const { event, stop } = classifyError(error, state.options.signal.reason);
-  if (stop) state.end(error);
-  if (event === 'failed') state.results.rejections.set(row, toPetstoreError(error));
-  const lost = event === 'lost' || event === 'timeout';
-  if (lost) state.markLost(row);
-  await state.options.journal.record(event, row);
-  return !lost;
+function toPetstoreError(error: unknown): PetstoreError {
+  if (error instanceof PetstoreError) return error;
+  const hint = 'this is a bug in petstore; run the command again with --verbose and report the output';
+  return new PetstoreError('internal', 'unexpected failure during the import', { hint, cause: error });
 }
 
 /** What a failed create means for its row, and whether the next row would fare no better. */
 interface ErrorClass {
-  readonly event: Extract<RowEvent, 'failed' | 'unsent' | 'lost' | 'timeout'>;
+  /** `slow`: the service may still be at it. */
+  readonly means: 'rejected' | 'unsent' | 'lost' | 'slow';
   readonly stop: boolean;
 }
 
 /** @param interruption the reason of the run's signal, if it was aborted: thrown as it is, nothing was sent */
 export function classifyError(error: unknown, interruption?: unknown): ErrorClass {
-  if (!(error instanceof PetstoreError)) return { event: 'lost', stop: true };
+  if (!(error instanceof PetstoreError)) return { means: 'lost', stop: true };
   const { kind, status } = error;
-  if (kind === 'rejected') return { event: 'failed', stop: !statusTraits(status ?? 0).rowSpecific };
-  if (kind === 'unknown_outcome') return { event: timedOut(error) ? 'timeout' : 'lost', stop: false };
+  if (kind === 'rejected') return { means: 'rejected', stop: !statusTraits(status ?? 0).rowSpecific };
+  if (kind === 'unknown_outcome') return { means: isSlow(error) ? 'slow' : 'lost', stop: false };
   // Never processed: the key was refused, the quota is exhausted, the connection was not made, the lock is lost.
-  if (['auth', 'rate_limited', 'network', 'storage'].includes(kind)) return { event: 'unsent', stop: true };
+  if (['auth', 'rate_limited', 'network', 'storage'].includes(kind)) return { means: 'unsent', stop: true };
   const unsent = kind === 'interrupted' ? error === interruption : kind === 'service' && status === undefined;
-  return { event: unsent ? 'unsent' : 'lost', stop: true };
+  return { means: unsent ? 'unsent' : 'lost', stop: true };
 }
 
-function timedOut({ status, cause }: PetstoreError): boolean {
-  return statusTraits(status ?? 0).slow === true || (cause instanceof TransportError && cause.reason === 'timeout');
+function isSlow({ status = 0, cause }: PetstoreError): boolean {
+  return (
+    status === 202 ||
+    statusTraits(status).slow === true ||
+    (cause instanceof TransportError && cause.reason === 'timeout')
+  );
 }

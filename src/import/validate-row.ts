@@ -73,7 +73,8 @@ export class RowValidator {
   /** @returns the message about a field or column that an import does not know; undefined where all are fine */
   unknownField(names: readonly string[], what: 'field' | 'column'): string | undefined {
     const unknown = this.#ignoreExtra ? undefined : names.find((name) => !KNOWN_FIELDS.has(name));
-    return unknown === undefined ? undefined : `unknown ${what} ${quoted(unknown)} (allowed with --ignore-extra)`;
+    const remedy = `allowed with --ignore-extra${what === 'column' ? ', or say what it is with --map' : ''}`;
+    return unknown === undefined ? undefined : `unknown ${what} ${quoted(unknown)} (${remedy})`;
   }
 
   /** @returns the error to throw where the rest of the file cannot be read */

@@ -60,7 +60,11 @@ function previewJson({ estimate, ...preview }: Preview): object {
 
 const ROW = { header: 'row', value: (row: { readonly row: number }) => String(row.row), align: 'right' } as const;
 const NAME = { header: 'name', value: (row: { readonly name: string }) => shorten(row.name) } as const;
-const UNKNOWN = [ROW, NAME] as const;
+const UNKNOWN = [
+  ROW,
+  NAME,
+  { header: 'perhaps', value: ({ maybe }: UnknownRow) => maybe && `${maybe.id} ${shorten(maybe.name)}` },
+] as const;
 const FAILED = [
   ROW,
   NAME,
@@ -79,7 +83,7 @@ function shorten(text: string): string {
   return text.length > LONGEST_CELL ? `${text.slice(0, LONGEST_CELL)}…` : text;
 }
 
-function* table<Row extends UnknownRow>(
+function* table<Row>(
   context: TextContext,
   rows: readonly Row[],
   what: string,

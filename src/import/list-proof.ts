@@ -1,0 +1,109 @@
+// What a list proves: which account it shows, whether it is whole, and what became of the creates in doubt. Pure.
+import { createHash } from 'node:crypto';
+import type { Category, NewCategory } from '../api/types.ts';
+import type { Account, Labelled } from './journal-state.ts';
+
+type Listed = readonly Category[];
+
+/** @returns by what the journal recognizes a category */
+export function labelled({ id, name }: Category): Labelled {
+  return [String(id), labelOf(name)];
+}
+
+// Not the name itself: what a service sends may hold the API key, which is never stored.
+function labelOf(name: string): string {
+  return createHash('sha256').update(name).digest('base64').slice(0, 12);
+}
+
+/**
+ * The account whose categories a list shows: ids alone prove little, since another account may use the same.
+ * @returns -1 where it shows none of what any account has: it is another one, or the data was reset
+ */
+export function accountOf(accounts: readonly Account[], listed: Listed): number {
+  const names = new Set(listed.map(({ name }) => name));
+  const byId = new Map(listed.map(({ id, name }) => [String(id), name]));
+  const shows = (one: Account['created'] | Account['known']): boolean =>
+    [...one].some(([id, { label }]) => byId.has(id) && labelOf(byId.get(id) as string) === label);
+  const isShown = ({ known, created, doubts }: Account): boolean =>
+    shows(created) || shows(known) || [...doubts.values()].some(({ name }) => names.has(name));
+  const shown = accounts.findLastIndex(isShown);
+  return shown < 0 ? accounts.findIndex(isEmpty) : shown;
+}
+
+// Nothing is known by which a list could be recognized.
+function isEmpty({ known, created }: Account): boolean {
+  return known.size + created.size === 0;
+}
+
+/** The service has no delete: a list that lacks what exists is behind, or cut off. Returns the ids that it lacks. */
+export function missingFrom(ids: Iterable<string>, listed: Listed): string[] {
+  const there = new Set(listed.map(({ id }) => String(id)));
+  return [...ids].filter((id) => !there.has(id));
+}
+
+interface Match {
+  /** By attempt; each category is given to one at most. */
+  readonly found: ReadonlyMap<string, Category>;
+  /** New categories that nothing explains: any of them may be this one, under a name that the service altered. */
+  readonly suspects: (attempt: string) => readonly Category[];
+}
+
+/** Matches the creates in doubt with the categories that appeared since each was sent. */
+export function matchDoubts({ known, created, doubts }: Account, listed: Listed): Match {
+  const numberOf = ({ id }: Category): number => known.get(String(id))?.at ?? Number.POSITIVE_INFINITY;
+  const oldest = [...doubts.values()].reduce((least, doubt) => Math.min(least, doubt.known), known.size);
+  // A response that named an id under another name than the list does may have been another create's.
+  const isOwn = ({ id, name }: Category): boolean => {
+    const creation = created.get(String(id));
+    return creation !== undefined && creation.label === labelOf(name);
+  };
+  const fresh = new Set(listed.filter((one) => numberOf(one) >= oldest && !isOwn(one)));
+  const byName = new Map<string, Category[]>();
+  for (const one of fresh) {
+    if (!byName.get(one.name)?.push(one)) byName.set(one.name, [one]);
+  }
+  const found = new Map<string, Category>();
+  for (const [attempt, doubt] of doubts) {
+    const isFree = (one: Category): boolean => fresh.has(one) && !created.has(String(one.id));
+    const category = byName.get(doubt.name)?.find((one) => isFree(one) && numberOf(one) >= doubt.known);
+    if (!category) continue;
+    fresh.delete(category);
+    found.set(attempt, category);
+  }
+  const suspects = (attempt: string): Category[] =>
+    [...fresh].filter((one) => numberOf(one) >= (doubts.get(attempt)?.known ?? 0));
+  return { found, suspects };
+}
+
+/** What a list says about a row: a category that exists, an attempt in doubt, or undefined where it is missing. */
+export type Finding = { readonly category: Category } | { readonly attempt: string } | undefined;
+
+/** Compares the rows with a whole list: of k rows with one name, as many exist as the list has categories of that name. */
+export function findRows(rows: readonly NewCategory[], account: Account, listed: Listed): Finding[] {
+  const wanted = new Map<string, Finding[]>(rows.map(({ name }) => [name, []]));
+  for (const category of listed) {
+    wanted.get(category.name)?.push({ category });
+    // The service altered the name that was sent; unless the response named another row's category.
+    const { name, label } = account.created.get(String(category.id)) ?? category;
+    if (name === category.name || (label !== labelOf(category.name) && wanted.has(category.name))) continue;
+    wanted.get(name)?.push({ category });
+  }
+  const { found } = matchDoubts(account, listed);
+  for (const [attempt, { name }] of account.doubts) if (!found.has(attempt)) wanted.get(name)?.push({ attempt });
+  for (const findings of wanted.values()) findings.reverse();
+  return rows.map(({ name }) => wanted.get(name)?.pop());
+}
+
+/** The suspect whose name begins most like this one. */
+export function nearest(name: string, suspects: readonly Category[]): Category | undefined {
+  const letters = fold(name);
+  const alike = (other: string): number => {
+    const at = [...fold(other)].findIndex((char, index) => char !== letters[index]);
+    return at < 0 ? other.length : at;
+  };
+  return [...suspects].sort((a, b) => alike(b.name) - alike(a.name))[0];
+}
+
+function fold(name: string): string {
+  return name.normalize('NFKD').toLowerCase().slice(0, 200);
+}
