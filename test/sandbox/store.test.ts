@@ -5,8 +5,8 @@ import { expect, test } from 'vitest';
 import type { LogFs } from '../../src/append-log/generations.ts';
 import { seededRandom } from '../../src/sandbox/faults.ts';
 import { dataPaths, Store, storeFormat } from '../../src/sandbox/store.ts';
+import { CHILD_KEY, createAt, killDuringCreates, startChild } from '../support/sandbox-process.ts';
 import { tempDir } from '../support/temp-dir.ts';
-import { CHILD_KEY, createAt, killDuringCreates, startChild } from './child.ts';
 import { startTest } from './support.ts';
 
 interface Listed {

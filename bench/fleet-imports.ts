@@ -1,0 +1,126 @@
+// The second part of the fleet benchmark: imports killed on one machine and resumed on another, and what a ticket costs.
+import { writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { StateServer } from '../src/append-log/state-server.ts';
+import { parseStateUrl } from '../src/append-log/state-url.ts';
+import { systemClock } from '../src/clock.ts';
+import { openLedger } from '../src/rate-limit/ledger.ts';
+import { SharedLedger } from '../src/rate-limit/shared-ledger.ts';
+import type { Place } from '../test/support/processes.ts';
+import { ended, place, runProgram, startProgram, startSandbox } from '../test/support/processes.ts';
+import { RedisServer } from '../test/support/redis-server.ts';
+import { tempDir } from '../test/support/temp-dir.ts';
+import { delayingProxy } from './delaying-proxy.ts';
+import { median, say } from './report.ts';
+
+const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+const BIN = resolve(process.env['PETSTORE_BIN'] ?? 'bin/petstore.js');
+const ROWS = 300;
+const IMPORT = ['categories', 'import', 'rows.csv', '--yes', '--json'];
+const DURABLE = ['--appendonly', 'yes', '--appendfsync', 'always'];
+
+/** What befalls the state server while an import runs. */
+const MISHAPS = ['nothing', 'killed with the import', 'killed before the import'] as const;
+
+/**
+ * Kills an import of 300 rows at random moments on one machine and finishes it on another, round after round.
+ * @throws Error where a row is missing or exists twice
+ */
+export async function resumedElsewhere(rounds: number): Promise<void> {
+  const total = { rounds: 0, killed: 0, 'killed with rows left': 0, created: 0, duplicates: 0, missing: 0 };
+  for (let round = 0; round < rounds; round++) {
+    const mishap = MISHAPS[round % MISHAPS.length] ?? 'nothing';
+    const { killed, left, names } = await oneRound(mishap);
+    const unique = new Set(names);
+    total.rounds++;
+    total.killed += killed ? 1 : 0;
+    total['killed with rows left'] += left > 0 ? 1 : 0;
+    total.created += unique.size;
+    total.duplicates += names.length - unique.size;
+    total.missing += ROWS - unique.size;
+    if (names.length !== ROWS || unique.size !== ROWS)
+      throw new Error(`round ${round}, ${mishap}: ${names.length} rows`);
+  }
+  say(`imports resumed elsewhere: ${JSON.stringify(total)}`);
+}
+
+async function oneRound(mishap: (typeof MISHAPS)[number]) {
+  const sandbox = await startSandbox(BIN, ['--limit', '1000000/1s', '--fault', 'latency=25ms']);
+  const server = await RedisServer.start({ args: DURABLE });
+  const machine = (): Place => {
+    const at = place({ ...sandbox.env, PETSTORE_STATE_URL: server.url });
+    const rows = Array.from({ length: ROWS }, (_, row) => `row ${row}`);
+    writeFileSync(join(at.dir, 'rows.csv'), `name\n${rows.join('\n')}\n`);
+    return at;
+  };
+  const list = async (at: Place): Promise<string[]> => {
+    const { out } = await runProgram(BIN, at, ['categories', 'list', '--json']);
+    return (JSON.parse(out) as { name: string }[]).map(({ name }) => name);
+  };
+  try {
+    const first = startProgram(BIN, machine(), IMPORT);
+    const outcome = ended(first);
+    await sleep(400 + Math.random() * 900);
+    if (mishap === 'killed before the import') {
+      await server.kill();
+      await sleep(Math.random() * 300);
+      await server.start();
+      await sleep(Math.random() * 400);
+    }
+    const killed = first.kill('SIGKILL');
+    if (mishap === 'killed with the import') {
+      await server.kill();
+      await server.start();
+    }
+    await outcome;
+    const second = machine();
+    const left = ROWS - (await list(second)).length;
+    for (let run = 0; ; run++) {
+      const { code, err } = await runProgram(BIN, second, IMPORT);
+      if (code === 0) break;
+      if (run > 5 || (code !== 8 && code !== 9)) throw new Error(`exit ${code}: ${err}`);
+    }
+    return { killed, left, names: await list(second) };
+  } finally {
+    await server.kill();
+    await sandbox.stop();
+  }
+}
+
+/** Measures what a ticket costs over the round trip; returns where its median is more than a millisecond above. */
+export async function ticketTimes(): Promise<readonly string[]> {
+  const misses: string[] = [];
+  for (const latencyMs of [0, 1, 20]) {
+    const server = await RedisServer.start();
+    const proxy = await delayingProxy(server.port, latencyMs);
+    const clock = systemClock;
+    const address = parseStateUrl(`redis://127.0.0.1:${proxy.port}`, undefined, 'X');
+    const state = new StateServer({ address, clock });
+    const own = { identity: 'x', key: 'y', clock, timeoutMs: 30_000 };
+    const openLocal = () => openLedger({ ...own, stateDir: tempDir(), tempDir: tempDir() });
+    const ledger = new SharedLedger({ ...own, server: state, openLocal });
+    const acquires: number[] = [];
+    const trips: number[] = [];
+    for (let count = 0; count < 200; count++) {
+      const before = performance.now();
+      await state.checked((connection) => connection.info());
+      trips.push(performance.now() - before);
+      const since = performance.now();
+      const answer = await ledger.acquire();
+      acquires.push(performance.now() - since);
+      if (!answer.granted) throw new Error(answer.reason);
+      const at = ledger.clock.now();
+      const reset = { at: at + 600_000, clock: 'local', resolution: 1 } as const;
+      const seen = { status: 201, limit: 1_000_000, remaining: 900_000 - count, reset, offset: undefined } as const;
+      ledger.observe(answer.ticket, { at, ...seen, waitMs: undefined, waitFrom: 'backoff', refused: false });
+      await ledger.refresh();
+    }
+    await ledger.close();
+    proxy.close();
+    await server.kill();
+    const [acquire, trip] = [median(acquires), median(trips)];
+    say(`ticket, +${latencyMs} ms: acquire p50 ${acquire.toFixed(2)} ms, round trip ${trip.toFixed(2)} ms`);
+    if (acquire > trip + 1) misses.push(`ticket at +${latencyMs} ms`);
+  }
+  return misses;
+}

@@ -1,0 +1,190 @@
+// The fleet benchmark: 8 machines x 4 processes on one key, clocks up to 30 s apart, sharing nothing, a server, or bottleneck.
+import type { ChildProcess } from 'node:child_process';
+import { setPriority } from 'node:os';
+import type { LimitServerOptions } from '../test/support/limit-server.ts';
+import { startLimitServer } from '../test/support/limit-server.ts';
+import { RedisServer } from '../test/support/redis-server.ts';
+import { tempDir } from '../test/support/temp-dir.ts';
+import { delayingProxy } from './delaying-proxy.ts';
+import { resumedElsewhere, ticketTimes } from './fleet-imports.ts';
+import type { Peer, StartWorker } from './limits-peers.ts';
+import { allReady, installPeers } from './limits-peers.ts';
+import { say } from './report.ts';
+
+const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+type Sharing = 'files' | 'server' | 'bottleneck';
+
+interface Row {
+  readonly name: string;
+  readonly sharing: Sharing;
+  readonly service?: Partial<LimitServerOptions>;
+  readonly latencyMs?: number;
+  readonly machines?: number;
+  readonly perMachine?: number;
+  readonly requests?: number;
+  /** True where the server is not there at the start. */
+  readonly absent?: boolean;
+  /** What happens in the middle. */
+  readonly event?: (server: RedisServer, children: readonly ChildProcess[]) => Promise<void>;
+  /** A 429 is no failure in this row. */
+  readonly tolerant?: boolean;
+  readonly makespan?: number;
+}
+
+const FIXED: LimitServerOptions = { mode: 'fixed', limit: 20, windowMs: 2000, latencyMs: 10, reset: 'tenths' };
+// A sliding window begins anew when the last one was used up, so the second that a `Date` is fine to costs once a window.
+const SLIDING: LimitServerOptions = { ...FIXED, mode: 'sliding', limit: 60, windowMs: 6000 };
+// Clients that are banned, or that wait for ever, are ended.
+const PATIENCE_MS = 120_000;
+const BANS = { ban: { after: 5, forMs: 60_000 } };
+
+const away = (ms: number) => async (server: RedisServer) => {
+  await sleep(8000);
+  await server.kill();
+  await sleep(ms);
+  await server.start();
+};
+
+const ROWS: readonly Row[] = [
+  { name: 'separate files', sharing: 'files', tolerant: true },
+  { name: 'separate files, bans', sharing: 'files', service: BANS, tolerant: true },
+  { name: 'bottleneck with Redis', sharing: 'bottleneck', tolerant: true },
+  { name: 'server, +0 ms', sharing: 'server', makespan: 1.1 },
+  { name: 'server, +1 ms', sharing: 'server', latencyMs: 1, makespan: 1.1 },
+  { name: 'server, +20 ms', sharing: 'server', latencyMs: 20, makespan: 1.1 },
+  { name: 'server, sliding window', sharing: 'server', service: SLIDING, makespan: 1.1 },
+  { name: 'server, bans', sharing: 'server', service: BANS, makespan: 1.1 },
+  { name: '160 short processes', sharing: 'server', machines: 8, perMachine: 20, requests: 160 },
+  {
+    name: 'kill -9 of 4 processes',
+    sharing: 'server',
+    event: async (_server, children) => {
+      await sleep(8000);
+      for (const child of children.slice(0, 4)) child.kill('SIGKILL');
+    },
+  },
+  { name: 'killed and restarted, nothing kept', sharing: 'server', event: away(200) },
+  { name: 'away 3 s', sharing: 'server', event: away(3000) },
+  {
+    name: 'stopped 3 s',
+    sharing: 'server',
+    event: async (server) => {
+      await sleep(8000);
+      server.suspend();
+      await sleep(3000);
+      server.resume();
+    },
+  },
+  {
+    name: 'FLUSHALL twice',
+    sharing: 'server',
+    event: async (server) => {
+      await sleep(8000);
+      await server.command('FLUSHALL');
+      await sleep(5000);
+      await server.command('FLUSHALL');
+    },
+  },
+  { name: 'away 15 s', sharing: 'server', event: away(15_000), tolerant: true },
+  { name: 'away from the start', sharing: 'server', absent: true, tolerant: true },
+];
+
+/**
+ * `npm run bench -- fleet [imports [ROUNDS] | ticket | WORDS]`: everything, or the rows whose name contains the words.
+ * @throws Error where a row misses what is promised
+ */
+export async function run(args: string[]): Promise<void> {
+  const [part, rounds = '50'] = args;
+  prefer(process.pid, -10);
+  const misses: string[] = [];
+  if (part === undefined || part === 'ticket') misses.push(...(await ticketTimes()));
+  if (part === undefined || part === 'imports') await resumedElsewhere(Number(rounds));
+  const rows = ROWS.filter(({ name }) => name.includes(args.join(' ')));
+  const startWorker = installPeers(rows.map(peerOf));
+  if (rows.length > 0)
+    say('| | sent | 429 | inside a wait | created | lost | duplicates | bans | makespan | of optimum | warnings |');
+  if (rows.length > 0) say('| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |');
+  for (const row of rows) misses.push(...(await measure(row, startWorker)));
+  if (misses.length > 0) throw new Error(`not met:\n${misses.join('\n')}`);
+}
+
+async function measure(row: Row, startWorker: StartWorker): Promise<string[]> {
+  const { machines = 8, perMachine = 4, requests = 300, latencyMs = 0, makespan = Number.POSITIVE_INFINITY } = row;
+  const options = { ...FIXED, ...row.service };
+  const service = await startLimitServer(options);
+  const server = await RedisServer.start();
+  const proxy = latencyMs > 0 ? await delayingProxy(server.port, latencyMs) : undefined;
+  if (row.absent) await server.kill();
+  const processes = machines * perMachine;
+  const folders = Array.from({ length: machines }, () => tempDir());
+  const { limit, windowMs } = options;
+  const children = Array.from({ length: processes }, (_, index) => {
+    const machine = index % machines;
+    const child = startWorker({
+      ...{ peer: peerOf(row), url: service.baseUrl, limit, windowMs, workers: 2, prefix: `p${index}-` },
+      count: Math.floor((requests + index) / processes),
+      skewMs: Math.round(-30_000 + (60_000 * machine) / (machines - 1)),
+      stateDir: folders[machine] ?? '',
+      stateUrl: row.sharing === 'files' ? undefined : `redis://127.0.0.1:${proxy?.port ?? server.port}`,
+    });
+    if (child.pid) prefer(child.pid, 0);
+    return child;
+  });
+  const reports = children.map(reportOf);
+  await allReady(children);
+  await sleep(options.windowMs - (Date.now() % options.windowMs) + 50);
+  for (const child of children) child.stdin?.end('go\n');
+  const happening = row.event?.(server, children);
+  const patience = setTimeout(() => {
+    for (const child of children) child.kill('SIGKILL');
+  }, PATIENCE_MS);
+  const ended = await Promise.all(reports);
+  clearTimeout(patience);
+  await happening;
+  proxy?.close();
+  await server.kill();
+  await service.close();
+  const { seen } = service;
+  const created = seen.created.size;
+  const duplicates = [...seen.created.values()].reduce((sum, times) => sum + times - 1, 0);
+  const failed = ended.reduce((sum, report) => sum + (report?.failed ?? 0), 0);
+  const warnings = new Set(ended.flatMap((report) => report?.warnings ?? []));
+  const seconds = (seen.lastAnsweredAt - seen.firstAt) / 1000;
+  const optimum = (Math.ceil(created / options.limit) - 1) * (options.windowMs / 1000);
+  const ratio = seconds / optimum;
+  const figures = [seen.sent, seen.refused, seen.inside, created, failed, duplicates, seen.bans];
+  const times = [`${seconds.toFixed(1)} s`, ratio.toFixed(2), warnings.size];
+  say(`| ${[row.name, ...figures, ...times].join(' | ')} |`);
+  for (const warning of [...warnings].slice(0, 3)) say(`  ${warning}`);
+  const bad = [...(row.tolerant ? [] : [seen.refused, seen.inside, failed]), row.tolerant ? 0 : duplicates];
+  const met = bad.every((figure) => figure === 0) && ratio <= makespan;
+  return met ? [] : [row.name];
+}
+
+// The service and the state server, which have machines of their own in reality, must not wait for the clients.
+function prefer(pid: number, priority: number): void {
+  try {
+    setPriority(pid, priority);
+  } catch {
+    // Only root may.
+  }
+}
+
+const peerOf = ({ sharing }: Row): Peer => (sharing === 'bottleneck' ? 'bottleneck' : 'petstore');
+
+interface Report {
+  readonly failed: number;
+  readonly warnings: readonly string[];
+}
+
+// Undefined for a process that was killed.
+function reportOf(child: ChildProcess): Promise<Report | undefined> {
+  let text = '';
+  child.stdout?.on('data', (data: Buffer) => {
+    text += data;
+  });
+  return new Promise((resolve) => {
+    child.on('close', () => resolve(text.includes('{') ? JSON.parse(text.slice(text.indexOf('{'))) : undefined));
+  });
+}

@@ -1,0 +1,68 @@
+// The clients that are measured: ours, and peers of the npm registry.
+import type { ChildProcess } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { copyFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { compile } from '../test/support/compile.ts';
+import { installPackages } from './packages.ts';
+
+/** Every client by name; `bottleneck`, `p-throttle` and `naive` do not retry. */
+export const PEERS = [
+  'petstore',
+  'undici',
+  'ky',
+  'got',
+  'octokit',
+  'p-throttle',
+  'bottleneck',
+  'naive',
+  'curl',
+] as const;
+export type Peer = (typeof PEERS)[number];
+
+const PACKAGES = [
+  'undici@7.30.2',
+  'ky@1.14.3',
+  'got@14.6.6',
+  '@octokit/core@7',
+  '@octokit/plugin-throttling@11.0.5',
+  'p-throttle@8.1.1',
+  'bottleneck@2.19.5',
+  'ioredis@5.11.1',
+];
+
+/** What one process of worker.mjs does. */
+export interface Work {
+  readonly peer: Peer;
+  readonly url: string;
+  readonly count: number;
+  /** How many creates at a time. */
+  readonly workers: number;
+  /** Names begin with it. */
+  readonly prefix: string;
+  readonly limit: number;
+  readonly windowMs: number;
+  readonly stateDir: string;
+  /** Its clock minus the machine's, milliseconds. */
+  readonly skewMs?: number;
+  readonly stateUrl?: string | undefined;
+}
+
+/** Starts a process that prints a line when it is ready, and begins when it reads one. */
+export type StartWorker = (work: Work) => ChildProcess;
+
+/** Installs the peers where they are missing; without a peer of the registry nothing is installed. */
+export function installPeers(peers: readonly Peer[]): StartWorker {
+  const fromRegistry = peers.some((peer) => peer !== 'petstore' && peer !== 'curl' && peer !== 'naive');
+  const folder = installPackages('limits', fromRegistry ? PACKAGES : []);
+  const script = join(folder, 'worker.mjs');
+  copyFileSync('bench/worker.mjs', script);
+  const client = compile('src/client.ts');
+  return (work) =>
+    spawn(process.execPath, [script, JSON.stringify({ ...work, client })], { stdio: ['pipe', 'pipe', 'inherit'] });
+}
+
+/** Resolves when all are ready. */
+export async function allReady(children: readonly ChildProcess[]): Promise<void> {
+  await Promise.all(children.map((child) => new Promise((resolve) => child.stdout?.once('data', resolve))));
+}

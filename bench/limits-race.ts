@@ -1,0 +1,177 @@
+// One measured run: a service, one client in one or many processes, and what the service saw of it.
+import type { ChildProcess } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
+import { cpSync } from 'node:fs';
+import { join } from 'node:path';
+import type { LimitServerOptions, Seen } from '../test/support/limit-server.ts';
+import { startLimitServer } from '../test/support/limit-server.ts';
+import { tempDir } from '../test/support/temp-dir.ts';
+import type { Peer, StartWorker } from './limits-peers.ts';
+import { allReady } from './limits-peers.ts';
+
+/** What is run. */
+export interface Race {
+  readonly peer: Peer;
+  readonly service: LimitServerOptions;
+  readonly requests: number;
+  readonly processes: number;
+  readonly workers: number;
+  /** One process for every request, eight at a time, as `xargs -P 8` starts them. */
+  readonly perRequest?: boolean;
+  /** State folders: two stand for two hosts with one key. */
+  readonly hosts?: number;
+  /** Workers that still wait after this time are ended, milliseconds. */
+  readonly patienceMs?: number;
+  /** Requests per second of somebody else with the same key. */
+  readonly foreignPerSecond?: number;
+}
+
+/** What came of it. */
+export interface Result {
+  readonly race: Race;
+  readonly seen: Seen;
+  readonly created: number;
+  readonly duplicates: number;
+  /** First arrival to last answered create, and the least any client could need; milliseconds. */
+  readonly makespanMs: number;
+  readonly optimumMs: number;
+  /** Workers that had to be ended: they would have waited for hours. */
+  readonly ended: number;
+}
+
+const KEY = 'limits-bench-key-0123456789';
+
+/**
+ * @param race what to run
+ * @param startWorker from `installPeers`
+ * @returns what the service saw
+ */
+export async function runRace(race: Race, startWorker: StartWorker): Promise<Result> {
+  const { service } = race;
+  const server = await startLimitServer(service);
+  const stop = race.foreignPerSecond ? trickle(server.baseUrl, race.foreignPerSecond) : () => undefined;
+  const folders = Array.from({ length: race.hosts ?? 1 }, () => tempDir());
+  let ended = 0;
+  if (race.perRequest) {
+    await untilWindowBegins(service);
+    await perRequest(race, server.baseUrl, folders[0] ?? '');
+  } else {
+    const { peer, workers } = race;
+    const children = shares(race).map((count, index) => {
+      const stateDir = folders[index % folders.length] ?? '';
+      const { limit, windowMs } = service;
+      return startWorker({
+        peer,
+        workers,
+        count,
+        limit,
+        windowMs,
+        stateDir,
+        url: server.baseUrl,
+        prefix: `p${index}-`,
+      });
+    });
+    await allReady(children);
+    await untilWindowBegins(service);
+    ended = (await Promise.all(children.map((child) => go(child, race.patienceMs ?? 300_000)))).filter(Boolean).length;
+  }
+  stop();
+  await server.close();
+  const { seen } = server;
+  const duplicates = [...seen.created.values()].reduce((sum, times) => sum + times - 1, 0);
+  const makespanMs = seen.lastAnsweredAt - seen.firstAt;
+  return { race, seen, created: seen.created.size, duplicates, makespanMs, optimumMs: optimumOf(race, seen), ended };
+}
+
+function shares({ requests, processes }: Race): number[] {
+  return Array.from({ length: processes }, (_, index) => Math.floor((requests + index) / processes));
+}
+
+// A run begins with its window, so that the first burst fits into it whichever client runs.
+async function untilWindowBegins({ windowMs, mode, skewMs = 0 }: LimitServerOptions): Promise<void> {
+  if (mode !== 'fixed' || windowMs > 10_000) return;
+  const now = Date.now() + skewMs;
+  await new Promise((resolve) => setTimeout(resolve, (Math.floor(now / windowMs) + 1) * windowMs - now + 50));
+}
+
+// Whether it had to be ended.
+async function go(child: ChildProcess, patienceMs: number): Promise<boolean> {
+  let impatient = false;
+  const timer = setTimeout(() => {
+    impatient = true;
+    child.kill('SIGKILL');
+  }, patienceMs);
+  child.stdin?.end('go\n');
+  await ended(child);
+  clearTimeout(timer);
+  return impatient;
+}
+
+function perRequest(race: Race, url: string, stateDir: string): Promise<void> {
+  const { peer, requests } = race;
+  const curl = ['curl', '-s', '-X', 'POST', '-H', `Authorization: Bearer ${KEY}`];
+  const command =
+    peer === 'curl'
+      ? [...curl, '--retry', '5', '-d', '{"name":"{}"}', `${url}/categories`]
+      : peer === 'naive'
+        ? [...curl, '-d', '{"name":"{}"}', `${url}/categories`]
+        : [process.execPath, builtProgram(), 'categories', 'create', '--name', '{}', '--quiet', '--json'];
+  const env = {
+    ...process.env,
+    PETSTORE_API_KEY: KEY,
+    PETSTORE_BASE_URL: url,
+    PETSTORE_STATE_DIR: stateDir,
+    PETSTORE_CONFIG_DIR: stateDir,
+  };
+  const child = spawn('xargs', ['-P', '8', '-I', '{}', ...command], { env, stdio: ['pipe', 'ignore', 'ignore'] });
+  child.stdin.end(Array.from({ length: requests }, (_, index) => `c${index}\n`).join(''));
+  return ended(child);
+}
+
+let copied: string | undefined;
+
+// A copy, so that a build meanwhile does not disturb the processes of a race.
+function builtProgram(): string {
+  if (copied) return copied;
+  const folder = tempDir();
+  for (const part of ['bin', 'dist', 'package.json']) cpSync(part, join(folder, part), { recursive: true });
+  const bin = join(folder, 'bin', 'petstore.js');
+  // Ends the benchmark with the program's own words where the copy does not run.
+  execFileSync(process.execPath, [bin, 'quota', '--help'], { stdio: ['ignore', 'ignore', 'inherit'] });
+  copied = bin;
+  return copied;
+}
+
+function ended(child: ChildProcess): Promise<void> {
+  return new Promise((resolve) => child.on('close', () => resolve()));
+}
+
+function trickle(url: string, perSecond: number): () => void {
+  const headers = { authorization: `Bearer ${KEY}`, 'x-foreign': '1' };
+  const timer = setInterval(() => {
+    fetch(`${url}/categories`, { headers }).then(
+      (reply) => reply.arrayBuffer(),
+      () => undefined,
+    );
+  }, 1000 / perSecond);
+  return () => clearInterval(timer);
+}
+
+// No client can be faster: a full burst in every window, from the first request on. Where every request is a process,
+// the last burst takes as long as the first: that is the price of starting processes.
+function optimumOf(race: Race, seen: Seen): number {
+  const burst = race.perRequest && seen.fullAt > 0 ? seen.fullAt - seen.firstAt : 0;
+  return windowsOf(race, seen) + burst;
+}
+
+function windowsOf({ service, requests: wanted }: Race, seen: Seen): number {
+  const { mode, limit, windowMs, skewMs = 0, daily } = service;
+  const requests = Math.min(wanted, daily?.limit ?? wanted);
+  if (requests <= limit) return 0;
+  if (mode === 'anchored') return (Math.ceil(requests / limit) - 1) * windowMs;
+  if (mode === 'sliding') return Math.floor((requests - 1) / limit) * windowMs;
+  if (mode === 'bucket') return ((requests - limit) * windowMs) / limit;
+  const first = seen.firstAt + skewMs;
+  const firstReset = (Math.floor(first / windowMs) + 1) * windowMs - first;
+  return firstReset + (Math.ceil((requests - limit) / limit) - 1) * windowMs;
+}

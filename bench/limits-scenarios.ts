@@ -1,0 +1,101 @@
+// The scenarios of the benchmark: what each runs, and which clients take part.
+import type { LimitServerOptions } from '../test/support/limit-server.ts';
+import type { Peer } from './limits-peers.ts';
+import { PEERS } from './limits-peers.ts';
+import type { Race } from './limits-race.ts';
+
+/** One scenario: a title and its races for one client; none where the client cannot take part. */
+export interface Scenario {
+  readonly letter: string;
+  readonly title: string;
+  /** Somebody else uses the key as well: a 429 cannot always be avoided. */
+  readonly foreign?: boolean;
+  /** Creates that the service lets happen; all of them unless given. */
+  readonly possible?: number;
+  races(peer: Peer): readonly Race[];
+}
+
+// Sixty a minute, ten times as fast: 60 per 6 s; a reset in whole seconds would weigh ten times as much, so tenths.
+const FAST: LimitServerOptions = { mode: 'fixed', limit: 60, windowMs: 6000, latencyMs: 10, reset: 'tenths' };
+// Where every window begins when the one before was used up, the second that a Date is fine to costs once a window:
+// five times as fast weighs it less.
+const SLOWER: LimitServerOptions = { ...FAST, windowMs: 12_000 };
+const REAL: LimitServerOptions = { mode: 'fixed', limit: 60, windowMs: 60_000, latencyMs: 40 };
+const LIBRARIES = new Set<Peer>(PEERS.filter((peer) => peer !== 'curl'));
+
+const ours = (peer: Peer, races: readonly Omit<Race, 'peer'>[]): readonly Race[] =>
+  peer === 'petstore' ? races.map((race) => ({ ...race, peer })) : [];
+const libraries = (peer: Peer, race: Omit<Race, 'peer'>): readonly Race[] =>
+  LIBRARIES.has(peer) ? [{ ...race, peer }] : [];
+
+const one = { requests: 300, processes: 1, workers: 8 };
+const eight = { requests: 300, processes: 8, workers: 1 };
+const CEIL: LimitServerOptions = { ...FAST, reset: 'ceil' };
+const wandering = (shape: typeof one) =>
+  (['anchored', 'sliding', 'bucket'] as const).map((mode) => ({
+    ...shape,
+    requests: 180,
+    service: { ...SLOWER, mode },
+  }));
+const dayEndsAt = Date.now() + 9 * 3_600_000;
+const DAY: LimitServerOptions = { ...CEIL, tells: 'tightest', daily: { limit: 150, endsAt: dayEndsAt } };
+const BANS: LimitServerOptions = { ...CEIL, ban: { after: 3, forMs: 20_000 } };
+
+function scenario(
+  letter: string,
+  title: string,
+  races: Scenario['races'],
+  more: Pick<Scenario, 'foreign' | 'possible'> = {},
+): Scenario {
+  return { letter, title, races, ...more };
+}
+
+export const SCENARIOS: readonly Scenario[] = [
+  scenario('A', '1 process, 8 workers', (peer) => [
+    ...libraries(peer, { ...one, service: CEIL }),
+    ...ours(peer, wandering(one)),
+  ]),
+  scenario('B', '8 processes', (peer) => [
+    ...libraries(peer, { ...eight, service: CEIL }),
+    ...ours(peer, [...wandering(eight), { ...eight, workers: 8, service: FAST }]),
+  ]),
+  scenario('C', 'a process per request, xargs -P 8', (peer) => {
+    const service = { ...CEIL, limit: 20, windowMs: 10_000 };
+    const takesPart = peer === 'petstore' || peer === 'curl' || peer === 'naive';
+    return takesPart ? [{ ...eight, peer, requests: 80, perRequest: true, service }] : [];
+  }),
+  scenario('D', '300 at once in one process', (peer) => libraries(peer, { ...one, workers: 300, service: CEIL })),
+  scenario('E', 'two hosts, one key', (peer) => ours(peer, [{ ...one, processes: 2, hosts: 2, service: CEIL }]), {
+    foreign: true,
+  }),
+  scenario(
+    'F',
+    'somebody else sends 2 a second',
+    (peer) => libraries(peer, { ...one, requests: 200, foreignPerSecond: 2, service: CEIL }),
+    { foreign: true },
+  ),
+  scenario('G', 'a ban of 20 s after 3 requests inside a wait, 8 processes', (peer) =>
+    libraries(peer, { ...eight, service: BANS }),
+  ),
+  scenario('I', 'the service’s clock an hour ahead, an hour behind, 45 s ahead', (peer) =>
+    ours(
+      peer,
+      [3_600_000, -3_600_000, 45_000].map((skewMs) => ({ ...eight, service: { ...CEIL, skewMs } })),
+    ),
+  ),
+  scenario(
+    'K',
+    'the day’s 150 used up in the middle, 8 processes',
+    (peer) => libraries(peer, { ...eight, requests: 200, patienceMs: 45_000, service: DAY }),
+    { possible: 150 },
+  ),
+];
+
+/** Real time, behind `--real`: 60 a minute. */
+export const REAL_SCENARIOS: readonly Scenario[] = (['fixed', 'anchored', 'sliding', 'bucket'] as const).map(
+  (mode) => ({
+    letter: `real ${mode}`,
+    title: `60 a minute in real time, ${mode} window, 8 processes, 300 requests`,
+    races: (peer) => ours(peer, [{ ...eight, service: { ...REAL, mode } }]),
+  }),
+);

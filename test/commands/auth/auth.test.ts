@@ -1,0 +1,423 @@
+// Login, logout, switch and status, in process, against a service that accepts one key.
+import * as fs from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { HttpFake } from '../../support/http-fake.ts';
+import { tempDir } from '../../support/temp-dir.ts';
+import { inProcess } from '../../support/world.ts';
+import { GOOD_KEY, startService } from './service.ts';
+
+let service: HttpFake;
+let dir = '';
+beforeAll(async () => {
+  service = await startService();
+});
+afterAll(() => service.close());
+beforeEach(() => {
+  dir = tempDir();
+  service.requests.length = 0;
+});
+
+const petstore = (args: readonly string[], stdin = '', env: Record<string, string> = {}) =>
+  inProcess(args, { dir, stdin, env });
+const login = (...more: string[]) => petstore(['auth', 'login', '--url', service.url, ...more], `${GOOD_KEY}\n`);
+const stored = (name = 'production') =>
+  JSON.parse(fs.readFileSync(join(dir, 'config', `profile-${name}.json`), 'utf8'));
+const files = () => (fs.existsSync(join(dir, 'config')) ? fs.readdirSync(join(dir, 'config')) : []);
+
+describe('auth login', () => {
+  test('verifies the key from stdin with one GET /categories and stores it with its origin', async () => {
+    const run = await petstore(['auth', 'login', '--url', `${service.url}/`], `${GOOD_KEY}\r\nsecond line\n`);
+    expect(run).toMatchObject({ code: 0, out: `Saved key …6789 for profile "production" (${service.url})\n` });
+    expect(service.requests).toMatchObject([{ method: 'GET', path: '/v1/categories' }]);
+    expect(service.requests[0]?.headers.authorization).toBe(`Bearer ${GOOD_KEY}`);
+    expect(stored()).toEqual({
+      __internal__: { migrations: { version: '2.0.0' } },
+      url: service.url,
+      key: GOOD_KEY,
+      origin: service.origin,
+    });
+    const list = await petstore(['categories', 'list', '--json']);
+    expect(JSON.parse(list.out)).toEqual([{ id: 1, name: 'cat' }]);
+  });
+
+  test('prints one JSON document with the key masked', async () => {
+    const run = await login('--json', '-p', 'farm');
+    expect(JSON.parse(run.out)).toEqual({
+      profile: 'farm',
+      url: service.url,
+      key: '…6789',
+      verified: true,
+      active: true,
+      activated: true,
+    });
+    expect(run.err).toBe('');
+  });
+
+  test('prints the quota line after the verification', async () => {
+    expect((await login()).err).toMatch(/^quota: 57 of 60 left, resets in \d+s\n$/);
+    expect((await login('--quiet')).err).toBe('');
+    expect((await login('--no-verify', '-p', 'farm')).err).toBe('');
+  });
+
+  test('a rejected key is not stored (exit 3)', async () => {
+    const run = await petstore(['auth', 'login', '--url', service.url, '--json'], 'wrong-key-0123456789\n');
+    expect(run).toMatchObject({ code: 3, out: '' });
+    expect(JSON.parse(run.err).error).toMatchObject({
+      kind: 'auth',
+      status: 401,
+      code: 'unauthorized',
+      hint: expect.stringContaining('nothing was saved'),
+    });
+    expect(files()).toEqual([]);
+  });
+
+  test('an unreachable service stores nothing; --no-verify skips the check', async () => {
+    const args = ['auth', 'login', '--url', 'http://127.0.0.1:9/v1'];
+    const run = await petstore([...args, '--max-retries', '0'], `${GOOD_KEY}\n`);
+    expect(run).toMatchObject({ code: 6, out: '', err: expect.stringContaining('--no-verify') });
+    expect(files()).toEqual([]);
+    expect(await petstore([...args, '--no-verify'], `${GOOD_KEY}\n`)).toMatchObject({ code: 0 });
+    expect(stored()).toMatchObject({ url: 'http://127.0.0.1:9/v1' });
+    expect(service.requests).toEqual([]);
+  });
+
+  test.each([
+    ['nothing', ''],
+    ['an empty line', '\n'],
+    ['a space in it', 'key with space\n'],
+    ['a space before it', ` ${GOOD_KEY}\n`],
+    ['smart quotes', '\u201ckey\u201d\n'],
+    ['a NUL', 'key\0key\n'],
+    ['a line without end', 'x'.repeat(1_000_000)],
+  ])('%s on stdin is rejected (exit 3); nothing is sent, stored or shown', async (_what, stdin) => {
+    const run = await petstore(['auth', 'login', '--url', service.url], stdin);
+    expect(run).toMatchObject({ code: 3, out: '' });
+    if (stdin.trim().length > 3) expect(run.err).not.toContain(stdin.trim().slice(0, 8));
+    expect([service.requests, files()]).toEqual([[], []]);
+  });
+
+  test.each([
+    'http://api.example/v1',
+    'https://u:p@api.example/v1',
+    'https://api.example',
+    'https://api.example/v1?k=1',
+  ])('the URL %s is rejected (exit 2) before the key is read', async (url) => {
+    expect(await petstore(['auth', 'login', '--url', url], GOOD_KEY)).toMatchObject({ code: 2, out: '' });
+    expect(files()).toEqual([]);
+  });
+
+  test('a second login keeps the URL; --url changes URL and key together', async () => {
+    await login();
+    expect(await petstore(['auth', 'login'], GOOD_KEY)).toMatchObject({ code: 0 });
+    expect(await petstore(['auth', 'login', '--no-verify', '--url', 'https://b.example/v1'], 'other\n')).toMatchObject({
+      code: 0,
+    });
+    expect(stored()).toEqual({
+      __internal__: { migrations: { version: '2.0.0' } },
+      url: 'https://b.example/v1',
+      key: 'other',
+      origin: 'https://b.example',
+    });
+  });
+
+  test('the sandbox needs no login, and an invalid name creates no profile', async () => {
+    expect(await login('-p', 'sandbox')).toMatchObject({ code: 2, err: expect.stringContaining('no login') });
+    expect(await login('-p', '../evil')).toMatchObject({ code: 2 });
+    expect(files()).toEqual([]);
+  });
+
+  test('a damaged file is reported before the key is read, and is not changed', async () => {
+    await login();
+    fs.writeFileSync(join(dir, 'config', 'profile-production.json'), '{"key":"canary');
+    const run = await login();
+    expect(run).toMatchObject({ code: 9, out: '', err: expect.stringContaining('profile-production.json') });
+    expect(fs.readFileSync(join(dir, 'config', 'profile-production.json'), 'utf8')).toBe('{"key":"canary');
+    expect(service.requests).toHaveLength(1);
+  });
+
+  test.each(['active', 'profile-production'])(
+    'nothing is saved for a profile while %s.json is damaged',
+    async (file) => {
+      await login();
+      fs.writeFileSync(join(dir, 'config', `${file}.json`), 'damaged');
+      expect(await login('-p', 'farm')).toMatchObject({
+        code: 9,
+        out: '',
+        err: expect.stringContaining(`${file}.json`),
+      });
+      expect(files()).not.toContain('profile-farm.json');
+    },
+  );
+
+  test('warns that PETSTORE_API_KEY overrides the saved key', async () => {
+    const run = await petstore(['auth', 'login', '--url', service.url], GOOD_KEY, { PETSTORE_API_KEY: 'other' });
+    expect(run).toMatchObject({ code: 0, err: expect.stringContaining('PETSTORE_API_KEY') });
+  });
+});
+
+describe('a stored key', () => {
+  test('is not sent to another origin (exit 3)', async () => {
+    const other = await startService();
+    await login();
+    const run = await petstore(['categories', 'list', '--json'], '', { PETSTORE_BASE_URL: other.url });
+    expect(run).toMatchObject({ code: 3, out: '' });
+    expect(JSON.parse(run.err).error).toMatchObject({
+      kind: 'auth',
+      hint: expect.stringContaining('PETSTORE_API_KEY'),
+    });
+    expect(other.requests).toEqual([]);
+    other.close();
+  });
+
+  test('is not read if the environment provides key and URL, even if its file is damaged', async () => {
+    await login();
+    fs.writeFileSync(join(dir, 'config', 'profile-production.json'), 'damaged');
+    fs.writeFileSync(join(dir, 'config', 'active.json'), 'damaged');
+    const env = { PETSTORE_BASE_URL: service.url, PETSTORE_API_KEY: GOOD_KEY };
+    expect(await petstore(['categories', 'list', '--json'], '', env)).toMatchObject({ code: 0 });
+    expect(await petstore(['categories', 'list'])).toMatchObject({ code: 9, out: '' });
+  });
+});
+
+describe('auth logout', () => {
+  test('removes the key and keeps the URL; a second logout finds no key', async () => {
+    await login();
+    expect(await petstore(['auth', 'logout'])).toMatchObject({
+      code: 0,
+      out: 'Removed the API key of profile "production"\n',
+    });
+    expect(stored()).toEqual({ __internal__: { migrations: { version: '2.0.0' } }, url: service.url });
+    expect(await petstore(['auth', 'logout'])).toMatchObject({
+      code: 0,
+      out: 'No API key is stored for profile "production"\n',
+    });
+    expect(await petstore(['categories', 'list'])).toMatchObject({ code: 3 });
+  });
+
+  test('--all works with damaged files and with a key in the environment', async () => {
+    await login();
+    await login('-p', 'farm');
+    fs.writeFileSync(join(dir, 'config', 'profile-farm.json'), 'damaged');
+    fs.writeFileSync(join(dir, 'config', 'active.json'), 'damaged');
+    const run = await petstore(['auth', 'logout', '--all', '--json'], '', { PETSTORE_API_KEY: 'k' });
+    expect(run.code).toBe(0);
+    expect(JSON.parse(run.out).removed.toSorted()).toEqual(['farm', 'production']);
+    expect(run.err).toContain('PETSTORE_API_KEY is still set');
+    expect(files()).toEqual([]);
+  });
+
+  test('--all deletes every profile and names them', async () => {
+    await login('-p', 'farm');
+    await login('-p', 'staging');
+    await petstore(['auth', 'logout', '-p', 'staging']);
+    const out = expect.stringMatching(/^Deleted profiles ("farm", "staging"|"staging", "farm")\n$/);
+    expect(await petstore(['auth', 'logout', '--all'])).toMatchObject({ code: 0, out });
+    expect(files()).toEqual([]);
+    expect(await petstore(['auth', 'logout', '--all'])).toMatchObject({ code: 0, out: 'No profile is stored\n' });
+  });
+
+  test('of an unknown profile is an error', async () => {
+    expect(await petstore(['auth', 'logout', '-p', 'farm'])).toMatchObject({ code: 2 });
+  });
+});
+
+describe('auth switch', () => {
+  test('sets the active profile', async () => {
+    await login('-p', 'farm');
+    expect(await petstore(['auth', 'switch', 'farm', '--json'])).toMatchObject({
+      code: 0,
+      out: '{"profile":"farm","previous":"farm"}\n',
+    });
+    expect(await petstore(['categories', 'list', '--json'])).toMatchObject({ code: 0 });
+  });
+
+  test('warns that PETSTORE_PROFILE overrides it, unless that is empty', async () => {
+    await login('-p', 'farm');
+    const run = (name: string) => petstore(['auth', 'switch', 'farm'], '', { PETSTORE_PROFILE: name });
+    expect((await run('staging')).err).toContain('PETSTORE_PROFILE is set');
+    expect((await run('')).err).toBe('');
+  });
+
+  const key = { PETSTORE_API_KEY: GOOD_KEY };
+  const both = { ...key, PETSTORE_BASE_URL: 'https://b.example/v1' };
+
+  test.each([
+    ['sandbox', both, 'PETSTORE_API_KEY and PETSTORE_BASE_URL are set and override the active profile; use -p sandbox'],
+    ['staging', both, 'PETSTORE_API_KEY and PETSTORE_BASE_URL are set and override'],
+    ['staging', key, 'PETSTORE_API_KEY is set and overrides the active profile\n'],
+    ['staging', { PETSTORE_PROFILE: 'production' }, 'PETSTORE_PROFILE is set and overrides the active profile\n'],
+    ['sandbox', key, ''],
+    ['sandbox', { ...both, PETSTORE_PROFILE: 'sandbox' }, ''],
+  ])('switching to %s with %j in the environment warns about overrides', async (name, env, warning) => {
+    const run = await petstore(['auth', 'switch', name], '', env);
+    expect(run).toMatchObject({ code: 0, out: `Profile "${name}" is now active\n` });
+    expect(run.err).toEqual(warning === '' ? '' : expect.stringContaining(`warning: ${warning}`));
+    const json = await petstore(['auth', 'switch', name, '--json'], '', env);
+    const overriddenBy = warning === '' ? undefined : warning.match(/PETSTORE_\w+/g);
+    expect(JSON.parse(json.out).overriddenBy).toEqual(overriddenBy);
+  });
+
+  test('to an unknown profile changes nothing and suggests the closest name', async () => {
+    const run = await petstore(['auth', 'switch', 'stagign']);
+    expect(run).toMatchObject({ code: 2, err: expect.stringContaining('staging') });
+    expect(files()).toEqual([]);
+  });
+});
+
+describe('auth status', () => {
+  const status = async (env: Record<string, string> = {}) =>
+    JSON.parse((await petstore(['auth', 'status', '--json'], '', env)).out);
+
+  test('shows every profile with its URL and masked key, and which one is active', async () => {
+    await login();
+    expect(await status()).toEqual([
+      {
+        profile: 'production',
+        active: true,
+        url: service.url,
+        urlSource: 'stored',
+        key: '…6789',
+        keySource: 'stored',
+      },
+      expect.objectContaining({ profile: 'staging', active: false, url: null, key: null, problem: expect.any(String) }),
+      { profile: 'sandbox', active: false, url: null, urlSource: 'sandbox', key: null, keySource: 'sandbox' },
+    ]);
+    const table = await petstore(['auth', 'status']);
+    expect(table.out).toMatch(/^\* production +http:\S+ +…6789$/m);
+    expect(table.out).not.toContain(GOOD_KEY.slice(0, 8));
+    expect(service.requests).toHaveLength(1);
+  });
+
+  test('shows the effect of the environment', async () => {
+    await login();
+    const [production] = await status({ PETSTORE_API_KEY: 'environment-key-abcd', PETSTORE_PROFILE: 'staging' });
+    expect(production).toMatchObject({ key: '…6789', keySource: 'stored', active: false });
+    const [bound] = await status({ PETSTORE_BASE_URL: 'https://b.example/v1' });
+    expect(bound).toMatchObject({ key: null, url: 'https://b.example/v1', urlSource: 'environment' });
+    expect(bound.problem).toContain('not sent to https://b.example');
+  });
+
+  test.each([['status'], ['logout']])('auth %s says that PETSTORE_PROFILE names no profile', async (verb) => {
+    const run = await petstore(['auth', verb], '', { PETSTORE_PROFILE: 'frm' });
+    expect(run).toMatchObject({ code: 2, out: '' });
+    expect(run.err).toContain('error: PETSTORE_PROFILE: profile "frm" does not exist');
+    expect(await petstore(['auth', verb], '', { PETSTORE_PROFILE: '' })).toMatchObject({ code: 0 });
+  });
+
+  const both = { PETSTORE_API_KEY: 'environment-key-abcd', PETSTORE_BASE_URL: 'https://b.example/v1' };
+  const used = { url: 'https://b.example/v1', urlSource: 'environment', key: '…abcd', keySource: 'environment' };
+
+  test('shows key and URL of the environment as what the next command uses', async () => {
+    await petstore(['auth', 'switch', 'sandbox']);
+    expect(await status(both)).toEqual([
+      { profile: 'production', active: true, ...used },
+      expect.objectContaining({ profile: 'staging', active: false, problem: 'profile "staging" has no base URL' }),
+      expect.objectContaining({ profile: 'sandbox', active: false, keySource: 'sandbox' }),
+    ]);
+    const table = await petstore(['auth', 'status'], '', both);
+    expect(table.out).toMatch(/^\* production +https:\S+ \(env\) +…abcd \(env\)$/m);
+    const named = await status({ ...both, PETSTORE_PROFILE: 'sandbox' });
+    expect(named[2]).toEqual({
+      profile: 'sandbox',
+      active: true,
+      url: null,
+      urlSource: 'sandbox',
+      key: null,
+      keySource: 'sandbox',
+    });
+  });
+
+  test('shows which of key and URL comes from the environment', async () => {
+    await login();
+    const { out } = await petstore(['auth', 'status'], '', { PETSTORE_API_KEY: 'environment-key-abcd' });
+    expect(out).toMatch(/^\* production +http:\S+ +…abcd \(env\)$/m);
+  });
+
+  test('reports an invalid key in the environment even if the sandbox is active', async () => {
+    await petstore(['auth', 'switch', 'sandbox']);
+    const [, , sandbox] = await status({ PETSTORE_API_KEY: 'a b' });
+    expect(sandbox).toMatchObject({ active: true, problem: expect.stringContaining('PETSTORE_API_KEY') });
+  });
+
+  test('hides a short key completely', async () => {
+    await petstore(['auth', 'login', '--no-verify', '--url', service.url], 'elevenchars\n');
+    expect((await status())[0]).toMatchObject({ key: '****' });
+  });
+
+  test('names a damaged file, shows the other profiles, and exits with 9', async () => {
+    await login();
+    await login('-p', 'farm');
+    fs.writeFileSync(join(dir, 'config', 'profile-production.json'), `{"key":"${GOOD_KEY}`);
+    const run = await petstore(['auth', 'status']);
+    expect(run.code).toBe(9);
+    expect(run.out).toMatch(/farm +http:\S+ +…6789/);
+    expect(run.out + run.err).toContain('profile-production.json');
+    expect(run.out + run.err).not.toContain(GOOD_KEY.slice(0, 8));
+  });
+});
+
+describe('precedence', () => {
+  test('a typed profile is used whole, and one notice names the variables that are ignored', async () => {
+    await login('-p', 'farm');
+    const env = { PETSTORE_API_KEY: 'environment-key-abcd', PETSTORE_BASE_URL: 'http://127.0.0.1:9/v1' };
+    const run = await petstore(['categories', 'list', '-p', 'farm'], '', env);
+    expect(run.code).toBe(0);
+    expect(run.err).toContain('PETSTORE_API_KEY and PETSTORE_BASE_URL are ignored because of --profile\n');
+    for (const quiet of ['--json', '--quiet']) {
+      expect((await petstore(['categories', 'list', '-p', 'farm', quiet], '', env)).err).toBe('');
+    }
+    const staging = await petstore(['categories', 'create', '--name', 'dog', '-p', 'staging'], '', env);
+    expect(staging).toMatchObject({ code: 3, out: '' });
+    expect(staging.err).toContain(
+      'error: profile "staging" has no base URL\nhint: run `petstore auth login -p staging',
+    );
+  });
+
+  test('a login with a typed profile does not read the URL from the environment', async () => {
+    const env = { PETSTORE_BASE_URL: service.url };
+    expect(await petstore(['auth', 'login', '-p', 'farm'], `${GOOD_KEY}\n`, env)).toMatchObject({ code: 3, out: '' });
+    expect(await petstore(['auth', 'login'], `${GOOD_KEY}\n`, env)).toMatchObject({ code: 0 });
+    const { __internal__: _, ...saved } = stored();
+    expect(saved).toEqual({ url: service.url, origin: service.origin, key: GOOD_KEY });
+  });
+});
+
+describe('first login and key commands', () => {
+  test('the first login becomes the active profile and says so; a later one does not', async () => {
+    expect((await login('-p', 'farm')).out).toContain('Profile "farm" is now the active one\n');
+    expect((await login('-p', 'other')).out).toContain('`petstore auth switch other`');
+    expect((await petstore(['auth', 'status', '--json'])).out).toMatch(/"profile":"farm","active":true/);
+  });
+
+  test('a key command is stored instead of a key, and runs at each use', async () => {
+    const vault = join(dir, 'vault.mjs');
+    fs.writeFileSync(vault, `process.stdout.write('${GOOD_KEY}\\n')`);
+    const command = `"${process.execPath}" "${vault}"`;
+    const run = await petstore(['auth', 'login', '--url', service.url, '--key-command', command]);
+    expect(run).toMatchObject({ code: 0, out: expect.stringContaining('Saved key command') });
+    expect(JSON.stringify(stored())).not.toContain(GOOD_KEY);
+    expect(stored()).toMatchObject({ keyCommand: command, origin: service.origin });
+    expect(await petstore(['categories', 'list', '--json'])).toMatchObject({ code: 0 });
+    const [status] = JSON.parse((await petstore(['auth', 'status', '--json'])).out);
+    expect(status).toMatchObject({ key: null, keySource: 'command' });
+    fs.writeFileSync(vault, 'process.exit(2)');
+    const failed = await petstore(['categories', 'list']);
+    expect(failed).toMatchObject({ code: 3, out: '', err: expect.stringContaining('failed (exit code 2)') });
+  });
+
+  test('PETSTORE_KEY_COMMAND provides the key without a profile', async () => {
+    const env = { PETSTORE_BASE_URL: service.url, PETSTORE_KEY_COMMAND: `"${process.execPath}" -p "'${GOOD_KEY}'"` };
+    expect(await petstore(['categories', 'list', '--json'], '', env)).toMatchObject({ code: 0 });
+    expect(service.requests[0]?.headers.authorization).toBe(`Bearer ${GOOD_KEY}`);
+    expect(files()).toEqual([]);
+  });
+
+  test('logout --delete removes the profile, also a damaged one', async () => {
+    await login('-p', 'farm');
+    fs.writeFileSync(join(dir, 'config', 'profile-farm.json'), '{');
+    const run = await petstore(['auth', 'logout', '-p', 'farm', '--delete']);
+    expect(run).toMatchObject({ code: 0, out: 'Deleted profile "farm"\n' });
+    expect(files()).toEqual([]);
+  });
+});

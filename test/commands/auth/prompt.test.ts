@@ -1,0 +1,101 @@
+// Login on a real terminal: the hidden prompt, Ctrl-C, unusual sizes, the missing /v1.
+import * as fs from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, test as anyTest, beforeAll, expect } from 'vitest';
+import { hasPty } from '../../support/capabilities.ts';
+import type { HttpFake } from '../../support/http-fake.ts';
+import { place } from '../../support/processes.ts';
+import { petstore } from '../../support/program.ts';
+import { inTerminal } from '../../support/pty.ts';
+import { GOOD_KEY, startService } from './service.ts';
+
+const test = anyTest.runIf(hasPty);
+
+let service: HttpFake;
+beforeAll(async () => {
+  service = await startService();
+});
+afterAll(() => service.close());
+
+const config = (dir: string): string[] => {
+  const folder = join(dir, 'config');
+  return fs.existsSync(folder) ? fs.readdirSync(folder).map((name) => fs.readFileSync(join(folder, name), 'utf8')) : [];
+};
+
+test.each([
+  [80, 24],
+  [40, 24],
+  [0, 0],
+])('at %ix%i the key is read from a hidden prompt on stderr, verified and stored', async (columns, rows) => {
+  const at = place();
+  const run = await inTerminal(at, ['auth', 'login', '--url', service.url, '--json'], {
+    columns,
+    rows,
+    stdoutPiped: true,
+    steps: [{ after: 'API key for profile', send: `${GOOD_KEY}\r` }],
+  });
+  expect(run).toMatchObject({ code: 0, cooked: true, stepsLeft: 0 });
+  expect(JSON.parse(run.stdout)).toMatchObject({ key: '…6789', verified: true });
+  expect(run.screen).not.toContain(GOOD_KEY.slice(0, 4));
+  expect(run.screen.length).toBeLessThan(20_000);
+  expect(config(at.dir).join()).toContain(GOOD_KEY);
+});
+
+test('Ctrl-C at the prompt exits with 130, stores nothing and restores the terminal', async () => {
+  const at = place();
+  const run = await inTerminal(at, ['auth', 'login', '--url', service.url], {
+    steps: [{ after: 'API key for profile', send: 'half-a-key\u0003' }],
+  });
+  expect(run).toMatchObject({ code: 130, cooked: true, stepsLeft: 0 });
+  expect(run.screen.lastIndexOf('\u001b[?25h')).toBeGreaterThanOrEqual(run.screen.lastIndexOf('\u001b[?25l'));
+  expect(config(at.dir)).toEqual([]);
+});
+
+test.each([
+  ['SIGINT', 130],
+  ['SIGTERM', 143],
+  ['SIGHUP', 129],
+] as const)('%s at the prompt ends with %i and restores the terminal', async (signal, code) => {
+  const run = await inTerminal(place(), ['auth', 'login', '--url', service.url], {
+    steps: [{ after: 'API key for profile', signal }],
+  });
+  expect(run).toMatchObject({ code, cooked: true });
+  expect(run.screen.lastIndexOf('\u001b[?25h')).toBeGreaterThanOrEqual(run.screen.lastIndexOf('\u001b[?25l'));
+});
+
+test('a profile without base URL asks for one, and completes a missing /v1 after a question', async () => {
+  const at = place();
+  const run = await inTerminal(at, ['auth', 'login', '-p', 'farm'], {
+    steps: [
+      { after: 'Base URL of profile', send: `${service.origin}\r` },
+      { after: `Use ${service.url}?`, send: 'y\r' },
+      { after: 'API key for profile', send: `${GOOD_KEY}\r` },
+    ],
+  });
+  expect(run).toMatchObject({ code: 0, cooked: true, stepsLeft: 0 });
+  const status = await petstore(at, ['auth', 'status', '--json', '-p', 'farm']);
+  expect(JSON.parse(status.out)).toContainEqual(expect.objectContaining({ profile: 'farm', url: service.url }));
+});
+
+test('answering no exits with 130 and without an error', async () => {
+  const at = place();
+  const run = await inTerminal(at, ['auth', 'login', '--url', service.origin], {
+    steps: [{ after: `Use ${service.url}?`, send: 'n\r' }],
+  });
+  expect(run).toMatchObject({ code: 130, cooked: true });
+  expect(run.screen).toContain('Nothing was saved');
+  expect(run.screen).not.toContain('error:');
+  expect(config(at.dir)).toEqual([]);
+});
+
+test('an invalid key is prompted for again; NO_COLOR disables colour', async () => {
+  const run = await inTerminal(place(), ['auth', 'login', '--url', service.url], {
+    env: { NO_COLOR: '1' },
+    steps: [
+      { after: 'API key for profile', send: '\r' },
+      { after: 'is empty', send: `${GOOD_KEY}\r` },
+    ],
+  });
+  expect(run).toMatchObject({ code: 0, stepsLeft: 0 });
+  expect(run.screen).not.toMatch(/\u001b\[[0-9;]*m/);
+});

@@ -1,0 +1,39 @@
+// `categories create`: what --if-missing does, and what a failed output reports.
+import { expect, test } from 'vitest';
+import { PetstoreError } from '../../../src/errors.ts';
+import { run } from '../../../src/run.ts';
+import { tempDir } from '../../support/temp-dir.ts';
+import { inProcess, world } from '../../support/world.ts';
+
+const create = (dir: string, ...args: string[]) =>
+  inProcess(['categories', 'create', '-p', 'sandbox', '-q', '--name', 'dog', ...args], { dir });
+
+test('--if-missing returns the existing category and reports a different description', async () => {
+  const dir = tempDir();
+  expect(await create(dir, '--if-missing', '--description', 'pet')).toMatchObject({
+    code: 0,
+    out: 'Created category "dog" (id 1)\n',
+    err: '',
+  });
+  expect(await create(dir, '--if-missing', '--description', 'pet')).toEqual({
+    code: 0,
+    out: 'Category "dog" already exists (id 1)\n',
+    err: '',
+  });
+  const different = await create(dir, '--if-missing', '--description', 'other', '--json');
+  expect(different).toMatchObject({ code: 0, out: '{"id":1,"name":"dog","description":"pet"}\n' });
+  const message = 'category "dog" has the description "pet"; it was not changed';
+  expect(JSON.parse(different.err)).toEqual({ warning: { message } });
+});
+
+test('when the result cannot be printed, the error states that the category was created', async () => {
+  const context = world(['categories', 'create', '-p', 'sandbox', '-q', '--name', 'dog', '--json']);
+  const stdout = {
+    ...context.stdout,
+    write: () => Promise.reject(new PetstoreError('storage', 'cannot write the output (ENOSPC)')),
+  };
+  expect(await run({ ...context, stdout })).toBe(9);
+  expect(JSON.parse(context.stderr.text()).error.message).toBe(
+    'cannot write the output (ENOSPC); category "dog" was created (id 1)',
+  );
+});

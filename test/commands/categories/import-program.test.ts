@@ -1,0 +1,143 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { killRound } from '../../import/kill-round.ts';
+import { dataFileWith } from '../../sandbox/support.ts';
+import { hasPty, hasSignals } from '../../support/capabilities.ts';
+import type { Place, SandboxProcess } from '../../support/processes.ts';
+import { ended, place as freshPlace, startSandbox, untilNoted } from '../../support/processes.ts';
+import { BIN, petstore, start } from '../../support/program.ts';
+import { inTerminal } from '../../support/pty.ts';
+
+let fast: SandboxProcess;
+let slow: SandboxProcess;
+
+beforeAll(async () => {
+  fast = await startSandbox(BIN, ['--limit', '100000/1s']);
+  slow = await startSandbox(BIN, ['--limit', '100000/1s', '--fault', 'latency=150ms']);
+});
+
+afterAll(() => Promise.all([fast.stop(), slow.stop()]));
+
+let places = 0;
+
+// A name of its own for every test, since they share what is served.
+function place(sandbox: SandboxProcess, rows: number): Place & { readonly names: readonly string[] } {
+  const at = freshPlace(sandbox.env);
+  const mark = `p${places++}`;
+  const names = Array.from({ length: rows }, (_, at) => `${mark} ${at}`);
+  writeFileSync(join(at.dir, 'rows.csv'), `name\n${names.join('\n')}\n`);
+  return { ...at, names };
+}
+
+async function namesAt(at: ReturnType<typeof place>): Promise<string[]> {
+  const { out } = await petstore(at, ['categories', 'list', '--json', '--timeout', '2s']);
+  const mark = at.names[0]?.split(' ')[0];
+  const all = (JSON.parse(out) as { name: string }[]).map(({ name }) => name);
+  return all.filter((name) => name.startsWith(`${mark} `)).sort();
+}
+
+test('killed again and again while answers are lost, an import creates every row exactly once', async () => {
+  const faults = ['lost-reply:5', 'reset:1', '500:2'];
+  const result = await killRound({ bin: BIN, rows: 150, kills: 2, faults, seed: 11 });
+  expect(result).toMatchObject({ duplicates: 0, missing: 0 });
+  expect(result.mostUndecided).toBeLessThanOrEqual(8);
+});
+
+test.runIf(hasSignals)('after Ctrl-C requests in flight finish, and the command that resumes is printed', async () => {
+  const at = place(slow, 100);
+  const child = start(at, ['categories', 'import', 'rows.csv', '--json']);
+  const outcome = ended(child);
+  await untilNoted(at, '"created"');
+  child.kill('SIGINT');
+  const { code, out, err } = await outcome;
+  expect(code).toBe(130);
+  const { created, unknown, pending } = JSON.parse(out) as { created: unknown[]; unknown: unknown[]; pending: number };
+  expect([unknown, created.length + pending]).toEqual([[], 100]);
+  const { error } = JSON.parse(err) as { error: { kind: string; hint: string } };
+  expect(error).toMatchObject({ kind: 'interrupted', hint: 'to resume: petstore categories import rows.csv --json' });
+  expect(await namesAt(at)).toHaveLength(created.length);
+  expect((await petstore(at, ['categories', 'import', 'rows.csv', '-q'])).code).toBe(0);
+  expect(await namesAt(at)).toEqual([...at.names].sort());
+});
+
+test.runIf(hasSignals)(
+  'while one run imports, a second one of the same rows says so; SIGTERM ends the first with 143',
+  async () => {
+    const at = place(slow, 300);
+    const child = start(at, ['categories', 'import', 'rows.csv']);
+    const outcome = ended(child);
+    await untilNoted(at, '"created"');
+    const second = await petstore(at, ['categories', 'import', 'rows.csv']);
+    expect([second.code, second.err]).toEqual([
+      2,
+      expect.stringContaining('another run is already importing these rows'),
+    ]);
+    child.kill('SIGTERM');
+    const { code, err } = await outcome;
+    expect([code, err]).toEqual([143, expect.stringContaining('to resume: petstore categories import rows.csv')]);
+    const names = await namesAt(at);
+    expect(new Set(names).size).toBe(names.length);
+  },
+);
+
+test('a state folder that cannot be written is exit code 9, and nothing is sent', async () => {
+  const at = place(fast, 3);
+  mkdirSync(join(at.dir, 'state'));
+  writeFileSync(join(at.dir, 'state', 'imports'), 'a file where a folder should be');
+  const { code, out, err } = await petstore(at, ['categories', 'import', 'rows.csv', '--json']);
+  expect([code, out]).toEqual([9, '']);
+  expect(JSON.parse(err.trim().split('\n').at(-1) ?? '')).toMatchObject({ error: { kind: 'storage' } });
+  expect(await namesAt(at)).toEqual([]);
+});
+
+test('under a tight quota no request is refused', async () => {
+  const sandbox = await startSandbox(BIN, ['--limit', '4/2s']);
+  const at = place(sandbox, 6);
+  const { code, err } = await petstore(at, ['-v', 'categories', 'import', 'rows.csv']);
+  await sandbox.stop();
+  expect(code).toBe(0);
+  expect(err).not.toMatch(/^< 429/m);
+});
+
+test('ids beyond 2^53 keep every digit, also through the journal', async () => {
+  const sandbox = await startSandbox(BIN, ['--data', dataFileWith('n 9223372036854775001')]);
+  const at = place(sandbox, 2);
+  const first = await petstore(at, ['categories', 'import', 'rows.csv', '--json']);
+  const again = await petstore(at, ['categories', 'import', 'rows.csv', '--json']);
+  await sandbox.stop();
+  for (const { code, out } of [first, again]) {
+    expect([code, out]).toEqual([0, expect.stringContaining('"id":9223372036854775001')]);
+    expect(out).toContain('"id":9223372036854775002');
+  }
+});
+
+test.runIf(hasPty)('on a terminal it asks first, naming URL and count; no is 130 without an error', async () => {
+  const at = place(fast, 3);
+  const question = `Create 3 categories at ${at.env['PETSTORE_BASE_URL']}?`;
+  const no = await inTerminal(at, ['categories', 'import', 'rows.csv'], {
+    steps: [{ after: 'Create 3', send: 'n\r' }],
+    columns: 120,
+  });
+  expect([no.code, no.cooked]).toEqual([130, true]);
+  expect(no.screen).toContain(question);
+  expect(no.screen).not.toContain('error:');
+  expect(await namesAt(at)).toEqual([]);
+  const yes = await inTerminal(at, ['categories', 'import', 'rows.csv'], {
+    steps: [{ after: 'Create 3', send: 'y\r' }],
+    columns: 120,
+  });
+  expect([yes.code, yes.screen]).toEqual([0, expect.stringContaining('Created 3')]);
+  const unasked = await inTerminal(at, ['categories', 'import', 'rows.csv', '--restart', '--yes'], { columns: 120 });
+  expect([unasked.code, unasked.screen.includes(question)]).toEqual([0, false]);
+});
+
+test.runIf(hasPty)('on a terminal Ctrl-C in the middle leaves the terminal as it was', async () => {
+  const at = place(slow, 200);
+  const outcome = await inTerminal(at, ['categories', 'import', 'rows.csv', '--yes'], {
+    steps: [{ after: ' of 200 rows', send: '\u0003' }],
+    columns: 120,
+  });
+  expect([outcome.code, outcome.cooked, outcome.stepsLeft]).toEqual([130, true, 0]);
+  expect(outcome.screen).toMatch(/interrupted \(\d+ created, \d+ pending\)/);
+});

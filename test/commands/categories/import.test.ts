@@ -1,0 +1,211 @@
+// `petstore categories import` in process, against the built-in sandbox: what is asked, printed, sent and returned.
+import { readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { tempDir } from '../../support/temp-dir.ts';
+import { inProcess } from '../../support/world.ts';
+
+interface Answer {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+function shop(): {
+  readonly dir: string;
+  readonly file: (name: string, content: string) => void;
+  readonly run: (args: readonly string[], stdin?: string | Uint8Array) => Promise<Answer>;
+  readonly names: () => Promise<string[]>;
+} {
+  const dir = tempDir();
+  const run = (args: readonly string[], stdin?: string | Uint8Array): Promise<Answer> =>
+    inProcess([...args, '-p', 'sandbox'], stdin === undefined ? { dir } : { dir, stdin });
+  return {
+    dir,
+    run,
+    file: (name, content) => writeFileSync(join(dir, name), content),
+    names: async () => {
+      const listed = JSON.parse((await run(['categories', 'list', '--json'])).out) as { name: string }[];
+      return listed.map(({ name }) => name);
+    },
+  };
+}
+
+const IMPORT = ['categories', 'import'];
+
+test('a CSV file becomes categories, and the counts are printed', async () => {
+  const { file, run, names } = shop();
+  file('species.csv', 'name,description\ndog,Canis\n"cat, ""big""",\n');
+  const { code, out, err } = await run([...IMPORT, 'species.csv']);
+  expect([code, out]).toEqual([0, 'Created 2, skipped 0, failed 0, unknown 0\n']);
+  expect(err).toMatch(/^quota: \d+ of 60 left, resets in \d+s\n$/);
+  expect(await names()).toEqual(['dog', 'cat, "big"']);
+});
+
+test.each(['json', 'csv', 'tsv'])('an empty list printed as %s is imported too: nothing is sent', async (format) => {
+  const { run } = shop();
+  const listed = await run(['categories', 'list', '--format', format]);
+  const { code, out, err } = await run([...IMPORT, '-', '--json'], listed.out);
+  expect([code, err]).toEqual([0, '']);
+  expect(JSON.parse(out)).toEqual({ created: [], skipped: [], failed: [], unknown: [], pending: 0 });
+  const preview = await run([...IMPORT, '-', '--dry-run'], listed.out);
+  expect(preview.out).toBe('Would create 0 categories and skip 0\n');
+});
+
+test('with --json stdout is the document and stderr is silent; the same command again skips every row', async () => {
+  const { run } = shop();
+  const rows = '{"name":"dog","id":77}\n{"name":"cat","description":"Felis"}\n';
+  const first = await run([...IMPORT, '-', '--json'], rows);
+  expect([first.code, first.err]).toEqual([0, '']);
+  expect(JSON.parse(first.out)).toEqual({
+    created: [
+      { id: 1, name: 'dog' },
+      { id: 2, name: 'cat', description: 'Felis' },
+    ],
+    skipped: [],
+    failed: [],
+    unknown: [],
+    pending: 0,
+  });
+  const again = await run([...IMPORT, '-', '--json'], rows);
+  const skipped = [
+    { row: 1, name: 'dog', id: 1 },
+    { row: 2, name: 'cat', id: 2 },
+  ];
+  expect(JSON.parse(again.out)).toEqual({ created: [], skipped, failed: [], unknown: [], pending: 0 });
+});
+
+test('a bad file is exit code 2 before anything is sent or noted, also without a key', async () => {
+  const { dir, file, run } = shop();
+  file('bad.csv', 'name\ndog\n""\n');
+  const { code, out, err } = await run([...IMPORT, 'bad.csv', '--json']);
+  expect([code, out]).toEqual([2, '']);
+  expect(JSON.parse(err)).toMatchObject({
+    error: { kind: 'usage', problems: [{ line: 3, row: 2, message: 'name is blank' }] },
+  });
+  expect((await inProcess([...IMPORT, 'bad.csv'], { dir })).code).toBe(2);
+  expect(readdirSync(dir)).toEqual(['bad.csv']);
+  file('good.csv', 'name\ndog\n');
+  expect((await inProcess([...IMPORT, 'good.csv'], { dir })).code).toBe(3);
+});
+
+test('a rejected row is reported and the others are created; the corrected file is imported with --skip-existing', async () => {
+  const { file, run, names } = shop();
+  // Larger than the sandbox accepts.
+  const name = 'x'.repeat(1_100_000);
+  file('species.csv', `name\ndog\n${name}\ncat\n`);
+  const first = await run([...IMPORT, 'species.csv', '--json']);
+  expect(first.code).toBe(4);
+  const failed = [{ row: 2, name, code: 'body_too_large', message: expect.any(String), status: 413 }];
+  expect(JSON.parse(first.out)).toMatchObject({ created: [{ name: 'dog' }, { name: 'cat' }], failed, pending: 0 });
+  expect(JSON.parse(first.err)).toMatchObject({ error: { kind: 'rejected', status: 413 } });
+  const again = await run([...IMPORT, 'species.csv']);
+  expect(again.out).toMatch(/^Created 0, skipped 2, failed 1, unknown 0\n[\s\S]*body_too_large/);
+  file('species.csv', 'name\ndog\ncow\ncat\n');
+  const changed = await run([...IMPORT, 'species.csv']);
+  expect([changed.code, changed.err]).toEqual([
+    2,
+    expect.stringContaining('the file has changed since its import began: 2 of its 3 rows were created'),
+  ]);
+  expect((await run([...IMPORT, 'species.csv', '--skip-existing'])).code).toBe(0);
+  expect((await names()).sort()).toEqual(['cat', 'cow', 'dog']);
+});
+
+test('--dry-run says what would be created and how long it takes, and creates and notes nothing', async () => {
+  const { dir, file, run, names } = shop();
+  await run(['categories', 'create', '--name', 'dog']);
+  file('species.csv', `name,description\ndog,\ncat,Felis\n${'cow,\n'.repeat(70)}`);
+  const { code, out } = await run([...IMPORT, 'species.csv', '--dry-run', '--skip-existing']);
+  expect(code).toBe(0);
+  expect(out).toContain('Would create 71 categories and skip 1\nEstimated time: ');
+  expect(out).toContain('and 51 more to create');
+  const json = await run([...IMPORT, 'species.csv', '--dry-run', '--skip-existing', '--json']);
+  expect(JSON.parse(json.out)).toMatchObject({
+    dryRun: true,
+    skipped: [{ row: 1, name: 'dog', id: 1 }],
+    unknown: 0,
+    estimatedSeconds: expect.any(Number),
+    exceedsDailyLimit: false,
+  });
+  expect((JSON.parse(json.out) as { toCreate: unknown[] }).toCreate[0]).toEqual({
+    row: 2,
+    name: 'cat',
+    description: 'Felis',
+  });
+  expect(await names()).toEqual(['dog']);
+  expect(readdirSync(join(dir, 'state'))).not.toContain('imports');
+});
+
+test('repeated names, existing names and an insufficient daily limit are reported before anything is sent', async () => {
+  const { file, run } = shop();
+  await run(['categories', 'create', '--name', 'dog']);
+  file('species.csv', 'name\ndog\ncat\ncat\n');
+  const { err } = await run([...IMPORT, 'species.csv']);
+  expect(err).toContain('warning: 1 row repeats the name of an earlier row; each row becomes a category\n');
+  expect(err).toContain('1 row has a name that already exists (--skip-existing skips such rows)\n');
+  file('many.ndjson', Array.from({ length: 1100 }, (_, at) => `{"name":"n${at}"}\n`).join(''));
+  const many = await run([...IMPORT, 'many.ndjson', '--max-wait', '0']);
+  expect(many.err).toContain('1,100 rows exceed the daily limit of 1,000 requests\n');
+});
+
+test('an exhausted quota ends the import with the pending rows and the command that resumes', async () => {
+  const { file, run } = shop();
+  file('many.ndjson', Array.from({ length: 100 }, (_, at) => `{"name":"n${at}"}\n`).join(''));
+  const { code, out, err } = await run([...IMPORT, 'many.ndjson', '--json', '--max-wait', '0', '--restart']);
+  expect(code).toBe(5);
+  const { created, pending, unknown } = JSON.parse(out) as { created: unknown[]; pending: number; unknown: unknown[] };
+  expect([created.length + pending, unknown]).toEqual([100, []]);
+  expect(created.length).toBeGreaterThan(40);
+  const { error } = JSON.parse(err) as { error: { kind: string; hint: string; message: string; retryAt: string } };
+  expect(error).toMatchObject({ kind: 'rate_limited', retryAt: expect.stringMatching(/^\d{4}-.*Z$/) });
+  expect(error.message).toContain(`${pending} pending`);
+  expect(error.hint).toContain('to resume: petstore categories import many.ndjson --json --max-wait 0 -p sandbox');
+});
+
+test.each<[string, readonly string[], string]>([
+  ['no workers', ['--concurrency', '0'], '--concurrency must be a whole number from 1 to 64'],
+  ['half a worker', ['--concurrency', '1.5'], '--concurrency must be a whole number from 1 to 64'],
+  ['a delimiter of two characters', ['--delimiter', ';;'], '--delimiter must be one character'],
+])('%s is wrong usage', async (_what, more, message) => {
+  const { file, run } = shop();
+  file('a.csv', 'name\na\n');
+  const { code, err } = await run([...IMPORT, 'a.csv', ...more]);
+  expect([code, err]).toEqual([2, expect.stringContaining(message)]);
+});
+
+test('what list prints in every machine format is imported into another shop unchanged', async () => {
+  const from = shop();
+  from.file(
+    'odd.json',
+    JSON.stringify([{ name: '"quoted"\n\ttab', description: '' }, { name: '👩‍🚀,;' }, { name: '\r\u001b' }]),
+  );
+  await from.run([...IMPORT, 'odd.json']);
+  const original = (await from.run(['categories', 'list', '--json'])).out;
+  for (const format of ['json', 'ndjson', 'csv', 'tsv']) {
+    const to = shop();
+    const printed = await from.run(['categories', 'list', '--format', format]);
+    expect((await to.run([...IMPORT, '-', '--skip-existing'], printed.out)).code).toBe(0);
+    expect((await to.run(['categories', 'list', '--json'])).out).toBe(original);
+  }
+});
+
+test('rows from a pipe need --yes where stderr is a terminal, since nobody can be asked', async () => {
+  const env = { PETSTORE_BASE_URL: 'http://127.0.0.1:9/v1', PETSTORE_API_KEY: 'key-0123456789ab' };
+  const run = (...more: string[]) =>
+    inProcess(['categories', 'import', '-', '--max-retries', '0', ...more], {
+      env,
+      stdin: '{"name":"dog"}',
+      columns: 80,
+    });
+  expect(await run()).toMatchObject({ code: 2, out: '', err: expect.stringContaining('--yes') });
+  // Nobody listens there: with --yes the import starts.
+  expect(await run('--yes')).toMatchObject({ code: 6 });
+});
+
+test('on a terminal the sandbox is imported into without a question', async () => {
+  const { dir, file } = shop();
+  file('a.csv', 'name\ndog\n');
+  const { code, out, err } = await inProcess([...IMPORT, 'a.csv', '-p', 'sandbox'], { dir, columns: 80 });
+  expect([code, out]).toEqual([0, expect.stringContaining('Created 1')]);
+  expect(err).not.toContain('?');
+});

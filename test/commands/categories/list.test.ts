@@ -1,0 +1,47 @@
+// Search and order of `categories list`, which the service does not offer.
+import { expect, test } from 'vitest';
+import { filterAndSort } from '../../../src/commands/categories/list.ts';
+import { inProcess } from '../../support/world.ts';
+
+const categories = [
+  { id: 9223372036854775807n, name: 'élan', description: 'moose' },
+  { id: 2, name: 'Zebra' },
+  { id: 10, name: 'cat', description: 'Felis CATUS' },
+  { id: 1, name: 'Elephant' },
+];
+const names = (search?: string, sort?: 'id' | 'name'): string[] =>
+  filterAndSort(categories, { ...(search && { search }), ...(sort && { sort }) }).map(({ name }) => name);
+
+test('without options the order is that of the service', () => {
+  expect(names()).toEqual(['élan', 'Zebra', 'cat', 'Elephant']);
+});
+
+test('--search ignores case and composition, in name and description', () => {
+  expect(names('CAT')).toEqual(['cat']);
+  expect(names('catus')).toEqual(['cat']);
+  expect(names('e\u0301LAN')).toEqual(['élan']);
+  expect(names('dog')).toEqual([]);
+});
+
+test('names are sorted in English collation', () => {
+  expect(names(undefined, 'name')).toEqual(['cat', 'élan', 'Elephant', 'Zebra']);
+});
+
+test('ids are sorted as numbers, also above 2^53', () => {
+  expect(names(undefined, 'id')).toEqual(['Elephant', 'Zebra', 'cat', 'élan']);
+});
+
+test('the given list is not changed', () => {
+  const before = [...categories];
+  filterAndSort(categories, { sort: 'id' });
+  expect(categories).toEqual(before);
+});
+
+test('an empty list prints nothing on stdout, and "No categories" on stderr', async () => {
+  const list = ['categories', 'list', '-p', 'sandbox'];
+  const { code, out, err } = await inProcess(list);
+  expect({ code, out }).toEqual({ code: 0, out: '' });
+  expect(err).toMatch(/^No categories\nquota: /);
+  expect(await inProcess([...list, '--json'])).toEqual({ code: 0, out: '[]\n', err: '' });
+  expect(await inProcess([...list, '--quiet'])).toEqual({ code: 0, out: '', err: '' });
+});

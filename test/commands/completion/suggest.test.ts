@@ -1,0 +1,66 @@
+// The candidates that Tab offers at each position of a command line.
+import { expect, test } from 'vitest';
+import { suggest } from '../../../src/commands/completion/suggest.ts';
+import { FORMATS } from '../../../src/output/render.ts';
+import { createProgram } from '../../../src/program.ts';
+import { world } from '../../support/world.ts';
+
+const root = createProgram(world([]));
+const profiles = async (): Promise<readonly string[]> => ['production', 'staging', 'sandbox', 'my-own'];
+
+async function tab(line: string): Promise<string[]> {
+  return (await suggest(root, line.split(' '), profiles)).map(({ value }) => value);
+}
+
+test.each([
+  ['cat', ['categories']],
+  ['-p staging categories c', ['create']],
+  ['--profile=staging categories c', ['create']],
+  ['auth s', ['status', 'switch']],
+  ['auth switch ', ['production', 'staging', 'sandbox', 'my-own']],
+  ['auth switch s', ['staging', 'sandbox']],
+  ['-p ', ['production', 'staging', 'sandbox', 'my-own']],
+  ['categories list --profile m', ['my-own']],
+  ['categories list --profile=s', ['--profile=staging', '--profile=sandbox']],
+  ['categories list --format ', FORMATS],
+  ['categories list --format=nd', ['--format=ndjson']],
+  ['categories ls --sort ', ['id', 'name']],
+  ['categories import ', [':files']],
+  ['categories import --yes ', [':files']],
+  ['api GET /categories --input ', [':files']],
+  ['api GET /categories --data ', []],
+  ['categories create --name ', []],
+  ['categories create --name l', []],
+  ['completion ', ['bash', 'zsh', 'fish', 'powershell']],
+  ['complete z', ['zsh']],
+  ['help cat', ['categories']],
+  ['help auth s', ['status', 'switch']],
+  ['help categories list ', []],
+  ['nowhere ', []],
+  ['categories list -- ', []],
+  ['categories list extra ', []],
+])('petstore %s<Tab> offers %j', async (line, offered) => {
+  expect(await tab(line)).toEqual(offered);
+});
+
+test('visible commands are offered, hidden ones are not', async () => {
+  const offered = await tab('');
+  expect(offered).toEqual(expect.arrayContaining(['categories', 'auth', 'quota', 'api', 'sandbox', 'doctor', 'help']));
+  expect(offered).not.toContain('__complete');
+});
+
+test('options of the command and global options are offered, except those already typed', async () => {
+  const offered = await tab('categories list --search x --');
+  expect(offered).toEqual(expect.arrayContaining(['--sort', '--format', '--json', '--profile', '--help']));
+  expect(offered).not.toContain('--search');
+  expect(offered).not.toContain('--name');
+});
+
+test('a repeatable option is offered again', async () => {
+  expect(await tab('sandbox --fault 500 --fa')).toEqual(['--fault']);
+});
+
+test('profiles are read only when a profile is completed', async () => {
+  const never = (): Promise<readonly string[]> => Promise.reject(new Error('read'));
+  await expect(suggest(root, ['categories', ''], never)).resolves.toBeDefined();
+});

@@ -1,0 +1,262 @@
+// `petstore sandbox` and the profile `sandbox`: what they print, what they reject, and how they end.
+import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { PetstoreError } from '../../../src/errors.ts';
+import { run } from '../../../src/run.ts';
+import { FAULT_KINDS } from '../../../src/sandbox/faults.ts';
+import { handClock, startTest } from '../../sandbox/support.ts';
+import { hasShell, hasSignals } from '../../support/capabilities.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
+import { ended, place } from '../../support/processes.ts';
+import { start } from '../../support/program.ts';
+import { tempDir } from '../../support/temp-dir.ts';
+import type { WorldOptions } from '../../support/world.ts';
+import { inProcess, world } from '../../support/world.ts';
+
+/** A running `petstore sandbox` in this process. */
+interface Serving {
+  readonly out: () => string;
+  readonly err: () => string;
+  readonly url: string;
+  readonly key: string;
+  readonly stop: () => Promise<number>;
+}
+
+async function serve(args: readonly string[], options: WorldOptions = {}): Promise<Serving> {
+  const interrupt = new AbortController();
+  const context = world(['sandbox', '--port', '0', ...args], {
+    dir: tempDir(),
+    platform: 'linux',
+    ...options,
+    signal: interrupt.signal,
+  });
+  const done = run(context);
+  while (!context.stdout.text().includes('/v1')) {
+    const code = await Promise.race([done, new Promise((resolve) => setImmediate(() => resolve(undefined)))]);
+    if (code !== undefined) throw new Error(`exit code ${code}: ${context.stderr.text()}`);
+  }
+  const [, url = ''] = /(http:\/\/127\.0\.0\.1:\d+\/v1)/.exec(context.stdout.text()) ?? [];
+  const [, key = ''] = /PETSTORE_API_KEY=(\S+)/.exec(context.stdout.text()) ?? [];
+  return {
+    url,
+    key,
+    out: context.stdout.text,
+    err: context.stderr.text,
+    stop: () => {
+      interrupt.abort(new PetstoreError('interrupted', 'interrupted'));
+      return done;
+    },
+  };
+}
+
+const get = (url: string, key: string, path = '/categories'): Promise<Response> =>
+  fetch(`${url}${path}`, { headers: { authorization: `Bearer ${key}`, connection: 'close' } });
+
+test('it prints its URL, key and limits, and the lines to paste; Ctrl-C is 130 without an error', async () => {
+  const { out, err, url, key, stop } = await serve(['--quiet']);
+  expect(out()).toContain('plan free: 60 requests per minute, 1,000 per day');
+  expect(out()).toContain(`\n  export PETSTORE_BASE_URL=${url}\n  export PETSTORE_API_KEY=sandbox_`);
+  const response = await get(url, key);
+  expect([response.status, await response.text()]).toEqual([200, '[]']);
+  expect([await stop(), err()]).toEqual([130, '']);
+});
+
+test.each([40, 80])('in a terminal of %i columns sentences wrap between words', async (columns) => {
+  const faults = ['--fault', '503:10', '--fault', 'latency=300ms:5', '--fault', 'lost-reply:5'];
+  const { out, stop } = await serve([...faults, '--seed', '4000000000'], { columns, env: { NO_COLOR: '1' } });
+  const text = out();
+  await stop();
+  expect(text.replace(/\s+/g, ' ')).toContain('plan free: 60 requests per minute, 1,000 per day URL ');
+  expect(text.replace(/\s+/g, ' ')).toContain('injected faults: 503:10, latency=300ms:5, lost-reply:5 (repeat with');
+  // What is to be copied is not wrapped.
+  const wide = text
+    .split('\n')
+    .filter((line) => line.length > columns && !/^ {2}(?:URL|key|data|export|\$env)/.test(line));
+  expect(wide).toEqual([]);
+});
+
+test('on Windows the lines to paste are for PowerShell', async () => {
+  const { out, stop } = await serve(['--key', "it's$HOME", '--data', join(tempDir(), 'data')], { platform: 'win32' });
+  expect(out()).toContain("  $env:PETSTORE_API_KEY = 'it''s$HOME'\n");
+  await stop();
+});
+
+test.runIf(hasShell)('a key with special characters is quoted in the lines to paste', async () => {
+  const { out, stop } = await serve(['--key', "it's$HOME"]);
+  const line = /export PETSTORE_API_KEY=(.*)/.exec(out())?.[1];
+  expect(execFileSync('sh', ['-c', `printf %s ${line}`]).toString()).toBe("it's$HOME");
+  await stop();
+});
+
+test('--json prints one document once it listens, and no request log', async () => {
+  const limits = ['--limit', '60/6s', '--limit', '5/1h'];
+  const { out, err, url, stop } = await serve(['--json', ...limits, '--fault', '503:10', '--seed', '7']);
+  const info = JSON.parse(out());
+  expect(info).toEqual({
+    url,
+    key: expect.stringMatching(/^sandbox_/),
+    keys: [info.key],
+    plan: 'enterprise',
+    limits: [
+      { requests: 60, seconds: 6 },
+      { requests: 5, seconds: 3600 },
+    ],
+    data: expect.stringMatching(/sandbox/),
+    faults: ['503:10'],
+    seed: 7,
+  });
+  await get(url, info.key);
+  expect([await stop(), err()]).toEqual([130, '']);
+});
+
+test('each request is one line on stderr: time, method, path, status, what is left', async () => {
+  const clock = handClock(new Date(2026, 10, 21, 9, 5, 7).getTime());
+  const { url, key, err, stop } = await serve(['--fault', '503:0'], { clock });
+  await get(url, key);
+  await get(url, 'somebody_elses_key_9999', '/%1b[31m');
+  await fetch(`${url}/categories`, { headers: { authorization: `Bearer ${key}`, 'x-sandbox-fault': '500' } });
+  expect(err().split('\n')).toEqual([
+    '09:05:07 GET /v1/categories 200, 59 left',
+    '09:05:07 GET /v1/%1b[31m 404, 60 left',
+    '09:05:07 GET /v1/categories 500, 58 left, fault 500',
+    '',
+  ]);
+  await stop();
+});
+
+test('a random seed is printed and repeats the faults', async () => {
+  const first = await serve(['--fault', 'latency=1ms', '--fault', '503:50']);
+  const seed = /latency=1ms, 503:50 \(repeat with --seed (\d+)\)/.exec(first.out())?.[1] ?? '';
+  const again = await serve(['--fault', 'latency=1ms', '--fault', '503:50', '--seed', seed]);
+  const statuses = async ({ url, key }: Serving): Promise<number[]> => {
+    const all: number[] = [];
+    for (let i = 0; i < 20; i++) all.push((await get(url, key)).status);
+    return all;
+  };
+  const seen = await statuses(first);
+  expect(new Set(seen)).toEqual(new Set([200, 503]));
+  expect(await statuses(again)).toEqual(seen);
+  await Promise.all([first.stop(), again.stop()]);
+});
+
+test('each of several keys has its own windows', async () => {
+  const { url, stop } = await serve(['--key', 'sandbox_alice_0001', '--key', 'sandbox_bobby_0001', '--limit', '1/1h']);
+  const statuses: number[] = [];
+  for (const key of ['sandbox_alice_0001', 'sandbox_alice_0001', 'sandbox_bobby_0001']) {
+    statuses.push((await get(url, key)).status);
+  }
+  expect(statuses).toEqual([200, 429, 200]);
+  await stop();
+});
+
+test('--data names the data; by default it is that of the profile `sandbox`', async () => {
+  const dir = tempDir();
+  const other = await serve(['--data', 'demo.log'], { dir });
+  await other.stop();
+  expect(readdirSync(dir)).toContain('demo.1.log');
+  const shared = await serve(['--key', 'sandbox_alice_0001'], { dir, platform: process.platform });
+  const created = await inProcess(['categories', 'create', '--name', 'dog', '-p', 'sandbox', '--json'], { dir });
+  expect([created.code, created.out]).toEqual([0, '{"id":1,"name":"dog"}\n']);
+  expect(await (await get(shared.url, 'sandbox_alice_0001')).text()).toBe('[{"id":1,"name":"dog"}]');
+  await shared.stop();
+});
+
+test('commands with the profile `sandbox` share data and windows', async () => {
+  const dir = tempDir();
+  const clock = handClock();
+  for (const left of [59, 58]) {
+    const { err } = await inProcess(['categories', 'create', '--name', 'dog', '-p', 'sandbox'], { dir, clock });
+    expect(err).toContain(`quota: ${left} of 60 left`);
+  }
+  const names = Array.from({ length: 20 }, (_, i) => `n${i}`);
+  const create = (name: string): Promise<{ code: number; out: string }> =>
+    inProcess(['categories', 'create', '--name', name, '-p', 'sandbox', '--json'], { dir });
+  const created = await Promise.all(names.map(create));
+  expect(created.map(({ code }) => code)).toEqual(names.map(() => 0));
+  const ids = created.map(({ out }) => (JSON.parse(out) as { id: number }).id);
+  expect(ids.sort((a, b) => a - b)).toEqual(names.map((_, i) => i + 3));
+});
+
+test('after --reset an import does what its dry run says', async () => {
+  const dir = tempDir();
+  writeFileSync(join(dir, 'rows.csv'), 'name\ndog\ncat\n');
+  const first = await serve(['--limit', '1000/1m'], { dir });
+  const env = { PETSTORE_BASE_URL: first.url, PETSTORE_API_KEY: first.key };
+  const run = (...more: string[]): ReturnType<typeof inProcess> =>
+    inProcess(['categories', 'import', 'rows.csv', '--json', ...more], { dir, env, clock: new FakeClock(Date.now()) });
+  expect((await run('--yes')).code).toBe(0);
+  await first.stop();
+  const second = await serve(['--port', new URL(first.url).port, '--limit', '1000/1m', '--reset'], { dir });
+  const dry = await run('--dry-run');
+  expect(dry.code).toBe(8);
+  const { code, err } = await run('--yes');
+  expect([code, err]).toEqual([dry.code, dry.err]);
+  await second.stop();
+});
+
+test('a busy port is a usage error with a hint', async () => {
+  const { port } = await startTest();
+  const busy = await inProcess(['sandbox', '--port', String(port)]);
+  expect([busy.code, busy.out]).toEqual([2, '']);
+  expect(busy.err).toBe(`error: port ${port} is in use\nhint: use --port N, or --port 0 for any free port\n`);
+});
+
+test.each([
+  [['--port', '65536']],
+  [['--port', '-1']],
+  [['--plan', 'gold']],
+  [['--limit', '5']],
+  [['--limit', '5/1m', '--plan', 'free']],
+  [['--key', '']],
+  [['--key', 'with space']],
+  [['--fault', 'tsunami']],
+  [['--fault', '503:200']],
+  [['--seed', 'x']],
+  [['--retry-after', 'soon']],
+])('%s is a usage error', async (args) => {
+  const { code, out, err } = await inProcess(['sandbox', ...args]);
+  expect([code, out]).toEqual([2, '']);
+  expect(err).toMatch(/^error: .+\nhint: .+\n$/);
+});
+
+test('a folder cannot be the data file', async () => {
+  const { code, err } = await inProcess(['sandbox', '--port', '0', '--data', '/']);
+  expect([code, err]).toEqual([2, expect.stringContaining('--data must be a file, not a folder')]);
+});
+
+test.each(['', '--reset'])('a foreign file is exit 9 and is not changed (%s)', async (option) => {
+  const dir = tempDir();
+  for (const name of ['mine.1.log', 'mine.windows.1.log']) {
+    writeFileSync(join(dir, name), 'a diary\n');
+    const args = ['sandbox', '--port', '0', '--data', join(dir, 'mine'), option].filter(Boolean);
+    const { code, out, err } = await inProcess(args);
+    expect([code, out]).toEqual([9, '']);
+    expect(err).toContain(join(dir, name));
+    expect(readFileSync(join(dir, name), 'utf8')).toBe('a diary\n');
+    rmSync(join(dir, name));
+  }
+});
+
+test('the help lists every fault', async () => {
+  const { out } = await inProcess(['sandbox', '--help']);
+  for (const kind of FAULT_KINDS) expect(out).toContain(kind);
+});
+
+test.runIf(hasSignals).each([
+  ['SIGINT', 130],
+  ['SIGTERM', 143],
+] as const)('%s ends the built program during a request, without an error', async (signal, code) => {
+  const child = start(place(), ['sandbox', '--port', '0', '--quiet', '--fault', 'latency=1h']);
+  const outcome = ended(child);
+  const [chunk] = (await once(child.stdout as NodeJS.ReadableStream, 'data')) as [Buffer];
+  const url = /http:\/\/127\.0\.0\.1:\d+\/v1/.exec(chunk.toString())?.[0] ?? '';
+  const waiting = get(url, 'none').catch(() => 'closed');
+  // The request above is older than this one, which is answered at once.
+  await fetch(`${url}/openapi.json`, { method: 'CONNECT' }).catch(() => undefined);
+  child.kill(signal);
+  expect(await outcome).toMatchObject({ code, err: '' });
+  expect(await waiting).toBe('closed');
+});

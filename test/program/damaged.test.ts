@@ -1,0 +1,64 @@
+// The built program with missing, damaged or replaced files: no stack trace, no false success.
+import { cpSync, readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { expect, test } from 'vitest';
+import type { Outcome } from '../support/processes.ts';
+import { ended, place, runProgram, startProgram, startSandbox } from '../support/processes.ts';
+import { BIN } from '../support/program.ts';
+import { tempDir } from '../support/temp-dir.ts';
+
+// A copy of the program to damage.
+function copy(): { readonly bin: string; readonly dist: string; readonly chunk: (name: string) => string } {
+  const root = tempDir();
+  cpSync(dirname(dirname(BIN)), root, { recursive: true, verbatimSymlinks: true });
+  const dist = join(root, 'dist');
+  const chunk = (name: string): string => {
+    const [file = ''] = readdirSync(join(dist, 'chunks')).filter((one) => one.startsWith(`${name}-`));
+    return join(dist, 'chunks', file);
+  };
+  return { bin: join(root, 'bin', 'petstore.js'), dist, chunk };
+}
+
+const run = (bin: string, args: readonly string[], env: Record<string, string> = {}): Promise<Outcome> =>
+  runProgram(bin, place(env), args);
+
+const LIST = ['-p', 'sandbox', 'categories', 'list'];
+
+test.each<[string, (it: ReturnType<typeof copy>) => void]>([
+  ['without dist', ({ dist }) => rmSync(dist, { recursive: true })],
+  ['without main', ({ dist }) => rmSync(join(dist, 'main.cjs'))],
+  ['with half of main', ({ dist }) => truncateSync(join(dist, 'main.cjs'), 800)],
+  ['without the base chunk', ({ chunk }) => rmSync(chunk('base'))],
+  ['with half of the command chunk', ({ chunk }) => truncateSync(chunk('command'), 20_000)],
+  ['with nonsense for the command chunk', ({ chunk }) => writeFileSync(chunk('command'), 'throw new Error("x")')],
+])('%s it says that it is damaged, without a stack', async (_what, damage) => {
+  const it = copy();
+  damage(it);
+  const text = await run(it.bin, LIST);
+  expect(text).toMatchObject({ code: 1, out: '' });
+  expect(text.err).toMatch(/^error: petstore could not be loaded\nhint: reinstall petstore.*\n$/);
+  const json = await run(it.bin, [...LIST, '--json']);
+  expect(json).toMatchObject({ code: 1, out: '' });
+  expect(JSON.parse(json.err)).toMatchObject({ error: { kind: 'internal', message: 'petstore could not be loaded' } });
+});
+
+test('an empty main is not a success', async () => {
+  const it = copy();
+  truncateSync(join(it.dist, 'main.cjs'));
+  expect((await run(it.bin, LIST)).code).toBe(1);
+});
+
+test.each([[['--name', 'dog']], [['--name', 'dog', '--json']]])(
+  'a create prints its result even if the program is removed meanwhile (%j)',
+  async (options) => {
+    const sandbox = await startSandbox(BIN, ['--fault', 'latency=700ms', '--json']);
+    const it = copy();
+    const child = startProgram(it.bin, place(sandbox.env), ['-v', 'categories', 'create', ...options]);
+    await new Promise<void>((sent) => child.stderr?.on('data', (text) => /^> POST/m.test(String(text)) && sent()));
+    rmSync(it.dist, { recursive: true });
+    const { code, out, err } = await ended(child);
+    await sandbox.stop();
+    expect([code, err]).toEqual([0, expect.not.stringContaining('error')]);
+    expect(out).toContain('dog');
+  },
+);

@@ -1,0 +1,154 @@
+// The table of exit codes (docs/cli.md), row by row.
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, test } from 'vitest';
+import type { FakeAnswer, HttpFake, ReceivedRequest } from '../support/http-fake.ts';
+import { errorAnswer, quotaHeaders, startHttpFake } from '../support/http-fake.ts';
+import type { Outcome, Place } from '../support/processes.ts';
+import { place } from '../support/processes.ts';
+import { petstore } from '../support/program.ts';
+import { inProcess } from '../support/world.ts';
+
+const KEY = 'sk_test_canary_0123456789';
+const BIG = '9223372036854775807';
+
+const answers: Readonly<Record<string, FakeAnswer | ((request: ReceivedRequest) => FakeAnswer)>> = {
+  ok: ({ method }) =>
+    method === 'POST'
+      ? { status: 201, body: `{"id":${BIG},"name":"dog"}`, headers: quotaHeaders() }
+      : { body: `[{"id":1,"name":"cat","description":"Felis"},{"id":${BIG},"name":"dog"}]`, headers: quotaHeaders() },
+  unauthorized: errorAnswer(401, 'unauthorized', 'The API key is not valid.'),
+  invalid: errorAnswer(400, 'invalid_name', 'The name is too long.'),
+  missing: errorAnswer(404, 'not_found', 'There is nothing here.'),
+  limited: errorAnswer(429, 'rate_limited', 'Slow down.', { 'retry-after': '3600', 'x-ratelimit-remaining': '0' }),
+  failing: errorAnswer(500, 'internal', 'Something broke.'),
+  html: { body: '<html>Sign in</html>', headers: { 'content-type': 'text/html' } },
+  object: { body: { data: [] } },
+  nonsense: ({ method }) => ({ status: method === 'POST' ? 201 : 200, body: { no: 'category' } }),
+  redirect: { status: 302, headers: { location: 'https://elsewhere.example/v1/categories' } },
+  reset: 'reset',
+  silent: 'silence',
+};
+
+// The first segment of the path chooses the answer.
+let service: HttpFake;
+beforeAll(async () => {
+  service = await startHttpFake((request) => {
+    const answer = answers[request.path.split('/')[1] ?? ''] ?? 'reset';
+    return typeof answer === 'function' ? answer(request) : answer;
+  });
+  return service.close;
+});
+
+const at = (behaviour: string, env: Record<string, string> = {}): Place =>
+  place({ PETSTORE_BASE_URL: `${service.origin}/${behaviour}/v1`, PETSTORE_API_KEY: KEY, ...env });
+const list: string[] = ['categories', 'list'];
+const create = ['categories', 'create', '--name', 'dog'];
+const once = ['--max-retries', '0'];
+const nowhere = (): Place => at('ok', { PETSTORE_BASE_URL: 'http://127.0.0.1:9/v1' });
+
+function damagedConfig(): Place {
+  const where = place();
+  mkdirSync(join(where.dir, 'config'), { mode: 0o700 });
+  for (const name of ['profile-production.json', 'active.json']) {
+    writeFileSync(join(where.dir, 'config', name), '{"key":', { mode: 0o600 });
+  }
+  return where;
+}
+
+const KINDS: Readonly<Record<number, string>> = {
+  2: 'usage',
+  3: 'auth',
+  4: 'rejected',
+  5: 'rate_limited',
+  6: 'network',
+  7: 'service',
+  8: 'unknown_outcome',
+  9: 'storage',
+};
+
+type Failure = [code: number, title: string, where: string | (() => Place), args: string[], message: RegExp];
+const FAILURES: readonly Failure[] = [
+  [2, 'an unknown option', 'ok', [...list, '--frobnicate'], /--frobnicate/],
+  [2, 'a missing name', 'ok', ['categories', 'create'], /--name/],
+  [2, 'a blank name', 'ok', ['categories', 'create', '--name', ' '], /empty|blank/],
+  [2, 'an invalid duration', 'ok', [...list, '--timeout', 'soon'], /--timeout/],
+  [2, 'an unknown profile', place, [...list, '-p', 'nobody'], /production/],
+  [3, 'neither URL nor key', place, list, /auth login/],
+  [3, 'an empty key', () => at('ok', { PETSTORE_API_KEY: '' }), list, /PETSTORE_API_KEY/],
+  [3, '401', 'unauthorized', list, /The API key is not valid/],
+  [3, '401 to a create', 'unauthorized', create, /The API key is not valid/],
+  [4, '400', 'invalid', create, /The name is too long/],
+  [4, '404', 'missing', list, /There is nothing here/],
+  [5, '429 for an hour', 'limited', create, /429.*Slow down/],
+  [6, 'a refused connection on a read', nowhere, [...list, ...once], /refused/],
+  [6, 'a refused connection on a create', nowhere, [...create, ...once], /refused/],
+  [6, 'a read without a response', 'silent', [...list, ...once, '--timeout', '300ms'], /within 300 ms/],
+  [7, '500 to a read', 'failing', [...list, ...once], /Something broke/],
+  [7, 'HTML instead of JSON', 'html', list, /text\/html/],
+  [7, 'an object instead of a list', 'object', list, /array/],
+  [7, 'a redirect', 'redirect', list, /elsewhere\.example/],
+  [8, '500 to a create', 'failing', create, /categories list/],
+  [8, 'a connection cut after a create', 'reset', create, /categories list/],
+  [8, 'a create without a response', 'silent', [...create, '--timeout', '300ms'], /categories list/],
+  [8, '201 without a category', 'nonsense', create, /categories list/],
+  [8, 'HTML instead of the created category', 'html', create, /categories list/],
+  [9, 'a damaged config file', damagedConfig, list, /config/],
+];
+
+function expectClean(result: Outcome): void {
+  expect(result.out + result.err).not.toContain(KEY);
+  expect(result.err).not.toMatch(/^\s+at /m);
+}
+
+test.each(FAILURES)('exit code %i: %s', async (code, _title, where, args, message) => {
+  const fresh = () => (typeof where === 'string' ? at(where) : where());
+  const text = await inProcess(args, fresh());
+  expect({ code: text.code, out: text.out }, text.err).toEqual({ code, out: '' });
+  expect(text.err).toMatch(/^error: .*\nhint: /);
+  expect(text.err).toMatch(message);
+  expectClean(text);
+
+  const json = await inProcess([...args, '--json'], fresh());
+  expect({ code: json.code, out: json.out }, json.err).toEqual({ code, out: '' });
+  const document = JSON.parse(json.err.trim().split('\n').at(-1) ?? '');
+  expect(document).toEqual({ error: expect.objectContaining({ kind: KINDS[code], hint: expect.any(String) }) });
+  // The service's own code and status are passed on.
+  const sent = (answers[String(where)] as { body?: { code?: string; status?: number } } | undefined)?.body;
+  if (sent?.status) expect(document.error).toMatchObject({ code: sent.code, status: sent.status });
+  if (code === 5) expect(Date.parse(document.error.retryAt)).toBeGreaterThan(Date.now());
+  expectClean(json);
+});
+
+const FIRST_OF_EACH = FAILURES.filter(([code], at) => FAILURES[at - 1]?.[0] !== code);
+
+test.concurrent.each(FIRST_OF_EACH)('the built program exits with %i: %s', async (code, _title, where, args) => {
+  const run = await petstore(typeof where === 'string' ? at(where) : where(), args);
+  expect({ code: run.code, out: run.out }, run.err).toEqual({ code, out: '' });
+  expectClean(run);
+});
+
+describe.concurrent('success is 0', () => {
+  test('a list, with the quota on stderr', async () => {
+    const result = await petstore(at('ok'), list);
+    expect(result.code).toBe(0);
+    expect(result.out).toContain('9223372036854775807');
+    expect(result.err).toMatch(/^quota: 57 of 60 left, resets in \d+s\n$/);
+  });
+
+  test('with --json stderr stays empty', async () => {
+    const result = await petstore(at('ok'), [...list, '--json']);
+    expect(result).toEqual({
+      code: 0,
+      out: '[{"id":1,"name":"cat","description":"Felis"},{"id":9223372036854775807,"name":"dog"}]\n',
+      err: '',
+    });
+  });
+
+  test('the largest id comes through every way unchanged', async () => {
+    const created = await petstore(at('ok'), [...create, '--json']);
+    expect(created.out).toBe('{"id":9223372036854775807,"name":"dog"}\n');
+    const csv = await petstore(at('ok'), [...list, '--format', 'csv', '-q']);
+    expect(csv.out.split(/\r?\n/)).toContain('9223372036854775807,dog,');
+  });
+});

@@ -1,0 +1,141 @@
+// The built program over TLS, directly and through a proxy.
+import { writeFileSync } from 'node:fs';
+import type { IncomingMessage } from 'node:http';
+import { createServer as createHttp } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { beforeAll, expect, test } from 'vitest';
+import type { FakeAnswer, HttpFake, ReceivedRequest } from '../support/http-fake.ts';
+import { startHttpFake } from '../support/http-fake.ts';
+import { place } from '../support/processes.ts';
+import { petstore } from '../support/program.ts';
+import { tempDir } from '../support/temp-dir.ts';
+import { EXPIRED_CERT, OTHER_CERT, TEST_CERT, TEST_KEY } from '../support/tls.ts';
+
+const KEY = 'k_0123456789abcdef';
+const certificate = join(tempDir(), 'ca.pem');
+writeFileSync(certificate, TEST_CERT);
+
+let service: HttpFake;
+// A CONNECT proxy whose tunnels all lead to the service; it refuses one host.
+const tunnels: IncomingMessage[] = [];
+const proxy = createHttp().on('connect', (request: IncomingMessage, socket) => {
+  tunnels.push(request);
+  if (request.url === 'closed.example:443') return void socket.end('HTTP/1.1 407 Not You\r\n\r\n');
+  const upstream = connect(service.port, '127.0.0.1', () => {
+    socket.write('HTTP/1.1 200 Connection established\r\n\r\n');
+    upstream.pipe(socket).pipe(upstream);
+  });
+  for (const end of [upstream, socket]) end.on('error', () => undefined);
+});
+let proxyPort = 0;
+
+beforeAll(async () => {
+  const good = { body: [{ id: 1, name: 'dog' }] };
+  const answer = ({ headers }: ReceivedRequest): FakeAnswer =>
+    headers.authorization === `Bearer ${KEY}` ? good : { status: 401 };
+  service = await startHttpFake(answer, { key: TEST_KEY, cert: TEST_CERT });
+  await new Promise<void>((done) => proxy.listen(0, '127.0.0.1', done));
+  proxyPort = (proxy.address() as AddressInfo).port;
+  return () => {
+    service.close();
+    proxy.close();
+  };
+});
+
+const trusting = (more: Record<string, string>): ReturnType<typeof place> =>
+  place({ NODE_EXTRA_CA_CERTS: certificate, PETSTORE_API_KEY: KEY, ...more });
+
+interface Checks {
+  readonly checks: readonly { readonly name: string; readonly status: string; readonly detail: string }[];
+}
+
+async function doctor(
+  at: ReturnType<typeof place>,
+): Promise<{ code: number | null; status: Record<string, string>; text: string }> {
+  const { code, out } = await petstore(at, ['doctor', '--json']);
+  const { checks } = JSON.parse(out) as Checks;
+  return { code, status: Object.fromEntries(checks.map(({ name, status }) => [name, status])), text: out };
+}
+
+test('a service with a trusted certificate is listed, and the doctor finds no problem', async () => {
+  const at = trusting({ PETSTORE_BASE_URL: service.url });
+  expect(await petstore(at, ['categories', 'list', '--json'])).toMatchObject({
+    code: 0,
+    out: '[{"id":1,"name":"dog"}]\n',
+  });
+  const { code, status, text } = await doctor(at);
+  expect([code, status['TLS'], status['Key accepted']]).toEqual([0, 'ok', 'ok']);
+  expect(text).toMatch(/TLSv1\.[23], certificate valid until \w+ .*GMT/);
+});
+
+test('a service behind a proxy is reached with the password of the proxy, which never gets the key', async () => {
+  const at = trusting({
+    PETSTORE_BASE_URL: 'https://pets.example/v1',
+    HTTPS_PROXY: `http://me:hunter2@127.0.0.1:${proxyPort}`,
+  });
+  const listed = await petstore(at, ['categories', 'list', '--json']);
+  expect(listed).toMatchObject({ code: 0, out: '[{"id":1,"name":"dog"}]\n' });
+  const [request] = tunnels;
+  expect([request?.url, request?.headers['proxy-authorization']]).toEqual([
+    'pets.example:443',
+    `Basic ${Buffer.from('me:hunter2').toString('base64')}`,
+  ]);
+  expect(JSON.stringify(tunnels.map(({ headers }) => headers))).not.toContain(KEY);
+  const { code, status } = await doctor(at);
+  expect([code, status['Proxy'], status['Key accepted']]).toEqual([0, 'ok', 'ok']);
+  const before = tunnels.length;
+  const direct = { ...at, env: { ...at.env, NO_PROXY: 'pets.example' } };
+  expect((await petstore(direct, ['categories', 'list', '--max-retries', '0', '--timeout', '5s'])).code).toBe(6);
+  expect(tunnels).toHaveLength(before);
+});
+
+test('a create through a proxy is sent once', async () => {
+  const at = trusting({
+    PETSTORE_BASE_URL: 'https://pets.example/v1',
+    HTTPS_PROXY: `http://127.0.0.1:${proxyPort}`,
+  });
+  const before = tunnels.length;
+  // The response is a list and not a category, so the outcome is unknown and nothing is sent again.
+  expect((await petstore(at, ['categories', 'create', '--name', 'dog'])).code).toBe(8);
+  expect(tunnels).toHaveLength(before + 1);
+});
+
+test('a proxy that rejects the password is exit 3, asked once and named', async () => {
+  const host = `127.0.0.1:${proxyPort}`;
+  const at = trusting({ PETSTORE_BASE_URL: 'https://closed.example/v1', HTTPS_PROXY: `http://me:hunter2@${host}` });
+  const before = tunnels.length;
+  const { code, err } = await petstore(at, ['categories', 'list']);
+  expect([code, tunnels.length - before]).toEqual([3, 1]);
+  expect(err).toBe(
+    `error: the proxy ${host} rejected its user name or password (407)\nhint: set HTTPS_PROXY to http://USER:PASSWORD@HOST:PORT\n`,
+  );
+});
+
+test.each([
+  [
+    EXPIRED_CERT,
+    'has expired',
+    'the certificate has expired (valid from Jan  1 00:00:00 2020 GMT to Jan  1 00:00:00 2021 GMT)',
+  ],
+  [
+    OTHER_CERT,
+    'is for another host name',
+    'the certificate is for another host name (valid for other.example, *.other.example)',
+  ],
+  ['', 'is not trusted', 'the certificate is not trusted (issued by "localhost")'],
+])('the doctor says what is wrong with a certificate', async (cert, problem, detail) => {
+  const server = await startHttpFake(() => ({ body: [] }), { key: TEST_KEY, cert: cert || TEST_CERT });
+  const ca = join(tempDir(), 'ca.pem');
+  writeFileSync(ca, cert || OTHER_CERT);
+  const at = trusting({ PETSTORE_BASE_URL: server.url, NODE_EXTRA_CA_CERTS: ca });
+  const { code, text } = await doctor(at);
+  const listed = await petstore(at, ['categories', 'list']);
+  server.close();
+  expect([code, listed.code, server.requests]).toEqual([6, 6, []]);
+  expect(JSON.parse(text).checks).toContainEqual(
+    expect.objectContaining({ name: 'TLS', status: 'failed', detail: `TLS handshake with localhost: ${detail}` }),
+  );
+  expect(listed.err).toContain(`the certificate ${problem}\n`);
+});

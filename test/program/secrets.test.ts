@@ -1,0 +1,228 @@
+// No byte of a key where it does not belong: a canary is searched in everything the program prints and writes.
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import type { Fault } from '../http/transport-faults.ts';
+import { FAULTS, faultOptions, startFaulty } from '../http/transport-faults.ts';
+import { CANARY, leakIn, leakyFiles } from '../support/canary.ts';
+import { hasPty, hasSignals } from '../support/capabilities.ts';
+import type { HttpFake } from '../support/http-fake.ts';
+import { errorAnswer, startHttpFake } from '../support/http-fake.ts';
+import type { Outcome, Place } from '../support/processes.ts';
+import { ended, place } from '../support/processes.ts';
+import { petstore, start } from '../support/program.ts';
+import { inTerminal } from '../support/pty.ts';
+import type { RawServer } from '../support/raw-server.ts';
+import { response, startRawServer } from '../support/raw-server.ts';
+import { inProcess } from '../support/world.ts';
+
+const OWN_FILE = /profile-[a-z0-9_-]+\.json$/;
+const BASE64 = Buffer.from(CANARY).toString('base64');
+
+// A hostile or careless service that repeats the key in every place it can.
+let echo: RawServer;
+beforeAll(async () => {
+  echo = await startRawServer({
+    onRequest: (socket, request) => {
+      const [, status = '200'] = request.path.split('/');
+      const text = `${CANARY} ${encodeURIComponent(`Bearer ${CANARY}`)} ${BASE64} ${request.headers.get('authorization')}`;
+      const error = JSON.stringify({ code: CANARY, message: text, status: Number(status) });
+      const list = JSON.stringify([{ id: 1, name: CANARY, description: text, extra: { [CANARY]: BASE64 } }]);
+      const one = JSON.stringify({ id: 1, name: CANARY, description: text });
+      const body = Number(status) >= 300 ? error : request.method === 'GET' ? list : one;
+      const created = status === '200' && request.method === 'POST' ? '201' : status;
+      const headers = [`X-Echo: ${text}`, `Location: https://${CANARY}.example/${BASE64}`, `Sunset: ${text}`];
+      socket.end(response(`${created} ${CANARY}`, body, ...headers, `Deprecation: ${CANARY}`));
+    },
+  });
+  return echo.close;
+});
+
+const at = (baseUrl: string): Place => place({ PETSTORE_BASE_URL: baseUrl, PETSTORE_API_KEY: CANARY });
+
+// In this process; what is printed passes the same redaction as in the built program.
+function run({ dir, env }: Place, args: readonly string[], stdin?: string): Promise<Outcome> {
+  return inProcess(args, { dir, env, ...(stdin === undefined ? {} : { stdin }) });
+}
+
+function expectNoLeak(run: Outcome, where: Place): void {
+  expect(run).not.toMatchObject({ code: 1 });
+  expect({ out: leakIn(run.out), err: leakIn(run.err) }).toEqual({ out: undefined, err: undefined });
+  expect(leakyFiles(where.dir, OWN_FILE)).toEqual([]);
+}
+
+const COMMANDS: readonly (readonly string[])[] = [
+  ['categories', 'list'],
+  ['categories', 'list', '--json'],
+  ['categories', 'list', '--format', 'csv'],
+  ['categories', 'create', '--name', 'dog'],
+  ['categories', 'import', 'rows.csv', '--yes', '--json'],
+  ['api', 'GET', '/categories', '--include'],
+  ['api', 'POST', '/categories', '--data', '{"name":"dog"}', '--json'],
+  ['quota', '--refresh'],
+  ['auth', 'status', '--json'],
+  ['doctor'],
+];
+
+describe.each(['200', '302', '400'])('a service that answers %s and repeats the key', (status) => {
+  test.each(COMMANDS.map((args) => [args.join(' '), args] as const))('%s', async (_title, args) => {
+    const where = at(`${echo.origin}/${status}/v1`);
+    writeFileSync(join(where.dir, 'rows.csv'), 'name\ndog\n');
+    expectNoLeak(await run(where, [...args, '--verbose', '--max-retries', '0', '--timeout', '5s']), where);
+  });
+});
+
+test.each(['list', 'create'])('the built program redacts what is printed: %s', async (command) => {
+  const where = at(`${echo.origin}/200/v1`);
+  const args = ['categories', command, ...(command === 'create' ? ['--name', 'dog'] : [])];
+  expectNoLeak(await petstore(where, [...args, '--verbose']), where);
+});
+
+const QUICK_FAULTS = Object.entries(FAULTS).filter(([, { timesOut }]) => !timesOut);
+
+test.each(QUICK_FAULTS)('with --verbose the fault "%s" shows no key', async (_name, fault) => {
+  const service = await startFaulty(fault);
+  onTestFinished(() => service.close());
+  const where = at(`${service.origin}/v1`);
+  expectNoLeak(await run(where, ['categories', 'create', '--name', 'x', '--verbose', ...faultOptions()]), where);
+});
+
+describe('a key typed in the wrong place is not repeated', () => {
+  test.each([
+    [[CANARY]],
+    [['--key', CANARY]],
+    [[`--key=${CANARY}`]],
+    [[`--api-key=${CANARY}`, '--json']],
+    [['auth', 'login', CANARY]],
+    [['auth', 'switch', CANARY]],
+    [['-p', CANARY, 'categories', 'list']],
+    [['categories', CANARY]],
+    [['categories', 'list', '--sort', CANARY]],
+    [['categories', 'list', '--format', CANARY]],
+    [['categories', 'list', '--timeout', CANARY]],
+    [['categories', 'list', '--max-retries', CANARY]],
+    [['categories', 'import', CANARY]],
+    [['api', CANARY, '/x']],
+    [['api', 'GET', `//${CANARY}`]],
+    [['api', 'GET', '/x', '--data', CANARY]],
+    [['complete', CANARY]],
+    [['sandbox', '--port', CANARY]],
+    [['auth', 'login', '--url', `https://user:${CANARY}@api.example/v1`]],
+  ])('%j', async (args) => {
+    const { code, out, err } = await run(place(), args);
+    expect({ code, out, leak: leakIn(err) }).toEqual({ code: 2, out: '', leak: undefined });
+  });
+});
+
+test.each([`${CANARY}\n`, ` ${CANARY}`, `${CANARY}\u00e9`, `${CANARY} ${CANARY}`, `\u201c${CANARY}\u201d`])(
+  'a malformed key (%j) is refused and shown nowhere',
+  async (key) => {
+    const where = place({ PETSTORE_API_KEY: key, PETSTORE_BASE_URL: `${echo.origin}/200/v1` });
+    const outcome = await run(where, ['categories', 'list', '--verbose']);
+    expect(outcome.code).toBe(3);
+    expectNoLeak(outcome, where);
+  },
+);
+
+test.each([480, 484, 488, 492, 496])(
+  'a key in a long message is redacted before the message is cut (at %i)',
+  async (at) => {
+    const message = `${'m'.repeat(at)}${CANARY}${'m'.repeat(100)}`;
+    const service: HttpFake = await startHttpFake(() => errorAnswer(400, 'x', message));
+    onTestFinished(service.close);
+    const where = place({ PETSTORE_BASE_URL: service.url, PETSTORE_API_KEY: CANARY });
+    expectNoLeak(await run(where, ['categories', 'list']), where);
+  },
+);
+
+test.runIf(hasPty).each([40, 50, 60])(
+  'a key in a cell is redacted before the cell is cut to %i columns',
+  async (columns) => {
+    const where = at(`${echo.origin}/200/v1`);
+    const { code, screen } = await inTerminal(where, ['categories', 'list'], { columns });
+    expect({ code, leak: leakIn(screen) }).toEqual({ code: 0, leak: undefined });
+  },
+);
+
+test('a stored key is in its own file only, after login, list, failure, status and logout', async () => {
+  const where = place();
+  const runs = [await run(where, ['auth', 'login', '--url', `${echo.origin}/200/v1`, '--verbose'], `${CANARY}\n`)];
+  for (const line of ['categories list', 'auth status', 'auth status --json', 'quota', 'doctor']) {
+    runs.push(await run(where, [...line.split(' '), '--verbose']));
+  }
+  expect(runs.map(({ code }) => code).slice(0, 4)).toEqual([0, 0, 0, 0]);
+  for (const one of runs) expectNoLeak(one, where);
+  expect(readFileSync(join(where.dir, 'config', 'profile-production.json'), 'utf8')).toContain(CANARY);
+  await run(where, ['auth', 'logout']);
+  expect(leakyFiles(where.dir, /^$/)).toEqual([]);
+});
+
+test('a damaged key file is named, and its content is not shown', async () => {
+  const where = place();
+  await run(where, ['auth', 'login', '--no-verify', '--url', `${echo.origin}/200/v1`], CANARY);
+  for (const text of [
+    `{"key":"${CANARY}`,
+    CANARY,
+    `{"version":1,"key":["${CANARY}"]}`,
+    `{"__internal__":{"migrations":{"version":"3.0.0"}},"key":"${CANARY}"}`,
+  ]) {
+    writeFileSync(join(where.dir, 'config', 'profile-production.json'), text);
+    const outcome = await run(where, ['categories', 'list', '--verbose']);
+    expect(outcome.code).toBe(9);
+    expectNoLeak(outcome, where);
+  }
+});
+
+test('the password of a proxy is not shown', async () => {
+  const where = place({
+    PETSTORE_BASE_URL: 'https://api.example/v1',
+    PETSTORE_API_KEY: 'other-key-0123456789',
+    HTTPS_PROXY: `http://ann:${CANARY}@127.0.0.1:9`,
+  });
+  for (const args of [['categories', 'list'], ['doctor']]) {
+    const outcome = await run(where, [...args, '--verbose', '--max-retries', '0', '--timeout', '3s']);
+    expect(outcome.code).toBe(6);
+    expectNoLeak(outcome, where);
+  }
+});
+
+// Starts a list that gets no response, and resolves once its request was received.
+async function hanging(env: Record<string, string> = {}) {
+  const service = await startFaulty(FAULTS['no response'] as Fault);
+  onTestFinished(() => service.close());
+  const where = at(`${service.origin}/v1`);
+  const own = { ...where, env: { ...where.env, ...env } };
+  const child = start(own, ['categories', 'list', '--timeout', '20s']);
+  const outcome = ended(child);
+  await until(() => service.requests.length > 0);
+  return { where, child, outcome };
+}
+
+async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await new Promise((resolve) => setTimeout(resolve, 20));
+}
+
+test.runIf(hasSignals)("Node's own traces and diagnostic report contain no key", async () => {
+  const options = `--report-on-signal --report-directory=.`;
+  const { where, child, outcome } = await hanging({ NODE_DEBUG: 'undici,http,net,tls', NODE_OPTIONS: options });
+  child.kill('SIGUSR2');
+  await until(() => readdirSync(where.dir).some((name) => /^report\..*\.json$/.test(name)));
+  child.kill('SIGINT');
+  expectNoLeak(await outcome, where);
+});
+
+test.runIf(existsSync('/proc/self/environ'))('the key is in no argument of any process', async () => {
+  const { child, outcome } = await hanging();
+  const lines = readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map((pid) => {
+      try {
+        return readFileSync(`/proc/${pid}/cmdline`, 'latin1');
+      } catch {
+        return '';
+      }
+    });
+  child.kill('SIGINT');
+  await outcome;
+  expect(lines.filter((line) => line.includes(CANARY) && line.includes('petstore.js'))).toEqual([]);
+});

@@ -1,0 +1,95 @@
+// Every command and output in the README is real: its transcripts run here, in order.
+import { spawn } from 'node:child_process';
+import { mkdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { test as anyTest, beforeAll, expect } from 'vitest';
+import { hasShell } from '../support/capabilities.ts';
+import { provideJq } from '../support/jq.ts';
+import { ended, place } from '../support/processes.ts';
+import { BIN } from '../support/program.ts';
+
+const test = anyTest.runIf(hasShell);
+
+interface Step {
+  readonly command: string;
+  readonly output: string;
+}
+
+const readme = readFileSync(join(import.meta.dirname, '../../README.md'), 'utf8');
+
+function transcripts(): Step[] {
+  const blocks = [...readme.matchAll(/```console\n([\s\S]*?)```/g)].map((match) => match[1] ?? '');
+  return blocks.flatMap((block) =>
+    block
+      .split(/^\$ /m)
+      .slice(1)
+      .map((step) => {
+        const [command = '', ...output] = step.split('\n');
+        return { command, output: output.join('\n') };
+      }),
+  );
+}
+
+// Times and counts differ from run to run; everything else must be as printed.
+function timeless(text: string): string {
+  return text
+    .replace(/resets in (?:\d+s|1m)/g, 'resets in Ns')
+    .replace(/at \d{4}-\d\d-\d\dT[\d:.]+Z, in (?:\d+s|1m)/g, 'at TIME, in Ns')
+    .replace(/\b(?:\d+s ago|just now); \d+ process(?:es)?/g, 'N ago; N processes')
+    .replace(/\b\d+ (of \d+ left)/g, 'N $1');
+}
+
+const where = place();
+
+beforeAll(() => {
+  const bin = join(where.dir, 'bin');
+  mkdirSync(bin);
+  symlinkSync(BIN, join(bin, 'petstore'));
+  provideJq(bin);
+  where.env['PATH'] = `${bin}:${where.env['PATH']}`;
+});
+
+async function shell(command: string): Promise<string> {
+  const child = spawn('bash', ['-c', `${command} 2>&1`], {
+    env: where.env,
+    cwd: where.dir,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  return (await ended(child)).out;
+}
+
+const steps = transcripts();
+
+test('there are transcripts to run', () => {
+  expect(steps.length).toBeGreaterThan(8);
+});
+
+for (const { command, output } of steps) {
+  test(`$ ${command}`, async () => {
+    expect(timeless(await shell(command))).toBe(timeless(output));
+  });
+}
+
+interface Described {
+  readonly path: string;
+  readonly options: readonly { readonly long: string }[];
+}
+
+test('every command in it exists, with its options', async () => {
+  const tree = JSON.parse(await shell('petstore commands --json')) as {
+    readonly commands: readonly Described[];
+    readonly globalOptions: readonly { readonly long: string }[];
+  };
+  const lines = [...readme.matchAll(/```sh\n([\s\S]*?)```/g)].flatMap((match) => (match[1] ?? '').split('\n'));
+  const calls = lines
+    .flatMap((line) => line.replace(/#.*$/, '').split('|'))
+    .filter((call) => /^\s*petstore /.test(call));
+  expect(calls.length).toBeGreaterThan(5);
+  for (const call of calls) {
+    const words = call.trim().split(/\s+/).slice(1);
+    const command = tree.commands.find(({ path }) => `${words.join(' ')} `.startsWith(`${path} `));
+    expect(command, call).toBeDefined();
+    const known = [...(command?.options ?? []), ...tree.globalOptions].map(({ long }) => long);
+    for (const word of words.filter((one) => one.startsWith('--'))) expect(known, call).toContain(word);
+  }
+});

