@@ -1,0 +1,16 @@
+// Bars beside numbers.
+import { expect, test } from 'vitest';
+import { bar } from '../../src/output/bar.ts';
+
+test.each([
+  [45, 60, '████████████░░░░'],
+  [0, 60, '░░░░░░░░░░░░░░░░'],
+  [1, 2000, '█░░░░░░░░░░░░░░░'],
+  [1999, 2000, '███████████████░'],
+  [60, 60, '████████████████'],
+  [61, 60, '████████████████'],
+  [-1, 60, '░░░░░░░░░░░░░░░░'],
+  [0, 0, '░░░░░░░░░░░░░░░░'],
+])('a bar shows %d of %d, full only when nothing is missing', (part, whole, expected) => {
+  expect(bar(part, whole, 16)).toBe(expected);
+});
