@@ -1,10 +1,9 @@
 // What the journal of a base URL says, reduced from its records (docs/import.md): the lock, and by account the categories
 // that a list showed, those that this program created, and its creates whose outcome is not known.
 import type { LogFormat } from '../append-log/log.ts';
-import { DamagedRecordError } from '../append-log/log.ts';
 import type { ProcessRef } from '../append-log/process-liveness.ts';
-import type { Check } from '../append-log/record-shape.ts';
-import { isBoolean, isCount, isText, listOf, optional, pair, shape, tryParseJson } from '../append-log/record-shape.ts';
+import type { JournalRecord, Labelled, Snapshot } from './journal-record.ts';
+import { formatRecord, parseRecord } from './journal-record.ts';
 
 /** A create that was sent and whose outcome is not known. */
 export interface Doubt {
@@ -45,61 +44,6 @@ export interface JournalState {
   current: number;
 }
 
-/** A category in a record: its id in digits, and a label by which it is recognized. */
-export type Labelled = readonly [id: string, label: string];
-
-/** One record. A run's records count while it holds the lock; a 201 (`created`) always counts. */
-export type JournalRecord =
-  | readonly ['acquire', run: string, ProcessRef]
-  | readonly ['expire', run: string, beats: number]
-  | readonly ['beat' | 'release', run: string]
-  | readonly ['account', run: string, index: number]
-  | readonly ['known', run: string, readonly Labelled[]]
-  | readonly ['send', run: string, attempt: string, name: string]
-  | readonly ['created' | 'found', run: string, attempt: string, id: string, label: string]
-  | readonly ['slow' | 'absent', run: string, attempt: string]
-  | readonly ['snapshot', '', Snapshot];
-
-interface Snapshot {
-  readonly lock?: Holder | undefined;
-  readonly current: number;
-  readonly accounts: readonly {
-    readonly known: readonly Labelled[];
-    readonly created: readonly (readonly [string, Creation])[];
-    readonly doubts: readonly (readonly [string, Doubt])[];
-  }[];
-}
-
-const isId: Check = (value) => typeof value === 'string' && /^-?\d{1,19}$/.test(value);
-const PROCESS = { pid: isCount, start: isText, host: isText };
-const LABELLED = listOf(pair(isId, isText));
-const ACCOUNT = shape({
-  known: LABELLED,
-  created: listOf(pair(isId, shape({ attempt: isText, name: isText, label: isText }))),
-  doubts: listOf(pair(isText, shape({ name: isText, known: isCount, slow: optional(isBoolean) }))),
-});
-/** What follows the kind and the run. */
-const SHAPES: Readonly<Record<JournalRecord[0], readonly Check[]>> = {
-  acquire: [shape(PROCESS)],
-  expire: [isCount],
-  beat: [],
-  release: [],
-  account: [isCount],
-  known: [LABELLED],
-  send: [isText, isText],
-  created: [isText, isId, isText],
-  found: [isText, isId, isText],
-  slow: [isText],
-  absent: [isText],
-  snapshot: [
-    shape({
-      lock: optional(shape({ ...PROCESS, run: isText, beats: isCount })),
-      current: isCount,
-      accounts: listOf(ACCOUNT),
-    }),
-  ],
-};
-
 export const journalFormat: LogFormat<JournalState> = {
   initial: () => ({ lock: undefined, accounts: [newAccount()], current: 0 }),
   /** @throws DamagedRecordError where the record is not valid: it must not decide what is sent */
@@ -110,22 +54,12 @@ export const journalFormat: LogFormat<JournalState> = {
       created: [...created],
       doubts: [...doubts],
     }));
-    yield JSON.stringify(['snapshot', '', { lock, current, accounts: copies }] satisfies JournalRecord);
+    yield formatRecord(['snapshot', '', { lock, current, accounts: copies }]);
   },
 };
 
 export function newAccount(): Account {
   return { known: new Map(), created: new Map(), doubts: new Map() };
-}
-
-function parseRecord(text: string): JournalRecord {
-  const value = tryParseJson(text);
-  const [kind, run, ...fields]: readonly unknown[] = Array.isArray(value) ? value : [];
-  const checks = typeof kind === 'string' && Object.hasOwn(SHAPES, kind) ? SHAPES[kind as JournalRecord[0]] : undefined;
-  if (!checks || !isText(run) || checks.length !== fields.length || !checks.every((check, at) => check(fields[at]))) {
-    throw new DamagedRecordError('not a record of an import');
-  }
-  return value as JournalRecord;
 }
 
 function apply(state: JournalState, record: JournalRecord): void {

@@ -1,7 +1,8 @@
 // What a list proves: which account it shows, whether it is whole, and what became of the creates in doubt. Pure.
 import { createHash } from 'node:crypto';
 import type { Category, NewCategory } from '../api/types.ts';
-import type { Account, Labelled } from './journal-state.ts';
+import type { Labelled } from './journal-record.ts';
+import type { Account } from './journal-state.ts';
 
 type Listed = readonly Category[];
 

@@ -152,9 +152,9 @@ class Run {
     const { rows, journal, onPlan, onProgress } = this.#options;
     const { listed, index } = await firstList({ ...this.#options, label: journal.label }, journal.accounts);
     this.#first = listed.map(({ id }) => String(id));
-    journal.useAccount(index);
+    await journal.useAccount(index);
     for (const [attempt, category] of matchDoubts(journal.account, listed).found) {
-      journal.recordFound(attempt, labelled(category));
+      await journal.recordFound(attempt, labelled(category));
     }
     for (const [row, finding] of findRows(rows, journal.account, listed).entries()) {
       if (!finding) this.#queue.push(row);
@@ -166,7 +166,7 @@ class Run {
     }
     this.#queue.reverse();
     await onPlan(this.results);
-    journal.recordKnown(listed.map(labelled));
+    await journal.recordKnown(listed.map(labelled));
     onProgress(this.results);
   }
 
@@ -238,27 +238,27 @@ class Run {
     try {
       signal.throwIfAborted();
       const category = await categories.create(this.#row(row), () => journal.assertHeld());
-      return this.#settleCreated(row, attempt, category);
+      return await this.#settleCreated(row, attempt, category);
     } catch (error) {
       const { means, stop } = classifyError(error, signal.reason);
       if (stop) this.end(error);
       if (means === 'rejected') this.results.set(row, { state: 'failed', error: toPetstoreError(error) });
       if (means === 'unsent') this.results.set(row, undefined);
       if (means === 'rejected' || means === 'unsent') {
-        journal.recordAbsent(attempt);
+        await journal.recordAbsent(attempt);
         return true;
       }
       this.results.set(row, { state: 'unknown', attempt });
       this.#inDoubt(row, means === 'slow' ? Math.max(SETTLE_MS, timeoutMs) : SETTLE_MS);
-      if (means === 'slow') journal.recordSlow(attempt);
+      if (means === 'slow') await journal.recordSlow(attempt);
       return false;
     }
   }
 
-  #settleCreated(row: number, attempt: string, category: Category): boolean {
+  async #settleCreated(row: number, attempt: string, category: Category): Promise<boolean> {
     this.results.set(row, { state: 'created', attempt, category });
     try {
-      if (this.#options.journal.recordCreated(attempt, labelled(category))) return true;
+      if (await this.#options.journal.recordCreated(attempt, labelled(category))) return true;
     } catch (error) {
       // It exists, whether or not that can be recorded.
       this.end(error);
@@ -285,7 +285,7 @@ class Run {
     await sleepLong(clock, settledAt.reduce((latest, at) => Math.max(latest, at)) - clock.monotonic(), signal);
     const listed = await this.#wholeList();
     const { found, suspects } = matchDoubts(journal.account, listed ?? []);
-    for (const [attempt, category] of found) journal.recordFound(attempt, labelled(category));
+    for (const [attempt, category] of found) await journal.recordFound(attempt, labelled(category));
     for (const [row, attempt] of rows) {
       const category = found.get(attempt);
       const resends = this.#resends.get(row) ?? 0;
@@ -295,7 +295,7 @@ class Run {
         this.#givenUp.add(row);
         if (suspect) this.results.set(row, { state: 'unknown', attempt, suspect });
       } else {
-        journal.recordAbsent(attempt);
+        await journal.recordAbsent(attempt);
         this.results.set(row, undefined);
         this.#resends.set(row, resends + 1);
         this.#queue.push(row);

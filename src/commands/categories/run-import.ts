@@ -7,6 +7,9 @@ import { formatCount, formatNumber } from '../../format.ts';
 import { dailyNotice, estimate, formatEstimate, startProgressLine } from '../../import/estimate.ts';
 import { importError, nextCommands } from '../../import/import-error.ts';
 import { Journal } from '../../import/journal.ts';
+import { hasFileJournal, openFileJournal } from '../../import/journal-file.ts';
+import type { Account } from '../../import/journal-state.ts';
+import { newAccount } from '../../import/journal-state.ts';
 import { findRows } from '../../import/list-proof.ts';
 import type { ImportResults, Preview } from '../../import/results.ts';
 import { previewOf } from '../../import/results.ts';
@@ -40,7 +43,7 @@ export const importAction: Action<ImportOptions, ImportData> = {
   async run(session, options, file = '-') {
     const job = await prepare(session, file, options);
     if (options.dryRun) return preview(job);
-    const journal = new Journal(...(await journalPlace(session)));
+    const journal = new Journal(openFileJournal(...(await journalPlace(session))));
     try {
       const { clock, signal } = session.context;
       const onWait = ({ pid }: { readonly pid: number }): void => {
@@ -101,10 +104,21 @@ async function preview({ session, rows }: Job): Promise<Preview> {
   const place = await journalPlace(session);
   const { categories } = await session.api();
   const { clock, signal } = session.context;
-  const { listed, account } = await firstList({ categories, clock, signal, label: place[0] }, Journal.peek(...place));
+  const { listed, account } = await firstList({ categories, clock, signal, label: place[0] }, await peek(...place));
   const ledger = await session.ledger();
   await ledger.refresh();
   return previewOf(rows, findRows(rows, account, listed), { quota: ledger.view(), now: ledger.clock.now() });
+}
+
+// The accounts as the journal knows them, without its lock; nothing is written.
+async function peek(...place: [stateDir: string, identity: string]): Promise<readonly Account[]> {
+  if (!hasFileJournal(...place)) return [newAccount()];
+  const log = openFileJournal(...place);
+  try {
+    return (await log.refresh()).accounts;
+  } finally {
+    log.close();
+  }
 }
 
 async function send(job: Job, journal: Journal): Promise<RunResult> {

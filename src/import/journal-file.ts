@@ -1,0 +1,80 @@
+// The journal of a base URL in a file of this machine; docs/fleet.md has the one on a state server.
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { FileLog } from '../append-log/file-log.ts';
+import type { LogFs } from '../append-log/generations.ts';
+import { fsyncDir } from '../append-log/generations.ts';
+import { DamagedRecordError } from '../append-log/log.ts';
+import { PetstoreError } from '../errors.ts';
+import { escapeControls } from '../escape.ts';
+import type { JournalLog } from './journal.ts';
+import { journalFormat } from './journal-state.ts';
+
+const ROTATE_AT_BYTES = 8 * 1024 * 1024;
+
+/**
+ * @param identity what the import writes to: the base URL, or the sandbox's data
+ * @throws PetstoreError `storage`
+ */
+export function openFileJournal(stateDir: string, identity: string, fs?: LogFs): JournalLog {
+  const { dir, name, label } = placeOf(stateDir, identity);
+  const guarded = <T>(use: () => T): T => {
+    try {
+      return use();
+    } catch (error) {
+      throw storageError(error, label);
+    }
+  };
+  const options = { dir, name, rotateAtBytes: ROTATE_AT_BYTES, durable: true, rejectForeign: true, fs };
+  const log = guarded(() => new FileLog(journalFormat, options));
+  guarded(() => fsyncDir(dir, 2));
+  return {
+    label,
+    last: () => log.last(),
+    refresh: () => guarded(() => log.refresh()),
+    append: (record) => guarded(() => log.append(record)),
+    sync: () =>
+      log.sync().catch((error: unknown) => {
+        throw storageError(error, label);
+      }),
+    confirm() {
+      guarded(() => log.refresh());
+      if (guarded(() => log.isLinked())) return;
+      throw new PetstoreError('storage', `the import journal was moved or deleted: ${label}`, {
+        hint: 'run the same command again to create what is missing',
+      });
+    },
+    close: () => log.close(),
+  };
+}
+
+/** Whether an import from this machine has written a journal: reading one that does not exist would create it. */
+export function hasFileJournal(stateDir: string, identity: string): boolean {
+  const { dir, name } = placeOf(stateDir, identity);
+  return existsSync(dir) && readdirSync(dir).some((file) => file.startsWith(`${name}.`));
+}
+
+function placeOf(stateDir: string, identity: string): { dir: string; name: string; label: string } {
+  const dir = join(stateDir, 'imports');
+  const name = createHash('sha256').update(identity).digest('hex').slice(0, 32);
+  return { dir, name, label: escapeControls(join(dir, `${name}.*.log`)) };
+}
+
+function storageError(error: unknown, label: string): unknown {
+  if (error instanceof DamagedRecordError) return damagedJournal(label, error);
+  const { code } = error as NodeJS.ErrnoException;
+  if (error instanceof PetstoreError || typeof code !== 'string') return error;
+  return new PetstoreError('storage', `cannot use the import journal (${code}): ${label}`, {
+    hint: 'check the permissions and free space of its directory',
+    cause: error,
+  });
+}
+
+/** A record that is missing may be the one create whose outcome is unknown, so nothing is sent. */
+export function damagedJournal(label: string, cause: unknown): PetstoreError {
+  return new PetstoreError('storage', `the import journal is damaged: ${label}`, {
+    hint: 'remove the rows that `petstore categories list` shows from the file, then move the journal away',
+    cause,
+  });
+}
