@@ -35,7 +35,7 @@ const TRIES = 100;
 let chunk: Buffer | undefined;
 
 /** A log that all processes on one machine share. */
-export class FileLog<State, Result = void> implements Log<State, Result> {
+export class FileLog<State, Result = void> implements Log<State> {
   readonly #format: LogFormat<State, Result>;
   readonly #files: Generations;
   readonly #options: LogOptions;
@@ -79,6 +79,10 @@ export class FileLog<State, Result = void> implements Log<State, Result> {
     return this.#state;
   }
 
+  recent(): State {
+    return this.refresh();
+  }
+
   refresh(): State {
     for (let tries = 0; tries < TRIES; tries++) {
       this.#readNew();
@@ -88,6 +92,7 @@ export class FileLog<State, Result = void> implements Log<State, Result> {
     throw this.#unusable('cannot rotate', this.#generation);
   }
 
+  /** @throws ShortWriteError if only part of the record was written (that part is void); errors of the file system as they come */
   append(record: string): Result {
     if (/[\r\n]/.test(record)) throw new RangeError('a record is one line');
     for (;;) {

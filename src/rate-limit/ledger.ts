@@ -2,7 +2,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { FileLog } from '../append-log/file-log.ts';
 import type { LogFs } from '../append-log/generations.ts';
-import type { Log } from '../append-log/log.ts';
 import { MemoryLog } from '../append-log/log.ts';
 import type { ProcessRef } from '../append-log/process-liveness.ts';
 import { currentProcess, isAlive } from '../append-log/process-liveness.ts';
@@ -73,6 +72,8 @@ const ROTATE_AT_BYTES = 32 * 1024;
 export const LEASE_MARGIN_MS = 2000;
 const DEAD_CHECK_INTERVAL_MS = 50;
 
+type OwnLog = FileLog<LedgerState, Admission | undefined> | MemoryLog<LedgerState, Admission | undefined>;
+
 export function openLedger(options: LedgerOptions): LocalLedger {
   return new LoggedLedger(options);
 }
@@ -85,7 +86,7 @@ class LoggedLedger implements LocalLedger {
   readonly #host: string;
   readonly #stamp = randomBytes(10).toString('base64url');
   #counter = 0;
-  #log: Log<LedgerState, Admission | undefined>;
+  #log: OwnLog;
   #shared = true;
   #deadCheckedAt = Number.NEGATIVE_INFINITY;
 
@@ -187,7 +188,7 @@ class LoggedLedger implements LocalLedger {
     }
   }
 
-  #withLog<T>(use: (log: Log<LedgerState, Admission | undefined>) => T): T {
+  #withLog<T>(use: (log: OwnLog) => T): T {
     try {
       return use(this.#log);
     } catch (error) {
@@ -197,7 +198,7 @@ class LoggedLedger implements LocalLedger {
     }
   }
 
-  #inMemory(error: unknown, known?: LedgerState): Log<LedgerState, Admission | undefined> {
+  #inMemory(error: unknown, known?: LedgerState): OwnLog {
     this.#shared = false;
     const { code, message } = error as NodeJS.ErrnoException;
     const { stateDir, onWarning } = this.#options;
@@ -208,7 +209,7 @@ class LoggedLedger implements LocalLedger {
 }
 
 // Keeps what was known: a full disk must not make a process forget that it is blocked.
-function inMemory(known: LedgerState | undefined): Log<LedgerState, Admission | undefined> {
+function inMemory(known: LedgerState | undefined): OwnLog {
   const memory = new MemoryLog(ledgerFormat);
   if (known) for (const record of ledgerFormat.snapshot(known)) memory.append(record);
   return memory;
