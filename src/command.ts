@@ -1,6 +1,6 @@
 // What surrounds a command's own work: help texts, the session, the printer, progress, and the line about the quota.
 import { Command } from 'commander';
-import { PetstoreError } from './errors.ts';
+import { PetstoreError, rephrase } from './errors.ts';
 import type { Context } from './io.ts';
 import { colorLevel } from './io.ts';
 import { loadRenderer } from './output/render.ts';
@@ -58,7 +58,7 @@ export function lazyAction<Options, Data>(load: (command: Command) => Promise<Ac
       await print(data);
     } catch (error) {
       if (!(error instanceof PetstoreError) || !view.summary) throw error;
-      throw error.rephrase(`${error.message}; ${view.summary(data)}`);
+      throw rephrase(error, `${error.message}; ${view.summary(data)}`);
     }
     const failure = view.failure?.(data);
     if (failure) throw failure;

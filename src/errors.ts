@@ -34,15 +34,22 @@ export interface Problem {
   readonly message: string;
 }
 
+/** Writes a command line to paste: `petstore`, the words quoted for the shell, and the profile that was typed. */
+export type WriteCommand = (...words: readonly string[]) => string;
+
 interface ErrorFacts {
-  /** The remedy, in one line. */
+  /** What to do, in one line, in words that fit a program that uses the client library too. */
   readonly hint?: string | undefined;
+  /** The hint that the command line shows instead, if it names commands or options. */
+  readonly commandHint?: ((petstore: WriteCommand) => string) | undefined;
   /** The service's own error code (docs/service.md, errors). */
   readonly code?: string | undefined;
   readonly serviceMessage?: string | undefined;
   readonly status?: number | undefined;
   /** When the rate limit permits the next request, in epoch milliseconds. */
   readonly retryAt?: number | undefined;
+  /** Set if a request that was interrupted may have been carried out. */
+  readonly outcome?: 'unknown' | undefined;
   /** Everything that is wrong with an input file. */
   readonly problems?: readonly Problem[] | undefined;
   /** Overrides the kind's exit code (143 after SIGTERM, 129 after SIGHUP). */
@@ -50,16 +57,27 @@ interface ErrorFacts {
   readonly cause?: unknown;
 }
 
-/** An expected error: its kind decides the exit code, and its message never contains an API key. */
+/** An expected error; its message never contains an API key. */
 export class PetstoreError extends Error {
   override readonly name = 'PetstoreError';
   readonly kind: ErrorKind;
+  /** What to do, in one line. */
   readonly hint: string | undefined;
+  /** The service's own error code. */
   readonly code: string | undefined;
+  /** The service's own message. */
   readonly serviceMessage: string | undefined;
+  /** The HTTP status, if the service responded. */
   readonly status: number | undefined;
+  /** When the rate limit permits the next request, in epoch milliseconds. */
   readonly retryAt: number | undefined;
+  /** `unknown` if an interrupted create may have been carried out. */
+  readonly outcome: 'unknown' | undefined;
+  /** @internal */
+  readonly commandHint: ((petstore: WriteCommand) => string) | undefined;
+  /** @internal */
   readonly problems: readonly Problem[] | undefined;
+  /** @internal */
   readonly exitCode: number;
 
   /** @param message what happened, beginning in lower case and without a full stop */
@@ -71,19 +89,27 @@ export class PetstoreError extends Error {
     this.serviceMessage = facts.serviceMessage;
     this.status = facts.status;
     this.retryAt = facts.retryAt;
+    this.outcome = facts.outcome;
+    this.commandHint = facts.commandHint;
     this.problems = facts.problems;
     this.exitCode = facts.exitCode ?? EXIT_CODES[kind];
   }
 
-  /** The same error with another message, or another hint too. */
-  rephrase(message: string, hint = this.hint): PetstoreError {
-    return new PetstoreError(this.kind, message, { ...this, hint, cause: this.cause });
-  }
-
   /** The error as `--json` prints it; `retryAt` is ISO 8601. */
   toJSON(): object {
-    const { kind, message, hint, code, status, problems } = this;
+    const { kind, message, hint, code, status, outcome, problems } = this;
     const retryAt = this.retryAt === undefined ? undefined : new Date(this.retryAt).toISOString();
-    return { kind, message, hint, code, status, retryAt, problems };
+    return { kind, message, hint, code, status, retryAt, outcome, problems };
   }
+}
+
+/** The same error with another message, or another hint too. */
+export function rephrase(error: PetstoreError, message: string, hint?: string): PetstoreError {
+  const { cause } = error;
+  return new PetstoreError(error.kind, message, { ...error, ...(hint && { hint, commandHint: undefined }), cause });
+}
+
+/** The same error with the hint that the command line shows. */
+export function withCommands(error: PetstoreError, petstore: WriteCommand): PetstoreError {
+  return error.commandHint ? rephrase(error, error.message, error.commandHint(petstore)) : error;
 }

@@ -1,12 +1,13 @@
 // Runs one command, from arguments to exit code, and reports what went wrong: as text, or as one line of JSON.
 import { CommanderError } from 'commander';
 import { WELCOME } from './commands/help.ts';
-import { PetstoreError } from './errors.ts';
+import { PetstoreError, withCommands } from './errors.ts';
 import { escapeControls, terminalSafeJson } from './escape.ts';
 import type { Context } from './io.ts';
 import { colorLevel } from './io.ts';
 import { wrap } from './output/wrap.ts';
 import { createProgram } from './program.ts';
+import { commandWriter } from './shell-quote.ts';
 import type { ParseError } from './usage-error.ts';
 import { usageError, withoutTypedKeys } from './usage-error.ts';
 
@@ -45,9 +46,12 @@ async function parseAndRun(context: Context, json: boolean): Promise<number> {
     await stdout.write(output);
     return 0;
   } catch (error) {
-    if (!(error instanceof CommanderError)) throw error;
     const { exitCode, code } = error as ParseError;
-    if (exitCode !== 0) throw usageError(error as ParseError, args);
+    if (!(error instanceof CommanderError) || exitCode !== 0) {
+      const known = error instanceof CommanderError ? usageError(error as ParseError, args) : error;
+      const petstore = commandWriter(context, program.opts()['profile']);
+      throw known instanceof PetstoreError ? withCommands(known, petstore) : known;
+    }
     if (json && code === 'commander.version') output = `${JSON.stringify({ version })}\n`;
     await stdout.write(output);
     return 0;

@@ -1,5 +1,7 @@
 // Quotes words of a command line for the shell that a user is likely to paste it into.
+import type { WriteCommand } from './errors.ts';
 import type { Environment } from './io.ts';
+import { looksLikeKey } from './redact.ts';
 
 interface ShellContext {
   readonly platform: string;
@@ -9,6 +11,15 @@ interface ShellContext {
 /** Whether the shell is PowerShell or cmd.exe; Git Bash and other POSIX shells on Windows set `SHELL`. */
 export function isWindowsShell({ platform, env }: ShellContext): boolean {
   return platform === 'win32' && !env['SHELL'];
+}
+
+/** @param profile as typed with `-p`; every command is for that profile */
+export function commandWriter(context: ShellContext, profile: string | undefined): WriteCommand {
+  const typed = profile === undefined ? [] : ['-p', looksLikeKey(profile) ? 'PROFILE' : profile];
+  return (...words) => {
+    const own = words.includes('-p') || words.includes('--help') ? [] : typed;
+    return `\`petstore ${[...words, ...own].map((word) => quoteForShell(word, context)).join(' ')}\``;
+  };
 }
 
 export function quoteForShell(word: string, context: ShellContext): string {

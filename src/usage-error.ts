@@ -2,7 +2,7 @@
 import type { Command, CommanderError } from 'commander';
 import { pathOf, rootOf } from './command.ts';
 import { closestMatch } from './did-you-mean.ts';
-import { PetstoreError } from './errors.ts';
+import { PetstoreError, rephrase } from './errors.ts';
 import { escapeControls } from './escape.ts';
 import { looksLikeKey, withoutSecretKeys } from './redact.ts';
 
@@ -35,7 +35,7 @@ export function withoutTypedKeys(error: unknown, args: readonly string[]): unkno
   const keys = keysIn(args).filter((word) => !/\/|\.[a-z]{1,6}$/.test(word));
   const redact = (text: string): string =>
     withoutSecretKeys(keys.reduce((left, key) => left.replaceAll(wholeWord(key), '[redacted]'), text));
-  return error.rephrase(redact(error.message), error.hint && redact(error.hint));
+  return rephrase(error, redact(error.message), error.hint && redact(error.hint));
 }
 
 // A mistyped name is not a key because a listed name starts with it.

@@ -1,5 +1,5 @@
 // How a run ends: the error that decides the exit code, and the command that resumes the import. Pure.
-import { PetstoreError } from '../errors.ts';
+import { PetstoreError, rephrase } from '../errors.ts';
 import { formatCount, formatNumber } from '../format.ts';
 import type { Environment } from '../io.ts';
 import { quoteForShell } from '../shell-quote.ts';
@@ -48,7 +48,7 @@ function stopped(document: ImportDocument, stop: PetstoreError, resume: string):
   const shown = counts.filter(([count, word]) => count > 0 || word === 'created' || word === 'pending');
   const summary = shown.map(([count, word]) => `${formatNumber(count)} ${word}`).join(', ');
   const advice = stop.kind === 'interrupted' || stop.hint === undefined ? [] : [stop.hint];
-  return stop.rephrase(`${stop.message} (${summary})`, [...advice, `to create what is missing: ${resume}`].join('\n'));
+  return rephrase(stop, `${stop.message} (${summary})`, [...advice, `to create what is missing: ${resume}`].join('\n'));
 }
 
 function unknownRows(

@@ -2,7 +2,7 @@
 
 import { Command } from 'commander';
 import { action, sections } from '../../command.ts';
-import { PetstoreError } from '../../errors.ts';
+import { PetstoreError, rephrase } from '../../errors.ts';
 import { escapeControls } from '../../escape.ts';
 import type { Environment } from '../../io.ts';
 import type { View } from '../../output/view.ts';
@@ -193,6 +193,6 @@ async function verify(session: Session, profile: string, key: string, { url }: B
     if (!(error instanceof PetstoreError) || error.kind === 'interrupted') throw error;
     const remedy =
       error.kind === 'auth' ? 'check the key' : `${error.hint ?? 'try again'}; --no-verify skips the check`;
-    throw error.rephrase(error.message, `nothing was saved; ${remedy}`);
+    throw rephrase(error, error.message, `nothing was saved; ${remedy}`);
   }
 }
