@@ -102,7 +102,7 @@ function spinning({ clock, stderr, env }: Context, { noColor }: ProgressOptions)
 }
 
 function describeWait({ reason, until, failure }: Wait, now: number): string {
-  if (reason === 'sibling') return 'waiting for another request to finish';
+  if (reason === 'pending') return 'waiting for another request to finish';
   const left = formatDuration(until - now);
   if (reason === 'backoff') return `request failed (${failure}); retrying in ${left}`;
   return `waiting for the rate limit, ${left}${until - now > 60_000 ? ` (until ${localTime(until, now)})` : ''}`;

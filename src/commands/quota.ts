@@ -92,7 +92,7 @@ function iso(at: number | undefined): string | null {
 }
 
 const REASONS: Readonly<Record<NonNullable<QuotaView['blocked']>['reason'], string>> = {
-  'retry-after': 'Retry-After of a 429',
+  retry_after: 'Retry-After of a 429',
   reset: 'reset of a 429',
   backoff: 'exponential backoff after 429s',
 };

@@ -1,9 +1,8 @@
-// The HTTP client: a ticket of the ledger for each attempt, a last look before it is sent, and again where that is allowed.
+// The HTTP client: a ticket of the ledger for each attempt, checked again just before the first byte, and retries.
 import type { Clock } from '../clock.ts';
 import { LONGEST_SLEEP_MS, sleepLong } from '../clock.ts';
 import type { Ledger } from '../rate-limit/ledger.ts';
 import type { Observation } from '../rate-limit/ledger-record.ts';
-import type { RateLimitInfo } from './rate-limit-headers.ts';
 import { parseRateLimitHeaders } from './rate-limit-headers.ts';
 import { interruptedAfterSending, networkError, rateLimited, unknownOutcome } from './request-errors.ts';
 import type { Attempt } from './retry.ts';
@@ -28,7 +27,7 @@ interface HttpClientOptions {
 const GRACE_MS = 2000;
 const MIN_POLL_MS = 5;
 const MAX_POLL_MS = 100;
-const NOTIFY_SIBLING_AFTER_MS = 1000;
+const NOTIFY_PENDING_AFTER_MS = 1000;
 
 /** Returns a client that sends every request of this process, any number at a time. */
 export function createHttpClient(options: HttpClientOptions): HttpClient {
@@ -127,7 +126,7 @@ class RateLimitedClient implements HttpClient {
         const ticket = await ledger.acquire();
         if (ticket.granted) return ticket.ticket;
         const now = clock.now();
-        if (ticket.reason !== 'sibling') {
+        if (ticket.reason !== 'pending') {
           const { until, reason } = ticket;
           if (until - now > limits.maxWaitMs) throw rateLimited(reason, until, now, refusal);
           since = undefined;
@@ -140,9 +139,9 @@ class RateLimitedClient implements HttpClient {
         // A request of this process ends by its own timeout.
         const own = this.#inFlight.size > 0;
         const longest = own ? limits.timeoutMs : limits.maxWaitMs;
-        if (!own && waited >= longest) throw rateLimited('sibling', undefined, now, refusal);
-        if (waited > NOTIFY_SIBLING_AFTER_MS && notifiedUntil === undefined)
-          notify({ until: now + Math.max(0, longest - waited), reason: 'sibling' });
+        if (!own && waited >= longest) throw rateLimited('pending', undefined, now, refusal);
+        if (waited > NOTIFY_PENDING_AFTER_MS && notifiedUntil === undefined)
+          notify({ until: now + Math.max(0, longest - waited), reason: 'pending' });
         // The longer it takes, the less a late look costs in proportion.
         const poll = Math.min(MAX_POLL_MS, Math.max(MIN_POLL_MS, waited / 8));
         await clock.sleep(own ? poll : Math.max(1, Math.min(poll, longest - waited)), signal);
@@ -166,15 +165,15 @@ class RateLimitedClient implements HttpClient {
 
   async #attempt(request: HttpRequest, ticket: string): Promise<Attempt | 'withdrawn'> {
     const { transport, ledger, limits } = this.#options;
-    let info: RateLimitInfo | undefined;
+    let seen: Observation | undefined;
     let withdrawn = false;
     let forbidden: { readonly reason: unknown } | undefined;
     const onHead = (head: Head): void => {
-      if (info) return;
-      info = parseRateLimitHeaders(head, ledger.view().clockOffset?.lo);
+      if (seen) return;
       const refused = isRefusal(request, head.status);
       if (!refused && head.status < 500) this.#successes++;
-      ledger.observe(ticket, observationOf(head, info, refused));
+      seen = parseRateLimitHeaders(head, refused, ledger.view().clockOffset?.lo);
+      ledger.observe(ticket, seen);
     };
     const canSend = (): boolean => {
       withdrawn ||= this.#options.signal.aborted || !ledger.confirm(ticket);
@@ -192,15 +191,15 @@ class RateLimitedClient implements HttpClient {
       if (!canSend()) throw new TransportError('aborted', false, 'not allowed to send');
       const response = await transport.send(request, { timeoutMs: limits.timeoutMs, signal, onHead, canSend });
       onHead(response);
-      return { result: response, retryAfterMs: info?.waitMs };
+      return { result: response, retryAfterMs: seen?.waitMs };
     } catch (error) {
       const failure = error instanceof TransportError ? error : undefined;
       const unsent = failure !== undefined && !failure.requestSent;
-      if (!info) ledger.release(ticket, unsent ? 'unsent' : 'lost');
+      if (!seen) ledger.release(ticket, unsent ? 'unsent' : 'lost');
       if (forbidden && unsent) throw forbidden.reason;
       if (withdrawn && unsent) return 'withdrawn';
       if (!failure) throw error;
-      return { result: failure, retryAfterMs: info?.waitMs };
+      return { result: failure, retryAfterMs: seen?.waitMs };
     } finally {
       done();
     }
@@ -236,19 +235,4 @@ function responseOf(result: HttpResponse | TransportError): HttpResponse {
   if (!(result instanceof TransportError)) return result;
   if (!result.head) throw new Error('a response without a head');
   return { ...result.head, body: new Uint8Array() };
-}
-
-function observationOf(head: Head, info: RateLimitInfo, refused: boolean): Omit<Observation, 'jitterDraw'> {
-  const { limit, remaining, reset, waitMs, waitFrom, offset } = info;
-  return {
-    at: Math.round(head.receivedAt),
-    status: head.status,
-    refused,
-    limit,
-    remaining,
-    reset,
-    offset: offset && { lo: Math.floor(offset.lo), hi: Math.ceil(offset.hi) },
-    waitMs: refused ? waitMs : undefined,
-    waitFrom,
-  };
 }

@@ -11,11 +11,11 @@ import type { HttpRequest, HttpResponse, TransportError } from './types.ts';
 export const LOOKUP_HINT = 'it may or may not exist; look with `petstore categories list` before you send it again';
 
 /** Why a request is not sent within `--max-wait`, or not again. */
-type LimitReason = 'blocked' | 'window' | 'sibling' | 'attempts';
+type LimitReason = 'blocked' | 'window' | 'pending' | 'attempts';
 
 /**
  * The rate limit needs a longer wait than `--max-wait`, or the last attempt was answered 429 too.
- * @param until when the next request may be sent, epoch milliseconds; undefined where nobody knows
+ * @param until when the next request may be sent, epoch milliseconds; undefined if unknown
  */
 export function rateLimited(
   reason: LimitReason,
@@ -29,7 +29,7 @@ export function rateLimited(
   const what = {
     blocked: refusal ? 'rate limited (429)' : 'rate limited by an earlier 429',
     window: 'rate limit exhausted',
-    sibling: 'another petstore process has a request in flight, and its response is overdue',
+    pending: 'timed out waiting for another petstore process',
     attempts: 'still rate limited (429) after the last attempt',
   }[reason];
   const hint =

@@ -88,10 +88,10 @@ export interface Wait {
   /** Epoch milliseconds. */
   readonly until: number;
   /**
-   * `blocked`: after a 429; `window`: the limit is exhausted; `sibling`: a request in flight, of this process or another, will
-   * show what is left; `backoff`: after a failed read.
+   * `blocked`: after a 429; `window`: the limit is exhausted; `pending`: the response to a request in flight, of this process or another,
+   * decides; `backoff`: after a failed read.
    */
-  readonly reason: 'blocked' | 'window' | 'sibling' | 'backoff';
+  readonly reason: 'blocked' | 'window' | 'pending' | 'backoff';
   /** What failed, where the reason is `backoff`. */
   readonly failure?: string;
 }

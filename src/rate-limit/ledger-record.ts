@@ -1,16 +1,20 @@
-// The ledger's records as lines of JSON, validated when they are read. A line that is not valid is ignored by everybody.
+// The ledger's records as lines of JSON, validated when they are read. Every reader ignores a line that is not valid.
 import type { Check } from '../append-log/record-shape.ts';
 import { isBoolean, isNumber, isText, oneOf, optional, shape, tryParseJson } from '../append-log/record-shape.ts';
+
+/** When a limit resets. */
 export interface WindowReset {
+  /** Epoch milliseconds: by the service's clock, or by ours if it sent a number of seconds from now. */
   readonly at: number;
-  readonly clock: 'server' | 'local';
+  readonly clock: 'service' | 'local';
+  /** The unit of the value, milliseconds: 1000 for whole seconds. */
   readonly resolution: number;
 }
 
-/** What a wait after a 429 goes by: a header of the 429, or our own floor. */
-export type BlockReason = 'retry-after' | 'reset' | 'backoff';
+/** The origin of a block's end: a header of the refusal, or our own floor. */
+export type BlockReason = 'retry_after' | 'reset' | 'backoff';
 
-/** What a response says, as far as the ledger needs it. Times are epoch milliseconds by our clock. */
+/** The head of a response, as far as the ledger needs it. Times are epoch milliseconds by our clock. */
 export interface Observation {
   /** When the head arrived. */
   readonly at: number;
@@ -22,11 +26,9 @@ export interface Observation {
   readonly reset?: WindowReset | undefined;
   /** Bounds of the service's clock minus ours, milliseconds. */
   readonly offset?: { readonly lo: number; readonly hi: number } | undefined;
-  /** The wait that a refusal's headers state, milliseconds. */
+  /** The wait that the headers of a 429 or 503 state, milliseconds. */
   readonly waitMs?: number | undefined;
   readonly waitFrom: BlockReason;
-  /** In 0 to 999. The jitter comes from it, so that all processes wait the same. */
-  readonly jitterDraw: number;
 }
 
 /** How a ticket ended without a response: nothing was sent, the response was lost, or the process died. */
@@ -42,13 +44,22 @@ export type LedgerRecord =
       readonly host: string;
       readonly leaseMs: number;
     }
-  | { readonly kind: 'response'; readonly at: number; readonly id: string; readonly seen: Observation }
+  | {
+      readonly kind: 'response';
+      readonly at: number;
+      readonly id: string;
+      readonly seen: Observation;
+      /** From 0 to 999; decides the jitter, so that all processes wait the same time. */
+      readonly jitterDraw: number;
+    }
+  /** A block that another ledger of the same key knows. */
+  | { readonly kind: 'block'; readonly at: number; readonly until: number; readonly reason: BlockReason }
   | { readonly kind: 'closed'; readonly at: number; readonly id: string; readonly how: TicketEnd }
   | { readonly kind: 'clock'; readonly at: number }
   | { readonly kind: 'forget'; readonly at: number };
 
-export const isReset = shape({ at: isNumber, clock: oneOf('server', 'local'), resolution: isNumber });
-export const isWaitFrom = oneOf('retry-after', 'reset', 'backoff');
+const isReset = shape({ at: isNumber, clock: oneOf('service', 'local'), resolution: isNumber });
+const isWaitFrom = oneOf('retry_after', 'reset', 'backoff');
 
 const RECORDS: Readonly<Record<LedgerRecord['kind'], Check>> = {
   ticket: shape({ id: isText, pid: isNumber, start: isText, host: isText, leaseMs: isNumber }),
@@ -64,9 +75,10 @@ const RECORDS: Readonly<Record<LedgerRecord['kind'], Check>> = {
       offset: optional(shape({ lo: isNumber, hi: isNumber })),
       waitMs: optional(isNumber),
       waitFrom: isWaitFrom,
-      jitterDraw: isNumber,
     }),
+    jitterDraw: isNumber,
   }),
+  block: shape({ until: isNumber, reason: isWaitFrom }),
   closed: shape({ id: isText, how: oneOf('unsent', 'lost', 'dead') }),
   clock: () => true,
   forget: () => true,
@@ -76,7 +88,7 @@ export function formatRecord(record: LedgerRecord): string {
   return JSON.stringify(record);
 }
 
-/** Reads a line of the log; undefined where it is not a valid record. */
+/** Reads a line of the log; undefined if it is not a valid record. */
 export function parseRecord(text: string): LedgerRecord | undefined {
   const record = tryParseJson(text) as LedgerRecord | undefined;
   if (!shape({ kind: isText, at: isNumber })(record) || !record) return undefined;

@@ -11,7 +11,7 @@ import { formatRecord } from './ledger-record.ts';
 import type { FileSystemType } from './paths.ts';
 import { ledgerFolder, ledgerName } from './paths.ts';
 import type { Admission, Denied, KeyState as LedgerState } from './policy.ts';
-import { admit, isAhead } from './policy.ts';
+import { admit, confirm, isAhead } from './policy.ts';
 import type { QuotaView } from './quota-view.ts';
 import { quotaView } from './quota-view.ts';
 import { ledgerFormat } from './reducer.ts';
@@ -29,7 +29,7 @@ export interface Ledger {
   acquire(): TicketResult | Promise<TicketResult>;
   /** The last look before the bytes are sent; false after a 429 to another request, or where the ticket expired (a suspended machine). */
   confirm(ticket: string): boolean;
-  observe(ticket: string, seen: Omit<Observation, 'jitterDraw'>): void;
+  observe(ticket: string, seen: Observation): void;
   /** Closes a ticket without a response: `unsent` gives it back, `lost` where the service may have seen the request. */
   release(ticket: string, how: Exclude<TicketEnd, 'dead'>): void;
   view(): QuotaView;
@@ -125,19 +125,17 @@ class LoggedLedger implements LocalLedger {
     const record = { kind: 'ticket', at: now, id: ticket, pid, start, host: this.#host, leaseMs } as const;
     const admission = this.#append(record);
     // Undefined only where the ticket's own record came to nothing: asked again at once.
-    return admission?.granted ? { granted: true, ticket } : (admission ?? { granted: false, reason: 'sibling' });
+    return admission?.granted ? { granted: true, ticket } : (admission ?? { granted: false, reason: 'pending' });
   }
 
   confirm(ticket: string): boolean {
     const state = this.#refresh();
-    const held = state.tickets[ticket];
-    const now = Math.max(this.#now(), state.time);
-    return held !== undefined && now <= held.expires && !(state.wait && now < state.wait.until);
+    return confirm(state, ticket, Math.max(this.#now(), state.time));
   }
 
-  observe(ticket: string, seen: Omit<Observation, 'jitterDraw'>): void {
+  observe(ticket: string, seen: Observation): void {
     const jitterDraw = Math.floor(this.clock.random() * 1000);
-    this.#append({ kind: 'response', at: seen.at, id: ticket, seen: { ...seen, jitterDraw } });
+    this.#append({ kind: 'response', at: seen.at, id: ticket, seen, jitterDraw });
   }
 
   release(ticket: string, how: Exclude<TicketEnd, 'dead'>): void {

@@ -1,8 +1,9 @@
-// What is known of the rate limit, as commands show it.
+// The rate limit of a key, as commands show it.
 import { formatDuration, formatRemaining } from '../format.ts';
 import type { BlockReason } from './ledger-record.ts';
-import type { KeyState } from './policy.ts';
+import type { KeyState, Window } from './policy.ts';
 import { admit, windowEnd } from './policy.ts';
+import { RULES } from './rules.ts';
 
 /** One window as the service reported it. Times are epoch milliseconds by our clock. */
 export interface WindowView {
@@ -10,43 +11,44 @@ export interface WindowView {
   readonly remaining: number;
   readonly resetAt: number;
   readonly seenAt: number;
-  /** True after the reset: what is left now shows with the next response. */
+  /** True after the reset: the next response shows what is left. */
   readonly over: boolean;
 }
 
 export interface QuotaView {
-  /** The window nearest its end. */
+  /** Undefined also if a wait that no header stated contradicts it. */
   readonly window: WindowView | undefined;
-  /** A longer one (the day's), where a response ever reported it. */
+  /** The day's window, if a response reported it beside a shorter one. */
   readonly longWindow: WindowView | undefined;
   readonly blocked:
     | { readonly until: number; readonly since: number; readonly reason: BlockReason; readonly refusals: number }
     | undefined;
   /** When a response last reported a limit. */
   readonly seenAt: number | undefined;
-  /** When the next request may be sent; undefined where at once. */
+  /** When the next request may be sent; undefined if at once. */
   readonly nextAt: number | undefined;
   readonly inFlight: number;
   /** The service's clock minus ours, milliseconds. */
   readonly clockOffset: { readonly lo: number; readonly hi: number } | undefined;
-  /** False where the ledger is in this process's memory only. */
+  /** False if the ledger is only in the memory of this process. */
   readonly shared: boolean;
-  /** Host and port of the state server that all machines share, where there is one. */
+  /** Host and port of the state server that all machines share. */
   readonly stateServer?: string;
 }
 
 export function quotaView(state: KeyState, now: number, shared: boolean): QuotaView {
   const t = Math.max(now, state.time);
   const admission = admit(state, t);
-  const { wait, window, offset } = state;
+  const { window, daily, offset } = state;
+  const block = state.block && t < state.block.until ? state.block : undefined;
+  // Quota that is left does not explain a wait of our own.
+  const shown = block?.reason === 'backoff' ? undefined : window;
+  const isOther = !shown || (daily !== undefined && daily.resetAt - shown.resetAt > RULES.sameWindowMs);
   return {
-    window: window && { ...window, limit: window.limit, over: t >= windowEnd(window) },
-    longWindow: undefined,
-    blocked:
-      wait && t < wait.until
-        ? { until: wait.until, since: wait.since, reason: wait.reason, refusals: wait.refusals }
-        : undefined,
-    seenAt: state.headers?.at,
+    window: shown && windowView(shown, t),
+    longWindow: daily && isOther ? windowView(daily, t) : undefined,
+    blocked: block && { until: block.until, since: block.since, reason: block.reason, refusals: block.refusals },
+    seenAt: state.reported?.at,
     nextAt: 'until' in admission ? admission.until : undefined,
     inFlight: Object.values(state.tickets).filter(({ expires }) => t <= expires).length,
     clockOffset: offset && { lo: offset.lo, hi: offset.hi },
@@ -54,9 +56,14 @@ export function quotaView(state: KeyState, now: number, shared: boolean): QuotaV
   };
 }
 
+function windowView(window: Window, t: number): WindowView {
+  const { limit, remaining, resetAt, seenAt } = window;
+  return { limit, remaining, resetAt, seenAt, over: t >= windowEnd(window) };
+}
+
 /**
  * The line that follows a command that received a response.
- * @returns for example `quota: 57 of 60 left, resets in 43s`; undefined where nothing is known
+ * @returns for example `quota: 57 of 60 left, resets in 43s`; undefined if unknown
  */
 export function quotaLine(view: QuotaView, now: number): string | undefined {
   if (view.blocked) return `quota: rate limited, try again in ${formatDuration(view.blocked.until - now)}`;

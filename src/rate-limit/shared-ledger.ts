@@ -12,7 +12,7 @@ import type { LedgerRecord, Observation, TicketEnd } from './ledger-record.ts';
 import { formatRecord, parseRecord } from './ledger-record.ts';
 import { ledgerName } from './paths.ts';
 import type { KeyState as LedgerState } from './policy.ts';
-import { admit, isAhead } from './policy.ts';
+import { admit, confirm, isAhead } from './policy.ts';
 import type { QuotaView } from './quota-view.ts';
 import { quotaView } from './quota-view.ts';
 import { ledgerFormat } from './reducer.ts';
@@ -30,7 +30,7 @@ export interface SharedLedgerOptions {
   readonly onWarning?: ((text: string) => void) | undefined;
 }
 
-type Seen = Omit<Observation, 'jitterDraw'>;
+type Seen = Observation;
 
 const ROTATE_AT = 200;
 const KEEP_MS = 48 * 3_600_000;
@@ -94,9 +94,7 @@ export class SharedLedger implements Ledger {
     if (!this.#held.has(ticket)) return this.#own().confirm(ticket);
     if (this.clock.jumped() || this.clock.monotonic() - this.#log.readAt > STALE_MS) return false;
     const state = this.#log.last();
-    const held = state.tickets[ticket];
-    const now = this.#now(state);
-    return held !== undefined && now <= held.expires && !(state.wait && now < state.wait.until);
+    return confirm(state, ticket, this.#now(state));
   }
 
   observe(ticket: string, seen: Seen): void {
@@ -110,7 +108,7 @@ export class SharedLedger implements Ledger {
     const { at, offset, ...rest } = away ? shifted(seen, ahead) : seen;
     const bounds = offset && { lo: offset.lo - errorMs, hi: offset.hi + errorMs };
     const jitterDraw = Math.floor(this.clock.random() * 1000);
-    this.#write({ kind: 'response', at, id: ticket, seen: { ...rest, at, offset: bounds, jitterDraw } });
+    this.#write({ kind: 'response', at, id: ticket, seen: { ...rest, at, offset: bounds }, jitterDraw });
   }
 
   release(ticket: string, how: Exclude<TicketEnd, 'dead'>): void {
@@ -155,7 +153,7 @@ export class SharedLedger implements Ledger {
       if (isAhead(state, this.clock.server())) await this.#append({ kind: 'clock', at: this.clock.server() });
       const admission = this.#admit(this.#log.last());
       if (!admission.granted) {
-        if (admission.reason === 'sibling') this.#releaseDeadTickets(state);
+        if (admission.reason === 'pending') this.#releaseDeadTickets(state);
         return admission;
       }
     }
@@ -174,7 +172,7 @@ export class SharedLedger implements Ledger {
       return { granted: true, ticket: id };
     }
     const next = this.#admit(after);
-    return next.granted ? { granted: false, reason: 'sibling' } : next;
+    return next.granted ? { granted: false, reason: 'pending' } : next;
   }
 
   #admit(state: LedgerState) {
@@ -208,7 +206,7 @@ export class SharedLedger implements Ledger {
 
   // A state that was read again from the head may lack what this process wrote last.
   #restoreEndings(): void {
-    const { tickets, wait: block } = this.#log.last();
+    const { tickets, block } = this.#log.last();
     for (const [id, record] of this.#endings) {
       const blocks = record.kind === 'response' && record.seen.refused && !block;
       const lost = blocks && record.at + (record.seen.waitMs ?? 0) > this.clock.server();
@@ -255,7 +253,7 @@ export class SharedLedger implements Ledger {
     const { server, onWarning } = this.#options;
     if (error.refused) throw server.toPetstoreError(error);
     if (this.clock.away) return;
-    const { wait: block } = this.#log.last();
+    const { block } = this.#log.last();
     const left = (block?.until ?? 0) - this.clock.now();
     this.clock.away = true;
     this.#reconnectAt = this.clock.monotonic() + RECONNECT_EVERY_MS;
@@ -281,7 +279,7 @@ export class SharedLedger implements Ledger {
       this.clock.away = false;
       const [at, jitterDraw] = [this.clock.now(), 0];
       const left = (blocked?.until ?? 0) + this.clock.ahead - at;
-      if (left > 0) this.#write({ kind: 'response', at, id: 'inherited', seen: { ...refusal(at, left), jitterDraw } });
+      if (left > 0) this.#write({ kind: 'response', at, id: 'inherited', seen: refusal(at, left), jitterDraw });
       for (const record of this.#unsaved.splice(0)) this.#write(record);
     } catch {
       // Tried again at a later request.
@@ -300,7 +298,7 @@ function shifted(seen: Seen, by: number): Seen {
 // A block that one ledger inherits from the other.
 function refusal(at: number, leftMs: number): Seen {
   const unknown = { limit: undefined, remaining: undefined, reset: undefined, offset: undefined };
-  const wait = { waitMs: Math.ceil(leftMs), waitFrom: 'retry-after' as const, refused: true };
+  const wait = { waitMs: Math.ceil(leftMs), waitFrom: 'retry_after' as const, refused: true };
   return { at: Math.round(at), status: 429, ...unknown, ...wait };
 }
 
