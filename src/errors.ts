@@ -37,6 +37,9 @@ export interface Problem {
 /** Writes a command line to paste: `petstore`, the words quoted for the shell, and the profile that was typed. */
 export type WriteCommand = (...words: readonly string[]) => string;
 
+/** Whether the service processed the request that failed; `late`: it may still do so after the error. */
+export type Processed = 'no' | 'perhaps' | 'late';
+
 interface ErrorFacts {
   /** What to do, in one line, in words that fit a program that uses the client library too. */
   readonly hint?: string | undefined;
@@ -48,8 +51,8 @@ interface ErrorFacts {
   readonly status?: number | undefined;
   /** When the rate limit permits the next request, in epoch milliseconds. */
   readonly retryAt?: number | undefined;
-  /** Set if a request that was interrupted may have been carried out. */
-  readonly outcome?: 'unknown' | undefined;
+  /** `no` unless given, or `perhaps` if the kind says so. */
+  readonly processed?: Processed | undefined;
   /** Everything that is wrong with an input file. */
   readonly problems?: readonly Problem[] | undefined;
   /** Overrides the kind's exit code (143 after SIGTERM, 129 after SIGHUP). */
@@ -74,6 +77,8 @@ export class PetstoreError extends Error {
   /** `unknown` if an interrupted create may have been carried out. */
   readonly outcome: 'unknown' | undefined;
   /** @internal */
+  readonly processed: Processed;
+  /** @internal */
   readonly commandHint: ((petstore: WriteCommand) => string) | undefined;
   /** @internal */
   readonly problems: readonly Problem[] | undefined;
@@ -89,7 +94,8 @@ export class PetstoreError extends Error {
     this.serviceMessage = facts.serviceMessage;
     this.status = facts.status;
     this.retryAt = facts.retryAt;
-    this.outcome = facts.outcome;
+    this.processed = facts.processed ?? (kind === 'unknown_outcome' || kind === 'internal' ? 'perhaps' : 'no');
+    this.outcome = kind === 'interrupted' && this.processed !== 'no' ? 'unknown' : undefined;
     this.commandHint = facts.commandHint;
     this.problems = facts.problems;
     this.exitCode = facts.exitCode ?? EXIT_CODES[kind];

@@ -21,11 +21,12 @@ export function responseError(request: HttpRequest, response: HttpResponse): Pet
       hint: 'run `petstore auth status` to see which key is used, or `petstore auth login` to save another',
     });
   }
-  if (status >= 300 && status < 400) return redirectError(response);
+  if (status >= 300 && status < 400) return redirectError(response, request.safe);
   // The request may have been processed before these; an unexpected 2xx is no confirmation either.
   if (!request.safe && statusTraits(status).ambiguous) {
     const what = `the service responded ${status}, so it is unknown whether the request was processed${detail}`;
-    return new PetstoreError('unknown_outcome', what, { ...facts, hint: LOOKUP_HINT });
+    const processed = statusTraits(status).slow ? 'late' : 'perhaps';
+    return new PetstoreError('unknown_outcome', what, { ...facts, processed, hint: LOOKUP_HINT });
   }
   if (status >= 400 && status < 500) {
     const what = `the service rejected the request (${status})${detail}`;
@@ -49,11 +50,13 @@ function rejectedHint({ method, path }: HttpRequest, status: number): string {
   return method === 'POST' ? 'correct the values and try again; nothing was created' : 'nothing was changed';
 }
 
-function redirectError({ status, headers }: HttpResponse): PetstoreError {
+function redirectError({ status, headers }: HttpResponse, safe: boolean): PetstoreError {
   const location = headers['location'];
   const target = escapeControls((typeof location === 'string' ? location : location?.[0]) ?? 'nowhere').slice(0, 300);
   return new PetstoreError('service', `the service redirects (${status}) to ${target}; redirects are not followed`, {
     status,
+    // A 303 follows a create that was processed.
+    processed: safe ? 'no' : 'perhaps',
     hint: 'if that is the right base URL, run `petstore auth login --url URL`',
   });
 }

@@ -5,6 +5,7 @@ import { PetstoreError } from '../errors.ts';
 import { escapeControls } from '../escape.ts';
 import { formatDuration } from '../format.ts';
 import { parseJson } from '../json.ts';
+import { statusTraits } from './retry.ts';
 import type { HttpRequest, HttpResponse, TransportError } from './types.ts';
 
 /** How to find out whether a create was carried out. */
@@ -74,13 +75,15 @@ export function networkError(failure: TransportError): PetstoreError {
 export function unknownOutcome(request: HttpRequest, failure: TransportError): PetstoreError {
   const message = `${request.method} ${escapeControls(request.path)} was sent, and no valid response was received: ${escapeControls(failure.detail)}`;
   const status = failure.head?.status;
-  return new PetstoreError('unknown_outcome', message, { hint: LOOKUP_HINT, status, cause: failure });
+  const processed = failure.reason === 'timeout' || statusTraits(status ?? 0).slow ? 'late' : 'perhaps';
+  return new PetstoreError('unknown_outcome', message, { processed, hint: LOOKUP_HINT, status, cause: failure });
 }
 
 /** @param reason what the signal was aborted with: it has the exit code */
 export function interruptedAfterSending(reason: unknown): PetstoreError {
   const exitCode = reason instanceof PetstoreError ? reason.exitCode : undefined;
   return new PetstoreError('interrupted', 'interrupted before the response was received', {
+    processed: 'perhaps',
     hint: LOOKUP_HINT,
     exitCode,
     cause: reason,

@@ -2,13 +2,13 @@
 import type { HttpRequest, HttpResponse, TransportErrorReason } from './types.ts';
 import { TransportError } from './types.ts';
 
-/** What a status says about the request that it answers. */
+/** Traits of a status code. */
 interface StatusTraits {
   /** A read is sent again. */
   readonly retry?: true;
-  /** A create may have been carried out all the same. */
+  /** A create may have been processed. */
   readonly ambiguous?: true;
-  /** It took too long, so it may be carried out even later. */
+  /** A create may still be processed after the response. */
   readonly slow?: true;
   /** The values of this request were rejected; others may be accepted. */
   readonly rowSpecific?: true;
@@ -16,6 +16,7 @@ interface StatusTraits {
 
 // The one table of statuses (docs/service.md, "Statuses"; RFC 9110, 9.2.2).
 const STATUSES: Readonly<Record<number, StatusTraits>> = {
+  202: { ambiguous: true, slow: true },
   400: { rowSpecific: true },
   408: { retry: true, ambiguous: true, slow: true },
   409: { rowSpecific: true },
