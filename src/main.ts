@@ -10,7 +10,7 @@ import { VERSION } from './version.ts';
 /** How long a command may take to end after a signal, in milliseconds; a create in flight waits 2 s for its response. */
 const GRACE_MS = 4000;
 const SIGNALS = { SIGINT: 130, SIGBREAK: 130, SIGTERM: 143, SIGHUP: 129 } as const;
-const SECRET_VARIABLES = ['PETSTORE_API_KEY', 'PETSTORE_STATE_PASSWORD'];
+const SECRET_VARIABLES = ['PETSTORE_API_KEY', 'PETSTORE_STATE_PASSWORD', 'PETSTORE_STATE_URL'];
 
 const redactor = new Redactor();
 

@@ -1,10 +1,11 @@
-// The state server as its users see it: one address, reconnected when needed, waited for when it has answered before.
+// The state server as its users see it: one address, reconnected when needed, waited for if it has responded before.
 import type { Clock } from '../clock.ts';
 import { PetstoreError } from '../errors.ts';
+import { escapeControls } from '../escape.ts';
 import type { Reply, Script, ServerAddress } from './valkey-connection.ts';
 import { StateServerError, ValkeyConnection } from './valkey-connection.ts';
 
-// A restart or a failover takes about this long; a server that never answered is not waited for.
+// A restart or a failover takes about this long; a server that never responded is not waited for.
 const PATIENCE_MS = 5000;
 const RETRY_EVERY_MS = 100;
 
@@ -21,7 +22,7 @@ export class StateServer {
   readonly #options: StateServerOptions;
   #connection: ValkeyConnection | undefined;
   #opening: Promise<ValkeyConnection> | undefined;
-  #answered = false;
+  #responded = false;
   #downSince: number | undefined;
 
   constructor(options: StateServerOptions) {
@@ -47,8 +48,8 @@ export class StateServer {
   }
 
   /**
-   * Works with the server where a failure ends the command.
-   * @throws PetstoreError `usage` where the server rejects the configuration, `storage` where it cannot be reached
+   * Runs work whose failure ends the command.
+   * @throws PetstoreError, see `toPetstoreError`
    */
   async checked<T>(work: (connection: ValkeyConnection) => Promise<T>): Promise<T> {
     try {
@@ -58,17 +59,28 @@ export class StateServer {
     }
   }
 
-  /** The error of a command that cannot do without the server. */
+  /** @returns the policy by which the server may delete keys, imports included; undefined if it deletes none */
+  async evictionPolicy(): Promise<string | undefined> {
+    const info = await this.checked((connection) => connection.info());
+    const policy = info.get('maxmemory_policy') ?? 'noeviction';
+    return policy === 'noeviction' || info.get('maxmemory') === '0' ? undefined : escapeControls(policy);
+  }
+
+  /**
+   * The error of a command that cannot do without the server: `usage` if the server rejects its first request, otherwise
+   * `storage`.
+   */
   toPetstoreError(error: unknown): unknown {
     if (!(error instanceof StateServerError)) return error;
-    const message = `the state server at ${this.name} cannot be used: ${error.message}`;
-    if (!error.refused) {
-      return new PetstoreError('storage', message, {
-        hint: 'run the same command again when the server is back; `petstore doctor` checks it',
-      });
+    const message = `cannot use state server ${this.name}: ${error.message}`;
+    if (error.problem === 'unavailable') {
+      return new PetstoreError('storage', message, { hint: 'run the same command again when the server is available' });
     }
-    return new PetstoreError('usage', message, {
-      hint: '`petstore doctor` checks its address, certificate, password and permissions',
+    if (error.problem === 'damaged') {
+      return new PetstoreError('storage', message, { hint: 'delete that key while no petstore process is running' });
+    }
+    return new PetstoreError(this.#responded ? 'storage' : 'usage', message, {
+      hint: 'correct the address, certificate, password or permissions of the state server',
     });
   }
 
@@ -85,17 +97,17 @@ export class StateServer {
     for (;;) {
       try {
         const result = await work(await this.#connect());
-        this.#answered = true;
+        this.#responded = true;
         this.#downSince = undefined;
         return result;
       } catch (error) {
-        if (!(error instanceof StateServerError) || error.refused) throw error;
+        if (!(error instanceof StateServerError) || error.problem !== 'unavailable') throw error;
         const now = clock.monotonic();
-        if (this.#answered && this.#downSince === undefined) {
-          onOutage?.(`no answer from the state server at ${this.name} (${error.message}); waiting up to 5s`);
+        if (this.#responded && this.#downSince === undefined) {
+          onOutage?.(`state server ${this.name} is not responding (${error.message}); retrying for up to 5s`);
         }
         this.#downSince ??= now;
-        if (!this.#answered || now - this.#downSince >= PATIENCE_MS) throw error;
+        if (!this.#responded || now - this.#downSince >= PATIENCE_MS) throw error;
         await clock.sleep(RETRY_EVERY_MS);
       }
     }

@@ -1,11 +1,16 @@
 // The append-only log as a stream on a Valkey or Redis server: many machines append, and all reduce the same state.
 //
 // Everything lives under one key. One script appends records and returns what is new: one round trip. Readers name the
-// last entry they know, id and text; where the server no longer has it word for word (rotation, data loss, a failover),
+// last entry they know, id and text; if the server no longer has it word for word (rotation, data loss, a failover),
 // they reduce again from the head. After a rotation the head carries a snapshot of the state up to and including it.
-import type { LogFormat } from './log.ts';
+// An entry that another program wrote is ignored; it may lack fields.
+import type { Clock } from '../clock.ts';
+import type { Log, LogFormat } from './log.ts';
+import { DamagedRecordError } from './log.ts';
+import { isCount, isText, listOf, pair, tryParseJson } from './record-shape.ts';
 import type { StateServer } from './state-server.ts';
-import { script } from './valkey-connection.ts';
+import type { Reply, Script } from './valkey-connection.ts';
+import { StateServerError, script } from './valkey-connection.ts';
 
 const APPEND = script(`
 local log, presence = KEYS[1], KEYS[2]
@@ -17,7 +22,7 @@ if last ~= '' and redis.call('EXISTS', log) == 0 then return {stamp, 'lost', 0, 
 local from, known = '-', 'unknown'
 if last ~= '' then
   local found = redis.call('XRANGE', log, last, last)
-  if #found == 1 and found[1][2][4] == text then from, known = '(' .. last, 'known' end
+  if #found == 1 and (found[1][2][4] or '') == text then from, known = '(' .. last, 'known' end
 end
 for i = 7, #ARGV do redis.call('XADD', log, '*', 't', stamp, 'r', ARGV[i]) end
 if #ARGV > 6 then redis.call('PEXPIRE', log, ttl) end
@@ -38,7 +43,7 @@ if redis.call('EXISTS', log) == 0 then
 else
   if redis.call('XLEN', log) <= tonumber(limit) then return 0 end
   local rest = redis.call('XRANGE', log, last, '+')
-  if #rest == 0 or rest[1][1] ~= last or rest[1][2][4] ~= text then return 0 end
+  if #rest == 0 or rest[1][1] ~= last or (rest[1][2][4] or '') ~= text then return 0 end
   redis.call('DEL', log)
   redis.call('XADD', log, last, 't', rest[1][2][2], 'r', text, 's', snapshot)
   for i = 2, #rest do redis.call('XADD', log, rest[i][1], unpack(rest[i][2])) end
@@ -56,40 +61,53 @@ end
 return absent`);
 
 const PAGE = 5000;
+// A server that loses its data again and again is asked with pauses, for a second.
+const LOSSES = 10;
+const PAUSE_MS = 100;
+// The wall clock moved against the monotonic one: the machine was suspended, or its clock was set.
+const JUMP_MS = 500;
 
-export interface StreamOptions {
+export interface StreamOptions<State> {
   readonly server: StateServer;
   readonly key: string;
   /** How long the server keeps an unused log, milliseconds. */
   readonly ttlMs: number;
-  /** Entries from which the log is rotated. */
-  readonly rotateAt: number;
+  readonly clock: Clock;
+  /** The state is `recent` for so long after it was read, milliseconds. */
+  readonly recentMs: number;
+  /** Entries from which the log is rotated; never if undefined. */
+  readonly rotateAt?: number;
+  /** Announced with each call; see `absent`. */
+  readonly holder?: { readonly id: string; readonly leaseMs: number };
   /** Writes the server's time into a record, epoch milliseconds: no machine's clock may move the state. */
-  readonly stamp: (record: string, at: number) => string;
+  readonly stamp?: (record: string, at: number) => string;
   /** Called with the server's time in each reply, and with our monotonic times before and after. */
   readonly onTime?: (serverMs: number, sentAt: number, receivedAt: number) => void;
-  /** Called after the state was reduced again from the head: records that were known may be missing. */
-  readonly onReset?: () => void;
-  readonly monotonic: () => number;
+  /** Called with the state before it was reduced again from the head: records that were known may be missing now. */
+  readonly onReset?: (before: State) => void;
+  /** Called once if the log holds records that are not of its format. */
+  readonly onWarning?: (text: string) => void;
 }
 
 type Entry = readonly [id: string, fields: readonly string[]];
+const isPage = listOf(pair(isText, listOf(isText)));
+const isSnapshot = listOf(isText);
 
-/** The log of one key. Every method that talks to the server throws StateServerError. */
-export class StreamLog<State> {
-  readonly #format: LogFormat<State>;
-  readonly #options: StreamOptions;
+/** The log of one key. Every method that talks to the server rejects with StateServerError. */
+export class StreamLog<State> implements Log<State> {
+  readonly #format: LogFormat<State, unknown>;
+  readonly #options: StreamOptions<State>;
   #state: State;
   #last = '';
   #text = '';
-  #readAt = Number.NEGATIVE_INFINITY;
+  // When the state was last known to be complete.
+  #readAt = { monotonic: Number.NEGATIVE_INFINITY, wall: 0 };
   #queue: string[] = [];
-  #flushing: Promise<State> | undefined;
+  #flushing: Promise<void> | undefined;
   #rotating = false;
-  /** Announced with every call while set; see `absent`. */
-  holder: { readonly id: string; readonly leaseMs: number } | undefined;
+  #warned = false;
 
-  constructor(format: LogFormat<State>, options: StreamOptions) {
+  constructor(format: LogFormat<State, unknown>, options: StreamOptions<State>) {
     this.#format = format;
     this.#options = options;
     this.#state = format.initial();
@@ -99,9 +117,12 @@ export class StreamLog<State> {
     return this.#state;
   }
 
-  /** When the state was last known to be complete, on the monotonic clock. */
-  get readAt(): number {
-    return this.#readAt;
+  recent(): State | undefined {
+    const { clock, recentMs } = this.#options;
+    const { monotonic, wall } = this.#readAt;
+    const passed = clock.monotonic() - monotonic;
+    const jump = Math.abs(clock.now() - wall - passed);
+    return passed <= recentMs && jump <= JUMP_MS ? this.#state : undefined;
   }
 
   async refresh(): Promise<State> {
@@ -109,56 +130,72 @@ export class StreamLog<State> {
     return this.#state;
   }
 
-  /** Appends a record; records of the same moment share one round trip. May add it twice after a lost reply. */
-  append(record: string): Promise<State> {
+  /** Records of the same moment share one round trip. May add the record twice after a lost reply. */
+  append(record: string): Promise<void> {
     this.#queue.push(record);
-    this.#flushing ??= Promise.resolve().then(() => this.#flush());
+    this.#flushing ??= Promise.resolve().then(() => {
+      this.#flushing = undefined;
+      return this.#exchange(this.#queue.splice(0));
+    });
     return this.#flushing;
   }
 
+  /** A record is as durable as the server keeps it once its append has resolved. */
+  sync(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  /** The connection belongs to the server. */
+  close(): void {}
+
   /** @returns which of these holders have not announced themselves within their lease */
   async absent(holders: readonly string[]): Promise<readonly string[]> {
-    return (await this.#options.server.run(ABSENT, [this.#presenceKey], holders)) as readonly string[];
+    const reply = await this.#run(ABSENT, [this.#presenceKey], holders);
+    return Array.isArray(reply) ? reply : [];
   }
 
   get #presenceKey(): string {
     return `${this.#options.key}:present`;
   }
 
-  async #flush(): Promise<State> {
-    this.#flushing = undefined;
-    await this.#exchange(this.#queue.splice(0));
-    return this.#state;
+  async #run(text: Script, keys: readonly string[], args: readonly (string | number)[]): Promise<Reply> {
+    try {
+      return await this.#options.server.run(text, keys, args);
+    } catch (error) {
+      if (!(error instanceof StateServerError) || error.problem !== 'damaged') throw error;
+      throw new StateServerError(`key "${this.#options.key}" holds other data`, 'damaged');
+    }
   }
 
   async #exchange(records: readonly string[]): Promise<void> {
-    const { server, key, ttlMs, rotateAt, monotonic, onTime } = this.#options;
-    for (let sending = records; ; ) {
-      const sentAt = monotonic();
-      const { id = '', leaseMs = 0 } = this.holder ?? {};
-      const reply = await server.run(
-        APPEND,
-        [key, this.#presenceKey],
-        [this.#last, this.#text, ttlMs, PAGE, id, leaseMs, ...sending],
-      );
-      const [time, known, length, entries] = reply as [string, string, number, readonly Entry[]];
-      onTime?.(Number(time), sentAt, monotonic());
+    const { key, ttlMs, rotateAt = Number.MAX_SAFE_INTEGER, clock, holder, onTime } = this.#options;
+    for (let sending = records, losses = 0; ; ) {
+      const sentAt = { monotonic: clock.monotonic(), wall: clock.now() };
+      const { id = '', leaseMs = 0 } = holder ?? {};
+      const args = [this.#last, this.#text, ttlMs, PAGE, id, leaseMs, ...sending];
+      const reply = await this.#run(APPEND, [key, this.#presenceKey], args);
+      const [time, known, length, entries] = Array.isArray(reply) ? reply : [];
+      if (!isText(time) || !isText(known) || !isCount(length) || !isPage(entries)) throw unexpected('unknown reply');
+      onTime?.(Number(time), sentAt.monotonic, clock.monotonic());
       if (known === 'lost') {
+        if (++losses > LOSSES) throw unexpected('it keeps no data');
+        if (losses > 1) await clock.sleep(PAUSE_MS);
         await this.#rebase();
         continue;
       }
-      this.#reduce(entries, known === 'unknown');
-      if (entries.length < PAGE) {
+      const more = this.#reduce(entries as readonly Entry[], known === 'unknown');
+      if (!more || (entries as readonly Entry[]).length < PAGE) {
         this.#readAt = sentAt;
-        if (length > rotateAt && records.length > 0) this.#rotate();
+        if ((length as number) > rotateAt && records.length > 0) this.#rotate();
         return;
       }
       sending = [];
     }
   }
 
-  #reduce(entries: readonly Entry[], fromHead: boolean): void {
-    const again = fromHead && this.#last !== '';
+  // Returns false if nothing was new.
+  #reduce(entries: readonly Entry[], fromHead: boolean): boolean {
+    const [before, last] = [this.#state, this.#last];
     if (fromHead) {
       this.#state = this.#format.initial();
       this.#last = '';
@@ -166,14 +203,39 @@ export class StreamLog<State> {
     for (const [id, [, at = '', , record = '', , snapshot]] of entries) {
       // Calls overlap: an earlier reply may have brought this entry.
       if (this.#last !== '' && !isLater(id, this.#last)) continue;
-      if (snapshot !== undefined) {
-        this.#state = this.#format.initial();
-        for (const line of JSON.parse(snapshot) as string[]) this.#format.apply(this.#state, line);
-      } else this.#format.apply(this.#state, this.#options.stamp(record, Number(at)));
       this.#last = id;
       this.#text = record;
+      try {
+        if (snapshot === undefined) this.#format.apply(this.#state, this.#stamped(record, Number(at)));
+        else this.#restore(snapshot);
+      } catch (error) {
+        if (!(error instanceof DamagedRecordError)) throw error;
+        this.#warn();
+      }
     }
-    if (again) this.#options.onReset?.();
+    if (fromHead && last !== '') this.#options.onReset?.(before);
+    return this.#last !== last;
+  }
+
+  #stamped(record: string, at: number): string {
+    const { stamp } = this.#options;
+    return stamp ? stamp(record, at) : record;
+  }
+
+  #restore(snapshot: string): void {
+    this.#state = this.#format.initial();
+    const lines = tryParseJson(snapshot);
+    if (!isSnapshot(lines)) throw new DamagedRecordError('snapshot');
+    const restored = this.#format.initial();
+    for (const line of lines as readonly string[]) this.#format.apply(restored, line);
+    this.#state = restored;
+  }
+
+  #warn(): void {
+    if (this.#warned) return;
+    this.#warned = true;
+    const { key, server, onWarning } = this.#options;
+    onWarning?.(`ignored unknown records in key "${key}" on state server ${server.name}`);
   }
 
   #rotate(): void {
@@ -188,10 +250,14 @@ export class StreamLog<State> {
   }
 
   async #rebase(): Promise<void> {
-    const { server, key, ttlMs, rotateAt } = this.#options;
+    const { key, ttlMs, rotateAt = Number.MAX_SAFE_INTEGER } = this.#options;
     const snapshot = JSON.stringify([...this.#format.snapshot(this.#state)]);
-    await server.run(REBASE, [key], [this.#last, this.#text, rotateAt, ttlMs, snapshot]);
+    await this.#run(REBASE, [key], [this.#last, this.#text, rotateAt, ttlMs, snapshot]);
   }
+}
+
+function unexpected(problem: string): StateServerError {
+  return new StateServerError(problem, 'unavailable');
 }
 
 function isLater(a: string, b: string): boolean {

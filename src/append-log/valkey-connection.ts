@@ -21,21 +21,26 @@ export interface Script {
   readonly sha1: string;
 }
 
+/**
+ * Whether a retry can help: `unavailable` for now, `rejected` for good (password, permissions, certificate), or `damaged`
+ * where a key holds something else.
+ */
+export type StateServerProblem = 'unavailable' | 'rejected' | 'damaged';
+
 /** A call that failed. The message names neither the server nor a secret. */
 export class StateServerError extends Error {
   override readonly name = 'StateServerError';
-  /** True where the server rejects the configuration (password, permissions, certificate): a retry cannot help. */
-  readonly refused: boolean;
+  readonly problem: StateServerProblem;
 
-  constructor(message: string, refused: boolean) {
+  constructor(message: string, problem: StateServerProblem) {
     super(message);
-    this.refused = refused;
+    this.problem = problem;
   }
 }
 
-const ANSWER_WITHIN_MS = 1000;
+const REPLY_WITHIN_MS = 1000;
 const TICKS = 20;
-// Replies of a server that is starting, failing over or full; every other error reply is a matter of configuration.
+// Replies of a server that is starting, failing over or full; every other error reply is about the configuration.
 const TEMPORARY =
   /\b(?:LOADING|READONLY|OOM|MISCONF|BUSY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|NOREPLICAS|max number of clients)\b/;
 const UNTRUSTED = /^(?:CERT_|ERR_TLS_CERT|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|HOSTNAME_MISMATCH|INVALID_CA)/;
@@ -80,8 +85,8 @@ export class ValkeyConnection {
     });
   }
 
-  /** @throws StateServerError where there is no connection within `timeoutMs` */
-  static async open(address: ServerAddress, timeoutMs = ANSWER_WITHIN_MS): Promise<ValkeyConnection> {
+  /** @throws StateServerError if there is no connection within `timeoutMs` */
+  static async open(address: ServerAddress, timeoutMs = REPLY_WITHIN_MS): Promise<ValkeyConnection> {
     const connection = new ValkeyConnection(address, timeoutMs);
     try {
       await connection.#within(connection.#client.connect());
@@ -168,11 +173,18 @@ export function script(text: string): Script {
 // The library's own error is no cause of ours: it carries the command with its arguments, a password included.
 function toStateServerError(error: unknown): StateServerError {
   const { code = '', message } = error as NodeJS.ErrnoException;
-  if (error instanceof ReplyError) return new StateServerError(replyText(message), !TEMPORARY.test(message));
-  if (UNTRUSTED.test(code)) return new StateServerError('its certificate is not trusted', true);
-  if (message.startsWith('Protocol error')) return new StateServerError('it is not a Valkey or Redis server', false);
+  if (error instanceof ReplyError) return new StateServerError(replyText(message), problemOf(message));
+  if (UNTRUSTED.test(code)) return new StateServerError('its certificate is not trusted', 'rejected');
+  if (message.startsWith('Protocol error')) {
+    return new StateServerError('it is not a Valkey or Redis server', 'unavailable');
+  }
   const text = message === 'Command timed out' ? 'timed out' : 'connection closed';
-  return new StateServerError(BY_CODE[code] ?? text, false);
+  return new StateServerError(BY_CODE[code] ?? text, 'unavailable');
+}
+
+function problemOf(message: string): StateServerProblem {
+  if (/\bWRONGTYPE\b/.test(message)) return 'damaged';
+  return TEMPORARY.test(message) ? 'unavailable' : 'rejected';
 }
 
 function replyText(message: string): string {

@@ -72,11 +72,13 @@ export class SharedLedger implements Ledger {
       ttlMs: KEEP_MS,
       rotateAt: ROTATE_AT,
       stamp,
-      monotonic: () => clock.monotonic(),
+      clock,
+      recentMs: STALE_MS,
+      holder: { id: this.#id, leaseMs: PRESENCE_MS },
+      ...(options.onWarning && { onWarning: options.onWarning }),
       onTime: (serverMs, sentAt, receivedAt) => this.clock.sample(serverMs, sentAt, receivedAt),
       onReset: () => this.#restoreEndings(),
     });
-    this.#log.holder = { id: this.#id, leaseMs: PRESENCE_MS };
   }
 
   async acquire(): Promise<TicketResult> {
@@ -92,7 +94,7 @@ export class SharedLedger implements Ledger {
 
   confirm(ticket: string): boolean {
     if (!this.#held.has(ticket)) return this.#own().confirm(ticket);
-    if (this.clock.jumped() || this.clock.monotonic() - this.#log.readAt > STALE_MS) return false;
+    if (!this.#log.recent()) return false;
     const state = this.#log.last();
     return confirm(state, ticket, this.#now(state));
   }
@@ -139,7 +141,7 @@ export class SharedLedger implements Ledger {
   // A connection that is closed with a reply unread is reset, and the last record could be lost with it.
   async close(): Promise<void> {
     await Promise.allSettled(this.#pending);
-    if (this.#unsaved.length > 0 && Number.isFinite(this.#log.readAt)) await this.#reconnect();
+    if (this.#unsaved.length > 0 && this.#log.last().seq > 0) await this.#reconnect();
     await Promise.allSettled(this.#pending);
     this.#closed.abort();
     this.#options.server.close();
@@ -187,8 +189,9 @@ export class SharedLedger implements Ledger {
     return { kind: 'closed', at: this.clock.server(), id, how };
   }
 
-  #append(record: LedgerRecord): Promise<LedgerState> {
-    return this.#log.append(formatRecord(record));
+  async #append(record: LedgerRecord): Promise<LedgerState> {
+    await this.#log.append(formatRecord(record));
+    return this.#log.last();
   }
 
   // Written in the background; `close` and `refresh` wait for it.
@@ -251,7 +254,7 @@ export class SharedLedger implements Ledger {
   #leave(error: unknown): void {
     if (!(error instanceof StateServerError)) throw error;
     const { server, onWarning } = this.#options;
-    if (error.refused) throw server.toPetstoreError(error);
+    if (error.problem !== 'unavailable') throw server.toPetstoreError(error);
     if (this.clock.away) return;
     const { block } = this.#log.last();
     const left = (block?.until ?? 0) - this.clock.now();

@@ -3,6 +3,7 @@ import { afterEach, expect, test } from 'vitest';
 import type { LogFormat } from '../../src/append-log/log.ts';
 import { StateServer } from '../../src/append-log/state-server.ts';
 import { parseStateUrl } from '../../src/append-log/state-url.ts';
+import type { StreamOptions } from '../../src/append-log/stream-log.ts';
 import { StreamLog } from '../../src/append-log/stream-log.ts';
 import { systemClock } from '../../src/clock.ts';
 import { FakeClock } from '../support/fake-clock.ts';
@@ -36,9 +37,15 @@ function stateServer(server: RedisServer, clock = systemClock, onOutage?: (text:
   return made;
 }
 
-function writer(server: StateServer, more: { rotateAt?: number; onReset?: () => void } = {}): StreamLog<Words> {
-  const fixed = { key: 'petstore:{test}:log', ttlMs: 60_000, rotateAt: 1_000_000, stamp: (record: string) => record };
-  return new StreamLog(words, { server, monotonic: systemClock.monotonic, ...fixed, ...more });
+const KEY = 'petstore:{test}:log';
+
+function writer(server: StateServer, more: Partial<StreamOptions<Words>> = {}): StreamLog<Words> {
+  return new StreamLog(words, { server, key: KEY, ttlMs: 60_000, clock: systemClock, recentMs: 1500, ...more });
+}
+
+async function append(log: StreamLog<Words>, record: string): Promise<readonly string[]> {
+  await log.append(record);
+  return log.last().list;
 }
 
 withServer.each(['redis-server', 'valkey-server'])(
@@ -52,7 +59,7 @@ withServer.each(['redis-server', 'valkey-server'])(
       writers.map(async (log, at) => {
         for (let count = 0; count < 50; count++) {
           const record = `${at}.${count}`;
-          expect((await log.append(record)).list).toContain(record);
+          expect(await append(log, record)).toContain(record);
         }
       }),
     );
@@ -92,7 +99,7 @@ withServer('a reader whose last entry was replaced by another history starts aga
   await server.command('XDEL', 'petstore:{test}:log', last);
   await server.command('DEL', 'petstore:{test}:log');
   await server.command('XADD', 'petstore:{test}:log', last, 't', '1', 'r', 'c');
-  expect((await log.append('d')).list).toEqual(['c', 'd']);
+  expect(await append(log, 'd')).toEqual(['c', 'd']);
   expect(resets).toBe(1);
 });
 
@@ -100,23 +107,18 @@ withServer('a log longer than one page is read to its end', async () => {
   await using server = await RedisServer.start();
   const log = writer(stateServer(server));
   await Promise.all(Array.from({ length: 12_000 }, (_, at) => log.append(String(at))));
-  const { list } = await writer(stateServer(server)).append('last');
+  const list = await append(writer(stateServer(server)), 'last');
   expect([list.length, list[11_999], list[12_000]]).toEqual([12_001, '11999', 'last']);
 });
 
 withServer('records and replies carry the time of the server', async () => {
   await using server = await RedisServer.start();
   const times: number[] = [];
-  const log = new StreamLog(words, {
-    server: stateServer(server),
-    key: 'petstore:{test}:log',
-    ttlMs: 60_000,
-    rotateAt: 100,
+  const log = writer(stateServer(server), {
     stamp: (record, at) => `${record} ${at}`,
     onTime: (at) => times.push(at),
-    monotonic: systemClock.monotonic,
   });
-  const { list } = await log.append('a');
+  const list = await append(log, 'a');
   expect(list).toEqual([`a ${times[0]}`]);
   const now = Number(/\$10\r\n(\d+)/.exec(await server.command('TIME'))?.[1]) * 1000;
   expect(Math.abs((times[0] ?? 0) - now)).toBeLessThan(60_000);
@@ -124,11 +126,9 @@ withServer('records and replies carry the time of the server', async () => {
 
 withServer('a holder that stops announcing itself is absent', async () => {
   await using server = await RedisServer.start();
-  const log = writer(stateServer(server));
-  log.holder = { id: 'here', leaseMs: 60_000 };
+  const log = writer(stateServer(server), { holder: { id: 'here', leaseMs: 60_000 } });
   await log.append('a');
-  log.holder = { id: 'gone', leaseMs: -1 };
-  await log.append('b');
+  await writer(stateServer(server), { holder: { id: 'gone', leaseMs: -1 } }).append('b');
   expect(await log.absent(['here', 'gone', 'never'])).toEqual(['gone', 'never']);
 });
 
@@ -144,13 +144,13 @@ withServer('a server that never answered is tried once; one that answered is wai
   expect(clock.monotonic()).toBe(5000);
   expect(outages).toHaveLength(1);
   expect(outages[0]).toMatch(
-    /^no answer from the state server at 127\.0\.0\.1:\d+ \(connection (?:closed|refused)\); waiting up to 5s$/,
+    /^state server 127\.0\.0\.1:\d+ is not responding \(connection (?:closed|refused)\); retrying for up to 5s$/,
   );
   const fresh = new FakeClock();
   await expect(writer(stateServer(server, fresh)).append('c')).rejects.toThrow('connection refused');
   expect(fresh.slept).toEqual([]);
   await server.start();
-  expect((await log.append('d')).list).toEqual(['a', 'd']);
+  expect(await append(log, 'd')).toEqual(['a', 'd']);
 });
 
 withServer('what was appended with `appendfsync always` survives the server being killed', async () => {
@@ -161,7 +161,7 @@ withServer('what was appended with `appendfsync always` survives the server bein
   await server.kill();
   await server.start();
   expect((await writer(stateServer(server)).refresh()).list).toEqual(before);
-  expect((await log.append('after')).list).toEqual([...before, 'after']);
+  expect(await append(log, 'after')).toEqual([...before, 'after']);
 });
 
 test.each([

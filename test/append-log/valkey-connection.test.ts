@@ -36,7 +36,7 @@ async function failure(work: () => Promise<unknown>): Promise<string> {
   try {
     await work();
   } catch (error) {
-    if (error instanceof StateServerError) return `${error.refused ? 'refused' : 'temporary'}: ${error.message}`;
+    if (error instanceof StateServerError) return `${error.problem}: ${error.message}`;
     throw error;
   }
   return 'no failure';
@@ -45,14 +45,15 @@ async function failure(work: () => Promise<unknown>): Promise<string> {
 const ping = (connection: ValkeyConnection): Promise<unknown> => connection.run(PING, [], ['x']);
 
 test.each([
-  ['LOADING Redis is loading the dataset in memory', 'temporary: LOADING Redis is loading the dataset in memory'],
-  ["READONLY You can't write against a read only replica.", 'temporary: READONLY'],
-  ["OOM command not allowed when used memory > 'maxmemory'.", 'temporary: OOM'],
-  ['MISCONF Redis is configured to save RDB snapshots', 'temporary: MISCONF'],
-  ['ERR max number of clients reached', 'temporary: ERR max number of clients reached'],
-  ["NOPERM this user has no permissions to run the 'evalsha' command", 'refused: NOPERM'],
-  ['NOAUTH Authentication required.', 'refused: user name or password rejected'],
-  ['ERR unknown command', 'refused: ERR unknown command'],
+  ['LOADING Redis is loading the dataset in memory', 'unavailable: LOADING Redis is loading the dataset in memory'],
+  ["READONLY You can't write against a read only replica.", 'unavailable: READONLY'],
+  ["OOM command not allowed when used memory > 'maxmemory'.", 'unavailable: OOM'],
+  ['MISCONF Redis is configured to save RDB snapshots', 'unavailable: MISCONF'],
+  ['ERR max number of clients reached', 'unavailable: ERR max number of clients reached'],
+  ["NOPERM this user has no permissions to run the 'evalsha' command", 'rejected: NOPERM'],
+  ['NOAUTH Authentication required.', 'rejected: user name or password rejected'],
+  ['ERR unknown command', 'rejected: ERR unknown command'],
+  ['WRONGTYPE Operation against a key holding the wrong kind of value', 'damaged: WRONGTYPE'],
 ])('the error reply "%s" is reported as %s, and the connection stays', async (reply, expected) => {
   const server = await scripted((_command, socket) => socket.write(`-${reply}\r\n`));
   const connection = await connected(server.port);
@@ -61,19 +62,19 @@ test.each([
 });
 
 test.each([
-  ['a reply cut off in a string', '$10\r\nabc', 'temporary: connection closed'],
-  ['a reply cut off in an array', '*2\r\n$1\r\na\r\n', 'temporary: connection closed'],
+  ['a reply cut off in a string', '$10\r\nabc', 'unavailable: connection closed'],
+  ['a reply cut off in an array', '*2\r\n$1\r\na\r\n', 'unavailable: connection closed'],
   [
     'an answer in another protocol',
     'HTTP/1.1 400 Bad Request\r\n\r\n',
-    'temporary: it is not a Valkey or Redis server',
+    'unavailable: it is not a Valkey or Redis server',
   ],
 ])('%s ends the connection, and nothing is sent again', async (_name, bytes, expected) => {
   const server = await scripted((_command, socket) => socket.end(bytes));
   const connection = await connected(server.port);
   expect(await failure(() => ping(connection))).toBe(expected);
   expect(connection.open).toBe(false);
-  expect(await failure(() => ping(connection))).toMatch(/^temporary: /);
+  expect(await failure(() => ping(connection))).toMatch(/^unavailable: /);
   expect([server.commands, server.connections()]).toEqual([['EVALSHA'], 1]);
 });
 
@@ -89,7 +90,7 @@ test('a reply that arrives byte by byte is put together', async () => {
 test('a server that accepts and does not answer is given up after the time limit, and never asked again', async () => {
   const server = await scripted(() => undefined);
   const connection = await connected(server.port);
-  expect(await failure(() => ping(connection))).toBe('temporary: timed out');
+  expect(await failure(() => ping(connection))).toBe('unavailable: timed out');
   expect(connection.open).toBe(false);
   expect(server.commands).toEqual(['EVALSHA']);
 });
@@ -107,12 +108,12 @@ test('a reply counts only if the login before it succeeded', async () => {
     socket.write(command === 'AUTH' ? '-WRONGPASS invalid username-password pair\r\n' : '+done\r\n'),
   );
   const connection = await connected(server.port, { password: 'a-long-password' });
-  expect(await failure(() => ping(connection))).toBe('refused: user name or password rejected');
+  expect(await failure(() => ping(connection))).toBe('rejected: user name or password rejected');
   expect(server.commands).toEqual(['AUTH', 'EVALSHA']);
 });
 
 test('a port without a server is a refused connection', async () => {
-  expect(await failure(() => connected(1))).toBe('temporary: connection refused');
+  expect(await failure(() => connected(1))).toBe('unavailable: connection refused');
 });
 
 withServer.each(['redis-server', 'valkey-server'])(
@@ -125,22 +126,22 @@ withServer.each(['redis-server', 'valkey-server'])(
     const admin = await connected(server.port, { password: 'pässword' });
     expect(await ping(admin)).toEqual(['pong', 'x', 0]);
     expect((await admin.info()).get('run_id')).toMatch(/^[0-9a-f]{40}$/);
-    expect(await failure(async () => ping(await connected(server.port)))).toMatch(/^refused: .*password/);
+    expect(await failure(async () => ping(await connected(server.port)))).toMatch(/^rejected: .*password/);
     const other = { password: 'pässword', database: 99 };
     expect(await failure(async () => ping(await connected(server.port, other)))).toBe(
-      'refused: ERR DB index is out of range',
+      'rejected: ERR DB index is out of range',
     );
     await using limited = await RedisServer.start({ program, args: ['--user', 'app', ...acl.split(' ')] });
     const app = await connected(limited.port, { username: 'app', password: 'a-password' });
     const length = script("return redis.call('XLEN', KEYS[1])");
     const remove = script("return redis.call('DEL', KEYS[1])");
     expect(await app.run(length, ['petstore:x'], [])).toBe(0);
-    expect(await failure(() => app.run(length, ['other'], []))).toMatch(/^refused: NOPERM/);
-    expect(await failure(() => app.run(remove, ['petstore:x'], []))).toMatch(/^refused: /);
+    expect(await failure(() => app.run(length, ['other'], []))).toMatch(/^rejected: NOPERM/);
+    expect(await failure(() => app.run(remove, ['petstore:x'], []))).toMatch(/^rejected: /);
     await using secure = await RedisServer.start({ program, tls: true });
     const untrusted = { tls: true, host: 'localhost' };
-    expect(await failure(() => connected(secure.port, untrusted))).toBe('refused: its certificate is not trusted');
-    expect(await failure(async () => ping(await connected(secure.port)))).toMatch(/^temporary: /);
+    expect(await failure(() => connected(secure.port, untrusted))).toBe('rejected: its certificate is not trusted');
+    expect(await failure(async () => ping(await connected(secure.port)))).toMatch(/^unavailable: /);
   },
 );
 
@@ -149,13 +150,13 @@ withServer('a server that is killed, started again or stopped is reported within
   const first = await connected(server.port);
   await ping(first);
   server.suspend();
-  expect(await failure(() => ping(first))).toBe('temporary: timed out');
+  expect(await failure(() => ping(first))).toBe('unavailable: timed out');
   server.resume();
   const second = await connected(server.port);
   const waiting = failure(() => second.run(script('while true do end'), [], []));
   await server.kill();
-  expect(await waiting).toMatch(/^temporary: /);
-  expect(await failure(() => ping(second))).toMatch(/^temporary: /);
+  expect(await waiting).toMatch(/^unavailable: /);
+  expect(await failure(() => ping(second))).toMatch(/^unavailable: /);
   await server.start();
   expect(await ping(await connected(server.port))).toEqual(['pong', 'x', 0]);
 });
