@@ -1,6 +1,6 @@
 // The category operations, list and create; every response is checked (docs/service.md, endpoints).
 import { PetstoreError } from '../errors.ts';
-import { LOOKUP_HINT } from '../http/request-errors.ts';
+import { uncertainty } from '../http/request-errors.ts';
 import type { HttpClient, HttpRequest, HttpResponse } from '../http/types.ts';
 import { DecodeError, decodeCategory, decodeJson, decodeList } from './decode.ts';
 import { responseError } from './response-error.ts';
@@ -32,9 +32,11 @@ export async function categoriesOf(response: HttpResponse, signal?: AbortSignal)
     return await decodeList(response.body, response.headers, signal);
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
-    throw new PetstoreError('service', `the response is not a list of categories: ${error.message}`, {
+    throw new PetstoreError('service', `invalid response: ${error.message}`, {
       status: 200,
-      hint: 'check the base URL with `petstore auth status`; a proxy or portal may have answered instead',
+      hint: 'check the base URL: a proxy or captive portal may have intercepted the request',
+      commandHint: (petstore) =>
+        `check the base URL with ${petstore('auth', 'status')}: a proxy or captive portal may have intercepted the request`,
     });
   }
 }
@@ -42,14 +44,22 @@ export async function categoriesOf(response: HttpResponse, signal?: AbortSignal)
 async function create(client: Sender, input: NewCategory, beforeSend: (() => void) | undefined): Promise<Category> {
   // Only these two fields are sent, whatever else the object has.
   const body = JSON.stringify({ name: input.name, description: input.description });
-  const request: HttpRequest = { method: 'POST', path: '/categories', body, safe: false, beforeSend };
+  const request: HttpRequest = {
+    method: 'POST',
+    path: '/categories',
+    body,
+    safe: false,
+    creates: input.name,
+    beforeSend,
+  };
   const response = await client.send(request);
   if (response.status !== 201 && response.status !== 200) throw responseError(request, response);
   try {
     return decodeCategory(decodeJson(response.body, response.headers));
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
-    const message = `the service responded ${response.status} without a valid category: ${error.message}`;
-    throw new PetstoreError('unknown_outcome', message, { status: response.status, hint: LOOKUP_HINT });
+    const { what, facts } = uncertainty(request);
+    const message = `the outcome of ${what} is unknown: invalid response (${response.status}): ${error.message}`;
+    throw new PetstoreError('unknown_outcome', message, { status: response.status, ...facts });
   }
 }

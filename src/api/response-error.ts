@@ -1,9 +1,10 @@
 // What a response that is not a success means, as an error (docs/cli.md, exit codes).
 import { PetstoreError } from '../errors.ts';
 import { escapeControls } from '../escape.ts';
-import { decodeServiceError, LOOKUP_HINT } from '../http/request-errors.ts';
+import { decodeServiceError, uncertainty } from '../http/request-errors.ts';
 import { statusTraits } from '../http/retry.ts';
-import type { HttpRequest, HttpResponse } from '../http/types.ts';
+import type { HttpHeaders, HttpRequest, HttpResponse } from '../http/types.ts';
+import { parseBaseUrl } from '../profiles/credential-rules.ts';
 
 /** For any final response except 429, which the HTTP client handles. */
 export function responseError(request: HttpRequest, response: HttpResponse): PetstoreError {
@@ -16,47 +17,77 @@ export function responseError(request: HttpRequest, response: HttpResponse): Pet
   };
   const detail = facts.serviceMessage ? `: ${facts.serviceMessage}` : '';
   if (status === 401) {
-    return new PetstoreError('auth', `the service did not accept the API key (401)${detail}`, {
+    return new PetstoreError('auth', `the service rejected the API key (401)${detail}`, {
       ...facts,
-      hint: 'run `petstore auth status` to see which key is used, or `petstore auth login` to save another',
+      hint: 'use a valid API key',
+      commandHint: (petstore) =>
+        `run ${petstore('auth', 'status')} to see which key is used, or ${petstore('auth', 'login')} to save a new one`,
     });
   }
-  if (status >= 300 && status < 400) return redirectError(response, request.safe);
+  if (status >= 300 && status < 400) return redirectError(request, response);
   // The request may have been processed before these; an unexpected 2xx is no confirmation either.
   if (!request.safe && statusTraits(status).ambiguous) {
-    const what = `the service responded ${status}, so it is unknown whether the request was processed${detail}`;
+    const { what, facts: hints } = uncertainty(request);
+    const reason = `the outcome of ${what} is unknown: the service returned ${status}${detail}`;
     const processed = statusTraits(status).slow ? 'late' : 'perhaps';
-    return new PetstoreError('unknown_outcome', what, { ...facts, processed, hint: LOOKUP_HINT });
+    return new PetstoreError('unknown_outcome', reason, { ...facts, ...hints, processed });
   }
   if (status >= 400 && status < 500) {
     const what = `the service rejected the request (${status})${detail}`;
-    return new PetstoreError('rejected', what, { ...facts, hint: rejectedHint(request, status) });
+    return new PetstoreError('rejected', what, { ...facts, ...rejectedHints(request, response) });
   }
-  const what = status >= 500 ? `the service failed (${status})` : `the service sent an unexpected status (${status})`;
-  const hint =
-    status === 501
-      ? 'the service does not implement this operation'
-      : 'try again later, or run `petstore doctor` to check the connection';
-  return new PetstoreError('service', `${what}${detail}`, { ...facts, hint });
+  if (status === 501) return new PetstoreError('service', `the service does not implement this (501)${detail}`, facts);
+  const what = status >= 500 ? `server error (${status})` : `unexpected status ${status}`;
+  return new PetstoreError('service', `${what}${detail}`, { ...facts, hint: 'try again later' });
 }
 
-function rejectedHint({ method, path }: HttpRequest, status: number): string {
-  if (status === 403) return 'the API key is not allowed to do this; check the plan and permissions of the key';
+type Hints = Partial<Pick<PetstoreError, 'hint' | 'commandHint'>>;
+
+function rejectedHints({ method, path, creates }: HttpRequest, { status, headers }: HttpResponse): Hints {
+  if (status === 403) return { hint: 'check the plan and the permissions of the API key' };
+  if (status === 405) {
+    const allowed = headerText(headers['allow'])
+      ?.split(/[\s,]+/)
+      .filter((name) => /^[A-Z]{1,20}$/.test(name));
+    if (allowed?.length) return { hint: `use ${allowed.slice(0, 10).join(', ')} instead of ${method}` };
+  }
   if (status === 404 || status === 405) {
-    return path === '/categories'
-      ? 'check the base URL with `petstore auth status`; it must end in /v1'
-      : 'check the method and the path; it is relative to the base URL, for example /categories';
+    if (path === '/categories') {
+      return {
+        hint: 'check the base URL; it must end in /v1',
+        commandHint: (petstore) => `check the base URL with ${petstore('auth', 'status')}`,
+      };
+    }
+    return { hint: 'check the method and path; the path is relative to the base URL (categories, not v1/categories)' };
   }
-  return method === 'POST' ? 'correct the values and try again; nothing was created' : 'nothing was changed';
+  return creates === undefined ? {} : { hint: 'correct the values and try again' };
 }
 
-function redirectError({ status, headers }: HttpResponse, safe: boolean): PetstoreError {
-  const location = headers['location'];
-  const target = escapeControls((typeof location === 'string' ? location : location?.[0]) ?? 'nowhere').slice(0, 300);
-  return new PetstoreError('service', `the service redirects (${status}) to ${target}; redirects are not followed`, {
-    status,
-    // A 303 follows a create that was processed.
-    processed: safe ? 'no' : 'perhaps',
-    hint: 'if that is the right base URL, run `petstore auth login --url URL`',
-  });
+function redirectError({ path, safe }: HttpRequest, { status, headers }: HttpResponse): PetstoreError {
+  const location = headerText(headers['location']);
+  if (location === undefined) {
+    return new PetstoreError('service', `unexpected status ${status} without a Location header`, { status });
+  }
+  const target = escapeControls(location).slice(0, 300);
+  return new PetstoreError(
+    'service',
+    `the service redirected (${status}) to ${target}; petstore does not follow redirects`,
+    {
+      status,
+      // A 303 follows a create that was processed.
+      processed: safe ? 'no' : 'perhaps',
+      hint: 'check the base URL',
+      ...(location.endsWith(path) && { commandHint: loginHint(location.slice(0, -path.length)) }),
+    },
+  );
+}
+
+function loginHint(baseUrl: string): PetstoreError['commandHint'] {
+  const parsed = parseBaseUrl(baseUrl);
+  if (!('url' in parsed)) return undefined;
+  return (petstore) => `if ${parsed.url} is correct, run ${petstore('auth', 'login', '--url', parsed.url)}`;
+}
+
+function headerText(value: HttpHeaders[string]): string | undefined {
+  return typeof value === 'string' ? value : value?.[0];
 }

@@ -99,7 +99,7 @@ class RateLimitedClient implements HttpClient {
 
   #errorOf(request: HttpRequest, failure: TransportError, next: 'failed' | 'unknown'): unknown {
     const { reason } = this.#options.signal;
-    if (failure.reason === 'aborted') return next === 'unknown' ? interruptedAfterSending(reason) : reason;
+    if (failure.reason === 'aborted') return next === 'unknown' ? interruptedAfterSending(request, reason) : reason;
     return next === 'unknown' ? unknownOutcome(request, failure) : networkError(failure);
   }
 

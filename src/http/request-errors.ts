@@ -8,8 +8,29 @@ import { parseJson } from '../json.ts';
 import { statusTraits } from './retry.ts';
 import type { HttpRequest, HttpResponse, TransportError } from './types.ts';
 
-/** How to find out whether a create was carried out. */
-export const LOOKUP_HINT = 'it may or may not exist; look with `petstore categories list` before you send it again';
+/** What a request that may have been carried out was for, and how to find out: for the message and its hint. */
+export function uncertainty({ method, path, creates }: HttpRequest): {
+  readonly what: string;
+  readonly facts: Pick<PetstoreError, 'hint' | 'commandHint'>;
+} {
+  const operation = `${method} ${escapeControls(path)}`;
+  if (creates === undefined) {
+    return {
+      what: operation,
+      facts: { hint: 'check whether it was processed before you send it again', commandHint: undefined },
+    };
+  }
+  // What a shell or the service may alter is not searched for.
+  const search = /^[^\p{Cc}]{1,60}$/u.test(creates) ? ['--search', creates] : [];
+  return {
+    what: `creating "${escapeControls(creates)}"`,
+    facts: {
+      hint: 'list the categories first: it may exist',
+      commandHint: (petstore) =>
+        `check the list first, the category may exist: ${petstore('categories', 'list', ...search)}`,
+    },
+  };
+}
 
 /** Why a request is not sent within `--max-wait`, or not again. */
 type LimitReason = 'blocked' | 'window' | 'pending' | 'attempts';
@@ -33,13 +54,11 @@ export function rateLimited(
     pending: 'timed out waiting for another petstore process',
     attempts: 'still rate limited (429) after the last attempt',
   }[reason];
-  const hint =
-    retryAt === undefined
-      ? 'try again, or allow a longer wait with --max-wait'
-      : `try again in ${formatDuration(retryAt - now)}, or allow a longer wait with --max-wait`;
+  const hint = retryAt === undefined ? 'try again' : `try again in ${formatDuration(retryAt - now)}`;
   return new PetstoreError('rate_limited', serviceMessage ? `${what}: ${serviceMessage}` : what, {
     retryAt,
     hint,
+    commandHint: () => `${hint}, or allow a longer wait with --max-wait`,
     code: code && escapeControls(code),
     serviceMessage,
     status: refusal?.status,
@@ -54,37 +73,41 @@ const AT_FAULT: Partial<Record<TransportError['reason'], ErrorKind>> = {
 
 /** No complete response was received, and nothing was changed. */
 export function networkError(failure: TransportError): PetstoreError {
-  if (failure.reason === 'proxy-auth') {
-    const hint = 'set HTTPS_PROXY to http://USER:PASSWORD@HOST:PORT';
-    return new PetstoreError('auth', escapeControls(failure.detail), { hint, cause: failure });
-  }
+  const { reason, head } = failure;
   // A response that broke off is a broken one, not a missing one.
-  const broken = failure.reason === 'reset' && failure.head !== undefined;
-  const kind = broken ? 'service' : (AT_FAULT[failure.reason] ?? 'network');
-  const what =
-    kind === 'service'
-      ? 'the response could not be read'
-      : failure.requestSent
-        ? 'no response was received'
-        : 'the service could not be reached';
-  const hint = 'run `petstore doctor` to check the connection';
-  return new PetstoreError(kind, `${what}: ${escapeControls(failure.detail)}`, { hint, cause: failure });
+  const broken = reason === 'reset' && head !== undefined;
+  const kind = reason === 'proxy-auth' ? 'auth' : broken ? 'service' : (AT_FAULT[reason] ?? 'network');
+  return new PetstoreError(kind, escapeControls(failure.detail), { ...networkHint(failure), cause: failure });
+}
+
+function networkHint({ reason }: TransportError): Pick<PetstoreError, 'hint' | 'commandHint'> {
+  if (reason === 'proxy-auth')
+    return { hint: 'set HTTPS_PROXY to http://USER:PASSWORD@HOST:PORT', commandHint: undefined };
+  if (reason === 'proxy' || reason === 'proxy-refused') return { hint: 'check HTTPS_PROXY', commandHint: undefined };
+  const hint = reason === 'timeout' ? 'allow a longer timeout' : 'check the base URL and the network connection';
+  return {
+    hint,
+    commandHint: (petstore) =>
+      reason === 'timeout' ? 'try again with a longer --timeout' : `run ${petstore('doctor')} to check the connection`,
+  };
 }
 
 /** A create was sent, and no valid response was received. */
 export function unknownOutcome(request: HttpRequest, failure: TransportError): PetstoreError {
-  const message = `${request.method} ${escapeControls(request.path)} was sent, and no valid response was received: ${escapeControls(failure.detail)}`;
+  const { what, facts } = uncertainty(request);
+  const message = `the outcome of ${what} is unknown: ${escapeControls(failure.detail)}`;
   const status = failure.head?.status;
   const processed = failure.reason === 'timeout' || statusTraits(status ?? 0).slow ? 'late' : 'perhaps';
-  return new PetstoreError('unknown_outcome', message, { processed, hint: LOOKUP_HINT, status, cause: failure });
+  return new PetstoreError('unknown_outcome', message, { ...facts, processed, status, cause: failure });
 }
 
 /** @param reason what the signal was aborted with: it has the exit code */
-export function interruptedAfterSending(reason: unknown): PetstoreError {
+export function interruptedAfterSending(request: HttpRequest, reason: unknown): PetstoreError {
   const exitCode = reason instanceof PetstoreError ? reason.exitCode : undefined;
-  return new PetstoreError('interrupted', 'interrupted before the response was received', {
+  const { what, facts } = uncertainty(request);
+  return new PetstoreError('interrupted', `interrupted: the outcome of ${what} is unknown`, {
+    ...facts,
     processed: 'perhaps',
-    hint: LOOKUP_HINT,
     exitCode,
     cause: reason,
   });

@@ -5,7 +5,7 @@ import { TransportError } from './types.ts';
 
 type Problem = readonly [reason: TransportErrorReason, detail: string];
 
-const NOT_HTTP: Problem = ['protocol', 'the response is not valid HTTP'];
+const NOT_HTTP: Problem = ['protocol', 'the service sent an invalid HTTP response'];
 
 const PROBLEMS: readonly (readonly [codes: readonly string[], Problem])[] = [
   [
@@ -23,7 +23,7 @@ const PROBLEMS: readonly (readonly [codes: readonly string[], Problem])[] = [
   ],
   [
     ['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE', 'ECONNABORTED'],
-    ['reset', 'the connection was closed before the response was complete'],
+    ['reset', 'the connection closed before the response was complete'],
   ],
   [['UND_ERR_HEADERS_OVERFLOW'], ['too-large', 'the response is too large']],
   [['UND_ERR_RES_CONTENT_LENGTH_MISMATCH'], NOT_HTTP],
@@ -33,11 +33,23 @@ const TLS_CODE = /^(?:CERT_|ERR_TLS_|ERR_SSL_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO
 
 /**
  * @param requestSent whether any byte of the request may have been sent
- * @param proxy the proxy that is used, and at fault where no connection was made
+ * @param peer the host, for messages, and the proxy that is used, which is at fault if no connection was made
  */
-export function toTransportError(error: Error, requestSent: boolean, head?: Head, proxy?: URL): TransportError {
-  const problem = (!requestSent && proxy && problemOfProxy(error, proxy)) || problemOf(error, requestSent);
-  return new TransportError(problem[0], requestSent, problem[1], head);
+export function toTransportError(error: Error, requestSent: boolean, head?: Head, peer?: Peer): TransportError {
+  const [reason, detail] = (!requestSent && peer && problemOfPeer(error, peer)) || problemOf(error, requestSent);
+  return new TransportError(reason, requestSent, detail, head, codeOf(error));
+}
+
+interface Peer {
+  readonly host: string;
+  readonly proxy: URL | undefined;
+}
+
+function problemOfPeer(error: Error, { host, proxy }: Peer): Problem | undefined {
+  const ofProxy = proxy && problemOfProxy(error, proxy);
+  if (ofProxy) return ofProxy;
+  const [reason, detail] = problemOf(error, false);
+  return /^(?:connect|tls)$/.test(reason) ? [reason, `cannot connect to ${host}: ${detail}`] : undefined;
 }
 
 // undici says in words how a proxy answered CONNECT.
@@ -45,16 +57,16 @@ function problemOfProxy(error: Error, { host, username }: URL): Problem | undefi
   const status = Number(/^Proxy response \((\d+)\)/.exec(error.message)?.[1]);
   if (status === 407) {
     const problem = username === '' ? 'requires a user name and password' : 'rejected its user name or password';
-    return ['proxy-auth', `the proxy ${host} ${problem} (407)`];
+    return ['proxy-auth', `proxy ${host} ${problem} (407)`];
   }
   if (status) {
     const shown = STATUS_CODES[status] ? `${status} ${STATUS_CODES[status]}` : status;
-    if (status < 500) return ['proxy-refused', `the proxy ${host} refused the connection (${shown})`];
-    return ['proxy', `the proxy ${host} did not open the connection (${shown})`];
+    if (status < 500) return ['proxy-refused', `proxy ${host} rejected the connection (${shown})`];
+    return ['proxy', `proxy ${host} could not connect (${shown})`];
   }
   const [reason, detail] = problemOf(error, false);
   // A tunnel was opened before the certificate of the service was looked at.
-  return reason === 'tls' ? undefined : ['proxy', `the proxy ${host} failed: ${detail}`];
+  return reason === 'tls' ? undefined : ['proxy', `cannot connect to proxy ${host}: ${detail}`];
 }
 
 function problemOf(error: Error, requestSent: boolean): Problem {

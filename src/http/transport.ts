@@ -48,7 +48,7 @@ export function createTransport(options: TransportOptions): Transport {
       const maxBytes = request.safe ? MAX_RESPONSE_BYTES : MAX_SHORT_RESPONSE_BYTES;
       try {
         const dispatch = { ...dispatchOptions(base, options, request), reset: !reuse };
-        return await exchange(await agent, dispatch, { ...how, maxBytes, now: options.now, proxy });
+        return await exchange(await agent, dispatch, { ...how, maxBytes, now: options.now, host: base.host, proxy });
       } catch (error) {
         if (error instanceof TransportError && error.reason === 'reset') reuse = false;
         throw error;
@@ -93,6 +93,7 @@ function dispatchOptions(base: URL, options: TransportOptions, request: HttpRequ
 interface ExchangeOptions extends SendOptions {
   readonly maxBytes: number;
   readonly now: () => number;
+  readonly host: string;
   readonly proxy: URL | undefined;
 }
 
@@ -101,7 +102,7 @@ function exchange(
   request: Dispatcher.DispatchOptions,
   options: ExchangeOptions,
 ): Promise<HttpResponse> {
-  const { signal, timeoutMs, maxBytes, now, proxy } = options;
+  const { signal, timeoutMs, maxBytes, now, host, proxy } = options;
   return new Promise<HttpResponse>((resolve, reject) => {
     let requestSent = false;
     let sentAt = now();
@@ -127,7 +128,7 @@ function exchange(
     const fail = (reason: TransportError['reason'], detail: string): void =>
       cut(new TransportError(reason, requestSent, detail, head));
     const onAbort = (): void => fail('aborted', 'interrupted');
-    const timer = setTimeout(() => fail('timeout', `no complete response within ${duration(timeoutMs)}`), timeoutMs);
+    const timer = setTimeout(() => fail('timeout', `the request timed out after ${duration(timeoutMs)}`), timeoutMs);
     signal.addEventListener('abort', onAbort, { once: true });
     if (signal.aborted) return onAbort();
 
@@ -136,7 +137,7 @@ function exchange(
       onRequestStart(started) {
         controller = started;
         if (ended) return cut();
-        if (options.canSend?.() === false) return fail('aborted', 'withdrawn before anything was sent');
+        if (options.canSend?.() === false) return fail('aborted', 'canceled before sending');
         requestSent = true;
         sentAt = now();
       },
@@ -155,7 +156,7 @@ function exchange(
         else if (received > maxBytes) fail('too-large', `the response exceeds ${maxBytes / 1024 / 1024} MiB`);
       },
       onResponseEnd: () => settle(),
-      onResponseError: (_controller, error) => settle(toTransportError(error, requestSent, head, proxy)),
+      onResponseError: (_controller, error) => settle(toTransportError(error, requestSent, head, { host, proxy })),
     });
   });
 }

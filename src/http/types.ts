@@ -11,6 +11,8 @@ export interface HttpRequest {
   readonly body?: string | Uint8Array | undefined;
   /** True for GET and HEAD: sent twice it changes nothing more, so it is retried after a failure. */
   readonly safe: boolean;
+  /** The name of the category that it creates, for messages. */
+  readonly creates?: string | undefined;
   /** True: a cache on the way is to ask the service. */
   readonly noCache?: boolean;
   /** Called just before the first byte is sent. What it throws is thrown by the client, and nothing is sent. */
@@ -49,17 +51,20 @@ export class TransportError extends Error {
   readonly requestSent: boolean;
   readonly detail: string;
   readonly head: Head | undefined;
+  readonly code: string | undefined;
   /**
    * @param requestSent whether any byte of the request may have reached the service: then a create is not sent again
    * @param detail for people, without secrets or foreign messages, for example `connection refused`
    * @param head status and headers where they had arrived
+   * @param code Node's or undici's own, for example `ECONNREFUSED`
    */
-  constructor(reason: TransportErrorReason, requestSent: boolean, detail: string, head?: Head) {
+  constructor(reason: TransportErrorReason, requestSent: boolean, detail: string, head?: Head, code?: string) {
     super(`${reason}: ${detail}`);
     this.reason = reason;
     this.requestSent = requestSent;
     this.detail = detail;
     this.head = head;
+    this.code = code;
   }
 }
 
