@@ -19,7 +19,7 @@ export async function run(args: string[]): Promise<void> {
   if (wanted('pace')) await pace();
 }
 
-const FAULTS = ['lost-reply:3', 'truncate:1', 'reset:1', '500:1'];
+const FAULTS = ['lost-response:3', 'truncate:1', 'reset:1', '500:1'];
 // A round in containers mostly waits for a minute of silence.
 const CONTAINERS_AT_ONCE = 16;
 

@@ -6,7 +6,7 @@ const collect = (value: string, all: readonly string[]): readonly string[] => [.
 
 export const sandbox = (): Command =>
   new Command('sandbox')
-    .description('run a local test server with the whole API')
+    .description('run a local test server that implements the API')
     .option('--port <number>', 'port on 127.0.0.1; 0: any free port', '4010')
     // The default is only described: as a value it would contradict --limit.
     .addOption(
@@ -19,35 +19,35 @@ export const sandbox = (): Command =>
     .option('--data <file>', 'where to keep the data (default: the data of the profile "sandbox")')
     .option('--reset', 'delete categories and rate limit windows first; ids are not reused')
     .addOption(
-      new Option('--retry-after <form>', 'format of the Retry-After header')
+      new Option('--retry-after <format>', 'format of the Retry-After header')
         .choices(['seconds', 'date', 'none'])
         .default('seconds'),
     )
-    .option('--fault <kind>', 'inject a fault, KIND[:PERCENT]; repeatable, see below', collect, [])
-    .option('--seed <number>', 'seed of the injected faults, to repeat a run')
+    .option('--fault <fault>', 'inject a fault, KIND[:PERCENT]; repeatable, see below', collect, [])
+    .option('--seed <number>', 'seed for fault injection, for reproducible runs')
     .addHelpText(
       'after',
       sections({
-        notes: `The server runs until Ctrl-C and prints one line per request on stderr, unless --quiet or --json is given. You
-do not need it for the profile "sandbox": with -p sandbox, a command serves itself the same data. Any number of
-processes can share the data. --data FILE creates FILE.1.log and FILE.windows.1.log. The plan enterprise is
-unlimited unless --limit is given.
+        notes: `The server runs until Ctrl-C and prints one line per request on stderr, unless --quiet or --json is given. The
+profile "sandbox" does not need it: with -p sandbox, commands use the same data directly. Any number of processes can
+share the data. --data FILE creates FILE.1.log and FILE.windows.1.log. The enterprise plan is unlimited unless you set
+--limit.
 
-Faults, 100 percent of the requests unless stated:
-  latency     wait 1 s before the response; latency=300ms sets the time
-  500, 503    fail before the request is processed
-  reset       reset the connection before the request is processed
-  lost-reply  process the request, then close the connection without a response
-  truncate    process the request, then close in the middle of the response
-  garbage     process the request, then respond with a body that is not JSON
-A single request asks for a fault with the header x-sandbox-fault.`,
+Faults (affect every request unless PERCENT is given):
+  latency        wait 1 s before the response; latency=300ms sets the time
+  500, 503       fail before the request is processed
+  reset          reset the connection before the request is processed
+  lost-response  process the request, then close the connection without a response
+  truncate       process the request, then close in the middle of the response
+  garbage        process the request, then respond with a body that is not JSON
+To inject a fault into one request, send the header x-sandbox-fault: KIND.`,
         output: 'the URL and the key; with --json one line {"url", "key", ...}.',
         exitCodes: '2 port in use, 9 data cannot be used, 130 ended with Ctrl-C.',
         examples: [
           'petstore sandbox',
           'petstore sandbox --port 0 --plan pro --json',
           'petstore sandbox --limit 60/6s --retry-after date --data ./demo',
-          'petstore sandbox --fault latency=300ms --fault lost-reply:5 --seed 7',
+          'petstore sandbox --fault latency=300ms --fault lost-response:5 --seed 7',
         ],
       }),
     )

@@ -1,7 +1,6 @@
 // What a sandbox is started with, and what handling a request needs.
 import type { LogFs } from '../append-log/generations.ts';
 import type { Clock } from '../clock.ts';
-import type { Authenticator } from './auth.ts';
 import type { FaultKind, FaultRule } from './faults.ts';
 import type { Limiter } from './limiter.ts';
 import type { Limit } from './plans.ts';
@@ -29,7 +28,6 @@ export interface SandboxOptions {
 }
 
 export interface RequestRecord {
-  /** `-` for a request that is not valid HTTP. */
   readonly method: string;
   /** As received: escape it before showing it. */
   readonly path: string;
@@ -42,9 +40,9 @@ export interface RequestRecord {
 export interface SandboxContext extends SandboxOptions {
   readonly store: Store;
   readonly limiter: Limiter;
-  readonly authenticator: Authenticator;
+  /** What identifies each key in the logs. */
+  readonly keyIds: ReadonlyMap<string, string>;
   readonly random: () => number;
-  readonly retryAfter: RetryAfterFormat;
   /** Aborted when the server closes. */
   readonly closing: AbortSignal;
 }

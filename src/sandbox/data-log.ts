@@ -7,9 +7,6 @@ import { DamagedRecordError } from '../append-log/log.ts';
 import { PetstoreError } from '../errors.ts';
 import { escapeControls } from '../escape.ts';
 
-// Version 1 wrote a second stamp before each record.
-const VERSION_1_STAMP = /^[\w-]+ (?=(?:[cknrs] |reset$))/;
-
 export class DataLog<State, Result> {
   readonly #log: FileLog<State, Result>;
   readonly #options: LogOptions;
@@ -19,15 +16,9 @@ export class DataLog<State, Result> {
    * @throws PetstoreError `storage` for a damaged or foreign file; errors of the file system
    */
   constructor(format: LogFormat<State, Result>, options: LogOptions) {
-    const apply = (state: State, record: string): Result => format.apply(state, record.replace(VERSION_1_STAMP, ''));
     this.#options = options;
-    this.#log = new FileLog({ ...format, apply }, { ...options, rejectForeign: true });
-    try {
-      this.state();
-    } catch (error) {
-      this.#log.close();
-      throw error;
-    }
+    this.#log = new FileLog(format, { ...options, rejectForeign: true });
+    this.state();
   }
 
   state(): State {
@@ -37,7 +28,7 @@ export class DataLog<State, Result> {
       if (!(error instanceof DamagedRecordError)) throw error;
       const file = join(this.#options.dir, `${this.#options.name}.${this.#log.generation}.log`);
       throw new PetstoreError('storage', `the sandbox data is damaged: ${escapeControls(file)}`, {
-        hint: 'the file was not changed; move it away to start with empty data',
+        hint: 'move the file away to start with empty data',
       });
     }
   }

@@ -1,8 +1,8 @@
 // Faults on demand: their kinds and notation, and the ones that apply to one request.
-import { formatDuration, parseDuration } from '../format.ts';
+import { parseDuration } from '../format.ts';
 
 /** 500, 503 and reset happen before the operation runs, the others after it. */
-export const FAULT_KINDS = ['latency', '500', '503', 'reset', 'lost-reply', 'truncate', 'garbage'] as const;
+export const FAULT_KINDS = ['latency', '500', '503', 'reset', 'lost-response', 'truncate', 'garbage'] as const;
 
 export type FaultKind = (typeof FAULT_KINDS)[number];
 
@@ -14,23 +14,16 @@ export interface FaultRule {
   readonly delayMs: number;
 }
 
-const DEFAULT_LATENCY_MS = 1000;
-
 /** Parses `KIND[:PERCENT]`, or `latency=DURATION[:PERCENT]`; undefined if the text is neither. */
 export function parseFault(text: string): FaultRule | undefined {
-  const match = /^([a-z0-9-]+)(?:=([0-9.]+[a-z]*))?(?::(\d{1,3}(?:\.\d+)?))?$/.exec(text.trim());
-  const kind = FAULT_KINDS.find((each) => each === match?.[1]);
-  const percent = Number(match?.[3] ?? 100);
-  if (!kind || percent > 100) return undefined;
-  if (kind !== 'latency') return match?.[2] === undefined ? { kind, percent, delayMs: 0 } : undefined;
-  const delayMs = match?.[2] === undefined ? DEFAULT_LATENCY_MS : parseDuration(match[2]);
-  return delayMs === undefined ? undefined : { kind, percent, delayMs };
-}
-
-/** The inverse of `parseFault`. */
-export function formatFault({ kind, percent, delayMs }: FaultRule): string {
-  const duration = delayMs % 1000 === 0 ? formatDuration(delayMs) : `${delayMs}ms`;
-  return `${kind}${kind === 'latency' ? `=${duration}` : ''}${percent === 100 ? '' : `:${percent}`}`;
+  const [, name, duration, percentage = '100'] =
+    /^([a-z0-9-]+)(?:=([0-9.]+[a-z]*))?(?::(\d{1,3}(?:\.\d+)?))?$/.exec(text.trim()) ?? [];
+  const kind = FAULT_KINDS.find((each) => each === name);
+  const percent = Number(percentage);
+  const delayMs = kind === 'latency' ? parseDuration(duration ?? '1s') : 0;
+  if (!kind || percent > 100 || delayMs === undefined || (kind !== 'latency' && duration !== undefined))
+    return undefined;
+  return { kind, percent, delayMs };
 }
 
 /** What happens to one request. */
@@ -38,8 +31,6 @@ export interface FaultPlan {
   readonly delayMs: number;
   readonly fault: Exclude<FaultKind, 'latency'> | undefined;
 }
-
-export const NO_FAULT: FaultPlan = { delayMs: 0, fault: undefined };
 
 /** Delays add up; of the other faults the first one applies. Every rule draws, so that a seed gives one sequence. */
 export function drawFaultPlan(rules: readonly FaultRule[], random: () => number): FaultPlan {

@@ -1,110 +1,97 @@
 // Handles one request: checks who sends it, counts it, runs its operation and sends the response, with faults.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { sleepLong } from '../clock.ts';
-import { checkOrigin } from './auth.ts';
+import { authenticate, checkOrigin } from './auth.ts';
 import type { SandboxContext } from './context.ts';
 import type { FaultPlan, FaultRule } from './faults.ts';
-import { drawFaultPlan, FAULT_KINDS, NO_FAULT, parseFault } from './faults.ts';
+import { drawFaultPlan, FAULT_KINDS, parseFault } from './faults.ts';
 import type { QuotaStatus } from './limiter.ts';
 import { ClientGone } from './new-category.ts';
 import type { SandboxResponse } from './response.ts';
 import { commonHeaders, HttpError, retryAfterHeader, sendResponse } from './response.ts';
 import { findOperation } from './routes.ts';
 
-export class RequestHandler {
-  readonly #context: SandboxContext;
-  readonly #request: IncomingMessage;
-  readonly #response: ServerResponse;
-  #quota: QuotaStatus;
-  #plan: FaultPlan = NO_FAULT;
+/** What is known of a request as it is handled. */
+interface Exchange {
+  readonly request: IncomingMessage;
+  quota: QuotaStatus;
+  plan: FaultPlan;
+}
 
-  constructor(context: SandboxContext, request: IncomingMessage, response: ServerResponse) {
-    this.#context = context;
-    this.#request = request;
-    this.#response = response;
-    this.#quota = context.limiter.status(undefined, context.clock.now());
+/** Never rejects. */
+export async function handleRequest(context: SandboxContext, request: IncomingMessage, to: ServerResponse) {
+  const { clock, limiter, closing } = context;
+  const quota = limiter.status(undefined, clock.now());
+  const exchange: Exchange = { request, quota, plan: { delayMs: 0, fault: undefined } };
+  try {
+    const response = await operate(context, exchange).catch(toResponse);
+    if (!response) return;
+    await sleepLong(clock, exchange.plan.delayMs, closing);
+    log(context, exchange, response);
+    const headers = { ...commonHeaders(exchange.quota, clock.now()), ...response.headers };
+    sendResponse(to, { ...response, headers }, exchange.plan.fault);
+  } catch {
+    // The server is closing.
+    to.destroy();
   }
+}
 
-  /** Never rejects. */
-  async run(): Promise<void> {
+// Every request with a valid key counts, also one that fails.
+async function operate(context: SandboxContext, exchange: Exchange): Promise<SandboxResponse> {
+  const { method = '', url = '', headers } = exchange.request;
+  checkOrigin(exchange.request, context.port);
+  const rules = [...(context.faults ?? []), ...requestedFaults(headers['x-sandbox-fault'])];
+  exchange.plan = drawFaultPlan(rules, context.random);
+  const operation = findOperation(method, url);
+  const isPublic = !(operation instanceof HttpError) && operation.public === true;
+  if (!isPublic) {
     try {
-      const response = await this.#handle().catch(toResponse);
-      if (!response) return;
-      await sleepLong(this.#context.clock, this.#plan.delayMs, this.#context.closing);
-      this.#log(response);
-      const headers = { ...commonHeaders(this.#quota, this.#context.clock.now()), ...response.headers };
-      sendResponse(this.#response, { ...response, headers }, this.#plan.fault);
-    } catch {
-      // The server is closing.
-      this.#response.destroy();
+      count(context, exchange, authenticate(headers.authorization, context.keyIds));
+    } catch (error) {
+      // Nothing is there for anyone, with or without a key.
+      const unauthorized = error instanceof HttpError && error.response.status === 401;
+      throw unauthorized && operation instanceof HttpError ? operation : error;
     }
   }
+  if (operation instanceof HttpError) throw operation;
+  const { fault } = exchange.plan;
+  if (fault === '500' || fault === '503') throw new HttpError(Number(fault), 'injected_fault', 'injected fault');
+  if (fault === 'reset') return { status: 0, body: Buffer.alloc(0), headers: {} };
+  return operation.handle(exchange.request, context);
+}
 
-  async #handle(): Promise<SandboxResponse> {
-    const { method = '', url = '', headers } = this.#request;
-    const { authenticator, port, random } = this.#context;
-    checkOrigin(this.#request, port);
-    const operation = findOperation(method, url);
-    const isPublic = !(operation instanceof HttpError) && operation.public === true;
-    const key = authenticator.authenticate(headers.authorization);
-    const rules = this.#faultRules();
-    this.#plan = drawFaultPlan(rules ?? [], random);
-    if (key !== undefined) this.#count(key, isPublic);
-    if (!rules) throw new HttpError(400, 'unknown_fault', `x-sandbox-fault must be one of: ${FAULT_KINDS.join(', ')}`);
-    if (!/^(?:100-continue)?$/i.test(headers.expect ?? '')) {
-      throw new HttpError(417, 'expectation_failed', 'the only supported expectation is 100-continue');
-    }
-    if (operation instanceof HttpError) throw operation;
-    if (key === undefined && !isPublic) throw unauthorized(headers.authorization);
-    const { fault } = this.#plan;
-    if (fault === '500' || fault === '503') throw new HttpError(Number(fault), 'injected_fault', 'requested fault');
-    if (fault === 'reset') return { status: 0, body: Buffer.alloc(0), headers: {} };
-    return operation.handle(this.#request, this.#context);
-  }
-
-  // The server's faults come first; undefined if the header names an unknown one.
-  #faultRules(): readonly FaultRule[] | undefined {
-    const names = String(this.#request.headers['x-sandbox-fault'] ?? '').split(',');
-    const requested = names.filter((name) => name.trim() !== '').map(parseFault);
-    const known = requested.filter((rule) => rule !== undefined);
-    return known.length < requested.length ? undefined : [...(this.#context.faults ?? []), ...known];
-  }
-
-  // Every request with a valid key counts, also one that fails.
-  #count(key: string, isPublic: boolean): void {
-    const { limiter, clock, retryAfter } = this.#context;
-    const now = clock.now();
-    const { status, refusal } = isPublic ? { status: limiter.status(key, now) } : limiter.admit(key, now);
-    this.#quota = status;
-    if (!refusal) return;
-    const message =
-      refusal.code === 'key_banned'
-        ? 'this key is temporarily banned for sending requests before Retry-After'
-        : `the limit of ${status.limit} request${status.limit === 1 ? '' : 's'} is exhausted`;
-    throw new HttpError(429, refusal.code, message, retryAfterHeader(retryAfter, refusal.until, now));
-  }
-
-  #log({ status }: SandboxResponse): void {
-    const { delayMs, fault = delayMs > 0 ? 'latency' : undefined } = this.#plan;
-    this.#context.onRequest?.({
-      method: this.#request.method ?? '',
-      path: this.#request.url ?? '',
-      status: fault === 'reset' ? undefined : status,
-      remaining: this.#quota.remaining,
-      fault,
+/** @throws HttpError 400 */
+function requestedFaults(header: string | string[] | undefined): readonly FaultRule[] {
+  const names = String(header ?? '').split(',');
+  return names
+    .filter((name) => name.trim() !== '')
+    .map((name) => {
+      const rule = parseFault(name);
+      if (rule) return rule;
+      throw new HttpError(400, 'unknown_fault', `x-sandbox-fault must be one of: ${FAULT_KINDS.join(', ')}`);
     });
-  }
 }
 
-function unauthorized(authorization: string | undefined): HttpError {
+/** @throws HttpError 429 */
+function count({ limiter, clock, retryAfter }: SandboxContext, exchange: Exchange, key: string): void {
+  const now = clock.now();
+  const { status, rejection } = limiter.admit(key, now);
+  exchange.quota = status;
+  if (!rejection) return;
   const message =
-    authorization === undefined
-      ? 'the API key is missing; send Authorization: Bearer <API_KEY>'
-      : 'the API key is not valid';
-  return new HttpError(401, 'unauthorized', message, { 'WWW-Authenticate': 'Bearer' });
+    rejection === 'key_banned'
+      ? 'this key is temporarily banned for sending requests before Retry-After'
+      : `the limit of ${status.limit} request${status.limit === 1 ? '' : 's'} is exhausted`;
+  throw new HttpError(429, rejection, message, retryAfterHeader(retryAfter, status.resetAt, now));
 }
 
-// Undefined if nobody is left to respond to. Other messages may quote data, so they are not sent.
+function log({ onRequest }: SandboxContext, { request, quota, plan }: Exchange, { status }: SandboxResponse): void {
+  const { delayMs, fault = delayMs > 0 ? 'latency' : undefined } = plan;
+  const { method = '', url = '' } = request;
+  onRequest?.({ method, path: url, status: fault === 'reset' ? undefined : status, remaining: quota.remaining, fault });
+}
+
+// Undefined if the client is gone. Other messages may quote data, so they are not sent.
 function toResponse(error: unknown): SandboxResponse | undefined {
   if (error instanceof ClientGone) return undefined;
   if (error instanceof HttpError) return error.response;

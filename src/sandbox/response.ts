@@ -12,7 +12,7 @@ export interface SandboxResponse {
 }
 
 export function jsonResponse(status: number, json: string | Buffer, headers: HeaderValues = {}): SandboxResponse {
-  return { status, body: typeof json === 'string' ? Buffer.from(json) : json, headers };
+  return { status, body: Buffer.from(json), headers };
 }
 
 /** A failed request, sent as an Error object (docs/service.md). */
@@ -28,7 +28,7 @@ export class HttpError extends Error {
 }
 
 /** The headers of every response; `resetAt` is rounded up, so that a client never wakes too early. */
-export function commonHeaders(quota: QuotaStatus, now: number): Record<string, string> {
+export function commonHeaders(quota: QuotaStatus, now: number): HeaderValues {
   return {
     'Content-Type': 'application/json',
     Date: new Date(now).toUTCString(),
@@ -42,7 +42,7 @@ export function commonHeaders(quota: QuotaStatus, now: number): Record<string, s
 export type RetryAfterFormat = 'seconds' | 'date' | 'none';
 
 /** Rounded up to whole seconds. */
-export function retryAfterHeader(format: RetryAfterFormat, until: number, now: number): Record<string, string> {
+export function retryAfterHeader(format: RetryAfterFormat = 'seconds', until: number, now: number): HeaderValues {
   if (format === 'none') return {};
   if (format === 'seconds') return { 'Retry-After': String(Math.max(0, Math.ceil((until - now) / 1000))) };
   return { 'Retry-After': new Date(Math.ceil(until / 1000) * 1000).toUTCString() };
@@ -56,7 +56,7 @@ export function sendResponse(to: ServerResponse, outgoing: SandboxResponse, faul
   const { socket } = to;
   if (!socket || socket.destroyed) return;
   if (fault === 'reset') return void socket.resetAndDestroy();
-  if (fault === 'lost-reply') return void socket.destroy();
+  if (fault === 'lost-response') return void socket.destroy();
   const body = fault === 'garbage' ? GARBAGE : outgoing.body;
   to.writeHead(outgoing.status, { ...outgoing.headers, 'Content-Length': String(body.length) });
   if (fault === 'truncate') to.write(body.subarray(0, Math.floor(body.length / 2)), () => socket.destroySoon());

@@ -1,6 +1,7 @@
 // The operations of docs/service.md and their responses.
 import type { IncomingMessage } from 'node:http';
 import { readNewCategory } from './new-category.ts';
+import openapi from './openapi.json' with { type: 'json' };
 import type { SandboxResponse } from './response.ts';
 import { HttpError, jsonResponse } from './response.ts';
 import type { Store } from './store.ts';
@@ -18,7 +19,11 @@ const DEPRECATED = { Deprecation: '@1767225600', Sunset: 'Fri, 31 Dec 2027 23:59
 
 const OPERATIONS: readonly Operation[] = [
   { method: 'GET', path: /^\/v1\/categories$/, handle: async (_request, { store }) => jsonResponse(200, store.list()) },
-  { method: 'POST', path: /^\/v1\/categories$/, handle: createCategory },
+  {
+    method: 'POST',
+    path: /^\/v1\/categories$/,
+    handle: async (request, { store }) => jsonResponse(201, await store.create(await readNewCategory(request))),
+  },
   {
     method: 'GET',
     path: /^\/v1\/pets\/[^/]+$/,
@@ -33,15 +38,9 @@ const OPERATIONS: readonly Operation[] = [
     method: 'GET',
     path: /^\/v1\/openapi\.json$/,
     public: true,
-    handle: async () => jsonResponse(200, JSON.stringify((await import('./openapi.ts')).openApiDocument())),
+    handle: async () => jsonResponse(200, JSON.stringify(openapi)),
   },
 ];
-
-async function createCategory(request: IncomingMessage, { store }: { store: Store }): Promise<SandboxResponse> {
-  const created = await store.create(await readNewCategory(request));
-  if (created !== undefined) return jsonResponse(201, created);
-  throw new HttpError(507, 'storage_full', 'the sandbox has no room or no id for another category');
-}
 
 async function notImplemented(message: string, headers: Readonly<Record<string, string>> = {}): Promise<never> {
   throw new HttpError(501, 'not_implemented', message, headers);

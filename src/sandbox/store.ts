@@ -20,10 +20,6 @@ export function dataPaths(dataFile: string): DataPaths {
   return { dir: dirname(dataFile), dataName, windowsName: `${dataName}.windows` };
 }
 
-const MAX_ID = 2n ** 63n - 1n;
-// All categories must fit into one string.
-const MAX_CHARACTERS = 256 * 1024 * 1024;
-// Nothing is ever deleted, so a new generation saves little.
 const ROTATE_AT_BYTES = 16 * 1024 * 1024;
 
 /** A NewCategory (docs/service.md). */
@@ -33,65 +29,46 @@ export interface CategoryInput {
 }
 
 interface StoreState {
-  /** JSON texts, so that ids keep their digits. */
+  /** JSON texts with consecutive ids. */
   items: string[];
   nextId: bigint;
-  /** Of all items, in characters. */
-  size: number;
   /** Incremented by every record. */
   version: number;
 }
 
-const CREATE = /^c \{"name":/;
-const RESTORE = /^k \{"id":\d{1,19},"name":/;
-const NEXT_ID = /^n \d{1,19}$/;
-
-/**
- * Records: `c JSON` creates a category, `k JSON` restores one with its id, `n ID` raises the next id, `reset` deletes
- * all categories but keeps the next id, since an id is never reused.
- */
-export const storeFormat: LogFormat<StoreState, string | undefined> = {
-  initial: () => ({ items: [], nextId: 1n, size: 0, version: 0 }),
+/** Records: `c JSON` creates a category, `n ID` sets the next id, `reset` deletes all, but an id is never reused. */
+export const storeFormat: LogFormat<StoreState, string> = {
+  initial: () => ({ items: [], nextId: 1n, version: 0 }),
   apply(state, record) {
     state.version += 1;
     const rest = record.slice(2);
-    if (CREATE.test(record) && isCategory(rest)) return create(state, rest);
-    if (RESTORE.test(record) && isCategory(rest)) add(state, rest);
-    else if (NEXT_ID.test(record)) state.nextId = BigInt(rest) > state.nextId ? BigInt(rest) : state.nextId;
-    else if (record === 'reset') Object.assign(state, { items: [], size: 0 });
+    if (record.startsWith('c {"name":') && isCategory(rest)) {
+      const item = `{"id":${state.nextId++},${rest.slice(1)}`;
+      state.items.push(item);
+      return item;
+    }
+    if (/^n \d{1,19}$/.test(record)) state.nextId = BigInt(rest);
+    else if (record === 'reset') state.items = [];
     else throw new DamagedRecordError(record);
-    return undefined;
+    return '';
   },
-  *snapshot(state) {
-    yield `n ${state.nextId}`;
-    for (const item of state.items) yield `k ${item}`;
+  *snapshot({ items, nextId }) {
+    yield `n ${nextId - BigInt(items.length)}`;
+    for (const item of items) yield item.replace(/^\{"id":\d+,/, 'c {');
   },
 };
 
 function isCategory(json: string): boolean {
   try {
-    const { id: _, name, description = '', ...rest } = JSON.parse(json) as Record<string, unknown>;
+    const { name, description = '', ...rest } = JSON.parse(json) as Record<string, unknown>;
     return typeof name === 'string' && typeof description === 'string' && Object.keys(rest).length === 0;
   } catch {
     return false;
   }
 }
 
-function create(state: StoreState, fields: string): string | undefined {
-  if (state.nextId > MAX_ID || state.size >= MAX_CHARACTERS) return undefined;
-  const item = `{"id":${state.nextId},${fields.slice(1)}`;
-  state.nextId += 1n;
-  add(state, item);
-  return item;
-}
-
-function add(state: StoreState, item: string): void {
-  state.items.push(item);
-  state.size += item.length;
-}
-
 export class Store {
-  readonly #log: DataLog<StoreState, string | undefined>;
+  readonly #log: DataLog<StoreState, string>;
   #list: { readonly state: StoreState; readonly version: number; readonly body: Buffer } | undefined;
 
   constructor(
@@ -106,19 +83,18 @@ export class Store {
   /** All categories as a JSON array, oldest first. */
   list(): Buffer {
     const state = this.#log.state();
-    const cached = this.#list;
-    if (cached && cached.state === state && cached.version === state.version) return cached.body;
-    const body = Buffer.from(`[${state.items.join(',')}]`);
-    this.#list = { state, version: state.version, body };
-    return body;
+    if (this.#list?.state !== state || this.#list.version !== state.version) {
+      this.#list = { state, version: state.version, body: Buffer.from(`[${state.items.join(',')}]`) };
+    }
+    return this.#list.body;
   }
 
   /**
    * Creates a category and syncs it to the disk.
-   * @returns the category as JSON; undefined if there is no room
+   * @returns the category as JSON
    * @throws errors of the file system; if the sync failed, the category may exist
    */
-  async create({ name, description }: CategoryInput): Promise<string | undefined> {
+  async create({ name, description }: CategoryInput): Promise<string> {
     const item = this.#log.append(`c ${JSON.stringify({ name, description })}`);
     await this.#log.sync();
     return item;

@@ -2,11 +2,11 @@
 import type { Document } from 'openapi-backend';
 import { OpenAPIBackend, SetMatchType } from 'openapi-backend';
 import { expect, test } from 'vitest';
-import { openApiDocument } from '../../src/sandbox/openapi.ts';
+import openapi from '../../src/sandbox/openapi.json' with { type: 'json' };
 import type { Answer } from './support.ts';
 import { handClock, startTest } from './support.ts';
 
-const description = structuredClone(openApiDocument()) as unknown as Document;
+const description = structuredClone(openapi) as unknown as Document;
 
 /** Responses that are documented, as `GET /categories 200`, and a request that provokes each. */
 const REQUESTS: readonly [documented: string, body?: unknown][] = [
@@ -21,7 +21,11 @@ const REQUESTS: readonly [documented: string, body?: unknown][] = [
   ['POST /categories 400', []],
   ['POST /categories 400', 'dog'],
   ['POST /categories 401', { name: 'dog' }],
+  ['GET /categories default'],
+  ['POST /categories default', { name: 'dog' }],
+  ['GET /pets/{petId} 401'],
   ['GET /pets/{petId} default'],
+  ['GET /store/orders 401'],
   ['GET /store/orders default'],
 ];
 type Operations = Record<string, { operationId?: string; responses: object }>;
@@ -39,10 +43,17 @@ test('the document is valid OpenAPI 3.1', async () => {
   await expect(strict({ ...description, info: {} })).rejects.toThrow('not valid OpenAPI');
 });
 
+test('every operation has a summary, and every failure is described as an Error object', () => {
+  for (const { operation } of operations) expect(operation).toMatchObject({ summary: expect.stringMatching(/\w/) });
+  for (const response of Object.values(openapi.components.responses)) {
+    expect(response.content['application/json'].schema).toEqual({ $ref: '#/components/schemas/Error' });
+  }
+});
+
 test('the document is served without a key', async () => {
   const { call } = await startTest();
   const answer = await call('GET', '/v1/openapi.json', { key: null });
-  expect([answer.status, answer.json]).toEqual([200, openApiDocument()]);
+  expect([answer.status, answer.json]).toEqual([200, openapi]);
 });
 
 test('every documented response of the sandbox conforms to the document', async () => {
@@ -54,7 +65,8 @@ test('every documented response of the sandbox conforms to the document', async 
     const [method = '', template = '', wanted = ''] = documented.split(' ');
     const path = `/v1${template.replace('{petId}', '1')}`;
     const { status, headers, json } = await sandbox.call(method, path, {
-      ...(body !== undefined && { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+      headers: { 'content-type': 'application/json', ...(wanted === 'default' && { 'x-sandbox-fault': '503' }) },
       ...(wanted === '401' && { key: null }),
     });
     const title = `${method} ${template} ${status}`;

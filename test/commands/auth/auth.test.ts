@@ -32,7 +32,6 @@ describe('auth login', () => {
     expect(service.requests).toMatchObject([{ method: 'GET', path: '/v1/categories' }]);
     expect(service.requests[0]?.headers.authorization).toBe(`Bearer ${GOOD_KEY}`);
     expect(stored()).toEqual({
-      __internal__: { migrations: { version: '2.0.0' } },
       url: service.url,
       key: GOOD_KEY,
       origin: service.origin,
@@ -114,7 +113,6 @@ describe('auth login', () => {
       code: 0,
     });
     expect(stored()).toEqual({
-      __internal__: { migrations: { version: '2.0.0' } },
       url: 'https://b.example/v1',
       key: 'other',
       origin: 'https://b.example',
@@ -187,7 +185,7 @@ describe('auth logout', () => {
       code: 0,
       out: 'Removed the API key of profile "production"\n',
     });
-    expect(stored()).toEqual({ __internal__: { migrations: { version: '2.0.0' } }, url: service.url });
+    expect(stored()).toEqual({ url: service.url });
     expect(await petstore(['auth', 'logout'])).toMatchObject({
       code: 0,
       out: 'No API key is stored for profile "production"\n',
@@ -378,8 +376,7 @@ describe('precedence', () => {
     const env = { PETSTORE_BASE_URL: service.url };
     expect(await petstore(['auth', 'login', '-p', 'farm'], `${GOOD_KEY}\n`, env)).toMatchObject({ code: 3, out: '' });
     expect(await petstore(['auth', 'login'], `${GOOD_KEY}\n`, env)).toMatchObject({ code: 0 });
-    const { __internal__: _, ...saved } = stored();
-    expect(saved).toEqual({ url: service.url, origin: service.origin, key: GOOD_KEY });
+    expect(stored()).toEqual({ url: service.url, origin: service.origin, key: GOOD_KEY });
   });
 });
 

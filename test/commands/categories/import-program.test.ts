@@ -38,7 +38,7 @@ async function namesAt(at: ReturnType<typeof place>): Promise<string[]> {
 }
 
 test('killed again and again while answers are lost, an import creates every row exactly once', async () => {
-  const faults = ['lost-reply:5', 'reset:1', '500:2'];
+  const faults = ['lost-response:5', 'reset:1', '500:2'];
   const result = await killRound({ bin: BIN, rows: 150, kills: 2, faults, seed: 11 });
   expect(result).toMatchObject({ duplicates: 0, missing: 0 });
   expect(result.mostUndecided).toBeLessThanOrEqual(8);

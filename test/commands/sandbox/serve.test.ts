@@ -9,7 +9,6 @@ import { run } from '../../../src/run.ts';
 import { FAULT_KINDS } from '../../../src/sandbox/faults.ts';
 import { handClock, startTest } from '../../sandbox/support.ts';
 import { hasShell, hasSignals } from '../../support/capabilities.ts';
-import { FakeClock } from '../../support/fake-clock.ts';
 import { ended, place } from '../../support/processes.ts';
 import { start } from '../../support/program.ts';
 import { tempDir } from '../../support/temp-dir.ts';
@@ -65,12 +64,12 @@ test('it prints its URL, key and limits, and the lines to paste; Ctrl-C is 130 w
 });
 
 test.each([40, 80])('in a terminal of %i columns sentences wrap between words', async (columns) => {
-  const faults = ['--fault', '503:10', '--fault', 'latency=300ms:5', '--fault', 'lost-reply:5'];
+  const faults = ['--fault', '503:10', '--fault', 'latency=300ms:5', '--fault', 'lost-response:5'];
   const { out, stop } = await serve([...faults, '--seed', '4000000000'], { columns, env: { NO_COLOR: '1' } });
   const text = out();
   await stop();
   expect(text.replace(/\s+/g, ' ')).toContain('plan free: 60 requests per minute, 1,000 per day URL ');
-  expect(text.replace(/\s+/g, ' ')).toContain('injected faults: 503:10, latency=300ms:5, lost-reply:5 (repeat with');
+  expect(text.replace(/\s+/g, ' ')).toContain('injected faults: 503:10, latency=300ms:5, lost-response:5 (repeat with');
   // What is to be copied is not wrapped.
   const wide = text
     .split('\n')
@@ -99,7 +98,7 @@ test('--json prints one document once it listens, and no request log', async () 
     url,
     key: expect.stringMatching(/^sandbox_/),
     keys: [info.key],
-    plan: 'enterprise',
+    plan: 'custom',
     limits: [
       { requests: 60, seconds: 6 },
       { requests: 5, seconds: 3600 },
@@ -110,6 +109,17 @@ test('--json prints one document once it listens, and no request log', async () 
   });
   await get(url, info.key);
   expect([await stop(), err()]).toEqual([130, '']);
+});
+
+test.each([
+  [[], 'plan free: 60 requests per minute, 1,000 per day'],
+  [['--plan', 'enterprise'], 'plan enterprise: unlimited'],
+  [['--plan', 'enterprise', '--limit', '3/500ms'], 'plan enterprise: 3 requests per 500ms'],
+  [['--limit', '60/6s', '--limit', '1000/1d'], 'plan custom: 60 requests per 6s, 1,000 per day'],
+])('%j announces "%s"', async (args, announced) => {
+  const { out, stop } = await serve(args);
+  expect(out()).toContain(`Pet store sandbox, ${announced}\n`);
+  await stop();
 });
 
 test('each request is one line on stderr: time, method, path, status, what is left', async () => {
@@ -180,28 +190,13 @@ test('commands with the profile `sandbox` share data and windows', async () => {
   expect(ids.sort((a, b) => a - b)).toEqual(names.map((_, i) => i + 3));
 });
 
-test('after --reset an import does what its dry run says', async () => {
-  const dir = tempDir();
-  writeFileSync(join(dir, 'rows.csv'), 'name\ndog\ncat\n');
-  const first = await serve(['--limit', '1000/1m'], { dir });
-  const env = { PETSTORE_BASE_URL: first.url, PETSTORE_API_KEY: first.key };
-  const run = (...more: string[]): ReturnType<typeof inProcess> =>
-    inProcess(['categories', 'import', 'rows.csv', '--json', ...more], { dir, env, clock: new FakeClock(Date.now()) });
-  expect((await run('--yes')).code).toBe(0);
-  await first.stop();
-  const second = await serve(['--port', new URL(first.url).port, '--limit', '1000/1m', '--reset'], { dir });
-  const dry = await run('--dry-run');
-  expect(dry.code).toBe(8);
-  const { code, err } = await run('--yes');
-  expect([code, err]).toEqual([dry.code, dry.err]);
-  await second.stop();
-});
-
 test('a busy port is a usage error with a hint', async () => {
   const { port } = await startTest();
   const busy = await inProcess(['sandbox', '--port', String(port)]);
   expect([busy.code, busy.out]).toEqual([2, '']);
-  expect(busy.err).toBe(`error: port ${port} is in use\nhint: use --port N, or --port 0 for any free port\n`);
+  expect(busy.err).toBe(
+    `error: port ${port} is in use\nhint: use another port with --port N, or any free port with --port 0\n`,
+  );
 });
 
 test.each([
@@ -222,9 +217,9 @@ test.each([
   expect(err).toMatch(/^error: .+\nhint: .+\n$/);
 });
 
-test('a folder cannot be the data file', async () => {
+test('a directory cannot be the data file', async () => {
   const { code, err } = await inProcess(['sandbox', '--port', '0', '--data', '/']);
-  expect([code, err]).toEqual([2, expect.stringContaining('--data must be a file, not a folder')]);
+  expect([code, err]).toEqual([2, expect.stringContaining('--data must be a file, not a directory')]);
 });
 
 test.each(['', '--reset'])('a foreign file is exit 9 and is not changed (%s)', async (option) => {
