@@ -42,7 +42,7 @@ class RateLimitedClient implements HttpClient {
   readonly #onAbort = (): void => {
     for (const abort of this.#inFlight) abort();
   };
-  #ticketQueue: Promise<unknown> = Promise.resolve();
+  #ticketQueue: Promise<void> = Promise.resolve();
   #successes = 0;
 
   constructor(options: HttpClientOptions) {
@@ -71,12 +71,13 @@ class RateLimitedClient implements HttpClient {
 
   async #sendWithRetries(request: HttpRequest): Promise<HttpResponse> {
     const { clock, limits, ledger } = this.#options;
+    const signal = request.signal ? AbortSignal.any([request.signal, this.#options.signal]) : this.#options.signal;
     const allowed = limits.maxRetries + 1;
     let successes = this.#successes;
     let refusal: HttpResponse | undefined;
     for (let made = 1; ; made++) {
-      const ticket = await this.#queueForTicket(refusal);
-      const attempt = await this.#attempt(request, ticket);
+      const ticket = await this.#queueForTicket(request, signal, refusal);
+      const attempt = await this.#attempt(request, signal, ticket);
       if (attempt === 'withdrawn') {
         made--;
         continue;
@@ -92,26 +93,32 @@ class RateLimitedClient implements HttpClient {
       refusal = refused ?? refusal;
       if (decision.next === 'limited')
         throw rateLimited('attempts', ledger.view().nextAt ?? clock.now(), clock.now(), refusal);
-      if (decision.next !== 'retry') throw this.#errorOf(request, result as TransportError, decision.next);
-      await this.#pause(decision.pauseMs, result);
+      if (decision.next !== 'retry') throw errorOf(request, result as TransportError, decision.next, signal);
+      await this.#pause(decision.pauseMs, result, signal);
     }
   }
 
-  #errorOf(request: HttpRequest, failure: TransportError, next: 'failed' | 'unknown'): unknown {
-    const { reason } = this.#options.signal;
-    if (failure.reason === 'aborted') return next === 'unknown' ? interruptedAfterSending(request, reason) : reason;
-    return next === 'unknown' ? unknownOutcome(request, failure) : networkError(failure);
+  // Requests queue for tickets: if the first one must wait, so must all others. An aborted one leaves the queue.
+  async #queueForTicket(
+    { signal: own }: HttpRequest,
+    signal: AbortSignal,
+    refusal: HttpResponse | undefined,
+  ): Promise<string> {
+    const before = this.#ticketQueue;
+    let leave = (): void => undefined;
+    this.#ticketQueue = new Promise<void>((resolve) => {
+      leave = resolve;
+    });
+    try {
+      await (own ? untilAborted(before, own) : before);
+      return await this.#waitForTicket(signal, refusal);
+    } finally {
+      before.then(leave);
+    }
   }
 
-  // Requests queue for tickets: if the first one must wait, so must all others.
-  #queueForTicket(refusal: HttpResponse | undefined): Promise<string> {
-    const ticket = this.#ticketQueue.then(() => this.#waitForTicket(refusal));
-    this.#ticketQueue = ticket.catch(() => undefined);
-    return ticket;
-  }
-
-  async #waitForTicket(refusal: HttpResponse | undefined): Promise<string> {
-    const { ledger, clock, signal, limits, onWait } = this.#options;
+  async #waitForTicket(signal: AbortSignal, refusal: HttpResponse | undefined): Promise<string> {
+    const { ledger, clock, limits, onWait } = this.#options;
     let notifiedUntil: number | undefined;
     // Since when nothing but the response to a request in flight is missing.
     let since: number | undefined;
@@ -151,8 +158,8 @@ class RateLimitedClient implements HttpClient {
     }
   }
 
-  async #pause(ms: number, result: HttpResponse | TransportError): Promise<void> {
-    const { clock, signal, onWait } = this.#options;
+  async #pause(ms: number, result: HttpResponse | TransportError, signal: AbortSignal): Promise<void> {
+    const { clock, onWait } = this.#options;
     if (ms <= 0) return;
     const failure = result instanceof TransportError ? result.detail : `status ${result.status}`;
     onWait?.({ until: clock.now() + ms, reason: 'backoff', failure });
@@ -163,8 +170,9 @@ class RateLimitedClient implements HttpClient {
     }
   }
 
-  async #attempt(request: HttpRequest, ticket: string): Promise<Attempt | 'withdrawn'> {
+  async #attempt(request: HttpRequest, aborted: AbortSignal, ticket: string): Promise<Attempt | 'withdrawn'> {
     const { transport, ledger, limits } = this.#options;
+    const timeoutMs = request.timeoutMs ?? limits.timeoutMs;
     let seen: Observation | undefined;
     let withdrawn = false;
     let forbidden: { readonly reason: unknown } | undefined;
@@ -176,7 +184,7 @@ class RateLimitedClient implements HttpClient {
       ledger.observe(ticket, seen);
     };
     const canSend = (): boolean => {
-      withdrawn ||= this.#options.signal.aborted || !ledger.confirm(ticket);
+      withdrawn ||= aborted.aborted || !ledger.confirm(ticket);
       if (withdrawn) return false;
       try {
         request.beforeSend?.();
@@ -189,7 +197,7 @@ class RateLimitedClient implements HttpClient {
     try {
       // The transport asks again just before the first byte; asked here too, no connection is made in vain.
       if (!canSend()) throw new TransportError('aborted', false, 'not allowed to send');
-      const response = await transport.send(request, { timeoutMs: limits.timeoutMs, signal, onHead, canSend });
+      const response = await transport.send(request, { timeoutMs, signal, onHead, canSend });
       onHead(response);
       return { result: response, retryAfterMs: seen?.waitMs };
     } catch (error) {
@@ -205,7 +213,7 @@ class RateLimitedClient implements HttpClient {
     }
   }
 
-  // The signal ends a read at once; a create in flight gets a moment for its response.
+  // The client's signal ends a read at once; a create in flight gets a moment for its response. The request's own ends both.
   #interruptible(request: HttpRequest): { signal: AbortSignal; done: () => void } {
     const { signal, clock } = this.#options;
     const ended = new AbortController();
@@ -215,14 +223,39 @@ class RateLimitedClient implements HttpClient {
       if (request.safe) end();
       else clock.sleep(GRACE_MS, answered.signal).then(end, () => undefined);
     };
+    const onOwnAbort = (): void => ended.abort(request.signal?.reason);
     this.#inFlight.add(onAbort);
+    request.signal?.addEventListener('abort', onOwnAbort, { once: true });
     if (signal.aborted) onAbort();
+    if (request.signal?.aborted) onOwnAbort();
     const done = (): void => {
       this.#inFlight.delete(onAbort);
+      request.signal?.removeEventListener('abort', onOwnAbort);
       answered.abort();
     };
     return { signal: ended.signal, done };
   }
+}
+
+function errorOf(
+  request: HttpRequest,
+  failure: TransportError,
+  next: 'failed' | 'unknown',
+  { reason }: AbortSignal,
+): unknown {
+  if (failure.reason === 'aborted') return next === 'unknown' ? interruptedAfterSending(request, reason) : reason;
+  return next === 'unknown' ? unknownOutcome(request, failure) : networkError(failure);
+}
+
+// Rejects with the signal's reason, or resolves when the promise does.
+async function untilAborted(promise: Promise<void>, signal: AbortSignal): Promise<void> {
+  signal.throwIfAborted();
+  let stop = (): void => undefined;
+  const aborted = new Promise<never>((_resolve, reject) => {
+    stop = () => reject(signal.reason);
+    signal.addEventListener('abort', stop, { once: true });
+  });
+  await Promise.race([promise, aborted]).finally(() => signal.removeEventListener('abort', stop));
 }
 
 // Others may have news, and the machine may be suspended: the ledger and the clock are looked at between chunks.

@@ -11,6 +11,10 @@ export interface HttpRequest {
   readonly body?: string | Uint8Array | undefined;
   /** True for GET and HEAD: sent twice it changes nothing more, so it is retried after a failure. */
   readonly safe: boolean;
+  /** Ends this request: its waits, and the request itself, also a create that was sent. */
+  readonly signal?: AbortSignal | undefined;
+  /** Overrides the client's timeout per attempt. */
+  readonly timeoutMs?: number | undefined;
   /** The name of the category that it creates, for messages. */
   readonly creates?: string | undefined;
   /** True: a cache on the way is to ask the service. */
