@@ -5,12 +5,16 @@ import type { Context } from './io.ts';
 import { colorLevel } from './io.ts';
 import { loadRenderer } from './output/render.ts';
 import type { View } from './output/view.ts';
+import { wrap } from './output/wrap.ts';
+import { reportError } from './report-error.ts';
 import type { Session } from './session.ts';
 import { openSession, readGlobalOptions } from './session.ts';
 
 /** The root of the tree, which knows the process. */
 export class Program extends Command {
   readonly context: Context;
+  /** Set by the command that ran. */
+  exitCode = 0;
 
   constructor(context: Context) {
     super('petstore');
@@ -46,22 +50,25 @@ export function action<Options, Data>(view: View<Data>, run: Run<Options, Data>)
 /** The same for a command with much code, which is loaded when it runs. */
 export function lazyAction<Options, Data>(load: (command: Command) => Promise<Action<Options, Data>>): Handler {
   return async function handle(this: Command) {
-    const { context } = rootOf(this);
+    const program = rootOf(this);
+    const { context } = program;
     const session = openSession(context, readGlobalOptions(this.optsWithGlobals(), context.env));
     const { view, run } = await load(this);
     // Before anything is sent: a create whose result cannot be shown must not happen.
     const print = await loadPrinter(session, view);
-    const startedAt = context.clock.now();
-    context.afterwards = () => printQuotaLine(session, startedAt);
-    const data = await run(session, this.opts() as Options, ...this.args).finally(() => session.progress.stop());
+    let failure: unknown;
     try {
-      await print(data);
+      const data = await run(session, this.opts() as Options, ...this.args).finally(() => session.progress.stop());
+      await print(data).catch((error: unknown) => {
+        if (!(error instanceof PetstoreError) || !view.summary) throw error;
+        throw rephrase(error, `${error.message}; ${view.summary(data)}`);
+      });
+      failure = view.failure?.(data);
     } catch (error) {
-      if (!(error instanceof PetstoreError) || !view.summary) throw error;
-      throw rephrase(error, `${error.message}; ${view.summary(data)}`);
+      failure = error;
     }
-    const failure = view.failure?.(data);
-    if (failure) throw failure;
+    if (failure !== undefined) program.exitCode = await reportError(failure, context, session.options);
+    await printQuotaLine(session, failure);
   };
 }
 
@@ -80,16 +87,18 @@ export async function loadPrinter<Data>(session: Session, view: View<Data>): Pro
 }
 
 // Only a command that received a response reports the quota: older knowledge is shown by `petstore quota`.
-async function printQuotaLine(session: Session, startedAt: number): Promise<void> {
-  const { options, context } = session;
-  const ledger = options.json || options.quiet ? undefined : await session.lastLedger();
-  if (!ledger) return;
+async function printQuotaLine(session: Session, failure: unknown): Promise<void> {
+  const { options, context, usedLedger } = session;
+  // It would paint over a pager, and after a 401 it says nothing about the user's key.
+  const isPaged = context.stderr.isTTY && !context.stdout.isTTY;
+  const isRejected = failure instanceof PetstoreError && failure.status === 401;
+  if (!usedLedger || options.json || options.quiet || isPaged || isRejected) return;
+  const { ledger, since } = usedLedger;
   await ledger.refresh();
   const view = ledger.view();
-  const now = ledger.clock.now();
-  if (view.seenAt === undefined || view.seenAt < startedAt - context.clock.now() + now) return;
+  if (view.seenAt === undefined || view.seenAt < since) return;
   const { quotaLine } = await import('./rate-limit/quota-view.ts');
-  const line = quotaLine(view, now);
+  const line = quotaLine(view, ledger.clock.now());
   if (line !== undefined) await session.notice(line);
 }
 
@@ -104,27 +113,23 @@ interface HelpText {
 
 /** For `Command.addHelpText('after', …)`. */
 export function sections({ notes, output, exitCodes, examples }: HelpText): (at: { command: Command }) => string {
-  return ({ command }) => {
-    const texts = [
-      notes,
-      output && `${bold('Output:')} ${output}`,
-      exitCodes && `${bold('Exit codes:')} ${exitCodes}`,
-      `${bold('Examples:')}\n${examples.map((line) => `  $ ${line}`).join('\n')}`,
-    ];
-    return `\n${texts
-      .filter(Boolean)
-      .map((text) => fill(command, text ?? ''))
-      .join('\n\n')}`;
-  };
+  const texts = [
+    notes,
+    output && `Output: ${output}`,
+    exitCodes && `Exit codes: ${exitCodes}`,
+    `Examples:\n${examples.map((line) => `  $ ${line}`).join('\n')}`,
+  ];
+  return ({ command }) => `\n${fill(command, texts.filter(Boolean).join('\n\n'))}`;
 }
 
-/** Wraps the paragraphs of a text to the width of a command's help. */
+/** Wraps the paragraphs of a text to the width of a command's help; indented lines are kept. */
 export function fill(command: Command, text: string): string {
-  const help = command.createHelp();
   const width = command.configureOutput().getOutHelpWidth?.() ?? 80;
-  return text.replace(/^\S.*(?:\n\S.*)*/gm, (paragraph) => help.boxWrap(paragraph.replaceAll('\n', ' '), width));
+  const filled = text.replace(/^\S.*(?:\n\S.*)*/gm, (paragraph) => wrap(paragraph, width));
+  return filled.replace(/^(?:Output|Exit codes|Examples|Global options):/gm, bold);
 }
 
+/** Commander removes it if the stream has no color. */
 export function bold(text: string): string {
   return `\u001b[1m${text}\u001b[22m`;
 }

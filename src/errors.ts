@@ -1,33 +1,10 @@
-// The kinds of error, and the exit code of each.
+// The program's errors: the kind of each decides its exit code.
+import type { ErrorKind } from './reference.ts';
+import { EXIT_CODES } from './reference.ts';
 
-/** The kinds of error, as `--json` names them (docs/cli.md, exit codes). */
-export type ErrorKind =
-  | 'internal'
-  | 'usage'
-  | 'auth'
-  | 'rejected'
-  | 'rate_limited'
-  | 'network'
-  | 'service'
-  | 'unknown_outcome'
-  | 'storage'
-  | 'interrupted';
+export type { ErrorKind };
 
-/** The exit code of each kind; a signal other than SIGINT sets its own. */
-export const EXIT_CODES: Readonly<Record<ErrorKind, number>> = {
-  internal: 1,
-  usage: 2,
-  auth: 3,
-  rejected: 4,
-  rate_limited: 5,
-  network: 6,
-  service: 7,
-  unknown_outcome: 8,
-  storage: 9,
-  interrupted: 130,
-};
-
-/** One mistake in a file of rows: the line it stands on, and the data row counted from 1 where it belongs to one. */
+/** One mistake in a file of rows: its line number, and its data row counted from 1 if it has one. */
 export interface Problem {
   readonly line: number;
   readonly row?: number | undefined;
@@ -57,6 +34,8 @@ interface ErrorFacts {
   readonly problems?: readonly Problem[] | undefined;
   /** Overrides the kind's exit code (143 after SIGTERM, 129 after SIGHUP). */
   readonly exitCode?: number | undefined;
+  /** True: nothing is printed, for example after a prompt was answered with "no". */
+  readonly silent?: boolean | undefined;
   readonly cause?: unknown;
 }
 
@@ -84,6 +63,8 @@ export class PetstoreError extends Error {
   readonly problems: readonly Problem[] | undefined;
   /** @internal */
   readonly exitCode: number;
+  /** @internal */
+  readonly silent: boolean;
 
   /** @param message what happened, beginning in lower case and without a full stop */
   constructor(kind: ErrorKind, message: string, facts: ErrorFacts = {}) {
@@ -98,7 +79,8 @@ export class PetstoreError extends Error {
     this.outcome = kind === 'interrupted' && this.processed !== 'no' ? 'unknown' : undefined;
     this.commandHint = facts.commandHint;
     this.problems = facts.problems;
-    this.exitCode = facts.exitCode ?? EXIT_CODES[kind];
+    this.exitCode = facts.exitCode ?? EXIT_CODES[kind].code;
+    this.silent = facts.silent ?? false;
   }
 
   /** The error as `--json` prints it; `retryAt` is ISO 8601. */

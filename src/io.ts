@@ -1,4 +1,4 @@
-// The process as the program sees it: environment variables, streams, and whether a stream supports colour.
+// The process as the program sees it: environment variables, streams, and whether a stream supports color.
 import type { Clock } from './clock.ts';
 import type { Redactor } from './redact.ts';
 
@@ -25,7 +25,7 @@ export interface Output {
    */
   write(text: string | Uint8Array): Promise<void>;
   readonly isTTY: boolean;
-  /** Terminal width in cells; undefined for other streams, 0 where the terminal does not report it. */
+  /** Terminal width in cells; undefined for other streams, 0 if the terminal does not report it. */
   readonly columns: number | undefined;
   /** The underlying stream, for spinner and prompts; undefined in tests. */
   readonly raw?: NodeJS.WriteStream;
@@ -40,7 +40,7 @@ export interface Input {
   readonly jobs?: JobControl;
 }
 
-/** 0: no colour; 1: 16 colours; 2: 256; 3: true colour. */
+/** 0: no color; 1: 16 colors; 2: 256; 3: true color. */
 export type ColorLevel = 0 | 1 | 2 | 3;
 
 /** In this order: `--no-color`, NO_COLOR, FORCE_COLOR, terminal (no-color.org, force-color.org; chalk ignores NO_COLOR). */
@@ -63,7 +63,7 @@ export interface Context {
   readonly cwd: string;
   readonly platform: string;
   readonly nodeVersion: string;
-  /** Undefined where the machine has none. */
+  /** Undefined if the machine has none. */
   readonly homeDir: string | undefined;
   readonly tempDir: string;
   readonly version: string;
@@ -75,7 +75,6 @@ export interface Context {
   readonly signal: AbortSignal;
   /** Applied to everything that is written; every key in use is added to it. */
   readonly redactor: Redactor;
-  /** Run after the result or the error was written: first what is still to be said, then what is to be closed. */
-  afterwards?: () => Promise<void>;
+  /** Run after the result or the error was written. */
   readonly cleanups: (() => Promise<void>)[];
 }

@@ -1,10 +1,11 @@
 // The entry point and the only adapter for `process`: its streams, signals, environment and exit code.
 import { homedir, tmpdir } from 'node:os';
 import { systemClock } from './clock.ts';
-import { EXIT_CODES, PetstoreError } from './errors.ts';
+import { PetstoreError } from './errors.ts';
 import type { Context, Input, JobControl, Output } from './io.ts';
 import { toEnvironment } from './io.ts';
 import { Redactor } from './redact.ts';
+import { EXIT_CODES } from './reference.ts';
 import { VERSION } from './version.ts';
 
 /** How long a command may take to end after a signal, in milliseconds; a create in flight waits 2 s for its response. */
@@ -135,7 +136,7 @@ async function perform(context: Context): Promise<number> {
       await context.stdout.write(`${VERSION}\n`);
       return 0;
     } catch (error) {
-      const { reportError } = await import('./run.ts');
+      const { reportError } = await import('./report-error.ts');
       return reportError(error, context, { json: false, verbose: false, noColor: false });
     }
   }
@@ -149,12 +150,12 @@ async function reportCrash({ args, stderr }: Context): Promise<number> {
   const hint = 'reinstall petstore';
   const json = JSON.stringify({ error: { kind: 'internal', message, hint } });
   await stderr.write(args.includes('--json') ? `${json}\n` : `error: ${message}\nhint: ${hint}\n`);
-  return EXIT_CODES.internal;
+  return EXIT_CODES.internal.code;
 }
 
 async function main(): Promise<void> {
   // A promise that never settles must not look like success.
-  process.exitCode = EXIT_CODES.internal;
+  process.exitCode = EXIT_CODES.internal.code;
   const env = takeEnvironment();
   const signal = handleSignals();
   const context: Context = {

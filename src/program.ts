@@ -1,5 +1,5 @@
 // The command tree: options of every command, and all commands by group.
-import { Command, Option } from 'commander';
+import { Command } from 'commander';
 import { bold, fill, Program, sections } from './command.ts';
 import { api } from './commands/api.ts';
 import { login } from './commands/auth/login.ts';
@@ -16,6 +16,7 @@ import { quota } from './commands/quota.ts';
 import { sandbox } from './commands/sandbox.ts';
 import type { Context } from './io.ts';
 import { colorLevel } from './io.ts';
+import { describeOption, EXIT_CODES, GLOBAL_OPTIONS } from './reference.ts';
 
 const categories = (): Command =>
   new Command('categories')
@@ -55,6 +56,9 @@ const auth = (): Command =>
 export function createProgram(context: Context, write: (text: string) => void = () => undefined): Program {
   const { stdout, env, args, version } = context;
   const program = new Program(context);
+  program.optionsGroup('Global options:');
+  // Defaults are only described: what is not typed may be set by the environment.
+  for (const option of GLOBAL_OPTIONS) program.option(option.flags, describeOption(option));
   program
     .description('Command-line client for the pet store API: list, create and import pet categories.')
     .version(version, '-V, --version', 'print the version')
@@ -68,40 +72,14 @@ export function createProgram(context: Context, write: (text: string) => void = 
       getOutHelpWidth: () => Math.max(40, Math.min(100, stdout.columns || 80)),
       getOutHasColors: () => colorLevel(stdout, env, args.includes('--no-color')) > 0,
     })
-    .option(
-      '-p, --profile <name>',
-      'profile to use: its base URL, key and quota (environment: PETSTORE_PROFILE; default: the active one)',
-    )
-    .option('--json', 'print exactly one JSON document; errors are JSON on stderr')
-    // Defaults are only described: what is not given may be set by the environment.
-    .addOption(
-      new Option(
-        '--max-wait <duration>',
-        'maximum wait for the rate limit; exit 5 if longer (environment: PETSTORE_MAX_WAIT)',
-      ).default(undefined, '2m'),
-    )
-    .addOption(
-      new Option(
-        '--max-retries <number>',
-        'retries of one request after the first attempt (environment: PETSTORE_MAX_RETRIES)',
-      ).default(undefined, '4'),
-    )
-    .addOption(
-      new Option(
-        '--timeout <duration>',
-        'timeout per attempt, from connect to last byte (environment: PETSTORE_TIMEOUT)',
-      ).default(undefined, '30s'),
-    )
-    .option('-q, --quiet', 'hide spinner, quota line and notices (environment: PETSTORE_QUIET)')
-    .option('-v, --verbose', 'show every request and response on stderr, with the key redacted')
-    .option('--no-color', 'disable colour (environment: NO_COLOR, FORCE_COLOR)')
     .addHelpText(
       'after',
       sections({
-        notes: `petstore waits for the rate limit where it must, shares it with other petstore processes, and never creates a
-category twice. stdout carries the result and nothing else.`,
-        exitCodes: `0 done, 1 bug in petstore, 2 wrong usage, 3 no key or key not accepted, 4 request rejected, 5 rate
-limited, 6 service not reached, 7 service failed, 8 outcome of a create unknown, 9 local file error, 130 interrupted.`,
+        notes: `petstore waits when the rate limit is exhausted, shares it with other petstore processes, and never resends
+a create that may have succeeded. stdout carries the result and nothing else.
+
+Exit codes:
+${exitCodes()}`,
         examples: [
           'petstore categories list -p sandbox',
           'petstore auth login --url https://HOST/v1',
@@ -109,7 +87,7 @@ limited, 6 service not reached, 7 service failed, 8 outcome of a create unknown,
         ],
       }),
     )
-    .addHelpText('afterAll', ({ command }) => (command.parent ? globalOptions(command, program) : ''))
+    .addHelpText('afterAll', ({ command }) => (command.parent ? globalOptions(command) : ''))
     .commandsGroup('Categories:')
     .addCommand(categories())
     .addCommand(api())
@@ -136,7 +114,12 @@ function inherit(command: Command): void {
   }
 }
 
-function globalOptions(command: Command, program: Program): string {
-  const names = program.options.filter(({ hidden }) => !hidden).map(({ long }) => long);
-  return `\n${fill(command, `${bold('Global options:')} ${names.join(', ')}; see petstore --help.`)}`;
+function globalOptions(command: Command): string {
+  const names = GLOBAL_OPTIONS.map(({ flags }) => /--[\w-]+/.exec(flags)?.[0]);
+  return `\n${fill(command, `Global options: ${names.join(', ')}; see petstore --help.`)}`;
+}
+
+function exitCodes(): string {
+  const row = (code: number, meaning: string): string => `  ${String(code).padEnd(3)}  ${meaning}`;
+  return [row(0, 'success'), ...Object.values(EXIT_CODES).map(({ code, meaning }) => row(code, meaning))].join('\n');
 }

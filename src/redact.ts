@@ -58,10 +58,12 @@ export function maskKey(key: string): string {
 
 /** In characters; no command, option or profile name is longer. */
 const MAX_WORD = 60;
-/** In characters; a shorter key is recognised by its prefix only. */
+/** In characters; a shorter key is recognized by its prefix only. */
 const MIN_KEY = 16;
 const KEY_PREFIX =
   /^(?:sk|pk|rk|(?:test|live|prod|api|access|auth|secret|my)?[_-]?key|api|sandbox|petstore|live|test)[_-]\S{3,}$/i;
+// These are keys wherever they appear; hosts and files may have names that look like other keys.
+const SECRET_KEY = /(?<![a-z0-9])[spr]k_(?:live|test|prod)_\w{4,}/gi;
 
 /** Whether a typed word may be an API key: by its prefix, or because it is long and not made of words. */
 export function looksLikeKey(word: string): boolean {
@@ -70,7 +72,27 @@ export function looksLikeKey(word: string): boolean {
   return /\d/.test(word) || (!word.startsWith('--') && /[^-._/]{16,}/.test(word));
 }
 
-/** Removes keys such as `sk_live_…` wherever they are; names of hosts and files may look like other keys, and stay. */
-export function withoutSecretKeys(text: string): string {
-  return text.replace(/(?<![a-z0-9])[spr]k_(?:live|test|prod)_\w{4,}/gi, '[redacted]');
+/** Redacts each typed word that looks like a key; a path is kept, since it is needed to find the mistake. */
+export function withoutTypedKeys(text: string, args: readonly string[]): string {
+  const words = args.flatMap((arg) => [
+    arg,
+    ...arg.split(/[\s=:,"'<>@]+/),
+    arg.slice(arg.indexOf('=') + 1),
+    arg.replace(/^-\w/, ''),
+  ]);
+  const keys = words.filter((word) => looksLikeKey(word) && !/\/|\.[a-z]{1,6}$/.test(word));
+  return keys
+    .reduce((left, key) => left.replaceAll(wholeWord(key), '[redacted]'), text)
+    .replace(SECRET_KEY, '[redacted]');
+}
+
+// A mistyped name is not a key because a listed name starts with it.
+function wholeWord(key: string): RegExp {
+  return new RegExp(`(?<![\\w-])${key.replace(/[^\w]/g, '\\$&')}(?![\\w-])`, 'g');
+}
+
+/** Whether a URL may hold a key. Hosts and paths have ordinary names that start like one, so only long parts are suspected. */
+export function containsKey(url: URL): boolean {
+  const parts = [...(url.hostname.includes('.') ? [] : [url.hostname]), ...url.pathname.split('/')];
+  return url.href.search(SECRET_KEY) >= 0 || parts.some((part) => part.length >= MIN_KEY && looksLikeKey(part));
 }

@@ -16,6 +16,7 @@ import type { ProfileStore } from './profiles/store.ts';
 import type { Progress } from './progress.ts';
 import { openProgress } from './progress.ts';
 import type { Ledger } from './rate-limit/ledger.ts';
+import { GLOBAL_OPTIONS } from './reference.ts';
 
 /** The options of every command, from the command line and the environment (docs/cli.md, global options). */
 export interface GlobalOptions {
@@ -31,32 +32,33 @@ export interface GlobalOptions {
   readonly noColor: boolean;
 }
 
+/** The text of an option, and the option or variable that it is from. */
 interface Setting {
   readonly text: string;
-  /** The option or variable, for messages. */
   readonly from: string;
 }
 
 /**
- * Reads the global options; the command line overrides the environment.
+ * Reads the global options; the command line overrides the environment, which overrides the default.
  * @param options as commander parsed them, with names in camel case
  * @throws PetstoreError `usage` naming the option or variable
  */
 export function readGlobalOptions(options: Readonly<Record<string, unknown>>, env: Environment): GlobalOptions {
-  const setting = (option: string, flag: string, variable: string): Setting | undefined => {
-    const typed = options[option];
+  const setting = (attribute: string, flag: string): Setting => {
+    const { variable = '', fallback = '' } = GLOBAL_OPTIONS.find(({ flags }) => flags.includes(flag)) ?? {};
+    const typed = options[attribute];
     if (typeof typed === 'string') return { text: typed, from: flag };
-    const value = env[variable];
-    return value ? { text: value, from: variable } : undefined;
+    return env[variable] ? { text: env[variable], from: variable } : { text: fallback, from: flag };
   };
   const format = formatOf(options);
   return {
     profile: options['profile'] as string | undefined,
     json: options['json'] === true || format === 'json',
     format,
-    maxWaitMs: duration(setting('maxWait', '--max-wait', 'PETSTORE_MAX_WAIT'), 120_000),
-    maxRetries: count(setting('maxRetries', '--max-retries', 'PETSTORE_MAX_RETRIES'), 4),
-    timeoutMs: timeout(setting('timeout', '--timeout', 'PETSTORE_TIMEOUT')),
+    maxWaitMs: duration(setting('maxWait', '--max-wait'), 0),
+    maxRetries: count(setting('maxRetries', '--max-retries')),
+    // With a timeout of 0 the outcome of a create would always be unknown.
+    timeoutMs: duration(setting('timeout', '--timeout'), 1),
     quiet: options['quiet'] === true || !/^(?:|0|false)$/.test(env['PETSTORE_QUIET'] ?? ''),
     verbose: options['verbose'] === true,
     noColor: options['color'] === false,
@@ -70,27 +72,21 @@ function formatOf(options: Readonly<Record<string, unknown>>): Format | undefine
   throw new PetstoreError('usage', `--json and --format ${format} cannot be combined`, { hint: 'use one of them' });
 }
 
-function duration(setting: Setting | undefined, fallback: number): number {
-  if (!setting) return fallback;
-  const ms = parseDuration(setting.text);
-  if (ms !== undefined) return Math.min(ms, LONGEST_TIMER_MS);
-  throw new PetstoreError('usage', `${setting.from} must be a duration such as 30s or 2m`, {
-    hint: 'use 500ms, 30s, 2m, 1h or a number of seconds',
-  });
+function duration({ text, from }: Setting, least: number): number {
+  const ms = parseDuration(text);
+  if (ms === undefined) {
+    throw new PetstoreError('usage', `invalid duration "${escapeControls(text)}" for ${from}`, {
+      hint: 'use a duration such as 500ms, 30s, 2m or 1h',
+    });
+  }
+  if (ms >= least) return Math.min(ms, LONGEST_TIMER_MS);
+  throw new PetstoreError('usage', `${from} must be greater than 0`, { hint: 'use a value such as 30s' });
 }
 
-// With a timeout of 0 the outcome of a create would always be unknown.
-function timeout(setting: Setting | undefined): number {
-  const ms = duration(setting, 30_000);
-  if (ms >= 1) return ms;
-  throw new PetstoreError('usage', `${setting?.from} must be greater than 0`, { hint: 'for example --timeout 30s' });
-}
-
-function count(setting: Setting | undefined, fallback: number): number {
-  if (!setting) return fallback;
-  if (/^\d{1,3}$/.test(setting.text)) return Number(setting.text);
-  throw new PetstoreError('usage', `${setting.from} must be a whole number from 0 to 999`, {
-    hint: 'for example --max-retries 4',
+function count({ text, from }: Setting): number {
+  if (/^\d{1,3}$/.test(text)) return Number(text);
+  throw new PetstoreError('usage', `invalid number "${escapeControls(text)}" for ${from}`, {
+    hint: 'use a whole number from 0 to 999',
   });
 }
 
@@ -113,8 +109,8 @@ export interface Session {
   api(): Promise<Api>;
   /** The API of another target, for a key that is not stored yet. */
   apiOf(target: Target): Promise<Api>;
-  /** The ledger that was used last; undefined where nothing can have been sent. */
-  lastLedger(): Promise<Ledger> | undefined;
+  /** The ledger that was used last, and since when by its clock; undefined if nothing can have been sent. */
+  readonly usedLedger: { readonly ledger: Ledger; readonly since: number } | undefined;
   /** Writes one line to stderr, except with `--quiet` or `--json`. */
   notice(text: string): Promise<void>;
   /** Writes one line to stderr; a JSON line with `--json`. */
@@ -131,7 +127,7 @@ export function openSession(context: Context, options: GlobalOptions): Session {
   };
   const write = (line: string): Promise<void> => stderr.write(`${line}\n`);
   const wrapped = (text: string): string => wrap(escapeControls(text), stderr.columns);
-  let lastLedger: Promise<Ledger> | undefined;
+  let usedLedger: Session['usedLedger'];
 
   const openTarget = async (): Promise<Target> => {
     const { profile } = options;
@@ -159,8 +155,8 @@ export function openSession(context: Context, options: GlobalOptions): Session {
 
   const connect = async (target: Target, open: () => Promise<Ledger>): Promise<HttpClient> => {
     const loading = Promise.all([import('./http/transport.ts'), import('./http/http-client.ts')]);
-    lastLedger = open();
-    const ledger = await lastLedger;
+    const ledger = await open();
+    usedLedger = { ledger, since: ledger.clock.now() };
     const { baseUrl, key } = target.keySource === 'sandbox' ? await serveSandbox(target) : target;
     redactor.add(key);
     const { version, nodeVersion } = context;
@@ -221,7 +217,9 @@ export function openSession(context: Context, options: GlobalOptions): Session {
     },
     api: once(async () => toApi(await session.httpClient())),
     apiOf: async (target) => toApi(await connect(target, () => openLedgerOf(target))),
-    lastLedger: () => lastLedger,
+    get usedLedger() {
+      return usedLedger;
+    },
     notice: async (text) => (options.quiet || options.json ? undefined : write(wrapped(text))),
     warn: (text) => {
       const json = (): string => terminalSafeJson(JSON.stringify({ warning: { message: text } }));

@@ -1,101 +1,132 @@
-// Turns commander's errors into usage errors with a suggestion; a key typed in the wrong place is never repeated.
-import type { Command, CommanderError } from 'commander';
+// Turns commander's errors into usage errors in the program's own words, with a suggestion.
+import type { Command, CommanderError, Option } from 'commander';
 import { pathOf, rootOf } from './command.ts';
 import { closestMatch } from './did-you-mean.ts';
-import { PetstoreError, rephrase } from './errors.ts';
+import { PetstoreError } from './errors.ts';
 import { escapeControls } from './escape.ts';
-import { looksLikeKey, withoutSecretKeys } from './redact.ts';
+import { looksLikeKey } from './redact.ts';
 
 /** Commander's error, and the command that was being parsed: `exitOverride` in program.ts adds it. */
 export interface ParseError extends CommanderError {
   readonly command: Command;
 }
 
+/** What happened, and what to do about it. */
+type Explanation = readonly [message: string, hint?: string | undefined];
+
 /** @param args the arguments as typed */
 export function usageError(error: ParseError, args: readonly string[]): PetstoreError {
-  const { code, command } = error;
-  if (code === 'commander.help') return missingSubcommand(command);
-  const mistyped = ABOUT_OPTIONS.includes(code) ? unknownOption(command) : undefined;
-  let text = (mistyped ?? error).message.replace(/^error: /, '');
-  const keys = keysIn(args);
-  for (const key of keys) text = text.replaceAll(key, '[redacted]');
-  const [message = '', suggestion] = text.split('\n');
-  const match = /Did you mean (.*)\?\)?$/.exec(suggestion ?? '')?.[1];
-  const word = /^unknown command '(.+)'$/.exec(message)?.[1];
-  const meant = match ?? (word && commandNamed(word, rootOf(command)));
-  const option = !mistyped && MISPLACED_VALUE.includes(code) ? optionFor(command, keys) : undefined;
-  const help = `see \`${pathOf(command)} --help\``;
-  const hint = meant ? `did you mean ${meant}?` : option ? `did you mean \`${option}\`? ${help}` : help;
+  const { command } = error;
+  const [message, hint = `see \`${pathOf(command)} --help\``] = explain(error, args);
   return new PetstoreError('usage', message, { hint });
 }
 
-/** Redacts typed keys in a usage error; a path is repeated, since it is needed to find the mistake. */
-export function withoutTypedKeys(error: unknown, args: readonly string[]): unknown {
-  if (!(error instanceof PetstoreError) || error.kind !== 'usage') return error;
-  const keys = keysIn(args).filter((word) => !/\/|\.[a-z]{1,6}$/.test(word));
-  const redact = (text: string): string =>
-    withoutSecretKeys(keys.reduce((left, key) => left.replaceAll(wholeWord(key), '[redacted]'), text));
-  return rephrase(error, redact(error.message), error.hint && redact(error.hint));
-}
-
-// A mistyped name is not a key because a listed name starts with it.
-function wholeWord(key: string): RegExp {
-  return new RegExp(`(?<![\\w-])${key.replace(/[^\w]/g, '\\$&')}(?![\\w-])`, 'g');
-}
-
-// The typed words that may be keys, including what follows `=`, a separator, or an option's letter.
-function keysIn(args: readonly string[]): readonly string[] {
-  const words = args.flatMap((arg) => [
-    arg,
-    ...arg.split(/[\s=:,"'<>@]+/),
-    arg.slice(arg.indexOf('=') + 1),
-    arg.replace(/^-\w/, ''),
-  ]);
-  return words.filter(looksLikeKey);
-}
-
-// Commander reports a missing option before an unknown one, but `--nam dog` is a mistyped name.
-const ABOUT_OPTIONS = ['commander.unknownOption', 'commander.missingMandatoryOptionValue'];
-
-function unknownOption(command: Command): CommanderError | undefined {
-  const option = command.args.find((word) => /^-./.test(word));
-  if (option === undefined) return undefined;
-  try {
-    // Not in commander's types. A value after `=` may be a key, and hides the closest option.
-    (command as unknown as { unknownOption(flag: string): void }).unknownOption(option.replace(/=.*$/s, ''));
-  } catch (error) {
-    return error as CommanderError;
+// Commander says in its message only which word or option is wrong.
+function explain({ code, command, message }: ParseError, args: readonly string[]): Explanation {
+  const option = /option '.*?(--[\w-]+)/.exec(message)?.[1] ?? '';
+  const word = /'([^']*)'/.exec(message)?.[1] ?? '';
+  switch (code) {
+    case 'commander.help':
+      return missingSubcommand(command);
+    case 'commander.unknownCommand':
+      return unknownCommand(command, word);
+    case 'commander.unknownOption':
+      return unknownOption(command, word);
+    case 'commander.missingMandatoryOptionValue': {
+      // `--nam dog` is a mistyped name rather than a missing one.
+      const mistyped = command.args.find((one) => /^-./.test(one));
+      return mistyped ? unknownOption(command, mistyped) : [`${option} is required`, meantOption(command)];
+    }
+    case 'commander.optionMissingArgument':
+      return [`${option} requires a value`];
+    case 'commander.conflictingOption': {
+      const other = /with option '.*?(--[\w-]+)/.exec(message)?.[1];
+      return [`${option} and ${other} cannot be combined`, 'use one of them'];
+    }
+    case 'commander.missingArgument':
+      return [`missing argument <${word}>`, meantMethod(command)];
+    case 'commander.excessArguments': {
+      const extra = command.args[command.registeredArguments.length] ?? '';
+      return [`unexpected argument ${quoted(extra)} for \`${pathOf(command)}\``, meantOption(command)];
+    }
+    case 'commander.invalidArgument':
+      return invalidValue(command, option, message, args);
+    default:
+      return [message.replace(/^error: /, '')];
   }
-  return undefined;
 }
 
-const MISPLACED_VALUE = ['commander.excessArguments', 'commander.missingMandatoryOptionValue'];
-
-// `categories create dog` means the value of the required option.
-function optionFor(command: Command, keys: readonly string[]): string | undefined {
-  const required = command.options.find((option) => option.mandatory);
-  const [value, ...others] = command.args;
-  if (!required?.long || value === undefined || others.length > 0 || keys.includes(value)) return undefined;
-  return `${pathOf(command)} ${required.long} ${/^[\w.-]+$/.test(value) ? value : JSON.stringify(escapeControls(value))}`;
+function unknownCommand(command: Command, word: string): Explanation {
+  const near = closestCommand(visibleCommands(command), word) ?? commandNamed(word, rootOf(command));
+  return [`unknown command ${quoted(word)}`, near && `did you mean \`${pathOf(near)}\`?`];
 }
 
-function missingSubcommand(command: Command): PetstoreError {
-  const names = command
-    .createHelp()
-    .visibleCommands(command)
-    .map((one) => one.name());
-  const hint = `use one of ${names.join(', ')}; see \`${pathOf(command)} --help\``;
-  return new PetstoreError('usage', `missing subcommand after \`${pathOf(command)}\``, { hint });
+/** The command of this name or alias, or the closest one. */
+export function closestCommand(commands: readonly Command[], word: string): Command | undefined {
+  const named = commands.flatMap((one) => [one.name(), ...one.aliases()].map((name) => ({ name, one })));
+  const match = closestMatch(
+    word,
+    named.map(({ name }) => name),
+  );
+  return named.find(({ name }) => name === match)?.one;
 }
 
 // `petstore login` means `petstore auth login`.
-function commandNamed(word: string, program: Command): string | undefined {
-  const subcommands = program.commands.flatMap((parent) =>
-    parent.commands.flatMap((one) => [one.name(), ...one.aliases()].map((name) => ({ name, path: pathOf(one) }))),
-  );
-  const match = closestMatch(
+function commandNamed(word: string, program: Command): Command | undefined {
+  return closestCommand(
+    program.commands.flatMap((parent) => parent.commands),
     word,
-    subcommands.map(({ name }) => name),
   );
-  return subcommands.find(({ name }) => name === match)?.path;
+}
+
+function unknownOption(command: Command, word: string): Explanation {
+  // A value behind `=` may be a key.
+  const flag = word.replace(/=.*$/s, '');
+  const known = [...command.options, ...rootOf(command).options].filter(({ hidden }) => !hidden);
+  const match = closestMatch(flag, ['--help', ...known.flatMap(({ long }) => long ?? [])]);
+  return [`unknown option ${quoted(flag)}`, match && `did you mean \`${match}\`?`];
+}
+
+function invalidValue(command: Command, flag: string, message: string, args: readonly string[]): Explanation {
+  const value = /(?:argument|value) '(.*)' is invalid/s.exec(message)?.[1] ?? '';
+  const option = [...command.options, ...rootOf(command).options].find(({ long }) => long === flag);
+  if (option) return [`invalid value ${quoted(value)} for ${flag}`, useOneOf(option.argChoices)];
+  const argument = command.registeredArguments.find(({ argChoices }) => argChoices);
+  if (args.length === 0 || !argument) return [message.replace(/^error: /, '')];
+  return [`unknown ${argument.name()} ${quoted(value)}`, useOneOf(argument.argChoices)];
+}
+
+function useOneOf(choices: Option['argChoices']): string | undefined {
+  return choices && `use ${choices.slice(0, -1).join(', ')} or ${choices.at(-1)}`;
+}
+
+// `categories create dog` means the value of the required option.
+function meantOption(command: Command): string | undefined {
+  const required = command.options.find((option) => option.mandatory);
+  const [value, ...others] = command.args;
+  if (!required?.long || value === undefined || others.length > 0 || looksLikeKey(value)) return undefined;
+  const typed = /^[\w.-]+$/.test(value) ? value : JSON.stringify(escapeControls(value));
+  return `did you mean \`${pathOf(command)} ${required.long} ${typed}\`?`;
+}
+
+// `petstore api categories` means a GET.
+function meantMethod(command: Command): string | undefined {
+  const [first, second] = command.registeredArguments;
+  const [path = ''] = command.args;
+  if (first?.name() !== 'method' || !second || path === '' || /^[A-Z]+$/.test(path) || looksLikeKey(path))
+    return undefined;
+  return `did you mean \`${pathOf(command)} GET ${escapeControls(path)}\`?`;
+}
+
+function missingSubcommand(command: Command): Explanation {
+  const names = visibleCommands(command).map((one) => one.name());
+  return [`missing subcommand after \`${pathOf(command)}\``, `use ${names.slice(0, -1).join(', ')} or ${names.at(-1)}`];
+}
+
+export function visibleCommands(command: Command): readonly Command[] {
+  return [...command.createHelp().visibleCommands(command)];
+}
+
+function quoted(word: string): string {
+  return looksLikeKey(word) ? '"[redacted]"' : `"${escapeControls(word.slice(0, 60))}"`;
 }

@@ -1,8 +1,8 @@
-// `petstore help COMMAND`, and what a bare `petstore` prints.
+// `petstore help COMMAND`, what a bare `petstore` prints, and the command tree as JSON (`--help --json`).
 import { Command } from 'commander';
 import { pathOf, rootOf, sections } from '../command.ts';
-import { closestMatch } from '../did-you-mean.ts';
 import { PetstoreError } from '../errors.ts';
+import { ENVIRONMENT, EXIT_CODES, GLOBAL_OPTIONS } from '../reference.ts';
 
 export const WELCOME = `petstore is a command-line client for the pet store API.
 
@@ -26,21 +26,83 @@ export const help = (): Command =>
     .argument('[command...]', 'for example: categories create')
     .addHelpText('after', sections({ examples: ['petstore help', 'petstore help categories create'] }))
     .action((words: readonly string[], _options: unknown, command: Command) => {
-      words.reduce(subcommandOf, rootOf(command) as Command).outputHelp();
+      const root = rootOf(command);
+      const meant = words.reduce<Command>(subcommandOf, root);
+      if (command.optsWithGlobals()['json'])
+        root.configureOutput().writeOut?.(`${JSON.stringify(describeCommands(meant))}\n`);
+      else meant.outputHelp();
     });
 
 function subcommandOf(parent: Command, word: string): Command {
   const found = parent.commands.find((one) => one.name() === word || one.aliases().includes(word));
   if (found) return found;
-  const near = closestMatch(
-    word,
-    parent
-      .createHelp()
-      .visibleCommands(parent)
-      .map((one) => one.name()),
-  );
-  // The word is not repeated: it may be a key.
-  throw new PetstoreError('usage', `\`${parent.name()}\` has no such command`, {
-    hint: near ? `did you mean \`${near}\`?` : `see \`${pathOf(parent)} --help\``,
-  });
+  throw new PetstoreError('usage', `unknown command "${word}"`, { hint: `see \`${pathOf(parent)} --help\`` });
+}
+
+/** Everything that a program needs to call this one, or one of its commands. */
+export function describeCommands(command: Command) {
+  const root = rootOf(command);
+  const leaves = leavesOf(command);
+  return {
+    version: root.context.version,
+    description: root.description(),
+    commands: leaves.map(describeCommand),
+    globalOptions: GLOBAL_OPTIONS,
+    environment: ENVIRONMENT,
+    exitCodes: [
+      { code: 0, meaning: 'success' },
+      ...Object.entries(EXIT_CODES).map(([kind, { code, meaning, retry }]) => ({ code, kind, meaning, retry })),
+    ],
+  };
+}
+
+function leavesOf(command: Command): readonly Command[] {
+  return command.commands.length === 0 ? [command] : command.createHelp().visibleCommands(command).flatMap(leavesOf);
+}
+
+function describeCommand(command: Command) {
+  const path = pathOf(command);
+  return {
+    /** Without the program's name: `categories list`. */
+    path: path.replace(/^petstore ?/, ''),
+    aliases: command.aliases(),
+    description: command.description(),
+    usage: `${path} ${command.usage()}`,
+    arguments: command.registeredArguments.map((one) => {
+      const { description, required, variadic, argChoices: choices } = one;
+      return { name: one.name(), description, required, variadic, choices };
+    }),
+    options: command.options
+      .filter(({ hidden }) => !hidden)
+      .map(({ flags, short, long, description, mandatory, argChoices: choices, ...option }) => ({
+        flags,
+        short,
+        long,
+        description,
+        /** The name of its value; absent for a switch. */
+        value: /<(.+?)>/.exec(flags)?.[1],
+        required: mandatory,
+        // Only options that collect their values have a parser of their own.
+        repeatable: option.parseArg !== undefined && choices === undefined,
+        choices,
+        default: option.defaultValueDescription ?? (option.defaultValue || undefined),
+      })),
+    ...notesOf(command),
+  };
+}
+
+/** Wide enough that no paragraph is wrapped. */
+const WIDTH = 5000;
+
+// What follows the options in a command's help.
+function notesOf(command: Command): { readonly notes: string; readonly examples: readonly string[] } {
+  let text = '';
+  const writeOut = (part: string): void => {
+    text += part;
+  };
+  command.configureOutput({ writeOut, getOutHelpWidth: () => WIDTH, getOutHasColors: () => false });
+  command.outputHelp();
+  const [notes = '', more = ''] = text.slice(command.helpInformation().length).split('Examples:\n');
+  const examples = [...more.matchAll(/^ {2}\$ (.*?)(?: {2,}#.*)?$/gm)].map(([, line = '']) => line);
+  return { notes: notes.trim(), examples };
 }

@@ -1,6 +1,6 @@
 // The rules for base URLs (https, or http on loopback, ending in /v1) and API keys (printable ASCII without spaces).
 import { PetstoreError } from '../errors.ts';
-import { looksLikeKey, withoutSecretKeys } from '../redact.ts';
+import { containsKey } from '../redact.ts';
 
 export interface BaseUrl {
   readonly url: string;
@@ -38,12 +38,6 @@ export function parseBaseUrl(text: unknown): BaseUrl | InvalidUrl {
     return containsKey(url) ? { problem } : { problem, suggestion: `${url.origin}${path}/v1` };
   }
   return { url: `${url.origin}${path}`, origin: url.origin };
-}
-
-// Hosts and paths have ordinary names that start like a key, so only long parts are suspected.
-function containsKey(url: URL): boolean {
-  const parts = [...(url.hostname.includes('.') ? [] : [url.hostname]), ...url.pathname.split('/')];
-  return withoutSecretKeys(url.href) !== url.href || parts.some((part) => part.length >= 16 && looksLikeKey(part));
 }
 
 /** @throws PetstoreError `usage` */

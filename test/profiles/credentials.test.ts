@@ -180,7 +180,7 @@ test('the sandbox needs no login, and the environment does not override it', asy
 });
 
 test('a typed profile is used whole: the environment is ignored, and nothing is taken from it', async () => {
-  const env = { PETSTORE_API_KEY: 'k', PETSTORE_BASE_URL: 'https://b.example/v1', PETSTORE_KEY_COMMAND: 'c' };
+  const env = { PETSTORE_API_KEY: 'k', PETSTORE_BASE_URL: 'https://b.example/v1', PETSTORE_API_KEY_COMMAND: 'c' };
   expect(await resolve(env, 'production')).toMatchObject({ baseUrl: 'https://a.example/v1', key: KEY });
   await expect(resolve(env, 'staging')).rejects.toMatchObject({
     kind: 'auth',
@@ -201,11 +201,11 @@ test('a key command of the profile or of the environment provides the key, for t
   const { key: _, ...url } = production;
   const store = memory([{ ...url, keyCommand: 'pass' }]);
   expect(await resolve({}, undefined, store)).toMatchObject({ key: 'pass-by-profileproduction', keySource: 'command' });
-  expect(await resolve({ PETSTORE_KEY_COMMAND: 'op' }, undefined, store)).toMatchObject({
-    key: 'op-by-PETSTORE_KEY_COMMAND',
+  expect(await resolve({ PETSTORE_API_KEY_COMMAND: 'op' }, undefined, store)).toMatchObject({
+    key: 'op-by-PETSTORE_API_KEY_COMMAND',
     keySource: 'command',
   });
-  expect(await resolve({ PETSTORE_KEY_COMMAND: 'op', PETSTORE_API_KEY: 'k' })).toMatchObject({ key: 'k' });
+  expect(await resolve({ PETSTORE_API_KEY_COMMAND: 'op', PETSTORE_API_KEY: 'k' })).toMatchObject({ key: 'k' });
   const elsewhere = resolve({ PETSTORE_BASE_URL: 'https://b.example/v1' }, undefined, store);
   await expect(elsewhere).rejects.toMatchObject({ kind: 'auth', hint: expect.stringContaining('PETSTORE_API_KEY') });
 });

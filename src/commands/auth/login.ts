@@ -56,7 +56,7 @@ takes it, because arguments are visible to every process. It is checked with one
 file that only you can read, and sent only to the origin it was saved with.
 
 A key command runs at each use, without a shell (unless you name one: sh -c '…') and for at most 30 seconds; the
-first line of its stdout is the key. PETSTORE_KEY_COMMAND does the same without a profile.
+first line of its stdout is the key. PETSTORE_API_KEY_COMMAND does the same without a profile.
 
 If the active profile has no key, the profile becomes the active one.`,
         output: 'one line; with --json {"profile", "url", "key", "verified", "active"}, with the key masked.',
@@ -146,7 +146,7 @@ async function confirmedUrl(session: Session, text: string, from: string): Promi
     return checkBaseUrl(suggestion, from);
   }
   await session.notice('Nothing was saved');
-  throw new PetstoreError('interrupted', '');
+  throw new PetstoreError('interrupted', 'canceled', { silent: true });
 }
 
 async function readKey(session: Session, profile: string): Promise<string> {

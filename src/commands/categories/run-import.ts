@@ -175,5 +175,5 @@ async function confirm({ session, options }: Job, results: ImportResults): Promi
   const time = expected && expected.ms > 0 ? ` Estimated time: ${formatEstimate(expected)}` : '';
   const question = `Create ${formatCount(send, 'category', 'categories')} at ${target.baseUrl}?${time}`;
   const lines = wrap(`${escapeControls(question)}${ANSWERS}`, context.stderr.columns ?? 80).slice(0, -ANSWERS.length);
-  if (!(await askYesNo(context, lines))) throw new PetstoreError('interrupted', '');
+  if (!(await askYesNo(context, lines))) throw new PetstoreError('interrupted', 'canceled', { silent: true });
 }

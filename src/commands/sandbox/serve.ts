@@ -86,7 +86,8 @@ async function serve(session: Session, options: ServeOptions): Promise<never> {
   } finally {
     await close();
   }
-  throw new PetstoreError('interrupted', '', { exitCode: (context.signal.reason as PetstoreError).exitCode });
+  const { exitCode } = context.signal.reason as PetstoreError;
+  throw new PetstoreError('interrupted', 'stopped', { exitCode, silent: true });
 }
 
 /** @throws PetstoreError `usage` naming the option */

@@ -1,0 +1,112 @@
+// The tables of exit codes, global options and environment variables: help, man page, README and docs/cli.md are made from them or checked.
+
+interface ExitCode {
+  readonly code: number;
+  readonly meaning: string;
+  /** Whether a script may run the command again. */
+  readonly retry: string;
+}
+
+/** By the kind of error, as `--json` names it. */
+export const EXIT_CODES = {
+  internal: { code: 1, meaning: 'a bug in petstore', retry: 'report it' },
+  usage: { code: 2, meaning: 'wrong usage or invalid input; nothing was sent', retry: 'after correcting it' },
+  auth: { code: 3, meaning: 'no API key, or the service rejected it (401)', retry: 'after logging in' },
+  rejected: { code: 4, meaning: 'the service rejected the request (4xx)', retry: 'after correcting it' },
+  rate_limited: {
+    code: 5,
+    meaning: 'rate limited for longer than `--max-wait`, or still after the last attempt',
+    retry: 'from `error.retryAt` on',
+  },
+  network: { code: 6, meaning: 'no response; nothing was changed', retry: 'yes' },
+  service: { code: 7, meaning: 'server error on a read (5xx), invalid response, or redirect', retry: 'yes' },
+  unknown_outcome: {
+    code: 8,
+    meaning: 'a create was sent without a valid response; the category may exist',
+    retry: 'after `petstore categories list`',
+  },
+  storage: { code: 9, meaning: 'storage error: local files or the state server', retry: 'after fixing it' },
+  interrupted: {
+    code: 130,
+    meaning: 'Ctrl-C, or "no" to a prompt (143: SIGTERM)',
+    retry: 'import: yes; create: after `petstore categories list`',
+  },
+} as const satisfies Readonly<Record<string, ExitCode>>;
+
+export type ErrorKind = keyof typeof EXIT_CODES;
+
+export interface GlobalOption {
+  /** As commander reads them. */
+  readonly flags: string;
+  readonly description: string;
+  /** What sets the option if it is not typed. */
+  readonly variable?: string;
+  /** As it would be typed, or in words. */
+  readonly fallback?: string;
+}
+
+export const GLOBAL_OPTIONS: readonly GlobalOption[] = [
+  {
+    flags: '-p, --profile <name>',
+    description: 'profile to use: its base URL, key and quota',
+    variable: 'PETSTORE_PROFILE',
+    fallback: 'the active one',
+  },
+  { flags: '--json', description: 'print exactly one JSON document; errors are JSON on stderr' },
+  {
+    flags: '--max-wait <duration>',
+    description: 'maximum wait for the rate limit; exit code 5 if it would be longer',
+    variable: 'PETSTORE_MAX_WAIT',
+    fallback: '2m',
+  },
+  {
+    flags: '--max-retries <number>',
+    description: 'retries of one request after the first attempt',
+    variable: 'PETSTORE_MAX_RETRIES',
+    fallback: '4',
+  },
+  {
+    flags: '--timeout <duration>',
+    description: 'timeout per attempt, from connect to last byte',
+    variable: 'PETSTORE_TIMEOUT',
+    fallback: '30s',
+  },
+  { flags: '-q, --quiet', description: 'hide spinner, quota line and notices', variable: 'PETSTORE_QUIET' },
+  { flags: '-v, --verbose', description: 'show every request and response on stderr, with the key redacted' },
+  { flags: '--no-color', description: 'disable color', variable: 'NO_COLOR' },
+];
+
+/** A description with its variable and default: `… (env: PETSTORE_MAX_WAIT; default: 2m)`. */
+export function describeOption({ description, variable, fallback }: GlobalOption): string {
+  const facts = [variable && `env: ${variable}`, fallback && `default: ${fallback}`].filter(Boolean);
+  return facts.length === 0 ? description : `${description} (${facts.join('; ')})`;
+}
+
+interface Variable {
+  readonly name: string;
+  readonly meaning: string;
+}
+
+export const ENVIRONMENT: readonly Variable[] = [
+  { name: 'PETSTORE_API_KEY', meaning: 'API key; overrides a saved one' },
+  { name: 'PETSTORE_API_KEY_COMMAND', meaning: 'command that prints the API key; see `petstore auth login --help`' },
+  { name: 'PETSTORE_BASE_URL', meaning: 'base URL of the service, ending in /v1; overrides a saved one' },
+  { name: 'PETSTORE_PROFILE', meaning: 'same as --profile' },
+  { name: 'PETSTORE_MAX_WAIT', meaning: 'same as --max-wait' },
+  { name: 'PETSTORE_MAX_RETRIES', meaning: 'same as --max-retries' },
+  { name: 'PETSTORE_TIMEOUT', meaning: 'same as --timeout' },
+  { name: 'PETSTORE_QUIET', meaning: 'same as --quiet if non-empty' },
+  { name: 'PETSTORE_CONFIG_DIR', meaning: 'directory for profiles and keys (default: ~/.config/petstore)' },
+  {
+    name: 'PETSTORE_STATE_DIR',
+    meaning: 'directory for quota, journals and sandbox data (default: ~/.local/state/petstore)',
+  },
+  { name: 'PETSTORE_STATE_URL', meaning: 'Valkey or Redis server that several machines share (docs/fleet.md)' },
+  { name: 'PETSTORE_STATE_PASSWORD', meaning: 'password of the state server' },
+  { name: 'NO_COLOR', meaning: 'disables color if non-empty' },
+  { name: 'FORCE_COLOR', meaning: 'enables color (1 to 3) if the stream is not a terminal; 0 disables it' },
+  { name: 'HTTPS_PROXY', meaning: 'proxy for https' },
+  { name: 'HTTP_PROXY', meaning: 'not used: http is allowed on loopback only, which is never proxied' },
+  { name: 'NO_PROXY', meaning: 'hosts that are reached without a proxy' },
+  { name: 'NODE_EXTRA_CA_CERTS', meaning: 'file with additional certificate authorities' },
+];

@@ -1,0 +1,84 @@
+// Reports what went wrong on stderr: two lines of text, or one line of JSON.
+import { PetstoreError, rephrase, withCommands } from './errors.ts';
+import { escapeControls, terminalSafeJson } from './escape.ts';
+import type { Context } from './io.ts';
+import { colorLevel } from './io.ts';
+import { wrap } from './output/wrap.ts';
+import { withoutTypedKeys } from './redact.ts';
+import { commandWriter } from './shell-quote.ts';
+
+interface ReportOptions {
+  /** The value of `--profile`, which hints repeat. */
+  readonly profile?: string | undefined;
+  readonly json: boolean;
+  readonly verbose: boolean;
+  readonly noColor: boolean;
+}
+
+/**
+ * Accepts anything that was thrown.
+ * @returns the exit code (docs/cli.md, exit codes)
+ */
+export async function reportError(error: unknown, context: Context, options: ReportOptions): Promise<number> {
+  const known = withoutKeys(withCommands(toKnownError(error), commandWriter(context, options.profile)), context.args);
+  if (known.silent) return known.exitCode;
+  const { stderr, env } = context;
+  const color = colorLevel(stderr, env, options.noColor) > 0;
+  await stderr.write(options.json ? jsonLine(known) : textLines(known, color, stderr.columns));
+  if (options.verbose && known.kind === 'internal') await stderr.write(stackTrace(known));
+  return known.exitCode;
+}
+
+function toKnownError(error: unknown): PetstoreError {
+  return error instanceof PetstoreError ? error : (storageError(error) ?? internalError(error));
+}
+
+// A key may have been typed in the wrong place.
+function withoutKeys(error: PetstoreError, args: readonly string[]): PetstoreError {
+  if (error.kind !== 'usage') return error;
+  return rephrase(error, withoutTypedKeys(error.message, args), error.hint && withoutTypedKeys(error.hint, args));
+}
+
+const FILE_OPERATION =
+  /^(?:open|read|write|mkdir|unlink|rename|link|fsync|fdatasync|scandir|stat|lstat|fstat|chmod|close|ftruncate)$/;
+
+function storageError(error: unknown): PetstoreError | undefined {
+  const { code, syscall, path } = (error ?? {}) as NodeJS.ErrnoException;
+  if (!/^E[A-Z]+$/.test(code ?? '') || !FILE_OPERATION.test(syscall ?? '')) return undefined;
+  const file = path === undefined ? 'a file' : escapeControls(path);
+  return new PetstoreError('storage', `cannot ${syscall} ${file} (${code})`, {
+    hint: "check the directory's permissions and free space",
+    cause: error,
+  });
+}
+
+// Third-party messages may contain secrets: only the error's name is printed without --verbose.
+function internalError(error: unknown): PetstoreError {
+  const name = error instanceof Error ? error.name : typeof error;
+  return new PetstoreError('internal', `unexpected ${name} (a bug in petstore)`, {
+    hint: 'run the command again with --verbose and report the output',
+    cause: error,
+  });
+}
+
+function jsonLine(error: PetstoreError): string {
+  return `${terminalSafeJson(JSON.stringify({ error }))}\n`;
+}
+
+function textLines(error: PetstoreError, color: boolean, columns: number | undefined): string {
+  const code = error.code === undefined || error.message.includes(error.code) ? '' : ` [${error.code}]`;
+  const hints = error.hint?.split('\n').map((hint) => `hint: ${hint}\n`) ?? [];
+  const text = `error: ${error.message}${code}\n${hints.join('')}`;
+  // A terminal wraps between words; a pipe receives whole lines.
+  const lines = escapeControls(text, '\n').split('\n');
+  const shown = lines.map((line) => wrap(line, columns)).join('\n');
+  return color ? shown.replace('error:', '\u001b[31merror:\u001b[39m') : shown;
+}
+
+function stackTrace(error: PetstoreError): string {
+  const lines = [error.stack ?? ''];
+  for (let { cause } = error; cause instanceof Error; { cause } = cause) {
+    lines.push(`caused by ${cause.stack ?? cause.message}`);
+  }
+  return `${escapeControls(lines.join('\n'), '\n')}\n`;
+}
