@@ -1,113 +1,133 @@
-// Rows from CSV and TSV (RFC 4180): a header with `name`, optionally `description` and `id`, in any case and order.
+// Rows from CSV and TSV (RFC 4180): a header with `name` and optionally `description`, in any case and order.
 import type { CsvError } from 'csv-parse';
 import { parse } from 'csv-parse/sync';
+import { PetstoreError } from '../errors.ts';
 import type { RowValidator } from './validate-row.ts';
-import { KNOWN_FIELDS, quoted } from './validate-row.ts';
+import { quoted } from './validate-row.ts';
 
-/** Column numbers; -1: the file has no such column. */
+export interface CsvOptions {
+  /** Undefined: the `sep=` line decides, otherwise the header. */
+  readonly delimiter: string | undefined;
+  /** As typed: `name=Beschreibung`. */
+  readonly map: readonly string[];
+}
+
+type Field = 'name' | 'description';
+type Cells = readonly (string | undefined)[];
+
+/** Where the fields stand; -1 if the file has no such column. */
 interface Header {
-  readonly width: number;
+  readonly columns: readonly string[];
   readonly name: number;
   readonly description: number;
 }
 
-type Fields = readonly (string | undefined)[];
-
-/** How a file is to be read. */
-export interface CsvOptions {
-  /** Undefined: detected. */
-  readonly delimiter: string | undefined;
-  /** The columns of fields, as typed: `name=Beschreibung`. */
-  readonly map: readonly string[];
-}
-
-/** @throws PetstoreError `usage` where the header is wrong or quotes do not match */
+/** @throws PetstoreError `usage` if the header is wrong or quotes do not match */
 export function readDelimited(source: string, options: CsvOptions, validator: RowValidator): void {
-  // Excel's own first line.
-  const [separator = '', stated] = /^sep=(.)\r?\n/i.exec(source) ?? [];
-  const text = source.slice(separator.length);
-  const delimiter = options.delimiter ?? stated ?? detectDelimiter(text);
-  const linesBefore = separator === '' ? 0 : 1;
+  const map = parseMap(options.map);
+  // Excel's own first line; a lone CR ends the lines of old Macintosh files.
+  const [separatorLine = '', separator] = /^"?sep=(.)"?\r?\n/i.exec(source) ?? [];
+  const text = source.slice(separatorLine.length);
+  const skipped = separatorLine === '' ? 0 : 1;
   let header: Header | undefined;
   try {
     parse(text, {
-      delimiter,
-      record_delimiter: ['\r\n', '\n'],
+      delimiter: options.delimiter ?? separator ?? detectDelimiter(text),
+      record_delimiter: text.includes('\n') ? ['\r\n', '\n'] : '\r',
       relax_column_count: true,
       skip_empty_lines: true,
-      // `""` is an empty text, an empty field is a missing one.
+      // `""` is an empty text, an empty cell is a missing one.
       cast: (value, { quoting }) => (value === '' && !quoting ? undefined : value),
-      on_record: (fields: Fields, { lines }) => {
-        const line = firstLine(fields, lines) + linesBefore;
-        if (header) addRecord(fields, line, header, validator);
-        else header = readHeader(fields, line, options.map, validator);
+      on_record: (cells: Cells, { lines }) => {
+        const line = firstLine(cells, lines) + skipped;
+        if (header) addRecord(cells, line, header, validator);
+        else header = readHeader(cells, line, map, validator);
         return null;
       },
     });
   } catch (error) {
-    throw isCsvError(error) ? validator.fatal(explain(error.code), (error.lines ?? 1) + linesBefore) : error;
+    throw isCsvError(error) ? validator.fatal(explain(error.code), (error.lines ?? 1) + skipped) : error;
   }
 }
 
-// What the header has most of, outside quotes; a comma where it has none.
+function parseMap(typed: readonly string[]): ReadonlyMap<Field, string> {
+  return new Map(
+    typed.map((mapping) => {
+      const [, field, column = ''] = /^(name|description)=(.+)$/s.exec(mapping) ?? [];
+      if (field !== undefined) return [field as Field, column.trim()];
+      throw new PetstoreError('usage', `invalid value ${quoted(mapping)} for --map`, {
+        hint: 'use `--map name=COLUMN` or `--map description=COLUMN`',
+      });
+    }),
+  );
+}
+
+// The one that the header has most of, outside quotes; a comma if it has none.
 function detectDelimiter(text: string): string {
-  const header = (text.trimStart().split('\n', 1)[0] ?? '').replace(/"[^"]*"/g, '');
+  const header = (text.trimStart().split(/[\r\n]/, 1)[0] ?? '').replace(/"[^"]*"/g, '');
   const count = (delimiter: string): number => header.split(delimiter).length;
-  return [',', ';', '\t'].sort((a, b) => count(b) - count(a))[0] ?? ',';
+  return [',', ';', '\t'].sort((a, b) => count(b) - count(a))[0] as string;
 }
 
 // The parser knows the line on which a record ends.
-function firstLine(fields: Fields, lastLine: number): number {
-  return fields.reduce((line, field) => line - ((field?.split('\n').length ?? 1) - 1), lastLine);
+function firstLine(cells: Cells, lastLine: number): number {
+  return cells.reduce((line, cell) => line - ((cell?.split('\n').length ?? 1) - 1), lastLine);
 }
 
-function readHeader(fields: Fields, line: number, map: readonly string[], validator: RowValidator): Header {
-  const columns = fields.map((field) => field?.trim() ?? '');
-  const names = columns.map((column) => (KNOWN_FIELDS.has(column.toLowerCase()) ? column.toLowerCase() : column));
-  for (const mapping of map) {
-    const [field = '', column = ''] = mapping.split(/=(.*)/s);
-    const at = columns.indexOf(column.trim());
-    if (!KNOWN_FIELDS.has(field))
-      throw validator.fatal(`--map ${quoted(mapping)}: expected name=COLUMN or description=COLUMN`, line);
-    if (at < 0) throw validator.fatal(`--map: no column ${quoted(column)}; ${found(columns)}`, line);
-    names[at] = field;
+function readHeader(cells: Cells, line: number, map: ReadonlyMap<Field, string>, validator: RowValidator): Header {
+  const columns = cells.map((cell) => cell?.trim() ?? '');
+  const shown = columns.filter((column) => column !== '').map(quoted);
+  const positionOf = (field: Field): number => {
+    const wanted = map.get(field) ?? field;
+    const positions = [...columns.keys()].filter((at) => isSame(columns[at], wanted));
+    const exact = positions.filter((at) => columns[at] === wanted);
+    const [at = -1, another] = exact.length > 0 && map.has(field) ? exact : positions;
+    if (another !== undefined) throw validator.fatal(`duplicate column ${quoted(wanted)} in the header`, line);
+    if (at >= 0 || (field === 'description' && !map.has(field))) return at;
+    const hint = map.has(field) ? 'use one of these columns for --map' : mapHint(field, columns[0]);
+    throw validator.fatal(`no column ${quoted(wanted)}; found ${shown.slice(0, 20).join(', ')}`, line, hint);
+  };
+  const [name, description] = [positionOf('name'), positionOf('description')];
+  const isExtra = (column: string, at: number): boolean =>
+    column !== '' && at !== name && at !== description && !isSame(column, 'id');
+  const extra = validator.ignoreExtra ? [] : columns.filter(isExtra);
+  if (extra.length > 0) {
+    const [word, it] = extra.length === 1 ? ['column', 'it'] : ['columns', 'them'];
+    const message = `unknown ${word} ${extra.slice(0, 20).map(quoted).join(', ')} (use --ignore-extra to ignore ${it})`;
+    throw validator.fatal(message, line, description < 0 ? mapHint('description', extra[0]) : undefined);
   }
-  const repeated = names.find((name, at) => KNOWN_FIELDS.has(name) && names.indexOf(name) !== at);
-  if (repeated !== undefined) throw validator.fatal(`the header has two columns ${quoted(repeated)}`, line);
-  const name = names.indexOf('name');
-  if (name < 0) {
-    const example = quoted(columns[0] ?? '').slice(1, -1);
-    throw validator.fatal(
-      `the header has no column "name"; ${found(columns)}; say which one it is with --map name="${example}"`,
-      line,
-    );
-  }
-  const unknown = validator.unknownField(names, 'column');
-  if (unknown !== undefined) throw validator.fatal(unknown, line);
-  return { width: names.length, name, description: names.indexOf('description') };
+  return { columns, name, description };
 }
 
-function found(columns: readonly string[]): string {
-  return `found: ${columns.slice(0, 20).map(quoted).join(', ')}`;
+function isSame(column: string | undefined, name: string): boolean {
+  return column?.toLowerCase() === name.toLowerCase();
 }
 
-function addRecord(fields: Fields, line: number, header: Header, validator: RowValidator): void {
-  const { width, name, description } = header;
-  if (fields.length === width) validator.addRow(fields[name] ?? '', fields[description], line);
-  else validator.addInvalid(`has ${fieldCount(fields.length)} but the header has ${width}`, line);
+// A column that a shell might not take literally is left to the user.
+function mapHint(field: Field, column = ''): string {
+  const mapping = `${field}=${/^[\p{L}\p{N} ._-]{1,40}$/u.test(column) ? column : 'COLUMN'}`;
+  return `choose the column with \`--map ${mapping.includes(' ') ? `"${mapping}"` : mapping}\``;
 }
 
-function fieldCount(count: number): string {
-  return count === 1 ? '1 field' : `${count} fields`;
+function addRecord(cells: Cells, line: number, header: Header, validator: RowValidator): void {
+  const { columns, name, description } = header;
+  // Spreadsheets write rows and columns of empty cells.
+  if (columns.length > 1 && cells.every((cell) => cell === undefined)) return;
+  if (cells.length !== columns.length) {
+    const count = cells.length === 1 ? '1 field' : `${cells.length} fields`;
+    validator.addInvalid(`has ${count} but the header has ${columns.length}`, line);
+  } else if (!validator.ignoreExtra && cells.some((cell, at) => cell !== undefined && columns[at] === '')) {
+    validator.addInvalid('has a value in a column without a name (use --ignore-extra to ignore it)', line);
+  } else validator.add({ name: cells[name] ?? '', description: cells[description] }, line);
 }
 
 function isCsvError(error: unknown): error is CsvError & { readonly lines?: number } {
-  return typeof (error as { code?: unknown }).code === 'string' && /^(?:CSV|INVALID)_/.test((error as CsvError).code);
+  return /^(?:CSV|INVALID)_/.test(String((error as { code?: unknown }).code));
 }
 
 // The parser's own messages quote the file.
 function explain(code: string): string {
-  if (code === 'CSV_QUOTE_NOT_CLOSED') return 'a quoted field is not closed before the file ends';
-  if (code === 'INVALID_OPENING_QUOTE') return 'a quote inside a field: quote the field and double the quote';
-  return 'text after a closing quote: inside a quoted field, a quote must be doubled';
+  if (code === 'CSV_QUOTE_NOT_CLOSED') return 'unexpected end of file: missing closing quote';
+  if (code === 'INVALID_OPENING_QUOTE') return 'quote inside an unquoted field (quote the field and write "" for it)';
+  return 'text after closing quote (write "" for a quote inside a field)';
 }

@@ -43,12 +43,12 @@ const printed: Readonly<Record<string, (rows: readonly Listed[]) => string>> = {
 };
 
 function imported(content: string, extension: string): Promise<readonly NewCategory[]> {
-  const file = { label: 'it', id: undefined, extension, bytes: Buffer.from(content) };
+  const file = { label: 'it', extension, bytes: Buffer.from(content) };
   return readRows(file, { delimiter: undefined, ignoreExtra: false });
 }
 
 test.each(Object.keys(printed))(
-  'a list printed as %s is imported unchanged, from a file and from a pipe',
+  'a list printed as %s round-trips to another service unchanged, from a file and from a pipe',
   async (format) => {
     await fc.assert(
       fc.asyncProperty(categories, async (rows) => {
