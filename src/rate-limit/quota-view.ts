@@ -18,6 +18,8 @@ export interface WindowView {
 export interface QuotaView {
   /** Undefined also if a wait that no header stated contradicts it. */
   readonly window: WindowView | undefined;
+  /** The length of that window; undefined until two successive resets were seen. */
+  readonly windowMs: number | undefined;
   /** The day's window, if a response reported it beside a shorter one. */
   readonly longWindow: WindowView | undefined;
   readonly blocked:
@@ -46,6 +48,7 @@ export function quotaView(state: KeyState, now: number, shared: boolean): QuotaV
   const isOther = !shown || (daily !== undefined && daily.resetAt - shown.resetAt > RULES.sameWindowMs);
   return {
     window: shown && windowView(shown, t),
+    windowMs: state.windowMs,
     longWindow: daily && isOther ? windowView(daily, t) : undefined,
     blocked: block && { until: block.until, since: block.since, reason: block.reason, refusals: block.refusals },
     seenAt: state.reported?.at,
