@@ -6,14 +6,36 @@ import { join } from 'node:path';
 import { spawn } from '@lydell/node-pty';
 import xterm from '@xterm/headless';
 
+const IMPORT = 'petstore categories import species.csv -p sandbox';
 const COMMANDS = [
-  'petstore categories create --name dog --description "Canis familiaris"',
-  'petstore categories import species.csv',
-  'petstore categories list',
-  'petstore categories list --json | head -c 60; echo …',
-  'petstore categories create --nmae fish',
+  'head -n 4 species.csv; wc -l < species.csv',
+  'petstore categories create --name dog --description "Canis familiaris" -p sandbox',
+  IMPORT,
+  IMPORT,
+  'petstore categories list --search felis -p sandbox',
+  "petstore categories list --search felis --json -p sandbox | jq -r '.[].name'",
 ];
-const SPECIES = 'name,description\ncat,Felis catus\nrabbit,Oryctolagus cuniculus\nparrot,"Talks, mostly"\n';
+/** The first import is interrupted when this is on the screen, so that the next one finds rows to skip. */
+const INTERRUPT_AT = 'waiting';
+// More rows than the sandbox's plan allows in a minute.
+const SPECIES =
+  `cat Felis catus, rabbit Oryctolagus cuniculus, parrot Psittacus erithacus, hamster Mesocricetus auratus,
+guinea pig Cavia porcellus, gerbil Meriones unguiculatus, chinchilla Chinchilla lanigera, ferret Mustela furo, canary Serinus canaria,
+budgie Melopsittacus undulatus, cockatiel Nymphicus hollandicus, goldfish Carassius auratus, guppy Poecilia reticulata,
+koi Cyprinus rubrofuscus, turtle Trachemys scripta, tortoise Testudo hermanni, corn snake Pantherophis guttatus, ball python Python regius,
+gecko Eublepharis macularius, iguana Iguana iguana, chameleon Chamaeleo calyptratus, bearded dragon Pogona vitticeps, axolotl Ambystoma mexicanum,
+tree frog Hyla arborea, newt Triturus cristatus, horse Equus caballus, donkey Equus asinus, pony Equus ferus, goat Capra hircus,
+sheep Ovis aries, pig Sus domesticus, cow Bos taurus, llama Lama glama, alpaca Vicugna pacos, camel Camelus dromedarius,
+chicken Gallus gallus, duck Anas platyrhynchos, goose Anser anser, turkey Meleagris gallopavo, quail Coturnix japonica, peafowl Pavo cristatus,
+pigeon Columba livia, dove Streptopelia risoria, finch Taeniopygia guttata, macaw Ara ararauna, cockatoo Cacatua alba, lovebird Agapornis roseicollis,
+crow Corvus corone, owl Tyto alba, falcon Falco peregrinus, rat Rattus norvegicus, mouse Mus musculus, degu Octodon degus,
+hedgehog Atelerix albiventris, sugar glider Petaurus breviceps, skunk Mephitis mephitis, raccoon Procyon lotor, fox Vulpes vulpes,
+lynx Lynx lynx, sand cat Felis margarita, wildcat Felis silvestris, serval Leptailurus serval, otter Lutra lutra, seahorse Hippocampus kuda, clownfish Amphiprion ocellaris,
+betta Betta splendens, tetra Paracheirodon innesi, angelfish Pterophyllum scalare, discus Symphysodon discus, crab Gecarcinus ruricola,
+snail Helix pomatia, tarantula Grammostola rosea, mantis Mantis religiosa, stick insect Carausius morosus, bee Apis mellifera`
+    .split(/,\s+/)
+    .map((animal) => animal.replace(/ (?=[A-Z])/, ','))
+    .join('\n');
 const SIZE = { cols: 84, rows: 40 };
 const PROMPT = '$ ';
 
@@ -21,7 +43,7 @@ const CELL = { width: 8.43, height: 19 };
 const MARGIN = 20;
 const TITLE_BAR = 34;
 const COLORS = { ink: '#d6deeb', paper: '#0b1320', dim: '#7c8a9e', prompt: '#5ccfe6' };
-// The eight colours of a terminal, then their bright forms.
+// The eight colors of a terminal, then their bright forms.
 const PALETTE = [
   ['#2b3648', '#ff6b6b', '#8bd49c', '#ffd479', '#6cb6ff', '#d2a6ff', '#5ccfe6', '#d6deeb'],
   ['#7c8a9e', '#ff8f8f', '#a8e6b4', '#ffe3a3', '#8ccaff', '#e2c5ff', '#86e1f0', '#ffffff'],
@@ -34,39 +56,45 @@ writeFileSync(process.argv[2] ?? 'docs/demo.svg', draw(screen));
 async function record() {
   const home = mkdtempSync(join(tmpdir(), 'petstore-demo-'));
   symlinkSync(join(import.meta.dirname, '..', 'bin', 'petstore.js'), join(home, 'petstore'));
-  writeFileSync(join(home, 'species.csv'), SPECIES);
+  writeFileSync(join(home, 'species.csv'), `name,description\n${SPECIES}\n`);
   const env = {
     PATH: `${home}:${process.env.PATH}`,
     HOME: home,
     TERM: 'xterm-256color',
     LANG: 'C.UTF-8',
     PS1: PROMPT,
-    PETSTORE_PROFILE: 'sandbox',
     PETSTORE_CONFIG_DIR: join(home, 'config'),
     PETSTORE_STATE_DIR: join(home, 'state'),
   };
   const shell = spawn('bash', ['--norc', '--noprofile', '-i'], { ...SIZE, cwd: home, env });
   const terminal = new xterm.Terminal({ ...SIZE, allowProposedApi: true });
   const remaining = [...COMMANDS, 'exit'];
+  let interrupted;
   shell.onData((text) => {
     terminal.write(text, () => {
       const { cursorX, cursorY, baseY } = terminal.buffer.active;
-      const line = terminal.buffer.active.getLine(baseY + cursorY)?.translateToString();
-      if (cursorX === PROMPT.length && line?.startsWith(PROMPT) && remaining.length > 0) {
+      const line = terminal.buffer.active.getLine(baseY + cursorY);
+      const shown = line?.translateToString() ?? '';
+      if (cursorX === PROMPT.length && shown.startsWith(PROMPT) && remaining.length > 0) {
         shell.write(`${remaining.shift()}\r`);
+      } else if (!interrupted && shown.includes(INTERRUPT_AT)) {
+        // The bar is erased when the import ends: keep it as it was.
+        interrupted = { row: baseY + cursorY, runs: runs(line) };
+        shell.write('\x03');
       }
     });
   });
   await new Promise((ended) => shell.onExit(ended));
   await new Promise((written) => terminal.write('', written));
   rmSync(home, { recursive: true, force: true });
-  return terminal.buffer.active;
+  return { buffer: terminal.buffer.active, interrupted };
 }
 
-function draw(buffer) {
+function draw({ buffer, interrupted }) {
   const lines = Array.from({ length: buffer.length }, (_, row) => buffer.getLine(row));
   const end = lines.findIndex((line) => line.translateToString(true) === `${PROMPT}exit`);
-  const shown = lines.slice(0, end);
+  const shown = lines.slice(0, end).map(runs);
+  shown.splice(interrupted.row, 0, interrupted.runs);
   const width = Math.round(SIZE.cols * CELL.width) + 2 * MARGIN;
   const height = shown.length * CELL.height + TITLE_BAR + 2 * MARGIN;
   const dots = ['#ff5f57', '#febc2e', '#28c840'].map(
@@ -74,18 +102,18 @@ function draw(buffer) {
   );
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img">`,
-    '<title>A terminal session with petstore</title>',
+    '<title>Terminal session: create a category, interrupt an import at the rate limit, run it again, list categories as a table and as JSON</title>',
     `<rect width="${width}" height="${height}" rx="10" fill="${COLORS.paper}"/>`,
     ...dots,
     `<g font-family="ui-monospace, 'SF Mono', Menlo, Consolas, 'DejaVu Sans Mono', monospace" font-size="14" fill="${COLORS.ink}" xml:space="preserve">`,
-    ...shown.flatMap((line, row) => runs(line).map((run) => textOf(run, row))),
+    ...shown.flatMap((line, row) => line.map((run) => textOf(run, row))),
     '</g>',
     '</svg>',
     '',
   ].join('\n');
 }
 
-/** Neighbouring cells of one style, as text with the column where it starts. */
+/** Neighboring cells of one style, as text with the column where it starts. */
 function runs(line) {
   const found = [];
   const typed = line.translateToString().startsWith(PROMPT);
