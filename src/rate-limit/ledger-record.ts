@@ -76,7 +76,7 @@ const RECORDS: Readonly<Record<LedgerRecord['kind'], Check>> = {
       waitMs: optional(isNumber),
       waitFrom: isWaitFrom,
     }),
-    jitterDraw: isNumber,
+    jitterDraw: (value) => isNumber(value) && Number(value) >= 0 && Number(value) < 1000,
   }),
   block: shape({ until: isNumber, reason: isWaitFrom }),
   closed: shape({ id: isText, how: oneOf('unsent', 'lost', 'dead') }),
@@ -92,5 +92,6 @@ export function formatRecord(record: LedgerRecord): string {
 export function parseRecord(text: string): LedgerRecord | undefined {
   const record = tryParseJson(text) as LedgerRecord | undefined;
   if (!shape({ kind: isText, at: isNumber })(record) || !record) return undefined;
-  return Object.hasOwn(RECORDS, record.kind) && RECORDS[record.kind](record) ? record : undefined;
+  if (!Object.hasOwn(RECORDS, record.kind) || !RECORDS[record.kind](record)) return undefined;
+  return record.kind === 'response' && record.seen.at !== record.at ? undefined : record;
 }

@@ -168,7 +168,7 @@ test('what closes waits for what is under way: its 429 is everybody’s to know'
   const { sender, open } = scripted([{ status: 429, headers: { 'retry-after': '60' }, ms: 200 }], { maxRetries: 0 });
   const sent = caught(sender.send(LIST));
   await sender.close();
-  expect(open().view()).toMatchObject({ inFlight: 0, blocked: { reason: 'retry-after' } });
+  expect(open().view()).toMatchObject({ inFlight: 0, blocked: { reason: 'retry_after' } });
   expect((await sent).kind).toBe('rate_limited');
 });
 
@@ -184,7 +184,7 @@ test('when the last attempt meets a 429 too, nobody is blocked for longer than i
   expect(sentAt).toHaveLength(5);
   expect(error).toMatchObject({ kind: 'rate_limited', status: 429 });
   expect((error.retryAt ?? 0) - clock.now()).toBe(20_000);
-  expect(ledger.view().blocked).toMatchObject({ reason: 'retry-after', refusals: 5 });
+  expect(ledger.view().blocked).toMatchObject({ reason: 'retry_after', refusals: 5 });
 });
 
 test('a 503 to a create eases off before the next one, and a 503 to a read does not', async () => {
@@ -320,7 +320,7 @@ test('a 429 that a sibling meets while the connection is made withdraws the requ
   await clock.sleep(100);
   const head = { at: clock.now(), status: 429, limit: 60, remaining: 0, reset: undefined, offset: undefined };
   const ticket = answer.granted ? answer.ticket : '';
-  sibling.observe(ticket, { ...head, waitMs: 9000, waitFrom: 'retry-after', refused: true });
+  sibling.observe(ticket, { ...head, waitMs: 9000, waitFrom: 'retry_after', refused: true });
   await granted;
   // Connected after 300 ms, withdrawn; again after the wait of 9 s, and connected 300 ms later.
   expect(sentAt.slice(1).map((at) => at - started)).toEqual([9400]);
@@ -368,5 +368,5 @@ test('a slow request of another process is reported, and the wait ends with its 
   const answer = sibling.acquire();
   void clock.sleep(5000).then(() => sibling.release(answer.granted ? answer.ticket : '', 'lost'));
   await sender.send(LIST);
-  expect(waits.map((wait) => wait?.reason)).toEqual(['sibling', undefined]);
+  expect(waits.map((wait) => wait?.reason)).toEqual(['pending', undefined]);
 });

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { parseRateLimitHeaders } from '../../src/http/rate-limit-headers.ts';
 import type { HttpHeaders } from '../../src/http/types.ts';
+import type { Observation } from '../../src/rate-limit/ledger-record.ts';
 
 const NOW = Date.parse('2026-11-21T12:00:00.250Z');
 const NOON = 'Sat, 21 Nov 2026 12:00:00 GMT';
@@ -36,12 +37,22 @@ function headersOf(given: Given): HttpHeaders {
 }
 
 function read(status: number, given: Given) {
-  return parseRateLimitHeaders({ status, headers: headersOf(given), receivedAt: NOW, sentAt: NOW - 20 });
+  const head = { status, headers: headersOf(given), receivedAt: NOW, sentAt: NOW - 20 };
+  return parseRateLimitHeaders(head, status === 429);
+}
+
+// From the response to the reset, by the clock that the reset refers to.
+function resetIn({ reset }: Observation, given: Given): number | undefined {
+  if (!reset) return undefined;
+  const serviceNow = given.date && !given.age ? Date.parse(given.date) : NOW;
+  return Math.max(0, reset.at - (reset.clock === 'service' ? serviceNow : NOW));
 }
 
 const seconds = (ms: number | undefined): number | undefined => (ms === undefined ? undefined : ms / 1000);
 const minute = { limit: '60', date: NOON };
 const NONE = [undefined, 'backoff'] as const;
+/** Every longer wait is read as this one; no block is longer than 25 h. */
+const LONGEST = 32 * 86_400;
 /** Seconds from noon as a Unix timestamp. */
 const T = (fromNoon: number): string => String(1_795_262_400 + fromNoon);
 const day = { limit: '1000', rem: '0', reset: T(32_400), date: NOON };
@@ -49,52 +60,52 @@ const AN_HOUR_AGO = { limit: '60', date: at('11:00:00') };
 
 // Waits and reset-in are seconds from the receipt, before floor and jitter.
 const VECTORS: readonly [string, number, Given, Expected][] = [
-  ['seconds', 429, { ra: '30' }, [30, 'retry-after']],
-  ['zero', 429, { ra: '0' }, [0, 'retry-after']],
-  ['decimal seconds', 429, { ra: '1.5' }, [1.5, 'retry-after']],
-  ['padded seconds', 429, { ra: '  7 ' }, [7, 'retry-after']],
+  ['seconds', 429, { ra: '30' }, [30, 'retry_after']],
+  ['zero', 429, { ra: '0' }, [0, 'retry_after']],
+  ['decimal seconds', 429, { ra: '1.5' }, [1.5, 'retry_after']],
+  ['padded seconds', 429, { ra: '  7 ' }, [7, 'retry_after']],
   ['negative seconds', 429, { ra: '-5' }, NONE],
   ['a word', 429, { ra: 'soon' }, NONE],
   ['nothing at all', 429, { ra: '' }, NONE],
   ['a hexadecimal number', 429, { ra: '0x10' }, NONE],
   ['an exponent', 429, { ra: '1e3' }, NONE],
   ['Infinity', 429, { ra: 'Infinity' }, NONE],
-  ['an HTTP date without Date', 429, { ra: at('12:00:20') }, [19.75, 'retry-after']],
-  ['an HTTP date, our clock an hour fast', 429, { ra: at('11:00:20'), date: at('11:00:00') }, [20, 'retry-after']],
-  ['an HTTP date, our clock 10 min slow', 429, { ra: at('12:10:20'), date: at('12:10:00') }, [20, 'retry-after']],
-  ['an HTTP date in the past', 429, { ra: at('11:59:00'), date: NOON }, [0, 'retry-after']],
-  ['an RFC 850 date', 429, { ra: 'Saturday, 21-Nov-26 12:00:45 GMT', date: NOON }, [45, 'retry-after']],
+  ['an HTTP date without Date', 429, { ra: at('12:00:20') }, [19.75, 'retry_after']],
+  ['an HTTP date, our clock an hour fast', 429, { ra: at('11:00:20'), date: at('11:00:00') }, [20, 'retry_after']],
+  ['an HTTP date, our clock 10 min slow', 429, { ra: at('12:10:20'), date: at('12:10:00') }, [20, 'retry_after']],
+  ['an HTTP date in the past', 429, { ra: at('11:59:00'), date: NOON }, [0, 'retry_after']],
+  ['an RFC 850 date', 429, { ra: 'Saturday, 21-Nov-26 12:00:45 GMT', date: NOON }, [45, 'retry_after']],
   [
     'an asctime date of one digit',
     429,
     { ra: 'Tue Dec  1 12:00:45 2026', date: 'Tue, 01 Dec 2026 12:00:00 GMT' },
-    [45, 'retry-after'],
+    [45, 'retry_after'],
   ],
-  ['an asctime date', 429, { ra: 'Sat Nov 21 12:00:45 2026', date: NOON }, [45, 'retry-after']],
+  ['an asctime date', 429, { ra: 'Sat Nov 21 12:00:45 2026', date: NOON }, [45, 'retry_after']],
   ['an ISO date', 429, { ra: '2026-11-21T12:00:10Z' }, NONE],
   ['a day that does not exist', 429, { ra: 'Sat, 31 Feb 2026 12:00:00 GMT' }, NONE],
-  ['a timestamp in seconds', 429, { ra: T(15), date: NOON }, [15, 'retry-after']],
-  ['a timestamp in milliseconds', 429, { ra: '1795262415000', date: NOON }, [15, 'retry-after']],
+  ['a timestamp in seconds', 429, { ra: T(15), date: NOON }, [15, 'retry_after']],
+  ['a timestamp in milliseconds', 429, { ra: '1795262415000', date: NOON }, [15, 'retry_after']],
   ['a timestamp long past', 429, { ra: '1400000000', date: NOON }, NONE],
   [
     'milliseconds beside a reset',
     429,
     { ...minute, ra: '30000', rem: '0', reset: T(30) },
-    [30, 'retry-after', 60, 0, 30],
+    [30, 'retry_after', 60, 0, 30],
   ],
-  ['30000 alone', 429, { ra: '30000' }, [30_000, 'retry-after']],
-  ['3000000', 429, { ra: '3000000' }, [3_000_000, 'retry-after']],
+  ['30000 alone', 429, { ra: '30000' }, [30_000, 'retry_after']],
+  ['3000000', 429, { ra: '3000000' }, [3_000_000, 'retry_after']],
   ['a duration of minutes and seconds', 429, { ra: '1m30s' }, NONE],
   ['a duration of milliseconds', 429, { ra: '500ms' }, NONE],
   ['a list', 429, { ra: '10, 45' }, NONE],
   ['the header twice, with two values', 429, { ra: ['5', '9'] }, NONE],
-  ['the header twice, with one value', 429, { ra: ['5', '5'] }, [5, 'retry-after']],
+  ['the header twice, with one value', 429, { ra: ['5', '5'] }, [5, 'retry_after']],
   ['no Retry-After, a reset', 429, { ...minute, rem: '0', reset: T(42) }, [42, 'reset', 60, 0, 42]],
   ['a reset after Retry-After', 429, { ...minute, ra: '1', rem: '0', reset: T(42) }, [42, 'reset', 60, 0, 42]],
-  ['a reset before Retry-After', 429, { ...minute, ra: '60', rem: '0', reset: T(3) }, [60, 'retry-after', 60, 0, 3]],
-  ['a wait of another window', 429, { ...minute, ra: '5', rem: '17', reset: T(40) }, [5, 'retry-after', 60, 17, 40]],
+  ['a reset before Retry-After', 429, { ...minute, ra: '60', rem: '0', reset: T(3) }, [60, 'retry_after', 60, 0, 3]],
+  ['a wait of another window', 429, { ...minute, ra: '5', rem: '17', reset: T(40) }, [5, 'retry_after', 60, 17, 40]],
   ['the day used up, no Retry-After', 429, day, [32_400, 'reset', 1000, 0, 32_400]],
-  ['the day used up, Retry-After of 20 s', 429, { ...day, ra: '20' }, [20, 'retry-after', 1000, 0, 32_400]],
+  ['the day used up, Retry-After of 20 s', 429, { ...day, ra: '20' }, [20, 'retry_after', 1000, 0, 32_400]],
   ['a bare 429', 429, {}, NONE],
   ['a usual response', 200, { ...minute, rem: '41', reset: T(30) }, [...NONE, 60, 41, 30]],
   ['more left than the limit', 200, { ...minute, rem: '99', reset: T(30) }, [...NONE, undefined, undefined, 30]],
@@ -111,7 +122,7 @@ const VECTORS: readonly [string, number, Given, Expected][] = [
     { ...minute, rem: '10', reset: T(30), date: at('11:51:40'), age: '500' },
     [...NONE, 60, 10, 29.75],
   ],
-  ['a 503 with Retry-After', 503, { ra: '4' }, [4, 'retry-after']],
+  ['a 503 with Retry-After', 503, { ra: '4' }, [4, 'retry_after']],
   ['a 200 with Retry-After', 200, { ...minute, ra: '10', rem: '5', reset: T(20) }, [...NONE, 60, 5, 20]],
   ['a list of counts', 200, { limit: '60', rem: '7, 9' }, [...NONE, 60]],
   ['fractions and signs in counts', 200, { limit: '60.5', rem: '+7' }, NONE],
@@ -119,15 +130,17 @@ const VECTORS: readonly [string, number, Given, Expected][] = [
   ['a reset between seconds and timestamps', 200, { rem: '1', reset: '500000' }, [...NONE, undefined, 1]],
   ['a reset as an HTTP date', 200, { date: NOON, reset: at('12:00:30') }, [...NONE, undefined, undefined, 30]],
   ['a number beyond all sense', 429, { ra: '1e400' }, NONE],
-  ['digits without end', 429, { ra: '9'.repeat(400) }, NONE],
+  ['digits without end', 429, { ra: '9'.repeat(400) }, [LONGEST, 'retry_after']],
+  ['sixteen digits', 429, { ra: '9999999999999999' }, [LONGEST, 'retry_after']],
+  ['an HTTP date in a hundred years', 429, { ra: 'Fri, 21 Nov 2125 12:00:00 GMT' }, [LONGEST, 'retry_after']],
   ['a bare 503', 503, {}, NONE],
   ['a far reset, something left', 429, { ...minute, rem: '5', reset: T(32_400) }, [...NONE, 60, 5, 32_400]],
   ['a reset, remaining absent', 429, { date: NOON, reset: T(42) }, [42, 'reset', undefined, undefined, 42]],
 ];
 
-test.each(VECTORS)('%s is read from a %i', (_title, status, given, [wait, from, limit, remaining, resetIn]) => {
-  const { waitMs, waitFrom, resetInMs, ...info } = read(status, given);
-  expect([seconds(waitMs), waitFrom, seconds(resetInMs)]).toEqual([wait, from, resetIn]);
+test.each(VECTORS)('%s is read from a %i', (_title, status, given, [wait, from, limit, remaining, toReset]) => {
+  const info = read(status, given);
+  expect([seconds(info.waitMs), info.waitFrom, seconds(resetIn(info, given))]).toEqual([wait, from, toReset]);
   expect([info.limit, info.remaining]).toEqual([limit, remaining]);
 });
 
@@ -138,25 +151,32 @@ test('Date bounds how far the service is ahead: its second has begun, and it was
 });
 
 test('without Date the offset known from earlier responses corrects a timestamp', () => {
-  const headers = { 'x-ratelimit-reset': '1795266030', 'x-ratelimit-remaining': '1' };
-  expect(parseRateLimitHeaders({ status: 200, headers, receivedAt: NOW, sentAt: NOW }, 3_599_750).resetInMs).toBe(
-    30_000,
-  );
+  const headers = { 'retry-after': T(3600 + 30) };
+  const head = { status: 429, headers, receivedAt: NOW, sentAt: NOW };
+  expect(parseRateLimitHeaders(head, true, 3_599_750).waitMs).toBe(30_000);
 });
 
-test('no header text makes a wait that is negative, not a number or endless', () => {
+test('an observation has the time of its response in whole milliseconds, its status and whether it is a refusal', () => {
+  const head = { status: 503, headers: {}, receivedAt: NOW + 0.4, sentAt: NOW };
+  expect(parseRateLimitHeaders(head, true)).toMatchObject({ at: NOW, status: 503, refused: true });
+  expect(parseRateLimitHeaders(head, false).refused).toBe(false);
+});
+
+test('no header text gives a wait that is negative, endless or not a number', () => {
   const text = fc.oneof(
     fc.string(),
     fc.integer().map(String),
     fc.double().map(String),
+    fc.stringMatching(/^\d{1,30}$/),
     fc.date({ noInvalidDate: true }).map((d) => d.toUTCString()),
   );
   fc.assert(
     fc.property(text, text, text, text, (ra, rem, reset, date) => {
       const info = read(429, { ra, limit: reset, rem, reset, date });
-      for (const value of [info.waitMs, info.resetInMs, info.limit, info.remaining]) {
+      for (const value of [info.waitMs, info.limit, info.remaining]) {
         expect(value === undefined || (Number.isFinite(value) && value >= 0)).toBe(true);
       }
+      expect(info.waitMs ?? 0).toBeLessThanOrEqual(1000 * LONGEST + 86_400_000 * 12_000);
     }),
     { numRuns: 2000 },
   );

@@ -39,7 +39,7 @@ function open(
 function response(clock: FakeClock, more: Partial<Observation> = {}): Omit<Observation, 'jitterDraw'> {
   const reset = { at: clock.now() + 60_000, clock: 'local', resolution: 1000 } as const;
   const headers = { limit: 60, remaining: 59, reset, offset: undefined, waitMs: undefined };
-  return { at: clock.now(), status: 200, refused: more.status === 429, ...headers, waitFrom: 'retry-after', ...more };
+  return { at: clock.now(), status: 200, refused: more.status === 429, ...headers, waitFrom: 'retry_after', ...more };
 }
 
 function take(ledger: LocalLedger): string {

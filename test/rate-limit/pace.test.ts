@@ -1,53 +1,78 @@
-// The pace where no header announces a limit: concurrency grows with success, and after a 429 requests are spaced out.
+// The pace without headers: requests in flight, the gap between a response and the next request, and what undoes it.
 import { expect, test } from 'vitest';
-import { admit } from '../../src/rate-limit/admission.ts';
-import { initialState } from '../../src/rate-limit/ledger-state.ts';
 import type { Pace } from '../../src/rate-limit/pace.ts';
-import { initialPace, paceGranted, paceRefused } from '../../src/rate-limit/pace.ts';
-import { bare, history, refused, respond, START, ticket } from '../support/records.ts';
+import { gapOf, initialPace, pacePassed, paceRefused } from '../../src/rate-limit/pace.ts';
+import { RULES } from '../../src/rate-limit/rules.ts';
 
-const begun = (): Pace => paceGranted(initialPace(), START);
+const passed = (pace: Pace, times: number): Pace =>
+  Array.from({ length: times }).reduce<Pace>((now) => pacePassed(now, now.heardAt), pace);
+const begun: Pace = { ...passed(initialPace(), 3), heardAt: 0 };
+// A request that was alone in flight is refused at `at`, with a stated wait of `waitMs`.
+const refusedAlone = (pace: Pace, at: number, waitMs = 1000): Pace => paceRefused(pace, at, 1, waitMs, true);
 
-test('without headers one request is in flight at first, and one more for three rounds of successes', () => {
-  const state = history({ take: START }, bare(START + 10));
-  let at = START + 10;
-  const allowed = [];
-  for (let round = 0; round < 8; round++) {
-    let count = 0;
-    for (;;) {
-      ticket(state, at, `r${round}-${count}`);
-      if (!state.tickets.has(`r${round}-${count}`)) break;
-      count++;
-    }
-    allowed.push(count);
-    at += 10;
-    for (let i = 0; i < count; i++) respond(state, `r${round}-${i}`, bare(at));
-  }
-  expect(allowed).toEqual([1, 1, 1, 1, 2, 2, 2, 2]);
+test('each success adds one request per round in flight, and an eighth after the first refusal', () => {
+  expect(passed(initialPace(), 1).atOnce).toBe(2);
+  const four: Pace = { ...initialPace(), atOnce: 4 };
+  expect(passed(four, 4).atOnce).toBeCloseTo(4.9, 1);
+  expect(passed({ ...four, refusedAt: 0 }, 4).atOnce).toBeCloseTo(4 + 1 / 8, 2);
 });
 
-test('a 429 halves the concurrency', () => {
-  expect(paceRefused({ ...begun(), concurrency: 6 }, START + 100, 0).concurrency).toBe(3);
-  expect(paceRefused(begun(), START + 100, 0).concurrency).toBe(1);
+test('a refusal halves the requests in flight, down to one', () => {
+  expect(paceRefused({ ...begun, atOnce: 6 }, 100, 6, 1000, true).atOnce).toBe(3);
+  expect(paceRefused({ ...begun, atOnce: 100 }, 100, 6, 1000, true).atOnce).toBe(3);
+  expect(paceRefused(begun, 100, 1, 1000, true).atOnce).toBe(1);
 });
 
-test('an estimated rate spaces requests out, and what is announced is the time of the next one', () => {
-  const state = history({ take: START }, bare(START + 10), { take: START + 20 }, refused(START + 30, { waitMs: 1000 }));
-  ticket(state, START + 1030, 'look');
-  respond(state, 'look', bare(START + 1040));
-  // Two were let through in 1,040 ms.
-  expect(admit(state, START + 1041)).toEqual({ granted: false, reason: 'blocked', until: START + 1030 + 520 });
-  expect(admit(state, START + 1550)).toEqual({ granted: true, canary: false });
-});
-
-test('an estimate that nobody used for ten minutes is dropped', () => {
-  const paced: Pace = { ...begun(), intervalMs: 1000, concurrency: 5 };
-  expect(paceGranted(paced, START + 600_000).intervalMs).toBe(1000);
-  expect(paceGranted(paced, START + 600_001)).toEqual({
-    ...begun(),
-    since: START + 600_001,
-    grantedAt: START + 600_001,
+test('each early refusal of a single request widens the gap by half, from a seventeenth of the wait up to the wait', () => {
+  let pace = begun;
+  const gaps = Array.from({ length: RULES.gapSteps }, (_, index) => {
+    pace = refusedAlone(pace, 10_000 * index);
+    const gap = gapOf(pace);
+    pace = passed(pace, 3);
+    return Math.round(gap);
   });
-  const state = { ...initialState(), verified: true, pace: { ...paced, intervalMs: 1e9 } };
-  expect(admit(state, START + 600_001)).toEqual({ granted: true, canary: false });
+  expect(gaps).toEqual([59, 88, 132, 198, 296, 444, 667, 1000]);
+});
+
+test('a refusal at the widest gap starts again without one', () => {
+  const widest: Pace = { ...begun, step: RULES.gapSteps, widestMs: 1000 };
+  expect(gapOf(refusedAlone(widest, 1000))).toBe(0);
+});
+
+test.each<[string, Pace]>([
+  ['others were in flight', paceRefused(begun, 100, 2, 1000, true)],
+  ['four requests had succeeded', refusedAlone(passed(begun, 1), 100)],
+  [
+    'nothing had succeeded since the last refusal',
+    refusedAlone({ ...begun, passed: 0, refusedAt: 0, widestMs: 1 }, 100),
+  ],
+])('a refusal adds no gap if %s', (_what, pace) => {
+  expect(gapOf(pace)).toBe(0);
+});
+
+test('the widest gap is the longest wait while gaps are in force, and the latest wait otherwise', () => {
+  const long = refusedAlone(begun, 0, 8000);
+  expect(refusedAlone(passed(long, 3), 100, 1000).widestMs).toBe(8000);
+  expect(refusedAlone(passed(long, 40), 100, 1000).widestMs).toBe(1000);
+});
+
+test('without a stated wait the widest gap is the time from the first refusal until the end of the last wait', () => {
+  let pace = paceRefused(begun, 0, 1, 1000, false);
+  pace = paceRefused(pace, 1000, 1, 2000, false);
+  pace = paceRefused(pace, 3000, 1, 4000, false);
+  expect(pace.widestMs).toBe(7000);
+});
+
+test('a probe that is refused although the widest gap was kept drops the gap: pace is not the cause', () => {
+  const gapped = refusedAlone(begun, 0, 1000);
+  expect(gapOf(paceRefused(gapped, 999, 1, 1000, true))).toBeGreaterThan(0);
+  expect(gapOf(paceRefused(gapped, 1000, 1, 1000, true))).toBe(0);
+});
+
+test('thirty successes undo the gap; a refusal of the next four restores it, a later one does not', () => {
+  const gapped: Pace = { ...begun, step: 4, widestMs: 1000, passed: 0 };
+  expect(gapOf(passed(gapped, RULES.gapLife - 1))).toBeGreaterThan(0);
+  expect(gapOf(passed(gapped, RULES.gapLife))).toBe(0);
+  expect(refusedAlone(passed(gapped, RULES.gapLife + RULES.soon - 1), 0).step).toBe(4);
+  expect(refusedAlone(passed(gapped, RULES.gapLife + RULES.soon), 0).step).toBe(0);
 });

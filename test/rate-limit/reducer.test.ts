@@ -1,13 +1,18 @@
-// The reducer, by properties: whatever the order of grants, responses, losses and deaths, no window is overdrawn.
+// The ledger's format: properties of random interleavings, snapshots, and damaged records.
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { admit } from '../../src/rate-limit/admission.ts';
 import type { LedgerRecord, Observation } from '../../src/rate-limit/ledger-record.ts';
 import { formatRecord } from '../../src/rate-limit/ledger-record.ts';
-import type { LedgerState } from '../../src/rate-limit/ledger-state.ts';
-import { initialState } from '../../src/rate-limit/ledger-state.ts';
+import type { KeyState } from '../../src/rate-limit/policy.ts';
+import { admit, initialState, isAhead } from '../../src/rate-limit/policy.ts';
+import { quotaView } from '../../src/rate-limit/quota-view.ts';
 import { ledgerFormat } from '../../src/rate-limit/reducer.ts';
-import { LEASE, START } from '../support/records.ts';
+import { RULES } from '../../src/rate-limit/rules.ts';
+import { mutated } from '../support/mutations.ts';
+import { history, LEASE, refused, START, seen } from '../support/records.ts';
+
+// `PROPERTY_RUNS=10 npx vitest run test/rate-limit` runs ten times as many.
+const RUNS = Number(process.env['PROPERTY_RUNS'] ?? 1);
 
 interface World {
   /** Seconds between resets, requests per window, service's clock minus ours, rounding of the reset. */
@@ -29,10 +34,10 @@ interface Flight {
 // One service, one log, any number of processes: which process writes a record makes no difference.
 class Model {
   readonly lines: string[] = [];
-  readonly state: LedgerState = initialState();
+  readonly state: KeyState = initialState();
   readonly flights: Flight[] = [];
   overdrawn = 0;
-  /** Canaries that the service counted and whose response never came: nobody can know of them. */
+  /** Probes that the service counted and whose response was lost: no record tells of them. */
   unknown = 0;
   granted = 0;
   now = START;
@@ -51,7 +56,7 @@ class Model {
     ledgerFormat.apply(this.state, line);
   }
 
-  take(bulk: boolean): void {
+  take(): void {
     const id = `t${this.#ids++}`;
     this.write({
       kind: 'ticket',
@@ -61,14 +66,13 @@ class Model {
       start: '1',
       host: 'h',
       leaseMs: LEASE,
-      bulk,
     });
-    if (!this.state.tickets.has(id)) return;
+    if (!(id in this.state.tickets)) return;
     this.granted++;
     this.flights.push({ id, sentAt: this.now, response: undefined, refused: false });
   }
 
-  /** To the moment after the reset at which somebody may go again, with whatever is still in flight. */
+  /** To the moment after the reset at which a probe may go, with requests still in flight. */
   rollOver(ms: number): void {
     const end = this.#windowEnd - this.#world.skewMs;
     if (end > this.now && end < this.now + 20_000) this.now = end + 1000 + ms;
@@ -105,18 +109,17 @@ class Model {
       refused: flight.refused,
       limit: this.#world.limit,
       remaining,
-      reset: { at: resetAt, clock: 'server', resolution: 1000 },
+      reset: { at: resetAt, clock: 'service', resolution: 1000 },
       offset: { lo: date - this.now, hi: date + 1000 - flight.sentAt },
       waitMs: flight.refused ? Math.max(0, resetAt - date) : undefined,
       waitFrom: flight.refused ? 'reset' : 'backoff',
-      jitterDraw: 0,
     };
-    this.write({ kind: 'response', at: this.now, id: flight.id, seen: observation });
+    this.write({ kind: 'response', at: this.now, id: flight.id, seen: observation, jitterDraw: 0 });
   }
 
   lose(flight: Flight | undefined, how: 'unsent' | 'lost' | 'dead'): void {
     if (!flight || (how === 'unsent' && flight.response)) return;
-    if (flight.response && this.state.tickets.get(flight.id)?.canary) this.unknown++;
+    if (flight.response && this.state.tickets[flight.id]?.probe) this.unknown++;
     this.flights.splice(this.flights.indexOf(flight), 1);
     this.write({ kind: 'closed', at: this.now, id: flight.id, how });
   }
@@ -151,6 +154,20 @@ const step = fc.record({
   ms: fc.oneof({ weight: 4, arbitrary: fc.nat(120) }, { weight: 1, arbitrary: fc.nat(9000) }),
 });
 
+const SOME_STEPS = [
+  'take',
+  'take',
+  'answer',
+  'answer',
+  'take',
+  'take',
+  'lost',
+  'answer',
+  'roll over',
+  'take',
+  'answer',
+].map((what) => ({ what, which: 0, ms: 20 }));
+
 function play(settings: World, steps: readonly { what: string; which: number; ms: number }[]): Model {
   const model = new Model(settings);
   for (const { what, which, ms } of steps) {
@@ -161,7 +178,7 @@ function play(settings: World, steps: readonly { what: string; which: number; ms
     // An attempt ends by its timeout, which is shorter than the ticket's lease.
     for (const old of model.flights.filter((one) => model.now > one.sentAt + LEASE - 1000)) model.lose(old, 'lost');
     const flight = model.flights[which % Math.max(1, model.flights.length)];
-    if (what === 'take') model.take(which % 2 === 1);
+    if (what === 'take') model.take();
     if (what === 'arrive') model.arrive(flight);
     if (what === 'answer') {
       model.arrive(flight);
@@ -179,33 +196,86 @@ test('in 6,000 random interleavings no window is overdrawn', () => {
     fc.property(world, fc.array(step, { minLength: 20, maxLength: 120 }), (settings, steps) => {
       const model = play(settings, steps);
       granted += model.granted;
-      expect(model.overdrawn).toBeLessThanOrEqual(model.unknown);
+      // One refused probe may teach that resets of brief windows are rounded down.
+      const taught = settings.resetDown && settings.windowMs <= 11_000 ? 1 : 0;
+      expect(model.overdrawn).toBeLessThanOrEqual(model.unknown + taught);
       exact += model.unknown === 0 ? 1 : 0;
     }),
-    { numRuns: 6_000 },
+    { numRuns: 6000 * RUNS },
   );
-  expect(granted).toBeGreaterThan(6_000);
-  expect(exact).toBeGreaterThan(3000);
+  expect(granted).toBeGreaterThan(6000 * RUNS);
+  expect(exact).toBeGreaterThan(3000 * RUNS);
 });
 
-test('all processes agree, whether they read from the start, from any snapshot, or looked in between', () => {
+test('all processes agree, whether they read from the start, from any snapshot, or asked in between', () => {
   fc.assert(
     fc.property(world, fc.array(step, { minLength: 5, maxLength: 60 }), fc.nat(60), (settings, steps, cut) => {
       const { lines, state, now } = play(settings, steps);
-      const looking = initialState();
+      const asking = initialState();
       for (const line of lines) {
-        admit(looking, Math.max(now, looking.time));
-        ledgerFormat.apply(looking, line);
+        admit(asking, Math.max(now, asking.time));
+        ledgerFormat.apply(asking, line);
       }
-      expect(looking).toEqual(state);
+      expect(asking).toEqual(state);
       const before = initialState();
       for (const line of lines.slice(0, cut)) ledgerFormat.apply(before, line);
       const after = initialState();
       for (const line of ledgerFormat.snapshot(before)) ledgerFormat.apply(after, line);
       for (const line of lines.slice(cut)) ledgerFormat.apply(after, line);
       expect(after).toEqual(state);
-      expect([...ledgerFormat.snapshot(after)]).toEqual([...ledgerFormat.snapshot(state)]);
+      expect(snapshotOf(after)).toEqual(snapshotOf(state));
     }),
-    { numRuns: 2000 },
+    { numRuns: 2000 * RUNS },
+  );
+});
+
+const busy = (): KeyState =>
+  history({ take: START }, seen(START, { offset: { lo: -5, hi: 5 } }), { take: START + 1 }, refused(START + 2), {
+    take: START + 5002,
+  });
+const restored = (line: string): KeyState => {
+  const state = initialState();
+  ledgerFormat.apply(state, line);
+  return state;
+};
+const snapshotOf = (state: KeyState): string => [...ledgerFormat.snapshot(state)].join();
+
+test('a snapshot restores the state', () => {
+  expect(restored(snapshotOf(busy()))).toEqual(busy());
+  expect(snapshotOf(restored(snapshotOf(busy())))).toBe(snapshotOf(busy()));
+});
+
+test('a snapshot after other records is ignored', () => {
+  const state = history({ take: START });
+  const before = structuredClone(state);
+  ledgerFormat.apply(state, snapshotOf(busy()));
+  expect(state).toEqual(before);
+});
+
+test('a damaged snapshot is ignored as a whole (3,000 mutations)', () => {
+  const whole = snapshotOf(busy());
+  fc.assert(
+    fc.property(mutated([whole]), (bytes) => {
+      if (bytes.toString() !== whole) expect(restored(bytes.toString())).toEqual(initialState());
+    }),
+    { numRuns: 3000 },
+  );
+});
+
+test('records with damaged values never block a key for longer than the rules allow (3,000 mutations)', () => {
+  const { lines } = play({ windowMs: 5000, limit: 3, skewMs: 0, resetDown: false, phase: 0 }, SOME_STEPS);
+  fc.assert(
+    fc.property(fc.array(mutated(lines), { minLength: 1, maxLength: 4 }), (damaged) => {
+      const state = initialState();
+      for (const line of [...lines, ...damaged.map(String)]) ledgerFormat.apply(state, line);
+      const now = START + 60_000;
+      if (isAhead(state, now)) ledgerFormat.apply(state, formatRecord({ kind: 'clock', at: now }));
+      const admission = admit(state, Math.max(now, state.time));
+      const longest = 1.1 * Math.max(RULES.blockCapMs, RULES.farthestResetMs);
+      if ('until' in admission) expect(admission.until - now).toBeLessThanOrEqual(longest + RULES.clockStepMs);
+      expect(() => new Date(quotaView(state, now, true).nextAt ?? 0).toISOString()).not.toThrow();
+      expect(restored(snapshotOf(state))).toEqual(state);
+    }),
+    { numRuns: 3000 },
   );
 });

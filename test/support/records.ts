@@ -1,11 +1,9 @@
 // Records of the ledger for tests: tickets and responses in a row, reduced.
 import type { Observation } from '../../src/rate-limit/ledger-record.ts';
-import { formatRecord } from '../../src/rate-limit/ledger-record.ts';
-import type { LedgerState } from '../../src/rate-limit/ledger-state.ts';
-import { initialState } from '../../src/rate-limit/ledger-state.ts';
-import { ledgerFormat } from '../../src/rate-limit/reducer.ts';
+import type { Admission, KeyState } from '../../src/rate-limit/policy.ts';
+import { initialState, reduce } from '../../src/rate-limit/policy.ts';
 
-/** When every story begins, epoch milliseconds. */
+/** When every history begins, epoch milliseconds. */
 export const START = 1_795_262_400_000;
 /** How long a ticket counts, milliseconds. */
 export const LEASE = 30_000;
@@ -19,7 +17,6 @@ export const seen = (at: number, more: Partial<Observation> = {}): Observation =
   remaining: 59,
   reset: { at: START + 60_000, clock: 'local', resolution: 1000 },
   waitFrom: 'backoff',
-  jitterDraw: 0,
   ...more,
 });
 
@@ -30,20 +27,20 @@ export const bare = (at: number, more: Partial<Observation> = {}): Observation =
 
 /** A 429 that states nothing but a wait of 5 s. */
 export const refused = (at: number, more: Partial<Observation> = {}): Observation =>
-  bare(at, { status: 429, refused: true, waitMs: 5000, waitFrom: 'retry-after', ...more });
+  bare(at, { status: 429, refused: true, waitMs: 5000, waitFrom: 'retry_after', ...more });
 
 /** Reduces a ticket that counts for `LEASE`, or for `leaseMs`. */
-export function ticket(state: LedgerState, at: number, id: string, leaseMs = LEASE, bulk = false): void {
-  ledgerFormat.apply(state, formatRecord({ kind: 'ticket', at, id, pid: 1, start: '1', host: 'h', leaseMs, bulk }));
+export function ticket(state: KeyState, at: number, id: string, leaseMs = LEASE): Admission | undefined {
+  return reduce(state, { kind: 'ticket', at, id, pid: 1, start: '1', host: 'h', leaseMs });
 }
 
 /** Reduces the response to a ticket. */
-export function respond(state: LedgerState, id: string, observation: Observation): void {
-  ledgerFormat.apply(state, formatRecord({ kind: 'response', at: observation.at, id, seen: observation }));
+export function respond(state: KeyState, id: string, observation: Observation, jitterDraw = 0): void {
+  reduce(state, { kind: 'response', at: observation.at, id, seen: observation, jitterDraw });
 }
 
-/** Reduces tickets and responses in a row; a response answers the ticket before it. */
-export function history(...steps: ({ take: number } | Observation)[]): LedgerState {
+/** Reduces tickets and responses in a row; a response belongs to the ticket before it. */
+export function history(...steps: ({ take: number } | Observation)[]): KeyState {
   const state = initialState();
   let id = 0;
   for (const one of steps) {
