@@ -19,6 +19,7 @@ export type JournalRecord =
   | readonly ['send', run: string, attempt: string, name: string]
   | readonly ['created' | 'found', run: string, attempt: string, id: string, label: string]
   | readonly ['slow' | 'absent', run: string, attempt: string]
+  | readonly ['settled' | 'deleted', run: string, ids: readonly string[]]
   | readonly ['snapshot', '', Snapshot];
 
 export interface Snapshot {
@@ -52,6 +53,8 @@ const SHAPES: Readonly<Record<JournalRecord[0], readonly Check[]>> = {
   found: [isText, isId, isText],
   slow: [isText],
   absent: [isText],
+  settled: [listOf(isId)],
+  deleted: [listOf(isId)],
   snapshot: [
     shape({
       lock: optional(shape({ ...PROCESS, run: isText, beats: isCount })),

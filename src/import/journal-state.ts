@@ -30,6 +30,8 @@ export interface Account {
   readonly doubts: Map<string, Doubt>;
 }
 
+const MOST_ACCOUNTS = 20;
+
 /** The run that holds the lock. */
 export interface Holder extends ProcessRef {
   readonly run: string;
@@ -77,14 +79,35 @@ function apply(state: JournalState, record: JournalRecord): void {
   if (kind === 'account') {
     state.current = Math.min(record[2], state.accounts.length);
     state.accounts[state.current] ??= newAccount();
+    forgetAccount(state);
   } else if (kind === 'known') addKnown(account, record[2]);
   else if (kind === 'send') account.doubts.set(record[2], { name: record[3], known: account.known.size });
   else if (kind === 'found') settle(account, record[2], record[3], record[4]);
   else if (kind === 'absent') account.doubts.delete(record[2]);
-  else if (kind === 'slow') {
+  else if (kind === 'settled' || kind === 'deleted') {
+    for (const id of record[2]) forgetCreation(account, id, kind === 'deleted');
+  } else if (kind === 'slow') {
     const doubt = account.doubts.get(record[2]);
     if (doubt) account.doubts.set(record[2], { ...doubt, slow: true });
   }
+}
+
+// Data that is reset with every test would otherwise fill the journal.
+function forgetAccount(state: JournalState): void {
+  if (state.accounts.length <= MOST_ACCOUNTS) return;
+  const at = state.accounts.findIndex(({ doubts }, index) => doubts.size === 0 && index !== state.current);
+  if (at < 0) return;
+  state.accounts.splice(at, 1);
+  if (at < state.current) state.current--;
+}
+
+function forgetCreation(account: Account, id: string, isDeleted: boolean): void {
+  const { known, created } = account;
+  const { label } = created.get(id) ?? {};
+  created.delete(id);
+  if (!isDeleted && label !== undefined) addKnown(account, [[id, label]]);
+  const before = known.get(id);
+  if (isDeleted && before) known.set(id, { ...before, label: '' });
 }
 
 function addKnown({ known }: Account, categories: readonly Labelled[]): void {

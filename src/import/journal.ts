@@ -13,7 +13,7 @@ const BEAT_MS = 15_000;
 /** A run whose process cannot be seen counts as dead once it has written nothing for this long, milliseconds. */
 export const SILENCE_MS = 60_000;
 const POLL_MS = 200;
-const KNOWN_PER_RECORD = 1000;
+const IDS_PER_RECORD = 1000;
 
 export interface LockOptions {
   readonly clock: Clock;
@@ -118,9 +118,17 @@ export class Journal {
   /** Records what exists before something is sent. */
   async recordKnown(categories: readonly Labelled[]): Promise<void> {
     const fresh = categories.filter(([id]) => !this.account.known.has(id));
-    for (let at = 0; at < fresh.length; at += KNOWN_PER_RECORD) {
-      await this.#append(['known', this.#run, fresh.slice(at, at + KNOWN_PER_RECORD)]);
-    }
+    for (const some of inPortions(fresh)) await this.#append(['known', this.#run, some]);
+  }
+
+  /** Records that these creations need not be kept, since a list showed them. */
+  async recordSettled(ids: readonly string[]): Promise<void> {
+    for (const some of inPortions(ids)) await this.#append(['settled', this.#run, some]);
+  }
+
+  /** Records that these categories were deleted on purpose. */
+  async recordDeleted(ids: readonly string[]): Promise<void> {
+    for (const some of inPortions(ids)) await this.#append(['deleted', this.#run, some]);
   }
 
   /** @returns a new attempt, once it is on disk */
@@ -176,4 +184,8 @@ export class Journal {
       hint: 'run the same command again to create what is missing',
     });
   }
+}
+
+function* inPortions<T>(items: readonly T[]): Generator<readonly T[]> {
+  for (let at = 0; at < items.length; at += IDS_PER_RECORD) yield items.slice(at, at + IDS_PER_RECORD);
 }

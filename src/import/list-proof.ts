@@ -18,17 +18,17 @@ function labelOf(name: string): string {
 
 /**
  * The account whose categories a list shows: ids alone prove little, since another account may use the same.
- * @returns -1 where it shows none of what any account has: it is another one, or the data was reset
+ * @returns -1 if it shows nothing of any account: it is another one, or the data was reset
  */
 export function accountOf(accounts: readonly Account[], listed: Listed): number {
   const names = new Set(listed.map(({ name }) => name));
-  const byId = new Map(listed.map(({ id, name }) => [String(id), name]));
-  const shows = (one: Account['created'] | Account['known']): boolean =>
-    [...one].some(([id, { label }]) => byId.has(id) && labelOf(byId.get(id) as string) === label);
-  const isShown = ({ known, created, doubts }: Account): boolean =>
-    shows(created) || shows(known) || [...doubts.values()].some(({ name }) => names.has(name));
-  const shown = accounts.findLastIndex(isShown);
-  return shown < 0 ? accounts.findIndex(isEmpty) : shown;
+  const labels = new Map(listed.map((one) => labelled(one)));
+  const shown = ({ known, created, doubts }: Account): number =>
+    [...known, ...created].filter(([id, { label }]) => labels.get(id) === label).length +
+    [...doubts.values()].filter(({ name }) => names.has(name)).length;
+  const counts = accounts.map(shown);
+  const most = Math.max(...counts);
+  return most > 0 ? counts.lastIndexOf(most) : accounts.findIndex(isEmpty);
 }
 
 // Nothing is known by which a list could be recognized.
@@ -36,7 +36,56 @@ function isEmpty({ known, created }: Account): boolean {
   return known.size + created.size === 0;
 }
 
-/** The service has no delete: a list that lacks what exists is behind, or cut off. Returns the ids that it lacks. */
+/** Why a list does not show which rows are missing: it cannot be whole. */
+export interface Gap {
+  /** Ids of categories that exist and that it lacks. */
+  readonly lacking: readonly string[];
+  /** Every category that this program created is listed under a similar name. */
+  readonly renamed: boolean;
+}
+
+/**
+ * @param index the account that the list shows; -1 for none
+ * @param rows a category that was listed before matters only if a row has its name
+ */
+export function gapOf(
+  accounts: readonly Account[],
+  index: number,
+  listed: Listed,
+  rows: readonly NewCategory[],
+): Gap | undefined {
+  const account = accounts[index];
+  if (!account) return accounts.some((one) => isRenamed(one, listed)) ? { lacking: [], renamed: true } : undefined;
+  const labels = new Set(rows.map(({ name }) => labelOf(name)));
+  const seen = [...account.known].filter(([, { label }]) => labels.has(label)).map(([id]) => id);
+  const lacking = missingFrom([...account.created.keys(), ...seen], listed);
+  return lacking.length > 0 ? { lacking, renamed: false } : undefined;
+}
+
+// Another account may have the same ids, but hardly names that resemble those that were sent.
+function isRenamed({ created }: Account, listed: Listed): boolean {
+  const there = listed.filter(({ id }) => created.has(String(id)));
+  return there.length > 0 && there.every(({ id, name }) => isAlike(created.get(String(id))?.name ?? '', name));
+}
+
+/** Whether a service may have made one name of the other: cut it, folded it, or replaced characters. */
+export function isAlike(sent: string, name: string): boolean {
+  const [one, other] = [fold(sent), fold(name)];
+  return one === other || (one !== '' && other !== '' && (one.startsWith(other) || other.startsWith(one)));
+}
+
+/** How many creations the journal keeps as such once a list has shown them. */
+const MOST_CREATIONS = 10_000;
+
+/** @returns the oldest creations that a list shows as they were sent: it is enough to know that they exist */
+export function settledCreations({ created, doubts }: Account, listed: Listed, keep = MOST_CREATIONS): string[] {
+  if (created.size <= keep || doubts.size > 0) return [];
+  const labels = new Map(listed.map((one) => labelled(one)));
+  const oldest = [...created].slice(0, created.size - keep);
+  return oldest.filter(([id, { name }]) => labels.get(id) === labelOf(name)).map(([id]) => id);
+}
+
+/** The service has no delete: a list that lacks what exists is stale or cut off. Returns the ids that it lacks. */
 export function missingFrom(ids: Iterable<string>, listed: Listed): string[] {
   const there = new Set(listed.map(({ id }) => String(id)));
   return [...ids].filter((id) => !there.has(id));
@@ -105,6 +154,12 @@ export function nearest(name: string, suspects: readonly Category[]): Category |
   return [...suspects].sort((a, b) => alike(b.name) - alike(a.name))[0];
 }
 
+// Letters and digits, without case, accents and HTML entities.
 function fold(name: string): string {
-  return name.normalize('NFKD').toLowerCase().slice(0, 200);
+  const text = name
+    .slice(0, 2000)
+    .replace(/&#?\w+;/g, '')
+    .normalize('NFKD')
+    .toLowerCase();
+  return text.replace(/[^\p{L}\p{N}]/gu, '').slice(0, 200);
 }

@@ -9,7 +9,18 @@ import { TransportError } from '../http/types.ts';
 import type { Journal } from './journal.ts';
 import type { Account } from './journal-state.ts';
 import { newAccount } from './journal-state.ts';
-import { accountOf, findRows, labelled, matchDoubts, missingFrom, nearest } from './list-proof.ts';
+import type { Gap } from './list-proof.ts';
+import {
+  accountOf,
+  findRows,
+  gapOf,
+  isAlike,
+  labelled,
+  matchDoubts,
+  missingFrom,
+  nearest,
+  settledCreations,
+} from './list-proof.ts';
 import { ImportResults } from './results.ts';
 import { quoted } from './validate-row.ts';
 
@@ -22,15 +33,15 @@ const MOST_NAMED = 5;
 const LOOKS = 2;
 
 export interface ListOptions {
+  readonly rows: readonly NewCategory[];
   readonly categories: Api['categories'];
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** Where the journal is, for messages. */
-  readonly label: string;
+  /** True: a category that the list lacks was deleted on purpose. */
+  readonly trustList: boolean;
 }
 
-export interface RunOptions extends Omit<ListOptions, 'label'> {
-  readonly rows: readonly NewCategory[];
+export interface RunOptions extends ListOptions {
   /** Its lock is held by this run. */
   readonly journal: Journal;
   readonly concurrency: number;
@@ -48,16 +59,18 @@ export interface RunResult {
   readonly stop: PetstoreError | undefined;
 }
 
-/** A list, and the account that it shows: an index of none for one that is not known yet. */
+/** A list, and the account that it shows: an index of none if it is not known yet. */
 interface FirstList {
   readonly listed: readonly Category[];
   readonly index: number;
   readonly account: Account;
+  /** What the list lacks; with `trustList` only. */
+  readonly gap: Gap | undefined;
 }
 
 /**
  * Creates every row that the service does not list.
- * @throws PetstoreError where nothing was sent
+ * @throws PetstoreError if nothing was sent
  */
 export async function runImport(options: RunOptions): Promise<RunResult> {
   const run = new Run(options);
@@ -74,47 +87,36 @@ export async function runImport(options: RunOptions): Promise<RunResult> {
 
 /**
  * @returns the first list of a run, which decides what is missing
- * @throws PetstoreError `service` where it comes from a cache, or lacks what this program created
+ * @throws PetstoreError `service` if it comes from a cache, or lacks what exists
  */
 export async function firstList(options: ListOptions, accounts: readonly Account[]): Promise<FirstList> {
-  const { categories, clock, signal } = options;
+  const { rows, categories, clock, signal, trustList } = options;
   for (let look = 0; ; look++) {
     const { listed, fromCache } = await categories.listFresh();
     const at = accountOf(accounts, listed);
-    const account = accounts[at] ?? newAccount();
-    const problem = problemOf(options.label, account, listed, fromCache, at < 0 ? accounts : []);
-    // An empty list may be one that is behind; a list of other categories is another account's.
+    const gap = gapOf(accounts, at, listed, rows);
+    // An empty list may be stale; a list of other categories is another account's.
     const isSure = at >= 0 || listed.length > 0 || look === LOOKS;
-    if (!problem && isSure) return { listed, index: at < 0 ? accounts.length : at, account };
-    if (problem && look === LOOKS) throw problem;
+    if (trustList || (!fromCache && !gap && isSure)) {
+      return { listed, index: at < 0 ? accounts.length : at, account: accounts[at] ?? newAccount(), gap };
+    }
+    if (look === LOOKS) throw notWhole(gap);
     await sleepLong(clock, SETTLE_MS * 2 ** look, signal);
   }
 }
 
-// Why a list does not show what is missing. `others`: the accounts of which it shows nothing.
-function problemOf(
-  label: string,
-  { created }: Account,
-  listed: readonly Category[],
-  fromCache: boolean,
-  others: readonly Account[],
-): PetstoreError | undefined {
+function notWhole(gap: Gap | undefined): PetstoreError {
   const problem = (message: string, hint: string): PetstoreError =>
-    new PetstoreError('service', message, { hint: `nothing was sent, since what is missing is not known; ${hint}` });
-  if (fromCache) return problem('the list of categories comes from a cache (Age)', 'try again later');
-  const lacking = missingFrom(created.keys(), listed).length;
-  if (lacking > 0) {
-    const message = `the list lacks ${formatCount(lacking, 'category', 'categories')} that this program created`;
+    new PetstoreError('service', `cannot tell which rows are missing: ${message}`, { hint });
+  if (!gap) return problem('the list of categories comes from a cache', 'run the same command again later');
+  if (gap.renamed) {
     return problem(
-      message,
-      `try again later; only where they were deleted on purpose, move the journal away: ${label}`,
+      'categories that petstore created are listed under other names',
+      'compare the names in the file with the list of categories',
     );
   }
-  const isRenamed = (one: Account): boolean =>
-    one.created.size > 0 && missingFrom(one.created.keys(), listed).length === 0;
-  if (!others.some(isRenamed)) return undefined;
-  const hint = `only where the data was reset or this is another account, move the journal away: ${label}`;
-  return problem('every category that this program created is listed under another name', hint);
+  const lacking = formatCount(gap.lacking.length, 'category', 'categories');
+  return problem(`the list lacks ${lacking} that existed before`, 'run the same command again later');
 }
 
 class Run {
@@ -150,9 +152,10 @@ class Run {
   /** Finds out what is missing, and records what exists: later categories are new. */
   async begin(): Promise<void> {
     const { rows, journal, onPlan, onProgress } = this.#options;
-    const { listed, index } = await firstList({ ...this.#options, label: journal.label }, journal.accounts);
+    const { listed, index, gap } = await firstList(this.#options, journal.accounts);
     this.#first = listed.map(({ id }) => String(id));
     await journal.useAccount(index);
+    if (gap) await journal.recordDeleted(gap.lacking);
     for (const [attempt, category] of matchDoubts(journal.account, listed).found) {
       await journal.recordFound(attempt, labelled(category));
     }
@@ -167,6 +170,7 @@ class Run {
     this.#queue.reverse();
     await onPlan(this.results);
     await journal.recordKnown(listed.map(labelled));
+    await journal.recordSettled(settledCreations(journal.account, listed));
     onProgress(this.results);
   }
 
@@ -184,27 +188,26 @@ class Run {
     }
   }
 
-  /** A request may have been carried out after a list had proved its absence: then its row exists twice. */
+  /** A request may have been processed after a list had proved its absence: then its row exists twice. */
   async checkResent(): Promise<void> {
     if (this.#resends.size === 0 || this.#stop) return;
     const { account } = this.#options.journal;
     const listed = await this.#wholeList().catch((error: unknown) => {
       if (error instanceof PetstoreError && error.kind === 'interrupted') throw error;
     });
-    const names = new Set([...this.#resends.keys()].map((row) => this.#row(row).name));
+    const names = [...this.#resends.keys()].map((row) => this.#row(row).name);
     if (!listed) {
-      const which = [...names].slice(0, MOST_NAMED).map(quoted).join(', ');
-      throw new PetstoreError(
-        'unknown_outcome',
-        `sent again, and no list shows whether they are there twice: ${which}`,
-      );
+      const which = [...new Set(names)].slice(0, MOST_NAMED).map(quoted).join(', ');
+      throw new PetstoreError('unknown_outcome', `cannot check whether rows that were resent exist twice: ${which}`, {
+        hint: 'compare the list of categories with the file',
+      });
     }
     const isNew = ({ id }: Category): boolean => !account.known.has(String(id)) && !account.created.has(String(id));
-    const late = listed.filter((category) => names.has(category.name) && isNew(category));
+    const late = listed.filter((one) => isNew(one) && names.some((name) => isAlike(name, one.name)));
     if (late.length === 0) return;
-    const which = late.slice(0, MOST_NAMED).map(({ id, name }) => `${id} ${quoted(name)}`);
-    throw new PetstoreError('unknown_outcome', `may be there twice: ${which.join(', ')}`, {
-      hint: 'a row was sent again because a list showed that it did not exist, and its first request was processed later',
+    const which = late.slice(0, MOST_NAMED).map(({ id, name }) => `${quoted(name)} (id ${id})`);
+    throw new PetstoreError('unknown_outcome', `rows that were resent may exist twice: ${which.join(', ')}`, {
+      hint: 'compare the list of categories with the file',
     });
   }
 
