@@ -74,7 +74,7 @@ function storageError(error: unknown, label: string): unknown {
 /** A record that is missing may be the one create whose outcome is unknown, so nothing is sent. */
 export function damagedJournal(label: string, cause: unknown): PetstoreError {
   return new PetstoreError('storage', `the import journal is damaged: ${label}`, {
-    hint: 'remove the rows that `petstore categories list` shows from the file, then move the journal away',
+    hint: 'remove the rows that exist from the file, then move the journal away',
     cause,
   });
 }

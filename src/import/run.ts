@@ -5,7 +5,6 @@ import { sleepLong } from '../clock.ts';
 import { PetstoreError } from '../errors.ts';
 import { formatCount } from '../format.ts';
 import { statusTraits } from '../http/retry.ts';
-import { TransportError } from '../http/types.ts';
 import type { Journal } from './journal.ts';
 import type { Account } from './journal-state.ts';
 import { newAccount } from './journal-state.ts';
@@ -243,7 +242,7 @@ class Run {
       const category = await categories.create(this.#row(row), () => journal.assertHeld());
       return await this.#settleCreated(row, attempt, category);
     } catch (error) {
-      const { means, stop } = classifyError(error, signal.reason);
+      const { means, stop } = classifyError(error);
       if (stop) this.end(error);
       if (means === 'rejected') this.results.set(row, { state: 'failed', error: toPetstoreError(error) });
       if (means === 'unsent') this.results.set(row, undefined);
@@ -327,7 +326,7 @@ class Run {
 
 function noValidResponse(): PetstoreError {
   return new PetstoreError('unknown_outcome', 'no valid response was received to any create', {
-    hint: 'run `petstore doctor` to check the connection to the service',
+    commandHint: (petstore) => `run ${petstore('doctor')} to check the connection`,
   });
 }
 
@@ -344,22 +343,11 @@ interface ErrorClass {
   readonly stop: boolean;
 }
 
-/** @param interruption the reason of the run's signal, if it was aborted: thrown as it is, nothing was sent */
-export function classifyError(error: unknown, interruption?: unknown): ErrorClass {
+export function classifyError(error: unknown): ErrorClass {
   if (!(error instanceof PetstoreError)) return { means: 'lost', stop: true };
-  const { kind, status } = error;
-  if (kind === 'rejected') return { means: 'rejected', stop: !statusTraits(status ?? 0).rowSpecific };
-  if (kind === 'unknown_outcome') return { means: isSlow(error) ? 'slow' : 'lost', stop: false };
-  // Never processed: the key was refused, the quota is exhausted, the connection was not made, the lock is lost.
-  if (['auth', 'rate_limited', 'network', 'storage'].includes(kind)) return { means: 'unsent', stop: true };
-  const unsent = kind === 'interrupted' ? error === interruption : kind === 'service' && status === undefined;
-  return { means: unsent ? 'unsent' : 'lost', stop: true };
-}
-
-function isSlow({ status = 0, cause }: PetstoreError): boolean {
-  return (
-    status === 202 ||
-    statusTraits(status).slow === true ||
-    (cause instanceof TransportError && cause.reason === 'timeout')
-  );
+  const { kind, processed, status = 0 } = error;
+  if (processed !== 'no') return { means: processed === 'late' ? 'slow' : 'lost', stop: kind !== 'unknown_outcome' };
+  // A firewall that rejects one row with 403 rejects the next one too.
+  if (kind === 'rejected') return { means: 'rejected', stop: !statusTraits(status).rowSpecific };
+  return { means: 'unsent', stop: true };
 }

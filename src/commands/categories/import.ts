@@ -9,6 +9,7 @@ export const importRows = (): Command =>
     .option('--delimiter <char>', 'field separator of a CSV file; comma, semicolon and tab are detected')
     .option('--ignore-extra', 'ignore columns and fields other than name and description', false)
     .option('--map <name=column>', 'which column is the name or the description (repeatable)', collect)
+    .option('--trust-list', 'take the list as it is, for categories that were deleted on purpose', false)
     .option('--dry-run', 'preview without creating anything', false)
     .option('-y, --yes', 'do not ask for confirmation', false)
     .option('--concurrency <number>', 'maximum number of concurrent requests', '8')
