@@ -12,7 +12,7 @@ import { createTransport } from './http/transport.ts';
 import type { HttpClient, Wait } from './http/types.ts';
 import { checkBaseUrl, checkKey } from './profiles/credential-rules.ts';
 import { stateDir } from './profiles/paths.ts';
-import type { Ledger } from './rate-limit/ledger.ts';
+import type { Ledger, LogLedger } from './rate-limit/ledger.ts';
 import { openLedger } from './rate-limit/ledger.ts';
 import { initialState } from './rate-limit/policy.ts';
 import type { QuotaView } from './rate-limit/quota-view.ts';
@@ -73,18 +73,18 @@ export function createClient(options: ClientOptions): Client {
   const limits = checkLimits(given);
   const { onWarning, onWait = () => undefined, signal = new AbortController().signal } = given;
   const own = { identity: url, key, clock: systemClock, timeoutMs: limits.timeoutMs, onWarning };
-  const openLocal = (): Ledger => openLedger({ ...own, stateDir: given.stateDir ?? ownStateDir(), tempDir: tmpdir() });
+  const openOwn = (): LogLedger => openLedger({ ...own, stateDir: given.stateDir ?? ownStateDir(), tempDir: tmpdir() });
   const address = given.stateUrl && parseStateUrl(given.stateUrl, given.statePassword, 'stateUrl');
-  let ledger = address ? undefined : openLocal();
+  let ledger: Ledger | undefined = address ? undefined : openOwn();
   const open = async (): Promise<HttpClient> => {
     if (address) {
       const { StateServer } = await import('./append-log/state-server.ts');
-      const { SharedLedger } = await import('./rate-limit/shared-ledger.ts');
+      const { FailoverLedger } = await import('./rate-limit/failover.ts');
       const server = new StateServer({ address, clock: systemClock });
-      ledger = new SharedLedger({ ...own, server, openLocal });
+      ledger = new FailoverLedger({ ...own, server, openOwn });
     }
-    const used = ledger ?? openLocal();
-    const { clock } = used;
+    const used = ledger ?? openOwn();
+    const clock = systemClock;
     const { env, versions } = process;
     const now = (): number => clock.now();
     const transport = createTransport({ baseUrl: url, key, version: VERSION, env, nodeVersion: versions.node, now });

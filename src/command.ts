@@ -98,7 +98,7 @@ async function printQuotaLine(session: Session, failure: unknown): Promise<void>
   const view = ledger.view();
   if (view.seenAt === undefined || view.seenAt < since) return;
   const { quotaLine } = await import('./rate-limit/quota-view.ts');
-  const line = quotaLine(view, ledger.clock.now());
+  const line = quotaLine(view, context.clock.now());
   if (line !== undefined) await session.notice(line);
 }
 

@@ -146,11 +146,11 @@ export function openSession(context: Context, options: GlobalOptions): Session {
   const openLedgerOf = async ({ identity, key, keySource }: Target): Promise<Ledger> => {
     const { openLedger } = await import('./rate-limit/ledger.ts');
     const own = { identity, key, clock, timeoutMs, onWarning: (text: string) => void session.warn(text) };
-    const openLocal = (): Ledger => openLedger({ ...own, stateDir: stateDirIfAny(context), tempDir: context.tempDir });
+    const openOwn = () => openLedger({ ...own, stateDir: stateDirIfAny(context), tempDir: context.tempDir });
     const server = keySource === 'sandbox' ? undefined : await session.stateServer();
-    if (!server) return openLocal();
-    const { SharedLedger } = await import('./rate-limit/shared-ledger.ts');
-    return new SharedLedger({ ...own, server, openLocal });
+    if (!server) return openOwn();
+    const { FailoverLedger } = await import('./rate-limit/failover.ts');
+    return new FailoverLedger({ ...own, server, openOwn });
   };
 
   const connect = async (target: Target, open: () => Promise<Ledger>): Promise<HttpClient> => {
@@ -161,16 +161,14 @@ export function openSession(context: Context, options: GlobalOptions): Session {
     redactor.add(key);
     const { version, nodeVersion } = context;
     const [{ createTransport }, { createHttpClient }] = await loading;
-    const transport = createTransport({ baseUrl, key, version, env, nodeVersion, now: () => ledger.clock.now() });
+    const transport = createTransport({ baseUrl, key, version, env, nodeVersion, now: () => clock.now() });
     const client = createHttpClient({
       transport: options.verbose ? await traced(transport, baseUrl) : transport,
       ledger,
-      clock: ledger.clock,
+      clock,
       signal,
       limits: { maxWaitMs, maxRetries, timeoutMs },
-      // Shown by this machine's clock.
-      onWait: (wait) =>
-        session.progress.wait(wait && { ...wait, until: wait.until + clock.now() - ledger.clock.now() }),
+      onWait: session.progress.wait,
       onBusy: session.progress.busy,
     });
     cleanups.push(() => client.close());

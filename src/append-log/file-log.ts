@@ -10,6 +10,7 @@ import { escapeControls } from '../escape.ts';
 import type { LogFs } from './generations.ts';
 import { Generations, HEAD, RECORD_END, ShortWriteError } from './generations.ts';
 import type { Log, LogFormat } from './log.ts';
+import { DamagedRecordError } from './log.ts';
 
 /** Where a log is kept, and how. */
 export interface LogOptions {
@@ -20,7 +21,7 @@ export interface LogOptions {
   readonly rotateAtBytes: number;
   /** True: `sync()` reaches the disk, and so does a new generation before it is linked. */
   readonly durable?: boolean;
-  /** True: a file that no log began is an error. Otherwise its content is ignored, and records are added behind it. */
+  /** True: a file or a record that no log wrote is an error. Otherwise it is ignored, and records are added behind it. */
   readonly rejectForeign?: boolean;
   readonly fs?: LogFs | undefined;
 }
@@ -263,15 +264,16 @@ export class FileLog<State, Result = void> implements Log<State> {
         continue;
       }
       const result = this.#apply(line.slice(line.indexOf(' ') + 1, -RECORD_END.length));
-      if (line === this.#pending) this.#written = { result };
+      if (line === this.#pending) this.#written = { result: result as Result };
     }
   }
 
-  // After damage the state is incomplete, so every later use fails as well.
-  #apply(record: string): Result {
+  // After damage that counts the state is incomplete, so every later use fails as well.
+  #apply(record: string): Result | undefined {
     try {
       return this.#format.apply(this.#state, record);
     } catch (error) {
+      if (error instanceof DamagedRecordError && !this.#options.rejectForeign) return undefined;
       this.#damage = error;
       throw error;
     }

@@ -15,8 +15,6 @@ interface QuotaOptions {
 interface Quota {
   readonly profile: string;
   readonly known: QuotaView;
-  /** The clock of its times minus this machine's, milliseconds. */
-  readonly clockAhead: number;
 }
 
 const view: View<Quota> = {
@@ -51,12 +49,12 @@ async function readQuota(session: Session, { forget, refresh }: QuotaOptions): P
   const { profile } = await session.target();
   const ledger = await session.ledger();
   if (forget) {
-    ledger.forget();
+    await ledger.forget();
     await session.notice('Cleared the cached quota');
   }
   if (refresh) await (await session.api()).categories.list();
   await ledger.refresh();
-  return { profile, known: ledger.view(), clockAhead: ledger.clock.now() - session.context.clock.now() };
+  return { profile, known: ledger.view() };
 }
 
 function toJson({ profile, known }: Quota): unknown {
@@ -104,8 +102,7 @@ const FACTS: readonly Column<Fact>[] = [
   { header: 'text', value: ([, text]) => text, wrap: true },
 ];
 
-function facts({ profile, known, clockAhead }: Quota, context: TextContext): readonly Fact[] {
-  const now = context.now + clockAhead;
+function facts({ profile, known }: Quota, { now }: TextContext): readonly Fact[] {
   const { window, longWindow, blocked, nextAt, seenAt, stateServer } = known;
   const nearest = window ?? longWindow;
   const rows: Fact[] = [['profile', profile]];

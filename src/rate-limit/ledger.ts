@@ -1,7 +1,9 @@
-// The ledger: many processes share one key as one polite client. It grants tickets, remembers responses and blocks.
+// The ledger: all processes that use a key are one polite client. It grants tickets, and records responses and blocks in a
+// log in a file, in memory, or on a state server (docs/architecture.md).
 import { createHash, randomBytes } from 'node:crypto';
 import { FileLog } from '../append-log/file-log.ts';
 import type { LogFs } from '../append-log/generations.ts';
+import type { Awaitable, Log } from '../append-log/log.ts';
 import { MemoryLog } from '../append-log/log.ts';
 import type { ProcessRef } from '../append-log/process-liveness.ts';
 import { currentProcess, isAlive } from '../append-log/process-liveness.ts';
@@ -9,56 +11,247 @@ import type { Clock } from '../clock.ts';
 import type { LedgerRecord, Observation, TicketEnd } from './ledger-record.ts';
 import { formatRecord } from './ledger-record.ts';
 import type { FileSystemType } from './paths.ts';
-import { ledgerFolder, ledgerName } from './paths.ts';
-import type { Admission, Denied, KeyState as LedgerState } from './policy.ts';
-import { admit, confirm, isAhead } from './policy.ts';
+import { ledgerDirectory, ledgerName } from './paths.ts';
+import type { Admission, Denied, KeyState } from './policy.ts';
+import { admit, confirm, isAhead, shiftTimes } from './policy.ts';
 import type { QuotaView } from './quota-view.ts';
 import { quotaView } from './quota-view.ts';
 import { ledgerFormat } from './reducer.ts';
 import { LEDGER_VERSION } from './rules.ts';
+import type { ServerClock } from './server-clock.ts';
 
 export type TicketResult = { readonly granted: true; readonly ticket: string } | Denied;
 
-/** The ledger of one key. Where it cannot be shared, it continues in memory with one warning. */
+/** The ledger of one key. Its times are those of this machine's clock. */
 export interface Ledger {
-  /** What its times refer to: this machine's clock, or that of the state server. */
-  readonly clock: Clock;
-  /**
-   * Asks for a ticket, the right to send one request now; `observe` or `release` closes it.
-   */
-  acquire(): TicketResult | Promise<TicketResult>;
-  /** The last look before the bytes are sent; false after a 429 to another request, or where the ticket expired (a suspended machine). */
+  /** Asks for a ticket, the right to send one request now; `observe` or `release` closes it. */
+  acquire(): Promise<TicketResult>;
+  /** The last check before the first byte: false after a 429 to another request, or once the ticket has expired. */
   confirm(ticket: string): boolean;
   observe(ticket: string, seen: Observation): void;
-  /** Closes a ticket without a response: `unsent` gives it back, `lost` where the service may have seen the request. */
+  /** Closes a ticket without a response: `unsent` gives it back, `lost` if the service may have seen the request. */
   release(ticket: string, how: Exclude<TicketEnd, 'dead'>): void;
   view(): QuotaView;
-  /** Brings `view` up to date, where that takes asking a server. */
-  refresh(): void | Promise<void>;
+  /** Brings `view` up to date. */
+  refresh(): Promise<void>;
   /** Drops everything learned from responses, blocks included. */
-  forget(): void;
-  /** Closes the file; what was known last can still be viewed. */
-  close(): void | Promise<void>;
+  forget(): Promise<void>;
+  /** The last view stays. */
+  close(): Promise<void>;
 }
 
-/** A ledger on this machine: every call returns at once and none throws. */
-export interface LocalLedger extends Ledger {
-  acquire(): TicketResult;
-  refresh(): void;
-  close(): void;
-}
-
-export interface LedgerOptions {
-  /** Undefined where there is no home directory to keep it in. */
-  readonly stateDir: string | undefined;
-  readonly tempDir: string;
-  /** What the quota belongs to besides the key: the base URL, or the sandbox's data. */
-  readonly identity: string;
-  readonly key: string;
+/** Where a ledger is kept, and who uses it. */
+export interface LogLedgerOptions {
+  readonly log: Log<KeyState>;
   readonly clock: Clock;
   /** The time limit of one attempt, milliseconds; a ticket counts a little longer. */
   readonly timeoutMs: number;
-  /** Called once, where the ledger cannot be shared. */
+  /** Written into each ticket of this process. */
+  readonly self: ProcessRef;
+  /** Returns those of these processes that have ended. */
+  readonly findDead: (processes: readonly ProcessRef[]) => Awaitable<readonly ProcessRef[]>;
+  /** Waiting requests look for dead processes so often, milliseconds. */
+  readonly findDeadEveryMs: number;
+  /** The clock of the log's records; undefined for this machine's own. */
+  readonly serverClock?: ServerClock;
+  /** Host and port, for the view. */
+  readonly stateServer?: string;
+  /** Called once, with the error of a file: from then on the ledger is in memory. */
+  readonly onUnshared?: (error: unknown) => void;
+}
+
+/** How much longer than a request's timeout its ticket counts, milliseconds. */
+const LEASE_MARGIN_MS = 2000;
+const ENDINGS_KEPT = 200;
+const PENDING: TicketResult = { granted: false, reason: 'pending' };
+
+export class LogLedger implements Ledger {
+  readonly #options: LogLedgerOptions;
+  readonly #stamp = randomBytes(10).toString('base64url');
+  readonly #pending = new Set<Promise<unknown>>();
+  // How the latest tickets of this process ended, for a log that loses records.
+  readonly #endings = new Map<string, LedgerRecord>();
+  #counter = 0;
+  #log: Log<KeyState>;
+  #shared: boolean;
+  #deadSoughtAt = Number.NEGATIVE_INFINITY;
+
+  constructor(options: LogLedgerOptions) {
+    this.#options = options;
+    this.#log = options.log;
+    this.#shared = !(options.log instanceof MemoryLog);
+  }
+
+  /** Rejects only with the errors of a log on a server. */
+  async acquire(): Promise<TicketResult> {
+    const known = await this.#afterClockStep(this.#withLog((log) => log.recent() ?? log.last()));
+    // Denied requests leave no record, so the log does not grow while they wait.
+    if (!this.#admit(known).granted) {
+      const state = await this.#afterClockStep(await this.#withLog((log) => log.refresh()));
+      const admission = this.#admit(state);
+      if (!admission.granted) {
+        this.#closeDeadTickets(state);
+        return admission;
+      }
+    }
+    const { pid, start, host } = this.#options.self;
+    const id = `${this.#stamp}${(this.#counter++).toString(36)}`;
+    const leaseMs = this.#options.timeoutMs + LEASE_MARGIN_MS;
+    try {
+      await this.#append({ kind: 'ticket', at: this.#now(), id, pid, start, host, leaseMs });
+    } catch (error) {
+      // It may have been granted although no reply came.
+      this.#endings.set(id, { kind: 'closed', at: this.#now(), id, how: 'unsent' });
+      throw error;
+    }
+    const state = this.#log.last();
+    if (id in state.tickets) return { granted: true, ticket: id };
+    const admission = this.#admit(state);
+    return admission.granted ? PENDING : admission;
+  }
+
+  confirm(ticket: string): boolean {
+    const state = this.#withLog((log) => log.recent());
+    return state !== undefined && confirm(state, ticket, Math.max(this.#now(), state.time));
+  }
+
+  observe(ticket: string, seen: Observation): void {
+    const shifted = this.#toLog(seen);
+    const jitterDraw = Math.floor(this.#options.clock.random() * 1000);
+    this.#end({ kind: 'response', at: shifted.at, id: ticket, seen: shifted, jitterDraw });
+  }
+
+  release(ticket: string, how: Exclude<TicketEnd, 'dead'>): void {
+    this.#end({ kind: 'closed', at: this.#now(), id: ticket, how });
+  }
+
+  view(): QuotaView {
+    const { clock, stateServer } = this.#options;
+    const state = this.#withLog((log) => log.recent() ?? log.last());
+    const view = quotaView(this.#ahead === 0 ? state : shiftTimes(state, -this.#ahead), clock.now(), this.#shared);
+    return stateServer === undefined ? view : { ...view, stateServer };
+  }
+
+  async refresh(): Promise<void> {
+    // The reply to a record that is on its way brings the latest state.
+    if (this.#pending.size > 0) await Promise.all(this.#pending);
+    else await this.#afterClockStep(await this.#withLog((log) => log.refresh()));
+  }
+
+  async forget(): Promise<void> {
+    await this.#append({ kind: 'forget', at: this.#now() });
+  }
+
+  /** Takes over a block from another ledger of the same key. */
+  inherit({ until, reason }: NonNullable<QuotaView['blocked']>): void {
+    this.#write({ kind: 'block', at: this.#now(), until: Math.round(until + this.#ahead), reason });
+  }
+
+  /** Writes again those records of this process that the log lacks. `before` is its state before it lost some. */
+  restore(before?: KeyState): void {
+    const { tickets, block } = this.#log.last();
+    for (const [id, record] of this.#endings) if (id in tickets) this.#write(record);
+    const lost = before?.block;
+    if (!lost || lost.until <= Math.max(block?.until ?? 0, this.#now())) return;
+    this.#write({ kind: 'block', at: this.#now(), until: lost.until, reason: lost.reason });
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#pending);
+    const log = this.#log;
+    this.#log = new MemoryLog(ledgerFormat, ledgerFormat.snapshot(log.last()));
+    log.close();
+  }
+
+  get #ahead(): number {
+    return this.#options.serverClock?.ahead ?? 0;
+  }
+
+  // By the clock of the log's records.
+  #now(): number {
+    return Math.round(this.#options.clock.now() + this.#ahead);
+  }
+
+  #admit(state: KeyState): Admission {
+    const admission = admit(state, Math.max(this.#now(), state.time));
+    return 'until' in admission ? { ...admission, until: admission.until - this.#ahead } : admission;
+  }
+
+  #toLog(seen: Observation): Observation {
+    const { serverClock } = this.#options;
+    if (!serverClock) return seen;
+    const { ahead, errorMs } = serverClock;
+    const { at, reset, offset } = seen;
+    return {
+      ...seen,
+      at: Math.round(at + ahead),
+      reset: reset?.clock === 'local' ? { ...reset, at: reset.at + ahead } : reset,
+      offset: offset && { lo: offset.lo - ahead - errorMs, hi: offset.hi - ahead + errorMs },
+    };
+  }
+
+  async #afterClockStep(state: KeyState): Promise<KeyState> {
+    if (!isAhead(state, this.#now())) return state;
+    await this.#append({ kind: 'clock', at: this.#now() });
+    return this.#log.last();
+  }
+
+  #end(record: LedgerRecord & { readonly id: string }): void {
+    this.#endings.set(record.id, record);
+    const [oldest] = this.#endings.keys();
+    if (oldest !== undefined && this.#endings.size > ENDINGS_KEPT) this.#endings.delete(oldest);
+    this.#write(record);
+  }
+
+  // A file has the record at once; a server gets it in the background, and `restore` repeats what did not arrive.
+  #write(record: LedgerRecord): void {
+    const writing = this.#append(record).catch(() => undefined);
+    this.#pending.add(writing);
+    void writing.then(() => this.#pending.delete(writing));
+  }
+
+  async #append(record: LedgerRecord): Promise<void> {
+    await this.#withLog((log) => log.append(formatRecord(record)));
+  }
+
+  // The tickets of a dead process are closed by records, so all processes see the same.
+  #closeDeadTickets(state: KeyState): void {
+    const { clock, self, findDead, findDeadEveryMs } = this.#options;
+    if (clock.monotonic() - this.#deadSoughtAt < findDeadEveryMs) return;
+    this.#deadSoughtAt = clock.monotonic();
+    const others = Object.entries(state.tickets).filter(([, { host, pid }]) => host !== self.host || pid !== self.pid);
+    if (others.length === 0) return;
+    const close = (dead: readonly ProcessRef[]): void => {
+      for (const [id, owner] of others) {
+        if (dead.includes(owner)) this.#write({ kind: 'closed', at: this.#now(), id, how: 'dead' });
+      }
+    };
+    // Without an answer the tickets expire by themselves.
+    Promise.resolve(findDead(others.map(([, owner]) => owner))).then(close, () => undefined);
+  }
+
+  // A full disk must not make a process forget that it is blocked.
+  #withLog<T>(use: (log: Log<KeyState>) => T): T {
+    try {
+      return use(this.#log);
+    } catch (error) {
+      if (this.#log instanceof MemoryLog) throw error;
+      this.#options.onUnshared?.(error);
+      this.#shared = false;
+      this.#log = new MemoryLog(ledgerFormat, ledgerFormat.snapshot(this.#log.last()));
+      return use(this.#log);
+    }
+  }
+}
+
+export interface LedgerOptions extends Pick<LogLedgerOptions, 'clock' | 'timeoutMs'> {
+  /** Undefined if there is no home directory to keep it in. */
+  readonly stateDir: string | undefined;
+  readonly tempDir: string;
+  /** The base URL, or the sandbox's data: with the key it names the ledger. */
+  readonly identity: string;
+  readonly key: string;
+  /** Called once, if the ledger cannot be shared. */
   readonly onWarning?: ((text: string) => void) | undefined;
   readonly self?: ProcessRef;
   readonly livenessOf?: typeof isAlive;
@@ -68,147 +261,34 @@ export interface LedgerOptions {
 
 // Every process reads the whole file at its start.
 const ROTATE_AT_BYTES = 32 * 1024;
-/** How much longer than a request's timeout its ticket counts, milliseconds. */
-export const LEASE_MARGIN_MS = 2000;
-const DEAD_CHECK_INTERVAL_MS = 50;
+const FIND_DEAD_EVERY_MS = 50;
 
-type OwnLog = FileLog<LedgerState, Admission | undefined> | MemoryLog<LedgerState, Admission | undefined>;
-
-export function openLedger(options: LedgerOptions): LocalLedger {
-  return new LoggedLedger(options);
-}
-
-class LoggedLedger implements LocalLedger {
-  readonly clock: Clock;
-  readonly #options: LedgerOptions;
-  readonly #self: ProcessRef;
-  // A short name for the host: its own, the pid namespace's and the boot's.
-  readonly #host: string;
-  readonly #stamp = randomBytes(10).toString('base64url');
-  #counter = 0;
-  #log: OwnLog;
-  #shared = true;
-  #deadCheckedAt = Number.NEGATIVE_INFINITY;
-
-  constructor(options: LedgerOptions) {
-    this.#options = options;
-    this.clock = options.clock;
-    this.#self = options.self ?? currentProcess();
-    this.#host = createHash('sha256').update(this.#self.host).digest('base64url').slice(0, 10);
-    try {
-      if (options.stateDir === undefined) throw new Error('there is no home directory');
-      const dir = ledgerFolder(
-        options.stateDir,
-        options.tempDir,
-        ledgerName(options.identity, options.key),
-        options.typeOf,
-      );
-      const name = `ledger-${LEDGER_VERSION}`;
-      this.#log = new FileLog(ledgerFormat, { dir, name, rotateAtBytes: ROTATE_AT_BYTES, fs: options.fs });
-    } catch (error) {
-      this.#log = this.#inMemory(error);
-    }
-  }
-
-  acquire(): TicketResult {
-    const state = this.#refresh();
-    const now = this.#now();
-    // Denied requests leave no record, so the log does not grow while they wait.
-    const seen = admit(state, Math.max(now, state.time));
-    if (!seen.granted) {
-      this.#releaseDeadTickets(state);
-      return seen;
-    }
-    const ticket = `${this.#stamp}${(this.#counter++).toString(36)}`;
-    const { pid, start } = this.#self;
-    const leaseMs = this.#options.timeoutMs + LEASE_MARGIN_MS;
-    const record = { kind: 'ticket', at: now, id: ticket, pid, start, host: this.#host, leaseMs } as const;
-    const admission = this.#append(record);
-    // Undefined only where the ticket's own record came to nothing: asked again at once.
-    return admission?.granted ? { granted: true, ticket } : (admission ?? { granted: false, reason: 'pending' });
-  }
-
-  confirm(ticket: string): boolean {
-    const state = this.#refresh();
-    return confirm(state, ticket, Math.max(this.#now(), state.time));
-  }
-
-  observe(ticket: string, seen: Observation): void {
-    const jitterDraw = Math.floor(this.clock.random() * 1000);
-    this.#append({ kind: 'response', at: seen.at, id: ticket, seen, jitterDraw });
-  }
-
-  release(ticket: string, how: Exclude<TicketEnd, 'dead'>): void {
-    this.#append({ kind: 'closed', at: this.#now(), id: ticket, how });
-  }
-
-  view(): QuotaView {
-    return quotaView(this.#refresh(), this.clock.now(), this.#shared);
-  }
-
-  refresh(): void {}
-
-  forget(): void {
-    this.#append({ kind: 'forget', at: this.#now() });
-  }
-
-  close(): void {
-    const log = this.#log;
-    this.#log = inMemory(log.last());
-    log.close();
-  }
-
-  #now(): number {
-    return Math.round(this.clock.now());
-  }
-
-  #refresh(): LedgerState {
-    const state = this.#withLog((log) => log.refresh());
-    const now = this.#now();
-    if (!isAhead(state, now)) return state;
-    this.#append({ kind: 'clock', at: now });
-    return this.#log.last();
-  }
-
-  #append(record: LedgerRecord): Admission | undefined {
-    return this.#withLog((log) => log.append(formatRecord(record)));
-  }
-
-  // The ticket of a process that ended is closed by a record, so that all processes see the same.
-  #releaseDeadTickets(state: LedgerState): void {
-    const { clock, livenessOf = isAlive } = this.#options;
-    if (clock.monotonic() - this.#deadCheckedAt < DEAD_CHECK_INTERVAL_MS) return;
-    this.#deadCheckedAt = clock.monotonic();
-    const { host, pid: ownPid } = this.#self;
-    for (const [id, { pid, start, host: at }] of Object.entries(state.tickets)) {
-      if (at !== this.#host || pid === ownPid || livenessOf({ pid, start, host }) !== 'dead') continue;
-      this.#append({ kind: 'closed', at: this.#now(), id, how: 'dead' });
-    }
-  }
-
-  #withLog<T>(use: (log: OwnLog) => T): T {
-    try {
-      return use(this.#log);
-    } catch (error) {
-      if (this.#log instanceof MemoryLog) throw error;
-      this.#log = this.#inMemory(error, this.#log.last());
-      return use(this.#log);
-    }
-  }
-
-  #inMemory(error: unknown, known?: LedgerState): OwnLog {
-    this.#shared = false;
+/** Opens this machine's ledger of a key: in a file or, if none can be written, in memory with one warning. It never rejects. */
+export function openLedger(options: LedgerOptions): LogLedger {
+  const { stateDir, tempDir, identity, key, clock, timeoutMs, onWarning, typeOf, fs } = options;
+  const { self = currentProcess(), livenessOf = isAlive } = options;
+  // A short name of the host, its pid namespace and its boot.
+  const host = createHash('sha256').update(self.host).digest('base64url').slice(0, 10);
+  const findDead = (processes: readonly ProcessRef[]): readonly ProcessRef[] =>
+    processes.filter((ref) => ref.host === host && livenessOf({ ...ref, host: self.host }) === 'dead');
+  const onUnshared = (error: unknown): void => {
     const { code, message } = error as NodeJS.ErrnoException;
-    const { stateDir, onWarning } = this.#options;
-    const where = stateDir === undefined ? '' : ` nothing can be written to ${stateDir}`;
-    onWarning?.(`the rate limit cannot be shared with other processes:${where} (${code ?? message})`);
-    return inMemory(known);
-  }
-}
-
-// Keeps what was known: a full disk must not make a process forget that it is blocked.
-function inMemory(known: LedgerState | undefined): OwnLog {
-  const memory = new MemoryLog(ledgerFormat);
-  if (known) for (const record of ledgerFormat.snapshot(known)) memory.append(record);
-  return memory;
+    const where = stateDir === undefined ? '' : ` cannot write to ${stateDir}`;
+    onWarning?.(`the rate limit is not shared with other processes:${where} (${code ?? message})`);
+  };
+  const open = (): Log<KeyState> => {
+    try {
+      if (stateDir === undefined) throw new Error('there is no home directory');
+      const dir = ledgerDirectory(stateDir, tempDir, ledgerName(identity, key), typeOf, fs);
+      return new FileLog(ledgerFormat, { dir, name: `ledger-${LEDGER_VERSION}`, rotateAtBytes: ROTATE_AT_BYTES, fs });
+    } catch (error) {
+      onUnshared(error);
+      return new MemoryLog(ledgerFormat);
+    }
+  };
+  const findDeadEveryMs = FIND_DEAD_EVERY_MS;
+  return new LogLedger({
+    log: open(),
+    ...{ clock, timeoutMs, self: { ...self, host }, findDead, findDeadEveryMs, onUnshared },
+  });
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import type { LogFs } from '../../src/append-log/generations.ts';
-import type { LedgerOptions, LocalLedger } from '../../src/rate-limit/ledger.ts';
+import type { LedgerOptions, LogLedger } from '../../src/rate-limit/ledger.ts';
 import { openLedger } from '../../src/rate-limit/ledger.ts';
 import type { Observation } from '../../src/rate-limit/ledger-record.ts';
 import { hasModes, hasSignals } from '../support/capabilities.ts';
@@ -20,7 +20,7 @@ const KEY = 'pk_live_canary_ledger_0123456789';
 function open(
   stateDir: string,
   more: Partial<LedgerOptions> = {},
-): LocalLedger & { warnings: string[]; clock: FakeClock } {
+): LogLedger & { warnings: string[]; clock: FakeClock } {
   const warnings: string[] = [];
   const clock = (more.clock as FakeClock) ?? new FakeClock();
   const ledger = openLedger({
@@ -36,14 +36,14 @@ function open(
   return Object.assign(ledger, { warnings, clock });
 }
 
-function response(clock: FakeClock, more: Partial<Observation> = {}): Omit<Observation, 'jitterDraw'> {
+function response(clock: FakeClock, more: Partial<Observation> = {}): Observation {
   const reset = { at: clock.now() + 60_000, clock: 'local', resolution: 1000 } as const;
   const headers = { limit: 60, remaining: 59, reset, offset: undefined, waitMs: undefined };
   return { at: clock.now(), status: 200, refused: more.status === 429, ...headers, waitFrom: 'retry_after', ...more };
 }
 
-function take(ledger: LocalLedger): string {
-  const answer = ledger.acquire();
+async function take(ledger: LogLedger): Promise<string> {
+  const answer = await ledger.acquire();
   if (!answer.granted) throw new Error(`not granted: ${answer.reason}`);
   return answer.ticket;
 }
@@ -51,19 +51,19 @@ function take(ledger: LocalLedger): string {
 const filesIn = (dir: string): string[] =>
   fs.readdirSync(dir, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.log'));
 
-test('what one process learns, and what it holds, the other knows', () => {
+test('what one process learns, and what it holds, the other knows', async () => {
   const dir = folder();
   const clock = new FakeClock();
   const [a, b] = [open(dir, { clock }), open(dir, { clock })];
-  const ticket = take(a);
-  expect(b.acquire()).toMatchObject({ granted: false, reason: 'sibling' });
+  const ticket = await take(a);
+  expect(await b.acquire()).toMatchObject({ granted: false, reason: 'pending' });
   a.observe(ticket, response(clock, { remaining: 1, limit: 2 }));
   expect(b.view().window).toMatchObject({ limit: 2, remaining: 1 });
-  take(b);
-  expect(a.acquire()).toMatchObject({ granted: false });
+  await take(b);
+  expect(await a.acquire()).toMatchObject({ granted: false });
 });
 
-test('keys and addresses have quotas of their own, and neither can be read from the folder', () => {
+test('keys and addresses have quotas of their own, and neither can be read from the folder', async () => {
   const dir = folder();
   const clock = new FakeClock();
   const ledgers = [
@@ -71,7 +71,7 @@ test('keys and addresses have quotas of their own, and neither can be read from 
     open(dir, { clock, key: 'another-key' }),
     open(dir, { clock, identity: 'https://staging.example/v1' }),
   ];
-  for (const ledger of ledgers) take(ledger);
+  for (const ledger of ledgers) await take(ledger);
   const files = filesIn(dir);
   expect(files).toHaveLength(3);
   for (const file of files) {
@@ -81,20 +81,20 @@ test('keys and addresses have quotas of their own, and neither can be read from 
   }
 });
 
-test('where nothing can be written one process goes on with its memory, and says so once', () => {
+test('where nothing can be written one process goes on with its memory, and says so once', async () => {
   const file = join(folder(), 'file');
   fs.writeFileSync(file, '');
   const ledger = open(join(file, 'state'));
-  const ticket = take(ledger);
+  const ticket = await take(ledger);
   ledger.observe(ticket, response(ledger.clock, { status: 429, waitMs: 9000 }));
-  expect(ledger.acquire()).toMatchObject({ granted: false, reason: 'blocked' });
+  expect(await ledger.acquire()).toMatchObject({ granted: false, reason: 'blocked' });
   expect(ledger.view().shared).toBe(false);
   expect(ledger.warnings).toHaveLength(1);
   expect(ledger.warnings[0]).toMatch(/ENOTDIR|ENOENT/);
   expect(ledger.warnings[0]).not.toContain(KEY);
 });
 
-test('a disk that fills up in the middle costs one warning, and the block is not forgotten', () => {
+test('a disk that fills up in the middle costs one warning, and the block is not forgotten', async () => {
   let full = false;
   const filling: LogFs = {
     ...fs,
@@ -104,105 +104,105 @@ test('a disk that fills up in the middle costs one warning, and the block is not
     }) as LogFs['writeSync'],
   };
   const ledger = open(folder(), { fs: filling });
-  const ticket = take(ledger);
+  const ticket = await take(ledger);
   full = true;
   ledger.observe(ticket, response(ledger.clock, { status: 429, waitMs: 9000 }));
-  expect(ledger.acquire()).toMatchObject({ granted: false, reason: 'blocked' });
+  expect(await ledger.acquire()).toMatchObject({ granted: false, reason: 'blocked' });
   ledger.clock.at += 10_000;
-  take(ledger);
-  expect(ledger.acquire()).toMatchObject({ granted: false, reason: 'sibling' });
+  await take(ledger);
+  expect(await ledger.acquire()).toMatchObject({ granted: false, reason: 'pending' });
   expect(ledger.warnings).toHaveLength(1);
 });
 
-test.runIf(hasModes)('on a network file system the temporary folder serves, for the owner alone', () => {
+test.runIf(hasModes)('on a network file system the temporary folder serves, for the owner alone', async () => {
   const [dir, temp] = [folder(), folder()];
   const ledger = open(dir, { tempDir: temp, typeOf: () => 0x6969 });
-  take(ledger);
+  await take(ledger);
   expect(filesIn(dir)).toEqual([]);
   expect(filesIn(temp)).toHaveLength(1);
   expect(fs.statSync(join(temp, fs.readdirSync(temp)[0] ?? '')).mode & 0o777).toBe(0o700);
   expect([ledger.warnings, ledger.view().shared]).toEqual([[], true]);
 });
 
-test.runIf(hasModes)('a temporary folder that others may write is not trusted: memory and one warning', () => {
+test.runIf(hasModes)('a temporary folder that others may write is not trusted: memory and one warning', async () => {
   const [dir, temp] = [folder(), folder()];
   fs.mkdirSync(join(temp, `petstore-${process.getuid?.() ?? 'user'}`), { mode: 0o777 });
   fs.chmodSync(join(temp, `petstore-${process.getuid?.() ?? 'user'}`), 0o777);
   const ledger = open(dir, { tempDir: temp, typeOf: () => 0xff534d42 });
-  take(ledger);
+  await take(ledger);
   expect(ledger.view().shared).toBe(false);
   expect(ledger.warnings).toHaveLength(1);
 });
 
-test('torn records and foreign bytes in the file count for nobody', () => {
+test('torn records and foreign bytes in the file count for nobody', async () => {
   const dir = folder();
   const clock = new FakeClock();
   const a = open(dir, { clock });
-  a.observe(take(a), response(clock));
+  a.observe(await take(a), response(clock));
   const file = join(dir, filesIn(dir)[0] ?? '');
   fs.appendFileSync(file, `abc {"kind":"ticket","at":${clock.now()}`);
   fs.appendFileSync(file, Buffer.from([0, 255, 10, 13, 200, 10]));
   fs.appendFileSync(file, `zz snapshot {"not": a snapshot .\nyy {"kind":"ticket"} .\n`);
-  take(a);
+  await take(a);
   expect(open(dir, { clock }).view()).toMatchObject({ window: { remaining: 59 }, inFlight: 1 });
 });
 
-test('the clock set back by a day stops nobody for a day', () => {
+test('the clock set back by a day stops nobody for a day', async () => {
   const dir = folder();
   const ledger = open(dir);
-  ledger.observe(take(ledger), response(ledger.clock, { status: 429, waitMs: 30_000 }));
+  ledger.observe(await take(ledger), response(ledger.clock, { status: 429, waitMs: 30_000 }));
   ledger.clock.at += -86_400_000;
-  const answer = ledger.acquire();
+  const answer = await ledger.acquire();
   expect(answer).toMatchObject({ granted: false, reason: 'blocked' });
   expect('until' in answer ? answer.until - ledger.clock.now() : Number.NaN).toBeLessThanOrEqual(31_000);
   ledger.clock.at += 31_000;
-  expect(take(ledger)).not.toBe('');
+  expect(await take(ledger)).not.toBe('');
 });
 
-test('1,000 stale records of processes long gone neither block nor slow down, and rotation sweeps them', () => {
+test('1,000 stale records of processes long gone neither block nor slow down, and rotation sweeps them', async () => {
   const dir = folder();
   const clock = new FakeClock();
   const gone = open(dir, { clock, timeoutMs: 1000 });
-  gone.observe(take(gone), response(clock, { limit: 5000, remaining: 4999 }));
-  for (let i = 0; i < 1000; i++) take(gone);
+  gone.observe(await take(gone), response(clock, { limit: 5000, remaining: 4999 }));
+  for (let i = 0; i < 1000; i++) await take(gone);
   clock.at += 10_000;
   const ledger = open(dir, { clock });
-  take(ledger);
+  await take(ledger);
   expect(ledger.view().inFlight).toBe(1);
-  for (let i = 0; i < 1000; i++) ledger.observe(take(ledger), response(clock, { limit: 5000, remaining: 3990 }));
+  for (let i = 0; i < 1000; i++) ledger.observe(await take(ledger), response(clock, { limit: 5000, remaining: 3990 }));
   expect(filesIn(dir).length).toBeLessThanOrEqual(2);
   expect(Math.max(...filesIn(dir).map((file) => fs.statSync(join(dir, file)).size))).toBeLessThan(120_000);
 });
 
-test('the ticket of a process that died is released by a process that waits for it', () => {
+test('the ticket of a process that died is released by a process that waits for it', async () => {
   const dir = tempDir();
   const clock = new FakeClock();
   const self = { pid: 4711, start: '5', host: 'here' };
-  take(open(dir, { clock, self }));
+  await take(open(dir, { clock, self }));
   const livenessOf = (ref: { pid: number }): 'alive' | 'dead' => (ref.pid === 4711 ? 'dead' : 'alive');
   const elsewhere = { ...self, pid: 2, host: 'another machine' };
-  expect(open(dir, { clock, self: elsewhere, livenessOf }).acquire()).toMatchObject({ granted: false });
-  expect(open(dir, { clock, self: elsewhere, livenessOf }).acquire()).toMatchObject({ granted: false });
+  expect(await open(dir, { clock, self: elsewhere, livenessOf }).acquire()).toMatchObject({ granted: false });
+  expect(await open(dir, { clock, self: elsewhere, livenessOf }).acquire()).toMatchObject({ granted: false });
   const other = open(dir, { clock, self: { ...self, pid: 1 }, livenessOf });
-  expect(other.acquire()).toMatchObject({ granted: false, reason: 'sibling' });
-  expect(take(other)).not.toBe('');
+  expect(await other.acquire()).toMatchObject({ granted: false, reason: 'pending' });
+  expect(await take(other)).not.toBe('');
 });
 
-test('forgetting lifts a block for everybody', () => {
+test('forgetting lifts a block for everybody', async () => {
   const dir = folder();
   const clock = new FakeClock();
   const [a, b] = [open(dir, { clock }), open(dir, { clock })];
-  a.observe(take(a), response(clock, { status: 429, waitMs: 90_000 }));
-  expect(b.acquire()).toMatchObject({ granted: false, reason: 'blocked' });
-  b.forget();
-  take(a);
+  a.observe(await take(a), response(clock, { status: 429, waitMs: 90_000 }));
+  expect(await b.acquire()).toMatchObject({ granted: false, reason: 'blocked' });
+  await b.forget();
+  await take(a);
   expect(a.view()).toMatchObject({ window: undefined, blocked: undefined });
 });
 
-test('after it was closed a ledger can still be viewed', () => {
+test('after it was closed a ledger can still be viewed', async () => {
   const ledger = open(folder());
-  ledger.observe(take(ledger), response(ledger.clock));
-  ledger.close();
+  ledger.observe(await take(ledger), response(ledger.clock));
+  await ledger.close();
   expect(ledger.view().window?.remaining).toBe(59);
   expect(ledger.warnings).toEqual([]);
 });

@@ -135,7 +135,7 @@ async function preview({ session, options, rows }: Job): Promise<Preview> {
   const { listed, account } = await firstList({ rows, categories, clock, signal, trustList }, accounts);
   const ledger = await session.ledger();
   await ledger.refresh();
-  return previewOf(rows, findRows(rows, account, listed), { quota: ledger.view(), now: ledger.clock.now() });
+  return previewOf(rows, findRows(rows, account, listed), { quota: ledger.view(), now: session.context.clock.now() });
 }
 
 /** What the prompt adds to the question. */
@@ -161,7 +161,7 @@ async function send(job: Job, journal: Journal): Promise<RunResult> {
   const [api, ledger] = await Promise.all([session.api(), session.ledger()]);
   const line = startProgressLine(
     rows.length,
-    ledger.clock,
+    session.context.clock,
     () => ledger.view(),
     () => progress.waiting,
   );
@@ -195,6 +195,6 @@ async function report(session: Session, results: ImportResults): Promise<void> {
   if (results.left === 0) return;
   const ledger = await session.ledger();
   await ledger.refresh();
-  const daily = dailyNotice(results.left, estimate(results.left, ledger.view(), ledger.clock.now()));
+  const daily = dailyNotice(results.left, estimate(results.left, ledger.view(), session.context.clock.now()));
   if (daily !== undefined) await session.warn(daily);
 }

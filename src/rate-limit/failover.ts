@@ -1,0 +1,220 @@
+// The ledger of several machines: one on the state server, and this machine's own while the server is unavailable
+// (docs/fleet.md).
+import { randomBytes } from 'node:crypto';
+import type { ProcessRef } from '../append-log/process-liveness.ts';
+import type { StateServer } from '../append-log/state-server.ts';
+import { StreamLog } from '../append-log/stream-log.ts';
+import { StateServerError } from '../append-log/valkey-connection.ts';
+import type { Clock } from '../clock.ts';
+import type { Ledger, TicketResult } from './ledger.ts';
+import { LogLedger } from './ledger.ts';
+import type { Observation, TicketEnd } from './ledger-record.ts';
+import { formatRecord, parseRecord } from './ledger-record.ts';
+import { ledgerName } from './paths.ts';
+import type { KeyState } from './policy.ts';
+import type { QuotaView } from './quota-view.ts';
+import { ledgerFormat } from './reducer.ts';
+import { LEDGER_VERSION } from './rules.ts';
+import { ServerClock } from './server-clock.ts';
+
+export interface FailoverOptions {
+  readonly server: StateServer;
+  readonly identity: string;
+  readonly key: string;
+  readonly clock: Clock;
+  readonly timeoutMs: number;
+  /** Opens this machine's own ledger. */
+  readonly openOwn: () => LogLedger;
+  readonly onWarning?: ((text: string) => void) | undefined;
+}
+
+const ROTATE_AT = 200;
+const KEEP_MS = 48 * 3_600_000;
+const RETURN_EVERY_MS = 1000;
+// A process with requests in flight announces itself this often; one that was silent for the lease is taken for dead.
+const BEAT_MS = 1000;
+const PRESENCE_MS = 6000;
+// Older knowledge may lack a 429 that another machine received.
+const RECENT_MS = 1500;
+
+/** Rejects with PetstoreError `usage` or `storage` if the server rejects the configuration. */
+export class FailoverLedger implements Ledger {
+  readonly #options: FailoverOptions;
+  readonly #log: StreamLog<KeyState>;
+  readonly #shared: LogLedger;
+  // The ledger that granted each open ticket of this process.
+  readonly #tickets = new Map<string, LogLedger>();
+  readonly #closed = new AbortController();
+  #opened: LogLedger | undefined;
+  #away = false;
+  #returnAt = 0;
+  #returning: Promise<void> | undefined;
+  #warned = false;
+  #beating = false;
+  #refusal: { readonly ticket: string; readonly seen: Observation } | undefined;
+
+  constructor(options: FailoverOptions) {
+    const { server, identity, key, clock, timeoutMs, onWarning } = options;
+    this.#options = options;
+    const serverClock = new ServerClock(clock);
+    const id = randomBytes(10).toString('hex');
+    this.#log = new StreamLog(ledgerFormat, {
+      server,
+      key: `petstore:{${ledgerName(identity, key)}}:ledger-${LEDGER_VERSION}`,
+      ...{ ttlMs: KEEP_MS, rotateAt: ROTATE_AT, recentMs: RECENT_MS, clock, stamp },
+      holder: { id, leaseMs: PRESENCE_MS },
+      onTime: (serverMs, sentAt, receivedAt) => serverClock.sample(serverMs, sentAt, receivedAt),
+      onReset: (before) => this.#shared.restore(before),
+      ...(onWarning && { onWarning }),
+    });
+    const self = { pid: process.pid, start: '', host: id };
+    const findDead = async (processes: readonly ProcessRef[]): Promise<readonly ProcessRef[]> => {
+      const absent = await this.#log.absent([...new Set(processes.map(({ host }) => host))]);
+      return processes.filter(({ host }) => absent.includes(host));
+    };
+    const own = { log: this.#log, clock, timeoutMs, self, findDead, findDeadEveryMs: BEAT_MS };
+    this.#shared = new LogLedger({ ...own, serverClock, stateServer: server.name });
+  }
+
+  async acquire(): Promise<TicketResult> {
+    if (this.#away) this.#returnInBackground();
+    return this.#orOwn(async (ledger) => {
+      const result = await ledger.acquire();
+      if (result.granted) this.#tickets.set(result.ticket, ledger);
+      if (result.granted && ledger === this.#shared) void this.#beat();
+      return result;
+    });
+  }
+
+  confirm(ticket: string): boolean {
+    return this.#tickets.get(ticket)?.confirm(ticket) ?? false;
+  }
+
+  observe(ticket: string, seen: Observation): void {
+    const ledger = this.#end(ticket);
+    ledger.observe(ticket, seen);
+    if (ledger !== this.#shared) return;
+    if (seen.refused) this.#refusal = { ticket, seen };
+    if (this.#away) this.#own.observe(ticket, seen);
+  }
+
+  release(ticket: string, how: Exclude<TicketEnd, 'dead'>): void {
+    this.#end(ticket).release(ticket, how);
+  }
+
+  view(): QuotaView {
+    return this.#current.view();
+  }
+
+  refresh(): Promise<void> {
+    return this.#orOwn((ledger) => ledger.refresh());
+  }
+
+  forget(): Promise<void> {
+    return this.#orOwn((ledger) => ledger.forget());
+  }
+
+  // A connection that is closed with a reply unread is reset, and the last record could be lost with it.
+  async close(): Promise<void> {
+    const isKnown = this.#log.last().seq > 0;
+    if (this.#away && (isKnown || this.#own.view().blocked)) await this.#return();
+    await this.#shared.close();
+    this.#closed.abort();
+    this.#options.server.close();
+    await this.#opened?.close();
+  }
+
+  get #own(): LogLedger {
+    this.#opened ??= this.#options.openOwn();
+    return this.#opened;
+  }
+
+  get #current(): LogLedger {
+    return this.#away ? this.#own : this.#shared;
+  }
+
+  #end(ticket: string): LogLedger {
+    const ledger = this.#tickets.get(ticket) ?? this.#current;
+    this.#tickets.delete(ticket);
+    return ledger;
+  }
+
+  async #orOwn<T>(use: (ledger: LogLedger) => Promise<T>): Promise<T> {
+    try {
+      return await use(this.#current);
+    } catch (error) {
+      this.#leave(error);
+      return use(this.#own);
+    }
+  }
+
+  // From here on this machine uses its own ledger, which inherits the block.
+  #leave(error: unknown): void {
+    const { server, clock, onWarning } = this.#options;
+    if (!(error instanceof StateServerError)) throw error;
+    if (error.problem === 'rejected') throw server.toPetstoreError(error);
+    if (this.#away) return;
+    const { blocked } = this.#shared.view();
+    this.#away = true;
+    this.#returnAt = clock.monotonic() + RETURN_EVERY_MS;
+    if (blocked) this.#own.inherit(blocked);
+    // The server may not have received it.
+    if (this.#refusal) this.#own.observe(this.#refusal.ticket, this.#refusal.seen);
+    if (!this.#warned) {
+      onWarning?.(
+        `cannot use state server ${server.name} (${error.message}); the rate limit is shared only on this machine`,
+      );
+    }
+    this.#warned = true;
+  }
+
+  #returnInBackground(): void {
+    if (this.#options.clock.monotonic() >= this.#returnAt) void this.#return();
+  }
+
+  #return(): Promise<void> {
+    this.#returning ??= this.#tryReturn().finally(() => {
+      this.#returning = undefined;
+      this.#returnAt = this.#options.clock.monotonic() + RETURN_EVERY_MS;
+    });
+    return this.#returning;
+  }
+
+  async #tryReturn(): Promise<void> {
+    try {
+      await this.#log.refresh();
+    } catch {
+      // Tried again at a later request.
+      return;
+    }
+    const { blocked } = this.#own.view();
+    this.#away = false;
+    if (blocked) this.#shared.inherit(blocked);
+    this.#shared.restore();
+  }
+
+  async #beat(): Promise<void> {
+    if (this.#beating) return;
+    this.#beating = true;
+    const isHolding = (): boolean => [...this.#tickets.values()].includes(this.#shared);
+    try {
+      while (isHolding()) {
+        await this.#options.clock.sleep(BEAT_MS, this.#closed.signal);
+        if (isHolding()) await this.#log.refresh();
+      }
+    } catch {
+      // Closed, or the server is unavailable: the next ticket starts it again.
+    } finally {
+      this.#beating = false;
+    }
+  }
+}
+
+// A record's time is the server's; a response arrived no later than it was recorded.
+function stamp(text: string, at: number): string {
+  const record = parseRecord(text);
+  if (!record) return text;
+  if (record.kind !== 'response') return formatRecord({ ...record, at });
+  const seenAt = Math.max(Math.min(record.at, at), at - 600_000);
+  return formatRecord({ ...record, at: seenAt, seen: { ...record.seen, at: seenAt } });
+}
