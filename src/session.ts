@@ -156,7 +156,7 @@ export function openSession(context: Context, options: GlobalOptions): Session {
   const connect = async (target: Target, open: () => Promise<Ledger>): Promise<HttpClient> => {
     const loading = Promise.all([import('./http/transport.ts'), import('./http/http-client.ts')]);
     const ledger = await open();
-    usedLedger = { ledger, since: ledger.clock.now() };
+    usedLedger = { ledger, since: clock.now() };
     const { baseUrl, key } = target.keySource === 'sandbox' ? await serveSandbox(target) : target;
     redactor.add(key);
     const { version, nodeVersion } = context;

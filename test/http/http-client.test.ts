@@ -91,8 +91,8 @@ test('an answer comes back as it is, and what it says of the quota is remembered
 
 test('after a 429 a create is sent again when the stated wait is over, and a stated wait is not multiplied', async () => {
   const steps = [
-    { status: 429, headers: { retry_after: '2' } },
-    { status: 429, headers: { retry_after: '3' } },
+    { status: 429, headers: { 'retry-after': '2' } },
+    { status: 429, headers: { 'retry-after': '3' } },
     { status: 201 },
   ];
   const { sender, gaps, waits } = scripted(steps);
@@ -127,7 +127,7 @@ test('a 429 counts as an attempt only where nothing of the run succeeded since t
 });
 
 test('a permitted time beyond --max-wait ends the command at once, nothing more is sent, and the time is reported', async () => {
-  const steps = [{ status: 429, headers: { retry_after: '61' } }];
+  const steps = [{ status: 429, headers: { 'retry-after': '61' } }];
   const { sender, sentAt, clock, stateDir } = scripted(steps, { maxWaitMs: 30_000 });
   const error = await caught(sender.send(LIST));
   const retryAt = (sentAt[0] ?? 0) + 10 + 61_000;
@@ -144,7 +144,7 @@ test.each([
   ['the last attempt', '1', 0],
 ])('the 429 that ends a request is reported with the service’s message: %s', async (_what, retryAfter, maxRetries) => {
   const body = '{"code":"too_many","message":"slow\\u001b down","status":429}';
-  const steps = [{ status: 429, headers: { retry_after: retryAfter }, body }];
+  const steps = [{ status: 429, headers: { 'retry-after': retryAfter }, body }];
   const { sender, stateDir, clock } = scripted(steps, { maxWaitMs: 30_000, maxRetries });
   const error = await caught(sender.send(LIST));
   expect(error).toMatchObject({ kind: 'rate_limited', code: 'too_many', status: 429 });
@@ -155,8 +155,8 @@ test.each([
 });
 
 test.each([
-  ['a reset in fractions of a millisecond', { retry_after: '60', 'x-ratelimit-reset': '1795262460000.5' }, 60_000],
-  ['a wait of 34 days', { retry_after: '3000000' }, 25 * 3_600_000],
+  ['a reset in fractions of a millisecond', { 'retry-after': '60', 'x-ratelimit-reset': '1795262460000.5' }, 60_000],
+  ['a wait of 34 days', { 'retry-after': '3000000' }, 25 * 3_600_000],
 ])('%s: the 429 counts for every process all the same', async (_what, headers, waitMs) => {
   const clock = new FakeClock(1_795_262_400_000, () => 0);
   const { sender, open } = scripted([{ status: 429, headers }], { clock, maxRetries: 0 });
@@ -165,7 +165,7 @@ test.each([
 });
 
 test('what closes waits for what is under way: its 429 is everybody’s to know', async () => {
-  const { sender, open } = scripted([{ status: 429, headers: { retry_after: '60' }, ms: 200 }], { maxRetries: 0 });
+  const { sender, open } = scripted([{ status: 429, headers: { 'retry-after': '60' }, ms: 200 }], { maxRetries: 0 });
   const sent = caught(sender.send(LIST));
   await sender.close();
   expect(open().view()).toMatchObject({ inFlight: 0, blocked: { reason: 'retry_after' } });
@@ -173,13 +173,13 @@ test('what closes waits for what is under way: its 429 is everybody’s to know'
 });
 
 test('a longer wait is slept in slices, so that a suspended machine and other processes are noticed', async () => {
-  const { sender, clock } = scripted([{ status: 429, headers: { retry_after: '100' } }, { status: 200 }]);
+  const { sender, clock } = scripted([{ status: 429, headers: { 'retry-after': '100' } }, { status: 200 }]);
   await sender.send(LIST);
   expect(clock.slept).toEqual([10, 30_000, 30_000, 30_000, 10_000, 10]);
 });
 
 test('when the last attempt meets a 429 too, nobody is blocked for longer than it states', async () => {
-  const { sender, sentAt, ledger, clock } = scripted([{ status: 429, headers: { retry_after: '20' } }]);
+  const { sender, sentAt, ledger, clock } = scripted([{ status: 429, headers: { 'retry-after': '20' } }]);
   const error = await caught(sender.send(LIST));
   expect(sentAt).toHaveLength(5);
   expect(error).toMatchObject({ kind: 'rate_limited', status: 429 });
