@@ -1,16 +1,22 @@
-// What stderr shows while a command runs: a spinner on a terminal, otherwise one line per wait.
-
+// What stderr shows while a command runs: a spinner on a terminal, otherwise a line per wait. The only file that knows ora.
+import type { Ora } from 'ora';
+import type { Clock } from './clock.ts';
+import { escapeControls } from './escape.ts';
 import { formatDuration, localTime } from './format.ts';
 import type { Wait } from './http/types.ts';
-import type { Context } from './io.ts';
+import type { Context, Environment, Output } from './io.ts';
 import { colorLevel } from './io.ts';
-import { canSpin, createLineProgress, createSpinnerProgress } from './output/progress.ts';
 
 /** A shorter wait is over before it can be read. */
 const SHORTEST_WAIT_MS = 1000;
 /** Two estimates of the end of one wait differ by less. */
 const SAME_WAIT_MS = 1500;
 const TICK_MS = 1000;
+/** Most responses arrive sooner, and then nothing is shown. */
+const SPINNER_DELAY_MS = 150;
+const LINE_EVERY_MS = 10_000;
+// The frame, a space, the ^C that a terminal echoes, and one cell kept free: a full last column wraps on some terminals.
+const RESERVED_CELLS = 5;
 
 interface ProgressOptions {
   readonly json: boolean;
@@ -19,91 +25,149 @@ interface ProgressOptions {
   readonly noColor: boolean;
 }
 
-export interface Progress {
-  /** A wait for the rate limit; undefined at its end. */
-  wait(wait: Wait | undefined): void;
-  readonly waiting: boolean;
+/** Whether a stream is a terminal that moves its cursor and knows its width, watched by a person. */
+export function canSpin(stderr: Output, env: Environment): boolean {
+  return stderr.isTTY && (stderr.columns ?? 0) > 0 && env['TERM'] !== 'dumb' && (env['CI'] ?? '') === '';
+}
+
+export class Progress {
+  readonly #context: Context;
+  readonly #options: ProgressOptions;
+  readonly #spinner: Spinner | undefined;
+  readonly #ended = new AbortController();
+  #wait: Wait | undefined;
+  #status: (() => string) | undefined;
+  #requests = 0;
+  #shownUntil = Number.NEGATIVE_INFINITY;
+  #lastLineAt: number;
+
+  constructor(context: Context, options: ProgressOptions) {
+    const { clock, stderr, env } = context;
+    this.#context = context;
+    this.#options = options;
+    this.#lastLineAt = clock.monotonic();
+    if (options.quiet || options.json || options.verbose || !canSpin(stderr, env)) return;
+    this.#spinner = new Spinner(stderr, clock, colorLevel(stderr, env, options.noColor) > 0);
+    this.#countDown().catch(() => undefined);
+  }
+
+  get waiting(): boolean {
+    return this.#wait !== undefined;
+  }
+
+  /** A wait for the rate limit or before a retry; undefined at its end. */
+  wait(wait: Wait | undefined): void {
+    const { clock, stderr } = this.#context;
+    const { quiet, json } = this.#options;
+    this.#wait = wait && wait.until - clock.now() >= SHORTEST_WAIT_MS ? wait : undefined;
+    this.#show();
+    if (this.#spinner || quiet || !this.#wait || this.#wait.until <= this.#shownUntil + SAME_WAIT_MS) return;
+    const { until, reason } = this.#wait;
+    this.#shownUntil = until;
+    const document = { waiting: { until: new Date(until).toISOString(), reason } };
+    void stderr.write(`${json ? JSON.stringify(document) : describeWait(this.#wait, clock.now())}\n`);
+  }
+
   /** The number of requests in flight. */
-  busy(requests: number): void;
-  /** A command's own status text; undefined for none, for example while a prompt is open. */
-  status(text: (() => string) | undefined): void;
+  busy(requests: number): void {
+    this.#requests = requests;
+    this.#show();
+  }
+
+  /** A command's own status, one line; undefined for none, for example while a prompt is open. */
+  status(text: (() => string) | undefined): void {
+    this.#status = text;
+    this.#show();
+    const { clock, stderr } = this.#context;
+    const { quiet, json } = this.#options;
+    if (this.#spinner || quiet || json || !text || this.#ended.signal.aborted) return;
+    if (clock.monotonic() - this.#lastLineAt < LINE_EVERY_MS) return;
+    this.#lastLineAt = clock.monotonic();
+    void stderr.write(`${escapeControls(text())}\n`);
+  }
+
   /** Clears the spinner. To be called before anything else is written. */
-  stop(): void;
-}
+  stop(): void {
+    this.#ended.abort();
+    this.#spinner?.show(undefined);
+  }
 
-/** Nothing is shown before there is something to say. */
-export function openProgress(context: Context, options: ProgressOptions): Progress {
-  const { clock, stderr, env } = context;
-  const spins = !options.quiet && !options.json && !options.verbose && canSpin(stderr, env);
-  if (spins) return spinning(context, options);
-  const lines = createLineProgress({ stderr, clock });
-  let shownUntil = Number.NEGATIVE_INFINITY;
-  let waiting = false;
-  const describe = (wait: Wait): string =>
-    options.json
-      ? JSON.stringify({ waiting: { until: new Date(wait.until).toISOString(), reason: wait.reason } })
-      : describeWait(wait, clock.now());
-  return {
-    wait(wait) {
-      waiting = wait !== undefined;
-      if (options.quiet || !wait) return;
-      if (wait.until - clock.now() < SHORTEST_WAIT_MS || wait.until <= shownUntil + SAME_WAIT_MS) return;
-      shownUntil = wait.until;
-      void stderr.write(`${describe(wait)}\n`);
-    },
-    get waiting() {
-      return waiting;
-    },
-    busy: () => undefined,
-    status: (text) => (options.quiet || options.json ? undefined : lines.update(text?.())),
-    stop: () => lines.stop(),
-  };
-}
-
-function spinning({ clock, stderr, env }: Context, { noColor }: ProgressOptions): Progress {
-  const spinner = createSpinnerProgress({ stderr, clock, colorLevel: colorLevel(stderr, env, noColor) });
-  const ended = new AbortController();
-  let wait: Wait | undefined;
-  let status: (() => string) | undefined;
-  let requests = 0;
   // Without a request, a wait or a status nothing is shown, so that a prompt is never painted over.
-  const show = (): void => {
-    const parts = [status?.(), wait && describeWait(wait, clock.now())].filter((part) => part !== undefined);
-    spinner.update(parts.join(' · ') || (requests > 0 ? 'Contacting the service…' : undefined));
-  };
-  const countDown = async (): Promise<never> => {
+  #show(): void {
+    if (!this.#spinner || this.#ended.signal.aborted) return;
+    const wait = this.#wait && describeWait(this.#wait, this.#context.clock.now());
+    const text = [this.#status?.(), wait].filter((part) => part !== undefined).join(' · ');
+    this.#spinner.show(text || (this.#requests > 0 ? 'Contacting the service…' : undefined));
+  }
+
+  async #countDown(): Promise<never> {
     for (;;) {
-      await clock.sleep(TICK_MS, ended.signal);
-      if (wait) show();
+      await this.#context.clock.sleep(TICK_MS, this.#ended.signal);
+      if (this.#wait) this.#show();
     }
-  };
-  countDown().catch(() => undefined);
-  return {
-    wait(next) {
-      wait = next && next.until - clock.now() >= SHORTEST_WAIT_MS ? next : undefined;
-      show();
-    },
-    get waiting() {
-      return wait !== undefined;
-    },
-    busy(count) {
-      requests = count;
-      show();
-    },
-    status(text) {
-      status = text;
-      show();
-    },
-    stop() {
-      ended.abort();
-      spinner.stop();
-    },
-  };
+  }
 }
 
 function describeWait({ reason, until, failure }: Wait, now: number): string {
-  if (reason === 'pending') return 'waiting for another request to finish';
+  if (reason === 'pending') return 'waiting for another petstore process';
   const left = formatDuration(until - now);
   if (reason === 'backoff') return `request failed (${failure}); retrying in ${left}`;
-  return `waiting for the rate limit, ${left}${until - now > 60_000 ? ` (until ${localTime(until, now)})` : ''}`;
+  return `waiting ${left} for the rate limit to reset${until - now > 60_000 ? ` (until ${localTime(until, now)})` : ''}`;
+}
+
+// Appears after a delay, when its code is loaded.
+class Spinner {
+  readonly #stderr: Output;
+  readonly #clock: Clock;
+  readonly #color: boolean;
+  #starting: AbortController | undefined;
+  #shown: Ora | undefined;
+  #text = '';
+
+  constructor(stderr: Output, clock: Clock, color: boolean) {
+    this.#stderr = stderr;
+    this.#clock = clock;
+    this.#color = color;
+  }
+
+  /** @param text cut to one line; undefined hides the spinner */
+  show(text: string | undefined): void {
+    if (text === undefined) {
+      this.#starting?.abort();
+      this.#starting = undefined;
+      this.#shown?.stop();
+      this.#shown = undefined;
+      return;
+    }
+    this.#text = escapeControls(text).slice(0, (this.#stderr.columns || 80) - RESERVED_CELLS);
+    if (this.#shown) this.#shown.text = this.#text;
+    if (this.#starting) return;
+    this.#starting = new AbortController();
+    // Neither an aborted delay nor a spinner that cannot be loaded is an error.
+    this.#start(this.#starting.signal).catch(() => undefined);
+  }
+
+  async #start(signal: AbortSignal): Promise<void> {
+    await this.#clock.sleep(SPINNER_DELAY_MS, signal);
+    const spinner = await this.#load();
+    // The response may have arrived while the code was loading.
+    if (!signal.aborted) this.#shown = spinner.start(this.#text);
+  }
+
+  async #load(): Promise<Ora> {
+    const { default: ora } = await import('ora');
+    const stderr = this.#stderr;
+    // The terminal itself, except for its writes: all output passes the redactor.
+    const write = { writable: true, value: (text: string) => void stderr.write(text) };
+    return ora({
+      stream: Object.create(stderr.raw ?? null, { write }) as NodeJS.WriteStream,
+      // Otherwise a typed Ctrl-C is lost (ora issue 253).
+      discardStdin: false,
+      // A stop (Ctrl-Z) or a crash must not leave the shell without a cursor.
+      hideCursor: false,
+      isEnabled: true,
+      // ora itself ignores NO_COLOR.
+      color: this.#color ? 'cyan' : false,
+    });
+  }
 }

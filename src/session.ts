@@ -13,8 +13,7 @@ import type { Target } from './profiles/credentials.ts';
 import { resolveTarget, setOverrides } from './profiles/credentials.ts';
 import { configDir, stateDir } from './profiles/paths.ts';
 import type { ProfileStore } from './profiles/store.ts';
-import type { Progress } from './progress.ts';
-import { openProgress } from './progress.ts';
+import { Progress } from './progress.ts';
 import type { Ledger } from './rate-limit/ledger.ts';
 import { GLOBAL_OPTIONS } from './reference.ts';
 
@@ -168,8 +167,8 @@ export function openSession(context: Context, options: GlobalOptions): Session {
       clock,
       signal,
       limits: { maxWaitMs, maxRetries, timeoutMs },
-      onWait: session.progress.wait,
-      onBusy: session.progress.busy,
+      onWait: (wait) => session.progress.wait(wait),
+      onBusy: (requests) => session.progress.busy(requests),
     });
     cleanups.push(() => client.close());
     return client;
@@ -191,7 +190,7 @@ export function openSession(context: Context, options: GlobalOptions): Session {
   const session: Session = {
     context,
     options,
-    progress: openProgress(context, options),
+    progress: new Progress(context, options),
     stateDir: () => stateDir(context),
     configDir: () => configDir(context),
     profiles: once(async () => (await import('./profiles/conf-store.ts')).openConfStore(configDir(context))),

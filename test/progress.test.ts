@@ -1,124 +1,170 @@
 // Progress on stderr: each wait once, a countdown on a terminal, JSON with --json, nothing with --quiet.
 import { expect, test } from 'vitest';
-import { openSession, readGlobalOptions } from '../src/session.ts';
+import { canSpin, Progress } from '../src/progress.ts';
 import { FakeClock } from './support/fake-clock.ts';
 import type { WorldOptions } from './support/world.ts';
-import { world } from './support/world.ts';
+import { recorder, world } from './support/world.ts';
 
 const NOW = Date.UTC(2026, 10, 21, 12, 0, 0);
 
-async function beside(options: Record<string, unknown>, place: WorldOptions = {}) {
-  const clock = FakeClock.manual(NOW);
-  const context = world([], { clock, ...place });
-  const session = openSession(context, readGlobalOptions(options, {}));
-  const { progress } = session;
-  return { clock, watch: progress, end: progress.stop, shown: context.stderr.text };
+interface Options {
+  readonly json?: true;
+  readonly quiet?: true;
+  readonly verbose?: true;
 }
 
-const wait = (seconds: number, reason: 'blocked' | 'window' | 'sibling' | 'backoff' = 'window') => ({
+function start(options: Options = {}, place: WorldOptions = {}) {
+  const clock = FakeClock.manual(NOW);
+  const context = world([], { clock, ...place });
+  const progress = new Progress(context, { json: false, quiet: false, verbose: false, noColor: false, ...options });
+  return { clock, progress, shown: context.stderr.text };
+}
+
+const wait = (seconds: number, reason: 'blocked' | 'window' | 'pending' | 'backoff' = 'window') => ({
   until: NOW + seconds * 1000,
   reason,
 });
 
-test('in a pipe a wait is one line, however often it is reported, and a longer one is another', async () => {
-  const { watch, end, shown } = await beside({});
-  watch.wait(wait(43));
-  watch.wait(wait(43));
-  watch.wait(undefined);
-  watch.wait(wait(60, 'blocked'));
-  end();
-  expect(shown()).toBe('waiting for the rate limit, 43s\n' + 'waiting for the rate limit, 1m\n');
+// Loading the spinner takes real time.
+async function appears(shown: () => string, text: string): Promise<void> {
+  await expect.poll(shown, { timeout: 10_000, interval: 5 }).toContain(text);
+}
+
+test('in a pipe a wait is reported once, and a longer one again', () => {
+  const { progress, shown } = start();
+  progress.wait(wait(43));
+  progress.wait(wait(43));
+  progress.wait(undefined);
+  progress.wait(wait(60, 'blocked'));
+  expect(shown()).toBe('waiting 43s for the rate limit to reset\nwaiting 1m for the rate limit to reset\n');
 });
 
-test('a wait for a retry names what failed', async () => {
-  const { watch, end, shown } = await beside({});
-  watch.wait({ ...wait(2, 'backoff'), failure: 'connection refused' });
-  end();
+test('a wait for a retry names what failed', () => {
+  const { progress, shown } = start();
+  progress.wait({ ...wait(2, 'backoff'), failure: 'connection refused' });
   expect(shown()).toBe('request failed (connection refused); retrying in 2s\n');
 });
 
-test('a wait of less than a second is not shown', async () => {
-  const { watch, shown } = await beside({});
-  watch.wait(wait(0.9));
+test('a wait of less than a second is not shown', () => {
+  const { progress, shown } = start();
+  progress.wait(wait(0.9));
   expect(shown()).toBe('');
+  expect(progress.waiting).toBe(false);
 });
 
-test('with --json a wait is one JSON document on a line', async () => {
-  const { watch, shown } = await beside({ json: true });
-  watch.wait(wait(43, 'backoff'));
-  watch.status(() => '3 of 9 rows');
-  watch.busy(1);
+test('with --json a wait is one JSON document on a line, and nothing else is shown', () => {
+  const { progress, shown } = start({ json: true });
+  progress.wait(wait(43, 'backoff'));
+  progress.status(() => '3 of 9 rows');
+  progress.busy(1);
   expect(shown()).toBe('{"waiting":{"until":"2026-11-21T12:00:43.000Z","reason":"backoff"}}\n');
 });
 
-test('with --quiet nothing is shown', async () => {
-  const { watch, end, shown } = await beside({ quiet: true }, { columns: 80 });
-  watch.wait(wait(43));
-  watch.busy(1);
-  end();
+test('with --quiet nothing is shown on a terminal', async () => {
+  const { clock, progress, shown } = start({ quiet: true }, { columns: 80 });
+  progress.wait(wait(43));
+  progress.busy(1);
+  await clock.advance(1000);
   expect(shown()).toBe('');
 });
 
-test('in a pipe a long command writes a line every ten seconds', async () => {
-  const { clock, watch, end, shown } = await beside({});
-  watch.status(() => '1 of 9 rows');
+test('in a pipe a long command writes its status at most every ten seconds, with control characters escaped', async () => {
+  const { clock, progress, shown } = start();
+  progress.status(() => '1 of 9 rows');
   await clock.advance(10_000);
-  watch.status(() => '4 of 9 rows');
-  watch.status(() => '5 of 9 rows');
-  end();
-  expect(shown()).toBe('4 of 9 rows\n');
+  progress.status(() => '4 of 9 rows\u0007');
+  await clock.advance(9999);
+  progress.status(() => '5 of 9 rows');
+  await clock.advance(1);
+  progress.status(() => '6 of 9 rows');
+  progress.stop();
+  await clock.advance(10_000);
+  progress.status(() => '7 of 9 rows');
+  expect(shown()).toBe('4 of 9 rows␇\n6 of 9 rows\n');
 });
 
-// Loading the spinner takes real time.
-async function appears(shown: () => string, text: string): Promise<void> {
-  await expect.poll(shown, { timeout: 10_000 }).toContain(text);
-}
-
-test('on a terminal the wait counts down, after the status', async () => {
-  const { clock, watch, end, shown } = await beside({}, { columns: 80 });
-  watch.status(() => '3 of 9 rows');
-  watch.wait(wait(43));
-  await clock.advance(150);
-  await appears(shown, '3 of 9 rows · waiting for the rate limit, 43s');
-  await clock.advance(850);
-  await appears(shown, 'rate limit, 42s');
-  watch.wait(undefined);
-  await appears(shown, ' 3 of 9 rows');
-  end();
-});
-
-test('the status is updated with every second of a wait', async () => {
-  const { clock, watch, end, shown } = await beside({}, { columns: 80 });
+test('on a terminal a wait counts down beside the current status', async () => {
+  const { clock, progress, shown } = start({}, { columns: 80 });
   let done = 3;
-  watch.status(() => `${done} of 9 rows`);
-  watch.wait(wait(43));
+  progress.status(() => `${done} of 9 rows`);
+  progress.wait(wait(43));
   await clock.advance(150);
-  await appears(shown, '3 of 9 rows · waiting for the rate limit, 43s');
+  await appears(shown, '3 of 9 rows · waiting 43s for the rate limit to reset');
   done = 8;
   await clock.advance(850);
-  await appears(shown, '8 of 9 rows · waiting for the rate limit, 42s');
-  end();
+  await appears(shown, '8 of 9 rows · waiting 42s');
+  progress.wait(undefined);
+  await appears(shown, ' 8 of 9 rows');
+  progress.stop();
 });
 
-test('without a request nothing is shown, so that a prompt is not painted over', async () => {
-  const { clock, watch, end, shown } = await beside({}, { columns: 80 });
-  await clock.advance(5000);
-  watch.busy(1);
-  watch.busy(0);
+test('a response within 150 ms shows no spinner', async () => {
+  const { clock, progress, shown } = start({}, { columns: 80 });
+  progress.busy(1);
+  await clock.advance(149);
+  progress.busy(0);
   await clock.advance(5000);
   expect(shown()).toBe('');
-  watch.busy(1);
+  progress.stop();
+});
+
+test('the spinner clears its line when nothing is in flight and appears again with the next request', async () => {
+  const { clock, progress, shown } = start({}, { columns: 80 });
+  progress.busy(1);
   await clock.advance(150);
   await appears(shown, 'Contacting the service…');
-  end();
+  progress.busy(0);
+  expect(shown().endsWith('\u001b[0K')).toBe(true);
+  const { length } = shown();
+  progress.busy(1);
+  await clock.advance(150);
+  await appears(() => shown().slice(length), 'Contacting the service…');
+  progress.stop();
+  expect(shown().endsWith('\u001b[0K')).toBe(true);
+});
+
+test('the spinner never hides the cursor, and escapes control characters', async () => {
+  const { clock, progress, shown } = start({}, { columns: 80 });
+  progress.status(() => 'asking \u001b[2J');
+  await clock.advance(150);
+  await appears(shown, 'asking ␛[2J');
+  progress.stop();
+  expect(shown()).not.toContain('\u001b[?25l');
+});
+
+test('a spinner whose command ends during the delay is never shown', async () => {
+  const { clock, progress, shown } = start({}, { columns: 80 });
+  progress.busy(1);
+  progress.stop();
+  await clock.advance(1000);
+  progress.busy(1);
+  await clock.advance(1000);
+  expect(shown()).toBe('');
+});
+
+test('a status that is wider than the terminal is cut to one line', async () => {
+  const { clock, progress, shown } = start({}, { columns: 20 });
+  progress.status(() => 'a text that is far longer than the terminal is wide');
+  await clock.advance(150);
+  await appears(shown, 'a text that is');
+  progress.stop();
+  expect(shown()).not.toContain('far');
 });
 
 test('with --verbose there are lines instead of a spinner', async () => {
-  const { clock, watch, end, shown } = await beside({ verbose: true }, { columns: 80 });
-  watch.busy(1);
+  const { clock, progress, shown } = start({ verbose: true }, { columns: 80 });
+  progress.busy(1);
   await clock.advance(5000);
-  watch.wait(wait(43, 'sibling'));
-  end();
-  expect(shown()).toContain('waiting for another request to finish');
-  expect(shown()).not.toContain('\u001b');
+  progress.wait(wait(43, 'pending'));
+  expect(shown()).toBe('waiting for another petstore process\n');
+});
+
+test.each([
+  ['a pipe', undefined, {}, false],
+  ['a terminal', 80, {}, true],
+  ['a terminal of 0 columns', 0, {}, false],
+  ['a terminal that cannot move its cursor', 80, { TERM: 'dumb' }, false],
+  ['a terminal in CI', 80, { CI: 'true' }, false],
+])('whether %s can show a spinner (%s columns, %o): %s', (_what, columns, env, can) => {
+  expect(canSpin(recorder(columns), env)).toBe(can);
 });

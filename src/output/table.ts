@@ -3,6 +3,7 @@ import CliTable from 'cli-table3';
 import stringWidth from 'string-width';
 import { escapeControls } from '../escape.ts';
 import type { Column, Style } from './view.ts';
+import { fitting, wrap } from './wrap.ts';
 
 const GAP_CELLS = 2;
 /** cli-table3's time grows with the square of a table's rows. */
@@ -31,7 +32,7 @@ export function* table<Row>(
   // Every digit of a number is kept.
   const numeric = columns.map(({ align }) => align === 'right');
   const widths = options.columns === undefined ? natural : fitWidths(natural, options.columns, numeric);
-  const page = (lines: CliTable.HorizontalTableRow[]): string => {
+  const page = (lines: string[][]): string => {
     const made = new CliTable({
       chars: { ...NO_BORDERS, middle: ' ' },
       style: { 'padding-left': 0, 'padding-right': 1, head: [], border: [], compact: true },
@@ -39,26 +40,28 @@ export function* table<Row>(
       colAligns: columns.map(({ align }) => align ?? 'left'),
     });
     made.push(...lines);
-    // cli-table3 may cut an emoji in two. The look-behind keeps the second pattern linear.
-    return `${made
-      .toString()
-      .replace(/\p{Surrogate}/gu, ' ')
-      .replace(/(?<! ) +$/gm, '')}\n`;
+    // The look-behind keeps this linear.
+    return `${made.toString().replace(/(?<! ) +$/gm, '')}\n`;
   };
-  const cell = (row: Row, column: Column<Row>, at: number): CliTable.Cell => {
+  // Wrapped and cut here: cli-table3 counts UTF-16 units, and would drop a part of what it wraps.
+  const cell = (row: Row, column: Column<Row>, at: number): string => {
     const [content, cells] = [text(row, column), widths[at] ?? 0];
     if (column.wrap) {
-      const fits = content.split(/\s/).every((word) => width(word) <= cells);
-      return { content, wordWrap: true, wrapOnWordBoundary: fits };
+      const lines = content.split('\n').map((line) => (width(line) > cells ? wrap(line, cells, stringWidth) : line));
+      return lines.join('\n');
     }
-    // cli-table3 cuts one letter at a time.
-    const visible = content.slice(0, cells * 4 + 16);
+    const visible = cut(content, cells);
     return column.paint ? column.paint(row, style)(visible) : visible;
   };
-  if (headings) yield `${style.bold(page([heads]).trimEnd())}\n`;
+  if (headings) yield `${style.bold(page([heads.map((head, at) => cut(head, widths[at] ?? 0))]).trimEnd())}\n`;
   for (let from = 0; from < rows.length; from += PAGE_ROWS) {
     yield page(rows.slice(from, from + PAGE_ROWS).map((row) => columns.map((column, at) => cell(row, column, at))));
   }
+}
+
+function cut(text: string, cells: number): string {
+  if (width(text) <= cells) return text;
+  return cells < 2 ? '…' : `${fitting(text, cells - 1, stringWidth)}…`;
 }
 
 function width(text: string): number {

@@ -1,21 +1,43 @@
-// Breaks lines between words, for errors, notices and lists. Loaded with every command, so it imports nothing.
+// Breaks lines between words, for messages, help and tables. Loaded with every command, so it imports nothing.
+
+type Measure = (text: string) => number;
 
 /**
- * Breaks a text between words. What stands in backticks is to be copied: it stays in one line.
- * @param width the most characters of a line; a longer word is left to the terminal. 0 or undefined: nothing is broken
+ * Breaks a text between words, except inside backquotes: what stands there is to be copied.
+ * @param width the most cells of a line; 0 or undefined: nothing is broken
+ * @param measure a text's width; a longer word is broken only if it is given, otherwise that is left to the terminal
  */
-export function wrap(text: string, width: number | undefined): string {
+export function wrap(text: string, width: number | undefined, measure?: Measure): string {
   if (!width) return text;
+  const cells = measure ?? ((word: string): number => word.length);
   const lines: string[] = [];
   let line = '';
   const words = text.match(/(?:`[^`]*`|\S)+/g) ?? [];
-  for (const word of words.flatMap((one) => (one.length > width ? one.split(/\s+/) : one))) {
-    if (line !== '' && line.length + 1 + word.length > width) {
-      lines.push(line);
-      line = word;
-    } else line = line === '' ? word : `${line} ${word}`;
+  for (const word of words.flatMap((one) => (cells(one) > width ? one.split(/\s+/) : one))) {
+    const longer = line === '' ? word : `${line} ${word}`;
+    if (cells(longer) <= width) {
+      line = longer;
+      continue;
+    }
+    if (line !== '') lines.push(line);
+    line = word;
+    while (measure && measure(line) > width) {
+      const part = fitting(line, width, measure);
+      lines.push(part);
+      line = line.slice(part.length);
+    }
   }
   return [...lines, line].join('\n');
+}
+
+/** The longest beginning of a text that fits into a width; at least one character. */
+export function fitting(text: string, width: number, measure: Measure): string {
+  let part = '';
+  for (const char of text) {
+    if (part !== '' && measure(part + char) > width) break;
+    part += char;
+  }
+  return part;
 }
 
 /**

@@ -113,7 +113,7 @@ const ADAPTERS: Readonly<Record<string, readonly string[]>> = {
   undici: ['http/transport.ts', 'http/proxy-agent.ts', 'http/undici-parts.d.ts'],
   conf: ['profiles/conf-store.ts'],
   iovalkey: ['append-log/valkey-connection.ts'],
-  ora: ['output/progress.ts'],
+  ora: ['progress.ts'],
   chalk: ['output/render.ts'],
   'cli-table3': ['output/table.ts'],
   'csv-stringify': ['output/delimited.ts'],
