@@ -1,4 +1,4 @@
-// The build: the program as a few chunks, so that what is lazy in the source stays lazy; the client for programs as one file and
+// The build: the program as a few chunks, so that what is lazy in the source stays lazy; the client library and
 // its types; the licences of what is inside. `node build.mjs [DIR]`
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path';
 import { rolldown } from 'rolldown';
 
 const outdir = process.argv[2] ?? 'dist';
+const library = join(outdir, 'client');
 const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
 
 // conf compiles no schema for us, and loading its validator takes 15 ms.
@@ -42,29 +43,36 @@ async function program() {
 }
 
 async function client() {
-  const bundle = await rolldown({
-    ...input,
-    input: { client: 'src/client.ts' },
-    preserveEntrySignatures: 'allow-extension',
-  });
-  // In lines: an error that nobody catches makes Node print the one it was thrown in.
+  const bundle = await rolldown({ ...input, input: { client: 'src/client.ts' }, preserveEntrySignatures: 'strict' });
+  // In lines: an uncaught error makes Node print the one in which it was thrown.
   const minify = { compress: true, mangle: false, codegen: { removeWhitespace: false } };
-  const [entryFileNames, chunkFileNames] = ['chunks/client.js', 'chunks/client-[name]-[hash].js'];
-  await bundle.write({ ...output, minify, format: 'esm', dir: outdir, entryFileNames, chunkFileNames });
-  // The chunks import from each other; this file exports what programs may use.
-  writeFileSync(join(outdir, 'client.js'), "export { createClient, PetstoreError } from './chunks/client.js';\n");
+  await bundle.write({ ...output, minify, format: 'cjs', dir: library, chunkFileNames: '[name]-[hash].js' });
+  writeFileSync(join(library, 'package.json'), '{"type":"commonjs"}\n');
+  // One implementation for ES modules and CommonJS: an error of one is an instance of the other's class.
+  writeFileSync(join(outdir, 'client.mjs'), "export { createClient, PetstoreError } from './client/client.js';\n");
+  writeFileSync(join(outdir, 'client.d.mts'), "export * from './client/client.js';\n");
   return bundle.watchFiles;
 }
 
 // Only what the client's own declarations name is kept; they name each other as the compiled files would be called.
 function types() {
-  const dir = join(outdir, 'types');
+  const dir = library;
   const { compilerOptions } = JSON.parse(readFileSync('tsconfig.json', 'utf8'));
   const config = join('node_modules', '.cache', `client-types-${process.pid}.json`);
   const files = ['client.ts', 'http/undici-parts.d.ts'].map((name) => join(process.cwd(), 'src', name));
   mkdirSync(dirname(config), { recursive: true });
   writeFileSync(config, JSON.stringify({ compilerOptions, files }));
-  const emit = ['--noEmit', 'false', '--declaration', '--emitDeclarationOnly', '--rootDir', 'src', '--outDir', dir];
+  const emit = [
+    '--noEmit',
+    'false',
+    '--stripInternal',
+    '--declaration',
+    '--emitDeclarationOnly',
+    '--rootDir',
+    'src',
+    '--outDir',
+    dir,
+  ];
   execFileSync(process.execPath, ['node_modules/typescript/bin/tsc', '-p', config, ...emit], { stdio: 'inherit' });
   rmSync(config);
   const kept = new Set();

@@ -1,122 +1,242 @@
 // The client library: `import { createClient } from 'petstore-cli'`, with the limits and retries of the command line.
+/// <reference lib="esnext.disposable" preserve="true" />
 import { homedir, tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { createApi } from './api/categories.ts';
 import type { Api, Category, NewCategory } from './api/types.ts';
 import { parseStateUrl } from './append-log/state-url.ts';
 import { LONGEST_TIMER_MS, systemClock } from './clock.ts';
 import type { ErrorKind } from './errors.ts';
 import { PetstoreError } from './errors.ts';
+import { escapeControls } from './escape.ts';
 import { createHttpClient } from './http/http-client.ts';
 import { createTransport } from './http/transport.ts';
-import type { HttpClient, Wait } from './http/types.ts';
+import type { HttpClient } from './http/types.ts';
+import { toPlainJson } from './json.ts';
 import { checkBaseUrl, checkKey } from './profiles/credential-rules.ts';
 import { stateDir } from './profiles/paths.ts';
+import type { Quota, QuotaWindow } from './quota.ts';
+import { toQuota } from './quota.ts';
 import type { Ledger, LogLedger } from './rate-limit/ledger.ts';
 import { openLedger } from './rate-limit/ledger.ts';
 import { initialState } from './rate-limit/policy.ts';
 import type { QuotaView } from './rate-limit/quota-view.ts';
 import { quotaView } from './rate-limit/quota-view.ts';
+import { Redactor } from './redact.ts';
 import { VERSION } from './version.ts';
 
-export type { Category, ErrorKind, NewCategory, QuotaView, Wait };
+export type { Category, ErrorKind, NewCategory, Quota, QuotaWindow };
 export { PetstoreError };
 
+/** The options of `createClient`. */
 export interface ClientOptions {
   /** `https://HOST/v1`; `http` on loopback only. */
   readonly baseUrl: string;
   /** Sent in `Authorization` only. Undefined is rejected like an empty key. */
   readonly apiKey: string | undefined;
-  /** Longest single wait for the rate limit, in milliseconds (default 120,000); a longer one fails at once with `retryAt`. */
-  readonly maxWaitMs?: number;
-  /** Retries of one request after the first attempt (default 4). */
-  readonly maxRetries?: number;
-  /** Timeout per attempt, from connect to last byte, in milliseconds (default 30,000). */
-  readonly timeoutMs?: number;
-  /** Folder of the shared rate limit (default: the command line's own). */
-  readonly stateDir?: string;
-  /** A Valkey or Redis server that shares the rate limit among machines: `rediss://user@host:6379/0` (docs/fleet.md). */
-  readonly stateUrl?: string;
+  /** Directory of the shared rate limit (default: the command line's own). */
+  readonly stateDir?: string | undefined;
+  /** A Valkey or Redis server that shares the rate limit among machines: `rediss://user@host:6379/0`. */
+  readonly stateUrl?: string | undefined;
   /** The password for `stateUrl`. */
-  readonly statePassword?: string;
-  /** Aborts waits and requests. */
-  readonly signal?: AbortSignal;
-  /** Called when a wait for the rate limit begins, and with undefined when it ends. */
-  readonly onWait?: (wait: Wait | undefined) => void;
-  /** Called once if the rate limit cannot be shared with other processes. */
-  readonly onWarning?: (text: string) => void;
+  readonly statePassword?: string | undefined;
+  /** Longest single wait for the rate limit, in milliseconds (default 120,000); a longer one fails at once with `retryAt`. */
+  readonly maxWaitMs?: number | undefined;
+  /** Retries of one request after the first attempt (default 4). */
+  readonly maxRetries?: number | undefined;
+  /** Timeout per attempt, from connect to last byte, in milliseconds (default 30,000). */
+  readonly timeoutMs?: number | undefined;
 }
 
-/** The service at one base URL, with one key. */
-export interface Client extends Api {
-  /** What is left of the rate limit according to the last response; nothing is sent. */
-  quota(): QuotaView;
-  /** Resolves when every request has ended; the client cannot be used afterwards. */
-  close(): Promise<void>;
+/** The options of a call. */
+export interface CallOptions {
+  /** Ends the call at once, its waits included. A create that was sent is then `outcome: 'unknown'`. */
+  readonly signal?: AbortSignal | undefined;
+  /** Overrides the client's timeout per attempt, in milliseconds. */
+  readonly timeoutMs?: number | undefined;
 }
+
+/** The service at one base URL, with one key. Every rejection is a PetstoreError. */
+export interface Client {
+  readonly categories: {
+    /** `GET /categories`: every category, in the service's order. */
+    list(options?: CallOptions): Promise<readonly Category[]>;
+    /** `POST /categories`: the category as created. It is never sent again if it may have been processed. */
+    create(category: NewCategory, options?: CallOptions): Promise<Category>;
+  };
+  /** The rate limit as of the last response; times are epoch milliseconds. Nothing is sent. */
+  quota(): Quota;
+  /** Resolves when every call has ended. A later call is rejected. */
+  close(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+const OPTIONS = ['baseUrl', 'apiKey', 'stateDir', 'stateUrl', 'statePassword', 'maxWaitMs', 'maxRetries', 'timeoutMs'];
+const CALL_OPTIONS = ['signal', 'timeoutMs'];
 
 /**
  * Opens the service. All petstore processes and clients that use the same key share one rate limit.
- * @throws PetstoreError `usage` for a missing or invalid base URL, `auth` for a missing or malformed key; RangeError for
- *   a number that is negative or not finite. The operations throw PetstoreError, whose `kind` says what happened
- *   (`rate_limited`, `unknown_outcome`, …)
+ * @throws PetstoreError `usage` for a missing, invalid or unknown option, `auth` for a missing or malformed key
  * @example
  * const client = createClient({ baseUrl: 'https://pets.example/v1', apiKey: process.env.PETSTORE_API_KEY });
  * for (const category of await client.categories.list()) console.log(String(category.id), category.name);
  * await client.close();
  */
 export function createClient(options: ClientOptions): Client {
-  // JavaScript callers may omit the options.
-  const given: Partial<ClientOptions> = options ?? {};
+  const given = known<Partial<ClientOptions>>(options, OPTIONS, 'createClient');
   const { url } = checkBaseUrl(given.baseUrl, 'baseUrl');
   const key = checkKey(given.apiKey, 'apiKey');
-  const limits = checkLimits(given);
-  const { onWarning, onWait = () => undefined, signal = new AbortController().signal } = given;
-  const own = { identity: url, key, clock: systemClock, timeoutMs: limits.timeoutMs, onWarning };
-  const openOwn = (): LogLedger => openLedger({ ...own, stateDir: given.stateDir ?? ownStateDir(), tempDir: tmpdir() });
-  const address = given.stateUrl && parseStateUrl(given.stateUrl, given.statePassword, 'stateUrl');
-  let ledger: Ledger | undefined = address ? undefined : openOwn();
-  const open = async (): Promise<HttpClient> => {
-    if (address) {
-      const { StateServer } = await import('./append-log/state-server.ts');
-      const { FailoverLedger } = await import('./rate-limit/failover.ts');
-      const server = new StateServer({ address, clock: systemClock });
-      ledger = new FailoverLedger({ ...own, server, openOwn });
-    }
-    const used = ledger ?? openOwn();
-    const clock = systemClock;
-    const { env, versions } = process;
-    const now = (): number => clock.now();
-    const transport = createTransport({ baseUrl: url, key, version: VERSION, env, nodeVersion: versions.node, now });
-    return createHttpClient({ transport, ledger: used, clock, signal, limits, onWait });
+  const limits = {
+    maxWaitMs: checkNumber(given.maxWaitMs ?? 120_000, 'maxWaitMs'),
+    maxRetries: checkNumber(given.maxRetries ?? 4, 'maxRetries', Number.isInteger),
+    timeoutMs: checkTimeout(given.timeoutMs ?? 30_000),
   };
-  let opened: Promise<HttpClient> | undefined;
-  const httpClient: Pick<HttpClient, 'send'> = {
-    async send(request) {
-      opened ??= open();
-      return (await opened).send(request);
+  const redactor = new Redactor();
+  redactor.add(key);
+  const service = openService(given, url, key, limits);
+  let closed: Promise<void> | undefined;
+
+  const call = async <T>(options: CallOptions | undefined, work: (api: Api) => Promise<T>): Promise<T> => {
+    let signal: AbortSignal | undefined;
+    try {
+      if (closed) throw closedError();
+      const one = known<CallOptions>(options, CALL_OPTIONS, 'the call');
+      // Listeners are added to a signal of this call, since many calls may share the given one.
+      signal = one.signal && AbortSignal.any([checkSignal(one.signal)]);
+      const timeoutMs = one.timeoutMs === undefined ? undefined : checkTimeout(one.timeoutMs);
+      const send: HttpClient['send'] = async (request) =>
+        (await service.http()).send({ ...request, signal, timeoutMs });
+      return await work(createApi({ send }, signal));
+    } catch (error) {
+      throw publicError(error, signal, redactor);
+    }
+  };
+  const close = (): Promise<void> => (closed ??= service.close());
+  return {
+    categories: {
+      list: (options) => call(options, async ({ categories }) => (await categories.list()).map(plain)),
+      create: (category, options) =>
+        call(options, async ({ categories }) => plain(await categories.create(checkCategory(category)))),
     },
+    quota() {
+      if (closed) throw closedError();
+      return toQuota(service.quota(), Math.round);
+    },
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+interface Service {
+  quota(): QuotaView;
+  http(): Promise<HttpClient>;
+  close(): Promise<void>;
+}
+
+type Limits = Record<'maxWaitMs' | 'maxRetries' | 'timeoutMs', number>;
+
+function openService(given: Partial<ClientOptions>, url: string, key: string, limits: Limits): Service {
+  const { env, versions } = process;
+  const clock = systemClock;
+  const own = { identity: url, key, clock, timeoutMs: limits.timeoutMs };
+  const openOwn = (): LogLedger => openLedger({ ...own, stateDir: given.stateDir ?? ownStateDir(), tempDir: tmpdir() });
+  const address = given.stateUrl ? parseStateUrl(given.stateUrl, given.statePassword, 'stateUrl') : undefined;
+  let ledger: Ledger | undefined = address ? undefined : openOwn();
+  let opened: Promise<HttpClient> | undefined;
+  const openOnServer = async (server: typeof address & object): Promise<Ledger> => {
+    const { StateServer } = await import('./append-log/state-server.ts');
+    const { FailoverLedger } = await import('./rate-limit/failover.ts');
+    return new FailoverLedger({ ...own, server: new StateServer({ address: server, clock }), openOwn });
+  };
+  const open = async (): Promise<HttpClient> => {
+    ledger ??= address ? await openOnServer(address) : openOwn();
+    const how = { baseUrl: url, key, version: VERSION, env, nodeVersion: versions.node, now: clock.now };
+    const { signal } = new AbortController();
+    return createHttpClient({ transport: createTransport(how), ledger, clock, signal, limits });
   };
   return {
-    ...createApi(httpClient),
     quota: () => ledger?.view() ?? quotaView(initialState(), systemClock.now(), true),
-    close: async () => (opened ? (await opened).close() : ledger?.close()),
+    http: () => (opened ??= open()),
+    close: async () => (opened ? opened.then((client) => client.close()) : ledger?.close()),
   };
 }
 
-function checkLimits({ maxWaitMs = 120_000, maxRetries = 4, timeoutMs = 30_000 }: Partial<ClientOptions>) {
-  for (const [name, value] of Object.entries({ maxWaitMs, maxRetries, timeoutMs })) {
-    if (!Number.isFinite(value) || value < 0) throw new RangeError(`${name} must be a number from 0`);
-  }
-  return { maxWaitMs, maxRetries, timeoutMs: Math.min(LONGEST_TIMER_MS, Math.max(1, Math.ceil(timeoutMs))) };
-}
-
-// Without a home folder the limit is shared through the temporary folder.
-function ownStateDir(): string {
+// Without a home directory the limit is kept in the memory of this process.
+function ownStateDir(): string | undefined {
   const { env, platform } = process;
   try {
     return stateDir({ env, platform, homeDir: homedir() });
   } catch {
-    return join(tmpdir(), 'petstore');
+    return undefined;
   }
+}
+
+// JavaScript callers may omit or misspell what the types require.
+function known<T extends object>(options: unknown, names: readonly string[], of: string): T {
+  if (options !== undefined && options !== null && typeof options !== 'object') {
+    throw new PetstoreError('usage', `the options of ${of} must be an object`);
+  }
+  const unknown = Object.keys(options ?? {}).find((name) => !names.includes(name));
+  if (unknown === undefined) return (options ?? {}) as T;
+  const hint = `use ${names.join(', ')}`;
+  throw new PetstoreError('usage', `unknown option "${escapeControls(unknown)}" of ${of}`, { hint });
+}
+
+function checkNumber(value: unknown, name: string, isValid = (number: number) => number >= 0): number {
+  if (typeof value === 'number' && Number.isFinite(value) && value >= 0 && isValid(value)) return value;
+  const kind = isValid === Number.isInteger ? 'a whole number' : 'a number';
+  throw new PetstoreError('usage', `${name} must be ${kind} of at least 0`);
+}
+
+function checkTimeout(value: unknown): number {
+  const ms = Math.ceil(checkNumber(value, 'timeoutMs'));
+  if (ms > 0) return Math.min(LONGEST_TIMER_MS, ms);
+  // The outcome of a create would always be unknown.
+  throw new PetstoreError('usage', 'timeoutMs must be greater than 0');
+}
+
+function checkSignal(signal: AbortSignal): AbortSignal {
+  if (signal instanceof AbortSignal) return signal;
+  throw new PetstoreError('usage', 'signal must be an AbortSignal');
+}
+
+function checkCategory(category: NewCategory): NewCategory {
+  const { name, description } = (category ?? {}) as Partial<NewCategory>;
+  if (typeof name !== 'string' || name.trim() === '')
+    throw new PetstoreError('usage', 'the name of a category is required');
+  if (description === undefined) return { name };
+  if (typeof description === 'string') return { name, description };
+  throw new PetstoreError('usage', 'the description of a category must be a string');
+}
+
+// Numbers that JavaScript cannot hold become the nearest ones, except in the id.
+function plain(category: Category): Category {
+  const { id, ...rest } = category;
+  if (!Object.values(rest).some((value) => typeof value === 'object' || typeof value === 'bigint')) return category;
+  return { id, ...(toPlainJson(rest) as Omit<Category, 'id'>) } as Category;
+}
+
+function closedError(): PetstoreError {
+  return new PetstoreError('usage', 'the client is closed', { hint: 'create another client' });
+}
+
+// Without what only the command line needs; the service may have repeated the key.
+function publicError(thrown: unknown, signal: AbortSignal | undefined, redactor: Redactor): PetstoreError {
+  const error = thrown instanceof PetstoreError ? thrown : toKnownError(thrown, signal);
+  const { kind, message, hint, code, serviceMessage, status, retryAt, processed, cause } = error;
+  const redact = (text: string | undefined): string | undefined => text && redactor.redact(text);
+  return new PetstoreError(kind, redactor.redact(message), {
+    hint: redact(hint),
+    code: redact(code),
+    serviceMessage: redact(serviceMessage),
+    status,
+    retryAt,
+    processed,
+    cause,
+  });
+}
+
+function toKnownError(thrown: unknown, signal: AbortSignal | undefined): PetstoreError {
+  if (signal?.aborted) return new PetstoreError('interrupted', 'the call was aborted', { cause: thrown });
+  const name = thrown instanceof Error ? thrown.name : typeof thrown;
+  return new PetstoreError('internal', `unexpected ${name}`, { cause: thrown });
 }

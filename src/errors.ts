@@ -4,23 +4,35 @@ import { EXIT_CODES } from './reference.ts';
 
 export type { ErrorKind };
 
-/** One mistake in a file of rows: its line number, and its data row counted from 1 if it has one. */
+/**
+ * One mistake in a file of rows: its line number, and its data row counted from 1 if it has one.
+ * @internal
+ */
 export interface Problem {
   readonly line: number;
   readonly row?: number | undefined;
   readonly message: string;
 }
 
-/** Writes a command line to paste: `petstore`, the words quoted for the shell, and the profile that was typed. */
+/**
+ * Writes a command line to paste: `petstore`, the words quoted for the shell, and the profile that was typed.
+ * @internal
+ */
 export type WriteCommand = (...words: readonly string[]) => string;
 
-/** Whether the service processed the request that failed; `late`: it may still do so after the error. */
+/**
+ * Whether the service processed the request that failed; `late`: it may still do so after the error.
+ * @internal
+ */
 export type Processed = 'no' | 'perhaps' | 'late';
 
 interface ErrorFacts {
   /** What to do, in one line, in words that fit a program that uses the client library too. */
   readonly hint?: string | undefined;
-  /** The hint that the command line shows instead, if it names commands or options. */
+  /**
+   * The hint that the command line shows instead, if it names commands or options.
+   * @internal
+   */
   readonly commandHint?: ((petstore: WriteCommand) => string) | undefined;
   /** The service's own error code (docs/service.md, errors). */
   readonly code?: string | undefined;
@@ -28,11 +40,20 @@ interface ErrorFacts {
   readonly status?: number | undefined;
   /** When the rate limit permits the next request, in epoch milliseconds. */
   readonly retryAt?: number | undefined;
-  /** `no` unless given, or `perhaps` if the kind says so. */
+  /**
+   * `no` unless given, or `perhaps` if the kind says so.
+   * @internal
+   */
   readonly processed?: Processed | undefined;
-  /** Everything that is wrong with an input file. */
+  /**
+   * Everything that is wrong with an input file.
+   * @internal
+   */
   readonly problems?: readonly Problem[] | undefined;
-  /** Overrides the kind's exit code (143 after SIGTERM, 129 after SIGHUP). */
+  /**
+   * Overrides the kind's exit code (143 after SIGTERM, 129 after SIGHUP).
+   * @internal
+   */
   readonly exitCode?: number | undefined;
   /** True: nothing is printed, for example after a prompt was answered with "no". */
   readonly silent?: boolean | undefined;
@@ -91,13 +112,19 @@ export class PetstoreError extends Error {
   }
 }
 
-/** The same error with another message, or another hint too. */
+/**
+ * The same error with another message, or another hint too.
+ * @internal
+ */
 export function rephrase(error: PetstoreError, message: string, hint?: string): PetstoreError {
   const { cause } = error;
   return new PetstoreError(error.kind, message, { ...error, ...(hint && { hint, commandHint: undefined }), cause });
 }
 
-/** The same error with the hint that the command line shows. */
+/**
+ * The same error with the hint that the command line shows.
+ * @internal
+ */
 export function withCommands(error: PetstoreError, petstore: WriteCommand): PetstoreError {
   return error.commandHint ? rephrase(error, error.message, error.commandHint(petstore)) : error;
 }

@@ -96,6 +96,14 @@ export function isOpaqueNumber(value: unknown): boolean {
   return isLosslessNumber(value);
 }
 
+/** Replaces numbers that only `parseJson` keeps exactly by the nearest number, as `JSON.parse` would. */
+export function toPlainJson(value: unknown): unknown {
+  if (typeof value === 'bigint' || isLosslessNumber(value)) return Number(String(value));
+  if (Array.isArray(value)) return value.map(toPlainJson);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, toPlainJson(part)]));
+}
+
 export function exceedsDepth(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null || isOpaqueNumber(value)) return false;
   if (levels === 0) return true;

@@ -7,7 +7,20 @@ interface ExitCode {
   readonly retry: string;
 }
 
-/** By the kind of error, as `--json` names it. */
+/** The kinds of error, as `--json` names them (docs/cli.md, exit codes). */
+export type ErrorKind =
+  | 'internal'
+  | 'usage'
+  | 'auth'
+  | 'rejected'
+  | 'rate_limited'
+  | 'network'
+  | 'service'
+  | 'unknown_outcome'
+  | 'storage'
+  | 'interrupted';
+
+/** @internal */
 export const EXIT_CODES = {
   internal: { code: 1, meaning: 'a bug in petstore', retry: 'report it' },
   usage: { code: 2, meaning: 'wrong usage or invalid input; nothing was sent', retry: 'after correcting it' },
@@ -31,10 +44,9 @@ export const EXIT_CODES = {
     meaning: 'Ctrl-C, or "no" to a prompt (143: SIGTERM)',
     retry: 'import: yes; create: after `petstore categories list`',
   },
-} as const satisfies Readonly<Record<string, ExitCode>>;
+} as const satisfies Readonly<Record<ErrorKind, ExitCode>>;
 
-export type ErrorKind = keyof typeof EXIT_CODES;
-
+/** @internal */
 export interface GlobalOption {
   /** As commander reads them. */
   readonly flags: string;
@@ -45,6 +57,7 @@ export interface GlobalOption {
   readonly fallback?: string;
 }
 
+/** @internal */
 export const GLOBAL_OPTIONS: readonly GlobalOption[] = [
   {
     flags: '-p, --profile <name>',
@@ -76,7 +89,10 @@ export const GLOBAL_OPTIONS: readonly GlobalOption[] = [
   { flags: '--no-color', description: 'disable color', variable: 'NO_COLOR' },
 ];
 
-/** A description with its variable and default: `… (env: PETSTORE_MAX_WAIT; default: 2m)`. */
+/**
+ * A description with its variable and default: `… (env: PETSTORE_MAX_WAIT; default: 2m)`.
+ * @internal
+ */
 export function describeOption({ description, variable, fallback }: GlobalOption): string {
   const facts = [variable && `env: ${variable}`, fallback && `default: ${fallback}`].filter(Boolean);
   return facts.length === 0 ? description : `${description} (${facts.join('; ')})`;
@@ -87,6 +103,7 @@ interface Variable {
   readonly meaning: string;
 }
 
+/** @internal */
 export const ENVIRONMENT: readonly Variable[] = [
   { name: 'PETSTORE_API_KEY', meaning: 'API key; overrides a saved one' },
   { name: 'PETSTORE_API_KEY_COMMAND', meaning: 'command that prints the API key; see `petstore auth login --help`' },

@@ -1,14 +1,18 @@
+// The client library on a real sandbox, and on a scripted service for what a sandbox never does.
 import { join } from 'node:path';
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
+import type { ClientOptions } from '../src/client.ts';
 import { createClient, PetstoreError } from '../src/client.ts';
 import { systemClock } from '../src/clock.ts';
 import { startSandbox } from '../src/sandbox/server.ts';
+import type { FakeAnswer, HttpFake, ReceivedRequest } from './support/http-fake.ts';
+import { errorAnswer, startHttpFake } from './support/http-fake.ts';
 import { place } from './support/processes.ts';
 import { petstore } from './support/program.ts';
 import { tempDir } from './support/temp-dir.ts';
 
 const KEY = 'sandbox_client_test';
-const closing: (() => Promise<unknown>)[] = [];
+const closing: (() => unknown)[] = [];
 afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close();
 });
@@ -21,78 +25,301 @@ async function service(count = 60): Promise<{ baseUrl: string; stateDir: string 
   return { baseUrl: sandbox.baseUrl, stateDir: join(dir, 'state') };
 }
 
-function open(options: { baseUrl: string; stateDir: string; apiKey?: string; maxWaitMs?: number; timeoutMs?: number }) {
-  const client = createClient({ apiKey: KEY, ...options });
+function open(options: Partial<ClientOptions>) {
+  const client = createClient({ baseUrl: 'http://127.0.0.1:1/v1', apiKey: KEY, stateDir: tempDir(), ...options });
   closing.push(client.close);
   return client;
 }
 
+async function scripted(answer: (request: ReceivedRequest) => FakeAnswer | Promise<FakeAnswer>): Promise<HttpFake> {
+  const fake = await startHttpFake(answer);
+  closing.push(fake.close);
+  return fake;
+}
+
+async function errorOf(call: Promise<unknown>): Promise<PetstoreError> {
+  const error = await call.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  expect(error).toBeInstanceOf(PetstoreError);
+  return error as PetstoreError;
+}
+
+// Resolves when the service has received as many requests.
+async function received({ requests }: HttpFake, count = 1): Promise<void> {
+  while (requests.length < count) await new Promise((resolve) => setTimeout(resolve, 5));
+}
+
 test('the client creates and lists', async () => {
   const client = open(await service());
-  expect(await client.categories.create({ name: 'dog', description: 'Canis' })).toEqual({
-    id: 1,
-    name: 'dog',
-    description: 'Canis',
-  });
-  expect(await client.categories.list()).toEqual([{ id: 1, name: 'dog', description: 'Canis' }]);
-  const { window, longWindow } = client.quota();
-  expect(window ?? longWindow).toMatchObject({ limit: 60, remaining: 58 });
+  const dog = { id: 1, name: 'dog', description: 'Canis' };
+  expect(await client.categories.create({ name: 'dog', description: 'Canis' })).toEqual(dog);
+  expect(await client.categories.list()).toEqual([dog]);
+  expect(client.quota()).toMatchObject({ limit: 60, remaining: 58, resetPassed: false, blocked: null, shared: true });
+  expect(client.quota().resetAt).toBeGreaterThan(Date.now());
 });
 
-test('a wrong key is an auth error', async () => {
+test('a wrong key is an auth error, whose hint names no command', async () => {
   const client = open({ ...(await service()), apiKey: 'sandbox_another_key' });
-  await expect(client.categories.list()).rejects.toMatchObject({ kind: 'auth', status: 401 });
+  const error = await errorOf(client.categories.list());
+  expect(error).toMatchObject({ kind: 'auth', status: 401, hint: 'use a valid API key' });
 });
 
 test('an exhausted rate limit fails immediately with the time to try again, and nothing is sent', async () => {
   const client = open({ ...(await service(2)), maxWaitMs: 0 });
   await client.categories.list();
   await client.categories.list();
-  const refused = await client.categories.list().catch((error: unknown) => error);
-  expect(refused).toBeInstanceOf(PetstoreError);
-  expect((refused as PetstoreError).kind).toBe('rate_limited');
-  expect((refused as PetstoreError).retryAt).toBeGreaterThan(Date.now());
+  const error = await errorOf(client.categories.list());
+  expect(error.kind).toBe('rate_limited');
+  expect(error.retryAt).toBeGreaterThan(Date.now());
+  expect(error.hint).toMatch(/^try again in \d+m/);
 });
 
 test('the client shares the quota with the command line', async () => {
-  const where = await service(2);
-  const client = open({ ...where, maxWaitMs: 0 });
+  const shared = await service(2);
+  const client = open({ ...shared, maxWaitMs: 0 });
   await client.categories.list();
   await client.categories.list();
-  const at = place({ PETSTORE_BASE_URL: where.baseUrl, PETSTORE_API_KEY: KEY, PETSTORE_STATE_DIR: where.stateDir });
+  const at = place({ PETSTORE_BASE_URL: shared.baseUrl, PETSTORE_API_KEY: KEY, PETSTORE_STATE_DIR: shared.stateDir });
   const result = await petstore(at, ['categories', 'list', '--max-wait', '0']);
   expect({ code: result.code, out: result.out }).toEqual({ code: 5, out: '' });
 });
 
-test('a timeout that is not a number is a RangeError', () => {
-  const options = { baseUrl: 'https://pets.example/v1', apiKey: KEY, timeoutMs: Number.NaN };
-  expect(() => createClient(options)).toThrow(RangeError);
-});
-
 test.each([1000 / 3, 3e9, 1e13, Number.MAX_VALUE])('a timeout of %d ms works', async (timeoutMs) => {
   const client = open({ ...(await service()), timeoutMs });
-  expect(await client.categories.list()).toEqual([]);
+  expect(await client.categories.list({ timeoutMs })).toEqual([]);
+});
+
+test('options that are undefined count as absent', async () => {
+  const { baseUrl, stateDir } = await service();
+  const none = { stateUrl: undefined, statePassword: undefined, maxWaitMs: undefined, maxRetries: undefined };
+  const client = open({ baseUrl, stateDir, ...none, timeoutMs: undefined });
+  expect(await client.categories.create({ name: 'dog', description: undefined }, { signal: undefined })).toEqual({
+    id: 1,
+    name: 'dog',
+  });
+});
+
+describe('numbers', () => {
+  test('an id above 2^53 is a bigint, and other fields are plain JSON values', async () => {
+    const body = `[{"id":9007199254740993,"name":"dog","price":1.10,"big":9007199254740993,"more":{"list":[1.0,null,"x"]}}]`;
+    const { url } = await scripted(() => ({ body }));
+    const [dog] = await open({ baseUrl: url }).categories.list();
+    expect(dog?.id).toBe(9007199254740993n);
+    const { id: _id, ...rest } = dog ?? { id: 0 };
+    expect(JSON.stringify(rest)).toBe('{"name":"dog","price":1.1,"big":9007199254740992,"more":{"list":[1,null,"x"]}}');
+  });
+
+  test('a safe id is a number', async () => {
+    const { url } = await scripted(() => ({ status: 201, body: { id: 7, name: 'dog', tags: ['a'] } }));
+    expect(await open({ baseUrl: url }).categories.create({ name: 'dog' })).toStrictEqual({
+      id: 7,
+      name: 'dog',
+      tags: ['a'],
+    });
+  });
+});
+
+describe('an abort', () => {
+  test('before a call sends nothing', async () => {
+    const fake = await scripted(() => ({ body: [] }));
+    const reason = new Error('no longer needed');
+    const error = await errorOf(open({ baseUrl: fake.url }).categories.list({ signal: AbortSignal.abort(reason) }));
+    expect(error).toMatchObject({ kind: 'interrupted', outcome: undefined, cause: reason });
+    expect(fake.requests).toEqual([]);
+  });
+
+  test('of a read in flight ends it, and the client can be used afterwards', async () => {
+    let answer: FakeAnswer = 'silence';
+    const fake = await scripted(() => answer);
+    const client = open({ baseUrl: fake.url });
+    const abort = new AbortController();
+    const call = errorOf(client.categories.list({ signal: abort.signal }));
+    await received(fake);
+    abort.abort();
+    const error = await call;
+    expect(error).toMatchObject({ kind: 'interrupted', outcome: undefined });
+    expect(error.cause).toMatchObject({ name: 'AbortError' });
+    answer = { body: [] };
+    expect(await client.categories.list()).toEqual([]);
+  });
+
+  test('of a create in flight ends it immediately with an unknown outcome', async () => {
+    const fake = await scripted(() => 'silence');
+    const abort = new AbortController();
+    const call = errorOf(open({ baseUrl: fake.url }).categories.create({ name: 'dog' }, { signal: abort.signal }));
+    await received(fake);
+    abort.abort();
+    expect(await call).toMatchObject({
+      kind: 'interrupted',
+      outcome: 'unknown',
+      message: 'interrupted: the outcome of creating "dog" is unknown',
+      hint: 'list the categories first: it may exist',
+    });
+  });
+
+  test('ends a wait for the rate limit, and another call keeps waiting for its turn', async () => {
+    const client = open(await service(1));
+    await client.categories.list();
+    const abort = new AbortController();
+    const other = new AbortController();
+    const calls = [abort, abort, other].map(({ signal }) =>
+      errorOf(client.categories.create({ name: 'dog' }, { signal })),
+    );
+    abort.abort();
+    const [first, second] = await Promise.all(calls.slice(0, 2));
+    expect([first, second]).toMatchObject([{ kind: 'interrupted', outcome: undefined }, { kind: 'interrupted' }]);
+    expect(client.quota().inFlight).toBe(0);
+    other.abort();
+    await calls[2];
+  });
+
+  test('of a signal that many calls share prints no warning', async () => {
+    const fake = await scripted(() => 'silence');
+    const warnings: unknown[] = [];
+    const onWarning = (warning: unknown): void => void warnings.push(warning);
+    process.on('warning', onWarning);
+    const client = open({ baseUrl: fake.url });
+    const abort = new AbortController();
+    const calls = Array.from({ length: 40 }, () => errorOf(client.categories.list({ signal: abort.signal })));
+    await received(fake);
+    abort.abort();
+    const kinds = (await Promise.all(calls)).map(({ kind }) => kind);
+    await new Promise((resolve) => setImmediate(resolve));
+    process.off('warning', onWarning);
+    expect({ kinds: new Set(kinds), warnings }).toEqual({ kinds: new Set(['interrupted']), warnings: [] });
+  });
+});
+
+test('a timeout of a call overrides that of the client', async () => {
+  const fake = await scripted(() => 'silence');
+  const client = open({ baseUrl: fake.url, maxRetries: 0 });
+  expect(await errorOf(client.categories.list({ timeoutMs: 50 }))).toMatchObject({
+    kind: 'network',
+    message: 'the request timed out after 50 ms',
+    hint: 'allow a longer timeout',
+  });
+});
+
+describe('errors', () => {
+  test('a refused connection names the host, and its cause has the code of the system', async () => {
+    const error = await errorOf(open({ maxRetries: 0 }).categories.list());
+    expect(error).toMatchObject({
+      kind: 'network',
+      message: 'cannot connect to 127.0.0.1:1: connection refused',
+      hint: 'check the base URL and the network connection',
+    });
+    expect(error.cause).toMatchObject({ code: 'ECONNREFUSED' });
+  });
+
+  test('a create without a response has an unknown outcome and is sent once', async () => {
+    const fake = await scripted(() => 'reset');
+    expect(await errorOf(open({ baseUrl: fake.url }).categories.create({ name: 'dog' }))).toMatchObject({
+      kind: 'unknown_outcome',
+      hint: 'list the categories first: it may exist',
+    });
+    expect(fake.requests).toHaveLength(1);
+  });
+
+  test('an API key that the service repeats is redacted', async () => {
+    const fake = await scripted(() => errorAnswer(400, `bad ${KEY}`, `The key ${KEY} may not create.`));
+    const error = await errorOf(open({ baseUrl: fake.url }).categories.create({ name: 'dog' }));
+    expect(error).toMatchObject({ kind: 'rejected', serviceMessage: 'The key [redacted] may not create.' });
+    expect(JSON.stringify([error, error.message, error.stack, error.code])).not.toContain(KEY);
+  });
+
+  const answers: [string, FakeAnswer][] = [
+    ['401', errorAnswer(401, 'unauthorized', 'No.')],
+    ['403', errorAnswer(403, 'forbidden', 'No.')],
+    ['404', errorAnswer(404, 'not_found', 'No.')],
+    ['500', errorAnswer(500, 'oops', 'No.')],
+    ['a redirect', { status: 302, headers: { location: 'https://pets.example/v1/categories' } }],
+    ['a page', { body: '<html>', headers: { 'content-type': 'text/html' } }],
+    ['a reset', 'reset'],
+    ['429', errorAnswer(429, 'slow', 'No.', { 'retry-after': '3600' })],
+  ];
+  test.each(answers)('no hint about %s names a command or an option of the command line', async (_what, answer) => {
+    const fake = await scripted(() => answer);
+    const client = open({ baseUrl: fake.url, maxRetries: 0, maxWaitMs: 0 });
+    for (const call of [client.categories.list(), client.categories.create({ name: 'dog' })]) {
+      const { hint } = await errorOf(call);
+      expect(hint ?? '').not.toMatch(/petstore|`|--\w/);
+    }
+  });
+});
+
+describe('close', () => {
+  test('rejects later calls as wrong usage', async () => {
+    const client = open(await service());
+    await client.categories.list();
+    await client.close();
+    await client.close();
+    const closed = { kind: 'usage', message: 'the client is closed' };
+    expect(await errorOf(client.categories.list())).toMatchObject(closed);
+    expect(await errorOf(client.categories.create({ name: 'dog' }))).toMatchObject(closed);
+    expect(() => client.quota()).toThrow(expect.objectContaining(closed));
+  });
+
+  test('waits for calls in progress', async () => {
+    let respond = (_answer: FakeAnswer): void => undefined;
+    const fake = await scripted(() => new Promise<FakeAnswer>((resolve) => (respond = resolve)));
+    const client = open({ baseUrl: fake.url });
+    const listed = client.categories.list();
+    await received(fake);
+    const closed = client.close();
+    respond({ body: [] });
+    await closed;
+    expect(await listed).toEqual([]);
+  });
+
+  test('is called by `await using`', async () => {
+    const client = open(await service());
+    await client[Symbol.asyncDispose]();
+    expect((await errorOf(client.categories.list())).kind).toBe('usage');
+  });
+});
+
+const URL_V1 = 'https://pets.example/v1';
+test.each([
+  ['no options', undefined, 'usage', 'baseUrl'],
+  ['null', null, 'usage', 'baseUrl'],
+  ['a text', 'https://pets.example/v1', 'usage', 'must be an object'],
+  ['no address', { apiKey: KEY }, 'usage', 'baseUrl'],
+  ['a URL that is not a string', { baseUrl: new URL(URL_V1), apiKey: KEY }, 'usage', 'baseUrl'],
+  ['http', { baseUrl: 'http://pets.example/v1', apiKey: KEY }, 'usage', 'baseUrl'],
+  ['a key with a space', { baseUrl: URL_V1, apiKey: 'a b' }, 'auth', 'a space'],
+  ['no key', { baseUrl: URL_V1 }, 'auth', 'apiKey'],
+  ['an undefined key', { baseUrl: URL_V1, apiKey: undefined }, 'auth', 'apiKey'],
+  ['a null key', { baseUrl: URL_V1, apiKey: null }, 'auth', 'apiKey'],
+  ['an empty key', { baseUrl: URL_V1, apiKey: '' }, 'auth', 'apiKey'],
+  ['a key that is not a string', { baseUrl: URL_V1, apiKey: 12_345_678 }, 'auth', 'apiKey'],
+  ['an unknown option', { baseUrl: URL_V1, apiKey: KEY, timeout: 5 }, 'usage', 'unknown option "timeout"'],
+  ['a timeout of NaN', { baseUrl: URL_V1, apiKey: KEY, timeoutMs: Number.NaN }, 'usage', 'timeoutMs'],
+  ['a timeout of 0', { baseUrl: URL_V1, apiKey: KEY, timeoutMs: 0 }, 'usage', 'timeoutMs'],
+  ['a timeout as text', { baseUrl: URL_V1, apiKey: KEY, timeoutMs: '5s' }, 'usage', 'timeoutMs'],
+  ['half a retry', { baseUrl: URL_V1, apiKey: KEY, maxRetries: 0.5 }, 'usage', 'maxRetries'],
+  ['a negative wait', { baseUrl: URL_V1, apiKey: KEY, maxWaitMs: -1 }, 'usage', 'maxWaitMs'],
+  ['a state URL that is none', { baseUrl: URL_V1, apiKey: KEY, stateUrl: 'x' }, 'usage', 'stateUrl'],
+])('createClient with %s throws a PetstoreError', (_what, options, kind, message) => {
+  const create = (): unknown => createClient(options as Parameters<typeof createClient>[0]);
+  expect(create).toThrow(PetstoreError);
+  expect(create).toThrow(expect.objectContaining({ kind, message: expect.stringContaining(message) }));
 });
 
 test.each([
-  ['no options', undefined, 'usage', 'baseUrl is invalid: it is missing'],
-  ['null', null, 'usage', 'it is missing'],
-  ['no address', { apiKey: KEY }, 'usage', 'it is missing'],
-  [
-    'a URL that is not a string',
-    { baseUrl: new URL('https://pets.example/v1'), apiKey: KEY },
-    'usage',
-    'is not a string',
-  ],
-  ['http', { baseUrl: 'http://pets.example/v1', apiKey: KEY }, 'usage', 'unencrypted'],
-  ['a key with a space', { baseUrl: 'https://pets.example/v1', apiKey: 'a b' }, 'auth', 'a space'],
-  ['no key', { baseUrl: 'https://pets.example/v1' }, 'auth', 'the API key from apiKey is missing'],
-  ['an undefined key', { baseUrl: 'https://pets.example/v1', apiKey: undefined }, 'auth', 'is missing'],
-  ['a null key', { baseUrl: 'https://pets.example/v1', apiKey: null }, 'auth', 'is missing'],
-  ['an empty key', { baseUrl: 'https://pets.example/v1', apiKey: '' }, 'auth', 'is empty'],
-  ['a key that is not a string', { baseUrl: 'https://pets.example/v1', apiKey: 12_345_678 }, 'auth', 'is not a string'],
-])('%s is a PetstoreError', (_what, options, kind, message) => {
-  const open = (): unknown => createClient(options as Parameters<typeof createClient>[0]);
-  expect(open).toThrow(PetstoreError);
-  expect(open).toThrow(expect.objectContaining({ kind, message: expect.stringContaining(message) }));
+  ['an unknown option', { name: 'dog' }, { retries: 1 }, 'unknown option "retries"'],
+  ['options that are no object', { name: 'dog' }, 5, 'must be an object'],
+  ['a signal that is none', { name: 'dog' }, { signal: {} }, 'AbortSignal'],
+  ['a timeout of 0', { name: 'dog' }, { timeoutMs: 0 }, 'timeoutMs'],
+  ['no category', undefined, undefined, 'name'],
+  ['a name that is not a string', { name: 5 }, undefined, 'name'],
+  ['an empty name', { name: ' ' }, undefined, 'name'],
+  ['a description that is not a string', { name: 'dog', description: 5 }, undefined, 'description'],
+])('a create with %s is rejected as wrong usage, and nothing is sent', async (_what, category, options, message) => {
+  const fake = await scripted(() => ({ body: [] }));
+  const { create } = open({ baseUrl: fake.url }).categories;
+  const error = await errorOf(create(category as { name: string }, options as object));
+  expect(error).toMatchObject({ kind: 'usage', message: expect.stringContaining(message) });
+  expect(fake.requests).toEqual([]);
 });

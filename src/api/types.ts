@@ -1,10 +1,9 @@
 // The service's resources in its own words (docs/service.md, resources).
-import type { Int64 } from '../json.ts';
 
 /** A category as the service returns it; fields it adds later are kept. */
 export interface Category {
   /** Assigned by the service; an int64, so a bigint beyond 2^53. */
-  readonly id: Int64;
+  readonly id: number | bigint;
   readonly name: string;
   readonly description?: string;
   readonly [extra: string]: unknown;
@@ -13,10 +12,13 @@ export interface Category {
 /** What a client sends to create a category; never an id. */
 export interface NewCategory {
   readonly name: string;
-  readonly description?: string;
+  readonly description?: string | undefined;
 }
 
-/** The service's operations. Every one throws PetstoreError. */
+/**
+ * The service's operations. Every one throws PetstoreError.
+ * @internal
+ */
 export interface Api {
   readonly categories: {
     /** `GET /categories`: every category, in the service's order. */

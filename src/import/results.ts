@@ -140,7 +140,7 @@ function failureOf({ code, serviceMessage, message, status }: PetstoreError): Om
 }
 
 interface PlannedRow extends RowRef {
-  readonly description?: string;
+  readonly description?: string | undefined;
 }
 
 /** What `--dry-run` prints. */

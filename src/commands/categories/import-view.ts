@@ -75,7 +75,10 @@ const FAILED = [
 const PLANNED = [
   ROW,
   NAME,
-  { header: 'description', value: ({ description = '' }: { readonly description?: string }) => shorten(description) },
+  {
+    header: 'description',
+    value: ({ description = '' }: { readonly description?: string | undefined }) => shorten(description),
+  },
 ] as const;
 
 // A table is for people; laying out a name of a megabyte takes minutes.
