@@ -1,5 +1,5 @@
 // The rate limit of a key as programs read it: `petstore quota --json` and `client.quota()`.
-import type { QuotaView, WindowView } from './rate-limit/quota-view.ts';
+import type { QuotaView, WindowView } from './quota-view.ts';
 
 /** One window of the rate limit, as a response reported it. */
 export interface QuotaWindow<Time> {
