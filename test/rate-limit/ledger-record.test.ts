@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import type { LedgerRecord } from '../../src/rate-limit/ledger-record.ts';
 import { formatRecord, parseRecord } from '../../src/rate-limit/ledger-record.ts';
 import { initialState } from '../../src/rate-limit/policy.ts';
-import { ledgerFormat } from '../../src/rate-limit/reducer.ts';
+import { reduceLine } from '../support/records.ts';
 
 const time = fc.integer({ min: -8e15, max: 8e15 });
 const number = fc.option(fc.nat(1_000_000), { nil: undefined });
@@ -51,6 +51,6 @@ test.each([
 ])('a damaged record is ignored: %s', (text) => {
   expect(parseRecord(text)).toBeUndefined();
   const state = initialState();
-  ledgerFormat.apply(state, text);
+  reduceLine(state, text);
   expect(state).toEqual(initialState());
 });

@@ -9,7 +9,7 @@ import { quotaView } from '../../src/rate-limit/quota-view.ts';
 import { ledgerFormat } from '../../src/rate-limit/reducer.ts';
 import { RULES } from '../../src/rate-limit/rules.ts';
 import { mutated } from '../support/mutations.ts';
-import { history, LEASE, refused, START, seen } from '../support/records.ts';
+import { history, LEASE, reduceLine, refused, START, seen } from '../support/records.ts';
 
 // `PROPERTY_RUNS=10 npx vitest run test/rate-limit` runs ten times as many.
 const RUNS = Number(process.env['PROPERTY_RUNS'] ?? 1);
@@ -235,7 +235,7 @@ const busy = (): KeyState =>
   });
 const restored = (line: string): KeyState => {
   const state = initialState();
-  ledgerFormat.apply(state, line);
+  reduceLine(state, line);
   return state;
 };
 const snapshotOf = (state: KeyState): string => [...ledgerFormat.snapshot(state)].join();
@@ -248,7 +248,7 @@ test('a snapshot restores the state', () => {
 test('a snapshot after other records is ignored', () => {
   const state = history({ take: START });
   const before = structuredClone(state);
-  ledgerFormat.apply(state, snapshotOf(busy()));
+  reduceLine(state, snapshotOf(busy()));
   expect(state).toEqual(before);
 });
 
@@ -267,7 +267,7 @@ test('records with damaged values never block a key for longer than the rules al
   fc.assert(
     fc.property(fc.array(mutated(lines), { minLength: 1, maxLength: 4 }), (damaged) => {
       const state = initialState();
-      for (const line of [...lines, ...damaged.map(String)]) ledgerFormat.apply(state, line);
+      for (const line of [...lines, ...damaged.map(String)]) reduceLine(state, line);
       const now = START + 60_000;
       if (isAhead(state, now)) ledgerFormat.apply(state, formatRecord({ kind: 'clock', at: now }));
       const admission = admit(state, Math.max(now, state.time));

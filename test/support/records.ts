@@ -1,7 +1,9 @@
 // Records of the ledger for tests: tickets and responses in a row, reduced.
+import { DamagedRecordError } from '../../src/append-log/log.ts';
 import type { Observation } from '../../src/rate-limit/ledger-record.ts';
 import type { Admission, KeyState } from '../../src/rate-limit/policy.ts';
 import { initialState, reduce } from '../../src/rate-limit/policy.ts';
+import { ledgerFormat } from '../../src/rate-limit/reducer.ts';
 
 /** When every history begins, epoch milliseconds. */
 export const START = 1_795_262_400_000;
@@ -32,6 +34,15 @@ export const refused = (at: number, more: Partial<Observation> = {}): Observatio
 /** Reduces a ticket that counts for `LEASE`, or for `leaseMs`. */
 export function ticket(state: KeyState, at: number, id: string, leaseMs = LEASE): Admission | undefined {
   return reduce(state, { kind: 'ticket', at, id, pid: 1, start: '1', host: 'h', leaseMs });
+}
+
+/** Reduces a line of the log; every log of a ledger ignores a damaged one. */
+export function reduceLine(state: KeyState, line: string): void {
+  try {
+    ledgerFormat.apply(state, line);
+  } catch (error) {
+    if (!(error instanceof DamagedRecordError)) throw error;
+  }
 }
 
 /** Reduces the response to a ticket. */
