@@ -13,7 +13,7 @@ export function parseDuration(text: string): number | undefined {
   return Number.isSafeInteger(ms) ? ms : undefined;
 }
 
-/** The two largest units, rounded up: `43s`, `2m 5s`, `1d 3h`. */
+/** The two largest units, rounded up: `43s`, `2m 5s`, `2h 5m`, `1 day`, `2 days 3h`. */
 export function formatDuration(ms: number): string {
   const seconds = Math.max(0, Math.ceil(ms / 1000));
   if (seconds < 60) return `${seconds}s`;
@@ -23,7 +23,8 @@ export function formatDuration(ms: number): string {
   const hours = Math.floor(wholeMinutes / 60);
   if (hours < 24) return pair(hours, 'h', wholeMinutes % 60, 'm');
   const wholeHours = Math.ceil(wholeMinutes / 60);
-  return pair(Math.floor(wholeHours / 24), 'd', wholeHours % 24, 'h');
+  const days = formatCount(Math.floor(wholeHours / 24), 'day');
+  return wholeHours % 24 === 0 ? days : `${days} ${wholeHours % 24}h`;
 }
 
 function pair(large: number, largeUnit: string, small: number, smallUnit: string): string {

@@ -36,7 +36,7 @@ export class Progress {
   readonly #spinner: Spinner | undefined;
   readonly #ended = new AbortController();
   #wait: Wait | undefined;
-  #status: (() => string) | undefined;
+  #status: ((room?: number) => string) | undefined;
   #requests = 0;
   #shownUntil = Number.NEGATIVE_INFINITY;
   #lastLineAt: number;
@@ -65,7 +65,7 @@ export class Progress {
     const { until, reason } = this.#wait;
     this.#shownUntil = until;
     const document = { waiting: { until: new Date(until).toISOString(), reason } };
-    void stderr.write(`${json ? JSON.stringify(document) : describeWait(this.#wait, clock.now())}\n`);
+    void stderr.write(`${json ? JSON.stringify(document) : describeWait(this.#wait, clock.now())[0]}\n`);
   }
 
   /** The number of requests in flight. */
@@ -74,8 +74,11 @@ export class Progress {
     this.#show();
   }
 
-  /** A command's own status, one line; undefined for none, for example while a prompt is open. */
-  status(text: (() => string) | undefined): void {
+  /**
+   * A command's own status, one line; undefined for none, for example while a prompt is open.
+   * @param text is given the cells that it may take, if stderr is a terminal
+   */
+  status(text: ((room?: number) => string) | undefined): void {
     this.#status = text;
     this.#show();
     const { clock, stderr } = this.#context;
@@ -95,8 +98,11 @@ export class Progress {
   // Without a request, a wait or a status nothing is shown, so that a prompt is never painted over.
   #show(): void {
     if (!this.#spinner || this.#ended.signal.aborted) return;
-    const wait = this.#wait && describeWait(this.#wait, this.#context.clock.now());
-    const text = [this.#status?.(), wait].filter((part) => part !== undefined).join(' · ');
+    const room = roomOf(this.#context.stderr);
+    const status = this.#status?.(room);
+    const waits = this.#wait ? describeWait(this.#wait, this.#context.clock.now()) : [];
+    const lines = status === undefined ? waits : waits.map((wait) => `${status} · ${wait}`);
+    const text = lines.find(({ length }) => length <= room) ?? lines.at(-1) ?? status;
     this.#spinner.show(text || (this.#requests > 0 ? 'Contacting the service…' : undefined));
   }
 
@@ -108,11 +114,18 @@ export class Progress {
   }
 }
 
-function describeWait({ reason, until, failure }: Wait, now: number): string {
-  if (reason === 'pending') return 'waiting for another petstore process';
+function roomOf(stderr: Output): number {
+  return (stderr.columns || 80) - RESERVED_CELLS;
+}
+
+// From the longest text to the shortest, for terminals of any width.
+function describeWait({ reason, until, failure }: Wait, now: number): readonly string[] {
+  if (reason === 'pending') return ['waiting for another petstore process'];
   const left = formatDuration(until - now);
-  if (reason === 'backoff') return `request failed (${failure}); retrying in ${left}`;
-  return `waiting ${left} for the rate limit to reset${until - now > 60_000 ? ` (until ${localTime(until, now)})` : ''}`;
+  const shortest = `wait ${left}`;
+  if (reason === 'backoff') return [`request failed (${failure}); retrying in ${left}`, shortest];
+  const wait = `waiting ${left} for the rate limit`;
+  return [`${wait} to reset${until - now > 60_000 ? ` (until ${localTime(until, now)})` : ''}`, wait, shortest];
 }
 
 // Appears after a delay, when its code is loaded.
@@ -139,7 +152,7 @@ class Spinner {
       this.#shown = undefined;
       return;
     }
-    this.#text = escapeControls(text).slice(0, (this.#stderr.columns || 80) - RESERVED_CELLS);
+    this.#text = escapeControls(text).slice(0, roomOf(this.#stderr));
     if (this.#shown) this.#shown.text = this.#text;
     if (this.#starting) return;
     this.#starting = new AbortController();

@@ -98,6 +98,19 @@ test('on a terminal a wait counts down beside the current status', async () => {
   progress.stop();
 });
 
+test.each([
+  [80, '118 of 2,000 · 32m left · waiting 41s for the rate limit to reset'],
+  [61, '118 of 2,000 · 32m left · waiting 41s for the rate limit'],
+  [40, '118 of 2,000 · 32m left · wait 41s'],
+])('in %i columns a wait is as short as the status requires', async (columns, expected) => {
+  const { clock, progress, shown } = start({}, { columns });
+  progress.status((room) => (room === columns - 5 ? '118 of 2,000 · 32m left' : 'no room'));
+  progress.wait(wait(41));
+  await clock.advance(150);
+  await appears(shown, expected);
+  progress.stop();
+});
+
 test('a response within 150 ms shows no spinner', async () => {
   const { clock, progress, shown } = start({}, { columns: 80 });
   progress.busy(1);

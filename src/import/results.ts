@@ -150,8 +150,7 @@ export interface Preview {
   readonly skipped: readonly SkippedRow[];
   /** Rows that an earlier run left unknown; they would be looked up first. */
   readonly unknown: number;
-  /** Undefined where no limit is known. */
-  readonly estimate: Estimate | undefined;
+  readonly estimate: Estimate;
 }
 
 export function previewOf(

@@ -5,10 +5,17 @@ import type { QuotaView } from '../../src/rate-limit/quota-view.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 
 const START = 1_800_000_000_000;
+const MINUTE = 60_000;
+/** Terminals of 80, 60, 59 and 40 columns; five cells stay free. */
+const ROOM_80 = 75;
+const ROOM_60 = 55;
+const ROOM_59 = 54;
+const ROOM_40 = 35;
 
-function quota(remaining: number, resetAt: number): QuotaView {
+function quota(remaining: number, more: Partial<QuotaView> = {}): QuotaView {
   return {
-    window: { limit: 20, remaining, resetAt, seenAt: START, over: false },
+    window: { limit: 60, remaining, resetAt: START + MINUTE, seenAt: START, over: false },
+    windowMs: MINUTE,
     longWindow: undefined,
     blocked: undefined,
     seenAt: START,
@@ -16,67 +23,86 @@ function quota(remaining: number, resetAt: number): QuotaView {
     inFlight: 0,
     clockOffset: undefined,
     shared: true,
+    ...more,
   };
 }
 
-test('the line shows rows done, time left and quota; while it waits no quota, and the time counts down', async () => {
-  const clock = new FakeClock(START);
-  const results = { done: 0, created: 0, unknown: 0 };
-  let view = quota(20, START + 5000);
-  let waiting = false;
-  const line = startProgressLine(
-    2000,
-    clock,
+interface Shown {
+  readonly done: number;
+  readonly total?: number;
+  readonly unknown?: number;
+  readonly view?: QuotaView;
+  readonly waiting?: boolean;
+}
+
+function line({ done, total = 900, unknown = 0, view = quota(2), waiting = false }: Shown, room?: number): string {
+  const show = startProgressLine(
+    total,
+    new FakeClock(START),
     () => view,
     () => waiting,
   );
-  expect(line(results)).toBe('0 of 2,000 rows · 9 min left · quota 20 of 20 left');
-  Object.assign(results, { done: 20, created: 20 });
-  view = quota(0, START + 5000);
-  waiting = true;
-  const seen: string[] = [];
-  for (let second = 0; second < 4; second++) {
-    seen.push(line(results));
-    await clock.sleep(1000);
-  }
-  expect(new Set(seen)).toEqual(new Set(['20 of 2,000 rows · 9 min left']));
-  waiting = false;
-  view = quota(19, START + 10_000);
-  expect(line(results)).toMatch(/ · 9 min left · quota 19 of 20 left$/);
-  Object.assign(results, { done: 1975, created: 1975 });
-  results.unknown = 1;
-  expect(line(results)).toBe('1,975 of 2,000 rows · 6s left · quota 19 of 20 left · 1 to look up');
+  return show({ done, created: done, unknown }, room);
+}
+
+test.each<[string, number | undefined, string]>([
+  ['80 columns', ROOM_80, '█░░░░░░░░░░░ 118 of 900 · 13m left · quota 2 of 60'],
+  ['60 columns', ROOM_60, '█░░░░░░░░░░░ 118 of 900 · 13m left · quota 2 of 60'],
+  ['59 columns', ROOM_59, '118 of 900 · 13m left · quota 2 of 60'],
+  ['40 columns', ROOM_40, '118 of 900 · 13m left'],
+  ['a pipe', undefined, '118 of 900 · 13m left · quota 2 of 60'],
+])('on %s the line shows rows done, time left and as much more as fits', (_what, room, expected) => {
+  expect(line({ done: 118 }, room)).toBe(expected);
+});
+
+test('while the import waits, the quota gives way to the wait that follows the line', () => {
+  expect(line({ done: 118, view: quota(0), waiting: true }, ROOM_80)).toBe('█░░░░░░░░░░░ 118 of 900 · 14m left');
+});
+
+test('forty columns hold the time left of the largest imports', () => {
+  const view = quota(0, { window: { limit: 1000, remaining: 0, resetAt: START + MINUTE, seenAt: START, over: false } });
+  expect(line({ done: 199_999, total: 299_999, view }, ROOM_40)).toBe('199,999 of 299,999 · 1h 40m left');
+});
+
+test('rows to be looked up are counted', () => {
+  expect(line({ done: 890, unknown: 3 })).toBe('890 of 900 · 1m left · quota 2 of 60 · 3 to look up');
+});
+
+test('nothing is left after the last row', () => {
+  expect(line({ done: 900 }, ROOM_80)).toBe('████████████ 900 of 900 · quota 2 of 60');
+});
+
+test('the time left is unknown until two resets were seen, unless one reset suffices', () => {
+  const view = quota(0, { windowMs: undefined });
+  expect(line({ done: 118, view, waiting: true })).toBe('118 of 900 · time left unknown');
+  expect(line({ done: 840, view, waiting: true })).toBe('840 of 900 · 1m left');
 });
 
 test('the time left is never shorter than the wait for the next request', () => {
-  const exhausted = { ...quota(0, START + 5000), nextAt: START + 6050 };
-  const line = startProgressLine(
-    25,
-    new FakeClock(START),
-    () => exhausted,
-    () => true,
-  );
-  expect(line({ done: 20, created: 20, unknown: 0 })).toBe('20 of 25 rows · 7s left');
+  const view = quota(0, { nextAt: START + 61_050 });
+  expect(line({ done: 895, view, waiting: true })).toBe('895 of 900 · 2m left');
 });
 
-test('without a limit the time left follows from the pace, waits left out', async () => {
+test.each([
+  ['without a window the time left follows from the pace, waits included', undefined, '6m'],
+  ['in an open window the time left follows from the pace without waits', quota(60_000).window, '3m'],
+])('%s', async (_what, window, expected) => {
   const clock = new FakeClock(START);
   const results = { done: 0, created: 0, unknown: 0 };
   let waiting = false;
-  const unknown = { ...quota(0, 0), window: undefined };
-  const line = startProgressLine(
+  const show = startProgressLine(
     2000,
     clock,
-    () => unknown,
+    () => quota(0, { window: window && { ...window, limit: 60_000 } }),
     () => waiting,
   );
   // The time before the first line, for example of a question, is no pace.
   await clock.sleep(20_000);
-  expect(line(results)).toBe('0 of 2,000 rows');
-  await clock.sleep(10_000);
+  expect(show(results)).not.toContain('left ·');
+  await clock.sleep(20_000);
   Object.assign(results, { done: 200, created: 200 });
-  expect(line(results)).toBe('200 of 2,000 rows · 2 min left');
+  expect(show(results)).toContain('200 of 2,000 · 3m left');
   waiting = true;
-  await clock.sleep(30_000);
-  expect(line(results)).toBe('200 of 2,000 rows · 2 min left');
+  await clock.sleep(20_000);
+  expect(show(results)).toContain(`200 of 2,000 · ${expected} left`);
 });

@@ -48,14 +48,14 @@ function* planned({ toCreate, skipped, unknown, estimate }: Preview, context: Te
   yield* table(context, toCreate, 'to create', PLANNED);
   yield `Would create ${formatCount(toCreate.length, 'category', 'categories')} and skip ${formatNumber(skipped.length)}`;
   yield unknown > 0 ? `, after looking up ${formatCount(unknown, 'unknown row')}\n` : '\n';
-  if (estimate && estimate.ms > 0) yield `Estimated time: ${formatEstimate(estimate)}\n`;
+  if (toCreate.length > 0) yield `Estimated time: ${formatEstimate(estimate)}\n`;
   const daily = dailyNotice(toCreate.length, estimate);
   if (daily !== undefined) yield `${daily}\n`;
 }
 
 function previewJson({ estimate, ...preview }: Preview): object {
-  const estimatedSeconds = estimate ? Math.ceil(estimate.ms / 1000) : null;
-  return { ...preview, estimatedSeconds, exceedsDailyLimit: estimate?.isDaily === true };
+  const estimatedSeconds = estimate.ms === undefined ? null : Math.ceil(estimate.ms / 1000);
+  return { ...preview, estimatedSeconds, exceedsDailyLimit: estimate.isDaily };
 }
 
 const ROW = { header: 'row', value: (row: { readonly row: number }) => String(row.row), align: 'right' } as const;

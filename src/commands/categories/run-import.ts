@@ -149,8 +149,7 @@ async function confirm(job: Job): Promise<void> {
   if (toCreate.length === 0) return;
   const { baseUrl } = await job.session.target();
   const { askYesNo } = await import('../../output/prompt.ts');
-  const time = estimate && estimate.ms > 0 ? ` Estimated time: ${formatEstimate(estimate)}` : '';
-  const question = `Create ${formatCount(toCreate.length, 'category', 'categories')} at ${baseUrl}?${time}`;
+  const question = `Create ${formatCount(toCreate.length, 'category', 'categories')} at ${baseUrl}? Estimated time: ${formatEstimate(estimate)}`;
   const lines = wrap(`${escapeControls(question)}${ANSWERS}`, context.stderr.columns ?? 80).slice(0, -ANSWERS.length);
   if (!(await askYesNo(context, lines))) throw new PetstoreError('interrupted', 'canceled', { silent: true });
 }
@@ -176,7 +175,7 @@ async function send(job: Job, journal: Journal): Promise<RunResult> {
     maxRetries: session.options.maxRetries,
     timeoutMs: session.options.timeoutMs,
     onPlan: (results) => report(session, results),
-    onProgress: (results) => progress.status(() => line(results)),
+    onProgress: (results) => progress.status((room) => line(results, room)),
   });
 }
 
