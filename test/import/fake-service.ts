@@ -1,80 +1,86 @@
+// A service in memory and imports to it in virtual time; several runs may share a service and a state directory.
 import type { Api, Category, NewCategory } from '../../src/api/types.ts';
 import { PetstoreError } from '../../src/errors.ts';
-import type { ImportPlan, RunOptions } from '../../src/import/import-state.ts';
-import type { ProcessProbe } from '../../src/import/journal.ts';
+import type { LockOptions } from '../../src/import/journal.ts';
 import { Journal } from '../../src/import/journal.ts';
-import type { JournalStore } from '../../src/import/journal-files.ts';
-import { fileJournals, journalName } from '../../src/import/journal-files.ts';
-import { otherImports } from '../../src/import/other-journals.ts';
-import { digestOf } from '../../src/import/rows.ts';
-import type { RunResult } from '../../src/import/run.ts';
+import { openFileJournal } from '../../src/import/journal-file.ts';
+import type { ImportResults } from '../../src/import/results.ts';
+import type { RunOptions, RunResult } from '../../src/import/run.ts';
 import { runImport } from '../../src/import/run.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 /**
- * What becomes of one create. `late`: the answer is lost, and it is committed only after the next list.
- * `crash-…`: the process that sent it is killed, whatever else it has under way.
+ * What becomes of one create. `lost`: committed, its response is lost; `cut`: not committed, no response; `late`: its response is
+ * lost, and it is committed 1.5 s later; `slow`: it timed out, not committed; `slower`: it timed out, and it is committed 25 s later; `old`: 201 with the oldest category;
+ * `one`: 201 with the newest; `crash-…`: the process that sent it is killed, and it is committed 3 s later or never.
  */
 export type Fate =
   | 'ok'
-  | 'lost-committed'
   | 'lost'
+  | 'cut'
   | 'late'
-  | 'too-slow'
+  | 'slow'
+  | 'slower'
+  | 'old'
+  | 'one'
   | 'rejected'
   | 'forbidden'
   | 'unauthorized'
   | 'limited'
   | 'unreachable'
-  | 'crash-committed'
-  | 'crash';
+  | 'crash'
+  | 'crash-late';
 
+const lostResponse = (): PetstoreError => new PetstoreError('unknown_outcome', 'no valid response was received');
+const timedOut = (): PetstoreError => new PetstoreError('unknown_outcome', 'timed out', { processed: 'late' });
 const ERRORS: Partial<Record<Fate, () => PetstoreError>> = {
-  lost: () => new PetstoreError('unknown_outcome', 'no valid response was received'),
-  'lost-committed': () => new PetstoreError('unknown_outcome', 'no valid response was received'),
-  late: () => new PetstoreError('unknown_outcome', 'no valid response was received'),
-  'too-slow': () => new PetstoreError('unknown_outcome', 'gateway timeout', { status: 504 }),
+  lost: lostResponse,
+  cut: lostResponse,
+  late: lostResponse,
+  slow: timedOut,
+  slower: timedOut,
   rejected: () =>
-    new PetstoreError('rejected', 'rejected (400): bad name', {
-      status: 400,
-      code: 'invalid',
-      serviceMessage: 'bad name',
-    }),
+    new PetstoreError('rejected', 'rejected (400)', { status: 400, code: 'invalid', serviceMessage: 'bad name' }),
   forbidden: () => new PetstoreError('rejected', 'rejected (403)', { status: 403 }),
-  unauthorized: () => new PetstoreError('auth', 'the key was not accepted', { status: 401 }),
+  unauthorized: () => new PetstoreError('auth', 'the key was rejected', { status: 401 }),
   limited: () => new PetstoreError('rate_limited', 'nothing is left', { retryAt: 1_800_000_500_000 }),
-  unreachable: () => new PetstoreError('network', 'refused'),
+  unreachable: () => new PetstoreError('network', 'connection refused'),
 };
+/** When a create is committed, milliseconds after it was received; all others are not. */
+const COMMITTED: Partial<Record<Fate, number>> = { ok: 0, lost: 0, late: 1500, slower: 25_000, 'crash-late': 3000 };
 
 const never = <T>(): Promise<T> => new Promise<T>(() => undefined);
 
-/** The service, shared by every run of a test. */
 export class FakeService {
   readonly categories: Category[] = [];
+  /** The names that were sent for the categories, by id. */
+  readonly sentAs = new Map<Category, string>();
   readonly sent: NewCategory[] = [];
-  /** Fates of the creates to come; afterwards all is well. */
+  /** Fates of the creates to come; afterwards `fate` decides. */
   readonly fates: Fate[] = [];
+  fate: () => Fate = () => 'ok';
   /** Called at every list; may throw. */
   onList: () => void = () => undefined;
   /** What the list shows of all categories; `ageMs` is how long each has existed. */
   show: (all: readonly Category[], ageMs: (category: Category) => number) => readonly Category[] = (all) => all;
+  isCached: () => boolean = () => false;
   /** What the service makes of a name. */
-  tidy: (name: string) => string = (name) => name;
+  alter: (name: string) => string = (name) => name;
   lists = 0;
   readonly clock = new FakeClock(1_800_000_000_000);
   readonly #committedAt = new Map<Category, number>();
-  #late: NewCategory[] = [];
   #nextId = 1;
 
   add(row: NewCategory): Category {
-    const category = { id: this.#nextId++, ...row, name: this.tidy(row.name) };
+    const category = { id: this.#nextId++, ...row, name: this.alter(row.name) };
     this.categories.push(category);
+    this.sentAs.set(category, row.name);
     this.#committedAt.set(category, this.clock.now());
     return category;
   }
 
-  /** @returns the service as one process sees it; after a crash nothing is answered any more */
+  /** @returns the service as one process sees it; after a crash nothing is answered */
   client(): { readonly api: Api['categories']; readonly crashed: Promise<'crashed'> } {
     let dead = false;
     let crash: () => void = () => undefined;
@@ -84,47 +90,53 @@ export class FakeService {
         resolve('crashed');
       };
     });
-    const list = async (): Promise<readonly Category[]> => {
+    const listFresh = async (): Promise<{ listed: readonly Category[]; fromCache: boolean }> => {
       await new Promise(setImmediate);
       if (dead) return never();
       this.lists++;
       this.onList();
       const ageMs = (category: Category): number => this.clock.now() - (this.#committedAt.get(category) ?? 0);
-      const answer = [...this.show(this.categories, ageMs)];
-      for (const row of this.#late.splice(0)) this.add(row);
-      return answer;
+      return { listed: [...this.show(this.categories, ageMs)], fromCache: this.isCached() };
     };
     const create = async (row: NewCategory, beforeSend?: () => void): Promise<Category> => {
       if (dead) return never();
       beforeSend?.();
       this.sent.push(row);
-      const fate = this.fates.shift() ?? 'ok';
-      if (fate === 'late') this.#late.push(row);
-      const committed = ['ok', 'lost-committed', 'crash-committed'].includes(fate) ? this.add(row) : undefined;
+      const fate = this.fates.shift() ?? this.fate();
+      const delay = COMMITTED[fate];
+      const committed = delay === 0 ? this.add(row) : undefined;
+      if (delay) void this.#after(delay, () => this.add(row));
       if (fate.startsWith('crash')) crash();
       await new Promise(setImmediate);
       if (dead) return never();
       const error = ERRORS[fate];
       if (error) throw error();
+      if (fate === 'old') return this.categories[0] ?? this.add(row);
+      if (fate === 'one') return { ...(this.categories.at(-1) ?? this.add(row)), name: row.name };
       return committed ?? never();
     };
-    return { api: { list, create }, crashed };
+    const list = async (): Promise<readonly Category[]> => (await listFresh()).listed;
+    return { api: { list, listFresh, create }, crashed };
+  }
+
+  // A wait of virtual time, in the steps that a clock allows.
+  async #after(ms: number, act: () => void): Promise<void> {
+    for (let left = ms; left > 0; left -= 30_000) await this.clock.sleep(Math.min(left, 30_000));
+    act();
   }
 }
 
+const URL = 'https://pets.example/v1';
 const living = new Set<number>();
 let nextPid = 1;
 
-/** One import, run as often as it takes; several may share a service and a state folder. */
+/** One import, run as often as it takes. */
 export class FakeImport {
-  readonly rows: readonly NewCategory[];
+  rows: readonly NewCategory[];
   readonly service: FakeService;
   readonly stateDir: string;
-  readonly plans: ImportPlan[] = [];
-
-  get clock(): FakeClock {
-    return this.service.clock;
-  }
+  readonly plans: ImportResults[] = [];
+  readonly waits: number[] = [];
 
   constructor(rows: readonly NewCategory[], service = new FakeService(), stateDir = tempDir()) {
     this.rows = rows;
@@ -132,45 +144,42 @@ export class FakeImport {
     this.stateDir = stateDir;
   }
 
-  /** The name of its journal. */
-  get name(): string {
-    return journalName(digestOf(this.rows));
-  }
-
-  store(): JournalStore {
-    return fileJournals(this.stateDir, 'https://pets.example/v1', 'key');
+  get clock(): FakeClock {
+    return this.service.clock;
   }
 
   /**
-   * Returns how a run of a new process ended; undefined where it was killed.
-   * @param judged how it judges every other process; by default as it is
+   * @param judged how it judges every other process; as it is unless given
+   * @returns how a run of a new process ended; undefined if it was killed
    */
-  async run(
-    options: Partial<RunOptions> & { readonly restart?: boolean } = {},
-    judged?: 'dead',
-  ): Promise<RunResult | undefined> {
+  async run(options: Partial<RunOptions> = {}, judged?: 'dead' | 'unknown'): Promise<RunResult | undefined> {
     const self = { pid: nextPid++, start: '1', host: 'here' };
     living.add(self.pid);
-    const processes: ProcessProbe = { self, isAlive: ({ pid }) => judged ?? (living.has(pid) ? 'alive' : 'dead') };
-    const { name } = this;
-    const journal = new Journal(await this.store().open(name, 'run'));
+    const processes: LockOptions['processes'] = {
+      self,
+      isAlive: ({ pid }) => judged ?? (living.has(pid) ? 'alive' : 'dead'),
+    };
+    const journal = new Journal(openFileJournal(this.stateDir, URL));
     const { api, crashed } = this.service.client();
     const { signal } = new AbortController();
     try {
-      const header = { version: 2, rows: this.rows.length } as const;
-      await journal.acquire(header, options.restart ?? false, { clock: this.clock, signal, processes });
+      await journal.acquire({
+        clock: this.clock,
+        signal,
+        processes,
+        onWait: ({ pid }) => void this.waits.push(pid),
+      });
       const running = runImport({
         rows: this.rows,
         journal,
         categories: api,
-        lookAtOthers: () => otherImports(this.store(), name, processes),
+        trustList: false,
         clock: this.clock,
         signal,
         concurrency: 4,
         maxRetries: 2,
         timeoutMs: 30_000,
-        skipExisting: false,
-        onPlan: async (plan) => void this.plans.push(plan),
+        onPlan: async (results) => void this.plans.push(results),
         onProgress: () => undefined,
         ...options,
       });
@@ -186,4 +195,11 @@ export class FakeImport {
 
 export function named(...names: string[]): NewCategory[] {
   return names.map((name) => ({ name }));
+}
+
+/** Whether a run decided every row. */
+export function isComplete(result: RunResult | undefined): boolean {
+  if (!result || result.stop) return false;
+  const { failed, unknown, pending } = result.results.document();
+  return failed.length + unknown.length + pending === 0;
 }
