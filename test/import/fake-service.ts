@@ -73,9 +73,11 @@ export class FakeService {
   #nextId = 1;
 
   add(row: NewCategory): Category {
-    const category = { id: this.#nextId++, ...row, name: this.alter(row.name) };
+    const { name, description } = row;
+    const described = description === undefined ? {} : { description };
+    const category: Category = { id: this.#nextId++, name: this.alter(name), ...described };
     this.categories.push(category);
-    this.sentAs.set(category, row.name);
+    this.sentAs.set(category, name);
     this.#committedAt.set(category, this.clock.now());
     return category;
   }
