@@ -223,7 +223,6 @@ export class StreamLog<State> implements Log<State> {
   }
 
   #restore(snapshot: string): void {
-    this.#state = this.#format.initial();
     const lines = tryParseJson(snapshot);
     if (!isSnapshot(lines)) throw new DamagedRecordError('snapshot');
     const restored = this.#format.initial();

@@ -1,6 +1,7 @@
 // The stream log: writers on many machines reduce the same state, whatever is rotated, deleted or restarted under them.
 import { afterEach, expect, test } from 'vitest';
 import type { LogFormat } from '../../src/append-log/log.ts';
+import { DamagedRecordError } from '../../src/append-log/log.ts';
 import { StateServer } from '../../src/append-log/state-server.ts';
 import { parseStateUrl } from '../../src/append-log/state-url.ts';
 import type { StreamOptions } from '../../src/append-log/stream-log.ts';
@@ -8,6 +9,7 @@ import { StreamLog } from '../../src/append-log/stream-log.ts';
 import { systemClock } from '../../src/clock.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { hasStateServer, NO_SERVER, RedisServer, SERVER_PROGRAMS } from '../support/redis-server.ts';
+import { scriptedRedis } from '../support/scripted-redis.ts';
 
 const withServer = test.runIf(hasStateServer);
 interface Words {
@@ -17,11 +19,14 @@ interface Words {
 // The order of records is the state, so any divergence shows.
 const words: LogFormat<Words> = {
   initial: () => ({ list: [] }),
-  apply: (state, record) => void state.list.push(record),
+  apply(state, record) {
+    if (!/^[\w. ]+$/.test(record)) throw new DamagedRecordError(record);
+    state.list.push(record);
+  },
   snapshot: (state) => state.list,
 };
 
-const open: StateServer[] = [];
+const open: { close(): void }[] = [];
 afterEach(() => {
   for (const one of open.splice(0)) one.close();
 });
@@ -123,6 +128,117 @@ withServer('records and replies carry the time of the server', async () => {
   const now = Number(/\$10\r\n(\d+)/.exec(await server.command('TIME'))?.[1]) * 1000;
   expect(Math.abs((times[0] ?? 0) - now)).toBeLessThan(60_000);
 });
+
+withServer('records of another program are ignored, with one warning that names the key', async () => {
+  await using server = await RedisServer.start();
+  const warnings: string[] = [];
+  let resets = 0;
+  const log = writer(stateServer(server), { onWarning: (text) => warnings.push(text), onReset: () => resets++ });
+  await server.command('XADD', KEY, '*', 'field', 'value');
+  expect(await append(log, 'a')).toEqual(['a']);
+  for (const fields of [
+    ['x'],
+    ['t', 'noon', 'r', '{"kind":'],
+    ['t', '1', 'r', '', 's', '{'],
+    ['t', '1', 'r', '', 's', '["}"]'],
+  ]) {
+    await server.command('XADD', KEY, '*', 'other', '1', ...fields, ...(fields.length % 2 ? ['y'] : []));
+    await server.command('XADD', KEY, '*', ...fields, ...(fields.length % 2 ? ['y'] : []));
+    await log.refresh();
+    await log.refresh();
+  }
+  expect(await append(log, 'b')).toEqual(['a', 'b']);
+  expect([resets, warnings]).toEqual([
+    0,
+    [`ignored unknown records in key "${KEY}" on state server 127.0.0.1:${server.port}`],
+  ]);
+  const late = writer(stateServer(server), { rotateAt: 3 });
+  expect(await append(late, 'c')).toEqual(['a', 'b', 'c']);
+});
+
+withServer('a key that holds something else is reported by its name', async () => {
+  await using server = await RedisServer.start();
+  await server.command('SET', KEY, 'text');
+  const state = stateServer(server);
+  const failure = await writer(state)
+    .append('a')
+    .catch((error: unknown) => state.toPetstoreError(error));
+  expect(failure).toMatchObject({
+    kind: 'storage',
+    message: `cannot use state server 127.0.0.1:${server.port}: key "${KEY}" holds other data`,
+  });
+});
+
+const reply = (known: string): string => `*4\r\n$13\r\n1795262400000\r\n$${known.length}\r\n${known}\r\n:0\r\n*0\r\n`;
+
+/** A log on a server that gives every script the same reply. */
+async function scriptedLog(bytes: string) {
+  const server = await scriptedRedis((_command, socket) => socket.write(bytes));
+  const clock = new FakeClock();
+  const state = new StateServer({ address: parseStateUrl(`redis://127.0.0.1:${server.port}`, undefined, 'X'), clock });
+  open.push(state, server);
+  return { server, clock, log: writer(state, { clock }) };
+}
+
+test('a server that loses its data again and again is asked with pauses, and then given up', async () => {
+  const { server, clock, log } = await scriptedLog(reply('lost'));
+  await expect(log.append('a')).rejects.toMatchObject({ problem: 'unavailable', message: 'it keeps no data' });
+  expect(clock.slept).toEqual(Array(9).fill(100));
+  expect(server.commands.length).toBeLessThan(25);
+});
+
+test.each([
+  ':1\r\n',
+  '*0\r\n',
+  '$-1\r\n',
+  '+OK\r\n',
+  reply('x').replace(':0', '+0'),
+  reply('x').replace('*0', '*1\r\n:1'),
+])('the reply %j is an unknown one, not a crash', async (bytes) => {
+  const { log } = await scriptedLog(bytes);
+  await expect(log.append('a')).rejects.toMatchObject({ problem: 'unavailable', message: 'unknown reply' });
+});
+
+withServer('a state is recent for a while after it was read, unless the machine slept', async () => {
+  await using server = await RedisServer.start();
+  const clock = FakeClock.manual(Date.now());
+  const log = writer(stateServer(server), { clock });
+  expect(log.recent()).toBeUndefined();
+  await log.append('a');
+  await clock.advance(1500);
+  expect(log.recent()).toEqual({ list: ['a'] });
+  await clock.advance(1);
+  expect(log.recent()).toBeUndefined();
+  await log.refresh();
+  clock.at += 3000;
+  expect(log.recent()).toBeUndefined();
+});
+
+withServer.each([
+  ['allkeys-lru', '100mb', 'allkeys-lru'],
+  ['volatile-ttl', '100mb', 'volatile-ttl'],
+  ['noeviction', '100mb', undefined],
+  ['allkeys-lru', '0', undefined],
+])('a server with the policy %s and maxmemory %s evicts by %s', async (policy, maxmemory, expected) => {
+  const user = ['--user', 'default', 'on', 'nopass', '~petstore:*', '-@all', '+info'];
+  await using server = await RedisServer.start({
+    args: ['--maxmemory', maxmemory, '--maxmemory-policy', policy, ...user],
+  });
+  expect(await stateServer(server).evictionPolicy()).toBe(expected);
+});
+
+withServer(
+  'a server that rejects the first request is a usage error; one that does so later is a storage error',
+  async () => {
+    await using server = await RedisServer.start();
+    const [late, early] = [stateServer(server), stateServer(server)];
+    await late.checked((connection) => connection.info());
+    await server.command('ACL', 'SETUSER', 'default', '-info');
+    const attempt = (state: StateServer): Promise<unknown> => state.checked((connection) => connection.info());
+    await expect(attempt(late)).rejects.toMatchObject({ kind: 'storage' });
+    await expect(attempt(early)).rejects.toMatchObject({ kind: 'usage' });
+  },
+);
 
 withServer('a holder that stops announcing itself is absent', async () => {
   await using server = await RedisServer.start();
