@@ -200,14 +200,13 @@ export class StreamLog<State> implements Log<State> {
       this.#state = this.#format.initial();
       this.#last = '';
     }
-    for (const [id, [, at = '', , record = '', , snapshot]] of entries) {
+    for (const [id, fields] of entries) {
       // Calls overlap: an earlier reply may have brought this entry.
       if (this.#last !== '' && !isLater(id, this.#last)) continue;
       this.#last = id;
-      this.#text = record;
+      this.#text = fields[3] ?? '';
       try {
-        if (snapshot === undefined) this.#format.apply(this.#state, this.#stamped(record, Number(at)));
-        else this.#restore(snapshot);
+        this.#apply(fields);
       } catch (error) {
         if (!(error instanceof DamagedRecordError)) throw error;
         this.#warn();
@@ -217,17 +216,19 @@ export class StreamLog<State> implements Log<State> {
     return this.#last !== last;
   }
 
-  #stamped(record: string, at: number): string {
-    const { stamp } = this.#options;
-    return stamp ? stamp(record, at) : record;
+  #apply([time, at, name, record = '', , snapshot]: readonly string[]): void {
+    if (time !== 't' || name !== 'r') throw new DamagedRecordError('fields');
+    const { stamp = (text) => text } = this.#options;
+    if (snapshot === undefined) this.#format.apply(this.#state, stamp(record, Number(at)));
+    else this.#state = this.#restored(snapshot);
   }
 
-  #restore(snapshot: string): void {
+  #restored(snapshot: string): State {
     const lines = tryParseJson(snapshot);
     if (!isSnapshot(lines)) throw new DamagedRecordError('snapshot');
-    const restored = this.#format.initial();
-    for (const line of lines as readonly string[]) this.#format.apply(restored, line);
-    this.#state = restored;
+    const state = this.#format.initial();
+    for (const line of lines as readonly string[]) this.#format.apply(state, line);
+    return state;
   }
 
   #warn(): void {

@@ -158,8 +158,9 @@ export class FailoverLedger implements Ledger {
     this.#away = true;
     this.#returnAt = clock.monotonic() + RETURN_EVERY_MS;
     if (blocked) this.#own.inherit(blocked);
-    // The server may not have received it.
-    if (this.#refusal) this.#own.observe(this.#refusal.ticket, this.#refusal.seen);
+    // The server did not receive it if its ticket is still open there.
+    const { ticket = '', seen } = this.#refusal ?? {};
+    if (seen && ticket in this.#log.last().tickets) this.#own.observe(ticket, seen);
     if (!this.#warned) {
       onWarning?.(
         `cannot use state server ${server.name} (${error.message}); the rate limit is shared only on this machine`,

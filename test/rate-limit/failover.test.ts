@@ -1,4 +1,6 @@
 // The ledger on a state server: machines share tickets, windows and blocks, and go on alone while the server is unavailable.
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { StateServer } from '../../src/append-log/state-server.ts';
 import { parseStateUrl } from '../../src/append-log/state-url.ts';
@@ -27,6 +29,7 @@ class Machine {
   readonly warnings: string[] = [];
   readonly outages: string[] = [];
   readonly ledger: FailoverLedger;
+  readonly stateDir = tempDir();
 
   constructor(skew = 0, url = server.url) {
     this.clock = FakeClock.manual(Date.now() + skew);
@@ -36,7 +39,7 @@ class Machine {
     const onOutage = (text: string): void => void outages.push(text);
     const address = parseStateUrl(url, undefined, 'X');
     const state = new StateServer({ address, clock, onOutage, timeoutMs: 300 });
-    const dirs = { stateDir: tempDir(), tempDir: tempDir() };
+    const dirs = { stateDir: this.stateDir, tempDir: this.stateDir };
     this.ledger = new FailoverLedger({
       ...own,
       server: state,
@@ -96,6 +99,13 @@ async function age(ms: number): Promise<void> {
   }
 }
 
+/** The kinds of the records in a machine's own ledger. */
+function recordsIn(dir: string): readonly string[] {
+  const logs = readdirSync(dir, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.log'));
+  const text = logs.map((file) => readFileSync(join(dir, file), 'utf8')).join('');
+  return [...text.matchAll(/"kind":"(\w+)"/g)].map(([, kind = '']) => kind);
+}
+
 const refused = { waitMs: 600_000, waitFrom: 'retry_after', status: 429, refused: true } as const;
 
 withServer('machines whose clocks are a minute apart share tickets, windows and waits', async () => {
@@ -133,7 +143,7 @@ withServer('after a 429 on one machine, a ticket that another one holds is not u
   expect(two.ledger.view()).toMatchObject({ shared: true, stateServer: `127.0.0.1:${server.port}` });
 });
 
-withServer('a ticket is not used where nothing was heard of the others for 1.5 s, or the machine slept', async () => {
+withServer('a ticket is not used if nothing was heard of other machines for 1.5 s, or the machine slept', async () => {
   const machine = new Machine();
   const ticket = await machine.take();
   expect(machine.ledger.confirm(ticket)).toBe(true);
@@ -159,7 +169,7 @@ withServer('the tickets of a process that fell silent are released, and count as
   expect(other.ledger.view().inFlight).toBe(0);
 });
 
-withServer('a server that never answered is asked once, with one warning', async () => {
+withServer('a server that never responded is asked once, with one warning', async () => {
   await server.kill();
   const machine = new Machine();
   const ticket = await machine.take();
@@ -174,7 +184,7 @@ withServer('a server that never answered is asked once, with one warning', async
 });
 
 withServer(
-  'a server that goes away is waited for, then the machine continues alone and inherits the block',
+  'a server that becomes unavailable is waited for, then the machine continues alone and inherits the block',
   async () => {
     const machine = new Machine(30_000);
     machine.see(await machine.take(), 0, refused);
@@ -188,7 +198,7 @@ withServer(
   },
 );
 
-withServer('what was observed while the server was away is recorded when it is back', async () => {
+withServer('what was observed while the server was unavailable is recorded once it is available', async () => {
   const [machine, other] = [new Machine(), new Machine()];
   machine.see(await machine.take(), 3);
   await machine.ledger.refresh();
@@ -216,12 +226,57 @@ withServer('a 429 that a machine received on its own is shared when it returns',
   expect(await other.ledger.acquire()).toMatchObject({ granted: false, reason: 'blocked' });
 });
 
+withServer('a 429 that the server did not receive blocks the machine’s own ledger', async () => {
+  const machine = new Machine();
+  const ticket = await machine.take();
+  await server.kill();
+  machine.see(ticket, 0, refused);
+  const answer = await machine.outlasting(machine.ledger.acquire());
+  expect(answer).toMatchObject({ granted: false, reason: 'blocked' });
+});
+
+withServer('a block travels as a record of its own, from the server to the machine and back', async () => {
+  const machine = new Machine();
+  machine.see(await machine.take(), 0, refused);
+  await machine.ledger.refresh();
+  await server.kill();
+  await machine.outlasting(machine.ledger.acquire());
+  expect(recordsIn(machine.stateDir)).toEqual(['block']);
+  await server.start();
+  await machine.untilBack();
+  await machine.ledger.refresh();
+  // The server has forgotten everything; the log that is put back holds the block already.
+  expect(machine.ledger.view()).toMatchObject({ blocked: { reason: 'retry_after', refusals: 1 }, stateServer: /./ });
+});
+
+withServer('a record of another program is ignored with one warning that names the key', async () => {
+  const [first, second] = [new Machine(), new Machine()];
+  first.see(await first.take(), 2);
+  await first.ledger.refresh();
+  const [key = ''] = (await server.command('KEYS', '*ledger*')).match(/petstore:\{\w+\}:ledger-\d+(?!:)/) ?? [];
+  await server.command('XADD', key, '*', 't', '1', 'r', '', 's', '["snapshot 0 {"]');
+  await server.command('XADD', key, '*', 't', '1', 'r', '{"kind":"ticket"}');
+  await second.take();
+  await second.take();
+  expect(second.ledger.view()).toMatchObject({ inFlight: 2, window: { remaining: 2 } });
+  expect(second.warnings).toEqual([`ignored unknown records in key "${key}" on state server 127.0.0.1:${server.port}`]);
+});
+
+withServer('permission that is withdrawn in mid-run is a storage error, and nothing more is granted', async () => {
+  const machine = new Machine();
+  machine.see(await machine.take(), 2);
+  await machine.ledger.refresh();
+  await server.command('ACL', 'SETUSER', 'default', '-xadd');
+  await expect(machine.ledger.acquire()).rejects.toMatchObject({ kind: 'storage', exitCode: 9 });
+  await server.command('ACL', 'SETUSER', 'default', '+xadd');
+});
+
 withServer.each([
   ['LOADING Redis is loading the dataset in memory', true],
   ["READONLY You can't write against a read only replica.", true],
   ["OOM command not allowed when used memory > 'maxmemory'.", true],
   ['NOPERM this user has no permissions', false],
-])('a server that answers "%s" at the start: local ledger %s', async (reply, local) => {
+])('after the reply "%s" at the start, the own ledger is used: %s', async (reply, local) => {
   const scripted = await scriptedRedis((_command, socket) => socket.write(`-${reply}\r\n`));
   const machine = new Machine(0, `redis://127.0.0.1:${scripted.port}`);
   if (local) expect(await machine.take()).toMatch(/\w/);
