@@ -1,0 +1,59 @@
+// The package as users get it: this run's build, packed and installed in a folder of its own.
+import { execFile } from 'node:child_process';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { BASE_ENV } from './processes.ts';
+import { BIN } from './program.ts';
+import { tempDir } from './temp-dir.ts';
+
+export const exec = promisify(execFile);
+export const PROJECT = join(import.meta.dirname, '../..');
+
+/** An ES module project that has the package as its only dependency. */
+export interface Installed {
+  readonly folder: string;
+  readonly env: Readonly<Record<string, string>>;
+  /** What `npm pack --json` reported. */
+  readonly packed: {
+    readonly filename: string;
+    readonly files: readonly { readonly path: string }[];
+    readonly unpackedSize: number;
+  };
+}
+
+export async function installPackage(): Promise<Installed> {
+  // With a space in the path.
+  const folder = join(tempDir(), 'my projects');
+  const home = join(folder, 'home');
+  mkdirSync(home, { recursive: true });
+  const built = dirname(dirname(BIN));
+  for (const name of ['README.md', 'LICENSE', 'CHANGELOG.md']) {
+    writeFileSync(join(built, name), readFileSync(join(PROJECT, name)));
+  }
+  const pack = ['pack', '--json', '--ignore-scripts', '--pack-destination', folder];
+  const { stdout } = await exec('npm', pack, { cwd: built });
+  const [packed] = JSON.parse(stdout) as [Installed['packed']];
+  writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
+  const install = ['install', '--offline', '--no-audit', '--no-fund', join(folder, packed.filename)];
+  await exec('npm', install, { cwd: folder });
+  const env = { ...BASE_ENV, HOME: home, PETSTORE_STATE_DIR: join(home, 's'), PETSTORE_CONFIG_DIR: join(home, 'c') };
+  return { folder, env, packed };
+}
+
+/**
+ * Compiles files of the project with TypeScript in strict mode.
+ * @param options compiler options
+ * @returns what the compiler complains about; empty if nothing
+ */
+export async function compileIn(folder: string, files: readonly string[], options: object): Promise<string> {
+  const typeRoots = [join(PROJECT, 'node_modules', '@types')];
+  const compilerOptions = { strict: true, exactOptionalPropertyTypes: true, target: 'es2022', typeRoots, ...options };
+  const config = join(folder, 'tsconfig.json');
+  writeFileSync(config, JSON.stringify({ compilerOptions, files }));
+  const tsc = join(PROJECT, 'node_modules', 'typescript', 'bin', 'tsc');
+  return await exec(process.execPath, [tsc, '-p', config]).then(
+    ({ stdout }) => stdout,
+    ({ stdout }: { stdout: string }) => stdout || 'the compiler failed',
+  );
+}
