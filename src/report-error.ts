@@ -29,7 +29,8 @@ export async function reportError(error: unknown, context: Context, options: Rep
   return known.exitCode;
 }
 
-function toKnownError(error: unknown): PetstoreError {
+/** Turns anything that was thrown into an error of this program. */
+export function toKnownError(error: unknown): PetstoreError {
   return error instanceof PetstoreError ? error : (storageError(error) ?? internalError(error));
 }
 

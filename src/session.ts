@@ -199,7 +199,7 @@ export function openSession(context: Context, options: GlobalOptions): Session {
       const { runKeyCommand } = await import('./profiles/key-command.ts');
       const { PETSTORE_API_KEY: _key, PETSTORE_STATE_PASSWORD: _password, PETSTORE_STATE_URL: _url, ...harmless } = env;
       const onStderr = (text: string): void => void stderr.write(text);
-      return runKeyCommand(commandLine, from, { env: harmless, clock, signal, onStderr });
+      return runKeyCommand(commandLine, from, { env: harmless, clock, signal, redactor, onStderr });
     },
     ledger: once(async () => openLedgerOf(await session.target())),
     httpClient: once(async () => connect(await session.target(), session.ledger)),

@@ -4,20 +4,20 @@ import { lazyAction, sections } from '../command.ts';
 
 export const doctor = (): Command =>
   new Command('doctor')
-    .description('diagnose problems, each with its remedy')
+    .description('diagnose problems and suggest fixes')
     .addHelpText(
       'after',
       sections({
-        notes: `Checks the Node version, the stored configuration, the profile, its base URL and key, the proxy, name
-resolution, connection and certificate, whether the service accepts the key (one GET /categories), and the clock.
-What depends on a failed check is skipped.`,
-        output: `one row per check; with --json {"ok", "checks": [{"name", "status", "detail", "remedy"}]}, where status is
-ok, warning, failed or skipped.`,
+        notes: `Checks the Node version, the config and state directories (readable, private, writable), the profile, its base
+URL, the proxy, the connection (its error says whether DNS, TCP or TLS failed), the API key (one GET /categories), the
+clock, and the state server if one is configured. A check that needs a failed one is skipped.`,
+        output: `one row per check; with --json an array of {"id", "label", "status", "detail", "hint"}. Status is ok, warning,
+failed or skipped; ids are node, config, state, state_server, profile, base_url, proxy, connection, api_key and clock.`,
         exitCodes: '0 no check failed, otherwise the code of the first failed check.',
         examples: [
           'petstore doctor',
           'petstore doctor -p staging',
-          `petstore doctor --json | jq -r '.checks[] | select(.status == "failed") | .remedy'`,
+          `petstore doctor --json | jq -r '.[] | select(.status == "failed") | .hint'`,
         ],
       }),
     )

@@ -1,63 +1,87 @@
 // Runs a command that prints the API key: `pass`, `op`, a keychain or a vault.
 import { spawn } from 'node:child_process';
+import type { Readable } from 'node:stream';
 import { parseArgsStringToArgv } from 'string-argv';
 import type { Clock } from '../clock.ts';
 import { PetstoreError } from '../errors.ts';
 import { escapeControls } from '../escape.ts';
 import type { Environment } from '../io.ts';
+import type { Redactor } from '../redact.ts';
 import { LONGEST_KEY } from './credential-rules.ts';
 
 const TIMEOUT_MS = 30_000;
+/** What the command wrote is read within this time after it ended, also if a background process keeps the pipes open. */
+const DRAIN_MS = 200;
+const MAX_STDERR = 64 * 1024;
 
 export interface KeyCommandContext {
   /** Must not contain secrets: the command inherits it. */
   readonly env: Environment;
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** Receives the command's stderr as it arrives. */
+  /** Learns the key before anything is shown. */
+  readonly redactor: Pick<Redactor, 'add'>;
+  /** Receives the command's stderr when it has ended: only then the key in it is known. */
   readonly onStderr: (text: string) => void;
 }
 
 /**
  * Runs the command without a shell; its stdin is empty, so that it cannot consume the input of a loop.
  * @returns the first line of its stdout, unchecked
- * @throws PetstoreError `auth` where it fails or takes longer than 30 s, `interrupted`
+ * @throws PetstoreError `auth` if it fails or takes longer than 30 s, `interrupted`
  */
 export async function runKeyCommand(commandLine: string, from: string, context: KeyCommandContext): Promise<string> {
-  const [file, ...args] = parseArgsStringToArgv(commandLine);
-  if (file === undefined) {
+  const [program, ...args] = parseArgsStringToArgv(commandLine);
+  if (program === undefined) {
     throw new PetstoreError('auth', `the key command from ${from} is empty`, {
       hint: 'set a command that prints the API key',
     });
   }
-  const { env, clock, signal, onStderr } = context;
+  const { env, clock, signal, redactor, onStderr } = context;
   signal.throwIfAborted();
-  const child = spawn(file, args, { env, stdio: ['ignore', 'pipe', 'pipe'], windowsHide: true });
-  let output = '';
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    if (output.length <= LONGEST_KEY) output += text;
-  });
-  child.stderr.setEncoding('utf8').on('data', (text: string) => onStderr(escapeControls(text, '\n')));
+  const child = spawn(program, args, { env, stdio: ['ignore', 'pipe', 'pipe'], windowsHide: true });
+  const stdout = collect(child.stdout, LONGEST_KEY + 2);
+  const stderr = collect(child.stderr, MAX_STDERR);
   const ended = new AbortController();
+  const pause = (ms: number) => clock.sleep(ms, AbortSignal.any([ended.signal, signal]));
   try {
+    const closed = new Promise<void>((resolve) => child.on('close', () => resolve()));
     const failure = await Promise.race([
       new Promise<string | undefined>((resolve) => {
-        child.on('error', (error: NodeJS.ErrnoException) => resolve(startFailure(error)));
-        child.on('close', (code, killedBy) => resolve(code === 0 ? undefined : `exit code ${code ?? killedBy}`));
+        child.on('error', (error) => resolve(startFailure(error)));
+        child.on('exit', (code, killedBy) => resolve(code === 0 ? undefined : `exit code ${code ?? killedBy}`));
       }),
-      clock.sleep(TIMEOUT_MS, AbortSignal.any([ended.signal, signal])).then(() => 'no key within 30s'),
+      pause(TIMEOUT_MS).then(() => 'no key within 30s'),
     ]);
-    if (failure === undefined) return output.replace(/^\ufeff/, '').split(/\r?\n/, 1)[0] ?? '';
-    throw new PetstoreError('auth', `key command "${escapeControls(commandLine)}" failed (${failure})`, {
+    child.kill('SIGKILL');
+    if (child.pid !== undefined) await Promise.race([closed, pause(DRAIN_MS)]);
+    const key =
+      stdout()
+        .replace(/^\ufeff/, '')
+        .split(/\r?\n/, 1)[0] ?? '';
+    if (/^[\x21-\x7e]+$/.test(key)) redactor.add(key);
+    const shown = escapeControls(stderr(), '\n');
+    if (shown !== '') onStderr(shown.endsWith('\n') ? shown : `${shown}\n`);
+    if (failure === undefined) return key;
+    // Its arguments may contain a token.
+    throw new PetstoreError('auth', `key command "${escapeControls(program)}" failed (${failure})`, {
       hint: 'run the command yourself to see why; it must print the API key on the first line',
     });
   } finally {
     ended.abort();
     child.kill('SIGKILL');
-    // A grandchild may keep the pipes open.
     child.stdout.destroy();
     child.stderr.destroy();
   }
+}
+
+// Reads everything, since a full pipe would stop the command, and keeps the beginning.
+function collect(stream: Readable, characters: number): () => string {
+  let text = '';
+  stream.setEncoding('utf8').on('data', (chunk: string) => {
+    if (text.length < characters) text = (text + chunk).slice(0, characters);
+  });
+  return () => text;
 }
 
 function startFailure({ code }: NodeJS.ErrnoException): string {

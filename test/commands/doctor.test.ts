@@ -1,136 +1,220 @@
-// `petstore doctor`: every check with its remedy; the first failed one decides the exit code.
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+// `petstore doctor`: every check with its hint; one failed check for each cause; the first decides the exit code.
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { check } from '../../src/commands/doctor/check.ts';
 import { checkClock, checkNode } from '../../src/commands/doctor/diagnose.ts';
 import { hasModes } from '../support/capabilities.ts';
 import { startHttpFake } from '../support/http-fake.ts';
-import { place } from '../support/processes.ts';
+import { hasStateServer, RedisServer } from '../support/redis-server.ts';
+import { tempDir } from '../support/temp-dir.ts';
 import { inProcess } from '../support/world.ts';
 
-interface Diagnosis {
-  readonly ok: boolean;
-  readonly checks: readonly { name: string; status: string; detail: string; remedy?: string }[];
+interface Check {
+  readonly id: string;
+  readonly label: string;
+  readonly status: string;
+  readonly detail: string;
+  readonly hint?: string;
 }
 
-async function doctor(env: Record<string, string>, args: string[] = [], dir?: string) {
-  const { code, out, err } = await inProcess(['doctor', '--json', ...args], { env, ...(dir ? { dir } : {}) });
-  const found = JSON.parse(out) as Diagnosis;
-  const statuses = Object.fromEntries(found.checks.map(({ name, status }) => [name, status]));
-  return { code, err, found, statuses };
+async function doctor(env: Record<string, string>, args: string[] = [], dir = tempDir()) {
+  const { code, out, err } = await inProcess(['doctor', '--json', ...args], { env, dir });
+  const checks = JSON.parse(out) as Check[];
+  const failed = checks.filter(({ status }) => status === 'failed');
+  return { code, out, err, checks, failed, of: (id: string) => checks.find((check) => check.id === id) };
 }
+
+const KEY = { PETSTORE_API_KEY: 'sk_canary_0123456789abcdef' };
 
 async function serving(
   status: number,
   headers: Record<string, string> = {},
-  body = '[]',
+  body: unknown = '[]',
 ): Promise<Record<string, string>> {
   const answer = { status, headers, body: status === 200 ? body : { code: 'unauthorized', message: 'No.', status } };
   const { url, close } = await startHttpFake(() => answer);
   onTestFinished(close);
-  return { PETSTORE_API_KEY: 'sk_canary_0123456789abcdef', PETSTORE_BASE_URL: url };
+  return { ...KEY, PETSTORE_BASE_URL: url };
 }
 
-test('a healthy setup ends with 0', async () => {
-  const { code, found, err } = await doctor(await serving(200));
-  expect(code).toBe(0);
-  expect(err).toBe('');
-  expect(found.ok).toBe(true);
-  expect(found.checks.map(({ name }) => name)).toEqual([
-    'Node',
-    'Config',
-    'Profile',
-    'URL and key',
-    'Proxy',
-    'DNS',
-    'TCP',
-    'TLS',
-    'Key accepted',
-    'Clock',
+function withFile(name: string, text: string): string {
+  const dir = tempDir();
+  mkdirSync(join(dir, 'config'), { mode: 0o700 });
+  writeFileSync(join(dir, 'config', name), text, { mode: 0o600 });
+  return dir;
+}
+
+test('a healthy setup is an array of checks with stable ids and exit code 0', async () => {
+  const { code, checks, err } = await doctor(await serving(200));
+  expect([code, err]).toEqual([0, '']);
+  expect(checks.map(({ id, label }) => [id, label])).toEqual([
+    ['node', 'Node'],
+    ['config', 'Config'],
+    ['state', 'State'],
+    ['profile', 'Profile'],
+    ['base_url', 'Base URL'],
+    ['proxy', 'Proxy'],
+    ['connection', 'Connection'],
+    ['api_key', 'API key'],
+    ['clock', 'Clock'],
   ]);
+  for (const check of checks) {
+    expect(check).toEqual({ id: check.id, label: check.label, status: check.status, detail: expect.any(String) });
+  }
+});
+
+test('the directories are neither created nor left with a file in them', async () => {
+  const dir = tempDir();
+  await doctor({}, [], dir);
+  expect([existsSync(join(dir, 'config')), existsSync(join(dir, 'state'))]).toEqual([false, false]);
 });
 
 test.each(['<html>', '{}', '[{"id":"x"}]'])('a response that is not a list of categories fails: %s', async (body) => {
-  const { code, statuses, found } = await doctor(await serving(200, {}, body));
-  expect(code).toBe(7);
-  expect(statuses).toMatchObject({ TCP: 'ok', 'Key accepted': 'failed', Clock: 'ok' });
-  expect(JSON.stringify(found)).toContain('is not a list of categories');
+  const { code, failed, of } = await doctor(await serving(200, {}, body));
+  expect([code, failed.map(({ id }) => id)]).toEqual([7, ['connection']]);
+  expect([of('api_key')?.status, of('clock')?.status]).toEqual(['skipped', 'ok']);
 });
 
-test('the sandbox skips the network checks', async () => {
-  const { code, statuses } = await doctor({}, ['-p', 'sandbox']);
+test('the sandbox needs no URL and no key', async () => {
+  const { code, of } = await doctor({}, ['-p', 'sandbox']);
   expect(code).toBe(0);
-  expect(statuses).toMatchObject({ TCP: 'skipped', 'Key accepted': 'ok' });
+  expect([of('base_url')?.status, of('connection')?.status]).toEqual(['skipped', 'ok']);
 });
 
-test('without configuration the remedy is to log in, and the rest is skipped', async () => {
-  const { code, err, found, statuses } = await doctor({});
-  expect(code).toBe(3);
-  expect(statuses).toMatchObject({ Config: 'ok', 'URL and key': 'failed', DNS: 'skipped', Clock: 'skipped' });
-  expect(found.checks.find(({ name }) => name === 'URL and key')?.remedy).toContain('petstore auth login');
-  expect(JSON.parse(err).error).toMatchObject({ kind: 'auth' });
+test('without configuration the hint is to log in, and the rest is skipped', async () => {
+  const { code, err, failed, of } = await doctor({});
+  expect([code, failed]).toEqual([3, [expect.objectContaining({ id: 'base_url' })]]);
+  expect(failed[0]?.hint).toContain('petstore auth login');
+  expect([of('config')?.status, of('connection')?.detail]).toEqual(['ok', 'Base URL failed']);
+  expect(JSON.parse(err).error).toMatchObject({ kind: 'auth', message: '1 of 9 checks failed: Base URL' });
 });
 
-test('a key that is not accepted is exit code 3, and is not shown', async () => {
+test('a rejected key is exit code 3, and is not shown', async () => {
   const env = await serving(401);
-  const { code, err, found, statuses } = await doctor(env);
-  expect(code).toBe(3);
-  expect(statuses).toMatchObject({ TCP: 'ok', 'Key accepted': 'failed' });
-  expect(JSON.stringify(found) + err).not.toContain(env['PETSTORE_API_KEY']);
-});
-
-test('a refused connection is exit code 6, at TCP', async () => {
-  const env = { PETSTORE_API_KEY: 'sk_canary_0123456789abcdef', PETSTORE_BASE_URL: 'http://127.0.0.1:9/v1' };
-  const { code, statuses } = await doctor(env);
-  expect(code).toBe(6);
-  expect(statuses).toMatchObject({ DNS: 'ok', TCP: 'failed', TLS: 'skipped', 'Key accepted': 'skipped' });
-});
-
-test('a server without TLS is exit code 6, at TLS', async () => {
-  const { PETSTORE_BASE_URL = '', ...key } = await serving(200);
-  const env = { ...key, PETSTORE_BASE_URL: PETSTORE_BASE_URL.replace('http:', 'https:') };
-  const { code, found, statuses } = await doctor(env);
-  expect(code).toBe(6);
-  expect(statuses).toMatchObject({ TCP: 'ok', TLS: 'failed' });
-  expect(found.checks.find(({ name }) => name === 'TLS')?.remedy).toContain('serves https');
-});
-
-test('an unknown profile is exit code 2 and lists the profiles', async () => {
-  const { code, found } = await doctor({}, ['-p', 'prodction']);
-  expect(code).toBe(2);
-  expect(found.checks.find(({ name }) => name === 'Profile')?.detail).toContain('production');
-});
-
-test('a damaged config is exit code 9, and is not changed', async () => {
-  const { dir } = place();
-  mkdirSync(join(dir, 'config'), { mode: 0o700 });
-  writeFileSync(join(dir, 'config', 'profile-staging.json'), '{"key": "sk_canary_', { mode: 0o600 });
-  const { code, found } = await doctor({}, ['-p', 'staging'], dir);
-  expect(code).toBe(9);
-  const config = found.checks.find(({ name }) => name === 'Config');
-  expect(config).toMatchObject({ status: 'failed' });
-  expect(JSON.stringify(found)).not.toContain('sk_canary_');
-});
-
-test.runIf(hasModes)('a config folder that others can read is a warning with a remedy, except on Windows', async () => {
-  const { dir } = place();
-  mkdirSync(join(dir, 'config'));
-  chmodSync(join(dir, 'config'), 0o755);
-  const { found } = await doctor({}, [], dir);
-  const remedy = `chmod 700 '${join(dir, 'config')}'`;
-  const expected = process.platform === 'win32' ? { status: 'ok' } : { status: 'warning', remedy };
-  expect(found.checks.find(({ name }) => name === 'Config')).toMatchObject(expected);
+  const { code, out, err, failed, of } = await doctor(env);
+  expect([code, failed.map(({ id }) => id), of('connection')?.status]).toEqual([3, ['api_key'], 'ok']);
+  expect(out + err).not.toContain(env['PETSTORE_API_KEY']);
 });
 
 test.each([
-  ['20.18.1', 'ok'],
-  ['20.18.0', 'failed'],
-  ['18.20.4', 'failed'],
-  ['22.0.0', 'ok'],
-  ['26.1.0', 'ok'],
-])('Node %s is %s', async (version, status) => {
-  expect((await check('Node', () => checkNode(version))).status).toBe(status);
+  ['http://127.0.0.1:9/v1', 'TCP: cannot connect to 127.0.0.1:9: connection refused'],
+  ['https://nowhere.invalid/v1', 'DNS: cannot connect to nowhere.invalid: the host name could not be resolved'],
+])('a base URL of %s is one failure, at the step that failed', async (url, detail) => {
+  const { code, failed } = await doctor({ ...KEY, PETSTORE_BASE_URL: url });
+  expect([code, failed]).toEqual([
+    6,
+    [expect.objectContaining({ id: 'connection', detail: expect.stringContaining(detail) })],
+  ]);
+  expect(failed[0]?.hint).toMatch(/^check the host/);
+});
+
+test('a server without TLS is one failure at TLS, and the hint names the port', async () => {
+  const { PETSTORE_BASE_URL = '' } = await serving(200);
+  const { code, failed } = await doctor({ ...KEY, PETSTORE_BASE_URL: PETSTORE_BASE_URL.replace('http:', 'https:') });
+  expect([code, failed]).toEqual([
+    6,
+    [expect.objectContaining({ id: 'connection', hint: expect.stringContaining('serves https') })],
+  ]);
+  expect(failed[0]?.detail).toMatch(/^TLS: /);
+});
+
+test.each([
+  ['http://127.0.0.1:9', 6, 'connection', 'cannot connect to proxy 127.0.0.1:9'],
+  ['ftp://proxy', 2, 'proxy', 'HTTPS_PROXY'],
+])('the proxy %s is one failure, and the hint names the variable', async (proxy, exitCode, id, detail) => {
+  const env = { ...KEY, PETSTORE_BASE_URL: 'https://pets.example/v1', HTTPS_PROXY: proxy };
+  const { code, failed } = await doctor(env);
+  expect([code, failed]).toEqual([
+    exitCode,
+    [expect.objectContaining({ id, detail: expect.stringContaining(detail), hint: expect.any(String) })],
+  ]);
+});
+
+test('a key command that fails is one failure, of the API key', async () => {
+  const { PETSTORE_BASE_URL = '' } = await serving(200);
+  const env = { PETSTORE_BASE_URL, PETSTORE_API_KEY_COMMAND: 'no-such-program --token abc' };
+  const { code, failed, of } = await doctor(env);
+  expect([code, failed.map(({ id }) => id), of('connection')?.detail]).toEqual([3, ['api_key'], 'needs an API key']);
+  expect(failed[0]?.detail).not.toContain('abc');
+});
+
+test('an unknown profile is one failure that lists the profiles', async () => {
+  const { code, failed } = await doctor({}, ['-p', 'prodction']);
+  expect([code, failed.map(({ id }) => id)]).toEqual([2, ['profile']]);
+  expect(failed[0]?.detail).toContain('production');
+});
+
+test('a typed profile is used whole: nothing is said to come from the environment', async () => {
+  const env = await serving(200);
+  const { PETSTORE_BASE_URL: url, PETSTORE_API_KEY: key } = env;
+  const dir = withFile('profile-farm.json', JSON.stringify({ url, key, origin: new URL(url ?? '').origin }));
+  const { code, out, of } = await doctor(env, ['-p', 'farm'], dir);
+  expect([code, of('profile')?.detail]).toEqual([0, 'farm (from --profile)']);
+  expect(out).not.toContain('environment');
+});
+
+test('a damaged profile is one failure, and is not changed', async () => {
+  const dir = withFile('profile-staging.json', '{"key": "sk_canary_');
+  const { code, out, failed } = await doctor({}, ['-p', 'staging'], dir);
+  expect([code, failed.map(({ id }) => id)]).toEqual([9, ['profile']]);
+  expect(out).not.toContain('sk_canary_');
+  expect(readFileSync(join(dir, 'config', 'profile-staging.json'), 'utf8')).toBe('{"key": "sk_canary_');
+});
+
+test('directories that cannot be written to are one failure, also if both are affected', async () => {
+  const file = join(tempDir(), 'file');
+  writeFileSync(file, '');
+  const env = { PETSTORE_CONFIG_DIR: join(file, 'config'), PETSTORE_STATE_DIR: join(file, 'state') };
+  const { code, failed, of } = await doctor(env);
+  expect([code, failed[0]?.id, of('state')?.detail]).toEqual([9, 'config', 'Config failed']);
+  expect(failed[0]?.hint).toBe('set PETSTORE_CONFIG_DIR to a directory that you can write to');
+  const repaired = await doctor({ ...(await serving(200)), PETSTORE_STATE_DIR: tempDir() });
+  expect(repaired.code).toBe(0);
+});
+
+test.runIf(hasModes)('a directory that others can read is a warning, and its hint ends it', async () => {
+  const dir = withFile('profile-farm.json', '{}');
+  chmodSync(join(dir, 'config'), 0o755);
+  const { of } = await doctor({}, [], dir);
+  const hint = `run \`chmod -R go= ${join(dir, 'config')}\``;
+  expect(of('config')).toMatchObject({ status: 'warning', hint });
+  chmodSync(join(dir, 'config'), 0o700);
+  expect((await doctor({}, [], dir)).of('config')).toMatchObject({ status: 'ok' });
+});
+
+test('a state server that is unavailable is one failure, and its hint does not lead back to doctor', async () => {
+  const { code, err, failed } = await doctor({ ...(await serving(200)), PETSTORE_STATE_URL: 'redis://127.0.0.1:9' });
+  expect([code, failed]).toEqual([
+    9,
+    [expect.objectContaining({ id: 'state_server', hint: 'start the state server, or correct PETSTORE_STATE_URL' })],
+  ]);
+  expect(JSON.parse(err).error.message).toBe('1 of 10 checks failed: State server');
+});
+
+test.runIf(hasStateServer)('a state server that may evict or lose keys is a warning with the setting', async () => {
+  const check = async (...args: string[]) => {
+    await using server = await RedisServer.start({ args });
+    return (await doctor({ ...(await serving(200)), PETSTORE_STATE_URL: server.url })).of('state_server');
+  };
+  const evicting = ['--maxmemory', '100mb', '--maxmemory-policy', 'allkeys-lru', '--appendonly', 'yes'];
+  expect(await check(...evicting)).toMatchObject({
+    status: 'warning',
+    detail: expect.stringContaining('allkeys-lru'),
+    hint: expect.stringContaining('noeviction'),
+  });
+  expect(await check()).toMatchObject({ status: 'warning', hint: expect.stringContaining('appendonly yes') });
+  expect(await check('--appendonly', 'yes')).toMatchObject({ status: 'ok' });
+});
+
+test.each([
+  ['20.18.1', true],
+  ['20.18.0', false],
+  ['18.20.4', false],
+  ['22.0.0', true],
+  ['26.1.0', true],
+])('Node %s is supported: %s', (version, supported) => {
+  if (supported) expect(checkNode(version).status).toBe('ok');
+  else expect(() => checkNode(version)).toThrow(`Node ${version} is too old`);
 });
 
 test.each([
@@ -149,15 +233,15 @@ test('without a Date header the clock is not checked', () => {
   expect(checkClock({ headers: {}, sentAt: 0, receivedAt: 0 }).status).toBe('skipped');
 });
 
-test('the table shows each check with its remedy, and the error does not repeat them', async () => {
+test('the table shows each check with its hint, and the error does not repeat them', async () => {
   const { out, err } = await inProcess(['doctor']);
-  expect(out).toMatch(/^STATUS {3}CHECK {9}DETAIL\nok {7}Node {10}\d+/);
-  expect(out).toMatch(/\nfailed {3}URL and key {3}.*\n {23}hint: run `petstore auth login/);
-  expect(err).toBe('error: 1 of 10 checks failed: URL and key\n');
+  expect(out).toMatch(/^STATUS {3}CHECK {7}DETAIL\nok {7}Node {8}\d+/);
+  expect(out).toMatch(/\nfailed {3}Base URL {4}.*\n {21}hint: run `petstore auth login/);
+  expect(err).toBe('error: 1 of 9 checks failed: Base URL\n');
 });
 
 test.each([40, 80])('at %i columns no line is wider than the terminal', async (columns) => {
-  const { out } = await inProcess(['doctor'], { columns, env: { HOME: '/h', PETSTORE_CONFIG_DIR: '/nowhere' } });
+  const { out } = await inProcess(['doctor'], { columns });
   const lines = out.replaceAll(/\u001b\[\d+m/g, '').split('\n');
   expect(lines.filter((line) => line.length > columns)).toEqual([]);
 });

@@ -5,6 +5,8 @@ import { expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import type { KeyCommandContext } from '../../src/profiles/key-command.ts';
 import { runKeyCommand } from '../../src/profiles/key-command.ts';
+import { Redactor } from '../../src/redact.ts';
+import { hasShell } from '../support/capabilities.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
@@ -17,7 +19,8 @@ function script(code: string): string {
 }
 
 function run(commandLine: string, more: Partial<KeyCommandContext> = {}): Promise<string> {
-  const context = { env: {}, clock: systemClock, signal: new AbortController().signal, onStderr: () => undefined };
+  const { signal } = new AbortController();
+  const context = { env: {}, clock: systemClock, signal, redactor: new Redactor(), onStderr: () => undefined };
   return runKeyCommand(commandLine, 'profile "production"', { ...context, ...more });
 }
 
@@ -36,15 +39,45 @@ test('stderr is shown with control characters escaped, and stdin is empty', asyn
   expect(shown.join('')).toBe('touch␛[31m the key\n');
 });
 
+test.runIf(hasShell).each([
+  ['prints the key', 0],
+  ['prints the key and fails', 3],
+])('the stderr of a command that %s is shown without the key', async (_what, code) => {
+  const redactor = new Redactor();
+  const shown: string[] = [];
+  const onStderr = (text: string): void => void shown.push(redactor.redact(text));
+  const line = `sh -c 'set -x; KEY=sk_canary_0123456789; echo "$KEY"; exit ${code}'`;
+  await run(line, { redactor, onStderr }).catch(() => undefined);
+  expect(shown).toHaveLength(1);
+  expect(shown[0]).toContain('+ KEY=[redacted]\n');
+  expect(shown[0]).not.toContain('canary');
+});
+
+test('a command that floods both outputs ends, and at most 64 kB of its stderr is shown', async () => {
+  const shown: string[] = [];
+  const onStderr = (text: string): void => void shown.push(text);
+  const code =
+    'const all = "x".repeat(65536); console.log("k"); for (let i = 0; i < 500; i++) { process.stdout.write(all); process.stderr.write(all); }';
+  expect(await run(script(code), { onStderr })).toBe('k');
+  expect(shown.join('')).toBe(`${'x'.repeat(64 * 1024)}\n`);
+});
+
+test.runIf(hasShell)('a background process that keeps stdout open does not hold the command', async () => {
+  expect(
+    await run(`sh -c 'sleep 20 & echo $! >&2; echo the-key'`, { onStderr: (pid) => process.kill(Number(pid)) }),
+  ).toBe('the-key');
+});
+
 test.each([
-  ['an exit code', script('process.exit(7)'), /^key command ".*" failed \(exit code 7\)$/],
+  ['an exit code', script('process.exit(7)'), /^key command "[^" ]*node[^" ]*" failed \(exit code 7\)$/],
+  ['a token in the arguments', 'no-such-program --token abc', /^key command "no-such-program" failed \(.*\)$/],
   [
     'a missing program',
     'no-such-program-anywhere',
     /^key command "no-such-program-anywhere" failed \(command not found\)$/,
   ],
   ['an empty command', ' ', /^the key command from profile "production" is empty$/],
-])('%s is an auth error that names the command', async (_what, commandLine, message) => {
+])('%s is an auth error that names the program only', async (_what, commandLine, message) => {
   await expect(run(commandLine)).rejects.toMatchObject({ kind: 'auth', message: expect.stringMatching(message) });
 });
 

@@ -1,51 +1,62 @@
-// One check of `petstore doctor`, and how checks run: a thrown error is a failed one, and skips those that need it.
-import { PetstoreError } from '../../errors.ts';
+// How the checks of `petstore doctor` run: each cause fails one check, and the checks that need it are skipped.
+import type { PetstoreError } from '../../errors.ts';
+import { toKnownError } from '../../report-error.ts';
 
 export interface CheckResult {
   readonly status: 'ok' | 'warning' | 'failed' | 'skipped';
   readonly detail: string;
-  readonly remedy?: string | undefined;
+  readonly hint?: string | undefined;
+}
+
+export interface Check extends CheckResult {
+  readonly id: string;
+  readonly label: string;
   /** For the exit code. */
   readonly failure?: PetstoreError | undefined;
 }
 
-export interface Check extends CheckResult {
-  readonly name: string;
-}
+/** Fails by throwing; a chained check needs the chained checks before it. */
+export type CheckDefinition = readonly [
+  id: string,
+  label: string,
+  test: () => Promise<CheckResult> | CheckResult,
+  chained?: boolean,
+];
 
-type Test = () => Promise<CheckResult> | CheckResult;
+export const ok = (detail: string): CheckResult => ({ status: 'ok', detail });
+export const warning = (detail: string, hint: string): CheckResult => ({ status: 'warning', detail, hint });
+export const skipped = (detail: string): CheckResult => ({ status: 'skipped', detail });
 
-/** By name, in the order in which they run. */
-export type Tests = Readonly<Record<string, Test>>;
-
-export function ok(detail: string): CheckResult {
-  return { status: 'ok', detail };
-}
-
-export function warning(detail: string, remedy: string): CheckResult {
-  return { status: 'warning', detail, remedy };
-}
-
-export function skipped(reason: string): CheckResult {
-  return { status: 'skipped', detail: reason };
-}
-
-/** @throws errors of this program, and the interruption of the command */
-export async function check(name: string, test: Test): Promise<Check> {
-  try {
-    return { name, ...(await test()) };
-  } catch (error) {
-    if (!(error instanceof PetstoreError) || error.kind === 'interrupted') throw error;
-    return { name, status: 'failed', detail: error.message, remedy: error.hint, failure: error };
-  }
-}
-
-/** Runs checks of which each needs those before it: after a failed one, the rest is skipped. */
-export async function checkInTurn(tests: Tests): Promise<readonly Check[]> {
+/**
+ * Runs the checks in order.
+ * @param hintOf the hint of a failure, as the command line shows it
+ * @throws errors that are bugs, and the interruption of the command
+ */
+export async function runChecks(
+  definitions: readonly CheckDefinition[],
+  hintOf: (error: PetstoreError) => string | undefined,
+): Promise<readonly Check[]> {
   const checks: Check[] = [];
-  for (const [name, test] of Object.entries(tests)) {
-    const failed = checks.find(({ status }) => status === 'failed');
-    checks.push(await check(name, failed ? () => skipped(`${failed.name} failed`) : test));
-  }
+  let broken: Check | undefined;
+  const run = async ([id, label, test, chained]: CheckDefinition): Promise<Check> => {
+    if (chained && broken) return { id, label, ...skipped(`${broken.label} failed`) };
+    try {
+      return { id, label, ...(await test()) };
+    } catch (thrown) {
+      const failure = toKnownError(thrown);
+      if (failure.kind === 'internal' || failure.kind === 'interrupted') throw thrown;
+      const same = checks.find((one) => one.failure && causeOf(one.failure) === causeOf(failure));
+      const failed: Check = { id, label, status: 'failed', detail: failure.message, hint: hintOf(failure), failure };
+      if (chained) broken = same ?? failed;
+      return same ? { id, label, ...skipped(`${same.label} failed`) } : failed;
+    }
+  };
+  for (const definition of definitions) checks.push(await run(definition));
   return checks;
+}
+
+// A full disk is one cause, in whichever directory it shows.
+function causeOf({ kind, message, cause }: PetstoreError): string {
+  const code = (cause as NodeJS.ErrnoException | undefined)?.code;
+  return kind === 'storage' && code !== undefined ? code : message;
 }

@@ -1,29 +1,28 @@
-// `petstore doctor`: every check in turn; what depends on a failed one is skipped.
-import { lstatSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
+// `petstore doctor`: what it checks, and how the result is shown.
+import { existsSync, lstatSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { categoriesOf } from '../../api/categories.ts';
 import type { Action } from '../../command.ts';
-import { PetstoreError } from '../../errors.ts';
+import { PetstoreError, rephrase, withCommands } from '../../errors.ts';
+import { escapeControls } from '../../escape.ts';
 import { formatDuration } from '../../format.ts';
-import type { HttpRequest, HttpResponse } from '../../http/types.ts';
+import { proxyFor } from '../../http/proxy.ts';
+import type { HttpResponse } from '../../http/types.ts';
+import { TransportError } from '../../http/types.ts';
 import type { Column, Style } from '../../output/view.ts';
-import { environmentSuffices, namedProfile, storedProfile } from '../../profiles/credentials.ts';
+import { environmentSuffices, findCredentials, namedProfile, storedProfile } from '../../profiles/credentials.ts';
 import { SANDBOX } from '../../profiles/store.ts';
 import { maskKey } from '../../redact.ts';
 import type { Session } from '../../session.ts';
-import type { Check, CheckResult } from './check.ts';
-import { check, checkInTurn, ok, skipped, warning } from './check.ts';
-import { connectionTests, stateServerTests } from './network-checks.ts';
+import { openSession } from '../../session.ts';
+import { commandWriter, quoteForShell } from '../../shell-quote.ts';
+import type { Check, CheckDefinition, CheckResult } from './check.ts';
+import { ok, runChecks, skipped, warning } from './check.ts';
 
-const LIST: HttpRequest = { method: 'GET', path: '/categories', safe: true };
 const OLDEST_NODE = '20.18.1';
-/** The Date header counts whole seconds and travels: a smaller difference means nothing. */
+/** The Date header has one-second resolution and network delay. */
 const TOLERATED_SKEW_MS = 5_000;
-
-const SOURCES: Readonly<Record<string, string>> = {
-  environment: 'from the environment',
-  command: 'from a key command',
-};
+const FROM_ENVIRONMENT = 'API key and base URL come from the environment';
 
 const PAINTERS: Readonly<Record<Check['status'], (style: Style) => (text: string) => string>> = {
   ok: ({ green }) => green,
@@ -34,97 +33,176 @@ const PAINTERS: Readonly<Record<Check['status'], (style: Style) => (text: string
 
 const COLUMNS: readonly Column<Check>[] = [
   { header: 'status', value: ({ status }) => status, paint: ({ status }, style) => PAINTERS[status](style) },
-  { header: 'check', value: ({ name }) => name },
-  { header: 'detail', value: ({ detail, remedy }) => detail + (remedy ? `\nhint: ${remedy}` : ''), wrap: true },
+  { header: 'check', value: ({ label }) => label },
+  {
+    header: 'detail',
+    value: ({ detail, hint }) => `${detail}${hint ? `\n${hint}`.replaceAll('\n', '\nhint: ') : ''}`,
+    wrap: true,
+  },
 ];
 
 export const diagnoseAction: Action<object, readonly Check[]> = {
   run: diagnose,
   view: {
     failure: exitError,
-    json: (checks) => ({
-      ok: checks.every(({ status }) => status !== 'failed'),
-      checks: checks.map(({ failure: _, ...facts }) => facts),
-    }),
+    json: (checks) => checks.map(({ failure: _, ...facts }) => facts),
     text: (checks, { table }) => table(COLUMNS, checks),
     tables: true,
   },
 };
 
 async function diagnose(session: Session): Promise<readonly Check[]> {
+  const { context, options } = session;
+  const { env } = context;
+  const typedSandbox = (options.profile ?? env['PETSTORE_PROFILE']) === SANDBOX;
+  const environmentUsed = options.profile === undefined && environmentSuffices(env);
+  const once = openSession(context, { ...options, maxRetries: 0 });
+  // The checks say it themselves.
+  once.warn = async () => undefined;
+  const credentials = () => findCredentials({ env, profile: options.profile, store: session.profiles });
   let response: HttpResponse | undefined;
-  const local = [
-    await check('Node', () => checkNode(session.context.nodeVersion)),
-    await check('Config', () => checkConfig(session)),
-    await check('Profile', () => checkProfile(session)),
+  let keyProblem: unknown;
+
+  const config = (): CheckResult => {
+    if (typedSandbox) return skipped('not used by the sandbox');
+    if (environmentUsed) return skipped(FROM_ENVIRONMENT);
+    return checkDirectory(session, session.configDir(), 'PETSTORE_CONFIG_DIR');
+  };
+  const baseUrl = async (): Promise<CheckResult> => {
+    const { url, urlSource, keySource, problem } = await credentials();
+    if (keySource === 'sandbox') return skipped('not used by the sandbox');
+    if (url === undefined) throw problem;
+    return ok(`${url}${urlSource === 'environment' ? ' (from the environment)' : ''}`);
+  };
+  const proxy = async (): Promise<CheckResult> => {
+    const { url } = await credentials();
+    const used = url && proxyFor(new URL(url), env);
+    return ok(used ? `${used.protocol}//${used.host}` : 'none');
+  };
+  const connection = async (): Promise<CheckResult> => {
+    const target = await once.target().catch((error: unknown) => {
+      keyProblem = error;
+    });
+    if (!target) return skipped('needs an API key');
+    try {
+      response = await (await once.httpClient()).send({ method: 'GET', path: '/categories', safe: true });
+      if (response.status !== 401) await categoriesOf(response);
+    } catch (error) {
+      throw connectionError(error);
+    } finally {
+      once.progress.stop();
+    }
+    const host = target.keySource === 'sandbox' ? 'the sandbox' : new URL(target.baseUrl).host;
+    return ok(`${host} responded in ${Math.round(response.receivedAt - response.sentAt)} ms`);
+  };
+  const apiKey = async (): Promise<CheckResult> => {
+    if (keyProblem) throw keyProblem;
+    const { key, keySource } = await once.target();
+    if (response) await categoriesOf(response);
+    if (keySource === 'sandbox') return skipped('not used by the sandbox');
+    const from =
+      keySource === 'stored' ? 'saved' : `from ${keySource === 'command' ? 'a key command' : 'the environment'}`;
+    return ok(`${maskKey(key)} accepted (${from})`);
+  };
+  const checks: readonly CheckDefinition[] = [
+    ['node', 'Node', () => checkNode(context.nodeVersion)],
+    ['config', 'Config', config],
+    // The sandbox keeps its data in the state directory.
+    ['state', 'State', () => checkDirectory(session, session.stateDir(), 'PETSTORE_STATE_DIR'), typedSandbox],
+    ['state_server', 'State server', () => checkStateServer(session)],
+    ['profile', 'Profile', () => (environmentUsed ? skipped(FROM_ENVIRONMENT) : checkProfile(session)), true],
+    ['base_url', 'Base URL', baseUrl, true],
+    ['proxy', 'Proxy', proxy, true],
+    ['connection', 'Connection', connection, true],
+    ['api_key', 'API key', apiKey, true],
+    ['clock', 'Clock', () => (response ? checkClock(response) : skipped('no response'))],
   ];
-  const stateServer = await checkInTurn(stateServerTests(session));
-  const service = await checkInTurn({
-    'URL and key': () => checkTarget(session),
-    ...connectionTests(session),
-    'Key accepted': async () => {
-      response = await (await session.httpClient()).send(LIST);
-      await categoriesOf(response);
-      return ok(`GET /categories took ${Math.round(response.receivedAt - response.sentAt)} ms`);
-    },
-  });
-  const clock = await check('Clock', () => (response ? checkClock(response) : skipped('no response')));
-  return [...local, ...stateServer, ...service, clock];
+  const configured = checks.filter(([id]) => id !== 'state_server' || env['PETSTORE_STATE_URL']);
+  const petstore = commandWriter(context, options.profile);
+  return runChecks(configured, (error) => withCommands(error, petstore).hint);
 }
 
 /** @throws PetstoreError `usage` for a version that is too old */
 export function checkNode(version: string): CheckResult {
-  // Compares the numbers in it as numbers.
   if (version.localeCompare(OLDEST_NODE, 'en', { numeric: true }) >= 0) return ok(version);
   throw new PetstoreError('usage', `Node ${version} is too old`, { hint: `install Node ${OLDEST_NODE} or later` });
 }
 
-/** @returns whether the stored configuration can be read, and by its owner only */
-async function checkConfig(session: Session): Promise<CheckResult> {
-  const { env, platform } = session.context;
-  if (environmentSuffices(env)) return skipped('not read: key and base URL come from the environment');
-  const dir = session.configDir();
-  const wide = platform === 'win32' ? [] : tooWide(dir);
-  // Reading checks owner and content, and restricts the files' permissions.
-  const store = await session.profiles();
-  const profiles = store.names().filter((name) => store.get(name) !== undefined);
-  if (wide.includes(dir)) return warning(`other users can read ${dir}`, `chmod 700 '${dir}'`);
-  const fixed = wide.length === 0 ? '' : '; other users could read a key until now: consider replacing it';
-  const count = profiles.length === 1 ? '1 profile' : `${profiles.length} profiles`;
-  const access = platform === 'win32' ? '' : ', readable only by you';
-  return ok(`${dir}: ${count}${access}${fixed}`);
-}
-
-function tooWide(dir: string): readonly string[] {
+/**
+ * Writes and syncs a small file in the directory, or where the directory would be created, and looks at the rights.
+ * @throws PetstoreError `storage`
+ */
+function checkDirectory({ context }: Session, dir: string, variable: string): CheckResult {
+  let existing = dir;
+  while (!existsSync(existing) && dirname(existing) !== existing) existing = dirname(existing);
+  const file = join(existing, `.petstore-doctor-${process.pid}`);
+  let paths: readonly string[];
   try {
-    const files = readdirSync(dir).map((name) => join(dir, name));
-    return [dir, ...files].filter((path) => (lstatSync(path).mode & 0o077) !== 0);
-  } catch {
-    // No folder yet, or one that the store reports as unreadable.
-    return [];
+    writeFileSync(file, 'x'.repeat(4096), { mode: 0o600, flag: 'wx', flush: true });
+    paths = existing === dir ? [dir, ...readdirSync(dir).map((name) => join(dir, name))] : [];
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    const problem = code === 'ENOSPC' ? 'the disk is full' : code;
+    const hint = code === 'ENOSPC' ? 'free some disk space' : `set ${variable} to a directory that you can write to`;
+    throw new PetstoreError('storage', `cannot write to ${escapeControls(dir)} (${problem})`, { hint, cause });
+  } finally {
+    if (existsSync(file)) rmSync(file);
+  }
+  const shared = paths.find((path) => path !== file && (lstatSync(path).mode & 0o077) !== 0);
+  if (context.platform === 'win32' || shared === undefined) return ok(dir);
+  return warning(`other users can access ${shared}`, `run \`chmod -R go= ${quoteForShell(dir, context)}\``);
+}
+
+/** @throws PetstoreError `usage` or `storage` if the server cannot be used */
+async function checkStateServer(session: Session): Promise<CheckResult> {
+  const server = await session.stateServer();
+  if (!server) return skipped('not configured');
+  try {
+    const info = await server.checked((connection) => connection.info());
+    const policy = await server.evictionPolicy();
+    const detail = `${server.name} responded, ${server.tls ? 'TLS' : 'no TLS'}`;
+    if (policy !== undefined) {
+      return warning(`${detail}; it may delete imports (${policy})`, 'set `maxmemory-policy noeviction` on the server');
+    }
+    if (info.get('aof_enabled') === '1') return ok(`${detail}, append-only file on`);
+    return warning(
+      `${detail}; a restart may lose imports`,
+      'set `appendonly yes` and `appendfsync always` on the server',
+    );
+  } catch (error) {
+    if (!(error instanceof PetstoreError) || error.kind !== 'storage') throw error;
+    throw rephrase(error, error.message, 'start the state server, or correct PETSTORE_STATE_URL');
+  } finally {
+    server.close();
   }
 }
 
-/** @throws PetstoreError `usage` where there is no profile of that name, `storage` */
+/** @throws PetstoreError `usage` if there is no profile of that name, `storage` */
 async function checkProfile(session: Session): Promise<CheckResult> {
-  const { env } = session.context;
-  const named = namedProfile({ env, profile: session.options.profile });
+  const named = namedProfile({ env: session.context.env, profile: session.options.profile });
   if (named?.name === SANDBOX) return ok(`${SANDBOX} (built in)`);
-  if ((named === undefined || named.from) && environmentSuffices(env)) {
-    return ok(`${named?.name ?? 'none'} (key and base URL from the environment)`);
-  }
   const store = await session.profiles();
   const name = named?.name ?? store.active();
   storedProfile(store, name, named?.from);
   return ok(`${name} (${named === undefined ? 'active' : `from ${named.from ?? '--profile'}`})`);
 }
 
-/** @throws PetstoreError where URL or key is missing or invalid */
-async function checkTarget(session: Session): Promise<CheckResult> {
-  const { baseUrl, key, keySource, urlSource } = await session.target();
-  if (keySource === 'sandbox') return ok('not applicable to the sandbox');
-  const from = (source: string): string => SOURCES[source] ?? source;
-  return ok(`${baseUrl} (${from(urlSource)}), key ${maskKey(key)} (${from(keySource)})`);
+// Names the step that failed, with a hint that does not lead back here.
+function connectionError(error: unknown): unknown {
+  if (!(error instanceof PetstoreError) || !(error.cause instanceof TransportError)) return error;
+  const { code = '', reason, requestSent } = error.cause;
+  const at = (step: string, hint: string): PetstoreError => rephrase(error, `${step}: ${error.message}`, hint);
+  if (/^(?:ENOTFOUND|EAI_)/.test(code)) return at('DNS', 'check the host name in the base URL');
+  if (reason === 'connect' || (reason === 'timeout' && !requestSent)) {
+    return at('TCP', 'check the host and port in the base URL');
+  }
+  if (reason !== 'tls') return rephrase(error, error.message, error.hint);
+  if (/EXPIRED|NOT_YET_VALID/.test(code)) return at('TLS', 'synchronize the system clock, or renew the certificate');
+  if (/ALTNAME|HOSTNAME/.test(code)) return at('TLS', 'check the host name in the base URL');
+  if (/^(?:CERT_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_)/.test(code)) {
+    return at('TLS', 'set NODE_EXTRA_CA_CERTS to the certificate file of the authority to trust');
+  }
+  return at('TLS', 'check that the port in the base URL serves https');
 }
 
 /** Compares this machine's clock with the Date header (RFC 9110, 6.6.1); waits are corrected by it, so skew is no failure. */
@@ -135,17 +213,15 @@ export function checkClock(response: Pick<HttpResponse, 'headers' | 'sentAt' | '
   // The header is cut to the second: on average the moment it names lies half a second later.
   const skew = (response.sentAt + response.receivedAt) / 2 - (theirs + 500);
   if (Math.abs(skew) <= TOLERATED_SKEW_MS) return ok('agrees with the service');
-  const detail = `this machine is ${formatDuration(Math.abs(skew))} ${skew > 0 ? 'ahead of' : 'behind'} the service`;
-  return warning(detail, 'set the clock, for example with NTP');
+  const detail = `the system clock is ${formatDuration(Math.abs(skew))} ${skew > 0 ? 'ahead of' : 'behind'} the service`;
+  return warning(detail, 'synchronize the system clock');
 }
 
-// The table has shown each failure and its remedy: the error counts them.
+// The table has shown each failure and its hint: the error counts them.
 function exitError(checks: readonly Check[]): PetstoreError | undefined {
-  const failed = checks.filter(({ status }) => status === 'failed');
+  const failed = checks.filter(({ failure }) => failure);
   const first = failed[0]?.failure;
   if (!first) return undefined;
-  const names = failed.map(({ name }) => name).join(', ');
-  const { retryAt, exitCode } = first;
-  const message = `${failed.length} of ${checks.length} checks failed: ${names}`;
-  return new PetstoreError(first.kind, message, { retryAt, exitCode });
+  const message = `${failed.length} of ${checks.length} checks failed: ${failed.map(({ label }) => label).join(', ')}`;
+  return new PetstoreError(first.kind, message, { retryAt: first.retryAt, exitCode: first.exitCode });
 }
