@@ -63,6 +63,24 @@ test('the row of refusals ends with a success, and with a minute without a refus
   expect(later.block).toMatchObject({ refusals: 1, until: START + 68_001 });
 });
 
+test('after a success, as many stated waits as it took are kept before the floor doubles again', () => {
+  const state = initialState();
+  const succeed = (id: string, times = 1): void => {
+    for (let i = 0; i < times; i++) {
+      const at = Math.max(state.time, state.block?.until ?? 0) + 1000;
+      ticket(state, at, `${id}${i}`);
+      respond(state, `${id}${i}`, bare(at));
+    }
+  };
+  expect(waitsOf(state, states(1), states(1), states(1))).toEqual([1, 2, 4]);
+  succeed('once');
+  expect(waitsOf(state, ...Array(6).fill(states(1)))).toEqual([1, 1, 1, 1, 2, 4]);
+  succeed('four', RULES.soon);
+  expect(waitsOf(state, states(1), states(1), silent)).toEqual([1, 2, 4]);
+  succeed('again');
+  expect(waitsOf(state, silent, silent)).toEqual([1, 2]);
+});
+
 test('jitter only lengthens a wait, by a twentieth and by a second at most', () => {
   for (const [waitMs, most] of [
     [2000, 100],

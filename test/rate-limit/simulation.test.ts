@@ -1,4 +1,4 @@
-// Many processes, one key, in virtual time: never over the quota, never inside a wait, and as fast as the quota allows.
+// Many processes and one key in virtual time: never over the limit, never inside a wait, and as fast as the limit allows.
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { PetstoreError } from '../../src/errors.ts';
@@ -27,7 +27,7 @@ for (const mode of ['fixed', 'anchored', 'sliding', 'bucket'] as const) {
 }
 
 for (const skewMs of [3_600_000, -3_600_000, 45_000, 700, -700]) {
-  test(`a service whose clock is ${skewMs / 1000} s off is read right: no refusal, and no longer wait`, async () => {
+  test(`a service whose clock is ${skewMs / 1000} s off causes no refusal and no longer wait`, async () => {
     for (const processes of [1, 8]) {
       const outcome = await simulate({ ...minute, mode: 'fixed', processes, workers: 8, requests: 180, skewMs });
       expect(outcome).toMatchObject({ ...polite, sent: 180, answered: 180 });
@@ -36,12 +36,12 @@ for (const skewMs of [3_600_000, -3_600_000, 45_000, 700, -700]) {
   });
 }
 
-test('300 requests at once in one process wait in line', async () => {
+test('300 requests at once in one process queue without a refusal', async () => {
   const outcome = await simulate({ ...minute, mode: 'fixed', processes: 1, workers: 300, requests: 300 });
   expect(outcome).toMatchObject({ ...polite, sent: 300, answered: 300 });
 });
 
-test('replies out of order never make it send too much', async () => {
+test('responses out of order cause no refusal', async () => {
   const outcome = await simulate({
     ...minute,
     mode: 'fixed',
@@ -53,7 +53,7 @@ test('replies out of order never make it send too much', async () => {
   expect(outcome).toMatchObject({ ...polite, sent: 240, answered: 240 });
 });
 
-test('replies lost on the way are counted as sent: with every sixth lost nobody is refused', async () => {
+test('requests whose responses are lost count as sent: with every sixth lost there is no refusal', async () => {
   let lost = 0;
   for (const mode of ['fixed', 'anchored', 'sliding', 'bucket'] as const) {
     for (let seed = 1; seed <= 8; seed++) {
@@ -66,16 +66,15 @@ test('replies lost on the way are counted as sent: with every sixth lost nobody 
   expect(lost).toBeGreaterThan(200);
 });
 
-test('two hosts that cannot know of each other see what the other takes, and leave room for it', async () => {
+test('two hosts that share nothing cost a few refusals, and no time', async () => {
   const run = { ...minute, mode: 'fixed', processes: 2, hosts: 2, workers: 8, requests: 300 } as const;
   const outcome = await simulate(run);
-  expect(outcome).toMatchObject({ failures: [], answered: 300 });
-  expect(outcome.refused).toBeLessThanOrEqual(8);
-  // What is held back costs one window more.
-  expect(outcome.makespan).toBeLessThanOrEqual(5 * 60_000 * 1.03 + 2000);
+  expect(outcome).toMatchObject({ failures: [], answered: 300, insideLate: 0 });
+  expect(outcome.refused).toBeLessThanOrEqual(12);
+  expect(outcome.makespan).toBeLessThanOrEqual(4 * 60_000 * 1.03 + 2000);
 });
 
-test('a day that is used up shows in the headers in time: not one 429, and the rest fails at once with a time to come back', async () => {
+test('a used-up day that headers report causes no 429: the rest fails at once with the time to try again', async () => {
   const endsAt = Date.parse('2026-11-22T00:00:00Z');
   const daily = { limit: 100, endsAt };
   const run = { ...minute, mode: 'fixed', tells: 'tightest', daily, processes: 8, workers: 1, requests: 130 } as const;
@@ -91,7 +90,7 @@ test('a day that is used up shows in the headers in time: not one 429, and the r
   }
 });
 
-test('headers that tell of the day and of the minute by turns let nobody forget the other', async () => {
+test('headers that describe the day and the minute by turns cost refusals, and no failure', async () => {
   const daily = { limit: 1000, endsAt: Date.parse('2026-11-22T00:00:00Z') };
   for (const [limit, windowMs, workers] of [
     [5, 1000, 8],
@@ -100,11 +99,12 @@ test('headers that tell of the day and of the minute by turns let nobody forget 
   ] as const) {
     const run = { limit, windowMs, mode: 'fixed', tells: 'share', daily, processes: 1, workers } as const;
     const outcome = await simulate({ ...run, requests: 5 * limit, latencyMs: [3, 40] });
-    expect(outcome).toMatchObject({ ...polite, answered: 5 * limit });
+    expect(outcome).toMatchObject({ failures: [], answered: 5 * limit, insideLate: 0 });
+    expect(outcome.makespan).toBeLessThanOrEqual(1.5 * 5 * windowMs);
   }
 });
 
-test('a day that no header tells of costs what was under way when it ended, and nothing is sent after', async () => {
+test('a used-up day that no header reports refuses the requests in flight, and none is sent after them', async () => {
   const daily = { limit: 100, endsAt: Date.parse('2026-11-22T00:00:00Z') };
   const outcome = await simulate({
     ...minute,
@@ -120,7 +120,7 @@ test('a day that no header tells of costs what was under way when it ended, and 
   for (const failure of outcome.failures) expect(failure).toMatchObject({ kind: 'rate_limited', exitCode: 5 });
 });
 
-test('whatever the service counts by, and however it tells it, nobody is refused (200 random services)', async () => {
+test('no request is refused, whatever the service counts by and however it reports it (200 random services)', async () => {
   const service = fc.record({
     mode: fc.constantFrom('fixed' as const, 'anchored' as const, 'sliding' as const, 'bucket' as const),
     reset: fc.constantFrom('ceil' as const, 'floor' as const, 'ms' as const, 'delta' as const),
@@ -139,13 +139,13 @@ test('whatever the service counts by, and however it tells it, nobody is refused
   await fc.assert(
     fc.asyncProperty(service, async (options) => {
       const requests = Math.min(80, options.limit * 3);
-      // In brief windows one refused look teaches that resets are rounded down.
+      // In brief windows one refused probe teaches that resets are rounded down.
       const taught = options.reset === 'floor' && options.windowMs <= 10_500 ? 1 : 0;
       const outcome = await simulate({ ...options, requests });
       expect(outcome).toMatchObject({ failures: [], answered: requests });
       expect(outcome.refused).toBeLessThanOrEqual(taught);
       expect(outcome.insideWait).toBe(0);
     }),
-    { numRuns: Number(process.env['RUNS'] ?? 200) },
+    { numRuns: 200 * Number(process.env['PROPERTY_RUNS'] ?? 1) },
   );
 });

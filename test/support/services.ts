@@ -1,0 +1,181 @@
+// Rate-limited services as other people run them, in virtual time or behind HTTP: how they refuse, and what they state.
+import type { LimiterOptions, Verdict } from './limiter.ts';
+import { Limiter } from './limiter.ts';
+import type { Service } from './simulation.ts';
+import { draws } from './simulation.ts';
+
+/** Makes a service that begins at `startsAt`; `seed` draws its chance. */
+export type MakeService = (startsAt: number, seed: number) => Service;
+
+const ALLOWED: Verdict = { allowed: true, insideWait: undefined, headers: {} };
+const refusal = (retryAfter?: number): Verdict => ({
+  allowed: false,
+  insideWait: undefined,
+  headers: retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) },
+});
+const secondsUntil = (at: number, now: number): number => Math.ceil((at - now) / 1000);
+
+const silent = { describes: 'nothing', retryAfter: 'none' } as const;
+
+export const limiter =
+  (options: LimiterOptions): MakeService =>
+  () =>
+    new Limiter(options);
+
+/** Windows that no header reports. */
+export const windows = (limit: number, windowMs: number, more: Partial<LimiterOptions> = {}): MakeService =>
+  limiter({ mode: 'anchored', limit, windowMs, ...silent, ...more });
+
+/** nginx `limit_req` with `nodelay`, and GCRA limiters. */
+export const bucket = (
+  perSecond: number,
+  burst: number,
+  retryAfter: LimiterOptions['retryAfter'] = 'none',
+): MakeService =>
+  limiter({
+    mode: 'bucket',
+    describes: 'nothing',
+    retryAfter,
+    limit: perSecond * 60,
+    windowMs: 60_000,
+    burst: burst + 1,
+  });
+
+/** nginx `limit_req` without `nodelay`: the burst waits in line. */
+export const queued = (perSecond: number, burst: number): MakeService => {
+  return () => {
+    let freeAt = 0;
+    return {
+      take(now) {
+        const delayMs = Math.max(0, freeAt - now);
+        if (delayMs > (burst * 1000) / perSecond) return refusal();
+        freeAt = now + delayMs + 1000 / perSecond;
+        return { ...ALLOWED, delayMs };
+      },
+    };
+  };
+};
+
+/** HAProxy's `http_req_rate`: the last period faded out and this one, refused requests included. */
+export const haproxy = (limit: number, periodMs: number): MakeService => {
+  return () => {
+    let [begin, current, last] = [0, 0, 0];
+    return {
+      take(now) {
+        if (now - begin >= 2 * periodMs) [begin, current, last] = [now, 0, 0];
+        else if (now - begin >= periodMs) [begin, current, last] = [begin + periodMs, 0, current];
+        current++;
+        return current + (last * (periodMs - (now - begin))) / periodMs > limit ? refusal() : ALLOWED;
+      },
+    };
+  };
+};
+
+/** Windows of 5 s whose limit changes after each `each` of them; `states` what its responses report. */
+export const changing = (
+  limits: readonly number[],
+  each: number,
+  states: 'nothing' | 'retry-after' | 'headers',
+): MakeService => {
+  return (startsAt) => {
+    let [window, used] = [-1, 0];
+    return {
+      take(now) {
+        const index = Math.floor((now - startsAt) / 5000);
+        if (index !== window) [window, used] = [index, 0];
+        const limit = limits[Math.min(limits.length - 1, Math.floor(index / each))] ?? 0;
+        const allowed = used < limit;
+        if (allowed) used++;
+        const endsAt = startsAt + (index + 1) * 5000;
+        const reported = {
+          'x-ratelimit-limit': String(limit),
+          'x-ratelimit-remaining': String(limit - used),
+          'x-ratelimit-reset': String(Math.ceil(endsAt)),
+        };
+        const verdict = allowed ? ALLOWED : refusal(states === 'nothing' ? undefined : secondsUntil(endsAt, now));
+        return states === 'headers' ? { ...verdict, headers: { ...verdict.headers, ...reported } } : verdict;
+      },
+    };
+  };
+};
+
+/** Refuses at random for a time. */
+export const random = (share: number, forMs: number, retryAfter?: number): MakeService => {
+  return (startsAt, seed) => {
+    const draw = draws(seed * 7919);
+    return { take: (now) => (now - startsAt < forMs && draw() < share ? refusal(retryAfter) : ALLOWED) };
+  };
+};
+
+export const everyOther = (retryAfter?: number): MakeService => {
+  return () => {
+    let count = 0;
+    return { take: () => (count++ % 2 === 1 ? refusal(retryAfter) : ALLOWED) };
+  };
+};
+
+/** Other clients have used the quota up, for `ms` from the first request on. */
+export const usedByOthers = (ms: number, then: MakeService = free, states = true): MakeService => {
+  return (startsAt, seed) => {
+    const after = then(startsAt, seed);
+    return {
+      take(now, inFlight) {
+        if (now - startsAt >= ms) return after.take(now, inFlight);
+        return refusal(states ? secondsUntil(startsAt + ms, now) : undefined);
+      },
+    };
+  };
+};
+
+/** Refuses one request. */
+export const once = (at: number, retryAfter?: number): MakeService => {
+  return () => {
+    let count = 0;
+    return { take: () => (++count === at ? refusal(retryAfter) : ALLOWED) };
+  };
+};
+
+/** 1 per second for a minute; then no limit, and one refusal after 100 more. */
+export const lifted: MakeService = (startsAt, seed) => {
+  const early = bucket(1, 0, 'one')(startsAt, seed);
+  let count = 0;
+  return {
+    take: (now, inFlight) =>
+      now - startsAt < 60_000 ? early.take(now, inFlight) : ++count === 100 ? refusal(1) : ALLOWED,
+  };
+};
+
+/** Serves so many requests at a time, 200 ms each. */
+export const atOnce = (limit: number, retryAfter?: number): MakeService => {
+  return () => ({
+    take: (_now, inFlight) => (inFlight > limit ? refusal(retryAfter) : { ...ALLOWED, delayMs: 200 }),
+  });
+};
+
+export const free: MakeService = () => ({ take: () => ALLOWED });
+
+/** The least time for `requests`, found by asking every 5 ms. */
+export function leastTime(make: MakeService, startsAt: number, seed: number, requests: number): number {
+  const service = make(startsAt, seed);
+  for (let [now, served] = [startsAt, 0]; ; now += 5)
+    while (service.take(now, 1).allowed) if (++served === requests) return now - startsAt;
+}
+
+/** The time of a client that sends one request after another and waits what is stated, or a second. */
+export function waitingTime(
+  make: MakeService,
+  startsAt: number,
+  seed: number,
+  requests: number,
+  latencyMs: number,
+): number {
+  const service = make(startsAt, seed);
+  let now = startsAt;
+  for (let served = 0; served < requests; ) {
+    now += latencyMs;
+    const { allowed, headers } = service.take(now, 1);
+    if (allowed) served++;
+    else now += 1000 * Number(headers['retry-after'] ?? 1);
+  }
+  return now - startsAt;
+}
