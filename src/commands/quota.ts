@@ -3,96 +3,70 @@
 import { Command } from 'commander';
 import { action, sections } from '../command.ts';
 import { formatDuration, formatRemaining, localTime } from '../format.ts';
+import { bar } from '../output/bar.ts';
 import type { Column, TextContext, View } from '../output/view.ts';
+import { toQuota } from '../rate-limit/quota.ts';
 import type { QuotaView, WindowView } from '../rate-limit/quota-view.ts';
 import type { Session } from '../session.ts';
+import { commandWriter } from '../shell-quote.ts';
 
 interface QuotaOptions {
   readonly refresh?: true;
-  readonly forget?: true;
+  readonly clear?: true;
 }
 
-interface Quota {
+interface ProfileQuota {
   readonly profile: string;
   readonly known: QuotaView;
+  /** The command that asks the service. */
+  readonly refreshCommand: string;
 }
 
-const view: View<Quota> = {
-  json: toJson,
+const view: View<ProfileQuota> = {
+  json: ({ profile, known }) => ({ profile, ...toQuota(known, (at) => new Date(at).toISOString()) }),
   text: (data, context) => context.table(FACTS, facts(data, context), { headings: false }),
   tables: true,
 };
 
 export const quota = (): Command =>
   new Command('quota')
-    .description('show what is left of the rate limit, as of the last response')
+    .description('show the remaining quota, as of the last response')
     .option('--refresh', 'send one GET /categories first')
-    .option('--forget', 'clear the cached quota of this key, including a block after a 429')
+    .option('--clear', "clear this key's cached quota, including any block after a 429")
     .addHelpText(
       'after',
       sections({
         notes: `Nothing is sent without --refresh. All petstore processes that use the same key and base URL share the
 quota: what one of them learns, and a block after a 429, applies to all.`,
         output: `remaining requests, limit and reset; with --json {"profile", "limit", "remaining", "resetAt", "blocked",
-"nextRequestAt", ...}, null where unknown.`,
+"nextRequestAt", "dailyLimit", ...}, null if unknown.`,
         examples: [
           'petstore quota',
           'petstore quota --refresh -p staging',
           'petstore quota --json | jq .remaining',
-          'petstore quota --forget',
+          'petstore quota --clear',
         ],
       }),
     )
     .action(action(view, readQuota));
 
-async function readQuota(session: Session, { forget, refresh }: QuotaOptions): Promise<Quota> {
+async function readQuota(session: Session, { clear, refresh }: QuotaOptions): Promise<ProfileQuota> {
   const { profile } = await session.target();
   const ledger = await session.ledger();
-  if (forget) {
+  if (clear) {
     await ledger.forget();
     await session.notice('Cleared the cached quota');
   }
   if (refresh) await (await session.api()).categories.list();
   await ledger.refresh();
-  return { profile, known: ledger.view() };
-}
-
-function toJson({ profile, known }: Quota): unknown {
-  const { longWindow, blocked, clockOffset } = known;
-  const window = known.window ?? longWindow;
-  return {
-    profile,
-    limit: window?.limit ?? null,
-    remaining: window?.remaining ?? null,
-    resetAt: iso(window?.resetAt),
-    resetPassed: window?.over ?? null,
-    seenAt: iso(known.seenAt),
-    blocked: blocked ? { ...blocked, until: iso(blocked.until), since: iso(blocked.since) } : null,
-    nextRequestAt: iso(known.nextAt),
-    longWindow: longWindow
-      ? {
-          limit: longWindow.limit ?? null,
-          remaining: longWindow.remaining,
-          resetAt: iso(longWindow.resetAt),
-          resetPassed: longWindow.over,
-          seenAt: iso(longWindow.seenAt),
-        }
-      : null,
-    inFlight: known.inFlight,
-    clockOffsetMs: clockOffset ? { atLeast: clockOffset.lo, atMost: clockOffset.hi } : null,
-    sharedWithOtherProcesses: known.shared,
-    stateServer: known.stateServer ?? null,
-  };
-}
-
-function iso(at: number | undefined): string | null {
-  return at === undefined ? null : new Date(at).toISOString();
+  const refreshCommand = commandWriter(session.context, session.options.profile)('quota', '--refresh');
+  return { profile, known: ledger.view(), refreshCommand };
 }
 
 const REASONS: Readonly<Record<NonNullable<QuotaView['blocked']>['reason'], string>> = {
-  retry_after: 'Retry-After of a 429',
-  reset: 'reset of a 429',
-  backoff: 'exponential backoff after 429s',
+  retry_after: 'Retry-After',
+  reset: 'reset time',
+  backoff: 'exponential backoff',
 };
 
 type Fact = readonly [name: string, text: string];
@@ -102,32 +76,46 @@ const FACTS: readonly Column<Fact>[] = [
   { header: 'text', value: ([, text]) => text, wrap: true },
 ];
 
-function facts({ profile, known }: Quota, { now }: TextContext): readonly Fact[] {
+function facts({ profile, known, refreshCommand }: ProfileQuota, context: TextContext): readonly Fact[] {
   const { window, longWindow, blocked, nextAt, seenAt, stateServer } = known;
+  const { now } = context;
   const nearest = window ?? longWindow;
   const rows: Fact[] = [['profile', profile]];
-  if (nearest) rows.push(...windowFacts('remaining', nearest, now));
-  else rows.push(['remaining', 'unknown; run `petstore quota --refresh`']);
-  if (window && longWindow) rows.push(...windowFacts('long window', longWindow, now));
-  if (blocked) rows.push(['blocked', `for ${time('until', blocked.until, now)}: ${REASONS[blocked.reason]}`]);
-  else if (nextAt !== undefined) rows.push(['next', `in ${time('at', nextAt, now)}`]);
+  if (nearest) rows.push(...windowFacts('remaining', nearest, context));
+  else rows.push(['remaining', `unknown (run ${refreshCommand})`]);
+  if (window && longWindow) rows.push(...windowFacts('daily limit', longWindow, context));
+  if (blocked) rows.push(['blocked', blockText(blocked, now)]);
+  else if (nextAt !== undefined) rows.push(['next request', time(nextAt, now)]);
   if (seenAt !== undefined) rows.push(['updated', `${formatDuration(now - seenAt)} ago`]);
   if (stateServer) rows.push(['shared', `with all machines that use ${stateServer}`]);
-  if (!known.shared) rows.push(['shared', 'no: the state folder cannot be written']);
+  if (!known.shared) rows.push(['shared', 'no (state directory is not writable)']);
   return rows;
 }
 
-function windowFacts(name: string, window: WindowView, now: number): readonly Fact[] {
-  const reset = window.over
-    ? `${formatDuration(now - window.resetAt)} ago; the next response shows what is left now`
-    : `in ${time('at', window.resetAt, now)}`;
+// The time of day is shown beside a longer time.
+const SHORT_MS = 60_000;
+const BAR_CELLS = 16;
+// A narrower terminal has no room for a bar beside names and numbers.
+const MIN_COLUMNS = 40;
+
+function windowFacts(name: string, window: WindowView, { now, columns = 0 }: TextContext): readonly Fact[] {
+  const { limit, remaining, resetAt, over } = window;
+  const left = formatRemaining(remaining, limit);
+  const hasBar = columns >= MIN_COLUMNS && limit !== undefined && left !== 'unlimited' && !over;
   return [
-    [name, formatRemaining(window.remaining, window.limit)],
-    ['reset', reset],
+    [name, hasBar ? `${bar(remaining, limit, BAR_CELLS)} ${left}` : left],
+    ['reset', over ? `passed ${formatDuration(now - resetAt)} ago (run with --refresh to update)` : time(resetAt, now)],
   ];
 }
 
-function time(preposition: string, at: number, now: number): string {
+function blockText({ until, reason }: NonNullable<QuotaView['blocked']>, now: number): string {
+  const left = formatDuration(until - now);
+  return until - now > SHORT_MS
+    ? `until ${localTime(until, now)} (in ${left}; ${REASONS[reason]})`
+    : `for ${left} (${REASONS[reason]})`;
+}
+
+function time(at: number, now: number): string {
   const left = formatDuration(at - now);
-  return at - now > 60_000 ? `${left} (${preposition} ${localTime(at, now)})` : left;
+  return at - now > SHORT_MS ? `in ${left} (at ${localTime(at, now)})` : `in ${left}`;
 }

@@ -23,13 +23,13 @@ test('without a response the quota is unknown, and showing it sends nothing', as
   const { server, run } = await service();
   const text = await run('quota');
   expect(text).toMatchObject({ code: 0, err: '' });
-  expect(text.out).toContain('remaining  unknown; run `petstore quota --refresh`');
+  expect(text.out).toContain('remaining  unknown (run `petstore quota --refresh`)');
   const json = await run('quota --json');
   expect(JSON.parse(json.out)).toMatchObject({
     limit: null,
     remaining: null,
     resetAt: null,
-    seenAt: null,
+    updatedAt: null,
     blocked: null,
   });
   expect(server.seen.sent).toBe(0);
@@ -42,7 +42,7 @@ test('--refresh sends one GET /categories, and the next command uses what it ret
   expect(fresh.code).toBe(0);
   expect(fresh.out).toMatch(/remaining {2}59 of 60\nreset {6}in (?:\d+s|1m)\nupdated {4}[01]s ago\n/);
   const json = JSON.parse((await run('quota --json')).out);
-  expect(json).toMatchObject({ limit: 60, remaining: 59, resetPassed: false, sharedWithOtherProcesses: true });
+  expect(json).toMatchObject({ limit: 60, remaining: 59, resetPassed: false, shared: true });
   expect(json.resetAt).toBe('2026-11-21T12:01:00.000Z');
   expect(server.seen.sent).toBe(1);
   await server.close();
@@ -54,8 +54,7 @@ test('a service with only a daily window is shown by that window', async () => {
     /remaining {2}999 of 1,000\nreset {6}in \d+h.* \(at .*\d\d:\d\d\)\n/,
   );
   const json = JSON.parse((await run('quota --json')).out);
-  expect(json).toMatchObject({ limit: 1000, remaining: 999, resetPassed: false, longWindow: { remaining: 999 } });
-  expect(json.resetAt).toBe(json.longWindow.resetAt);
+  expect(json).toMatchObject({ limit: 1000, remaining: 999, resetPassed: false, dailyLimit: null });
   await server.close();
 });
 
@@ -67,22 +66,36 @@ test('a limit above 1,000,000 is shown as unlimited', async () => {
   await server.close();
 });
 
-test('a block after a 429 is shown with its reason, applies to every command, and --forget clears it', async () => {
+test('a block after a 429 is shown with its reason, applies to every command, and --clear clears it', async () => {
   const { server, run } = await service({ limit: 1, windowMs: 86_400_000 });
   await run('categories list');
   const limited = await run('categories list --json --max-wait 5s');
   expect(limited.code).toBe(5);
   expect(JSON.parse(limited.err).error).toMatchObject({ kind: 'rate_limited' });
-  expect((await run('quota --forget')).err).toContain('Cleared the cached quota');
+  expect((await run('quota --clear')).err).toContain('Cleared the cached quota');
   const refused = await run('categories list --json --max-wait 5s');
   expect(refused.code).toBe(5);
   expect(server.seen).toMatchObject({ sent: 2, refused: 1 });
-  expect((await run('quota')).out).toMatch(/blocked {4}for \d+h.* \(until .*\d\d:\d\d\): Retry-After of a 429/);
+  expect((await run('quota')).out).toMatch(/blocked {4}until .*\d\d:\d\d \(in \d+h.*; Retry-After\)/);
   const known = JSON.parse((await run('quota --json')).out);
-  expect(known.blocked).toMatchObject({ reason: 'retry-after', refusals: 1 });
+  expect(known.blocked).toMatchObject({ reason: 'retry_after', consecutive429s: 1 });
   expect(known.nextRequestAt).toBe(known.blocked.until);
   expect((await run('categories create --name dog')).code).toBe(5);
   expect(server.seen.sent).toBe(2);
-  expect(JSON.parse((await run('quota --forget --json')).out)).toMatchObject({ blocked: null, limit: null });
+  expect(JSON.parse((await run('quota --clear --json')).out)).toMatchObject({ blocked: null, limit: null });
   await server.close();
+});
+
+test('a terminal of at least 40 columns shows a bar beside the numbers', async () => {
+  const { server, run } = await service();
+  await run('categories list');
+  expect((await run('quota', 100)).out).toContain('remaining  ███████████████░ 59 of 60\n');
+  expect((await run('quota', 40)).out).toContain('remaining  ███████████████░ 59 of 60\n');
+  expect((await run('quota', 39)).out).toContain('remaining  59 of 60\n');
+  expect((await run('quota')).out).toContain('remaining  59 of 60\n');
+  await server.close();
+});
+
+test('the hint for an unknown quota names the profile that was typed', async () => {
+  expect((await inProcess(['quota', '-p', 'sandbox'])).out).toContain('(run `petstore quota --refresh -p sandbox`)');
 });
