@@ -1,0 +1,155 @@
+// Misfortune: what a seed has drawn, when it strikes, and which states it met.
+import type { Machine, Scheduler, SimulatedProcess } from './scheduler.ts';
+import type { ServiceFault } from './service.ts';
+import type { StateServer } from './state-server.ts';
+import type { Trace } from './trace.ts';
+
+export type RequestFault =
+  | ServiceFault
+  | 'no-connection' | 'lost-request' | 'lost-response' | 'late-request' | 'slow' | 'silent' | 'truncated' | 'doubled';
+type ProcessFault = 'kill' | 'kill-writing' | 'suspend' | 'interrupt';
+type MachineFault = 'clock-jump' | 'disk-full';
+type ServerFault = 'server-down' | 'server-flush' | 'server-evict' | 'server-restart';
+export type FaultKind = RequestFault | ProcessFault | MachineFault | ServerFault | 'new-key';
+
+/** Which requests or processes a fault waits for. */
+type Moment = 'create' | 'list' | 'any';
+
+export interface Fault {
+  readonly kind: FaultKind;
+  /** Virtual time from which it waits for its moment. */
+  readonly at: number;
+  readonly moment: Moment;
+  /** How many requests in a row, or how long, milliseconds. */
+  readonly amount: number;
+}
+
+const ANY_REQUEST: readonly RequestFault[] = ['no-connection', 'lost-request', 'slow', 'silent', 'truncated', 'doubled', 'refuse', 'error-before'];
+const CREATES: readonly RequestFault[] = [
+  'lost-response', 'late-request', 'error-after', 'unavailable-after', 'accepted-late', 'gateway-timeout-late',
+  'false-created', 'garbage', 'rejects', 'lost-response', 'silent',
+];
+const LISTS: readonly RequestFault[] = ['aged-list', 'cut-list', 'empty-list', 'html'];
+const PROCESSES: readonly ProcessFault[] = ['kill', 'kill-writing', 'suspend', 'interrupt', 'kill'];
+const MACHINES: readonly MachineFault[] = ['clock-jump', 'disk-full'];
+const SERVERS: readonly ServerFault[] = ['server-down', 'server-flush', 'server-evict', 'server-restart'];
+/** What only an import promises to notice. */
+const OF_IMPORTS = new Set<FaultKind>(['aged-list', 'cut-list', 'empty-list', 'false-created']);
+
+/** Draws the faults of a world. */
+export function drawFaults(random: () => number, longestMs: number, hasServer: boolean): Fault[] {
+  const pick = <T>(all: readonly T[]): T => all[Math.floor(random() * all.length)] as T;
+  const families: (() => Fault)[] = [];
+  const at = (): number => Math.floor(random() ** 2 * longestMs);
+  const few = (): number => 1 + Math.floor(random() ** 3 * 8);
+  const family = (weight: number, draw: () => Fault): void => void families.push(...Array.from({ length: weight }, () => draw));
+  family(4, () => ({ kind: pick(ANY_REQUEST), at: at(), moment: pick(['create', 'list', 'any']), amount: few() }));
+  family(6, () => ({ kind: pick(CREATES), at: at(), moment: 'create', amount: few() }));
+  family(2, () => ({ kind: pick(LISTS), at: at(), moment: 'list', amount: 1 + Math.floor(random() * 2) }));
+  family(4, () => ({ kind: pick(PROCESSES), at: at(), moment: pick(['create', 'create', 'list', 'any']), amount: Math.floor(random() ** 2 * 120_000) }));
+  family(1, () => ({ kind: pick(MACHINES), at: at(), moment: pick(['create', 'any']), amount: Math.floor((random() - 0.3) * 7_200_000) }));
+  family(1, () => ({ kind: 'new-key', at: at(), moment: pick(['create', 'any']), amount: 1 }));
+  if (hasServer) family(4, () => ({ kind: pick(SERVERS), at: at(), moment: pick(['create', 'any']), amount: Math.floor(random() * 15_000) }));
+  const count = Math.floor(random() ** 1.5 * 9);
+  return Array.from({ length: count }, () => pick(families)());
+}
+
+interface Hooks {
+  readonly scheduler: Scheduler;
+  readonly trace: Trace;
+  readonly stateServer: StateServer;
+  readonly machines: readonly Machine[];
+  readonly running: () => readonly SimulatedProcess[];
+  readonly kill: (process: SimulatedProcess) => void;
+  readonly renewKey: () => void;
+  /** Called after the journals on the server may have been lost. */
+  readonly onServerLoss: () => void;
+}
+
+/** What each fault met, for the coverage report: `kill × create in flight`. */
+export type Coverage = Map<string, number>;
+
+export class Faults {
+  readonly coverage: Coverage = new Map();
+  readonly #hooks: Hooks;
+  /** Waiting for a request, with how many are left. */
+  readonly #requests: { readonly fault: Fault; left: number }[];
+  #others: Fault[];
+
+  constructor(faults: readonly Fault[], hooks: Hooks) {
+    this.#hooks = hooks;
+    const isRequest = ({ kind }: Fault): boolean => [...ANY_REQUEST, ...CREATES, ...LISTS].includes(kind as RequestFault);
+    this.#requests = faults.filter(isRequest).map((fault) => ({ fault, left: fault.amount }));
+    this.#others = faults.filter((fault) => !isRequest(fault));
+  }
+
+  /** @returns what goes wrong with a request that is about to be sent */
+  onRequest(process: SimulatedProcess, kind: 'create' | 'list'): RequestFault | undefined {
+    const { scheduler } = this.#hooks;
+    const found = this.#requests.find(
+      ({ fault, left }) =>
+        left > 0 &&
+        scheduler.now >= fault.at &&
+        (fault.moment === 'any' || fault.moment === kind) &&
+        (process.command === 'import' || !OF_IMPORTS.has(fault.kind)),
+    );
+    // Now and then one comes through in between.
+    if (!found || scheduler.random() < 0.2) return undefined;
+    found.left--;
+    this.#met(found.fault.kind, `${kind} of ${process.command}`);
+    return found.fault.kind as RequestFault;
+  }
+
+  /** Strikes wherever the moment has come; called after every step. */
+  strike(): void {
+    const { scheduler } = this.#hooks;
+    this.#others = this.#others.filter((fault) => {
+      if (scheduler.now < fault.at) return true;
+      const victims = this.#hooks
+        .running()
+        .filter((one) => one.suspendedUntil <= scheduler.now && one.sparedUntil < scheduler.now)
+        .filter(({ inFlight }) => fault.moment === 'any' || inFlight[fault.moment] > 0);
+      if (victims.length === 0) return true;
+      this.#strike(fault, victims[Math.floor(scheduler.random() * victims.length)] as SimulatedProcess);
+      return false;
+    });
+  }
+
+  #strike({ kind, amount }: Fault, victim: SimulatedProcess): void {
+    const { scheduler, trace, stateServer, kill, renewKey, onServerLoss } = this.#hooks;
+    this.#met(kind, `${stateOf(victim)} of ${victim.command}`);
+    trace.add(victim, `*** ${kind} (${stateOf(victim)})`);
+    const { machine } = victim;
+    if (kind === 'kill') kill(victim);
+    if (kind === 'kill-writing') victim.diesWriting = true;
+    if (kind === 'suspend') victim.suspendedUntil = scheduler.now + amount;
+    if (kind === 'interrupt') victim.onInterrupt();
+    if (kind === 'new-key') renewKey();
+    if (kind === 'clock-jump') {
+      machine.skewMs += amount;
+      machine.jumps.push(scheduler.now);
+    }
+    if (kind === 'disk-full') {
+      machine.freeBytes = Math.floor(scheduler.random() * 300);
+      scheduler.after(Math.abs(amount) % 60_000, undefined, () => {
+        machine.freeBytes = Number.POSITIVE_INFINITY;
+      });
+    }
+    if (kind === 'server-down') stateServer.goDown(amount);
+    if (kind === 'server-flush') stateServer.flush();
+    if (kind === 'server-evict') stateServer.evict();
+    if (kind === 'server-restart') stateServer.restart();
+    if (kind === 'server-flush' || kind === 'server-evict' || kind === 'server-restart') onServerLoss();
+  }
+
+  #met(kind: FaultKind, state: string): void {
+    const cell = `${kind} × ${state}`;
+    this.coverage.set(cell, (this.coverage.get(cell) ?? 0) + 1);
+  }
+}
+
+function stateOf({ inFlight, activeAt }: SimulatedProcess): string {
+  if (inFlight.create > 0) return 'create in flight';
+  if (inFlight.list > 0) return 'list in flight';
+  return activeAt < 0 ? 'start' : 'between requests';
+}

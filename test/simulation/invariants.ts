@@ -1,0 +1,181 @@
+// What must hold at every step, whatever happens; an independent reading of the promises in docs/.
+import { files } from './replaced/fs.ts';
+import type { Scheduler, SimulatedProcess } from './scheduler.ts';
+import { EPOCH } from './scheduler.ts';
+import type { Service, ServiceRequest, ServiceResponse } from './service.ts';
+import type { StateServer } from './state-server.ts';
+
+/** How a command ended; `code` is undefined where it was killed. */
+export interface Ended {
+  readonly args: readonly string[];
+  readonly code: number | undefined;
+  readonly out: string;
+  readonly err: string;
+}
+
+export interface Violation {
+  readonly step: number;
+  readonly what: string;
+}
+
+interface StatedWait {
+  readonly key: string;
+  readonly until: number;
+  readonly heardAt: number;
+  readonly by: SimulatedProcess;
+}
+
+// docs/cli.md, exit codes.
+const CODES: Readonly<Record<string, readonly number[]>> = {
+  usage: [2], auth: [3], rejected: [4], rate_limited: [5], network: [6], service: [7], unknown_outcome: [8], storage: [9],
+  interrupted: [130, 143], internal: [1],
+};
+/** How long news of a 429 may take from one machine to another. */
+const NEWS_MS = 2500;
+/** Roundings, backoff of reads, and the pauses between lists. */
+const SLACK_MS = 16_000;
+
+interface Options {
+  readonly scheduler: Scheduler;
+  readonly service: Service;
+  readonly stateServer: StateServer;
+  /** Every key that was ever in use. */
+  readonly keys: readonly string[];
+  /** Whether all machines share a state server. */
+  readonly shared: boolean;
+  readonly machines: number;
+  /** Nothing but the service decides how long a command waits: one user, no process or machine that fails. */
+  readonly calm: boolean;
+  /** How long a request of this world may take, milliseconds. */
+  readonly slowestMs: number;
+}
+
+export class Invariants {
+  readonly violations: Violation[] = [];
+  readonly #options: Options;
+  readonly #waits: StatedWait[] = [];
+  /** When the service's statements end, and how many refusals came in a row; by key. */
+  readonly #due = new Map<string, { at: number; refusals: number }>();
+
+  constructor(options: Options) {
+    this.#options = options;
+    options.service.onRefusal = (request, excused) => this.#refusedByOwnLimit(request, excused);
+  }
+
+  violate(what: string): void {
+    this.violations.push({ step: this.#options.scheduler.steps, what });
+  }
+
+  heard(process: SimulatedProcess, key: string, { status, waitUntil, headers }: ServiceResponse): void {
+    const { scheduler, service } = this.#options;
+    const { now } = scheduler;
+    const due = this.#due.get(key) ?? { at: 0, refusals: 0 };
+    this.#due.set(key, due);
+    if (status === 429 && waitUntil !== undefined) this.#waits.push({ key, until: waitUntil, heardAt: now, by: process });
+    due.refusals = status === 429 ? due.refusals + 1 : 0;
+    if (status === 429) due.at = Math.max(due.at, (waitUntil ?? now) + 0.1 * ((waitUntil ?? now) - now));
+    if (headers['x-ratelimit-remaining'] === '0') {
+      due.at = Math.max(due.at, Number(headers['x-ratelimit-reset']) * 1000 - EPOCH - service.manners.skewMs);
+    }
+  }
+
+  /** A first byte goes out. */
+  sent(process: SimulatedProcess, key: string, maxWaitMs: number): void {
+    const { now } = this.#options.scheduler;
+    const inside = this.#waits.find((wait) => wait.key === key && now < wait.until && this.#knows(process, wait));
+    if (inside) this.violate(`sent ${((inside.until - now) / 1000).toFixed(1)} s before a stated wait is over`);
+    this.#checkIdle(process, key, maxWaitMs);
+  }
+
+  // A process is idle from its last response on; how long it may be depends on what the service said alone.
+  #checkIdle(process: SimulatedProcess, key: string, maxWaitMs: number): void {
+    const { scheduler, calm, slowestMs } = this.#options;
+    const { now } = scheduler;
+    if (!calm || process.activeAt < 0) return;
+    const { at, refusals } = this.#due.get(key) ?? { at: 0, refusals: 0 };
+    const floor = refusals === 0 ? 0 : 1.1 * Math.min(60_000, 1000 * 2 ** (refusals - 1));
+    const latest = Math.max(process.activeAt + floor, at) + slowestMs + SLACK_MS;
+    if (now > latest) this.violate(`idle ${((now - latest) / 1000).toFixed(1)} s longer than the service asks for`);
+    const longest = process.activeAt + 1.1 * maxWaitMs + slowestMs + SLACK_MS;
+    if (now > longest) this.violate(`idle for longer than --max-wait`);
+  }
+
+  // Whether a process must know of a wait that another one, or it itself, was told.
+  #knows(process: SimulatedProcess, { by, heardAt }: StatedWait): boolean {
+    const { scheduler, shared, stateServer } = this.#options;
+    const wasSet = process.machine.jumps.some((at) => at >= heardAt);
+    // A clock that is set forward ends a wait early, unless the state server's clock counts.
+    if (wasSet && (!shared || stateServer.troubled)) return false;
+    if (by === process) return true;
+    if (process.machine.diskFailed || by.machine.diskFailed) return false;
+    if (!shared) return by.machine === process.machine;
+    return !stateServer.troubled && !by.dead && by.suspendedUntil === 0 && scheduler.now - heardAt > NEWS_MS;
+  }
+
+  // On its own limits the service never has to refuse.
+  #refusedByOwnLimit({ process }: ServiceRequest, excused: boolean): void {
+    const { service, shared, machines, stateServer } = this.#options;
+    const isAlone = machines === 1 || (shared && !stateServer.troubled);
+    const { jumps, diskFailed } = process.machine;
+    if (excused || !isAlone || !service.manners.headers || jumps.length > 0 || diskFailed) return;
+    if (shared && stateServer.troubled) return;
+    this.violate('more requests than the window allows');
+  }
+
+  /** After a command has ended. */
+  ended(process: SimulatedProcess, { args, code, out, err }: Ended): void {
+    for (const key of this.#options.keys) {
+      if (out.includes(key) || err.includes(key)) this.violate(`a key in the output of ${args.join(' ')}`);
+    }
+    if (code === undefined) return;
+    if (code === 1) this.violate(`internal error: ${err.trim()}`);
+    this.#checkError(process, args.includes('--json'), code, out, err);
+  }
+
+  #checkError(process: SimulatedProcess, json: boolean, code: number, out: string, err: string): void {
+    const lines = err.trim().split('\n');
+    if (!json) {
+      const has = lines.some((line) => line.startsWith('error: '));
+      if (has !== (code !== 0)) this.violate(`exit code ${code}, and stderr says: ${err.trim()}`);
+      return;
+    }
+    if (out !== '' && !isJson(out)) this.violate('stdout is not one JSON document');
+    const kind = lines.map(kindOf).find((found) => found !== undefined);
+    if (code === 0 ? kind !== undefined : !CODES[kind ?? '']?.includes(code)) {
+      this.violate(`exit code ${code}, and error.kind is ${kind}`);
+    }
+    this.#checkRetryAt(process, lines);
+  }
+
+  #checkRetryAt(process: SimulatedProcess, lines: readonly string[]): void {
+    const { scheduler, calm } = this.#options;
+    const retryAt = /"retryAt":"([^"]+)"/.exec(lines.join('\n'))?.[1];
+    if (retryAt === undefined || !calm) return;
+    const at = Date.parse(retryAt) - EPOCH - process.machine.skewMs;
+    const latest = Math.max(scheduler.now, ...[...this.#due.values()].map((due) => due.at)) + 62_000 + SLACK_MS;
+    if (at > latest) this.violate(`retryAt is ${((at - latest) / 1000).toFixed(1)} s later than the service asks for`);
+  }
+
+  /** No key in any file but the profiles, and none on the state server. */
+  checkRecords(): void {
+    for (const key of this.#options.keys) {
+      for (const [path, bytes] of files()) {
+        if (!path.includes('/config/') && bytes.includes(key)) this.violate(`a key in ${path}`);
+      }
+      if (this.#options.stateServer.dump().includes(key)) this.violate('a key on the state server');
+    }
+  }
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function kindOf(line: string): string | undefined {
+  return /^\{"error":\{"kind":"(\w+)"/.exec(line)?.[1];
+}

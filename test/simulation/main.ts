@@ -1,0 +1,2 @@
+// The entry point of the bundled simulator.
+export { planWorld, runWorld } from './world.ts';

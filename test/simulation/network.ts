@@ -1,0 +1,132 @@
+// Between a process and the service: connections, the way there and back, and everything that goes wrong on it.
+import type { Head, HttpResponse, Transport } from '../../src/http/types.ts';
+import { TransportError } from '../../src/http/types.ts';
+import type { Faults, RequestFault } from './faults.ts';
+import type { Invariants } from './invariants.ts';
+import type { Scheduler, SimulatedProcess } from './scheduler.ts';
+import type { Service, ServiceFault, ServiceResponse } from './service.ts';
+import type { Trace } from './trace.ts';
+
+interface NetworkOptions {
+  readonly scheduler: Scheduler;
+  readonly service: Service;
+  readonly faults: Faults;
+  readonly invariants: Invariants;
+  readonly trace: Trace;
+}
+
+/** What a fault does on the way; all others are the service's. */
+const ON_THE_WAY = new Set<RequestFault>([
+  'no-connection', 'lost-request', 'lost-response', 'late-request', 'slow', 'silent', 'truncated', 'doubled',
+]);
+
+export class Network {
+  readonly #options: NetworkOptions;
+  #requests = 0;
+
+  constructor(options: NetworkOptions) {
+    this.#options = options;
+  }
+
+  /** @param now what the program takes for the time, for `sentAt` and `receivedAt` */
+  connect(process: SimulatedProcess, key: string, now: () => number): Transport {
+    return {
+      close: async () => undefined,
+      send: (request, how) => this.#send(process, key, now, request, how),
+    };
+  }
+
+  #send(
+    process: SimulatedProcess,
+    key: string,
+    now: () => number,
+    request: Parameters<Transport['send']>[0],
+    { timeoutMs, signal, onHead, canSend }: Parameters<Transport['send']>[1],
+  ): Promise<HttpResponse> {
+    const { scheduler, service, faults, invariants, trace } = this.#options;
+    const kind = request.method === 'GET' ? 'list' : 'create';
+    const number = ++this.#requests;
+    return new Promise((resolve, reject) => {
+      let sent = false;
+      let ended = false;
+      let head: Head | undefined;
+      let sentAt = 0;
+      let sentOn = 0;
+      const cancels: (() => void)[] = [];
+      const after = (ms: number, happen: () => void): void => void cancels.push(scheduler.after(ms, process, happen));
+      const end = (settle: () => void): void => {
+        if (ended) return;
+        ended = true;
+        for (const cancel of cancels) cancel();
+        signal.removeEventListener('abort', onAbort);
+        if (sent) process.inFlight[kind]--;
+        process.activeAt = scheduler.now;
+        settle();
+      };
+      const fail = (reason: TransportError['reason'], detail: string): void =>
+        end(() => {
+          trace.add(process, `#${number} ${kind} ${reason}${sent ? '' : ', not sent'}`);
+          reject(new TransportError(reason, sent, detail, head));
+        });
+      const onAbort = (): void => fail('aborted', 'interrupted');
+      if (signal.aborted) return fail('aborted', 'interrupted');
+      signal.addEventListener('abort', onAbort, { once: true });
+      after(timeoutMs, () => fail('timeout', 'no complete response in time'));
+
+      const deliver = (response: ServiceResponse, fault: RequestFault | undefined): void => {
+        if (ended) return;
+        head = { status: response.status, headers: response.headers, sentAt, receivedAt: now() };
+        trace.add(process, `#${number} ${kind} <- ${response.status}${fault ? ` (${fault})` : ''}`);
+        // How long such a request may be on its way is known once this is recorded.
+        if (response.status === 202 || response.status === 504) process.sparedUntil = scheduler.now + 10;
+        onHead?.(head);
+        if (fault === 'doubled') onHead?.(head);
+        if (!process.dead) invariants.heard(process, key, response);
+        after(scheduler.between(0.1, 3), () => {
+          if (fault === 'truncated') return fail('reset', 'the connection was closed');
+          // Only once the program has recorded it: not where it is killed in that very moment.
+          scheduler.after(0, process, () => {
+            for (const { knownTo } of response.shows ?? []) {
+              knownTo.add(String(process.pid));
+              if (kind === 'create' && process.command === 'import') knownTo.add(process.journal);
+            }
+          });
+          const received = head as Head;
+          end(() => resolve({ ...received, body: new TextEncoder().encode(response.body) }));
+        });
+      };
+      const arrive = (fault: RequestFault | undefined): void => {
+        const way = fault !== undefined && ON_THE_WAY.has(fault) ? undefined : (fault as ServiceFault | undefined);
+        const isLate = (): boolean => ended || process.dead;
+        invariants.arrived(process, key, sentOn);
+        const { body } = request;
+        const text = typeof body === 'string' ? body : undefined;
+        const response = service.serve({ method: request.method, body: text, key, process, isLate }, way);
+        const isLost = fault === 'lost-response' || fault === 'late-request';
+        if (fault === 'silent') return;
+        after(scheduler.between(2, 60), () => (isLost ? fail('reset', 'the connection was closed') : deliver(response, fault)));
+      };
+      after(scheduler.between(0.5, 20), () => {
+        const fault = faults.onRequest(process, kind);
+        if (fault === 'no-connection') return fail('connect', 'connection refused');
+        if (canSend && !canSend()) return fail('aborted', 'not allowed to send');
+        sent = true;
+        sentAt = now();
+        sentOn = scheduler.now;
+        process.inFlight[kind]++;
+        process.activeAt = scheduler.now;
+        invariants.sent(process, key, kind);
+        trace.add(process, `#${number} ${kind} ${nameIn(request.body)}->`);
+        if (fault === 'lost-request') return after(scheduler.between(2, 900), () => fail('reset', 'the connection was closed'));
+        const onItsWay = fault === 'late-request' ? 1500 : fault === 'slow' ? 8000 : 40;
+        if (fault === 'late-request') after(50, () => fail('reset', 'the connection was closed'));
+        // It arrives whatever becomes of the process that sent it.
+        scheduler.after(scheduler.between(1, onItsWay), undefined, () => arrive(fault));
+      });
+    });
+  }
+}
+
+function nameIn(body: string | Uint8Array | undefined): string {
+  return typeof body === 'string' ? `${(JSON.parse(body) as { name: string }).name} ` : '';
+}

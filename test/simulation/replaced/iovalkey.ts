@@ -1,0 +1,52 @@
+// The client library's connection to a state server, replaced by one in virtual time.
+import { createHash } from 'node:crypto';
+import { ReplyError } from '../state-server.ts';
+import { callingProcess, surroundings } from './world.ts';
+
+export { ReplyError };
+
+export class Redis {
+  status = 'wait';
+  readonly #owner = callingProcess();
+
+  on(): this {
+    return this;
+  }
+
+  connect(): Promise<void> {
+    return this.#later(() => {
+      this.status = 'ready';
+    });
+  }
+
+  call(command: string, ...args: readonly (string | number)[]): Promise<unknown> {
+    const { stateServer } = surroundings();
+    const texts = args.map(String);
+    if (command === 'EVAL') stateServer.learn(createHash('sha1').update(texts[0] ?? '').digest('hex'), texts[0] ?? '');
+    return this.#later(() => stateServer.call(command, texts));
+  }
+
+  disconnect(): void {
+    this.status = 'end';
+  }
+
+  // There and back; a server that is down takes no connection, and leaves calls without a reply.
+  #later<T>(work: () => T): Promise<T> {
+    const { scheduler, stateServer } = surroundings();
+    return new Promise((resolve, reject) => {
+      const fail = (error: unknown): void => void scheduler.after(scheduler.between(0.1, 2), this.#owner, () => reject(error));
+      // What is sent arrives also when its sender is killed.
+      scheduler.after(scheduler.between(0.1, 2), undefined, () => {
+        if (stateServer.isDown) return fail(Object.assign(new Error('connection refused'), { code: 'ECONNREFUSED' }));
+        try {
+          const result = work();
+          scheduler.after(scheduler.between(0.1, 2), this.#owner, () => resolve(result));
+        } catch (error) {
+          fail(error);
+        }
+      });
+    });
+  }
+}
+
+export default Redis;

@@ -1,0 +1,15 @@
+// Which processes of the world run: a pid means something on its own machine only.
+import type { ProcessRef } from '../../../src/append-log/process-liveness.ts';
+import { callingProcess, surroundings } from './world.ts';
+
+export type { ProcessRef };
+
+export function currentProcess(): ProcessRef {
+  const { pid, machine } = callingProcess();
+  return { pid, start: '1', host: machine.name };
+}
+
+export function isAlive({ pid, host }: ProcessRef): 'alive' | 'dead' | 'unknown' {
+  if (host !== callingProcess().machine.name) return 'unknown';
+  return surroundings().processes.some((one) => one.pid === pid && !one.dead) ? 'alive' : 'dead';
+}

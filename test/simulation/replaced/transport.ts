@@ -1,0 +1,11 @@
+// The transport: undici and the sockets below it, replaced by the network of the world.
+import type { Transport } from '../../../src/http/types.ts';
+import { callingProcess, surroundings } from './world.ts';
+
+export function createTransport(options: {
+  readonly baseUrl: string;
+  readonly key: string;
+  readonly now: () => number;
+}): Transport {
+  return surroundings().network.connect(callingProcess(), options.key, options.now);
+}

@@ -1,0 +1,187 @@
+// Virtual time: everything that happens in the world is an event here, in an order that the seed decides.
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { Clock } from '../../src/clock.ts';
+
+/** Epoch milliseconds at which every world begins. */
+export const EPOCH = Date.parse('2026-11-21T12:00:00.250Z');
+
+export interface Machine {
+  readonly name: string;
+  /** Its wall clock minus true time, milliseconds; jumps when a fault says so. */
+  skewMs: number;
+  /** Virtual times at which its wall clock was set. */
+  readonly jumps: number[];
+  /** Bytes that still fit on its disk. */
+  freeBytes: number;
+  /** Whether a write of the ledger ever failed here: from then on a process may be on its own. */
+  diskFailed: boolean;
+}
+
+/** A process of the world. Killed, it does nothing more; suspended, its events wait for it. */
+export interface SimulatedProcess {
+  readonly pid: number;
+  readonly machine: Machine;
+  readonly command: string;
+  /** Where its imports are recorded: its machine, or the state server. */
+  readonly journal: string;
+  dead: boolean;
+  suspendedUntil: number;
+  /** Cut off in the middle of its next write. */
+  diesWriting: boolean;
+  /** No crash before this time: the program has not heard all of a response yet whose loss could not be made good. */
+  sparedUntil: number;
+  /** Requests whose first byte was sent and whose response is missing. */
+  readonly inFlight: { create: number; list: number };
+  /** Virtual time of the last request or response; -1 before the first. */
+  activeAt: number;
+  /** Ctrl-C. */
+  readonly onInterrupt: () => void;
+  /** Called when it is killed. */
+  onDeath: () => void;
+}
+
+/** Thrown into a process that is killed in the middle of a system call. */
+export class KilledError extends Error {
+  override readonly name = 'KilledError';
+}
+
+interface Event {
+  at: number;
+  readonly order: number;
+  readonly owner: SimulatedProcess | undefined;
+  readonly happen: () => void;
+  cancelled: boolean;
+}
+
+const running = new AsyncLocalStorage<SimulatedProcess>();
+
+/** The process whose code runs now; undefined in the world's own code. */
+export function currentProcess(): SimulatedProcess | undefined {
+  return running.getStore();
+}
+
+export class Scheduler {
+  /** True virtual time since the world began, milliseconds. */
+  now = 0;
+  steps = 0;
+  readonly random: () => number;
+  #events: Event[] = [];
+  #order = 0;
+
+  constructor(random: () => number) {
+    this.random = random;
+  }
+
+  between(low: number, high: number): number {
+    return low + this.random() * (high - low);
+  }
+
+  /** @returns cancels the event */
+  after(ms: number, owner: SimulatedProcess | undefined, happen: () => void): () => void {
+    const event: Event = { at: this.now + Math.max(0, ms), order: this.#order++, owner, happen, cancelled: false };
+    this.#push(event);
+    return () => {
+      event.cancelled = true;
+    };
+  }
+
+  /** Waits in the world's own code. */
+  sleep(ms: number): Promise<void> {
+    return new Promise((resolve) => this.after(ms, undefined, resolve));
+  }
+
+  /** Runs a process until its own code waits for an event. */
+  enter<T>(owner: SimulatedProcess, work: () => T): T {
+    return running.run(owner, work);
+  }
+
+  /**
+   * Lets one event happen and everything that follows from it without time passing.
+   * @returns false where nothing is left to happen
+   */
+  async step(): Promise<boolean> {
+    const event = this.#pop();
+    if (!event) return false;
+    const { owner } = event;
+    if (event.cancelled || owner?.dead) return true;
+    this.now = Math.max(this.now, event.at);
+    if (owner && owner.suspendedUntil > this.now) {
+      event.at = owner.suspendedUntil;
+      this.#push(event);
+      return true;
+    }
+    this.steps++;
+    if (owner) running.run(owner, event.happen);
+    else event.happen();
+    // An immediate runs after every promise that can settle without time passing.
+    await new Promise((resolve) => setImmediate(resolve));
+    return true;
+  }
+
+  clockOf(owner: SimulatedProcess): Clock {
+    return {
+      now: () => Math.floor(EPOCH + this.now + owner.machine.skewMs),
+      monotonic: () => this.now + 1000,
+      random: () => this.random(),
+      sleep: (ms, signal) => {
+        if (!Number.isFinite(ms) || ms < 0 || ms > 30_000) return Promise.reject(new RangeError(`sleep(${ms})`));
+        return new Promise((resolve, reject) => {
+          if (signal?.aborted) return reject(signal.reason);
+          const cancel = this.after(ms, owner, () => {
+            signal?.removeEventListener('abort', stop);
+            resolve();
+          });
+          const stop = (): void => {
+            cancel();
+            reject(signal?.reason);
+          };
+          signal?.addEventListener('abort', stop, { once: true });
+        });
+      },
+    };
+  }
+
+  // A binary heap by time, then by order.
+  #push(event: Event): void {
+    const heap = this.#events;
+    heap.push(event);
+    for (let at = heap.length - 1; at > 0; ) {
+      const parent = (at - 1) >> 1;
+      if (!isBefore(heap[at] as Event, heap[parent] as Event)) return;
+      [heap[at], heap[parent]] = [heap[parent] as Event, heap[at] as Event];
+      at = parent;
+    }
+  }
+
+  #pop(): Event | undefined {
+    const heap = this.#events;
+    const [first] = heap;
+    const last = heap.pop();
+    if (heap.length === 0 || !last) return first;
+    heap[0] = last;
+    for (let at = 0; ; ) {
+      const [left, right] = [2 * at + 1, 2 * at + 2];
+      let least = at;
+      if (left < heap.length && isBefore(heap[left] as Event, heap[least] as Event)) least = left;
+      if (right < heap.length && isBefore(heap[right] as Event, heap[least] as Event)) least = right;
+      if (least === at) return first;
+      [heap[at], heap[least]] = [heap[least] as Event, heap[at] as Event];
+      at = least;
+    }
+  }
+}
+
+function isBefore(a: Event, b: Event): boolean {
+  return a.at < b.at || (a.at === b.at && a.order < b.order);
+}
+
+/** A small generator with a seed (mulberry32). */
+export function draws(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let t = Math.imul(state ^ (state >>> 15), 1 | state);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
+  };
+}

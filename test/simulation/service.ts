@@ -1,0 +1,246 @@
+// The service of docs/service.md in virtual time, and what a hostile one does. Only `serve` knows what really exists.
+import type { Scheduler, SimulatedProcess } from './scheduler.ts';
+import { EPOCH } from './scheduler.ts';
+
+export interface Plan {
+  readonly perWindow: number;
+  readonly windowMs: number;
+  readonly perDay: number;
+}
+
+export const PLANS: Readonly<Record<string, Plan>> = {
+  free: { perWindow: 60, windowMs: 60_000, perDay: 1000 },
+  pro: { perWindow: 300, windowMs: 60_000, perDay: 10_000 },
+  business: { perWindow: 1000, windowMs: 60_000, perDay: 100_000 },
+  tight: { perWindow: 5, windowMs: 20_000, perDay: 400 },
+  tiny: { perWindow: 3, windowMs: 60_000, perDay: 30 },
+};
+
+/** How this service behaves for as long as its world lasts. */
+export interface Manners {
+  readonly plan: Plan;
+  /** Requests of the first window that others have used before. */
+  readonly usedBefore: number;
+  readonly skewMs: number;
+  readonly retryAfter: 'seconds' | 'date' | 'none';
+  readonly headers: boolean;
+  readonly alter: 'nothing' | 'trim' | 'cut' | 'escape' | 'fold';
+  readonly firstId: bigint;
+  readonly order: 'oldest' | 'newest' | 'name';
+}
+
+export interface Stored {
+  readonly id: bigint;
+  readonly name: string;
+  /** The name that was sent. */
+  readonly sent: string;
+  readonly description: string | undefined;
+  /** The processes and journals that know it, from a list or from their own 201. */
+  readonly knownTo: Set<string>;
+}
+
+export interface ServiceRequest {
+  readonly method: string;
+  readonly body: string | undefined;
+  readonly key: string;
+  readonly process: SimulatedProcess;
+  /** The client has given up already. */
+  readonly isLate: () => boolean;
+}
+
+export interface ServiceResponse {
+  readonly status: number;
+  readonly headers: Record<string, string>;
+  readonly body: string;
+  /** What the response shows, once it was delivered. */
+  readonly shows?: readonly Stored[] | undefined;
+  /** Until when the refusal asks to wait, in true virtual time. */
+  readonly waitUntil?: number | undefined;
+}
+
+interface Quota {
+  windowEnds: number;
+  used: number;
+  usedToday: number;
+  /** A request that nobody waited for counted in this window: the client could not know. */
+  foreign: boolean;
+}
+
+/** What a fault makes of one request; see faults.ts. */
+export type ServiceFault =
+  | 'refuse' | 'error-before' | 'error-after' | 'unavailable-after' | 'accepted-late' | 'gateway-timeout-late'
+  | 'false-created' | 'garbage' | 'aged-list' | 'cut-list' | 'empty-list' | 'html' | 'rejects';
+
+const DAY_ENDS = Date.parse('2026-11-22T00:00:00Z') - EPOCH;
+
+export class Service {
+  readonly stored: Stored[] = [];
+  readonly manners: Manners;
+  validKey: string;
+  /** Called with a refusal that no fault explains, and with each request. */
+  onRefusal: (request: ServiceRequest, excused: boolean) => void = () => undefined;
+  readonly #scheduler: Scheduler;
+  readonly #quotas = new Map<string, Quota>();
+  #nextId: bigint;
+
+  constructor(scheduler: Scheduler, manners: Manners, key: string) {
+    this.#scheduler = scheduler;
+    this.manners = manners;
+    this.validKey = key;
+    this.#nextId = manners.firstId;
+  }
+
+  add(sent: string, description?: string): Stored {
+    const category = { id: this.#nextId++, name: this.#altered(sent), sent, description, knownTo: new Set<string>() };
+    this.stored.push(category);
+    return category;
+  }
+
+  serve(request: ServiceRequest, fault?: ServiceFault): ServiceResponse {
+    const quota = this.#quotaOf(request.key);
+    const respond = (status: number, body: string, extra: Partial<ServiceResponse> = {}): ServiceResponse => {
+      const headers = { 'content-type': 'application/json', date: new Date(this.#now).toUTCString() };
+      return { status, body, ...extra, headers: { ...headers, ...this.#limitHeaders(quota), ...extra.headers } };
+    };
+    if (request.isLate()) quota.foreign = true;
+    const { perWindow, perDay } = this.manners.plan;
+    const isExhausted = quota.used >= perWindow || quota.usedToday >= perDay;
+    if (isExhausted || fault === 'refuse') {
+      if (isExhausted && fault !== 'refuse') this.onRefusal(request, quota.foreign);
+      return this.#refuse(request, quota, isExhausted, respond);
+    }
+    quota.used++;
+    quota.usedToday++;
+    const error = (status: number, message: string, extra = {}): ServiceResponse =>
+      respond(status, JSON.stringify({ code: `E${status}`, message, status }), extra);
+    if (request.key !== this.validKey) return error(401, `invalid API key ${request.key}`);
+    if (fault === 'html') return respond(200, '<html><title>Portal</title></html>');
+    if (fault === 'error-before') return error(500, `failed for ${request.key}`);
+    return request.method === 'GET' ? this.#list(request, respond, fault) : this.#create(request, respond, error, fault);
+  }
+
+  get #now(): number {
+    return Math.floor(EPOCH + this.#scheduler.now + this.manners.skewMs);
+  }
+
+  #quotaOf(key: string): Quota {
+    const { windowMs } = this.manners.plan;
+    const now = this.#scheduler.now;
+    let quota = this.#quotas.get(key);
+    if (!quota) {
+      const first = this.#scheduler.between(0.1, 1) * windowMs;
+      quota = { windowEnds: now + first, used: this.manners.usedBefore, usedToday: 0, foreign: false };
+      this.#quotas.set(key, quota);
+    }
+    if (now >= quota.windowEnds) {
+      const ends = quota.windowEnds + Math.ceil((now - quota.windowEnds + 1) / windowMs) * windowMs;
+      Object.assign(quota, { windowEnds: ends, used: 0, foreign: false });
+    }
+    return quota;
+  }
+
+  // The window nearest its end, or the day if that is what is used up; its end is rounded up to a second.
+  #limitHeaders({ windowEnds, used, usedToday }: Quota): Record<string, string> {
+    const { headers, plan, skewMs } = this.manners;
+    if (!headers) return {};
+    const isDay = usedToday >= plan.perDay;
+    const [limit, count, ends] = isDay ? [plan.perDay, usedToday, DAY_ENDS] : [plan.perWindow, used, windowEnds];
+    return {
+      'x-ratelimit-limit': String(limit),
+      'x-ratelimit-remaining': String(Math.max(0, limit - count)),
+      'x-ratelimit-reset': String(Math.ceil((EPOCH + ends + skewMs) / 1000)),
+    };
+  }
+
+  #refuse(
+    request: ServiceRequest,
+    quota: Quota,
+    isExhausted: boolean,
+    respond: (status: number, body: string, extra?: Partial<ServiceResponse>) => ServiceResponse,
+  ): ServiceResponse {
+    const { retryAfter, plan } = this.manners;
+    const ends = quota.usedToday >= plan.perDay ? DAY_ENDS : quota.windowEnds;
+    const now = this.#scheduler.now;
+    const seconds = Math.ceil((isExhausted ? ends - now : this.#scheduler.between(1, 20_000)) / 1000);
+    const date = new Date(Math.ceil((this.#now + seconds * 1000) / 1000) * 1000).toUTCString();
+    const stated = { seconds: String(seconds), date, none: undefined }[retryAfter];
+    const waitUntil = stated === undefined ? undefined : now + seconds * 1000;
+    const body = JSON.stringify({ code: 'rate_limited', message: `slow down, ${request.key}`, status: 429 });
+    return respond(429, body, { waitUntil, headers: stated === undefined ? {} : { 'retry-after': stated } });
+  }
+
+  #list(
+    request: ServiceRequest,
+    respond: (status: number, body: string, extra?: Partial<ServiceResponse>) => ServiceResponse,
+    fault?: ServiceFault,
+  ): ServiceResponse {
+    const all = [...this.stored];
+    if (this.manners.order === 'newest') all.reverse();
+    if (this.manners.order === 'name') all.sort((a, b) => (a.name < b.name ? -1 : 1));
+    if (fault === 'aged-list') {
+      const old = all.slice(0, Math.floor(this.#scheduler.random() * (all.length + 1)));
+      return respond(200, listText(old), { headers: { age: '7' } });
+    }
+    // A list that is cut off lacks something that this client knows: without that, no client could tell.
+    const known = knownTo(request.process, all);
+    if (fault === 'empty-list' && known.length > 0) return respond(200, '[]');
+    if (fault === 'cut-list' && known.length > 0) {
+      const from = all.indexOf(known[Math.floor(this.#scheduler.random() * known.length)] as Stored);
+      return respond(200, listText(all.slice(0, from)));
+    }
+    return respond(200, listText(all), { shows: all });
+  }
+
+  #create(
+    request: ServiceRequest,
+    respond: (status: number, body: string, extra?: Partial<ServiceResponse>) => ServiceResponse,
+    error: (status: number, message: string, extra?: object) => ServiceResponse,
+    fault?: ServiceFault,
+  ): ServiceResponse {
+    const { name, description } = JSON.parse(request.body ?? '{}') as { name: string; description?: string };
+    const later = (longestMs: number): void => {
+      this.#scheduler.after(this.#scheduler.between(1, longestMs), undefined, () => this.add(name, description));
+    };
+    if (name.includes('!')) return error(400, `invalid name ${name}`);
+    if (fault === 'rejects') return error(422, 'invalid value');
+    if (fault === 'accepted-late') later(20_000);
+    if (fault === 'accepted-late') return respond(202, '');
+    if (fault === 'gateway-timeout-late') later(20_000);
+    if (fault === 'gateway-timeout-late') return respond(504, '<html><title>504</title></html>');
+    const [old] = knownTo(request.process, this.stored);
+    if (fault === 'false-created' && old) return respond(201, categoryText(old));
+    const category = this.add(name, description);
+    if (fault === 'error-after') return error(500, 'failed');
+    if (fault === 'unavailable-after') return error(503, 'overloaded', { headers: { 'retry-after': '2' } });
+    if (fault === 'garbage') return respond(201, '{"id":');
+    return respond(201, categoryText(category), { shows: [category] });
+  }
+
+  #altered(name: string): string {
+    switch (this.manners.alter) {
+      case 'trim':
+        return name.trim();
+      case 'cut':
+        return name.slice(0, 12);
+      case 'escape':
+        return name.replaceAll('&', '&amp;');
+      case 'fold':
+        return name.normalize('NFD').replace(/\p{M}/gu, '');
+      default:
+        return name;
+    }
+  }
+}
+
+function categoryText({ id, name, description }: Stored): string {
+  const rest = description === undefined ? '' : `,"description":${JSON.stringify(description)}`;
+  return `{"id":${id},"name":${JSON.stringify(name)}${rest}}`;
+}
+
+function listText(all: readonly Stored[]): string {
+  return `[${all.map(categoryText).join(',')}]`;
+}
+
+function knownTo({ pid, journal }: SimulatedProcess, all: readonly Stored[]): readonly Stored[] {
+  return all.filter((one) => one.knownTo.has(String(pid)) || one.knownTo.has(journal));
+}

@@ -1,0 +1,177 @@
+// A Valkey server in memory: the commands that the program's scripts use, in the server's own time. It fails, forgets and evicts.
+import { compileLua } from './lua.ts';
+import type { Scheduler } from './scheduler.ts';
+import { EPOCH } from './scheduler.ts';
+
+type Entry = readonly [id: string, fields: readonly string[]];
+type Value = { stream: Entry[]; last: string } | { set: Map<string, number> } | { text: string } | { hash: Map<string, string> };
+
+/** An error reply, as the client library reports it. */
+export class ReplyError extends Error {
+  override readonly name = 'ReplyError';
+}
+
+export class StateServer {
+  /** Whether anything ever went wrong with it. */
+  troubled = false;
+  readonly #scheduler: Scheduler;
+  #data = new Map<string, Value>();
+  #saved = new Map<string, Value>();
+  #downUntil = 0;
+  readonly #scripts = new Map<string, ReturnType<typeof compileLua>>();
+
+  constructor(scheduler: Scheduler) {
+    this.#scheduler = scheduler;
+  }
+
+  get isDown(): boolean {
+    return this.#scheduler.now < this.#downUntil;
+  }
+
+  goDown(ms: number): void {
+    this.troubled = true;
+    this.#downUntil = this.#scheduler.now + ms;
+  }
+
+  flush(): void {
+    this.troubled = true;
+    this.#data.clear();
+  }
+
+  evict(): void {
+    this.troubled = true;
+    const keys = [...this.#data.keys()];
+    this.#data.delete(keys[Math.floor(this.#scheduler.random() * keys.length)] ?? '');
+  }
+
+  /** Comes back with what it had on its disk. */
+  restart(): void {
+    this.goDown(500);
+    this.#data = structuredClone(this.#saved);
+  }
+
+  /** Everything it holds, for the invariants. */
+  dump(): string {
+    return JSON.stringify([...this.#data].map(([key, value]) => [key, JSON.stringify(value, (_, part: unknown) => (part instanceof Map ? [...part] : part))]));
+  }
+
+  call(command: string, args: readonly string[]): unknown {
+    const [first = '', second = '', ...rest] = args;
+    const count = Number(second);
+    switch (command.toUpperCase()) {
+      case 'EVALSHA':
+      case 'EVAL': {
+        const run = this.#scripts.get(first) ?? (command === 'EVAL' ? compileLua(first) : undefined);
+        if (!run) throw new ReplyError('NOSCRIPT No matching script');
+        this.#scripts.set(first, run);
+        // A save now and then: what came after it is lost in a restart.
+        if (this.#scheduler.random() < 0.1) this.#saved = structuredClone(this.#data);
+        return toReply(run(rest.slice(0, count), rest.slice(count), (name, ...values) => this.#command(String(name), values.map(String))));
+      }
+      default:
+        return this.#command(command, args);
+    }
+  }
+
+  /** Remembers a script under its hash, as a server does after EVAL. */
+  learn(sha1: string, text: string): void {
+    if (!this.#scripts.has(sha1)) this.#scripts.set(sha1, compileLua(text));
+  }
+
+  #command(name: string, args: readonly string[]): unknown {
+    const [key = '', a = '', b = '', ...rest] = args;
+    const now = Math.floor(EPOCH + this.#scheduler.now);
+    switch (name.toUpperCase()) {
+      case 'TIME':
+        return [String(Math.floor(now / 1000)), String((now % 1000) * 1000)];
+      case 'PING':
+        return 'PONG';
+      case 'INFO':
+        return `redis_version:7.2.0\r\nrun_id:${'a'.repeat(40)}\r\nmaxmemory:0\r\nmaxmemory_policy:noeviction\r\n`;
+      case 'CONFIG':
+        return [a, a === 'maxmemory' ? '0' : 'noeviction'];
+      case 'AUTH':
+      case 'SELECT':
+        return 'OK';
+      case 'EXISTS':
+        return this.#data.has(key) ? 1 : 0;
+      case 'DEL':
+        return this.#data.delete(key) ? 1 : 0;
+      case 'PEXPIRE':
+      case 'EXPIRE':
+      case 'PERSIST':
+        return this.#data.has(key) ? 1 : 0;
+      case 'XADD':
+        return this.#addEntry(key, args.slice(1), now);
+      case 'XLEN':
+        return this.#stream(key).length;
+      case 'XRANGE':
+        return this.#range(this.#stream(key), a, b, rest);
+      case 'XREVRANGE':
+        return this.#range(this.#stream(key), b, a, []).reverse().slice(0, rest[0] ? Number(rest[1]) : undefined);
+      case 'ZADD':
+        this.#set(key).set(b, Number(a));
+        return 1;
+      case 'ZSCORE':
+        return this.#set(key).get(a)?.toString() ?? false;
+      case 'ZREMRANGEBYSCORE':
+        for (const [member, score] of this.#set(key)) if (score <= Number(b)) this.#set(key).delete(member);
+        return 0;
+      case 'SET':
+        this.#data.set(key, { text: a });
+        return 'OK';
+      case 'GET': {
+        const value = this.#data.get(key);
+        return value && 'text' in value ? value.text : false;
+      }
+      default:
+        throw new Error(`the simulated state server does not know ${name}`);
+    }
+  }
+
+  #stream(key: string): Entry[] {
+    const value = this.#data.get(key);
+    return value && 'stream' in value ? value.stream : [];
+  }
+
+  #set(key: string): Map<string, number> {
+    const value = this.#data.get(key) ?? { set: new Map<string, number>() };
+    this.#data.set(key, value);
+    return 'set' in value ? value.set : new Map();
+  }
+
+  #addEntry(key: string, args: readonly string[], now: number): string {
+    const rest = [...args];
+    while (/^(?:NOMKSTREAM|MAXLEN|MINID|~|=)$/.test(rest[0] ?? '')) rest.shift();
+    const [wanted = '*', ...fields] = rest;
+    const known = this.#data.get(key);
+    const value = known && 'stream' in known ? known : { stream: [] as Entry[], last: '0-0' };
+    const [time = 0, count = 0] = value.last.split('-').map(Number);
+    const id = wanted !== '*' ? wanted : now > time ? `${now}-0` : `${time}-${count + 1}`;
+    value.stream.push([id, fields]);
+    value.last = id;
+    this.#data.set(key, value);
+    return id;
+  }
+
+  #range(stream: readonly Entry[], from: string, to: string, rest: readonly string[]): Entry[] {
+    const isFrom = (id: string): boolean => from === '-' || (from.startsWith('(') ? compare(id, from.slice(1)) > 0 : compare(id, from) >= 0);
+    const isTo = (id: string): boolean => to === '+' || compare(id, to) <= 0;
+    const found = stream.filter(([id]) => isFrom(id) && isTo(id));
+    return rest[0]?.toUpperCase() === 'COUNT' ? found.slice(0, Number(rest[1])) : found;
+  }
+}
+
+function compare(a: string, b: string): number {
+  const [aTime = 0, aCount = 0] = a.split('-').map(Number);
+  const [bTime = 0, bCount = 0] = b.split('-').map(Number);
+  return aTime - bTime || aCount - bCount;
+}
+
+// As a server turns Lua's values into replies.
+function toReply(value: unknown): unknown {
+  if (value === undefined || value === null || value === false) return null;
+  if (value === true) return 1;
+  if (typeof value === 'number') return Math.trunc(value);
+  return Array.isArray(value) ? value.map(toReply) : value;
+}

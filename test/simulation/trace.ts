@@ -1,0 +1,17 @@
+// What happened, line by line: the same seed gives the same lines.
+import type { SimulatedProcess } from './scheduler.ts';
+import type { Scheduler } from './scheduler.ts';
+
+export class Trace {
+  readonly lines: string[] = [];
+  readonly #scheduler: Scheduler;
+
+  constructor(scheduler: Scheduler) {
+    this.#scheduler = scheduler;
+  }
+
+  add(process: SimulatedProcess | undefined, text: string): void {
+    const who = process ? `${process.machine.name}/${process.pid}` : 'world';
+    this.lines.push(`${(this.#scheduler.now / 1000).toFixed(3).padStart(10)}s ${who.padEnd(8)} ${text}`);
+  }
+}

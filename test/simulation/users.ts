@@ -1,0 +1,209 @@
+// Obedient users: each has a list of things to do, and does to the letter what the program prints.
+import type { Ended } from './invariants.ts';
+import type { Machine, Scheduler } from './scheduler.ts';
+import type { Service } from './service.ts';
+import type { Trace } from './trace.ts';
+
+/** What a user sets out to do. */
+export type Task =
+  | { readonly kind: 'list' | 'quota' | 'login' }
+  | { readonly kind: 'create'; readonly name: string; readonly ifMissing: boolean }
+  | { readonly kind: 'import'; readonly names: readonly string[]; readonly format: 'csv' | 'json' | 'ndjson' };
+
+export interface UserPlan {
+  readonly machine: number;
+  readonly startsAt: number;
+  /** Options of every command of this user. */
+  readonly options: readonly string[];
+  readonly tasks: readonly Task[];
+}
+
+/** Names that may be there more than once, and why. */
+export class Expectations {
+  readonly #service: Service;
+  readonly #rows = new Map<string, number>();
+  readonly #creates = new Map<string, number>();
+  readonly #excused = new Set<string>();
+
+  constructor(service: Service) {
+    this.#service = service;
+  }
+
+  /** A file has this many of a name; the largest file counts. */
+  addFile(names: readonly string[]): void {
+    for (const [name, count] of counted(names)) this.#rows.set(name, Math.max(count, this.#rows.get(name) ?? 0));
+  }
+
+  addCreate(name: string): void {
+    this.#creates.set(name, 1 + (this.#creates.get(name) ?? 0));
+  }
+
+  /** The program said that it does not know, or could say nothing. */
+  excuse(names: Iterable<string>): void {
+    for (const name of names) this.#excused.add(name);
+  }
+
+  tooOften(): string[] {
+    const there = counted(this.#service.stored.map(({ sent }) => sent));
+    const allowed = (name: string): number =>
+      this.#excused.has(name) ? Number.POSITIVE_INFINITY : (this.#rows.get(name) ?? 0) + (this.#creates.get(name) ?? 0);
+    return [...there].filter(([name, count]) => count > allowed(name)).map(([name, count]) => `"${name}" is there ${count} times`);
+  }
+
+  missing(names: readonly string[]): string[] {
+    const rows = counted(names);
+    const there = (name: string): number => this.#service.stored.filter((one) => one.sent === name || one.name === name).length;
+    return [...rows].filter(([name, count]) => there(name) < count).map(([name, count]) => `"${name}" is there ${there(name)} of ${count} times`);
+  }
+}
+
+function counted(names: readonly string[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const name of names) counts.set(name, 1 + (counts.get(name) ?? 0));
+  return counts;
+}
+
+interface Surroundings {
+  readonly scheduler: Scheduler;
+  readonly service: Service;
+  readonly trace: Trace;
+  readonly machine: Machine;
+  readonly run: (machine: Machine, args: readonly string[], stdin: string) => Promise<Ended>;
+  readonly expectations: Expectations;
+  /** From now on commands use what is saved. */
+  readonly loggedIn: (machine: Machine) => void;
+  readonly violate: (what: string) => void;
+}
+
+/** Longer than any fault lasts; a user who is still told to try again then gives up. */
+const TRIES = 25;
+
+export class User {
+  readonly #plan: UserPlan;
+  readonly #world: Surroundings;
+
+  constructor(plan: UserPlan, world: Surroundings) {
+    this.#plan = plan;
+    this.#world = world;
+  }
+
+  async live(): Promise<void> {
+    const { scheduler } = this.#world;
+    await scheduler.sleep(this.#plan.startsAt);
+    for (const task of this.#plan.tasks) {
+      await this.#do(task);
+      await scheduler.sleep(scheduler.between(50, 5000));
+    }
+  }
+
+  async #do(task: Task): Promise<void> {
+    const { options } = this.#plan;
+    if (task.kind === 'list') await this.#until(['categories', 'list', ...options]);
+    else if (task.kind === 'quota') await this.#until(['quota', ...options]);
+    else if (task.kind === 'login') await this.#logIn();
+    else if (task.kind === 'create') await this.#create(task.name, task.ifMissing);
+    else await this.#import([...task.names], task.format);
+  }
+
+  // Runs a command that changes nothing until it succeeds.
+  async #until(args: readonly string[], stdin = ''): Promise<Ended | undefined> {
+    for (let tries = 0; tries < TRIES; tries++) {
+      const ended = await this.#world.run(this.#world.machine, args, stdin);
+      if (ended.code === 0) return ended;
+      if (ended.code === 3) await this.#logIn();
+      await this.#pause(ended);
+    }
+    return undefined;
+  }
+
+  async #logIn(): Promise<void> {
+    const { service, machine, run, loggedIn } = this.#world;
+    for (let tries = 0; tries < TRIES; tries++) {
+      const ended = await run(machine, ['auth', 'login', ...this.#plan.options], `${service.validKey}\n`);
+      if (ended.code === 0) return loggedIn(machine);
+      await this.#pause(ended);
+    }
+  }
+
+  async #create(name: string, ifMissing: boolean): Promise<void> {
+    const { machine, run, expectations } = this.#world;
+    const args = ['categories', 'create', '--name', name, ...(ifMissing ? ['--if-missing'] : []), ...this.#plan.options];
+    if (ifMissing) expectations.addFile([name]);
+    for (let tries = 0; tries < TRIES; tries++) {
+      if (!ifMissing) expectations.addCreate(name);
+      const ended = await run(machine, args, '');
+      if (ended.code === 0) return this.#mustExist([name]);
+      if (ended.code === 4) return;
+      if (ended.code === 3) await this.#logIn();
+      await this.#pause(ended);
+      // Killed, interrupted or unknown: look first, as the hint says.
+      if (ended.code !== undefined && ended.code !== 8 && ended.code !== 130) continue;
+      expectations.excuse([name]);
+      const listed = await this.#until(['categories', 'list', '--json']);
+      if (listed && this.#names(listed.out).includes(name)) return;
+    }
+  }
+
+  async #import(rows: string[], format: 'csv' | 'json' | 'ndjson'): Promise<void> {
+    const { machine, run, expectations, violate } = this.#world;
+    let args: readonly string[] = ['categories', 'import', '-', ...this.#plan.options];
+    for (let tries = 0; tries < TRIES; tries++) {
+      expectations.addFile(rows);
+      const ended = await run(machine, args, fileText(rows, format));
+      if (ended.code === 0) {
+        for (const name of expectations.tooOften()) violate(`${name}, and the import ended with exit code 0`);
+        return this.#mustExist(rows);
+      }
+      if (ended.code === 3) await this.#logIn();
+      if (ended.code === 4) rows = rows.filter((name) => !name.includes('!'));
+      if (ended.code === 8) rows = correctedRows(rows, ended);
+      args = resumeOf(ended) ?? args;
+      await this.#pause(ended);
+    }
+    // It was told every time that something is not known.
+    expectations.excuse(rows);
+  }
+
+  #mustExist(names: readonly string[]): void {
+    for (const name of this.#world.expectations.missing(names)) this.#world.violate(`${name}, and the exit code was 0`);
+  }
+
+  #names(out: string): string[] {
+    return (JSON.parse(out) as { name: string }[]).map(({ name }) => name);
+  }
+
+  // Waits for as long as the hint says.
+  async #pause({ code, err }: Ended): Promise<void> {
+    const { scheduler } = this.#world;
+    const stated = code === 5 ? durationIn(err) : undefined;
+    await scheduler.sleep(stated === undefined ? scheduler.between(100, 8000) : stated + scheduler.between(1, 1000));
+  }
+}
+
+function durationIn(err: string): number | undefined {
+  const text = /try again in ([^,"]+)/.exec(err)?.[1];
+  if (text === undefined) return undefined;
+  const units: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, day: 86_400_000, days: 86_400_000 };
+  return [...text.matchAll(/(\d+) ?(ms|s|m|h|days?)/g)].reduce((sum, [, count, unit = '']) => sum + Number(count) * (units[unit] ?? 0), 0);
+}
+
+// The command that a hint prints to create what is missing.
+function resumeOf({ err }: Ended): readonly string[] | undefined {
+  const line = /the same rows \| petstore ([^\n"`\\]+)/.exec(err)?.[1];
+  return line?.trim().split(' ');
+}
+
+// "write it into the file as the service has it"
+function correctedRows(rows: readonly string[], { out, err }: Ended): string[] {
+  const corrected = [...rows];
+  for (const [, row = '', name = ''] of `${err}\n${out}`.matchAll(/row (\d+) "[^"]*" \(perhaps category \d+ "([^"]*)"\)/g)) {
+    corrected[Number(row) - 1] = name;
+  }
+  return corrected;
+}
+
+function fileText(rows: readonly string[], format: 'csv' | 'json' | 'ndjson'): string {
+  if (format === 'json') return JSON.stringify(rows.map((name) => ({ name })));
+  if (format === 'ndjson') return rows.map((name) => JSON.stringify({ name })).join('\n');
+  return `name\n${rows.map((name) => `"${name.replaceAll('"', '""')}"`).join('\n')}\n`;
+}

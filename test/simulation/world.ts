@@ -1,0 +1,308 @@
+// One world from one seed: machines, users and a service, and what goes wrong.
+import type { Context } from '../../src/io.ts';
+import { PetstoreError } from '../../src/errors.ts';
+import { Redactor } from '../../src/redact.ts';
+import { run as runProgram } from '../../src/run.ts';
+import type { Coverage, Fault } from './faults.ts';
+import { drawFaults, Faults } from './faults.ts';
+import type { Ended, Violation } from './invariants.ts';
+import { Invariants } from './invariants.ts';
+import { Network } from './network.ts';
+import { formatDisks } from './replaced/fs.ts';
+import { setSurroundings } from './replaced/world.ts';
+import type { Machine, SimulatedProcess } from './scheduler.ts';
+import { draws, Scheduler } from './scheduler.ts';
+import type { Manners } from './service.ts';
+import { PLANS, Service } from './service.ts';
+import { StateServer } from './state-server.ts';
+import { Trace } from './trace.ts';
+import type { Task, UserPlan } from './users.ts';
+import { Expectations, User } from './users.ts';
+
+/** Everything that a seed decides before a world begins; a smaller one is a smaller world. */
+export interface WorldPlan {
+  readonly seed: number;
+  readonly machines: readonly { readonly skewMs: number }[];
+  readonly hasStateServer: boolean;
+  readonly manners: Manners;
+  readonly before: readonly string[];
+  readonly users: readonly UserPlan[];
+  readonly faults: readonly Fault[];
+}
+
+export interface WorldResult {
+  readonly plan: WorldPlan;
+  readonly violations: readonly Violation[];
+  readonly trace: readonly string[];
+  readonly coverage: Coverage;
+  readonly steps: number;
+  /** Virtual milliseconds. */
+  readonly lasted: number;
+  readonly commands: number;
+}
+
+const WORDS = ['dog', 'cat', 'Tom & Jerry', 'bär', 'a very long species name', 'rabbit ', 'horse', 'no!', 'ox', '鯉'];
+/** Virtual time after which every command has ended. */
+const LONGEST_MS = 40 * 3_600_000;
+const MOST_STEPS = 60_000;
+const GRACE_MS = 4000;
+
+export function planWorld(seed: number): WorldPlan {
+  const random = draws(seed * 7919 + 1);
+  const pick = <T>(all: readonly T[]): T => all[Math.floor(random() * all.length)] as T;
+  const chance = (share: number): boolean => random() < share;
+  const machines = Array.from({ length: chance(0.3) ? 2 : 1 }, () => ({ skewMs: chance(0.5) ? 0 : Math.floor((random() - 0.5) * 120_000) }));
+  const hasStateServer = machines.length > 1 || chance(0.1);
+  const plan = pick(['free', 'free', 'pro', 'business', 'tight', 'tight', 'tiny'].map((name) => PLANS[name] ?? PLANS['free'])) as Manners['plan'];
+  const manners: Manners = {
+    plan,
+    usedBefore: chance(0.5) ? 0 : Math.floor(random() * plan.perWindow),
+    skewMs: Math.floor((random() - 0.5) * 20_000),
+    retryAfter: pick(['seconds', 'seconds', 'date', 'none']),
+    headers: chance(0.85),
+    alter: chance(0.75) ? 'nothing' : pick(['trim', 'cut', 'escape', 'fold']),
+    firstId: chance(0.1) ? 2n ** 53n + 1n : 1n,
+    order: pick(['oldest', 'oldest', 'newest', 'name']),
+  };
+  const sharedFile = Array.from({ length: 1 + Math.floor(random() * 8) }, (_, at) => `both ${at}`);
+  const users = Array.from({ length: chance(0.35) ? 2 : 1 }, (_, number): UserPlan => {
+    const own = Array.from({ length: 1 + Math.floor(random() ** 2 * 14) }, (_, at) => `${pick(WORDS)}${chance(0.2) ? '' : ` ${number}.${at}`}`).map((name) => (/[. ]/.test(name) && name !== 'no!' ? `${name}${name.includes(`${number}.`) ? '' : ` ${number}`}` : `${name} ${number}`));
+    const importOf = (names: readonly string[]): Task => ({ kind: 'import', names, format: pick(['csv', 'json', 'ndjson']) });
+    const edited = [...own.slice(Math.floor(random() * 3)), own[0] as string, `new ${number}`];
+    const tasks = Array.from({ length: 1 + Math.floor(random() * 3) }, (): Task => {
+      const kind = pick(['import', 'import', 'edit', 'both', 'create', 'create', 'if-missing', 'list', 'quota', 'login']);
+      if (kind === 'import') return importOf(own);
+      if (kind === 'edit') return importOf(edited);
+      if (kind === 'both') return importOf(sharedFile);
+      if (kind === 'create' || kind === 'if-missing') return { kind: 'create', name: `solo ${number}`, ifMissing: kind === 'if-missing' };
+      return { kind: kind as 'list' | 'quota' | 'login' };
+    });
+    const options = [chance(0.5) ? ['--json'] : [], chance(0.3) ? ['--max-wait', pick(['10s', '70s', '5m'])] : [], chance(0.2) ? ['--quiet'] : []].flat();
+    return { machine: number % machines.length, startsAt: Math.floor(random() * 3000), options, tasks };
+  });
+  const faults = drawFaults(random, 40_000, hasStateServer);
+  const before = chance(0.5) ? [] : ['old 1', 'old 2', `dog 0`].slice(0, 1 + Math.floor(random() * 3));
+  return { seed, machines, hasStateServer, manners, before, users, faults };
+}
+
+/** @param mostSteps ends the world early, for a look at what comes before */
+export async function runWorld(plan: WorldPlan, mostSteps = MOST_STEPS): Promise<WorldResult> {
+  const world = new World(plan);
+  await world.run(mostSteps);
+  return world.result();
+}
+
+class World {
+  readonly #plan: WorldPlan;
+  readonly #scheduler: Scheduler;
+  readonly #trace: Trace;
+  readonly #machines: readonly Machine[];
+  readonly #service: Service;
+  readonly #stateServer: StateServer;
+  readonly #faults: Faults;
+  readonly #invariants: Invariants;
+  readonly #expectations: Expectations;
+  readonly #processes: SimulatedProcess[] = [];
+  readonly #keys = ['sk_live_first_key_0001'];
+  #commands = 0;
+
+  constructor(plan: WorldPlan) {
+    this.#plan = plan;
+    this.#scheduler = new Scheduler(draws(plan.seed * 104729 + 7));
+    const scheduler = this.#scheduler;
+    this.#trace = new Trace(scheduler);
+    this.#machines = plan.machines.map(({ skewMs }, at) => ({
+      name: `m${at}`,
+      skewMs,
+      jumps: [],
+      freeBytes: Number.POSITIVE_INFINITY,
+      diskFailed: false,
+    }));
+    this.#service = new Service(scheduler, plan.manners, this.#keys[0] as string);
+    for (const name of plan.before) this.#service.add(name);
+    this.#stateServer = new StateServer(scheduler);
+    this.#expectations = new Expectations(this.#service);
+    this.#expectations.addFile(plan.before);
+    this.#invariants = new Invariants({
+      scheduler,
+      service: this.#service,
+      stateServer: this.#stateServer,
+      keys: this.#keys,
+      shared: plan.hasStateServer,
+      machines: plan.machines.length,
+      calm: plan.users.length === 1 && !plan.faults.some(({ kind }) => /^(?:kill|suspend|clock|disk|server)/.test(kind)),
+      slowestMs: plan.faults.some(({ kind }) => /late|slow|silent|truncated/.test(kind)) ? 31_000 : 0,
+    });
+    this.#faults = new Faults(plan.faults, {
+      scheduler,
+      trace: this.#trace,
+      stateServer: this.#stateServer,
+      machines: this.#machines,
+      running: () => this.#processes.filter(({ dead }) => !dead),
+      kill: (process) => this.#kill(process),
+      renewKey: () => this.#renewKey(),
+      onServerLoss: () => this.#forgetJournals(),
+    });
+    const bytes = draws(plan.seed + 99);
+    formatDisks();
+    setSurroundings({
+      scheduler,
+      network: new Network({ scheduler, service: this.#service, faults: this.#faults, invariants: this.#invariants, trace: this.#trace }),
+      stateServer: this.#stateServer,
+      processes: this.#processes,
+      randomByte: () => Math.floor(bytes() * 256),
+      kill: (process) => this.#kill(process),
+    });
+  }
+
+  async run(mostSteps: number): Promise<void> {
+    let living = this.#plan.users.length;
+    for (const plan of this.#plan.users) {
+      const user = new User(plan, {
+        scheduler: this.#scheduler,
+        service: this.#service,
+        trace: this.#trace,
+        machine: this.#machines[plan.machine] as Machine,
+        run: (machine, args, stdin) => this.#start(machine, args, stdin),
+        expectations: this.#expectations,
+        loggedIn: (machine) => void this.#loggedIn.add(machine),
+        violate: (what) => this.#invariants.violate(what),
+      });
+      user.live().then(
+        () => living--,
+        (error: unknown) => this.#invariants.violate(`a user is lost: ${(error as Error).stack}`),
+      );
+    }
+    const { violations } = this.#invariants;
+    while (living > 0 && violations.length === 0 && this.#scheduler.steps < mostSteps) {
+      if (!(await this.#scheduler.step())) this.#invariants.violate('a command hangs: nothing is left to happen');
+      this.#faults.strike();
+      if (this.#scheduler.now > LONGEST_MS) this.#invariants.violate('a command does not end');
+    }
+    if (this.#scheduler.steps >= MOST_STEPS) this.#invariants.violate('a command does not end');
+    // What is still on its way arrives.
+    for (let more = true; more && violations.length === 0 && living === 0; ) more = await this.#scheduler.step();
+    if (violations.length > 0 || living > 0) return;
+    for (const name of this.#expectations.tooOften()) this.#invariants.violate(name);
+    this.#invariants.checkRecords();
+  }
+
+  result(): WorldResult {
+    const { steps, now } = this.#scheduler;
+    const { violations } = this.#invariants;
+    for (const { what } of violations) this.#trace.add(undefined, `!!! ${what}`);
+    const { coverage } = this.#faults;
+    return { plan: this.#plan, violations, trace: this.#trace.lines, coverage, steps, lasted: now, commands: this.#commands };
+  }
+
+  #start(machine: Machine, args: readonly string[], stdin: string): Promise<Ended> {
+    return new Promise((resolve) => {
+      this.#commands++;
+      const interrupt = new AbortController();
+      const process: SimulatedProcess = {
+        pid: 100 + this.#processes.length,
+        machine,
+        command: args[1] ?? '',
+        journal: this.#plan.hasStateServer ? 'server' : machine.name,
+        dead: false,
+        suspendedUntil: 0,
+        sparedUntil: 0,
+        diesWriting: false,
+        inFlight: { create: 0, list: 0 },
+        activeAt: -1,
+        onInterrupt: () => {
+          interrupt.abort(new PetstoreError('interrupted', 'interrupted', { exitCode: 130 }));
+          this.#scheduler.after(GRACE_MS, process, () => end(130));
+        },
+        onDeath: () => end(undefined),
+      };
+      this.#processes.push(process);
+      const output = { out: '', err: '' };
+      let hasEnded = false;
+      const end = (code: number | undefined): void => {
+        if (hasEnded) return;
+        hasEnded = true;
+        process.dead = true;
+        const ended = { args, code, ...output };
+        this.#trace.add(process, `$ ${args.join(' ')} -> ${code ?? 'killed'} ${output.err.trim().replaceAll('\n', ' | ')}`);
+        this.#invariants.ended(process, ended);
+        this.#scheduler.after(1, undefined, () => resolve(ended));
+      };
+      this.#trace.add(process, `$ ${args.join(' ')}`);
+      const context = this.#contextOf(process, args, stdin, interrupt.signal, output);
+      this.#scheduler.after(1, process, () => {
+        runProgram(context).then(end, (error: unknown) => {
+          this.#invariants.violate(`a command throws: ${(error as Error).stack}`);
+          end(1);
+        });
+      });
+    });
+  }
+
+  #contextOf(
+    process: SimulatedProcess,
+    args: readonly string[],
+    stdin: string,
+    signal: AbortSignal,
+    output: { out: string; err: string },
+  ): Context {
+    const home = `/${process.machine.name}`;
+    const redactor = new Redactor();
+    const writer = (name: 'out' | 'err'): Context['stdout'] => ({
+      isTTY: false,
+      columns: undefined,
+      write: async (text) => {
+        const whole = typeof text === 'string' ? text : Buffer.from(text).toString();
+        if (!process.dead) output[name] += redactor.redact(whole, name === 'out');
+      },
+    });
+    const login = args[0] === 'auth';
+    return {
+      args,
+      env: {
+        HOME: home,
+        PETSTORE_CONFIG_DIR: `${home}/config`,
+        PETSTORE_STATE_DIR: `${home}/state`,
+        PETSTORE_BASE_URL: 'https://pets.example/v1',
+        // A user who has logged in uses what was saved.
+        ...(!login && !this.#loggedIn.has(process.machine) && { PETSTORE_API_KEY: this.#keys[0] }),
+        ...(this.#plan.hasStateServer && { PETSTORE_STATE_URL: 'redis://state.example:6379/0' }),
+      },
+      cwd: home,
+      platform: 'linux',
+      nodeVersion: '24.0.0',
+      homeDir: home,
+      tempDir: `${home}/tmp`,
+      version: '0.0.0',
+      stdin: {
+        isTTY: false,
+        async *read() {
+          yield new TextEncoder().encode(stdin);
+        },
+      },
+      stdout: writer('out'),
+      stderr: writer('err'),
+      clock: this.#scheduler.clockOf(process),
+      signal,
+      redactor,
+      cleanups: [],
+    };
+  }
+
+  readonly #loggedIn = new Set<Machine>();
+
+  #kill(process: SimulatedProcess): void {
+    process.dead = true;
+    process.onDeath();
+  }
+
+  #renewKey(): void {
+    const key = `sk_live_other_key_${String(this.#keys.length).padStart(4, '0')}`;
+    this.#keys.push(key);
+    this.#service.validKey = key;
+  }
+
+  #forgetJournals(): void {
+    for (const { knownTo } of this.#service.stored) knownTo.delete('server');
+  }
+}
