@@ -27,12 +27,18 @@ export async function buildSimulator(file, mutation) {
     name: 'outside',
     resolveId(id, importer = '') {
       if (importer.startsWith(here)) return null;
-      if (PACKAGES[id]) return PACKAGES[id];
+      if (PACKAGES[id]) return `\0package:${PACKAGES[id]}`;
       const path = id.startsWith('.') ? resolve(importer, '..', id) : id;
       const found = Object.keys(MODULES).find((name) => path === resolve(here, '../..', name));
       return found ? MODULES[found] : null;
     },
     load(id) {
+      // With a default export, which the packages' own modules have.
+      const [, path] = /^\0package:(.*)$/.exec(id) ?? [];
+      if (path) {
+        const from = JSON.stringify(path);
+        return `import * as all from ${from}; export * from ${from}; export default all.everything ?? all;`;
+      }
       if (!mutation || id !== resolve(here, '../..', mutation.file)) return null;
       const text = readFileSync(id, 'utf8');
       if (text.split(mutation.from).length !== 2) throw new Error(`not once in ${mutation.file}: ${mutation.from}`);

@@ -6,7 +6,14 @@ import type { Trace } from './trace.ts';
 
 export type RequestFault =
   | ServiceFault
-  | 'no-connection' | 'lost-request' | 'lost-response' | 'late-request' | 'slow' | 'silent' | 'truncated' | 'doubled';
+  | 'no-connection'
+  | 'lost-request'
+  | 'lost-response'
+  | 'late-request'
+  | 'slow'
+  | 'silent'
+  | 'truncated'
+  | 'doubled';
 type ProcessFault = 'kill' | 'kill-writing' | 'suspend' | 'interrupt';
 type MachineFault = 'clock-jump' | 'disk-full';
 type ServerFault = 'server-down' | 'server-flush' | 'server-evict' | 'server-restart';
@@ -24,10 +31,28 @@ export interface Fault {
   readonly amount: number;
 }
 
-const ANY_REQUEST: readonly RequestFault[] = ['no-connection', 'lost-request', 'slow', 'silent', 'truncated', 'doubled', 'refuse', 'error-before'];
+const ANY_REQUEST: readonly RequestFault[] = [
+  'no-connection',
+  'lost-request',
+  'slow',
+  'silent',
+  'truncated',
+  'doubled',
+  'refuse',
+  'error-before',
+];
 const CREATES: readonly RequestFault[] = [
-  'lost-response', 'late-request', 'error-after', 'unavailable-after', 'accepted-late', 'gateway-timeout-late',
-  'false-created', 'garbage', 'rejects', 'lost-response', 'silent',
+  'lost-response',
+  'late-request',
+  'error-after',
+  'unavailable-after',
+  'accepted-late',
+  'gateway-timeout-late',
+  'false-created',
+  'garbage',
+  'rejects',
+  'lost-response',
+  'silent',
 ];
 const LISTS: readonly RequestFault[] = ['aged-list', 'cut-list', 'empty-list', 'html'];
 const PROCESSES: readonly ProcessFault[] = ['kill', 'kill-writing', 'suspend', 'interrupt', 'kill'];
@@ -42,16 +67,38 @@ export function drawFaults(random: () => number, longestMs: number, hasServer: b
   const families: (() => Fault)[] = [];
   const at = (): number => Math.floor(random() ** 2 * longestMs);
   const few = (): number => 1 + Math.floor(random() ** 3 * 8);
-  const family = (weight: number, draw: () => Fault): void => void families.push(...Array.from({ length: weight }, () => draw));
+  const family = (weight: number, draw: () => Fault): void =>
+    void families.push(...Array.from({ length: weight }, () => draw));
   family(4, () => ({ kind: pick(ANY_REQUEST), at: at(), moment: pick(['create', 'list', 'any']), amount: few() }));
   family(6, () => ({ kind: pick(CREATES), at: at(), moment: 'create', amount: few() }));
   family(2, () => ({ kind: pick(LISTS), at: at(), moment: 'list', amount: 1 + Math.floor(random() * 2) }));
-  family(4, () => ({ kind: pick(PROCESSES), at: at(), moment: pick(['create', 'create', 'list', 'any']), amount: Math.floor(random() ** 2 * 120_000) }));
-  family(1, () => ({ kind: pick(MACHINES), at: at(), moment: pick(['create', 'any']), amount: Math.floor((random() - 0.3) * 7_200_000) }));
+  family(4, () => ({
+    kind: pick(PROCESSES),
+    at: at(),
+    moment: pick(['create', 'create', 'list', 'any']),
+    amount: Math.floor(random() ** 2 * 120_000),
+  }));
+  family(1, () => ({
+    kind: pick(MACHINES),
+    at: at(),
+    moment: pick(['create', 'any']),
+    amount: Math.floor((random() - 0.3) * 7_200_000),
+  }));
   family(1, () => ({ kind: 'new-key', at: at(), moment: pick(['create', 'any']), amount: 1 }));
-  if (hasServer) family(4, () => ({ kind: pick(SERVERS), at: at(), moment: pick(['create', 'any']), amount: Math.floor(random() * 15_000) }));
-  const count = Math.floor(random() ** 1.5 * 9);
-  return Array.from({ length: count }, () => pick(families)());
+  if (hasServer)
+    family(4, () => ({
+      kind: pick(SERVERS),
+      at: at(),
+      moment: pick(['create', 'any']),
+      amount: Math.floor(random() * 15_000),
+    }));
+  const count = Math.floor(random() * 8);
+  const drawn = Array.from({ length: count }, () => pick(families)());
+  // After six seconds without anything an account counts as another one: once is a hiccup, twice may be the truth.
+  const hiccup = drawn.find(({ kind }) => kind === 'empty-list');
+  return drawn.flatMap((fault) =>
+    fault.kind !== 'empty-list' ? [fault] : fault === hiccup ? [{ ...fault, amount: 1 }] : [],
+  );
 }
 
 interface Hooks {
@@ -78,7 +125,8 @@ export class Faults {
 
   constructor(faults: readonly Fault[], hooks: Hooks) {
     this.#hooks = hooks;
-    const isRequest = ({ kind }: Fault): boolean => [...ANY_REQUEST, ...CREATES, ...LISTS].includes(kind as RequestFault);
+    const isRequest = ({ kind }: Fault): boolean =>
+      [...ANY_REQUEST, ...CREATES, ...LISTS].includes(kind as RequestFault);
     this.#requests = faults.filter(isRequest).map((fault) => ({ fault, left: fault.amount }));
     this.#others = faults.filter((fault) => !isRequest(fault));
   }
@@ -100,9 +148,10 @@ export class Faults {
     return found.fault.kind as RequestFault;
   }
 
-  /** Strikes wherever the moment has come; called after every step. */
-  strike(): void {
+  /** Strikes wherever the moment has come; called after every step. @returns whether anything happened */
+  strike(): boolean {
     const { scheduler } = this.#hooks;
+    const before = this.#others.length;
     this.#others = this.#others.filter((fault) => {
       if (scheduler.now < fault.at) return true;
       const victims = this.#hooks
@@ -113,6 +162,7 @@ export class Faults {
       this.#strike(fault, victims[Math.floor(scheduler.random() * victims.length)] as SimulatedProcess);
       return false;
     });
+    return this.#others.length < before;
   }
 
   #strike({ kind, amount }: Fault, victim: SimulatedProcess): void {

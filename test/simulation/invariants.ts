@@ -27,8 +27,16 @@ interface StatedWait {
 
 // docs/cli.md, exit codes.
 const CODES: Readonly<Record<string, readonly number[]>> = {
-  usage: [2], auth: [3], rejected: [4], rate_limited: [5], network: [6], service: [7], unknown_outcome: [8], storage: [9],
-  interrupted: [130, 143], internal: [1],
+  usage: [2],
+  auth: [3],
+  rejected: [4],
+  rate_limited: [5],
+  network: [6],
+  service: [7],
+  unknown_outcome: [8],
+  storage: [9],
+  interrupted: [130, 143],
+  internal: [1],
 };
 /** How long news of a 429 may take from one machine to another. */
 const NEWS_MS = 2500;
@@ -69,9 +77,11 @@ export class Invariants {
   heard(process: SimulatedProcess, key: string, { status, waitUntil, headers }: ServiceResponse): void {
     const { scheduler, service } = this.#options;
     const { now } = scheduler;
+    service.heard(key);
     const due = this.#due.get(key) ?? { at: 0, refusals: 0 };
     this.#due.set(key, due);
-    if (status === 429 && waitUntil !== undefined) this.#waits.push({ key, until: waitUntil, heardAt: now, by: process });
+    if (status === 429 && waitUntil !== undefined)
+      this.#waits.push({ key, until: waitUntil, heardAt: now, by: process });
     due.refusals = status === 429 ? due.refusals + 1 : 0;
     if (status === 429) due.at = Math.max(due.at, (waitUntil ?? now) + 0.1 * ((waitUntil ?? now) - now));
     if (headers['x-ratelimit-remaining'] === '0') {
@@ -80,15 +90,15 @@ export class Invariants {
   }
 
   /** A first byte goes out. */
-  sent(process: SimulatedProcess, key: string, maxWaitMs: number): void {
+  sent(process: SimulatedProcess, key: string): void {
     const { now } = this.#options.scheduler;
     const inside = this.#waits.find((wait) => wait.key === key && now < wait.until && this.#knows(process, wait));
     if (inside) this.violate(`sent ${((inside.until - now) / 1000).toFixed(1)} s before a stated wait is over`);
-    this.#checkIdle(process, key, maxWaitMs);
+    this.#checkIdle(process, key);
   }
 
   // A process is idle from its last response on; how long it may be depends on what the service said alone.
-  #checkIdle(process: SimulatedProcess, key: string, maxWaitMs: number): void {
+  #checkIdle(process: SimulatedProcess, key: string): void {
     const { scheduler, calm, slowestMs } = this.#options;
     const { now } = scheduler;
     if (!calm || process.activeAt < 0) return;
@@ -96,7 +106,7 @@ export class Invariants {
     const floor = refusals === 0 ? 0 : 1.1 * Math.min(60_000, 1000 * 2 ** (refusals - 1));
     const latest = Math.max(process.activeAt + floor, at) + slowestMs + SLACK_MS;
     if (now > latest) this.violate(`idle ${((now - latest) / 1000).toFixed(1)} s longer than the service asks for`);
-    const longest = process.activeAt + 1.1 * maxWaitMs + slowestMs + SLACK_MS;
+    const longest = process.activeAt + 1.1 * process.maxWaitMs + slowestMs + SLACK_MS;
     if (now > longest) this.violate(`idle for longer than --max-wait`);
   }
 

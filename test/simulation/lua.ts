@@ -3,8 +3,16 @@
 type Value = unknown;
 type Call = (...args: Value[]) => Value;
 
-const TOKEN = /\s+|--[^\n]*|(\d+(?:\.\d+)?)|('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")|([A-Za-z_]\w*)|(\.\.|==|~=|<=|>=|[-+*/%#<>=(){}[\],.;:])/y;
-const BINARY: readonly (readonly string[])[] = [['or'], ['and'], ['<', '>', '<=', '>=', '~=', '=='], ['..'], ['+', '-'], ['*', '/', '%']];
+const TOKEN =
+  /\s+|--[^\n]*|(\d+(?:\.\d+)?)|('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")|([A-Za-z_]\w*)|(\.\.|==|~=|<=|>=|[-+*/%#<>=(){}[\],.;:])/y;
+const BINARY: readonly (readonly string[])[] = [
+  ['or'],
+  ['and'],
+  ['<', '>', '<=', '>=', '~=', '=='],
+  ['..'],
+  ['+', '-'],
+  ['*', '/', '%'],
+];
 const ENDS = new Set(['end', 'else', 'elseif', 'until', '']);
 
 /** What `unpack` returns: as the last of several expressions it is all its values. */
@@ -13,8 +21,12 @@ class Many extends Array<Value> {}
 /** Helpers of the translated code. */
 const support = {
   truth: (value: Value): boolean => value !== undefined && value !== null && value !== false,
-  all: (values: Value[]): Value[] => values.flatMap((value, at) => (value instanceof Many ? (at === values.length - 1 ? [...value] : [value[0]]) : [value])),
-  get: (table: Value, key: Value): Value => (table as Record<string, Value>)[typeof key === 'number' ? key - 1 : String(key)],
+  all: (values: Value[]): Value[] =>
+    values.flatMap((value, at) =>
+      value instanceof Many ? (at === values.length - 1 ? [...value] : [value[0]]) : [value],
+    ),
+  get: (table: Value, key: Value): Value =>
+    (table as Record<string, Value>)[typeof key === 'number' ? key - 1 : String(key)],
   set: (table: Value, key: Value, value: Value): void => {
     (table as Record<string, Value>)[typeof key === 'number' ? key - 1 : String(key)] = value;
   },
@@ -23,13 +35,20 @@ const support = {
 };
 
 const LIBRARY: Readonly<Record<string, Value>> = {
-  unpack: (table: Value[], from = 1, to = table.length): Many => Many.from({ length: Math.max(0, to - from + 1) }, (_, at) => table[from - 1 + at]) as Many,
-  tonumber: (value: Value) => (value === undefined || value === false || Number.isNaN(Number(value)) ? undefined : Number(value)),
+  unpack: (table: Value[], from = 1, to = table.length): Many =>
+    Many.from({ length: Math.max(0, to - from + 1) }, (_, at) => table[from - 1 + at]) as Many,
+  tonumber: (value: Value) =>
+    value === undefined || value === false || Number.isNaN(Number(value)) ? undefined : Number(value),
   tostring: String,
   ipairs: (table: Value[]) => table.map((value, at) => [at + 1, value]),
-  pairs: (table: object) => Object.entries(table).map(([key, value]) => (Array.isArray(table) ? [Number(key) + 1, value] : [key, value])),
+  pairs: (table: object) =>
+    Object.entries(table).map(([key, value]) => (Array.isArray(table) ? [Number(key) + 1, value] : [key, value])),
   math: { floor: Math.floor, max: Math.max, min: Math.min, ceil: Math.ceil },
-  string: { format: (_: string, value: Value) => String(Math.round(Number(value))), sub: (text: string, from: number, to?: number) => text.slice(from - 1, to), find: (text: string, part: string) => (text.includes(part) ? text.indexOf(part) + 1 : undefined) },
+  string: {
+    format: (_: string, value: Value) => String(Math.round(Number(value))),
+    sub: (text: string, from: number, to?: number) => text.slice(from - 1, to),
+    find: (text: string, part: string) => (text.includes(part) ? text.indexOf(part) + 1 : undefined),
+  },
   table: { insert: (table: Value[], value: Value) => void table.push(value), getn: (table: Value[]) => table.length },
   cjson: { decode: (text: string) => JSON.parse(text), encode: JSON.stringify },
 };
@@ -125,8 +144,9 @@ class Translator {
 
   #names(end?: string): string {
     const names: string[] = [];
-    if (end === undefined || this.#next !== end) do names.push(this.#take());
-    while (this.#has(','));
+    if (end === undefined || this.#next !== end)
+      do names.push(this.#take());
+      while (this.#has(','));
     if (end !== undefined) this.#expect(end);
     return names.join(', ');
   }
@@ -169,7 +189,8 @@ class Translator {
       else if (operator === 'or') left = `((value) => truth(value) ? value : ${right})(${left})`;
       else if (operator === '..') left = `join(${left}, ${right})`;
       else if (/^[-+*/%]$/.test(operator)) left = `(Number(${left}) ${operator} Number(${right}))`;
-      else left = `(${left} ${({ '==': '===', '~=': '!==' } as Record<string, string>)[operator] ?? operator} ${right})`;
+      else
+        left = `(${left} ${({ '==': '===', '~=': '!==' } as Record<string, string>)[operator] ?? operator} ${right})`;
     }
     return left;
   }

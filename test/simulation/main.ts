@@ -1,2 +1,52 @@
-// The entry point of the bundled simulator.
-export { planWorld, runWorld } from './world.ts';
+// The entry point of the bundled simulator: `worlds FROM TO [STOP]` or `world SEED STEPS`; prints one JSON document.
+import { fileURLToPath } from 'node:url';
+import { shrink } from './shrink.ts';
+import { planWorld, runWorld } from './world.ts';
+
+/** Lines of the trace before the first violation. */
+const SHOWN = 60;
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const [what, ...args] = process.argv.slice(2);
+  const [first = 0, second = 0] = args.map(Number);
+  const document =
+    what === 'worlds' ? await runWorlds(first, second, args.includes('stop')) : await runOne(first, second);
+  process.stdout.write(`${JSON.stringify(document)}\n`, () => process.exit());
+}
+
+async function runWorlds(from: number, to: number, stopsAtFirst: boolean): Promise<object> {
+  const found: { readonly seed: number; readonly step: number; readonly what: string }[] = [];
+  const coverage = new Map<string, number>();
+  const sums = { worlds: 0, steps: 0, commands: 0, virtualHours: 0 };
+  const startedAt = performance.now();
+  for (let seed = from; seed <= to && !(stopsAtFirst && found.length > 0); seed++) {
+    const result = await runWorld(planWorld(seed));
+    const [first] = result.violations;
+    if (first) found.push({ seed, ...first });
+    for (const [cell, count] of result.coverage) coverage.set(cell, (coverage.get(cell) ?? 0) + count);
+    sums.worlds++;
+    sums.steps += result.steps;
+    sums.commands += result.commands;
+    sums.virtualHours += result.lasted / 3_600_000;
+  }
+  const seconds = (performance.now() - startedAt) / 1000;
+  return { ...sums, seconds, found, coverage: Object.fromEntries([...coverage].sort()) };
+}
+
+async function runOne(seed: number, steps: number): Promise<object> {
+  const result = await runWorld(planWorld(seed), steps || undefined);
+  const smallest = result.violations.length > 0 ? await shrink(result.plan) : undefined;
+  return {
+    seed,
+    steps: result.steps,
+    violations: result.violations,
+    trace: result.trace,
+    smallest: smallest && {
+      faults: smallest.plan.faults,
+      users: smallest.plan.users,
+      trace: smallest.trace.slice(-SHOWN),
+    },
+  };
+}
+
+export { planWorld, runWorld };

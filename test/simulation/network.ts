@@ -17,7 +17,14 @@ interface NetworkOptions {
 
 /** What a fault does on the way; all others are the service's. */
 const ON_THE_WAY = new Set<RequestFault>([
-  'no-connection', 'lost-request', 'lost-response', 'late-request', 'slow', 'silent', 'truncated', 'doubled',
+  'no-connection',
+  'lost-request',
+  'lost-response',
+  'late-request',
+  'slow',
+  'silent',
+  'truncated',
+  'doubled',
 ]);
 
 export class Network {
@@ -51,7 +58,6 @@ export class Network {
       let ended = false;
       let head: Head | undefined;
       let sentAt = 0;
-      let sentOn = 0;
       const cancels: (() => void)[] = [];
       const after = (ms: number, happen: () => void): void => void cancels.push(scheduler.after(ms, process, happen));
       const end = (settle: () => void): void => {
@@ -98,13 +104,14 @@ export class Network {
       const arrive = (fault: RequestFault | undefined): void => {
         const way = fault !== undefined && ON_THE_WAY.has(fault) ? undefined : (fault as ServiceFault | undefined);
         const isLate = (): boolean => ended || process.dead;
-        invariants.arrived(process, key, sentOn);
         const { body } = request;
         const text = typeof body === 'string' ? body : undefined;
         const response = service.serve({ method: request.method, body: text, key, process, isLate }, way);
         const isLost = fault === 'lost-response' || fault === 'late-request';
         if (fault === 'silent') return;
-        after(scheduler.between(2, 60), () => (isLost ? fail('reset', 'the connection was closed') : deliver(response, fault)));
+        after(scheduler.between(2, 60), () =>
+          isLost ? fail('reset', 'the connection was closed') : deliver(response, fault),
+        );
       };
       after(scheduler.between(0.5, 20), () => {
         const fault = faults.onRequest(process, kind);
@@ -112,12 +119,12 @@ export class Network {
         if (canSend && !canSend()) return fail('aborted', 'not allowed to send');
         sent = true;
         sentAt = now();
-        sentOn = scheduler.now;
         process.inFlight[kind]++;
         process.activeAt = scheduler.now;
-        invariants.sent(process, key, kind);
-        trace.add(process, `#${number} ${kind} ${nameIn(request.body)}->`);
-        if (fault === 'lost-request') return after(scheduler.between(2, 900), () => fail('reset', 'the connection was closed'));
+        invariants.sent(process, key);
+        trace.add(process, `#${number} ${kind} ${nameIn(request.body)}->${fault ? ` (${fault})` : ''}`);
+        if (fault === 'lost-request')
+          return after(scheduler.between(2, 900), () => fail('reset', 'the connection was closed'));
         const onItsWay = fault === 'late-request' ? 1500 : fault === 'slow' ? 8000 : 40;
         if (fault === 'late-request') after(50, () => fail('reset', 'the connection was closed'));
         // It arrives whatever becomes of the process that sent it.

@@ -22,6 +22,7 @@ export interface SimulatedProcess {
   readonly pid: number;
   readonly machine: Machine;
   readonly command: string;
+  readonly maxWaitMs: number;
   /** Where its imports are recorded: its machine, or the state server. */
   readonly journal: string;
   dead: boolean;
@@ -58,6 +59,11 @@ const running = new AsyncLocalStorage<SimulatedProcess>();
 /** The process whose code runs now; undefined in the world's own code. */
 export function currentProcess(): SimulatedProcess | undefined {
   return running.getStore();
+}
+
+/** Resolves after every promise that can settle without time passing. */
+export function settled(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
 }
 
 export class Scheduler {
@@ -113,8 +119,7 @@ export class Scheduler {
     this.steps++;
     if (owner) running.run(owner, event.happen);
     else event.happen();
-    // An immediate runs after every promise that can settle without time passing.
-    await new Promise((resolve) => setImmediate(resolve));
+    await settled();
     return true;
   }
 

@@ -12,8 +12,8 @@ export const PLANS: Readonly<Record<string, Plan>> = {
   free: { perWindow: 60, windowMs: 60_000, perDay: 1000 },
   pro: { perWindow: 300, windowMs: 60_000, perDay: 10_000 },
   business: { perWindow: 1000, windowMs: 60_000, perDay: 100_000 },
-  tight: { perWindow: 5, windowMs: 20_000, perDay: 400 },
-  tiny: { perWindow: 3, windowMs: 60_000, perDay: 30 },
+  tight: { perWindow: 5, windowMs: 20_000, perDay: 60 },
+  tiny: { perWindow: 3, windowMs: 60_000, perDay: 200 },
 };
 
 /** How this service behaves for as long as its world lasts. */
@@ -61,17 +61,32 @@ export interface ServiceResponse {
 interface Quota {
   windowEnds: number;
   used: number;
+  dayEnds: number;
   usedToday: number;
+  /** A response of this window was received: the client knows of it. */
+  heard: boolean;
   /** A request that nobody waited for counted in this window: the client could not know. */
   foreign: boolean;
 }
 
 /** What a fault makes of one request; see faults.ts. */
 export type ServiceFault =
-  | 'refuse' | 'error-before' | 'error-after' | 'unavailable-after' | 'accepted-late' | 'gateway-timeout-late'
-  | 'false-created' | 'garbage' | 'aged-list' | 'cut-list' | 'empty-list' | 'html' | 'rejects';
+  | 'refuse'
+  | 'error-before'
+  | 'error-after'
+  | 'unavailable-after'
+  | 'accepted-late'
+  | 'gateway-timeout-late'
+  | 'false-created'
+  | 'garbage'
+  | 'aged-list'
+  | 'cut-list'
+  | 'empty-list'
+  | 'html'
+  | 'rejects';
 
-const DAY_ENDS = Date.parse('2026-11-22T00:00:00Z') - EPOCH;
+const DAY_MS = 86_400_000;
+const FIRST_DAY_ENDS = Date.parse('2026-11-22T00:00:00Z') - EPOCH;
 
 export class Service {
   readonly stored: Stored[] = [];
@@ -102,21 +117,31 @@ export class Service {
       const headers = { 'content-type': 'application/json', date: new Date(this.#now).toUTCString() };
       return { status, body, ...extra, headers: { ...headers, ...this.#limitHeaders(quota), ...extra.headers } };
     };
-    if (request.isLate()) quota.foreign = true;
+    // After a refusal that no window explains one request goes out to look, whatever was known before.
+    if (request.isLate() || fault === 'refuse' || fault === 'unavailable-after') quota.foreign = true;
     const { perWindow, perDay } = this.manners.plan;
     const isExhausted = quota.used >= perWindow || quota.usedToday >= perDay;
     if (isExhausted || fault === 'refuse') {
-      if (isExhausted && fault !== 'refuse') this.onRefusal(request, quota.foreign);
+      if (isExhausted && fault !== 'refuse') this.onRefusal(request, quota.foreign || !quota.heard);
       return this.#refuse(request, quota, isExhausted, respond);
     }
     quota.used++;
     quota.usedToday++;
+    // Until then no header tells of the day.
+    if (quota.usedToday === perDay) quota.heard = false;
     const error = (status: number, message: string, extra = {}): ServiceResponse =>
       respond(status, JSON.stringify({ code: `E${status}`, message, status }), extra);
     if (request.key !== this.validKey) return error(401, `invalid API key ${request.key}`);
     if (fault === 'html') return respond(200, '<html><title>Portal</title></html>');
     if (fault === 'error-before') return error(500, `failed for ${request.key}`);
-    return request.method === 'GET' ? this.#list(request, respond, fault) : this.#create(request, respond, error, fault);
+    return request.method === 'GET'
+      ? this.#list(request, respond, fault)
+      : this.#create(request, respond, error, fault);
+  }
+
+  /** A response was received. */
+  heard(key: string): void {
+    this.#quotaOf(key).heard = true;
   }
 
   get #now(): number {
@@ -129,22 +154,30 @@ export class Service {
     let quota = this.#quotas.get(key);
     if (!quota) {
       const first = this.#scheduler.between(0.1, 1) * windowMs;
-      quota = { windowEnds: now + first, used: this.manners.usedBefore, usedToday: 0, foreign: false };
+      quota = {
+        windowEnds: now + first,
+        used: this.manners.usedBefore,
+        dayEnds: FIRST_DAY_ENDS,
+        usedToday: 0,
+        heard: false,
+        foreign: false,
+      };
       this.#quotas.set(key, quota);
     }
     if (now >= quota.windowEnds) {
       const ends = quota.windowEnds + Math.ceil((now - quota.windowEnds + 1) / windowMs) * windowMs;
-      Object.assign(quota, { windowEnds: ends, used: 0, foreign: false });
+      Object.assign(quota, { windowEnds: ends, used: 0, heard: false, foreign: false });
     }
+    if (now >= quota.dayEnds) Object.assign(quota, { dayEnds: quota.dayEnds + DAY_MS, usedToday: 0 });
     return quota;
   }
 
   // The window nearest its end, or the day if that is what is used up; its end is rounded up to a second.
-  #limitHeaders({ windowEnds, used, usedToday }: Quota): Record<string, string> {
+  #limitHeaders({ windowEnds, used, dayEnds, usedToday }: Quota): Record<string, string> {
     const { headers, plan, skewMs } = this.manners;
     if (!headers) return {};
     const isDay = usedToday >= plan.perDay;
-    const [limit, count, ends] = isDay ? [plan.perDay, usedToday, DAY_ENDS] : [plan.perWindow, used, windowEnds];
+    const [limit, count, ends] = isDay ? [plan.perDay, usedToday, dayEnds] : [plan.perWindow, used, windowEnds];
     return {
       'x-ratelimit-limit': String(limit),
       'x-ratelimit-remaining': String(Math.max(0, limit - count)),
@@ -159,7 +192,7 @@ export class Service {
     respond: (status: number, body: string, extra?: Partial<ServiceResponse>) => ServiceResponse,
   ): ServiceResponse {
     const { retryAfter, plan } = this.manners;
-    const ends = quota.usedToday >= plan.perDay ? DAY_ENDS : quota.windowEnds;
+    const ends = quota.usedToday >= plan.perDay ? quota.dayEnds : quota.windowEnds;
     const now = this.#scheduler.now;
     const seconds = Math.ceil((isExhausted ? ends - now : this.#scheduler.between(1, 20_000)) / 1000);
     const date = new Date(Math.ceil((this.#now + seconds * 1000) / 1000) * 1000).toUTCString();
@@ -184,8 +217,9 @@ export class Service {
     // A list that is cut off lacks something that this client knows: without that, no client could tell.
     const known = knownTo(request.process, all);
     if (fault === 'empty-list' && known.length > 0) return respond(200, '[]');
-    if (fault === 'cut-list' && known.length > 0) {
-      const from = all.indexOf(known[Math.floor(this.#scheduler.random() * known.length)] as Stored);
+    // Without any it would be another account's, or that of a service whose data was reset.
+    if (fault === 'cut-list' && known.length > 1) {
+      const from = all.indexOf(known[1 + Math.floor(this.#scheduler.random() * (known.length - 1))] as Stored);
       return respond(200, listText(all.slice(0, from)));
     }
     return respond(200, listText(all), { shows: all });
@@ -199,6 +233,8 @@ export class Service {
   ): ServiceResponse {
     const { name, description } = JSON.parse(request.body ?? '{}') as { name: string; description?: string };
     const later = (longestMs: number): void => {
+      // After a crash it must not take as long: no crash before the response.
+      request.process.sparedUntil = this.#scheduler.now + 100;
       this.#scheduler.after(this.#scheduler.between(1, longestMs), undefined, () => this.add(name, description));
     };
     if (name.includes('!')) return error(400, `invalid name ${name}`);

@@ -4,7 +4,11 @@ import type { Scheduler } from './scheduler.ts';
 import { EPOCH } from './scheduler.ts';
 
 type Entry = readonly [id: string, fields: readonly string[]];
-type Value = { stream: Entry[]; last: string } | { set: Map<string, number> } | { text: string } | { hash: Map<string, string> };
+type Value =
+  | { stream: Entry[]; last: string }
+  | { set: Map<string, number> }
+  | { text: string }
+  | { hash: Map<string, string> };
 
 /** An error reply, as the client library reports it. */
 export class ReplyError extends Error {
@@ -52,7 +56,12 @@ export class StateServer {
 
   /** Everything it holds, for the invariants. */
   dump(): string {
-    return JSON.stringify([...this.#data].map(([key, value]) => [key, JSON.stringify(value, (_, part: unknown) => (part instanceof Map ? [...part] : part))]));
+    return JSON.stringify(
+      [...this.#data].map(([key, value]) => [
+        key,
+        JSON.stringify(value, (_, part: unknown) => (part instanceof Map ? [...part] : part)),
+      ]),
+    );
   }
 
   call(command: string, args: readonly string[]): unknown {
@@ -66,7 +75,11 @@ export class StateServer {
         this.#scripts.set(first, run);
         // A save now and then: what came after it is lost in a restart.
         if (this.#scheduler.random() < 0.1) this.#saved = structuredClone(this.#data);
-        return toReply(run(rest.slice(0, count), rest.slice(count), (name, ...values) => this.#command(String(name), values.map(String))));
+        return toReply(
+          run(rest.slice(0, count), rest.slice(count), (name, ...values) =>
+            this.#command(String(name), values.map(String)),
+          ),
+        );
       }
       default:
         return this.#command(command, args);
@@ -108,7 +121,9 @@ export class StateServer {
       case 'XRANGE':
         return this.#range(this.#stream(key), a, b, rest);
       case 'XREVRANGE':
-        return this.#range(this.#stream(key), b, a, []).reverse().slice(0, rest[0] ? Number(rest[1]) : undefined);
+        return this.#range(this.#stream(key), b, a, [])
+          .reverse()
+          .slice(0, rest[0] ? Number(rest[1]) : undefined);
       case 'ZADD':
         this.#set(key).set(b, Number(a));
         return 1;
@@ -155,7 +170,8 @@ export class StateServer {
   }
 
   #range(stream: readonly Entry[], from: string, to: string, rest: readonly string[]): Entry[] {
-    const isFrom = (id: string): boolean => from === '-' || (from.startsWith('(') ? compare(id, from.slice(1)) > 0 : compare(id, from) >= 0);
+    const isFrom = (id: string): boolean =>
+      from === '-' || (from.startsWith('(') ? compare(id, from.slice(1)) > 0 : compare(id, from) >= 0);
     const isTo = (id: string): boolean => to === '+' || compare(id, to) <= 0;
     const found = stream.filter(([id]) => isFrom(id) && isTo(id));
     return rest[0]?.toUpperCase() === 'COUNT' ? found.slice(0, Number(rest[1])) : found;

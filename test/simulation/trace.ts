@@ -1,6 +1,5 @@
 // What happened, line by line: the same seed gives the same lines.
-import type { SimulatedProcess } from './scheduler.ts';
-import type { Scheduler } from './scheduler.ts';
+import type { Scheduler, SimulatedProcess } from './scheduler.ts';
 
 export class Trace {
   readonly lines: string[] = [];

@@ -47,13 +47,18 @@ export class Expectations {
     const there = counted(this.#service.stored.map(({ sent }) => sent));
     const allowed = (name: string): number =>
       this.#excused.has(name) ? Number.POSITIVE_INFINITY : (this.#rows.get(name) ?? 0) + (this.#creates.get(name) ?? 0);
-    return [...there].filter(([name, count]) => count > allowed(name)).map(([name, count]) => `"${name}" is there ${count} times`);
+    return [...there]
+      .filter(([name, count]) => count > allowed(name))
+      .map(([name, count]) => `"${name}" is there ${count} times`);
   }
 
   missing(names: readonly string[]): string[] {
     const rows = counted(names);
-    const there = (name: string): number => this.#service.stored.filter((one) => one.sent === name || one.name === name).length;
-    return [...rows].filter(([name, count]) => there(name) < count).map(([name, count]) => `"${name}" is there ${there(name)} of ${count} times`);
+    const there = (name: string): number =>
+      this.#service.stored.filter((one) => one.sent === name || one.name === name).length;
+    return [...rows]
+      .filter(([name, count]) => there(name) < count)
+      .map(([name, count]) => `"${name}" is there ${there(name)} of ${count} times`);
   }
 }
 
@@ -98,11 +103,10 @@ export class User {
 
   async #do(task: Task): Promise<void> {
     const { options } = this.#plan;
-    if (task.kind === 'list') await this.#until(['categories', 'list', ...options]);
-    else if (task.kind === 'quota') await this.#until(['quota', ...options]);
-    else if (task.kind === 'login') await this.#logIn();
+    if (task.kind === 'import') await this.#import([...task.names], task.format);
     else if (task.kind === 'create') await this.#create(task.name, task.ifMissing);
-    else await this.#import([...task.names], task.format);
+    else if (task.kind === 'login') await this.#logIn();
+    else await this.#until(task.kind === 'list' ? ['categories', 'list', ...options] : ['quota', ...options]);
   }
 
   // Runs a command that changes nothing until it succeeds.
@@ -127,7 +131,14 @@ export class User {
 
   async #create(name: string, ifMissing: boolean): Promise<void> {
     const { machine, run, expectations } = this.#world;
-    const args = ['categories', 'create', '--name', name, ...(ifMissing ? ['--if-missing'] : []), ...this.#plan.options];
+    const args = [
+      'categories',
+      'create',
+      '--name',
+      name,
+      ...(ifMissing ? ['--if-missing'] : []),
+      ...this.#plan.options,
+    ];
     if (ifMissing) expectations.addFile([name]);
     for (let tries = 0; tries < TRIES; tries++) {
       if (!ifMissing) expectations.addCreate(name);
@@ -183,8 +194,18 @@ export class User {
 function durationIn(err: string): number | undefined {
   const text = /try again in ([^,"]+)/.exec(err)?.[1];
   if (text === undefined) return undefined;
-  const units: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, day: 86_400_000, days: 86_400_000 };
-  return [...text.matchAll(/(\d+) ?(ms|s|m|h|days?)/g)].reduce((sum, [, count, unit = '']) => sum + Number(count) * (units[unit] ?? 0), 0);
+  const units: Readonly<Record<string, number>> = {
+    ms: 1,
+    s: 1000,
+    m: 60_000,
+    h: 3_600_000,
+    day: 86_400_000,
+    days: 86_400_000,
+  };
+  return [...text.matchAll(/(\d+) ?(ms|s|m|h|days?)/g)].reduce(
+    (sum, [, count, unit = '']) => sum + Number(count) * (units[unit] ?? 0),
+    0,
+  );
 }
 
 // The command that a hint prints to create what is missing.
@@ -196,7 +217,9 @@ function resumeOf({ err }: Ended): readonly string[] | undefined {
 // "write it into the file as the service has it"
 function correctedRows(rows: readonly string[], { out, err }: Ended): string[] {
   const corrected = [...rows];
-  for (const [, row = '', name = ''] of `${err}\n${out}`.matchAll(/row (\d+) "[^"]*" \(perhaps category \d+ "([^"]*)"\)/g)) {
+  for (const [, row = '', name = ''] of `${err}\n${out}`.matchAll(
+    /row (\d+) "[^"]*" \(perhaps category \d+ "([^"]*)"\)/g,
+  )) {
     corrected[Number(row) - 1] = name;
   }
   return corrected;

@@ -1,6 +1,7 @@
 // One world from one seed: machines, users and a service, and what goes wrong.
-import type { Context } from '../../src/io.ts';
+
 import { PetstoreError } from '../../src/errors.ts';
+import type { Context } from '../../src/io.ts';
 import { Redactor } from '../../src/redact.ts';
 import { run as runProgram } from '../../src/run.ts';
 import type { Coverage, Fault } from './faults.ts';
@@ -11,7 +12,7 @@ import { Network } from './network.ts';
 import { formatDisks } from './replaced/fs.ts';
 import { setSurroundings } from './replaced/world.ts';
 import type { Machine, SimulatedProcess } from './scheduler.ts';
-import { draws, Scheduler } from './scheduler.ts';
+import { draws, Scheduler, settled } from './scheduler.ts';
 import type { Manners } from './service.ts';
 import { PLANS, Service } from './service.ts';
 import { StateServer } from './state-server.ts';
@@ -43,17 +44,22 @@ export interface WorldResult {
 
 const WORDS = ['dog', 'cat', 'Tom & Jerry', 'bär', 'a very long species name', 'rabbit ', 'horse', 'no!', 'ox', '鯉'];
 /** Virtual time after which every command has ended. */
-const LONGEST_MS = 40 * 3_600_000;
+const LONGEST_MS = 14 * 86_400_000;
 const MOST_STEPS = 60_000;
 const GRACE_MS = 4000;
+const MAX_WAITS: Readonly<Record<string, number>> = { '10s': 10_000, '70s': 70_000, '5m': 300_000 };
 
 export function planWorld(seed: number): WorldPlan {
   const random = draws(seed * 7919 + 1);
   const pick = <T>(all: readonly T[]): T => all[Math.floor(random() * all.length)] as T;
   const chance = (share: number): boolean => random() < share;
-  const machines = Array.from({ length: chance(0.3) ? 2 : 1 }, () => ({ skewMs: chance(0.5) ? 0 : Math.floor((random() - 0.5) * 120_000) }));
+  const machines = Array.from({ length: chance(0.3) ? 2 : 1 }, () => ({
+    skewMs: chance(0.5) ? 0 : Math.floor((random() - 0.5) * 120_000),
+  }));
   const hasStateServer = machines.length > 1 || chance(0.1);
-  const plan = pick(['free', 'free', 'pro', 'business', 'tight', 'tight', 'tiny'].map((name) => PLANS[name] ?? PLANS['free'])) as Manners['plan'];
+  const plan = pick(
+    ['free', 'free', 'pro', 'business', 'tight', 'tight', 'tiny'].map((name) => PLANS[name] ?? PLANS['free']),
+  ) as Manners['plan'];
   const manners: Manners = {
     plan,
     usedBefore: chance(0.5) ? 0 : Math.floor(random() * plan.perWindow),
@@ -66,22 +72,46 @@ export function planWorld(seed: number): WorldPlan {
   };
   const sharedFile = Array.from({ length: 1 + Math.floor(random() * 8) }, (_, at) => `both ${at}`);
   const users = Array.from({ length: chance(0.35) ? 2 : 1 }, (_, number): UserPlan => {
-    const own = Array.from({ length: 1 + Math.floor(random() ** 2 * 14) }, (_, at) => `${pick(WORDS)}${chance(0.2) ? '' : ` ${number}.${at}`}`).map((name) => (/[. ]/.test(name) && name !== 'no!' ? `${name}${name.includes(`${number}.`) ? '' : ` ${number}`}` : `${name} ${number}`));
-    const importOf = (names: readonly string[]): Task => ({ kind: 'import', names, format: pick(['csv', 'json', 'ndjson']) });
+    // Some names stand in the file twice.
+    const nameAt = (at: number): string => `${number}${chance(0.2) ? '' : `.${at}`} ${pick(WORDS)}`;
+    const own = Array.from({ length: 1 + Math.floor(random() ** 1.5 * 24) }, (_, at) => nameAt(at));
+    const importOf = (names: readonly string[]): Task => ({
+      kind: 'import',
+      names,
+      format: pick(['csv', 'json', 'ndjson']),
+    });
     const edited = [...own.slice(Math.floor(random() * 3)), own[0] as string, `new ${number}`];
     const tasks = Array.from({ length: 1 + Math.floor(random() * 3) }, (): Task => {
-      const kind = pick(['import', 'import', 'edit', 'both', 'create', 'create', 'if-missing', 'list', 'quota', 'login']);
+      const kind = pick([
+        'import',
+        'import',
+        'import',
+        'import',
+        'edit',
+        'edit',
+        'both',
+        'create',
+        'if-missing',
+        'list',
+        'quota',
+        'login',
+      ]);
       if (kind === 'import') return importOf(own);
       if (kind === 'edit') return importOf(edited);
       if (kind === 'both') return importOf(sharedFile);
-      if (kind === 'create' || kind === 'if-missing') return { kind: 'create', name: `solo ${number}`, ifMissing: kind === 'if-missing' };
+      if (kind === 'create' || kind === 'if-missing')
+        return { kind: 'create', name: `solo ${number}`, ifMissing: kind === 'if-missing' };
       return { kind: kind as 'list' | 'quota' | 'login' };
     });
-    const options = [chance(0.5) ? ['--json'] : [], chance(0.3) ? ['--max-wait', pick(['10s', '70s', '5m'])] : [], chance(0.2) ? ['--quiet'] : []].flat();
+    const options = [
+      chance(0.5) ? ['--json'] : [],
+      chance(0.3) ? ['--max-wait', pick(Object.keys(MAX_WAITS))] : [],
+      chance(0.2) ? ['--quiet'] : [],
+    ].flat();
     return { machine: number % machines.length, startsAt: Math.floor(random() * 3000), options, tasks };
   });
-  const faults = drawFaults(random, 40_000, hasStateServer);
-  const before = chance(0.5) ? [] : ['old 1', 'old 2', `dog 0`].slice(0, 1 + Math.floor(random() * 3));
+  const faults = drawFaults(random, chance(0.7) ? 6000 : 60_000, hasStateServer);
+  const before = chance(0.5) ? [] : ['old 1', 'old 2', '0.0 dog'].slice(0, 1 + Math.floor(random() * 3));
   return { seed, machines, hasStateServer, manners, before, users, faults };
 }
 
@@ -130,7 +160,8 @@ class World {
       keys: this.#keys,
       shared: plan.hasStateServer,
       machines: plan.machines.length,
-      calm: plan.users.length === 1 && !plan.faults.some(({ kind }) => /^(?:kill|suspend|clock|disk|server)/.test(kind)),
+      calm:
+        plan.users.length === 1 && !plan.faults.some(({ kind }) => /^(?:kill|suspend|clock|disk|server)/.test(kind)),
       slowestMs: plan.faults.some(({ kind }) => /late|slow|silent|truncated/.test(kind)) ? 31_000 : 0,
     });
     this.#faults = new Faults(plan.faults, {
@@ -147,7 +178,13 @@ class World {
     formatDisks();
     setSurroundings({
       scheduler,
-      network: new Network({ scheduler, service: this.#service, faults: this.#faults, invariants: this.#invariants, trace: this.#trace }),
+      network: new Network({
+        scheduler,
+        service: this.#service,
+        faults: this.#faults,
+        invariants: this.#invariants,
+        trace: this.#trace,
+      }),
       stateServer: this.#stateServer,
       processes: this.#processes,
       randomByte: () => Math.floor(bytes() * 256),
@@ -176,7 +213,7 @@ class World {
     const { violations } = this.#invariants;
     while (living > 0 && violations.length === 0 && this.#scheduler.steps < mostSteps) {
       if (!(await this.#scheduler.step())) this.#invariants.violate('a command hangs: nothing is left to happen');
-      this.#faults.strike();
+      if (this.#faults.strike()) await settled();
       if (this.#scheduler.now > LONGEST_MS) this.#invariants.violate('a command does not end');
     }
     if (this.#scheduler.steps >= MOST_STEPS) this.#invariants.violate('a command does not end');
@@ -192,7 +229,15 @@ class World {
     const { violations } = this.#invariants;
     for (const { what } of violations) this.#trace.add(undefined, `!!! ${what}`);
     const { coverage } = this.#faults;
-    return { plan: this.#plan, violations, trace: this.#trace.lines, coverage, steps, lasted: now, commands: this.#commands };
+    return {
+      plan: this.#plan,
+      violations,
+      trace: this.#trace.lines,
+      coverage,
+      steps,
+      lasted: now,
+      commands: this.#commands,
+    };
   }
 
   #start(machine: Machine, args: readonly string[], stdin: string): Promise<Ended> {
@@ -203,6 +248,7 @@ class World {
         pid: 100 + this.#processes.length,
         machine,
         command: args[1] ?? '',
+        maxWaitMs: MAX_WAITS[args[args.indexOf('--max-wait') + 1] ?? ''] ?? 120_000,
         journal: this.#plan.hasStateServer ? 'server' : machine.name,
         dead: false,
         suspendedUntil: 0,
@@ -224,7 +270,10 @@ class World {
         hasEnded = true;
         process.dead = true;
         const ended = { args, code, ...output };
-        this.#trace.add(process, `$ ${args.join(' ')} -> ${code ?? 'killed'} ${output.err.trim().replaceAll('\n', ' | ')}`);
+        this.#trace.add(
+          process,
+          `$ ${args.join(' ')} -> ${code ?? 'killed'} ${output.err.trim().replaceAll('\n', ' | ')}`,
+        );
         this.#invariants.ended(process, ended);
         this.#scheduler.after(1, undefined, () => resolve(ended));
       };

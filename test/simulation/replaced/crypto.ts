@@ -2,11 +2,14 @@
 import * as crypto from 'node:crypto';
 import { surroundings } from './world.ts';
 
-export const { createHash, createHmac, timingSafeEqual, createDecipheriv, createCipheriv, pbkdf2Sync, randomUUID } = crypto;
+export const { createHash, createHmac, timingSafeEqual, createDecipheriv, createCipheriv, pbkdf2Sync, randomUUID } =
+  crypto;
 
 export function randomBytes(size: number): Buffer {
   const { randomByte } = surroundings();
   return Buffer.from(Array.from({ length: size }, randomByte));
 }
 
-export default { ...crypto, randomBytes };
+const replaced = { ...crypto, randomBytes };
+
+export { replaced as default };

@@ -22,7 +22,13 @@ export class Redis {
   call(command: string, ...args: readonly (string | number)[]): Promise<unknown> {
     const { stateServer } = surroundings();
     const texts = args.map(String);
-    if (command === 'EVAL') stateServer.learn(createHash('sha1').update(texts[0] ?? '').digest('hex'), texts[0] ?? '');
+    if (command === 'EVAL')
+      stateServer.learn(
+        createHash('sha1')
+          .update(texts[0] ?? '')
+          .digest('hex'),
+        texts[0] ?? '',
+      );
     return this.#later(() => stateServer.call(command, texts));
   }
 
@@ -34,7 +40,8 @@ export class Redis {
   #later<T>(work: () => T): Promise<T> {
     const { scheduler, stateServer } = surroundings();
     return new Promise((resolve, reject) => {
-      const fail = (error: unknown): void => void scheduler.after(scheduler.between(0.1, 2), this.#owner, () => reject(error));
+      const fail = (error: unknown): void =>
+        void scheduler.after(scheduler.between(0.1, 2), this.#owner, () => reject(error));
       // What is sent arrives also when its sender is killed.
       scheduler.after(scheduler.between(0.1, 2), undefined, () => {
         if (stateServer.isDown) return fail(Object.assign(new Error('connection refused'), { code: 'ECONNREFUSED' }));
@@ -48,5 +55,3 @@ export class Redis {
     });
   }
 }
-
-export default Redis;

@@ -1,0 +1,73 @@
+// Builds the simulator and runs worlds in a process of its own: the program in it believes that it is alone.
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
+
+/** A change of the program that the worlds should notice. */
+export interface Mutation {
+  readonly file: string;
+  readonly from: string;
+  readonly to: string;
+}
+
+export interface Findings {
+  readonly worlds: number;
+  readonly steps: number;
+  readonly commands: number;
+  readonly virtualHours: number;
+  readonly seconds: number;
+  readonly found: readonly { readonly seed: number; readonly step: number; readonly what: string }[];
+  /** How often each fault met each state, for example `kill × create in flight of import`. */
+  readonly coverage: Readonly<Record<string, number>>;
+}
+
+export interface OneWorld {
+  readonly seed: number;
+  readonly steps: number;
+  readonly violations: readonly { readonly step: number; readonly what: string }[];
+  readonly trace: readonly string[];
+  /** The smallest world that goes wrong in the same way. */
+  readonly smallest?: {
+    readonly faults: readonly object[];
+    readonly users: readonly object[];
+    readonly trace: readonly string[];
+  };
+}
+
+const LONGEST_MS = 1_800_000;
+
+export class Simulator {
+  readonly #file: string;
+
+  private constructor(file: string) {
+    this.#file = file;
+  }
+
+  /** @param dir where the bundle is written */
+  static async build(dir: string, mutation?: Mutation): Promise<Simulator> {
+    const file = join(dir, 'simulator.mjs');
+    // Not a module of the tests: it is resolved from the project's root, wherever the caller was bundled to.
+    const { buildSimulator } = (await import(pathToFileURL('test/simulation/build.mjs').href)) as {
+      readonly buildSimulator: (file: string, mutation?: Mutation) => Promise<void>;
+    };
+    await buildSimulator(file, mutation);
+    return new Simulator(file);
+  }
+
+  /** @param timeoutMs after which a world counts as endless */
+  worlds(from: number, to: number, { stop = false, timeoutMs = LONGEST_MS } = {}): Promise<Findings> {
+    return this.#run(['worlds', String(from), String(to), ...(stop ? ['stop'] : [])], timeoutMs);
+  }
+
+  /** @param steps after how many it ends; 0: at its own end */
+  world(seed: number, steps = 0): Promise<OneWorld> {
+    return this.#run(['world', String(seed), String(steps)], LONGEST_MS);
+  }
+
+  async #run<T>(args: readonly string[], timeout: number): Promise<T> {
+    const options = { timeout, maxBuffer: 1e9, killSignal: 'SIGKILL' } as const;
+    const { stdout } = await promisify(execFile)(process.execPath, [this.#file, ...args], options);
+    return JSON.parse(stdout) as T;
+  }
+}
