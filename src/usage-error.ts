@@ -62,7 +62,7 @@ function unknownCommand(command: Command, word: string): Explanation {
 }
 
 /** The command of this name or alias, or the closest one. */
-export function closestCommand(commands: readonly Command[], word: string): Command | undefined {
+function closestCommand(commands: readonly Command[], word: string): Command | undefined {
   const named = commands.flatMap((one) => [one.name(), ...one.aliases()].map((name) => ({ name, one })));
   const match = closestMatch(
     word,
@@ -123,7 +123,7 @@ function missingSubcommand(command: Command): Explanation {
   return [`missing subcommand after \`${pathOf(command)}\``, `use ${names.slice(0, -1).join(', ')} or ${names.at(-1)}`];
 }
 
-export function visibleCommands(command: Command): readonly Command[] {
+function visibleCommands(command: Command): readonly Command[] {
   return [...command.createHelp().visibleCommands(command)];
 }
 

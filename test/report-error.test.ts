@@ -1,8 +1,9 @@
 // Every kind of error, as text and as JSON, with its exit code (docs/cli.md).
 import { expect, test } from 'vitest';
 import type { ErrorKind } from '../src/errors.ts';
-import { EXIT_CODES, PetstoreError } from '../src/errors.ts';
-import { reportError } from '../src/run.ts';
+import { PetstoreError } from '../src/errors.ts';
+import { EXIT_CODES } from '../src/reference.ts';
+import { reportError } from '../src/report-error.ts';
 import { world } from './support/world.ts';
 
 const CODES: Readonly<Record<ErrorKind, number>> = {
@@ -27,12 +28,28 @@ async function print(error: unknown, telling = plain): Promise<{ code: number; e
 }
 
 test('the exit codes are those of docs/cli.md', () => {
-  expect(EXIT_CODES).toEqual(CODES);
+  expect(Object.fromEntries(kinds.map((kind) => [kind, EXIT_CODES[kind].code]))).toEqual(CODES);
 });
 
 test.each(kinds)('%s as text is error and hint', async (kind) => {
   const printed = await print(new PetstoreError(kind, 'the cat\u001b[31m ran away', { hint: 'call it back' }));
   expect(printed).toEqual({ code: CODES[kind], err: 'error: the cat␛[31m ran away\nhint: call it back\n', out: '' });
+});
+
+test('two hints stand on two lines', async () => {
+  const error = new PetstoreError('auth', 'no key', { hint: 'log in\nuse the sandbox' });
+  expect((await print(error)).err).toBe('error: no key\nhint: log in\nhint: use the sandbox\n');
+});
+
+test('a silent error prints nothing and keeps its exit code', async () => {
+  const error = new PetstoreError('interrupted', 'canceled', { silent: true });
+  expect(await print(error)).toEqual({ code: 130, err: '', out: '' });
+});
+
+test('a typed key is not repeated in a usage error', async () => {
+  const context = world(['auth', 'switch', 'sk_live_0123456789']);
+  await reportError(new PetstoreError('usage', 'no profile "sk_live_0123456789"'), context, plain);
+  expect(context.stderr.text()).toBe('error: no profile "[redacted]"\n');
 });
 
 test.each(kinds)('%s as JSON is one line on stderr', async (kind) => {

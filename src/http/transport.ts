@@ -10,7 +10,7 @@ import type { Head, HttpHeaders, HttpRequest, HttpResponse, Transport } from './
 import { TransportError } from './types.ts';
 
 /** The largest response to a read. */
-const MAX_RESPONSE_BYTES = 32 * 1024 * 1024;
+const MAX_RESPONSE_BYTES = 16 * 1024 * 1024;
 /** The largest response to anything else; of an error only so much is read. */
 const MAX_SHORT_RESPONSE_BYTES = 1024 * 1024;
 /** Node's own default. */

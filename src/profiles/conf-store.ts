@@ -144,7 +144,7 @@ function parseSettings(text: string, path: string): Record<string, unknown> {
 /** For a file whose content cannot be used; its content is never quoted, since it may contain a key. */
 function damagedFile(path: string, what: string): PetstoreError {
   return new PetstoreError('storage', `${escapeControls(path)} ${what}`, {
-    hint: 'the file was not changed; fix it or move it away and run `petstore auth login`',
+    hint: 'move it away and run `petstore auth login`',
   });
 }
 

@@ -49,7 +49,7 @@ function expectFailure(run: Outcome, code: number): void {
   expect({ code: run.code, err: run.err }).toEqual({ code, err: expect.any(String) });
   expect(run.out).toBe('');
   const lines = run.err.trim().split('\n');
-  expect(JSON.parse(lines.at(-1) ?? '').error).toMatchObject({ kind: KINDS[code], hint: expect.any(String) });
+  expect(JSON.parse(lines.at(-1) ?? '').error).toMatchObject({ kind: KINDS[code] });
   expect(run.err).not.toMatch(/\n\s+at |node:internal|file:\/\//);
   expect(run.err).not.toContain(KEY);
 }

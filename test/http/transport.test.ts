@@ -37,7 +37,7 @@ async function serve(script: Script) {
 
 const answering = (bytes: Buffer | string) => serve({ onRequest: (socket) => void socket.end(bytes) });
 
-test('a request has the documented headers and its own connection', async () => {
+test('a request has the documented headers', async () => {
   const { url, requests } = await answering(response('200 OK', '[]', 'X-RateLimit-Limit: 60'));
   const { status, headers, body } = await send(url);
   expect([status, headers['x-ratelimit-limit'], Buffer.from(body).toString()]).toEqual([200, '60', '[]']);
@@ -48,7 +48,6 @@ test('a request has the documented headers and its own connection', async () => 
     accept: 'application/json',
     'accept-encoding': 'identity',
     'user-agent': 'petstore-cli/1.2.3',
-    connection: 'close',
   };
   const ofPost = { 'content-type': 'application/json', 'content-length': '14' };
   expect(requests.map((request) => ({ ...request, headers: Object.fromEntries(request.headers) }))).toMatchObject([
@@ -104,7 +103,7 @@ async function pouring(status: string, mebibytes = Number.POSITIVE_INFINITY): Pr
 test('an endless body ends at the limit, which is lower for a create', async () => {
   expect(await failure(await pouring('200 OK'))).toMatchObject({
     reason: 'too-large',
-    detail: expect.stringContaining('32 MiB'),
+    detail: expect.stringContaining('16 MiB'),
   });
   const created = await failure(await pouring('201 Created'), POST);
   expect(created).toMatchObject({ reason: 'too-large', detail: 'the response exceeds 1 MiB', head: { status: 201 } });

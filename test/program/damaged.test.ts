@@ -1,5 +1,5 @@
 // The built program with missing, damaged or replaced files: no stack trace, no false success.
-import { cpSync, readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { cpSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { Outcome } from '../support/processes.ts';
@@ -8,15 +8,12 @@ import { BIN } from '../support/program.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 // A copy of the program to damage.
-function copy(): { readonly bin: string; readonly dist: string; readonly chunk: (name: string) => string } {
+function copy(): { readonly bin: string; readonly dist: string; readonly chunks: () => string[] } {
   const root = tempDir();
   cpSync(dirname(dirname(BIN)), root, { recursive: true, verbatimSymlinks: true });
   const dist = join(root, 'dist');
-  const chunk = (name: string): string => {
-    const [file = ''] = readdirSync(join(dist, 'chunks')).filter((one) => one.startsWith(`${name}-`));
-    return join(dist, 'chunks', file);
-  };
-  return { bin: join(root, 'bin', 'petstore.js'), dist, chunk };
+  const chunks = (): string[] => readdirSync(join(dist, 'chunks')).map((file) => join(dist, 'chunks', file));
+  return { bin: join(root, 'bin', 'petstore.js'), dist, chunks };
 }
 
 const run = (bin: string, args: readonly string[], env: Record<string, string> = {}): Promise<Outcome> =>
@@ -28,9 +25,15 @@ test.each<[string, (it: ReturnType<typeof copy>) => void]>([
   ['without dist', ({ dist }) => rmSync(dist, { recursive: true })],
   ['without main', ({ dist }) => rmSync(join(dist, 'main.cjs'))],
   ['with half of main', ({ dist }) => truncateSync(join(dist, 'main.cjs'), 800)],
-  ['without the base chunk', ({ chunk }) => rmSync(chunk('base'))],
-  ['with half of the command chunk', ({ chunk }) => truncateSync(chunk('command'), 20_000)],
-  ['with nonsense for the command chunk', ({ chunk }) => writeFileSync(chunk('command'), 'throw new Error("x")')],
+  ['without its chunks', ({ chunks }) => chunks().forEach((file) => void rmSync(file))],
+  [
+    'with half of its chunks',
+    ({ chunks }) => chunks().forEach((file) => void truncateSync(file, statSync(file).size >> 1)),
+  ],
+  [
+    'with nonsense for its chunks',
+    ({ chunks }) => chunks().forEach((file) => void writeFileSync(file, 'throw new Error("x")')),
+  ],
 ])('%s it says that it is damaged, without a stack', async (_what, damage) => {
   const it = copy();
   damage(it);

@@ -38,7 +38,7 @@ const LAYERS = [
   ['client.ts'],
   ['command.ts'],
   ['session.ts'],
-  ['progress.ts'],
+  ['report-error.ts', 'progress.ts'],
   ['import'],
   ['api'],
   ['http'],
@@ -55,6 +55,7 @@ const LAYERS = [
     'json.ts',
     'version.ts',
     'did-you-mean.ts',
+    'reference.ts',
   ],
 ];
 

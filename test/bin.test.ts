@@ -1,0 +1,27 @@
+// bin/petstore.js: starts the program, or says why it cannot.
+import { execFileSync, spawnSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { BIN } from './support/program.ts';
+import { tempDir } from './support/temp-dir.ts';
+
+// Runs the program as an older Node.js would.
+function runOn(version: string, ...args: readonly string[]) {
+  const preload = join(tempDir(), 'version.cjs');
+  writeFileSync(preload, `Object.defineProperty(process.versions, 'node', { value: '${version}' });`);
+  const { status, stderr } = spawnSync(process.execPath, ['--require', preload, BIN, ...args]);
+  return { status, err: stderr.toString() };
+}
+
+test.each(['18.20.8', '20.17.0'])('Node.js %s is rejected with the version that is needed', (version) => {
+  expect(runOn(version, '--version')).toEqual({
+    status: 2,
+    err: `error: petstore needs Node.js 20.18.1 or newer, and this is ${version}\nhint: update Node.js\n`,
+  });
+  expect(JSON.parse(runOn(version, '--version', '--json').err)).toMatchObject({ error: { kind: 'usage' } });
+});
+
+test('a supported Node.js prints the version of package.json', () => {
+  expect(execFileSync(process.execPath, [BIN, '--version'], { encoding: 'utf8' })).toMatch(/^\d+\.\d+\.\d+\n$/);
+});
