@@ -4,8 +4,8 @@ import { join, resolve } from 'node:path';
 import { StateServer } from '../src/append-log/state-server.ts';
 import { parseStateUrl } from '../src/append-log/state-url.ts';
 import { systemClock } from '../src/clock.ts';
+import { FailoverLedger } from '../src/rate-limit/failover.ts';
 import { openLedger } from '../src/rate-limit/ledger.ts';
-import { SharedLedger } from '../src/rate-limit/shared-ledger.ts';
 import type { Place } from '../test/support/processes.ts';
 import { ended, place, runProgram, startProgram, startSandbox } from '../test/support/processes.ts';
 import { RedisServer } from '../test/support/redis-server.ts';
@@ -97,8 +97,8 @@ export async function ticketTimes(): Promise<readonly string[]> {
     const address = parseStateUrl(`redis://127.0.0.1:${proxy.port}`, undefined, 'X');
     const state = new StateServer({ address, clock });
     const own = { identity: 'x', key: 'y', clock, timeoutMs: 30_000 };
-    const openLocal = () => openLedger({ ...own, stateDir: tempDir(), tempDir: tempDir() });
-    const ledger = new SharedLedger({ ...own, server: state, openLocal });
+    const openOwn = () => openLedger({ ...own, stateDir: tempDir(), tempDir: tempDir() });
+    const ledger = new FailoverLedger({ ...own, server: state, openOwn });
     const acquires: number[] = [];
     const trips: number[] = [];
     for (let count = 0; count < 200; count++) {
@@ -109,10 +109,10 @@ export async function ticketTimes(): Promise<readonly string[]> {
       const answer = await ledger.acquire();
       acquires.push(performance.now() - since);
       if (!answer.granted) throw new Error(answer.reason);
-      const at = ledger.clock.now();
+      const at = clock.now();
       const reset = { at: at + 600_000, clock: 'local', resolution: 1 } as const;
-      const seen = { status: 201, limit: 1_000_000, remaining: 900_000 - count, reset, offset: undefined } as const;
-      ledger.observe(answer.ticket, { at, ...seen, waitMs: undefined, waitFrom: 'backoff', refused: false });
+      const seen = { status: 201, limit: 1_000_000, remaining: 900_000 - count, reset, refused: false } as const;
+      ledger.observe(answer.ticket, { at, ...seen, waitFrom: 'backoff' });
       await ledger.refresh();
     }
     await ledger.close();

@@ -1,12 +1,13 @@
-// The program with a state server: what machines share, what is refused, and that no command hangs without it.
-import { readFileSync, writeFileSync } from 'node:fs';
+// The program with a state server: what machines share, what is rejected, and how it works without one.
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createClient } from '../../src/client.ts';
+import { hasSignals } from '../support/capabilities.ts';
 import type { HttpFake } from '../support/http-fake.ts';
 import { startHttpFake } from '../support/http-fake.ts';
 import { place } from '../support/processes.ts';
-import { petstore } from '../support/program.ts';
+import { petstore, start } from '../support/program.ts';
 import { hasStateServer, RedisServer } from '../support/redis-server.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { inProcess } from '../support/world.ts';
@@ -68,12 +69,12 @@ withServer('what one machine learns of the rate limit is known on another', asyn
 });
 
 withServer(
-  'a server that is away at the start is one warning, and the command goes ahead with this machine’s ledger',
+  'a server that is unavailable at the start is one warning, and the command uses this machine’s ledger',
   async () => {
     const { code, err } = await inProcess(CREATE, { env: machine(dead) });
     expect(code).toBe(0);
     expect(err.match(/^warning: .*$/gm)).toEqual([
-      'warning: the state server at 127.0.0.1:1 cannot be used (connection refused); sharing the rate limit on this machine only',
+      'warning: cannot use state server 127.0.0.1:1 (connection refused); the rate limit is shared only on this machine',
     ]);
   },
 );
@@ -81,7 +82,7 @@ withServer(
 withServer('an import without its server is exit 9, and nothing is sent', async () => {
   const { code, err } = await inProcess(['categories', 'import', rows(), '--yes'], { env: machine(dead) });
   expect([code, sent()]).toEqual([9, []]);
-  expect(err).toMatch(/^error: the state server at 127\.0\.0\.1:1 cannot be used: connection refused\nhint: /m);
+  expect(err).toMatch(/^error: cannot use state server 127\.0\.0\.1:1: connection refused\nhint: /m);
 });
 
 withServer('an import is journaled on the server alone, and another machine knows what was created', async () => {
@@ -142,7 +143,7 @@ withServer('the ACL user of the documentation may do all that is needed', async 
   expect(JSON.parse(doctor.out)).toContainEqual(expect.objectContaining({ id: 'state_server', status: 'warning' }));
   const imported = await inProcess(['categories', 'import', rows(), '--yes'], { env });
   expect(imported.code).toBe(0);
-  expect(imported.err).toContain('warning: the state server at');
+  expect(imported.err).toContain('warning: append-only persistence is off on state server');
 });
 
 withServer('the doctor names the server, and says nothing of one that is not configured', async () => {
@@ -154,6 +155,53 @@ withServer('the doctor names the server, and says nothing of one that is not con
   expect(alone).not.toContain('State server');
 });
 
+withServer('a record of another program in the ledger is one warning, and the command succeeds', async () => {
+  await using shared = await RedisServer.start();
+  await inProcess(CREATE, { env: machine(shared.url) });
+  const [key = ''] = /petstore:\{\w+\}:ledger-\d+(?!:)/.exec(await shared.command('KEYS', '*ledger*')) ?? [];
+  await shared.command('XADD', key, '*', 't', '1', 'r', '', 's', 'not JSON');
+  const { code, err } = await inProcess(CREATE, { env: machine(shared.url) });
+  expect(code).toBe(0);
+  expect(err.match(/^warning: .*$/gm)).toEqual([
+    `warning: ignored unknown records in key "${key}" on state server 127.0.0.1:${shared.port}`,
+  ]);
+});
+
+withServer('a ledger key that holds something else is one warning that names it', async () => {
+  await using shared = await RedisServer.start();
+  await inProcess(CREATE, { env: machine(shared.url) });
+  const [key = ''] = /petstore:\{\w+\}:ledger-\d+(?!:)/.exec(await shared.command('KEYS', '*ledger*')) ?? [];
+  await shared.command('SET', key, 'text');
+  const { code, err } = await inProcess(CREATE, { env: machine(shared.url) });
+  expect(code).toBe(0);
+  expect(err).toMatch(
+    new RegExp(`^warning: cannot use state server .*key "${key.replace(/[{}]/g, '.')}" holds other data`),
+  );
+});
+
+test.runIf(hasSignals)('the password of the state server is in no diagnostic report', async () => {
+  const at = place({
+    PETSTORE_STATE_URL: 'redis://user:url-password@127.0.0.1:1/0',
+    PETSTORE_STATE_PASSWORD: 'own-password',
+    PETSTORE_API_KEY: KEY,
+  });
+  at.env['NODE_OPTIONS'] = `--report-on-signal --report-directory=${at.dir}`;
+  const child = start(at, ['sandbox', '--port', '0', '--json']);
+  await new Promise((listening) => child.stdout?.once('data', listening));
+  child.kill('SIGUSR2');
+  const reports = (): string[] => readdirSync(at.dir).filter((name) => name.startsWith('report.'));
+  let report = '';
+  while (!report.trimEnd().endsWith('}')) {
+    await new Promise((later) => setTimeout(later, 20));
+    report = reports()
+      .map((name) => readFileSync(join(at.dir, name), 'utf8'))
+      .join('');
+  }
+  child.kill('SIGKILL');
+  expect(report).toContain('PETSTORE_STATE_DIR');
+  expect(report).not.toMatch(new RegExp(`url-password|own-password|${KEY}`));
+});
+
 withServer('the sandbox does not use the server', async () => {
   const { code, err } = await inProcess([...CREATE, '-p', 'sandbox'], { env: { PETSTORE_STATE_URL: dead } });
   expect([code, err]).not.toContain('warning');
@@ -162,19 +210,18 @@ withServer('the sandbox does not use the server', async () => {
 
 withServer('clients of the library share what they learn', async () => {
   await using failing = await RedisServer.start();
-  const warnings: string[] = [];
   const stateDir = tempDir();
   const options = { baseUrl: service.url, apiKey: KEY, stateDir, stateUrl: failing.url };
-  const client = createClient({ ...options, onWarning: (text) => warnings.push(text) });
-  expect(client.quota()).toMatchObject({ shared: true, window: undefined });
+  const client = createClient(options);
+  expect(client.quota()).toMatchObject({ remaining: null });
   await client.categories.create({ name: 'dog' });
+  await client.categories.list();
+  expect(client.quota().remaining).toBe(41);
   await client.close();
-  expect(client.quota().window?.remaining).toBe(41);
   const other = createClient(options);
   await other.categories.list();
-  expect(other.quota()).toMatchObject({ stateServer: `127.0.0.1:${failing.port}`, window: { remaining: 41 } });
+  expect(other.quota()).toMatchObject({ stateServer: `127.0.0.1:${failing.port}`, remaining: 41 });
   await other.close();
-  expect(warnings).toEqual([]);
 });
 
 withServer('the client library refuses a wrong address and a wrong password', async () => {
