@@ -1,6 +1,7 @@
 // What a response that is not a success means, as an error (docs/cli.md, exit codes).
 import { PetstoreError } from '../errors.ts';
 import { escapeControls } from '../escape.ts';
+import { formatDuration } from '../format.ts';
 import { decodeServiceError, uncertainty } from '../http/request-errors.ts';
 import { statusTraits } from '../http/retry.ts';
 import type { HttpHeaders, HttpRequest, HttpResponse } from '../http/types.ts';
@@ -32,6 +33,7 @@ export function responseError(request: HttpRequest, response: HttpResponse): Pet
     const processed = statusTraits(status).slow ? 'late' : 'perhaps';
     return new PetstoreError('unknown_outcome', reason, { ...facts, ...hints, processed });
   }
+  if (status === 403) return forbiddenError(response, facts);
   if (status >= 400 && status < 500) {
     const what = `the service rejected the request (${status})${detail}`;
     return new PetstoreError('rejected', what, { ...facts, ...rejectedHints(request, response) });
@@ -44,7 +46,6 @@ export function responseError(request: HttpRequest, response: HttpResponse): Pet
 type Hints = Partial<Pick<PetstoreError, 'hint' | 'commandHint'>>;
 
 function rejectedHints({ method, path, creates }: HttpRequest, { status, headers }: HttpResponse): Hints {
-  if (status === 403) return { hint: 'check the plan and the permissions of the API key' };
   if (status === 405) {
     const allowed = headerText(headers['allow'])
       ?.split(/[\s,]+/)
@@ -63,10 +64,30 @@ function rejectedHints({ method, path, creates }: HttpRequest, { status, headers
   return creates === undefined ? {} : { hint: 'correct the values and try again' };
 }
 
+// GitHub's secondary limit is a 403 with Retry-After or a message; firewalls such as mod_evasive respond with an HTML page.
+function forbiddenError({ headers, body }: HttpResponse, facts: Partial<PetstoreError>): PetstoreError {
+  const { serviceMessage = '' } = facts;
+  const detail = serviceMessage && `: ${serviceMessage}`;
+  const seconds = Number(/^\d{1,7}$/.exec(headerText(headers['retry-after']) ?? ''));
+  if (seconds > 0 || /rate.?limit|too many requests/i.test(serviceMessage)) {
+    const hint = `try again in ${seconds > 0 ? formatDuration(1000 * seconds) : 'a few minutes'}`;
+    return new PetstoreError('rejected', `rate limited by the service (403)${detail}`, { ...facts, hint });
+  }
+  const isPage = /html/.test(headerText(headers['content-type']) ?? '') || body[0] === '<'.charCodeAt(0);
+  if (isPage) {
+    const what = `a firewall or proxy rejected the request (403)${detail}`;
+    return new PetstoreError('rejected', what, { ...facts, hint: 'try again in a few minutes' });
+  }
+  const hint = 'check the plan and the permissions of the API key';
+  return new PetstoreError('rejected', `the service rejected the request (403)${detail}`, { ...facts, hint });
+}
+
 function redirectError({ path, safe }: HttpRequest, { status, headers }: HttpResponse): PetstoreError {
   const location = headerText(headers['location']);
+  // A 303 follows a create that was processed.
+  const processed = safe ? 'no' : 'perhaps';
   if (location === undefined) {
-    return new PetstoreError('service', `unexpected status ${status} without a Location header`, { status });
+    return new PetstoreError('service', `unexpected status ${status} without a Location header`, { status, processed });
   }
   const target = escapeControls(location).slice(0, 300);
   return new PetstoreError(
@@ -74,8 +95,7 @@ function redirectError({ path, safe }: HttpRequest, { status, headers }: HttpRes
     `the service redirected (${status}) to ${target}; petstore does not follow redirects`,
     {
       status,
-      // A 303 follows a create that was processed.
-      processed: safe ? 'no' : 'perhaps',
+      processed,
       hint: 'check the base URL',
       ...(location.endsWith(path) && { commandHint: loginHint(location.slice(0, -path.length)) }),
     },

@@ -41,7 +41,57 @@ test("the service's code, message and status are included, escaped", () => {
   expect(error.message).toBe('the service rejected the request (400): name␛[31m is empty');
 });
 
+test.each<[string, HttpResponse, string, string]>([
+  [
+    'GitHub’s secondary limit',
+    reply(403, '{"message":"You have exceeded a secondary rate limit."}'),
+    'rate limited by the service (403): You have exceeded a secondary rate limit.',
+    'try again in a few minutes',
+  ],
+  [
+    'a limit that states a wait',
+    reply(403, '{"message":"slow down"}', { 'retry-after': '60' }),
+    'rate limited by the service (403): slow down',
+    'try again in 1m',
+  ],
+  [
+    'mod_evasive',
+    reply(403, '<!DOCTYPE HTML><html><head><title>403 Forbidden</title></head></html>'),
+    'a firewall or proxy rejected the request (403): 403 Forbidden',
+    'try again in a few minutes',
+  ],
+  [
+    'a firewall with an empty page',
+    reply(403, '', { 'content-type': 'text/html; charset=utf-8' }),
+    'a firewall or proxy rejected the request (403)',
+    'try again in a few minutes',
+  ],
+  [
+    'the service itself',
+    reply(403, '{"code":"plan","message":"not in your plan","status":403}'),
+    'the service rejected the request (403): not in your plan',
+    'check the plan and the permissions of the API key',
+  ],
+])('a 403 of %s is named', (_what, response, message, hint) => {
+  expect(responseError(write, response)).toMatchObject({ kind: 'rejected', processed: 'no', message, hint });
+});
+
 test('a redirect names its target', () => {
   const error = responseError(read, reply(301, '', { location: 'https://other.example/v1\u001b[2J' }));
   expect(error.message).toContain('https://other.example/v1␛[2J;');
+});
+
+test.each([
+  [500, 'perhaps'],
+  [502, 'perhaps'],
+  [204, 'perhaps'],
+  [303, 'perhaps'],
+  [202, 'late'],
+  [408, 'late'],
+  [504, 'late'],
+  [400, 'no'],
+  [401, 'no'],
+  [403, 'no'],
+])('a create with status %i was processed: %s', (status, processed) => {
+  expect(responseError(write, reply(status)).processed).toBe(processed);
 });

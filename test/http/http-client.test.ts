@@ -237,6 +237,15 @@ test('a create is never sent again once a byte of it may have left', async () =>
   expect(sentAt).toHaveLength(1);
 });
 
+test.each([
+  ['a timeout', new TransportError('timeout', true, 'no response'), 'late'],
+  ['a lost response', new TransportError('reset', true, 'closed'), 'perhaps'],
+  ['a failed connection', new TransportError('connect', false, 'refused'), 'no'],
+])('after %s the error of a create says that it was processed: %s', async (_what, fails, processed) => {
+  const { sender } = scripted([{ fails }], { maxRetries: 0 });
+  expect(await caught(sender.send(CREATE))).toMatchObject({ processed });
+});
+
 test('a create whose connection was never made is sent again, and gives its tickets back', async () => {
   const { sender, sentAt, ledger } = scripted([
     { fails: refused },

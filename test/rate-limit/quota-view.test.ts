@@ -1,0 +1,51 @@
+// The rate limit as commands show it: never quota that is left beside a wait that no header stated.
+import { expect, test } from 'vitest';
+import type { Observation } from '../../src/rate-limit/ledger-record.ts';
+import { quotaLine, quotaView } from '../../src/rate-limit/quota-view.ts';
+import { RULES } from '../../src/rate-limit/rules.ts';
+import { bare, history, refused, START, seen } from '../support/records.ts';
+
+const HOUR = 3_600_000;
+const other = (at: number, more: Partial<Observation> = {}): Observation =>
+  seen(at, { limit: 5000, remaining: 4980, reset: { at: START + 9 * HOUR, clock: 'service', resolution: 1000 }, ...more });
+
+test('a response shows limit, remaining requests and reset, and the next request may go at once', () => {
+  const view = quotaView(history({ take: START }, seen(START)), START + 10, true);
+  expect(view).toMatchObject({ window: { limit: 60, remaining: 59, resetAt: START + 60_000, over: false } });
+  expect([view.blocked, view.nextAt, view.inFlight]).toEqual([undefined, undefined, 0]);
+  expect(quotaLine(view, START + 17_000)).toBe('quota: 59 of 60 left, resets in 43s');
+});
+
+test('after a 429 that states a wait the block and its origin are shown', () => {
+  const view = quotaView(history({ take: START }, refused(START)), START + 10, true);
+  const blocked = { until: START + 5000, since: START, reason: 'retry_after', refusals: 1 };
+  expect(view).toMatchObject({ blocked, nextAt: START + 5000 });
+  expect(quotaLine(view, START + 1000)).toBe('quota: rate limited, try again in 4s');
+});
+
+test('quota that is left is not shown while a wait of our own is in force', () => {
+  const silent = { waitMs: undefined, waitFrom: 'backoff' } as const;
+  const steps = [{ take: START }, other(START), { take: START + 1 }, other(START + 2, { status: 429, refused: true })];
+  const state = history(...steps, { take: START + 2000 }, refused(START + 2010, silent));
+  expect(state.window?.remaining).toBeGreaterThan(4000);
+  const during = quotaView(state, START + 2020, true);
+  expect(during).toMatchObject({ window: undefined, blocked: { reason: 'backoff' } });
+  const { until = 0 } = state.block ?? {};
+  const after = quotaView(state, until, true);
+  expect(after).toMatchObject({ window: { limit: 5000 }, blocked: undefined, nextAt: undefined });
+});
+
+test('a gap is a wait beside which no window is known', () => {
+  const state = history({ take: START }, bare(START));
+  state.pace = { ...state.pace, step: RULES.gapSteps, widestMs: 3000 };
+  expect(quotaView(state, START + 10, true)).toMatchObject({ window: undefined, nextAt: START + 3000 });
+});
+
+test('the day’s window is shown beside the minute’s, and alone if only it is known', () => {
+  const day = other(START, { limit: 1000, remaining: 500 });
+  const alone = quotaView(history({ take: START }, day), START + 1, true);
+  expect(alone).toMatchObject({ window: { limit: 1000 }, longWindow: undefined });
+  const state = history({ take: START }, day);
+  state.window = history({ take: START }, seen(START)).window;
+  expect(quotaView(state, START + 1, true)).toMatchObject({ window: { limit: 60 }, longWindow: { limit: 1000 } });
+});
