@@ -1,63 +1,22 @@
-// Imports under the worst: killed again and again with answers lost, and under a tight quota.
+// How long imports take: under a tight quota, and without a limit beside a plain undici loop.
+import { fork, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Result } from '../test/import/kill-round.ts';
-import { containerRound, killRound } from '../test/import/kill-round.ts';
+import type { Place } from '../test/support/processes.ts';
 import { place, runProgram, startSandbox } from '../test/support/processes.ts';
-import { must, say } from './report.ts';
+import { median, must, say } from './report.ts';
 
 const BIN = process.env['PETSTORE_BIN'] ?? 'bin/petstore.js';
 
 /**
- * `npm run bench -- import [kill ROUNDS | pace]`; both, with 200 rounds, unless one is named.
+ * `npm run bench -- import [pace | throughput [ROWS]]`; both unless one is named.
  * @param args which part, and its number
  */
 export async function run(args: string[]): Promise<void> {
   const [part, number] = args;
-  const wanted = (name: string): boolean => part === undefined || part === name;
-  if (wanted('kill')) await kills(Number(number ?? 200));
-  if (wanted('pace')) await pace();
-}
-
-const FAULTS = ['lost-response:3', 'truncate:1', 'reset:1', '500:1'];
-// A round in containers mostly waits for a minute of silence.
-const CONTAINERS_AT_ONCE = 16;
-
-// Two rounds of three are killed on one machine; the third plays in two containers with clocks 140 s apart.
-async function kills(rounds: number): Promise<void> {
-  const total = { rounds: 0, kills: 0, stops: 0, refused: 0, runs: 0, mostUndecided: 0, longestWaitMs: 0 };
-  const since = Date.now();
-  const add = (round: number, result: Result): void => {
-    must(result.duplicates === 0 && result.missing === 0, `round ${round}: ${JSON.stringify(result)}`);
-    must(result.mostUndecided <= 8, `round ${round}: ${result.mostUndecided} rows in flight at a kill`);
-    total.runs += result.runs;
-    total.mostUndecided = Math.max(total.mostUndecided, result.mostUndecided);
-    if (++total.rounds % 10 === 0) say(`  ${JSON.stringify(total)}, ${Math.round((Date.now() - since) / 1000)} s`);
-  };
-  const contained = Array.from({ length: rounds }, (_, at) => at + 1).filter((round) => round % 3 === 0);
-  const container = async (): Promise<void> => {
-    for (let round = contained.shift(); round !== undefined; round = contained.shift()) {
-      const mishap = (['killed', 'stopped', 'none'] as const)[(round / 3) % 3] ?? 'none';
-      const faults = [...FAULTS, 'latency=30ms'];
-      const result = await containerRound({ bin: BIN, rows: 1500, kills: 1, faults, seed: round }, mishap);
-      must(result.waitedMs < 70_000, `round ${round}: ${result.waitedMs} ms`);
-      total.longestWaitMs = Math.max(total.longestWaitMs, Math.round(result.waitedMs));
-      if (mishap === 'killed') total.kills += result.kills;
-      else if (mishap === 'stopped') total.stops += result.kills;
-      else total.refused++;
-      add(round, result);
-    }
-  };
-  const one = async (): Promise<void> => {
-    for (let round = 1; round <= rounds; round++) {
-      if (round % 3 === 0) continue;
-      const result = await killRound({ bin: BIN, rows: 1000, kills: 3 + (round % 4), faults: FAULTS, seed: round });
-      total.kills += result.kills;
-      add(round, result);
-    }
-  };
-  await Promise.all([one(), ...Array.from({ length: CONTAINERS_AT_ONCE }, container)]);
-  say(`kill: ${JSON.stringify(total)}: 0 duplicates, 0 lost`);
+  if (part === undefined || part === 'pace') await pace();
+  if (part === undefined || part === 'throughput') await throughput(Number(number ?? 5000));
 }
 
 const WINDOW_MS = 2000;
@@ -97,4 +56,54 @@ async function pace(): Promise<void> {
     must(outcome.code === 0 && refused === 0, outcome.err.slice(-2000));
     must(ms <= optimum * 1.1, 'makespan at most 1.1 of the optimum');
   }
+}
+
+const CONNECTIONS = 8;
+const RUNS = 5;
+
+// Interleaved runs against a server in a process of its own; the medians are compared.
+async function throughput(rows: number): Promise<void> {
+  const server = fork(join(import.meta.dirname, '../../../bench/fast-server.mjs'));
+  const [url] = (await once(server, 'message')) as [string];
+  const times = { plain: [] as number[], petstore: [] as number[] };
+  try {
+    for (let run = 0; run < RUNS; run++) {
+      const names = Array.from({ length: rows }, (_, row) => `run ${run} row ${row}`);
+      const at = place({ PETSTORE_BASE_URL: url, PETSTORE_API_KEY: 'key-of-the-benchmark' });
+      writeFileSync(join(at.dir, 'rows.ndjson'), names.map((name) => `${JSON.stringify({ name })}\n`).join(''));
+      server.send('reset');
+      times.plain.push(await timed(() => plainLoop(at, url)));
+      server.send('reset');
+      times.petstore.push(await timed(() => imported(at)));
+    }
+  } finally {
+    server.kill();
+  }
+  const [plain, petstore] = [median(times.plain), median(times.petstore)];
+  const perSecond = (ms: number): string => `${Math.round((rows / ms) * 1000)} rows/s`;
+  say(
+    `throughput: ${rows} rows, ${CONNECTIONS} connections, Node ${process.versions.node}: plain undici loop ${perSecond(plain)}, petstore ${perSecond(petstore)}, ratio ${(plain / petstore).toFixed(2)}`,
+  );
+}
+
+async function timed(work: () => Promise<void>): Promise<number> {
+  const since = performance.now();
+  await work();
+  return performance.now() - since;
+}
+
+async function imported(at: Place): Promise<void> {
+  const args = ['categories', 'import', 'rows.ndjson', '--json', '--concurrency', String(CONNECTIONS)];
+  const { code, err } = await runProgram(BIN, at, args);
+  must(code === 0, err);
+}
+
+// A process that does nothing but send, with as many connections.
+async function plainLoop(at: Place, url: string): Promise<void> {
+  const script = join(import.meta.dirname, '../../../bench/plain-loop.mjs');
+  const child = spawn(process.execPath, [script, url, join(at.dir, 'rows.ndjson'), String(CONNECTIONS)], {
+    stdio: 'inherit',
+  });
+  const [code] = (await once(child, 'close')) as [number];
+  must(code === 0, `the plain loop ended with ${code}`);
 }

@@ -404,7 +404,10 @@ describe('first login and key commands', () => {
   });
 
   test('PETSTORE_API_KEY_COMMAND provides the key without a profile', async () => {
-    const env = { PETSTORE_BASE_URL: service.url, PETSTORE_API_KEY_COMMAND: `"${process.execPath}" -p "'${GOOD_KEY}'"` };
+    const env = {
+      PETSTORE_BASE_URL: service.url,
+      PETSTORE_API_KEY_COMMAND: `"${process.execPath}" -p "'${GOOD_KEY}'"`,
+    };
     expect(await petstore(['categories', 'list', '--json'], '', env)).toMatchObject({ code: 0 });
     expect(service.requests[0]?.headers.authorization).toBe(`Bearer ${GOOD_KEY}`);
     expect(files()).toEqual([]);

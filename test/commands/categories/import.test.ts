@@ -89,7 +89,7 @@ test('a bad file is exit code 2 before anything is sent or noted, also without a
   expect((await inProcess([...IMPORT, 'good.csv'], { dir })).code).toBe(3);
 });
 
-test('a rejected row is reported and the others are created; the corrected file is imported with --skip-existing', async () => {
+test('a rejected row is reported and the others are created, then the corrected file creates the rest', async () => {
   const { file, run, names } = shop();
   // Larger than the sandbox accepts.
   const name = 'x'.repeat(1_100_000);
@@ -102,12 +102,7 @@ test('a rejected row is reported and the others are created; the corrected file 
   const again = await run([...IMPORT, 'species.csv']);
   expect(again.out).toMatch(/^Created 0, skipped 2, failed 1, unknown 0\n[\s\S]*body_too_large/);
   file('species.csv', 'name\ndog\ncow\ncat\n');
-  const changed = await run([...IMPORT, 'species.csv']);
-  expect([changed.code, changed.err]).toEqual([
-    2,
-    expect.stringContaining('the file has changed since its import began: 2 of its 3 rows were created'),
-  ]);
-  expect((await run([...IMPORT, 'species.csv', '--skip-existing'])).code).toBe(0);
+  expect((await run([...IMPORT, 'species.csv'])).out).toBe('Created 1, skipped 2, failed 0, unknown 0\n');
   expect((await names()).sort()).toEqual(['cat', 'cow', 'dog']);
 });
 
@@ -115,11 +110,11 @@ test('--dry-run says what would be created and how long it takes, and creates an
   const { dir, file, run, names } = shop();
   await run(['categories', 'create', '--name', 'dog']);
   file('species.csv', `name,description\ndog,\ncat,Felis\n${'cow,\n'.repeat(70)}`);
-  const { code, out } = await run([...IMPORT, 'species.csv', '--dry-run', '--skip-existing']);
+  const { code, out } = await run([...IMPORT, 'species.csv', '--dry-run']);
   expect(code).toBe(0);
   expect(out).toContain('Would create 71 categories and skip 1\nEstimated time: ');
   expect(out).toContain('and 51 more to create');
-  const json = await run([...IMPORT, 'species.csv', '--dry-run', '--skip-existing', '--json']);
+  const json = await run([...IMPORT, 'species.csv', '--dry-run', '--json']);
   expect(JSON.parse(json.out)).toMatchObject({
     dryRun: true,
     skipped: [{ row: 1, name: 'dog', id: 1 }],
@@ -136,30 +131,35 @@ test('--dry-run says what would be created and how long it takes, and creates an
   expect(readdirSync(join(dir, 'state'))).not.toContain('imports');
 });
 
-test('repeated names, existing names and an insufficient daily limit are reported before anything is sent', async () => {
+test('differing descriptions and an insufficient daily limit are warnings before anything is sent', async () => {
   const { file, run } = shop();
-  await run(['categories', 'create', '--name', 'dog']);
-  file('species.csv', 'name\ndog\ncat\ncat\n');
-  const { err } = await run([...IMPORT, 'species.csv']);
-  expect(err).toContain('warning: 1 row repeats the name of an earlier row; each row becomes a category\n');
-  expect(err).toContain('1 row has a name that already exists (--skip-existing skips such rows)\n');
+  await run(['categories', 'create', '--name', 'dog', '--description', 'Canis']);
+  file('species.csv', 'name,description\ndog,Hund\ncat,\n');
+  const { err, out } = await run([...IMPORT, 'species.csv']);
+  expect(err).toContain('warning: 1 category exists with another description and cannot be updated\n');
+  expect(out).toBe('Created 1, skipped 1, failed 0, unknown 0\n');
+  const json = await run([...IMPORT, 'species.csv', '--json']);
+  expect(JSON.parse(json.out)).toMatchObject({
+    skipped: [
+      { row: 1, name: 'dog', id: 1, differs: true },
+      { row: 2, name: 'cat', id: 2 },
+    ],
+  });
   file('many.ndjson', Array.from({ length: 1100 }, (_, at) => `{"name":"n${at}"}\n`).join(''));
   const many = await run([...IMPORT, 'many.ndjson', '--max-wait', '0']);
-  expect(many.err).toContain('1,100 rows exceed the daily limit of 1,000 requests\n');
+  expect(many.err).toMatch(/warning: 1,100 .*daily limit of 1,000 requests/);
 });
 
-test('an exhausted quota ends the import with the pending rows and the command that resumes', async () => {
+test('an exhausted quota ends the import with the document of what was created', async () => {
   const { file, run } = shop();
   file('many.ndjson', Array.from({ length: 100 }, (_, at) => `{"name":"n${at}"}\n`).join(''));
-  const { code, out, err } = await run([...IMPORT, 'many.ndjson', '--json', '--max-wait', '0', '--restart']);
+  const { code, out, err } = await run([...IMPORT, 'many.ndjson', '--json', '--max-wait', '0']);
   expect(code).toBe(5);
   const { created, pending, unknown } = JSON.parse(out) as { created: unknown[]; pending: number; unknown: unknown[] };
   expect([created.length + pending, unknown]).toEqual([100, []]);
   expect(created.length).toBeGreaterThan(40);
-  const { error } = JSON.parse(err) as { error: { kind: string; hint: string; message: string; retryAt: string } };
+  const { error } = JSON.parse(err) as { error: object };
   expect(error).toMatchObject({ kind: 'rate_limited', retryAt: expect.stringMatching(/^\d{4}-.*Z$/) });
-  expect(error.message).toContain(`${pending} pending`);
-  expect(error.hint).toContain('to resume: petstore categories import many.ndjson --json --max-wait 0 -p sandbox');
 });
 
 test.each<[string, readonly string[], string]>([
@@ -184,22 +184,23 @@ test('what list prints in every machine format is imported into another shop unc
   for (const format of ['json', 'ndjson', 'csv', 'tsv']) {
     const to = shop();
     const printed = await from.run(['categories', 'list', '--format', format]);
-    expect((await to.run([...IMPORT, '-', '--skip-existing'], printed.out)).code).toBe(0);
+    expect((await to.run([...IMPORT, '-'], printed.out)).code).toBe(0);
     expect((await to.run(['categories', 'list', '--json'])).out).toBe(original);
   }
 });
 
-test('rows from a pipe need --yes where stderr is a terminal, since nobody can be asked', async () => {
+test('rows from a pipe need --yes if stderr is a terminal, except in CI', async () => {
   const env = { PETSTORE_BASE_URL: 'http://127.0.0.1:9/v1', PETSTORE_API_KEY: 'key-0123456789ab' };
-  const run = (...more: string[]) =>
+  const run = (more: readonly string[], ci: Record<string, string> = {}) =>
     inProcess(['categories', 'import', '-', '--max-retries', '0', ...more], {
-      env,
+      env: { ...env, ...ci },
       stdin: '{"name":"dog"}',
       columns: 80,
     });
-  expect(await run()).toMatchObject({ code: 2, out: '', err: expect.stringContaining('--yes') });
-  // Nobody listens there: with --yes the import starts.
-  expect(await run('--yes')).toMatchObject({ code: 6 });
+  expect(await run([])).toMatchObject({ code: 2, out: '', err: expect.stringContaining('use --yes') });
+  // No server is there: with --yes, and in CI, the import starts.
+  expect(await run(['--yes'])).toMatchObject({ code: 6 });
+  expect(await run([], { CI: '1' })).toMatchObject({ code: 6 });
 });
 
 test('on a terminal the sandbox is imported into without a question', async () => {

@@ -1,0 +1,51 @@
+// Imports that are killed with SIGKILL again and again while responses are lost: no row twice, none missing.
+
+import type { Result } from '../test/import/kill-round.ts';
+import { containerRound, killRound } from '../test/import/kill-round.ts';
+import { resumedElsewhere } from './fleet-imports.ts';
+import { must, say } from './report.ts';
+
+const BIN = process.env['PETSTORE_BIN'] ?? 'bin/petstore.js';
+const FAULTS = ['lost-response:3', 'truncate:1', 'reset:1', '500:1'];
+
+/**
+ * `npm run bench -- kill-rounds [--rounds N] [--parallel N] [--containers | --state-server]`: 200 rounds on one machine, or in two
+ * containers with clocks 140 s apart, or 50 across two machines with a state server that is killed in two of three.
+ */
+export async function run(args: string[]): Promise<void> {
+  const number = (option: string): number | undefined =>
+    args.includes(option) ? Number(args[args.indexOf(option) + 1]) : undefined;
+  const isOnServer = args.includes('--state-server');
+  const rounds = number('--rounds') ?? (isOnServer ? 50 : 200);
+  if (isOnServer) return resumedElsewhere(rounds);
+  const isContained = args.includes('--containers');
+  const total = { rounds: 0, kills: 0, stops: 0, runs: 0, longestWaitMs: 0 };
+  const since = Date.now();
+  let next = 1;
+  const player = async (): Promise<void> => {
+    while (next <= rounds) {
+      const round = next++;
+      const result = isContained ? await contained(round, total) : await onOneMachine(round);
+      must(result.duplicates === 0 && result.missing === 0, `round ${round}: ${JSON.stringify(result)}`);
+      total.runs += result.runs;
+      total.kills += result.kills;
+      if (++total.rounds % 10 === 0) say(`  ${JSON.stringify(total)}, ${Math.round((Date.now() - since) / 1000)} s`);
+    }
+  };
+  await Promise.all(Array.from({ length: number('--parallel') ?? 4 }, player));
+  say(`kill rounds: ${JSON.stringify(total)}: 0 twice, 0 missing`);
+}
+
+function onOneMachine(round: number): Promise<Result> {
+  return killRound({ bin: BIN, rows: 300, kills: 2 + (round % 3), faults: FAULTS, seed: round });
+}
+
+async function contained(round: number, total: { stops: number; longestWaitMs: number }): Promise<Result> {
+  const mishap = (['killed', 'stopped', 'none'] as const)[round % 3] ?? 'none';
+  const faults = [...FAULTS, 'latency=30ms'];
+  const result = await containerRound({ bin: BIN, rows: 1500, kills: 1, faults, seed: round }, mishap);
+  must(result.waitedMs < 70_000, `round ${round}: ${result.waitedMs} ms`);
+  total.longestWaitMs = Math.max(total.longestWaitMs, Math.round(result.waitedMs));
+  if (mishap === 'stopped') total.stops += result.kills;
+  return result;
+}
