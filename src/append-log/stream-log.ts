@@ -25,7 +25,7 @@ if last ~= '' then
   if #found == 1 and (found[1][2][4] or '') == text then from, known = '(' .. last, 'known' end
 end
 for i = 7, #ARGV do redis.call('XADD', log, '*', 't', stamp, 'r', ARGV[i]) end
-if #ARGV > 6 then redis.call('PEXPIRE', log, ttl) end
+if #ARGV > 6 and tonumber(ttl) > 0 then redis.call('PEXPIRE', log, ttl) end
 if holder ~= '' then
   redis.call('ZADD', presence, string.format('%.0f', now + lease), holder)
   redis.call('ZREMRANGEBYSCORE', presence, '-inf', string.format('%.0f', now - 60000))
@@ -48,7 +48,7 @@ else
   redis.call('XADD', log, last, 't', rest[1][2][2], 'r', text, 's', snapshot)
   for i = 2, #rest do redis.call('XADD', log, rest[i][1], unpack(rest[i][2])) end
 end
-redis.call('PEXPIRE', log, ttl)
+if tonumber(ttl) > 0 then redis.call('PEXPIRE', log, ttl) end
 return 1`);
 
 const ABSENT = script(`
@@ -70,8 +70,8 @@ const JUMP_MS = 500;
 export interface StreamOptions<State> {
   readonly server: StateServer;
   readonly key: string;
-  /** How long the server keeps an unused log, milliseconds. */
-  readonly ttlMs: number;
+  /** How long the server keeps an unused log, milliseconds; without end if undefined. */
+  readonly ttlMs?: number;
   readonly clock: Clock;
   /** The state is `recent` for so long after it was read, milliseconds. */
   readonly recentMs: number;
@@ -168,7 +168,7 @@ export class StreamLog<State> implements Log<State> {
   }
 
   async #exchange(records: readonly string[]): Promise<void> {
-    const { key, ttlMs, rotateAt = Number.MAX_SAFE_INTEGER, clock, holder, onTime } = this.#options;
+    const { key, ttlMs = 0, rotateAt = Number.MAX_SAFE_INTEGER, clock, holder, onTime } = this.#options;
     for (let sending = records, losses = 0; ; ) {
       const sentAt = { monotonic: clock.monotonic(), wall: clock.now() };
       const { id = '', leaseMs = 0 } = holder ?? {};
@@ -250,7 +250,7 @@ export class StreamLog<State> implements Log<State> {
   }
 
   async #rebase(): Promise<void> {
-    const { key, ttlMs, rotateAt = Number.MAX_SAFE_INTEGER } = this.#options;
+    const { key, ttlMs = 0, rotateAt = Number.MAX_SAFE_INTEGER } = this.#options;
     const snapshot = JSON.stringify([...this.#format.snapshot(this.#state)]);
     await this.#run(REBASE, [key], [this.#last, this.#text, rotateAt, ttlMs, snapshot]);
   }

@@ -37,6 +37,10 @@ export interface JournalLog {
   sync(): Promise<void>;
   /** The last check before a request is sent: throws if another run may have taken over unseen, or the log has vanished. */
   confirm(): void;
+  /** Called once the run holds the lock: waits for requests that only records which are lost may have announced. */
+  acquired?(signal: AbortSignal): Promise<void>;
+  /** The state before the log lost records, since the last call; undefined if it lost none. */
+  takeLost?(): JournalState | undefined;
   close(): void;
 }
 
@@ -99,6 +103,7 @@ export class Journal {
     this.#beating = setInterval(() => {
       this.#append(['beat', this.#run]).catch(() => undefined);
     }, BEAT_MS).unref();
+    await this.#log.acquired?.(signal);
   }
 
   /**
@@ -175,7 +180,26 @@ export class Journal {
 
   async #append(record: JournalRecord): Promise<void> {
     await this.#log.append(formatRecord(record));
-    if (this.#held) this.#assertLock();
+    if (!this.#held) return;
+    this.#assertLock();
+    const { accounts, current } = this.#log.takeLost?.() ?? {};
+    if (accounts && current !== undefined) await this.#restore(accounts[current] as Account, current);
+  }
+
+  // Records again what the log lost; the lock shows that no other run has begun meanwhile.
+  async #restore({ known, created, doubts }: Account, index: number): Promise<void> {
+    await this.useAccount(index);
+    await this.recordKnown([...known].map(([id, { label }]) => [id, label]));
+    for (const [id, { attempt, name, label }] of created) {
+      if (this.account.created.has(id)) continue;
+      await this.#append(['send', this.#run, attempt, name]);
+      await this.recordFound(attempt, [id, label]);
+    }
+    for (const [attempt, { name, slow }] of doubts) {
+      if (this.account.doubts.has(attempt)) continue;
+      await this.#append(['send', this.#run, attempt, name]);
+      if (slow) await this.recordSlow(attempt);
+    }
   }
 
   #assertLock(): void {

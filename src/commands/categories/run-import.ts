@@ -1,6 +1,7 @@
 // `petstore categories import`: creates the categories of a file that do not exist yet.
 import type { NewCategory } from '../../api/types.ts';
 import type { ProcessRef } from '../../append-log/process-liveness.ts';
+import type { StateServer } from '../../append-log/state-server.ts';
 import type { Action } from '../../command.ts';
 import { PetstoreError } from '../../errors.ts';
 import { escapeControls } from '../../escape.ts';
@@ -40,6 +41,7 @@ interface Job {
   readonly options: ImportOptions;
   readonly rows: readonly NewCategory[];
   readonly concurrency: number;
+  readonly server: StateServer | undefined;
 }
 
 export const importAction: Action<ImportOptions, ImportData> = {
@@ -48,7 +50,7 @@ export const importAction: Action<ImportOptions, ImportData> = {
     if (options.dryRun) return preview(job);
     // The lock is not held while the question waits for its answer.
     await confirm(job);
-    const journal = new Journal(await openLog(session));
+    const journal = new Journal(await openLog(job));
     try {
       const { args, clock, signal } = session.context;
       await journal.acquire({ clock, signal, onWait: (holder) => reportWait(session, holder) });
@@ -64,16 +66,25 @@ export const importAction: Action<ImportOptions, ImportData> = {
   view: importView,
 };
 
-// The journal of the target, on this machine.
-async function openLog(session: Session): Promise<JournalLog> {
-  return openFileJournal(...(await journalPlace(session)));
+// The journal of the target: on the state server, if one is configured, otherwise on this machine.
+async function openLog({ session, server }: Job): Promise<JournalLog> {
+  const { identity } = await session.target();
+  if (server === undefined) return openFileJournal(session.stateDir(), identity);
+  const { openServerJournal } = await import('../../import/journal-server.ts');
+  return openServerJournal(identity, {
+    server,
+    clock: session.context.clock,
+    onWarning: (text) => void session.warn(text),
+    onSettle: (text) => void session.notice(text),
+  });
 }
 
 // The accounts as the journal knows them, without its lock; nothing is written.
-async function peek(session: Session): Promise<readonly Account[]> {
-  const place = await journalPlace(session);
-  if (!hasFileJournal(...place)) return [newAccount()];
-  const log = openFileJournal(...place);
+async function peek(job: Job): Promise<readonly Account[]> {
+  const { session, server } = job;
+  const { identity } = await session.target();
+  if (!server && !hasFileJournal(session.stateDir(), identity)) return [newAccount()];
+  const log = await openLog(job);
   try {
     return (await log.refresh()).accounts;
   } finally {
@@ -81,14 +92,17 @@ async function peek(session: Session): Promise<readonly Account[]> {
   }
 }
 
-async function journalPlace(session: Session): Promise<[stateDir: string, identity: string]> {
-  const { identity, keySource } = await session.target();
-  if (session.context.env['PETSTORE_STATE_URL'] && keySource !== 'sandbox') {
-    throw new PetstoreError('storage', 'this version keeps no import journal on a state server', {
-      hint: 'unset PETSTORE_STATE_URL to import from this machine alone',
-    });
+// A server that may lose the journal is named before anything is sent.
+async function openStateServer(session: Session): Promise<StateServer | undefined> {
+  const { keySource } = await session.target();
+  const server = keySource === 'sandbox' ? undefined : await session.stateServer();
+  if (!server) return undefined;
+  session.context.cleanups.push(async () => server.close());
+  const policy = await server.evictionPolicy();
+  if (policy !== undefined) {
+    await session.warn(`state server ${server.name} may evict the import journal (maxmemory-policy ${policy})`);
   }
-  return [session.stateDir(), identity];
+  return server;
 }
 
 async function reportWait({ context, options, notice }: Session, { pid, host }: ProcessRef): Promise<void> {
@@ -111,7 +125,7 @@ async function prepare(session: Session, file: string, options: ImportOptions): 
   }
   if (file === '-') await requireYes(session, options);
   const rows = await readRows(await readInputFile(file, session.context), options);
-  return { session, options, rows, concurrency };
+  return { session, options, rows, concurrency, server: await openStateServer(session) };
 }
 
 // Rows from a pipe leave no stdin to answer the question.
@@ -127,11 +141,12 @@ async function mayAsk({ context, target }: Session, { yes }: ImportOptions): Pro
   return !yes && !env['CI'] && stderr.isTTY && (await target()).keySource !== 'sandbox';
 }
 
-async function preview({ session, options, rows }: Job): Promise<Preview> {
+async function preview(job: Job): Promise<Preview> {
+  const { session, options, rows } = job;
   const { categories } = await session.api();
   const { clock, signal } = session.context;
   const { trustList } = options;
-  const accounts = await peek(session);
+  const accounts = await peek(job);
   const { listed, account } = await firstList({ rows, categories, clock, signal, trustList }, accounts);
   const ledger = await session.ledger();
   await ledger.refresh();
