@@ -46,7 +46,8 @@ async function parseAndRun(context: Context, json: boolean): Promise<number> {
     if (exitCode !== 0) throw usageError(error as ParseError, args);
     if (json) output = `${JSON.stringify(code === 'commander.version' ? { version } : describeCommands(command))}\n`;
   }
-  await stdout.write(output);
+  // A command has written its own result.
+  if (output !== '') await stdout.write(output);
   return program.exitCode;
 }
 

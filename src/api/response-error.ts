@@ -50,7 +50,7 @@ function rejectedHints({ method, path, creates }: HttpRequest, { status, headers
     const allowed = headerText(headers['allow'])
       ?.split(/[\s,]+/)
       .filter((name) => /^[A-Z]{1,20}$/.test(name));
-    if (allowed?.length) return { hint: `use ${allowed.slice(0, 10).join(', ')} instead of ${method}` };
+    if (allowed?.length) return { hint: `use ${allowed.slice(0, 10).join(' or ')} instead of ${method}` };
   }
   if (status === 404 || status === 405) {
     if (path === '/categories') {

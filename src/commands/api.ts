@@ -4,17 +4,16 @@ import { lazyAction, sections } from '../command.ts';
 
 export const api = (): Command =>
   new Command('api')
-    .description('send one raw authenticated request and print the body as it arrives')
+    .description('send an authenticated API request and print the response body')
     .argument('<method>', 'GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS')
-    .argument('<path>', 'path below the base URL, with its query: categories, not v1/categories')
-    .addOption(new Option('--data <json>', 'request body, a JSON document').conflicts('input'))
+    .argument('<path>', 'path relative to the base URL, for example categories?x=1 (without /v1)')
+    .addOption(new Option('-d, --data <json>', 'request body, a JSON document').conflicts('input'))
     .option('--input <file>', 'read the request body from a file; - reads stdin')
-    .option('--include', 'print status and headers before the body')
+    .option('-i, --include', 'print status and headers before the body')
     .addHelpText(
       'after',
       sections({
-        notes: `Reaches the operations that the service names but does not describe: GET /pets/{petId} (deprecated) and
-GET /store/orders. Rate limits, retries and exit codes are those of every command; only GET, HEAD and OPTIONS are
+        notes: `Use it for operations without a petstore command: GET /pets/{petId} (deprecated) and GET /store/orders. Rate limits, retries and exit codes are those of every command; only GET, HEAD and OPTIONS are
 retried. A warning reports responses marked as deprecated, sunset or unstable. On Windows prefer --input to --data.`,
         output: `the body, byte for byte, also when the status is an error; with --json one JSON document,
 {"status", "headers", "body"} with --include.`,

@@ -18,6 +18,8 @@ const answers: Readonly<Record<string, FakeAnswer>> = {
   '/v1/empty': { status: 204, headers: { deprecation: 'true' } },
   '/v1/bad': errorAnswer(422, 'odd', 'Too odd.', { 'x-stability': 'beta' }),
   '/v1/fails': { status: 501, body: '<html>' },
+  '/v1/only': { status: 405, headers: { allow: 'GET, POST' } },
+  '/v1/categories': { status: 500 },
   '/v1/moved': { status: 307, headers: { location: 'https://evil.example/' } },
 };
 let service: HttpFake;
@@ -55,7 +57,7 @@ test('--json prints one document for any body, with every digit', async () => {
 });
 
 test('--include puts status and headers before the body', async () => {
-  const { out } = await api('GET', '/json', '--include');
+  const { out } = await api('GET', '/json', '-i');
   expect(out).toMatch(/^HTTP\/1\.1 200\r\n[\s\S]*\r\n\r\n\{"id":9007199254740993,"n":1\.50\}$/);
 });
 
@@ -69,7 +71,7 @@ test('a body from --data or a file is sent unchanged, as JSON', async () => {
     headers: { 'content-type': 'application/json' },
     body: '{"name": "犬"}',
   });
-  await api('PUT', '/things', '--data', '{"a":1.0}');
+  await api('PUT', '/things', '-d', '{"a":1.0}');
   expect(service.requests.at(-1)).toMatchObject({ method: 'PUT', body: '{"a":1.0}' });
 });
 
@@ -86,16 +88,16 @@ const ENDLESS: [string, string[], string][] = [
 ];
 
 test.each<[what: string, args: string[], words: string]>([
-  ['another host', ['GET', '//evil.example/x'], 'names another host'],
-  ['a way out of the base URL', ['GET', '/../admin'], 'leaves the base URL'],
-  ['a way out that a gateway would decode', ['GET', '/x/..%2F..%2f../admin'], 'leaves the base URL'],
-  ['a way out by backslashes that a gateway would decode', ['GET', '/..%5cadmin'], 'leaves the base URL'],
-  ['no method', ['/categories', '/x'], 'must be an HTTP method'],
+  ['another host', ['GET', '//evil.example/x'], 'the path is a full URL'],
+  ['a way out of the base URL', ['GET', '/../admin'], 'must stay below the base URL'],
+  ['a way out that a gateway would decode', ['GET', '/x/..%2F..%2f../admin'], 'must stay below the base URL'],
+  ['a way out by backslashes that a gateway would decode', ['GET', '/..%5cadmin'], 'must stay below the base URL'],
+  ['no method', ['/categories', '/x'], 'unknown HTTP method "/CATEGORIES"'],
   ['a body that is no JSON', ['POST', '/x', '--data', '{name: dog}'], 'not valid JSON'],
-  ['a body for GET', ['GET', '/x', '--data', '{}'], 'have no body'],
-  ['two bodies', ['POST', '/x', '--data', '{}', '--input', 'f'], 'cannot be used with'],
+  ['a body for GET', ['GET', '/x', '--data', '{}'], 'GET requests cannot have a body'],
+  ['two bodies', ['POST', '/x', '--data', '{}', '--input', 'f'], 'cannot be combined'],
   ['a file that is not there', ['POST', '/x', '--input', 'nowhere.json'], 'no such file'],
-  ['a folder', ['POST', '/x', '--input', '/'], 'is not a regular file'],
+  ['a folder', ['POST', '/x', '--input', '/'], '/ is a directory'],
   ...(hasDevices ? ENDLESS : []),
 ])('%s is wrong usage, and nothing is sent', async (_what, args, words) => {
   const before = service.requests.length;
@@ -107,8 +109,9 @@ test.each<[what: string, args: string[], words: string]>([
 
 test.each([
   ['GET', '/bad', 4, 'Too odd.', '{"code":"odd","message":"Too odd.","status":422}'],
-  ['GET', '/fails', 7, 'does not implement this operation', '<html>'],
-  ['POST', '/fails', 8, 'may or may not', '<html>'],
+  ['GET', '/fails', 7, 'error: the service does not implement this (501)', '<html>'],
+  ['POST', '/fails', 8, 'error: the outcome of POST /fails is unknown: the service returned 501', '<html>'],
+  ['DELETE', '/only', 4, 'hint: use GET or POST instead of DELETE', ''],
   ['GET', '/moved', 7, 'evil.example', ''],
 ])('%s %s ends with code %i, and its body is printed as it arrived', async (method, path, code, words, out) => {
   const answer = await api(method, path);
@@ -116,6 +119,13 @@ test.each([
   expect(answer.err).toContain(words);
   expect((await api(method, path, '--include')).out).toMatch(/^HTTP\/1\.1 \d+\r\n[\s\S]*\r\n\r\n/);
   expect((await api(method, path, '--include')).out.endsWith(out)).toBe(true);
+});
+
+test('a raw create without a valid response has an unknown outcome that names the category', async () => {
+  const { code, err } = await api('POST', 'categories', '-d', '{"name":"guinea pig"}');
+  expect(code).toBe(8);
+  expect(err).toContain('error: the outcome of creating "guinea pig" is unknown: the service returned 500\n');
+  expect(err).toContain("`petstore categories list --search 'guinea pig'`");
 });
 
 test('deprecations are reported on stderr, also for a failure, as JSON lines with --json', async () => {

@@ -49,21 +49,28 @@ export const callAction: Action<CallOptions, RawResponse> = {
 
 async function toRequest(session: Session, method: string, path: string, options: CallOptions): Promise<HttpRequest> {
   if (!METHODS.has(method)) {
-    throw new PetstoreError('usage', 'the first argument must be an HTTP method', {
-      hint: `use one of ${[...METHODS].join(', ')}: \`petstore api GET categories\``,
+    throw new PetstoreError('usage', `unknown HTTP method "${escapeControls(method.slice(0, 40))}"`, {
+      hint: `use ${[...METHODS].join(', ')}`,
     });
   }
   const checkedPath = pathBelowBase(path);
   const body = await readBody(session, options);
   if (body !== undefined && SAFE.has(method)) {
-    throw new PetstoreError('usage', `${method} requests have no body`, {
+    throw new PetstoreError('usage', `${method} requests cannot have a body`, {
       hint: 'remove --data and --input, or use POST',
     });
   }
-  return { method, path: checkedPath, body, safe: SAFE.has(method) };
+  return { method, path: checkedPath, body, safe: SAFE.has(method), creates: categoryName(method, checkedPath, body) };
 }
 
-// Stands for any base URL: what leaves this one would leave every other.
+// The name in a body that creates a category, for messages about its outcome.
+function categoryName(method: string, path: string, body: Uint8Array | undefined): string | undefined {
+  if (method !== 'POST' || path !== '/categories' || !body) return undefined;
+  const { name } = (toJsonValue(body) ?? {}) as { readonly name?: unknown };
+  return typeof name === 'string' ? name : undefined;
+}
+
+// Placeholder base URL for path checks.
 const BASE = new URL('http://petstore.invalid/v1');
 
 /**
@@ -73,28 +80,30 @@ const BASE = new URL('http://petstore.invalid/v1');
  * @throws PetstoreError `usage` where it could leave the base URL
  */
 export function pathBelowBase(text: string): string {
-  if (text === '') throw refused('is empty');
-  if (/[\u0000-\u0020\u007f\\]/.test(text)) throw refused('contains a space, control character or backslash');
-  if (text.startsWith('//') || /^[a-z]+:/i.test(text)) throw refused('names another host');
-  if (text.includes('#')) throw refused('contains a #; write %23 for the character');
+  if (text === '') throw invalidPath('the path is empty');
+  if (/[\u0000-\u0020\u007f\\]/.test(text))
+    throw invalidPath('the path contains a space, a control character or a backslash');
+  if (text.startsWith('//') || /^[a-z]+:/i.test(text)) throw invalidPath('the path is a full URL');
+  if (text.includes('#')) throw invalidPath('the path contains "#"', 'write # as %23');
   const path = text.startsWith('/') ? text : `/${text}`;
-  if (!URL.canParse(BASE.href + path)) throw refused('is not a valid URL path');
+  if (!URL.canParse(BASE.href + path)) throw invalidPath('the path is not a valid URL path');
   const url = new URL(BASE.href + path);
   // A gateway may decode escaped separators: the decoded path must not leave the base URL either.
   const decoded = path.replace(/%2f/gi, '/').replace(/%5c/gi, '/');
   if (decoded !== path) pathBelowBase(decoded.replace(/\/+/g, '/'));
   const below = url.origin === BASE.origin && url.pathname.startsWith(`${BASE.pathname}/`);
-  if (!below || url.username !== '' || url.password !== '') throw refused('leaves the base URL');
+  if (!below || url.username !== '' || url.password !== '') throw invalidPath('the path must stay below the base URL');
   return url.pathname.slice(BASE.pathname.length) + url.search;
 }
 
-function refused(problem: string): PetstoreError {
-  return new PetstoreError('usage', `the path ${problem}; nothing was sent`, {
-    hint: 'use a path below the base URL, for example `petstore api GET categories`',
-  });
+function invalidPath(
+  problem: string,
+  hint = 'use a path relative to the base URL, for example categories',
+): PetstoreError {
+  return new PetstoreError('usage', problem, { hint });
 }
 
-// It is sent as application/json, so anything else is refused.
+// The body is sent as application/json, so anything else is rejected.
 async function readBody({ context }: Session, { data, input }: CallOptions): Promise<Uint8Array | undefined> {
   if (data !== undefined) return checkJson(Buffer.from(data), '--data', context.platform);
   if (input === undefined) return undefined;
@@ -108,11 +117,11 @@ function checkJson(body: Uint8Array, source: string, platform: string): Uint8Arr
     parseJson(new TextDecoder('utf-8', { fatal: true }).decode(body));
     return body;
   } catch {
-    throw new PetstoreError('usage', `the body from ${source} is not valid JSON; nothing was sent`, {
+    throw new PetstoreError('usage', `the body from ${source} is not valid JSON`, {
       hint:
         platform === 'win32'
-          ? 'write it to a file and use --input FILE: the shells of Windows treat quotes differently'
-          : `quote it, for example --data '{"name":"dog"}', or use --input FILE`,
+          ? 'write it to a file and use --input FILE, since Windows shells treat quotes differently'
+          : `quote it, for example --data '{"name":"dog"}'`,
     });
   }
 }

@@ -1,4 +1,4 @@
-// `petstore categories create`: sends one category once, or returns the one that exists with --if-missing.
+// `petstore categories create`: sends one category once, or with --if-missing returns the one that exists.
 import { Command } from 'commander';
 import type { Category } from '../../api/types.ts';
 import { action, sections } from '../../command.ts';
@@ -34,7 +34,7 @@ export const create = (): Command =>
     .description('create a category')
     .requiredOption('--name <name>', 'name of the category, for example a species')
     .option('--description <text>', 'short description')
-    .option('--if-missing', 'return the category of exactly this name if it exists, otherwise create it')
+    .option('--if-missing', 'return the category with this exact name if it exists; otherwise create it')
     .addHelpText(
       'after',
       sections({
@@ -59,7 +59,7 @@ async function createCategory(
   // What an unset shell variable gives.
   if (name.trim() === '') {
     throw new PetstoreError('usage', '--name is empty', {
-      hint: 'for example `petstore categories create --name dog`',
+      hint: 'pass a name, for example --name dog',
     });
   }
   const { categories } = await session.api();
@@ -70,7 +70,7 @@ async function createCategory(
   }
   if (description !== undefined && existing.description !== description) {
     const current = existing.description === undefined ? 'no description' : `the description "${existing.description}"`;
-    await session.warn(`category "${name}" has ${current}; it was not changed`);
+    await session.warn(`existing category "${name}" has ${current}; --description was ignored`);
   }
   return { category: existing, created: false };
 }

@@ -29,10 +29,8 @@ export const list = (): Command =>
     .description('list all categories')
     // Only described as the default: as a value, `table` would contradict --json.
     .addOption(new Option('--format <format>', 'output format').choices(FORMATS).default(undefined, 'table'))
-    .option('--search <text>', 'only categories with this text in name or description, ignoring case')
-    .addOption(
-      new Option('--sort <field>', 'sort by id or name; default: the order of the service').choices(['id', 'name']),
-    )
+    .option('--search <text>', 'show only categories whose name or description contains this text (case-insensitive)')
+    .addOption(new Option('--sort <field>', 'sort by id or name (default: service order)').choices(['id', 'name']))
     .addHelpText(
       'after',
       sections({
@@ -50,11 +48,11 @@ export const list = (): Command =>
 
 async function listCategories(session: Session, options: ListOptions): Promise<readonly Category[]> {
   const categories = filterAndSort(await (await session.api()).categories.list(), options);
-  if (categories.length === 0) await session.notice('No categories');
+  if (categories.length === 0) await session.notice('No categories found');
   return categories;
 }
 
-/** Returns a new array, or the given one where there is nothing to do. */
+/** Returns a new array, or the given one if there is nothing to do. */
 export function filterAndSort(categories: readonly Category[], { search, sort }: ListOptions): readonly Category[] {
   const text = search === undefined ? '' : normalize(search);
   const contains = (value = ''): boolean => normalize(value).includes(text);

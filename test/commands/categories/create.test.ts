@@ -22,7 +22,7 @@ test('--if-missing returns the existing category and reports a different descrip
   });
   const different = await create(dir, '--if-missing', '--description', 'other', '--json');
   expect(different).toMatchObject({ code: 0, out: '{"id":1,"name":"dog","description":"pet"}\n' });
-  const message = 'category "dog" has the description "pet"; it was not changed';
+  const message = 'existing category "dog" has the description "pet"; --description was ignored';
   expect(JSON.parse(different.err)).toEqual({ warning: { message } });
 });
 

@@ -37,11 +37,11 @@ test('the given list is not changed', () => {
   expect(categories).toEqual(before);
 });
 
-test('an empty list prints nothing on stdout, and "No categories" on stderr', async () => {
+test('an empty list prints nothing on stdout, and "No categories found" on stderr', async () => {
   const list = ['categories', 'list', '-p', 'sandbox'];
   const { code, out, err } = await inProcess(list);
   expect({ code, out }).toEqual({ code: 0, out: '' });
-  expect(err).toMatch(/^No categories\nquota: /);
+  expect(err).toMatch(/^No categories found\nquota: /);
   expect(await inProcess([...list, '--json'])).toEqual({ code: 0, out: '[]\n', err: '' });
   expect(await inProcess([...list, '--quiet'])).toEqual({ code: 0, out: '', err: '' });
 });
