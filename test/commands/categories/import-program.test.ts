@@ -1,5 +1,7 @@
+import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { dataFileWith } from '../../sandbox/support.ts';
 import { hasPty, hasSignals } from '../../support/capabilities.ts';
@@ -63,24 +65,20 @@ test.runIf(hasSignals)(
     const child = start(at, ['categories', 'import', 'rows.csv']);
     const outcome = ended(child);
     await untilNoted(at, '"created"');
-    const second = petstore(at, ['categories', 'import', 'rows.csv']);
-    await untilWaiting(second);
+    const second = start(at, ['categories', 'import', 'rows.csv']);
+    const secondOutcome = ended(second);
+    await once(second.stderr as Readable, 'data');
     child.kill('SIGTERM');
     const { code, err } = await outcome;
     expect([code, err]).toEqual([
       143,
       expect.stringContaining('hint: run `petstore categories import rows.csv` to resume'),
     ]);
-    const rest = await second;
+    const rest = await secondOutcome;
     expect([rest.code, rest.err]).toEqual([0, expect.stringContaining(`import to finish (PID ${child.pid} on `)]);
     expect(await namesAt(at)).toEqual([...at.names].sort());
   },
 );
-
-// Long enough for the second process to start: the first needs 60 x 150 ms / 8 at least.
-async function untilWaiting(running: Promise<unknown>): Promise<void> {
-  await Promise.race([running, new Promise((done) => setTimeout(done, 500))]);
-}
 
 test('a state directory that cannot be written is exit code 9, and nothing is sent', async () => {
   const at = place(fast, 3);
@@ -137,9 +135,9 @@ test.runIf(hasPty)('on a terminal it asks first, naming URL and count; no is 130
 test.runIf(hasPty)('on a terminal Ctrl-C in the middle leaves the terminal as it was', async () => {
   const at = place(slow, 200);
   const outcome = await inTerminal(at, ['categories', 'import', 'rows.csv', '--yes'], {
-    steps: [{ after: ' of 200 rows', send: '\u0003' }],
+    steps: [{ after: ' of 200', send: '\u0003' }],
     columns: 120,
   });
   expect([outcome.code, outcome.cooked, outcome.stepsLeft]).toEqual([130, true, 0]);
-  expect(outcome.screen).toMatch(/Created \d+, skipped 0, failed 0, unknown 0, pending \d+/);
+  expect(outcome.screen).toMatch(/Created \d+[^\n]*pending \d+/);
 });
