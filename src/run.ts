@@ -1,5 +1,6 @@
 // Runs one command, from arguments to exit code.
 import { CommanderError } from 'commander';
+import type { Program } from './command.ts';
 import { describeCommands, WELCOME } from './commands/help.ts';
 import { PetstoreError } from './errors.ts';
 import { escapeControls } from './escape.ts';
@@ -16,38 +17,38 @@ export async function run(context: Context): Promise<number> {
   const isJson = (flag: string, at: number): boolean =>
     flag === '--json' || flag === '--format=json' || (flag === '--format' && flags[at + 1] === 'json');
   const json = flags.some(isJson);
+  const verbose = flags.includes('--verbose') || flags.includes('-v');
+  const output: string[] = [];
+  const program = createProgram(context, (text) => output.push(text));
   try {
-    return await parseAndRun(context, json);
+    return await parseAndRun(program, output, json);
   } catch (error) {
-    const verbose = flags.includes('--verbose') || flags.includes('-v');
-    return await reportError(error, context, { json, verbose, noColor: flags.includes('--no-color') });
+    const profile = program.opts()['profile'];
+    return await reportError(error, context, { profile, json, verbose, noColor: flags.includes('--no-color') });
   } finally {
     // What cannot be closed changes no result.
     for (const cleanup of context.cleanups) await cleanup().catch(() => undefined);
   }
 }
 
-async function parseAndRun(context: Context, json: boolean): Promise<number> {
-  const { args, stdout, version } = context;
+async function parseAndRun(program: Program, output: string[], json: boolean): Promise<number> {
+  const { args, stdout, version } = program.context;
   if (args.length === 0) {
     await stdout.write(WELCOME);
     return 0;
   }
   checkEncoding(args);
-  let output = '';
-  const program = createProgram(context, (text) => {
-    output += text;
-  });
   try {
     await program.parseAsync(args, { from: 'user' });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     const { exitCode, code, command } = error as ParseError;
     if (exitCode !== 0) throw usageError(error as ParseError, args);
-    if (json) output = `${JSON.stringify(code === 'commander.version' ? { version } : describeCommands(command))}\n`;
+    const document = code === 'commander.version' ? { version } : describeCommands(command);
+    if (json) output.splice(0, output.length, `${JSON.stringify(document)}\n`);
   }
   // A command has written its own result.
-  if (output !== '') await stdout.write(output);
+  if (output.length > 0) await stdout.write(output.join(''));
   return program.exitCode;
 }
 

@@ -2,6 +2,7 @@
 import type { Command, CommanderError, Option } from 'commander';
 import { pathOf, rootOf } from './command.ts';
 import { closestMatch } from './did-you-mean.ts';
+import type { WriteCommand } from './errors.ts';
 import { PetstoreError } from './errors.ts';
 import { escapeControls } from './escape.ts';
 import { looksLikeKey } from './redact.ts';
@@ -11,14 +12,15 @@ export interface ParseError extends CommanderError {
   readonly command: Command;
 }
 
+type CommandHint = (petstore: WriteCommand) => string;
 /** What happened, and what to do about it. */
-type Explanation = readonly [message: string, hint?: string | undefined];
+type Explanation = readonly [message: string, hint?: string | CommandHint | undefined];
 
 /** @param args the arguments as typed */
 export function usageError(error: ParseError, args: readonly string[]): PetstoreError {
   const { command } = error;
   const [message, hint = `see \`${pathOf(command)} --help\``] = explain(error, args);
-  return new PetstoreError('usage', message, { hint });
+  return new PetstoreError('usage', message, typeof hint === 'string' ? { hint } : { commandHint: hint });
 }
 
 // Commander says in its message only which word or option is wrong.
@@ -58,7 +60,7 @@ function explain({ code, command, message }: ParseError, args: readonly string[]
 
 function unknownCommand(command: Command, word: string): Explanation {
   const near = closestCommand(visibleCommands(command), word) ?? commandNamed(word, rootOf(command));
-  return [`unknown command ${quoted(word)}`, near && `did you mean \`${pathOf(near)}\`?`];
+  return [`unknown command ${quoted(word)}`, near && didYouMean(near)];
 }
 
 /** The command of this name or alias, or the closest one. */
@@ -101,21 +103,25 @@ function useOneOf(choices: Option['argChoices']): string | undefined {
 }
 
 // `categories create dog` means the value of the required option.
-function meantOption(command: Command): string | undefined {
+function meantOption(command: Command): CommandHint | undefined {
   const required = command.options.find((option) => option.mandatory);
   const [value, ...others] = command.args;
   if (!required?.long || value === undefined || others.length > 0 || looksLikeKey(value)) return undefined;
-  const typed = /^[\w.-]+$/.test(value) ? value : JSON.stringify(escapeControls(value));
-  return `did you mean \`${pathOf(command)} ${required.long} ${typed}\`?`;
+  return didYouMean(command, required.long, escapeControls(value));
 }
 
 // `petstore api categories` means a GET.
-function meantMethod(command: Command): string | undefined {
+function meantMethod(command: Command): CommandHint | undefined {
   const [first, second] = command.registeredArguments;
   const [path = ''] = command.args;
   if (first?.name() !== 'method' || !second || path === '' || /^[A-Z]+$/.test(path) || looksLikeKey(path))
     return undefined;
-  return `did you mean \`${pathOf(command)} GET ${escapeControls(path)}\`?`;
+  return didYouMean(command, 'GET', escapeControls(path));
+}
+
+function didYouMean(command: Command, ...words: readonly string[]): CommandHint {
+  const [, ...path] = pathOf(command).split(' ');
+  return (petstore) => `did you mean ${petstore(...path, ...words)}?`;
 }
 
 function missingSubcommand(command: Command): Explanation {

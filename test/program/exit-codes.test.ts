@@ -83,7 +83,7 @@ const FAILURES: readonly Failure[] = [
   [5, '429 for an hour', 'limited', create, /429.*Slow down/],
   [6, 'a refused connection on a read', nowhere, [...list, ...once], /refused/],
   [6, 'a refused connection on a create', nowhere, [...create, ...once], /refused/],
-  [6, 'a read without a response', 'silent', [...list, ...once, '--timeout', '300ms'], /within 300 ms/],
+  [6, 'a read without a response', 'silent', [...list, ...once, '--timeout', '300ms'], /timed out after 300 ms/],
   [7, '500 to a read', 'failing', [...list, ...once], /Something broke/],
   [7, 'HTML instead of JSON', 'html', list, /text\/html/],
   [7, 'an object instead of a list', 'object', list, /array/],
