@@ -134,10 +134,7 @@ export function openSession(context: Context, options: GlobalOptions): Session {
     const target = await resolveTarget({ env, profile, store, stateDir: session.stateDir, runKeyCommand });
     redactor.add(target.key);
     const ignored = profile === undefined ? [] : setOverrides(env);
-    if (ignored.length > 0) {
-      const names = `${ignored.join(' and ')} ${ignored.length > 1 ? 'are' : 'is'}`;
-      await session.notice(`${names} ignored because of --profile`);
-    }
+    if (ignored.length > 0) await session.notice(`warning: --profile overrides ${ignored.join(' and ')}`);
     return target;
   };
 

@@ -105,7 +105,11 @@ export function openConfStore(dir: string): ProfileStore {
       if (!isProfileName(name)) throw damagedFile(pathOf(ACTIVE), 'does not name a profile');
       return name;
     },
-    activate: (name) => write(ACTIVE, { active: checkProfileName(name) }),
+    activate(name) {
+      // It holds no key, so a damaged one is replaced.
+      if (isDamaged(() => read(ACTIVE))) remove(ACTIVE);
+      write(ACTIVE, { active: checkProfileName(name) });
+    },
   };
   return store;
 }
@@ -143,9 +147,22 @@ function parseSettings(text: string, path: string): Record<string, unknown> {
 
 /** For a file whose content cannot be used; its content is never quoted, since it may contain a key. */
 function damagedFile(path: string, what: string): PetstoreError {
+  const profile = /profile-([^/\\]+)\.json$/.exec(path)?.[1];
   return new PetstoreError('storage', `${escapeControls(path)} ${what}`, {
-    hint: 'move it away and run `petstore auth login`',
+    hint: profile
+      ? `delete it with \`petstore auth logout -p ${profile} --delete\`, then run \`petstore auth login -p ${profile}\``
+      : 'choose the active profile again with `petstore auth switch PROFILE`',
   });
+}
+
+function isDamaged(use: () => unknown): boolean {
+  try {
+    use();
+    return false;
+  } catch (error) {
+    if (error instanceof PetstoreError && error.cause === undefined) return true;
+    throw error;
+  }
 }
 
 // Anything but a PetstoreError that the file system throws becomes one.

@@ -10,32 +10,33 @@ export interface BaseUrl {
 interface InvalidUrl {
   /** Never quotes the text, which may contain a password. */
   readonly problem: string;
-  /** The same URL with /v1, where only that is missing and nothing in it looks like a key. */
+  /** The same URL with /v1, if it has no other version and nothing in it looks like a key. */
   readonly suggestion?: string;
 }
 
 /** Checks the rules of docs/cli.md, profiles, and docs/service.md, versioning. */
 export function parseBaseUrl(text: unknown): BaseUrl | InvalidUrl {
-  if (text === undefined || text === null) return { problem: 'it is missing' };
-  if (typeof text !== 'string') return { problem: 'it is not a string' };
-  if (text === '') return { problem: 'it is empty' };
+  if (text === undefined || text === null) return { problem: 'is missing' };
+  if (typeof text !== 'string') return { problem: 'is not a string' };
+  if (text === '') return { problem: 'is empty' };
   // `new URL` would silently drop or convert these.
-  if (/[\s\\\p{Cc}\p{Cf}]/u.test(text)) return { problem: 'it contains a space, a backslash or a control character' };
-  if (!/^https?:\/\/[^/]/i.test(text) || !URL.canParse(text)) return { problem: 'it must start with https://' };
+  if (/[\s\\\p{Cc}\p{Cf}]/u.test(text)) return { problem: 'contains a space, a backslash or a control character' };
+  if (!/^https?:\/\/[^/]/i.test(text) || !URL.canParse(text)) return { problem: 'must start with https://' };
   const url = new URL(text);
   if (url.username !== '' || url.password !== '' || /^https?:\/\/[^/?#]*@/i.test(text)) {
-    return { problem: 'it must not contain user info (NAME:PASSWORD@)' };
+    return { problem: 'must not contain user info (NAME:PASSWORD@)' };
   }
-  if (text.includes('?') || text.includes('#')) return { problem: 'it must not contain a query or a fragment' };
+  if (text.includes('?') || text.includes('#')) return { problem: 'must not contain a query or a fragment' };
   if (url.protocol === 'http:' && !isLoopback(url.hostname)) {
-    return { problem: 'http would send the key unencrypted; it is allowed for loopback addresses only' };
+    return { problem: 'must use https (http is allowed only for loopback)' };
   }
   const path = url.pathname.replace(/\/$/, '');
   if (/%2f|%5c|%2e|\/\//i.test(path))
-    return { problem: 'its path contains an escaped dot, or an escaped or double slash' };
+    return { problem: 'contains an escaped dot, or an escaped or double slash, in its path' };
   if (!path.endsWith('/v1')) {
-    const problem = 'it must end in /v1';
-    return containsKey(url) ? { problem } : { problem, suggestion: `${url.origin}${path}/v1` };
+    const problem = 'must end in /v1';
+    const isClear = !containsKey(url) && !/\/v\d+$/.test(path);
+    return isClear ? { problem, suggestion: `${url.origin}${path}/v1` } : { problem };
   }
   return { url: `${url.origin}${path}`, origin: url.origin };
 }
@@ -44,8 +45,8 @@ export function parseBaseUrl(text: unknown): BaseUrl | InvalidUrl {
 export function checkBaseUrl(text: unknown, from: string): BaseUrl {
   const parsed = parseBaseUrl(text);
   if ('url' in parsed) return parsed;
-  throw new PetstoreError('usage', `the base URL in ${from} is invalid: ${parsed.problem}`, {
-    hint: parsed.suggestion ? `did you mean ${parsed.suggestion}?` : 'write it as https://HOST/v1',
+  throw new PetstoreError('usage', `${from} ${parsed.problem}`, {
+    hint: parsed.suggestion ? `did you mean ${parsed.suggestion}?` : 'use the form https://HOST/v1',
   });
 }
 
@@ -63,9 +64,10 @@ export function checkKey(key: unknown, from: string): string {
   if (fault === undefined) return key as string;
   const hint =
     from === 'PETSTORE_API_KEY'
-      ? 'set PETSTORE_API_KEY to the key alone, or unset it to use the stored key'
-      : 'provide the key alone, as printable characters without spaces';
-  throw new PetstoreError('auth', `the API key from ${from} ${fault}`, { hint });
+      ? 'set PETSTORE_API_KEY to only the key, or unset it to use the saved key'
+      : 'enter only the key: printable ASCII, no spaces';
+  const message = key === '' && from === 'stdin' ? 'no API key on stdin' : `the API key from ${from} ${fault}`;
+  throw new PetstoreError('auth', message, { hint });
 }
 
 function keyFault(key: unknown): string | undefined {

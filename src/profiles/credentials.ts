@@ -170,7 +170,8 @@ export function storedProfile(store: ProfileStore, name: string, from?: string):
   return store.get(name);
 }
 
-function checkExists(store: ProfileStore, name: string, from: string | undefined): void {
+/** Opens no file. @throws PetstoreError `usage` */
+export function checkExists(store: ProfileStore, name: string, from: string | undefined): void {
   const names = store.names();
   if (!names.includes(name)) throw unknownProfile(name, names, from);
 }
@@ -200,7 +201,7 @@ function storedUrl(name: string, stored: StoredProfile | undefined, typed: boole
   }
   const parsed = parseBaseUrl(stored.url);
   if ('url' in parsed) return { ...parsed, urlSource: 'stored' };
-  throw new PetstoreError('auth', `the stored base URL of profile "${name}" is invalid: ${parsed.problem}`, {
+  throw new PetstoreError('auth', `the base URL of profile "${name}" ${parsed.problem}`, {
     hint: login,
   });
 }

@@ -55,21 +55,31 @@ export function isProfileName(name: string): boolean {
  */
 export function checkProfileName(name: string, from?: string): string {
   if (isProfileName(name)) return name;
-  const shown = looksLikeKey(name) ? 'this' : `"${escapeControls(name.slice(0, 40))}"`;
-  throw new PetstoreError('usage', `${prefix(from)}${shown} is not a valid profile name`, {
-    hint: 'a name has 1 to 32 lower-case letters, digits, - and _, and starts with a letter or digit',
-  });
+  if (looksLikeKey(name)) throw keyAsProfile(from);
+  throw new PetstoreError(
+    'usage',
+    `${prefix(from)}"${escapeControls(name.slice(0, 40))}" is not a valid profile name`,
+    {
+      hint: 'use 1 to 32 lowercase letters, digits, "-" or "_", starting with a letter or digit',
+    },
+  );
 }
 
 /** The error for a valid name that no profile has; lists the profiles and suggests the closest. */
 export function unknownProfile(name: string, names: readonly string[], from?: string): PetstoreError {
-  const list = `available profiles: ${names.join(', ')}`;
-  // A key typed in place of a name is not repeated.
-  if (looksLikeKey(name)) return new PetstoreError('usage', `${prefix(from)}no such profile`, { hint: list });
+  if (looksLikeKey(name)) return keyAsProfile(from);
   const match = closestMatch(name, names);
-  const create = `run \`petstore auth login -p ${name}\` to create it`;
-  return new PetstoreError('usage', `${prefix(from)}profile "${name}" does not exist; ${list}`, {
-    hint: match ? `did you mean ${match}? Otherwise ${create}` : create,
+  const create = `run \`petstore auth login -p ${name}\``;
+  const message = `${prefix(from)}profile "${name}" does not exist; available profiles: ${names.join(', ')}`;
+  return new PetstoreError('usage', message, {
+    hint: match ? `did you mean "${match}"? To create "${name}", ${create}` : `to create it, ${create}`,
+  });
+}
+
+/** The error for an API key in place of a name; it does not repeat the key. */
+export function keyAsProfile(from = '-p'): PetstoreError {
+  return new PetstoreError('usage', `${from} expects a profile name, but the value looks like an API key`, {
+    hint: 'run `petstore auth login` and enter the key at the prompt',
   });
 }
 

@@ -24,12 +24,12 @@ test.each([
   ['https:///v1', 'start with https'],
   ['https:api.example/v1', 'start with https'],
   ['https:\\\\api.example\\v1', 'backslash'],
-  ['http://api.example/v1', 'unencrypted'],
-  ['http://127.0.0.1.evil.example/v1', 'unencrypted'],
-  ['http://localhost.evil.example/v1', 'unencrypted'],
-  ['http://0.0.0.0/v1', 'unencrypted'],
-  ['http://[::]/v1', 'unencrypted'],
-  ['http://[::ffff:10.0.0.1]/v1', 'unencrypted'],
+  ['http://api.example/v1', 'must use https (http is allowed only for loopback)'],
+  ['http://127.0.0.1.evil.example/v1', 'must use https (http is allowed only for loopback)'],
+  ['http://localhost.evil.example/v1', 'must use https (http is allowed only for loopback)'],
+  ['http://0.0.0.0/v1', 'must use https (http is allowed only for loopback)'],
+  ['http://[::]/v1', 'must use https (http is allowed only for loopback)'],
+  ['http://[::ffff:10.0.0.1]/v1', 'must use https (http is allowed only for loopback)'],
   ['https://user:pw@api.example/v1', 'user info'],
   ['https://@api.example/v1', 'user info'],
   ['https://api.example/v1?x=1', 'query'],
@@ -56,6 +56,12 @@ test('a missing /v1 is suggested', () => {
   );
 });
 
+test('a missing /v1 is not suggested after another version', () => {
+  expect(() => checkBaseUrl('https://api.example/v2', '--url')).toThrow(
+    expect.objectContaining({ message: '--url must end in /v1', hint: 'use the form https://HOST/v1' }),
+  );
+});
+
 test('a rejected URL is not repeated, since it may contain a password', () => {
   expect(() => checkBaseUrl('https://ann:hunter2@api.example/v1', 'PETSTORE_BASE_URL')).toThrow(
     expect.objectContaining({ message: expect.not.stringContaining('hunter2') }),
@@ -65,7 +71,7 @@ test('a rejected URL is not repeated, since it may contain a password', () => {
 test.each([['k'], ['!'], ['~'], ['sk_live_0123456789'], ['"quoted"\\'], ['x'.repeat(LONGEST_KEY)]])(
   'printable ASCII is a key',
   (key) => {
-    expect(checkKey(key, 'standard input')).toBe(key);
+    expect(checkKey(key, 'stdin')).toBe(key);
   },
 );
 

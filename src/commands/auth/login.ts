@@ -1,5 +1,4 @@
 // `petstore auth login`: saves a key, or a command that prints one, for the origin of a base URL.
-
 import { Command } from 'commander';
 import { action, sections } from '../../command.ts';
 import { PetstoreError, rephrase } from '../../errors.ts';
@@ -10,7 +9,7 @@ import type { BaseUrl } from '../../profiles/credential-rules.ts';
 import { checkBaseUrl, checkKey, LONGEST_KEY, parseBaseUrl } from '../../profiles/credential-rules.ts';
 import { environmentUrl, keyVariable, namedProfile } from '../../profiles/credentials.ts';
 import type { StoredProfile } from '../../profiles/store.ts';
-import { hasKey, SANDBOX } from '../../profiles/store.ts';
+import { hasKey, keyAsProfile, SANDBOX } from '../../profiles/store.ts';
 import { looksLikeKey, maskKey } from '../../redact.ts';
 import type { Session } from '../../session.ts';
 
@@ -23,7 +22,7 @@ interface LoginOptions {
 interface LoginResult {
   readonly profile: string;
   readonly url: string;
-  /** Masked; null where a key command was stored without running it. */
+  /** Masked; null if a key command was saved without running it. */
   readonly key: string | null;
   readonly keyCommand?: string;
   readonly verified: boolean;
@@ -37,7 +36,7 @@ const view: View<LoginResult> = {
   *text({ profile, url, key, keyCommand, verified, active, activated }) {
     const what = keyCommand === undefined ? `key ${key}` : `key command "${escapeControls(keyCommand)}"`;
     yield `Saved ${what} for profile "${profile}" (${url})${verified ? '' : ', not verified'}\n`;
-    if (activated) yield `Profile "${profile}" is now the active one\n`;
+    if (activated) yield `Profile "${profile}" is now active\n`;
     else if (!active) yield `To use it, add \`-p ${profile}\` or run \`petstore auth switch ${profile}\`\n`;
   },
 };
@@ -51,16 +50,16 @@ export const login = (): Command =>
     .addHelpText(
       'after',
       sections({
-        notes: `The key is read from a hidden prompt on a terminal, otherwise from the first line of stdin. No option
-takes it, because arguments are visible to every process. It is checked with one GET /categories, saved in a
-file that only you can read, and sent only to the origin it was saved with.
+        notes: `The key is read from a hidden prompt on a terminal, otherwise from the first line of stdin. No option takes
+it, because arguments are visible to every process. It is checked with one GET /categories, saved in a file that only
+you can read, and sent only to the origin it was saved with.
 
 A key command runs at each use, without a shell (unless you name one: sh -c '…') and for at most 30 seconds; the
 first line of its stdout is the key. PETSTORE_API_KEY_COMMAND does the same without a profile.
 
-If the active profile has no key, the profile becomes the active one.`,
+If the active profile has no key, the new profile becomes the active one.`,
         output: 'one line; with --json {"profile", "url", "key", "verified", "active"}, with the key masked.',
-        exitCodes: '2 invalid base URL, 3 key not accepted and nothing saved, 9 file error.',
+        exitCodes: '2 invalid base URL, 3 key rejected and nothing saved, 9 file error.',
         examples: [
           'petstore auth login --url https://HOST/v1',
           'petstore auth login -p staging --url https://STAGING_HOST/v1 < key.txt',
@@ -83,14 +82,13 @@ async function logIn(session: Session, options: LoginOptions): Promise<LoginResu
       hint: 'run `petstore categories list -p sandbox`',
     });
   }
-  // A first login is meant to be used: the active profile changes only where it could not be used anyway.
+  // A first login is meant to be used: the active profile changes only if it could not be used anyway.
   const activated = active !== profile && active !== SANDBOX && !hasKey(store.get(active));
   const address = await addressFor(session, env, options, profile, store.get(profile));
   const { keyCommand, verify: verified } = options;
-  const key =
-    keyCommand === undefined ? await readKey(session, profile) : await printedKey(session, keyCommand, verified);
+  const key = keyCommand === undefined ? await readKey(session, profile) : await printedKey(session, options);
   if (key !== null) session.context.redactor.add(key);
-  if (key !== null && verified) await verify(session, profile, key, address);
+  if (key !== null && verified) await verify(session, profile, key, address.url);
   store.save({ name: profile, ...address, ...(keyCommand === undefined ? { key: key ?? '' } : { keyCommand }) });
   if (activated) store.activate(profile);
   const override = keyVariable(env);
@@ -113,57 +111,42 @@ async function addressFor(
   profile: string,
   stored: StoredProfile | undefined,
 ): Promise<BaseUrl> {
-  if (options.url !== undefined) return confirmedUrl(session, options.url, '--url');
-  const fromEnvironment = environmentUrl(env);
-  if (fromEnvironment) return fromEnvironment;
-  const known = stored?.url === undefined ? undefined : parseBaseUrl(stored.url);
-  if (known && 'url' in known) return known;
+  if (options.url !== undefined) return checkBaseUrl(options.url, '--url');
+  const known = environmentUrl(env) ?? parseBaseUrl(stored?.url);
+  if ('url' in known) return known;
+  // A key typed in place of a name.
+  if (stored === undefined && looksLikeKey(profile)) throw keyAsProfile();
   if (!session.context.stdin.isTTY) {
-    // A key given as the name of a profile is not repeated.
-    const name = stored === undefined && looksLikeKey(profile) ? 'PROFILE' : profile;
-    throw new PetstoreError('auth', `profile "${name}" has no base URL`, {
-      hint: `run \`petstore auth login -p ${name} --url https://HOST/v1\``,
+    throw new PetstoreError('auth', `profile "${profile}" has no base URL`, {
+      hint: `run \`petstore auth login -p ${profile} --url https://HOST/v1\``,
     });
   }
   const { askText } = await import('../../output/prompt.ts');
   const answer = await askText(session.context, {
     message: `Base URL of profile "${profile}" (https://HOST/v1)`,
-    validate: (text) => {
-      const parsed = parseBaseUrl(text.trim());
-      return 'problem' in parsed && parsed.suggestion === undefined ? parsed.problem : undefined;
-    },
+    validate: (text) => problemOf(() => checkBaseUrl(text.trim(), 'the base URL')),
   });
-  return confirmedUrl(session, answer, 'the answer');
-}
-
-// On a terminal a missing /v1 is offered.
-async function confirmedUrl(session: Session, text: string, from: string): Promise<BaseUrl> {
-  const parsed = parseBaseUrl(text);
-  const suggestion = 'problem' in parsed ? parsed.suggestion : undefined;
-  if (suggestion === undefined || !session.context.stdin.isTTY) return checkBaseUrl(text, from);
-  const { askYesNo } = await import('../../output/prompt.ts');
-  if (await askYesNo(session.context, `The base URL must end in /v1. Use ${escapeControls(suggestion)}?`)) {
-    return checkBaseUrl(suggestion, from);
-  }
-  await session.notice('Nothing was saved');
-  throw new PetstoreError('interrupted', 'canceled', { silent: true });
+  return checkBaseUrl(answer, 'the base URL');
 }
 
 async function readKey(session: Session, profile: string): Promise<string> {
-  if (!session.context.stdin.isTTY) return checkKey(await firstLine(session), 'standard input');
+  if (!session.context.stdin.isTTY) return checkKey((await firstLine(session)).trim(), 'stdin');
   const { askHidden } = await import('../../output/prompt.ts');
-  return askHidden(session.context, {
+  const key = await askHidden(session.context, {
     message: `API key for profile "${profile}" (input is hidden)`,
-    validate: keyFault,
+    validate: (text) => problemOf(() => checkKey(text.trim(), 'the prompt')),
   });
+  return key.trim();
 }
 
-function keyFault(answer: string): string | undefined {
+// What is wrong with an answer, in one line.
+function problemOf(check: () => unknown): string | undefined {
   try {
-    checkKey(answer, 'the prompt');
+    check();
     return undefined;
   } catch (error) {
-    return (error as Error).message;
+    const { message, hint } = error as PetstoreError;
+    return `${message}; ${hint}`;
   }
 }
 
@@ -173,26 +156,26 @@ async function firstLine(session: Session): Promise<string> {
   const decoder = new TextDecoder('utf-8');
   for await (const chunk of session.context.stdin.read()) {
     text += decoder.decode(chunk, { stream: true });
-    if (text.includes('\n') || text.length > LONGEST_KEY + 2) break;
+    if (text.includes('\n') || text.length > 2 * LONGEST_KEY) break;
   }
   return text.split(/\r?\n/, 1)[0] ?? '';
 }
 
 // Without verification the command is not run: its vault may be locked or elsewhere.
-async function printedKey(session: Session, keyCommand: string, verified: boolean): Promise<string | null> {
-  if (!verified) return null;
-  const from = '--key-command';
-  return checkKey(await session.runKeyCommand(keyCommand, from), from);
+async function printedKey(session: Session, { keyCommand = '', verify: run }: LoginOptions): Promise<string | null> {
+  return run ? checkKey(await session.runKeyCommand(keyCommand, '--key-command'), '--key-command') : null;
 }
 
-async function verify(session: Session, profile: string, key: string, { url }: BaseUrl): Promise<void> {
+async function verify(session: Session, profile: string, key: string, url: string): Promise<void> {
   try {
     const target = { profile, baseUrl: url, key, keySource: 'stored', urlSource: 'stored', identity: url } as const;
     await (await session.apiOf(target)).categories.list();
   } catch (error) {
     if (!(error instanceof PetstoreError) || error.kind === 'interrupted') throw error;
-    const remedy =
-      error.kind === 'auth' ? 'check the key' : `${error.hint ?? 'try again'}; --no-verify skips the check`;
-    throw rephrase(error, error.message, `nothing was saved; ${remedy}`);
+    const hints: Partial<Record<string, string>> = {
+      auth: error.status === 401 ? 'check the key' : (error.hint ?? ''),
+      network: 'check --url and the network, or use --no-verify to save without checking',
+    };
+    throw rephrase(error, error.message, `nothing was saved; ${hints[error.kind] ?? error.hint ?? 'try again'}`);
   }
 }

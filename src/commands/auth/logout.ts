@@ -4,7 +4,7 @@ import { Command } from 'commander';
 import { action, sections } from '../../command.ts';
 import { PetstoreError } from '../../errors.ts';
 import type { View } from '../../output/view.ts';
-import { namedProfile, storedProfile } from '../../profiles/credentials.ts';
+import { checkExists, namedProfile } from '../../profiles/credentials.ts';
 import { SANDBOX } from '../../profiles/store.ts';
 import type { Session } from '../../session.ts';
 
@@ -24,7 +24,7 @@ interface LogoutResult {
 const view: View<LogoutResult> = {
   text({ removed, deleted, profile }) {
     const names = removed.map((name) => `"${name}"`).join(', ');
-    const none = profile ? `No API key is stored for profile "${profile}"` : 'No profile is stored';
+    const none = profile ? `No API key is saved for profile "${profile}"` : 'No profiles to delete';
     if (removed.length === 0) return [`${none}\n`];
     return [`${deleted ? 'Deleted' : 'Removed the API key of'} profile${removed.length > 1 ? 's' : ''} ${names}\n`];
   },
@@ -34,7 +34,7 @@ export const logout = (): Command =>
   new Command('logout')
     .description("remove a profile's API key and keep its base URL")
     .option('--delete', 'delete the whole profile')
-    .option('--all', 'delete every profile, damaged ones too')
+    .option('--all', 'delete all profiles, including unreadable ones')
     .addHelpText(
       'after',
       sections({
@@ -59,8 +59,7 @@ async function logOut(session: Session, options: LogoutOptions): Promise<LogoutR
     });
   }
   const deleted = options.delete === true;
-  // A damaged profile can still be deleted.
-  if (!deleted) storedProfile(store, name, named?.from);
+  checkExists(store, name, named?.from);
   const done = deleted ? store.remove(name) : store.removeKey(name);
   return { removed: done ? [name] : [], deleted, profile: name };
 }

@@ -49,7 +49,7 @@ const view: View<StatusResult> = {
 
 export const status = (): Command =>
   new Command('status')
-    .description('show every profile: active or not, base URL, masked key and their source')
+    .description('list profiles with their base URL, masked key and source')
     .addHelpText(
       'after',
       sections({

@@ -4,12 +4,15 @@ import { Command } from 'commander';
 import { action, sections } from '../../command.ts';
 import type { View } from '../../output/view.ts';
 import { overridingVariables, storedProfile } from '../../profiles/credentials.ts';
-import { checkProfileName, SANDBOX } from '../../profiles/store.ts';
+import type { ProfileStore } from '../../profiles/store.ts';
+import { checkProfileName, keyAsProfile, SANDBOX } from '../../profiles/store.ts';
+import { looksLikeKey } from '../../redact.ts';
 import type { Session } from '../../session.ts';
 
 interface SwitchResult {
   readonly profile: string;
-  readonly previous: string;
+  /** Null if the file that names it was damaged. */
+  readonly previous: string | null;
   /** Environment variables that override it; absent where there are none. */
   readonly overriddenBy?: readonly string[];
 }
@@ -18,7 +21,7 @@ const view: View<SwitchResult> = { text: ({ profile }) => [`Profile "${profile}"
 
 export const switchTo = (): Command =>
   new Command('switch')
-    .description('set the active profile, which is used without --profile')
+    .description('set the default profile')
     .argument('<profile>', 'name of the profile')
     .addHelpText(
       'after',
@@ -33,9 +36,10 @@ those that are set.`,
 
 async function switchProfile(session: Session, _options: object, profile = ''): Promise<SwitchResult> {
   const store = await session.profiles();
+  if (looksLikeKey(profile) && !store.names().includes(profile)) throw keyAsProfile('`petstore auth switch`');
   const name = checkProfileName(profile);
   storedProfile(store, name);
-  const previous = store.active();
+  const previous = previouslyActive(store);
   store.activate(name);
   const overriddenBy = overridingVariables(session.context.env, name);
   if (overriddenBy.length === 0) return { profile: name, previous };
@@ -43,4 +47,12 @@ async function switchProfile(session: Session, _options: object, profile = ''): 
   const hint = name === SANDBOX ? '; use -p sandbox' : '';
   await session.warn(`${overriddenBy.join(' and ')} ${verb} the active profile${hint}`);
   return { profile: name, previous, overriddenBy };
+}
+
+function previouslyActive(store: ProfileStore): string | null {
+  try {
+    return store.active();
+  } catch {
+    return null;
+  }
 }

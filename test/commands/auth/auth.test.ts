@@ -3,6 +3,7 @@ import * as fs from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { HttpFake } from '../../support/http-fake.ts';
+import { petstore as runPetstore } from '../../support/program.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import { inProcess } from '../../support/world.ts';
 import { GOOD_KEY, startService } from './service.ts';
@@ -74,7 +75,13 @@ describe('auth login', () => {
   test('an unreachable service stores nothing; --no-verify skips the check', async () => {
     const args = ['auth', 'login', '--url', 'http://127.0.0.1:9/v1'];
     const run = await petstore([...args, '--max-retries', '0'], `${GOOD_KEY}\n`);
-    expect(run).toMatchObject({ code: 6, out: '', err: expect.stringContaining('--no-verify') });
+    expect(run).toMatchObject({
+      code: 6,
+      out: '',
+      err: expect.stringContaining(
+        'hint: nothing was saved; check --url and the network, or use --no-verify to save without checking\n',
+      ),
+    });
     expect(files()).toEqual([]);
     expect(await petstore([...args, '--no-verify'], `${GOOD_KEY}\n`)).toMatchObject({ code: 0 });
     expect(stored()).toMatchObject({ url: 'http://127.0.0.1:9/v1' });
@@ -85,7 +92,6 @@ describe('auth login', () => {
     ['nothing', ''],
     ['an empty line', '\n'],
     ['a space in it', 'key with space\n'],
-    ['a space before it', ` ${GOOD_KEY}\n`],
     ['smart quotes', '\u201ckey\u201d\n'],
     ['a NUL', 'key\0key\n'],
     ['a line without end', 'x'.repeat(1_000_000)],
@@ -94,6 +100,38 @@ describe('auth login', () => {
     expect(run).toMatchObject({ code: 3, out: '' });
     if (stdin.trim().length > 3) expect(run.err).not.toContain(stdin.trim().slice(0, 8));
     expect([service.requests, files()]).toEqual([[], []]);
+  });
+
+  test.each([` ${GOOD_KEY} \n`, `\ufeff${GOOD_KEY}\r\n`])(
+    'blanks and a BOM around a pasted key are dropped: %j',
+    async (stdin) => {
+      expect(await petstore(['auth', 'login', '--url', service.url], stdin)).toMatchObject({ code: 0 });
+      expect(stored()).toMatchObject({ key: GOOD_KEY });
+    },
+  );
+
+  test.each([['sk_live_0123456789abcdef'], ['SK_LIVE_0123456789ABCDEF']])(
+    'a key pasted after -p is not repeated, and the hint is to enter it at the prompt',
+    async (key) => {
+      const run = await petstore(['auth', 'login', '-p', key], '');
+      expect(run).toMatchObject({ code: 2, out: '' });
+      expect(run.err).toBe(
+        'error: -p expects a profile name, but the value looks like an API key\nhint: run `petstore auth login` and enter the key at the prompt\n',
+      );
+    },
+  );
+
+  test('a missing /v1 is a hint', async () => {
+    const run = await petstore(['auth', 'login', '--url', service.origin], GOOD_KEY);
+    expect(run).toMatchObject({ code: 2, err: `error: --url must end in /v1\nhint: did you mean ${service.url}?\n` });
+  });
+
+  test('concurrent logins of several profiles lose nothing, and one of them is active', async () => {
+    const names = Array.from({ length: 8 }, (_, at) => `farm-${at}`);
+    const runs = await Promise.all(names.map((name) => login('--json', '-p', name)));
+    expect(runs.map(({ code }) => code)).toEqual(names.map(() => 0));
+    for (const name of names) expect(stored(name)).toMatchObject({ key: GOOD_KEY });
+    expect(await petstore(['categories', 'list', '--json'])).toMatchObject({ code: 0 });
   });
 
   test.each([
@@ -188,7 +226,7 @@ describe('auth logout', () => {
     expect(stored()).toEqual({ url: service.url });
     expect(await petstore(['auth', 'logout'])).toMatchObject({
       code: 0,
-      out: 'No API key is stored for profile "production"\n',
+      out: 'No API key is saved for profile "production"\n',
     });
     expect(await petstore(['categories', 'list'])).toMatchObject({ code: 3 });
   });
@@ -212,15 +250,35 @@ describe('auth logout', () => {
     const out = expect.stringMatching(/^Deleted profiles ("farm", "staging"|"staging", "farm")\n$/);
     expect(await petstore(['auth', 'logout', '--all'])).toMatchObject({ code: 0, out });
     expect(files()).toEqual([]);
-    expect(await petstore(['auth', 'logout', '--all'])).toMatchObject({ code: 0, out: 'No profile is stored\n' });
+    expect(await petstore(['auth', 'logout', '--all'])).toMatchObject({ code: 0, out: 'No profiles to delete\n' });
   });
 
-  test('of an unknown profile is an error', async () => {
-    expect(await petstore(['auth', 'logout', '-p', 'farm'])).toMatchObject({ code: 2 });
+  test.each([[[]], [['--delete']]])('of an unknown profile (%j) is an error that names the profiles', async (more) => {
+    const run = await petstore(['auth', 'logout', '-p', 'farm', ...more]);
+    expect(run).toMatchObject({ code: 2, out: '' });
+    expect(run.err).toContain('profile "farm" does not exist; available profiles: production, staging, sandbox\n');
+  });
+
+  test('needs no home directory if PETSTORE_CONFIG_DIR is set', async () => {
+    await login();
+    const env = { PETSTORE_CONFIG_DIR: join(dir, 'config') };
+    const at = { dir, env: { PATH: process.env['PATH'] ?? '', HOME: '', ...env } };
+    expect(await runPetstore(at, ['auth', 'logout'])).toMatchObject({ code: 0, err: '' });
+    expect(stored()).toEqual({ url: service.url });
   });
 });
 
 describe('auth switch', () => {
+  test('replaces a damaged file of the active profile', async () => {
+    await login('-p', 'farm');
+    fs.writeFileSync(join(dir, 'config', 'active.json'), 'damaged');
+    const broken = await petstore(['categories', 'list']);
+    expect(broken).toMatchObject({ code: 9, err: expect.stringContaining('`petstore auth switch PROFILE`') });
+    const run = await petstore(['auth', 'switch', 'farm', '--json']);
+    expect(run).toMatchObject({ code: 0, out: '{"profile":"farm","previous":null}\n' });
+    expect(await petstore(['categories', 'list', '--json'])).toMatchObject({ code: 0 });
+  });
+
   test('sets the active profile', async () => {
     await login('-p', 'farm');
     expect(await petstore(['auth', 'switch', 'farm', '--json'])).toMatchObject({
@@ -361,7 +419,7 @@ describe('precedence', () => {
     const env = { PETSTORE_API_KEY: 'environment-key-abcd', PETSTORE_BASE_URL: 'http://127.0.0.1:9/v1' };
     const run = await petstore(['categories', 'list', '-p', 'farm'], '', env);
     expect(run.code).toBe(0);
-    expect(run.err).toContain('PETSTORE_API_KEY and PETSTORE_BASE_URL are ignored because of --profile\n');
+    expect(run.err).toContain('warning: --profile overrides PETSTORE_API_KEY and PETSTORE_BASE_URL\n');
     for (const quiet of ['--json', '--quiet']) {
       expect((await petstore(['categories', 'list', '-p', 'farm', quiet], '', env)).err).toBe('');
     }
@@ -382,7 +440,7 @@ describe('precedence', () => {
 
 describe('first login and key commands', () => {
   test('the first login becomes the active profile and says so; a later one does not', async () => {
-    expect((await login('-p', 'farm')).out).toContain('Profile "farm" is now the active one\n');
+    expect((await login('-p', 'farm')).out).toContain('Profile "farm" is now active\n');
     expect((await login('-p', 'other')).out).toContain('`petstore auth switch other`');
     expect((await petstore(['auth', 'status', '--json'])).out).toMatch(/"profile":"farm","active":true/);
   });

@@ -1,4 +1,4 @@
-// Login on a real terminal: the hidden prompt, Ctrl-C, unusual sizes, the missing /v1.
+// Login on a real terminal: the hidden prompt, Ctrl-C, unusual sizes, the question for the base URL.
 import * as fs from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, test as anyTest, beforeAll, expect } from 'vitest';
@@ -63,12 +63,12 @@ test.each([
   expect(run.screen.lastIndexOf('\u001b[?25h')).toBeGreaterThanOrEqual(run.screen.lastIndexOf('\u001b[?25l'));
 });
 
-test('a profile without base URL asks for one, and completes a missing /v1 after a question', async () => {
+test('a profile without base URL asks for one, and again with a hint if /v1 is missing', async () => {
   const at = place();
   const run = await inTerminal(at, ['auth', 'login', '-p', 'farm'], {
     steps: [
       { after: 'Base URL of profile', send: `${service.origin}\r` },
-      { after: `Use ${service.url}?`, send: 'y\r' },
+      { after: `must end in /v1; did you mean ${service.url}?`, send: `${service.url}\r` },
       { after: 'API key for profile', send: `${GOOD_KEY}\r` },
     ],
   });
@@ -77,23 +77,12 @@ test('a profile without base URL asks for one, and completes a missing /v1 after
   expect(JSON.parse(status.out)).toContainEqual(expect.objectContaining({ profile: 'farm', url: service.url }));
 });
 
-test('answering no exits with 130 and without an error', async () => {
-  const at = place();
-  const run = await inTerminal(at, ['auth', 'login', '--url', service.origin], {
-    steps: [{ after: `Use ${service.url}?`, send: 'n\r' }],
-  });
-  expect(run).toMatchObject({ code: 130, cooked: true });
-  expect(run.screen).toContain('Nothing was saved');
-  expect(run.screen).not.toContain('error:');
-  expect(config(at.dir)).toEqual([]);
-});
-
 test('an invalid key is prompted for again; NO_COLOR disables colour', async () => {
   const run = await inTerminal(place(), ['auth', 'login', '--url', service.url], {
     env: { NO_COLOR: '1' },
     steps: [
       { after: 'API key for profile', send: '\r' },
-      { after: 'is empty', send: `${GOOD_KEY}\r` },
+      { after: 'is empty', send: ` ${GOOD_KEY} \r` },
     ],
   });
   expect(run).toMatchObject({ code: 0, stepsLeft: 0 });
