@@ -79,6 +79,11 @@ export class ImportResults {
     return rows;
   }
 
+  /** @returns undefined for a row that is missing */
+  stateOf(row: number): Outcome['state'] | undefined {
+    return this.#outcomes.get(row)?.state;
+  }
+
   *inDoubt(): Generator<[row: number, attempt: string]> {
     for (const [row, outcome] of this.#outcomes) if (outcome.state === 'unknown') yield [row, outcome.attempt];
   }
