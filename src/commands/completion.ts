@@ -13,8 +13,8 @@ export const completion = (): Command =>
     .addHelpText(
       'after',
       sections({
-        notes: `Tab then completes commands, options, their values and profile names. The script asks petstore itself, so it
-stays valid after an upgrade.`,
+        notes: `Completes commands, options, their values and profile names. The script calls petstore, so you don't need to
+regenerate it after an upgrade. The line for bash works from version 3.2, which macOS has.`,
         output: 'the script; with --json {"shell", "script"}.',
         examples: [
           'eval "$(petstore completion bash)"                                # add to ~/.bashrc',

@@ -3,6 +3,7 @@ import type { Command, Option } from 'commander';
 import type { Action } from '../../command.ts';
 import { escapeControls } from '../../escape.ts';
 import { BUILT_IN } from '../../profiles/store.ts';
+import { FAULT_KINDS } from '../../sandbox/faults.ts';
 
 interface Candidate {
   readonly value: string;
@@ -10,35 +11,27 @@ interface Candidate {
 }
 
 /** Asks the shell to offer files too. */
-const FILES: Candidate = { value: ':files', description: '' };
+const FILES = ':files';
 
 type ProfileNames = () => Promise<readonly string[]>;
 
 export const suggestAction = (root: Command): Action<{ readonly atBlank?: true }, readonly Candidate[]> => ({
-  async run(session, options, ...args) {
-    const profiles: ProfileNames = async () => {
-      try {
-        return (await session.profiles()).names();
-      } catch {
-        // An error message in the middle of a command line helps nobody.
-        return BUILT_IN;
-      }
-    };
-    return suggest(root, options.atBlank ? [...args, ''] : args, profiles);
+  async run(session, { atBlank }, ...words) {
+    // An error message in the middle of a command line helps nobody.
+    const names: ProfileNames = async () => (await session.profiles()).names();
+    return suggest(root, atBlank ? [...words, ''] : words, () => names().catch(() => BUILT_IN));
   },
   /** One candidate a line: value, tab, description. */
   view: {
     text: (candidates) =>
-      candidates.map((one) =>
-        one === FILES ? `${one.value}\n` : `${escapeControls(one.value)}\t${escapeControls(one.description)}\n`,
-      ),
+      candidates.map((one) => `${escapeControls([one.value, one.description].filter(Boolean).join('\t'), '\t')}\n`),
   },
 });
 
 /**
  * Suggests what begins with the last word.
  * @param words after the program's name; the last is under the cursor and may be empty
- * @param profiles called only where a profile is wanted
+ * @param profiles called only if a profile is wanted
  */
 export async function suggest(
   root: Command,
@@ -46,25 +39,27 @@ export async function suggest(
   profiles: ProfileNames,
 ): Promise<readonly Candidate[]> {
   const last = words.at(-1) ?? '';
-  const candidates = await candidatesAfter(root, words.slice(0, -1), last, profiles);
-  return candidates.filter((one) => one === FILES || one.value.startsWith(last));
-}
-
-async function candidatesAfter(
-  root: Command,
-  words: readonly string[],
-  last: string,
-  profiles: ProfileNames,
-): Promise<readonly Candidate[]> {
-  const position = walk(root, words);
-  const { command, operands, awaiting, onlyOperands } = position;
-  if (awaiting) return optionValues(awaiting, profiles);
-  if (!onlyOperands && last.startsWith('-')) return optionsAt(position, last, profiles);
-  if (command.name() === 'help') return subcommands(walk(root, words.slice(words.indexOf('help') + 1)).command);
-  if (operands === 0 && command.commands.length > 0) return subcommands(command);
-  const known = command.registeredArguments;
-  const argument = known[operands] ?? known.findLast((one) => one.variadic);
-  return argument ? values(argument.name(), argument.argChoices, profiles) : [];
+  const { command, options, used, operands, awaiting, onlyOperands } = read(root, words.slice(0, -1));
+  let candidates: readonly Candidate[];
+  if (awaiting) candidates = await values(awaiting, profiles);
+  else if (last.startsWith('--') && last.includes('=') && !onlyOperands) {
+    const [flag = ''] = last.split('=');
+    const option = options.find(({ long, required }) => long === flag && required);
+    const offered = option ? await values(option, profiles) : [];
+    // The shells would offer files without the option in front.
+    candidates = offered
+      .filter(({ value }) => value !== FILES)
+      .map((one) => ({ ...one, value: `${flag}=${one.value}` }));
+  } else if (last.startsWith('-') && !onlyOperands) {
+    const free = options.filter((option) => !used.has(option) || isRepeatable(option));
+    candidates = free.map(({ long, description }) => ({ value: long ?? '', description }));
+  } else if (operands === 0 && command.commands.length > 0) candidates = subcommands(command);
+  else {
+    const known = command.registeredArguments;
+    const argument = known[operands] ?? known.findLast(({ variadic }) => variadic);
+    candidates = argument ? await values(argument, profiles) : [];
+  }
+  return candidates.filter(({ value }) => value === FILES || value.startsWith(last));
 }
 
 interface Position {
@@ -79,73 +74,63 @@ interface Position {
 }
 
 // Reads the finished words as commander does: options anywhere, a value after an option that takes one.
-function walk(root: Command, words: readonly string[]): Position {
+function read(root: Command, words: readonly string[]): Position {
   let command = root;
-  let options = visibleOptions(root);
+  let options = optionsOf(root);
   let operands = 0;
   let awaiting: Option | undefined;
   let onlyOperands = false;
   const used = new Set<Option>();
   for (const word of words) {
     if (awaiting) awaiting = undefined;
-    else if (onlyOperands) operands++;
     else if (word === '--') onlyOperands = true;
-    else if (word.startsWith('-') && word !== '-') {
-      const option = options.find((one) => isFlag(one, word.replace(/=.*$/s, '')));
+    else if (word.startsWith('-') && word !== '-' && !onlyOperands) {
+      const [flag] = word.split('=');
+      const option = options.find(({ long, short }) => long === flag || short === flag);
       if (option) used.add(option);
-      awaiting = option?.required && !word.includes('=') ? option : undefined;
+      if (option?.required && !word.includes('=')) awaiting = option;
     } else {
-      const child =
-        operands === 0
-          ? command.commands.find((one) => one.name() === word || one.aliases().includes(word))
-          : undefined;
-      if (!child) operands++;
-      else {
+      const child = command.commands.find((one) => one.name() === word || one.aliases().includes(word));
+      if (child && operands === 0) {
+        // `petstore help` takes the words of a command.
+        if (child.name() === 'help') continue;
         command = child;
-        options = [...visibleOptions(child), ...options];
-      }
+        options = optionsOf(child);
+      } else operands++;
     }
   }
   return { command, options, used, operands, awaiting, onlyOperands };
 }
 
-function isFlag({ long, short }: Option, flag: string): boolean {
-  return flag === long || flag === short;
+function optionsOf(command: Command): readonly Option[] {
+  const help = Object.assign(command.createHelp(), { showGlobalOptions: true });
+  return [...help.visibleOptions(command), ...help.visibleGlobalOptions(command)];
 }
 
-function visibleOptions(command: Command): readonly Option[] {
-  return command.options.filter(({ hidden }) => !hidden);
+function isRepeatable({ parseArg, argChoices }: Option): boolean {
+  return parseArg !== undefined && argChoices === undefined;
 }
 
 function subcommands(command: Command): readonly Candidate[] {
   const visible = command.createHelp().visibleCommands(command);
-  return visible.map((one) => ({ value: one.name(), description: one.description() }));
+  return visible.flatMap((one) =>
+    [one.name(), ...one.aliases()].map((value) => ({ value, description: one.description() })),
+  );
 }
 
-async function optionsAt({ options, used }: Position, last: string, profiles: ProfileNames): Promise<Candidate[]> {
-  const [flag = '', value] = last.split('=', 2);
-  if (value !== undefined) {
-    const option = options.find((one) => isFlag(one, flag));
-    const candidates = option?.required ? await optionValues(option, profiles) : [];
-    // The shells would offer files without the option in front.
-    return candidates.filter((one) => one !== FILES).map((one) => ({ ...one, value: `${flag}=${one.value}` }));
-  }
-  const free = options.filter((option) => !used.has(option) || option.parseArg);
-  const candidates = free.map(({ long, description }) => ({ value: long ?? '', description }));
-  return [...candidates, { value: '--help', description: 'show help' }];
+interface Valued {
+  readonly argChoices?: readonly string[] | undefined;
+  readonly description: string;
 }
 
-function optionValues({ long, flags, argChoices }: Option, profiles: ProfileNames): Promise<readonly Candidate[]> {
-  return values(long === '--profile' ? 'profile' : (/<(.+?)>/.exec(flags)?.[1] ?? ''), argChoices, profiles);
-}
-
-// The name of a value in its definition says what it may be: <file>, <profile>.
+// The name of a value in its definition says what it may be: <file>, <profile>, <fault>.
 async function values(
-  name: string,
-  choices: readonly string[] | undefined,
+  of: Valued & (Option | { name(): string }),
   profiles: ProfileNames,
 ): Promise<readonly Candidate[]> {
-  if (choices) return choices.map((value) => ({ value, description: '' }));
-  if (name === 'profile') return (await profiles()).map((value) => ({ value, description: 'profile' }));
-  return name === 'file' ? [FILES] : [];
+  const name = 'flags' in of ? (/<(.+?)>/.exec(of.flags)?.[1] ?? '') : of.name();
+  const isProfile = name === 'profile' || of.name() === 'profile';
+  const all =
+    of.argChoices ?? (isProfile ? await profiles() : name === 'fault' ? FAULT_KINDS : name === 'file' ? [FILES] : []);
+  return all.map((value) => ({ value, description: isProfile ? 'profile' : '' }));
 }

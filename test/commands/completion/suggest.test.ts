@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { suggest } from '../../../src/commands/completion/suggest.ts';
 import { FORMATS } from '../../../src/output/render.ts';
 import { createProgram } from '../../../src/program.ts';
+import { FAULT_KINDS } from '../../../src/sandbox/faults.ts';
 import { world } from '../../support/world.ts';
 
 const root = createProgram(world([]));
@@ -33,6 +34,12 @@ test.each([
   ['categories create --name l', []],
   ['completion ', ['bash', 'zsh', 'fish', 'powershell']],
   ['complete z', ['zsh']],
+  ['complet', ['completion', 'complete']],
+  ['categories l', ['list', 'ls']],
+  ['sandbox --fault ', FAULT_KINDS],
+  ['sandbox --fault lost', ['lost-response']],
+  ['sandbox --plan ', ['free', 'pro', 'business', 'enterprise']],
+  ['sandbox --retry-after=', ['--retry-after=seconds', '--retry-after=date', '--retry-after=none']],
   ['help cat', ['categories']],
   ['help auth s', ['status', 'switch']],
   ['help categories list ', []],
