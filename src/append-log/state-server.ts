@@ -23,6 +23,8 @@ export class StateServer {
   #connection: ValkeyConnection | undefined;
   #opening: Promise<ValkeyConnection> | undefined;
   #responded = false;
+  /** Whether it has run a script: a user may be allowed to ask for `INFO` only. */
+  #accepted = false;
   #downSince: number | undefined;
 
   constructor(options: StateServerOptions) {
@@ -43,8 +45,10 @@ export class StateServer {
    * Runs a script, again after a failure for as long as the server is waited for: it must be safe to run twice.
    * @throws StateServerError
    */
-  run(script: Script, keys: readonly string[], args: readonly (string | number)[]): Promise<Reply> {
-    return this.#patiently((connection) => connection.run(script, keys, args));
+  async run(script: Script, keys: readonly string[], args: readonly (string | number)[]): Promise<Reply> {
+    const reply = await this.#patiently((connection) => connection.run(script, keys, args));
+    this.#accepted = true;
+    return reply;
   }
 
   /**
@@ -67,7 +71,7 @@ export class StateServer {
   }
 
   /**
-   * The error of a command that cannot do without the server: `usage` if the server rejects its first request, otherwise
+   * The error of a command that cannot do without the server: `usage` if the server rejects its first script, otherwise
    * `storage`.
    */
   toPetstoreError(error: unknown): unknown {
@@ -79,7 +83,7 @@ export class StateServer {
     if (error.problem === 'damaged') {
       return new PetstoreError('storage', message, { hint: 'delete that key while no petstore process is running' });
     }
-    return new PetstoreError(this.#responded ? 'storage' : 'usage', message, {
+    return new PetstoreError(this.#accepted ? 'storage' : 'usage', message, {
       hint: 'correct the address, certificate, password or permissions of the state server',
     });
   }

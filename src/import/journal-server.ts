@@ -6,6 +6,7 @@ import { script } from '../append-log/valkey-connection.ts';
 import type { Clock } from '../clock.ts';
 import { sleepLong } from '../clock.ts';
 import { PetstoreError } from '../errors.ts';
+import { formatDuration } from '../format.ts';
 import type { JournalLog } from './journal.ts';
 import type { JournalState } from './journal-state.ts';
 import { journalFormat } from './journal-state.ts';
@@ -16,10 +17,10 @@ const CONFIRMED_WITHIN_MS = 30_000;
 /** How long a request of a run that was killed may be on its way. */
 const SETTLE_MS = 10_000;
 
-// Whether the journal is there, and was used since the server started.
-const IS_WHOLE = script(`
-if redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
-return redis.call('ZSCORE', KEYS[2], ARGV[1]) and 1 or 0`);
+// Whether the journal exists, whether it was used on this very server process, and whether data was ever deleted from that.
+const LOOK = script(`
+local flushed = string.find(redis.call('INFO', 'commandstats'), 'cmdstat_flush', 1, true)
+return {redis.call('EXISTS', KEYS[1]), redis.call('ZSCORE', KEYS[2], ARGV[1]) and 1 or 0, flushed and 1 or 0}`);
 
 const SET_EPOCH = script(`
 redis.call('DEL', KEYS[1])
@@ -43,18 +44,20 @@ export async function openServerJournal(identity: string, options: ServerJournal
   const name = createHash('sha256').update(identity).digest('hex').slice(0, 32);
   const [key, epochKey] = [`petstore:{${name}}:import`, `petstore:{${name}}:import-epoch`];
   const label = `key "${key}" on state server ${server.name}`;
-  const epoch = (await server.checked((connection) => connection.info())).get('run_id') ?? '';
-  const isWhole = await server.checked((connection) => connection.run(IS_WHOLE, [key, epochKey], [epoch]));
+  const checked = <T>(work: Promise<T>): Promise<T> =>
+    work.catch((error: unknown) => {
+      throw server.toPetstoreError(error);
+    });
+  const info = await server.checked((connection) => connection.info());
+  const epoch = info.get('run_id') ?? '';
+  const [exists, isSameServer, flushed] = (await checked(server.run(LOOK, [key, epochKey], [epoch]))) as number[];
+  const settledAt = clock.monotonic() + (exists && isSameServer ? 0 : settleMs(info, !exists && !flushed));
   let lost: JournalState | undefined;
   const onReset = (before: JournalState): void => {
     lost ??= before;
   };
   const stream = { rotateAt: ROTATE_AT, recentMs: CONFIRMED_WITHIN_MS, onReset, onWarning };
   const log = new StreamLog(journalFormat, { server, clock, key, ...stream });
-  const checked = <T>(work: Promise<T>): Promise<T> =>
-    work.catch((error: unknown) => {
-      throw server.toPetstoreError(error);
-    });
   return {
     label,
     last: () => log.last(),
@@ -68,10 +71,12 @@ export async function openServerJournal(identity: string, options: ServerJournal
       });
     },
     async acquired(signal) {
-      if (isWhole === 1) return;
-      onSettle(`state server ${server.name} has no complete import journal; waiting 10s for earlier requests`);
-      await sleepLong(clock, SETTLE_MS, signal);
-      await server.checked((connection) => connection.run(SET_EPOCH, [epochKey], [epoch]));
+      const left = settledAt - clock.monotonic();
+      if (left > 0) {
+        onSettle(`state server ${server.name} may have lost the import journal; waiting ${formatDuration(left)}`);
+        await sleepLong(clock, left, signal);
+      }
+      if (!isSameServer) await checked(server.run(SET_EPOCH, [epochKey], [epoch]));
     },
     takeLost() {
       const before = lost;
@@ -80,4 +85,11 @@ export async function openServerJournal(identity: string, options: ServerJournal
     },
     close: () => server.close(),
   };
+}
+
+// Requests that only lost records announced may be on their way. A server that lost data by a restart and nothing else has
+// been up since.
+function settleMs(info: ReadonlyMap<string, string>, isNew: boolean): number {
+  const upMs = isNew && info.get('evicted_keys') === '0' ? Number(info.get('uptime_in_seconds') ?? 0) * 1000 : 0;
+  return Math.max(0, SETTLE_MS - upMs);
 }

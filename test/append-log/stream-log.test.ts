@@ -228,11 +228,12 @@ withServer.each([
 });
 
 withServer(
-  'a server that rejects the first request is a usage error; one that does so later is a storage error',
+  'a server that rejects the first script is a usage error; one that does so later is a storage error',
   async () => {
     await using server = await RedisServer.start();
     const [late, early] = [stateServer(server), stateServer(server)];
-    await late.checked((connection) => connection.info());
+    await writer(late).append('a');
+    await early.checked((connection) => connection.info());
     await server.command('ACL', 'SETUSER', 'default', '-info');
     const attempt = (state: StateServer): Promise<unknown> => state.checked((connection) => connection.info());
     await expect(attempt(late)).rejects.toMatchObject({ kind: 'storage' });

@@ -6,6 +6,7 @@ import { createClient } from '../../src/client.ts';
 import { hasSignals } from '../support/capabilities.ts';
 import type { HttpFake } from '../support/http-fake.ts';
 import { startHttpFake } from '../support/http-fake.ts';
+import { IdleClock } from '../support/idle-clock.ts';
 import { place } from '../support/processes.ts';
 import { petstore, start } from '../support/program.ts';
 import { hasStateServer, RedisServer } from '../support/redis-server.ts';
@@ -87,7 +88,9 @@ withServer('an import without its server is exit 9, and nothing is sent', async 
 
 withServer('an import is journaled on the server alone, and another machine knows what was created', async () => {
   const file = rows();
-  const first = await inProcess(['categories', 'import', file, '--yes', '--json'], { env: machine(server.url) });
+  const clock = new IdleClock();
+  const options = { env: machine(server.url), clock };
+  const first = await clock.drive(inProcess(['categories', 'import', file, '--yes', '--json'], options));
   expect(JSON.parse(first.out)).toMatchObject({ created: [{ name: 'cat' }, { name: 'horse' }], pending: 0 });
   service.requests.splice(0);
   const second = await inProcess(['categories', 'import', file, '--yes', '--json', '--dry-run'], {
@@ -141,7 +144,8 @@ withServer('the ACL user of the documentation may do all that is needed', async 
   const env = machine(url, { PETSTORE_STATE_PASSWORD: 'the-password' });
   const doctor = await inProcess(['doctor', '--json'], { env });
   expect(JSON.parse(doctor.out)).toContainEqual(expect.objectContaining({ id: 'state_server', status: 'warning' }));
-  const imported = await inProcess(['categories', 'import', rows(), '--yes'], { env });
+  const clock = new IdleClock();
+  const imported = await clock.drive(inProcess(['categories', 'import', rows(), '--yes'], { env, clock }));
   expect(imported.code).toBe(0);
   expect(imported.err).toContain('warning: append-only persistence is off on state server');
 });

@@ -99,8 +99,12 @@ async function openStateServer(session: Session): Promise<StateServer | undefine
   if (!server) return undefined;
   session.context.cleanups.push(async () => server.close());
   const policy = await server.evictionPolicy();
+  const info = await server.checked((connection) => connection.info());
   if (policy !== undefined) {
     await session.warn(`state server ${server.name} may evict the import journal (maxmemory-policy ${policy})`);
+  } else if (info.get('aof_enabled') === '0' && info.get('connected_slaves') === '0') {
+    const { name } = server;
+    await session.warn(`append-only persistence is off on state server ${name}; a restart could cause duplicate rows`);
   }
   return server;
 }

@@ -1,0 +1,257 @@
+// The journal on a state server: machines resume each other's imports, one at a time, and no loss of records creates a row twice.
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { StateServer } from '../../src/append-log/state-server.ts';
+import { parseStateUrl } from '../../src/append-log/state-url.ts';
+import type { LockOptions } from '../../src/import/journal.ts';
+import { Journal } from '../../src/import/journal.ts';
+import { openServerJournal } from '../../src/import/journal-server.ts';
+import { FakeClock } from '../support/fake-clock.ts';
+import { hasStateServer, RedisServer } from '../support/redis-server.ts';
+
+const withServer = test.runIf(hasStateServer);
+
+const URL = 'https://secret.example/v1';
+const DURABLE = ['--appendonly', 'yes', '--appendfsync', 'always'];
+const SETTLE_MS = 10_000;
+
+let server: RedisServer;
+beforeEach(async () => {
+  server = await RedisServer.start({ args: DURABLE });
+});
+const open: { close(): unknown }[] = [];
+afterEach(async () => {
+  for (const one of open.splice(0)) await one.close();
+  await server[Symbol.asyncDispose]();
+});
+
+/** A machine whose processes the others cannot look up. */
+class Machine {
+  readonly clock = new FakeClock();
+  readonly warnings: string[] = [];
+  readonly notices: string[] = [];
+
+  async open(at = server): Promise<Journal> {
+    const address = parseStateUrl(at.url, undefined, 'PETSTORE_STATE_URL');
+    const connection = new StateServer({ address, clock: this.clock, timeoutMs: 10_000 });
+    open.push(connection);
+    const journal = new Journal(
+      await openServerJournal(URL, {
+        server: connection,
+        clock: this.clock,
+        onWarning: (text) => void this.warnings.push(text),
+        onSettle: (text) => void this.notices.push(text),
+      }),
+    );
+    open.push({ close: () => journal.close().catch(() => undefined) });
+    return journal;
+  }
+
+  get lock(): LockOptions {
+    const self = { pid: 1, start: '', host: 'elsewhere' };
+    return { clock: this.clock, signal: new AbortController().signal, processes: { self, isAlive: () => 'unknown' } };
+  }
+
+  async acquire(at = server): Promise<Journal> {
+    const journal = await this.open(at);
+    await journal.acquire(this.lock);
+    return journal;
+  }
+}
+
+const storage = (message: RegExp) =>
+  expect.objectContaining({ kind: 'storage', exitCode: 9, message: expect.stringMatching(message) });
+
+const namesIn = (values: Iterable<{ readonly name: string }>): string[] => [...values].map(({ name }) => name);
+const namesInDoubt = ({ account }: Journal): string[] => namesIn(account.doubts.values());
+
+async function keysOf(at: RedisServer): Promise<string[]> {
+  return [...(await at.command('KEYS', '*')).matchAll(/petstore:\S+/g)].map(([key]) => key);
+}
+
+async function journalKey(at = server): Promise<string> {
+  return (await keysOf(at)).find((key) => key.endsWith(':import')) ?? '';
+}
+
+withServer(
+  'an import that was killed on one machine is resumed on another, once it was silent for a minute',
+  async () => {
+    const first = await new Machine().acquire();
+    await first.recordKnown([['7', 'a']]);
+    const dog = await first.recordSend('dog');
+    await first.recordSend('cat');
+    await first.recordCreated(dog, ['8', 'b']);
+    const machine = new Machine();
+    const second = await machine.acquire();
+    expect(machine.clock.monotonic()).toBeGreaterThanOrEqual(60_000);
+    expect([...second.account.known.keys()]).toEqual(['7']);
+    expect(second.account.created.get('8')).toMatchObject({ name: 'dog', label: 'b' });
+    expect(namesInDoubt(second)).toEqual(['cat']);
+  },
+);
+
+withServer('a second machine waits while the first one writes, and goes on as soon as that has ended', async () => {
+  const first = await new Machine().acquire();
+  const machine = new Machine();
+  const sleep = machine.clock.sleep.bind(machine.clock);
+  let slept = 0;
+  machine.clock.sleep = async (ms, signal) => {
+    if (++slept === 500) await first.close();
+    else if (slept < 500 && slept % 100 === 0) await first.recordAbsent('none');
+    return sleep(ms, signal);
+  };
+  const second = await machine.acquire();
+  expect(slept).toBeGreaterThanOrEqual(500);
+  expect(slept).toBeLessThan(510);
+  second.assertHeld();
+});
+
+withServer('a run that was taken over sends nothing more', async () => {
+  const first = await new Machine().acquire();
+  await new Machine().acquire();
+  await expect(first.recordSend('dog')).rejects.toEqual(storage(/another process has taken over this import/));
+  expect(() => first.assertHeld()).toThrow(storage(/taken over/));
+});
+
+withServer('a run whose records are not confirmed for 30 s sends nothing until they are', async () => {
+  const machine = new Machine();
+  const journal = await machine.acquire();
+  const dog = await journal.recordSend('dog');
+  journal.assertHeld();
+  await machine.clock.advance(31_000);
+  expect(() => journal.assertHeld()).toThrow(storage(/not confirmed for 30s: key "petstore:\S+" on state server/));
+  await journal.recordAbsent(dog);
+  journal.assertHeld();
+});
+
+withServer('a run restores what a flushed server lost, although another machine noticed first', async () => {
+  const [machine, other] = [new Machine(), new Machine()];
+  const journal = await machine.acquire();
+  await journal.recordKnown([['7', 'a']]);
+  const waiting = await other.open();
+  const patience = new AbortController();
+  const sleep = other.clock.sleep.bind(other.clock);
+  let looks = 0;
+  other.clock.sleep = async (ms, signal) => {
+    if (++looks === 2) {
+      // What the other machine has not read yet.
+      const [dog, cow] = [await journal.recordSend('dog'), await journal.recordSend('cow')];
+      await journal.recordCreated(dog, ['8', 'b']);
+      await journal.recordSlow(cow);
+      await server.command('FLUSHALL');
+    }
+    if (looks === 4) {
+      await journal.recordSend('cat');
+      patience.abort(new Error('enough'));
+    }
+    return sleep(ms, signal);
+  };
+  await expect(waiting.acquire({ ...other.lock, signal: patience.signal })).rejects.toThrow('enough');
+  expect(namesIn(journal.account.created.values())).toEqual(['dog']);
+  expect(namesInDoubt(journal).sort()).toEqual(['cat', 'cow']);
+  const next = await new Machine().acquire();
+  expect([...next.account.known.keys()]).toEqual(['7']);
+  expect([...next.account.created.keys()]).toEqual(['8']);
+  expect([...next.account.doubts.values()].map(({ name, slow }) => [name, slow]).sort()).toEqual([
+    ['cat', undefined],
+    ['cow', true],
+  ]);
+});
+
+withServer.each<[string, (at: RedisServer) => Promise<unknown>]>([
+  ['was flushed', (at) => at.command('FLUSHALL')],
+  ['was flushed in part', async (at) => at.command('FLUSHDB')],
+  [
+    'was restarted',
+    async (at) => {
+      await at.kill();
+      await at.start();
+    },
+  ],
+])('a run waits for requests of earlier runs if the server %s meanwhile', async (_what, harm) => {
+  const first = await new Machine().acquire();
+  await first.recordSend('dog');
+  await first.close();
+  const undisturbed = new Machine();
+  await (await undisturbed.acquire()).close();
+  expect([undisturbed.notices, undisturbed.clock.slept]).toEqual([[], []]);
+  await harm(server);
+  const machine = new Machine();
+  await (await machine.acquire()).close();
+  expect(machine.clock.monotonic()).toBeGreaterThan(0);
+  expect(machine.clock.monotonic()).toBeLessThanOrEqual(SETTLE_MS);
+  expect(machine.notices).toEqual([expect.stringMatching(/may have lost the import journal; waiting \d+s$/)]);
+  const later = new Machine();
+  await later.acquire();
+  expect(later.notices).toEqual([]);
+});
+
+withServer('a durable server that was restarted still has every record', async () => {
+  const first = await new Machine().acquire();
+  await first.recordSend('dog');
+  await first.close();
+  await server.kill();
+  await server.start();
+  expect(namesInDoubt(await new Machine().acquire())).toEqual(['dog']);
+});
+
+withServer('a server without persistence that is restarted gets the journal back from the import at work', async () => {
+  await using forgetful = await RedisServer.start();
+  const journal = await new Machine().acquire(forgetful);
+  await journal.recordSend('dog');
+  await forgetful.kill();
+  await forgetful.start();
+  await journal.recordSend('cat');
+  journal.assertHeld();
+  expect(namesInDoubt(await new Machine().acquire(forgetful))).toEqual(['dog', 'cat']);
+});
+
+withServer('a server that evicts journals makes the next run wait', async () => {
+  await using evicting = await RedisServer.start({ args: ['--maxmemory-policy', 'allkeys-random'] });
+  const first = await new Machine().acquire(evicting);
+  await first.recordSend('dog');
+  await first.close();
+  await evicting.command('CONFIG', 'SET', 'maxmemory', '1');
+  await evicting.command('SET', 'x', 'y');
+  await evicting.command('CONFIG', 'SET', 'maxmemory', '0');
+  expect(await journalKey(evicting)).toBe('');
+  const machine = new Machine();
+  await machine.acquire(evicting);
+  expect(machine.clock.monotonic()).toBe(SETTLE_MS);
+});
+
+withServer('without the server nothing is recorded: exit 9 after five seconds, at the start at once', async () => {
+  const machine = new Machine();
+  const journal = await machine.acquire();
+  await server.kill();
+  const before = machine.clock.monotonic();
+  await expect(journal.recordSend('dog')).rejects.toEqual(storage(/cannot use state server \S+: connection/));
+  expect(machine.clock.monotonic() - before).toBeGreaterThanOrEqual(5000);
+  const fresh = new Machine();
+  await expect(fresh.open()).rejects.toEqual(storage(/connection refused/));
+  expect(fresh.clock.monotonic()).toBe(0);
+  await server.start();
+});
+
+withServer('records of other programs are ignored with one warning', async () => {
+  const first = await new Machine().acquire();
+  await first.recordSend('dog');
+  const key = await journalKey();
+  await server.command('XADD', key, '*', 'note', 'by hand');
+  await server.command('XADD', key, '*', 't', '1', 'r', '["absent","x","y"]');
+  await first.recordSend('cat');
+  await first.close();
+  const machine = new Machine();
+  expect(namesInDoubt(await machine.acquire())).toEqual(['dog', 'cat']);
+  expect(machine.warnings).toEqual([expect.stringContaining(`ignored unknown records in key "${key}"`)]);
+});
+
+withServer('the journal is kept without end, and holds no address in the clear', async () => {
+  const journal = await new Machine().acquire();
+  await journal.recordKnown([['7', 'a']]);
+  await journal.recordSend('dog');
+  const keys = await keysOf(server);
+  expect(keys.length).toBe(2);
+  const ends = await Promise.all(keys.map((key) => server.command('PTTL', key)));
+  expect(ends).toEqual([':-1\r\n', ':-1\r\n']);
+  expect(keys.join() + (await server.command('XRANGE', await journalKey(), '-', '+'))).not.toContain('secret');
+});
