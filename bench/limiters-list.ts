@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { installPackages } from './packages.ts';
 
-/** A rate limiter that somebody else wrote. */
+/** A rate limiter and how it is measured. */
 export interface RateLimiter {
   readonly name: string;
   readonly title: string;
@@ -19,6 +19,10 @@ export interface RateLimiter {
   readonly window: number;
   /** It refuses with 503. */
   readonly status503?: boolean;
+  /** The tasks that are measured; those of every limiter unless given. */
+  readonly tasks?: readonly string[];
+  /** The longest makespan of our client, over the optimum. */
+  readonly bound: number;
   /** The least time from the first of `requests` to the last, milliseconds. */
   optimumMs(requests: number): number;
   start(folder: string): Promise<RunningLimiter>;
@@ -40,7 +44,7 @@ const PACKAGES = [
 export function installLimiters(): string {
   const folder = installPackages('limiters', PACKAGES);
   for (const script of ['limiters-services.mjs', 'limiters-peers.mjs'])
-    copyFileSync(join('test', 'bench', script), join(folder, script));
+    copyFileSync(join('bench', script), join(folder, script));
   return folder;
 }
 
@@ -50,6 +54,8 @@ function library(name: string, title: string, announced: boolean, limit = 20, wi
     title: `${title}, ${limit} per ${windowMs / 1000} s`,
     announced,
     window: limit,
+    // A window of a second is as long as the rounding of its reset.
+    bound: announced ? (windowMs <= 1000 ? 2.1 : 1.5) : 2,
     optimumMs: (requests) => (Math.ceil(requests / limit) - 1) * windowMs,
     start: (folder) => startService(folder, name.replace(/-fast$/, ''), limit, windowMs),
   };
@@ -62,6 +68,7 @@ function nginx(name: string, rate: string, perSecond: number, burst: number, sta
     title: `nginx \`limit_req\` rate=${rate}${settings}${status503 ? ', status 503' : ''}`,
     announced: false,
     window: 0,
+    bound: 2,
     status503,
     optimumMs: (requests) => Math.max(0, (requests - 1 - burst) / perSecond) * 1000,
     start: (folder) =>
@@ -84,6 +91,7 @@ const HAPROXY: RateLimiter = {
   name: 'haproxy',
   title: 'HAProxy stick table, 20 per 5 s',
   announced: false,
+  bound: 2,
   window: 20,
   // Its rate is the last period's, faded out, and this one's: after the first burst an even 4 per second.
   optimumMs: (requests) => (requests <= 20 ? 0 : 5000 + (requests - 20) * 250),

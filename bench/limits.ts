@@ -3,6 +3,7 @@
 import { duplicatesAfterFaults, killFuzz } from './limits-faults.ts';
 import type { Peer, StartWorker } from './limits-peers.ts';
 import { installPeers, PEERS } from './limits-peers.ts';
+import { PLOTTED, plot } from './limits-plot.ts';
 import type { Result } from './limits-race.ts';
 import { runRace } from './limits-race.ts';
 import type { Scenario } from './limits-scenarios.ts';
@@ -10,11 +11,12 @@ import { REAL_SCENARIOS, SCENARIOS } from './limits-scenarios.ts';
 import { printInOrder, say } from './report.ts';
 
 /**
- * `npm run bench -- limits [A…K | PEER]… [--real] [--parallel N]`: everything unless parts or clients are named.
- * @param args scenarios, clients, flags
- * @throws Error where our own client misses what it promises
+ * `npm run bench -- limits [A…K | PEER]… [--real] [--plot] [--parallel N]`: everything unless parts or clients are named;
+ * `--plot` only draws docs/rate-limits.svg.
+ * @throws Error if our own client misses a bound
  */
 export async function run(args: string[]): Promise<void> {
+  if (args.includes('--plot')) return plot(installPeers(PLOTTED));
   const at = args.indexOf('--parallel');
   const parallel = at < 0 ? 1 : Number(args.splice(at, 2)[1]);
   const real = args.includes('--real');

@@ -29,6 +29,14 @@ export interface Seen {
   fullAt: number;
   lastAnsweredAt: number;
   bans: number;
+  /** Every request, with the name that it creates. */
+  readonly arrivals: Arrival[];
+}
+
+interface Arrival {
+  readonly at: number;
+  readonly refused: boolean;
+  name: string;
 }
 
 /** A running service. */
@@ -55,20 +63,23 @@ export async function startLimitServer(options: LimitServerOptions): Promise<Lim
     fullAt: 0,
     lastAnsweredAt: 0,
     bans: 0,
+    arrivals: [],
   };
   const server = createServer((request, response) => {
     const at = (options.now ?? Date.now)();
     const verdict = limiter.take(at + (options.skewMs ?? 0));
+    const arrival: Arrival = { at, refused: !verdict.allowed, name: '' };
     seen.bans = limiter.bans;
     if (!request.headers['x-foreign']) {
       seen.sent++;
+      seen.arrivals.push(arrival);
       seen.firstAt ||= at;
       if (seen.sent === options.limit) seen.fullAt = at;
       if (!verdict.allowed) seen.refused++;
       if (verdict.insideWait !== undefined) seen.inside++;
       if (verdict.insideWait !== undefined && verdict.insideWait > 50) seen.insideLate++;
     }
-    void serve(request, response, verdict.allowed, verdict.headers, options, seen);
+    void serve(request, response, verdict.headers, options, seen, arrival);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
@@ -86,10 +97,10 @@ export async function startLimitServer(options: LimitServerOptions): Promise<Lim
 async function serve(
   request: IncomingMessage,
   response: ServerResponse,
-  allowed: boolean,
   headers: Record<string, string>,
   options: LimitServerOptions,
   seen: Seen,
+  arrival: Arrival,
 ): Promise<void> {
   let body = '';
   try {
@@ -98,11 +109,13 @@ async function serve(
     // The client went away in the middle of its request.
     return;
   }
+  const { name = '' } = JSON.parse(body || '{}') as { name?: string };
+  arrival.name = name;
   if (options.latencyMs) await new Promise((resolve) => setTimeout(resolve, options.latencyMs));
   const all = { ...headers, 'content-type': 'application/json' };
-  if (!allowed) return void answer(response, 429, all, { code: 'rate_limited', message: 'too many', status: 429 });
+  if (arrival.refused)
+    return void answer(response, 429, all, { code: 'rate_limited', message: 'too many', status: 429 });
   if (request.method === 'GET') return void answer(response, 200, all, []);
-  const { name = '' } = JSON.parse(body || '{}') as { name?: string };
   const times = (seen.created.get(name) ?? 0) + 1;
   seen.created.set(name, times);
   if (options.fault && times === 1) return fail(options.fault, response, all);
