@@ -30,7 +30,8 @@ const IN_FLIGHT_MS = 50;
 /** Starts an observer in front of the service on `port` of loopback. */
 export async function startObserver(port: number): Promise<Observer> {
   const observed = new Observed();
-  const agent = new Agent({ keepAlive: true });
+  // No connection is kept: the service may close it just as a create is written to it.
+  const agent = new Agent({ keepAlive: false });
   const waits: { readonly from: number; readonly until: number }[] = [];
   const server = createServer(async (request, response) => {
     const at = Date.now();
