@@ -45,8 +45,8 @@ export async function loadRenderer<Data>(
 ): Promise<Renderer<Data>> {
   const { needsRows, load }: OutputFormat = OUTPUT_FORMATS[format];
   if (needsRows && !view.records) {
-    throw new PetstoreError('usage', `this command cannot print ${format}`, {
-      hint: 'use --json; the other formats are for `petstore categories list`',
+    throw new PetstoreError('usage', `--format ${format} is available only for \`petstore categories list\``, {
+      hint: 'use --json',
     });
   }
   return load(view, target);
