@@ -4,6 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { rolldown } from 'rolldown';
+import { manPage } from './scripts/generate-docs.mjs';
 
 const outdir = process.argv[2] ?? 'dist';
 const library = join(outdir, 'client');
@@ -28,6 +29,7 @@ rmSync(outdir, { recursive: true, force: true });
 const inputs = [await program(), await client()].flat();
 writeFileSync(join(outdir, 'THIRD-PARTY-LICENSES.txt'), licences(inputs));
 types();
+manual();
 
 async function program() {
   const bundle = await rolldown({ ...input, input: { main: 'src/main.ts' }, preserveEntrySignatures: false });
@@ -91,6 +93,11 @@ function types() {
     const path = join(dir, name);
     if (path.endsWith('.d.ts') && !kept.has(path)) rmSync(path);
   }
+}
+
+function manual() {
+  const reference = execFileSync(process.execPath, [join(outdir, 'main.cjs'), '--help', '--json']);
+  writeFileSync(join(outdir, 'petstore.1'), manPage(JSON.parse(reference.toString())));
 }
 
 // Whoever ships a package's code ships its licence.

@@ -1,11 +1,101 @@
-// The manual page, petstore(1), from what `petstore commands --json` prints (man(7) macros). Called by the build.
+// The manual page, the command part of docs/cli.md and the README's table of exit codes, from `petstore --help --json`.
+// `node scripts/generate-docs.mjs` after a build writes the documents; the build writes the manual page.
+import { execFileSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 
-/** Returns the page's source; the same for the same reference, so that builds can be repeated. */
+/** Replaces what stands between the two comments that name a generated part. */
+export function replaceGenerated(document, name, text) {
+  const [start, end] = ['start', 'end'].map((at) => `<!-- generated ${name}: ${at} -->`);
+  const [before, rest] = document.split(start);
+  return `${before}${start}\n\n${text}\n\n${end}${rest.split(end)[1]}`;
+}
+
+/** The sections of docs/cli.md on commands, global options, environment variables and exit codes. */
+export function cliReference(reference) {
+  return [
+    '## Commands',
+    ...reference.commands.flatMap(markdownSection),
+    '## Global options',
+    optionTable(reference.globalOptions),
+    '## Environment variables',
+    table(
+      ['variable', 'meaning'],
+      reference.environment.map(({ name, meaning }) => [code(name), cell(meaning)]),
+    ),
+    '## Exit codes',
+    exitCodeTable(reference),
+  ].join('\n\n');
+}
+
+export function exitCodeTable({ exitCodes }) {
+  return table(
+    ['exit code', '`error.kind`', 'meaning', 'retry?'],
+    exitCodes.map((one) => [one.code, one.kind ? code(one.kind) : '', cell(one.meaning), cell(one.retry ?? '')]),
+  );
+}
+
+function markdownSection(command) {
+  const parts = [
+    `### petstore ${command.path}`,
+    escaped(sentence(command.description)),
+    fence('text', [command.usage]),
+  ];
+  if (command.aliases.length > 0) parts.push(`Alias: ${command.aliases.map(code).join(', ')}`);
+  if (command.arguments.length > 0) {
+    parts.push(
+      table(
+        ['argument', 'meaning'],
+        command.arguments.map((one) => [code(one.name), cell(explained(one))]),
+      ),
+    );
+  }
+  if (command.options.length > 0) parts.push(optionTable(command.options));
+  if (command.notes) parts.push(...command.notes.split(/\n{2,}/).map(markdownParagraph));
+  if (command.examples.length > 0) parts.push(fence('sh', command.examples));
+  return parts;
+}
+
+function optionTable(list) {
+  return table(
+    ['option', 'meaning'],
+    list.map((one) => [code(one.flags), cell(explained(one))]),
+  );
+}
+
+// Indented lines are a list of terms: they keep their line breaks.
+function markdownParagraph(text) {
+  return /^\s/m.test(text) ? fence('text', text.split('\n')) : escaped(text);
+}
+
+function table(headings, rows) {
+  const line = (cells) => `| ${cells.join(' | ')} |`;
+  return [line(headings), line(headings.map(() => '---')), ...rows.map(line)].join('\n');
+}
+
+function fence(language, lines) {
+  return [`\`\`\`${language}`, ...lines, '```'].join('\n');
+}
+
+function code(text) {
+  return `\`${text.replaceAll('|', '\\|')}\``;
+}
+
+function cell(text) {
+  return escaped(text).replaceAll('|', '\\|').replaceAll('\n', ' ');
+}
+
+// Outside of code, angle brackets would be read as HTML, stars and underscores as emphasis.
+function escaped(text) {
+  return text.replace(/`[^`]*`|[<>*_]/g, (found) => (found.length > 1 ? found : `\\${found}`));
+}
+
+/** The page petstore(1) in man(7) macros. */
 export function manPage(reference) {
   return [
     `.TH PETSTORE 1 "" "petstore ${reference.version}" "User Commands"`,
     '.SH NAME',
-    `petstore \\- ${text(reference.description.replace(/\.$/, ''))}`,
+    'petstore \\- command\\-line client for the pet store API',
     '.SH SYNOPSIS',
     '.B petstore',
     '.I command',
@@ -13,27 +103,34 @@ export function manPage(reference) {
     '.SH DESCRIPTION',
     ...paragraphs(reference.notes),
     '.SH COMMANDS',
-    ...reference.commands.flatMap(section),
-    '.SH OPTIONS OF EVERY COMMAND',
+    ...reference.commands.flatMap(manSection),
+    '.SH GLOBAL OPTIONS',
     ...reference.globalOptions.flatMap(term('.B', ({ flags }) => flags)),
     '.SH ENVIRONMENT',
-    ...reference.environment.flatMap(({ name, meaning }) => ['.TP', `.B ${text(name)}`, text(meaning)]),
+    ...reference.environment.flatMap(({ name, meaning }) => ['.TP', `.B ${roff(name)}`, roff(meaning)]),
     '.SH EXIT STATUS',
-    ...reference.exitCodes.flatMap(({ code, kind, meaning }) => [
+    ...reference.exitCodes.flatMap((one) => [
       '.TP',
-      `.B ${code}`,
-      text(kind ? `${meaning} (${kind})` : meaning),
+      `.B ${one.code}`,
+      roff(one.meaning + (one.kind ? ` (${one.kind})` : '')),
     ]),
+    '.SH FILES',
+    ...['~/.config/petstore', 'profiles and keys', '~/.local/state/petstore', 'quota, journals and sandbox data']
+      .map(roff)
+      .flatMap((line, at) => (at % 2 === 0 ? ['.TP', `.I ${line}`] : [line])),
     '.SH EXAMPLES',
     ...examples(reference.examples),
+    '.SH SEE ALSO',
+    '.BR curl (1),',
+    '.BR jq (1)',
     '',
   ].join('\n');
 }
 
-function section(command) {
+function manSection(command) {
   return [
-    `.SS ${text(command.usage)}`,
-    ...paragraphs(`${command.description}.`),
+    `.SS ${roff(command.usage)}`,
+    ...paragraphs(sentence(command.description)),
     ...command.arguments.flatMap(term('.I', ({ name }) => name)),
     ...command.options.flatMap(term('.B', ({ flags }) => flags)),
     ...(command.notes ? ['.PP', ...paragraphs(command.notes)] : []),
@@ -42,37 +139,51 @@ function section(command) {
 }
 
 function term(macro, name) {
-  return (one) => ['.TP', `${macro} ${text(name(one))}`, text(explained(one))];
-}
-
-/** A description, with what else is known of an option or argument in brackets. */
-export function explained({ description, required, choices, default: value }) {
-  const facts = [
-    ...(required ? ['required'] : []),
-    ...(choices ? [choices.join(', ')] : []),
-    ...(value === undefined ? [] : [`default: ${value}`]),
-  ];
-  return facts.length === 0 ? description : `${description} (${facts.join('; ')})`;
+  return (one) => ['.TP', `${macro} ${roff(name(one))}`, roff(explained(one))];
 }
 
 function examples(lines) {
-  return lines.length === 0 ? [] : ['.PP', '.nf', '.RS', ...lines.map(text), '.RE', '.fi'];
+  return lines.length === 0 ? [] : ['.PP', '.nf', '.RS', ...lines.map(roff), '.RE', '.fi'];
 }
 
 // Paragraphs are filled by the formatter; those with indented lines are kept as they are.
 function paragraphs(notes) {
   return notes.split(/\n{2,}/).flatMap((part, at) => {
-    const lines = part.split('\n').map(text);
+    const lines = part.split('\n').map(roff);
     const body = /^\s/m.test(part) ? ['.nf', ...lines, '.fi'] : lines;
     return at === 0 ? body : ['.PP', ...body];
   });
 }
 
 // roff reads a backslash, and a dot or quote at the start of a line; a hyphen that can be copied is \-.
-function text(raw) {
+function roff(raw) {
   return raw
     .replaceAll('\\', '\\e')
     .replaceAll('-', '\\-')
     .replace(/^([.'])/, '\\&$1')
     .replace(/[^\x20-\x7e]/g, (char) => `\\[u${char.codePointAt(0).toString(16).toUpperCase().padStart(4, '0')}]`);
+}
+
+// A description, with what else is known of an option or argument in brackets.
+function explained({ description, required, choices, env, default: value }) {
+  const facts = [
+    ...(required ? ['required'] : []),
+    ...(choices ? [choices.join(', ')] : []),
+    ...(env ? [`env: ${env}`] : []),
+    ...(value === undefined ? [] : [`default: ${value}`]),
+  ];
+  return facts.length === 0 ? description : `${description} (${facts.join('; ')})`;
+}
+
+function sentence(text) {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? '' : '.'}`;
+}
+
+if (process.argv[1] === import.meta.filename) {
+  const root = join(import.meta.dirname, '..');
+  const help = execFileSync(process.execPath, [join(root, 'bin', 'petstore.js'), '--help', '--json']);
+  const reference = JSON.parse(help.toString());
+  const update = (file, name, text) => writeFileSync(file, replaceGenerated(readFileSync(file, 'utf8'), name, text));
+  update(join(root, 'docs', 'cli.md'), 'command reference', cliReference(reference));
+  update(join(root, 'README.md'), 'exit codes', exitCodeTable(reference));
 }

@@ -5,7 +5,7 @@ import type { Context } from './io.ts';
 import { colorLevel } from './io.ts';
 import { loadRenderer } from './output/render.ts';
 import type { View } from './output/view.ts';
-import { wrap } from './output/wrap.ts';
+import { wrapParagraphs } from './output/wrap.ts';
 import { reportError } from './report-error.ts';
 import type { Session } from './session.ts';
 import { openSession, readGlobalOptions } from './session.ts';
@@ -122,11 +122,10 @@ export function sections({ notes, output, exitCodes, examples }: HelpText): (at:
   return ({ command }) => `\n${fill(command, texts.filter(Boolean).join('\n\n'))}`;
 }
 
-/** Wraps the paragraphs of a text to the width of a command's help; indented lines are kept. */
+/** Wraps a text to the width of a command's help, and makes its headings bold. */
 export function fill(command: Command, text: string): string {
   const width = command.configureOutput().getOutHelpWidth?.() ?? 80;
-  const filled = text.replace(/^\S.*(?:\n\S.*)*/gm, (paragraph) => wrap(paragraph, width));
-  return filled.replace(/^(?:Output|Exit codes|Examples|Global options):/gm, bold);
+  return wrapParagraphs(text, width).replace(/^(?:Output|Exit codes|Examples|Global options):/gm, bold);
 }
 
 /** Commander removes it if the stream has no color. */

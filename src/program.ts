@@ -11,7 +11,7 @@ import { importRows } from './commands/categories/import.ts';
 import { list } from './commands/categories/list.ts';
 import { completion, suggestions } from './commands/completion.ts';
 import { doctor } from './commands/doctor.ts';
-import { help } from './commands/help.ts';
+import { defaultOf, help } from './commands/help.ts';
 import { quota } from './commands/quota.ts';
 import { sandbox } from './commands/sandbox.ts';
 import type { Context } from './io.ts';
@@ -60,11 +60,18 @@ export function createProgram(context: Context, write: (text: string) => void = 
   // Defaults are only described: what is not typed may be set by the environment.
   for (const option of GLOBAL_OPTIONS) program.option(option.flags, describeOption(option));
   program
+    .optionsGroup('Options:')
     .description('Command-line client for the pet store API: list, create and import pet categories.')
     .version(version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'show help')
     .helpCommand(false)
-    .configureHelp({ styleTitle: bold, minWidthToWrap: 20 })
+    .configureHelp({
+      styleTitle: bold,
+      minWidthToWrap: 10,
+      subcommandTerm: (command) => command.name(),
+      optionDescription: ({ description, mandatory: required, argChoices: choices, ...option }) =>
+        describeOption({ description, required, choices, fallback: defaultOf(option) }),
+    })
     .configureOutput({
       writeOut: write,
       // Errors are reported in one place.

@@ -52,9 +52,9 @@ export interface GlobalOption {
   readonly flags: string;
   readonly description: string;
   /** What sets the option if it is not typed. */
-  readonly variable?: string;
+  readonly variable?: string | undefined;
   /** As it would be typed, or in words. */
-  readonly fallback?: string;
+  readonly fallback?: string | undefined;
 }
 
 /** @internal */
@@ -89,12 +89,22 @@ export const GLOBAL_OPTIONS: readonly GlobalOption[] = [
   { flags: '--no-color', description: 'disable color', variable: 'NO_COLOR' },
 ];
 
+interface DescribedOption extends Pick<GlobalOption, 'description' | 'variable' | 'fallback'> {
+  readonly choices?: readonly string[] | undefined;
+  readonly required?: boolean;
+}
+
 /**
- * A description with its variable and default: `… (env: PETSTORE_MAX_WAIT; default: 2m)`.
+ * A description with what else is known: `… (env: PETSTORE_MAX_WAIT; default: 2m)`.
  * @internal
  */
-export function describeOption({ description, variable, fallback }: GlobalOption): string {
-  const facts = [variable && `env: ${variable}`, fallback && `default: ${fallback}`].filter(Boolean);
+export function describeOption({ description, required, choices, variable, fallback }: DescribedOption): string {
+  const facts = [
+    required && 'required',
+    choices?.join(', '),
+    variable && `env: ${variable}`,
+    fallback && `default: ${fallback}`,
+  ].filter(Boolean);
   return facts.length === 0 ? description : `${description} (${facts.join('; ')})`;
 }
 

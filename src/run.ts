@@ -5,6 +5,7 @@ import { describeCommands, WELCOME } from './commands/help.ts';
 import { PetstoreError } from './errors.ts';
 import { escapeControls } from './escape.ts';
 import type { Context } from './io.ts';
+import { wrapParagraphs } from './output/wrap.ts';
 import { createProgram } from './program.ts';
 import { reportError } from './report-error.ts';
 import type { ParseError } from './usage-error.ts';
@@ -34,7 +35,7 @@ export async function run(context: Context): Promise<number> {
 async function parseAndRun(program: Program, output: string[], json: boolean): Promise<number> {
   const { args, stdout, version } = program.context;
   if (args.length === 0) {
-    await stdout.write(WELCOME);
+    await stdout.write(wrapParagraphs(WELCOME, stdout.columns));
     return 0;
   }
   checkEncoding(args);

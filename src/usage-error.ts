@@ -82,8 +82,8 @@ function commandNamed(word: string, program: Command): Command | undefined {
 }
 
 function unknownOption(command: Command, word: string): Explanation {
-  // A value behind `=` may be a key.
-  const flag = word.replace(/=.*$/s, '');
+  // What follows `=` or the letter of an option may be a key.
+  const flag = /^-\w|/.exec(word)?.[0] || word.replace(/=.*$/s, '');
   const known = [...command.options, ...rootOf(command).options].filter(({ hidden }) => !hidden);
   const match = closestMatch(flag, ['--help', ...known.flatMap(({ long }) => long ?? [])]);
   return [`unknown option ${quoted(flag)}`, match && `did you mean \`${match}\`?`];

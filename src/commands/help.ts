@@ -1,4 +1,5 @@
 // `petstore help COMMAND`, what a bare `petstore` prints, and the command tree as JSON (`--help --json`).
+import type { Option } from 'commander';
 import { Command } from 'commander';
 import { pathOf, rootOf, sections } from '../command.ts';
 import { PetstoreError } from '../errors.ts';
@@ -46,8 +47,12 @@ export function describeCommands(command: Command) {
   return {
     version: root.context.version,
     description: root.description(),
+    ...notesOf(root),
     commands: leaves.map(describeCommand),
-    globalOptions: GLOBAL_OPTIONS,
+    globalOptions: GLOBAL_OPTIONS.map(({ flags, description, variable, fallback }) => {
+      const long = /--[\w-]+/.exec(flags)?.[0];
+      return { flags, long, description, env: variable, default: fallback };
+    }),
     environment: ENVIRONMENT,
     exitCodes: [
       { code: 0, meaning: 'success' },
@@ -85,10 +90,16 @@ function describeCommand(command: Command) {
         // Only options that collect their values have a parser of their own.
         repeatable: option.parseArg !== undefined && choices === undefined,
         choices,
-        default: option.defaultValueDescription ?? (option.defaultValue || undefined),
+        default: defaultOf(option),
       })),
     ...notesOf(command),
   };
+}
+
+/** What counts if an option is not typed; switches have no default. */
+export function defaultOf(option: Pick<Option, 'defaultValue' | 'defaultValueDescription'>): string | undefined {
+  const { defaultValue, defaultValueDescription } = option;
+  return defaultValueDescription ?? (typeof defaultValue === 'string' ? defaultValue : undefined);
 }
 
 /** Wide enough that no paragraph is wrapped. */
@@ -104,5 +115,6 @@ function notesOf(command: Command): { readonly notes: string; readonly examples:
   command.outputHelp();
   const [notes = '', more = ''] = text.slice(command.helpInformation().length).split('Examples:\n');
   const examples = [...more.matchAll(/^ {2}\$ (.*?)(?: {2,}#.*)?$/gm)].map(([, line = '']) => line);
-  return { notes: notes.trim(), examples };
+  // The root's exit codes are data of their own.
+  return { notes: notes.replace(/Exit codes:\n[\s\S]*/, '').trim(), examples };
 }

@@ -30,6 +30,17 @@ export function wrap(text: string, width: number | undefined, measure?: Measure)
   return [...lines, line].join('\n');
 }
 
+/** Wraps the paragraphs of a text, and the meanings in a list of terms; other indented lines are kept. */
+export function wrapParagraphs(text: string, width: number | undefined): string {
+  if (!width) return text;
+  return text
+    .replace(/^\S.*(?:\n\S.*)*/gm, (paragraph) => wrap(paragraph, width))
+    .replace(
+      /^( +[\w-]+(?:, \w+)* {2,})(\S.*)$/gm,
+      (_, term: string, meaning: string) => term + hangingIndent(meaning, width, term.length),
+    );
+}
+
 /** The longest beginning of a text that fits into a width; at least one character. */
 export function fitting(text: string, width: number, measure: Measure): string {
   let part = '';

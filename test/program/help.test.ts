@@ -5,8 +5,7 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import { expect, test } from 'vitest';
 import { manPage } from '../../scripts/generate-docs.mjs';
-import type { DefinedCommand } from '../../src/commands/commands.ts';
-import { describeCommands, visibleCommands } from '../../src/commands/commands.ts';
+import { describeCommands } from '../../src/commands/help.ts';
 import { createProgram } from '../../src/program.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { inProcess, world } from '../support/world.ts';
@@ -25,41 +24,38 @@ const COMMANDS = [
   'doctor',
   'sandbox',
   'completion',
-  'commands',
   'help',
 ];
 
-const program = createProgram(world([])) as DefinedCommand;
-const reference = describeCommands(program, '1.2.3');
-const all = allOf(program);
+const reference = describeCommands(createProgram(world([])));
+const all = allOf(createProgram(world([])));
 
-function allOf(command: DefinedCommand): DefinedCommand[] {
-  return [command, ...visibleCommands(command).flatMap(allOf)];
+function allOf(command: Command): Command[] {
+  return [command, ...command.createHelp().visibleCommands(command).flatMap(allOf)];
 }
 
 const pathOf = (command: Command): string =>
   command.parent ? `${pathOf(command.parent)} ${command.name()}` : command.name();
 const wordsOf = (command: Command): string[] => pathOf(command).split(' ').slice(1);
 
-test('commands --json lists every command of the contract, with global options, exit codes and environment', async () => {
-  const { code, out } = await inProcess(['commands', '--json']);
+test('--help --json lists every command of the contract, with global options, exit codes and environment', async () => {
+  const { code, out } = await inProcess(['--help', '--json']);
   expect(code).toBe(0);
   const document = JSON.parse(out);
   expect(document.commands.map(({ path }: { path: string }) => path)).toEqual(COMMANDS);
   expect(document.globalOptions.map(({ long }: { long: string }) => long)).toEqual(
     expect.arrayContaining(['--profile', '--json', '--max-wait', '--max-retries', '--timeout', '--quiet', '--verbose']),
   );
-  expect(document.exitCodes.map((one: { code: number }) => one.code)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 130, 143]);
+  expect(document.exitCodes.map((one: { code: number }) => one.code)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 130]);
   expect(document.environment.length).toBeGreaterThan(10);
 });
 
-test.each(all.map((command) => [pathOf(command), command] as const))(
-  '%s has a description and two worked examples of its own',
-  (path, command) => {
-    const { description, help } = command.definition;
+test.each(reference.commands.map((command) => [command.path, command] as const))(
+  '%s has a description, a description of its output and two worked examples of its own',
+  (path, { description, notes, examples }) => {
     expect(description).not.toBe('');
-    expect(help.examples.filter((line) => line.includes(path)).length).toBeGreaterThanOrEqual(2);
-    if (command.commands.length === 0) expect(help.output).toBeDefined();
+    expect(examples.filter((line) => line.includes(`petstore ${path}`)).length).toBeGreaterThanOrEqual(2);
+    if (path !== 'help') expect(notes).toContain('Output: ');
   },
 );
 
@@ -74,10 +70,10 @@ function argumentsOf(example: string): string[] {
   return [...bare.matchAll(/'([^']*)'|"([^"]*)"|(\S+)/g)].map((m) => m[1] ?? m[2] ?? m[3] ?? '').slice(1);
 }
 
-const examples = all.flatMap(({ definition }) => definition.help.examples);
+const examples = [...reference.examples, ...reference.commands.flatMap((command) => command.examples)];
 
 test.each([...new Set(examples)])('the example `%s` is valid usage', async (example) => {
-  const fresh = createProgram(world([])) as DefinedCommand;
+  const fresh = createProgram(world([]));
   let ran = '';
   for (const command of allOf(fresh).filter(({ commands }) => commands.length === 0)) {
     command.action(() => {
@@ -93,14 +89,16 @@ test.each([40, 80])('at %i columns no line of any help text is wider, except usa
     const { code, out } = await inProcess([...wordsOf(command), '--help'], { columns });
     expect(code).toBe(0);
     const plain = out.replaceAll(/\u001b\[\d+m/g, '');
-    const wide = plain.split('\n').filter((line) => line.length > columns && !/^(?: +(?:\$|--?\w)|Usage:)/.test(line));
+    const wide = plain
+      .split('\n')
+      .filter((line) => line.length > columns && !/^(?: +(?:\$|--?\w|\S+$)|Usage:)/.test(line));
     expect(wide, pathOf(command)).toEqual([]);
   }
 });
 
 test('help of a subcommand names the global options on at most two lines, petstore --help explains them', async () => {
   const { out } = await inProcess(['categories', 'create', '--help']);
-  const [line = ''] = /^Global options: [\s\S]*?\n\n/m.exec(out) ?? [];
+  const [line = ''] = /^Global options: [\s\S]*$/m.exec(out) ?? [];
   expect(line.trimEnd().split('\n').length).toBeLessThanOrEqual(2);
   for (const { long } of reference.globalOptions) expect(line).toContain(long);
   expect(out).not.toContain('maximum wait');
@@ -115,10 +113,12 @@ test('help WORDS is the help of that command, aliases too', async () => {
   expect(out).toContain('Usage: petstore categories create');
 });
 
-test('help of an unknown command suggests the nearest, and repeats no key', async () => {
-  const mistyped = await inProcess(['help', 'categories', 'craete']);
-  expect(mistyped).toMatchObject({ code: 2, out: '' });
-  expect(mistyped.err).toContain('did you mean `create`?');
+test('help of an unknown command is wrong usage, and repeats no key', async () => {
+  expect(await inProcess(['help', 'categories', 'craete'])).toEqual({
+    code: 2,
+    out: '',
+    err: 'error: unknown command "craete"\nhint: see `petstore categories --help`\n',
+  });
   const key = 'sk_canary_0123456789';
   expect((await inProcess(['help', key])).err).not.toContain(key);
 });
@@ -130,11 +130,11 @@ test.each([
   [['--json', 'categories', 'ls', '--search', 'x', '--help'], ['categories list']],
   [['categories', 'create', '-h', '--format=json'], ['categories create']],
   [['help', 'categories', 'create', '--json'], ['categories create']],
-])('%j prints the document of commands --json, limited to %j', async (args, paths) => {
+])('%j prints the reference as JSON, limited to %j', async (args, paths) => {
   const { code, out, err } = await inProcess(args);
   expect({ code, err }).toEqual({ code: 0, err: '' });
   const document = JSON.parse(out);
-  const whole = JSON.parse((await inProcess(['commands', '--json'])).out);
+  const whole = JSON.parse((await inProcess(['--help', '--json'])).out);
   expect(document).toEqual({
     ...whole,
     commands: whole.commands.filter(({ path }: { path: string }) => paths.includes(path)),
@@ -162,12 +162,6 @@ test.each([40, 60, 80])(
   },
 );
 
-test.each([40, 80])('petstore commands at %i columns cuts nothing', async (columns) => {
-  const { out } = await inProcess(['commands'], { columns, env: { NO_COLOR: '1' } });
-  expect(out.split('\n').filter((line) => line.length > columns)).toEqual([]);
-  expect(out).not.toContain('…');
-});
-
 test('headings are bold on a terminal with colour, and plain otherwise', async () => {
   const on = await inProcess(['--help'], { columns: 80, env: { TERM: 'xterm-256color' } });
   expect(on.out).toContain('\u001b[1mUsage:\u001b[22m');
@@ -177,30 +171,56 @@ test('headings are bold on a terminal with colour, and plain otherwise', async (
   }
 });
 
+const see = (path: string) => `see \`petstore ${path}--help\``;
+
 test.each([
-  [['categoris', 'list'], 'did you mean categories?'],
-  [['categories', 'lst'], 'did you mean one of list, ls?'],
-  [['categories', 'list', '--serach', 'x'], 'did you mean --search?'],
-  [['categories', 'create', '--nam', 'dog'], "unknown option '--nam'\nhint: did you mean --name?"],
-  [['categories', 'create', '--desciption', 'x'], 'did you mean --description?'],
-  [['--jsn', 'categories', 'create'], "unknown option '--jsn'"],
-  [['categories', 'create', '-p', 'staging', '--quit'], 'did you mean --quiet?'],
-  [['categories', 'create', 'dog'], 'did you mean `petstore categories create --name dog`?'],
-  [['categories', 'create', '--bogus'], 'see `petstore categories create --help`'],
-  [['login'], 'did you mean petstore auth login?'],
-  [['list'], 'did you mean petstore categories list?'],
-  [['categories'], 'error: missing subcommand after `petstore categories`\nhint: use one of list, '],
-  [['categories', 'list', '-p', 'prodution'], 'did you mean production?'],
-])('petstore %j is wrong usage with a suggestion', async (args, words) => {
-  const { code, out, err } = await inProcess(args);
-  expect({ code, out }).toEqual({ code: 2, out: '' });
-  expect(err).toContain(words);
+  [['foo'], 'unknown command "foo"', see('')],
+  [['categoris', 'list'], 'unknown command "categoris"', 'did you mean `petstore categories`?'],
+  [['categories', 'lst'], 'unknown command "lst"', 'did you mean `petstore categories list`?'],
+  [['login'], 'unknown command "login"', 'did you mean `petstore auth login`?'],
+  [['list'], 'unknown command "list"', 'did you mean `petstore categories list`?'],
+  [['categories'], 'missing subcommand after `petstore categories`', 'use list, create or import'],
+  [['categories', 'list', '--serach', 'x'], 'unknown option "--serach"', 'did you mean `--search`?'],
+  [['categories', 'create', '--nam', 'dog'], 'unknown option "--nam"', 'did you mean `--name`?'],
+  [['categories', 'create', '--desciption', 'x'], 'unknown option "--desciption"', 'did you mean `--description`?'],
+  [['categories', 'create', '-p', 'staging', '--quit'], 'unknown option "--quit"', 'did you mean `--quiet`?'],
+  [['categories', 'create', '--bogus'], 'unknown option "--bogus"', see('categories create ')],
+  [['categories', 'create'], '--name is required', see('categories create ')],
+  [['categories', 'create', 'dog'], '--name is required', 'did you mean `petstore categories create --name dog`?'],
+  [
+    ['categories', 'list', '--format', 'xml'],
+    'invalid value "xml" for --format',
+    'use table, json, ndjson, csv or tsv',
+  ],
+  [['completion', 'foo'], 'unknown shell "foo"', 'use bash, zsh, fish or powershell'],
+  [['doctor', 'foo'], 'unexpected argument "foo" for `petstore doctor`', see('doctor ')],
+  [['api', 'categories'], 'missing argument <path>', 'did you mean `petstore api GET categories`?'],
+  [['api', 'POST', 'x', '--data', '1', '--input', '-'], '--data and --input cannot be combined', 'use one of them'],
+  [['categories', 'list', '--max-wait'], '--max-wait requires a value', see('')],
+  [
+    ['categories', 'list', '--max-wait', 'foo'],
+    'invalid duration "foo" for --max-wait',
+    'use a duration such as 500ms, 30s, 2m or 1h',
+  ],
+  [['categories', 'list', '--timeout', '0'], '--timeout must be greater than 0', 'use a value such as 30s'],
+  [
+    ['categories', 'list', '--max-retries', 'x'],
+    'invalid number "x" for --max-retries',
+    'use a whole number from 0 to 999',
+  ],
+])('petstore %j is wrong usage: %s', async (args, message, hint) => {
+  expect(await inProcess(args)).toEqual({ code: 2, out: '', err: `error: ${message}\nhint: ${hint}\n` });
+});
+
+test('an invalid variable is named in place of its option', async () => {
+  const { err } = await inProcess(['categories', 'list'], { env: { PETSTORE_MAX_WAIT: 'soon' } });
+  expect(err).toContain('error: invalid duration "soon" for PETSTORE_MAX_WAIT\n');
 });
 
 test.each([
-  [['auth', 'login', '--api-key=abc-defg-hij'], 'abc-defg', "unknown option '--api-key'"],
-  [['auth', 'login', '--api-key=ab\ncdefg'], 'cdefg', "unknown option '--api-key'"],
-  [['categories', 'create', '--token=ab=cd-efg'], 'cd-efg', "unknown option '--token'"],
+  [['auth', 'login', '--api-key=abc-defg-hij'], 'abc-defg', 'unknown option "--api-key"'],
+  [['auth', 'login', '--api-key=ab\ncdefg'], 'cdefg', 'unknown option "--api-key"'],
+  [['categories', 'create', '--token=ab=cd-efg'], 'cd-efg', 'unknown option "--token"'],
   [['auth', 'switch', 'testkey-abcdefghijkl'], 'abcdefgh', 'available profiles: production'],
   [['auth', 'status', '-p', 'testkey-abcdefghijkl'], 'abcdefgh', 'available profiles: production'],
   [['auth', 'status', '-ptestkey-abcdefghijkl'], 'abcdefgh', 'available profiles: production'],
@@ -209,7 +229,7 @@ test.each([
   [['abcdefghijklmnop'], 'abcdefgh', 'unknown command'],
   [['categories', 'list', '-kabcdefghijklmnop'], 'abcdefgh', 'unknown option'],
   [['categories', 'list', '-ksk_live_ab12'], 'ab12', 'unknown option'],
-  [['categories', 'list', '--sort=abcdefghijklmnop'], 'abcdefgh', 'id, name'],
+  [['categories', 'list', '--sort=abcdefghijklmnop'], 'abcdefgh', 'invalid value'],
   [['auth', 'login', '--url', 'https://sk_live_abcd1234efgh5678'], 'abcd1234', 'https://HOST/v1'],
   [['auth', 'login', '--url', 'https://SK_LIVE_ABCD1234'], 'abcd1234', 'https://HOST/v1'],
   [['auth', 'login', '--url', 'https://api.example/testkey-abcdefghijkl'], 'abcdefgh', 'https://HOST/v1'],
@@ -233,7 +253,7 @@ test.each([
   [['categories', 'import', 'sk_animals.csv'], 'sk_animals.csv'],
   [['auth', 'login', '--url', 'https://api-2.petstore.example'], 'did you mean https://api-2.petstore.example/v1?'],
   [['auth', 'login', '--url', 'https://petstore-api/api-gateway'], 'did you mean https://petstore-api/api-gateway/v1?'],
-  [['categories', 'list', '--serch=cats'], 'did you mean --search?'],
+  [['categories', 'list', '--serch=cats'], 'did you mean `--search`?'],
 ])('of %j nothing is a key, and everything is repeated', async (args, words) => {
   const { code, err } = await inProcess(args, { stdin: '' });
   expect(code).toBe(2);
@@ -268,22 +288,26 @@ test('the manual page names every command and every option', () => {
     for (const option of command.options) expect(man).toContain(`.B ${option.flags.replaceAll('-', '\\-')}`);
   }
   // Other lines that begin with a dot or a quote would vanish.
-  const macros = /^\.(?:TH|SH|SS|TP|PP|B|I|RI|nf|fi|RS|RE)(?: |$)/;
+  const macros = /^\.(?:TH|SH|SS|TP|PP|B|I|BR|RI|nf|fi|RS|RE)(?: |$)/;
   expect(man.split('\n').filter((line) => /^[.']/.test(line) && !macros.test(line))).toEqual([]);
 });
 
 test('every default is part of the reference, of help and of the manual page, and so is what is required', async () => {
-  const options = [{ path: '', options: reference.globalOptions }, ...reference.commands].flatMap((command) =>
-    command.options.map((option) => ({ ...option, path: command.path })),
-  );
+  const global = reference.globalOptions.map((option) => ({ ...option, path: '', required: false }));
+  const options = [
+    ...global,
+    ...reference.commands.flatMap(({ path, options }) => options.map((option) => ({ ...option, path }))),
+  ];
   const defaults = options.flatMap((one) =>
     one.default === undefined ? [] : [`${one.path} ${one.long} ${one.default}`],
   );
   expect(defaults).toEqual([
+    ' --profile the active one',
     ' --max-wait 2m',
     ' --max-retries 4',
     ' --timeout 30s',
     'categories list --format table',
+    'categories list --sort service order',
     'categories import --concurrency 8',
     'sandbox --port 4010',
     'sandbox --plan free',

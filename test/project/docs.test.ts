@@ -3,6 +3,9 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
+import type { Reference } from '../../scripts/generate-docs.mjs';
+import { cliReference, exitCodeTable, replaceGenerated } from '../../scripts/generate-docs.mjs';
+import { ENVIRONMENT, GLOBAL_OPTIONS } from '../../src/reference.ts';
 import { BASE_ENV } from '../support/processes.ts';
 import { BIN } from '../support/program.ts';
 
@@ -27,8 +30,27 @@ test('documents that comments cite exist', () => {
   expect([...new Set(cited)].filter((path) => !existsSync(join(root, path)))).toEqual([]);
 });
 
-test('the command part of docs/cli.md is up to date (npm run docs)', () => {
-  const script = join(root, 'scripts', 'cli-reference.mjs');
-  const printed = execFileSync(process.execPath, [script, '--print', BIN], { encoding: 'utf8', env: BASE_ENV });
-  expect(readFileSync(join(root, 'docs', 'cli.md'), 'utf8')).toBe(printed);
+test('the generated parts of docs/cli.md and README.md are up to date (npm run docs)', () => {
+  const help = execFileSync(process.execPath, [BIN, '--help', '--json'], { encoding: 'utf8', env: BASE_ENV });
+  const reference = JSON.parse(help) as Reference;
+  for (const [file, name, text] of [
+    ['docs/cli.md', 'command reference', cliReference(reference)],
+    ['README.md', 'exit codes', exitCodeTable(reference)],
+  ] as const) {
+    const document = readFileSync(join(root, file), 'utf8');
+    expect(document).toBe(replaceGenerated(document, name, text));
+  }
+});
+
+test('every environment variable that the source reads is in the table, and every one in the table is read', () => {
+  const sources = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
+    .filter((file) => /\.ts$/.test(file) && file !== 'reference.ts')
+    .map((file) => readFileSync(join(root, 'src', file), 'utf8'))
+    .join('\n');
+  const read = new Set([...sources.matchAll(/'(PETSTORE_[A-Z_]+)'/g)].map(([, name]) => name));
+  const options = GLOBAL_OPTIONS.flatMap(({ variable }) => variable ?? []);
+  const known = ENVIRONMENT.map(({ name }) => name).filter((name) => name.startsWith('PETSTORE_'));
+  expect([...new Set([...read, ...options.filter((name) => name.startsWith('PETSTORE_'))])].sort()).toEqual(
+    known.sort(),
+  );
 });

@@ -76,7 +76,7 @@ interface Described {
 }
 
 test('every command in it exists, with its options', async () => {
-  const tree = JSON.parse(await shell('petstore commands --json')) as {
+  const tree = JSON.parse(await shell('petstore --help --json')) as {
     readonly commands: readonly Described[];
     readonly globalOptions: readonly { readonly long: string }[];
   };

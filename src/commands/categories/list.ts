@@ -30,7 +30,9 @@ export const list = (): Command =>
     // Only described as the default: as a value, `table` would contradict --json.
     .addOption(new Option('--format <format>', 'output format').choices(FORMATS).default(undefined, 'table'))
     .option('--search <text>', 'show only categories whose name or description contains this text (case-insensitive)')
-    .addOption(new Option('--sort <field>', 'sort by id or name (default: service order)').choices(['id', 'name']))
+    .addOption(
+      new Option('--sort <field>', 'sort the list').choices(['id', 'name']).default(undefined, 'service order'),
+    )
     .addHelpText(
       'after',
       sections({
