@@ -1,6 +1,6 @@
 // The errors of the HTTP client, and what the body of an error response says.
 
-import type { ErrorKind } from '../errors.ts';
+import type { ErrorKind, WriteCommand } from '../errors.ts';
 import { PetstoreError } from '../errors.ts';
 import { escapeControls } from '../escape.ts';
 import { formatDuration } from '../format.ts';
@@ -71,6 +71,9 @@ const AT_FAULT: Partial<Record<TransportError['reason'], ErrorKind>> = {
   encoding: 'service',
 };
 
+/** The hint of the command line after a connection failed. */
+export const checkConnection = (petstore: WriteCommand): string => `run ${petstore('doctor')} to check the connection`;
+
 /** No complete response was received, and nothing was changed. */
 export function networkError(failure: TransportError): PetstoreError {
   const { reason, head } = failure;
@@ -80,16 +83,18 @@ export function networkError(failure: TransportError): PetstoreError {
   return new PetstoreError(kind, escapeControls(failure.detail), { ...networkHint(failure), cause: failure });
 }
 
-function networkHint({ reason }: TransportError): Pick<PetstoreError, 'hint' | 'commandHint'> {
-  if (reason === 'proxy-auth')
-    return { hint: 'set HTTPS_PROXY to http://USER:PASSWORD@HOST:PORT', commandHint: undefined };
-  if (reason === 'proxy' || reason === 'proxy-refused') return { hint: 'check HTTPS_PROXY', commandHint: undefined };
-  const hint = reason === 'timeout' ? 'allow a longer timeout' : 'check the base URL and the network connection';
-  return {
-    hint,
-    commandHint: (petstore) =>
-      reason === 'timeout' ? 'try again with a longer --timeout' : `run ${petstore('doctor')} to check the connection`,
-  };
+function networkHint({ reason }: TransportError): Partial<Pick<PetstoreError, 'hint' | 'commandHint'>> {
+  switch (reason) {
+    case 'proxy-auth':
+      return { hint: 'set HTTPS_PROXY to http://USER:PASSWORD@HOST:PORT' };
+    case 'proxy':
+    case 'proxy-refused':
+      return { hint: 'check HTTPS_PROXY' };
+    case 'timeout':
+      return { hint: 'allow a longer timeout', commandHint: () => 'try again with a longer --timeout' };
+    default:
+      return { hint: 'check the base URL and the network connection', commandHint: checkConnection };
+  }
 }
 
 /** A create was sent, and no valid response was received. */

@@ -4,6 +4,7 @@ import type { Clock } from '../clock.ts';
 import { sleepLong } from '../clock.ts';
 import { PetstoreError } from '../errors.ts';
 import { formatCount } from '../format.ts';
+import { checkConnection } from '../http/request-errors.ts';
 import { statusTraits } from '../http/retry.ts';
 import type { Journal } from './journal.ts';
 import type { Account } from './journal-state.ts';
@@ -326,7 +327,7 @@ class Run {
 
 function noValidResponse(): PetstoreError {
   return new PetstoreError('unknown_outcome', 'no valid response was received to any create', {
-    commandHint: (petstore) => `run ${petstore('doctor')} to check the connection`,
+    commandHint: checkConnection,
   });
 }
 

@@ -99,7 +99,7 @@ export async function findCredentials(sources: CredentialSources): Promise<Crede
     } else {
       const stored = storedProfile(await sources.store(), profile, named?.from);
       url ??= storedUrl(profile, stored, typed);
-      key ??= storedKey(profile, stored, url.origin, typed);
+      key ??= storedKey(profile, stored, url, typed);
     }
   } catch (error) {
     if (!(error instanceof PetstoreError)) throw error;
@@ -176,7 +176,12 @@ export function checkExists(store: ProfileStore, name: string, from: string | un
   if (!names.includes(name)) throw unknownProfile(name, names, from);
 }
 
-function storedKey(name: string, stored: StoredProfile | undefined, origin: string, typed: boolean): FoundKey {
+function storedKey(
+  name: string,
+  stored: StoredProfile | undefined,
+  { url, origin }: BaseUrl,
+  typed: boolean,
+): FoundKey {
   const from = `profile "${name}"`;
   if (!stored || !hasKey(stored)) {
     throw new PetstoreError('auth', `${from} has no API key`, {
@@ -185,7 +190,7 @@ function storedKey(name: string, stored: StoredProfile | undefined, origin: stri
   }
   if (stored.origin !== origin) {
     throw new PetstoreError('auth', `the API key of ${from} is for ${stored.origin} and is not sent to ${origin}`, {
-      hint: `set ${KEY_VARIABLE} for ${origin}, or run \`petstore auth login -p PROFILE --url ${origin}/v1\``,
+      hint: `set ${KEY_VARIABLE} for ${origin}, or run \`petstore auth login -p PROFILE --url ${url}\``,
     });
   }
   if (stored.keyCommand !== undefined) return { command: { line: stored.keyCommand, from }, keySource: 'command' };

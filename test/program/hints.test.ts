@@ -1,0 +1,334 @@
+// Every hint that names a command: provoked by a run, followed literally, and checked for where it leads.
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import parseArgv from 'string-argv';
+import { afterEach, expect, test } from 'vitest';
+import { PetstoreError } from '../../src/errors.ts';
+import type { FakeAnswer, HttpFake, ReceivedRequest } from '../support/http-fake.ts';
+import { errorAnswer, startHttpFake } from '../support/http-fake.ts';
+import { tempDir } from '../support/temp-dir.ts';
+import { inProcess } from '../support/world.ts';
+
+const OLD_KEY = 'sk_canary_old_0123456789';
+const NEW_KEY = 'sk_canary_new_0123456789';
+const SOURCE = join(import.meta.dirname, '../../src');
+
+/** A service that keeps what it creates, and answers the next requests as a test says. */
+class Shop {
+  readonly created: { id: number; name: string }[] = [];
+  /** Answers instead of the service; undefined leaves the answer to the service. */
+  instead: ((request: ReceivedRequest, create: () => FakeAnswer) => FakeAnswer | undefined) | undefined;
+  fake: HttpFake | undefined;
+
+  readonly #answer = (request: ReceivedRequest): FakeAnswer => {
+    const create = (): FakeAnswer => {
+      const category = { id: this.created.length + 1, name: (JSON.parse(request.body) as { name: string }).name };
+      this.created.push(category);
+      return { status: 201, body: category };
+    };
+    const answer = this.instead?.(request, create);
+    if (answer) return answer;
+    if (!/^\/(?:old|new)\/v1\/categories$/.test(request.path)) return errorAnswer(404, 'not_found', 'No such path.');
+    return request.method === 'POST' ? create() : { body: this.created };
+  };
+
+  async open(): Promise<void> {
+    this.fake = await startHttpFake(this.#answer);
+  }
+
+  get url(): string {
+    return `${this.fake?.origin}/old/v1`;
+  }
+}
+
+let shop = new Shop();
+afterEach(() => shop.fake?.close());
+
+interface Provocation {
+  /** The source files whose hints it provokes. */
+  readonly from: string;
+  readonly args: readonly string[];
+  readonly env?: (shop: Shop) => Record<string, string>;
+  readonly code: number;
+  /** What the service answers to the first run. */
+  readonly answer?: Shop['instead'];
+  readonly before?: (dir: string, shop: Shop) => Promise<unknown> | unknown;
+  /** Aborts the command when the service has received a create. */
+  readonly interrupt?: true;
+  /** What each command of the hint ends with and shows; `HOST` and the placeholder for a profile are filled in. */
+  readonly leads: readonly (readonly [command: string, code: number, shows: RegExp])[];
+}
+
+const LIST = ['categories', 'list', '-p', 'staging'];
+const CREATE = ['categories', 'create', '--name', 'guinea pig', '-p', 'staging'];
+const LOOK = ["categories list --search 'guinea pig' -p staging", 0, /guinea pig/] as const;
+const IMPORT = ['categories', 'import', 'my rows.csv', '-p', 'staging', '--max-retries', '0'];
+const lost: Shop['instead'] = ({ method }, create) => {
+  if (method !== 'POST') return undefined;
+  create();
+  return 'reset';
+};
+const failing =
+  (status: number): Shop['instead'] =>
+  (request, create) => {
+    if (request.method === 'POST') create();
+    return errorAnswer(status, 'failed', 'No.');
+  };
+const withRows = (dir: string): void => writeFileSync(join(dir, 'my rows.csv'), 'name\ncat\ndog\n');
+const configFile = (dir: string): string => {
+  const names = readdirSync(join(dir, 'config'), { recursive: true, encoding: 'utf8' });
+  return join(dir, 'config', names.find((name) => /staging/.test(name)) ?? '');
+};
+
+const PROVOCATIONS: Readonly<Record<string, Provocation>> = {
+  'a create whose response is lost': {
+    from: 'http/request-errors.ts',
+    args: CREATE,
+    answer: lost,
+    code: 8,
+    leads: [LOOK],
+  },
+  'a create that is answered 500': {
+    from: 'http/request-errors.ts',
+    args: CREATE,
+    answer: failing(500),
+    code: 8,
+    leads: [LOOK],
+  },
+  'a create that is answered 201 without a category': {
+    from: 'http/request-errors.ts',
+    args: CREATE,
+    answer: ({ method }, create) => (method === 'POST' ? { ...(create() as object), body: '<html>' } : undefined),
+    code: 8,
+    leads: [LOOK],
+  },
+  'a raw create whose response is lost': {
+    from: 'http/request-errors.ts',
+    args: ['api', 'POST', 'categories', '-d', '{"name":"guinea pig"}', '-p', 'staging'],
+    answer: lost,
+    code: 8,
+    leads: [LOOK],
+  },
+  'a create that is interrupted': {
+    from: 'http/request-errors.ts',
+    args: CREATE,
+    answer: ({ method }, create) => (method === 'POST' && create() ? 'silence' : undefined),
+    interrupt: true,
+    code: 130,
+    leads: [LOOK],
+  },
+  'a service that cannot be reached': {
+    from: 'http/request-errors.ts',
+    args: [...LIST, '--max-retries', '0'],
+    before: (_dir, { fake }) => fake?.close(),
+    code: 6,
+    leads: [['doctor -p staging', 6, /ECONNREFUSED|connection refused/]],
+  },
+  'a key that the service rejects': {
+    from: 'api/response-error.ts',
+    args: LIST,
+    answer: ({ headers }) =>
+      headers.authorization === `Bearer ${OLD_KEY}` ? errorAnswer(401, 'unauthorized', 'No.') : undefined,
+    code: 3,
+    leads: [
+      ['auth status -p staging', 0, /staging/],
+      ['auth login -p staging', 0, /staging/],
+    ],
+  },
+  'a base URL without categories': {
+    from: 'api/response-error.ts',
+    args: LIST,
+    answer: () => errorAnswer(404, 'not_found', 'No such path.'),
+    code: 4,
+    leads: [['auth status -p staging', 0, /\/old\/v1/]],
+  },
+  'a redirect to another base URL': {
+    from: 'api/response-error.ts',
+    args: LIST,
+    answer: ({ path, headers }) =>
+      path.startsWith('/old/')
+        ? { status: 308, headers: { location: `http://${headers.host}/new/v1/categories` } }
+        : undefined,
+    code: 7,
+    leads: [['auth login --url HOST/new/v1 -p staging', 0, /staging/]],
+  },
+  'a page instead of a list': {
+    from: 'api/categories.ts',
+    args: LIST,
+    answer: () => ({ body: '<html>Sign in</html>', headers: { 'content-type': 'text/html' } }),
+    code: 7,
+    leads: [['auth status -p staging', 0, /\/old\/v1/]],
+  },
+  'a mistyped command': {
+    from: 'usage-error.ts',
+    args: ['-p', 'staging', 'categories', 'lst'],
+    code: 2,
+    leads: [['categories list -p staging', 0, /No categories found/]],
+  },
+  'a name without its option': {
+    from: 'usage-error.ts',
+    args: ['-p', 'staging', 'categories', 'create', 'guinea pig'],
+    code: 2,
+    leads: [["categories create --name 'guinea pig' -p staging", 0, /Created category "guinea pig"/]],
+  },
+  'a path without its method': {
+    from: 'usage-error.ts',
+    args: ['-p', 'staging', 'api', 'categories'],
+    code: 2,
+    leads: [['api GET categories -p staging', 0, /^\[\]/]],
+  },
+  'an unknown option': {
+    from: 'usage-error.ts',
+    args: ['-p', 'staging', 'categories', 'list', '--zzz'],
+    code: 2,
+    leads: [['categories list --help', 0, /Usage: petstore categories list/]],
+  },
+  'a profile file that is damaged': {
+    from: 'profiles/conf-store.ts',
+    args: LIST,
+    before: (dir) => writeFileSync(configFile(dir), '{"damaged'),
+    code: 9,
+    leads: [
+      ['auth logout -p staging --delete', 0, /staging/],
+      ['auth login -p staging', 3, /--url/],
+    ],
+  },
+  'an active profile that cannot be read': {
+    from: 'profiles/conf-store.ts',
+    args: ['categories', 'list'],
+    before: (dir) => writeFileSync(join(dir, 'config', 'active.json'), '{"damaged'),
+    code: 9,
+    leads: [['auth switch PROFILE', 2, /other/]],
+  },
+  'a profile without a base URL': {
+    from: 'profiles/credentials.ts',
+    args: ['categories', 'list', '-p', 'production'],
+    code: 3,
+    leads: [['auth login -p production --url https://HOST/v1', 0, /production/]],
+  },
+  'a profile without a key': {
+    from: 'profiles/credentials.ts',
+    args: LIST,
+    before: (dir) => petstore(dir, ['auth', 'logout', '-p', 'staging']),
+    code: 3,
+    leads: [['auth login -p staging', 0, /staging/]],
+  },
+  'a key that is stored for another origin': {
+    from: 'profiles/credentials.ts',
+    args: ['categories', 'list'],
+    env: ({ fake }) => ({ PETSTORE_PROFILE: 'staging', PETSTORE_BASE_URL: `http://localhost:${fake?.port}/old/v1` }),
+    code: 3,
+    leads: [['auth login -p PROFILE --url http://localhost:PORT/old/v1', 0, /other/]],
+  },
+  'a profile that does not exist': {
+    from: 'profiles/store.ts',
+    args: ['categories', 'list', '-p', 'stagin'],
+    code: 2,
+    leads: [['auth login -p stagin', 3, /--url/]],
+  },
+  'a login without a base URL': {
+    from: 'commands/auth/login.ts',
+    args: ['auth', 'login', '-p', 'ci'],
+    code: 3,
+    leads: [['auth login -p ci --url https://HOST/v1', 0, /ci/]],
+  },
+  'a login to the sandbox': {
+    from: 'commands/auth/login.ts',
+    args: ['auth', 'login', '-p', 'sandbox'],
+    code: 2,
+    leads: [['categories list -p sandbox', 0, /No categories found/]],
+  },
+  'a logout from the sandbox': {
+    from: 'commands/auth/logout.ts',
+    args: ['auth', 'logout', '-p', 'sandbox'],
+    code: 2,
+    leads: [['auth logout -p PROFILE', 2, /other/]],
+  },
+  'a login beside an active profile': {
+    from: 'commands/auth/login.ts',
+    args: ['auth', 'login', '-p', 'ci', '--url', 'HOST/old/v1'],
+    code: 0,
+    leads: [['auth switch ci', 0, /ci/]],
+  },
+  'an unknown quota': {
+    from: 'commands/quota.ts',
+    args: ['quota', '-p', 'sandbox'],
+    code: 0,
+    leads: [['quota --refresh -p sandbox', 0, /59 of 60/]],
+  },
+  'an import whose responses are lost': {
+    from: 'import/import-error.ts',
+    args: IMPORT,
+    before: withRows,
+    answer: ({ method }, create) => {
+      if (method === 'GET') return shop.created.length > 0 ? errorAnswer(500, 'failed', 'No.') : undefined;
+      create();
+      return 'reset';
+    },
+    code: 8,
+    leads: [["categories import 'my rows.csv' --max-retries 0 -p staging", 0, /Created 0, skipped 2/]],
+  },
+};
+
+async function petstore(dir: string, args: readonly string[], env: Record<string, string> = {}, signal?: AbortSignal) {
+  return inProcess(args, { dir, env, stdin: `${NEW_KEY}\n`, ...(signal && { signal }) });
+}
+
+// The commands in backquotes, without `petstore`.
+function commandsIn(text: string): string[] {
+  return [...text.matchAll(/`petstore ([^`]+)`/g)].map(([, command = '']) => command);
+}
+
+function filled(command: string): string[] {
+  const { origin = '', port } = shop.fake ?? {};
+  const text = command.replace('https://HOST/v1', `${origin}/old/v1`).replace('HOST', origin);
+  return parseArgv(text.replace('PORT', String(port)).replace('PROFILE', 'other'));
+}
+
+test.each(Object.entries(PROVOCATIONS))('the hint about %s leads where it says', async (_what, provocation) => {
+  shop = new Shop();
+  await shop.open();
+  const dir = tempDir();
+  const login = ['auth', 'login', '-p', 'staging', '--url', shop.url];
+  await inProcess(login, { dir, stdin: OLD_KEY });
+  await provocation.before?.(dir, shop);
+  const abort = new AbortController();
+  shop.instead = (request, create) => {
+    const answer = provocation.answer?.(request, create);
+    const reason = new PetstoreError('interrupted', 'interrupted');
+    if (provocation.interrupt && request.method === 'POST') setTimeout(() => abort.abort(reason), 20);
+    return answer;
+  };
+  const args = provocation.args.flatMap((arg) => (/\s/.test(arg) ? [arg] : filled(arg)));
+  const first = await petstore(dir, args, provocation.env?.(shop), abort.signal);
+  expect(first).toMatchObject({ code: provocation.code });
+  const { port } = shop.fake ?? {};
+  const commands = commandsIn(first.out + first.err.replaceAll(`:${port}/`, ':PORT/'));
+  const expected = provocation.leads.map(([command]) => command);
+  expect(commands.map((command) => command.replace('http://127.0.0.1:PORT', 'HOST'))).toEqual(expected);
+
+  // Reads keep failing as before, so that only what the hint asks for can help; lost responses do not come back.
+  if (provocation.code === 8 || provocation.interrupt) shop.instead = undefined;
+  for (const [command, code, shows] of provocation.leads) {
+    const run = await petstore(dir, filled(command));
+    expect(run, command).toMatchObject({ code });
+    expect(run.out + run.err).toMatch(shows);
+  }
+  const names = shop.created.map(({ name }) => name);
+  expect(names).toEqual([...new Set(names)]);
+});
+
+test('every source file whose hints name a command has a run that provokes it', () => {
+  // Backquotes in help texts and comments are no hints; the words of `petstore(…)` are written by one function.
+  const isHint = (line: string): boolean =>
+    /\bpetstore\((?!\)|name)/.test(line) || /(?:hint|yield|login|create)\b.*\\?`petstore [a-z]/.test(line);
+  const files = readdirSync(SOURCE, { recursive: true, encoding: 'utf8' })
+    .map((file) => file.replaceAll('\\', '/'))
+    .filter((file) => file.endsWith('.ts') && !/^(?:reference|commands\/help)\.ts$/.test(file))
+    .filter((file) => {
+      const lines = readFileSync(join(SOURCE, file), 'utf8').split('\n');
+      return lines.some((line) => isHint(line) && !/^\s*(?:\/\/|\*|\/\*|notes:|')/.test(line));
+    });
+  const provoked = Object.values(PROVOCATIONS).map(({ from }) => from);
+  expect(files.filter((file) => !provoked.includes(file))).toEqual([]);
+});
