@@ -91,6 +91,16 @@ test('imports point down, and units of one layer do not import each other', () =
   expect(wrong).toEqual([]);
 });
 
+test('the rate-limit policy imports nothing but its own three files and types', () => {
+  const own = ['policy.ts', 'pace.ts', 'rules.ts'].map((file) => `rate-limit/${file}`);
+  const foreign = own.flatMap((file) =>
+    (graph.get(file) ?? [])
+      .filter(({ target, typeOnly }) => !typeOnly && !own.includes(resolve(file, target)))
+      .map(({ target }) => `${file}: ${target}`),
+  );
+  expect(foreign).toEqual([]);
+});
+
 test('there are no cycles, types included', () => {
   const done = new Set<string>();
   const cycles: string[] = [];

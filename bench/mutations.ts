@@ -1,0 +1,95 @@
+// Changes the policy at about fifty places, one at a time, and names each change that no test of the rate limit notices.
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { say } from './report.ts';
+
+const FILES = ['src/rate-limit/policy.ts', 'src/rate-limit/pace.ts'];
+const COUNT = 50;
+const QUICK = ['policy', 'pace', 'reducer', 'quota-view'];
+const SLOW = ['limiters', 'simulation'];
+
+// A comparison, an operator or a function, and the one that takes its place.
+const CHANGES: readonly (readonly [RegExp, string])[] = [
+  [/ < /g, ' <= '],
+  [/ <= /g, ' < '],
+  [/ > /g, ' >= '],
+  [/ >= /g, ' > '],
+  [/ && /g, ' || '],
+  [/ \|\| /g, ' && '],
+  [/ === /g, ' !== '],
+  [/ !== /g, ' === '],
+  [/ \+ /g, ' - '],
+  [/ - /g, ' + '],
+  [/ \* /g, ' / '],
+  [/Math\.max\(/g, 'Math.min('],
+  [/Math\.min\(/g, 'Math.max('],
+  [/\btrue\b/g, 'false'],
+  [/\bfalse\b/g, 'true'],
+  [/\b0\b/g, '1'],
+  [/\b1\b/g, '2'],
+  [/!(?=\w)/g, ''],
+];
+
+interface Mutation {
+  readonly file: string;
+  readonly line: number;
+  readonly before: string;
+  readonly after: string;
+  readonly source: string;
+}
+
+/** `npm run bench -- mutations [COUNT]` */
+export async function run([count = `${COUNT}`]: string[]): Promise<void> {
+  const all = FILES.flatMap(mutationsOf);
+  const step = Math.max(1, all.length / Number(count));
+  const chosen = Array.from({ length: Math.min(all.length, Number(count)) }, (_, at) => all[Math.floor(at * step)]);
+  const folder = copyProject();
+  const survivors: Mutation[] = [];
+  for (const mutation of chosen.filter((one) => one !== undefined)) {
+    writeFileSync(join(folder, mutation.file), mutation.source);
+    if (passes(folder, QUICK) && passes(folder, SLOW)) {
+      survivors.push(mutation);
+      say(`survived ${mutation.file}:${mutation.line}: ${mutation.before}  ->  ${mutation.after}`);
+    }
+    writeFileSync(join(folder, mutation.file), readFileSync(mutation.file));
+  }
+  rmSync(folder, { recursive: true, force: true });
+  say(`${chosen.length} of ${all.length} possible mutations: ${survivors.length} survived`);
+}
+
+function mutationsOf(file: string): readonly Mutation[] {
+  const lines = readFileSync(file, 'utf8').split('\n');
+  return lines.flatMap((text, index) => {
+    if (/^\s*(?:\/\/|\*|\/\*|import|readonly|export (?:type|interface)|\|)/.test(text)) return [];
+    return CHANGES.flatMap(([from, to]) =>
+      [...text.matchAll(from)].map(({ index: at, 0: found }) => {
+        const changed = text.slice(0, at) + to + text.slice(at + found.length);
+        const source = lines.with(index, changed).join('\n');
+        return { file, line: index + 1, before: text.trim(), after: changed.trim(), source };
+      }),
+    );
+  });
+}
+
+// The tests run on a copy, so that no change stays in the project.
+function copyProject(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'mutations-'));
+  for (const part of ['src', 'test', 'package.json', 'tsconfig.json'])
+    cpSync(part, join(folder, part), { recursive: true });
+  symlinkSync(join(process.cwd(), 'node_modules'), join(folder, 'node_modules'));
+  writeFileSync(
+    join(folder, 'vitest.config.ts'),
+    "export default { test: { include: ['test/rate-limit/*.test.ts'] } };",
+  );
+  return folder;
+}
+
+function passes(folder: string, tests: readonly string[]): boolean {
+  const files = tests.map((name) => `test/rate-limit/${name}.test.ts`);
+  const program = join(folder, 'node_modules', 'vitest', 'vitest.mjs');
+  const args = [program, 'run', '--bail=1', '--maxWorkers=2', '--testTimeout=60000', ...files];
+  // A change that never ends is noticed too.
+  return spawnSync(process.execPath, args, { cwd: folder, stdio: 'ignore', timeout: 120_000 }).status === 0;
+}
