@@ -1,6 +1,6 @@
 // The append-only log as a stream on a Valkey or Redis server: many machines append, and all reduce the same state.
 //
-// Everything lives under one key. One script appends records and returns what is new: one round trip. Readers name the
+// Everything lives under one key. One script appends a record and returns what is new: one round trip. Readers name the
 // last entry they know, id and text; if the server no longer has it word for word (rotation, data loss, a failover),
 // they reduce again from the head. After a rotation the head carries a snapshot of the state up to and including it.
 // An entry that another program wrote is ignored; it may lack fields.
@@ -24,8 +24,10 @@ if last ~= '' then
   local found = redis.call('XRANGE', log, last, last)
   if #found == 1 and (found[1][2][4] or '') == text then from, known = '(' .. last, 'known' end
 end
-for i = 7, #ARGV do redis.call('XADD', log, '*', 't', stamp, 'r', ARGV[i]) end
-if #ARGV > 6 and tonumber(ttl) > 0 then redis.call('PEXPIRE', log, ttl) end
+if ARGV[7] then
+  redis.call('XADD', log, '*', 't', stamp, 'r', ARGV[7])
+  if tonumber(ttl) > 0 then redis.call('PEXPIRE', log, ttl) end
+end
 if holder ~= '' then
   redis.call('ZADD', presence, string.format('%.0f', now + lease), holder)
   redis.call('ZREMRANGEBYSCORE', presence, '-inf', string.format('%.0f', now - 60000))
@@ -102,8 +104,6 @@ export class StreamLog<State> implements Log<State> {
   #text = '';
   // When the state was last known to be complete.
   #readAt = { monotonic: Number.NEGATIVE_INFINITY, wall: 0 };
-  #queue: string[] = [];
-  #flushing: Promise<void> | undefined;
   #rotating = false;
   #warned = false;
 
@@ -126,18 +126,13 @@ export class StreamLog<State> implements Log<State> {
   }
 
   async refresh(): Promise<State> {
-    await this.#exchange([]);
+    await this.#exchange();
     return this.#state;
   }
 
-  /** Records of the same moment share one round trip. May add the record twice after a lost reply. */
+  /** May add the record twice after a lost reply. */
   append(record: string): Promise<void> {
-    this.#queue.push(record);
-    this.#flushing ??= Promise.resolve().then(() => {
-      this.#flushing = undefined;
-      return this.#exchange(this.#queue.splice(0));
-    });
-    return this.#flushing;
+    return this.#exchange(record);
   }
 
   /** A record is as durable as the server keeps it once its append has resolved. */
@@ -167,12 +162,12 @@ export class StreamLog<State> implements Log<State> {
     }
   }
 
-  async #exchange(records: readonly string[]): Promise<void> {
+  async #exchange(record?: string): Promise<void> {
     const { key, ttlMs = 0, rotateAt = Number.MAX_SAFE_INTEGER, clock, holder, onTime } = this.#options;
-    for (let sending = records, losses = 0; ; ) {
+    for (let sending = record, losses = 0; ; ) {
       const sentAt = { monotonic: clock.monotonic(), wall: clock.now() };
       const { id = '', leaseMs = 0 } = holder ?? {};
-      const args = [this.#last, this.#text, ttlMs, PAGE, id, leaseMs, ...sending];
+      const args = [this.#last, this.#text, ttlMs, PAGE, id, leaseMs, ...(sending === undefined ? [] : [sending])];
       const reply = await this.#run(APPEND, [key, this.#presenceKey], args);
       const [time, known, length, entries] = Array.isArray(reply) ? reply : [];
       if (!isText(time) || !isText(known) || !isCount(length) || !isPage(entries)) throw unexpected('unknown reply');
@@ -186,10 +181,10 @@ export class StreamLog<State> implements Log<State> {
       const more = this.#reduce(entries as readonly Entry[], known === 'unknown');
       if (!more || (entries as readonly Entry[]).length < PAGE) {
         this.#readAt = sentAt;
-        if ((length as number) > rotateAt && records.length > 0) this.#rotate();
+        if ((length as number) > rotateAt && record !== undefined) this.#rotate();
         return;
       }
-      sending = [];
+      sending = undefined;
     }
   }
 

@@ -64,7 +64,7 @@ export class FailoverLedger implements Ledger {
       ...{ ttlMs: KEEP_MS, rotateAt: ROTATE_AT, recentMs: RECENT_MS, clock, stamp },
       holder: { id, leaseMs: PRESENCE_MS },
       onTime: (serverMs, sentAt, receivedAt) => serverClock.sample(serverMs, sentAt, receivedAt),
-      onReset: (before) => this.#shared.restore(before),
+      onReset: ({ block }) => block && this.#shared.inherit({ ...block, until: block.until - serverClock.ahead }),
       ...(onWarning && { onWarning }),
     });
     const self = { pid: process.pid, start: '', host: id };
@@ -191,7 +191,7 @@ export class FailoverLedger implements Ledger {
     const { blocked } = this.#own.view();
     this.#away = false;
     if (blocked) this.#shared.inherit(blocked);
-    this.#shared.restore();
+    this.#shared.resend();
   }
 
   async #beat(): Promise<void> {

@@ -62,15 +62,14 @@ export interface LogLedgerOptions {
 
 /** How much longer than a request's timeout its ticket counts, milliseconds. */
 const LEASE_MARGIN_MS = 2000;
-const ENDINGS_KEPT = 200;
 const PENDING: TicketResult = { granted: false, reason: 'pending' };
 
 export class LogLedger implements Ledger {
   readonly #options: LogLedgerOptions;
   readonly #stamp = randomBytes(10).toString('base64url');
   readonly #pending = new Set<Promise<unknown>>();
-  // How the latest tickets of this process ended, for a log that loses records.
-  readonly #endings = new Map<string, LedgerRecord>();
+  // Records that a server did not receive.
+  readonly #unwritten: LedgerRecord[] = [];
   #counter = 0;
   #log: Log<KeyState>;
   #shared: boolean;
@@ -101,9 +100,10 @@ export class LogLedger implements Ledger {
       await this.#append({ kind: 'ticket', at: this.#now(), id, pid, start, host, leaseMs });
     } catch (error) {
       // It may have been granted although no reply came.
-      this.#endings.set(id, { kind: 'closed', at: this.#now(), id, how: 'unsent' });
+      this.#unwritten.push({ kind: 'closed', at: this.#now(), id, how: 'unsent' });
       throw error;
     }
+    this.resend();
     const state = this.#log.last();
     if (id in state.tickets) return { granted: true, ticket: id };
     const admission = this.#admit(state);
@@ -118,11 +118,11 @@ export class LogLedger implements Ledger {
   observe(ticket: string, seen: Observation): void {
     const shifted = this.#toLog(seen);
     const jitterDraw = Math.floor(this.#options.clock.random() * 1000);
-    this.#end({ kind: 'response', at: shifted.at, id: ticket, seen: shifted, jitterDraw });
+    this.#write({ kind: 'response', at: shifted.at, id: ticket, seen: shifted, jitterDraw });
   }
 
   release(ticket: string, how: Exclude<TicketEnd, 'dead'>): void {
-    this.#end({ kind: 'closed', at: this.#now(), id: ticket, how });
+    this.#write({ kind: 'closed', at: this.#now(), id: ticket, how });
   }
 
   view(): QuotaView {
@@ -142,18 +142,14 @@ export class LogLedger implements Ledger {
     await this.#append({ kind: 'forget', at: this.#now() });
   }
 
-  /** Takes over a block from another ledger of the same key. */
-  inherit({ until, reason }: NonNullable<QuotaView['blocked']>): void {
+  /** Takes over a block from another ledger of the same key, or from this one before it lost records. */
+  inherit({ until, reason }: Pick<NonNullable<QuotaView['blocked']>, 'until' | 'reason'>): void {
     this.#write({ kind: 'block', at: this.#now(), until: Math.round(until + this.#ahead), reason });
   }
 
-  /** Writes again those records of this process that the log lacks. `before` is its state before it lost some. */
-  restore(before?: KeyState): void {
-    const { tickets, block } = this.#log.last();
-    for (const [id, record] of this.#endings) if (id in tickets) this.#write(record);
-    const lost = before?.block;
-    if (!lost || lost.until <= Math.max(block?.until ?? 0, this.#now())) return;
-    this.#write({ kind: 'block', at: this.#now(), until: lost.until, reason: lost.reason });
+  /** Writes the records that a server did not receive. */
+  resend(): void {
+    for (const record of this.#unwritten.splice(0)) this.#write(record);
   }
 
   async close(): Promise<void> {
@@ -196,16 +192,9 @@ export class LogLedger implements Ledger {
     return this.#log.last();
   }
 
-  #end(record: LedgerRecord & { readonly id: string }): void {
-    this.#endings.set(record.id, record);
-    const [oldest] = this.#endings.keys();
-    if (oldest !== undefined && this.#endings.size > ENDINGS_KEPT) this.#endings.delete(oldest);
-    this.#write(record);
-  }
-
-  // A file has the record at once; a server gets it in the background, and `restore` repeats what did not arrive.
+  // A file has the record at once; a server gets it in the background, or after the next ticket.
   #write(record: LedgerRecord): void {
-    const writing = this.#append(record).catch(() => undefined);
+    const writing: Promise<unknown> = this.#append(record).catch(() => this.#unwritten.push(record));
     this.#pending.add(writing);
     void writing.then(() => this.#pending.delete(writing));
   }
