@@ -4,6 +4,7 @@
 // last entry they know, id and text; if the server no longer has it word for word (rotation, data loss, a failover),
 // they reduce again from the head. After a rotation the head carries a snapshot of the state up to and including it.
 // An entry that another program wrote is ignored; it may lack fields.
+import { randomUUID } from 'node:crypto';
 import type { Clock } from '../clock.ts';
 import type { Log, LogFormat } from './log.ts';
 import { DamagedRecordError } from './log.ts';
@@ -104,7 +105,6 @@ export class StreamLog<State> implements Log<State> {
   #text = '';
   // When the state was last known to be complete.
   #readAt = { monotonic: Number.NEGATIVE_INFINITY, wall: 0 };
-  #rotating = false;
   #warned = false;
 
   constructor(format: LogFormat<State, unknown>, options: StreamOptions<State>) {
@@ -181,7 +181,7 @@ export class StreamLog<State> implements Log<State> {
       const more = this.#reduce(entries as readonly Entry[], known === 'unknown');
       if (!more || (entries as readonly Entry[]).length < PAGE) {
         this.#readAt = sentAt;
-        if ((length as number) > rotateAt && record !== undefined) this.#rotate();
+        if ((length as number) > rotateAt && record !== undefined) await this.#rebase();
         return;
       }
       sending = undefined;
@@ -233,21 +233,31 @@ export class StreamLog<State> implements Log<State> {
     onWarning?.(`ignored unknown records in key "${key}" on state server ${server.name}`);
   }
 
-  #rotate(): void {
-    if (this.#rotating) return;
-    this.#rotating = true;
-    // After a failure, the next append tries again.
-    this.#rebase()
-      .catch(() => undefined)
-      .finally(() => {
-        this.#rotating = false;
-      });
-  }
-
   async #rebase(): Promise<void> {
     const { key, ttlMs = 0, rotateAt = Number.MAX_SAFE_INTEGER } = this.#options;
     const snapshot = JSON.stringify([...this.#format.snapshot(this.#state)]);
     await this.#run(REBASE, [key], [this.#last, this.#text, rotateAt, ttlMs, snapshot]);
+  }
+}
+
+/**
+ * Checks that the server permits all that logs do.
+ * @throws PetstoreError `usage` or `storage`
+ */
+export async function checkPermissions(server: StateServer, clock: Clock): Promise<void> {
+  const format: LogFormat<string[]> = {
+    initial: () => [],
+    apply: (state, record) => void state.push(record),
+    snapshot: (state) => state,
+  };
+  const scratch = { key: `petstore:{doctor}:${randomUUID()}`, ttlMs: 1000, holder: { id: 'doctor', leaseMs: 1000 } };
+  const log = new StreamLog(format, { server, clock, recentMs: 0, rotateAt: 1, ...scratch });
+  try {
+    // The second record is added to what is known, and rotates the log.
+    for (const record of ['1', '2']) await log.append(record);
+    await log.absent(['doctor']);
+  } catch (error) {
+    throw server.toPetstoreError(error);
   }
 }
 

@@ -5,7 +5,7 @@ import { DamagedRecordError } from '../../src/append-log/log.ts';
 import { StateServer } from '../../src/append-log/state-server.ts';
 import { parseStateUrl } from '../../src/append-log/state-url.ts';
 import type { StreamOptions } from '../../src/append-log/stream-log.ts';
-import { StreamLog } from '../../src/append-log/stream-log.ts';
+import { checkPermissions, StreamLog } from '../../src/append-log/stream-log.ts';
 import { systemClock } from '../../src/clock.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { hasStateServer, NO_SERVER, RedisServer, SERVER_PROGRAMS } from '../support/redis-server.ts';
@@ -227,17 +227,22 @@ withServer.each([
   expect(await stateServer(server).evictionPolicy()).toBe(expected);
 });
 
-withServer(
-  'a server that rejects the first script is a usage error; one that does so later is a storage error',
-  async () => {
+withServer('a rejected first script is a usage error; a later one is a storage error', async () => {
+  await using server = await RedisServer.start();
+  const [late, early] = [stateServer(server), stateServer(server)];
+  await checkPermissions(late, systemClock);
+  await early.checked((connection) => connection.info());
+  await server.command('ACL', 'SETUSER', 'default', '-evalsha');
+  await expect(checkPermissions(late, systemClock)).rejects.toMatchObject({ kind: 'storage' });
+  await expect(checkPermissions(early, systemClock)).rejects.toMatchObject({ kind: 'usage' });
+});
+
+withServer.each(['xadd', 'xrange', 'xlen', 'del', 'exists', 'time', 'pexpire', 'zadd', 'zscore', 'zremrangebyscore'])(
+  'a user without the permission for %s is noticed',
+  async (command) => {
     await using server = await RedisServer.start();
-    const [late, early] = [stateServer(server), stateServer(server)];
-    await writer(late).append('a');
-    await early.checked((connection) => connection.info());
-    await server.command('ACL', 'SETUSER', 'default', '-info');
-    const attempt = (state: StateServer): Promise<unknown> => state.checked((connection) => connection.info());
-    await expect(attempt(late)).rejects.toMatchObject({ kind: 'storage' });
-    await expect(attempt(early)).rejects.toMatchObject({ kind: 'usage' });
+    await server.command('ACL', 'SETUSER', 'default', `-${command}`);
+    await expect(checkPermissions(stateServer(server), systemClock)).rejects.toThrow('permission denied');
   },
 );
 

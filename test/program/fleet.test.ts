@@ -103,7 +103,7 @@ withServer('an import is journaled on the server alone, and another machine know
 
 withServer.each([
   ['a wrong password', { PETSTORE_STATE_PASSWORD: 'the-wrong-password' }, /user name or password rejected/],
-  ['a user without permission', { user: 'guest', PETSTORE_STATE_PASSWORD: 'guest-password' }, /NOPERM/],
+  ['a user without permission', { user: 'guest', PETSTORE_STATE_PASSWORD: 'guest-password' }, /permission denied/],
 ])('%s is exit 2, and nothing is sent', async (_name, { user, ...env }: Record<string, string>, message) => {
   const guest = ['--user', 'guest', 'on', '>guest-password', '~other:*', '+@all'];
   await using closed = await RedisServer.start({ args: ['--requirepass', 'the-right-password', ...guest] });
