@@ -1,0 +1,135 @@
+// Imports from several machines through a state server, as programs: killed, at once, and with the server killed, flushed or full.
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import type { Script } from '../../import/scripted-service.ts';
+import { ScriptedService } from '../../import/scripted-service.ts';
+import { IdleClock } from '../../support/idle-clock.ts';
+import { ended, place } from '../../support/processes.ts';
+import { start } from '../../support/program.ts';
+import { hasStateServer, RedisServer } from '../../support/redis-server.ts';
+import { inProcess } from '../../support/world.ts';
+
+const withServer = test.runIf(hasStateServer);
+
+const IMPORT = ['categories', 'import', 'rows.csv', '--json'];
+const DURABLE = ['--appendonly', 'yes', '--appendfsync', 'always'];
+const NAMES = Array.from({ length: 12 }, (_, at) => `row ${at}`);
+
+interface Ending {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+/** Machines that share a state server and a service, each with directories of its own. */
+class Fleet {
+  readonly clock = new IdleClock();
+  readonly service: ScriptedService;
+  readonly server: RedisServer;
+
+  private constructor(server: RedisServer) {
+    this.server = server;
+    this.service = new ScriptedService(this.clock, {});
+  }
+
+  static async start(script: Script = {}, args = DURABLE): Promise<Fleet> {
+    const fleet = new Fleet(await RedisServer.start({ args }));
+    onTestFinished(await fleet.service.start());
+    onTestFinished(() => fleet.server.kill());
+    // Without a journal on the server, a process would wait for requests of earlier ones in real time.
+    await fleet.run(['row 0']);
+    fleet.service.script = script;
+    return fleet;
+  }
+
+  /** Imports on a fresh machine, in virtual time. */
+  run(names: readonly string[] = NAMES): Promise<Ending> {
+    const { dir, env } = this.#machine(names);
+    return this.clock.drive(inProcess(IMPORT, { clock: this.clock, dir, env }));
+  }
+
+  /** Imports on a fresh machine, in a process. */
+  spawn(): ReturnType<typeof start> {
+    return start(this.#machine(NAMES), IMPORT);
+  }
+
+  /** Kills a process that imports once the service has received so many creates; from then on the service is sound. */
+  async killAfter(creates: number): Promise<void> {
+    const child = this.spawn();
+    const outcome = ended(child);
+    await this.service.created(this.service.creates + creates);
+    child.kill('SIGKILL');
+    await outcome;
+    this.service.script = {};
+  }
+
+  get counts(): Record<string, number> {
+    return Object.fromEntries(this.service.counts());
+  }
+
+  #machine(names: readonly string[]) {
+    const url = { PETSTORE_BASE_URL: this.service.url, PETSTORE_API_KEY: 'sk_test_Abcdef0123456789' };
+    const at = place({ ...url, PETSTORE_STATE_URL: this.server.url });
+    writeFileSync(join(at.dir, 'rows.csv'), `name\n${names.join('\n')}\n`);
+    return at;
+  }
+}
+
+const once = Object.fromEntries(NAMES.map((name) => [name, 1]));
+
+withServer('an import that is killed with responses lost is completed on another machine, each row once', async () => {
+  const fleet = await Fleet.start({ fate: (at) => (at === 3 ? 'lost' : undefined) });
+  await fleet.killAfter(4);
+  const { code } = await fleet.run();
+  expect([code, fleet.counts]).toEqual([0, once]);
+});
+
+withServer('of two machines that import at once one waits, and each row exists once', async () => {
+  const fleet = await Fleet.start();
+  const both = [fleet.spawn(), fleet.spawn()].map(ended);
+  const endings = await Promise.all(both);
+  expect(endings.map(({ code }) => code)).toEqual([0, 0]);
+  expect(fleet.counts).toEqual(once);
+  const created = endings.map(({ out }) => (JSON.parse(out) as { created: unknown[] }).created.length);
+  expect(created.sort((a, b) => a - b)).toEqual([0, 11]);
+});
+
+withServer('a server that fails in mid-import is exit 9 with what was created so far', async () => {
+  let kill: Promise<void> | undefined;
+  const fleet: Fleet = await Fleet.start({
+    fate(at) {
+      if (at === 3) kill ??= fleet.server.kill();
+      return undefined;
+    },
+  });
+  const { code, out, err } = await fleet.run();
+  await kill;
+  const { created, pending } = JSON.parse(out) as { created: unknown[]; pending: number };
+  expect([code, pending > 0, created.length + 1]).toEqual([9, true, fleet.service.items.length]);
+  expect(err).toContain('"kind":"storage"');
+});
+
+withServer.each<[string, (server: RedisServer) => Promise<unknown>]>([
+  ['flushed', (server) => server.command('FLUSHALL')],
+  [
+    'restarted without its data',
+    async (server) => {
+      await server.kill();
+      await server.start();
+    },
+  ],
+])('a killed import whose state server was %s creates nothing twice with exit 0', async (_what, harm) => {
+  const fleet = await Fleet.start({ fate: () => ({ later: 3000 }) }, []);
+  await fleet.killAfter(4);
+  await harm(fleet.server);
+  const { code } = await fleet.run();
+  expect([code, fleet.counts]).toEqual([0, once]);
+});
+
+withServer('a server that may evict journals is a warning before anything is sent', async () => {
+  const fleet = await Fleet.start({}, ['--maxmemory', '100mb', '--maxmemory-policy', 'allkeys-lru']);
+  const { code, err } = await fleet.run();
+  expect(code).toBe(0);
+  expect(err.split('\n')[0]).toMatch(/^\{"warning":\{"message":"state server \S+ may evict .*allkeys-lru/);
+});
