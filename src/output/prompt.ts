@@ -4,6 +4,7 @@ import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 import { PetstoreError } from '../errors.ts';
 import type { Input, Output } from '../io.ts';
+import { wrap } from './wrap.ts';
 
 export interface PromptIO {
   readonly stdin: Input;
@@ -42,7 +43,7 @@ async function askUntilValid(io: PromptIO, { message, validate }: Question, hidd
     const answer = await ask(io, `${message}: `, hidden);
     const problem = validate?.(answer);
     if (problem === undefined) return answer;
-    await io.stderr.write(`${problem}\n`);
+    await io.stderr.write(`${wrap(problem, io.stderr.columns)}\n`);
   }
 }
 

@@ -201,7 +201,7 @@ function storedUrl(name: string, stored: StoredProfile | undefined, typed: boole
   const login = `run \`petstore auth login -p ${name} --url https://HOST/v1\``;
   if (stored?.url === undefined) {
     throw new PetstoreError('auth', `profile "${name}" has no base URL`, {
-      hint: typed ? login : `${login}, or set ${URL_VARIABLE}; to try petstore without an account, add \`-p sandbox\``,
+      hint: typed ? login : `${login}, or set ${URL_VARIABLE}\nto try petstore without an account, add \`-p sandbox\``,
     });
   }
   const parsed = parseBaseUrl(stored.url);
