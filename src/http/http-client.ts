@@ -1,12 +1,13 @@
 // The HTTP client: a ticket of the ledger for each attempt, checked again just before the first byte, and retries.
 import type { Clock } from '../clock.ts';
-import { LONGEST_SLEEP_MS, sleepLong } from '../clock.ts';
+import { sleepLong } from '../clock.ts';
 import type { Ledger } from '../rate-limit/ledger.ts';
 import type { Observation } from '../rate-limit/ledger-record.ts';
 import { parseRateLimitHeaders } from './rate-limit-headers.ts';
 import { interruptedAfterSending, networkError, rateLimited, unknownOutcome } from './request-errors.ts';
 import type { Attempt } from './retry.ts';
 import { decideRetry, isRefusal, statusOf } from './retry.ts';
+import { TicketQueue } from './ticket-queue.ts';
 import type { Head, HttpClient, HttpRequest, HttpResponse, Transport, Wait } from './types.ts';
 import { TransportError } from './types.ts';
 
@@ -19,15 +20,12 @@ interface HttpClientOptions {
   readonly limits: { readonly maxWaitMs: number; readonly maxRetries: number; readonly timeoutMs: number };
   /** Called when a wait begins or changes, and with undefined when it ends. */
   readonly onWait?: ((wait: Wait | undefined) => void) | undefined;
-  /** Called with the number of requests that are under way. */
+  /** Called with the number of requests in progress. */
   readonly onBusy?: ((requests: number) => void) | undefined;
 }
 
-// A create in flight gets this long for its response after Ctrl-C: aborted at once, it would be carried out all the same.
+// After Ctrl-C a create in flight gets this long for its response: the service would process it anyway.
 const GRACE_MS = 2000;
-const MIN_POLL_MS = 5;
-const MAX_POLL_MS = 100;
-const NOTIFY_PENDING_AFTER_MS = 1000;
 
 /** Returns a client that sends every request of this process, any number at a time. */
 export function createHttpClient(options: HttpClientOptions): HttpClient {
@@ -42,11 +40,12 @@ class RateLimitedClient implements HttpClient {
   readonly #onAbort = (): void => {
     for (const abort of this.#inFlight) abort();
   };
-  #ticketQueue: Promise<void> = Promise.resolve();
+  readonly #tickets: TicketQueue;
   #successes = 0;
 
   constructor(options: HttpClientOptions) {
     this.#options = options;
+    this.#tickets = new TicketQueue(options, () => this.#inFlight.size > 0);
     options.signal.addEventListener('abort', this.#onAbort, { once: true });
   }
 
@@ -76,7 +75,7 @@ class RateLimitedClient implements HttpClient {
     let successes = this.#successes;
     let refusal: HttpResponse | undefined;
     for (let made = 1; ; made++) {
-      const ticket = await this.#queueForTicket(request, signal, refusal);
+      const ticket = await this.#tickets.take(request.signal, signal, refusal);
       const attempt = await this.#attempt(request, signal, ticket);
       if (attempt === 'withdrawn') {
         made--;
@@ -84,7 +83,7 @@ class RateLimitedClient implements HttpClient {
       }
       const { result } = attempt;
       const refused = statusOf(result) === 429 ? responseOf(result) : undefined;
-      // A 429 counts as an attempt only where this run has made no progress since the last one.
+      // A 429 counts as an attempt only if this run has made no progress since the last one.
       if (refused && this.#successes > successes) made--;
       successes = this.#successes;
       const attempts = { made, allowed, maxWaitMs: limits.maxWaitMs };
@@ -95,66 +94,6 @@ class RateLimitedClient implements HttpClient {
         throw rateLimited('attempts', ledger.view().nextAt ?? clock.now(), clock.now(), refusal);
       if (decision.next !== 'retry') throw errorOf(request, result as TransportError, decision.next, signal);
       await this.#pause(decision.pauseMs, result, signal);
-    }
-  }
-
-  // Requests queue for tickets: if the first one must wait, so must all others. An aborted one leaves the queue.
-  async #queueForTicket(
-    { signal: own }: HttpRequest,
-    signal: AbortSignal,
-    refusal: HttpResponse | undefined,
-  ): Promise<string> {
-    const before = this.#ticketQueue;
-    let leave = (): void => undefined;
-    this.#ticketQueue = new Promise<void>((resolve) => {
-      leave = resolve;
-    });
-    try {
-      await (own ? untilAborted(before, own) : before);
-      return await this.#waitForTicket(signal, refusal);
-    } finally {
-      before.then(leave);
-    }
-  }
-
-  async #waitForTicket(signal: AbortSignal, refusal: HttpResponse | undefined): Promise<string> {
-    const { ledger, clock, limits, onWait } = this.#options;
-    let notifiedUntil: number | undefined;
-    // Since when nothing but the response to a request in flight is missing.
-    let since: number | undefined;
-    const notify = (wait: Wait): void => {
-      if (wait.until === notifiedUntil) return;
-      notifiedUntil = wait.until;
-      onWait?.(wait);
-    };
-    try {
-      for (;;) {
-        signal.throwIfAborted();
-        const ticket = await ledger.acquire();
-        if (ticket.granted) return ticket.ticket;
-        const now = clock.now();
-        if (ticket.reason !== 'pending') {
-          const { until, reason } = ticket;
-          if (until - now > limits.maxWaitMs) throw rateLimited(reason, until, now, refusal);
-          since = undefined;
-          notify({ until, reason });
-          await clock.sleep(sleepChunk(until - now), signal);
-          continue;
-        }
-        since ??= clock.monotonic();
-        const waited = clock.monotonic() - since;
-        // A request of this process ends by its own timeout.
-        const own = this.#inFlight.size > 0;
-        const longest = own ? limits.timeoutMs : limits.maxWaitMs;
-        if (!own && waited >= longest) throw rateLimited('pending', undefined, now, refusal);
-        if (waited > NOTIFY_PENDING_AFTER_MS && notifiedUntil === undefined)
-          notify({ until: now + Math.max(0, longest - waited), reason: 'pending' });
-        // The longer it takes, the less a late look costs in proportion.
-        const poll = Math.min(MAX_POLL_MS, Math.max(MIN_POLL_MS, waited / 8));
-        await clock.sleep(own ? poll : Math.max(1, Math.min(poll, longest - waited)), signal);
-      }
-    } finally {
-      if (notifiedUntil !== undefined) onWait?.(undefined);
     }
   }
 
@@ -195,7 +134,7 @@ class RateLimitedClient implements HttpClient {
     };
     const { signal, done } = this.#interruptible(request);
     try {
-      // The transport asks again just before the first byte; asked here too, no connection is made in vain.
+      // The transport asks again before the first byte; asking here avoids a useless connection.
       if (!canSend()) throw new TransportError('aborted', false, 'not allowed to send');
       const response = await transport.send(request, { timeoutMs, signal, onHead, canSend });
       onHead(response);
@@ -247,23 +186,7 @@ function errorOf(
   return next === 'unknown' ? unknownOutcome(request, failure) : networkError(failure);
 }
 
-// Rejects with the signal's reason, or resolves when the promise does.
-async function untilAborted(promise: Promise<void>, signal: AbortSignal): Promise<void> {
-  signal.throwIfAborted();
-  let stop = (): void => undefined;
-  const aborted = new Promise<never>((_resolve, reject) => {
-    stop = () => reject(signal.reason);
-    signal.addEventListener('abort', stop, { once: true });
-  });
-  await Promise.race([promise, aborted]).finally(() => signal.removeEventListener('abort', stop));
-}
-
-// Others may have news, and the machine may be suspended: the ledger and the clock are looked at between chunks.
-function sleepChunk(ms: number): number {
-  return Math.min(LONGEST_SLEEP_MS, Math.max(1, Math.ceil(ms)));
-}
-
-// A rejection whose body was lost is complete enough: its status says what matters.
+// The status of a rejection is enough if its body was lost.
 function responseOf(result: HttpResponse | TransportError): HttpResponse {
   if (!(result instanceof TransportError)) return result;
   if (!result.head) throw new Error('a response without a head');

@@ -1,0 +1,108 @@
+// The queue for tickets in one process: the first in line asks the ledger, and the others wait behind it.
+import type { Clock } from '../clock.ts';
+import { LONGEST_SLEEP_MS } from '../clock.ts';
+import type { Ledger } from '../rate-limit/ledger.ts';
+import { rateLimited } from './request-errors.ts';
+import type { HttpResponse, Wait } from './types.ts';
+
+interface TicketQueueOptions {
+  readonly ledger: Ledger;
+  readonly clock: Clock;
+  readonly limits: { readonly maxWaitMs: number; readonly timeoutMs: number };
+  /** Called when a wait begins or changes, and with undefined when it ends. */
+  readonly onWait?: ((wait: Wait | undefined) => void) | undefined;
+}
+
+const MIN_POLL_MS = 5;
+const MAX_POLL_MS = 100;
+const NOTIFY_PENDING_AFTER_MS = 1000;
+
+export class TicketQueue {
+  readonly #options: TicketQueueOptions;
+  readonly #isBusy: () => boolean;
+  #last: Promise<void> = Promise.resolve();
+
+  /** @param isBusy whether this process has a request in flight */
+  constructor(options: TicketQueueOptions, isBusy: () => boolean) {
+    this.#options = options;
+    this.#isBusy = isBusy;
+  }
+
+  /**
+   * Waits for a ticket. If the first request must wait, so must all others; an aborted one leaves the queue.
+   * @param own the request's own signal
+   * @param signal ends the wait: the request's own or the client's
+   * @param refusal the 429 that the request got last
+   * @throws PetstoreError `rate_limited` if it takes longer than `maxWaitMs`; the reason of `signal`
+   */
+  async take(own: AbortSignal | undefined, signal: AbortSignal, refusal: HttpResponse | undefined): Promise<string> {
+    const before = this.#last;
+    let leave = (): void => undefined;
+    this.#last = new Promise<void>((resolve) => {
+      leave = resolve;
+    });
+    try {
+      await (own ? untilAborted(before, own) : before);
+      return await this.#wait(signal, refusal);
+    } finally {
+      before.then(leave);
+    }
+  }
+
+  async #wait(signal: AbortSignal, refusal: HttpResponse | undefined): Promise<string> {
+    const { ledger, clock, limits, onWait } = this.#options;
+    let notifiedUntil: number | undefined;
+    // When only the response to a request in flight was missing.
+    let since: number | undefined;
+    const notify = (wait: Wait): void => {
+      if (wait.until === notifiedUntil) return;
+      notifiedUntil = wait.until;
+      onWait?.(wait);
+    };
+    try {
+      for (;;) {
+        signal.throwIfAborted();
+        const ticket = await ledger.acquire();
+        if (ticket.granted) return ticket.ticket;
+        const now = clock.now();
+        if (ticket.reason !== 'pending') {
+          const { until, reason } = ticket;
+          if (until - now > limits.maxWaitMs) throw rateLimited(reason, until, now, refusal);
+          since = undefined;
+          notify({ until, reason });
+          await clock.sleep(sleepChunk(until - now), signal);
+          continue;
+        }
+        since ??= clock.monotonic();
+        const waited = clock.monotonic() - since;
+        // A request of this process ends by its own timeout.
+        const own = this.#isBusy();
+        const longest = own ? limits.timeoutMs : limits.maxWaitMs;
+        if (!own && waited >= longest) throw rateLimited('pending', undefined, now, refusal);
+        if (waited > NOTIFY_PENDING_AFTER_MS && notifiedUntil === undefined)
+          notify({ until: now + Math.max(0, longest - waited), reason: 'pending' });
+        // Poll less often the longer it takes.
+        const poll = Math.min(MAX_POLL_MS, Math.max(MIN_POLL_MS, waited / 8));
+        await clock.sleep(own ? poll : Math.max(1, Math.min(poll, longest - waited)), signal);
+      }
+    } finally {
+      if (notifiedUntil !== undefined) onWait?.(undefined);
+    }
+  }
+}
+
+// Rejects with the signal's reason, or resolves when the promise does.
+async function untilAborted(promise: Promise<void>, signal: AbortSignal): Promise<void> {
+  signal.throwIfAborted();
+  let stop = (): void => undefined;
+  const aborted = new Promise<never>((_resolve, reject) => {
+    stop = () => reject(signal.reason);
+    signal.addEventListener('abort', stop, { once: true });
+  });
+  await Promise.race([promise, aborted]).finally(() => signal.removeEventListener('abort', stop));
+}
+
+// Between chunks the ledger and the clock are read again: other processes write to it, and a machine may be suspended.
+function sleepChunk(ms: number): number {
+  return Math.min(LONGEST_SLEEP_MS, Math.max(1, Math.ceil(ms)));
+}
