@@ -37,7 +37,7 @@ export async function buildSimulator(file, mutation) {
       const [, path] = /^\0package:(.*)$/.exec(id) ?? [];
       if (path) {
         const from = JSON.stringify(path);
-        return `import * as all from ${from}; export * from ${from}; export default all.everything ?? all;`;
+        return `import * as all from ${from}; export * from ${from}; export default all.everything;`;
       }
       if (!mutation || id !== resolve(here, '../..', mutation.file)) return null;
       const text = readFileSync(id, 'utf8');
@@ -54,6 +54,7 @@ export async function buildSimulator(file, mutation) {
   const bundle = await rolldown({
     input: join(here, 'main.ts'),
     platform: 'node',
+    logLevel: 'silent',
     plugins: [outside, withoutAjv],
     transform: { define: { __VERSION__: '"0.0.0"' }, inject: Object.fromEntries(names.map(timer)) },
   });

@@ -20,7 +20,7 @@ type ServerFault = 'server-down' | 'server-flush' | 'server-evict' | 'server-res
 export type FaultKind = RequestFault | ProcessFault | MachineFault | ServerFault | 'new-key';
 
 /** Which requests or processes a fault waits for. */
-type Moment = 'create' | 'list' | 'any';
+type Moment = 'create' | 'list' | 'first list' | 'lookup' | 'any';
 
 export interface Fault {
   readonly kind: FaultKind;
@@ -61,39 +61,70 @@ const SERVERS: readonly ServerFault[] = ['server-down', 'server-flush', 'server-
 /** What only an import promises to notice. */
 const OF_IMPORTS = new Set<FaultKind>(['aged-list', 'cut-list', 'empty-list', 'false-created']);
 
-/** Draws the faults of a world. */
+/** Draws the faults of a world. Some come together: what one leaves in doubt meets the other. */
 export function drawFaults(random: () => number, longestMs: number, hasServer: boolean): Fault[] {
   const pick = <T>(all: readonly T[]): T => all[Math.floor(random() * all.length)] as T;
-  const families: (() => Fault)[] = [];
-  const at = (): number => Math.floor(random() ** 2 * longestMs);
+  const time = (): number => Math.floor(random() ** 2 * longestMs);
   const few = (): number => 1 + Math.floor(random() ** 3 * 8);
-  const family = (weight: number, draw: () => Fault): void =>
-    void families.push(...Array.from({ length: weight }, () => draw));
-  family(4, () => ({ kind: pick(ANY_REQUEST), at: at(), moment: pick(['create', 'list', 'any']), amount: few() }));
-  family(6, () => ({ kind: pick(CREATES), at: at(), moment: 'create', amount: few() }));
-  family(2, () => ({ kind: pick(LISTS), at: at(), moment: 'list', amount: 1 + Math.floor(random() * 2) }));
-  family(4, () => ({
+  const ofCreate = (at = time()): Fault => ({ kind: pick(CREATES), at, moment: 'create', amount: few() });
+  const ofList = (moment: Moment, at = time()): Fault => ({
+    kind: pick(LISTS),
+    at,
+    moment,
+    amount: 1 + Math.floor(random() * 4),
+  });
+  const kill = (at = time()): Fault => ({
     kind: pick(PROCESSES),
-    at: at(),
+    at,
     moment: pick(['create', 'create', 'list', 'any']),
     amount: Math.floor(random() ** 2 * 120_000),
-  }));
-  family(1, () => ({
-    kind: pick(MACHINES),
-    at: at(),
-    moment: pick(['create', 'any']),
-    amount: Math.floor((random() - 0.3) * 7_200_000),
-  }));
-  family(1, () => ({ kind: 'new-key', at: at(), moment: pick(['create', 'any']), amount: 1 }));
-  if (hasServer)
-    family(4, () => ({
-      kind: pick(SERVERS),
-      at: at(),
-      moment: pick(['create', 'any']),
-      amount: Math.floor(random() * 15_000),
-    }));
-  const count = Math.floor(random() * 8);
-  const drawn = Array.from({ length: count }, () => pick(families)());
+  });
+  const together = (draw: (at: number) => Fault[]): Fault[] => draw(time());
+  const draws: readonly [weight: number, draw: () => Fault[]][] = [
+    [3, () => [{ kind: pick(ANY_REQUEST), at: time(), moment: pick(['create', 'list', 'any']), amount: few() }]],
+    [4, () => [ofCreate()]],
+    [2, () => [ofList(pick(['first list', 'lookup', 'lookup']))]],
+    [3, () => [kill()]],
+    [
+      1,
+      () => [
+        {
+          kind: pick(MACHINES),
+          at: time(),
+          moment: pick(['create', 'any']),
+          amount: Math.floor((random() - 0.3) * 7_200_000),
+        },
+      ],
+    ],
+    [1, () => [{ kind: 'new-key', at: time(), moment: pick(['create', 'any']), amount: 1 }]],
+    [
+      hasServer ? 5 : 0,
+      () => [
+        { kind: pick(SERVERS), at: time(), moment: pick(['create', 'any']), amount: Math.floor(random() * 15_000) },
+      ],
+    ],
+    [6, () => together((at) => [ofCreate(at), ofList('lookup', at)])],
+    [3, () => together((at) => [ofCreate(at), kill(at), ofList('first list', at)])],
+    [
+      3,
+      () =>
+        together((at) => [
+          { kind: 'slow', at, moment: 'create', amount: 8 },
+          { ...kill(at), moment: 'create' },
+        ]),
+    ],
+    [
+      2,
+      () =>
+        together((at) => [
+          { kind: 'lost-response', at, moment: 'create', amount: 2 },
+          { kind: 'lost-request', at, moment: 'create', amount: 2 },
+        ]),
+    ],
+  ];
+  const urn = draws.flatMap(([weight, draw]) => Array.from({ length: weight }, () => draw));
+  const count = random() < 0.1 ? 0 : 1 + Math.floor(random() * 5);
+  const drawn = Array.from({ length: count }, () => pick(urn)()).flat();
   // After six seconds without anything an account counts as another one: once is a hiccup, twice may be the truth.
   const hiccup = drawn.find(({ kind }) => kind === 'empty-list');
   return drawn.flatMap((fault) =>
@@ -134,17 +165,18 @@ export class Faults {
   /** @returns what goes wrong with a request that is about to be sent */
   onRequest(process: SimulatedProcess, kind: 'create' | 'list'): RequestFault | undefined {
     const { scheduler } = this.#hooks;
+    const which = kind === 'create' ? kind : process.creates === 0 ? 'first list' : 'lookup';
     const found = this.#requests.find(
       ({ fault, left }) =>
         left > 0 &&
         scheduler.now >= fault.at &&
-        (fault.moment === 'any' || fault.moment === kind) &&
+        (fault.moment === 'any' || fault.moment === kind || fault.moment === which) &&
         (process.command === 'import' || !OF_IMPORTS.has(fault.kind)),
     );
     // Now and then one comes through in between.
     if (!found || scheduler.random() < 0.2) return undefined;
     found.left--;
-    this.#met(found.fault.kind, `${kind} of ${process.command}`);
+    this.#met(found.fault.kind, `${which} of ${process.command}`);
     return found.fault.kind as RequestFault;
   }
 
@@ -157,7 +189,9 @@ export class Faults {
       const victims = this.#hooks
         .running()
         .filter((one) => one.suspendedUntil <= scheduler.now && one.sparedUntil < scheduler.now)
-        .filter(({ inFlight }) => fault.moment === 'any' || inFlight[fault.moment] > 0);
+        .filter(
+          ({ inFlight }) => fault.moment === 'any' || inFlight[fault.moment === 'create' ? 'create' : 'list'] > 0,
+        );
       if (victims.length === 0) return true;
       this.#strike(fault, victims[Math.floor(scheduler.random() * victims.length)] as SimulatedProcess);
       return false;

@@ -58,6 +58,7 @@ export class Network {
       let ended = false;
       let head: Head | undefined;
       let sentAt = 0;
+      let sentOn = 0;
       const cancels: (() => void)[] = [];
       const after = (ms: number, happen: () => void): void => void cancels.push(scheduler.after(ms, process, happen));
       const end = (settle: () => void): void => {
@@ -106,7 +107,10 @@ export class Network {
         const isLate = (): boolean => ended || process.dead;
         const { body } = request;
         const text = typeof body === 'string' ? body : undefined;
-        const response = service.serve({ method: request.method, body: text, key, process, isLate }, way);
+        const response = service.serve(
+          { method: request.method, body: text, key, process, sentAt: sentOn, isLate },
+          way,
+        );
         const isLost = fault === 'lost-response' || fault === 'late-request';
         if (fault === 'silent') return;
         after(scheduler.between(2, 60), () =>
@@ -119,7 +123,9 @@ export class Network {
         if (canSend && !canSend()) return fail('aborted', 'not allowed to send');
         sent = true;
         sentAt = now();
+        sentOn = scheduler.now;
         process.inFlight[kind]++;
+        if (kind === 'create') process.creates++;
         process.activeAt = scheduler.now;
         invariants.sent(process, key);
         trace.add(process, `#${number} ${kind} ${nameIn(request.body)}->${fault ? ` (${fault})` : ''}`);

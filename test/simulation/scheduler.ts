@@ -33,6 +33,8 @@ export interface SimulatedProcess {
   sparedUntil: number;
   /** Requests whose first byte was sent and whose response is missing. */
   readonly inFlight: { create: number; list: number };
+  /** Creates that were sent. */
+  creates: number;
   /** Virtual time of the last request or response; -1 before the first. */
   activeAt: number;
   /** Ctrl-C. */

@@ -44,6 +44,8 @@ export interface ServiceRequest {
   readonly body: string | undefined;
   readonly key: string;
   readonly process: SimulatedProcess;
+  /** Virtual time of its first byte. */
+  readonly sentAt: number;
   /** The client has given up already. */
   readonly isLate: () => boolean;
 }
@@ -63,8 +65,8 @@ interface Quota {
   used: number;
   dayEnds: number;
   usedToday: number;
-  /** A response of this window was received: the client knows of it. */
-  heard: boolean;
+  /** When the first response of this window was received: from then on the client knows of it. */
+  heardAt: number;
   /** A request that nobody waited for counted in this window: the client could not know. */
   foreign: boolean;
 }
@@ -122,13 +124,13 @@ export class Service {
     const { perWindow, perDay } = this.manners.plan;
     const isExhausted = quota.used >= perWindow || quota.usedToday >= perDay;
     if (isExhausted || fault === 'refuse') {
-      if (isExhausted && fault !== 'refuse') this.onRefusal(request, quota.foreign || !quota.heard);
+      if (isExhausted && fault !== 'refuse') this.onRefusal(request, quota.foreign || request.sentAt < quota.heardAt);
       return this.#refuse(request, quota, isExhausted, respond);
     }
     quota.used++;
     quota.usedToday++;
     // Until then no header tells of the day.
-    if (quota.usedToday === perDay) quota.heard = false;
+    if (quota.usedToday === perDay) quota.heardAt = Number.POSITIVE_INFINITY;
     const error = (status: number, message: string, extra = {}): ServiceResponse =>
       respond(status, JSON.stringify({ code: `E${status}`, message, status }), extra);
     if (request.key !== this.validKey) return error(401, `invalid API key ${request.key}`);
@@ -141,7 +143,8 @@ export class Service {
 
   /** A response was received. */
   heard(key: string): void {
-    this.#quotaOf(key).heard = true;
+    const quota = this.#quotaOf(key);
+    quota.heardAt = Math.min(quota.heardAt, this.#scheduler.now);
   }
 
   get #now(): number {
@@ -159,14 +162,14 @@ export class Service {
         used: this.manners.usedBefore,
         dayEnds: FIRST_DAY_ENDS,
         usedToday: 0,
-        heard: false,
+        heardAt: Number.POSITIVE_INFINITY,
         foreign: false,
       };
       this.#quotas.set(key, quota);
     }
     if (now >= quota.windowEnds) {
       const ends = quota.windowEnds + Math.ceil((now - quota.windowEnds + 1) / windowMs) * windowMs;
-      Object.assign(quota, { windowEnds: ends, used: 0, heard: false, foreign: false });
+      Object.assign(quota, { windowEnds: ends, used: 0, heardAt: Number.POSITIVE_INFINITY, foreign: false });
     }
     if (now >= quota.dayEnds) Object.assign(quota, { dayEnds: quota.dayEnds + DAY_MS, usedToday: 0 });
     return quota;

@@ -80,6 +80,14 @@ interface Surroundings {
   readonly violate: (what: string) => void;
 }
 
+interface ImportDocument {
+  readonly created: readonly object[];
+  readonly skipped: readonly object[];
+  readonly failed: readonly object[];
+  readonly unknown: readonly object[];
+  readonly pending: number;
+}
+
 /** Longer than any fault lasts; a user who is still told to try again then gives up. */
 const TRIES = 25;
 
@@ -161,6 +169,7 @@ export class User {
     for (let tries = 0; tries < TRIES; tries++) {
       expectations.addFile(rows);
       const ended = await run(machine, args, fileText(rows, format));
+      if (ended.code !== undefined && args.includes('--json')) this.#checkDocument(ended, rows.length);
       if (ended.code === 0) {
         for (const name of expectations.tooOften()) violate(`${name}, and the import ended with exit code 0`);
         return this.#mustExist(rows);
@@ -177,6 +186,19 @@ export class User {
 
   #mustExist(names: readonly string[]): void {
     for (const name of this.#world.expectations.missing(names)) this.#world.violate(`${name}, and the exit code was 0`);
+  }
+
+  // What it says was created or skipped exists, and every row is accounted for.
+  #checkDocument({ out }: Ended, rows: number): void {
+    if (out === '') return;
+    const { created, skipped, failed, unknown, pending } = JSON.parse(out) as ImportDocument;
+    const ids = new Set(this.#world.service.stored.map(({ id }) => String(id)));
+    const printed = [...out.matchAll(/"id":(\d+)/g)].map(([, id]) => id ?? '');
+    for (const id of printed) if (!ids.has(id)) this.#world.violate(`category ${id} is reported and does not exist`);
+    const sum = created.length + skipped.length + failed.length + unknown.length + pending;
+    if (sum !== rows) this.#world.violate(`${sum} of ${rows} rows are reported`);
+    const own = [...out.slice(0, out.indexOf('"skipped"')).matchAll(/"id":(\d+)/g)].map(([, id]) => id);
+    if (new Set(own).size !== own.length) this.#world.violate('two rows are reported as one category');
   }
 
   #names(out: string): string[] {

@@ -70,10 +70,12 @@ export function planWorld(seed: number): WorldPlan {
     firstId: chance(0.1) ? 2n ** 53n + 1n : 1n,
     order: pick(['oldest', 'oldest', 'newest', 'name']),
   };
-  const sharedFile = Array.from({ length: 1 + Math.floor(random() * 8) }, (_, at) => `both ${at}`);
-  const users = Array.from({ length: chance(0.35) ? 2 : 1 }, (_, number): UserPlan => {
+  const sharedFile = Array.from({ length: 3 + Math.floor(random() * 12) }, (_, at) => `both ${at}`);
+  // Two imports of one file at once.
+  const isRace = chance(0.2);
+  const users = Array.from({ length: isRace || chance(0.3) ? 2 : 1 }, (_, number): UserPlan => {
     // Some names stand in the file twice.
-    const nameAt = (at: number): string => `${number}${chance(0.2) ? '' : `.${at}`} ${pick(WORDS)}`;
+    const nameAt = (at: number): string => `${number}${chance(0.35) ? '' : `.${at}`} ${pick(WORDS)}`;
     const own = Array.from({ length: 1 + Math.floor(random() ** 1.5 * 24) }, (_, at) => nameAt(at));
     const importOf = (names: readonly string[]): Task => ({
       kind: 'import',
@@ -81,21 +83,24 @@ export function planWorld(seed: number): WorldPlan {
       format: pick(['csv', 'json', 'ndjson']),
     });
     const edited = [...own.slice(Math.floor(random() * 3)), own[0] as string, `new ${number}`];
-    const tasks = Array.from({ length: 1 + Math.floor(random() * 3) }, (): Task => {
-      const kind = pick([
-        'import',
-        'import',
-        'import',
-        'import',
-        'edit',
-        'edit',
-        'both',
-        'create',
-        'if-missing',
-        'list',
-        'quota',
-        'login',
-      ]);
+    const tasks = Array.from({ length: 1 + Math.floor(random() * 3) }, (_, at): Task => {
+      const kind =
+        isRace && at === 0
+          ? 'both'
+          : pick([
+              'import',
+              'import',
+              'import',
+              'import',
+              'edit',
+              'edit',
+              'both',
+              'create',
+              'if-missing',
+              'list',
+              'quota',
+              'login',
+            ]);
       if (kind === 'import') return importOf(own);
       if (kind === 'edit') return importOf(edited);
       if (kind === 'both') return importOf(sharedFile);
@@ -108,7 +113,12 @@ export function planWorld(seed: number): WorldPlan {
       chance(0.3) ? ['--max-wait', pick(Object.keys(MAX_WAITS))] : [],
       chance(0.2) ? ['--quiet'] : [],
     ].flat();
-    return { machine: number % machines.length, startsAt: Math.floor(random() * 3000), options, tasks };
+    return {
+      machine: number % machines.length,
+      startsAt: Math.floor(random() * (isRace ? 200 : 3000)),
+      options,
+      tasks,
+    };
   });
   const faults = drawFaults(random, chance(0.7) ? 6000 : 60_000, hasStateServer);
   const before = chance(0.5) ? [] : ['old 1', 'old 2', '0.0 dog'].slice(0, 1 + Math.floor(random() * 3));
@@ -255,10 +265,13 @@ class World {
         sparedUntil: 0,
         diesWriting: false,
         inFlight: { create: 0, list: 0 },
+        creates: 0,
         activeAt: -1,
         onInterrupt: () => {
           interrupt.abort(new PetstoreError('interrupted', 'interrupted', { exitCode: 130 }));
-          this.#scheduler.after(GRACE_MS, process, () => end(130));
+          // The second time, since it may have been suspended meanwhile.
+          const again = (): void => void this.#scheduler.after(GRACE_MS, process, () => end(130));
+          this.#scheduler.after(GRACE_MS, process, again);
         },
         onDeath: () => end(undefined),
       };

@@ -10,6 +10,4 @@ export function randomBytes(size: number): Buffer {
   return Buffer.from(Array.from({ length: size }, randomByte));
 }
 
-const replaced = { ...crypto, randomBytes };
-
-export { replaced as default };
+export const everything = { ...crypto, randomBytes };

@@ -55,3 +55,5 @@ export class Redis {
     });
   }
 }
+
+export const everything = Redis;
