@@ -4,7 +4,29 @@ import { DamagedRecordError } from '../append-log/log.ts';
 import type { ProcessRef } from '../append-log/process-liveness.ts';
 import type { Check } from '../append-log/record-shape.ts';
 import { isBoolean, isCount, isText, listOf, optional, pair, shape, tryParseJson } from '../append-log/record-shape.ts';
-import type { Creation, Doubt, Holder } from './journal-state.ts';
+
+/** A create that was sent and whose outcome is not known. */
+export interface Doubt {
+  readonly name: string;
+  /** How many categories were known before it was sent: it may be any later one. */
+  readonly known: number;
+  /** The service may be at it for longer than usual. */
+  readonly slow?: true;
+}
+
+/** A category that this program created: by which attempt, the name that was sent, and the label of what came back. */
+export interface Creation {
+  readonly attempt: string;
+  readonly name: string;
+  readonly label: string;
+}
+
+/** The run that holds the lock. */
+export interface Holder extends ProcessRef {
+  readonly run: string;
+  /** Grows with every record of the run: it lives as long as this changes. */
+  readonly beats: number;
+}
 
 /** A category in a record: its id in digits, and a label by which it is recognized. */
 export type Labelled = readonly [id: string, label: string];

@@ -1,25 +1,8 @@
 // What the journal of a base URL says, reduced from its records (docs/import.md): the lock, and by account the categories
 // that a list showed, those that this program created, and its creates whose outcome is not known.
 import type { LogFormat } from '../append-log/log.ts';
-import type { ProcessRef } from '../append-log/process-liveness.ts';
-import type { JournalRecord, Labelled, Snapshot } from './journal-record.ts';
+import type { Creation, Doubt, Holder, JournalRecord, Labelled, Snapshot } from './journal-record.ts';
 import { formatRecord, parseRecord } from './journal-record.ts';
-
-/** A create that was sent and whose outcome is not known. */
-export interface Doubt {
-  readonly name: string;
-  /** How many categories were known before it was sent: it may be any later one. */
-  readonly known: number;
-  /** The service may be at it for longer than usual. */
-  readonly slow?: true;
-}
-
-/** A category that this program created: by which attempt, the name that was sent, and the label of what came back. */
-export interface Creation {
-  readonly attempt: string;
-  readonly name: string;
-  readonly label: string;
-}
 
 /** One set of categories at a base URL; another account has another, and so has a service whose data was reset. */
 export interface Account {
@@ -31,13 +14,6 @@ export interface Account {
 }
 
 const MOST_ACCOUNTS = 20;
-
-/** The run that holds the lock. */
-export interface Holder extends ProcessRef {
-  readonly run: string;
-  /** Grows with every record of the run: it lives as long as this changes. */
-  readonly beats: number;
-}
 
 export interface JournalState {
   lock: Holder | undefined;

@@ -259,6 +259,12 @@ class Run {
   }
 
   async #settleCreated(row: number, attempt: string, category: Category): Promise<boolean> {
+    // A response with the name of a row whose own response was lost may show that row's category.
+    if (category.name !== this.#row(row).name && this.#isInDoubt(category.name)) {
+      this.results.set(row, { state: 'unknown', attempt });
+      this.#inDoubt(row, SETTLE_MS);
+      return false;
+    }
     this.results.set(row, { state: 'created', attempt, category });
     try {
       if (await this.#options.journal.recordCreated(attempt, labelled(category))) return true;
@@ -270,6 +276,10 @@ class Run {
     const { doubts } = this.#options.journal.account;
     for (const other of this.results.withdraw((one) => doubts.has(one))) this.#inDoubt(other, SETTLE_MS);
     return false;
+  }
+
+  #isInDoubt(name: string): boolean {
+    return [...this.results.inDoubt()].some(([row]) => this.#row(row).name === name);
   }
 
   #inDoubt(row: number, settleMs: number): void {

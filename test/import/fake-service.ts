@@ -1,5 +1,7 @@
 // A service in memory and imports to it in virtual time; several runs may share a service and a state directory.
+import * as fs from 'node:fs';
 import type { Api, Category, NewCategory } from '../../src/api/types.ts';
+import type { LogFs } from '../../src/append-log/generations.ts';
 import { PetstoreError } from '../../src/errors.ts';
 import type { LockOptions } from '../../src/import/journal.ts';
 import { Journal } from '../../src/import/journal.ts';
@@ -12,8 +14,8 @@ import { tempDir } from '../support/temp-dir.ts';
 
 /**
  * What becomes of one create. `lost`: committed, its response is lost; `cut`: not committed, no response; `late`: its response is
- * lost, and it is committed 1.5 s later; `slow`: it timed out, not committed; `slower`: it timed out, and it is committed 25 s later; `old`: 201 with the oldest category;
- * `one`: 201 with the newest; `crash-…`: the process that sent it is killed, and it is committed 3 s later or never.
+ * lost, and it is committed 1.5 s later; `slow`: it timed out, not committed; `slower`: it timed out, and it is committed 25 s later; `old`: 201 with a category that existed before;
+ * `one`: 201 with that of the latest 201; `crash-…`: the process that sent it is killed, and it is committed 3 s later or never.
  */
 export type Fate =
   | 'ok'
@@ -71,6 +73,15 @@ export class FakeService {
   readonly clock = new FakeClock(1_800_000_000_000);
   readonly #committedAt = new Map<Category, number>();
   #nextId = 1;
+  /** The category that the latest 201 named. */
+  #confirmed: Category | undefined;
+  #seed: Category | undefined;
+
+  /** Adds a category that existed before the first run. */
+  seed(row: NewCategory): Category {
+    this.#seed = this.add(row);
+    return this.#seed;
+  }
 
   add(row: NewCategory): Category {
     const { name, description } = row;
@@ -113,8 +124,9 @@ export class FakeService {
       if (dead) return never();
       const error = ERRORS[fate];
       if (error) throw error();
-      if (fate === 'old') return this.categories[0] ?? this.add(row);
-      if (fate === 'one') return { ...(this.categories.at(-1) ?? this.add(row)), name: row.name };
+      if (fate === 'old') return this.#seed ?? this.add(row);
+      if (fate === 'one') return { ...(this.#confirmed ?? this.add(row)), name: row.name };
+      this.#confirmed = committed;
       return committed ?? never();
     };
     const list = async (): Promise<readonly Category[]> => (await listFresh()).listed;
@@ -128,6 +140,8 @@ export class FakeService {
   }
 }
 
+// Without the disk's own time, in which the clock would jump.
+const FS: LogFs = { ...fs, fdatasync: ((_fd, done) => done(null)) as LogFs['fdatasync'] };
 const URL = 'https://pets.example/v1';
 const living = new Set<number>();
 let nextPid = 1;
@@ -161,7 +175,7 @@ export class FakeImport {
       self,
       isAlive: ({ pid }) => judged ?? (living.has(pid) ? 'alive' : 'dead'),
     };
-    const journal = new Journal(openFileJournal(this.stateDir, URL));
+    const journal = new Journal(openFileJournal(this.stateDir, URL, FS));
     const { api, crashed } = this.service.client();
     const { signal } = new AbortController();
     try {

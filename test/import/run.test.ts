@@ -268,7 +268,7 @@ test('if no list shows whether a resent row exists twice, that is an unknown out
 
 test('a response that names a known category, or one of another row, proves nothing', async () => {
   const it = new FakeImport(named('dog', 'cat', 'cow'));
-  it.service.add({ name: 'old' });
+  it.service.seed({ name: 'old' });
   it.service.fates.push('old', 'ok', 'one');
   expect(isComplete(await it.run({ concurrency: 1 }))).toBe(true);
   expect(namesAt(it)).toEqual(['cat', 'cow', 'dog', 'old']);
