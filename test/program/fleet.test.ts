@@ -27,14 +27,17 @@ const quotaLine = expect.stringMatching(/^quota: 41 of 60 left, resets in \d+s\n
 let service: HttpFake;
 let server: RedisServer;
 const categories: { id: number; name: string }[] = [];
+/** Called before a create is answered, with the number of categories. */
+let onCreate: ((count: number) => Promise<unknown>) | undefined;
 const sent = (): string[] => service.requests.map(({ method }) => method);
 
 beforeAll(async () => {
-  service = await startHttpFake(({ method, body }) => {
+  service = await startHttpFake(async ({ method, body }) => {
     const headers = { 'x-ratelimit-limit': '60', 'x-ratelimit-remaining': '41', 'x-ratelimit-reset': '30' };
     if (method === 'GET') return { body: categories, headers };
     const category = { id: categories.length + 1, name: (JSON.parse(body) as { name: string }).name };
     categories.push(category);
+    await onCreate?.(categories.length);
     return { status: 201, body: category, headers };
   });
   server = await RedisServer.start({ args: ['--appendonly', 'yes'] });
@@ -43,7 +46,10 @@ afterAll(async () => {
   service.close();
   await server.kill();
 });
-beforeEach(() => void service.requests.splice(0));
+beforeEach(() => {
+  service.requests.splice(0);
+  onCreate = undefined;
+});
 
 /** The environment of a machine; each call is another machine. */
 function machine(url: string, more: Record<string, string> = {}): Record<string, string> {
@@ -157,6 +163,52 @@ withServer('the doctor names the server, and says nothing of one that is not con
   );
   const { out: alone } = await inProcess(['doctor'], { env: machine('') });
   expect(alone).not.toContain('State server');
+});
+
+withServer('a permission withdrawn in mid-import is exit 9, with what was created', async () => {
+  await using shared = await RedisServer.start();
+  const at = categories.length;
+  onCreate = async (count) => count === at + 3 && shared.command('ACL', 'SETUSER', 'default', '-xadd');
+  const names = Array.from({ length: 20 }, (_, row) => `withdrawn ${row}`);
+  const stdin = `name\n${names.join('\n')}\n`;
+  const clock = new IdleClock();
+  const words = ['categories', 'import', '-', '--yes', '--json', '--concurrency', '1'];
+  const outcome = await clock.drive(inProcess(words, { env: machine(shared.url), clock, stdin }));
+  expect(outcome.code).toBe(9);
+  const { created, unknown, pending } = JSON.parse(outcome.out) as Record<string, readonly unknown[]>;
+  expect((created?.length ?? 0) + (unknown?.length ?? 0)).toBe(3);
+  expect(pending).toBe(17);
+  expect(JSON.parse(outcome.err.trim().split('\n').at(-1) ?? '')).toMatchObject({
+    error: { kind: 'storage', message: expect.stringContaining('permission denied') },
+  });
+});
+
+withServer('a record of another program in the journal is one warning, and the import succeeds', async () => {
+  await using shared = await RedisServer.start({ args: ['--appendonly', 'yes'] });
+  const clock = new IdleClock();
+  const options = { env: machine(shared.url), clock };
+  const words = ['categories', 'import', rows(), '--yes'];
+  await clock.drive(inProcess(words, options));
+  const [key = ''] = /petstore:\{\w+\}:import(?=\r)/.exec(await shared.command('KEYS', '*import')) ?? [];
+  await shared.command('XADD', key, '*', 't', '1', 'r', '{"kind":');
+  const { code, err } = await clock.drive(inProcess(words, options));
+  expect([code, err.match(/^warning: .*$/gm)]).toEqual([
+    0,
+    [`warning: ignored unknown records in key "${key}" on state server 127.0.0.1:${shared.port}`],
+  ]);
+});
+
+withServer('an import warns before anything is sent if the server may evict its journal', async () => {
+  await using small = await RedisServer.start({ args: ['--maxmemory', '100mb', '--maxmemory-policy', 'allkeys-lru'] });
+  const clock = new IdleClock();
+  const options = { env: machine(small.url), clock };
+  const { code, err } = await clock.drive(inProcess(['categories', 'import', rows(), '--yes'], options));
+  expect(code).toBe(0);
+  expect(err).toContain(
+    `warning: state server 127.0.0.1:${small.port} may evict the import journal (maxmemory-policy allkeys-lru)`,
+  );
+  const doctor = await inProcess(['doctor'], { env: machine(small.url) });
+  expect(doctor.out).toContain('allkeys-lru');
 });
 
 withServer('a record of another program in the ledger is one warning, and the command succeeds', async () => {
