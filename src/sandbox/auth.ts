@@ -19,13 +19,13 @@ export function identifyKeys(keys: readonly string[]): ReadonlyMap<string, strin
   return new Map(keys.map((key) => [key, createHash('sha256').update(key).digest('hex').slice(0, 16)]));
 }
 
-/** @throws HttpError 401 */
-export function authenticate(authorization: string | undefined, keys: ReadonlyMap<string, string>): string {
-  const id = keys.get(/^bearer +(\S+) *$/i.exec(authorization ?? '')?.[1] ?? '');
-  if (id !== undefined) return id;
-  const problem =
-    authorization === undefined
-      ? 'the API key is missing; send Authorization: Bearer <API_KEY>'
-      : 'the API key is not valid';
-  throw new HttpError(401, 'unauthorized', problem, { 'WWW-Authenticate': 'Bearer' });
+/** Returns what identifies the key of a request; undefined if there is none or it is not accepted. */
+export function keyOf({ headers }: IncomingMessage, keys: ReadonlyMap<string, string>): string | undefined {
+  return keys.get(/^bearer +(\S+) *$/i.exec(headers.authorization ?? '')?.[1] ?? '');
+}
+
+export function unauthorized({ headers }: IncomingMessage): HttpError {
+  const missing = 'the API key is missing; send Authorization: Bearer <API_KEY>';
+  const message = headers.authorization === undefined ? missing : 'the API key is not valid';
+  return new HttpError(401, 'unauthorized', message, { 'WWW-Authenticate': 'Bearer' });
 }

@@ -20,7 +20,7 @@ export interface LimitDecision {
   readonly rejection?: 'rate_limited' | 'key_banned';
 }
 
-/** The fifth request within one wait bans the key for a minute (docs/cli.md). */
+/** The fifth request within one wait bans the key for a minute (docs/service.md). */
 const BAN_AFTER = 5;
 const BAN_MS = 60_000;
 

@@ -1,7 +1,7 @@
 // Handles one request: checks who sends it, counts it, runs its operation and sends the response, with faults.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { sleepLong } from '../clock.ts';
-import { authenticate, checkOrigin } from './auth.ts';
+import { checkOrigin, keyOf, unauthorized } from './auth.ts';
 import type { SandboxContext } from './context.ts';
 import type { FaultPlan, FaultRule } from './faults.ts';
 import { drawFaultPlan, FAULT_KINDS, parseFault } from './faults.ts';
@@ -44,16 +44,10 @@ async function operate(context: SandboxContext, exchange: Exchange): Promise<San
   exchange.plan = drawFaultPlan(rules, context.random);
   const operation = findOperation(method, url);
   const isPublic = !(operation instanceof HttpError) && operation.public === true;
-  if (!isPublic) {
-    try {
-      count(context, exchange, authenticate(headers.authorization, context.keyIds));
-    } catch (error) {
-      // Nothing is there for anyone, with or without a key.
-      const unauthorized = error instanceof HttpError && error.response.status === 401;
-      throw unauthorized && operation instanceof HttpError ? operation : error;
-    }
-  }
+  const key = keyOf(exchange.request, context.keyIds);
+  if (key !== undefined && !isPublic) count(context, exchange, key);
   if (operation instanceof HttpError) throw operation;
+  if (key === undefined && !isPublic) throw unauthorized(exchange.request);
   const { fault } = exchange.plan;
   if (fault === '500' || fault === '503') throw new HttpError(Number(fault), 'injected_fault', 'injected fault');
   if (fault === 'reset') return { status: 0, body: Buffer.alloc(0), headers: {} };
