@@ -1,6 +1,5 @@
 // Rows from CSV and TSV (RFC 4180): a header with `name` and optionally `description`, in any case and order.
-import type { CsvError } from 'csv-parse';
-import { parse } from 'csv-parse/sync';
+import { CsvError, parse } from 'csv-parse/sync';
 import { PetstoreError } from '../errors.ts';
 import type { RowValidator } from './validate-row.ts';
 import { quoted } from './validate-row.ts';
@@ -11,6 +10,8 @@ export interface CsvOptions {
   /** As typed: `name=Beschreibung`. */
   readonly map: readonly string[];
 }
+
+const MOST_NAMED = 20;
 
 type Field = 'name' | 'description';
 type Cells = readonly (string | undefined)[];
@@ -46,7 +47,7 @@ export function readDelimited(source: string, options: CsvOptions, validator: Ro
       },
     });
   } catch (error) {
-    throw isCsvError(error) ? validator.fatal(explain(error.code), (error.lines ?? 1) + skipped) : error;
+    throw error instanceof CsvError ? validator.fatal(explain(error.code), Number(error['lines'] ?? 1) + skipped) : error;
   }
 }
 
@@ -76,16 +77,13 @@ function firstLine(cells: Cells, lastLine: number): number {
 
 function readHeader(cells: Cells, line: number, map: ReadonlyMap<Field, string>, validator: RowValidator): Header {
   const columns = cells.map((cell) => cell?.trim() ?? '');
-  const shown = columns.filter((column) => column !== '').map(quoted);
   const positionOf = (field: Field): number => {
     const wanted = map.get(field) ?? field;
-    const positions = [...columns.keys()].filter((at) => isSame(columns[at], wanted));
-    const exact = positions.filter((at) => columns[at] === wanted);
-    const [at = -1, another] = exact.length > 0 && map.has(field) ? exact : positions;
+    const [at = -1, another] = [...columns.keys()].filter((position) => isSame(columns[position], wanted));
     if (another !== undefined) throw validator.fatal(`duplicate column ${quoted(wanted)} in the header`, line);
     if (at >= 0 || (field === 'description' && !map.has(field))) return at;
     const hint = map.has(field) ? 'use one of these columns for --map' : mapHint(field, columns[0]);
-    throw validator.fatal(`no column ${quoted(wanted)}; found ${shown.slice(0, 20).join(', ')}`, line, hint);
+    throw validator.fatal(`no column ${quoted(wanted)}; found ${list(columns)}`, line, hint);
   };
   const [name, description] = [positionOf('name'), positionOf('description')];
   const isExtra = (column: string, at: number): boolean =>
@@ -93,10 +91,15 @@ function readHeader(cells: Cells, line: number, map: ReadonlyMap<Field, string>,
   const extra = validator.ignoreExtra ? [] : columns.filter(isExtra);
   if (extra.length > 0) {
     const [word, it] = extra.length === 1 ? ['column', 'it'] : ['columns', 'them'];
-    const message = `unknown ${word} ${extra.slice(0, 20).map(quoted).join(', ')} (use --ignore-extra to ignore ${it})`;
+    const message = `unknown ${word} ${list(extra)} (use --ignore-extra to ignore ${it})`;
     throw validator.fatal(message, line, description < 0 ? mapHint('description', extra[0]) : undefined);
   }
   return { columns, name, description };
+}
+
+function list(columns: readonly string[]): string {
+  const named = columns.filter((column) => column !== '');
+  return named.slice(0, MOST_NAMED).map(quoted).join(', ');
 }
 
 function isSame(column: string | undefined, name: string): boolean {
@@ -119,10 +122,6 @@ function addRecord(cells: Cells, line: number, header: Header, validator: RowVal
   } else if (!validator.ignoreExtra && cells.some((cell, at) => cell !== undefined && columns[at] === '')) {
     validator.addInvalid('has a value in a column without a name (use --ignore-extra to ignore it)', line);
   } else validator.add({ name: cells[name] ?? '', description: cells[description] }, line);
-}
-
-function isCsvError(error: unknown): error is CsvError & { readonly lines?: number } {
-  return /^(?:CSV|INVALID)_/.test(String((error as { code?: unknown }).code));
 }
 
 // The parser's own messages quote the file.
