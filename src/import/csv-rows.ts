@@ -47,7 +47,9 @@ export function readDelimited(source: string, options: CsvOptions, validator: Ro
       },
     });
   } catch (error) {
-    throw error instanceof CsvError ? validator.fatal(explain(error.code), Number(error['lines'] ?? 1) + skipped) : error;
+    throw error instanceof CsvError
+      ? validator.fatal(explain(error.code), Number(error['lines'] ?? 1) + skipped)
+      : error;
   }
 }
 
