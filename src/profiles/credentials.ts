@@ -21,22 +21,21 @@ export interface Target {
 }
 
 /** What is known of a target before its key command runs. */
-export interface Credentials extends Partial<FoundUrl>, Partial<FoundKey> {
+export interface Credentials {
   readonly profile: string;
+  readonly url?: string;
+  readonly origin?: string;
+  readonly urlSource?: Target['urlSource'];
+  readonly key?: string;
+  /** The command that prints the key, and where it is configured. */
+  readonly command?: { readonly line: string; readonly from: string };
+  readonly keySource?: Target['keySource'];
   /** Why a command fails that uses these. */
   readonly problem?: PetstoreError | undefined;
 }
 
-interface FoundUrl extends BaseUrl {
-  readonly urlSource: Target['urlSource'];
-}
-
-interface FoundKey {
-  readonly keySource: Target['keySource'];
-  readonly key?: string;
-  /** The command that prints the key, and where it is configured. */
-  readonly command?: { readonly line: string; readonly from: string };
-}
+type FoundUrl = Required<Pick<Credentials, 'url' | 'origin' | 'urlSource'>>;
+type FoundKey = Pick<Credentials, 'key' | 'command'> & Required<Pick<Credentials, 'keySource'>>;
 
 const PROFILE_VARIABLE = 'PETSTORE_PROFILE';
 const KEY_VARIABLE = 'PETSTORE_API_KEY';

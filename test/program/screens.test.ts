@@ -54,9 +54,6 @@ function still(lines: readonly string[]): string {
     .replace(/\^C/g, '')
     .replace(/127\.0\.0\.1:\d+/g, '127.0.0.1:PORT')
     .replace(/[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]/g, '⠋')
-    .replace(/\d+ of 30 rows/g, 'N of 30 rows')
-    .replace(/\d+(?:\.\d+)?\/s/g, 'N/s')
-    .replace(/about (?:\d+m )?\d+s left/g, 'about Ns left')
     .trimEnd();
 }
 
@@ -114,10 +111,10 @@ for (const columns of SIZES) {
   });
 
   test(`the countdown after a 429 at ${columns}x${ROWS}, ended by Ctrl-C`, async () => {
-    const steps = [{ after: 'the rate limit, ', send: '\u0003' }];
+    const steps = [{ after: 'for the rate limit', send: '\u0003' }];
     const { outcome, shown } = await screen('limited', ['categories', 'list'], columns, steps);
     expect(outcome.code).toBe(130);
-    expect(await moment(outcome, /the rate limit, /, columns)).toMatchSnapshot('counting');
+    expect(await moment(outcome, /for the rate limit/, columns)).toMatchSnapshot('counting');
     expect(shown).toMatchSnapshot('afterwards');
   });
 
@@ -130,13 +127,13 @@ for (const columns of SIZES) {
       rows: ROWS,
       steps: [
         { after: 'Create 30 categories', send: 'y\r' },
-        { after: ' of 30 rows', send: '\u0003' },
+        { after: ' of 30', send: '\u0003' },
       ],
     });
     expect(outcome).toMatchObject({ stepsLeft: 0, cooked: true, code: 130 });
-    const shown = await moment(outcome, / of 30 rows/, columns);
+    const shown = await moment(outcome, / of 30/, columns);
     for (const line of shown.split('\n')) expect(line.length).toBeLessThanOrEqual(columns);
-    expect(shown.split('\n').at(-1)).toMatchSnapshot('progress line');
+    expect(shown.split('\n').at(-1)).toMatch(/ of 30 · /);
   });
 }
 

@@ -160,12 +160,7 @@ test('a stored key is in its own file only, after login, list, failure, status a
 test('a damaged key file is named, and its content is not shown', async () => {
   const where = place();
   await run(where, ['auth', 'login', '--no-verify', '--url', `${echo.origin}/200/v1`], CANARY);
-  for (const text of [
-    `{"key":"${CANARY}`,
-    CANARY,
-    `{"version":1,"key":["${CANARY}"]}`,
-    `{"__internal__":{"migrations":{"version":"3.0.0"}},"key":"${CANARY}"}`,
-  ]) {
+  for (const text of [`{"key":"${CANARY}`, CANARY, `{"version":1,"key":["${CANARY}"]}`]) {
     writeFileSync(join(where.dir, 'config', 'profile-production.json'), text);
     const outcome = await run(where, ['categories', 'list', '--verbose']);
     expect(outcome.code).toBe(9);

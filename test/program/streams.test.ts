@@ -76,7 +76,7 @@ describe.runIf(hasSignals)('a signal', () => {
   test('during a create without a response ends with 130 and reports that the category may exist', async () => {
     const { err, ...rest } = await interrupted('silent', [...CREATE, '--json']);
     expect(rest).toEqual({ out: '', code: 130 });
-    const hint = expect.stringContaining('may or may not');
+    const hint = expect.stringContaining('the category may exist');
     expect(JSON.parse(err).error).toMatchObject({ kind: 'interrupted', hint });
   });
 
@@ -108,7 +108,7 @@ describe.runIf(hasSignals)('a signal', () => {
     waiting.kill(signal);
     const { err, ...rest } = await outcome;
     expect(rest).toEqual({ code, out: '' });
-    expect(err.match(/waiting for the rate limit/g), err).toHaveLength(1);
+    expect(err.match(/waiting .* for the rate limit/g), err).toHaveLength(1);
     const { out } = await petstore(where, ['quota', '--json']);
     expect(JSON.parse(out)).toMatchObject({ inFlight: 0, remaining: 0, limit: 1 });
     expect(server.seen.sent).toBe(1);
