@@ -264,6 +264,22 @@ test('after a reset the probe waits until it and the late requests fit into the 
   expect(admit(state, START + 61_500)).toEqual(PENDING);
 });
 
+test('without a reported limit the probe after a block waits for late requests', () => {
+  const state = history({ take: START }, bare(START));
+  for (const id of ['early', 'late']) ticket(state, START + 1, id);
+  respond(state, 'early', refused(START + 10));
+  expect(admit(state, START + 5010)).toEqual(PENDING);
+  reduce(state, { kind: 'closed', at: START + 5020, id: 'late', how: 'lost' });
+  expect(admit(state, START + 5020)).toEqual(PROBE);
+});
+
+test('a window that is used up is reported at once, although a request is in flight', () => {
+  const state = history({ take: START }, seen(START, { remaining: 2 }));
+  for (const id of ['a', 'b']) ticket(state, START + 1, id);
+  respond(state, 'b', seen(START + 10, { remaining: 0 }));
+  expect(admit(state, START + 20)).toEqual(usedUpUntil(61_000));
+});
+
 test('late requests of the window before may count after the probe and be answered before it', () => {
   const next = { reset: { at: START + 120_000, clock: 'local', resolution: 1000 } } as const;
   const state = history({ take: START }, seen(START));
