@@ -67,7 +67,7 @@ export function checkProfileName(name: string, from?: string): string {
 
 /** The error for a valid name that no profile has; lists the profiles and suggests the closest. */
 export function unknownProfile(name: string, names: readonly string[], from?: string): PetstoreError {
-  if (looksLikeKey(name)) return keyAsProfile(from);
+  if (looksLikeKey(name)) return keyAsProfile(from, names);
   const match = closestMatch(name, names);
   const create = `run \`petstore auth login -p ${name}\``;
   const message = `${prefix(from)}profile "${name}" does not exist; available profiles: ${names.join(', ')}`;
@@ -77,10 +77,10 @@ export function unknownProfile(name: string, names: readonly string[], from?: st
 }
 
 /** The error for an API key in place of a name; it does not repeat the key. */
-export function keyAsProfile(from = '-p'): PetstoreError {
-  return new PetstoreError('usage', `${from} expects a profile name, but the value looks like an API key`, {
-    hint: 'run `petstore auth login` and enter the key at the prompt',
-  });
+export function keyAsProfile(from = '-p', names: readonly string[] = []): PetstoreError {
+  const list = names.length > 0 ? `; available profiles: ${names.join(', ')}` : '';
+  const message = `${from} expects a profile name, but the value looks like an API key${list}`;
+  return new PetstoreError('usage', message, { hint: 'run `petstore auth login` and enter the key at the prompt' });
 }
 
 function prefix(from: string | undefined): string {

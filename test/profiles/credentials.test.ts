@@ -136,7 +136,7 @@ test('an unknown profile named by PETSTORE_PROFILE says so', async () => {
     message: 'PETSTORE_PROFILE: profile "stagin" does not exist; available profiles: production, staging, sandbox',
   });
   await expect(resolve({ PETSTORE_PROFILE: 'sk_live_0123456789' })).rejects.toMatchObject({
-    message: 'PETSTORE_PROFILE expects a profile name, but the value looks like an API key',
+    message: expect.stringMatching(/^PETSTORE_PROFILE expects a profile name, but the value looks like an API key;/),
     hint: 'run `petstore auth login` and enter the key at the prompt',
   });
   await expect(resolve({ PETSTORE_PROFILE: 'staging' }, 'stagin')).rejects.toMatchObject({

@@ -224,7 +224,7 @@ test.each([
   [['auth', 'switch', 'testkey-abcdefghijkl'], 'abcdefgh', 'available profiles: production'],
   [['auth', 'status', '-p', 'testkey-abcdefghijkl'], 'abcdefgh', 'available profiles: production'],
   [['auth', 'status', '-ptestkey-abcdefghijkl'], 'abcdefgh', 'available profiles: production'],
-  [['auth', 'login', '-p', 'testkey-abcdefghijkl'], 'abcdefgh', 'auth login -p PROFILE --url'],
+  [['auth', 'login', '-p', 'testkey-abcdefghijkl'], 'abcdefgh', 'run `petstore auth login` and enter the key'],
   [['auth', 'switch', 'abcdefghijklmnop'], 'abcdefgh', 'available profiles: production'],
   [['abcdefghijklmnop'], 'abcdefgh', 'unknown command'],
   [['categories', 'list', '-kabcdefghijklmnop'], 'abcdefgh', 'unknown option'],

@@ -36,7 +36,8 @@ those that are set.`,
 
 async function switchProfile(session: Session, _options: object, profile = ''): Promise<SwitchResult> {
   const store = await session.profiles();
-  if (looksLikeKey(profile) && !store.names().includes(profile)) throw keyAsProfile('`petstore auth switch`');
+  const names = store.names();
+  if (looksLikeKey(profile) && !names.includes(profile)) throw keyAsProfile('`petstore auth switch`', names);
   const name = checkProfileName(profile);
   storedProfile(store, name);
   const previous = previouslyActive(store);
