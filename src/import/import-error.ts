@@ -34,8 +34,9 @@ export function importError(
 }
 
 // Of all others, the exit code would say that nothing was changed, or that it is enough to wait.
-function endsItself({ kind }: PetstoreError): boolean {
-  return kind === 'interrupted' || kind === 'auth' || kind === 'storage' || kind === 'internal';
+function endsItself({ kind, status = 0 }: PetstoreError): boolean {
+  const isRedirect = kind === 'service' && status >= 300 && status < 400;
+  return isRedirect || kind === 'interrupted' || kind === 'auth' || kind === 'storage' || kind === 'internal';
 }
 
 function unknownRows(
