@@ -245,11 +245,7 @@ export class StreamLog<State> implements Log<State> {
  * @throws PetstoreError `usage` or `storage`
  */
 export async function checkPermissions(server: StateServer, clock: Clock): Promise<void> {
-  const format: LogFormat<string[]> = {
-    initial: () => [],
-    apply: (state, record) => void state.push(record),
-    snapshot: (state) => state,
-  };
+  const format: LogFormat<undefined> = { initial: () => undefined, apply: () => undefined, snapshot: () => [] };
   const scratch = { key: `petstore:{doctor}:${randomUUID()}`, ttlMs: 1000, holder: { id: 'doctor', leaseMs: 1000 } };
   const log = new StreamLog(format, { server, clock, recentMs: 0, rotateAt: 1, ...scratch });
   try {

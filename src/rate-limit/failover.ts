@@ -72,8 +72,7 @@ export class FailoverLedger implements Ledger {
       const absent = await this.#log.absent([...new Set(processes.map(({ host }) => host))]);
       return processes.filter(({ host }) => absent.includes(host));
     };
-    const own = { log: this.#log, clock, timeoutMs, self, findDead, findDeadEveryMs: BEAT_MS };
-    this.#shared = new LogLedger({ ...own, serverClock, stateServer: server.name });
+    this.#shared = new LogLedger({ log: this.#log, clock, timeoutMs, self, findDead, serverClock });
   }
 
   async acquire(): Promise<TicketResult> {
@@ -103,7 +102,7 @@ export class FailoverLedger implements Ledger {
   }
 
   view(): QuotaView {
-    return this.#current.view();
+    return this.#away ? this.#own.view() : { ...this.#shared.view(), stateServer: this.#options.server.name };
   }
 
   refresh(): Promise<void> {

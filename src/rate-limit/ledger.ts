@@ -50,18 +50,15 @@ export interface LogLedgerOptions {
   readonly self: ProcessRef;
   /** Returns those of these processes that have ended. */
   readonly findDead: (processes: readonly ProcessRef[]) => Awaitable<readonly ProcessRef[]>;
-  /** Waiting requests look for dead processes so often, milliseconds. */
-  readonly findDeadEveryMs: number;
   /** The clock of the log's records; undefined for this machine's own. */
   readonly serverClock?: ServerClock;
-  /** Host and port, for the view. */
-  readonly stateServer?: string;
   /** Called once, with the error of a file: from then on the ledger is in memory. */
   readonly onUnshared?: (error: unknown) => void;
 }
 
 /** How much longer than a request's timeout its ticket counts, milliseconds. */
 const LEASE_MARGIN_MS = 2000;
+const FIND_DEAD_EVERY_MS = 100;
 const PENDING: TicketResult = { granted: false, reason: 'pending' };
 
 export class LogLedger implements Ledger {
@@ -126,10 +123,9 @@ export class LogLedger implements Ledger {
   }
 
   view(): QuotaView {
-    const { clock, stateServer } = this.#options;
     const state = this.#withLog((log) => log.recent() ?? log.last());
-    const view = quotaView(this.#ahead === 0 ? state : shiftTimes(state, -this.#ahead), clock.now(), this.#shared);
-    return stateServer === undefined ? view : { ...view, stateServer };
+    const local = this.#ahead === 0 ? state : shiftTimes(state, -this.#ahead);
+    return quotaView(local, this.#options.clock.now(), this.#shared);
   }
 
   async refresh(): Promise<void> {
@@ -205,8 +201,8 @@ export class LogLedger implements Ledger {
 
   // The tickets of a dead process are closed by records, so all processes see the same.
   #closeDeadTickets(state: KeyState): void {
-    const { clock, self, findDead, findDeadEveryMs } = this.#options;
-    if (clock.monotonic() - this.#deadSoughtAt < findDeadEveryMs) return;
+    const { clock, self, findDead } = this.#options;
+    if (clock.monotonic() - this.#deadSoughtAt < FIND_DEAD_EVERY_MS) return;
     this.#deadSoughtAt = clock.monotonic();
     const others = Object.entries(state.tickets).filter(([, { host, pid }]) => host !== self.host || pid !== self.pid);
     if (others.length === 0) return;
@@ -250,7 +246,6 @@ export interface LedgerOptions extends Pick<LogLedgerOptions, 'clock' | 'timeout
 
 // Every process reads the whole file at its start.
 const ROTATE_AT_BYTES = 32 * 1024;
-const FIND_DEAD_EVERY_MS = 50;
 
 /** Opens this machine's ledger of a key: in a file or, if none can be written, in memory with one warning. It never rejects. */
 export function openLedger(options: LedgerOptions): LogLedger {
@@ -275,9 +270,5 @@ export function openLedger(options: LedgerOptions): LogLedger {
       return new MemoryLog(ledgerFormat);
     }
   };
-  const findDeadEveryMs = FIND_DEAD_EVERY_MS;
-  return new LogLedger({
-    log: open(),
-    ...{ clock, timeoutMs, self: { ...self, host }, findDead, findDeadEveryMs, onUnshared },
-  });
+  return new LogLedger({ log: open(), clock, timeoutMs, self: { ...self, host }, findDead, onUnshared });
 }
