@@ -49,12 +49,12 @@ export const importAction: Action<ImportOptions, ImportData> = {
     const job = await prepare(session, file, options);
     if (options.dryRun) return preview(job);
     // The lock is not held while the question waits for its answer.
-    await confirm(job);
+    const asked = await confirm(job);
     const journal = new Journal(await openLog(job));
     try {
       const { args, clock, signal } = session.context;
       await journal.acquire({ clock, signal, onWait: (holder) => reportWait(session, holder) });
-      const { results, stop } = await send(job, journal);
+      const { results, stop } = await send(job, journal, asked);
       session.progress.status(undefined);
       const document = results.document();
       return { document, failure: importError(document, stop, file === '-' ? undefined : withoutProfile(args)) };
@@ -160,20 +160,23 @@ async function preview(job: Job): Promise<Preview> {
 /** What the prompt adds to the question. */
 const ANSWERS = ' (y/N)';
 
-// Asks on a terminal, with the figures of a dry run.
-async function confirm(job: Job): Promise<void> {
+// Asks on a terminal, with the figures of a dry run. Returns whether it asked.
+async function confirm(job: Job): Promise<boolean> {
   const { context } = job.session;
-  if (!context.stdin.isTTY || !(await mayAsk(job.session, job.options))) return;
+  if (!context.stdin.isTTY || !(await mayAsk(job.session, job.options))) return false;
   const { toCreate, estimate } = await preview(job);
-  if (toCreate.length === 0) return;
+  if (toCreate.length === 0) return false;
+  const daily = dailyNotice(toCreate.length, estimate);
+  if (daily !== undefined) await job.session.warn(daily);
   const { baseUrl } = await job.session.target();
   const { askYesNo } = await import('../../output/prompt.ts');
   const question = `Create ${formatCount(toCreate.length, 'category', 'categories')} at ${baseUrl}? Estimated time: ${formatEstimate(estimate)}`;
   const lines = wrap(`${escapeControls(question)}${ANSWERS}`, context.stderr.columns ?? 80).slice(0, -ANSWERS.length);
   if (!(await askYesNo(context, lines))) throw new PetstoreError('interrupted', 'canceled', { silent: true });
+  return true;
 }
 
-async function send(job: Job, journal: Journal): Promise<RunResult> {
+async function send(job: Job, journal: Journal, asked: boolean): Promise<RunResult> {
   const { session, options, rows, concurrency } = job;
   const { context, progress } = session;
   const [api, ledger] = await Promise.all([session.api(), session.ledger()]);
@@ -193,13 +196,13 @@ async function send(job: Job, journal: Journal): Promise<RunResult> {
     concurrency,
     maxRetries: session.options.maxRetries,
     timeoutMs: session.options.timeoutMs,
-    onPlan: (results) => report(session, results),
+    onPlan: (results) => report(session, results, asked),
     onProgress: (results) => progress.status((room) => line(results, room)),
   });
 }
 
-// Reports what a user may not expect, before the first row is sent.
-async function report(session: Session, results: ImportResults): Promise<void> {
+// Reports what a user may not expect, before the first row is sent; the question names the daily limit.
+async function report(session: Session, results: ImportResults, asked: boolean): Promise<void> {
   const { skipped } = results.document();
   const differing = skipped.filter(({ differs }) => differs).length;
   if (differing > 0) {
@@ -210,7 +213,7 @@ async function report(session: Session, results: ImportResults): Promise<void> {
     const are = results.altered === 1 ? '1 row is' : `${formatNumber(results.altered)} rows are`;
     await session.warn(`${are} listed under another name, which the service chose`);
   }
-  if (results.left === 0) return;
+  if (asked || results.left === 0) return;
   const ledger = await session.ledger();
   await ledger.refresh();
   const daily = dailyNotice(results.left, estimate(results.left, ledger.view(), session.context.clock.now()));
