@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import process from 'node:process';
 import { say } from './report.ts';
 
 const FILES = ['src/rate-limit/policy.ts', 'src/rate-limit/pace.ts'];
@@ -40,14 +41,16 @@ interface Mutation {
   readonly source: string;
 }
 
-/** `npm run bench -- mutations [COUNT]` */
-export async function run([count = `${COUNT}`]: string[]): Promise<void> {
+/** `npm run bench -- mutations [COUNT [FROM]]`; with FROM the first ones are left out. */
+export async function run([count = `${COUNT}`, from = '0']: string[]): Promise<void> {
   const all = FILES.flatMap(mutationsOf);
   const step = Math.max(1, all.length / Number(count));
   const chosen = Array.from({ length: Math.min(all.length, Number(count)) }, (_, at) => all[Math.floor(at * step)]);
   const folder = copyProject();
   const survivors: Mutation[] = [];
-  for (const mutation of chosen.filter((one) => one !== undefined)) {
+  for (const [index, mutation] of chosen.entries()) {
+    if (!mutation || index < Number(from)) continue;
+    process.stderr.write(`${index} ${mutation.file}:${mutation.line}\n`);
     writeFileSync(join(folder, mutation.file), mutation.source);
     if (passes(folder, QUICK) && passes(folder, SLOW)) {
       survivors.push(mutation);
