@@ -1,10 +1,13 @@
 // `petstore doctor`: every check with its hint; one failed check for each cause; the first decides the exit code.
+import { spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { checkClock, checkNode } from '../../src/commands/doctor/diagnose.ts';
-import { hasModes } from '../support/capabilities.ts';
+import { hasModes, hasMounts } from '../support/capabilities.ts';
 import { startHttpFake } from '../support/http-fake.ts';
+import { place } from '../support/processes.ts';
+import { BIN } from '../support/program.ts';
 import { hasStateServer, RedisServer } from '../support/redis-server.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { inProcess } from '../support/world.ts';
@@ -170,6 +173,33 @@ test('directories that cannot be written to are one failure, also if both are af
   expect(failed[0]?.hint).toBe('set PETSTORE_CONFIG_DIR to a directory that you can write to');
   const repaired = await doctor({ ...(await serving(200)), PETSTORE_STATE_DIR: tempDir() });
   expect(repaired.code).toBe(0);
+});
+
+test.runIf(hasMounts)('a full disk is one failure, and its hint is to free space', () => {
+  const at = place();
+  const fill = `mount -t tmpfs -o size=64k,mode=700 tmpfs "$0"; cd "$0"; mkdir -m 700 config state; cat /dev/zero > fill`;
+  const run = (...args: string[]) =>
+    spawnSync(
+      'unshare',
+      ['-rm', 'sh', '-c', `${fill} 2>/dev/null; exec "$@"`, at.dir, process.execPath, BIN, ...args],
+      {
+        env: at.env,
+        encoding: 'utf8',
+      },
+    );
+  for (const [more, id] of [
+    [[], 'config'],
+    [['-p', 'sandbox'], 'state'],
+  ] as const) {
+    const { status, stdout } = run('doctor', '--json', ...more);
+    const storage = (JSON.parse(stdout) as Check[]).filter(
+      ({ status, detail }) => status === 'failed' && /disk/.test(detail),
+    );
+    expect([status, storage]).toEqual([
+      9,
+      [{ id, label: expect.any(String), status: 'failed', detail: expect.any(String), hint: 'free some disk space' }],
+    ]);
+  }
 });
 
 test.runIf(hasModes)('a directory that others can read is a warning, and its hint ends it', async () => {

@@ -1,4 +1,5 @@
 // What the platform under test can do. A test that needs more is marked with it: `test.runIf(hasSignals)(…)`.
+import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 
 const posix = process.platform !== 'win32';
@@ -23,3 +24,5 @@ export const hasDevices = existsSync('/dev/zero');
 export const hasCaseSensitiveNames = !existsSync(import.meta.filename.toUpperCase());
 /** A device that is always full, which macOS lacks too. */
 export const hasDevFull = existsSync('/dev/full');
+/** A namespace of its own in which a process may mount a small file system, to fill it. */
+export const hasMounts = posix && spawnSync('unshare', ['-rm', 'mount', '-t', 'tmpfs', 'tmpfs', '/mnt']).status === 0;
