@@ -141,6 +141,8 @@ test('a list in a pipe is complete and plain', async () => {
   const outcome = await inTerminal(at('ok'), ['categories', 'list'], { stdoutPiped: true });
   expect(outcome.stdout).toContain('Canis familiaris: a loyal companion of people for some fifteen thousand years');
   expect(outcome.stdout).not.toContain('\u001b');
+  // A quota line would paint over a pager.
+  expect(outcome.screen).not.toContain('quota');
 });
 
 test('a terminal of unknown width gets whole lines and no spinner', async () => {

@@ -116,7 +116,7 @@ async function addressFor(
   if ('url' in known) return known;
   // A key typed in place of a name.
   if (stored === undefined && looksLikeKey(profile)) throw keyAsProfile();
-  if (!session.context.stdin.isTTY) {
+  if (!canAsk(session)) {
     throw new PetstoreError('auth', `profile "${profile}" has no base URL`, {
       hint: `run \`petstore auth login -p ${profile} --url https://HOST/v1\``,
     });
@@ -129,8 +129,16 @@ async function addressFor(
   return checkBaseUrl(answer, 'the base URL');
 }
 
+// With CI set, a terminal is no sign of a person.
+function canAsk({ context: { stdin, env } }: Session): boolean {
+  return stdin.isTTY && !env['CI'];
+}
+
 async function readKey(session: Session, profile: string): Promise<string> {
   if (!session.context.stdin.isTTY) return checkKey((await firstLine(session)).trim(), 'stdin');
+  if (!canAsk(session)) {
+    throw new PetstoreError('auth', 'cannot prompt for the API key in CI', { hint: 'pipe the key to stdin' });
+  }
   const { askHidden } = await import('../../output/prompt.ts');
   const key = await askHidden(session.context, {
     message: `API key for profile "${profile}" (input is hidden)`,

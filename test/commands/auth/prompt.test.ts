@@ -41,6 +41,15 @@ test.each([
   expect(config(at.dir).join()).toContain(GOOD_KEY);
 });
 
+test('with CI set nothing is asked, also on a terminal', async () => {
+  const at = place({ CI: 'true' });
+  for (const url of [[], ['--url', service.url]]) {
+    const run = await inTerminal(at, ['auth', 'login', ...url]);
+    expect(run).toMatchObject({ code: 3, cooked: true });
+    expect(run.screen).toContain(url.length > 0 ? 'cannot prompt for the API key in CI' : 'has no base URL');
+  }
+});
+
 test('Ctrl-C at the prompt exits with 130, stores nothing and restores the terminal', async () => {
   const at = place();
   const run = await inTerminal(at, ['auth', 'login', '--url', service.url], {
