@@ -1,4 +1,4 @@
-// The errors of the HTTP client, and what the body of an error response says.
+// The errors of the HTTP client, and the body of an error response.
 
 import type { ErrorKind, WriteCommand } from '../errors.ts';
 import { PetstoreError } from '../errors.ts';
@@ -36,7 +36,7 @@ export function uncertainty({ method, path, creates }: HttpRequest): {
 type LimitReason = 'blocked' | 'window' | 'pending' | 'attempts';
 
 /**
- * The rate limit needs a longer wait than `--max-wait`, or the last attempt was answered 429 too.
+ * The rate limit needs a longer wait than `--max-wait`, or the last attempt got a 429 too.
  * @param until when the next request may be sent, epoch milliseconds; undefined if unknown
  */
 export function rateLimited(

@@ -1,4 +1,4 @@
-// What may be sent again, and when: pure. A create is never sent twice unless it was certainly not processed.
+// The retry rules: pure. A create is sent again only if it was certainly not processed.
 import type { HttpRequest, HttpResponse, TransportErrorReason } from './types.ts';
 import { TransportError } from './types.ts';
 
@@ -29,7 +29,7 @@ const STATUSES: Readonly<Record<number, StatusTraits>> = {
   504: { retry: true, ambiguous: true, slow: true },
 };
 
-/** Looks a status up; one that is not in the table is ambiguous where it is no redirect and no rejection. */
+/** Returns the traits of a status; one that is not in the table is ambiguous unless it is a redirect or a rejection. */
 export function statusTraits(status: number): StatusTraits {
   return STATUSES[status] ?? (status >= 500 || status < 300 ? { ambiguous: true } : {});
 }
@@ -79,7 +79,7 @@ export function decideRetry(
 ): RetryDecision {
   const left = attempts.made < attempts.allowed;
   const status = statusOf(result);
-  // Refused before it was processed; the ledger knows until when, for reads and creates alike.
+  // A 429 was not processed; the ledger knows when to retry reads and creates.
   if (status === 429) return left ? { next: 'retry', pauseMs: 0 } : { next: 'limited' };
   if (!(result instanceof TransportError)) {
     if (!request.safe || !left || !statusTraits(result.status).retry) return { next: 'response' };
@@ -101,7 +101,7 @@ function pauseAfter(made: number, random: number, retryAfterMs: number | undefin
   return Math.ceil(Math.max(backoff, retryAfterMs + random * Math.min(1000, retryAfterMs / 10)));
 }
 
-/** @returns undefined where the attempt ended before a status arrived */
+/** @returns undefined if the attempt ended before a status arrived */
 export function statusOf(result: HttpResponse | TransportError): number | undefined {
   return result instanceof TransportError ? result.head?.status : result.status;
 }

@@ -7,7 +7,7 @@ export interface HttpRequest {
   readonly method: string;
   /** Path and query below the base URL, beginning with `/`. */
   readonly path: string;
-  /** Sent with `Content-Type: application/json` where given. */
+  /** Sent with `Content-Type: application/json`. */
   readonly body?: string | Uint8Array | undefined;
   /** True for GET and HEAD: sent twice it changes nothing more, so it is retried after a failure. */
   readonly safe: boolean;
@@ -59,7 +59,7 @@ export class TransportError extends Error {
   /**
    * @param requestSent whether any byte of the request may have reached the service: then a create is not sent again
    * @param detail for people, without secrets or foreign messages, for example `connection refused`
-   * @param head status and headers where they had arrived
+   * @param head status and headers, if they had arrived
    * @param code Node's or undici's own, for example `ECONNREFUSED`
    */
   constructor(reason: TransportErrorReason, requestSent: boolean, detail: string, head?: Head, code?: string) {
@@ -76,7 +76,7 @@ export class TransportError extends Error {
 export interface Transport {
   /**
    * @param options `timeoutMs`: from connect to last byte; `onHead`: called once, before the body is read; `canSend`: asked just
-   *   before the first byte is sent: where it returns false nothing is sent, and the attempt ends as `aborted`
+   *   before the first byte is sent: if it returns false nothing is sent, and the attempt ends as `aborted`
    * @throws TransportError; `aborted` after `signal`
    */
   send(
@@ -101,11 +101,11 @@ export interface Wait {
    * decides; `backoff`: after a failed read.
    */
   readonly reason: 'blocked' | 'window' | 'pending' | 'backoff';
-  /** What failed, where the reason is `backoff`. */
+  /** The failure, if the reason is `backoff`. */
   readonly failure?: string;
 }
 
-/** Sends requests within the rate limit, and again where that is allowed. */
+/** Sends requests within the rate limit, and retries if allowed. */
 export interface HttpClient {
   /**
    * Returns the final response, which has any status but 429.
