@@ -163,9 +163,11 @@ class RateLimitedClient implements HttpClient {
     let answered: AbortController | undefined;
     const onAbort = (): void => {
       const end = (): void => ended.abort(signal.reason);
-      if (request.safe) return end();
-      answered ??= new AbortController();
-      clock.sleep(GRACE_MS, answered.signal).then(end, () => undefined);
+      if (request.safe) end();
+      else {
+        answered ??= new AbortController();
+        clock.sleep(GRACE_MS, answered.signal).then(end, () => undefined);
+      }
     };
     const onOwnAbort = (): void => ended.abort(request.signal?.reason);
     this.#inFlight.add(onAbort);
