@@ -30,7 +30,7 @@ const { O_APPEND, O_CREAT, O_RDWR, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = nodeFs.con
 const SEAL = `#seal${RECORD_END}`;
 const VOID = '~';
 const CHUNK_BYTES = 64 * 1024;
-// Each try follows a rotation by another process in that very moment; a directory that never agrees with itself is broken.
+// Each try follows a rotation by another process in the same moment; a directory that stays inconsistent is broken.
 const TRIES = 100;
 // Shared scratch buffer; reads are synchronous.
 let chunk: Buffer | undefined;
@@ -60,7 +60,7 @@ export class FileLog<State, Result = void> implements Log<State> {
   /**
    * Opens the newest generation, or creates the first.
    * @throws errors of the file system as they come (EACCES, EROFS, ENOSPC, …); PetstoreError `storage` for what is not a regular
-   *   file, and for a file that is not a log where those are rejected
+   *   file, and for a file that is not a log if those are rejected
    */
   constructor(format: LogFormat<State, Result>, options: LogOptions) {
     this.#format = format;
@@ -124,7 +124,7 @@ export class FileLog<State, Result = void> implements Log<State> {
     return this.#nextSync;
   }
 
-  /** @returns false once the file was deleted or moved away: nobody reads what is written from now on */
+  /** @returns false once the file was deleted or moved: later records would reach no other process */
   isLinked(): boolean {
     const there = this.#fs.statSync(this.#files.path(this.#generation), { throwIfNoEntry: false });
     return there?.ino === this.#fs.fstatSync(this.#fd).ino;
@@ -153,7 +153,7 @@ export class FileLog<State, Result = void> implements Log<State> {
     });
   }
 
-  // Others may rotate between the look at the directory and the open: what was opened must still be the newest.
+  // Others may rotate between readdir and open: the opened generation must still be the newest.
   #openNewest(): void {
     for (let tries = 0; tries < TRIES; tries++) {
       const newest = this.#files.newest();
@@ -207,7 +207,7 @@ export class FileLog<State, Result = void> implements Log<State> {
 
   #unusable(problem: string, generation: number): PetstoreError {
     return new PetstoreError('storage', `${problem}: ${escapeControls(this.#files.path(generation))}`, {
-      hint: 'the file was not changed; move it away, or use another name',
+      hint: 'move the file, or use another name',
     });
   }
 

@@ -35,7 +35,7 @@ const CHUNK_BYTES = 64 * 1024;
 // What link(2) reports on file systems without hard links: exFAT, some network and FUSE mounts.
 const NO_HARD_LINKS = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK']);
 
-/** The files of one log, in one directory, which is created with mode 0700 where it is missing. */
+/** The files of one log, in one directory, which is created with mode 0700. */
 export class Generations {
   readonly #fs: LogFs;
   readonly #dir: string;
@@ -55,12 +55,12 @@ export class Generations {
     return join(this.#dir, `${this.#name}.${generation}.log`);
   }
 
-  /** Returns the number of the newest generation; 0 where there is none. */
+  /** Returns the number of the newest generation; 0 if there is none. */
   newest(): number {
     return Math.max(0, ...this.#entries('.log').map(([generation]) => generation));
   }
 
-  /** Compares names as case-insensitive file systems do: called where a file exists and is listed under another spelling. */
+  /** Compares names as case-insensitive file systems do: called if a file exists but is listed under another spelling. */
   foldNames(): void {
     this.#foldsNames = true;
   }
@@ -75,7 +75,7 @@ export class Generations {
       this.#write(draft, records);
       this.#link(draft, generation);
     } catch (error) {
-      // Another process published the same content first, or even swept this draft away.
+      // Another process published the same content first, or removed this draft.
       const { code } = error as NodeJS.ErrnoException;
       if (code !== 'EEXIST' && code !== 'ENOENT') throw error;
       if (code === 'EEXIST' && this.newest() < generation) this.foldNames();

@@ -1,9 +1,9 @@
-// A directory and those above it, created where they are missing, without an endless loop.
+// Creates a directory and its parents without an endless loop.
 import * as nodeFs from 'node:fs';
 import { dirname } from 'node:path';
 
 /**
- * Creates an absolute directory with mode 0700, and those above it. Node's `recursive: true` never returns where a parent exists
+ * Creates an absolute directory with mode 0700, and those above it. Node's `recursive: true` never returns if a parent exists
  * but reports ENOENT for what is created in it: `/proc`, an automounted `/home` (measured with Node 20 to 26).
  * @throws errors of the file system as they come
  */
@@ -19,7 +19,7 @@ export function mkdirp(dir: string, fs: Pick<typeof nodeFs, 'mkdirSync'> = nodeF
   }
 }
 
-// Returns false where the parent is missing, or reported as missing.
+// Returns false if the parent is missing, or reported as missing.
 function create(dir: string, fs: Pick<typeof nodeFs, 'mkdirSync'>): boolean {
   try {
     fs.mkdirSync(dir, { mode: 0o700 });

@@ -5,7 +5,7 @@ import { hostname } from 'node:os';
 /** One process among all machines. */
 export interface ProcessRef {
   readonly pid: number;
-  /** In the kernel's ticks since boot; '' where the platform does not report it. */
+  /** In the kernel's ticks since boot; '' if the platform does not report it. */
   readonly start: string;
   /** Host name, pid namespace and boot id: a pid means something within these only. */
   readonly host: string;
@@ -15,7 +15,7 @@ export function currentProcess(): ProcessRef {
   return { pid: process.pid, start: startOf('self') ?? '', host: currentHost() };
 }
 
-/** Returns whether a process runs; `unknown` where it ran on another host, or its pid may have been reused. */
+/** Returns whether a process runs; `unknown` if it ran on another host, or its pid may have been reused. */
 export function isAlive(ref: ProcessRef): 'alive' | 'dead' | 'unknown' {
   if (ref.host !== currentHost()) return 'unknown';
   if (ref.start !== '' && seesOwnNamespace()) return startOf(ref.pid) === ref.start ? 'alive' : 'dead';

@@ -23,7 +23,7 @@ export interface Script {
 
 /**
  * Whether a retry can help: `unavailable` for now, `rejected` for good (password, permissions, certificate), or `damaged`
- * where a key holds something else.
+ * if a key holds something else.
  */
 export type StateServerProblem = 'unavailable' | 'rejected' | 'damaged';
 
@@ -154,10 +154,10 @@ export class ValkeyConnection {
       const [reply] = await this.#within(Promise.all([this.#client.call(command, ...args), this.#login]));
       return reply as Reply;
     } catch (failure) {
-      // After a refused login, every other error is only its consequence.
+      // After a rejected login, every other error is only its consequence.
       const error = await this.#login.then(
         () => failure,
-        (refusal: unknown) => refusal,
+        (rejection: unknown) => rejection,
       );
       // Behind a reply that is missing, every later one would be late as well.
       if (!(error instanceof ReplyError)) this.close();

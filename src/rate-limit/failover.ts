@@ -76,7 +76,7 @@ export class FailoverLedger implements Ledger {
   }
 
   async acquire(): Promise<TicketResult> {
-    if (this.#away) this.#returnInBackground();
+    if (this.#away && this.#options.clock.monotonic() >= this.#returnAt) void this.#return();
     return this.#orOwn(async (ledger) => {
       const result = await ledger.acquire();
       if (result.granted) this.#tickets.set(result.ticket, ledger);
@@ -166,10 +166,6 @@ export class FailoverLedger implements Ledger {
       );
     }
     this.#warned = true;
-  }
-
-  #returnInBackground(): void {
-    if (this.#options.clock.monotonic() >= this.#returnAt) void this.#return();
   }
 
   #return(): Promise<void> {

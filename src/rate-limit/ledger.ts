@@ -211,7 +211,7 @@ export class LogLedger implements Ledger {
         if (dead.includes(owner)) this.#write({ kind: 'closed', at: this.#now(), id, how: 'dead' });
       }
     };
-    // Without an answer the tickets expire by themselves.
+    // If this fails, the tickets expire by themselves.
     Promise.resolve(findDead(others.map(([, owner]) => owner))).then(close, () => undefined);
   }
 
