@@ -22,6 +22,10 @@ export class StateServer {
   #data = new Map<string, Value>();
   #saved = new Map<string, Value>();
   #downUntil = 0;
+  #startedAt = 0;
+  #starts = 0;
+  #evicted = 0;
+  #isFlushed = false;
   readonly #scripts = new Map<string, ReturnType<typeof compileLua>>();
 
   constructor(scheduler: Scheduler) {
@@ -39,11 +43,13 @@ export class StateServer {
 
   flush(): void {
     this.troubled = true;
+    this.#isFlushed = true;
     this.#data.clear();
   }
 
   evict(): void {
     this.troubled = true;
+    this.#evicted++;
     const keys = [...this.#data.keys()];
     this.#data.delete(keys[Math.floor(this.#scheduler.random() * keys.length)] ?? '');
   }
@@ -51,6 +57,11 @@ export class StateServer {
   /** Comes back with what it had on its disk. */
   restart(): void {
     this.goDown(500);
+    this.#starts++;
+    this.#startedAt = this.#downUntil;
+    this.#evicted = 0;
+    this.#isFlushed = false;
+    this.#scripts.clear();
     this.#data = structuredClone(this.#saved);
   }
 
@@ -100,7 +111,7 @@ export class StateServer {
       case 'PING':
         return 'PONG';
       case 'INFO':
-        return `redis_version:7.2.0\r\nrun_id:${'a'.repeat(40)}\r\nmaxmemory:0\r\nmaxmemory_policy:noeviction\r\n`;
+        return this.#info(now);
       case 'CONFIG':
         return [a, a === 'maxmemory' ? '0' : 'noeviction'];
       case 'AUTH':
@@ -142,6 +153,21 @@ export class StateServer {
       default:
         throw new Error(`the simulated state server does not know ${name}`);
     }
+  }
+
+  #info(now: number): string {
+    const lines = {
+      redis_version: '7.2.0',
+      run_id: String(this.#starts).padStart(40, '0'),
+      uptime_in_seconds: Math.max(0, Math.floor((now - EPOCH - this.#startedAt) / 1000)),
+      maxmemory: 0,
+      maxmemory_policy: this.#evicted > 0 ? 'allkeys-lru' : 'noeviction',
+      evicted_keys: this.#evicted,
+      ...(this.#isFlushed && { cmdstat_flushall: 'calls=1' }),
+    };
+    return Object.entries(lines)
+      .map(([name, value]) => `${name}:${value}\r\n`)
+      .join('');
   }
 
   #stream(key: string): Entry[] {
