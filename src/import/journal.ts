@@ -195,8 +195,10 @@ export class Journal {
       await this.#append(['send', this.#run, attempt, name]);
       await this.recordFound(attempt, [id, label]);
     }
+    // The very record whose append showed the loss may have settled one.
+    const settled = new Set([...this.account.created.values()].map(({ attempt }) => attempt));
     for (const [attempt, { name, slow }] of doubts) {
-      if (this.account.doubts.has(attempt)) continue;
+      if (this.account.doubts.has(attempt) || settled.has(attempt)) continue;
       await this.#append(['send', this.#run, attempt, name]);
       if (slow) await this.recordSlow(attempt);
     }
