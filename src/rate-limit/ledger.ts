@@ -67,6 +67,8 @@ export class LogLedger implements Ledger {
   readonly #pending = new Set<Promise<unknown>>();
   // Records that a server did not receive.
   readonly #unwritten: LedgerRecord[] = [];
+  // Refusals on their way to the log: what was granted before them is void.
+  #refusals = 0;
   #counter = 0;
   #log: Log<KeyState>;
   #shared: boolean;
@@ -109,7 +111,7 @@ export class LogLedger implements Ledger {
 
   confirm(ticket: string): boolean {
     const state = this.#withLog((log) => log.recent());
-    return state !== undefined && confirm(state, ticket, Math.max(this.#now(), state.time));
+    return state !== undefined && this.#refusals === 0 && confirm(state, ticket, Math.max(this.#now(), state.time));
   }
 
   observe(ticket: string, seen: Observation): void {
@@ -191,8 +193,13 @@ export class LogLedger implements Ledger {
   // A file has the record at once; a server gets it in the background, or after the next ticket.
   #write(record: LedgerRecord): void {
     const writing: Promise<unknown> = this.#append(record).catch(() => this.#unwritten.push(record));
+    const refusals = record.kind === 'response' && record.seen.refused ? 1 : 0;
+    this.#refusals += refusals;
     this.#pending.add(writing);
-    void writing.then(() => this.#pending.delete(writing));
+    void writing.then(() => {
+      this.#refusals -= refusals;
+      this.#pending.delete(writing);
+    });
   }
 
   async #append(record: LedgerRecord): Promise<void> {

@@ -87,6 +87,8 @@ export type ServiceFault =
   | 'html'
   | 'rejects';
 
+/** A create whose sender died before it arrived is processed within what a later run waits. */
+const SOONEST_MS = 4000;
 const DAY_MS = 86_400_000;
 const FIRST_DAY_ENDS = Date.parse('2026-11-22T00:00:00Z') - EPOCH;
 
@@ -238,7 +240,8 @@ export class Service {
     const later = (longestMs: number): void => {
       // After a crash it must not take as long: no crash before the response.
       request.process.sparedUntil = this.#scheduler.now + 100;
-      this.#scheduler.after(this.#scheduler.between(1, longestMs), undefined, () => this.add(name, description));
+      const ms = this.#scheduler.between(1, request.process.dead ? SOONEST_MS : longestMs);
+      this.#scheduler.after(ms, undefined, () => this.add(name, description));
     };
     if (name.includes('!')) return error(400, `invalid name ${name}`);
     if (fault === 'rejects') return error(422, 'invalid value');
