@@ -16,6 +16,8 @@ const ROTATE_AT = 10_000;
 const CONFIRMED_WITHIN_MS = 30_000;
 /** How long a request of a run that was killed may be on its way. */
 const SETTLE_MS = 10_000;
+/** A run learns this soon that another one has the lock, in case the server lost its own; real time. */
+const LOOK_EVERY_MS = 4000;
 
 // Whether the journal exists, whether it was used on this very server process, and whether data was ever deleted from that.
 const LOOK = script(`
@@ -52,6 +54,7 @@ export async function openServerJournal(identity: string, options: ServerJournal
   const epoch = info.get('run_id') ?? '';
   const [exists, isSameServer, flushed] = (await checked(server.run(LOOK, [key, epochKey], [epoch]))) as number[];
   const settledAt = clock.monotonic() + (exists && isSameServer ? 0 : settleMs(info, !exists && !flushed));
+  let looking: NodeJS.Timeout | undefined;
   let lost: JournalState | undefined;
   const onReset = (before: JournalState): void => {
     lost ??= before;
@@ -71,6 +74,9 @@ export async function openServerJournal(identity: string, options: ServerJournal
       });
     },
     async acquired(signal) {
+      looking = setInterval(() => {
+        log.refresh().catch(() => undefined);
+      }, LOOK_EVERY_MS).unref();
       const left = settledAt - clock.monotonic();
       if (left > 0) {
         onSettle(`state server ${server.name} may have lost the import journal; waiting ${formatDuration(left)}`);
@@ -83,7 +89,10 @@ export async function openServerJournal(identity: string, options: ServerJournal
       lost = undefined;
       return before;
     },
-    close: () => server.close(),
+    close() {
+      clearInterval(looking);
+      server.close();
+    },
   };
 }
 

@@ -1,5 +1,5 @@
 // The journal on a state server: machines resume each other's imports, one at a time, and no loss of records creates a row twice.
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { StateServer } from '../../src/append-log/state-server.ts';
 import { parseStateUrl } from '../../src/append-log/state-url.ts';
 import type { LockOptions } from '../../src/import/journal.ts';
@@ -110,6 +110,17 @@ withServer('a run that was taken over sends nothing more', async () => {
   await new Machine().acquire();
   await expect(first.recordSend('dog')).rejects.toEqual(storage(/another process has taken over this import/));
   expect(() => first.assertHeld()).toThrow(storage(/taken over/));
+});
+
+withServer('a run that writes nothing learns within 4 s that another one has the lock', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const first = await new Machine().acquire();
+  await server.command('FLUSHALL');
+  await new Machine().acquire();
+  first.assertHeld();
+  vi.advanceTimersByTime(4000);
+  await vi.waitFor(() => expect(() => first.assertHeld()).toThrow(storage(/taken over/)));
 });
 
 withServer('a run whose records are not confirmed for 30 s sends nothing until they are', async () => {
