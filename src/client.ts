@@ -105,7 +105,7 @@ export function createClient(options: ClientOptions): Client {
       const timeoutMs = one.timeoutMs === undefined ? undefined : checkTimeout(one.timeoutMs);
       const send: HttpClient['send'] = async (request) =>
         (await service.http()).send({ ...request, signal, timeoutMs });
-      return await work(createApi({ send }, signal));
+      return await work(createApi({ send }));
     } catch (error) {
       throw publicError(error, signal, redactor);
     }

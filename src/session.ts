@@ -171,8 +171,7 @@ export function openSession(context: Context, options: GlobalOptions): Session {
     return client;
   };
 
-  const toApi = async (client: HttpClient): Promise<Api> =>
-    (await import('./api/categories.ts')).createApi(client, signal);
+  const toApi = async (client: HttpClient): Promise<Api> => (await import('./api/categories.ts')).createApi(client);
 
   const traced = async (transport: Transport, baseUrl: string): Promise<Transport> =>
     (await import('./http/trace.ts')).trace(transport, baseUrl, clock, (line) => void write(line));

@@ -10,15 +10,14 @@ type Sender = Pick<HttpClient, 'send'>;
 
 const LIST: HttpRequest = { method: 'GET', path: '/categories', safe: true };
 
-/** @param signal ends the parsing of a large list */
-export function createApi(client: Sender, signal?: AbortSignal): Api {
+export function createApi(client: Sender): Api {
   return {
     categories: {
-      list: async () => categoriesOf(await client.send(LIST), signal),
+      list: async () => categoriesOf(await client.send(LIST)),
       async listFresh() {
         const response = await client.send({ ...LIST, noCache: true });
         const { age = '0' } = response.headers;
-        return { listed: await categoriesOf(response, signal), fromCache: Number(age) !== 0 };
+        return { listed: categoriesOf(response), fromCache: Number(age) !== 0 };
       },
       create: (input, beforeSend) => create(client, input, beforeSend),
     },
@@ -26,10 +25,10 @@ export function createApi(client: Sender, signal?: AbortSignal): Api {
 }
 
 /** @throws PetstoreError by its status; `service` where it is not a list of categories */
-export async function categoriesOf(response: HttpResponse, signal?: AbortSignal): Promise<readonly Category[]> {
+export function categoriesOf(response: HttpResponse): readonly Category[] {
   if (response.status !== 200) throw responseError(LIST, response);
   try {
-    return await decodeList(response.body, response.headers, signal);
+    return decodeList(response.body, response.headers);
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
     throw new PetstoreError('service', `invalid response: ${error.message}`, {

@@ -1,8 +1,7 @@
 // Checks responses against docs/service.md (resources): bytes in, typed values out.
 import { Buffer, isUtf8 } from 'node:buffer';
 import type { HttpHeaders } from '../http/types.ts';
-import { exceedsDepth, isOpaqueNumber, MAX_DEPTH, needsExactNumbers, parseJson, parseNative } from '../json.ts';
-import { arraySlices } from './array-slices.ts';
+import { exceedsDepth, isOpaqueNumber, MAX_DEPTH, parseJson } from '../json.ts';
 import type { Category } from './types.ts';
 
 /** A response that breaks the service's contract; the message never quotes it. */
@@ -12,47 +11,12 @@ export class DecodeError extends Error {
 
 // The depth is checked by `decodeCategory`, whose message names the category.
 const ANY_DEPTH = Number.POSITIVE_INFINITY;
-const SLICE_BYTES = 256 * 1024;
-const MAX_WHOLE_BYTES = 16 * 1024 * 1024;
 const INT64_MIN = -(2n ** 63n);
 const INT64_MAX = 2n ** 63n - 1n;
 
-/**
- * Parses and checks a list of categories, a large one in slices: between them, other events are handled.
- * @param signal ends the parsing
- * @throws DecodeError naming the first element that is not a category
- */
-export async function decodeList(
-  body: Uint8Array,
-  headers: HttpHeaders,
-  signal?: AbortSignal,
-): Promise<readonly Category[]> {
-  if (body.length <= SLICE_BYTES) return decodeCategories(decodeJson(body, headers));
-  try {
-    return await decodeLargeList(withoutBom(body), signal);
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error;
-    throw notJson(headers, `expected an array of categories (${error.message})`);
-  }
-}
-
-async function decodeLargeList(body: Uint8Array, signal: AbortSignal | undefined): Promise<readonly Category[]> {
-  const text = body.length <= MAX_WHOLE_BYTES ? utf8(body) : undefined;
-  // Slices cost time, which only exact numbers and very large lists are worth.
-  if (text !== undefined && !needsExactNumbers(text)) return decodeCategories(parseNative(text));
-  const parts: (readonly Category[])[] = [];
-  let count = 0;
-  for (const slice of arraySlices(body, SLICE_BYTES)) {
-    const values = parseJson(`[${utf8(slice)}]`, ANY_DEPTH) as readonly unknown[];
-    // Only the last slice can be empty, after a trailing comma.
-    if (values.length === 0) throw new SyntaxError('not valid JSON');
-    const before = count;
-    parts.push(values.map((value, index) => decodeCategory(value, before + index)));
-    count += values.length;
-    await new Promise((resolve) => setImmediate(resolve));
-    signal?.throwIfAborted();
-  }
-  return parts.flat();
+/** @throws DecodeError naming the first element that is not a category */
+export function decodeList(body: Uint8Array, headers: HttpHeaders): readonly Category[] {
+  return decodeCategories(decodeJson(body, headers));
 }
 
 function decodeCategories(value: unknown): readonly Category[] {

@@ -86,7 +86,7 @@ async function diagnose(session: Session): Promise<readonly Check[]> {
     if (!target) return skipped('needs an API key');
     try {
       response = await (await once.httpClient()).send({ method: 'GET', path: '/categories', safe: true });
-      if (response.status !== 401) await categoriesOf(response);
+      if (response.status !== 401) categoriesOf(response);
     } catch (error) {
       throw connectionError(error);
     } finally {
@@ -98,7 +98,7 @@ async function diagnose(session: Session): Promise<readonly Check[]> {
   const apiKey = async (): Promise<CheckResult> => {
     if (keyProblem) throw keyProblem;
     const { key, keySource } = await once.target();
-    if (response) await categoriesOf(response);
+    if (response) categoriesOf(response);
     if (keySource === 'sandbox') return skipped('not used by the sandbox');
     const from =
       keySource === 'stored' ? 'saved' : `from ${keySource === 'command' ? 'a key command' : 'the environment'}`;
