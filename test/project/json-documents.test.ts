@@ -1,0 +1,70 @@
+// docs/cli.md lists every field of every JSON document: each command's own fields are looked up there.
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { startHttpFake } from '../support/http-fake.ts';
+import { tempDir } from '../support/temp-dir.ts';
+import { inProcess } from '../support/world.ts';
+
+const text = readFileSync(join(import.meta.dirname, '../../docs/cli.md'), 'utf8');
+const rows = new Map(
+  [...text.matchAll(/^\| `([^`]+)` \| (.*) \|$/gm)].map(([, command = '', document = '']) => [command, document]),
+);
+
+// The names of all fields, also of nested objects.
+function fieldsOf(value: unknown): string[] {
+  if (Array.isArray(value)) return value.flatMap(fieldsOf);
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([name, part]) => [name, ...fieldsOf(part)]);
+}
+
+function undocumented(command: string, document: string): string[] {
+  const documented = [...(rows.get(command) ?? '').matchAll(/`(\w+)`/g)].map(([, name]) => name);
+  return [...new Set(fieldsOf(JSON.parse(document)))].filter((name) => !documented.includes(name));
+}
+
+test('every field that a command prints on the sandbox is documented', async () => {
+  const dir = tempDir();
+  writeFileSync(join(dir, 'rows.csv'), 'name,description\ndog,other\ncat,small\n');
+  for (const [command, ...more] of [
+    ['categories create', '--name', 'dog', '--description', 'large'],
+    ['categories import --dry-run', 'rows.csv'],
+    ['categories import', 'rows.csv'],
+    ['quota'],
+    ['doctor'],
+    ['auth status'],
+    ['auth switch'],
+    ['--version'],
+  ]) {
+    const profile = command === 'auth switch' ? ['sandbox'] : command === '--version' ? [] : ['-p', 'sandbox'];
+    const { code, out } = await inProcess([...(command ?? '').split(' '), ...more, ...profile, '--json'], { dir });
+    expect({ command, code, undocumented: undocumented(command ?? '', out) }).toEqual({
+      command,
+      code: 0,
+      undocumented: [],
+    });
+  }
+});
+
+test('every field about a block, a daily limit, a login and a raw response is documented', async () => {
+  const service = await startHttpFake(({ method }) => {
+    const reset = String(Math.floor(Date.now() / 1000) + 30);
+    const headers = { 'x-ratelimit-limit': '60', 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': reset };
+    if (method === 'GET') return { body: [], headers: { ...headers, 'x-ratelimit-remaining': '50' } };
+    return { status: 429, headers: { ...headers, 'retry-after': '30' } };
+  });
+  const dir = tempDir();
+  const run = (line: string, stdin?: string) => inProcess(line.split(' '), { dir, ...(stdin && { stdin }) });
+  const login = await run(`auth login -p ci --url ${service.url} --json`, 'sk_canary_0123456789');
+  expect(undocumented('auth login', login.out)).toEqual([]);
+  const raw = await run('api GET categories -p ci --include --json');
+  expect(JSON.parse(raw.out)).toMatchObject({ status: 200, body: [] });
+  const limited = await run('categories create --name dog -p ci --json --max-wait 0');
+  expect(Object.keys(JSON.parse(limited.err).error)).toEqual(['kind', 'message', 'hint', 'status', 'retryAt']);
+  const quota = (await run('quota -p ci --json')).out;
+  expect(JSON.parse(quota).blocked).toMatchObject({ reason: 'retry_after', consecutive429s: 1 });
+  expect(undocumented('quota', quota)).toEqual([]);
+  const logout = await run('auth logout -p ci --json');
+  expect(undocumented('auth logout', logout.out)).toEqual([]);
+  service.close();
+});
