@@ -1,7 +1,7 @@
 // The plans of docs/service.md as limits, the notation of limits, and the default key.
 import { parseDuration } from '../format.ts';
 
-/** Not a secret: the sandbox listens on loopback only and refuses web pages. */
+/** Not a secret: the sandbox listens on loopback only and rejects web pages. */
 export const SANDBOX_KEY = 'sandbox_0123456789abcdef';
 
 /** At most `count` requests per window. */

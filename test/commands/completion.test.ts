@@ -130,7 +130,7 @@ test('an unsupported shell is a usage error that lists the supported ones', asyn
 
 test('completion never fails and writes nothing to stderr, even with a damaged configuration', async () => {
   const at = place();
-  writeFileSync(join(at.dir, 'config'), 'not a folder');
+  writeFileSync(join(at.dir, 'config'), 'not a directory');
   const { code, out, err } = await petstore(at, ['__complete', '--', '-p', '']);
   expect({ code, err }).toEqual({ code: 0, err: '' });
   expect(out).toContain('production');

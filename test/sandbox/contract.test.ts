@@ -80,7 +80,7 @@ test('every documented response of the sandbox conforms to the document', async 
   expect(backend.validateResponse([{ id: 'one', name: 'dog' }], 'listCategories', 200).errors).not.toBeNull();
   expect(backend.validateResponseHeaders({ 'x-ratelimit-limit': 60 }, 'listCategories', ok).errors).not.toBeNull();
   for (const [documented, body] of REQUESTS) await check(documented, body);
-  // Exhaust the limit, so that every operation is refused.
+  // Exhaust the limit, so that every operation is rejected.
   while ((await sandbox.list()).status !== 429);
   const limited = DOCUMENTED.filter((documented) => documented.endsWith(' 429'));
   for (const documented of limited) await check(documented);

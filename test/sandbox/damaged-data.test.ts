@@ -20,7 +20,7 @@ test.each([
   'c {"name":"dog"',
   'c {"id":7,"name":"dog"}',
   'c {"name":"dog","description":null}',
-  'c {"name":"dog","colour":"brown"}',
+  'c {"name":"dog","color":"brown"}',
   'n twelve',
   'x',
 ])('the data record `%s` is exit 9 with the name of the file, also with --reset', async (record) => {
@@ -39,8 +39,8 @@ test.each(['s key {}', 's key {"windows":{"60000":null}}', 'r key soon 60/60000'
   async (record) => {
     const dir = tempDir();
     expect((await inProcess(['categories', 'list', '-p', 'sandbox'], { dir })).code).toBe(0);
-    const folder = join(dir, 'state', 'sandbox');
-    const file = join(folder, fs.readdirSync(folder).find((name) => name.includes('windows')) ?? '');
+    const directory = join(dir, 'state', 'sandbox');
+    const file = join(directory, fs.readdirSync(directory).find((name) => name.includes('windows')) ?? '');
     fs.appendFileSync(file, `0 ${record} .\n`);
     const { code, err } = await inProcess(['categories', 'list', '-p', 'sandbox'], { dir });
     expect([code, err]).toEqual([9, expect.stringContaining(`error: the sandbox data is damaged: ${file}\n`)]);

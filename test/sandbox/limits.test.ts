@@ -37,11 +37,11 @@ test('an exhausted minute is a 429 with the seconds until its end', async () => 
   const sandbox = await startTest({ clock });
   await use(sandbox, 59);
   expect(limitOf(await sandbox.list())).toEqual(['60', '0', seconds('2026-11-21T12:01:00Z')]);
-  const refused = await sandbox.create({ name: 'dog' });
-  expect(refused.status).toBe(429);
-  expect(refused.json).toEqual({ code: 'rate_limited', message: expect.any(String), status: 429 });
-  expect(refused.headers['retry-after']).toBe('50');
-  expect(limitOf(refused)).toEqual(['60', '0', seconds('2026-11-21T12:01:00Z')]);
+  const rejected = await sandbox.create({ name: 'dog' });
+  expect(rejected.status).toBe(429);
+  expect(rejected.json).toEqual({ code: 'rate_limited', message: expect.any(String), status: 429 });
+  expect(rejected.headers['retry-after']).toBe('50');
+  expect(limitOf(rejected)).toEqual(['60', '0', seconds('2026-11-21T12:01:00Z')]);
   clock.at += 49_999;
   expect((await sandbox.list()).headers['retry-after']).toBe('1');
   clock.at += 1;
@@ -60,10 +60,10 @@ test('an exhausted day is a 429 with the seconds until its end, also in a new mi
   // 960 of 1,000 are used: from here on less remains of the day than of the minute.
   expect(limitOf(await sandbox.list())).toEqual(['1000', '39', seconds('2026-11-22T00:00:00Z')]);
   await use(sandbox, 39);
-  const refused = await sandbox.list();
-  expect(refused.status).toBe(429);
-  expect(refused.headers['retry-after']).toBe(String((Date.parse('2026-11-22T00:00:00Z') - clock.at) / 1000));
-  expect(limitOf(refused)).toEqual(['1000', '0', seconds('2026-11-22T00:00:00Z')]);
+  const rejected = await sandbox.list();
+  expect(rejected.status).toBe(429);
+  expect(rejected.headers['retry-after']).toBe(String((Date.parse('2026-11-22T00:00:00Z') - clock.at) / 1000));
+  expect(limitOf(rejected)).toEqual(['1000', '0', seconds('2026-11-22T00:00:00Z')]);
   clock.at = Date.parse('2026-11-21T23:59:59.500Z');
   expect((await sandbox.list()).headers['retry-after']).toBe('1');
   clock.at = Date.parse('2026-11-22T00:00:00Z');
@@ -87,10 +87,10 @@ test('Retry-After can be absent, or a date, which is never too early', async () 
   const clock = handClock();
   const sandbox = await startTest({ clock, limits: [{ count: 1, windowMs: 1500 }], retryAfter: 'date' });
   await use(sandbox, 1);
-  const refused = await sandbox.list();
+  const rejected = await sandbox.list();
   const permitted = Math.floor(clock.at / 1500) * 1500 + 1500;
-  const stated = Date.parse(String(refused.headers['retry-after']));
-  expect(refused.headers['retry-after']).toMatch(/ GMT$/);
+  const stated = Date.parse(String(rejected.headers['retry-after']));
+  expect(rejected.headers['retry-after']).toMatch(/ GMT$/);
   expect(stated).toBeGreaterThanOrEqual(permitted);
   expect(stated).toBeLessThan(permitted + 1000);
 });
@@ -116,9 +116,9 @@ test('a client that waits for Retry-After is never banned', async () => {
   const sandbox = await startTest({ clock, limits: [{ count: 1, windowMs: 10_000 }] });
   for (let i = 0; i < 12; i++) {
     await use(sandbox, 1);
-    const refused = await sandbox.list();
-    expect(refused.json.code).toBe('rate_limited');
-    clock.at += Number(refused.headers['retry-after']) * 1000;
+    const rejected = await sandbox.list();
+    expect(rejected.json.code).toBe('rate_limited');
+    clock.at += Number(rejected.headers['retry-after']) * 1000;
   }
 });
 
@@ -134,7 +134,7 @@ test('after a ban the wait for the day continues', async () => {
   expect((await sandbox.list()).json.code).toBe('rate_limited');
 });
 
-test('without limits nothing is refused, and the headers are still sent', async () => {
+test('without limits nothing is rejected, and the headers are still sent', async () => {
   const sandbox = await startTest({ limits: [] });
   await use(sandbox, 70);
   expect(limitOf(await sandbox.list())).toEqual(['2147483647', '2147483647', expect.stringMatching(/^\d{10}$/)]);
@@ -161,7 +161,7 @@ test('a reset deletes windows and bans', async () => {
   await use(await startTest({ dataFile, clock, limits: [{ count: 1, windowMs: 60_000 }], reset: true }), 1);
 });
 
-test('a clock that is set back by a day locks nobody out', async () => {
+test('a clock that is set back by a day locks no client out', async () => {
   const clock = handClock();
   const sandbox = await startTest({ clock, limits: [{ count: 2, windowMs: 60_000 }] });
   await use(sandbox, 2);

@@ -34,7 +34,7 @@ test('a created category has an id and is listed; names need not be unique, and 
   const created = await create({ name: 'dog', description: 'Canis familiaris' });
   expect([created.status, created.json]).toEqual([201, { id: 1, name: 'dog', description: 'Canis familiaris' }]);
   expectLimitHeaders(created);
-  await create({ name: 'cat', colour: 'black' });
+  await create({ name: 'cat', color: 'black' });
   await create({ name: 'cat' });
   expect((await list()).json).toEqual([
     { id: 1, name: 'dog', description: 'Canis familiaris' },

@@ -76,8 +76,8 @@ test('a full disk is a 507 that creates nothing, until there is room again', asy
   const { create, list } = await startTest({ fs: filling, limits: [] });
   await create({ name: 'before' });
   full = true;
-  const refused = await create({ name: 'lost' });
-  expect([refused.status, refused.json.code]).toEqual([507, 'storage_full']);
+  const rejected = await create({ name: 'lost' });
+  expect([rejected.status, rejected.json.code]).toEqual([507, 'storage_full']);
   full = false;
   expect((await create({ name: 'after' })).json.id).toBe(2);
   expect((await list()).json.map(({ name }: Listed) => name)).toEqual(['before', 'after']);

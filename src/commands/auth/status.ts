@@ -16,7 +16,7 @@ interface ProfileStatus {
   readonly active: boolean;
   readonly url: string | null;
   readonly urlSource: Target['urlSource'] | null;
-  /** Masked; null where no key would be sent. */
+  /** Masked; null if no key would be sent. */
   readonly key: string | null;
   readonly keySource: Target['keySource'] | null;
   /** Why a command with this profile would fail. */

@@ -13,7 +13,7 @@ interface SwitchResult {
   readonly profile: string;
   /** Null if the file that names it was damaged. */
   readonly previous: string | null;
-  /** Environment variables that override it; absent where there are none. */
+  /** Environment variables that override it; absent if there are none. */
   readonly overriddenBy?: readonly string[];
 }
 

@@ -17,7 +17,7 @@ type ProfileNames = () => Promise<readonly string[]>;
 
 export const suggestAction = (root: Command): Action<{ readonly atBlank?: true }, readonly Candidate[]> => ({
   async run(session, { atBlank }, ...words) {
-    // An error message in the middle of a command line helps nobody.
+    // An error message in the middle of a command line is of no use.
     const names: ProfileNames = async () => (await session.profiles()).names();
     return suggest(root, atBlank ? [...words, ''] : words, () => names().catch(() => BUILT_IN));
   },

@@ -18,8 +18,10 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 const config = (dir: string): string[] => {
-  const folder = join(dir, 'config');
-  return fs.existsSync(folder) ? fs.readdirSync(folder).map((name) => fs.readFileSync(join(folder, name), 'utf8')) : [];
+  const directory = join(dir, 'config');
+  return fs.existsSync(directory)
+    ? fs.readdirSync(directory).map((name) => fs.readFileSync(join(directory, name), 'utf8'))
+    : [];
 };
 
 test.each([
@@ -86,7 +88,7 @@ test('a profile without base URL asks for one, and again with a hint if /v1 is m
   expect(JSON.parse(status.out)).toContainEqual(expect.objectContaining({ profile: 'farm', url: service.url }));
 });
 
-test('an invalid key is prompted for again; NO_COLOR disables colour', async () => {
+test('an invalid key is prompted for again; NO_COLOR disables color', async () => {
   const run = await inTerminal(place(), ['auth', 'login', '--url', service.url], {
     env: { NO_COLOR: '1' },
     steps: [

@@ -126,7 +126,7 @@ test('each request is one line on stderr: time, method, path, status, what is le
   const clock = handClock(new Date(2026, 10, 21, 9, 5, 7).getTime());
   const { url, key, err, stop } = await serve(['--fault', '503:0'], { clock });
   await get(url, key);
-  await get(url, 'somebody_elses_key_9999', '/%1b[31m');
+  await get(url, 'another_users_key_9999', '/%1b[31m');
   await fetch(`${url}/categories`, { headers: { authorization: `Bearer ${key}`, 'x-sandbox-fault': '500' } });
   expect(err().split('\n')).toEqual([
     '09:05:07 GET /v1/categories 200, 59 left',
