@@ -1,0 +1,94 @@
+// How an import ends: the exit code, the message and the one thing to do next.
+import { expect, test } from 'vitest';
+import type { ErrorKind } from '../../src/errors.ts';
+import { PetstoreError, withCommands } from '../../src/errors.ts';
+import { importError, withoutProfile } from '../../src/import/import-error.ts';
+import type { ImportDocument } from '../../src/import/results.ts';
+import { commandWriter } from '../../src/shell-quote.ts';
+
+const DOCUMENT: ImportDocument = {
+  created: [{ id: 1, name: 'a' }],
+  skipped: [],
+  failed: [{ row: 2, name: 'b', message: 'too long', code: 'invalid', status: 400 }],
+  unknown: [{ row: 3, name: 'c' }],
+  pending: 4,
+};
+const WORDS = ['categories', 'import', 'my file.csv'];
+
+function ended(given: Partial<ImportDocument>, stop?: PetstoreError, words: readonly string[] | undefined = WORDS) {
+  const error = importError({ ...DOCUMENT, ...given }, stop, words);
+  return error && withCommands(error, commandWriter({ platform: 'linux', env: {} }, 'staging'));
+}
+
+const stopped = (kind: ErrorKind, facts = {}): PetstoreError => new PetstoreError(kind, 'why', facts);
+
+test.each<[string, number | undefined, Partial<ImportDocument>, PetstoreError | undefined]>([
+  ['every row exists', undefined, { unknown: [], failed: [] }, undefined],
+  ['rows were rejected', 4, { unknown: [] }, undefined],
+  ['rows are unknown', 8, {}, undefined],
+  ['the key was rejected', 3, {}, stopped('auth')],
+  ['the service cannot be reached', 6, { unknown: [] }, stopped('network')],
+  ['the service cannot be reached and rows are unknown', 8, {}, stopped('network')],
+  ['the rate limit needs a longer wait', 5, { unknown: [] }, stopped('rate_limited')],
+  ['a check cannot be made for the rate limit', 8, {}, stopped('rate_limited')],
+  ['the journal fails', 9, {}, stopped('storage')],
+  ['the service redirects a create', 7, {}, stopped('service', { status: 302 })],
+  ['SIGTERM ends it', 143, {}, stopped('interrupted', { exitCode: 143 })],
+])('if %s the exit code is %s', (_what, code, document, stop) => {
+  expect(ended(document, stop)?.exitCode).toBe(code);
+});
+
+test('an interrupted import prints the command that resumes it, quoted and with its profile', () => {
+  expect(ended({}, stopped('interrupted', { hint: 'of the create' }))).toMatchObject({
+    message: 'interrupted',
+    hint: "run `petstore categories import 'my file.csv' -p staging` to resume",
+  });
+});
+
+test('rows from a pipe have no command that resumes them', () => {
+  const error = importError(DOCUMENT, stopped('interrupted'), undefined);
+  expect(error && withCommands(error, commandWriter({ platform: 'linux', env: {} }, undefined)).hint).toBe(
+    'run the same command with the same rows to resume',
+  );
+});
+
+test('a failure keeps its own hint, and its time to try again', () => {
+  expect(ended({ unknown: [] }, stopped('rate_limited', { hint: 'try again in 5s', retryAt: 5 }))).toMatchObject({
+    message: 'why',
+    hint: 'try again in 5s',
+    retryAt: 5,
+  });
+});
+
+test('rejected rows are counted, and the first is named with the words of the service', () => {
+  const failed = [...DOCUMENT.failed, { row: 9, name: 'z', message: 'too short' }];
+  expect(ended({ unknown: [], failed })?.message).toBe('the service rejected 2 rows; first: row 2: too long');
+  expect(ended({ unknown: [] })).toMatchObject({
+    message: 'the service rejected row 2: too long',
+    hint: 'correct the rejected rows, then import the file again',
+    code: 'invalid',
+    status: 400,
+  });
+});
+
+test('unknown rows are named with the category that each may be', () => {
+  expect(ended({})).toMatchObject({
+    message: '1 row may or may not exist: row 3 "c"',
+    hint: "run `petstore categories import 'my file.csv' -p staging` to look them up again",
+  });
+  expect(ended({ unknown: [{ row: 3, name: 'c', maybe: { id: 7, name: 'C' } }] })).toMatchObject({
+    message: '1 row may or may not exist: row 3 "c" (perhaps category 7 "C")',
+    hint: 'if the service altered a name, write it in the file as the service has it',
+  });
+  const unknown = Array.from({ length: 1007 }, (_, at) => ({ row: at + 1, name: 'x' }));
+  expect(ended({ unknown })?.message).toMatch(/^1,007 rows may .* row 5 "x", and 1,002 more$/);
+});
+
+test.each([
+  [['-p', 'x', 'categories', 'import', 'f']],
+  [['categories', 'import', 'f', '--profile', 'x']],
+  [['categories', 'import', 'f', '--profile=x']],
+  [['categories', 'import', 'f', '-px']],
+])('the profile of %j is left to the writer of commands', (args) => {
+  expect(withoutProfile(args)).toEqual(['categories', 'import', 'f']);
+});

@@ -1,0 +1,126 @@
+// What a list proves: the account, whether it is whole, which rows exist, and what became of a create in doubt.
+import { expect, test } from 'vitest';
+import type { Category } from '../../src/api/types.ts';
+import type { Account } from '../../src/import/journal-state.ts';
+import { newAccount } from '../../src/import/journal-state.ts';
+import {
+  accountOf,
+  findRows,
+  gapOf,
+  isAlike,
+  labelled,
+  matchDoubts,
+  nearest,
+  settledCreations,
+} from '../../src/import/list-proof.ts';
+import { named } from './fake-service.ts';
+
+const list = (...names: string[]): Category[] => names.map((name, at) => ({ id: at + 1, name }));
+
+/** An account that knows these names, has created these (from ids after them) and has these in doubt. */
+function account(known: readonly string[], created: readonly string[] = [], doubts: readonly string[] = []): Account {
+  const it = newAccount();
+  for (const [at, category] of list(...known).entries()) {
+    const [id, label] = labelled(category);
+    it.known.set(id, { at, label });
+  }
+  for (const [at, name] of created.entries()) {
+    const [id, label] = labelled({ id: known.length + at + 1, name });
+    it.created.set(id, { attempt: `c${at}`, name, label });
+  }
+  for (const [at, name] of doubts.entries()) it.doubts.set(`d${at}`, { name, known: known.length });
+  return it;
+}
+
+test('an account is the one of which a list shows most', () => {
+  const accounts = [account(['dog', 'cat'], ['cow']), account(['dog'], ['ant'])];
+  expect(accountOf(accounts, list('dog', 'ant'))).toBe(1);
+  expect(accountOf(accounts, list('dog', 'cat'))).toBe(0);
+  expect(accountOf(accounts, list('bee'))).toBe(-1);
+  expect(accountOf(accounts, [])).toBe(-1);
+});
+
+test('an account is known by the names of its creates in doubt, and an unused one fits any list', () => {
+  expect(accountOf([account(['dog']), account(['cat'], [], ['cow'])], list('cow'))).toBe(1);
+  expect(accountOf([account(['dog']), newAccount()], list('bee'))).toBe(1);
+});
+
+test('a list lacks what was created, and what was listed before if a row has its name', () => {
+  const accounts = [account(['dog', 'cat'], ['cow', 'ant'])];
+  const gap = (rows: readonly string[], ...ids: number[]) =>
+    gapOf(
+      accounts,
+      0,
+      list('dog', 'cat', 'cow', 'ant').filter(({ id }) => ids.includes(Number(id))),
+      named(...rows),
+    );
+  expect(gap(['bee'], 1, 2, 3, 4)).toBeUndefined();
+  expect(gap(['bee'], 1, 2, 3)).toEqual({ lacking: ['4'], renamed: false });
+  expect(gap(['bee'], 2, 3, 4)).toBeUndefined();
+  expect(gap(['dog'], 2, 3, 4)).toEqual({ lacking: ['1'], renamed: false });
+});
+
+test('created categories under similar names are not taken for another account', () => {
+  const accounts = [account([], ['Straße 1', 'Bär & Co'])];
+  expect(gapOf(accounts, -1, list('STRASSE 1', 'bar &amp; co').slice(1), [])).toEqual({ lacking: [], renamed: true });
+  expect(gapOf(accounts, -1, list('dog', 'cat'), [])).toBeUndefined();
+});
+
+test.each([
+  ['a very long name', 'a very lo', true],
+  ['Bär', 'Bar', true],
+  ['Fish & Chips', 'fish &amp; chips', true],
+  ['🐟 fish', '? fish', true],
+  ['dog', 'cat', false],
+  ['🐟', 'cat', false],
+])('%s and %s are alike: %s', (sent, name, alike) => {
+  expect(isAlike(sent, name)).toBe(alike);
+});
+
+test('of k rows with one name as many exist as the list has', () => {
+  const findings = findRows(named('dog', 'cat', 'dog', 'dog'), newAccount(), list('dog', 'x', 'dog'));
+  expect(findings.map((one) => one && 'category' in one && one.category.id)).toEqual([1, undefined, 3, undefined]);
+});
+
+test('a row exists under the name that the service made of it', () => {
+  const it = account([], ['Dog']);
+  const altered = list('dog');
+  it.created.set('1', { attempt: 'c0', name: 'Dog', label: labelled(altered[0] as Category)[1] });
+  expect(findRows(named('Dog'), it, altered)).toEqual([{ category: altered[0] }]);
+  expect(findRows(named('dog'), it, altered)).toEqual([{ category: altered[0] }]);
+});
+
+test('a row in doubt is neither missing nor there', () => {
+  expect(findRows(named('dog', 'dog'), account(['dog'], [], ['dog']), list('dog'))).toEqual([
+    { category: { id: 1, name: 'dog' } },
+    { attempt: 'd0' },
+  ]);
+});
+
+test('a new category is found for one create in doubt only, and one that was known before for none', () => {
+  const it = account(['dog'], [], ['dog', 'dog', 'cat']);
+  const { found, suspects } = matchDoubts(it, list('dog', 'dog', 'kat'));
+  expect([...found].map(([attempt, { id }]) => [attempt, id])).toEqual([['d0', 2]]);
+  expect(suspects('d2').map(({ name }) => name)).toEqual(['kat']);
+});
+
+test('ids of nineteen digits are distinguished', () => {
+  const it = newAccount();
+  it.known.set('9223372036854775806', { at: 0, label: labelled({ id: 1, name: 'dog' })[1] });
+  it.doubts.set('d', { name: 'dog', known: 1 });
+  const listed = [9223372036854775806n, 9223372036854775807n].map((id) => ({ id, name: 'dog' }));
+  expect(matchDoubts(it, listed).found.get('d')?.id).toBe(9223372036854775807n);
+});
+
+test('the nearest suspect is the one whose name begins most like the row', () => {
+  expect(nearest('Bär & Co', list('dog', 'Bar', 'bar &amp; co'))?.id).toBe(3);
+  expect(nearest('dog', [])).toBeUndefined();
+});
+
+test('the oldest creations are settled once a list shows them as sent, but not while a row is in doubt', () => {
+  const it = account([], ['a', 'b', 'c']);
+  expect(settledCreations(it, list('a', 'B', 'c'), 1)).toEqual(['1']);
+  expect(settledCreations(it, list('a', 'b', 'c'), 3)).toEqual([]);
+  it.doubts.set('d', { name: 'x', known: 0 });
+  expect(settledCreations(it, list('a', 'b', 'c'), 1)).toEqual([]);
+});
