@@ -9,19 +9,20 @@ export const importRows = (): Command =>
     .option('--delimiter <char>', 'field separator of a CSV file; comma, semicolon and tab are detected')
     .option('--ignore-extra', 'ignore columns and fields other than name and description', false)
     .option('--map <name=column>', 'which column is the name or the description (repeatable)', collect)
-    .option('--trust-list', 'take the list as it is, for categories that were deleted on purpose', false)
+    .option('--trust-list', 'trust the list of categories even if it lacks some that existed before', false)
     .option('--dry-run', 'preview without creating anything', false)
     .option('-y, --yes', 'do not ask for confirmation', false)
     .option('--concurrency <number>', 'maximum number of concurrent requests', '8')
     .addHelpText(
       'after',
       sections({
-        notes: `The whole file is checked before anything is sent. A row whose name the service lists is skipped, so the same
-command can be run again after Ctrl-C, a crash or an edit of the file. A name that stands in the file twice stands for two categories.`,
-        output: `how many rows were created, skipped, failed or are unknown, and which failed; with --json {"created",
-"skipped", "failed", "unknown", "pending"}, printed whenever something was sent.`,
-        exitCodes: `2 invalid file and nothing sent, 3 key not accepted, 4 some rows were rejected, 5 rate limited, 8 some rows
-may or may not exist, 130 interrupted: run it again.`,
+        notes: `The whole file is checked before anything is sent. Rows whose name exists are skipped, so you can run
+the same command again after Ctrl-C, a crash or an edit of the file. If the file has a name twice, two categories are created. One import
+runs at a time; a second one waits.`,
+        output: `the number of created, skipped, failed and unknown rows, and a table of those that failed or are unknown. With
+--json, one document with "created", "skipped", "failed", "unknown" and "pending", printed whenever something was sent.`,
+        exitCodes: `2 invalid file, 3 API key rejected, 4 rows rejected, 5 rate limited, 7 incomplete list of categories, 8 outcome
+of rows unknown, 9 journal not usable, 130 interrupted.`,
         examples: [
           'petstore categories import species.csv',
           'petstore categories import arten.csv --map name=Name --map description=Beschreibung --dry-run',
