@@ -39,7 +39,7 @@ test('a record written by one process is seen by the other, and append returns w
   expect(a.refresh()).toEqual(['one', 'two']);
 });
 
-test('append returns the result of its own record where others are read in the same moment', () => {
+test('append returns the result of its own record if others are read at the same time', () => {
   const dir = tempDir();
   const other = open(dir);
   const racing = open(dir, 1e9, {
@@ -53,7 +53,7 @@ test('append returns the result of its own record where others are read in the s
   expect(racing.last()).toEqual(['mine', 'behind']);
 });
 
-test('a log is found again after it was closed, non-ASCII text included', () => {
+test('a log is read again after it was closed, non-ASCII text included', () => {
   const dir = tempDir();
   const log = open(dir);
   log.append('žluťoučký 🐕');
@@ -61,7 +61,7 @@ test('a log is found again after it was closed, non-ASCII text included', () => 
   expect(open(dir).refresh()).toEqual(['žluťoučký 🐕']);
 });
 
-test('a torn record is void and does not damage the next', () => {
+test('a torn record is void and does not damage the next one', () => {
   const dir = tempDir();
   const log = open(dir);
   log.append('one');
@@ -71,7 +71,7 @@ test('a torn record is void and does not damage the next', () => {
 });
 
 // A record that lacks only its line break is void too: its writer was informed of the failure.
-test.each([4, 1])('a write that is %i bytes short is an error, and the record is void for everybody', (missing) => {
+test.each([4, 1])('a write that is %i bytes short is an error, and every process ignores the record', (missing) => {
   const dir = tempDir();
   let full = false;
   const tearing = withWrite((fd, bytes, from, count) => realWrite(fd, bytes, from, full ? count - missing : count));
@@ -85,7 +85,7 @@ test.each([4, 1])('a write that is %i bytes short is an error, and the record is
   expect(open(dir).refresh()).toEqual(['one', 'three']);
 });
 
-test('a seal that does not fit on the disk is left to the next writer: the record before it counts', () => {
+test('a seal that does not fit on the disk is left to the next writer, and the record before it counts', () => {
   let full = true;
   const filling = withWrite((fd, bytes, from, count) => {
     if (full && bytes.includes('#seal')) throw Object.assign(new Error('no space'), { code: 'ENOSPC' });
@@ -279,7 +279,7 @@ test.runIf(process.getuid)('a file of another user is an error', () => {
 });
 
 test.runIf(hasCaseSensitiveNames)(
-  'where the file system folds case and normalization, two spellings are one log, through rotations',
+  'two spellings are one log through rotations if the file system ignores case and normalization',
   () => {
     const dir = tempDir();
     const folding = foldingFs();
@@ -294,7 +294,7 @@ test.runIf(hasCaseSensitiveNames)(
   },
 );
 
-test.each(['EPERM', 'ENOTSUP', 'ENOSYS'])('without hard links (%s) a log rotates all the same', (code) => {
+test.each(['EPERM', 'ENOTSUP', 'ENOSYS'])('a log rotates without hard links (%s)', (code) => {
   const dir = tempDir();
   const linkless: LogFs = {
     ...fs,
@@ -309,7 +309,7 @@ test.each(['EPERM', 'ENOTSUP', 'ENOSYS'])('without hard links (%s) a log rotates
   expect(fs.readdirSync(dir).length).toBeLessThanOrEqual(2);
 });
 
-test('in memory it is the same log for one process', () => {
+test('a log in memory reduces records as one in a file does', () => {
   const log = new MemoryLog(list);
   log.append('one');
   expect(log.append('two')).toBe(2);

@@ -1,4 +1,4 @@
-// Directories are created where they are missing, and a failure is reported at once.
+// Missing directories are created, and a failure is reported at once.
 import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';

@@ -194,7 +194,7 @@ test.each([
   '+OK\r\n',
   reply('x').replace(':0', '+0'),
   reply('x').replace('*0', '*1\r\n:1'),
-])('the reply %j is an unknown one, not a crash', async (bytes) => {
+])('the malformed reply %j makes the server unavailable', async (bytes) => {
   const { log } = await scriptedLog(bytes);
   await expect(log.append('a')).rejects.toMatchObject({ problem: 'unavailable', message: 'unknown reply' });
 });
@@ -254,7 +254,7 @@ withServer('a holder that stops announcing itself is absent', async () => {
   expect(await log.absent(['here', 'gone', 'never'])).toEqual(['gone', 'never']);
 });
 
-withServer('a server that never answered is tried once; one that answered is waited for', async () => {
+withServer('a server that never responded is tried once; one that responded is waited for', async () => {
   await using server = await RedisServer.start();
   const clock = new FakeClock();
   const outages: string[] = [];
@@ -291,18 +291,18 @@ test.each([
   ['rediss://user@host:6380/3', { host: 'host', port: 6380, tls: true, username: 'user', database: 3 }],
   ['valkeys://user:p%40ss@host/', { tls: true, username: 'user', password: 'p@ss' }],
   ['valkey://[::1]:7000', { host: '::1', port: 7000, tls: false }],
-])('%s is an address', (url, expected) => {
+])('%s is a valid address', (url, expected) => {
   expect(parseStateUrl(url, undefined, 'PETSTORE_STATE_URL')).toMatchObject(expected);
 });
 
 test.each(['http://host', 'host:6379', 'redis://', 'redis://h/x', 'redis://h/0?a=1', 'redis://%zz:p@h'])(
-  '"%s" is refused without being repeated',
+  'the address "%s" is rejected without being repeated',
   (url) => {
     const parse = (): unknown => parseStateUrl(url.replace('//', '//u:secret-word@'), undefined, 'PETSTORE_STATE_URL');
     expect(parse).toThrow(/^PETSTORE_STATE_URL (?!.*secret-word)/);
   },
 );
 
-test('the password of its own variable overrides the one in the URL', () => {
+test('PETSTORE_STATE_PASSWORD overrides the password in the URL', () => {
   expect(parseStateUrl('redis://u:one@h', 'two', 'X').password).toBe('two');
 });

@@ -87,7 +87,7 @@ test('a reply that arrives byte by byte is put together', async () => {
   expect(await ping(await connected(server.port))).toEqual(['zoë🐶', 5]);
 });
 
-test('a server that accepts and does not answer is given up after the time limit, and never asked again', async () => {
+test('a server that accepts and does not respond is given up after the time limit, and never asked again', async () => {
   const server = await scripted(() => undefined);
   const connection = await connected(server.port);
   expect(await failure(() => ping(connection))).toBe('unavailable: timed out');

@@ -133,7 +133,7 @@ withServer('a certificate that is not trusted is exit 2; NODE_EXTRA_CA_CERTS can
 });
 
 withServer.each(['http://h', 'redis://u:the-password@', 'redis://h/name'])(
-  '"%s" is exit 2, and not repeated',
+  'the address "%s" is exit 2 and not repeated',
   async (url) => {
     const { code, err } = await inProcess(CREATE, { env: machine(url) });
     expect([code, sent()]).toEqual([2, []]);
@@ -142,7 +142,7 @@ withServer.each(['http://h', 'redis://u:the-password@', 'redis://h/name'])(
   },
 );
 
-withServer('the ACL user of the documentation may do all that is needed', async () => {
+withServer('the ACL user of docs/fleet.md has all permissions that petstore needs', async () => {
   expect(ACL_LINE).toBeDefined();
   const user = (ACL_LINE ?? '').replace('>PASSWORD', '>the-password').split(' ');
   await using limited = await RedisServer.start({ args: ['--user', 'default', 'off', '--user', 'petstore', ...user] });
@@ -156,7 +156,7 @@ withServer('the ACL user of the documentation may do all that is needed', async 
   expect(imported.err).toContain('warning: append-only persistence is off on state server');
 });
 
-withServer('the doctor names the server, and says nothing of one that is not configured', async () => {
+withServer('the doctor names the server if one is configured', async () => {
   const { out } = await inProcess(['doctor'], { env: machine(server.url) });
   expect(out).toMatch(
     new RegExp(`ok +State server +127\\.0\\.0\\.1:${server.port} responded, no TLS, append-only file on`),
@@ -258,6 +258,17 @@ test.runIf(hasSignals)('the password of the state server is in no diagnostic rep
   expect(report).not.toMatch(new RegExp(`url-password|own-password|${KEY}`));
 });
 
+test.runIf(hasSignals)('a key command does not see the address and password of the state server', async () => {
+  const at = place({ PETSTORE_BASE_URL: service.url, PETSTORE_STATE_URL: 'redis://user:url-password@127.0.0.1:1/0' });
+  at.env['PETSTORE_STATE_PASSWORD'] = 'own-password';
+  at.env['PETSTORE_API_KEY_COMMAND'] = `sh -c 'env > seen; echo ${KEY}'`;
+  const { code } = await petstore(at, ['categories', 'list', '--json']);
+  expect(code).toBe(0);
+  const seen = readFileSync(join(at.dir, 'seen'), 'utf8');
+  expect(seen).toContain('PETSTORE_STATE_DIR');
+  expect(seen).not.toMatch(/url-password|own-password/);
+});
+
 withServer('the sandbox does not use the server', async () => {
   const { code, err } = await inProcess([...CREATE, '-p', 'sandbox'], { env: { PETSTORE_STATE_URL: dead } });
   expect([code, err]).not.toContain('warning');
@@ -280,7 +291,7 @@ withServer('clients of the library share what they learn', async () => {
   await other.close();
 });
 
-withServer('the client library refuses a wrong address and a wrong password', async () => {
+withServer('the client library rejects a wrong address and a wrong password', async () => {
   const options = { baseUrl: service.url, apiKey: KEY, stateDir: tempDir() };
   expect(() => createClient({ ...options, stateUrl: 'http://h' })).toThrow(/^stateUrl must be a redis:/);
   await using closed = await RedisServer.start({ args: ['--requirepass', 'the-right-password'] });

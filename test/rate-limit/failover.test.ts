@@ -155,7 +155,7 @@ withServer('a ticket is not used if nothing was heard of other machines for 1.5 
   expect(machine.ledger.confirm(ticket)).toBe(false);
 });
 
-withServer('the tickets of a process that fell silent are released, and count as lost', async () => {
+withServer('the tickets of a silent process are closed and count as lost', async () => {
   const [killed, other] = [new Machine(), new Machine()];
   killed.see(await killed.take(), 2);
   await killed.ledger.refresh();
@@ -276,7 +276,7 @@ withServer.each([
   ["READONLY You can't write against a read only replica.", true],
   ["OOM command not allowed when used memory > 'maxmemory'.", true],
   ['NOPERM this user has no permissions', false],
-])('after the reply "%s" at the start, the own ledger is used: %s', async (reply, local) => {
+])('after the reply "%s" at the start, the machine’s own ledger is used: %s', async (reply, local) => {
   const scripted = await scriptedRedis((_command, socket) => socket.write(`-${reply}\r\n`));
   const machine = new Machine(0, `redis://127.0.0.1:${scripted.port}`);
   if (local) expect(await machine.take()).toMatch(/\w/);

@@ -1,4 +1,4 @@
-// The ledger on a real folder: shared by processes, and never fatal whatever the folder, the clock or the machine does.
+// The ledger in a real directory: shared by processes, and never fatal, whatever happens to disk, clock or processes.
 import { execFile, spawn } from 'node:child_process';
 import * as fs from 'node:fs';
 import { join } from 'node:path';
@@ -51,7 +51,7 @@ async function take(ledger: LogLedger): Promise<string> {
 const filesIn = (dir: string): string[] =>
   fs.readdirSync(dir, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.log'));
 
-test('what one process learns, and what it holds, the other knows', async () => {
+test('two processes share windows and open tickets', async () => {
   const dir = folder();
   const clock = new FakeClock();
   const [a, b] = [open(dir, { clock }), open(dir, { clock })];
@@ -63,7 +63,7 @@ test('what one process learns, and what it holds, the other knows', async () => 
   expect(await a.acquire()).toMatchObject({ granted: false });
 });
 
-test('keys and addresses have quotas of their own, and neither can be read from the folder', async () => {
+test('each key and base URL has its own ledger, whose name and content reveal neither', async () => {
   const dir = folder();
   const clock = new FakeClock();
   const ledgers = [
@@ -81,7 +81,7 @@ test('keys and addresses have quotas of their own, and neither can be read from 
   }
 });
 
-test('where nothing can be written one process goes on with its memory, and says so once', async () => {
+test('if nothing can be written, a process uses its memory and warns once', async () => {
   const file = join(folder(), 'file');
   fs.writeFileSync(file, '');
   const ledger = open(join(file, 'state'));
@@ -94,7 +94,7 @@ test('where nothing can be written one process goes on with its memory, and says
   expect(ledger.warnings[0]).not.toContain(KEY);
 });
 
-test('a disk that fills up in the middle costs one warning, and the block is not forgotten', async () => {
+test('a disk that fills up later is one warning, and the block stays', async () => {
   let full = false;
   const filling: LogFs = {
     ...fs,
@@ -114,27 +114,33 @@ test('a disk that fills up in the middle costs one warning, and the block is not
   expect(ledger.warnings).toHaveLength(1);
 });
 
-test.runIf(hasModes)('on a network file system the temporary folder serves, for the owner alone', async () => {
-  const [dir, temp] = [folder(), folder()];
-  const ledger = open(dir, { tempDir: temp, typeOf: () => 0x6969 });
-  await take(ledger);
-  expect(filesIn(dir)).toEqual([]);
-  expect(filesIn(temp)).toHaveLength(1);
-  expect(fs.statSync(join(temp, fs.readdirSync(temp)[0] ?? '')).mode & 0o777).toBe(0o700);
-  expect([ledger.warnings, ledger.view().shared]).toEqual([[], true]);
-});
+test.runIf(hasModes)(
+  'on a network file system the ledger is in the temporary directory, private to its owner',
+  async () => {
+    const [dir, temp] = [folder(), folder()];
+    const ledger = open(dir, { tempDir: temp, typeOf: () => 0x6969 });
+    await take(ledger);
+    expect(filesIn(dir)).toEqual([]);
+    expect(filesIn(temp)).toHaveLength(1);
+    expect(fs.statSync(join(temp, fs.readdirSync(temp)[0] ?? '')).mode & 0o777).toBe(0o700);
+    expect([ledger.warnings, ledger.view().shared]).toEqual([[], true]);
+  },
+);
 
-test.runIf(hasModes)('a temporary folder that others may write is not trusted: memory and one warning', async () => {
-  const [dir, temp] = [folder(), folder()];
-  fs.mkdirSync(join(temp, `petstore-${process.getuid?.() ?? 'user'}`), { mode: 0o777 });
-  fs.chmodSync(join(temp, `petstore-${process.getuid?.() ?? 'user'}`), 0o777);
-  const ledger = open(dir, { tempDir: temp, typeOf: () => 0xff534d42 });
-  await take(ledger);
-  expect(ledger.view().shared).toBe(false);
-  expect(ledger.warnings).toHaveLength(1);
-});
+test.runIf(hasModes)(
+  'a temporary directory that others may write to is not used: one warning, and memory',
+  async () => {
+    const [dir, temp] = [folder(), folder()];
+    fs.mkdirSync(join(temp, `petstore-${process.getuid?.() ?? 'user'}`), { mode: 0o777 });
+    fs.chmodSync(join(temp, `petstore-${process.getuid?.() ?? 'user'}`), 0o777);
+    const ledger = open(dir, { tempDir: temp, typeOf: () => 0xff534d42 });
+    await take(ledger);
+    expect(ledger.view().shared).toBe(false);
+    expect(ledger.warnings).toHaveLength(1);
+  },
+);
 
-test('torn records and foreign bytes in the file count for nobody', async () => {
+test('every process ignores torn records and foreign bytes in the file', async () => {
   const dir = folder();
   const clock = new FakeClock();
   const a = open(dir, { clock });
@@ -147,7 +153,7 @@ test('torn records and foreign bytes in the file count for nobody', async () => 
   expect(open(dir, { clock }).view()).toMatchObject({ window: { remaining: 59 }, inFlight: 1 });
 });
 
-test('the clock set back by a day stops nobody for a day', async () => {
+test('a clock set back by a day does not block a key for a day', async () => {
   const dir = folder();
   const ledger = open(dir);
   ledger.observe(await take(ledger), response(ledger.clock, { status: 429, waitMs: 30_000 }));
@@ -159,7 +165,7 @@ test('the clock set back by a day stops nobody for a day', async () => {
   expect(await take(ledger)).not.toBe('');
 });
 
-test('1,000 stale records of processes long gone neither block nor slow down, and rotation sweeps them', async () => {
+test('1,000 open tickets of earlier processes neither block nor slow down, and rotation removes them', async () => {
   const dir = folder();
   const clock = new FakeClock();
   const gone = open(dir, { clock, timeoutMs: 1000 });
@@ -174,7 +180,7 @@ test('1,000 stale records of processes long gone neither block nor slow down, an
   expect(Math.max(...filesIn(dir).map((file) => fs.statSync(join(dir, file)).size))).toBeLessThan(120_000);
 });
 
-test('the ticket of a process that died is released by a process that waits for it', async () => {
+test('a process that waits closes the ticket of a dead process', async () => {
   const dir = tempDir();
   const clock = new FakeClock();
   const self = { pid: 4711, start: '5', host: 'here' };
@@ -188,7 +194,7 @@ test('the ticket of a process that died is released by a process that waits for 
   expect(await take(other)).not.toBe('');
 });
 
-test('forgetting lifts a block for everybody', async () => {
+test('forgetting ends a block for all processes', async () => {
   const dir = folder();
   const clock = new FakeClock();
   const [a, b] = [open(dir, { clock }), open(dir, { clock })];
@@ -199,7 +205,7 @@ test('forgetting lifts a block for everybody', async () => {
   expect(a.view()).toMatchObject({ window: undefined, blocked: undefined });
 });
 
-test('after it was closed a ledger can still be viewed', async () => {
+test('a closed ledger still shows its last view', async () => {
   const ledger = open(folder());
   ledger.observe(await take(ledger), response(ledger.clock));
   await ledger.close();
@@ -226,7 +232,7 @@ const child = (baseUrl: string, stateDir: string, count: number): string[] => [
   String(count),
 ];
 
-test.concurrent('six processes at once share one window after the other: no refusal', async () => {
+test.concurrent('six processes at once share window after window without a refusal', async () => {
   const server = await startLimitServer({ mode: 'fixed', limit: 24, windowMs: 3000, latencyMs: 5, reset: 'tenths' });
   const dir = folder();
   const run = promisify(execFile);
@@ -238,7 +244,7 @@ test.concurrent('six processes at once share one window after the other: no refu
   expect(server.seen).toMatchObject({ sent: 60, refused: 0, inside: 0 });
 });
 
-test.concurrent('processes killed in the middle overdraw nothing, and those that are left go on at once', async () => {
+test.concurrent('killed processes cause no refusal, and the others continue at once', async () => {
   const server = await startLimitServer({ mode: 'fixed', limit: 20, windowMs: 2000, latencyMs: 20, reset: 'tenths' });
   const dir = folder();
   const slot = async (): Promise<void> => {
@@ -257,20 +263,22 @@ test.concurrent('processes killed in the middle overdraw nothing, and those that
   expect(server.seen.sent).toBeGreaterThanOrEqual(3);
 });
 
-test.runIf(hasSignals).concurrent('a process suspended while it waits goes on after, without a refusal', async () => {
-  const server = await startLimitServer({ mode: 'fixed', limit: 5, windowMs: 2000, reset: 'tenths' });
-  const one = spawn(process.execPath, child(server.baseUrl, folder(), 12), { stdio: ['ignore', 'pipe', 'inherit'] });
-  let out = '';
-  one.stdout.on('data', (chunk) => {
-    out += chunk;
+test
+  .runIf(hasSignals)
+  .concurrent('a process suspended while it waits continues afterwards without a refusal', async () => {
+    const server = await startLimitServer({ mode: 'fixed', limit: 5, windowMs: 2000, reset: 'tenths' });
+    const one = spawn(process.execPath, child(server.baseUrl, folder(), 12), { stdio: ['ignore', 'pipe', 'inherit'] });
+    let out = '';
+    one.stdout.on('data', (chunk) => {
+      out += chunk;
+    });
+    const ended = new Promise((resolve) => one.once('close', resolve));
+    while (server.seen.sent < 5) await new Promise((resolve) => setTimeout(resolve, 20));
+    one.kill('SIGSTOP');
+    await new Promise((resolve) => setTimeout(resolve, 2500));
+    one.kill('SIGCONT');
+    await ended;
+    await server.close();
+    expect(out.trim()).toBe('12');
+    expect(server.seen).toMatchObject({ sent: 12, refused: 0, inside: 0 });
   });
-  const ended = new Promise((resolve) => one.once('close', resolve));
-  while (server.seen.sent < 5) await new Promise((resolve) => setTimeout(resolve, 20));
-  one.kill('SIGSTOP');
-  await new Promise((resolve) => setTimeout(resolve, 2500));
-  one.kill('SIGCONT');
-  await ended;
-  await server.close();
-  expect(out.trim()).toBe('12');
-  expect(server.seen).toMatchObject({ sent: 12, refused: 0, inside: 0 });
-});

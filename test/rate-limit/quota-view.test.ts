@@ -7,7 +7,12 @@ import { bare, history, refused, START, seen } from '../support/records.ts';
 
 const HOUR = 3_600_000;
 const other = (at: number, more: Partial<Observation> = {}): Observation =>
-  seen(at, { limit: 5000, remaining: 4980, reset: { at: START + 9 * HOUR, clock: 'service', resolution: 1000 }, ...more });
+  seen(at, {
+    limit: 5000,
+    remaining: 4980,
+    reset: { at: START + 9 * HOUR, clock: 'service', resolution: 1000 },
+    ...more,
+  });
 
 test('a response shows limit, remaining requests and reset, and the next request may go at once', () => {
   const view = quotaView(history({ take: START }, seen(START)), START + 10, true);
