@@ -14,13 +14,14 @@ export const completion = (): Command =>
       'after',
       sections({
         notes: `Completes commands, options, their values and profile names. The script calls petstore, so you don't need to
-regenerate it after an upgrade. The line for bash works from version 3.2, which macOS has.`,
+regenerate it after an upgrade. Add the command to the file that is named beside it; the one for bash works from version
+3.2, which macOS has.`,
         output: 'the script; with --json {"shell", "script"}.',
         examples: [
-          'eval "$(petstore completion bash)"                                # add to ~/.bashrc',
-          'eval "$(petstore completion zsh)"                                 # add to ~/.zshrc, after compinit',
+          'eval "$(petstore completion bash)"  # ~/.bashrc',
+          'eval "$(petstore completion zsh)"  # ~/.zshrc, after compinit',
           'petstore completion fish > ~/.config/fish/completions/petstore.fish',
-          'petstore completion powershell | Out-String | Invoke-Expression   # add to $PROFILE',
+          'petstore completion powershell | Out-String | Invoke-Expression  # $PROFILE',
         ],
       }),
     )

@@ -37,9 +37,10 @@ Faults (affect every request unless PERCENT is given):
   latency        wait 1 s before the response; latency=300ms sets the time
   500, 503       fail before the request is processed
   reset          reset the connection before the request is processed
-  lost-response  process the request, then close the connection without a response
-  truncate       process the request, then close in the middle of the response
-  garbage        process the request, then respond with a body that is not JSON
+  lost-response  process the request, then close without a response
+  truncate       process the request, then close within the response
+  garbage        process the request, then send a body that is not JSON
+
 To inject a fault into one request, send the header x-sandbox-fault: KIND.`,
         output: 'the URL and the key; with --json one line {"url", "key", ...}.',
         exitCodes: '2 port in use, 9 data cannot be used, 130 ended with Ctrl-C.',

@@ -1,5 +1,5 @@
 // `petstore doctor`: what it checks, and how the result is shown.
-import { existsSync, lstatSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { categoriesOf } from '../../api/categories.ts';
 import type { Action } from '../../command.ts';
@@ -148,7 +148,8 @@ function checkDirectory({ context }: Session, dir: string, variable: string): Ch
   } finally {
     if (existsSync(file)) rmSync(file);
   }
-  const shared = paths.find((path) => path !== file && (lstatSync(path).mode & 0o077) !== 0);
+  const isShared = (path: string): boolean => ((statSync(path, { throwIfNoEntry: false })?.mode ?? 0) & 0o077) !== 0;
+  const shared = paths.find(isShared);
   if (context.platform === 'win32' || shared === undefined) return ok(dir);
   return warning(`other users can access ${shared}`, `run \`chmod -R go= ${quoteForShell(dir, context)}\``);
 }
