@@ -96,8 +96,8 @@ test('the question of an import and its spinner continue after fg', async () => 
     run('petstore categories import pets.ndjson'),
     ...stopAt('Create 1 category'),
     { after: 'Create 1 category', send: 'y\r' },
-    ...stopAt('0 of 1 row'),
-    { after: '0 of 1 row', act: () => answer?.() },
+    ...stopAt('0 of 1'),
+    { after: '0 of 1', act: () => answer?.() },
     { after: 'Created 1', send: '' },
     ...leave(0),
   ]);
