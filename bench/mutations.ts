@@ -8,7 +8,7 @@ import { say } from './report.ts';
 
 const FILES = ['src/rate-limit/policy.ts', 'src/rate-limit/pace.ts'];
 const COUNT = 50;
-const QUICK = ['policy', 'pace', 'reducer', 'quota-view'];
+const QUICK = ['policy', 'pace', 'reducer', 'quota-view', 'window-length'];
 const SLOW = ['limiters', 'simulation'];
 
 // A comparison, an operator or a function, and the one that takes its place.

@@ -333,21 +333,6 @@ test('after the second of two brief windows the probe goes 50 ms after the reset
   expect(admit(twoWindows(11_000), START + 13_000)).toEqual(usedUpUntil(24_000));
 });
 
-test('two successive resets show the length of a window; a reset after a pause shows none', () => {
-  const reading = (at: number, reset: number): Observation => seen(START + at, { ...serverReset(reset) });
-  const state = history({ take: START }, reading(0, 60_000), { take: START + 61_000 }, reading(61_000, 120_000));
-  expect(state.windowMs).toBe(60_000);
-  // No request was sent for four windows.
-  ticket(state, START + 400_000, 'later');
-  respond(state, 'later', reading(400_000, 420_000));
-  expect(state.windowMs).toBe(60_000);
-  ticket(state, START + 421_000, 'longer');
-  respond(state, 'longer', seen(START + 421_000, { limit: 1000, ...serverReset(3_600_000) }));
-  expect(state.windowMs).toBeUndefined();
-  const paused = history({ take: START }, reading(0, 60_000), { take: START + 400_000 }, reading(400_000, 420_000));
-  expect(paused.windowMs).toBeUndefined();
-});
-
 test('a window that was first seen half used keeps its guard', () => {
   expect(admit(twoWindows(5000, { remaining: 8 }), START + 7000)).toEqual(usedUpUntil(12_000));
 });
