@@ -89,12 +89,15 @@ async function ask({ stdin, stderr, signal }: PromptIO, message: string, hidden:
 }
 
 function answered(lines: Interface, signal: AbortSignal): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const end = (): void => reject(signal.reason ?? new PetstoreError('interrupted', 'interrupted'));
+  let end = (): void => undefined;
+  const answer = new Promise<string>((resolve, reject) => {
+    end = () => reject(signal.reason ?? new PetstoreError('interrupted', 'interrupted'));
     signal.addEventListener('abort', end, { once: true });
     lines.once('line', resolve);
     lines.once('SIGINT', end);
     lines.once('close', end);
     if (signal.aborted) end();
   });
+  // One signal serves every question of a command.
+  return answer.finally(() => signal.removeEventListener('abort', end));
 }

@@ -99,3 +99,14 @@ test('an invalid key is prompted for again; NO_COLOR disables color', async () =
   expect(run).toMatchObject({ code: 0, stepsLeft: 0 });
   expect(run.screen).not.toMatch(/\u001b\[[0-9;]*m/);
 });
+
+test('a dozen wrong answers print no warning of Node.js', async () => {
+  const run = await inTerminal(place(), ['auth', 'login'], {
+    steps: [
+      ...Array.from({ length: 12 }, () => ({ after: 'https://HOST/v1): ', send: 'x\r' })),
+      { after: 'https://HOST/v1): ', send: '\u0003' },
+    ],
+  });
+  expect(run).toMatchObject({ code: 130, stepsLeft: 0 });
+  expect(run.screen).not.toContain('Warning');
+});
