@@ -57,7 +57,7 @@ async function openFile(path: string, label: string): Promise<AsyncIterable<Buff
   await handle.close();
   throw stats.isDirectory()
     ? unusable(label, 'is a directory', 'pass a file name, or pipe data to stdin')
-    : unusable(label, 'is not a regular file', 'to read from a pipe, use - as FILE');
+    : unusable(label, 'is not a regular file', 'use `-` as the file to read from stdin');
 }
 
 function openStdin(stdin: Input): AsyncIterable<Uint8Array> {
