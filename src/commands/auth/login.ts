@@ -5,6 +5,7 @@ import { PetstoreError, rephrase } from '../../errors.ts';
 import { escapeControls } from '../../escape.ts';
 import type { Environment } from '../../io.ts';
 import type { View } from '../../output/view.ts';
+import { wrap } from '../../output/wrap.ts';
 import type { BaseUrl } from '../../profiles/credential-rules.ts';
 import { checkBaseUrl, checkKey, LONGEST_KEY, parseBaseUrl } from '../../profiles/credential-rules.ts';
 import { environmentUrl, keyVariable, namedProfile } from '../../profiles/credentials.ts';
@@ -33,11 +34,12 @@ interface LoginResult {
 }
 
 const view: View<LoginResult> = {
-  *text({ profile, url, key, keyCommand, verified, active, activated }) {
+  text({ profile, url, key, keyCommand, verified, active, activated }, { columns }) {
     const what = keyCommand === undefined ? `key ${key}` : `key command "${escapeControls(keyCommand)}"`;
-    yield `Saved ${what} for profile "${profile}" (${url})${verified ? '' : ', not verified'}\n`;
-    if (activated) yield `Profile "${profile}" is now active\n`;
-    else if (!active) yield `To use it, add \`-p ${profile}\` or run \`petstore auth switch ${profile}\`\n`;
+    const lines = [`Saved ${what} for profile "${profile}" (${url})${verified ? '' : ', not verified'}`];
+    if (activated) lines.push(`Profile "${profile}" is now active`);
+    else if (!active) lines.push(`To use it, add \`-p ${profile}\` or run \`petstore auth switch ${profile}\``);
+    return lines.map((line) => `${wrap(line, columns)}\n`);
   },
 };
 
