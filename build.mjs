@@ -1,5 +1,5 @@
 // The build: the program as a few chunks, so that what is lazy in the source stays lazy; the client library and
-// its types; the licences of what is inside. `node build.mjs [DIR]`
+// its types; the licenses of what is inside. `node build.mjs [DIR]`
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -27,7 +27,7 @@ const RELATIVE = /(?:from |import\()['"](\.[^'"]+)\.ts['"]/g;
 
 rmSync(outdir, { recursive: true, force: true });
 const inputs = [await program(), await client()].flat();
-writeFileSync(join(outdir, 'THIRD-PARTY-LICENSES.txt'), licences(inputs));
+writeFileSync(join(outdir, 'THIRD-PARTY-LICENSES.txt'), licenses(inputs));
 types();
 manual();
 
@@ -100,24 +100,24 @@ function manual() {
   writeFileSync(join(outdir, 'petstore.1'), manPage(JSON.parse(reference.toString())));
 }
 
-// Whoever ships a package's code ships its licence.
-function licences(files) {
-  const folders = new Set(
+// Whoever ships a package's code ships its license.
+function licenses(files) {
+  const directories = new Set(
     files.flatMap((file) => /^.*node_modules[\\/](?:@[^\\/]+[\\/])?[^\\/]+/.exec(file)?.[0] ?? []),
   );
-  // undici's WebAssembly is compiled from llhttp, whose licence its package does not hold.
-  const llhttp = licence('llhttp (MIT), part of undici', readFileSync('scripts/licences/llhttp.txt', 'utf8'));
-  const texts = [...[...folders].sort().map(licenceOf), llhttp];
+  // undici's WebAssembly is compiled from llhttp, whose license its package does not hold.
+  const llhttp = license('llhttp (MIT), part of undici', readFileSync('scripts/licenses/llhttp.txt', 'utf8'));
+  const texts = [...[...directories].sort().map(licenseOf), llhttp];
   return `petstore-cli contains code of these packages.\n\n${texts.join('\n')}`;
 }
 
-function licenceOf(folder) {
-  const about = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
-  const file = readdirSync(folder).find((name) => /^licen[sc]e/i.test(name));
-  if (!file) throw new Error(`${about.name} has no licence file: add its text to scripts/licences`);
-  return licence(`${about.name} ${about.version} (${about.license})`, readFileSync(join(folder, file), 'utf8'));
+function licenseOf(directory) {
+  const about = JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8'));
+  const file = readdirSync(directory).find((name) => /^licen[sc]e/i.test(name));
+  if (!file) throw new Error(`${about.name} has no license file: add its text to scripts/licenses`);
+  return license(`${about.name} ${about.version} (${about.license})`, readFileSync(join(directory, file), 'utf8'));
 }
 
-function licence(title, text) {
+function license(title, text) {
   return `${'='.repeat(80)}\n${title}\n${'='.repeat(80)}\n\n${text}`;
 }

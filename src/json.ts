@@ -1,7 +1,7 @@
-// JSON in which every number keeps its digits: native where that is exact, lossless-json where it is not.
+// JSON in which every number keeps its digits: native if that is exact, otherwise lossless-json.
 import { isInteger, isLosslessNumber, LosslessNumber, parse, stringify } from 'lossless-json';
 
-/** A whole number: a number where it is safe, a bigint beyond 2^53. */
+/** A whole number: a number if it is safe, a bigint beyond 2^53. */
 export type Int64 = number | bigint;
 
 /** Documents nested deeper are rejected; no response of the service needs it. */
@@ -13,7 +13,7 @@ const MAX_BIGINT_DIGITS = 1000;
 
 /**
  * Whole numbers beyond 2^53 become bigint; other numbers that would change are opaque (`isOpaqueNumber`).
- * @param maxDepth levels of nesting; Infinity where the caller checks the depth itself
+ * @param maxDepth levels of nesting; Infinity if the caller checks the depth itself
  * @throws SyntaxError that never quotes the document, since it may contain secrets
  */
 export function parseJson(text: string, maxDepth = MAX_DEPTH): unknown {

@@ -120,7 +120,7 @@ function workingDir(env: Context['env']): string {
   try {
     return process.cwd();
   } catch {
-    // The folder was deleted: only relative paths are affected.
+    // The directory was deleted: only relative paths are affected.
     return env['PWD'] ?? '/';
   }
 }

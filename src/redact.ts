@@ -2,7 +2,7 @@
 
 /** Removes known secrets from text, in the forms they take in messages, URLs, headers, JSON and CSV. */
 export class Redactor {
-  // Each form of a secret, and the prefix that identifies it where the rest was truncated.
+  // Each form of a secret, and the prefix that identifies it if the rest was truncated.
   readonly #forms = new Map<string, string>();
 
   add(secret: string): void {
@@ -17,7 +17,7 @@ export class Redactor {
 
   /**
    * Replaces every known secret by `[redacted]`, a truncated one too.
-   * @param whole for data that is never truncated, where a prefix alone is not a secret
+   * @param whole for data that is never truncated, when a prefix alone is not a secret
    */
   redact(text: string, whole = false): string {
     let clean = text;

@@ -222,7 +222,7 @@ export function openSession(context: Context, options: GlobalOptions): Session {
   return session;
 }
 
-// Without a home folder the ledger is kept in memory.
+// Without a home directory the ledger is kept in memory.
 function stateDirIfAny(context: Context): string | undefined {
   try {
     return stateDir(context);

@@ -1,4 +1,4 @@
-// Requests through a proxy (CONNECT). Loaded only where one is used: undici's entry costs a request 45 ms.
+// Requests through a proxy (CONNECT). Loaded only if one is used: undici's entry costs a request 45 ms.
 import type { Dispatcher } from 'undici';
 import { Pool, ProxyAgent } from 'undici';
 
@@ -15,7 +15,7 @@ export function openProxyAgent(proxy: URL, { connect, ...options }: Pool.Options
   } as ProxyAgent.Options);
 }
 
-// undici connects again, without end and without a pause, where a proxy closes the connection instead of an answer.
+// undici connects again, without end and without a pause, if a proxy closes the connection instead of an answer.
 class ProxyPool extends Pool {
   override connect(options: Dispatcher.ConnectOptions): Promise<Dispatcher.ConnectData>;
   override connect(): void;

@@ -1,4 +1,4 @@
-// One attempt of one request over undici, through a proxy where one is set: a total timeout, a size limit, connections reused where safe.
+// One attempt of one request over undici, through a proxy if one is set: a total timeout, a size limit, connections reused if safe.
 import { Buffer } from 'node:buffer';
 import { setFlagsFromString } from 'node:v8';
 import type { Dispatcher } from 'undici';

@@ -36,7 +36,7 @@ export const FORMATS = Object.keys(OUTPUT_FORMATS) as readonly Format[];
 
 /**
  * Loads what a format needs. To be called before anything is sent: the result must be printable afterwards.
- * @throws PetstoreError `usage` where the format needs rows and the view has none
+ * @throws PetstoreError `usage` if the format needs rows and the view has none
  */
 export async function loadRenderer<Data>(
   format: Format,
@@ -87,7 +87,7 @@ async function loadDelimited<Data>(
   return (data) => delimited(format, columns, records?.rows(data) ?? [], isTTY);
 }
 
-/** Loads the renderer for people; chalk only where there is colour, cli-table3 only for views with tables. */
+/** Loads the renderer for people; chalk only if there is color, cli-table3 only for views with tables. */
 async function loadText<Data>(view: View<Data>, target: OutputTarget): Promise<Renderer<Data>> {
   const style = await loadStyle(target.colorLevel);
   const table = view.tables && (await import('./table.ts')).table;
@@ -105,7 +105,7 @@ const same = (text: string): string => text;
 const plainStyle: Style = { bold: same, dim: same, red: same, green: same, yellow: same, cyan: same };
 
 /**
- * Only the 16 named colours are used: the terminal's own theme keeps them readable on dark and on light.
+ * Only the 16 named colors are used: the terminal's own theme keeps them readable on dark and on light.
  * @param level from `colorLevel`; chalk itself ignores NO_COLOR
  */
 export async function loadStyle(level: ColorLevel): Promise<Style> {

@@ -7,13 +7,13 @@ export interface Column<Row> {
   /** The cell's raw text: tables escape it, CSV and TSV quote it. */
   value(row: Row): string | undefined;
   readonly align?: 'left' | 'right';
-  /** Colours the cells of a column that does not wrap. */
+  /** Colors the cells of a column that does not wrap. */
   paint?(row: Row, style: Style): (text: string) => string;
   /** Wraps a text that is wider than the column, and keeps its line breaks; without it the text is cut. */
   readonly wrap?: true;
 }
 
-/** Functions that colour text, or return it unchanged where the stream carries no colour. */
+/** Functions that color text, or return it unchanged if the stream carries no color. */
 export interface Style {
   readonly bold: (text: string) => string;
   readonly dim: (text: string) => string;
@@ -42,7 +42,7 @@ export interface View<Data> {
   json?(data: Data): unknown;
   /** Text for people, in pieces that end in a line break. */
   text(data: Data, context: TextContext): Iterable<string>;
-  /** Replaces `text` where stdout is not a terminal. */
+  /** Replaces `text` if stdout is not a terminal. */
   bytes?(data: Data): Uint8Array;
   /** Rows for csv, tsv and ndjson; ndjson prints the rows themselves. */
   readonly records?: { readonly columns: readonly Column<never>[]; rows(data: Data): readonly unknown[] };

@@ -114,7 +114,7 @@ export function openConfStore(dir: string): ProfileStore {
   return store;
 }
 
-/** @returns false where there is no such file */
+/** @returns false if there is no such file */
 function makePrivate(path: string): boolean {
   const stats = fs.statSync(path, { throwIfNoEntry: false });
   if (!stats) return false;
@@ -173,7 +173,7 @@ function guarded<T>(path: string, verb: string, work: () => T): T {
     if (error instanceof PetstoreError) throw error;
     const reason = (error as NodeJS.ErrnoException).code ?? (error as Error).message;
     throw new PetstoreError('storage', `cannot ${verb} ${escapeControls(path)} (${reason})`, {
-      hint: "check the folder's permissions and free space, or set PETSTORE_API_KEY and PETSTORE_BASE_URL",
+      hint: "check the directory's permissions and free space, or set PETSTORE_API_KEY and PETSTORE_BASE_URL",
       cause: error,
     });
   }

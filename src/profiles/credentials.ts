@@ -47,7 +47,7 @@ interface CredentialSources {
   readonly env: Environment;
   /** The value of `--profile`. */
   readonly profile: string | undefined;
-  /** Not called where the environment provides URL and key. */
+  /** Not called if the environment provides URL and key. */
   readonly store: () => Promise<ProfileStore>;
 }
 
@@ -61,7 +61,7 @@ interface TargetSources extends CredentialSources {
 /** @throws PetstoreError `usage` (unknown profile, invalid URL), `auth` (no key or URL, a key for another origin), `storage` */
 export async function resolveTarget(sources: TargetSources): Promise<Target> {
   const { profile, url: baseUrl = '', urlSource, key = '', keySource, ...found } = await findCredentials(sources);
-  // Both sources are known where nothing is wrong.
+  // Both sources are known if nothing is wrong.
   if (found.problem || !urlSource || !keySource) throw found.problem;
   const identity = keySource === 'sandbox' ? `sandbox:${sandboxDataFile(sources.stateDir())}` : baseUrl;
   const target = { profile, baseUrl, key, keySource, urlSource, identity };
@@ -109,7 +109,7 @@ export async function findCredentials(sources: CredentialSources): Promise<Crede
 
 interface NamedProfile {
   readonly name: string;
-  /** The variable that names it; absent where it was typed. */
+  /** The variable that names it; absent if it was typed. */
   readonly from?: string;
 }
 
@@ -123,11 +123,11 @@ export function namedProfile(sources: Pick<CredentialSources, 'env' | 'profile'>
   return name ? { name: checkProfileName(name, PROFILE_VARIABLE), from: PROFILE_VARIABLE } : undefined;
 }
 
-/** The variables that override stored settings where no profile is typed. */
+/** The variables that override stored settings if no profile is typed. */
 export function overridingVariables(env: Environment, active: string): readonly string[] {
   const named = env[PROFILE_VARIABLE] || undefined;
   const profile = named !== undefined && named !== active ? [PROFILE_VARIABLE] : [];
-  // The sandbox uses none of them; but where URL and key are both set, the active profile is not used at all.
+  // The sandbox uses none of them; but if URL and key are both set, the active profile is not used at all.
   const sandbox = (named ?? active) === SANDBOX && (named !== undefined || !environmentSuffices(env));
   return sandbox ? profile : [...profile, ...setOverrides(env)];
 }
@@ -154,7 +154,7 @@ function environmentKey(env: Environment): FoundKey | undefined {
   return line === undefined ? undefined : { command: { line, from: KEY_COMMAND_VARIABLE }, keySource: 'command' };
 }
 
-/** @throws PetstoreError `usage` where PETSTORE_BASE_URL is set but invalid */
+/** @throws PetstoreError `usage` if PETSTORE_BASE_URL is set but invalid */
 export function environmentUrl(env: Environment): BaseUrl | undefined {
   const url = env[URL_VARIABLE];
   return url === undefined ? undefined : checkBaseUrl(url, URL_VARIABLE);
@@ -162,7 +162,7 @@ export function environmentUrl(env: Environment): BaseUrl | undefined {
 
 /**
  * @returns undefined for a built-in profile without stored settings
- * @throws PetstoreError `usage` where there is no such profile
+ * @throws PetstoreError `usage` if there is no such profile
  */
 export function storedProfile(store: ProfileStore, name: string, from?: string): StoredProfile | undefined {
   checkExists(store, name, from);

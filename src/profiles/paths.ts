@@ -1,4 +1,4 @@
-// Where configuration and state are kept, by environment, platform and home folder.
+// Where configuration and state are kept, by environment, platform and home directory.
 import { join, posix, win32 } from 'node:path';
 import { PetstoreError } from '../errors.ts';
 import type { Environment } from '../io.ts';
@@ -7,16 +7,16 @@ interface PathContext {
   readonly env: Environment;
   /** As `process.platform` names it. */
   readonly platform: string;
-  /** Undefined where the machine has none. */
+  /** Undefined if the machine has none. */
   readonly homeDir: string | undefined;
 }
 
 /**
- * The folder of the profiles.
- * @throws PetstoreError `storage` where none is known; keys never go to the working directory
+ * The directory of the profiles.
+ * @throws PetstoreError `storage` if none is known; keys never go to the working directory
  */
 export function configDir(context: PathContext): string {
-  return folder(context, 'PETSTORE_CONFIG_DIR', {
+  return directory(context, 'PETSTORE_CONFIG_DIR', {
     linux: { variable: 'XDG_CONFIG_HOME', inHome: ['.config'] },
     darwin: { inHome: ['Library', 'Preferences'] },
     win32: { variable: 'APPDATA', inHome: ['AppData', 'Roaming'], leaf: 'Config' },
@@ -24,11 +24,11 @@ export function configDir(context: PathContext): string {
 }
 
 /**
- * The folder of quota, journals and sandbox data.
- * @throws PetstoreError `storage` where none is known
+ * The directory of quota, journals and sandbox data.
+ * @throws PetstoreError `storage` if none is known
  */
 export function stateDir(context: PathContext): string {
-  return folder(context, 'PETSTORE_STATE_DIR', {
+  return directory(context, 'PETSTORE_STATE_DIR', {
     linux: { variable: 'XDG_STATE_HOME', inHome: ['.local', 'state'] },
     darwin: { inHome: ['Library', 'Application Support'] },
     win32: { variable: 'LOCALAPPDATA', inHome: ['AppData', 'Local'], leaf: 'State' },
@@ -40,31 +40,35 @@ export function sandboxDataFile(stateDirectory: string): string {
   return join(stateDirectory, 'sandbox', 'data');
 }
 
-/** Where a platform keeps the files of applications: the folder that a variable names, otherwise one in the home folder. */
-interface ApplicationFolder {
+/** Where a platform keeps the files of applications: the directory that a variable names, otherwise one in the home directory. */
+interface ApplicationDirectory {
   readonly variable?: string;
   readonly inHome: readonly string[];
-  /** Below the folder of this application. */
+  /** Below the directory of this application. */
   readonly leaf?: string;
 }
 
-interface ApplicationFolders {
-  readonly [platform: string]: ApplicationFolder;
+interface ApplicationDirectories {
+  readonly [platform: string]: ApplicationDirectory;
   /** Also for every other platform. */
-  readonly linux: ApplicationFolder;
+  readonly linux: ApplicationDirectory;
 }
 
-function folder({ env, platform, homeDir }: PathContext, override: string, folders: ApplicationFolders): string {
+function directory(
+  { env, platform, homeDir }: PathContext,
+  override: string,
+  directories: ApplicationDirectories,
+): string {
   const path = platform === 'win32' ? win32 : posix;
   const own = env[override];
   if (own !== undefined && own !== '') return path.resolve(own);
-  const { variable = '', inHome, leaf = '' } = folders[platform] ?? folders.linux;
+  const { variable = '', inHome, leaf = '' } = directories[platform] ?? directories.linux;
   // A relative path in an XDG variable is invalid and ignored (XDG base directory specification).
   const absolute = (value: string | undefined) => (value && path.isAbsolute(value) ? value : undefined);
   const home = absolute(homeDir);
   const base = absolute(env[variable]) ?? (home && path.join(home, ...inHome));
   if (base) return path.join(base, 'petstore', leaf);
-  throw new PetstoreError('storage', 'no home folder is available', {
-    hint: `set ${platform === 'win32' ? variable : 'HOME'}, or set ${override} to a folder of your own`,
+  throw new PetstoreError('storage', 'cannot determine the home directory', {
+    hint: `set ${platform === 'win32' ? variable : 'HOME'}, or set ${override} to a writable directory`,
   });
 }

@@ -9,7 +9,7 @@ export interface StoredProfile {
   /** The base URL, as `parseBaseUrl` returns it. */
   readonly url?: string | undefined;
   readonly key?: string;
-  /** The command that prints the key, where no key is stored. */
+  /** The command that prints the key, if no key is stored. */
   readonly keyCommand?: string;
   /** The scheme, host and port that the key may be sent to. */
   readonly origin?: string;
@@ -19,7 +19,7 @@ export function hasKey(profile: StoredProfile | undefined): boolean {
   return profile?.key !== undefined || profile?.keyCommand !== undefined;
 }
 
-/** Every method throws PetstoreError `storage` where a file cannot be read or written. */
+/** Every method throws PetstoreError `storage` if a file cannot be read or written. */
 export interface ProfileStore {
   /** All profile names, the built-in ones first; no file is read. */
   names(): readonly string[];
@@ -50,7 +50,7 @@ export function isProfileName(name: string): boolean {
 }
 
 /**
- * @param from the environment variable that named the profile; none where it was typed
+ * @param from the environment variable that named the profile; none if it was typed
  * @throws PetstoreError `usage`
  */
 export function checkProfileName(name: string, from?: string): string {

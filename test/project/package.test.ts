@@ -14,7 +14,7 @@ beforeAll(async () => {
   installed = join(folder, 'node_modules', 'petstore-cli');
 }, 120_000);
 
-test('the tarball holds the program, its types, its manual and its licences, and nothing else', () => {
+test('the tarball holds the program, its types, its manual and its licenses, and nothing else', () => {
   const kinds = packed.files.map(({ path }) =>
     path
       .replace(/^dist\/chunks\/.*\.cjs$/, 'dist/chunks/*.cjs')
@@ -49,7 +49,7 @@ test('one package is installed, and it has no install scripts', () => {
   for (const name of ['preinstall', 'install', 'postinstall']) expect(scripts).not.toHaveProperty(name);
 });
 
-test('the licences of all code inside are in the package, llhttp of undici among them', () => {
+test('the licenses of all code inside are in the package, llhttp of undici among them', () => {
   const text = readFileSync(join(installed, 'dist', 'THIRD-PARTY-LICENSES.txt'), 'utf8');
   expect(text).toContain('undici');
   expect(text).toContain('Copyright Fedor Indutny, 2018.');
