@@ -35,6 +35,7 @@ test.each<[string, number, Given, string]>([
   ['nothing to wait for', 20, { window: { remaining: 20 } }, 'no wait for the rate limit'],
   ['no rows', 0, {}, 'no wait for the rate limit'],
   ['no limit', 5000, { window: { limit: 1e9, remaining: 1e9 } }, 'no wait for the rate limit'],
+  ['half an hour measured to the millisecond', 120, { windowMs: 30 * MINUTE + 20 }, '31m (60 requests per 30m)'],
   ['a minute', 600, { windowMs: MINUTE }, '10m (60 requests per minute)'],
   ['a minute that has passed', 600, { windowMs: MINUTE, window: { over: true } }, '9m (60 requests per minute)'],
   [
@@ -65,7 +66,7 @@ test('the estimate does not depend on when within a window it is made', () => {
 
 test('without any known limit the estimate is unknown', () => {
   const quota = { window: undefined, windowMs: undefined, longWindow: undefined, nextAt: undefined };
-  expect(formatEstimate(estimate(5, quota, NOW))).toBe('unknown until the rate limit has reset');
+  expect(formatEstimate(estimate(5, quota, NOW))).toBe('unknown');
 });
 
 test.each<[string, number, Given, string | undefined]>([
