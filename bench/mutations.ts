@@ -6,9 +6,9 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { say } from './report.ts';
 
-const FILES = ['src/rate-limit/policy.ts', 'src/rate-limit/pace.ts'];
+const FILES = ['policy', 'pace', 'window'].map((name) => `src/rate-limit/${name}.ts`);
 const COUNT = 50;
-const QUICK = ['policy', 'pace', 'reducer', 'quota-view', 'window-length'];
+const QUICK = ['policy', 'pace', 'reducer', 'quota-view', 'window'];
 const SLOW = ['limiters', 'simulation'];
 
 // A comparison, an operator or a function, and the one that takes its place.

@@ -1,9 +1,11 @@
 // The rate limit of a key, as commands show it.
 import { formatDuration, formatRemaining } from '../format.ts';
 import type { BlockReason } from './ledger-record.ts';
-import type { KeyState, Window } from './policy.ts';
-import { admit, windowEnd } from './policy.ts';
+import type { KeyState } from './policy.ts';
+import { admit } from './policy.ts';
 import { RULES } from './rules.ts';
+import type { Window } from './window.ts';
+import { windowEnd } from './window.ts';
 
 /** One window as the service reported it. Times are epoch milliseconds by our clock. */
 export interface WindowView {

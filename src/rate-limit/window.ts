@@ -1,0 +1,98 @@
+// The window that headers report: what is left until its reset, and when that has certainly passed. Pure.
+import type { Observation } from './ledger-record.ts';
+import { RULES } from './rules.ts';
+
+/** A limit that the service reported, and what is left of it. */
+export interface Window {
+  readonly limit?: number | undefined;
+  readonly remaining: number;
+  readonly resetAt: number;
+  readonly clock: 'service' | 'local';
+  /** Added to the reset, which may have been rounded down. */
+  readonly guardMs: number;
+  readonly seenAt: number;
+  readonly seenSeq: number;
+}
+
+/** Bounds of the service's clock minus ours, milliseconds, and when they were first seen. */
+export interface Offset {
+  readonly lo: number;
+  readonly hi: number;
+  readonly since: number;
+}
+
+export function windowEnd({ resetAt, guardMs }: Window): number {
+  return resetAt + guardMs;
+}
+
+// A window without its end is ignored, even if nothing is left of it: how long to wait would be a guess.
+export function readingOf(
+  { at, limit, remaining, reset }: Observation,
+  offset: Offset | undefined,
+  seq: number,
+): Window | undefined {
+  if (remaining === undefined || remaining < 0 || !reset) return undefined;
+  const { clock } = reset;
+  const resetAt = clock === 'service' ? reset.at - (offset?.lo ?? 0) : reset.at;
+  if (resetAt - at > RULES.farthestResetMs) return undefined;
+  const guardMs = Math.max(RULES.leastGuardMs, reset.resolution);
+  return { limit, remaining, resetAt, clock, guardMs, seenAt: at, seenSeq: seq };
+}
+
+/**
+ * Returns the window after a response.
+ * @param ticket the request's, if it still counted
+ * @param roundsDown whether a probe after a reset was ever refused
+ */
+export function nextWindow(
+  known: Window | undefined,
+  reading: Window,
+  ticket: { readonly seq: number; readonly probe: boolean } | undefined,
+  roundsDown: boolean | undefined,
+): Window {
+  const later = known ? reading.resetAt - known.resetAt : Number.POSITIVE_INFINITY;
+  // A later request finds more left, or, as a probe, no less: quota came back.
+  const refilled =
+    known &&
+    ticket &&
+    known.seenSeq < ticket.seq &&
+    (ticket.probe
+      ? reading.remaining >= known.remaining || known.remaining === 0
+      : reading.remaining > known.remaining);
+  if (!known || later > RULES.sameWindowMs || refilled) {
+    const { limit = 0, remaining, resetAt, seenAt } = reading;
+    // The first request in a brief window after another one: a guard of a second would cost much of it.
+    const brief = limit - remaining <= 1 && Math.max(resetAt - seenAt, later) <= RULES.briefMs && !roundsDown;
+    return brief ? { ...reading, guardMs: RULES.leastGuardMs } : reading;
+  }
+  // A response of the window before.
+  if (later < -RULES.sameWindowMs) return known;
+  const remaining = Math.min(known.remaining, reading.remaining);
+  return { ...reading, guardMs: known.guardMs, remaining, resetAt: Math.max(known.resetAt, reading.resetAt) };
+}
+
+/**
+ * Returns the length of the window, if two resets show it: the later window was seen soon after the earlier reset, so no
+ * window lies between.
+ */
+export function lengthOf(before: number | undefined, known: Window | undefined, reading: Window): number | undefined {
+  const { limit, resetAt, seenAt } = reading;
+  if (!known || resetAt - known.resetAt <= RULES.sameWindowMs) return before;
+  if (known.limit !== limit) return undefined;
+  const length = resetAt - known.resetAt;
+  const late = seenAt - known.resetAt;
+  if (late > -RULES.sameWindowMs && late <= Math.max(RULES.soonAfterResetMs, length / 10)) return length;
+  return resetAt - seenAt > (before ?? 0) + RULES.sameWindowMs ? undefined : before;
+}
+
+/** Intersects the bounds of a response with those known so far. */
+export function nextOffset(
+  known: Offset | undefined,
+  seen: { readonly lo: number; readonly hi: number },
+  at: number,
+): Offset {
+  if (!known || at - known.since > RULES.offsetLifeMs) return { ...seen, since: at };
+  const both = { lo: Math.max(known.lo, seen.lo), hi: Math.min(known.hi, seen.hi), since: known.since };
+  // Bounds that exclude each other mean that a clock was set: the newest response is right.
+  return both.lo > both.hi ? { ...seen, since: at } : both;
+}
