@@ -54,7 +54,15 @@ const CREATES: readonly RequestFault[] = [
   'lost-response',
   'silent',
 ];
-const LISTS: readonly RequestFault[] = ['aged-list', 'cut-list', 'empty-list', 'html'];
+const LISTS: readonly RequestFault[] = [
+  'aged-list',
+  'aged-list',
+  'cut-list',
+  'cut-list',
+  'cut-list',
+  'empty-list',
+  'html',
+];
 const PROCESSES: readonly ProcessFault[] = ['kill', 'kill-writing', 'suspend', 'interrupt', 'kill'];
 const MACHINES: readonly MachineFault[] = ['clock-jump', 'disk-full'];
 const SERVERS: readonly ServerFault[] = ['server-down', 'server-flush', 'server-evict', 'server-restart'];

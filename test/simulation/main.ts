@@ -1,5 +1,6 @@
-// The entry point of the bundled simulator: `worlds FROM TO [STOP]` or `world SEED STEPS`; prints one JSON document.
+// The entry point of the bundled simulator: `worlds FROM TO [stop]`, `world SEED STEPS`, or `sandboxes FROM TO`; prints one JSON document.
 import { fileURLToPath } from 'node:url';
+import { runSandbox } from './sandbox.ts';
 import { shrink } from './shrink.ts';
 import { planWorld, runWorld } from './world.ts';
 
@@ -9,8 +10,12 @@ const SHOWN = 60;
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const [what, ...args] = process.argv.slice(2);
   const [first = 0, second = 0] = args.map(Number);
-  const document =
-    what === 'worlds' ? await runWorlds(first, second, args.includes('stop')) : await runOne(first, second);
+  const runs: Readonly<Record<string, () => Promise<object>>> = {
+    worlds: () => runWorlds(first, second, args.includes('stop')),
+    world: () => runOne(first, second),
+    sandboxes: () => runSandboxes(first, second),
+  };
+  const document = await runs[what ?? '']?.();
   process.stdout.write(`${JSON.stringify(document)}\n`, () => process.exit());
 }
 
@@ -47,6 +52,16 @@ async function runOne(seed: number, steps: number): Promise<object> {
       trace: smallest.trace.slice(-SHOWN),
     },
   };
+}
+
+async function runSandboxes(from: number, to: number): Promise<object> {
+  const sums = { answered: 0, wrong: [] as string[] };
+  for (let seed = from; seed <= to; seed++) {
+    const { answered, wrong } = await runSandbox(seed);
+    sums.answered += answered;
+    sums.wrong.push(...wrong.map((name) => `seed ${seed}: ${name}`));
+  }
+  return sums;
 }
 
 export { planWorld, runWorld };

@@ -215,17 +215,19 @@ export class Service {
     const all = [...this.stored];
     if (this.manners.order === 'newest') all.reverse();
     if (this.manners.order === 'name') all.sort((a, b) => (a.name < b.name ? -1 : 1));
+    const isNewest = this.#scheduler.random() < 0.5;
+    const known = knownTo(request.process, all);
+    // From a cache: what this client knows and nothing later, or any older list.
     if (fault === 'aged-list') {
-      const old = all.slice(0, Math.floor(this.#scheduler.random() * (all.length + 1)));
+      const old = isNewest ? known : all.slice(0, Math.floor(this.#scheduler.random() * (all.length + 1)));
       return respond(200, listText(old), { headers: { age: '7' } });
     }
-    // A list that is cut off lacks something that this client knows: without that, no client could tell.
-    const known = knownTo(request.process, all);
     if (fault === 'empty-list' && known.length > 0) return respond(200, '[]');
-    // Without any it would be another account's, or that of a service whose data was reset.
+    // A list that is cut off lacks something that this client knows: without that, no client could tell. And it shows
+    // something that it knows: without that it would be another account's, or that of a service whose data was reset.
     if (fault === 'cut-list' && known.length > 1) {
-      const from = all.indexOf(known[1 + Math.floor(this.#scheduler.random() * (known.length - 1))] as Stored);
-      return respond(200, listText(all.slice(0, from)));
+      const at = isNewest ? known.length - 1 : 1 + Math.floor(this.#scheduler.random() * (known.length - 1));
+      return respond(200, listText(all.slice(0, all.indexOf(known[at] as Stored))));
     }
     return respond(200, listText(all), { shows: all });
   }

@@ -65,6 +65,11 @@ export class Simulator {
     return this.#run(['world', String(seed), String(steps)], LONGEST_MS);
   }
 
+  /** Worlds of processes that share the sandbox's data. */
+  sandboxes(from: number, to: number): Promise<{ readonly answered: number; readonly wrong: readonly string[] }> {
+    return this.#run(['sandboxes', String(from), String(to)], LONGEST_MS);
+  }
+
   async #run<T>(args: readonly string[], timeout: number): Promise<T> {
     const options = { timeout, maxBuffer: 1e9, killSignal: 'SIGKILL' } as const;
     const { stdout } = await promisify(execFile)(process.execPath, [this.#file, ...args], options);
