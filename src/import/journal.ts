@@ -48,6 +48,8 @@ export interface JournalLog {
 export class Journal {
   readonly #log: JournalLog;
   readonly #run = randomBytes(6).toString('hex');
+  /** The categories that responses named, by attempt. */
+  readonly #responses = new Map<string, Labelled>();
   #attempts = 0;
   #held = false;
   #beating: NodeJS.Timeout | undefined;
@@ -146,6 +148,7 @@ export class Journal {
 
   /** @returns false where the id proves nothing: it was there before, or belongs to another create, which is in doubt again */
   async recordCreated(attempt: string, [id, label]: Labelled): Promise<boolean> {
+    this.#responses.set(attempt, [id, label]);
     await this.#append(['created', this.#run, attempt, id, label]);
     return !this.account.doubts.has(attempt);
   }
@@ -195,13 +198,18 @@ export class Journal {
       await this.#append(['send', this.#run, attempt, name]);
       await this.recordFound(attempt, [id, label]);
     }
-    // The very record whose append showed the loss may have settled one.
-    const settled = new Set([...this.account.created.values()].map(({ attempt }) => attempt));
     for (const [attempt, { name, slow }] of doubts) {
-      if (this.account.doubts.has(attempt) || settled.has(attempt)) continue;
+      if (this.account.doubts.has(attempt) || this.#isCreated(attempt)) continue;
       await this.#append(['send', this.#run, attempt, name]);
       if (slow) await this.recordSlow(attempt);
+      // The record whose append showed the loss, or one beside it, may have settled it.
+      if (this.#isCreated(attempt)) await this.recordFound(attempt, this.#responses.get(attempt) as Labelled);
     }
+  }
+
+  #isCreated(attempt: string): boolean {
+    const [id = ''] = this.#responses.get(attempt) ?? [];
+    return this.account.created.get(id)?.attempt === attempt;
   }
 
   #assertLock(): void {
