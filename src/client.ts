@@ -156,7 +156,13 @@ function openService(given: Partial<ClientOptions>, url: string, key: string, li
   return {
     quota: () => ledger?.view() ?? quotaView(initialState(), systemClock.now(), true),
     http: () => (opened ??= open()),
-    close: async () => (opened ? opened.then((client) => client.close()) : ledger?.close()),
+    close: async () =>
+      opened
+        ? opened.then(
+            (client) => client.close(),
+            () => ledger?.close(),
+          )
+        : ledger?.close(),
   };
 }
 

@@ -87,7 +87,8 @@ test('a block after a 429 is shown with its reason, applies to every command, an
 });
 
 test('a terminal of at least 40 columns shows a bar beside the numbers', async () => {
-  const { server, run } = await service();
+  // The clock runs while a terminal is served.
+  const { server, run } = await service({ windowMs: 86_400_000 });
   await run('categories list');
   expect((await run('quota', 100)).out).toContain('remaining  ███████████████░ 59 of 60\n');
   expect((await run('quota', 40)).out).toContain('remaining  ███████████████░ 59 of 60\n');

@@ -108,6 +108,19 @@ console.log(Object.keys(module).join(), Object.keys(required).sort().join(), mod
   expect(stdout).toBe('PetstoreError,createClient PetstoreError,createClient true\n');
 });
 
+test('an invalid proxy variable rejects a call as wrong usage, and the client can be closed', async () => {
+  const script = `import { createClient } from 'petstore-cli';
+const client = createClient({ baseUrl: 'https://pets.example/v1', apiKey: 'k_0123456789' });
+await client.categories.list().catch(({ kind, message }) => console.log(kind, message));
+await client.close();`;
+  writeFileSync(join(folder, 'proxy.mjs'), script);
+  const { stdout } = await exec(process.execPath, ['proxy.mjs'], {
+    cwd: folder,
+    env: { ...env, HTTPS_PROXY: 'ftp://proxy.example' },
+  });
+  expect(stdout).toBe('usage HTTPS_PROXY is not an http or https URL\n');
+});
+
 test('the examples of docs/node-api.md print what they say, one after the other on one sandbox', async () => {
   const baseUrl = sandbox.env['PETSTORE_BASE_URL'] ?? '';
   expect(examples.length).toBeGreaterThan(4);
