@@ -137,7 +137,7 @@ for (const columns of SIZES) {
   });
 }
 
-test('a list in a pipe is complete and plain', async () => {
+test('a list in a pipe is complete and plain, and no quota line is painted over the pager', async () => {
   const outcome = await inTerminal(at('ok'), ['categories', 'list'], { stdoutPiped: true });
   expect(outcome.stdout).toContain('Canis familiaris: a loyal companion of people for some fifteen thousand years');
   expect(outcome.stdout).not.toContain('\u001b');
