@@ -75,6 +75,10 @@ test('after a success, as many stated waits as it took are kept before the floor
   expect(waitsOf(state, states(1), states(1), states(1))).toEqual([1, 2, 4]);
   succeed('once');
   expect(waitsOf(state, ...Array(6).fill(states(1)))).toEqual([1, 1, 1, 1, 2, 4]);
+  succeed('twice');
+  waitsOf(state, ...Array(9).fill(states(1)));
+  succeed('long');
+  expect(waitsOf(state, ...Array(11).fill(states(1)))).toEqual([1, 1, 1, 1, 1, 1, 1, 1, 1, 2, 4]);
   succeed('four', RULES.soon);
   expect(waitsOf(state, states(1), states(1), silent)).toEqual([1, 2, 4]);
   succeed('again');
