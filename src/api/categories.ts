@@ -24,7 +24,7 @@ export function createApi(client: Sender): Api {
   };
 }
 
-/** @throws PetstoreError by its status; `service` where it is not a list of categories */
+/** @throws PetstoreError by its status; `service` if it is not a list of categories */
 export function categoriesOf(response: HttpResponse): readonly Category[] {
   if (response.status !== 200) throw responseError(LIST, response);
   try {

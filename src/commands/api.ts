@@ -17,7 +17,7 @@ export const api = (): Command =>
 retried. A warning reports responses marked as deprecated, sunset or unstable. On Windows prefer --input to --data.`,
         output: `the body, byte for byte, also when the status is an error; with --json one JSON document,
 {"status", "headers", "body"} with --include.`,
-        exitCodes: `2 invalid path or body, 3 key not accepted, 4 request rejected, 7 read failed or redirect, 8 a write
+        exitCodes: `2 invalid path or body, 3 key rejected, 4 request rejected, 7 read failed or redirect, 8 a write
 received no valid response.`,
         examples: [
           'petstore api GET categories',

@@ -52,7 +52,7 @@ function problemOfPeer(error: Error, { host, proxy }: Peer): Problem | undefined
   return /^(?:connect|tls)$/.test(reason) ? [reason, `cannot connect to ${host}: ${detail}`] : undefined;
 }
 
-// undici says in words how a proxy answered CONNECT.
+// undici puts the status of a proxy's response to CONNECT into its message.
 function problemOfProxy(error: Error, { host, username }: URL): Problem | undefined {
   const status = Number(/^Proxy response \((\d+)\)/.exec(error.message)?.[1]);
   if (status === 407) {

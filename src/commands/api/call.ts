@@ -35,7 +35,7 @@ export const callAction: Action<CallOptions, RawResponse> = {
   },
   view: {
     failure: ({ failure }) => failure,
-    summary: ({ response }) => `the request was sent and answered with status ${response.status}`,
+    summary: ({ response }) => `the request was sent; the response has status ${response.status}`,
     json: ({ response: { status, headers, body }, include }) =>
       include ? { status, headers, body: toJsonValue(body) } : toJsonValue(body),
     bytes: (raw) => Buffer.concat([Buffer.from(head(raw)), raw.response.body]),
@@ -77,7 +77,7 @@ const BASE = new URL('http://petstore.invalid/v1');
  * Checks a path; `//host` or `\\host` would carry the key to another host.
  * @param text with or without a leading slash
  * @returns path and query below the base URL, beginning with one `/`
- * @throws PetstoreError `usage` where it could leave the base URL
+ * @throws PetstoreError `usage` if it could leave the base URL
  */
 export function pathBelowBase(text: string): string {
   if (text === '') throw invalidPath('the path is empty');

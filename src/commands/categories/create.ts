@@ -39,9 +39,9 @@ export const create = (): Command =>
       'after',
       sections({
         notes: `A create request is sent once. If no valid response is received it is not sent again: exit code 8 means that
-the category may or may not exist.`,
+the category may exist: check the list before you retry.`,
         output: 'one line; with --json the category as the service returned it.',
-        exitCodes: `3 no key or key not accepted, 4 rejected, 5 rate limited, 6 service not reached and nothing created, 8
+        exitCodes: `3 no API key or key rejected, 4 rejected, 5 rate limited, 6 service not reached and nothing created, 8
 outcome unknown.`,
         examples: [
           'petstore categories create --name dog',
