@@ -43,6 +43,7 @@ export function openConfStore(dir: string): ProfileStore {
     read(file);
     guarded(path, 'write', () => {
       mkdirp(dir);
+      removeAbandoned(dir);
       const old = `${path}.${process.pid}.old`;
       const existed = fs.existsSync(path);
       if (existed) fs.copyFileSync(path, old);
@@ -122,6 +123,24 @@ function makePrivate(path: string): boolean {
   if (stats.size > MAX_BYTES) throw damagedFile(path, 'is larger than 1 MiB');
   if ((stats.mode & 0o077) !== 0 && process.platform !== 'win32') fs.chmodSync(path, 0o600);
   return true;
+}
+
+// What killed writes left behind holds keys: copies of ours, named by process, and files of conf, known by their age.
+function removeAbandoned(dir: string): void {
+  for (const name of list(dir)) {
+    const path = join(dir, name);
+    const [, pid, temporary] = /\.json\.(?:(\d+)\.old|(tmp-\w+))$/.exec(name) ?? [];
+    const isOld = (): boolean => Date.now() - (fs.statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0) > 60_000;
+    if (pid ? !isRunning(Number(pid)) : temporary && isOld()) fs.rmSync(path, { force: true });
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== 'ESRCH';
+  }
 }
 
 function list(dir: string): readonly string[] {
