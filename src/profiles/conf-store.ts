@@ -3,6 +3,7 @@ import * as fs from 'node:fs';
 import { join } from 'node:path';
 import Conf from 'conf';
 import { mkdirp } from '../append-log/mkdirp.ts';
+import { systemClock } from '../clock.ts';
 import { PetstoreError } from '../errors.ts';
 import { escapeControls } from '../escape.ts';
 import type { ProfileStore, StoredProfile } from './store.ts';
@@ -130,7 +131,8 @@ function removeAbandoned(dir: string): void {
   for (const name of list(dir)) {
     const path = join(dir, name);
     const [, pid, temporary] = /\.json\.(?:(\d+)\.old|(tmp-\w+))$/.exec(name) ?? [];
-    const isOld = (): boolean => Date.now() - (fs.statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0) > 60_000;
+    const isOld = (): boolean =>
+      systemClock.now() - (fs.statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0) > 60_000;
     if (pid ? !isRunning(Number(pid)) : temporary && isOld()) fs.rmSync(path, { force: true });
   }
 }
