@@ -20,7 +20,7 @@ const CHANGES: Readonly<Record<string, readonly (readonly [from: string, to: str
     ['else if (!listed || suspect || resends >= maxRetries)', 'else if (!listed || resends >= maxRetries)'],
     ['else if (!listed || suspect || resends >= maxRetries)', 'else if (suspect || resends >= maxRetries)'],
     ["if (means === 'rejected' || means === 'unsent') {", "if (means !== 'slow') {"],
-    ["if (means === 'unsent') this.results.set(row, undefined);", ''],
+    ["if (means === 'rejected') this.results.set(row, { state: 'failed', error: toPetstoreError(error) });", ''],
     ['if (stop) this.end(error);', ''],
     ["if (means === 'slow') await journal.recordSlow(attempt);", ''],
     ["means === 'slow' ? Math.max(SETTLE_MS, timeoutMs) : SETTLE_MS", 'SETTLE_MS'],
@@ -101,7 +101,6 @@ const CHANGES: Readonly<Record<string, readonly (readonly [from: string, to: str
   ],
   'http/ticket-queue.ts': [
     ['if (until - now > limits.maxWaitMs) throw', 'if (until - now > 100 * limits.maxWaitMs) throw'],
-    ['signal.throwIfAborted();', ''],
   ],
   'http/http-client.ts': [
     ['withdrawn ||= aborted.aborted || !ledger.confirm(ticket);', 'withdrawn ||= aborted.aborted;'],

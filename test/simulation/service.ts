@@ -247,9 +247,9 @@ export class Service {
     };
     if (name.includes('!')) return error(400, `invalid name ${name}`);
     if (fault === 'rejects') return error(422, 'invalid value');
-    if (fault === 'accepted-late') later(20_000);
+    if (fault === 'accepted-late') later(28_000);
     if (fault === 'accepted-late') return respond(202, '');
-    if (fault === 'gateway-timeout-late') later(20_000);
+    if (fault === 'gateway-timeout-late') later(28_000);
     if (fault === 'gateway-timeout-late') return respond(504, '<html><title>504</title></html>');
     const [old] = knownTo(request.process, this.stored);
     if (fault === 'false-created' && old) return respond(201, categoryText(old));

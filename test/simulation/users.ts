@@ -166,7 +166,7 @@ export class User {
   async #import(rows: string[], format: 'csv' | 'json' | 'ndjson'): Promise<void> {
     const { machine, run, expectations, violate } = this.#world;
     let args: readonly string[] = ['categories', 'import', '-', ...this.#plan.options];
-    for (let tries = 0; tries < TRIES; tries++) {
+    for (let tries = 0; tries < TRIES && rows.length > 0; tries++) {
       expectations.addFile(rows);
       const ended = await run(machine, args, fileText(rows, format));
       if (ended.code !== undefined && args.includes('--json')) this.#checkDocument(ended, rows.length);
@@ -183,8 +183,7 @@ export class User {
       args = resumeOf(ended) ?? args;
       await this.#pause(ended);
     }
-    // It was told every time that something is not known.
-    expectations.excuse(rows);
+    if (rows.length > 0) violate(`an import is not done after ${TRIES} runs`);
   }
 
   #mustExist(names: readonly string[]): void {
@@ -242,7 +241,7 @@ function resumeOf({ err }: Ended): readonly string[] | undefined {
 // "write it into the file as the service has it"
 function correctedRows(rows: readonly string[], { out, err }: Ended): string[] {
   const corrected = [...rows];
-  for (const [, row = '', name = ''] of `${err}\n${out}`.matchAll(
+  for (const [, row = '', name = ''] of `${err}\n${out}`.replaceAll('\\"', '"').matchAll(
     /row (\d+) "[^"]*" \(perhaps category \d+ "([^"]*)"\)/g,
   )) {
     corrected[Number(row) - 1] = name;
