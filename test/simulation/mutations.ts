@@ -49,7 +49,7 @@ const CHANGES: Readonly<Record<string, readonly (readonly [from: string, to: str
     ["return this.#append(['absent', this.#run, attempt]);", 'return Promise.resolve();'],
     ["for (const some of inPortions(fresh)) await this.#append(['known', this.#run, some]);", ''],
     ['this.#log.confirm();\n    this.#assertLock();', ''],
-    ['|| settled.has(attempt)', ''],
+    ['|| this.#isCreated(attempt)) continue;', ') continue;'],
   ],
   'import/journal-state.ts': [
     [
@@ -68,9 +68,6 @@ const CHANGES: Readonly<Record<string, readonly (readonly [from: string, to: str
     ['if (left - open.length >= 1)', 'if (left - open.length >= 0)'],
     ['(window && t >= windowEnd(window))) {', '(window && t >= windowEnd(window) + 60_000)) {'],
     ['const left = window.remaining - unanswered;', 'const left = window.remaining;'],
-    ['return resetAt + guardMs;', 'return resetAt - 1500;'],
-    ['return resetAt + guardMs;', 'return resetAt + guardMs + 120_000;'],
-    ["clock === 'service' ? reset.at - (state.offset?.lo ?? 0) : reset.at;", 'reset.at;'],
     ['const until = seen.at + ms + jitter;', 'const until = seen.at + ms / 2;'],
     ['const until = seen.at + ms + jitter;', 'const until = seen.at + 3 * ms + 30_000;'],
     ['const ms = Math.min(Math.max(stated, floor), RULES.blockCapMs);', 'const ms = floor;'],
@@ -79,6 +76,11 @@ const CHANGES: Readonly<Record<string, readonly (readonly [from: string, to: str
     ['if (block && !(ticket && ticket.seq > block.extendedBy)) return;', ''],
     ['state.block = undefined;\n  state.verified = true;', 'state.verified = true;'],
     ['state.block = undefined;\n  state.verified = true;', 'state.block = undefined;'],
+  ],
+  'rate-limit/window.ts': [
+    ['return resetAt + guardMs;', 'return resetAt - 1500;'],
+    ['return resetAt + guardMs;', 'return resetAt + guardMs + 120_000;'],
+    ["clock === 'service' ? reset.at - (offset?.lo ?? 0) : reset.at;", 'reset.at;'],
   ],
   'rate-limit/ledger.ts': [
     ['this.#refusals === 0 &&', ''],
