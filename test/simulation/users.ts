@@ -178,7 +178,7 @@ export class User {
       if (ended.code === 3) await this.#logIn();
       // A short --max-wait costs many runs.
       if (ended.code === 5 && waits++ < MOST_WAITS) tries--;
-      if (ended.code === 4) rows = rows.filter((name) => !name.includes('!'));
+      if (ended.out.includes('E400')) rows = rows.filter((name) => !name.includes('!'));
       if (ended.code === 8) rows = correctedRows(rows, ended);
       // The user compares, and leaves it at that.
       if (/may exist twice|exist twice/.test(ended.err))
