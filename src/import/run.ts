@@ -267,7 +267,11 @@ class Run {
     }
     this.results.set(row, { state: 'created', attempt, category });
     try {
-      if (await this.#options.journal.recordCreated(attempt, labelled(category))) return true;
+      if (await this.#options.journal.recordCreated(attempt, labelled(category))) {
+        // Another row may have withdrawn it while the record was on its way to a state server.
+        this.results.set(row, { state: 'created', attempt, category });
+        return true;
+      }
     } catch (error) {
       // It exists, whether or not that can be recorded.
       this.end(error);
