@@ -88,7 +88,8 @@ export class ScriptedService {
       return { body: show(this.items, at).map(({ sent: _sent, ...one }) => one), headers: headers(at) };
     }
     const row = JSON.parse(body) as { name: string; description?: string };
-    const fate = this.script.fate?.(this.creates++, row.name) ?? 'ok';
+    const at = this.creates++;
+    const fate = this.script.fate?.(at, row.name) ?? 'ok';
     if (fate === 'cut') return 'reset';
     if (fate === 'old') return { status: 201, body: this.items[0] ?? {} };
     if (typeof fate === 'object' && 'later' in fate) {
