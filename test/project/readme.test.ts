@@ -1,11 +1,12 @@
 // Every command and output in the README is real: its transcripts run here, in order.
 import { spawn } from 'node:child_process';
-import { mkdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { test as anyTest, beforeAll, expect } from 'vitest';
+import { afterAll, test as anyTest, beforeAll, expect } from 'vitest';
 import { hasShell } from '../support/capabilities.ts';
 import { provideJq } from '../support/jq.ts';
-import { ended, place } from '../support/processes.ts';
+import type { SandboxProcess } from '../support/processes.ts';
+import { ended, place, startSandbox } from '../support/processes.ts';
 import { BIN } from '../support/program.ts';
 
 const test = anyTest.runIf(hasShell);
@@ -40,22 +41,31 @@ function timeless(text: string): string {
 }
 
 const where = place();
+/** Serves what the README expects in another terminal, on a port of its own. */
+let sandbox: SandboxProcess;
+const README_HOST = '127.0.0.1:4010';
+const README_KEY = 'sandbox_readme_key_0001';
 
-beforeAll(() => {
+beforeAll(async () => {
   const bin = join(where.dir, 'bin');
   mkdirSync(bin);
   symlinkSync(BIN, join(bin, 'petstore'));
   provideJq(bin);
   where.env['PATH'] = `${bin}:${where.env['PATH']}`;
+  writeFileSync(join(where.dir, 'key.txt'), `${README_KEY}\n`);
+  sandbox = await startSandbox(BIN, ['--key', README_KEY]);
 });
 
+afterAll(() => sandbox.stop());
+
 async function shell(command: string): Promise<string> {
-  const child = spawn('bash', ['-c', `${command} 2>&1`], {
+  const { host } = new URL(sandbox.env['PETSTORE_BASE_URL'] ?? '');
+  const child = spawn('bash', ['-c', `${command.replaceAll(README_HOST, host)} 2>&1`], {
     env: where.env,
     cwd: where.dir,
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  return (await ended(child)).out;
+  return (await ended(child)).out.replaceAll(host, README_HOST);
 }
 
 const steps = transcripts();
@@ -81,10 +91,12 @@ test('every command in it exists, with its options', async () => {
     readonly globalOptions: readonly { readonly long: string }[];
   };
   const lines = [...readme.matchAll(/```sh\n([\s\S]*?)```/g)].flatMap((match) => (match[1] ?? '').split('\n'));
-  const calls = lines
+  // In text, a placeholder such as COMMAND is in capitals.
+  const inText = [...readme.matchAll(/`(petstore [a-z][^`]*)`/g)].map((match) => match[1] ?? '');
+  const calls = [...lines, ...inText]
     .flatMap((line) => line.replace(/#.*$/, '').split('|'))
     .filter((call) => /^\s*petstore /.test(call));
-  expect(calls.length).toBeGreaterThan(5);
+  expect(calls.length).toBeGreaterThan(15);
   for (const call of calls) {
     const words = call.trim().split(/\s+/).slice(1);
     const command = tree.commands.find(({ path }) => `${words.join(' ')} `.startsWith(`${path} `));
