@@ -1,8 +1,8 @@
 // Imports that are killed with SIGKILL again and again while responses are lost: no row twice, none missing.
 
-import type { Result } from '../test/import/kill-round.ts';
-import { containerRound, killRound } from '../test/import/kill-round.ts';
 import { resumedElsewhere } from './fleet-imports.ts';
+import type { Result } from './kill-round.ts';
+import { containerRound, killRound } from './kill-round.ts';
 import { must, say } from './report.ts';
 
 const BIN = process.env['PETSTORE_BIN'] ?? 'bin/petstore.js';

@@ -6,10 +6,12 @@ import { killDuringCreates } from '../test/support/sandbox-process.ts';
 import { tempDir } from '../test/support/temp-dir.ts';
 import { must, say } from './report.ts';
 
+const BIN = process.env['PETSTORE_BIN'] ?? 'bin/petstore.js';
+
 /** @param args how many kills (200) */
 export async function run([kills = '200']: readonly string[]): Promise<void> {
   const dataFile = join(tempDir(), 'data');
-  const acknowledged = await killDuringCreates(dataFile, Number(kills), seededRandom(1));
+  const acknowledged = await killDuringCreates(BIN, dataFile, Number(kills), seededRandom(1));
   const listed = JSON.parse(new Store(dataPaths(dataFile)).list().toString()) as { id: number; name: string }[];
   const ids = new Map(listed.map(({ name, id }) => [name, id]));
   const lost = [...acknowledged].filter(([name, id]) => ids.get(name) !== id).length;

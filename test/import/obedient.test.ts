@@ -2,7 +2,7 @@
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { IdleClock } from '../support/idle-clock.ts';
+import { IdleClock } from '../support/fake-clock.ts';
 import type { Place } from '../support/processes.ts';
 import { ended, place } from '../support/processes.ts';
 import { start } from '../support/program.ts';

@@ -1,7 +1,8 @@
 // A service over real HTTP that loses, delays and alters what a script says, and knows what every category was sent as.
+
+import type { IdleClock } from '../support/fake-clock.ts';
 import type { FakeAnswer, HttpFake } from '../support/http-fake.ts';
 import { startHttpFake } from '../support/http-fake.ts';
-import type { IdleClock } from '../support/idle-clock.ts';
 
 /** A category, with the name that was sent for it. */
 export interface Item {

@@ -1,4 +1,6 @@
-// The one fake clock. `new FakeClock()` jumps to the next alarm when everybody sleeps; `FakeClock.manual()` moves only by `advance`.
+// The fake clocks. `FakeClock` jumps to the next alarm when all sleep; `FakeClock.manual()` moves only by `advance`; `IdleClock` moves
+// while a command in this process talks to a real server and nothing else happens.
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Clock } from '../../src/clock.ts';
 
 interface Alarm {
@@ -6,39 +8,35 @@ interface Alarm {
   readonly ring: () => void;
 }
 
+const NOON = Date.parse('2026-11-21T12:00:00.250Z');
+
 /** Virtual time for any number of sleepers; no test waits for real. */
 export class FakeClock implements Clock {
-  /** Every duration that was asked for, in milliseconds. */
+  /** The durations of all sleeps, in milliseconds. */
   readonly slept: number[] = [];
-  /** The wall clock. Setting it wakes nobody, as when a person or NTP sets a clock. */
+  /** The wall clock. Setting it wakes no sleeper, as when a person or NTP sets a clock. */
   at: number;
+  protected alarms: Alarm[] = [];
+  protected manual = false;
   #elapsed = 0;
-  #alarms: Alarm[] = [];
   #pending = false;
-  #manual = false;
   readonly #draw: () => number;
 
-  constructor(now = Date.parse('2026-11-21T12:00:00.250Z'), draw: () => number = () => 0.5) {
+  constructor(now = NOON, draw: () => number = () => 0.5) {
     this.at = now;
     this.#draw = draw;
   }
 
   static manual(now = 0): FakeClock {
     const clock = new FakeClock(now, () => 0);
-    clock.#manual = true;
+    clock.manual = true;
     return clock;
   }
 
   // Passed around without its object, as those of the system clock can be.
   readonly now = (): number => this.at;
-
-  monotonic(): number {
-    return this.#elapsed;
-  }
-
-  random(): number {
-    return this.#draw();
-  }
+  readonly monotonic = (): number => this.#elapsed;
+  readonly random = (): number => this.#draw();
 
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
     if (!Number.isFinite(ms) || ms < 0 || ms > 30_000) return Promise.reject(new RangeError(`sleep(${ms})`));
@@ -46,7 +44,7 @@ export class FakeClock implements Clock {
     this.slept.push(ms);
     return new Promise((resolve, reject) => {
       const stop = (): void => {
-        this.#alarms = this.#alarms.filter((one) => one !== alarm);
+        this.alarms = this.alarms.filter((one) => one !== alarm);
         reject(signal?.reason);
       };
       const ring = (): void => {
@@ -55,18 +53,27 @@ export class FakeClock implements Clock {
       };
       const alarm: Alarm = { at: this.#elapsed + ms, ring };
       signal?.addEventListener('abort', stop, { once: true });
-      this.#alarms.push(alarm);
-      if (!this.#manual) this.#jumpWhenIdle();
+      this.alarms.push(alarm);
+      if (!this.manual) this.#jumpWhenIdle();
     });
   }
 
-  /** Moves time by `ms`, wakes who is due, and lets them act. */
+  /** Moves time by `ms`, wakes the sleepers that are due, and lets them act. */
   async advance(ms: number): Promise<void> {
     this.#move(ms);
-    const due = this.#alarms.filter(({ at }) => at <= this.#elapsed);
-    this.#alarms = this.#alarms.filter(({ at }) => at > this.#elapsed);
+    const due = this.alarms.filter(({ at }) => at <= this.#elapsed);
+    this.alarms = this.alarms.filter(({ at }) => at > this.#elapsed);
     for (const { ring } of due) ring();
     await new Promise((resolve) => setImmediate(resolve));
+  }
+
+  /** Moves time to the next alarm and wakes its sleeper. */
+  protected ringNext(): void {
+    this.alarms.sort((a, b) => a.at - b.at);
+    const next = this.alarms.shift();
+    if (!next) return;
+    this.#move(Math.max(0, next.at - this.#elapsed));
+    next.ring();
   }
 
   // An immediate runs after every promise that can settle without time passing.
@@ -75,17 +82,49 @@ export class FakeClock implements Clock {
     this.#pending = true;
     setImmediate(() => {
       this.#pending = false;
-      this.#alarms.sort((a, b) => a.at - b.at);
-      const next = this.#alarms.shift();
-      if (!next) return;
-      this.#move(Math.max(0, next.at - this.#elapsed));
-      next.ring();
-      if (this.#alarms.length > 0) this.#jumpWhenIdle();
+      this.ringNext();
+      if (this.alarms.length > 0) this.#jumpWhenIdle();
     });
   }
 
   #move(ms: number): void {
     this.at += ms;
     this.#elapsed += ms;
+  }
+}
+
+/** How long, in real milliseconds, nothing may happen before an idle clock jumps to the next alarm. */
+const IDLE_MS = 4;
+
+export class IdleClock extends FakeClock {
+  #events = 0;
+  protected override manual = true;
+
+  /** Tells that something happened: the clock stands still for a moment. */
+  touch(): void {
+    this.#events++;
+  }
+
+  /** Moves time, alarm by alarm, until the work is done. */
+  async drive<T>(work: Promise<T>): Promise<T> {
+    let done = false;
+    const end = (): void => {
+      done = true;
+    };
+    work.then(end, end);
+    while (!done) {
+      const events = this.#events + this.alarms.length;
+      await pause(IDLE_MS);
+      if (done || this.#events + this.alarms.length !== events) continue;
+      this.#events++;
+      this.ringNext();
+    }
+    return work;
+  }
+
+  /** Moves time by `ms`, with every alarm until then. */
+  async pass(ms: number): Promise<void> {
+    const until = this.monotonic() + ms;
+    while (this.monotonic() < until) await this.drive(this.sleep(Math.min(30_000, until - this.monotonic())));
   }
 }

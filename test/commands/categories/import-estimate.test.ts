@@ -2,8 +2,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { IdleClock } from '../../support/fake-clock.ts';
 import { startHttpFake } from '../../support/http-fake.ts';
-import { IdleClock } from '../../support/idle-clock.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import { inProcess } from '../../support/world.ts';
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Script } from '../../import/scripted-service.ts';
 import { ScriptedService } from '../../import/scripted-service.ts';
-import { IdleClock } from '../../support/idle-clock.ts';
+import { IdleClock } from '../../support/fake-clock.ts';
 import { ended, place } from '../../support/processes.ts';
 import { start } from '../../support/program.ts';
 import { hasStateServer, RedisServer } from '../../support/redis-server.ts';

@@ -3,8 +3,8 @@ import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import type { Place } from '../support/processes.ts';
-import { ended, place, runProgram, startProgram, startSandbox, untilNoted } from '../support/processes.ts';
+import type { Place } from '../test/support/processes.ts';
+import { ended, place, runProgram, startProgram, startSandbox, untilNoted } from '../test/support/processes.ts';
 
 /** How a round is played. */
 export interface Round {
