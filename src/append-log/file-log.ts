@@ -194,7 +194,8 @@ export class FileLog<State, Result = void> implements Log<State> {
     return true;
   }
 
-  // The first generation begins with a void line, a later one with a record of its snapshot or with its head.
+  // The first generation begins with a void line, which may have been torn after one byte; a later one with a record of its
+  // snapshot or with its head.
   #problemOf(fd: number): string | undefined {
     const stats = this.#fs.fstatSync(fd);
     if (!stats.isFile()) return 'not a regular file';
@@ -202,7 +203,9 @@ export class FileLog<State, Result = void> implements Log<State> {
     if (!this.#options.rejectForeign) return undefined;
     const start = Buffer.alloc(2);
     const begins = start.toString('latin1', 0, this.#fs.readSync(fd, start, 0, 2, 0));
-    return [`${VOID}\n`, '0 ', HEAD].some((own) => own.startsWith(begins)) ? undefined : 'not a petstore data file';
+    return [`${VOID}\n`, `${VOID}${VOID}`, '0 ', HEAD].some((own) => own.startsWith(begins))
+      ? undefined
+      : 'not a petstore data file';
   }
 
   #unusable(problem: string, generation: number): PetstoreError {

@@ -123,6 +123,8 @@ export class Service {
     };
     // After a refusal that no window explains one request goes out to look, whatever was known before.
     if (request.isLate() || fault === 'refuse' || fault === 'unavailable-after') quota.foreign = true;
+    // What a cache stored has no date by which the reset could be told.
+    if (fault === 'aged-list') quota.foreign = true;
     const { perWindow, perDay } = this.manners.plan;
     const isExhausted = quota.used >= perWindow || quota.usedToday >= perDay;
     if (isExhausted || fault === 'refuse') {
