@@ -1,5 +1,5 @@
 // The command tree: options of every command, and all commands by group.
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import { bold, fill, Program, sections } from './command.ts';
 import { api } from './commands/api.ts';
 import { login } from './commands/auth/login.ts';
@@ -16,6 +16,7 @@ import { quota } from './commands/quota.ts';
 import { sandbox } from './commands/sandbox.ts';
 import type { Context } from './io.ts';
 import { colorLevel } from './io.ts';
+import { FORMATS } from './output/render.ts';
 import { describeOption, EXIT_CODES, GLOBAL_OPTIONS } from './reference.ts';
 
 const categories = (): Command =>
@@ -60,6 +61,8 @@ export function createProgram(context: Context, write: (text: string) => void = 
   // Defaults are only described: what is not typed may be set by the environment.
   for (const option of GLOBAL_OPTIONS) program.option(option.flags, describeOption(option));
   program
+    // Like every option it may stand before the command; help shows it where a command has several formats.
+    .addOption(new Option('--format <format>', 'output format').choices(FORMATS).hideHelp())
     .optionsGroup('Options:')
     .description('Command-line client for the pet store API: list, create and import pet categories.')
     .version(version, '-V, --version', 'print the version')
