@@ -1,4 +1,4 @@
-// The entry point of the bundled simulator: `worlds FROM TO [stop]`, `world SEED STEPS`, or `sandboxes FROM TO`; prints one JSON document.
+// The entry point of the bundled simulator: `worlds FROM TO [stop]`, `seeds N…`, `world SEED STEPS`, or `sandboxes FROM TO`; prints one JSON document.
 import { fileURLToPath } from 'node:url';
 import { runSandbox } from './sandbox.ts';
 import { shrink } from './shrink.ts';
@@ -11,7 +11,8 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const [what, ...args] = process.argv.slice(2);
   const [first = 0, second = 0] = args.map(Number);
   const runs: Readonly<Record<string, () => Promise<object>>> = {
-    worlds: () => runWorlds(first, second, args.includes('stop')),
+    worlds: () => runWorlds(range(first, second), args.includes('stop')),
+    seeds: () => runWorlds(args.map(Number), false),
     world: () => runOne(first, second),
     sandboxes: () => runSandboxes(first, second),
   };
@@ -19,12 +20,13 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   process.stdout.write(`${JSON.stringify(document)}\n`, () => process.exit());
 }
 
-async function runWorlds(from: number, to: number, stopsAtFirst: boolean): Promise<object> {
+async function runWorlds(seeds: Iterable<number>, stopsAtFirst: boolean): Promise<object> {
   const found: { readonly seed: number; readonly step: number; readonly what: string }[] = [];
   const coverage = new Map<string, number>();
   const sums = { worlds: 0, steps: 0, commands: 0, virtualHours: 0 };
   const startedAt = performance.now();
-  for (let seed = from; seed <= to && !(stopsAtFirst && found.length > 0); seed++) {
+  for (const seed of seeds) {
+    if (stopsAtFirst && found.length > 0) break;
     const result = await runWorld(planWorld(seed));
     const [first] = result.violations;
     if (first) found.push({ seed, ...first });
@@ -36,6 +38,10 @@ async function runWorlds(from: number, to: number, stopsAtFirst: boolean): Promi
   }
   const seconds = (performance.now() - startedAt) / 1000;
   return { ...sums, seconds, found, coverage: Object.fromEntries([...coverage].sort()) };
+}
+
+function* range(from: number, to: number): Generator<number> {
+  for (let seed = from; seed <= to; seed++) yield seed;
 }
 
 async function runOne(seed: number, steps: number): Promise<object> {

@@ -3,7 +3,7 @@ import type { UserPlan } from './users.ts';
 import type { WorldPlan, WorldResult } from './world.ts';
 import { runWorld } from './world.ts';
 
-const MOST_TRIALS = 400;
+const MOST_TRIALS = 200;
 
 /** @returns the smallest world that was found, with what happens in it */
 export async function shrink(plan: WorldPlan): Promise<WorldResult> {

@@ -60,6 +60,10 @@ export class Simulator {
     return this.#run(['worlds', String(from), String(to), ...(stop ? ['stop'] : [])], timeoutMs);
   }
 
+  seeds(seeds: readonly number[]): Promise<Findings> {
+    return this.#run(['seeds', ...seeds.map(String)], LONGEST_MS);
+  }
+
   /** @param steps after how many it ends; 0: at its own end */
   world(seed: number, steps = 0): Promise<OneWorld> {
     return this.#run(['world', String(seed), String(steps)], LONGEST_MS);
