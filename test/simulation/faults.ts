@@ -53,6 +53,8 @@ const CREATES: readonly RequestFault[] = [
   'rejects',
   'lost-response',
   'silent',
+  'late-request',
+  'late-request',
 ];
 const LISTS: readonly RequestFault[] = [
   'aged-list',
@@ -73,7 +75,7 @@ const OF_IMPORTS = new Set<FaultKind>(['aged-list', 'cut-list', 'empty-list', 'f
 export function drawFaults(random: () => number, longestMs: number, hasServer: boolean): Fault[] {
   const pick = <T>(all: readonly T[]): T => all[Math.floor(random() * all.length)] as T;
   const time = (): number => Math.floor(random() ** 2 * longestMs);
-  const few = (): number => 1 + Math.floor(random() ** 3 * 8);
+  const few = (): number => 1 + Math.floor(random() ** 2 * 9);
   const ofCreate = (at = time()): Fault => ({ kind: pick(CREATES), at, moment: 'create', amount: few() });
   const ofList = (moment: Moment, at = time()): Fault => ({
     kind: pick(LISTS),

@@ -25,6 +25,7 @@ const CHANGES: Readonly<Record<string, readonly (readonly [from: string, to: str
     ["if (means === 'slow') await journal.recordSlow(attempt);", ''],
     ["means === 'slow' ? Math.max(SETTLE_MS, timeoutMs) : SETTLE_MS", 'SETTLE_MS'],
     ['await this.#lookUp();', ''],
+    ["this.results.set(row, { state: 'created', attempt, category });\n        return true;", 'return true;'],
     ['if (category) this.results.set(row,', 'if (category && !row) this.results.set(row,'],
   ],
   'import/list-proof.ts': [
@@ -89,6 +90,7 @@ const CHANGES: Readonly<Record<string, readonly (readonly [from: string, to: str
   ],
   'append-log/file-log.ts': [
     ['if (!line.endsWith(RECORD_END)) continue;', ''],
+    ['own.startsWith(begins))', "begins !== '~~' && own.startsWith(begins))"],
     ['if (written !== bytes.length) throw', 'if (written < 0) throw'],
     ['if (written !== bytes.length) throw', 'if (written === bytes.length) throw'],
   ],

@@ -228,8 +228,10 @@ export class Service {
     // A list that is cut off lacks something that this client knows: without that, no client could tell. And it shows
     // something that it knows: without that it would be another account's, or that of a service whose data was reset.
     if (fault === 'cut-list' && known.length > 1) {
-      const at = isNewest ? known.length - 1 : 1 + Math.floor(this.#scheduler.random() * (known.length - 1));
-      return respond(200, listText(all.slice(0, all.indexOf(known[at] as Stored))));
+      const at = 1 + Math.floor(this.#scheduler.random() * (known.length - 1));
+      // A page of it, or one that lags behind and lacks a single one besides.
+      const page = all.slice(0, all.indexOf(known[at] as Stored));
+      return respond(200, listText(isNewest ? known.filter((one) => one !== known[at]) : page));
     }
     return respond(200, listText(all), { shows: all });
   }
