@@ -45,3 +45,11 @@ test('an empty list prints nothing on stdout, and "No categories found" on stder
   expect(await inProcess([...list, '--json'])).toEqual({ code: 0, out: '[]\n', err: '' });
   expect(await inProcess([...list, '--quiet'])).toEqual({ code: 0, out: '', err: '' });
 });
+
+test.each([
+  [['--format', 'csv', '-p', 'sandbox', 'categories', 'list']],
+  [['categories', '--format=csv', 'list', '-p', 'sandbox']],
+  [['-p', 'sandbox', 'categories', 'list', '--format', 'csv']],
+])('`petstore %j` prints CSV', async (args) => {
+  expect(await inProcess(args)).toMatchObject({ code: 0, out: 'id,name,description\n' });
+});

@@ -3,8 +3,8 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { BIN } from './support/program.ts';
-import { tempDir } from './support/temp-dir.ts';
+import { BIN } from '../support/program.ts';
+import { tempDir } from '../support/temp-dir.ts';
 
 // Runs the program as an older Node.js would.
 function runOn(version: string, ...args: readonly string[]) {

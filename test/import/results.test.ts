@@ -1,10 +1,10 @@
 // `--dry-run`: what would be created and skipped.
 import { expect, test } from 'vitest';
-import { newAccount } from '../../../src/import/journal-state.ts';
-import { findRows } from '../../../src/import/list-proof.ts';
-import { previewOf } from '../../../src/import/results.ts';
-import type { QuotaView } from '../../../src/rate-limit/quota-view.ts';
-import { named } from '../../import/fake-service.ts';
+import { newAccount } from '../../src/import/journal-state.ts';
+import { findRows } from '../../src/import/list-proof.ts';
+import { previewOf } from '../../src/import/results.ts';
+import type { QuotaView } from '../../src/rate-limit/quota-view.ts';
+import { named } from './fake-service.ts';
 
 const NOW = 1_800_000_000_000;
 

@@ -1,0 +1,79 @@
+// Keys in output: known keys, truncated keys, and words of a command line that look like keys.
+import { expect, test } from 'vitest';
+import { maskKey, Redactor } from '../src/redact.ts';
+import { inProcess } from './support/world.ts';
+
+test('a known key is redacted in every encoding', () => {
+  const redactor = new Redactor();
+  // Its base64 contains + and /.
+  const key = 'sk_>>>???live+canary/0123456789"x';
+  redactor.add(key);
+  const [base64, base64url] = (['base64', 'base64url'] as const).map((form) => Buffer.from(key).toString(form));
+  for (const form of [key, encodeURIComponent(key), JSON.stringify(key).slice(1, -1), base64 ?? '', base64url ?? '']) {
+    expect(redactor.redact(`before ${form} after`)).toBe('before [redacted] after');
+    expect(redactor.redact(`before ${form.slice(0, -3)}…`)).toBe('before [redacted]…');
+  }
+  expect(redactor.redact('nothing secret')).toBe('nothing secret');
+});
+
+test('a truncated key is redacted too, other text with the same prefix is not', () => {
+  const redactor = new Redactor();
+  redactor.add('sk_live_9f8e7d6c5b4a');
+  expect(redactor.redact('sk_live_9f8e7…')).toBe('[redacted]…');
+  expect(redactor.redact('x sk_live_9f8e7d sk_live_9f8e7d6c5b4a')).toBe('x [redacted] [redacted]');
+  expect(redactor.redact('keys begin with sk_live_')).toBe('keys begin with sk_live_');
+  // Complete data is not a truncated key.
+  expect(redactor.redact('sk_live_9f8e7 sk_live_9f8e7d6c5b4a', true)).toBe('sk_live_9f8e7 [redacted]');
+  // A key that repeats itself must not loop.
+  const twice = new Redactor();
+  twice.add('abcdefg1abcdefg1abcdefg1');
+  expect(twice.redact('abcdefg1abcdefg1abcd')).not.toContain('abcdefg1');
+});
+
+test('a key is masked to its last four characters, a short one completely', () => {
+  expect(maskKey('sk_live_0123456789')).toBe('…6789');
+  expect(maskKey('short-key-1')).toBe('****');
+});
+
+test.each([
+  [['auth', 'login', '--api-key=abc-defg-hij'], 'abc-defg', 'unknown option "--api-key"'],
+  [['auth', 'login', '--api-key=ab\ncdefg'], 'cdefg', 'unknown option "--api-key"'],
+  [['categories', 'create', '--token=ab=cd-efg'], 'cd-efg', 'unknown option "--token"'],
+  [['auth', 'switch', 'testkey-abcdefghijkl'], 'abcdefgh', 'available profiles: production'],
+  [['auth', 'status', '-p', 'testkey-abcdefghijkl'], 'abcdefgh', 'available profiles: production'],
+  [['auth', 'status', '-ptestkey-abcdefghijkl'], 'abcdefgh', 'available profiles: production'],
+  [['auth', 'login', '-p', 'testkey-abcdefghijkl'], 'abcdefgh', 'run `petstore auth login` and enter the key'],
+  [['auth', 'switch', 'abcdefghijklmnop'], 'abcdefgh', 'available profiles: production'],
+  [['abcdefghijklmnop'], 'abcdefgh', 'unknown command'],
+  [['categories', 'list', '-kabcdefghijklmnop'], 'abcdefgh', 'unknown option'],
+  [['categories', 'list', '-ksk_live_ab12'], 'ab12', 'unknown option'],
+  [['categories', 'list', '--sort=abcdefghijklmnop'], 'abcdefgh', 'invalid value'],
+  [['auth', 'login', '--url', 'https://sk_live_abcd1234efgh5678'], 'abcd1234', 'https://HOST/v1'],
+  [['auth', 'login', '--url', 'https://SK_LIVE_ABCD1234'], 'abcd1234', 'https://HOST/v1'],
+  [['auth', 'login', '--url', 'https://api.example/testkey-abcdefghijkl'], 'abcdefgh', 'https://HOST/v1'],
+  [['auth', 'login', '--url', 'https://abcd1234efgh5678'], 'abcd1234', 'https://HOST/v1'],
+  [['categories', 'import', 'keys/sk_live_abcd1234'], 'abcd1234', 'keys/[redacted]'],
+  [['Bearer abcdef0123456789abcd'], 'abcdef01', 'unknown command'],
+  [['key:abcdef0123456789abcd'], 'abcdef01', 'key:[redacted]'],
+  [['-p', '"abcdef0123456789abcd"', 'categories', 'list'], 'abcdef01', 'is not a valid profile name'],
+  [['sandbox', '--seed', 'k'.repeat(70)], 'kkkk', 'invalid value for --seed'],
+])('of %j the key is not repeated, but the rest is', async (args, key, words) => {
+  const { code, out, err } = await inProcess(args, { stdin: '' });
+  expect([2, 3]).toContain(code);
+  expect((out + err).toLowerCase()).not.toContain(key);
+  expect(err).toContain(words);
+});
+
+test.each([
+  [['auth', 'switch', 'my-farm-in-europe'], '"my-farm-in-europe"'],
+  [['auth', 'switch', 'monkey-business'], '"monkey-business"'],
+  [['categories', 'import', 'exports/species-of-2024-01-31.csv'], 'exports/species-of-2024-01-31.csv'],
+  [['categories', 'import', 'sk_animals.csv'], 'sk_animals.csv'],
+  [['auth', 'login', '--url', 'https://api-2.petstore.example'], 'did you mean https://api-2.petstore.example/v1?'],
+  [['auth', 'login', '--url', 'https://petstore-api/api-gateway'], 'did you mean https://petstore-api/api-gateway/v1?'],
+  [['categories', 'list', '--serch=cats'], 'did you mean `--search`?'],
+])('of %j nothing is a key, and everything is repeated', async (args, words) => {
+  const { code, err } = await inProcess(args, { stdin: '' });
+  expect(code).toBe(2);
+  expect(err).toContain(words);
+});

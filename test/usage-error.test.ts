@@ -1,0 +1,70 @@
+// Wrong usage: each mistake is named, with the nearest correct words as a hint.
+import { expect, test } from 'vitest';
+import { inProcess } from './support/world.ts';
+
+const see = (path: string) => `see \`petstore ${path}--help\``;
+
+test.each([
+  [['foo'], 'unknown command "foo"', see('')],
+  [['categoris', 'list'], 'unknown command "categoris"', 'did you mean `petstore categories`?'],
+  [['categories', 'lst'], 'unknown command "lst"', 'did you mean `petstore categories list`?'],
+  [['login'], 'unknown command "login"', 'did you mean `petstore auth login`?'],
+  [['list'], 'unknown command "list"', 'did you mean `petstore categories list`?'],
+  [['categories'], 'missing subcommand after `petstore categories`', 'use list, create or import'],
+  [['categories', 'list', '--serach', 'x'], 'unknown option "--serach"', 'did you mean `--search`?'],
+  [['categories', 'create', '--nam', 'dog'], 'unknown option "--nam"', 'did you mean `--name`?'],
+  [['categories', 'create', '--desciption', 'x'], 'unknown option "--desciption"', 'did you mean `--description`?'],
+  [['categories', 'create', '-p', 'staging', '--quit'], 'unknown option "--quit"', 'did you mean `--quiet`?'],
+  [['categories', 'create', '--bogus'], 'unknown option "--bogus"', see('categories create ')],
+  [['categories', 'create'], '--name is required', see('categories create ')],
+  [['categories', 'create', 'dog'], '--name is required', 'did you mean `petstore categories create --name dog`?'],
+  [
+    ['categories', 'list', '--format', 'xml'],
+    'invalid value "xml" for --format',
+    'use table, json, ndjson, csv or tsv',
+  ],
+  [['completion', 'foo'], 'unknown shell "foo"', 'use bash, zsh, fish or powershell'],
+  [['doctor', 'foo'], 'unexpected argument "foo" for `petstore doctor`', see('doctor ')],
+  [['api', 'categories'], 'missing argument <path>', 'did you mean `petstore api GET categories`?'],
+  [['api', 'POST', 'x', '--data', '1', '--input', '-'], '--data and --input cannot be combined', 'use one of them'],
+  [['categories', 'list', '--max-wait'], '--max-wait requires a value', see('')],
+  [
+    ['categories', 'list', '--max-wait', 'foo'],
+    'invalid duration "foo" for --max-wait',
+    'use a duration such as 500ms, 30s, 2m or 1h',
+  ],
+  [['categories', 'list', '--timeout', '0'], '--timeout must be greater than 0', 'use a value such as 30s'],
+  [
+    ['categories', 'list', '--max-retries', 'x'],
+    'invalid number "x" for --max-retries',
+    'use a whole number from 0 to 999',
+  ],
+])('petstore %j is wrong usage: %s', async (args, message, hint) => {
+  expect(await inProcess(args)).toEqual({ code: 2, out: '', err: `error: ${message}\nhint: ${hint}\n` });
+});
+
+test('an invalid variable is named in place of its option', async () => {
+  const { err } = await inProcess(['categories', 'list'], { env: { PETSTORE_MAX_WAIT: 'soon' } });
+  expect(err).toContain('error: invalid duration "soon" for PETSTORE_MAX_WAIT\n');
+});
+
+test.each([
+  ['categories', 'list', '--x\u001b[2J'],
+  ['x\u009b31m\u202e'],
+  ['-p', '\u001b]0;x\u0007', 'categories', 'list'],
+  ['api', 'GET', '/\u001b[2J'],
+  ['categories', 'import', '\u001b[2J.csv', '-p', 'sandbox'],
+  ['help', '\u001b[2J'],
+])('control characters of an argument are escaped: %j', async (...args) => {
+  for (const more of [[], ['--json']]) {
+    const { code, out, err } = await inProcess([...more, ...args], { columns: 80, env: { NO_COLOR: '1' } });
+    expect(code).toBe(2);
+    expect(out + err).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/);
+  }
+});
+
+test('an argument that was not valid UTF-8 is rejected before anything is sent', async () => {
+  const { code, out, err } = await inProcess(['categories', 'create', '--name', 'caf\ufffd', '-p', 'sandbox']);
+  expect({ code, out }).toEqual({ code: 2, out: '' });
+  expect(err).toContain('is not valid UTF-8');
+});
