@@ -1,5 +1,5 @@
-// The build: the program as a few chunks, so that what is lazy in the source stays lazy; the client library and
-// its types; the licenses of what is inside. `node build.mjs [DIR]`
+// The build: program and client library as chunks that load when they are used; the client's types; the manual page;
+// the licenses of bundled packages. `node build.mjs [DIR]`
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -16,49 +16,46 @@ const withoutAjv = {
   resolveId: (id) => (/^ajv(?:-formats|\/dist\/2020\.js)$/.test(id) ? `\0${id}.cjs` : null),
   load: (id) => (id.startsWith('\0ajv') ? 'module.exports = {};' : null),
 };
-const input = {
-  platform: 'node',
-  transform: { target: 'node20.18', define: { __VERSION__: JSON.stringify(version) } },
-  plugins: [withoutAjv],
-};
-const output = { minify: true, comments: false };
-
 const RELATIVE = /(?:from |import\()['"](\.[^'"]+)\.ts['"]/g;
 
 rmSync(outdir, { recursive: true, force: true });
-const inputs = [await program(), await client()].flat();
+const inputs = await bundle();
 writeFileSync(join(outdir, 'THIRD-PARTY-LICENSES.txt'), licenses(inputs));
+entries();
 types();
 manual();
 
-async function program() {
-  const bundle = await rolldown({ ...input, input: { main: 'src/main.ts' }, preserveEntrySignatures: false });
-  // CommonJS, since Node 20 takes a seventh longer to start its loader of modules.
-  await bundle.write({
-    ...output,
+// One build, so that what the program and the client library both use is in the package once. CommonJS, since Node 20
+// takes a seventh longer to start its loader of modules.
+async function bundle() {
+  const built = await rolldown({
+    platform: 'node',
+    input: { main: 'src/main.ts', client: 'src/client.ts' },
+    preserveEntrySignatures: 'strict',
+    transform: { target: 'node20.18', define: { __VERSION__: JSON.stringify(version) } },
+    plugins: [withoutAjv],
+  });
+  await built.write({
     format: 'cjs',
     dir: outdir,
-    entryFileNames: '[name].cjs',
+    entryFileNames: ({ name }) => (name === 'client' ? 'client/client.js' : '[name].cjs'),
     chunkFileNames: 'chunks/[name]-[hash].cjs',
+    // In lines: an uncaught error makes Node print the one in which it was thrown.
+    minify: { compress: true, mangle: true, codegen: { removeWhitespace: false } },
+    comments: false,
   });
-  return bundle.watchFiles;
+  return built.watchFiles;
 }
 
-async function client() {
-  const bundle = await rolldown({ ...input, input: { client: 'src/client.ts' }, preserveEntrySignatures: 'strict' });
-  // In lines: an uncaught error makes Node print the one in which it was thrown.
-  const minify = { compress: true, mangle: false, codegen: { removeWhitespace: false } };
-  await bundle.write({ ...output, minify, format: 'cjs', dir: library, chunkFileNames: '[name]-[hash].js' });
+function entries() {
   writeFileSync(join(library, 'package.json'), '{"type":"commonjs"}\n');
   // One implementation for ES modules and CommonJS: an error of one is an instance of the other's class.
   writeFileSync(join(outdir, 'client.mjs'), "export { createClient, PetstoreError } from './client/client.js';\n");
   writeFileSync(join(outdir, 'client.d.mts'), "export * from './client/client.js';\n");
-  return bundle.watchFiles;
 }
 
 // Only what the client's own declarations name is kept; they name each other as the compiled files would be called.
 function types() {
-  const dir = library;
   const { compilerOptions } = JSON.parse(readFileSync('tsconfig.json', 'utf8'));
   const config = join('node_modules', '.cache', `client-types-${process.pid}.json`);
   const files = ['client.ts', 'http/undici-parts.d.ts'].map((name) => join(process.cwd(), 'src', name));
@@ -73,7 +70,7 @@ function types() {
     '--rootDir',
     'src',
     '--outDir',
-    dir,
+    library,
   ];
   execFileSync(process.execPath, ['node_modules/typescript/bin/tsc', '-p', config, ...emit], { stdio: 'inherit' });
   rmSync(config);
@@ -88,9 +85,9 @@ function types() {
       text.replace(RELATIVE, (found) => found.replace(/\.ts(['"])$/, '.js$1')),
     );
   };
-  keep(join(dir, 'client.d.ts'));
-  for (const name of readdirSync(dir, { recursive: true })) {
-    const path = join(dir, name);
+  keep(join(library, 'client.d.ts'));
+  for (const name of readdirSync(library, { recursive: true })) {
+    const path = join(library, name);
     if (path.endsWith('.d.ts') && !kept.has(path)) rmSync(path);
   }
 }
