@@ -50,6 +50,8 @@ export class Journal {
   readonly #run = randomBytes(6).toString('hex');
   /** The categories that responses named, by attempt. */
   readonly #responses = new Map<string, Labelled>();
+  /** The attempts whose outcome this run recorded otherwise. */
+  readonly #ended = new Set<string>();
   #attempts = 0;
   #held = false;
   #beating: NodeJS.Timeout | undefined;
@@ -155,6 +157,7 @@ export class Journal {
 
   /** Records what a list shows to be the outcome of an attempt. */
   recordFound(attempt: string, [id, label]: Labelled): Promise<void> {
+    this.#ended.add(attempt);
     return this.#append(['found', this.#run, attempt, id, label]);
   }
 
@@ -165,6 +168,7 @@ export class Journal {
 
   /** Records that an attempt certainly created nothing. */
   recordAbsent(attempt: string): Promise<void> {
+    this.#ended.add(attempt);
     return this.#append(['absent', this.#run, attempt]);
   }
 
@@ -197,6 +201,11 @@ export class Journal {
       if (this.account.created.has(id)) continue;
       await this.#append(['send', this.#run, attempt, name]);
       await this.recordFound(attempt, [id, label]);
+    }
+    // What was settled already would otherwise claim a category of another attempt.
+    for (const attempt of [...this.account.doubts.keys()]) {
+      const isSettled = this.#ended.has(attempt) || !attempt.startsWith(`${this.#run}-`);
+      if (isSettled && !doubts.has(attempt)) await this.recordAbsent(attempt);
     }
     for (const [attempt, { name, slow }] of doubts) {
       if (this.account.doubts.has(attempt) || this.#isCreated(attempt)) continue;

@@ -132,6 +132,8 @@ class Run {
   readonly #givenUp = new Set<number>();
   /** The ids of the first list: a whole list shows them all. */
   #first: readonly string[] = [];
+  /** The ids that responses named: whoever they belong to, they exist. */
+  readonly #named = new Set<string>();
   #stop: PetstoreError | undefined;
 
   constructor(options: RunOptions) {
@@ -259,6 +261,7 @@ class Run {
   }
 
   async #settleCreated(row: number, attempt: string, category: Category): Promise<boolean> {
+    this.#named.add(String(category.id));
     // A response with the name of a row whose own response was lost may show that row's category.
     if (category.name !== this.#row(row).name && this.#isInDoubt(category.name)) {
       this.results.set(row, { state: 'unknown', attempt });
@@ -327,7 +330,7 @@ class Run {
     for (let look = 0; ; look++) {
       journal.assertHeld();
       const { listed, fromCache } = await categories.listFresh();
-      const expected = [...this.#first, ...journal.account.created.keys()];
+      const expected = [...this.#first, ...this.#named, ...journal.account.created.keys()];
       if (!fromCache && missingFrom(expected, listed).length === 0) return listed;
       if (look === LOOKS) return undefined;
       await sleepLong(clock, SETTLE_MS * 2 ** look, signal);
