@@ -101,24 +101,13 @@ test('options that are undefined count as absent', async () => {
   });
 });
 
-describe('numbers', () => {
-  test('an id above 2^53 is a bigint, and other fields are plain JSON values', async () => {
-    const body = `[{"id":9007199254740993,"name":"dog","price":1.10,"big":9007199254740993,"more":{"list":[1.0,null,"x"]}}]`;
-    const { url } = await scripted(() => ({ body }));
-    const [dog] = await open({ baseUrl: url }).categories.list();
-    expect(dog?.id).toBe(9007199254740993n);
-    const { id: _id, ...rest } = dog ?? { id: 0 };
-    expect(JSON.stringify(rest)).toBe('{"name":"dog","price":1.1,"big":9007199254740992,"more":{"list":[1,null,"x"]}}');
-  });
-
-  test('a safe id is a number', async () => {
-    const { url } = await scripted(() => ({ status: 201, body: { id: 7, name: 'dog', tags: ['a'] } }));
-    expect(await open({ baseUrl: url }).categories.create({ name: 'dog' })).toStrictEqual({
-      id: 7,
-      name: 'dog',
-      tags: ['a'],
-    });
-  });
+test('an id above 2^53 is a bigint, and other fields are plain JSON values', async () => {
+  const body = `[{"id":9007199254740993,"name":"dog","price":1.10,"big":9007199254740993,"more":{"list":[1.0,null,"x"]}}]`;
+  const { url } = await scripted(() => ({ body }));
+  const [dog] = await open({ baseUrl: url }).categories.list();
+  expect(dog?.id).toBe(9007199254740993n);
+  const { id: _id, ...rest } = dog ?? { id: 0 };
+  expect(JSON.stringify(rest)).toBe('{"name":"dog","price":1.1,"big":9007199254740992,"more":{"list":[1,null,"x"]}}');
 });
 
 describe('an abort', () => {

@@ -156,19 +156,6 @@ withServer('records of another program are ignored, with one warning that names 
   expect(await append(late, 'c')).toEqual(['a', 'b', 'c']);
 });
 
-withServer('a key that holds something else is reported by its name', async () => {
-  await using server = await RedisServer.start();
-  await server.command('SET', KEY, 'text');
-  const state = stateServer(server);
-  const failure = await writer(state)
-    .append('a')
-    .catch((error: unknown) => state.toPetstoreError(error));
-  expect(failure).toMatchObject({
-    kind: 'storage',
-    message: `cannot use state server 127.0.0.1:${server.port}: key "${KEY}" holds other data`,
-  });
-});
-
 const reply = (known: string): string => `*4\r\n$13\r\n1795262400000\r\n$${known.length}\r\n${known}\r\n:0\r\n*0\r\n`;
 
 /** A log on a server that gives every script the same reply. */

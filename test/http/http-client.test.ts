@@ -280,15 +280,6 @@ test('an interruption ends a wait at once and leaves no ticket behind', async ()
   expect(ledger.view().inFlight).toBe(0);
 });
 
-test('an interrupted read ends at once', async () => {
-  const { controller, reason } = interruption();
-  const { sender, clock } = scripted([{ status: 200, ms: 20_000 }], { signal: controller.signal });
-  void clock.sleep(100).then(() => controller.abort(reason));
-  const started = clock.now();
-  expect(await caught(sender.send(LIST))).toBe(reason);
-  expect(clock.now() - started).toBe(100);
-});
-
 test('an interrupted create waits two seconds for its response, and then its outcome is unknown', async () => {
   const { controller, reason } = interruption();
   const { sender, clock } = scripted([{ status: 201, ms: 20_000 }], { signal: controller.signal });

@@ -117,13 +117,6 @@ test.each([GET, POST])('of an endless error only the beginning is read ($method)
   expect(body.length).toBeLessThan(2 * MIB);
 });
 
-test('loopback never uses a proxy', async () => {
-  const { url } = await answering(response('200 OK', '[]'));
-  const transport = open(url, { HTTP_PROXY: 'http://127.0.0.1:9', HTTPS_PROXY: 'http://127.0.0.1:9' });
-  const { status } = await transport.send(GET, { timeoutMs: 5000, signal: new AbortController().signal });
-  expect(status).toBe(200);
-});
-
 test('a withdrawn attempt sends nothing: the last check follows the connection', async () => {
   let bytes = 0;
   let closed: Promise<unknown> | undefined;

@@ -243,19 +243,6 @@ withServer('without the server nothing is recorded: exit 9 after five seconds, a
   await server.start();
 });
 
-withServer('records of other programs are ignored with one warning', async () => {
-  const first = await new Machine().acquire();
-  await first.recordSend('dog');
-  const key = await journalKey();
-  await server.command('XADD', key, '*', 'note', 'by hand');
-  await server.command('XADD', key, '*', 't', '1', 'r', '["absent","x","y"]');
-  await first.recordSend('cat');
-  await first.close();
-  const machine = new Machine();
-  expect(namesInDoubt(await machine.acquire())).toEqual(['dog', 'cat']);
-  expect(machine.warnings).toEqual([expect.stringContaining(`ignored unknown records in key "${key}"`)]);
-});
-
 withServer('the journal is kept without end, and holds no address in the clear', async () => {
   const journal = await new Machine().acquire();
   await journal.recordKnown([['7', 'a']]);

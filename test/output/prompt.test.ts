@@ -4,22 +4,16 @@ import { expect, test } from 'vitest';
 import type { JobControl } from '../../src/io.ts';
 import type { PromptIO } from '../../src/output/prompt.ts';
 import { askHidden, askText, askYesNo } from '../../src/output/prompt.ts';
-import { hasSignals } from '../support/capabilities.ts';
 
-function bench(whenStopped = (): void => undefined) {
-  const rawModes: boolean[] = [];
-  const input = Object.assign(new PassThrough(), {
-    isTTY: true,
-    setRawMode: (raw: boolean) => void rawModes.push(raw),
-  });
+function bench() {
+  const input = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => undefined });
   const listeners = new Set<() => void>();
-  const interrupt = new AbortController();
   const jobs: JobControl = {
     onContinue(listener) {
       listeners.add(listener);
       return () => void listeners.delete(listener);
     },
-    stop: async () => whenStopped(),
+    stop: async () => undefined,
   };
   let shown = '';
   const io: PromptIO = {
@@ -31,27 +25,17 @@ function bench(whenStopped = (): void => undefined) {
         shown += String(text);
       },
     },
-    signal: interrupt.signal,
+    signal: new AbortController().signal,
   };
   const settle = async (): Promise<void> => {
     for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
   };
-  return {
-    io,
-    input,
-    interrupt,
-    listeners,
-    rawModes,
-    shown: () => shown,
-    type: async (text: string): Promise<void> => {
-      await settle();
-      input.write(text);
-      await settle();
-    },
-    resume: (): void => {
-      for (const listener of listeners) listener();
-    },
+  const type = async (text: string): Promise<void> => {
+    await settle();
+    input.write(text);
+    await settle();
   };
+  return { io, input, listeners, type, shown: () => shown };
 }
 
 test('a secret is not shown, nor its length', async () => {
@@ -61,24 +45,6 @@ test('a secret is not shown, nor its length', async () => {
   expect(await answer).toBe('sk_canary');
   expect(shown()).toBe('API key: \n');
   expect(listeners.size + input.listenerCount('keypress')).toBe(0);
-});
-
-test.runIf(hasSignals).each([
-  ['a secret', askHidden],
-  ['a line', askText],
-] as const)('%s is asked for again after Ctrl-Z and fg, with raw mode on', async (_what, ask) => {
-  const { io, type, resume, rawModes, shown, listeners } = bench();
-  const answer = ask(io, { message: 'what' });
-  await type('old');
-  await type('\u001a');
-  expect(rawModes.slice(-2)).toEqual([false, true]);
-  const before = rawModes.length;
-  resume();
-  expect(rawModes.slice(before)).toEqual([false, true]);
-  await type('new\r');
-  expect(await answer).toBe('oldnew');
-  expect(shown().match(/what/g)?.length).toBeGreaterThanOrEqual(2);
-  expect(listeners.size).toBe(0);
 });
 
 test('an invalid answer is explained and asked for again', async () => {
@@ -107,12 +73,4 @@ test.each(['\u0003', '\u0004'])('%j ends the question as interrupted', async (ty
   const answer = expect(askYesNo(io, 'really?')).rejects.toMatchObject({ kind: 'interrupted', exitCode: 130 });
   await type(typed);
   await answer;
-});
-
-test.runIf(hasSignals)('a signal during a stop ends the question', async () => {
-  const { io, type, interrupt, listeners } = bench(() => interrupt.abort());
-  const answer = expect(askYesNo(io, 'really?')).rejects.toThrow();
-  await type('\u001a');
-  await answer;
-  expect(listeners.size).toBe(0);
 });

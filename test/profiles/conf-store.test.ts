@@ -129,20 +129,22 @@ test('removing everything succeeds where there is nothing', () => {
   expect(openConfStore(dir).removeAll()).toEqual([]);
 });
 
-test.runIf(hasShell)('a login on a full disk exits 9, keeps the old key and leaves no other file', () => {
-  openConfStore(dir).save(PROFILE);
-  const before = fs.readFileSync(file());
-  // Stands for a full disk: no file may grow.
-  const script = 'ulimit -f 0; exec "$0" "$1" auth login -p production --no-verify';
-  const env = { ...BASE_ENV, HOME: join(dir, '..'), PETSTORE_CONFIG_DIR: dir };
-  const { status, stderr } = spawnSync('sh', ['-c', script, process.execPath, BIN], {
-    env,
-    input: 'new-key-0123456789\n',
-  });
-  expect([status, stderr.toString()]).toEqual([9, expect.stringContaining(file())]);
-  expect(fs.readFileSync(file())).toEqual(before);
-  expect(fs.readdirSync(dir)).toEqual(['profile-production.json']);
-});
+// Stands for a full disk: a file may not grow beyond this number of 512-byte blocks, so nothing fits, or only the first half.
+test.runIf(hasShell).each(['0', '1'])(
+  'a login on a full disk (%s blocks free) exits with 9, keeps the old key and leaves no other file',
+  (blocks) => {
+    openConfStore(dir).save(PROFILE);
+    const before = fs.readFileSync(file());
+    const script = 'ulimit -f "$1"; shift; exec "$@" auth login -p production --no-verify';
+    const { status, stderr } = spawnSync('sh', ['-c', script, 'sh', blocks, process.execPath, BIN], {
+      env: { ...BASE_ENV, HOME: join(dir, '..'), PETSTORE_CONFIG_DIR: dir },
+      input: `new-key-${'-'.repeat(1000)}\n`,
+    });
+    expect([status, stderr.toString()]).toEqual([9, expect.stringContaining(file())]);
+    expect(fs.readFileSync(file())).toEqual(before);
+    expect(fs.readdirSync(dir)).toEqual(['profile-production.json']);
+  },
+);
 
 test.runIf(hasShell)('an unreadable file is a storage error whose hint names the environment variables', () => {
   fs.mkdirSync(dir);

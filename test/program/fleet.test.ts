@@ -198,19 +198,6 @@ withServer('a record of another program in the journal is one warning, and the i
   ]);
 });
 
-withServer('an import warns before anything is sent if the server may evict its journal', async () => {
-  await using small = await RedisServer.start({ args: ['--maxmemory', '100mb', '--maxmemory-policy', 'allkeys-lru'] });
-  const clock = new IdleClock();
-  const options = { env: machine(small.url), clock };
-  const { code, err } = await clock.drive(inProcess(['categories', 'import', rows(), '--yes'], options));
-  expect(code).toBe(0);
-  expect(err).toContain(
-    `warning: state server 127.0.0.1:${small.port} may evict the import journal (maxmemory-policy allkeys-lru)`,
-  );
-  const doctor = await inProcess(['doctor'], { env: machine(small.url) });
-  expect(doctor.out).toContain('allkeys-lru');
-});
-
 withServer('a record of another program in the ledger is one warning, and the command succeeds', async () => {
   await using shared = await RedisServer.start();
   await inProcess(CREATE, { env: machine(shared.url) });

@@ -1,10 +1,9 @@
-// No byte of a key where it does not belong: a canary is searched in everything the program prints and writes.
+// No byte of a key where it does not belong: a secret is searched in everything the program prints and writes.
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { Fault } from '../http/transport-faults.ts';
 import { FAULTS, faultOptions, startFaulty } from '../http/transport-faults.ts';
-import { CANARY, leakIn, leakyFiles } from '../support/canary.ts';
 import { hasPty, hasSignals } from '../support/capabilities.ts';
 import type { HttpFake } from '../support/http-fake.ts';
 import { errorAnswer, startHttpFake } from '../support/http-fake.ts';
@@ -15,9 +14,10 @@ import { inTerminal } from '../support/pty.ts';
 import type { RawServer } from '../support/raw-server.ts';
 import { response, startRawServer } from '../support/raw-server.ts';
 import { inProcess } from '../support/world.ts';
+import { leakIn, leakyFiles, SECRET } from './leaks.ts';
 
 const OWN_FILE = /profile-[a-z0-9_-]+\.json$/;
-const BASE64 = Buffer.from(CANARY).toString('base64');
+const BASE64 = Buffer.from(SECRET).toString('base64');
 
 // A hostile or careless service that repeats the key in every place it can.
 let echo: RawServer;
@@ -25,20 +25,20 @@ beforeAll(async () => {
   echo = await startRawServer({
     onRequest: (socket, request) => {
       const [, status = '200'] = request.path.split('/');
-      const text = `${CANARY} ${encodeURIComponent(`Bearer ${CANARY}`)} ${BASE64} ${request.headers.get('authorization')}`;
-      const error = JSON.stringify({ code: CANARY, message: text, status: Number(status) });
-      const list = JSON.stringify([{ id: 1, name: CANARY, description: text, extra: { [CANARY]: BASE64 } }]);
-      const one = JSON.stringify({ id: 1, name: CANARY, description: text });
+      const text = `${SECRET} ${encodeURIComponent(`Bearer ${SECRET}`)} ${BASE64} ${request.headers.get('authorization')}`;
+      const error = JSON.stringify({ code: SECRET, message: text, status: Number(status) });
+      const list = JSON.stringify([{ id: 1, name: SECRET, description: text, extra: { [SECRET]: BASE64 } }]);
+      const one = JSON.stringify({ id: 1, name: SECRET, description: text });
       const body = Number(status) >= 300 ? error : request.method === 'GET' ? list : one;
       const created = status === '200' && request.method === 'POST' ? '201' : status;
-      const headers = [`X-Echo: ${text}`, `Location: https://${CANARY}.example/${BASE64}`, `Sunset: ${text}`];
-      socket.end(response(`${created} ${CANARY}`, body, ...headers, `Deprecation: ${CANARY}`));
+      const headers = [`X-Echo: ${text}`, `Location: https://${SECRET}.example/${BASE64}`, `Sunset: ${text}`];
+      socket.end(response(`${created} ${SECRET}`, body, ...headers, `Deprecation: ${SECRET}`));
     },
   });
   return echo.close;
 });
 
-const at = (baseUrl: string): Place => place({ PETSTORE_BASE_URL: baseUrl, PETSTORE_API_KEY: CANARY });
+const at = (baseUrl: string): Place => place({ PETSTORE_BASE_URL: baseUrl, PETSTORE_API_KEY: SECRET });
 
 // In this process; what is printed passes the same redaction as in the built program.
 function run({ dir, env }: Place, args: readonly string[], stdin?: string): Promise<Outcome> {
@@ -89,32 +89,26 @@ test.each(QUICK_FAULTS)('with --verbose the fault "%s" shows no key', async (_na
 
 describe('a key typed in the wrong place is not repeated', () => {
   test.each([
-    [[CANARY]],
-    [['--key', CANARY]],
-    [[`--key=${CANARY}`]],
-    [[`--api-key=${CANARY}`, '--json']],
-    [['auth', 'login', CANARY]],
-    [['auth', 'switch', CANARY]],
-    [['-p', CANARY, 'categories', 'list']],
-    [['categories', CANARY]],
-    [['categories', 'list', '--sort', CANARY]],
-    [['categories', 'list', '--format', CANARY]],
-    [['categories', 'list', '--timeout', CANARY]],
-    [['categories', 'list', '--max-retries', CANARY]],
-    [['categories', 'import', CANARY]],
-    [['api', CANARY, '/x']],
-    [['api', 'GET', `//${CANARY}`]],
-    [['api', 'GET', '/x', '--data', CANARY]],
-    [['complete', CANARY]],
-    [['sandbox', '--port', CANARY]],
-    [['auth', 'login', '--url', `https://user:${CANARY}@api.example/v1`]],
+    [['--key', SECRET]],
+    [[`--key=${SECRET}`]],
+    [['auth', 'login', SECRET]],
+    [['categories', SECRET]],
+    [['categories', 'list', '--format', SECRET]],
+    [['categories', 'list', '--timeout', SECRET]],
+    [['categories', 'list', '--max-retries', SECRET]],
+    [['api', SECRET, '/x']],
+    [['api', 'GET', `//${SECRET}`]],
+    [['api', 'GET', '/x', '--data', SECRET]],
+    [['complete', SECRET]],
+    [['sandbox', '--port', SECRET]],
+    [['auth', 'login', '--url', `https://user:${SECRET}@api.example/v1`]],
   ])('%j', async (args) => {
     const { code, out, err } = await run(place(), args);
     expect({ code, out, leak: leakIn(err) }).toEqual({ code: 2, out: '', leak: undefined });
   });
 });
 
-test.each([`${CANARY}\n`, ` ${CANARY}`, `${CANARY}\u00e9`, `${CANARY} ${CANARY}`, `\u201c${CANARY}\u201d`])(
+test.each([`${SECRET}\n`, ` ${SECRET}`, `${SECRET}\u00e9`, `${SECRET} ${SECRET}`, `\u201c${SECRET}\u201d`])(
   'a malformed key (%j) is refused and shown nowhere',
   async (key) => {
     const where = place({ PETSTORE_API_KEY: key, PETSTORE_BASE_URL: `${echo.origin}/200/v1` });
@@ -127,10 +121,10 @@ test.each([`${CANARY}\n`, ` ${CANARY}`, `${CANARY}\u00e9`, `${CANARY} ${CANARY}`
 test.each([480, 484, 488, 492, 496])(
   'a key in a long message is redacted before the message is cut (at %i)',
   async (at) => {
-    const message = `${'m'.repeat(at)}${CANARY}${'m'.repeat(100)}`;
+    const message = `${'m'.repeat(at)}${SECRET}${'m'.repeat(100)}`;
     const service: HttpFake = await startHttpFake(() => errorAnswer(400, 'x', message));
     onTestFinished(service.close);
-    const where = place({ PETSTORE_BASE_URL: service.url, PETSTORE_API_KEY: CANARY });
+    const where = place({ PETSTORE_BASE_URL: service.url, PETSTORE_API_KEY: SECRET });
     expectNoLeak(await run(where, ['categories', 'list']), where);
   },
 );
@@ -146,21 +140,21 @@ test.runIf(hasPty).each([40, 50, 60])(
 
 test('a stored key is in its own file only, after login, list, failure, status and logout', async () => {
   const where = place();
-  const runs = [await run(where, ['auth', 'login', '--url', `${echo.origin}/200/v1`, '--verbose'], `${CANARY}\n`)];
+  const runs = [await run(where, ['auth', 'login', '--url', `${echo.origin}/200/v1`, '--verbose'], `${SECRET}\n`)];
   for (const line of ['categories list', 'auth status', 'auth status --json', 'quota', 'doctor']) {
     runs.push(await run(where, [...line.split(' '), '--verbose']));
   }
   expect(runs.map(({ code }) => code).slice(0, 4)).toEqual([0, 0, 0, 0]);
   for (const one of runs) expectNoLeak(one, where);
-  expect(readFileSync(join(where.dir, 'config', 'profile-production.json'), 'utf8')).toContain(CANARY);
+  expect(readFileSync(join(where.dir, 'config', 'profile-production.json'), 'utf8')).toContain(SECRET);
   await run(where, ['auth', 'logout']);
   expect(leakyFiles(where.dir, /^$/)).toEqual([]);
 });
 
 test('a damaged key file is named, and its content is not shown', async () => {
   const where = place();
-  await run(where, ['auth', 'login', '--no-verify', '--url', `${echo.origin}/200/v1`], CANARY);
-  for (const text of [`{"key":"${CANARY}`, CANARY, `{"version":1,"key":["${CANARY}"]}`]) {
+  await run(where, ['auth', 'login', '--no-verify', '--url', `${echo.origin}/200/v1`], SECRET);
+  for (const text of [`{"key":"${SECRET}`, SECRET, `{"version":1,"key":["${SECRET}"]}`]) {
     writeFileSync(join(where.dir, 'config', 'profile-production.json'), text);
     const outcome = await run(where, ['categories', 'list', '--verbose']);
     expect(outcome.code).toBe(9);
@@ -172,7 +166,7 @@ test('the password of a proxy is not shown', async () => {
   const where = place({
     PETSTORE_BASE_URL: 'https://api.example/v1',
     PETSTORE_API_KEY: 'other-key-0123456789',
-    HTTPS_PROXY: `http://ann:${CANARY}@127.0.0.1:9`,
+    HTTPS_PROXY: `http://ann:${SECRET}@127.0.0.1:9`,
   });
   for (const args of [['categories', 'list'], ['doctor']]) {
     const outcome = await run(where, [...args, '--verbose', '--max-retries', '0', '--timeout', '3s']);
@@ -219,5 +213,5 @@ test.runIf(existsSync('/proc/self/environ'))('the key is in no argument of any p
     });
   child.kill('SIGINT');
   await outcome;
-  expect(lines.filter((line) => line.includes(CANARY) && line.includes('petstore.js'))).toEqual([]);
+  expect(lines.filter((line) => line.includes(SECRET) && line.includes('petstore.js'))).toEqual([]);
 });

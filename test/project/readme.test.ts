@@ -4,10 +4,10 @@ import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, test as anyTest, beforeAll, expect } from 'vitest';
 import { hasShell } from '../support/capabilities.ts';
-import { provideJq } from '../support/jq.ts';
 import type { SandboxProcess } from '../support/processes.ts';
 import { ended, place, startSandbox } from '../support/processes.ts';
 import { BIN } from '../support/program.ts';
+import { provideJq } from './jq.ts';
 
 const test = anyTest.runIf(hasShell);
 

@@ -249,19 +249,6 @@ withServer('a block travels as a record of its own, from the server to the machi
   expect(machine.ledger.view()).toMatchObject({ blocked: { reason: 'retry_after', refusals: 1 }, stateServer: /./ });
 });
 
-withServer('a record of another program is ignored with one warning that names the key', async () => {
-  const [first, second] = [new Machine(), new Machine()];
-  first.see(await first.take(), 2);
-  await first.ledger.refresh();
-  const [key = ''] = (await server.command('KEYS', '*ledger*')).match(/petstore:\{\w+\}:ledger-\d+(?!:)/) ?? [];
-  await server.command('XADD', key, '*', 't', '1', 'r', '', 's', '["snapshot 0 {"]');
-  await server.command('XADD', key, '*', 't', '1', 'r', '{"kind":"ticket"}');
-  await second.take();
-  await second.take();
-  expect(second.ledger.view()).toMatchObject({ inFlight: 2, window: { remaining: 2 } });
-  expect(second.warnings).toEqual([`ignored unknown records in key "${key}" on state server 127.0.0.1:${server.port}`]);
-});
-
 withServer('permission that is withdrawn in mid-run is a storage error, and nothing more is granted', async () => {
   const machine = new Machine();
   machine.see(await machine.take(), 2);

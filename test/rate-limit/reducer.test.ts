@@ -135,45 +135,22 @@ const world = fc.record({
 // What happens next, and to which of the requests in flight.
 const step = fc.record({
   what: fc.constantFrom(
-    'take',
-    'take',
-    'take',
-    'arrive',
-    'arrive',
-    'answer',
-    'answer',
-    'answer',
-    'lost',
-    'dead',
-    'unsent',
-    'later',
-    'roll over',
-    'about the reset',
+    ...'take take take arrive arrive answer answer answer lost dead unsent later rollover reset'.split(' '),
   ),
   which: fc.nat(30),
   ms: fc.oneof({ weight: 4, arbitrary: fc.nat(120) }, { weight: 1, arbitrary: fc.nat(9000) }),
 });
 
-const SOME_STEPS = [
-  'take',
-  'take',
-  'answer',
-  'answer',
-  'take',
-  'take',
-  'lost',
-  'answer',
-  'roll over',
-  'take',
-  'answer',
-].map((what) => ({ what, which: 0, ms: 20 }));
+const SOME_STEPS = 'take take answer answer take take lost answer rollover take answer'
+  .split(' ')
+  .map((what) => ({ what, which: 0, ms: 20 }));
 
 function play(settings: World, steps: readonly { what: string; which: number; ms: number }[]): Model {
   const model = new Model(settings);
   for (const { what, which, ms } of steps) {
     if (what === 'later') model.now += ms;
-    else if (what === 'roll over') model.rollOver(ms % 1200);
-    else if (what === 'about the reset') model.approach(((7 * ms) % 1300) - 300);
+    else if (what === 'rollover') model.rollOver(ms % 1200);
+    else if (what === 'reset') model.approach(((7 * ms) % 1300) - 300);
     else model.now += ms % 40;
     // An attempt ends by its timeout, which is shorter than the ticket's lease.
     for (const old of model.flights.filter((one) => model.now > one.sentAt + LEASE - 1000)) model.lose(old, 'lost');

@@ -91,8 +91,6 @@ describe('auth login', () => {
   test.each([
     ['nothing', ''],
     ['an empty line', '\n'],
-    ['a space in it', 'key with space\n'],
-    ['smart quotes', '\u201ckey\u201d\n'],
     ['a NUL', 'key\0key\n'],
     ['a line without end', 'x'.repeat(1_000_000)],
   ])('%s on stdin is rejected (exit 3); nothing is sent, stored or shown', async (_what, stdin) => {
@@ -110,39 +108,13 @@ describe('auth login', () => {
     },
   );
 
-  test.each([['sk_live_0123456789abcdef'], ['SK_LIVE_0123456789ABCDEF']])(
-    'a key pasted after -p is not repeated, and the hint is to enter it at the prompt',
-    async (key) => {
-      const run = await petstore(['auth', 'login', '-p', key], '');
-      expect(run).toMatchObject({ code: 2, out: '' });
-      expect(run.err).toBe(
-        'error: -p expects a profile name, but the value looks like an API key\nhint: run `petstore auth login` and enter the key at the prompt\n',
-      );
+  test.each(['http://api.example/v1', 'https://u:p@api.example/v1'])(
+    'the URL %s is rejected (exit 2) before the key is read',
+    async (url) => {
+      expect(await petstore(['auth', 'login', '--url', url], GOOD_KEY)).toMatchObject({ code: 2, out: '' });
+      expect(files()).toEqual([]);
     },
   );
-
-  test('a missing /v1 is a hint', async () => {
-    const run = await petstore(['auth', 'login', '--url', service.origin], GOOD_KEY);
-    expect(run).toMatchObject({ code: 2, err: `error: --url must end in /v1\nhint: did you mean ${service.url}?\n` });
-  });
-
-  test('concurrent logins of several profiles lose nothing, and one of them is active', async () => {
-    const names = Array.from({ length: 8 }, (_, at) => `farm-${at}`);
-    const runs = await Promise.all(names.map((name) => login('--json', '-p', name)));
-    expect(runs.map(({ code }) => code)).toEqual(names.map(() => 0));
-    for (const name of names) expect(stored(name)).toMatchObject({ key: GOOD_KEY });
-    expect(await petstore(['categories', 'list', '--json'])).toMatchObject({ code: 0 });
-  });
-
-  test.each([
-    'http://api.example/v1',
-    'https://u:p@api.example/v1',
-    'https://api.example',
-    'https://api.example/v1?k=1',
-  ])('the URL %s is rejected (exit 2) before the key is read', async (url) => {
-    expect(await petstore(['auth', 'login', '--url', url], GOOD_KEY)).toMatchObject({ code: 2, out: '' });
-    expect(files()).toEqual([]);
-  });
 
   test('a second login keeps the URL; --url changes URL and key together', async () => {
     await login();
@@ -276,15 +248,6 @@ describe('auth switch', () => {
     expect(broken).toMatchObject({ code: 9, err: expect.stringContaining('`petstore auth switch PROFILE`') });
     const run = await petstore(['auth', 'switch', 'farm', '--json']);
     expect(run).toMatchObject({ code: 0, out: '{"profile":"farm","previous":null}\n' });
-    expect(await petstore(['categories', 'list', '--json'])).toMatchObject({ code: 0 });
-  });
-
-  test('sets the active profile', async () => {
-    await login('-p', 'farm');
-    expect(await petstore(['auth', 'switch', 'farm', '--json'])).toMatchObject({
-      code: 0,
-      out: '{"profile":"farm","previous":"farm"}\n',
-    });
     expect(await petstore(['categories', 'list', '--json'])).toMatchObject({ code: 0 });
   });
 

@@ -3,7 +3,7 @@ import { lstatSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** No eight characters of it occur in anything else. */
-export const CANARY = 'qZ7xK2mW9vB4nL8tR3yC6jH1';
+export const SECRET = 'qZ7xK2mW9vB4nL8tR3yC6jH1';
 
 const PIECE = 8;
 
@@ -32,7 +32,7 @@ export function formsOf(key: string): readonly string[] {
  * @param key the key that may not be in it
  * @returns the first forbidden piece; undefined where there is none
  */
-export function leakIn(bytes: Uint8Array | string, key: string = CANARY): string | undefined {
+export function leakIn(bytes: Uint8Array | string, key: string = SECRET): string | undefined {
   const text = typeof bytes === 'string' ? bytes : Buffer.from(bytes).toString('latin1');
   return formsOf(key).find((form) => text.includes(form));
 }
@@ -43,7 +43,7 @@ export function leakIn(bytes: Uint8Array | string, key: string = CANARY): string
  * @param key the key
  * @returns the files that hold a piece of it
  */
-export function leakyFiles(dir: string, except: RegExp, key: string = CANARY): readonly string[] {
+export function leakyFiles(dir: string, except: RegExp, key: string = SECRET): readonly string[] {
   return readdirSync(dir, { recursive: true, encoding: 'utf8' })
     .map((name) => join(dir, name))
     .filter((path) => lstatSync(path).isFile() && !except.test(path))
