@@ -14,25 +14,18 @@ import type { Reply, Script } from './valkey-connection.ts';
 import { StateServerError, script } from './valkey-connection.ts';
 
 const APPEND = script(`
-local log, presence = KEYS[1], KEYS[2]
-local last, text, ttl, page, holder, lease = unpack(ARGV, 1, 6)
+local log, last, text, ttl, page = KEYS[1], unpack(ARGV, 1, 4)
 local t = redis.call('TIME')
-local now = t[1] * 1000 + math.floor(t[2] / 1000)
-local stamp = string.format('%.0f', now)
+local stamp = string.format('%.0f', t[1] * 1000 + math.floor(t[2] / 1000))
 if last ~= '' and redis.call('EXISTS', log) == 0 then return {stamp, 'lost', 0, {}} end
 local from, known = '-', 'unknown'
 if last ~= '' then
   local found = redis.call('XRANGE', log, last, last)
   if #found == 1 and (found[1][2][4] or '') == text then from, known = '(' .. last, 'known' end
 end
-if ARGV[7] then
-  redis.call('XADD', log, '*', 't', stamp, 'r', ARGV[7])
+if ARGV[5] then
+  redis.call('XADD', log, '*', 't', stamp, 'r', ARGV[5])
   if tonumber(ttl) > 0 then redis.call('PEXPIRE', log, ttl) end
-end
-if holder ~= '' then
-  redis.call('ZADD', presence, string.format('%.0f', now + lease), holder)
-  redis.call('ZREMRANGEBYSCORE', presence, '-inf', string.format('%.0f', now - 60000))
-  redis.call('PEXPIRE', presence, 120000)
 end
 return {stamp, known, redis.call('XLEN', log), redis.call('XRANGE', log, from, '+', 'COUNT', page)}`);
 
@@ -54,19 +47,13 @@ end
 if tonumber(ttl) > 0 then redis.call('PEXPIRE', log, ttl) end
 return 1`);
 
-const ABSENT = script(`
-local t = redis.call('TIME')
-local now, absent = t[1] * 1000 + math.floor(t[2] / 1000), {}
-for i = 1, #ARGV do
-  local till = redis.call('ZSCORE', KEYS[1], ARGV[i])
-  if not till or tonumber(till) < now then absent[#absent + 1] = ARGV[i] end
-end
-return absent`);
+// The other commands of an import's journal.
+const IMPORTS = script(`
+redis.call('DEL', KEYS[1])
+redis.call('ZADD', KEYS[1], 1, 'doctor')
+return {redis.call('ZSCORE', KEYS[1], 'doctor'), redis.call('DEL', KEYS[1])}`);
 
 const PAGE = 5000;
-// A server that loses its data again and again is asked with pauses, for a second.
-const LOSSES = 10;
-const PAUSE_MS = 100;
 // The wall clock moved against the monotonic one: the machine was suspended, or its clock was set.
 const JUMP_MS = 500;
 
@@ -78,10 +65,8 @@ export interface StreamOptions<State> {
   readonly clock: Clock;
   /** The state is `recent` for so long after it was read, milliseconds. */
   readonly recentMs: number;
-  /** Entries from which the log is rotated; never if undefined. */
-  readonly rotateAt?: number;
-  /** Announced with each call; see `absent`. */
-  readonly holder?: { readonly id: string; readonly leaseMs: number };
+  /** Entries from which the log is rotated. */
+  readonly rotateAt: number;
   /** Writes the server's time into a record, epoch milliseconds: no machine's clock may move the state. */
   readonly stamp?: (record: string, at: number) => string;
   /** Called with the server's time in each reply, and with our monotonic times before and after. */
@@ -143,38 +128,28 @@ export class StreamLog<State> implements Log<State> {
   /** The connection belongs to the server. */
   close(): void {}
 
-  /** @returns which of these holders have not announced themselves within their lease */
-  async absent(holders: readonly string[]): Promise<readonly string[]> {
-    const reply = await this.#run(ABSENT, [this.#presenceKey], holders);
-    return Array.isArray(reply) ? reply : [];
-  }
-
-  get #presenceKey(): string {
-    return `${this.#options.key}:present`;
-  }
-
-  async #run(text: Script, keys: readonly string[], args: readonly (string | number)[]): Promise<Reply> {
+  async #run(text: Script, args: readonly (string | number)[]): Promise<Reply> {
+    const { server, key } = this.#options;
     try {
-      return await this.#options.server.run(text, keys, args);
+      return await server.run(text, [key], args);
     } catch (error) {
       if (!(error instanceof StateServerError) || error.problem !== 'damaged') throw error;
-      throw new StateServerError(`key "${this.#options.key}" holds other data`, 'damaged');
+      throw new StateServerError(`key "${key}" holds other data`, 'damaged');
     }
   }
 
   async #exchange(record?: string): Promise<void> {
-    const { key, ttlMs = 0, rotateAt = Number.MAX_SAFE_INTEGER, clock, holder, onTime } = this.#options;
-    for (let sending = record, losses = 0; ; ) {
+    const { ttlMs = 0, rotateAt, clock, onTime } = this.#options;
+    for (let sending = record, lost = false; ; ) {
       const sentAt = { monotonic: clock.monotonic(), wall: clock.now() };
-      const { id = '', leaseMs = 0 } = holder ?? {};
-      const args = [this.#last, this.#text, ttlMs, PAGE, id, leaseMs, ...(sending === undefined ? [] : [sending])];
-      const reply = await this.#run(APPEND, [key, this.#presenceKey], args);
+      const args = [this.#last, this.#text, ttlMs, PAGE, ...(sending === undefined ? [] : [sending])];
+      const reply = await this.#run(APPEND, args);
       const [time, known, length, entries] = Array.isArray(reply) ? reply : [];
       if (!isText(time) || !isText(known) || !isCount(length) || !isPage(entries)) throw unexpected('unknown reply');
       onTime?.(Number(time), sentAt.monotonic, clock.monotonic());
       if (known === 'lost') {
-        if (++losses > LOSSES) throw unexpected('it keeps no data');
-        if (losses > 1) await clock.sleep(PAUSE_MS);
+        if (lost) throw unexpected('it keeps no data');
+        lost = true;
         await this.#rebase();
         continue;
       }
@@ -234,9 +209,9 @@ export class StreamLog<State> implements Log<State> {
   }
 
   async #rebase(): Promise<void> {
-    const { key, ttlMs = 0, rotateAt = Number.MAX_SAFE_INTEGER } = this.#options;
+    const { ttlMs = 0, rotateAt } = this.#options;
     const snapshot = JSON.stringify([...this.#format.snapshot(this.#state)]);
-    await this.#run(REBASE, [key], [this.#last, this.#text, rotateAt, ttlMs, snapshot]);
+    await this.#run(REBASE, [this.#last, this.#text, rotateAt, ttlMs, snapshot]);
   }
 }
 
@@ -246,12 +221,12 @@ export class StreamLog<State> implements Log<State> {
  */
 export async function checkPermissions(server: StateServer, clock: Clock): Promise<void> {
   const format: LogFormat<undefined> = { initial: () => undefined, apply: () => undefined, snapshot: () => [] };
-  const scratch = { key: `petstore:{doctor}:${randomUUID()}`, ttlMs: 1000, holder: { id: 'doctor', leaseMs: 1000 } };
-  const log = new StreamLog(format, { server, clock, recentMs: 0, rotateAt: 1, ...scratch });
+  const key = `petstore:{doctor}:${randomUUID()}`;
+  const log = new StreamLog(format, { server, clock, key, ttlMs: 1000, recentMs: 0, rotateAt: 1 });
   try {
     // The second record is added to what is known, and rotates the log.
     for (const record of ['1', '2']) await log.append(record);
-    await log.absent(['doctor']);
+    await server.run(IMPORTS, [key], []);
   } catch (error) {
     throw server.toPetstoreError(error);
   }

@@ -1,7 +1,5 @@
 // The ledger of several machines: one on the state server, and this machine's own while the server is unavailable
 // (docs/fleet.md).
-import { randomBytes } from 'node:crypto';
-import type { ProcessRef } from '../append-log/process-liveness.ts';
 import type { StateServer } from '../append-log/state-server.ts';
 import { StreamLog } from '../append-log/stream-log.ts';
 import { StateServerError } from '../append-log/valkey-connection.ts';
@@ -31,11 +29,10 @@ export interface FailoverOptions {
 const ROTATE_AT = 200;
 const KEEP_MS = 48 * 3_600_000;
 const RETURN_EVERY_MS = 1000;
-// A process with requests in flight announces itself this often; one that was silent for the lease is taken for dead.
-const BEAT_MS = 1000;
-const PRESENCE_MS = 6000;
 // Older knowledge may lack a 429 that another machine received.
 const RECENT_MS = 1500;
+// Keeps the state recent for requests that are about to be sent.
+const REFRESH_EVERY_MS = 1000;
 
 /** Rejects with PetstoreError `usage` or `storage` if the server rejects the configuration. */
 export class FailoverLedger implements Ledger {
@@ -48,31 +45,23 @@ export class FailoverLedger implements Ledger {
   #opened: LogLedger | undefined;
   #away = false;
   #returnAt = 0;
-  #returning: Promise<void> | undefined;
   #warned = false;
-  #beating = false;
+  #refreshing = false;
   #refusal: { readonly ticket: string; readonly seen: Observation } | undefined;
 
   constructor(options: FailoverOptions) {
     const { server, identity, key, clock, timeoutMs, onWarning } = options;
     this.#options = options;
     const serverClock = new ServerClock(clock);
-    const id = randomBytes(10).toString('hex');
     this.#log = new StreamLog(ledgerFormat, {
       server,
       key: `petstore:{${ledgerName(identity, key)}}:ledger-${LEDGER_VERSION}`,
       ...{ ttlMs: KEEP_MS, rotateAt: ROTATE_AT, recentMs: RECENT_MS, clock, stamp },
-      holder: { id, leaseMs: PRESENCE_MS },
       onTime: (serverMs, sentAt, receivedAt) => serverClock.sample(serverMs, sentAt, receivedAt),
       onReset: ({ block }) => block && this.#shared.inherit({ ...block, until: block.until - serverClock.ahead }),
       ...(onWarning && { onWarning }),
     });
-    const self = { pid: process.pid, start: '', host: id };
-    const findDead = async (processes: readonly ProcessRef[]): Promise<readonly ProcessRef[]> => {
-      const absent = await this.#log.absent([...new Set(processes.map(({ host }) => host))]);
-      return processes.filter(({ host }) => absent.includes(host));
-    };
-    this.#shared = new LogLedger({ log: this.#log, clock, timeoutMs, self, findDead, serverClock });
+    this.#shared = new LogLedger({ log: this.#log, clock, timeoutMs, serverClock });
   }
 
   async acquire(): Promise<TicketResult> {
@@ -80,7 +69,7 @@ export class FailoverLedger implements Ledger {
     return this.#orOwn(async (ledger) => {
       const result = await ledger.acquire();
       if (result.granted) this.#tickets.set(result.ticket, ledger);
-      if (result.granted && ledger === this.#shared) void this.#beat();
+      if (result.granted && ledger === this.#shared) void this.#keepRecent();
       return result;
     });
   }
@@ -168,15 +157,8 @@ export class FailoverLedger implements Ledger {
     this.#warned = true;
   }
 
-  #return(): Promise<void> {
-    this.#returning ??= this.#tryReturn().finally(() => {
-      this.#returning = undefined;
-      this.#returnAt = this.#options.clock.monotonic() + RETURN_EVERY_MS;
-    });
-    return this.#returning;
-  }
-
-  async #tryReturn(): Promise<void> {
+  async #return(): Promise<void> {
+    this.#returnAt = this.#options.clock.monotonic() + RETURN_EVERY_MS;
     try {
       await this.#log.refresh();
     } catch {
@@ -189,19 +171,18 @@ export class FailoverLedger implements Ledger {
     this.#shared.resend();
   }
 
-  async #beat(): Promise<void> {
-    if (this.#beating) return;
-    this.#beating = true;
-    const isHolding = (): boolean => [...this.#tickets.values()].includes(this.#shared);
+  async #keepRecent(): Promise<void> {
+    if (this.#refreshing) return;
+    this.#refreshing = true;
     try {
-      while (isHolding()) {
-        await this.#options.clock.sleep(BEAT_MS, this.#closed.signal);
-        if (isHolding()) await this.#log.refresh();
+      while ([...this.#tickets.values()].includes(this.#shared)) {
+        await this.#options.clock.sleep(REFRESH_EVERY_MS, this.#closed.signal);
+        await this.#log.refresh();
       }
     } catch {
       // Closed, or the server is unavailable: the next ticket starts it again.
     } finally {
-      this.#beating = false;
+      this.#refreshing = false;
     }
   }
 }

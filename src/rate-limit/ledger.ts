@@ -3,7 +3,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { FileLog } from '../append-log/file-log.ts';
 import type { LogFs } from '../append-log/generations.ts';
-import type { Awaitable, Log } from '../append-log/log.ts';
+import type { Log } from '../append-log/log.ts';
 import { MemoryLog } from '../append-log/log.ts';
 import type { ProcessRef } from '../append-log/process-liveness.ts';
 import { currentProcess, isAlive } from '../append-log/process-liveness.ts';
@@ -46,38 +46,38 @@ export interface LogLedgerOptions {
   readonly clock: Clock;
   /** The time limit of one attempt, milliseconds; a ticket counts a little longer. */
   readonly timeoutMs: number;
-  /** Written into each ticket of this process. */
-  readonly self: ProcessRef;
-  /** Returns those of these processes that have ended. */
-  readonly findDead: (processes: readonly ProcessRef[]) => Awaitable<readonly ProcessRef[]>;
   /** The clock of the log's records; undefined for this machine's own. */
   readonly serverClock?: ServerClock;
   /** Called once, with the error of a file: from then on the ledger is in memory. */
   readonly onUnshared?: (error: unknown) => void;
+  readonly self?: ProcessRef;
+  readonly livenessOf?: typeof isAlive;
 }
 
 /** How much longer than a request's timeout its ticket counts, milliseconds. */
 const LEASE_MARGIN_MS = 2000;
-const FIND_DEAD_EVERY_MS = 100;
 const PENDING: TicketResult = { granted: false, reason: 'pending' };
 
 export class LogLedger implements Ledger {
   readonly #options: LogLedgerOptions;
   readonly #stamp = randomBytes(10).toString('base64url');
-  readonly #pending = new Set<Promise<unknown>>();
+  readonly #self: ProcessRef;
+  // A short name of this host, its pid namespace and its boot, written into each ticket.
+  readonly #host: string;
+  // Records on their way to a server.
+  readonly #pending = new Map<Promise<unknown>, LedgerRecord>();
   // Records that a server did not receive.
   readonly #unwritten: LedgerRecord[] = [];
-  // Refusals on their way to the log: what was granted before them is void.
-  #refusals = 0;
   #counter = 0;
   #log: Log<KeyState>;
   #shared: boolean;
-  #deadSoughtAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: LogLedgerOptions) {
     this.#options = options;
     this.#log = options.log;
     this.#shared = !(options.log instanceof MemoryLog);
+    this.#self = options.self ?? currentProcess();
+    this.#host = createHash('sha256').update(this.#self.host).digest('base64url').slice(0, 10);
   }
 
   /** Rejects only with the errors of a log on a server. */
@@ -92,11 +92,11 @@ export class LogLedger implements Ledger {
         return admission;
       }
     }
-    const { pid, start, host } = this.#options.self;
+    const { pid, start } = this.#self;
     const id = `${this.#stamp}${(this.#counter++).toString(36)}`;
     const leaseMs = this.#options.timeoutMs + LEASE_MARGIN_MS;
     try {
-      await this.#append({ kind: 'ticket', at: this.#now(), id, pid, start, host, leaseMs });
+      await this.#append({ kind: 'ticket', at: this.#now(), id, pid, start, host: this.#host, leaseMs });
     } catch (error) {
       // It may have been granted although no reply came.
       this.#unwritten.push({ kind: 'closed', at: this.#now(), id, how: 'unsent' });
@@ -111,7 +111,9 @@ export class LogLedger implements Ledger {
 
   confirm(ticket: string): boolean {
     const state = this.#withLog((log) => log.recent());
-    return state !== undefined && this.#refusals === 0 && confirm(state, ticket, Math.max(this.#now(), state.time));
+    // A refusal on its way to the log voids what was granted before it.
+    const refused = [...this.#pending.values()].some((one) => one.kind === 'response' && one.seen.refused);
+    return state !== undefined && !refused && confirm(state, ticket, Math.max(this.#now(), state.time));
   }
 
   observe(ticket: string, seen: Observation): void {
@@ -132,7 +134,7 @@ export class LogLedger implements Ledger {
 
   async refresh(): Promise<void> {
     // The reply to a record that is on its way brings the latest state.
-    if (this.#pending.size > 0) await Promise.all(this.#pending);
+    if (this.#pending.size > 0) await Promise.all(this.#pending.keys());
     else await this.#afterClockStep(await this.#withLog((log) => log.refresh()));
   }
 
@@ -151,7 +153,7 @@ export class LogLedger implements Ledger {
   }
 
   async close(): Promise<void> {
-    await Promise.all(this.#pending);
+    await Promise.all(this.#pending.keys());
     const log = this.#log;
     this.#log = new MemoryLog(ledgerFormat, ledgerFormat.snapshot(log.last()));
     log.close();
@@ -193,33 +195,21 @@ export class LogLedger implements Ledger {
   // A file has the record at once; a server gets it in the background, or after the next ticket.
   #write(record: LedgerRecord): void {
     const writing: Promise<unknown> = this.#append(record).catch(() => this.#unwritten.push(record));
-    const refusals = record.kind === 'response' && record.seen.refused ? 1 : 0;
-    this.#refusals += refusals;
-    this.#pending.add(writing);
-    void writing.then(() => {
-      this.#refusals -= refusals;
-      this.#pending.delete(writing);
-    });
+    this.#pending.set(writing, record);
+    void writing.then(() => this.#pending.delete(writing));
   }
 
   async #append(record: LedgerRecord): Promise<void> {
     await this.#withLog((log) => log.append(formatRecord(record)));
   }
 
-  // The tickets of a dead process are closed by records, so all processes see the same.
-  #closeDeadTickets(state: KeyState): void {
-    const { clock, self, findDead } = this.#options;
-    if (clock.monotonic() - this.#deadSoughtAt < FIND_DEAD_EVERY_MS) return;
-    this.#deadSoughtAt = clock.monotonic();
-    const others = Object.entries(state.tickets).filter(([, { host, pid }]) => host !== self.host || pid !== self.pid);
-    if (others.length === 0) return;
-    const close = (dead: readonly ProcessRef[]): void => {
-      for (const [id, owner] of others) {
-        if (dead.includes(owner)) this.#write({ kind: 'closed', at: this.#now(), id, how: 'dead' });
-      }
-    };
-    // If this fails, the tickets expire by themselves.
-    Promise.resolve(findDead(others.map(([, owner]) => owner))).then(close, () => undefined);
+  // The tickets of a dead process of this host are closed by records; those of other hosts expire.
+  #closeDeadTickets({ tickets }: KeyState): void {
+    const { livenessOf = isAlive } = this.#options;
+    for (const [id, { pid, start, host }] of Object.entries(tickets)) {
+      if (host !== this.#host || livenessOf({ pid, start, host: this.#self.host }) !== 'dead') continue;
+      this.#write({ kind: 'closed', at: this.#now(), id, how: 'dead' });
+    }
   }
 
   // A full disk must not make a process forget that it is blocked.
@@ -236,7 +226,7 @@ export class LogLedger implements Ledger {
   }
 }
 
-export interface LedgerOptions extends Pick<LogLedgerOptions, 'clock' | 'timeoutMs'> {
+export interface LedgerOptions extends Pick<LogLedgerOptions, 'clock' | 'timeoutMs' | 'self' | 'livenessOf'> {
   /** Undefined if there is no home directory to keep it in. */
   readonly stateDir: string | undefined;
   readonly tempDir: string;
@@ -245,8 +235,6 @@ export interface LedgerOptions extends Pick<LogLedgerOptions, 'clock' | 'timeout
   readonly key: string;
   /** Called once, if the ledger cannot be shared. */
   readonly onWarning?: ((text: string) => void) | undefined;
-  readonly self?: ProcessRef;
-  readonly livenessOf?: typeof isAlive;
   readonly typeOf?: FileSystemType;
   readonly fs?: LogFs;
 }
@@ -256,12 +244,7 @@ const ROTATE_AT_BYTES = 32 * 1024;
 
 /** Opens this machine's ledger of a key: in a file or, if none can be written, in memory with one warning. It never rejects. */
 export function openLedger(options: LedgerOptions): LogLedger {
-  const { stateDir, tempDir, identity, key, clock, timeoutMs, onWarning, typeOf, fs } = options;
-  const { self = currentProcess(), livenessOf = isAlive } = options;
-  // A short name of the host, its pid namespace and its boot.
-  const host = createHash('sha256').update(self.host).digest('base64url').slice(0, 10);
-  const findDead = (processes: readonly ProcessRef[]): readonly ProcessRef[] =>
-    processes.filter((ref) => ref.host === host && livenessOf({ ...ref, host: self.host }) === 'dead');
+  const { stateDir, tempDir, identity, key, onWarning, typeOf, fs, ...own } = options;
   const onUnshared = (error: unknown): void => {
     const { code, message } = error as NodeJS.ErrnoException;
     const where = stateDir === undefined ? '' : ` cannot write to ${stateDir}`;
@@ -277,5 +260,5 @@ export function openLedger(options: LedgerOptions): LogLedger {
       return new MemoryLog(ledgerFormat);
     }
   };
-  return new LogLedger({ log: open(), clock, timeoutMs, self: { ...self, host }, findDead, onUnshared });
+  return new LogLedger({ ...own, log: open(), onUnshared });
 }
