@@ -8,7 +8,7 @@ import * as nodeFs from 'node:fs';
 import { PetstoreError } from '../errors.ts';
 import { escapeControls } from '../escape.ts';
 import type { LogFs } from './generations.ts';
-import { Generations, HEAD, RECORD_END, ShortWriteError } from './generations.ts';
+import { Generations, RECORD_END, ShortWriteError, SNAPSHOT } from './generations.ts';
 import type { Log, LogFormat } from './log.ts';
 import { DamagedRecordError } from './log.ts';
 
@@ -46,7 +46,7 @@ export class FileLog<State, Result = void> implements Log<State> {
   #generation = 0;
   #fd = -1;
   #offset = 0;
-  #headBytes = 0;
+  #snapshotSize = 0;
   #tail: Buffer = Buffer.alloc(0);
   #sealed = false;
   #state: State;
@@ -101,7 +101,7 @@ export class FileLog<State, Result = void> implements Log<State> {
       const written = this.#tryAppend(`${this.#stamp}${(this.#counter++).toString(36)} ${record}${RECORD_END}`);
       if (written) {
         // A generation at least doubles before its seal: a large state is not to be written again at every record.
-        const full = this.#offset >= Math.max(this.#options.rotateAtBytes, 2 * this.#headBytes);
+        const full = this.#offset >= Math.max(this.#options.rotateAtBytes, 2 * this.#snapshotSize);
         if (full && !this.#sealed) this.#seal();
         if (full || this.#sealed) this.refresh();
         return written.result;
@@ -158,9 +158,7 @@ export class FileLog<State, Result = void> implements Log<State> {
     for (let tries = 0; tries < TRIES; tries++) {
       const newest = this.#files.newest();
       if (!this.#open(newest)) continue;
-      const now = this.#files.newest();
-      if (now === this.#generation) return;
-      if (now === 0) this.#files.foldNames();
+      if (this.#files.newest() === this.#generation) return;
     }
     throw this.#unusable('cannot open', this.#files.newest() || 1);
   }
@@ -187,15 +185,14 @@ export class FileLog<State, Result = void> implements Log<State> {
     this.#fd = fd;
     this.#generation = generation || 1;
     this.#offset = 0;
-    this.#headBytes = 0;
+    this.#snapshotSize = 0;
     this.#tail = Buffer.alloc(0);
     this.#sealed = false;
     this.#state = this.#format.initial();
     return true;
   }
 
-  // The first generation begins with a void line, which may have been torn after one byte; a later one with a record of its
-  // snapshot or with its head.
+  // A generation begins with a void line, which may have been torn after one byte, or with a record of its snapshot.
   #problemOf(fd: number): string | undefined {
     const stats = this.#fs.fstatSync(fd);
     if (!stats.isFile()) return 'not a regular file';
@@ -203,9 +200,8 @@ export class FileLog<State, Result = void> implements Log<State> {
     if (!this.#options.rejectForeign) return undefined;
     const start = Buffer.alloc(2);
     const begins = start.toString('latin1', 0, this.#fs.readSync(fd, start, 0, 2, 0));
-    return [`${VOID}\n`, `${VOID}${VOID}`, '0 ', HEAD].some((own) => own.startsWith(begins))
-      ? undefined
-      : 'not a petstore data file';
+    const starts = [`${VOID}\n`, `${VOID}${VOID}`, SNAPSHOT];
+    return starts.some((own) => own.startsWith(begins)) ? undefined : 'not a petstore data file';
   }
 
   #unusable(problem: string, generation: number): PetstoreError {
@@ -262,10 +258,7 @@ export class FileLog<State, Result = void> implements Log<State> {
         this.#sealed = true;
         return;
       }
-      if (line.startsWith(HEAD)) {
-        this.#headBytes = Number(line.slice(HEAD.length, -RECORD_END.length)) || 0;
-        continue;
-      }
+      if (line.startsWith(SNAPSHOT)) this.#snapshotSize += line.length;
       const result = this.#apply(line.slice(line.indexOf(' ') + 1, -RECORD_END.length));
       if (line === this.#pending) this.#written = { result: result as Result };
     }

@@ -3,22 +3,8 @@ import * as nodeFs from 'node:fs';
 import { dirname, join } from 'node:path';
 import { mkdirp } from './mkdirp.ts';
 
-export type LogFs = Pick<
-  typeof nodeFs,
-  | 'openSync'
-  | 'closeSync'
-  | 'readSync'
-  | 'writeSync'
-  | 'fstatSync'
-  | 'statSync'
-  | 'fsyncSync'
-  | 'fdatasync'
-  | 'mkdirSync'
-  | 'readdirSync'
-  | 'linkSync'
-  | 'renameSync'
-  | 'unlinkSync'
->;
+/** Tests pass one that fails. */
+export type LogFs = typeof nodeFs;
 
 /** Only part of a record was written, as on a full disk. The part is void. */
 export class ShortWriteError extends Error {
@@ -28,8 +14,8 @@ export class ShortWriteError extends Error {
 
 /** Ends every record of a log; a line without it is a torn write. */
 export const RECORD_END = ' .';
-/** Begins the line behind a snapshot that gives its size in bytes. */
-export const HEAD = '#head ';
+/** Begins every record of a snapshot. */
+export const SNAPSHOT = '0 ';
 
 const CHUNK_BYTES = 64 * 1024;
 // What link(2) reports on file systems without hard links: exFAT, some network and FUSE mounts.
@@ -41,14 +27,13 @@ export class Generations {
   readonly #dir: string;
   readonly #name: string;
   readonly #durable: boolean;
-  #foldsNames = false;
 
   constructor(fs: LogFs, dir: string, name: string, durable: boolean) {
     this.#fs = fs;
     this.#dir = dir;
     this.#name = name;
     this.#durable = durable;
-    mkdirp(dir, fs);
+    mkdirp(dir);
   }
 
   path(generation: number): string {
@@ -58,11 +43,6 @@ export class Generations {
   /** Returns the number of the newest generation; 0 if there is none. */
   newest(): number {
     return Math.max(0, ...this.#entries('.log').map(([generation]) => generation));
-  }
-
-  /** Compares names as case-insensitive file systems do: called if a file exists but is listed under another spelling. */
-  foldNames(): void {
-    this.#foldsNames = true;
   }
 
   /**
@@ -78,7 +58,6 @@ export class Generations {
       // Another process published the same content first, or removed this draft.
       const { code } = error as NodeJS.ErrnoException;
       if (code !== 'EEXIST' && code !== 'ENOENT') throw error;
-      if (code === 'EEXIST' && this.newest() < generation) this.foldNames();
     } finally {
       this.#remove(draft);
     }
@@ -107,46 +86,38 @@ export class Generations {
   }
 
   #entries(ending: '.log' | '.tmp'): [generation: number, name: string][] {
-    const prefix = this.#fold(`${this.#name}.`);
-    return (this.#fs.readdirSync(this.#dir) as string[]).flatMap((name): [number, string][] => {
-      const folded = this.#fold(name);
-      if (!folded.startsWith(prefix) || !folded.endsWith(ending)) return [];
-      const [, generation] = /^([1-9]\d{0,14})\.log(?:\.[\w-]+\.tmp)?$/.exec(folded.slice(prefix.length)) ?? [];
+    const prefix = `${this.#name}.`;
+    return this.#fs.readdirSync(this.#dir).flatMap((name): [number, string][] => {
+      if (!name.startsWith(prefix) || !name.endsWith(ending)) return [];
+      const [, generation] = /^([1-9]\d{0,14})\.log(?:\.[\w-]+\.tmp)?$/.exec(name.slice(prefix.length)) ?? [];
       return generation === undefined ? [] : [[Number(generation), name]];
     });
-  }
-
-  #fold(name: string): string {
-    return this.#foldsNames ? name.normalize('NFC').toLowerCase() : name;
   }
 
   #write(draft: string, records: Iterable<string>): void {
     const fd = this.#fs.openSync(draft, 'wx', 0o600);
     try {
       let lines = '';
-      let bytes = 0;
       for (const record of records) {
-        lines += `0 ${record}${RECORD_END}\n`;
+        lines += `${SNAPSHOT}${record}${RECORD_END}\n`;
         if (lines.length < CHUNK_BYTES) continue;
-        bytes += this.#writeAll(fd, lines);
+        this.#writeAll(fd, lines);
         lines = '';
       }
-      bytes += this.#writeAll(fd, lines);
-      this.#writeAll(fd, `${HEAD}${bytes}${RECORD_END}\n`);
+      this.#writeAll(fd, lines);
       if (this.#durable) this.#fs.fsyncSync(fd);
     } finally {
       this.#fs.closeSync(fd);
     }
   }
 
-  #writeAll(fd: number, text: string): number {
+  #writeAll(fd: number, text: string): void {
     const bytes = Buffer.from(text);
     for (let done = 0; done < bytes.length; ) {
       const written = this.#fs.writeSync(fd, bytes, done, bytes.length - done, null);
       if (written === 0) throw new ShortWriteError('the next generation could not be written');
       done += written;
     }
-    return bytes.length;
   }
 
   #remove(path: string): void {

@@ -53,19 +53,16 @@ const BY_CODE: Readonly<Record<string, string>> = {
   ENETUNREACH: 'no route to the host',
 };
 
-/** A connection that is logged in, or on its way to it. */
+/** A connection that is logged in. */
 export class ValkeyConnection {
   readonly #client: Redis;
   readonly #timeoutMs: number;
-  #login: Promise<unknown> = Promise.resolve();
   #failure: unknown;
   #closed = false;
 
   private constructor(address: ServerAddress, timeoutMs: number) {
     const { host, port, tls } = address;
     this.#timeoutMs = timeoutMs;
-    // The library's own time limits only back up those of `#within`, which a busy machine stretches.
-    const backupMs = 10 * timeoutMs;
     this.#client = new Redis({
       host,
       port,
@@ -76,8 +73,6 @@ export class ValkeyConnection {
       autoResendUnfulfilledCommands: false,
       maxRetriesPerRequest: 0,
       retryStrategy: () => null,
-      connectTimeout: backupMs,
-      commandTimeout: backupMs,
     });
     // Only this event carries the reason why a connection ended.
     this.#client.on('error', (error: unknown) => {
@@ -85,16 +80,18 @@ export class ValkeyConnection {
     });
   }
 
-  /** @throws StateServerError if there is no connection within `timeoutMs` */
+  /** @throws StateServerError if connecting or logging in fails, or takes longer than `timeoutMs` */
   static async open(address: ServerAddress, timeoutMs = REPLY_WITHIN_MS): Promise<ValkeyConnection> {
+    const { username, password, database } = address;
     const connection = new ValkeyConnection(address, timeoutMs);
     try {
       await connection.#within(connection.#client.connect());
+      if (password !== undefined) await connection.#send('AUTH', ...(username ? [username] : []), password);
+      if (database !== 0) await connection.#send('SELECT', database);
     } catch (error) {
       connection.close();
       throw toStateServerError(connection.#failure ?? error);
     }
-    connection.#logIn(address);
     return connection;
   }
 
@@ -124,15 +121,6 @@ export class ValkeyConnection {
     this.#client.disconnect();
   }
 
-  // Login travels with the first call, and that call's reply counts only once the login has succeeded.
-  #logIn({ username, password, database }: ServerAddress): void {
-    const steps: Promise<unknown>[] = [];
-    if (password !== undefined) steps.push(this.#client.call('AUTH', ...(username ? [username] : []), password));
-    if (database !== 0) steps.push(this.#client.call('SELECT', database));
-    this.#login = Promise.all(steps);
-    this.#login.catch(() => undefined);
-  }
-
   // The time limit is counted in ticks: a process that waits for the processor must not blame the server for it.
   async #within<T>(work: Promise<T>): Promise<T> {
     let timer: NodeJS.Timeout | undefined;
@@ -149,16 +137,14 @@ export class ValkeyConnection {
     }
   }
 
+  async #send(command: string, ...args: (string | number)[]): Promise<Reply> {
+    return (await this.#within(this.#client.call(command, ...args))) as Reply;
+  }
+
   async #call(command: string, ...args: (string | number)[]): Promise<Reply> {
     try {
-      const [reply] = await this.#within(Promise.all([this.#client.call(command, ...args), this.#login]));
-      return reply as Reply;
-    } catch (failure) {
-      // After a rejected login, every other error is only its consequence.
-      const error = await this.#login.then(
-        () => failure,
-        (rejection: unknown) => rejection,
-      );
+      return await this.#send(command, ...args);
+    } catch (error) {
       // Behind a reply that is missing, every later one would be late as well.
       if (!(error instanceof ReplyError)) this.close();
       throw toStateServerError(this.open ? error : (this.#failure ?? error));
@@ -178,8 +164,7 @@ function toStateServerError(error: unknown): StateServerError {
   if (message.startsWith('Protocol error')) {
     return new StateServerError('it is not a Valkey or Redis server', 'unavailable');
   }
-  const text = message === 'Command timed out' ? 'timed out' : 'connection closed';
-  return new StateServerError(BY_CODE[code] ?? text, 'unavailable');
+  return new StateServerError(BY_CODE[code] ?? 'connection closed', 'unavailable');
 }
 
 function problemOf(message: string): StateServerProblem {

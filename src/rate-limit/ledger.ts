@@ -253,7 +253,7 @@ export function openLedger(options: LedgerOptions): LogLedger {
   const open = (): Log<KeyState> => {
     try {
       if (stateDir === undefined) throw new Error('there is no home directory');
-      const dir = ledgerDirectory(stateDir, tempDir, ledgerName(identity, key), typeOf, fs);
+      const dir = ledgerDirectory(stateDir, tempDir, ledgerName(identity, key), typeOf);
       return new FileLog(ledgerFormat, { dir, name: `ledger-${LEDGER_VERSION}`, rotateAtBytes: ROTATE_AT_BYTES, fs });
     } catch (error) {
       onUnshared(error);

@@ -2,7 +2,6 @@
 import { createHash } from 'node:crypto';
 import { lstatSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { LogFs } from '../append-log/generations.ts';
 import { mkdirp } from '../append-log/mkdirp.ts';
 
 // NFS, SMB (three dialects), 9p, AFS, Coda: O_APPEND is emulated there by a seek, so writers overwrite each other (open(2)).
@@ -28,10 +27,9 @@ export function ledgerDirectory(
   tempDir: string,
   name: string,
   typeOf: FileSystemType = fileSystemType,
-  fs?: Pick<LogFs, 'mkdirSync'>,
 ): string {
   const wanted = join(stateDir, 'quota', name);
-  mkdirp(wanted, fs);
+  mkdirp(wanted);
   if (process.platform !== 'linux' || !NETWORK_TYPES.has(typeOf(wanted) >>> 0)) return wanted;
   const mine = join(tempDir, `petstore-${process.getuid?.() ?? 'user'}`);
   mkdirp(mine);

@@ -7,42 +7,31 @@ import { DamagedRecordError } from '../append-log/log.ts';
 import { PetstoreError } from '../errors.ts';
 import { escapeControls } from '../escape.ts';
 
-export class DataLog<State, Result> {
-  readonly #log: FileLog<State, Result>;
-  readonly #options: LogOptions;
+export class DataLog<State, Result> extends FileLog<State, Result> {
+  readonly #place: Pick<LogOptions, 'dir' | 'name'>;
 
-  /**
-   * @param format its reducer throws DamagedRecordError for a record that is not valid
-   * @throws PetstoreError `storage` for a damaged or foreign file; errors of the file system
-   */
+  /** @throws PetstoreError `storage` for a damaged or foreign file; errors of the file system */
   constructor(format: LogFormat<State, Result>, options: LogOptions) {
-    this.#options = options;
-    this.#log = new FileLog(format, { ...options, rejectForeign: true });
-    this.state();
+    super(format, { ...options, rejectForeign: true });
+    this.#place = options;
+    this.refresh();
   }
 
-  state(): State {
+  override refresh(): State {
     try {
-      return this.#log.refresh();
+      return super.refresh();
     } catch (error) {
       if (!(error instanceof DamagedRecordError)) throw error;
-      const file = join(this.#options.dir, `${this.#options.name}.${this.#log.generation}.log`);
+      const file = join(this.#place.dir, `${this.#place.name}.${this.generation}.log`);
       throw new PetstoreError('storage', `the sandbox data is damaged: ${escapeControls(file)}`, {
         hint: 'move the file away to start with empty data',
       });
     }
   }
 
-  append(record: string): Result {
-    this.state();
-    return this.#log.append(record);
-  }
-
-  sync(): Promise<void> {
-    return this.#log.sync();
-  }
-
-  close(): void {
-    this.#log.close();
+  // Nothing is added to a damaged file.
+  override append(record: string): Result {
+    this.refresh();
+    return super.append(record);
   }
 }

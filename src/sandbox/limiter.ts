@@ -156,7 +156,7 @@ export class Limiter {
 
   /** Counts nothing; without a valid key everything remains. */
   status(key: string | undefined, now: number): QuotaStatus {
-    const usage = key === undefined || this.#limits.length === 0 ? undefined : this.#log.state().get(key);
+    const usage = key === undefined || this.#limits.length === 0 ? undefined : this.#log.refresh().get(key);
     return quotaStatus(usage ?? newKeyUsage(), now, this.#limits);
   }
 

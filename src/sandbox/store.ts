@@ -82,7 +82,7 @@ export class Store {
 
   /** All categories as a JSON array, oldest first. */
   list(): Buffer {
-    const state = this.#log.state();
+    const state = this.#log.refresh();
     if (this.#list?.state !== state || this.#list.version !== state.version) {
       this.#list = { state, version: state.version, body: Buffer.from(`[${state.items.join(',')}]`) };
     }

@@ -1,7 +1,7 @@
 // The append-only log: one state for many writers, through rotations, torn records, full disks and odd file systems.
 import { execFile, execFileSync } from 'node:child_process';
 import * as fs from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { FileLog } from '../../src/append-log/file-log.ts';
@@ -9,7 +9,7 @@ import type { LogFs } from '../../src/append-log/generations.ts';
 import { ShortWriteError } from '../../src/append-log/generations.ts';
 import type { LogFormat } from '../../src/append-log/log.ts';
 import { MemoryLog } from '../../src/append-log/log.ts';
-import { hasCaseSensitiveNames, hasDirectorySync, hasModes, hasSymlinks } from '../support/capabilities.ts';
+import { hasDirectorySync, hasModes, hasSymlinks } from '../support/capabilities.ts';
 import { compile } from '../support/compile.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
@@ -23,7 +23,7 @@ const list: LogFormat<string[], number> = {
 const open = (
   dir: string,
   rotateAtBytes = 1e9,
-  more: { fs?: LogFs; durable?: boolean; name?: string } = {},
+  more: { fs?: LogFs; durable?: boolean } = {},
 ): FileLog<string[], number> => new FileLog(list, { dir, name: 'led', rotateAtBytes, ...more });
 
 type Write = (fd: number, bytes: Buffer, from: number, count: number) => number;
@@ -247,22 +247,6 @@ test.runIf(hasSymlinks).each<[string, (path: string) => unknown]>([
   expect(() => open(dir)).toThrow(/cannot open|not a regular file|ELOOP|EISDIR/);
 });
 
-// Lists names as they were first written, and finds them under any case and normalization, as NTFS and APFS do.
-function foldingFs(): LogFs {
-  const fold = (name: string): string => name.normalize('NFC').toLowerCase();
-  const stored = (path: string): string => {
-    const known = fs.readdirSync(dirname(path)).find((name) => fold(name) === fold(basename(path)));
-    return known === undefined ? path : join(dirname(path), known);
-  };
-  return {
-    ...fs,
-    openSync: ((path: string, ...rest: [string | number, number?]) =>
-      fs.openSync(stored(path), ...rest)) as LogFs['openSync'],
-    linkSync: (from, to) => fs.linkSync(stored(String(from)), stored(String(to))),
-    unlinkSync: (path) => fs.unlinkSync(stored(String(path))),
-  };
-}
-
 test.runIf(hasSymlinks)('a symlink to another file is an error, and the file is not changed', () => {
   const dir = tempDir();
   const other = join(dir, '.bashrc');
@@ -277,22 +261,6 @@ test.runIf(process.getuid)('a file of another user is an error', () => {
   const stub: LogFs = { ...fs, fstatSync: foreign as LogFs['fstatSync'] };
   expect(() => open(tempDir(), 1e9, { fs: stub })).toThrow('belongs to another user');
 });
-
-test.runIf(hasCaseSensitiveNames)(
-  'two spellings are one log through rotations if the file system ignores case and normalization',
-  () => {
-    const dir = tempDir();
-    const folding = foldingFs();
-    const log = open(dir, 300, { fs: folding, name: 'Caf\u00e9' });
-    log.append('one');
-    const other = open(dir, 300, { fs: folding, name: 'cafe\u0301' });
-    expect(other.append('two')).toBe(2);
-    for (const [i, record] of numbered(60).entries()) (i % 2 ? log : other).append(record);
-    expect(log.refresh()).toEqual(['one', 'two', ...numbered(60)]);
-    expect(other.generation).toBe(log.generation);
-    expect(fs.readdirSync(dir).length).toBeLessThanOrEqual(2);
-  },
-);
 
 test.each(['EPERM', 'ENOTSUP', 'ENOSYS'])('a log rotates without hard links (%s)', (code) => {
   const dir = tempDir();

@@ -20,8 +20,6 @@ export const hasDirectorySync = posix;
 export const hasSilentBacklog = posix;
 /** Devices as files. */
 export const hasDevices = existsSync('/dev/zero');
-/** Names that differ in case are different files, which Windows and macOS do not have by default. */
-export const hasCaseSensitiveNames = !existsSync(import.meta.filename.toUpperCase());
 /** A device that is always full, which macOS lacks too. */
 export const hasDevFull = existsSync('/dev/full');
 /** A namespace of its own in which a process may mount a small file system, to fill it. */
