@@ -58,7 +58,6 @@ const CHANGES: Readonly<Record<string, readonly (readonly [from: string, to: str
       "else if (kind === 'absent') account.doubts.clear();",
     ],
     ['if (!account || account.known.has(id)) return;', 'if (!account) return;'],
-    ['state.lock ??= {', 'state.lock = {'],
     ['if (isFreed) state.lock = undefined;', 'if (isFreed) state.lock = lock;'],
     ['doubts: new Map(doubts) };', 'doubts: new Map() };'],
   ],
@@ -75,7 +74,6 @@ const CHANGES: Readonly<Record<string, readonly (readonly [from: string, to: str
     ['!(block && t < block.until);', 'true;'],
     ["else if (record.how === 'unsent') delete", "else if (record.how !== 'dead') delete"],
     ['if (block && !(ticket && ticket.seq > block.extendedBy)) return;', ''],
-    ['state.block = undefined;\n  state.verified = true;', 'state.verified = true;'],
     ['state.block = undefined;\n  state.verified = true;', 'state.block = undefined;'],
   ],
   'rate-limit/window.ts': [
@@ -86,12 +84,10 @@ const CHANGES: Readonly<Record<string, readonly (readonly [from: string, to: str
   'rate-limit/ledger.ts': [
     ['this.#refusals === 0 &&', ''],
     ['if (id in state.tickets) return { granted: true, ticket: id };', 'return { granted: true, ticket: id };'],
-    ['this.#closeDeadTickets(state);', ''],
   ],
   'append-log/file-log.ts': [
     ['if (!line.endsWith(RECORD_END)) continue;', ''],
     ['own.startsWith(begins))', "begins !== '~~' && own.startsWith(begins))"],
-    ['if (written !== bytes.length) throw', 'if (written < 0) throw'],
     ['if (written !== bytes.length) throw', 'if (written === bytes.length) throw'],
   ],
   'http/retry.ts': [

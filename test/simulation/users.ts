@@ -43,6 +43,11 @@ export class Expectations {
     for (const name of names) this.#excused.add(name);
   }
 
+  /** How many the service has that were sent with this name. */
+  count(name: string): number {
+    return this.#service.stored.filter(({ sent }) => sent === name).length;
+  }
+
   tooOften(): string[] {
     const there = counted(this.#service.stored.map(({ sent }) => sent));
     const allowed = (name: string): number =>
@@ -83,7 +88,7 @@ interface Surroundings {
 interface ImportDocument {
   readonly created: readonly object[];
   readonly skipped: readonly object[];
-  readonly failed: readonly object[];
+  readonly failed: readonly { readonly name: string }[];
   readonly unknown: readonly object[];
   readonly pending: number;
 }
@@ -151,9 +156,14 @@ export class User {
     if (ifMissing) expectations.addFile([name]);
     for (let tries = 0; tries < TRIES; tries++) {
       if (!ifMissing) expectations.addCreate(name);
+      const before = expectations.count(name);
       const ended = await run(machine, args, '');
       if (ended.code === 0) return this.#mustExist([name]);
-      if (ended.code === 4) return;
+      if (ended.code === 4) {
+        if (this.#world.expectations.count(name) > before)
+          this.#world.violate(`"${name}" is reported as rejected and exists`);
+        return;
+      }
       if (ended.code === 3) await this.#logIn();
       await this.#pause(ended);
       // Killed, interrupted or unknown: look first, as the hint says.
@@ -170,7 +180,7 @@ export class User {
     for (let tries = 0, waits = 0; tries < TRIES && rows.length > 0; tries++) {
       expectations.addFile(rows);
       const ended = await run(machine, args, fileText(rows, format));
-      if (ended.code !== undefined && args.includes('--json')) this.#checkDocument(ended, rows.length);
+      if (ended.code !== undefined && args.includes('--json')) this.#checkDocument(ended, rows);
       if (ended.code === 0) {
         for (const name of expectations.tooOften()) violate(`${name}, and the import ended with exit code 0`);
         return this.#mustExist(rows);
@@ -197,14 +207,19 @@ export class User {
   }
 
   // What it says was created or skipped exists, and every row is accounted for.
-  #checkDocument({ out }: Ended, rows: number): void {
+  #checkDocument({ out }: Ended, rows: readonly string[]): void {
     if (out === '') return;
     const { created, skipped, failed, unknown, pending } = JSON.parse(out) as ImportDocument;
     const ids = new Set(this.#world.service.stored.map(({ id }) => String(id)));
     const printed = [...out.matchAll(/"id":(\d+)/g)].map(([, id]) => id ?? '');
     for (const id of printed) if (!ids.has(id)) this.#world.violate(`category ${id} is reported and does not exist`);
+    for (const { name } of failed) {
+      const others = rows.filter((one) => one === name).length - failed.filter((one) => one.name === name).length;
+      if (this.#world.expectations.count(name) > others)
+        this.#world.violate(`"${name}" is reported as rejected and exists`);
+    }
     const sum = created.length + skipped.length + failed.length + unknown.length + pending;
-    if (sum !== rows) this.#world.violate(`${sum} of ${rows} rows are reported`);
+    if (sum !== rows.length) this.#world.violate(`${sum} of ${rows.length} rows are reported`);
     const own = [...out.slice(0, out.indexOf('"skipped"')).matchAll(/"id":(\d+)/g)].map(([, id]) => id);
     if (new Set(own).size !== own.length) this.#world.violate('two rows are reported as one category');
   }
