@@ -154,8 +154,8 @@ export class User {
       ...this.#plan.options,
     ];
     if (ifMissing) expectations.addFile([name]);
+    else expectations.addCreate(name);
     for (let tries = 0; tries < TRIES; tries++) {
-      if (!ifMissing) expectations.addCreate(name);
       const before = expectations.count(name);
       const ended = await run(machine, args, '');
       if (ended.code === 0) return this.#mustExist([name]);
