@@ -115,7 +115,12 @@ export function manPage(reference) {
       roff(one.meaning + (one.kind ? ` (${one.kind})` : '')),
     ]),
     '.SH FILES',
-    ...['~/.config/petstore', 'profiles and keys', '~/.local/state/petstore', 'quota, journals and sandbox data']
+    ...[
+      '~/.config/petstore',
+      'profiles and keys; PETSTORE_CONFIG_DIR overrides it',
+      '~/.local/state/petstore',
+      'quota, journals and sandbox data; PETSTORE_STATE_DIR overrides it',
+    ]
       .map(roff)
       .flatMap((line, at) => (at % 2 === 0 ? ['.TP', `.I ${line}`] : [line])),
     '.SH EXAMPLES',

@@ -72,6 +72,8 @@ export function createProgram(context: Context, write: (text: string) => void = 
       styleTitle: bold,
       minWidthToWrap: 10,
       subcommandTerm: (command) => command.name(),
+      commandDescription: (command) => sentence(command.description()),
+      argumentDescription: ({ description, argChoices: choices }) => describeOption({ description, choices }),
       optionDescription: ({ description, mandatory: required, argChoices: choices, ...option }) =>
         describeOption({ description, required, choices, fallback: defaultOf(option) }),
     })
@@ -86,7 +88,7 @@ export function createProgram(context: Context, write: (text: string) => void = 
       'after',
       sections({
         notes: `petstore waits when the rate limit is exhausted, shares it with other petstore processes, and never resends
-a create that may have succeeded. stdout carries the result and nothing else.
+a create that may have succeeded. Results go to stdout; everything else goes to stderr.
 
 Exit codes:
 ${exitCodes()}`,
@@ -127,6 +129,10 @@ function inherit(command: Command): void {
 function globalOptions(command: Command): string {
   const names = GLOBAL_OPTIONS.map(({ flags }) => /--[\w-]+/.exec(flags)?.[0]);
   return `\n${fill(command, `Global options: ${names.join(', ')}; see petstore --help.`)}`;
+}
+
+function sentence(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}${text.endsWith('.') ? '' : '.'}`;
 }
 
 function exitCodes(): string {

@@ -40,14 +40,32 @@ function withoutKeys(error: PetstoreError, args: readonly string[]): PetstoreErr
   return rephrase(error, withoutTypedKeys(error.message, args), error.hint && withoutTypedKeys(error.hint, args));
 }
 
-const FILE_OPERATION =
-  /^(?:open|read|write|mkdir|unlink|rename|link|fsync|fdatasync|scandir|stat|lstat|fstat|chmod|close|ftruncate)$/;
+/** What a system call is called in a message. */
+const FILE_OPERATIONS: Readonly<Record<string, string>> = {
+  open: 'open',
+  read: 'read',
+  scandir: 'read',
+  stat: 'read',
+  lstat: 'read',
+  fstat: 'read',
+  write: 'write',
+  fsync: 'write',
+  fdatasync: 'write',
+  ftruncate: 'write',
+  close: 'write',
+  mkdir: 'create',
+  link: 'create',
+  unlink: 'delete',
+  rename: 'rename',
+  chmod: 'change the permissions of',
+};
 
 function storageError(error: unknown): PetstoreError | undefined {
   const { code, syscall, path } = (error ?? {}) as NodeJS.ErrnoException;
-  if (!/^E[A-Z]+$/.test(code ?? '') || !FILE_OPERATION.test(syscall ?? '')) return undefined;
+  const operation = FILE_OPERATIONS[syscall ?? ''];
+  if (!/^E[A-Z]+$/.test(code ?? '') || operation === undefined) return undefined;
   const file = path === undefined ? 'a file' : escapeControls(path);
-  return new PetstoreError('storage', `cannot ${syscall} ${file} (${code})`, {
+  return new PetstoreError('storage', `cannot ${operation} ${file} (${code})`, {
     hint: "check the directory's permissions and free space",
     cause: error,
   });

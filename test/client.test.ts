@@ -144,7 +144,7 @@ describe('an abort', () => {
       kind: 'interrupted',
       outcome: 'unknown',
       message: 'interrupted: the outcome of creating "dog" is unknown',
-      hint: 'list the categories first: it may exist',
+      hint: 'check whether the category exists before you retry',
     });
   });
 
@@ -206,7 +206,7 @@ describe('errors', () => {
     const fake = await scripted(() => 'reset');
     expect(await errorOf(open({ baseUrl: fake.url }).categories.create({ name: 'dog' }))).toMatchObject({
       kind: 'unknown_outcome',
-      hint: 'list the categories first: it may exist',
+      hint: 'check whether the category exists before you retry',
     });
     expect(fake.requests).toHaveLength(1);
   });

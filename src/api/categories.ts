@@ -58,7 +58,7 @@ async function create(client: Sender, input: NewCategory, beforeSend: (() => voi
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
     const { what, facts } = uncertainty(request);
-    const message = `the outcome of ${what} is unknown: invalid response (${response.status}): ${error.message}`;
+    const message = `the outcome of ${what} is unknown: the service returned ${response.status} with an invalid body (${error.message})`;
     throw new PetstoreError('unknown_outcome', message, { status: response.status, ...facts });
   }
 }

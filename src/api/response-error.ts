@@ -61,7 +61,9 @@ function rejectedHints({ method, path, creates }: HttpRequest, { status, headers
     }
     return { hint: 'check the method and path; the path is relative to the base URL (categories, not v1/categories)' };
   }
-  return creates === undefined ? {} : { hint: 'correct the values and try again' };
+  return creates !== undefined && [400, 409, 413, 422].includes(status)
+    ? { hint: 'correct the values and try again' }
+    : {};
 }
 
 // GitHub's secondary limit is a 403 with Retry-After or a message; firewalls such as mod_evasive respond with an HTML page.

@@ -195,18 +195,18 @@ export class FileLog<State, Result = void> implements Log<State> {
   // A generation begins with a void line, which may have been torn after one byte, or with a record of its snapshot.
   #problemOf(fd: number): string | undefined {
     const stats = this.#fs.fstatSync(fd);
-    if (!stats.isFile()) return 'not a regular file';
-    if (process.getuid && stats.uid !== process.getuid()) return 'belongs to another user';
+    if (!stats.isFile()) return 'is not a regular file';
+    if (process.getuid && stats.uid !== process.getuid()) return 'is owned by another user';
     if (!this.#options.rejectForeign) return undefined;
     const start = Buffer.alloc(2);
     const begins = start.toString('latin1', 0, this.#fs.readSync(fd, start, 0, 2, 0));
     const starts = [`${VOID}\n`, `${VOID}${VOID}`, SNAPSHOT];
-    return starts.some((own) => own.startsWith(begins)) ? undefined : 'not a petstore data file';
+    return starts.some((own) => own.startsWith(begins)) ? undefined : 'is not a petstore data file';
   }
 
   #unusable(problem: string, generation: number): PetstoreError {
-    return new PetstoreError('storage', `${problem}: ${escapeControls(this.#files.path(generation))}`, {
-      hint: 'move the file, or use another name',
+    return new PetstoreError('storage', `${escapeControls(this.#files.path(generation))} ${problem}`, {
+      hint: 'move the file to another directory',
     });
   }
 

@@ -9,7 +9,7 @@ import type { ServerAddress } from './valkey-connection.ts';
  */
 export function parseStateUrl(text: string, password: string | undefined, name: string): ServerAddress {
   const wrong = (problem: string): PetstoreError =>
-    new PetstoreError('usage', `${name} ${problem}`, { hint: 'for example rediss://user@host:6379/0' });
+    new PetstoreError('usage', `${name} ${problem}`, { hint: 'use a URL such as rediss://user@host:6379/0' });
   const url = URL.canParse(text) ? new URL(text) : undefined;
   const [, scheme] = /^(rediss?|valkeys?):$/.exec(url?.protocol ?? '') ?? [];
   if (!url || !scheme) throw wrong('must be a redis://, rediss://, valkey:// or valkeys:// URL');

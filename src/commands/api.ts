@@ -13,9 +13,10 @@ export const api = (): Command =>
     .addHelpText(
       'after',
       sections({
-        notes: `Use it for operations without a petstore command: GET /pets/{petId} (deprecated) and GET /store/orders. Rate limits, retries and exit codes are those of every command; only GET, HEAD and OPTIONS are
-retried. A warning reports responses marked as deprecated, sunset or unstable. On Windows prefer --input to --data.`,
-        output: `the body, byte for byte, also when the status is an error; with --json one JSON document,
+        notes: `Use it for operations without a petstore command: GET /pets/{petId} (deprecated) and GET /store/orders. Rate limits,
+retries and exit codes work as in other commands; only GET, HEAD and OPTIONS are retried. A warning reports responses marked as deprecated, sunset or unstable. On Windows,
+use --input rather than --data.`,
+        output: `the body, byte for byte, even if the status is an error; with --json one JSON document,
 {"status", "headers", "body"} with --include.`,
         exitCodes: `2 invalid path or body, 3 key rejected, 4 request rejected, 7 read failed or redirect, 8 a write
 received no valid response.`,

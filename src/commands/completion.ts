@@ -14,8 +14,8 @@ export const completion = (): Command =>
       'after',
       sections({
         notes: `Completes commands, options, their values and profile names. The script calls petstore, so you don't need to
-regenerate it after an upgrade. Add the command to the file that is named beside it; the one for bash works from version
-3.2, which macOS has.`,
+regenerate it after an upgrade. Add the command to the file named in its comment. The bash script works with bash 3.2 (macOS)
+and newer.`,
         output: 'the script; with --json {"shell", "script"}.',
         examples: [
           'eval "$(petstore completion bash)"  # ~/.bashrc',

@@ -23,7 +23,7 @@ More:
 
 export const help = (): Command =>
   new Command('help')
-    .description('show the help of a command')
+    .description('show help for a command')
     .argument('[command...]', 'for example: categories create')
     .addHelpText('after', sections({ examples: ['petstore help', 'petstore help categories create'] }))
     .action((words: readonly string[], _options: unknown, command: Command) => {

@@ -37,7 +37,7 @@ export const quota = (): Command =>
       'after',
       sections({
         notes: `Nothing is sent without --refresh. All petstore processes that use the same key and base URL share the
-quota: what one of them learns, and a block after a 429, applies to all.`,
+quota. A block after a 429 applies to all of them.`,
         output: `remaining requests, limit and reset; with --json {"profile", "limit", "remaining", "resetAt", "blocked",
 "nextRequestAt", "dailyLimit", ...}, null if unknown.`,
         examples: [

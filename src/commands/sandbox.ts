@@ -7,7 +7,7 @@ const collect = (value: string, all: readonly string[]): readonly string[] => [.
 export const sandbox = (): Command =>
   new Command('sandbox')
     .description('run a local test server that implements the API')
-    .option('--port <number>', 'port on 127.0.0.1; 0: any free port', '4010')
+    .option('--port <number>', 'port on 127.0.0.1; 0 chooses a free port', '4010')
     // The default is only described: as a value it would contradict --limit.
     .addOption(
       new Option('--plan <plan>', 'rate limits of this plan')
@@ -16,7 +16,7 @@ export const sandbox = (): Command =>
     )
     .option('--limit <limit>', 'custom rate limit such as 60/6s; repeatable, all apply', collect, [])
     .option('--key <key>', 'API key to accept; repeatable, each has its own rate limit', collect, [])
-    .option('--data <file>', 'where to keep the data (default: the data of the profile "sandbox")')
+    .option('--data <file>', 'path of the data files, without suffix (default: those of the profile "sandbox")')
     .option('--reset', 'delete categories and rate limit windows first; ids are not reused')
     .addOption(
       new Option('--retry-after <format>', 'format of the Retry-After header')
@@ -28,7 +28,7 @@ export const sandbox = (): Command =>
     .addHelpText(
       'after',
       sections({
-        notes: `The server runs until Ctrl-C and prints one line per request on stderr, unless --quiet or --json is given. The
+        notes: `The server runs until Ctrl-C and prints one line per request on stderr, except with --quiet or --json. The
 profile "sandbox" does not need it: with -p sandbox, commands use the same data directly. Any number of processes can
 share the data. --data FILE creates FILE.1.log and FILE.windows.1.log. The enterprise plan is unlimited unless you set
 --limit.
@@ -38,12 +38,12 @@ Faults (affect every request unless PERCENT is given):
   500, 503       fail before the request is processed
   reset          reset the connection before the request is processed
   lost-response  process the request, then close without a response
-  truncate       process the request, then close within the response
+  truncate       process the request, then close during the response
   garbage        process the request, then send a body that is not JSON
 
 To inject a fault into one request, send the header x-sandbox-fault: KIND.`,
         output: 'the URL and the key; with --json one line {"url", "key", ...}.',
-        exitCodes: '2 port in use, 9 data cannot be used, 130 ended with Ctrl-C.',
+        exitCodes: '2 port in use, 9 data files unusable, 130 stopped with Ctrl-C.',
         examples: [
           'petstore sandbox',
           'petstore sandbox --port 0 --plan pro --json',

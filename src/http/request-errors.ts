@@ -17,7 +17,7 @@ export function uncertainty({ method, path, creates }: HttpRequest): {
   if (creates === undefined) {
     return {
       what: operation,
-      facts: { hint: 'check whether it was processed before you send it again', commandHint: undefined },
+      facts: { hint: 'check whether the request was processed before you retry', commandHint: undefined },
     };
   }
   // What a shell or the service may alter is not searched for.
@@ -25,9 +25,9 @@ export function uncertainty({ method, path, creates }: HttpRequest): {
   return {
     what: `creating "${escapeControls(creates)}"`,
     facts: {
-      hint: 'list the categories first: it may exist',
+      hint: 'check whether the category exists before you retry',
       commandHint: (petstore) =>
-        `check the list first, the category may exist: ${petstore('categories', 'list', ...search)}`,
+        `check whether the category exists before you retry: ${petstore('categories', 'list', ...search)}`,
     },
   };
 }

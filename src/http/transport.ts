@@ -146,7 +146,7 @@ function exchange(
         head = { status, headers: headers as HttpHeaders, receivedAt: now(), sentAt };
         options.onHead?.(head);
         if ((headers['content-encoding'] ?? 'identity') !== 'identity') {
-          fail('encoding', 'the response is compressed although that was not requested');
+          fail('encoding', 'the response is compressed, but compression was not requested');
         }
       },
       onResponseData(_controller, chunk) {

@@ -120,7 +120,7 @@ function addRecord(cells: Cells, line: number, header: Header, validator: RowVal
   if (columns.length > 1 && cells.every((cell) => cell === undefined)) return;
   if (cells.length !== columns.length) {
     const count = cells.length === 1 ? '1 field' : `${cells.length} fields`;
-    validator.addInvalid(`has ${count} but the header has ${columns.length}`, line);
+    validator.addInvalid(`has ${count}, but the header has ${columns.length}`, line);
   } else if (!validator.ignoreExtra && cells.some((cell, at) => cell !== undefined && columns[at] === '')) {
     validator.addInvalid('has a value in a column without a name (use --ignore-extra to ignore it)', line);
   } else validator.add({ name: cells[name] ?? '', description: cells[description] }, line);

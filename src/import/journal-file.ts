@@ -6,7 +6,7 @@ import { FileLog } from '../append-log/file-log.ts';
 import type { LogFs } from '../append-log/generations.ts';
 import { fsyncDir } from '../append-log/generations.ts';
 import { DamagedRecordError } from '../append-log/log.ts';
-import { PetstoreError } from '../errors.ts';
+import { PetstoreError, rephrase } from '../errors.ts';
 import { escapeControls } from '../escape.ts';
 import type { JournalLog } from './journal.ts';
 import { journalFormat } from './journal-state.ts';
@@ -64,9 +64,10 @@ function placeOf(stateDir: string, identity: string): { dir: string; name: strin
 function storageError(error: unknown, label: string): unknown {
   if (error instanceof DamagedRecordError) return damagedJournal(label, error);
   const { code } = error as NodeJS.ErrnoException;
-  if (error instanceof PetstoreError || typeof code !== 'string') return error;
+  if (error instanceof PetstoreError) return rephrase(error, `cannot use the import journal: ${error.message}`);
+  if (typeof code !== 'string') return error;
   return new PetstoreError('storage', `cannot use the import journal (${code}): ${label}`, {
-    hint: 'check the permissions and free space of its directory',
+    hint: "check the directory's permissions and free space",
     cause: error,
   });
 }
@@ -74,7 +75,7 @@ function storageError(error: unknown, label: string): unknown {
 /** A record that is missing may be the one create whose outcome is unknown, so nothing is sent. */
 export function damagedJournal(label: string, cause: unknown): PetstoreError {
   return new PetstoreError('storage', `the import journal is damaged: ${label}`, {
-    hint: 'remove the rows that exist from the file, then move the journal away',
+    hint: 'move the journal to another directory, then run the same command again',
     cause,
   });
 }

@@ -65,7 +65,9 @@ export function checkKey(key: unknown, from: string): string {
   const hint =
     from === 'PETSTORE_API_KEY'
       ? 'set PETSTORE_API_KEY to only the key, or unset it to use the saved key'
-      : 'enter only the key: printable ASCII, no spaces';
+      : /key.command/.test(from)
+        ? 'make the key command print only the key on its first line'
+        : 'enter only the key: printable ASCII, no spaces';
   const message = key === '' && from === 'stdin' ? 'no API key on stdin' : `the API key from ${from} ${fault}`;
   throw new PetstoreError('auth', message, { hint });
 }
@@ -76,7 +78,7 @@ function keyFault(key: unknown): string | undefined {
   if (key === '') return 'is empty';
   if (key.length > LONGEST_KEY) return `is longer than ${LONGEST_KEY} characters`;
   const invalid = /[^\x21-\x7e]/.exec(key)?.[0];
-  return invalid === undefined ? undefined : `contains ${nameOf(invalid)}; API keys cannot`;
+  return invalid === undefined ? undefined : `contains ${nameOf(invalid)}`;
 }
 
 function nameOf(char: string): string {

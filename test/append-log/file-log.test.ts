@@ -259,7 +259,7 @@ test.runIf(hasSymlinks)('a symlink to another file is an error, and the file is 
 test.runIf(process.getuid)('a file of another user is an error', () => {
   const foreign = (fd: number): fs.Stats => Object.assign(fs.fstatSync(fd), { uid: 4711 });
   const stub: LogFs = { ...fs, fstatSync: foreign as LogFs['fstatSync'] };
-  expect(() => open(tempDir(), 1e9, { fs: stub })).toThrow('belongs to another user');
+  expect(() => open(tempDir(), 1e9, { fs: stub })).toThrow('is owned by another user');
 });
 
 test.each(['EPERM', 'ENOTSUP', 'ENOSYS'])('a log rotates without hard links (%s)', (code) => {

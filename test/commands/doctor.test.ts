@@ -100,8 +100,8 @@ test('a rejected key is exit code 3, and is not shown', async () => {
 });
 
 test.each([
-  ['http://127.0.0.1:9/v1', 'TCP: cannot connect to 127.0.0.1:9: connection refused'],
-  ['https://nowhere.invalid/v1', 'DNS: cannot connect to nowhere.invalid: the host name could not be resolved'],
+  ['http://127.0.0.1:9/v1', 'cannot connect to 127.0.0.1:9: connection refused (TCP)'],
+  ['https://nowhere.invalid/v1', 'cannot connect to nowhere.invalid: the host name could not be resolved (DNS)'],
 ])('a base URL of %s is one failure, at the step that failed', async (url, detail) => {
   const { code, failed } = await doctor({ ...KEY, PETSTORE_BASE_URL: url });
   expect([code, failed]).toEqual([
@@ -118,7 +118,7 @@ test('a server without TLS is one failure at TLS, and the hint names the port', 
     6,
     [expect.objectContaining({ id: 'connection', hint: expect.stringContaining('serves https') })],
   ]);
-  expect(failed[0]?.detail).toMatch(/^TLS: /);
+  expect(failed[0]?.detail).toMatch(/ \(TLS\)$/);
 });
 
 test.each([

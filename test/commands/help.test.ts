@@ -192,7 +192,7 @@ test('every default is part of the reference, of help and of the manual page, an
     one.default === undefined ? [] : [`${one.path} ${one.long} ${one.default}`],
   );
   expect(defaults).toEqual([
-    ' --profile the active one',
+    ' --profile the active profile',
     ' --max-wait 2m',
     ' --max-retries 4',
     ' --timeout 30s',

@@ -232,7 +232,7 @@ test('a create is never sent again once a byte of it may have left', async () =>
   expect(error).toMatchObject({ kind: 'unknown_outcome', exitCode: 8 });
   expect(error).toMatchObject({
     processed: 'perhaps',
-    hint: 'check whether it was processed before you send it again',
+    hint: 'check whether the request was processed before you retry',
   });
   expect(sentAt).toHaveLength(1);
 });
@@ -290,7 +290,7 @@ test('an interrupted create waits two seconds for its response, and then its out
   expect(error).toMatchObject({ kind: 'interrupted', exitCode: 143 });
   expect(error).toMatchObject({
     processed: 'perhaps',
-    hint: 'check whether it was processed before you send it again',
+    hint: 'check whether the request was processed before you retry',
   });
 });
 

@@ -229,6 +229,13 @@ test('a directory in the place of the journal is exit code 9', async () => {
   expect(() => desk.open()).toThrow(storage('EISDIR|not a regular file'));
 });
 
+test('a file that petstore did not write is named as the import journal, with exit code 9', async () => {
+  const desk = new Desk();
+  await (await desk.acquire()).close();
+  writeFileSync(desk.path, 'some other text\n');
+  expect(() => desk.open()).toThrow(storage(/^cannot use the import journal: .*\.1\.log is not a petstore data file$/));
+});
+
 test.each([
   ['another checksum', '0 ["beat","r"]'],
   ['no checksum', '["beat","r"]'],

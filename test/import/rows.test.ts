@@ -64,12 +64,12 @@ test('every bad row is reported with the line it begins on', async () => {
     [
       'it has 4 problems',
       '  line 4 (row 2): name is blank',
-      '  line 6 (row 3): has 1 field but the header has 2',
+      '  line 6 (row 3): has 1 field, but the header has 2',
       '  line 7 (row 4): name is blank',
-      '  line 8 (row 5): has 3 fields but the header has 2',
+      '  line 8 (row 5): has 3 fields, but the header has 2',
     ].join('\n'),
   );
-  expect(problems?.[1]).toEqual({ line: 6, row: 3, message: 'has 1 field but the header has 2' });
+  expect(problems?.[1]).toEqual({ line: 6, row: 3, message: 'has 1 field, but the header has 2' });
   const json =
     '[\n{"name":"a"},\n{"name":5},\n\n{"nam":"b"}, {"name":"c","description":[]},{},\n7, {"name":"\\ud800"}]';
   expect((await failure(json)).problems?.map(({ line, row, message }) => [line, row, message])).toEqual([
@@ -91,7 +91,7 @@ test('of more than twenty problems the message has one line for each cause, the 
   expect(message.split('\n')).toEqual([
     'it has 1,052 problems',
     '  line 2 (row 1) and 1,049 other rows: name is blank',
-    '  line 1052 (row 1051) and 1 other row: has 1 field but the header has 2',
+    '  line 1052 (row 1051) and 1 other row: has 1 field, but the header has 2',
   ]);
   expect(problems).toHaveLength(1052);
   const fields = Array.from({ length: 30 }, (_, at) => `{"f${at}":1}\n`).join('');
@@ -225,7 +225,7 @@ test.each<[string, string, Given]>([
 
 test('a sep= line counts as a line', async () => {
   expect((await failure('sep=;\nname;description\na;b;c\n')).problems).toEqual([
-    { line: 3, row: 1, message: 'has 3 fields but the header has 2' },
+    { line: 3, row: 1, message: 'has 3 fields, but the header has 2' },
   ]);
 });
 

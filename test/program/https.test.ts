@@ -127,7 +127,7 @@ test.each([
     expect.objectContaining({
       id: 'connection',
       status: 'failed',
-      detail: expect.stringMatching(`^TLS: .*the certificate ${problem}$`),
+      detail: expect.stringMatching(`the certificate ${problem} \\(TLS\\)$`),
     }),
   );
   expect(listed.err).toContain(`the certificate ${problem}\n`);

@@ -79,7 +79,7 @@ describe.runIf(hasSignals)('a signal', () => {
     expect(JSON.parse(err).error).toEqual({
       kind: 'interrupted',
       message: 'interrupted: the outcome of creating "dog" is unknown',
-      hint: 'check the list first, the category may exist: `petstore categories list --search dog`',
+      hint: 'check whether the category exists before you retry: `petstore categories list --search dog`',
       outcome: 'unknown',
     });
   });

@@ -50,7 +50,7 @@ export const callAction: Action<CallOptions, RawResponse> = {
 async function toRequest(session: Session, method: string, path: string, options: CallOptions): Promise<HttpRequest> {
   if (!METHODS.has(method)) {
     throw new PetstoreError('usage', `unknown HTTP method "${escapeControls(method.slice(0, 40))}"`, {
-      hint: `use ${[...METHODS].join(', ')}`,
+      hint: 'use GET, HEAD, OPTIONS, POST, PUT, PATCH or DELETE',
     });
   }
   const checkedPath = pathBelowBase(path);

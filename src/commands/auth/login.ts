@@ -52,9 +52,9 @@ export const login = (): Command =>
     .addHelpText(
       'after',
       sections({
-        notes: `The key is read from a hidden prompt on a terminal, otherwise from the first line of stdin. No option takes
-it, because arguments are visible to every process. It is checked with one GET /categories, saved in a file that only
-you can read, and sent only to the origin it was saved with.
+        notes: `The key is read from a hidden prompt on a terminal, otherwise from the first line of stdin. There is no
+option for it, because other users can see the arguments of a process. It is checked with one GET /categories, saved in a file that only
+you can read, and sent only to the scheme, host and port that it was saved for.
 
 A key command runs at each use, without a shell (unless you name one: sh -c '…') and for at most 30 seconds; the
 first line of its stdout is the key. PETSTORE_API_KEY_COMMAND does the same without a profile.
@@ -184,6 +184,7 @@ async function verify(session: Session, profile: string, key: string, url: strin
     if (!(error instanceof PetstoreError) || error.kind === 'interrupted') throw error;
     const hints: Partial<Record<string, string>> = {
       auth: error.status === 401 ? 'check the key' : (error.hint ?? ''),
+      rejected: 'check --url',
       network: 'check --url and the network, or use --no-verify to save without checking',
     };
     throw rephrase(error, error.message, `nothing was saved; ${hints[error.kind] ?? error.hint ?? 'try again'}`);

@@ -55,7 +55,7 @@ async function logOut(session: Session, options: LogoutOptions): Promise<LogoutR
   const name = named?.name ?? store.active();
   if (name === SANDBOX) {
     throw new PetstoreError('usage', 'profile "sandbox" has no API key', {
-      hint: 'name another profile: `petstore auth logout -p PROFILE`, or use --all',
+      hint: 'to log out of another profile, run `petstore auth logout -p PROFILE`',
     });
   }
   const deleted = options.delete === true;

@@ -21,7 +21,7 @@ const view: View<SwitchResult> = { text: ({ profile }) => [`Profile "${profile}"
 
 export const switchTo = (): Command =>
   new Command('switch')
-    .description('set the default profile')
+    .description('set the active profile')
     .argument('<profile>', 'name of the profile')
     .addHelpText(
       'after',

@@ -63,7 +63,7 @@ const NAME = { header: 'name', value: (row: { readonly name: string }) => shorte
 const UNKNOWN = [
   ROW,
   NAME,
-  { header: 'perhaps', value: ({ maybe }: UnknownRow) => maybe && `${maybe.id} ${shorten(maybe.name)}` },
+  { header: 'possible match', value: ({ maybe }: UnknownRow) => maybe && `${maybe.id} ${shorten(maybe.name)}` },
 ] as const;
 const FAILED = [
   ROW,

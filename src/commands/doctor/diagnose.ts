@@ -125,7 +125,7 @@ async function diagnose(session: Session): Promise<readonly Check[]> {
 /** @throws PetstoreError `usage` for a version that is too old */
 export function checkNode(version: string): CheckResult {
   if (version.localeCompare(OLDEST_NODE, 'en', { numeric: true }) >= 0) return ok(version);
-  throw new PetstoreError('usage', `Node ${version} is too old`, { hint: `install Node ${OLDEST_NODE} or later` });
+  throw new PetstoreError('usage', `Node ${version} is too old`, { hint: `install Node ${OLDEST_NODE} or newer` });
 }
 
 /**
@@ -193,7 +193,7 @@ async function checkProfile(session: Session): Promise<CheckResult> {
 function connectionError(error: unknown): unknown {
   if (!(error instanceof PetstoreError) || !(error.cause instanceof TransportError)) return error;
   const { code = '', reason, requestSent } = error.cause;
-  const at = (step: string, hint: string): PetstoreError => rephrase(error, `${step}: ${error.message}`, hint);
+  const at = (step: string, hint: string): PetstoreError => rephrase(error, `${error.message} (${step})`, hint);
   if (/^(?:ENOTFOUND|EAI_)/.test(code)) return at('DNS', 'check the host name in the base URL');
   if (reason === 'connect' || (reason === 'timeout' && !requestSent)) {
     return at('TCP', 'check the host and port in the base URL');

@@ -103,7 +103,7 @@ function readSettings(session: Session, options: ServeOptions) {
     reset,
     retryAfter,
     faults: options.fault.map((text) => {
-      const hint = `use KIND[:PERCENT]; kinds are ${FAULT_KINDS.join(', ')}`;
+      const hint = `use KIND[:PERCENT] with ${FAULT_KINDS.slice(0, -1).join(', ')} or ${FAULT_KINDS.at(-1)}`;
       return parseFault(text) ?? invalid('--fault', text, hint);
     }),
     // Always known, so that a run with random faults can be repeated.
@@ -151,7 +151,7 @@ function portError(error: unknown, port: number): unknown {
   const { code, syscall } = error as NodeJS.ErrnoException;
   if (syscall !== 'listen') return error;
   const problem = code === 'EADDRINUSE' ? 'is in use' : `cannot be opened (${code})`;
-  const hint = 'use another port with --port N, or any free port with --port 0';
+  const hint = 'use --port 0 to choose a free port';
   return new PetstoreError('usage', `port ${port} ${problem}`, { hint, cause: error });
 }
 
