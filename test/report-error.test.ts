@@ -27,10 +27,6 @@ async function print(error: unknown, telling = plain): Promise<{ code: number; e
   return { code, err: context.stderr.text(), out: context.stdout.text() };
 }
 
-test('the exit codes are those of docs/cli.md', () => {
-  expect(Object.fromEntries(kinds.map((kind) => [kind, EXIT_CODES[kind].code]))).toEqual(CODES);
-});
-
 test.each(kinds)('%s as text is error and hint', async (kind) => {
   const printed = await print(new PetstoreError(kind, 'the cat\u001b[31m ran away', { hint: 'call it back' }));
   expect(printed).toEqual({ code: CODES[kind], err: 'error: the cat␛[31m ran away\nhint: call it back\n', out: '' });
@@ -44,12 +40,6 @@ test('two hints stand on two lines', async () => {
 test('a silent error prints nothing and keeps its exit code', async () => {
   const error = new PetstoreError('interrupted', 'canceled', { silent: true });
   expect(await print(error)).toEqual({ code: 130, err: '', out: '' });
-});
-
-test('a typed key is not repeated in a usage error', async () => {
-  const context = world(['auth', 'switch', 'sk_live_0123456789']);
-  await reportError(new PetstoreError('usage', 'no profile "sk_live_0123456789"'), context, plain);
-  expect(context.stderr.text()).toBe('error: no profile "[redacted]"\n');
 });
 
 test.each(kinds)('%s as JSON is one line on stderr', async (kind) => {

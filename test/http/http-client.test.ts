@@ -345,16 +345,6 @@ test('an error of beforeSend is thrown, nothing is sent, and the ticket is relea
   expect([sentAt.length, asked, ledger.view().inFlight]).toEqual([0, 1, 0]);
 });
 
-test('a machine suspended between grant and sending asks for a new ticket', async () => {
-  const clock = new FakeClock(undefined, () => 0);
-  const { ledger } = scripted([], { clock });
-  const result = await ledger.acquire();
-  const ticket = result.granted ? result.ticket : '';
-  expect(ledger.confirm(ticket)).toBe(true);
-  clock.at += 60_000;
-  expect(ledger.confirm(ticket)).toBe(false);
-});
-
 test('--max-wait bounds the wait for a request of another process', async () => {
   const clock = new FakeClock(undefined, () => 0);
   const { sender, sentAt, open, waits } = scripted([{ status: 200 }], { clock, maxWaitMs: 2000 });

@@ -1,7 +1,7 @@
 // What may be sent again: every result for a read and for a create.
 import { expect, test } from 'vitest';
 import type { Attempt } from '../../src/http/retry.ts';
-import { decideRetry, isRefusal, statusTraits } from '../../src/http/retry.ts';
+import { decideRetry, isRefusal } from '../../src/http/retry.ts';
 import type { Head, TransportErrorReason } from '../../src/http/types.ts';
 import { TransportError } from '../../src/http/types.ts';
 
@@ -86,22 +86,6 @@ test("a 503's Retry-After is never shortened, and beyond --max-wait it ends the 
     expect(verdict.next === 'retry' && verdict.pauseMs).toBeGreaterThanOrEqual(4000);
   }
   expect(decideRetry({ safe: true }, response(503, 120_001), attempts, 0)).toEqual({ next: 'response' });
-});
-
-test('the ledger decides the wait after a 429: there is no pause', () => {
-  expect(decideRetry({ safe: false }, response(429), attempts, 0.9)).toEqual({ next: 'retry', pauseMs: 0 });
-});
-
-test.each([
-  [400, { rowSpecific: true }],
-  [404, {}],
-  [408, { retry: true, ambiguous: true, slow: true }],
-  [200, { ambiguous: true }],
-  [302, {}],
-  [501, { ambiguous: true }],
-  [503, { retry: true, ambiguous: true }],
-])('the table of statuses: %i is %j', (status, traits) => {
-  expect(statusTraits(status)).toEqual(traits);
 });
 
 test('a 429 asks for fewer requests, and so does a 503 to a create', () => {

@@ -105,15 +105,6 @@ test('an empty list is taken for another account after 6 s only', async () => {
   expect(it.service.sent).toHaveLength(2);
 });
 
-test('a list that is three seconds stale proves no absence', async () => {
-  const it = new FakeImport(numbered(6));
-  it.service.show = (all, ageMs) => all.filter((category) => ageMs(category) >= 3000);
-  it.service.fates.push('ok', 'lost', 'lost');
-  const result = await it.run({ concurrency: 1 });
-  expect(result?.results.document()).toMatchObject({ unknown: [], pending: 0 });
-  expect(it.service.sent).toHaveLength(6);
-});
-
 test('a list of the first categories only leaves a row unknown, and the next run sends nothing', async () => {
   const it = new FakeImport(numbered(6));
   it.service.show = (all) => all.slice(0, 2);
@@ -124,31 +115,6 @@ test('a list of the first categories only leaves a row unknown, and the next run
   it.service.show = (all) => all;
   expect(isComplete(await it.run())).toBe(true);
   expect(it.service.sent).toHaveLength(6);
-});
-
-test('a run that another one has taken over sends nothing more', async () => {
-  const it = new FakeImport(numbered(20));
-  let second: Promise<RunResult | undefined> | undefined;
-  const result = await it.run({
-    concurrency: 1,
-    onProgress: (results) => {
-      if (results.created === 5) second ??= it.run({}, 'dead');
-    },
-  });
-  expect(result?.stop).toMatchObject({ kind: 'storage', message: 'another process has taken over this import' });
-  expect(isComplete(await second)).toBe(true);
-  expect(namesAt(it)).toEqual(namesOf(numbered(20)));
-});
-
-test('a rejected row is reported with the message of the service, and the next run sends it again', async () => {
-  const it = new FakeImport(numbered(6));
-  it.service.fates.push('ok', 'rejected');
-  const result = await it.run({ concurrency: 1 });
-  expect(result?.results.document()).toMatchObject({
-    failed: [{ row: 2, name: 'n1', code: 'invalid', message: 'bad name', status: 400 }],
-    pending: 0,
-  });
-  expect((await it.run())?.results.document()).toMatchObject({ created: [{ name: 'n1' }], failed: [] });
 });
 
 test.each<[Fate, string, object]>([
@@ -306,38 +272,6 @@ test('if the first list fails, nothing is sent', async () => {
   };
   await expect(it.run()).rejects.toMatchObject({ kind: 'auth' });
   expect(it.service.sent).toEqual([]);
-});
-
-test('after Ctrl-C requests in flight finish and no new one begins', async () => {
-  const it = new FakeImport(numbered(50));
-  const interrupt = new AbortController();
-  const reason = new PetstoreError('interrupted', 'interrupted');
-  const result = await it.run({
-    signal: interrupt.signal,
-    onProgress: (results) => {
-      if (results.created === 10) interrupt.abort(reason);
-    },
-  });
-  expect(result?.stop).toBe(reason);
-  const { created, unknown, pending } = result?.results.document() ?? {};
-  expect(it.service.categories).toHaveLength(created?.length ?? 0);
-  expect(it.service.categories.length).toBeLessThan(15);
-  expect([unknown?.length, (created?.length ?? 0) + (pending ?? 0)]).toEqual([0, 50]);
-  expect(isComplete(await it.run())).toBe(true);
-  expect(namesAt(it)).toEqual(namesOf(numbered(50)));
-});
-
-test('a second run waits for the first, and then creates what is still missing', async () => {
-  const it = new FakeImport(numbered(30));
-  const other = new FakeImport([...numbered(10), ...named('more')], it.service, it.stateDir);
-  let second: Promise<RunResult | undefined> | undefined;
-  await it.run({
-    onProgress: () => {
-      second ??= other.run();
-    },
-  });
-  expect((await second)?.results.document()).toMatchObject({ created: [{ name: 'more' }], pending: 0 });
-  expect([other.waits.length, it.service.sent.length]).toEqual([1, 31]);
 });
 
 test('a 201 that reaches a run after it was taken over decides its row for the run that took over', async () => {

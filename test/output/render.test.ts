@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Format, OutputTarget } from '../../src/output/render.ts';
-import { jsonText, loadRenderer } from '../../src/output/render.ts';
+import { loadRenderer } from '../../src/output/render.ts';
 import type { View } from '../../src/output/view.ts';
 
 interface Pet {
@@ -67,24 +67,11 @@ test('CSV and TSV are exact in a pipe and escaped on a terminal', async () => {
   expect(await shown('csv', terminal)).toContain('dog<U+009B>');
 });
 
-test('a table has its headings', async () => {
-  expect(await shown('table')).toBe('NAME\ndog<U+009B>\n犬\n');
-});
-
-test('a view without rows refuses the formats that need them', async () => {
-  const single: View<string> = { text: (text) => [text] };
-  await expect(loadRenderer('csv', single, pipe)).rejects.toMatchObject({ kind: 'usage', exitCode: 2 });
-});
-
 test('bytes go out as they are in a pipe, and as text on a terminal', async () => {
   const raw: View<Uint8Array> = { bytes: (data) => data, text: () => ['as text\n'] };
   const bytes = new Uint8Array([0xff, 0x1b, 0x0a]);
   expect([...(await loadRenderer('table', raw, pipe))(bytes)]).toEqual([bytes]);
   expect([...(await loadRenderer('table', raw, terminal))(bytes)]).toEqual(['as text\n']);
-});
-
-test('an absent value is null in JSON', () => {
-  expect(jsonText(undefined)).toBe('null');
 });
 
 const DANGEROUS =
