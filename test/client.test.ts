@@ -51,7 +51,7 @@ async function received({ requests }: HttpFake, count = 1): Promise<void> {
   while (requests.length < count) await new Promise((resolve) => setTimeout(resolve, 5));
 }
 
-test('the client creates and lists', async () => {
+test('the client library creates and lists categories', async () => {
   const client = open(await service());
   const dog = { id: 1, name: 'dog', description: 'Canis' };
   expect(await client.categories.create({ name: 'dog', description: 'Canis' })).toEqual(dog);
@@ -86,12 +86,15 @@ test('the client shares the quota with the command line', async () => {
   expect({ code: result.code, out: result.out }).toEqual({ code: 5, out: '' });
 });
 
-test.each([1000 / 3, 3e9, 1e13, Number.MAX_VALUE])('a timeout of %d ms works', async (timeoutMs) => {
-  const client = open({ ...(await service()), timeoutMs });
-  expect(await client.categories.list({ timeoutMs })).toEqual([]);
-});
+test.each([1000 / 3, 3e9, 1e13, Number.MAX_VALUE])(
+  'the client library accepts a timeout of %d ms',
+  async (timeoutMs) => {
+    const client = open({ ...(await service()), timeoutMs });
+    expect(await client.categories.list({ timeoutMs })).toEqual([]);
+  },
+);
 
-test('options that are undefined count as absent', async () => {
+test('the client library treats undefined options as absent', async () => {
   const { baseUrl, stateDir } = await service();
   const none = { stateUrl: undefined, statePassword: undefined, maxWaitMs: undefined, maxRetries: undefined };
   const client = open({ baseUrl, stateDir, ...none, timeoutMs: undefined });
@@ -101,7 +104,7 @@ test('options that are undefined count as absent', async () => {
   });
 });
 
-test('an id above 2^53 is a bigint, and other fields are plain JSON values', async () => {
+test('the client library returns an id above 2^53 as a bigint and other fields as plain JSON values', async () => {
   const body = `[{"id":9007199254740993,"name":"dog","price":1.10,"big":9007199254740993,"more":{"list":[1.0,null,"x"]}}]`;
   const { url } = await scripted(() => ({ body }));
   const [dog] = await open({ baseUrl: url }).categories.list();

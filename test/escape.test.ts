@@ -19,7 +19,7 @@ const hostile = fc.string({
   maxLength: 12,
 });
 
-test('200,000 hostile strings are escaped completely', () => {
+test('escaping leaves no dangerous character in 200,000 hostile strings', () => {
   fc.assert(
     fc.property(hostile, (text) => {
       const shown = escapeControls(text);
@@ -36,7 +36,7 @@ test('escaping twice changes nothing', () => {
   );
 });
 
-test('letters are never removed, so text after an escape stays readable', () => {
+test('escaping removes no letter, so text after an escape sequence stays readable', () => {
   fc.assert(
     fc.property(hostile, (text) => {
       const letters = text.match(/[a-zA-Z0-9犬é"\\]/g)?.length ?? 0;
@@ -64,11 +64,11 @@ test.each([
   expect(escapeControls(text)).toBe(shown);
 });
 
-test('line breaks can be kept', () => {
+test('escaping can keep line breaks', () => {
   expect(escapeControls('one\ntwo\u0007', '\n')).toBe('one\ntwo␇');
 });
 
-test('JSON for a terminal has the same value and no control characters', () => {
+test('JSON for a terminal keeps its value and has no control characters', () => {
   fc.assert(
     fc.property(hostile, (text) => {
       const json = terminalSafeJson(JSON.stringify({ [text]: text }));

@@ -2,10 +2,10 @@
 import { expect, test } from 'vitest';
 import { toEnvironment } from '../src/io.ts';
 
-test('on Windows a name in any case is found in upper case', () => {
+test('environment variables are found regardless of case on Windows', () => {
   expect(toEnvironment({ petstore_Quiet: '1', Path: 'C:\\' }, 'win32')).toEqual({ PETSTORE_QUIET: '1', PATH: 'C:\\' });
 });
 
-test('elsewhere the case of a name counts', () => {
+test('the names of environment variables are case-sensitive on other systems', () => {
   expect(toEnvironment({ petstore_quiet: '1' }, 'linux')).toEqual({ petstore_quiet: '1' });
 });

@@ -13,7 +13,7 @@ test.each([
   '-0',
   '0.1000000000000000055511151231257827',
   '{"a":[1.50,2,3e2,-0.0]}',
-])('%s is written as it was read', (text) => {
+])('the JSON document %s is written as it was read', (text) => {
   expect(stringifyJson(parseJson(text))).toBe(text);
 });
 
@@ -29,15 +29,15 @@ test.each([
     ' ',
   ),
   ...['"open 1.5e3', '1e5 "open', '"a\\"', '[1e999"a"]', 'NaN', '', ' ', "{'a':1.0}", '["\n", 1.0]'],
-])('%j is rejected, as by JSON.parse', (text) => {
+])('the invalid JSON document %j is rejected', (text) => {
   expect(() => JSON.parse(text)).toThrow(SyntaxError);
   expect(() => parseJson(text)).toThrow('not valid JSON');
 });
 
-test('the error never quotes the document, which may contain a key', () => {
+test('a JSON syntax error never quotes the document, which may contain a key', () => {
   let message = '';
   try {
-    parseJson('{"key": sk_live_canary_123456}');
+    parseJson('{"key": sk_live_secret_123456}');
   } catch (error) {
     message = String(error);
   }
@@ -56,7 +56,7 @@ const token = fc.constantFrom(
   ...[' ', '\n'],
 );
 
-test('it accepts exactly the documents that JSON.parse accepts, over 30,000 token sequences', () => {
+test('parseJson accepts exactly what JSON.parse accepts in 30,000 token sequences', () => {
   const verdict = (parse: (text: string) => unknown, text: string): boolean => {
     try {
       parse(text);
@@ -74,7 +74,7 @@ test('it accepts exactly the documents that JSON.parse accepts, over 30,000 toke
   );
 });
 
-test('parsing and writing keep any JSON value', () => {
+test('any JSON value survives parsing and writing', () => {
   fc.assert(
     fc.property(fc.jsonValue({ maxDepth: 4 }), (value) => {
       expect(JSON.parse(stringifyJson(parseJson(JSON.stringify(value))))).toEqual(JSON.parse(JSON.stringify(value)));

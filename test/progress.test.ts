@@ -33,7 +33,7 @@ async function appears(shown: () => string, text: string): Promise<void> {
   await expect.poll(shown, { timeout: 10_000, interval: 5 }).toContain(text);
 }
 
-test('in a pipe a wait is reported once, and a longer one again', () => {
+test('a wait is reported once in a pipe, and a longer wait again', () => {
   const { progress, shown } = start();
   progress.wait(wait(43));
   progress.wait(wait(43));
@@ -55,7 +55,7 @@ test('a wait of less than a second is not shown', () => {
   expect(progress.waiting).toBe(false);
 });
 
-test('with --json a wait is one JSON document on a line, and nothing else is shown', () => {
+test('a wait with --json is one line of JSON and the only progress output', () => {
   const { progress, shown } = start({ json: true });
   progress.wait(wait(43, 'backoff'));
   progress.status(() => '3 of 9 rows');
@@ -63,7 +63,7 @@ test('with --json a wait is one JSON document on a line, and nothing else is sho
   expect(shown()).toBe('{"waiting":{"until":"2026-11-21T12:00:43.000Z","reason":"backoff"}}\n');
 });
 
-test('with --quiet nothing is shown on a terminal', async () => {
+test('--quiet shows no progress on a terminal', async () => {
   const { clock, progress, shown } = start({ quiet: true }, { columns: 80 });
   progress.wait(wait(43));
   progress.busy(1);
@@ -71,7 +71,7 @@ test('with --quiet nothing is shown on a terminal', async () => {
   expect(shown()).toBe('');
 });
 
-test('in a pipe a long command writes its status at most every ten seconds, with control characters escaped', async () => {
+test('a long command in a pipe writes its status at most every ten seconds, with control characters escaped', async () => {
   const { clock, progress, shown } = start();
   progress.status(() => '1 of 9 rows');
   await clock.advance(10_000);
@@ -86,7 +86,7 @@ test('in a pipe a long command writes its status at most every ten seconds, with
   expect(shown()).toBe('4 of 9 rows␇\n6 of 9 rows\n');
 });
 
-test('on a terminal a wait counts down beside the current status', async () => {
+test('a wait on a terminal counts down beside the current status', async () => {
   const { clock, progress, shown } = start({}, { columns: 80 });
   let done = 3;
   progress.status(() => `${done} of 9 rows`);
@@ -105,7 +105,7 @@ test.each([
   [80, '118 of 2,000 · 32m left · waiting 41s for the rate limit to reset'],
   [61, '118 of 2,000 · 32m left · waiting 41s for the rate limit'],
   [40, '118 of 2,000 · 32m left · wait 41s'],
-])('in %i columns a wait is as short as the status requires', async (columns, expected) => {
+])('a wait at %i columns is shortened to fit beside the status', async (columns, expected) => {
   const { clock, progress, shown } = start({}, { columns });
   progress.status((room) => (room === columns - 5 ? '118 of 2,000 · 32m left' : 'no room'));
   progress.wait(wait(41));
@@ -167,7 +167,7 @@ test('a status that is wider than the terminal is cut to one line', async () => 
   expect(shown()).not.toContain('far');
 });
 
-test('with --verbose there are lines instead of a spinner', async () => {
+test('--verbose prints lines instead of a spinner', async () => {
   const { clock, progress, shown } = start({ verbose: true }, { columns: 80 });
   progress.busy(1);
   await clock.advance(5000);
@@ -181,7 +181,7 @@ test.each([
   ['a terminal of 0 columns', 0, {}, false],
   ['a terminal that cannot move its cursor', 80, { TERM: 'dumb' }, false],
   ['a terminal in CI', 80, { CI: 'true' }, false],
-])('whether %s can show a spinner (%s columns, %o): %s', (_what, columns, env, can) => {
+])('%s (%s columns, %o) shows a spinner: %s', (_what, columns, env, can) => {
   expect(canSpin(recorder(columns), env)).toBe(can);
 });
 

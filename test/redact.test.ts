@@ -6,7 +6,7 @@ import { inProcess } from './support/world.ts';
 test('a known key is redacted in every encoding', () => {
   const redactor = new Redactor();
   // Its base64 contains + and /.
-  const key = 'sk_>>>???live+canary/0123456789"x';
+  const key = 'sk_>>>???live+secret/0123456789"x';
   redactor.add(key);
   const [base64, base64url] = (['base64', 'base64url'] as const).map((form) => Buffer.from(key).toString(form));
   for (const form of [key, encodeURIComponent(key), JSON.stringify(key).slice(1, -1), base64 ?? '', base64url ?? '']) {
@@ -16,7 +16,7 @@ test('a known key is redacted in every encoding', () => {
   expect(redactor.redact('nothing secret')).toBe('nothing secret');
 });
 
-test('a truncated key is redacted too, other text with the same prefix is not', () => {
+test('a truncated key is redacted, but not other text with the same prefix', () => {
   const redactor = new Redactor();
   redactor.add('sk_live_9f8e7d6c5b4a');
   expect(redactor.redact('sk_live_9f8e7…')).toBe('[redacted]…');
@@ -57,7 +57,7 @@ test.each([
   [['key:abcdef0123456789abcd'], 'abcdef01', 'key:[redacted]'],
   [['-p', '"abcdef0123456789abcd"', 'categories', 'list'], 'abcdef01', 'is not a valid profile name'],
   [['sandbox', '--seed', 'k'.repeat(70)], 'kkkk', 'invalid value for --seed'],
-])('of %j the key is not repeated, but the rest is', async (args, key, words) => {
+])('the error about %j omits the key but repeats the rest', async (args, key, words) => {
   const { code, out, err } = await inProcess(args, { stdin: '' });
   expect([2, 3]).toContain(code);
   expect((out + err).toLowerCase()).not.toContain(key);
@@ -72,7 +72,7 @@ test.each([
   [['auth', 'login', '--url', 'https://api-2.petstore.example'], 'did you mean https://api-2.petstore.example/v1?'],
   [['auth', 'login', '--url', 'https://petstore-api/api-gateway'], 'did you mean https://petstore-api/api-gateway/v1?'],
   [['categories', 'list', '--serch=cats'], 'did you mean `--search`?'],
-])('of %j nothing is a key, and everything is repeated', async (args, words) => {
+])('the error about %j repeats everything, since nothing in it is a key', async (args, words) => {
   const { code, err } = await inProcess(args, { stdin: '' });
   expect(code).toBe(2);
   expect(err).toContain(words);

@@ -27,12 +27,12 @@ async function print(error: unknown, telling = plain): Promise<{ code: number; e
   return { code, err: context.stderr.text(), out: context.stdout.text() };
 }
 
-test.each(kinds)('%s as text is error and hint', async (kind) => {
+test.each(kinds)('an error of kind %s is printed as an error line and a hint line', async (kind) => {
   const printed = await print(new PetstoreError(kind, 'the cat\u001b[31m ran away', { hint: 'call it back' }));
   expect(printed).toEqual({ code: CODES[kind], err: 'error: the cat␛[31m ran away\nhint: call it back\n', out: '' });
 });
 
-test('two hints stand on two lines', async () => {
+test('two hints are printed on two lines', async () => {
   const error = new PetstoreError('auth', 'no key', { hint: 'log in\nuse the sandbox' });
   expect((await print(error)).err).toBe('error: no key\nhint: log in\nhint: use the sandbox\n');
 });
@@ -42,7 +42,7 @@ test('a silent error prints nothing and keeps its exit code', async () => {
   expect(await print(error)).toEqual({ code: 130, err: '', out: '' });
 });
 
-test.each(kinds)('%s as JSON is one line on stderr', async (kind) => {
+test.each(kinds)('an error of kind %s with --json is one line of JSON on stderr', async (kind) => {
   const error = new PetstoreError(kind, 'no', { hint: 'do', code: 'c', status: 418, retryAt: Date.UTC(2026, 10, 21) });
   const printed = await print(error, { ...plain, json: true });
   expect(printed.code).toBe(CODES[kind]);
@@ -52,12 +52,12 @@ test.each(kinds)('%s as JSON is one line on stderr', async (kind) => {
   });
 });
 
-test('fields that the service did not send are absent from the JSON', async () => {
+test('the JSON of an error omits fields that the service did not send', async () => {
   const printed = await print(new PetstoreError('network', 'no'), { ...plain, json: true });
   expect(printed.err).toBe('{"error":{"kind":"network","message":"no"}}\n');
 });
 
-test("the service's code follows the message", async () => {
+test("the service's code follows the message in brackets", async () => {
   expect((await print(new PetstoreError('rejected', 'no', { code: 'invalid_name' }))).err).toBe(
     'error: no [invalid_name]\n',
   );

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { openSession, readGlobalOptions } from '../src/session.ts';
 import { world } from './support/world.ts';
 
-test('the defaults are as documented', () => {
+test('the global options have the documented defaults', () => {
   expect(readGlobalOptions({}, {})).toEqual({
     profile: undefined,
     json: false,
@@ -17,7 +17,7 @@ test('the defaults are as documented', () => {
   });
 });
 
-test('the command line overrides the environment', () => {
+test('global options override environment variables', () => {
   const env = {
     PETSTORE_MAX_WAIT: '1h',
     PETSTORE_MAX_RETRIES: '0',
@@ -59,7 +59,7 @@ test.each([
   [{ timeout: '0' }, '--timeout must be greater than 0'],
   [{ maxRetries: '-1' }, '--max-retries'],
   [{ maxRetries: '0x1' }, '--max-retries'],
-])('%j is rejected by name', (options, name) => {
+])('the invalid options %j are rejected by name', (options, name) => {
   expect(() => readGlobalOptions(options, {})).toThrow(name);
 });
 

@@ -43,7 +43,7 @@ test.each([
   expect(await inProcess(args)).toEqual({ code: 2, out: '', err: `error: ${message}\nhint: ${hint}\n` });
 });
 
-test('an invalid variable is named in place of its option', async () => {
+test('an invalid environment variable is named in place of its option', async () => {
   const { err } = await inProcess(['categories', 'list'], { env: { PETSTORE_MAX_WAIT: 'soon' } });
   expect(err).toContain('error: invalid duration "soon" for PETSTORE_MAX_WAIT\n');
 });

@@ -32,7 +32,7 @@ test.each([
   expect(responseError(write, reply(status)).kind).toBe(onWrite);
 });
 
-test("the service's code, message and status are included, escaped", () => {
+test("the error has the service's code, message and status, escaped", () => {
   const error = responseError(
     write,
     reply(400, '{"code":"bad\\u001b","message":"name\\u001b[31m is empty","status":400}'),
@@ -72,7 +72,7 @@ test.each<[string, HttpResponse, string, string]>([
     'the service rejected the request (403): not in your plan',
     'check the plan and the permissions of the API key',
   ],
-])('a 403 of %s is named', (_what, response, message, hint) => {
+])('a 403 from %s is explained', (_what, response, message, hint) => {
   expect(responseError(write, response)).toMatchObject({ kind: 'rejected', processed: 'no', message, hint });
 });
 
@@ -92,6 +92,6 @@ test.each([
   [400, 'no'],
   [401, 'no'],
   [403, 'no'],
-])('a create with status %i was processed: %s', (status, processed) => {
+])('the error of a create with status %i has processed: %s', (status, processed) => {
   expect(responseError(write, reply(status)).processed).toBe(processed);
 });

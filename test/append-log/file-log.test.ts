@@ -31,7 +31,7 @@ const realWrite: Write = (fd, bytes, from, count) => fs.writeSync(fd, bytes, fro
 const withWrite = (write: Write): LogFs => ({ ...fs, writeSync: write as LogFs['writeSync'] });
 const numbered = (count: number): string[] => Array.from({ length: count }, (_, i) => `r${i}`);
 
-test('a record written by one process is seen by the other, and append returns what the reducer returned', () => {
+test("a record of one process is seen by another, and append returns the reducer's result", () => {
   const dir = tempDir();
   const [a, b] = [open(dir), open(dir)];
   expect(a.append('one')).toBe(1);
@@ -39,7 +39,7 @@ test('a record written by one process is seen by the other, and append returns w
   expect(a.refresh()).toEqual(['one', 'two']);
 });
 
-test('append returns the result of its own record if others are read at the same time', () => {
+test('append returns the result of its own record even if it reads others with it', () => {
   const dir = tempDir();
   const other = open(dir);
   const racing = open(dir, 1e9, {
@@ -61,7 +61,7 @@ test('a log is read again after it was closed, non-ASCII text included', () => {
   expect(open(dir).refresh()).toEqual(['žluťoučký 🐕']);
 });
 
-test('a torn record is void and does not damage the next one', () => {
+test('a torn record is ignored and does not damage the next record', () => {
   const dir = tempDir();
   const log = open(dir);
   log.append('one');
@@ -99,7 +99,7 @@ test('a seal that does not fit on the disk is left to the next writer, and the r
   expect(log.generation).toBe(2);
 });
 
-test('rotation keeps the state, and only the last two generations stay', () => {
+test('a rotation keeps the state and only the last two generations', () => {
   const dir = tempDir();
   const [log, other] = [open(dir, 400), open(dir, 400)];
   for (const [i, record] of numbered(200).entries()) expect((i % 2 ? log : other).append(record)).toBe(i + 1);
@@ -148,7 +148,7 @@ test('a process that was suspended through many rotations joins the newest gener
   expect(busy.refresh().at(-1)).toBe('late');
 });
 
-test('a record behind a seal goes into the next generation, once', () => {
+test('a record written behind a seal is moved to the next generation once', () => {
   const dir = tempDir();
   const log = open(dir);
   log.append('one');
@@ -193,7 +193,7 @@ function slowDisk(): {
   return disk;
 }
 
-test('concurrent syncs share a disk write, and each of them follows its record', async () => {
+test('concurrent syncs share a disk write that follows their records', async () => {
   const disk = slowDisk();
   const log = open(tempDir(), 1e9, { fs: disk.fs, durable: true });
   log.append('one');
@@ -241,7 +241,7 @@ test.runIf(hasSymlinks).each<[string, (path: string) => unknown]>([
   ['a symlink to itself', (path) => fs.symlinkSync(path, path)],
   ['a named pipe', (path) => execFileSync('mkfifo', [path])],
   ['a directory', (path) => fs.mkdirSync(path)],
-])('%s in place of the file is an error at once, not an endless loop', (_what, create) => {
+])('%s in place of the log file is an error, not an endless loop', (_what, create) => {
   const dir = tempDir();
   create(join(dir, 'led.1.log'));
   expect(() => open(dir)).toThrow(/cannot open|not a regular file|ELOOP|EISDIR/);

@@ -8,13 +8,13 @@ import { compile } from '../support/compile.ts';
 
 const canUnshare = process.platform === 'linux' && process.getuid?.() === 0;
 
-test('this process is not dead; one with its pid that started at another time is, or one without a process', () => {
+test('a process is dead if its pid is unused or belongs to a process that started at another time', () => {
   expect(isAlive(currentProcess())).not.toBe('dead');
   if (currentProcess().start !== '') expect(isAlive({ ...currentProcess(), start: '1' })).toBe('dead');
   expect(isAlive({ ...currentProcess(), start: '', pid: 2 ** 22 + 1 })).toBe('dead');
 });
 
-test('a process of another host, boot or pid namespace cannot be judged', () => {
+test('the liveness of a process of another host, boot or pid namespace is unknown', () => {
   const [host, namespace, boot] = currentProcess().host.split(' ');
   for (const other of [
     `elsewhere ${namespace} ${boot}`,
@@ -25,7 +25,7 @@ test('a process of another host, boot or pid namespace cannot be judged', () => 
   }
 });
 
-test.runIf(canUnshare)('a pid namespace that sees the outer /proc does not judge by the pids there', () => {
+test.runIf(canUnshare)('a process in a pid namespace does not use the pids of an outer /proc', () => {
   const module = JSON.stringify(compile('src/append-log/process-liveness.ts'));
   const script = `
     const { currentProcess, isAlive } = await import(${module});
@@ -36,7 +36,7 @@ test.runIf(canUnshare)('a pid namespace that sees the outer /proc does not judge
   expect(JSON.parse(execFileSync('unshare', args).toString())).toEqual([1, 'unknown', 'dead']);
 });
 
-test.runIf(process.platform === 'linux')('a process that ended and was not waited for is dead', async () => {
+test.runIf(process.platform === 'linux')('a zombie process is dead', async () => {
   // `exec` replaces the shell, which would have waited for its child.
   const parent = spawn('sh', ['-c', 'sleep 0 & echo $!; exec sleep 30'], { stdio: ['ignore', 'pipe', 'inherit'] });
   const [line] = (await once(parent.stdout, 'data')) as [Buffer];

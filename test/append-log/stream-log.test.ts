@@ -187,7 +187,7 @@ test.each([
   await expect(log.append('a')).rejects.toMatchObject({ problem: 'unavailable', message: 'unknown reply' });
 });
 
-withServer('a state is recent for a while after it was read, unless the machine slept', async () => {
+withServer('a state is recent for 1.5 s after it was read unless the machine slept', async () => {
   await using server = await RedisServer.start();
   const clock = FakeClock.manual(Date.now());
   const log = writer(stateServer(server), { clock });
@@ -255,7 +255,7 @@ withServer('a server that never responded is tried once; one that responded is w
   expect(await append(log, 'd')).toEqual(['a', 'd']);
 });
 
-withServer('what was appended with `appendfsync always` survives the server being killed', async () => {
+withServer('records appended with `appendfsync always` survive the kill of the server', async () => {
   await using server = await RedisServer.start({ args: ['--appendonly', 'yes', '--appendfsync', 'always'] });
   const log = writer(stateServer(server));
   const before = Array.from({ length: 50 }, (_, at) => String(at));
@@ -271,7 +271,7 @@ test.each([
   ['rediss://user@host:6380/3', { host: 'host', port: 6380, tls: true, username: 'user', database: 3 }],
   ['valkeys://user:p%40ss@host/', { tls: true, username: 'user', password: 'p@ss' }],
   ['valkey://[::1]:7000', { host: '::1', port: 7000, tls: false }],
-])('%s is a valid address', (url, expected) => {
+])('%s is a valid state server address', (url, expected) => {
   expect(parseStateUrl(url, undefined, 'PETSTORE_STATE_URL')).toMatchObject(expected);
 });
 

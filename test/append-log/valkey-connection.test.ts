@@ -78,7 +78,7 @@ test.each([
   expect([server.commands, server.connections()]).toEqual([['EVALSHA'], 1]);
 });
 
-test('a reply that arrives byte by byte is put together', async () => {
+test('a reply that arrives byte by byte is assembled', async () => {
   const bytes = Buffer.from('*2\r\n$6\r\nzoë🐶\r\n:5\r\n'.replace('$6', `$${Buffer.byteLength('zoë🐶')}`));
   const server = await scripted((_command, socket) => {
     socket.setNoDelay(true);
@@ -87,7 +87,7 @@ test('a reply that arrives byte by byte is put together', async () => {
   expect(await ping(await connected(server.port))).toEqual(['zoë🐶', 5]);
 });
 
-test('a server that accepts and does not respond is given up after the time limit, and never asked again', async () => {
+test('a server that accepts but does not respond is given up after the time limit', async () => {
   const server = await scripted(() => undefined);
   const connection = await connected(server.port);
   expect(await failure(() => ping(connection))).toBe('unavailable: timed out');
@@ -117,7 +117,7 @@ test('a port without a server is a refused connection', async () => {
 });
 
 withServer.each(['redis-server', 'valkey-server'])(
-  '%s: scripts, passwords, permissions and certificates',
+  '%s runs scripts and checks passwords, permissions and certificates',
   async (program) => {
     // Debian 12 has no valkey-server; one of the two is enough, and .ci/run installs it.
     if (!SERVER_PROGRAMS.includes(program)) return void expect(SERVER_PROGRAMS, NO_SERVER).not.toEqual([]);

@@ -9,7 +9,7 @@ import { place } from '../support/processes.ts';
 import { petstore } from '../support/program.ts';
 import { inProcess } from '../support/world.ts';
 
-const KEY = 'sk_canary_0123456789abcdef';
+const KEY = 'sk_secret_0123456789abcdef';
 const RAW = Buffer.from('\ufeff{"id":9007199254740993, "name":"dog\u001b"}\n\n');
 const answers: Readonly<Record<string, FakeAnswer>> = {
   '/v1/raw': { body: RAW },
@@ -35,19 +35,19 @@ beforeAll(async () => {
 
 const api = (...args: string[]) => inProcess(['api', ...args], { env });
 
-test('the built program prints the body byte for byte', async () => {
+test('`petstore api` prints the body byte for byte', async () => {
   const { code, out } = await petstore(place(env), ['api', 'GET', '/raw']);
   expect(code).toBe(0);
   expect(Buffer.from(out)).toEqual(RAW);
 });
 
-test('on a terminal control characters of the body are escaped', async () => {
+test('`petstore api` escapes control characters of the body on a terminal', async () => {
   const { out } = await inProcess(['api', 'GET', '/raw'], { env, columns: 80 });
   expect(out).toContain('dog␛');
   expect(out).not.toContain('\u001b');
 });
 
-test('--json prints one document for any body, with every digit', async () => {
+test('`api --json` prints one document for any body with every digit', async () => {
   expect((await api('GET', '/json', '--json')).out).toBe('{"id":9007199254740993,"n":1.50}\n');
   expect((await api('DELETE', '/empty', '--json')).out).toBe('null\n');
   expect(JSON.parse((await api('GET', '/bytes', '--json')).out)).toBe('\ufffd\u0000\u001b[');
@@ -61,7 +61,7 @@ test('--include puts status and headers before the body', async () => {
   expect(out).toMatch(/^HTTP\/1\.1 200\r\n[\s\S]*\r\n\r\n\{"id":9007199254740993,"n":1\.50\}$/);
 });
 
-test('a body from --data or a file is sent unchanged, as JSON', async () => {
+test('a body from --data or a file is sent unchanged as JSON', async () => {
   const at = place(env);
   writeFileSync(join(at.dir, 'body.json'), '{"name": "犬"}');
   await petstore(at, ['api', 'post', '/things?x=1', '--input', 'body.json']);
@@ -75,7 +75,7 @@ test('a body from --data or a file is sent unchanged, as JSON', async () => {
   expect(service.requests.at(-1)).toMatchObject({ method: 'PUT', body: '{"a":1.0}' });
 });
 
-test('--input - reads stdin, and nothing else does', async () => {
+test('`--input -` reads the body from stdin, but not from a terminal', async () => {
   const piped = await inProcess(['api', 'POST', '/stdin', '--input', '-'], { env, stdin: '[1]' });
   expect(piped.code).toBe(0);
   expect(service.requests.at(-1)).toMatchObject({ path: '/v1/stdin', body: '[1]' });
@@ -95,9 +95,9 @@ test.each<[what: string, args: string[], words: string]>([
   ['a body for GET', ['GET', '/x', '--data', '{}'], 'GET requests cannot have a body'],
   ['two bodies', ['POST', '/x', '--data', '{}', '--input', 'f'], 'cannot be combined'],
   ['a file that is not there', ['POST', '/x', '--input', 'nowhere.json'], 'no such file'],
-  ['a folder', ['POST', '/x', '--input', '/'], '/ is a directory'],
+  ['a directory', ['POST', '/x', '--input', '/'], '/ is a directory'],
   ...(hasDevices ? ENDLESS : []),
-])('%s is wrong usage, and nothing is sent', async (_what, args, words) => {
+])('`api` with %s is wrong usage, and nothing is sent', async (_what, args, words) => {
   const before = service.requests.length;
   const { code, out, err } = await api(...args);
   expect({ code, out }).toEqual({ code: 2, out: '' });
@@ -126,7 +126,7 @@ test('a raw create without a valid response has an unknown outcome that names th
   expect(err).toContain("`petstore categories list --search 'guinea pig'`");
 });
 
-test('deprecations are reported on stderr, also for a failure, as JSON lines with --json', async () => {
+test('deprecations are reported on stderr, even for a failed request, and as JSON with --json', async () => {
   expect((await api('GET', '/bad')).err).toContain('warning: GET /bad is marked beta and may change without notice');
   expect((await api('GET', '/pets/7')).err).toContain(
     "GET /pets/7 is deprecated according to the service's documentation",
@@ -135,14 +135,14 @@ test('deprecations are reported on stderr, also for a failure, as JSON lines wit
   expect(JSON.parse(err)).toEqual({ warning: { message: 'DELETE /empty is deprecated' } });
 });
 
-test('GET /pets/1 of the sandbox is not implemented and deprecated', async () => {
+test("the sandbox's GET /pets/1 is reported as not implemented and deprecated", async () => {
   const { code, err } = await inProcess(['api', 'GET', '/pets/1', '-p', 'sandbox']);
   expect(code).toBe(7);
   expect(err).toContain('GET /pets/1 is deprecated since');
   expect(err).toContain('GET /pets/1 will be removed on');
 });
 
-test('on Windows, whose shells treat quotes differently, a body that is not JSON is recommended as a file', async () => {
+test('the hint about a body that is not JSON recommends a file on Windows', async () => {
   const { code, err } = await inProcess(['api', 'POST', '/x', '--data', '{name:dog}'], { env, platform: 'win32' });
   expect(code).toBe(2);
   expect(err).toContain('--input FILE');

@@ -27,7 +27,7 @@ async function doctor(env: Record<string, string>, args: string[] = [], dir = te
   return { code, out, err, checks, failed, of: (id: string) => checks.find((check) => check.id === id) };
 }
 
-const KEY = { PETSTORE_API_KEY: 'sk_canary_0123456789abcdef' };
+const KEY = { PETSTORE_API_KEY: 'sk_secret_0123456789abcdef' };
 
 async function serving(
   status: number,
@@ -66,7 +66,7 @@ test('a healthy setup is an array of checks with stable ids and exit code 0', as
   }
 });
 
-test('the directories are neither created nor left with a file in them', async () => {
+test('doctor creates no directory and leaves no file', async () => {
   const dir = tempDir();
   await doctor({}, [], dir);
   expect([existsSync(join(dir, 'config')), existsSync(join(dir, 'state'))]).toEqual([false, false]);
@@ -78,13 +78,13 @@ test.each(['<html>', '{}', '[{"id":"x"}]'])('a response that is not a list of ca
   expect([of('api_key')?.status, of('clock')?.status]).toEqual(['skipped', 'ok']);
 });
 
-test('the sandbox needs no URL and no key', async () => {
+test('doctor checks the sandbox without a URL and a key', async () => {
   const { code, of } = await doctor({}, ['-p', 'sandbox']);
   expect(code).toBe(0);
   expect([of('base_url')?.status, of('connection')?.status]).toEqual(['skipped', 'ok']);
 });
 
-test('without configuration the hint is to log in, and the rest is skipped', async () => {
+test('doctor without configuration has one failure, whose hint is to log in', async () => {
   const { code, err, failed, of } = await doctor({});
   expect([code, failed]).toEqual([3, [expect.objectContaining({ id: 'base_url' })]]);
   expect(failed[0]?.hint).toContain('petstore auth login');
@@ -133,7 +133,7 @@ test.each([
   ]);
 });
 
-test('a key command that fails is one failure, of the API key', async () => {
+test('a failing key command is one failure of the API key', async () => {
   const { PETSTORE_BASE_URL = '' } = await serving(200);
   const env = { PETSTORE_BASE_URL, PETSTORE_API_KEY_COMMAND: 'no-such-program --token abc' };
   const { code, failed, of } = await doctor(env);
@@ -147,7 +147,7 @@ test('an unknown profile is one failure that lists the profiles', async () => {
   expect(failed[0]?.detail).toContain('production');
 });
 
-test('a typed profile is used whole: nothing is said to come from the environment', async () => {
+test('with --profile doctor attributes nothing to the environment', async () => {
   const env = await serving(200);
   const { PETSTORE_BASE_URL: url, PETSTORE_API_KEY: key } = env;
   const dir = withFile('profile-farm.json', JSON.stringify({ url, key, origin: new URL(url ?? '').origin }));
@@ -157,14 +157,14 @@ test('a typed profile is used whole: nothing is said to come from the environmen
 });
 
 test('a damaged profile is one failure, and is not changed', async () => {
-  const dir = withFile('profile-staging.json', '{"key": "sk_canary_');
+  const dir = withFile('profile-staging.json', '{"key": "sk_secret_');
   const { code, out, failed } = await doctor({}, ['-p', 'staging'], dir);
   expect([code, failed.map(({ id }) => id)]).toEqual([9, ['profile']]);
-  expect(out).not.toContain('sk_canary_');
-  expect(readFileSync(join(dir, 'config', 'profile-staging.json'), 'utf8')).toBe('{"key": "sk_canary_');
+  expect(out).not.toContain('sk_secret_');
+  expect(readFileSync(join(dir, 'config', 'profile-staging.json'), 'utf8')).toBe('{"key": "sk_secret_');
 });
 
-test('directories that cannot be written to are one failure, also if both are affected', async () => {
+test('unwritable config and state directories are one failure', async () => {
   const file = join(tempDir(), 'file');
   writeFileSync(file, '');
   const env = { PETSTORE_CONFIG_DIR: join(file, 'config'), PETSTORE_STATE_DIR: join(file, 'state') };
@@ -202,7 +202,7 @@ test.runIf(hasMounts)('a full disk is one failure, and its hint is to free space
   }
 });
 
-test.runIf(hasModes)('a directory that others can read is a warning, and its hint ends it', async () => {
+test.runIf(hasModes)('a directory that others can read is a warning, and its hint resolves it', async () => {
   const dir = withFile('profile-farm.json', '{}');
   chmodSync(join(dir, 'config'), 0o755);
   const { of } = await doctor({}, [], dir);
@@ -240,7 +240,7 @@ test.each([
   ['20.18.1', true],
   ['20.18.0', false],
   ['26.1.0', true],
-])('Node %s is supported: %s', (version, supported) => {
+])('Node.js %s is supported: %s', (version, supported) => {
   if (supported) expect(checkNode(version).status).toBe('ok');
   else expect(() => checkNode(version)).toThrow(`Node ${version} is too old`);
 });
@@ -250,14 +250,14 @@ test.each([
   [4000, 'ok'],
   [90_000, 'warning'],
   [-90_000, 'warning'],
-])('a clock %i ms off is %s', (off, status) => {
+])('a clock that is %i ms off is %s', (off, status) => {
   const theirs = Date.parse('2026-11-21T12:00:00Z');
   const at = theirs + 500 + off;
   const headers = { date: new Date(theirs).toUTCString() };
   expect(checkClock({ headers, sentAt: at, receivedAt: at }).status).toBe(status);
 });
 
-test('without a Date header the clock is not checked', () => {
+test('the clock check is skipped without a Date header', () => {
   expect(checkClock({ headers: {}, sentAt: 0, receivedAt: 0 }).status).toBe('skipped');
 });
 
@@ -268,7 +268,7 @@ test('the table shows each check with its hint, and the error does not repeat th
   expect(err).toBe('error: 1 of 9 checks failed: Base URL\n');
 });
 
-test.each([40, 80])('at %i columns no line is wider than the terminal', async (columns) => {
+test.each([40, 80])('no line of doctor is wider than the terminal at %i columns', async (columns) => {
   const { out } = await inProcess(['doctor'], { columns });
   const lines = out.replaceAll(/\u001b\[\d+m/g, '').split('\n');
   expect(lines.filter((line) => line.length > columns)).toEqual([]);

@@ -96,7 +96,7 @@ test.each([40, 80])('at %i columns no line of any help text is wider, except usa
   }
 });
 
-test('help of a subcommand names the global options on at most two lines, petstore --help explains them', async () => {
+test('the help of a subcommand names the global options in at most two lines, and petstore --help explains them', async () => {
   const { out } = await inProcess(['categories', 'create', '--help']);
   const [line = ''] = /^Global options: [\s\S]*$/m.exec(out) ?? [];
   expect(line.trimEnd().split('\n').length).toBeLessThanOrEqual(2);
@@ -105,7 +105,7 @@ test('help of a subcommand names the global options on at most two lines, petsto
   expect((await inProcess(['--help'])).out).toContain('maximum wait for the rate limit');
 });
 
-test('help WORDS is the help of that command, aliases too', async () => {
+test('`petstore help COMMAND` is the help of that command, also by its alias', async () => {
   const { out } = await inProcess(['categories', 'create', '--help']);
   expect((await inProcess(['help', 'categories', 'create'])).out).toBe(out);
   const list = await inProcess(['categories', 'list', '--help']);
@@ -113,13 +113,13 @@ test('help WORDS is the help of that command, aliases too', async () => {
   expect(out).toContain('Usage: petstore categories create');
 });
 
-test('help of an unknown command is wrong usage, and repeats no key', async () => {
+test('help of an unknown command is wrong usage and repeats no key', async () => {
   expect(await inProcess(['help', 'categories', 'craete'])).toEqual({
     code: 2,
     out: '',
     err: 'error: unknown command "craete"\nhint: see `petstore categories --help`\n',
   });
-  const key = 'sk_canary_0123456789';
+  const key = 'sk_secret_0123456789';
   expect((await inProcess(['help', key])).err).not.toContain(key);
 });
 
@@ -162,7 +162,7 @@ test.each([40, 60, 80])(
   },
 );
 
-test('headings are bold on a terminal with colour, and plain otherwise', async () => {
+test('the headings of help are bold on a terminal with color and plain otherwise', async () => {
   const on = await inProcess(['--help'], { columns: 80, env: { TERM: 'xterm-256color' } });
   expect(on.out).toContain('\u001b[1mUsage:\u001b[22m');
   for (const args of [['--help', '--no-color'], ['--help']]) {
@@ -182,7 +182,7 @@ test('the manual page names every command and every option', () => {
   expect(man.split('\n').filter((line) => /^[.']/.test(line) && !macros.test(line))).toEqual([]);
 });
 
-test('every default is part of the reference, of help and of the manual page, and so is what is required', async () => {
+test('defaults and required options are in the reference, in help and in the manual page', async () => {
   const global = reference.globalOptions.map((option) => ({ ...option, path: '', required: false }));
   const options = [
     ...global,

@@ -5,7 +5,7 @@ import { startLimitServer } from '../support/limit-server.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { inProcess } from '../support/world.ts';
 
-const KEY = 'pk_canary_quota_0123456789';
+const KEY = 'pk_secret_quota_0123456789';
 
 async function service(options: Partial<LimitServerOptions> = {}) {
   // Both sides at one fixed time, whatever the time of day.
@@ -19,7 +19,7 @@ async function service(options: Partial<LimitServerOptions> = {}) {
   return { server, run };
 }
 
-test('without a response the quota is unknown, and showing it sends nothing', async () => {
+test('the quota is unknown before the first response, and showing it sends nothing', async () => {
   const { server, run } = await service();
   const text = await run('quota');
   expect(text).toMatchObject({ code: 0, err: '' });
@@ -48,7 +48,7 @@ test('--refresh sends one GET /categories, and the next command uses what it ret
   await server.close();
 });
 
-test('a service with only a daily window is shown by that window', async () => {
+test('a service with only a daily window shows that window', async () => {
   const { server, run } = await service({ limit: 1000, windowMs: 86_400_000 });
   expect((await run('quota --refresh')).out).toMatch(
     /remaining {2}999 of 1,000\nreset {6}in \d+h.* \(at .*\d\d:\d\d\)\n/,

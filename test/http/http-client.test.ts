@@ -89,7 +89,7 @@ test('a response is returned unchanged, and its quota is remembered across proce
   expect(open().view().window).toMatchObject({ limit: 60, remaining: 57 });
 });
 
-test('after a 429 a create is sent again when the stated wait is over, and a stated wait is not multiplied', async () => {
+test('a create is sent again when the wait stated by a 429 is over, and a stated wait is not multiplied', async () => {
   const steps = [
     { status: 429, headers: { 'retry-after': '2' } },
     { status: 429, headers: { 'retry-after': '3' } },
@@ -101,13 +101,13 @@ test('after a 429 a create is sent again when the stated wait is over, and a sta
   expect(waits.map((wait) => wait?.reason)).toEqual(['blocked', undefined, 'blocked', undefined]);
 });
 
-test('without any header the waits double from one second', async () => {
+test('the waits after 429s without headers double from one second', async () => {
   const { sender, gaps } = scripted([{ status: 429 }], { maxRetries: 3 });
   expect(await caught(sender.send(LIST))).toMatchObject({ kind: 'rate_limited', exitCode: 5 });
   expect(gaps()).toEqual([1010, 2010, 4010]);
 });
 
-test('the reported wait is the real one, and the time to try again is never in the past', async () => {
+test('the reported wait equals the actual wait, and retryAt is never in the past', async () => {
   const { sender, waits, clock } = scripted([{ status: 429 }], { maxRetries: 1 });
   const started = clock.now();
   const error = await caught(sender.send(LIST));
@@ -117,7 +117,7 @@ test('the reported wait is the real one, and the time to try again is never in t
   expect(error.hint).toBe('try again in 2s');
 });
 
-test('a 429 counts as an attempt only where nothing of the run succeeded since the last one', async () => {
+test('a 429 counts as an attempt only if no request of the run succeeded since the last attempt', async () => {
   const { sender, sentAt } = scripted([{ status: 429 }, { status: 201 }, { status: 429 }], { maxRetries: 1 });
   // The first is refused, the second succeeds, and then the first has two attempts again.
   const [first, second] = [caught(sender.send(CREATE)), sender.send(CREATE)];
@@ -126,7 +126,7 @@ test('a 429 counts as an attempt only where nothing of the run succeeded since t
   expect(sentAt).toHaveLength(4);
 });
 
-test('a permitted time beyond --max-wait ends the command at once, nothing more is sent, and the time is reported', async () => {
+test('a 429 that states a wait beyond --max-wait ends the command with the time to try again, and nothing more is sent', async () => {
   const steps = [{ status: 429, headers: { 'retry-after': '61' } }];
   const { sender, sentAt, clock, stateDir } = scripted(steps, { maxWaitMs: 30_000 });
   const error = await caught(sender.send(LIST));
@@ -142,7 +142,7 @@ test('a permitted time beyond --max-wait ends the command at once, nothing more 
 test.each([
   ['a wait too long', '61', 4],
   ['the last attempt', '1', 0],
-])('the 429 that ends a request is reported with the service’s message: %s', async (_what, retryAfter, maxRetries) => {
+])("the error after %s has the message of the service's 429", async (_what, retryAfter, maxRetries) => {
   const body = '{"code":"too_many","message":"slow\\u001b down","status":429}';
   const steps = [{ status: 429, headers: { 'retry-after': retryAfter }, body }];
   const { sender, stateDir, clock } = scripted(steps, { maxWaitMs: 30_000, maxRetries });
@@ -157,7 +157,7 @@ test.each([
 test.each([
   ['a reset in fractions of a millisecond', { 'retry-after': '60', 'x-ratelimit-reset': '1795262460000.5' }, 60_000],
   ['a wait of 34 days', { 'retry-after': '3000000' }, 25 * 3_600_000],
-])('%s: the 429 counts for every process all the same', async (_what, headers, waitMs) => {
+])('a 429 with %s blocks every process', async (_what, headers, waitMs) => {
   const clock = new FakeClock(1_795_262_400_000, () => 0);
   const { sender, open } = scripted([{ status: 429, headers }], { clock, maxRetries: 0 });
   await caught(sender.send(LIST));
@@ -172,7 +172,7 @@ test('close waits for requests in flight, so that other processes learn of a 429
   expect((await sent).kind).toBe('rate_limited');
 });
 
-test('a long wait is slept in parts, to notice a suspended machine and other processes', async () => {
+test('a long wait is slept in parts of 30 s', async () => {
   const { sender, clock } = scripted([{ status: 429, headers: { 'retry-after': '100' } }, { status: 200 }]);
   await sender.send(LIST);
   expect(clock.slept).toEqual([10, 30_000, 30_000, 30_000, 10_000, 10]);
@@ -187,7 +187,7 @@ test('a 429 to the last attempt blocks no longer than it states', async () => {
   expect(ledger.view().blocked).toMatchObject({ reason: 'retry_after', refusals: 5 });
 });
 
-test('a 503 to a create eases off before the next one, and a 503 to a read does not', async () => {
+test('a 503 to a create delays the next create, and a 503 to a read delays only its retry', async () => {
   const { sender, gaps } = scripted([{ status: 503 }, { status: 201 }]);
   expect((await sender.send(CREATE)).status).toBe(503);
   expect((await sender.send(CREATE)).status).toBe(201);
@@ -197,7 +197,7 @@ test('a 503 to a create eases off before the next one, and a 503 to a read does 
   expect(read.gaps()).toEqual([310]);
 });
 
-test('with nothing left the next request waits for the reset before it is sent', async () => {
+test('a request with no quota left waits for the reset before it is sent', async () => {
   const { sender, gaps, waits } = scripted([
     { status: 200, headers: headers(0) },
     { status: 200, headers: headers(59, 60) },
@@ -208,7 +208,7 @@ test('with nothing left the next request waits for the reset before it is sent',
   expect(waits[0]).toMatchObject({ reason: 'window' });
 });
 
-test('with nothing left and the reset beyond --max-wait nothing is sent', async () => {
+test('a request is not sent if no quota is left and the reset is beyond --max-wait', async () => {
   const { sender, sentAt } = scripted([{ status: 200, headers: headers(0) }], { maxWaitMs: 40_000 });
   await sender.send(LIST);
   expect(await caught(sender.send(LIST))).toMatchObject({ kind: 'rate_limited', exitCode: 5 });
@@ -218,7 +218,7 @@ test('with nothing left and the reset beyond --max-wait nothing is sent', async 
 const reset = new TransportError('reset', true, 'the connection was closed');
 const refused = new TransportError('connect', false, 'ECONNREFUSED');
 
-test('a read is tried again after a failure, with a pause, and ends as a network error', async () => {
+test('a read is retried with pauses after each failure and then fails with a network error', async () => {
   const { sender, sentAt, gaps, waits } = scripted([{ fails: reset }], { draw: 0.5 });
   expect(await caught(sender.send(LIST))).toMatchObject({ kind: 'network', exitCode: 6 });
   expect(sentAt).toHaveLength(5);
@@ -226,7 +226,7 @@ test('a read is tried again after a failure, with a pause, and ends as a network
   expect(waits[0]?.reason).toBe('backoff');
 });
 
-test('a create is never sent again once a byte of it may have left', async () => {
+test('a create is never resent once a byte of it may have been sent', async () => {
   const { sender, sentAt } = scripted([{ fails: reset }]);
   const error = await caught(sender.send(CREATE));
   expect(error).toMatchObject({ kind: 'unknown_outcome', exitCode: 8 });
@@ -241,12 +241,12 @@ test.each([
   ['a timeout', new TransportError('timeout', true, 'no response'), 'late'],
   ['a lost response', new TransportError('reset', true, 'closed'), 'perhaps'],
   ['a failed connection', new TransportError('connect', false, 'refused'), 'no'],
-])('after %s the error of a create says that it was processed: %s', async (_what, fails, processed) => {
+])('the error of a create after %s has processed: %s', async (_what, fails, processed) => {
   const { sender } = scripted([{ fails }], { maxRetries: 0 });
   expect(await caught(sender.send(CREATE))).toMatchObject({ processed });
 });
 
-test('a create whose connection was never made is sent again, and gives its tickets back', async () => {
+test('a create whose connection failed is sent again and releases its tickets', async () => {
   const { sender, sentAt, ledger } = scripted([
     { fails: refused },
     { fails: refused },
@@ -264,7 +264,7 @@ function interruption(): { controller: AbortController; reason: PetstoreError } 
   };
 }
 
-test('an interruption ends a wait at once and leaves no ticket behind', async () => {
+test('an interruption ends a wait immediately and leaves no ticket open', async () => {
   const { controller, reason } = interruption();
   const clock = new FakeClock(undefined, () => 0);
   const { sender, sentAt, ledger } = scripted([{ status: 200, headers: headers(0) }], {
@@ -280,7 +280,7 @@ test('an interruption ends a wait at once and leaves no ticket behind', async ()
   expect(ledger.view().inFlight).toBe(0);
 });
 
-test('an interrupted create waits two seconds for its response, and then its outcome is unknown', async () => {
+test('an interrupted create waits two seconds for its response before its outcome is unknown', async () => {
   const { controller, reason } = interruption();
   const { sender, clock } = scripted([{ status: 201, ms: 20_000 }], { signal: controller.signal });
   void clock.sleep(100).then(() => controller.abort(reason));
@@ -294,7 +294,7 @@ test('an interrupted create waits two seconds for its response, and then its out
   });
 });
 
-test('a create interrupted before its connection stands is not sent, and its ticket is given back', async () => {
+test('a create interrupted before it is connected is not sent and releases its ticket', async () => {
   const { controller, reason } = interruption();
   const { sender, clock, sentAt, ledger } = scripted([{ status: 201, connectMs: 500 }], { signal: controller.signal });
   void clock.sleep(100).then(() => controller.abort(reason));
@@ -357,7 +357,7 @@ test('--max-wait bounds the wait for a request of another process', async () => 
   expect(sentAt).toHaveLength(0);
 });
 
-test('a slow request of another process is reported, and the wait ends with its response', async () => {
+test("a wait for another process's slow request is reported and ends with its response", async () => {
   const clock = new FakeClock(undefined, () => 0);
   const { sender, waits, open } = scripted([{ status: 200, headers: headers(50) }], { clock });
   const other = open();

@@ -53,13 +53,13 @@ test.each([
   expect(proxy(`https://${host}/v1`, { HTTPS_PROXY, NO_PROXY: exceptions })).toBe(expected);
 });
 
-test.each(['socks5://proxy.example', 'http://', 'http://[', 'ftp://x'])('%s is a usage error', (value) => {
+test.each(['socks5://proxy.example', 'http://', 'http://[', 'ftp://x'])('HTTPS_PROXY=%s is a usage error', (value) => {
   expect(() => proxy('https://pets.example/v1', { HTTPS_PROXY: value })).toThrow(
     expect.objectContaining({ kind: 'usage', message: 'HTTPS_PROXY is not an http or https URL' }),
   );
 });
 
-test('a password with an invalid percent-encoding is a usage error that does not show it', () => {
+test('a proxy password with an invalid percent-encoding is a usage error that does not show it', () => {
   expect(() => proxy('https://pets.example/v1', { HTTPS_PROXY: 'http://u:100%pw@proxy.example:3128' })).toThrow(
     expect.objectContaining({ kind: 'usage', message: expect.not.stringContaining('100') }),
   );
@@ -98,12 +98,12 @@ test.each([
   ['403 Forbidden', 'proxy-refused', 'rejected the connection (403 Forbidden)'],
   ['502 Bad Gateway', 'proxy', 'could not connect (502 Bad Gateway)'],
   ['599 \u001b[31mOdd', 'proxy', 'could not connect (599)'],
-])('a proxy that responds %s is named', async (status, reason, problem) => {
+])('a proxy that responds %s is named in the error', async (status, reason, problem) => {
   const host = await startProxy(answer(status));
   expect(await failure(host)).toMatchObject({ reason, requestSent: false, detail: `proxy ${host} ${problem}` });
 });
 
-test('a rejected password is sent once, decoded, and not shown', async () => {
+test('a rejected proxy password is sent once, decoded, and never shown', async () => {
   const received: (string | undefined)[] = [];
   const host = await startProxy((socket, authorization) => {
     received.push(authorization);
@@ -131,7 +131,7 @@ test('a proxy that does not speak HTTP fails at once', async () => {
   expect(await failure(host)).toMatchObject({ reason: 'proxy', requestSent: false, detail });
 });
 
-test('a proxy where nobody listens is named', async () => {
+test('a proxy that refuses connections is named', async () => {
   const detail = 'cannot connect to proxy 127.0.0.1:9: connection refused';
   expect(await failure('127.0.0.1:9')).toMatchObject({ reason: 'proxy', detail });
 });

@@ -138,31 +138,34 @@ const VECTORS: readonly [string, number, Given, Expected][] = [
   ['a reset, remaining absent', 429, { date: NOON, reset: T(42) }, [42, 'reset', undefined, undefined, 42]],
 ];
 
-test.each(VECTORS)('%s is read from a %i', (_title, status, given, [wait, from, limit, remaining, toReset]) => {
-  const info = read(status, given);
-  expect([seconds(info.waitMs), info.waitFrom, seconds(resetIn(info, given))]).toEqual([wait, from, toReset]);
-  expect([info.limit, info.remaining]).toEqual([limit, remaining]);
-});
+test.each(VECTORS)(
+  '%s is parsed from the headers of a %i',
+  (_title, status, given, [wait, from, limit, remaining, toReset]) => {
+    const info = read(status, given);
+    expect([seconds(info.waitMs), info.waitFrom, seconds(resetIn(info, given))]).toEqual([wait, from, toReset]);
+    expect([info.limit, info.remaining]).toEqual([limit, remaining]);
+  },
+);
 
-test('Date bounds how far the service is ahead: its second has begun, and it was written after we sent', () => {
+test("the Date header bounds the service's clock: its second has begun, and it was written after the request was sent", () => {
   expect(read(200, { date: NOON }).offset).toEqual({ lo: -250, hi: 770 });
   expect(read(200, {}).offset).toBeUndefined();
   expect(read(200, { date: NOON, age: '3' }).offset).toBeUndefined();
 });
 
-test('without Date the offset known from earlier responses corrects a timestamp', () => {
+test('the clock offset known from earlier responses corrects a timestamp without a Date header', () => {
   const headers = { 'retry-after': T(3600 + 30) };
   const head = { status: 429, headers, receivedAt: NOW, sentAt: NOW };
   expect(parseRateLimitHeaders(head, true, 3_599_750).waitMs).toBe(30_000);
 });
 
-test('an observation has the time of its response in whole milliseconds, its status and whether it is a refusal', () => {
+test('an observation records the time of its response in whole milliseconds, its status and whether it is a refusal', () => {
   const head = { status: 503, headers: {}, receivedAt: NOW + 0.4, sentAt: NOW };
   expect(parseRateLimitHeaders(head, true)).toMatchObject({ at: NOW, status: 503, refused: true });
   expect(parseRateLimitHeaders(head, false).refused).toBe(false);
 });
 
-test('no header text gives a wait that is negative, endless or not a number', () => {
+test('no header text yields a wait that is negative, infinite or not a number', () => {
   const text = fc.oneof(
     fc.string(),
     fc.integer().map(String),

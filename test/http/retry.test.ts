@@ -61,7 +61,7 @@ for (const [title, outcome, read, create] of TABLE) {
   });
 }
 
-test('with no attempt left nothing is sent again', () => {
+test('a request without attempts left is not sent again', () => {
   expect(next(true, response(429), 5)).toBe('limited');
   expect(next(false, response(429), 5)).toBe('limited');
   expect(next(true, response(503), 5)).toBe('response');
@@ -80,7 +80,7 @@ test('the backoff of a read doubles, up to ten seconds, and jitter only lengthen
   expect(pauses(0)).toEqual([300, 600, 1200, 2400, 4800, 9600, 10_000].map((pauseMs) => ({ next: 'retry', pauseMs })));
 });
 
-test("a 503's Retry-After is never shortened, and beyond --max-wait it ends the attempts", () => {
+test('the Retry-After of a 503 is never shortened, and one beyond --max-wait ends the attempts', () => {
   for (const random of [0, 0.5, 0.99]) {
     const verdict = decideRetry({ safe: true }, response(503, 4000), attempts, random);
     expect(verdict.next === 'retry' && verdict.pauseMs).toBeGreaterThanOrEqual(4000);

@@ -33,7 +33,7 @@ async function serve(answer: (socket: Socket) => void = () => undefined, headers
 }
 const pause = (ms: number): Promise<void> => new Promise((done) => setTimeout(done, ms));
 
-test('requests one after the other share a connection, but not after half a second', async () => {
+test('sequential requests share a connection for half a second', async () => {
   const { send, connections } = await serve();
   for (let n = 0; n < 20; n++) await send();
   // undici frees a connection a turn after its response, so a second one serves the first to be early.
@@ -43,13 +43,13 @@ test('requests one after the other share a connection, but not after half a seco
   expect(connections()).toBe(3);
 });
 
-test('after Connection: close each request has its own', async () => {
+test('each request has its own connection after `Connection: close`', async () => {
   const { send, connections } = await serve(() => undefined, { connection: 'close' });
   for (let n = 0; n < 5; n++) await send();
   expect(connections()).toBe(5);
 });
 
-test('a timer that fires late does not keep a connection alive', async () => {
+test('a connection is not reused after half a second even if the timer fires late', async () => {
   const { send, connections } = await serve();
   await send();
   const until = performance.now() + 700;
@@ -59,7 +59,7 @@ test('a timer that fires late does not keep a connection alive', async () => {
 });
 
 test.each([0, 3, 20])(
-  'a service that closes connections %i ms after a response, unsaid, loses at most one request',
+  'a service that closes connections without notice %i ms after a response loses at most one request',
   async (ms) => {
     const { send } = await serve((socket) => void setTimeout(() => socket.destroy(), ms));
     let lost = 0;

@@ -12,7 +12,7 @@ import { inProcess } from '../support/world.ts';
 import type { Fault } from './transport-faults.ts';
 import { FAULTS, faultOptions, startFaulty } from './transport-faults.ts';
 
-const KEY = 'sk_test_canary_0123456789';
+const KEY = 'sk_test_secret_0123456789';
 const KINDS: Readonly<Record<number, string>> = {
   3: 'auth',
   4: 'rejected',
@@ -108,7 +108,7 @@ describe.each(Object.entries(FAULTS))('%s', (_name, fault) => {
 
 const BUILT = ['reset after the request', 'no response', 'body cut short', 'endless body', 'kept open'];
 
-test.each(BUILT)('the built program behaves the same: %s', async (name) => {
+test.each(BUILT)('the built program handles the fault "%s" like the program in process', async (name) => {
   const fault = FAULTS[name] as Fault;
   const service = await faulty(fault);
   const where = place({ PETSTORE_BASE_URL: `${service.origin}/v1`, PETSTORE_API_KEY: KEY });

@@ -57,7 +57,7 @@ test('a request has the documented headers', async () => {
   expect(requests.map(({ headers: { size } }) => size)).toEqual([6, 8]);
 });
 
-test('the head is reported before the body has arrived', async () => {
+test('the response head is reported before the body has arrived', async () => {
   const { url } = await serve({ onRequest: (socket) => void socket.write('HTTP/1.1 200 OK\r\n\r\n[') });
   const abort = new AbortController();
   const status = await new Promise((resolve) => {
@@ -67,11 +67,11 @@ test('the head is reported before the body has arrived', async () => {
   expect(status).toBe(200);
 });
 
-test('a host that does not exist: nothing was sent', async () => {
+test('a request to a host that does not exist counts as not sent', async () => {
   expect(await failure('https://no-such-host.invalid/v1', POST)).toMatchObject({ requestSent: false });
 });
 
-test('an aborted attempt ends at once', async () => {
+test('an aborted attempt ends immediately', async () => {
   const abort = new AbortController();
   const { url } = await serve({ onRequest: () => abort.abort() });
   const aborted = () => failure(url, POST, { signal: abort.signal });
@@ -100,7 +100,7 @@ async function pouring(status: string, mebibytes = Number.POSITIVE_INFINITY): Pr
   return (await serve({ onRequest: pour })).url;
 }
 
-test('an endless body ends at the limit, which is lower for a create', async () => {
+test('an endless body is cut off at 16 MiB, or at 1 MiB for a create', async () => {
   expect(await failure(await pouring('200 OK'))).toMatchObject({
     reason: 'too-large',
     detail: expect.stringContaining('16 MiB'),
@@ -110,14 +110,14 @@ test('an endless body ends at the limit, which is lower for a create', async () 
   expect((await send(await pouring('200 OK', 3))).body).toHaveLength(3 * MIB);
 });
 
-test.each([GET, POST])('of an endless error only the beginning is read ($method)', async (request) => {
+test.each([GET, POST])('only the beginning of an endless error body is read ($method)', async (request) => {
   const { status, body } = await send(await pouring('503 Unavailable'), request);
   expect(status).toBe(503);
   expect(body.length).toBeGreaterThanOrEqual(MIB);
   expect(body.length).toBeLessThan(2 * MIB);
 });
 
-test('a withdrawn attempt sends nothing: the last check follows the connection', async () => {
+test('an attempt withdrawn after it was connected sends nothing', async () => {
   let bytes = 0;
   let closed: Promise<unknown> | undefined;
   const { url } = await serve({
@@ -140,7 +140,7 @@ test.each([
   [{ code: 'ERR_TLS_CERT_ALTNAME_INVALID' }, 'tls', 'the certificate is for another host name'],
   [{ code: 'SELF_SIGNED_CERT_IN_CHAIN' }, 'tls', 'the certificate is not trusted'],
   [{ code: 'EPROTO' }, 'tls', 'the TLS handshake failed'],
-])('%s before the request is reported as %s: %s', (error, reason, detail) => {
+])('the connection error %j is reported as %s: %s', (error, reason, detail) => {
   const thrown = error instanceof Error ? error : Object.assign(new Error('connect'), error);
   expect(toTransportError(thrown, false)).toMatchObject({ reason, requestSent: false, detail });
 });

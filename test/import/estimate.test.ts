@@ -54,7 +54,7 @@ test.each<[string, number, Given, string]>([
     '5h (1,000 requests per day)',
   ],
   ['more than the plan has for a day', 2001, { windowMs: MINUTE }, '2 days (1,000 requests per day)'],
-])('%s gives the estimate that is known', (_what, rows, given, expected) => {
+])('the estimate for %s uses only known facts', (_what, rows, given, expected) => {
   expect(formatEstimate(estimated(rows, given))).toBe(expected);
 });
 
@@ -64,7 +64,7 @@ test('the estimate does not depend on when within a window it is made', () => {
   expect(at(0)).toBe(9 * 30 * MINUTE);
 });
 
-test('without any known limit the estimate is unknown', () => {
+test('the estimate is unknown without a known limit', () => {
   const quota = { window: undefined, windowMs: undefined, longWindow: undefined, nextAt: undefined };
   expect(formatEstimate(estimate(5, quota, NOW))).toBe('unknown');
 });
@@ -82,10 +82,10 @@ test.each<[string, number, Given, string | undefined]>([
     { window: { limit: 300 } },
     '20,000 rows exceed the daily limit of 10,000 requests',
   ],
-])('with %s the daily limit is named if it does not suffice', (_what, rows, given, expected) => {
+])('the daily limit is named if it is too low for the rows with %s', (_what, rows, given, expected) => {
   expect(dailyNotice(rows, estimated(rows, given))).toBe(expected);
 });
 
-test('the daily limit of a plan counts from now, since what was used of it is unknown', () => {
+test('the daily limit of a plan counts from now, since its use so far is unknown', () => {
   expect(estimated(1001, { windowMs: MINUTE })).toEqual({ ms: DAY, limit: 1000, windowMs: DAY, isDaily: true });
 });

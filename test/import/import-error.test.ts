@@ -34,7 +34,7 @@ test.each<[string, number | undefined, Partial<ImportDocument>, PetstoreError | 
   ['the journal fails', 9, {}, stopped('storage')],
   ['the service redirects a create', 7, {}, stopped('service', { status: 302 })],
   ['SIGTERM ends it', 143, {}, stopped('interrupted', { exitCode: 143 })],
-])('if %s the exit code is %s', (_what, code, document, stop) => {
+])('the exit code if %s is %s', (_what, code, document, stop) => {
   expect(ended(document, stop)?.exitCode).toBe(code);
 });
 
@@ -52,7 +52,7 @@ test('rows from a pipe have no command that resumes them', () => {
   );
 });
 
-test('a failure keeps its own hint, and its time to try again', () => {
+test('a failure that stops an import keeps its hint and its time to try again', () => {
   expect(ended({ unknown: [] }, stopped('rate_limited', { hint: 'try again in 5s', retryAt: 5 }))).toMatchObject({
     message: 'why',
     hint: 'try again in 5s',
@@ -60,7 +60,7 @@ test('a failure keeps its own hint, and its time to try again', () => {
   });
 });
 
-test('rejected rows are counted, and the first is named with the words of the service', () => {
+test("the error about rejected rows has their number and the service's message about the first", () => {
   const failed = [...DOCUMENT.failed, { row: 9, name: 'z', message: 'too short' }];
   expect(ended({ unknown: [], failed })?.message).toBe('the service rejected 2 rows; first: row 2: too long');
   expect(ended({ unknown: [] })).toMatchObject({
@@ -71,7 +71,7 @@ test('rejected rows are counted, and the first is named with the words of the se
   });
 });
 
-test('unknown rows are named with the category that each may be', () => {
+test('the error about unknown rows names the category that each may be', () => {
   expect(ended({})).toMatchObject({
     message: '1 row may or may not exist: row 3 "c"',
     hint: "run `petstore categories import 'my file.csv' -p staging` to look them up again",

@@ -72,24 +72,21 @@ async function journalKey(at = server): Promise<string> {
   return (await keysOf(at)).find((key) => key.endsWith(':import')) ?? '';
 }
 
-withServer(
-  'an import that was killed on one machine is resumed on another, once it was silent for a minute',
-  async () => {
-    const first = await new Machine().acquire();
-    await first.recordKnown([['7', 'a']]);
-    const dog = await first.recordSend('dog');
-    await first.recordSend('cat');
-    await first.recordCreated(dog, ['8', 'b']);
-    const machine = new Machine();
-    const second = await machine.acquire();
-    expect(machine.clock.monotonic()).toBeGreaterThanOrEqual(60_000);
-    expect([...second.account.known.keys()]).toEqual(['7']);
-    expect(second.account.created.get('8')).toMatchObject({ name: 'dog', label: 'b' });
-    expect(namesInDoubt(second)).toEqual(['cat']);
-  },
-);
+withServer('an import killed on one machine is resumed on another after a minute without a record', async () => {
+  const first = await new Machine().acquire();
+  await first.recordKnown([['7', 'a']]);
+  const dog = await first.recordSend('dog');
+  await first.recordSend('cat');
+  await first.recordCreated(dog, ['8', 'b']);
+  const machine = new Machine();
+  const second = await machine.acquire();
+  expect(machine.clock.monotonic()).toBeGreaterThanOrEqual(60_000);
+  expect([...second.account.known.keys()]).toEqual(['7']);
+  expect(second.account.created.get('8')).toMatchObject({ name: 'dog', label: 'b' });
+  expect(namesInDoubt(second)).toEqual(['cat']);
+});
 
-withServer('a second machine waits while the first one writes, and goes on as soon as that has ended', async () => {
+withServer('a second machine waits while the first one writes and continues when the first run has ended', async () => {
   const first = await new Machine().acquire();
   const machine = new Machine();
   const sleep = machine.clock.sleep.bind(machine.clock);
@@ -112,7 +109,7 @@ withServer('a run that was taken over sends nothing more', async () => {
   expect(() => first.assertHeld()).toThrow(storage(/taken over/));
 });
 
-withServer('a run that writes nothing learns within 4 s that another one has the lock', async () => {
+withServer('a run that writes nothing learns within 4 s that another run has the lock', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
   onTestFinished(() => void vi.useRealTimers());
   const first = await new Machine().acquire();
@@ -178,7 +175,7 @@ withServer.each<[string, (at: RedisServer) => Promise<unknown>]>([
       await at.start();
     },
   ],
-])('a run waits for requests of earlier runs if the server %s meanwhile', async (_what, harm) => {
+])('a run waits for requests of earlier runs if the server %s in between', async (_what, harm) => {
   const first = await new Machine().acquire();
   await first.recordSend('dog');
   await first.close();
@@ -230,20 +227,23 @@ withServer('a server that evicts journals makes the next run wait', async () => 
   expect(machine.clock.monotonic()).toBe(SETTLE_MS);
 });
 
-withServer('without the server nothing is recorded: exit 9 after five seconds, at the start at once', async () => {
-  const machine = new Machine();
-  const journal = await machine.acquire();
-  await server.kill();
-  const before = machine.clock.monotonic();
-  await expect(journal.recordSend('dog')).rejects.toEqual(storage(/cannot use state server \S+: connection/));
-  expect(machine.clock.monotonic() - before).toBeGreaterThanOrEqual(5000);
-  const fresh = new Machine();
-  await expect(fresh.open()).rejects.toEqual(storage(/connection refused/));
-  expect(fresh.clock.monotonic()).toBe(0);
-  await server.start();
-});
+withServer(
+  'a record that the server does not receive fails with exit code 9, immediately at the start and after five seconds later',
+  async () => {
+    const machine = new Machine();
+    const journal = await machine.acquire();
+    await server.kill();
+    const before = machine.clock.monotonic();
+    await expect(journal.recordSend('dog')).rejects.toEqual(storage(/cannot use state server \S+: connection/));
+    expect(machine.clock.monotonic() - before).toBeGreaterThanOrEqual(5000);
+    const fresh = new Machine();
+    await expect(fresh.open()).rejects.toEqual(storage(/connection refused/));
+    expect(fresh.clock.monotonic()).toBe(0);
+    await server.start();
+  },
+);
 
-withServer('the journal is kept without end, and holds no address in the clear', async () => {
+withServer('the journal on the server never expires and has no base URL in plain text', async () => {
   const journal = await new Machine().acquire();
   await journal.recordKnown([['7', 'a']]);
   await journal.recordSend('dog');

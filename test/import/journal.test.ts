@@ -50,7 +50,7 @@ class Desk {
 const storage = (message: string | RegExp) =>
   expect.objectContaining({ kind: 'storage', exitCode: 9, message: expect.stringMatching(message) });
 
-test('what a run recorded is known to the next, and what it had in flight is in doubt then', async () => {
+test('the next run knows the records of a run, and the outcome of its requests in flight is unknown', async () => {
   const desk = new Desk();
   const first = await desk.acquire();
   await first.recordKnown([
@@ -93,7 +93,7 @@ test('another base URL has a journal of its own', async () => {
   expect([hasFileJournal(desk.stateDir, URL), hasFileJournal(desk.stateDir, `${URL}/`)]).toEqual([true, false]);
 });
 
-test('while a run is alive a second one waits and is told once for which process', async () => {
+test('a second run waits while a run is alive and reports once for which process', async () => {
   const desk = new Desk();
   const first = await desk.acquire(11);
   const second = desk.open();
@@ -107,7 +107,7 @@ test('while a run is alive a second one waits and is told once for which process
   second.assertHeld();
 });
 
-test('a run whose process has died is taken over at once', async () => {
+test('a run whose process has died is taken over immediately', async () => {
   const desk = new Desk();
   const first = await desk.acquire(11);
   const second = await desk.acquire(12, 'dead');
@@ -171,7 +171,7 @@ test.each<[string, (desk: Desk) => void]>([
   expect(() => journal.assertHeld()).toThrow(storage('the import journal was moved or deleted'));
 });
 
-test('a response with an id that was there before proves nothing, and one with the id of another create puts both in doubt', async () => {
+test('a response with an id known before proves nothing, and one with the id of another create makes both outcomes unknown', async () => {
   const journal = await new Desk().acquire();
   await journal.recordKnown([['1', 'old']]);
   const [one, two, three] = [
@@ -188,7 +188,7 @@ test('a response with an id that was there before proves nothing, and one with t
   ]);
 });
 
-test('creations that a list showed long ago are only known, and deleted ones are not missed', async () => {
+test('creations that a list showed long ago count as known categories, whose deletion is no error', async () => {
   const desk = new Desk();
   const journal = await desk.acquire();
   for (const id of ['1', '2', '3']) await journal.recordCreated(await journal.recordSend(`n${id}`), [id, `label${id}`]);
@@ -198,9 +198,9 @@ test('creations that a list showed long ago are only known, and deleted ones are
   expect([[...known], [...created.keys()]]).toEqual([[['1', { at: 0, label: '' }]], ['3']]);
 });
 
-test('of more than 20 accounts the oldest without a row in doubt is forgotten', async () => {
+test('the oldest of more than 20 accounts is forgotten unless one of its outcomes is unknown', async () => {
   const journal = await new Desk().acquire();
-  await journal.recordSend('in doubt');
+  await journal.recordSend('unresolved');
   for (let index = 1; index <= 22; index++) {
     await journal.useAccount(Math.min(index, journal.accounts.length));
     await journal.recordKnown([[String(index), 'x']]);
@@ -273,7 +273,7 @@ test('any changed byte inside a record is noticed, or leaves the state as it was
   }
 });
 
-test('a file that is no journal is not written to', async () => {
+test('a file that is not a journal is not changed', async () => {
   const desk = new Desk();
   await (await desk.acquire()).close();
   writeFileSync(desk.path, 'name\ndog\n');
@@ -303,7 +303,7 @@ function reduce(records: Iterable<unknown>, state = journalFormat.initial()): Jo
   return state;
 }
 
-test('a snapshot gives the same state, and the same states after it', () => {
+test('a snapshot restores the state, and later records have the same effect on it', () => {
   fc.assert(
     fc.property(fc.array(record, { maxLength: 40 }), fc.array(record, { maxLength: 15 }), (before, after) => {
       const whole = reduce(before);
@@ -314,7 +314,7 @@ test('a snapshot gives the same state, and the same states after it', () => {
   );
 });
 
-test('no attempt is both created and in doubt, and no two creations have one attempt', () => {
+test('no attempt is both created and unresolved, and no two creations share an attempt', () => {
   fc.assert(
     fc.property(fc.array(record, { maxLength: 60 }), (records) => {
       const attempts = new Set<string>();

@@ -32,7 +32,7 @@ function account(known: readonly string[], created: readonly string[] = [], doub
   return it;
 }
 
-test('an account is the one of which a list shows most', () => {
+test('the account of a list is the one with most of its categories', () => {
   const accounts = [account(['dog', 'cat'], ['cow']), account(['dog'], ['ant'])];
   expect(accountOf(accounts, list('dog', 'ant'))).toBe(1);
   expect(accountOf(accounts, list('dog', 'cat'))).toBe(0);
@@ -40,7 +40,7 @@ test('an account is the one of which a list shows most', () => {
   expect(accountOf(accounts, [])).toBe(-1);
 });
 
-test('an account is known by the names of its creates in doubt, and an unused one fits any list', () => {
+test('an account is recognized by the names of its unresolved creates, and an unused account fits any list', () => {
   expect(accountOf([account(['dog']), account(['cat'], [], ['cow'])], list('cow'))).toBe(1);
   expect(accountOf([account(['dog']), newAccount()], list('bee'))).toBe(1);
 });
@@ -77,12 +77,12 @@ test.each([
   expect(isAlike(sent, name)).toBe(alike);
 });
 
-test('of k rows with one name as many exist as the list has', () => {
+test('as many rows with one name exist as the list has categories of that name', () => {
   const findings = findRows(named('dog', 'cat', 'dog', 'dog'), newAccount(), list('dog', 'x', 'dog'));
   expect(findings.map((one) => one && 'category' in one && one.category.id)).toEqual([1, undefined, 3, undefined]);
 });
 
-test('a row exists under the name that the service made of it', () => {
+test('a row exists under the name to which the service altered it', () => {
   const it = account([], ['Dog']);
   const altered = list('dog');
   it.created.set('1', { attempt: 'c0', name: 'Dog', label: labelled(altered[0] as Category)[1] });
@@ -90,14 +90,14 @@ test('a row exists under the name that the service made of it', () => {
   expect(findRows(named('dog'), it, altered)).toEqual([{ category: altered[0] }]);
 });
 
-test('a row in doubt is neither missing nor there', () => {
+test('a row whose outcome is unknown is neither missing nor existing', () => {
   expect(findRows(named('dog', 'dog'), account(['dog'], [], ['dog']), list('dog'))).toEqual([
     { category: { id: 1, name: 'dog' } },
     { attempt: 'd0' },
   ]);
 });
 
-test('a new category is found for one create in doubt only, and one that was known before for none', () => {
+test('a new category resolves one unresolved create, and a category known before resolves none', () => {
   const it = account(['dog'], [], ['dog', 'dog', 'cat']);
   const { found, suspects } = matchDoubts(it, list('dog', 'dog', 'kat'));
   expect([...found].map(([attempt, { id }]) => [attempt, id])).toEqual([['d0', 2]]);
@@ -117,7 +117,7 @@ test('the nearest suspect is the one whose name begins most like the row', () =>
   expect(nearest('dog', [])).toBeUndefined();
 });
 
-test('the oldest creations are settled once a list shows them as sent, but not while a row is in doubt', () => {
+test('the oldest creations are settled once a list shows them as sent, but not while an outcome is unknown', () => {
   const it = account([], ['a', 'b', 'c']);
   expect(settledCreations(it, list('a', 'B', 'c'), 1)).toEqual(['1']);
   expect(settledCreations(it, list('a', 'b', 'c'), 3)).toEqual([]);

@@ -55,24 +55,24 @@ test.each<[string, number | undefined, string]>([
   expect(line({ done: 118 }, room)).toBe(expected);
 });
 
-test('while the import waits, the quota gives way to the wait that follows the line', () => {
+test('the progress line omits the quota while the import waits', () => {
   expect(line({ done: 118, view: quota(0), waiting: true }, ROOM_80)).toBe('█░░░░░░░░░░░ 118 of 900 · 14m left');
 });
 
-test('forty columns hold the time left of the largest imports', () => {
+test('the progress line of the largest imports keeps the time left at 40 columns', () => {
   const view = quota(0, { window: { limit: 1000, remaining: 0, resetAt: START + MINUTE, seenAt: START, over: false } });
   expect(line({ done: 199_999, total: 299_999, view }, ROOM_40)).toBe('199,999 of 299,999 · 1h 40m left');
 });
 
-test('rows to be looked up are counted', () => {
+test('the progress line counts rows to look up', () => {
   expect(line({ done: 890, unknown: 3 })).toBe('890 of 900 · 1m left · quota 2 of 60 · 3 to look up');
 });
 
-test('nothing is left after the last row', () => {
+test('the progress line shows no time left after the last row', () => {
   expect(line({ done: 900 }, ROOM_80)).toBe('████████████ 900 of 900 · quota 2 of 60');
 });
 
-test('the time left is unknown until two resets were seen, unless one reset suffices', () => {
+test('the time left is unknown until two resets were seen, unless the import ends after one', () => {
   const view = quota(0, { windowMs: undefined });
   expect(line({ done: 118, view, waiting: true })).toBe('118 of 900 · time left unknown');
   expect(line({ done: 840, view, waiting: true })).toBe('840 of 900 · 1m left');

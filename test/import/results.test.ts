@@ -8,7 +8,7 @@ import { named } from './fake-service.ts';
 
 const NOW = 1_800_000_000_000;
 
-test('a dry run counts what is listed, and what an earlier run left in doubt', () => {
+test('a dry run counts listed rows and rows that an earlier run left unknown', () => {
   const rows = named('dog', 'cat', 'cow', 'cat', 'ant');
   const account = newAccount();
   account.doubts.set('run-1', { name: 'cow', known: 0 });

@@ -46,18 +46,18 @@ test.each<[string, string, Given]>([
     { ignoreExtra: true },
   ],
   ['extra columns with --ignore-extra', 'legs,name,description\n4,dog,\n4,cat,Felis\n', { ignoreExtra: true }],
-])('%s is read', async (_what, content, given) => {
+])('the format %s is read', async (_what, content, given) => {
   expect(await read(content, given)).toEqual(dogAndCat);
 });
 
-test('quotes, line breaks, tabs, lone CRs and emoji survive CSV', async () => {
+test('CSV rows keep quotes, line breaks, tabs, lone CRs and emoji', async () => {
   expect(await read('name,description\r\n"a ""b""\r\nc","\r"\r\n👩‍🚀,"\t"\r\n')).toEqual([
     { name: 'a "b"\r\nc', description: '\r' },
     { name: '👩‍🚀', description: '\t' },
   ]);
 });
 
-test('every bad row is reported with the line it begins on', async () => {
+test('every bad row is reported with its first line', async () => {
   const csv = 'name,description\n"two\nlines",ok\n,no name\n\nx\n" ",quoted\nx,y,z\n"fine",""\n';
   const { message, problems } = await failure(csv);
   expect(message).toBe(
@@ -86,7 +86,7 @@ test('every bad row is reported with the line it begins on', async () => {
   ]);
 });
 
-test('of more than twenty problems the message has one line for each cause, the data all of them', async () => {
+test('the message about more than twenty problems has one line for each cause, and the JSON error all problems', async () => {
   const { message, problems } = await failure(`name,description\n${',x\n'.repeat(1050)}a\nb\n`);
   expect(message.split('\n')).toEqual([
     'it has 1,052 problems',
@@ -119,7 +119,7 @@ test.each<[string, string | Uint8Array, Given, string]>([
   ['--map with JSON', '[{"name":"a"}]', { map: ['name=a'] }, '--map requires a CSV or TSV file'],
   ['--map id', 'Nr,name\n1,a\n', { map: ['id=Nr'] }, 'invalid value "id=Nr" for --map'],
   ['--map without a column', 'name\na\n', { map: ['name='] }, 'invalid value "name=" for --map'],
-])('%s is rejected', async (_what, content, given, message) => {
+])('the input %s is rejected', async (_what, content, given, message) => {
   expect((await failure(content, given)).message).toContain(message);
 });
 
@@ -139,7 +139,7 @@ test.each<[string, Uint8Array, Given]>([
   expect(await read(bytes, { map, ...given })).toEqual(german);
 });
 
-test('a file in Windows-1252 is one message with its first bad line and the way to save it', async () => {
+test('a file in Windows-1252 is one error that names its first bad line and how to save it', async () => {
   const rows = Array.from({ length: 200 }, (_, at) => `Schlüssel ${at};\r\n`).join('');
   const error = await failure(Buffer.from(`Name;Beschreibung\r\nMamba;\r\n${rows}`, 'latin1'), { map });
   expect(error.message).toBe('it, line 3: the text is not valid UTF-8');
@@ -160,11 +160,11 @@ test.each([
     Buffer.from('PK\x03\x04\x14\0\x06\0\x08\0\0\0!\0\xdf', 'latin1'),
     'line 1: the text is not valid UTF-8',
   ],
-])('%s is rejected, never read as U+FFFD', async (_what, bytes, message) => {
+])('a file that is %s is rejected', async (_what, bytes, message) => {
   expect((await failure(bytes)).message).toContain(message);
 });
 
-test('a replacement character that the file really contains is data', async () => {
+test('a U+FFFD character in the file is data', async () => {
   expect(await read('name\na\ufffd\n')).toEqual([{ name: 'a\ufffd' }]);
 });
 
@@ -204,7 +204,7 @@ test.each<[string, string, Given, string, string]>([
     'it, line 1: no column "Titel"; found "Name", "Beschreibung"',
     'use one of these columns for --map',
   ],
-])('a header %s is explained with the columns found', async (_what, content, given, message, hint) => {
+])('a header %s is an error that lists the columns found', async (_what, content, given, message, hint) => {
   expect(await failure(content, given)).toMatchObject({ message, hint });
 });
 
@@ -219,17 +219,17 @@ test.each<[string, string, Given]>([
   ['beside empty columns and rows', 'name,description,,\n,,,\ncat,Felis,,\n,,,\n', {}],
   ['after a sep= line in quotes', '"sep=|"\nname|description\ncat|Felis\n', {}],
   ['with a quoted heading', '"name";"description, long"\ncat;Felis\n', { map: ['description=description, long'] }],
-])('columns %s are found', async (_what, content, given) => {
+])('a header %s is read', async (_what, content, given) => {
   expect(await read(content, given)).toEqual([{ name: 'cat', description: 'Felis' }]);
 });
 
-test('a sep= line counts as a line', async () => {
+test('a `sep=` line counts as a line of the file', async () => {
   expect((await failure('sep=;\nname;description\na;b;c\n')).problems).toEqual([
     { line: 3, row: 1, message: 'has 3 fields, but the header has 2' },
   ]);
 });
 
-test('what a file says never reaches the message raw', async () => {
+test('text from a file is escaped in the error', async () => {
   const { message } = await failure('[{"name":"a","\\u001b[31m":1}]');
   expect(message).toContain('unknown field "␛[31m"');
 });
@@ -241,7 +241,7 @@ const closedStdin = {
   },
 };
 
-test('a missing file, a directory and a terminal are rejected at once', async () => {
+test('a missing file, a directory and a terminal are rejected immediately', async () => {
   const cwd = tempDir();
   mkdirSync(join(cwd, 'some'));
   writeFileSync(join(cwd, 'Some.CSV'), 'name\na\n');
@@ -254,7 +254,7 @@ test('a missing file, a directory and a terminal are rejected at once', async ()
   expect(await readRows(file, { delimiter: undefined, ignoreExtra: false })).toEqual([{ name: 'a' }]);
 });
 
-test.runIf(hasDevices)('a device is rejected', async () => {
+test.runIf(hasDevices)('a device instead of a file is rejected', async () => {
   const reading = readInputFile('/dev/zero', { cwd: '/', stdin: closedStdin });
   await expect(reading).rejects.toThrow('/dev/zero is not a regular file');
 });

@@ -46,7 +46,7 @@ test('the same import again creates nothing and fetches the list once', async ()
   expect([it.service.lists, it.service.sent.length]).toEqual([lists + 1, 2]);
 });
 
-test('of a name that the file has three times, as many are created as the list lacks', async () => {
+test('a name that the file has three times is created as often as the list lacks it', async () => {
   const it = new FakeImport(named('dog', 'cat', 'dog', 'dog'));
   it.service.add({ name: 'dog' });
   const result = await it.run();
@@ -91,7 +91,7 @@ test('a category that an earlier list showed matters only if a row has its name'
   expect(it.service.sent).toHaveLength(2);
 });
 
-test('an empty list is taken for another account after 6 s only', async () => {
+test('an empty list counts as another account only after 6 s', async () => {
   const it = new FakeImport(named('dog'));
   await it.run();
   const [dog] = it.service.categories.splice(0) as [Category];
@@ -105,7 +105,7 @@ test('an empty list is taken for another account after 6 s only', async () => {
   expect(it.service.sent).toHaveLength(2);
 });
 
-test('a list of the first categories only leaves a row unknown, and the next run sends nothing', async () => {
+test('a list cut off after the first categories leaves a row unknown, and the next run sends nothing', async () => {
   const it = new FakeImport(numbered(6));
   it.service.show = (all) => all.slice(0, 2);
   it.service.fates.push('ok', 'ok', 'ok', 'lost');
@@ -122,7 +122,7 @@ test.each<[Fate, string, object]>([
   ['limited', 'rate_limited', { pending: 18, failed: [] }],
   ['unreachable', 'network', { pending: 18, failed: [] }],
   ['forbidden', 'rejected', { pending: 17, failed: [{ row: 3 }] }],
-])('%s stops the import at once, and the next run creates the rest', async (fate, kind, document) => {
+])('a create that is %s stops the import, and the next run creates the rest', async (fate, kind, document) => {
   const it = new FakeImport(numbered(20));
   it.service.fates.push('ok', 'ok', fate);
   const result = await it.run({ concurrency: 1 });
@@ -181,7 +181,7 @@ test('a name that the service altered in its response is recognized in every lat
 test.each<[Fate, number]>([
   ['cut', 2000],
   ['slow', 45_000],
-])('after %s a list proves absence %i ms later at the earliest', async (fate, ms) => {
+])('a list proves the absence of a row that was %s no earlier than after %i ms', async (fate, ms) => {
   const it = new FakeImport(named('dog'));
   it.service.fates.push(fate);
   await it.run({ timeoutMs: 45_000 });
@@ -189,7 +189,7 @@ test.each<[Fate, number]>([
   expect(namesAt(it)).toEqual(['dog']);
 });
 
-test('what a killed run had in flight is looked up 10 s after the next one starts', async () => {
+test('requests that a killed run had in flight are looked up 10 s after the next run starts', async () => {
   const it = new FakeImport(named('dog', 'cat'));
   it.service.fates.push('ok', 'crash');
   expect(await it.run({ concurrency: 1 })).toBeUndefined();
@@ -207,7 +207,7 @@ test('a resumed run waits as long as the timeout for a row that timed out', asyn
   expect(namesAt(it)).toEqual(['cat', 'dog']);
 });
 
-test('a request that is processed after the wait is reported as a double', async () => {
+test('a request processed after the wait is reported as a duplicate', async () => {
   const it = new FakeImport(named('dog', 'cat'));
   it.service.fates.push('cut', 'ok', 'ok');
   let lists = 0;
@@ -221,7 +221,7 @@ test('a request that is processed after the wait is reported as a double', async
   });
 });
 
-test('if no list shows whether a resent row exists twice, that is an unknown outcome', async () => {
+test('a resent row has an unknown outcome if no list shows whether it exists twice', async () => {
   const it = new FakeImport(named('dog'));
   it.service.fates.push('cut');
   it.service.isCached = () => it.service.lists > 2;
@@ -240,7 +240,7 @@ test('a response that names a known category, or one of another row, proves noth
   expect(namesAt(it)).toEqual(['cat', 'cow', 'dog', 'old']);
 });
 
-test('if every response is lost, rows are looked up every few requests, until nothing gets through', async () => {
+test('rows whose responses are all lost are looked up every few requests until no request succeeds', async () => {
   const found = new FakeImport(numbered(20));
   found.service.fate = () => 'lost';
   expect(isComplete(await found.run({ maxRetries: 0 }))).toBe(true);
@@ -252,7 +252,7 @@ test('if every response is lost, rows are looked up every few requests, until no
   expect(hopeless.service.sent.length).toBeLessThan(30);
 });
 
-test('if the look-up fails the rows stay unknown, and the next run decides them', async () => {
+test('rows stay unknown if the lookup fails, and the next run resolves them', async () => {
   const it = new FakeImport(named('dog', 'cat'));
   it.service.fates.push('lost', 'cut');
   it.service.onList = () => {
@@ -265,7 +265,7 @@ test('if the look-up fails the rows stay unknown, and the next run decides them'
   expect(namesAt(it)).toEqual(['cat', 'dog']);
 });
 
-test('if the first list fails, nothing is sent', async () => {
+test('an import sends nothing if its first list fails', async () => {
   const it = new FakeImport(numbered(3));
   it.service.onList = () => {
     throw new PetstoreError('auth', 'the key was rejected', { status: 401 });
@@ -309,11 +309,11 @@ test.each<[ErrorKind, number | undefined, string, boolean]>([
   ['interrupted', undefined, 'unsent', true],
   ['unknown_outcome', 500, 'lost', false],
   ['internal', undefined, 'lost', true],
-])('after %s (%s) a row is %s, and the import stops: %s', (kind, status, means, stop) => {
+])('the error %s (status %s) leaves a row %s and stops the import: %s', (kind, status, means, stop) => {
   expect(classifyError(new PetstoreError(kind, 'x', { status }))).toEqual({ means, stop });
 });
 
-test('what a request may still do decides how long its row is in doubt', () => {
+test('an error after which the request may still be processed leaves its row slow or lost', () => {
   const late = new PetstoreError('unknown_outcome', 'x', { processed: 'late' });
   expect(classifyError(late)).toEqual({ means: 'slow', stop: false });
   const interrupted = new PetstoreError('interrupted', 'x', { processed: 'perhaps' });

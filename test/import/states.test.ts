@@ -42,11 +42,11 @@ const PLAYS: Readonly<Record<string, Play>> = {
   'a list proves nothing': { fate: 'lost', before: hidden },
 };
 
-test('the table of states names every event that is played, and no other', () => {
+test('the table of states in docs/import.md names exactly the events played here', () => {
   expect(lines.map(([, event]) => event)).toEqual(Object.keys(PLAYS));
 });
 
-test.each(lines)('a row that is %s becomes, if %s, %s', async (_from, event = '', to = '', recorded = '') => {
+test.each(lines)('a row in state %s becomes, on "%s", %s', async (_from, event = '', to = '', recorded = '') => {
   const { fate, before, ends } = PLAYS[event] ?? {};
   const it = new FakeImport(named('dog'));
   it.service.seed({ name: 'old' });

@@ -11,6 +11,6 @@ test.each([
   [61, 60, '████████████████'],
   [-1, 60, '░░░░░░░░░░░░░░░░'],
   [0, 0, '░░░░░░░░░░░░░░░░'],
-])('a bar shows %d of %d, full only when nothing is missing', (part, whole, expected) => {
+])('the bar for %d of %d is %s', (part, whole, expected) => {
   expect(bar(part, whole, 16)).toBe(expected);
 });

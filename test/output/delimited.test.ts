@@ -43,7 +43,7 @@ test.each(['csv', 'tsv'] as const)(
   },
 );
 
-test('rows keep their order where only some of them need quotes', () => {
+test('rows keep their order if only some of them need quotes', () => {
   const names = Array.from({ length: 1200 }, (_, i) => (i % 7 < 3 ? `a, ${i}` : `b${i}`));
   const text = write(
     'csv',

@@ -38,11 +38,11 @@ function bench() {
   return { io, input, listeners, type, shown: () => shown };
 }
 
-test('a secret is not shown, nor its length', async () => {
+test('a hidden prompt shows neither the secret nor its length', async () => {
   const { io, type, shown, listeners, input } = bench();
   const answer = askHidden(io, { message: 'API key' });
-  await type('sk_canary\r');
-  expect(await answer).toBe('sk_canary');
+  await type('sk_secret\r');
+  expect(await answer).toBe('sk_secret');
   expect(shown()).toBe('API key: \n');
   expect(listeners.size + input.listenerCount('keypress')).toBe(0);
 });
@@ -68,7 +68,7 @@ test.each([
   expect(await answer).toBe(expected);
 });
 
-test.each(['\u0003', '\u0004'])('%j ends the question as interrupted', async (typed) => {
+test.each(['\u0003', '\u0004'])('%j at a question ends it as interrupted', async (typed) => {
   const { io, type } = bench();
   const answer = expect(askYesNo(io, 'really?')).rejects.toMatchObject({ kind: 'interrupted', exitCode: 130 });
   await type(typed);

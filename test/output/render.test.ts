@@ -43,7 +43,7 @@ test('JSON on a terminal is indented, and the same document', async () => {
   expect(JSON.parse(text)).toEqual(JSON.parse(await shown('json')));
 });
 
-test('a list that is written in pages is the same JSON document', async () => {
+test('a list written in pages is the same JSON document', async () => {
   const many = Array.from({ length: 1_201 }, (_, id) => ({ id, name: `n${id}` }));
   for (const [target, indent] of [[pipe, 0] as const, [terminal, 2] as const]) {
     const pieces = [...(await loadRenderer('json', view, target))(many)];
@@ -67,7 +67,7 @@ test('CSV and TSV are exact in a pipe and escaped on a terminal', async () => {
   expect(await shown('csv', terminal)).toContain('dog<U+009B>');
 });
 
-test('bytes go out as they are in a pipe, and as text on a terminal', async () => {
+test('bytes are written unchanged to a pipe and as text to a terminal', async () => {
   const raw: View<Uint8Array> = { bytes: (data) => data, text: () => ['as text\n'] };
   const bytes = new Uint8Array([0xff, 0x1b, 0x0a]);
   expect([...(await loadRenderer('table', raw, pipe))(bytes)]).toEqual([bytes]);
@@ -77,7 +77,7 @@ test('bytes go out as they are in a pipe, and as text on a terminal', async () =
 const DANGEROUS =
   /[\u0000-\u0009\u000b-\u001f\u007f-\u009f]|[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]|\p{Zl}|\p{Zp}|\p{Cs}|[\u{e0000}-\u{e007f}]/u;
 
-test('no format lets a control character through to a terminal, for random texts', async () => {
+test('no format passes a control character to a terminal for random texts', async () => {
   const piece = fc.oneof(
     fc.constantFrom('\u001b[2J', '\u001b]0;x\u0007', '\u009b', '\u202e', '\r', '\n', '\t', '\u2028', '"', ',', '犬'),
     fc.integer({ min: 0, max: 0x10ffff }).map((code) => String.fromCodePoint(code)),

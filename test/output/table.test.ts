@@ -30,7 +30,7 @@ const pets: readonly Row[] = [
   { id: '4', name: 'a name that is rather long for a name' },
 ];
 
-test('at 80 columns the width is shared between the wide columns', () => {
+test('a table at 80 columns shares the width between the wide columns', () => {
   expect(draw(pets, 80)).toMatchInlineSnapshot(`
     "                 ID  NAME                          DESCRIPTION
                       1  dog                           a loyal companion of people …
@@ -41,7 +41,7 @@ test('at 80 columns the width is shared between the wide columns', () => {
   `);
 });
 
-test('at 40 columns every column is still readable', () => {
+test('a table at 40 columns keeps every column readable', () => {
   expect(draw(pets, 40)).toMatchInlineSnapshot(`
     "                 ID  NAME      DESCRIPT…
                       1  dog       a loyal …
@@ -52,7 +52,7 @@ test('at 40 columns every column is still readable', () => {
   `);
 });
 
-test('in a pipe the table is aligned and no text is cut', () => {
+test('a table in a pipe is aligned and cuts no text', () => {
   const text = draw(pets);
   for (const pet of pets) expect(text).toContain(pet.description ?? pet.name);
   expect(text).toMatchInlineSnapshot(`
@@ -65,7 +65,7 @@ test('in a pipe the table is aligned and no text is cut', () => {
   `);
 });
 
-test('no line is wider than the terminal, for random texts and widths', () => {
+test('no line of a table is wider than the terminal for random texts and widths', () => {
   const text = fc.string({ unit: 'grapheme', maxLength: 30 });
   const row = fc.record({ id: fc.maxSafeNat().map(String), name: text, description: text });
   fc.assert(
@@ -78,7 +78,7 @@ test('no line is wider than the terminal, for random texts and widths', () => {
   );
 });
 
-test('columns begin at the same cell in every row', () => {
+test('each column of a table begins at the same cell in every row', () => {
   const mixed = ['dog', '犬', 'e\u0301', '👩‍👩‍👧', '👍🏽', 'ﾊﾝ', '강아지', '🇩🇪', 'नमस्ते', '🫩'];
   const rows = mixed.map((name) => ({ id: '1', name, description: '|' }));
   const starts = lines(draw(rows))
@@ -87,7 +87,7 @@ test('columns begin at the same cell in every row', () => {
   expect(new Set(starts).size).toBe(1);
 });
 
-test('a row is one line, and control characters are escaped', () => {
+test('a table row is one line, with control characters escaped', () => {
   const text = draw([{ id: '1', name: 'a\nb\r\u001b[2Jc', description: 'x\u202ey\u009b31m' }]);
   expect(lines(text)).toHaveLength(2);
   expect(text).toContain('a␊b␍␛[2Jc');
@@ -98,7 +98,7 @@ test('a table without rows is its headings', () => {
   expect(draw([])).toBe('ID  NAME  DESCRIPTION\n');
 });
 
-test('headings are bold where the stream carries colour, with the same layout', async () => {
+test('table headings are bold with color, in the same layout', async () => {
   const painted = [...table(columns, pets, { columns: 40, style: await loadStyle(1) })].join('');
   expect(painted).toContain('\u001b[1m');
   expect(painted.replaceAll(/\u001b\[\d+m/g, '')).toBe(draw(pets, 40));

@@ -9,7 +9,7 @@ import { BASE_ENV } from '../support/processes.ts';
 import { BIN } from '../support/program.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
-const KEY = 'canary-key-0123456789';
+const KEY = 'secret-key-0123456789';
 const PROFILE = { name: 'production', url: 'https://a.example/v1', key: KEY, origin: 'https://a.example' };
 
 let dir = '';
@@ -20,7 +20,7 @@ beforeEach(() => {
 const file = (name = 'production'): string => join(dir, `profile-${name}.json`);
 const modeOf = (path: string): string => (fs.statSync(path).mode & 0o777).toString(8);
 
-test('reading creates no folder and no file', () => {
+test('reading profiles creates no directory and no file', () => {
   const store = openConfStore(dir);
   expect(store.names()).toEqual(['production', 'staging', 'sandbox']);
   expect([store.get('production'), store.active()]).toEqual([undefined, 'production']);
@@ -40,7 +40,7 @@ test('a saved profile is read back, also by another store, from private files', 
   for (const name of fs.readdirSync(dir)) if (hasModes) expect(modeOf(join(dir, name))).toBe('600');
 });
 
-test('removing a key keeps the URL and leaves no byte of the key', () => {
+test('removing a key keeps the URL and removes every byte of the key', () => {
   const store = openConfStore(dir);
   store.save(PROFILE);
   expect(store.removeKey('production')).toBe(true);
@@ -103,13 +103,16 @@ test('a damaged file of the active profile is an error until a switch replaces i
   expect(openConfStore(dir).active()).toBe('production');
 });
 
-test.each(['__proto__', 'toString', 'a.b', '0a/b', '', '../x'])('the name %j stores nothing anywhere', (name) => {
-  expect(() => openConfStore(dir).save({ ...PROFILE, name })).toThrow(expect.objectContaining({ kind: 'usage' }));
-  expect(fs.existsSync(dir)).toBe(false);
-});
+test.each(['__proto__', 'toString', 'a.b', '0a/b', '', '../x'])(
+  'a profile named %j is rejected and writes nothing',
+  (name) => {
+    expect(() => openConfStore(dir).save({ ...PROFILE, name })).toThrow(expect.objectContaining({ kind: 'usage' }));
+    expect(fs.existsSync(dir)).toBe(false);
+  },
+);
 
 test.each(['constructor', 'prototype', '0', 'active', 'con'])(
-  'the unusual name %j is stored like any other',
+  'a profile with the unusual name %j is saved and read back',
   (name) => {
     openConfStore(dir).save({ ...PROFILE, name });
     expect(openConfStore(dir).get(name)).toEqual({ ...PROFILE, name });
@@ -117,7 +120,7 @@ test.each(['constructor', 'prototype', '0', 'active', 'con'])(
   },
 );
 
-test('removing a profile removes what killed writes left beside it', () => {
+test('removing a profile also removes leftover files of killed writes', () => {
   const store = openConfStore(dir);
   store.save(PROFILE);
   fs.writeFileSync(`${file()}.1234.old`, valid);
@@ -125,7 +128,7 @@ test('removing a profile removes what killed writes left beside it', () => {
   expect(fs.readdirSync(dir)).toEqual([]);
 });
 
-test('removing everything succeeds where there is nothing', () => {
+test('removing all profiles succeeds if none exists', () => {
   expect(openConfStore(dir).removeAll()).toEqual([]);
 });
 

@@ -87,7 +87,7 @@ test.each([
   await expect(attempt).rejects.not.toThrow(KEY);
 });
 
-test('a URL edited in the file does not redirect the key', async () => {
+test("the key is not sent to a URL that was edited in the profile's file", async () => {
   const store = memory([{ ...production, url: 'https://evil.example/v1' }]);
   await expect(resolve({}, undefined, store)).rejects.toMatchObject({ kind: 'auth' });
 });
@@ -130,7 +130,7 @@ test('an empty PETSTORE_PROFILE counts as unset', async () => {
   expect(await resolve(env)).toMatchObject({ profile: 'production' });
 });
 
-test('an unknown profile named by PETSTORE_PROFILE says so', async () => {
+test('the error about an unknown profile names PETSTORE_PROFILE if that set it', async () => {
   await expect(resolve({ PETSTORE_PROFILE: 'stagin' })).rejects.toMatchObject({
     kind: 'usage',
     message: 'PETSTORE_PROFILE: profile "stagin" does not exist; available profiles: production, staging, sandbox',
@@ -186,7 +186,7 @@ test('the sandbox needs no login, and the environment does not override it', asy
   expect(await resolve(env, 'sandbox')).toMatchObject(sandbox);
 });
 
-test('a typed profile is used whole: the environment is ignored, and nothing is taken from it', async () => {
+test('--profile uses the URL and the key of the profile and nothing from the environment', async () => {
   const env = { PETSTORE_API_KEY: 'k', PETSTORE_BASE_URL: 'https://b.example/v1', PETSTORE_API_KEY_COMMAND: 'c' };
   expect(await resolve(env, 'production')).toMatchObject({ baseUrl: 'https://a.example/v1', key: KEY });
   await expect(resolve(env, 'staging')).rejects.toMatchObject({
@@ -204,7 +204,7 @@ test('a typed profile is used whole: the environment is ignored, and nothing is 
   expect(await resolve(invalid, 'production')).toMatchObject({ key: KEY, keySource: 'stored' });
 });
 
-test('a key command of the profile or of the environment provides the key, for the origin it was stored with', async () => {
+test('a key command of the profile or the environment provides the key, but only for the origin it was saved with', async () => {
   const { key: _, ...url } = production;
   const store = memory([{ ...url, keyCommand: 'pass' }]);
   expect(await resolve({}, undefined, store)).toMatchObject({ key: 'pass-by-profileproduction', keySource: 'command' });

@@ -24,13 +24,13 @@ function run(commandLine: string, more: Partial<KeyCommandContext> = {}): Promis
   return runKeyCommand(commandLine, 'profile "production"', { ...context, ...more });
 }
 
-test('the first line of stdout is the key; quotes group words, and no shell expands them', async () => {
+test('a key command runs without a shell, and the first line of its stdout is the key', async () => {
   expect(await run(script('console.log("\\ufeffkey-1\\r\\nsecond line")'))).toBe('key-1');
   const echo = script('console.log(process.argv.slice(2).join("|"))');
   expect(await run(`${echo} 'a b' $HOME $(id)`)).toBe('a b|$HOME|$(id)');
 });
 
-test('stderr is shown with control characters escaped, and stdin is empty', async () => {
+test('the stderr of a key command is shown with control characters escaped, and its stdin is empty', async () => {
   const shown: string[] = [];
   const onStderr = (text: string): void => void shown.push(text);
   const code =
@@ -46,14 +46,14 @@ test.runIf(hasShell).each([
   const redactor = new Redactor();
   const shown: string[] = [];
   const onStderr = (text: string): void => void shown.push(redactor.redact(text));
-  const line = `sh -c 'set -x; KEY=sk_canary_0123456789; echo "$KEY"; exit ${code}'`;
+  const line = `sh -c 'set -x; KEY=sk_secret_0123456789; echo "$KEY"; exit ${code}'`;
   await run(line, { redactor, onStderr }).catch(() => undefined);
   expect(shown).toHaveLength(1);
   expect(shown[0]).toContain('+ KEY=[redacted]\n');
-  expect(shown[0]).not.toContain('canary');
+  expect(shown[0]).not.toContain('secret');
 });
 
-test('a command that floods both outputs ends, and at most 64 kB of its stderr is shown', async () => {
+test('a key command that floods both outputs ends, and at most 64 kB of its stderr is shown', async () => {
   const shown: string[] = [];
   const onStderr = (text: string): void => void shown.push(text);
   const code =
@@ -62,7 +62,7 @@ test('a command that floods both outputs ends, and at most 64 kB of its stderr i
   expect(shown.join('')).toBe(`${'x'.repeat(64 * 1024)}\n`);
 });
 
-test.runIf(hasShell)('a background process that keeps stdout open does not hold the command', async () => {
+test.runIf(hasShell)('a background process that keeps stdout open does not delay a key command', async () => {
   expect(
     await run(`sh -c 'sleep 20 & echo $! >&2; echo the-key'`, { onStderr: (pid) => process.kill(Number(pid)) }),
   ).toBe('the-key');
@@ -77,11 +77,14 @@ test.each([
     /^key command "no-such-program-anywhere" failed \(command not found\)$/,
   ],
   ['an empty command', ' ', /^the key command from profile "production" is empty$/],
-])('%s is an auth error that names the program only', async (_what, commandLine, message) => {
-  await expect(run(commandLine)).rejects.toMatchObject({ kind: 'auth', message: expect.stringMatching(message) });
-});
+])(
+  'a key command with %s fails with an auth error that names only the program',
+  async (_what, commandLine, message) => {
+    await expect(run(commandLine)).rejects.toMatchObject({ kind: 'auth', message: expect.stringMatching(message) });
+  },
+);
 
-test('a command that takes longer than 30 s is stopped', async () => {
+test('a key command that runs longer than 30 s is stopped', async () => {
   const clock = new FakeClock();
   const running = run(script('setInterval(() => {}, 1000)'), { clock });
   const failed = expect(running).rejects.toMatchObject({
@@ -92,7 +95,7 @@ test('a command that takes longer than 30 s is stopped', async () => {
   await failed;
 });
 
-test('Ctrl-C stops the command', async () => {
+test('Ctrl-C stops a key command', async () => {
   const interrupt = new AbortController();
   const running = run(script('setInterval(() => {}, 1000)'), { signal: interrupt.signal });
   interrupt.abort(new Error('interrupted'));

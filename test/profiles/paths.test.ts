@@ -1,4 +1,4 @@
-// Folders of configuration and state, on every platform and without a home folder.
+// Directories of configuration and state, on every platform and without a home directory.
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Environment } from '../../src/io.ts';
@@ -12,7 +12,7 @@ describe('on Linux', () => {
     expect(stateDir(linux({}))).toBe('/home/ann/.local/state/petstore');
   });
 
-  test('XDG folders override the home folder, unless they are relative or empty', () => {
+  test('XDG directories override the home directory unless they are relative or empty', () => {
     expect(configDir(linux({ XDG_CONFIG_HOME: '/x/c' }))).toBe('/x/c/petstore');
     expect(stateDir(linux({ XDG_STATE_HOME: '/x/s' }))).toBe('/x/s/petstore');
     expect(configDir(linux({ XDG_CONFIG_HOME: 'rel' }))).toBe('/home/ann/.config/petstore');
@@ -25,7 +25,7 @@ describe('on Linux', () => {
   });
 
   test.each([[undefined], [''], ['relative/home']])(
-    'a home folder of %j is ignored, and nothing is written to the working directory',
+    'a home directory of %j is ignored, and nothing is written to the working directory',
     (home) => {
       expect(() => configDir({ env: {}, platform: 'linux', homeDir: home })).toThrow(
         expect.objectContaining({ kind: 'storage', hint: expect.stringContaining('PETSTORE_CONFIG_DIR') }),
@@ -44,7 +44,7 @@ test('on macOS keys are kept in Library/Preferences', () => {
   expect(stateDir(place)).toBe('/Users/ann/Library/Application Support/petstore');
 });
 
-test('on Windows keys are in APPDATA and state in LOCALAPPDATA, or below the home folder if these are unset', () => {
+test('on Windows keys are in APPDATA and state in LOCALAPPDATA, or below the home directory if these are unset', () => {
   const env = { APPDATA: 'C:\\Users\\ann\\Roaming', LOCALAPPDATA: 'C:\\Users\\ann\\Local' };
   expect(configDir({ env, platform: 'win32', homeDir: undefined })).toBe('C:\\Users\\ann\\Roaming\\petstore\\Config');
   expect(stateDir({ env, platform: 'win32', homeDir: undefined })).toBe('C:\\Users\\ann\\Local\\petstore\\State');
@@ -57,6 +57,6 @@ test('on Windows keys are in APPDATA and state in LOCALAPPDATA, or below the hom
   );
 });
 
-test("the sandbox's data is in the state folder", () => {
+test("the sandbox's data is in the state directory", () => {
   expect(sandboxDataFile('/s')).toBe(join('/s', 'sandbox', 'data'));
 });

@@ -1,4 +1,4 @@
-// Logins as processes: concurrent, killed, with any umask, on a full disk, without a home folder.
+// Logins as processes: concurrent, killed, with any umask, on a full disk, without a home directory.
 
 import type { ChildProcess } from 'node:child_process';
 import { spawn, spawnSync } from 'node:child_process';
@@ -56,7 +56,7 @@ test('concurrent logins to eight profiles lose nothing', async () => {
   expect(readdirSync(dir).filter((name) => name.includes('.tmp-'))).toEqual([]);
 });
 
-test('a login killed at any moment leaves the old or the new key, and the next one removes its leftovers', async () => {
+test('a login killed at any moment leaves the old or the new key, and the next login removes leftover files', async () => {
   for (let round = 0; round < 6; round++) {
     const dir = fresh();
     const child = write(dir, 'p', 100_000);
@@ -81,7 +81,7 @@ test('a login killed at any moment leaves the old or the new key, and the next o
 });
 
 test.runIf(hasShell).each(['000', '022', '027', '077'])(
-  'under umask %s the file is 0600 and the folder 0700',
+  'under umask %s the profile has mode 0600 and its directory 0700',
   (umask) => {
     const dir = fresh();
     const script = 'umask "$1"; shift; exec "$@"';

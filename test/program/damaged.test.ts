@@ -34,7 +34,7 @@ test.each<[string, (it: ReturnType<typeof copy>) => void]>([
     'with nonsense for its chunks',
     ({ chunks }) => chunks().forEach((file) => void writeFileSync(file, 'throw new Error("x")')),
   ],
-])('%s it says that it is damaged, without a stack', async (_what, damage) => {
+])('a program %s reports that it could not be loaded, without a stack trace', async (_what, damage) => {
   const it = copy();
   damage(it);
   const text = await run(it.bin, LIST);
@@ -45,7 +45,7 @@ test.each<[string, (it: ReturnType<typeof copy>) => void]>([
   expect(JSON.parse(json.err)).toMatchObject({ error: { kind: 'internal', message: 'petstore could not be loaded' } });
 });
 
-test('an empty main is not a success', async () => {
+test('a program with an empty main file exits with 1', async () => {
   const it = copy();
   truncateSync(join(it.dist, 'main.cjs'));
   expect((await run(it.bin, LIST)).code).toBe(1);

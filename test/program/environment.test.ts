@@ -1,4 +1,4 @@
-// Unusual environments: no home folder, inaccessible folders, untrusted certificates, dead networks.
+// Unusual environments: no home directory, inaccessible directories, untrusted certificates, dead networks.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, cpSync, mkdirSync, readdirSync } from 'node:fs';
@@ -18,67 +18,67 @@ beforeAll(async () => {
   return service.close;
 });
 
-const KEY = 'canary-0123456789';
+const KEY = 'secret-0123456789';
 const keyAndUrl = () => ({ PETSTORE_API_KEY: KEY, PETSTORE_BASE_URL: service.url });
 
 // Runs as a user without privileges: permissions do not restrict root.
-function asNobody(at: Place, args: readonly string[], env: Record<string, string>, stdin = ''): Promise<Outcome> {
+function unprivileged(at: Place, args: readonly string[], env: Record<string, string>, stdin = ''): Promise<Outcome> {
   const bin = join(at.dir, 'petstore', 'bin', 'petstore.js');
   cpSync(join(dirname(BIN), '..'), join(at.dir, 'petstore'), { recursive: true });
   for (const dir of [at.dir, join(at.dir, 'petstore')]) chmodSync(dir, 0o755);
-  const somebody = process.getuid?.() === 0 ? { uid: 54_321, gid: 54_321 } : {};
+  const user = process.getuid?.() === 0 ? { uid: 54_321, gid: 54_321 } : {};
   const child = spawn(process.execPath, [bin, ...args], {
     env: { ...BASE_ENV, ...env },
     cwd: at.dir,
-    ...somebody,
+    ...user,
   });
   child.stdin?.on('error', () => undefined);
   child.stdin?.end(stdin);
   return ended(child);
 }
 
-describe.runIf(hasModes)('without a home folder', () => {
+describe.runIf(hasModes)('without a home directory', () => {
   test.each([
     ['no HOME', {}],
     ['an empty HOME', { HOME: '' }],
     ['a relative HOME', { HOME: 'here' }],
     ['a relative XDG_CONFIG_HOME', { HOME: '', XDG_CONFIG_HOME: 'here', XDG_STATE_HOME: 'here' }],
-  ])('%s: help, version and commands with key and URL in the environment work', async (_what, home) => {
+  ])('help, version and commands with key and URL in the environment work with %s', async (_what, home) => {
     const at = place();
-    // Other users than root have a home folder in the system's user database.
+    // Other users than root have a home directory in the system's user database.
     const homeless = process.getuid?.() === 0 || 'HOME' in home;
-    expect(await asNobody(at, ['--version'], home)).toMatchObject({ code: 0, err: '' });
-    expect(await asNobody(at, ['--help'], home)).toMatchObject({ code: 0, err: '' });
-    const list = await asNobody(at, ['categories', 'list', '--json'], { ...home, ...keyAndUrl() });
+    expect(await unprivileged(at, ['--version'], home)).toMatchObject({ code: 0, err: '' });
+    expect(await unprivileged(at, ['--help'], home)).toMatchObject({ code: 0, err: '' });
+    const list = await unprivileged(at, ['categories', 'list', '--json'], { ...home, ...keyAndUrl() });
     expect(list).toMatchObject({ code: 0, out: '[{"id":1,"name":"cat"}]\n' });
     if (homeless) {
-      const login = await asNobody(at, ['auth', 'login', '--url', service.url], home, KEY);
+      const login = await unprivileged(at, ['auth', 'login', '--url', service.url], home, KEY);
       expect(login).toMatchObject({ code: 9, out: '', err: expect.stringContaining('HOME') });
     }
     // Nothing is written to the working directory.
     expect(readdirSync(at.dir)).toEqual(['petstore']);
   });
 
-  test('the folders from the environment are enough to log in', async () => {
+  test('a login succeeds with PETSTORE_CONFIG_DIR and PETSTORE_STATE_DIR alone', async () => {
     const at = place();
     const folder = join(at.dir, 'own');
     mkdirSync(folder);
     chmodSync(folder, 0o777);
     const env = { PETSTORE_CONFIG_DIR: join(folder, 'c'), PETSTORE_STATE_DIR: join(folder, 's') };
-    expect(await asNobody(at, ['auth', 'login', '--url', service.url], env, KEY)).toMatchObject({ code: 0 });
-    expect(await asNobody(at, ['categories', 'list', '--json'], env)).toMatchObject({ code: 0 });
+    expect(await unprivileged(at, ['auth', 'login', '--url', service.url], env, KEY)).toMatchObject({ code: 0 });
+    expect(await unprivileged(at, ['categories', 'list', '--json'], env)).toMatchObject({ code: 0 });
   });
 });
 
-test.runIf(hasModes)('with key and URL in the environment, inaccessible folders do not matter', async () => {
+test.runIf(hasModes)('inaccessible directories do not matter with key and URL in the environment', async () => {
   const at = place();
   const closed = join(at.dir, 'closed');
   mkdirSync(closed, { mode: 0o000 });
   const dirs = { PETSTORE_CONFIG_DIR: join(closed, 'c'), PETSTORE_STATE_DIR: join(closed, 's'), HOME: closed };
-  const list = await asNobody(at, ['categories', 'list', '--json'], { ...dirs, ...keyAndUrl() });
+  const list = await unprivileged(at, ['categories', 'list', '--json'], { ...dirs, ...keyAndUrl() });
   expect(list).toMatchObject({ code: 0, out: '[{"id":1,"name":"cat"}]\n' });
   expect(list.err).not.toMatch(/\n\s+at /);
-  const login = await asNobody(at, ['auth', 'login', '--url', service.url], dirs, KEY);
+  const login = await unprivileged(at, ['auth', 'login', '--url', service.url], dirs, KEY);
   expect(login).toMatchObject({ code: 9, out: '' });
   chmodSync(closed, 0o700);
 });
@@ -104,7 +104,7 @@ describe('over TLS', () => {
 });
 
 test.runIf(hasSilentBacklog)(
-  'a connection that is never established ends with 6 at the timeout, for a create too',
+  'a read or a create whose connection is never established ends with exit code 6 at the timeout',
   async () => {
     // A full accept queue: further connections hang, as behind a firewall that drops packets.
     // The process connects to itself before it can accept, and then blocks.
@@ -130,7 +130,7 @@ test.runIf(hasSilentBacklog)(
   },
 );
 
-test('an event loop that runs dry is not a success', async () => {
+test('a program whose event loop runs empty does not exit with 0', async () => {
   // A name that is never resolved, and timers that do not keep the process alive.
   const preload = `import dns from 'node:dns'; dns.lookup = () => {};
     const later = globalThis.setTimeout; globalThis.setTimeout = (...a) => later(...a).unref();

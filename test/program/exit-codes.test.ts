@@ -9,7 +9,7 @@ import { place } from '../support/processes.ts';
 import { petstore } from '../support/program.ts';
 import { inProcess } from '../support/world.ts';
 
-const KEY = 'sk_test_canary_0123456789';
+const KEY = 'sk_test_secret_0123456789';
 const BIG = '9223372036854775807';
 
 const answers: Readonly<Record<string, FakeAnswer | ((request: ReceivedRequest) => FakeAnswer)>> = {
@@ -101,7 +101,7 @@ function expectClean(result: Outcome): void {
   expect(result.err).not.toMatch(/^\s+at /m);
 }
 
-test.each(FAILURES)('exit code %i: %s', async (code, _title, where, args, message) => {
+test.each(FAILURES)('a command ends with exit code %i after %s', async (code, _title, where, args, message) => {
   const fresh = () => (typeof where === 'string' ? at(where) : where());
   const text = await inProcess(args, fresh());
   expect({ code: text.code, out: text.out }, text.err).toEqual({ code, out: '' });
@@ -122,21 +122,24 @@ test.each(FAILURES)('exit code %i: %s', async (code, _title, where, args, messag
 
 const FIRST_OF_EACH = FAILURES.filter(([code], at) => FAILURES[at - 1]?.[0] !== code);
 
-test.concurrent.each(FIRST_OF_EACH)('the built program exits with %i: %s', async (code, _title, where, args) => {
-  const run = await petstore(typeof where === 'string' ? at(where) : where(), args);
-  expect({ code: run.code, out: run.out }, run.err).toEqual({ code, out: '' });
-  expectClean(run);
-});
+test.concurrent.each(FIRST_OF_EACH)(
+  'the built program ends with exit code %i after %s',
+  async (code, _title, where, args) => {
+    const run = await petstore(typeof where === 'string' ? at(where) : where(), args);
+    expect({ code: run.code, out: run.out }, run.err).toEqual({ code, out: '' });
+    expectClean(run);
+  },
+);
 
 describe.concurrent('success is 0', () => {
-  test('a list, with the quota on stderr', async () => {
+  test('a list prints the quota on stderr', async () => {
     const result = await petstore(at('ok'), list);
     expect(result.code).toBe(0);
     expect(result.out).toContain('9223372036854775807');
     expect(result.err).toMatch(/^quota: 57 of 60 left, resets in \d+s\n$/);
   });
 
-  test('with --json stderr stays empty', async () => {
+  test('a list with --json prints nothing on stderr', async () => {
     const result = await petstore(at('ok'), [...list, '--json']);
     expect(result).toEqual({
       code: 0,
@@ -145,7 +148,7 @@ describe.concurrent('success is 0', () => {
     });
   });
 
-  test('the largest id comes through every way unchanged', async () => {
+  test('every format keeps the largest int64 id', async () => {
     const created = await petstore(at('ok'), [...create, '--json']);
     expect(created.out).toBe('{"id":9223372036854775807,"name":"dog"}\n');
     const csv = await petstore(at('ok'), [...list, '--format', 'csv', '-q']);

@@ -64,7 +64,7 @@ function rows(): string {
 
 const dead = 'redis://127.0.0.1:1';
 
-withServer('what one machine learns of the rate limit is known on another', async () => {
+withServer('a rate limit observed on one machine is known on another', async () => {
   const first = await petstore(place(machine(server.url)), CREATE);
   expect([first.code, first.err]).toEqual([0, quotaLine]);
   const second = await petstore(place(machine(server.url)), ['quota', '--json']);
@@ -86,13 +86,13 @@ withServer(
   },
 );
 
-withServer('an import without its server is exit 9, and nothing is sent', async () => {
+withServer('an import without its state server exits with 9, and nothing is sent', async () => {
   const { code, err } = await inProcess(['categories', 'import', rows(), '--yes'], { env: machine(dead) });
   expect([code, sent()]).toEqual([9, []]);
   expect(err).toMatch(/^error: cannot use state server 127\.0\.0\.1:1: connection refused\nhint: /m);
 });
 
-withServer('an import is journaled on the server alone, and another machine knows what was created', async () => {
+withServer('an import is recorded on the server, and another machine knows the created rows', async () => {
   const file = rows();
   const clock = new IdleClock();
   const options = { env: machine(server.url), clock };
@@ -123,17 +123,20 @@ withServer.each([
   expect(sent()).toEqual([]);
 });
 
-withServer('a certificate that is not trusted is exit 2; NODE_EXTRA_CA_CERTS can trust it', async () => {
-  await using secure = await RedisServer.start({ tls: true });
-  const refused = await petstore(place(machine(secure.url)), CREATE);
-  expect([refused.code, sent()]).toEqual([2, []]);
-  expect(refused.err).toContain('its certificate is not trusted');
-  const trusted = await petstore(place(machine(secure.url, { NODE_EXTRA_CA_CERTS: secure.certFile })), CREATE);
-  expect([trusted.code, trusted.err]).toEqual([0, quotaLine]);
-});
+withServer(
+  'an untrusted certificate of the state server is exit code 2, and NODE_EXTRA_CA_CERTS can trust it',
+  async () => {
+    await using secure = await RedisServer.start({ tls: true });
+    const refused = await petstore(place(machine(secure.url)), CREATE);
+    expect([refused.code, sent()]).toEqual([2, []]);
+    expect(refused.err).toContain('its certificate is not trusted');
+    const trusted = await petstore(place(machine(secure.url, { NODE_EXTRA_CA_CERTS: secure.certFile })), CREATE);
+    expect([trusted.code, trusted.err]).toEqual([0, quotaLine]);
+  },
+);
 
 withServer.each(['http://h', 'redis://u:the-password@', 'redis://h/name'])(
-  'the address "%s" is exit 2 and not repeated',
+  'the state server address "%s" is exit code 2 and is not repeated',
   async (url) => {
     const { code, err } = await inProcess(CREATE, { env: machine(url) });
     expect([code, sent()]).toEqual([2, []]);
@@ -156,7 +159,7 @@ withServer('the ACL user of docs/fleet.md has all permissions that petstore need
   expect(imported.err).toContain('warning: append-only persistence is off on state server');
 });
 
-withServer('the doctor names the server if one is configured', async () => {
+withServer('doctor names the state server if one is configured', async () => {
   const { out } = await inProcess(['doctor'], { env: machine(server.url) });
   expect(out).toMatch(
     new RegExp(`ok +State server +127\\.0\\.0\\.1:${server.port} responded, no TLS, append-only file on`),
@@ -183,7 +186,7 @@ withServer('a permission withdrawn in mid-import is exit 9, with what was create
   });
 });
 
-withServer('a record of another program in the journal is one warning, and the import succeeds', async () => {
+withServer('a record of another program in the journal causes one warning, and the import succeeds', async () => {
   await using shared = await RedisServer.start({ args: ['--appendonly', 'yes'] });
   const clock = new IdleClock();
   const options = { env: machine(shared.url), clock };
@@ -210,7 +213,7 @@ withServer('a record of another program in the ledger is one warning, and the co
   ]);
 });
 
-withServer('a ledger key that holds something else is one warning that names it', async () => {
+withServer('a ledger key that holds other data is one warning that names it', async () => {
   await using shared = await RedisServer.start();
   await inProcess(CREATE, { env: machine(shared.url) });
   const [key = ''] = /petstore:\{\w+\}:ledger-\d+(?!:)/.exec(await shared.command('KEYS', '*ledger*')) ?? [];
@@ -256,13 +259,13 @@ test.runIf(hasSignals)('a key command does not see the address and password of t
   expect(seen).not.toMatch(/url-password|own-password/);
 });
 
-withServer('the sandbox does not use the server', async () => {
+withServer('the sandbox does not use the state server', async () => {
   const { code, err } = await inProcess([...CREATE, '-p', 'sandbox'], { env: { PETSTORE_STATE_URL: dead } });
   expect([code, err]).not.toContain('warning');
   expect(code).toBe(0);
 });
 
-withServer('clients of the library share what they learn', async () => {
+withServer('clients of the library share the rate limit through the state server', async () => {
   await using failing = await RedisServer.start();
   const stateDir = tempDir();
   const options = { baseUrl: service.url, apiKey: KEY, stateDir, stateUrl: failing.url };

@@ -9,8 +9,8 @@ import { errorAnswer, startHttpFake } from '../support/http-fake.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { inProcess } from '../support/world.ts';
 
-const OLD_KEY = 'sk_canary_old_0123456789';
-const NEW_KEY = 'sk_canary_new_0123456789';
+const OLD_KEY = 'sk_secret_old_0123456789';
+const NEW_KEY = 'sk_secret_new_0123456789';
 const SOURCE = join(import.meta.dirname, '../../src');
 
 /** A service that keeps what it creates, and answers the next requests as a test says. */

@@ -67,7 +67,7 @@ test('a service with a trusted certificate is listed, and the doctor finds no pr
   expect([code, status['connection'], status['api_key']]).toEqual([0, 'ok', 'ok']);
 });
 
-test('a service behind a proxy is reached with the password of the proxy, which never gets the key', async () => {
+test("a service behind a proxy is reached with the proxy's password, and the proxy never gets the key", async () => {
   const at = trusting({
     PETSTORE_BASE_URL: 'https://pets.example/v1',
     HTTPS_PROXY: `http://me:hunter2@127.0.0.1:${proxyPort}`,
@@ -99,7 +99,7 @@ test('a create through a proxy is sent once', async () => {
   expect(tunnels).toHaveLength(before + 1);
 });
 
-test('a proxy that rejects the password is exit 3, asked once and named', async () => {
+test('a proxy that rejects the password ends with exit code 3 after one attempt and is named', async () => {
   const host = `127.0.0.1:${proxyPort}`;
   const at = trusting({ PETSTORE_BASE_URL: 'https://closed.example/v1', HTTPS_PROXY: `http://me:hunter2@${host}` });
   const before = tunnels.length;
@@ -114,7 +114,7 @@ test.each([
   [EXPIRED_CERT, 'has expired'],
   [OTHER_CERT, 'is for another host name'],
   ['', 'is not trusted'],
-])('the doctor says what is wrong with a certificate', async (cert, problem) => {
+])('doctor and list report why a certificate is invalid', async (cert, problem) => {
   const server = await startHttpFake(() => ({ body: [] }), { key: TEST_KEY, cert: cert || TEST_CERT });
   const ca = join(tempDir(), 'ca.pem');
   writeFileSync(ca, cert || OTHER_CERT);

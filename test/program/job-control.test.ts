@@ -11,7 +11,7 @@ import type { Step } from '../support/terminal.ts';
 
 const test = anyTest.runIf(hasPty);
 
-const KEY = 'sk_canary_0123456789abcdef';
+const KEY = 'sk_secret_0123456789abcdef';
 const SHELL = 'shell> ';
 const CTRL_C = '\u0003';
 const CTRL_Z = '\u001a';
@@ -53,7 +53,7 @@ test('the hidden prompt works after Ctrl-Z and fg, and shows nothing of the key'
   expect(screen).not.toContain('sk_');
 });
 
-test('Ctrl-C after fg ends with 130', async () => {
+test('Ctrl-C at a prompt after fg ends with exit code 130', async () => {
   await shell(place(), [
     run(`petstore auth login --url ${url}`),
     ...stopAt('API key for'),
@@ -63,7 +63,7 @@ test('Ctrl-C after fg ends with 130', async () => {
   ]);
 });
 
-test('stopped from outside and continued by fg, the prompt shows nothing of the key', async () => {
+test('the hidden prompt shows nothing of the key after SIGSTOP and fg', async () => {
   const at = place();
   const stop = (): void => void process.kill(Number(readFileSync(join(at.dir, 'pid'), 'utf8')), 'SIGSTOP');
   const screen = await shell(at, [
@@ -78,7 +78,7 @@ test('stopped from outside and continued by fg, the prompt shows nothing of the 
   expect(screen).not.toContain('sk_');
 });
 
-test('where nothing can continue the process, Ctrl-Z does not stop it and the prompt stays hidden', async () => {
+test('Ctrl-Z does not stop a prompt that no shell can continue', async () => {
   const outcome = await inTerminal(place(), ['auth', 'login', '--url', url], {
     steps: [
       { after: 'API key for', send: CTRL_Z },

@@ -10,7 +10,7 @@ test.each([
   ['brackets', () => Buffer.alloc(17 * MIB, '[')],
   ['brackets just below the limit', () => Buffer.alloc(15 * MIB, '[')],
   ['spaces', () => Buffer.alloc(40 * MIB, ' ')],
-])('a list of too many %s is exit 7', async (_what, body) => {
+])('a list response of too many %s exits with 7', async (_what, body) => {
   const service = await startHttpFake(() => ({ body: body() }));
   const at = place({ PETSTORE_BASE_URL: service.url, PETSTORE_API_KEY: 'k_0123456789abcdef' });
   const { code, err } = await petstore(at, ['categories', 'list', '--json', '--max-retries', '0']);
@@ -18,7 +18,7 @@ test.each([
   expect([code, JSON.parse(err).error.kind]).toEqual([7, 'service']);
 });
 
-test('a create with a response of 17 MiB is exit 8, and a rejected one exit 4, in a heap of 64 MiB', async () => {
+test('a create with a response of 17 MiB exits with 8, or 4 if it was rejected, in a heap of 64 MiB', async () => {
   const service = await startHttpFake(({ body }) => ({
     status: body.includes('cat') ? 400 : 201,
     body: Buffer.alloc(17 * MIB, '1'),

@@ -30,7 +30,7 @@ export function formsOf(key: string): readonly string[] {
 /**
  * @param bytes anything that was written
  * @param key the key that may not be in it
- * @returns the first forbidden piece; undefined where there is none
+ * @returns the first forbidden piece; undefined if there is none
  */
 export function leakIn(bytes: Uint8Array | string, key: string = SECRET): string | undefined {
   const text = typeof bytes === 'string' ? bytes : Buffer.from(bytes).toString('latin1');
@@ -38,7 +38,7 @@ export function leakIn(bytes: Uint8Array | string, key: string = SECRET): string
 }
 
 /**
- * @param dir a folder, read with everything below it
+ * @param dir a directory, read with everything below it
  * @param except names of files that may hold the key
  * @param key the key
  * @returns the files that hold a piece of it

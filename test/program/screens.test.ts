@@ -42,7 +42,7 @@ beforeAll(async () => {
 });
 
 const at = (kind: string) =>
-  place({ PETSTORE_API_KEY: 'sk_canary_0123456789abcdef', PETSTORE_BASE_URL: `${service.origin}/${kind}/v1` });
+  place({ PETSTORE_API_KEY: 'sk_secret_0123456789abcdef', PETSTORE_BASE_URL: `${service.origin}/${kind}/v1` });
 
 // What differs from run to run: seconds, rates, ports and the frame of the spinner.
 function still(lines: readonly string[]): string {
@@ -87,7 +87,7 @@ for (const columns of SIZES) {
     expect(shown).toMatchSnapshot();
   });
 
-  test(`nothing configured yet at ${columns}x${ROWS}`, async () => {
+  test(`the first run without configuration at ${columns}x${ROWS}`, async () => {
     const outcome = await inTerminal(place(), ['categories', 'list'], { columns, rows: ROWS });
     expect(outcome.code).toBe(3);
     const shown = still(await picture(outcome.screen, columns, ROWS));
@@ -99,7 +99,7 @@ for (const columns of SIZES) {
   test(`the profiles at ${columns}x${ROWS}`, async () => {
     const here = place();
     const login = ['auth', 'login', '--no-verify', '-q', '--url', 'https://petstore.example.com/v1'];
-    expect(await petstore(here, login, 'sk_canary_0123456789abcdef')).toMatchObject({ code: 0 });
+    expect(await petstore(here, login, 'sk_secret_0123456789abcdef')).toMatchObject({ code: 0 });
     const outcome = await inTerminal(here, ['auth', 'status'], { columns, rows: ROWS });
     expect(outcome).toMatchObject({ code: 0, cooked: true });
     const shown = still(await picture(outcome.screen, columns, ROWS));
@@ -137,7 +137,7 @@ for (const columns of SIZES) {
   });
 }
 
-test('a list in a pipe is complete and plain, and no quota line is painted over the pager', async () => {
+test('a list in a pipe is complete and plain, without a quota line that would paint over a pager', async () => {
   const outcome = await inTerminal(at('ok'), ['categories', 'list'], { stdoutPiped: true });
   expect(outcome.stdout).toContain('Canis familiaris: a loyal companion of people for some fifteen thousand years');
   expect(outcome.stdout).not.toContain('\u001b');
@@ -151,13 +151,13 @@ test('a terminal of unknown width gets whole lines and no spinner', async () => 
   expect(outcome.screen).not.toContain('⠋');
 });
 
-test('a slow response shows a spinner, which leaves nothing behind', async () => {
+test('a slow response shows a spinner and then clears it', async () => {
   const { outcome, shown } = await screen('slow', ['categories', 'create', '--name', 'dog'], 80);
   expect(outcome.screen).toContain('⠋');
   expect(shown).not.toContain('⠋');
 });
 
-test('colour follows each stream: none in a pipe, none with NO_COLOR, some where it is forced', async () => {
+test('color is used only with FORCE_COLOR in a pipe and never with NO_COLOR', async () => {
   const env = at('ok').env;
   const forced = await petstore({ ...at('ok'), env: { ...env, FORCE_COLOR: '1' } }, ['categories', 'list']);
   expect(forced.out).toContain('\u001b[1m');

@@ -64,7 +64,7 @@ const COMMANDS: readonly (readonly string[])[] = [
   ['doctor'],
 ];
 
-describe.each(['200', '302', '400'])('a service that answers %s and repeats the key', (status) => {
+describe.each(['200', '302', '400'])('a service that responds %s and repeats the key', (status) => {
   test.each(COMMANDS.map((args) => [args.join(' '), args] as const))('%s', async (_title, args) => {
     const where = at(`${echo.origin}/${status}/v1`);
     writeFileSync(join(where.dir, 'rows.csv'), 'name\ndog\n');
@@ -72,7 +72,7 @@ describe.each(['200', '302', '400'])('a service that answers %s and repeats the 
   });
 });
 
-test.each(['list', 'create'])('the built program redacts what is printed: %s', async (command) => {
+test.each(['list', 'create'])('the built program redacts the key in the output of %s', async (command) => {
   const where = at(`${echo.origin}/200/v1`);
   const args = ['categories', command, ...(command === 'create' ? ['--name', 'dog'] : [])];
   expectNoLeak(await petstore(where, [...args, '--verbose']), where);
@@ -80,14 +80,14 @@ test.each(['list', 'create'])('the built program redacts what is printed: %s', a
 
 const QUICK_FAULTS = Object.entries(FAULTS).filter(([, { timesOut }]) => !timesOut);
 
-test.each(QUICK_FAULTS)('with --verbose the fault "%s" shows no key', async (_name, fault) => {
+test.each(QUICK_FAULTS)('the key is not shown with --verbose at the fault "%s"', async (_name, fault) => {
   const service = await startFaulty(fault);
   onTestFinished(() => service.close());
   const where = at(`${service.origin}/v1`);
   expectNoLeak(await run(where, ['categories', 'create', '--name', 'x', '--verbose', ...faultOptions()]), where);
 });
 
-describe('a key typed in the wrong place is not repeated', () => {
+describe('a key typed in place of another argument is not repeated', () => {
   test.each([
     [['--key', SECRET]],
     [[`--key=${SECRET}`]],
@@ -109,7 +109,7 @@ describe('a key typed in the wrong place is not repeated', () => {
 });
 
 test.each([`${SECRET}\n`, ` ${SECRET}`, `${SECRET}\u00e9`, `${SECRET} ${SECRET}`, `\u201c${SECRET}\u201d`])(
-  'a malformed key (%j) is refused and shown nowhere',
+  'a malformed key (%j) is rejected and shown nowhere',
   async (key) => {
     const where = place({ PETSTORE_API_KEY: key, PETSTORE_BASE_URL: `${echo.origin}/200/v1` });
     const outcome = await run(where, ['categories', 'list', '--verbose']);
@@ -151,7 +151,7 @@ test('a stored key is in its own file only, after login, list, failure, status a
   expect(leakyFiles(where.dir, /^$/)).toEqual([]);
 });
 
-test('a damaged key file is named, and its content is not shown', async () => {
+test('a damaged profile is named, and its content is not shown', async () => {
   const where = place();
   await run(where, ['auth', 'login', '--no-verify', '--url', `${echo.origin}/200/v1`], SECRET);
   for (const text of [`{"key":"${SECRET}`, SECRET, `{"version":1,"key":["${SECRET}"]}`]) {

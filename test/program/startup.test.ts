@@ -52,7 +52,7 @@ function loaded(args: readonly string[], env: Record<string, string> = {}): Prom
   });
 }
 
-test('every mark is in the built program', () => {
+test("each package's mark is in the built program", () => {
   const chunks = join(dirname(dirname(BIN)), 'dist', 'chunks');
   const text = readdirSync(chunks)
     .filter((name) => name.endsWith('.cjs'))
@@ -77,7 +77,7 @@ test.each<[string[], string[]]>([
     ['categories', 'list', '-q'],
     ['commander', 'undici', 'cli-table3'],
   ],
-])('%j loads only %j', async (args, expected) => {
+])('`petstore %j` loads only %j', async (args, expected) => {
   expect((await loaded(args)).sort()).toEqual([...expected].sort());
 });
 

@@ -33,7 +33,7 @@ beforeAll(async () => {
 let runs = 0;
 function at(kind: string): Place & { readonly received: () => Promise<void> } {
   const prefix = `/${kind}/run${++runs}`;
-  const env = { PETSTORE_BASE_URL: `${service.origin}${prefix}/v1`, PETSTORE_API_KEY: 'canary-0123456789' };
+  const env = { PETSTORE_BASE_URL: `${service.origin}${prefix}/v1`, PETSTORE_API_KEY: 'secret-0123456789' };
   const received = async (): Promise<void> => {
     while (!service.requests.some(({ path }) => path.startsWith(`${prefix}/`))) {
       await new Promise((resolve) => setTimeout(resolve, 10));
@@ -84,7 +84,7 @@ describe.runIf(hasSignals)('a signal', () => {
     });
   });
 
-  test('that is repeated exits immediately', async () => {
+  test('sent twice exits immediately', async () => {
     const where = at('silent');
     const child = start(where, CREATE);
     const run = ended(child);
@@ -104,7 +104,7 @@ describe.runIf(hasSignals)('a signal', () => {
     ['SIGTERM', 143],
   ] as const)('%s ends a wait for the rate limit with %i and leaves nothing behind', async (signal, code) => {
     const server = await startLimitServer({ mode: 'anchored', limit: 1, windowMs: 60_000 });
-    const where = place({ PETSTORE_API_KEY: 'canary-0123456789', PETSTORE_BASE_URL: server.baseUrl });
+    const where = place({ PETSTORE_API_KEY: 'secret-0123456789', PETSTORE_BASE_URL: server.baseUrl });
     await petstore(where, LIST);
     const waiting = start(where, CREATE);
     const outcome = ended(waiting);
@@ -151,7 +151,7 @@ describe('a pipe', () => {
   );
 });
 
-test('an import continues after its readers are gone', async () => {
+test('an import continues after the readers of its output have closed', async () => {
   const created: { id: number; name: string }[] = [];
   const shop = await startHttpFake(({ method, body }) => {
     if (method === 'GET') return { body: created };
@@ -159,7 +159,7 @@ test('an import continues after its readers are gone', async () => {
     created.push(one);
     return { status: 201, body: one };
   });
-  const where = place({ PETSTORE_BASE_URL: shop.url, PETSTORE_API_KEY: 'canary-0123456789' });
+  const where = place({ PETSTORE_BASE_URL: shop.url, PETSTORE_API_KEY: 'secret-0123456789' });
   const names = Array.from({ length: 25 }, (_, at) => `name-${at}`);
   writeFileSync(join(where.dir, 'rows.csv'), `name\n${names.join('\n')}\n`);
   const child = start(where, ['categories', 'import', 'rows.csv', '--yes', '--verbose']);
@@ -176,7 +176,7 @@ test.runIf(hasDevFull).each([
   ['list as a table', LIST],
   ['help', ['--help']],
   ['version', ['--version']],
-])('a stdout that cannot be written is a storage error: %s', async (_what, args) => {
+])('a stdout that cannot be written is a storage error for %s', async (_what, args) => {
   const full = openSync('/dev/full', 'w');
   const child = spawn(process.execPath, [BIN, ...args], { env: at('big').env, stdio: ['ignore', full, 'pipe'] });
   const run = await ended(child);
@@ -189,7 +189,7 @@ test.runIf(hasDevFull).each([
 test.runIf(hasDevFull).each([
   ['a usage error', ['categories', 'lsit'], 2],
   ['an answer', [...LIST, '--json', '--verbose'], 0],
-])('a stderr that cannot be written does not change the exit code: %s', async (_what, args, code) => {
+])('a stderr that cannot be written does not change the exit code of %s', async (_what, args, code) => {
   const full = openSync('/dev/full', 'w');
   const child = spawn(process.execPath, [BIN, ...args], { env: at('big').env, stdio: ['ignore', 'pipe', full] });
   const run = await ended(child);

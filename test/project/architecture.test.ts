@@ -101,7 +101,7 @@ test('the rate-limit policy imports nothing but its own four files and types', (
   expect(foreign).toEqual([]);
 });
 
-test('there are no cycles, types included', () => {
+test('imports have no cycles, types included', () => {
   const done = new Set<string>();
   const cycles: string[] = [];
   const visit = (file: string, path: readonly string[]): void => {
@@ -149,7 +149,7 @@ const code = (file: string): string =>
 // The two entry points: the command line and the client library.
 const PROCESS_ADAPTERS = ['main.ts', 'client.ts'];
 
-test('only the entry points know the process, but for its clock and the ids that a log record carries', () => {
+test('only the entry points use `process`, except for its clock and the ids in log records', () => {
   const users = files.filter(
     (file) =>
       !PROCESS_ADAPTERS.includes(file) && /\bprocess\.(?!hrtime\b|pid\b|platform\b|kill\b|getuid\b)/.test(code(file)),
@@ -163,6 +163,6 @@ test('only the clock reads the time', () => {
   ).toEqual([]);
 });
 
-test('every file says first what it is for', () => {
+test('every source file begins with a comment on its purpose', () => {
   expect(files.filter((file) => !/^\/\/ \S.{15,}/.test(readFileSync(join(root, file), 'utf8')))).toEqual([]);
 });

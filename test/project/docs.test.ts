@@ -20,7 +20,7 @@ test.each(documents)('links and file names in $name lead to files', ({ name, tex
   expect([...links, ...files].filter((path) => !existsSync(join(root, path)))).toEqual([]);
 });
 
-test('documents that comments cite exist', () => {
+test('documents cited in comments exist', () => {
   const sources = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' }).filter((file) =>
     /\.ts$/.test(file),
   );
@@ -42,7 +42,7 @@ test('the generated parts of docs/cli.md and README.md are up to date (npm run d
   }
 });
 
-test('every environment variable that the source reads is in the table, and every one in the table is read', () => {
+test('the table of environment variables lists exactly those that the source reads', () => {
   const sources = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
     .filter((file) => /\.ts$/.test(file) && file !== 'reference.ts')
     .map((file) => readFileSync(join(root, 'src', file), 'utf8'))

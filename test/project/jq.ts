@@ -20,8 +20,8 @@ text(process.stdin)
 `;
 
 /**
- * Puts a `jq` into a folder of programs, unless the machine has one.
- * @param bin a folder that stands in the PATH of the commands to come
+ * Puts a `jq` into a directory of programs, unless the machine has one.
+ * @param bin a directory that stands in the PATH of the commands to come
  */
 export function provideJq(bin: string): void {
   if (spawnSync('jq', ['--version']).status === 0) return;

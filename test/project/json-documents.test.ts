@@ -55,7 +55,7 @@ test('every field about a block, a daily limit, a login and a raw response is do
   });
   const dir = tempDir();
   const run = (line: string, stdin?: string) => inProcess(line.split(' '), { dir, ...(stdin && { stdin }) });
-  const login = await run(`auth login -p ci --url ${service.url} --json`, 'sk_canary_0123456789');
+  const login = await run(`auth login -p ci --url ${service.url} --json`, 'sk_secret_0123456789');
   expect(undocumented('auth login', login.out)).toEqual([]);
   const raw = await run('api GET categories -p ci --include --json');
   expect(JSON.parse(raw.out)).toMatchObject({ status: 200, body: [] });

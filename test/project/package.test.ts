@@ -62,7 +62,7 @@ test('a global installation includes the manual page', async () => {
   expect(stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
 });
 
-test('it creates and lists from a read-only installation', async () => {
+test('a read-only installation creates and lists', async () => {
   for (const entry of readdirSync(installed, { recursive: true, encoding: 'utf8' }))
     chmodSync(join(installed, entry), 0o555);
   const petstore = join(folder, 'node_modules', '.bin', 'petstore');

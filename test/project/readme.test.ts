@@ -70,12 +70,12 @@ async function shell(command: string): Promise<string> {
 
 const steps = transcripts();
 
-test('there are transcripts to run', () => {
+test('README.md has transcripts to run', () => {
   expect(steps.length).toBeGreaterThan(8);
 });
 
 for (const { command, output } of steps) {
-  test(`$ ${command}`, async () => {
+  test(`the README command "${command}" prints the documented output`, async () => {
     expect(timeless(await shell(command))).toBe(timeless(output));
   });
 }
@@ -85,7 +85,7 @@ interface Described {
   readonly options: readonly { readonly long: string }[];
 }
 
-test('every command in it exists, with its options', async () => {
+test('every command in README.md exists, with its options', async () => {
   const tree = JSON.parse(await shell('petstore --help --json')) as {
     readonly commands: readonly Described[];
     readonly globalOptions: readonly { readonly long: string }[];

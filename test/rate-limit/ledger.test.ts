@@ -14,8 +14,7 @@ import { FakeClock } from '../support/fake-clock.ts';
 import { startLimitServer } from '../support/limit-server.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
-const folder = (): string => tempDir();
-const KEY = 'pk_live_canary_ledger_0123456789';
+const KEY = 'pk_live_secret_ledger_0123456789';
 
 function open(
   stateDir: string,
@@ -52,7 +51,7 @@ const filesIn = (dir: string): string[] =>
   fs.readdirSync(dir, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.log'));
 
 test('two processes share windows and open tickets', async () => {
-  const dir = folder();
+  const dir = tempDir();
   const clock = new FakeClock();
   const [a, b] = [open(dir, { clock }), open(dir, { clock })];
   const ticket = await take(a);
@@ -64,7 +63,7 @@ test('two processes share windows and open tickets', async () => {
 });
 
 test('each key and base URL has its own ledger, whose name and content reveal neither', async () => {
-  const dir = folder();
+  const dir = tempDir();
   const clock = new FakeClock();
   const ledgers = [
     open(dir, { clock }),
@@ -81,8 +80,8 @@ test('each key and base URL has its own ledger, whose name and content reveal ne
   }
 });
 
-test('if nothing can be written, a process uses its memory and warns once', async () => {
-  const file = join(folder(), 'file');
+test('a process that cannot write the ledger uses its memory and warns once', async () => {
+  const file = join(tempDir(), 'file');
   fs.writeFileSync(file, '');
   const ledger = open(join(file, 'state'));
   const ticket = await take(ledger);
@@ -103,7 +102,7 @@ test('a disk that fills up later is one warning, and the block stays', async () 
       return fs.writeSync(fd, bytes, from, count, at);
     }) as LogFs['writeSync'],
   };
-  const ledger = open(folder(), { fs: filling });
+  const ledger = open(tempDir(), { fs: filling });
   const ticket = await take(ledger);
   full = true;
   ledger.observe(ticket, response(ledger.clock, { status: 429, waitMs: 9000 }));
@@ -117,7 +116,7 @@ test('a disk that fills up later is one warning, and the block stays', async () 
 test.runIf(hasModes)(
   'on a network file system the ledger is in the temporary directory, private to its owner',
   async () => {
-    const [dir, temp] = [folder(), folder()];
+    const [dir, temp] = [tempDir(), tempDir()];
     const ledger = open(dir, { tempDir: temp, typeOf: () => 0x6969 });
     await take(ledger);
     expect(filesIn(dir)).toEqual([]);
@@ -130,7 +129,7 @@ test.runIf(hasModes)(
 test.runIf(hasModes)(
   'a temporary directory that others may write to is not used: one warning, and memory',
   async () => {
-    const [dir, temp] = [folder(), folder()];
+    const [dir, temp] = [tempDir(), tempDir()];
     fs.mkdirSync(join(temp, `petstore-${process.getuid?.() ?? 'user'}`), { mode: 0o777 });
     fs.chmodSync(join(temp, `petstore-${process.getuid?.() ?? 'user'}`), 0o777);
     const ledger = open(dir, { tempDir: temp, typeOf: () => 0xff534d42 });
@@ -141,7 +140,7 @@ test.runIf(hasModes)(
 );
 
 test('every process ignores torn records and foreign bytes in the file', async () => {
-  const dir = folder();
+  const dir = tempDir();
   const clock = new FakeClock();
   const a = open(dir, { clock });
   a.observe(await take(a), response(clock));
@@ -154,7 +153,7 @@ test('every process ignores torn records and foreign bytes in the file', async (
 });
 
 test('a clock set back by a day does not block a key for a day', async () => {
-  const dir = folder();
+  const dir = tempDir();
   const ledger = open(dir);
   ledger.observe(await take(ledger), response(ledger.clock, { status: 429, waitMs: 30_000 }));
   ledger.clock.at += -86_400_000;
@@ -166,7 +165,7 @@ test('a clock set back by a day does not block a key for a day', async () => {
 });
 
 test('1,000 open tickets of earlier processes neither block nor slow down, and rotation removes them', async () => {
-  const dir = folder();
+  const dir = tempDir();
   const clock = new FakeClock();
   const gone = open(dir, { clock, timeoutMs: 1000 });
   gone.observe(await take(gone), response(clock, { limit: 5000, remaining: 4999 }));
@@ -194,8 +193,8 @@ test('a process that waits closes the ticket of a dead process', async () => {
   expect(await take(other)).not.toBe('');
 });
 
-test('forgetting ends a block for all processes', async () => {
-  const dir = folder();
+test('clearing the ledger ends a block for all processes', async () => {
+  const dir = tempDir();
   const clock = new FakeClock();
   const [a, b] = [open(dir, { clock }), open(dir, { clock })];
   a.observe(await take(a), response(clock, { status: 429, waitMs: 90_000 }));
@@ -206,7 +205,7 @@ test('forgetting ends a block for all processes', async () => {
 });
 
 test('a closed ledger still shows its last view', async () => {
-  const ledger = open(folder());
+  const ledger = open(tempDir());
   ledger.observe(await take(ledger), response(ledger.clock));
   await ledger.close();
   expect(ledger.view().window?.remaining).toBe(59);
@@ -232,9 +231,9 @@ const child = (baseUrl: string, stateDir: string, count: number): string[] => [
   String(count),
 ];
 
-test.concurrent('six processes at once share window after window without a refusal', async () => {
+test.concurrent('six concurrent processes share several windows without a refusal', async () => {
   const server = await startLimitServer({ mode: 'fixed', limit: 24, windowMs: 3000, latencyMs: 5, reset: 'tenths' });
-  const dir = folder();
+  const dir = tempDir();
   const run = promisify(execFile);
   const done = await Promise.all(
     Array.from({ length: 6 }, () => run(process.execPath, child(server.baseUrl, dir, 10))),
@@ -246,7 +245,7 @@ test.concurrent('six processes at once share window after window without a refus
 
 test.concurrent('killed processes cause no refusal, and the others continue at once', async () => {
   const server = await startLimitServer({ mode: 'fixed', limit: 20, windowMs: 2000, latencyMs: 20, reset: 'tenths' });
-  const dir = folder();
+  const dir = tempDir();
   const slot = async (): Promise<void> => {
     for (let life = 0; life < 3; life++) {
       const before = server.seen.sent;
@@ -267,7 +266,7 @@ test
   .runIf(hasSignals)
   .concurrent('a process suspended while it waits continues afterwards without a refusal', async () => {
     const server = await startLimitServer({ mode: 'fixed', limit: 5, windowMs: 2000, reset: 'tenths' });
-    const one = spawn(process.execPath, child(server.baseUrl, folder(), 12), { stdio: ['ignore', 'pipe', 'inherit'] });
+    const one = spawn(process.execPath, child(server.baseUrl, tempDir(), 12), { stdio: ['ignore', 'pipe', 'inherit'] });
     let out = '';
     one.stdout.on('data', (chunk) => {
       out += chunk;

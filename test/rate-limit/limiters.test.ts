@@ -130,7 +130,7 @@ const GROUPS: Record<string, readonly Case[]> = {
 
 const mean = (of: readonly number[]): number => of.reduce((sum, one) => sum + one, 0) / of.length;
 
-// Runs a case with each seed. Returns the makespans over the least time, and the shares of refused requests.
+// Runs a case with each seed. Returns the makespans over the least time, and the shares of rejected requests.
 async function measure({ requests, service, ...one }: Case, shape: Shape): Promise<[number[], number[]]> {
   const [ratios, shares]: [number[], number[]] = [[], []];
   const [low, high] = one.latencyMs ?? [10, 10];

@@ -63,13 +63,13 @@ test('without a stated wait the widest gap is the time from the first refusal un
   expect(pace.widestMs).toBe(7000);
 });
 
-test('a probe that is refused although the widest gap was kept drops the gap: pace is not the cause', () => {
+test('a refused probe that kept the widest gap removes the gap, since pace is not the cause', () => {
   const gapped = refusedAlone(begun, 0, 1000);
   expect(gapOf(paceRefused(gapped, 999, 1, 1000, true))).toBeGreaterThan(0);
   expect(gapOf(paceRefused(gapped, 1000, 1, 1000, true))).toBe(0);
 });
 
-test('thirty successes undo the gap; a refusal of the next four restores it, a later one does not', () => {
+test('thirty successes remove the gap, and only a refusal among the next four requests restores it', () => {
   const gapped: Pace = { ...begun, step: 4, widestMs: 1000, passed: 0 };
   expect(gapOf(passed(gapped, RULES.gapLife - 1))).toBeGreaterThan(0);
   expect(gapOf(passed(gapped, RULES.gapLife))).toBe(0);

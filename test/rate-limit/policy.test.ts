@@ -45,7 +45,7 @@ test.each<[string, Partial<Observation>[], number[]]>([
   expect(waitsOf(initialState(), ...refusals)).toEqual(waits);
 });
 
-test('the row of refusals ends with a success, and with a minute without a refusal', () => {
+test('a success, or a minute without a refusal, ends the count of refusals in a row', () => {
   const state = initialState();
   waitsOf(state, silent, silent, silent);
   const { until = 0 } = state.block ?? {};
@@ -63,7 +63,7 @@ test('the row of refusals ends with a success, and with a minute without a refus
   expect(later.block).toMatchObject({ refusals: 1, until: START + 68_001 });
 });
 
-test('after a success, as many stated waits as it took are kept before the floor doubles again', () => {
+test('stated waits are kept as often as successes came before, until the floor doubles again', () => {
   const state = initialState();
   const succeed = (id: string, times = 1): void => {
     for (let i = 0; i < times; i++) {
@@ -153,7 +153,7 @@ test('the late success of a request sent before a refusal does not end the block
   expect(admit(state, START + 130)).toEqual(blockedUntil(1100));
 });
 
-test('after a block one probe goes out, and requests go on as before when it succeeds', () => {
+test('one probe is sent after a block, and requests continue as before if it succeeds', () => {
   const used = { limit: 60, remaining: 0, ...serverReset(4000) };
   const state = history({ take: START }, refused(START, used));
   expect(admit(state, START + 4999)).toEqual(blockedUntil(5000));
@@ -254,7 +254,7 @@ test('requests without a response are remembered up to a limit', () => {
   expect(state.unanswered).toHaveLength(RULES.unconfirmedKept);
 });
 
-test('the window ends when its reset has passed by its unit, and then one probe goes out', () => {
+test('a window ends one unit of its reset after the reset, and then one probe is sent', () => {
   const state = history({ take: START }, seen(START, { remaining: 0 }));
   expect(admit(state, START + 60_999)).toEqual(usedUpUntil(61_000));
   expect(admit(state, START + 61_000)).toEqual(PROBE);
@@ -284,7 +284,7 @@ test('a window that is used up is reported at once, although a request is in fli
   expect(admit(state, START + 20)).toEqual(usedUpUntil(61_000));
 });
 
-test('late requests of the window before may count after the probe and be answered before it', () => {
+test('late requests of the previous window may count after the probe and be answered before it', () => {
   const next = { reset: { at: START + 120_000, clock: 'local', resolution: 1000 } } as const;
   const state = history({ take: START }, seen(START));
   ticket(state, START + 59_000, 'late');
@@ -294,7 +294,7 @@ test('late requests of the window before may count after the probe and be answer
   expect(state.window?.remaining).toBe(58);
 });
 
-test('a late response of the window before changes nothing', () => {
+test('a late response of the previous window changes nothing', () => {
   const state = history({ take: START }, seen(START, serverReset(10_000)), { take: START + 9000 });
   ticket(state, START + 11_500, 'next');
   respond(state, 'next', seen(START + 11_600, { remaining: 59, ...serverReset(70_000) }));
@@ -312,7 +312,7 @@ test('a late response does not restore quota that others used, if resets move', 
   expect(state.window?.remaining).toBe(0);
 });
 
-test('the response to a probe replaces the window if quota comes back bit by bit', () => {
+test('the response to a probe replaces the window if quota returns gradually', () => {
   const state = history({ take: START }, seen(START, { remaining: 0, ...serverReset(1000) }), { take: START + 2000 });
   respond(state, 't2', seen(START + 2010, { remaining: 10, ...serverReset(2200) }));
   expect(state.window?.remaining).toBe(10);
@@ -353,7 +353,7 @@ test('one refused probe after the reset of a brief window restores the guard for
   expect(state.window?.guardMs).toBe(1000);
 });
 
-test('the day’s window is remembered for people, beside the minute’s, which decides', () => {
+test("the daily window is remembered for display beside the minute's, which decides", () => {
   const day = seen(START, { limit: 1000, remaining: 500, ...serverReset(9 * 3_600_000) });
   const state = history({ take: START }, seen(START), { take: START + 1 }, day, { take: START + 2 });
   expect(state.daily).toMatchObject({ limit: 1000, remaining: 500 });
@@ -372,7 +372,7 @@ test('the bounds of the service’s clock tighten, and expire or give way when a
   expect(state.offset).toMatchObject({ lo: 2900, hi: 4100 });
 });
 
-test('the reset is corrected by the bound of the service’s clock that makes the wait longer', () => {
+test("the reset is corrected by the bound of the service's clock with the longer wait", () => {
   const state = history({ take: START }, seen(START, { offset: { lo: -300, hi: 700 }, ...serverReset(5000) }));
   expect(state.window?.resetAt).toBe(START + 5300);
 });
@@ -384,7 +384,7 @@ test('a window stays the same when a quicker response shows the service’s cloc
   expect(state.window).toMatchObject({ remaining: 8, resetAt: START + 5000 });
 });
 
-test('a clock set back by an hour moves every time with it, once, whichever process notices', () => {
+test('a clock set back by an hour shifts all times once, whichever process notices', () => {
   const late = START + 3_600_000;
   const state = history({ take: late }, refused(late, { waitMs: 30_000, offset: { lo: -10, hi: 10 } }), { take: late });
   reduce(state, { kind: 'clock', at: START });
@@ -393,7 +393,7 @@ test('a clock set back by an hour moves every time with it, once, whichever proc
   expect(admit(state, START + 29_999)).toEqual(blockedUntil(30_000));
 });
 
-test('clearing drops blocks and windows, and keeps what is in flight', () => {
+test('`quota --clear` removes blocks and windows and keeps requests in flight', () => {
   const state = history({ take: START }, refused(START), { take: START + 5000 });
   reduce(state, { kind: 'forget', at: START + 5001 });
   expect(state).toMatchObject({ block: undefined, verified: false, tickets: { t2: {} } });

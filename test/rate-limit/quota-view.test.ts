@@ -14,14 +14,14 @@ const other = (at: number, more: Partial<Observation> = {}): Observation =>
     ...more,
   });
 
-test('a response shows limit, remaining requests and reset, and the next request may go at once', () => {
+test('the quota after a response shows limit, remaining requests and reset, and no wait', () => {
   const view = quotaView(history({ take: START }, seen(START)), START + 10, true);
   expect(view).toMatchObject({ window: { limit: 60, remaining: 59, resetAt: START + 60_000, over: false } });
   expect([view.blocked, view.nextAt, view.inFlight]).toEqual([undefined, undefined, 0]);
   expect(quotaLine(view, START + 17_000)).toBe('quota: 59 of 60 left, resets in 43s');
 });
 
-test('after a 429 that states a wait the block and its origin are shown', () => {
+test('the quota after a 429 that states a wait shows the block and its reason', () => {
   const view = quotaView(history({ take: START }, refused(START)), START + 10, true);
   const blocked = { until: START + 5000, since: START, reason: 'retry_after', refusals: 1 };
   expect(view).toMatchObject({ blocked, nextAt: START + 5000 });
@@ -40,7 +40,7 @@ test('quota that is left is not shown while a wait of our own is in force', () =
   expect(after).toMatchObject({ window: { limit: 5000 }, blocked: undefined, nextAt: undefined });
 });
 
-test('a gap is a wait beside which no window is known', () => {
+test('the quota during a gap shows the wait and no window', () => {
   const state = history({ take: START }, bare(START));
   state.pace = { ...state.pace, step: RULES.gapSteps, widestMs: 3000 };
   expect(quotaView(state, START + 10, true)).toMatchObject({ window: undefined, nextAt: START + 3000 });

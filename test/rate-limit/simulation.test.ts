@@ -55,7 +55,7 @@ test('responses out of order cause no refusal', async () => {
   expect(outcome).toMatchObject({ ...polite, sent: 240, answered: 240 });
 });
 
-test('requests whose responses are lost count as sent: with every sixth lost there is no refusal', async () => {
+test('requests with lost responses count as sent, so losing every sixth causes no refusal', async () => {
   let lost = 0;
   for (const mode of ['fixed', 'anchored', 'sliding', 'bucket'] as const) {
     for (let seed = 1; seed <= 8; seed++) {
@@ -76,7 +76,7 @@ test('two hosts that share nothing cost a few refusals, and no time', async () =
   expect(outcome.makespan).toBeLessThanOrEqual(4 * 60_000 * 1.03 + 2000);
 });
 
-test('a used-up day that headers report causes no 429: the rest fails at once with the time to try again', async () => {
+test('an exhausted daily limit that headers report causes no 429, and further requests fail with the time to try again', async () => {
   const endsAt = Date.parse('2026-11-22T00:00:00Z');
   const daily = { limit: 100, endsAt };
   const run = { ...minute, mode: 'fixed', tells: 'tightest', daily, processes: 8, workers: 1, requests: 130 } as const;
@@ -92,7 +92,7 @@ test('a used-up day that headers report causes no 429: the rest fails at once wi
   }
 });
 
-test('headers that describe the day and the minute by turns cost refusals, and no failure', async () => {
+test('headers that alternate between day and minute cause refusals but no failure', async () => {
   const daily = { limit: 1000, endsAt: Date.parse('2026-11-22T00:00:00Z') };
   for (const [limit, windowMs, workers] of [
     [5, 1000, 8],
@@ -106,7 +106,7 @@ test('headers that describe the day and the minute by turns cost refusals, and n
   }
 });
 
-test('a used-up day that no header reports refuses the requests in flight, and none is sent after them', async () => {
+test('an exhausted daily limit that no header reports refuses only the requests in flight', async () => {
   const daily = { limit: 100, endsAt: Date.parse('2026-11-22T00:00:00Z') };
   const outcome = await simulate({
     ...minute,
@@ -122,7 +122,7 @@ test('a used-up day that no header reports refuses the requests in flight, and n
   for (const failure of outcome.failures) expect(failure).toMatchObject({ kind: 'rate_limited', exitCode: 5 });
 });
 
-test('no request is refused, whatever the service counts by and however it reports it (200 random services)', async () => {
+test('no request is refused by 200 random services with any window type and headers', async () => {
   const service = fc.record({
     mode: fc.constantFrom('fixed' as const, 'anchored' as const, 'sliding' as const, 'bucket' as const),
     reset: fc.constantFrom('ceil' as const, 'floor' as const, 'ms' as const, 'delta' as const),

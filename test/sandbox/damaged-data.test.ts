@@ -47,7 +47,7 @@ test.each(['s key {}', 's key {"windows":{"60000":null}}', 'r key soon 60/60000'
   },
 );
 
-test('damage while a sandbox runs is an error from then on, also after a rotation', async () => {
+test('damage while a sandbox runs is an error from then on, even after a rotation', async () => {
   const file = dataFileWith(`c ${CATEGORY}`);
   const store = new Store(dataPaths(file), { rotateAtBytes: 10 });
   expect(store.list().toString()).toBe('[{"id":1,"name":"dog"}]');

@@ -15,11 +15,11 @@ test.each([
   ['latency=soon', undefined],
   ['constructor', undefined],
   ['', undefined],
-])('--fault %s', (text, rule) => {
+])("parseFault('%s') returns %j", (text, rule) => {
   expect(parseFault(text)).toEqual(rule);
 });
 
-test.each([500, 503])('%i responds with an Error object and creates nothing', async (status) => {
+test.each([500, 503])('the fault %i responds with an Error object and creates nothing', async (status) => {
   const { create, list } = await startTest();
   const response = await create({ name: 'dog' }, fault(String(status)));
   expect([response.status, response.json]).toEqual([
@@ -34,21 +34,21 @@ test.each([
   ['reset', 0],
   ['lost-response', 1],
   ['truncate', 1],
-])('%s ends the connection before the response is complete', async (kind, created) => {
+])('the fault %s ends the connection before the response is complete', async (kind, created) => {
   const { create, list } = await startTest();
   await expect(create({ name: 'dog' }, fault(kind))).rejects.toMatchObject({ code: 'ECONNRESET' });
   await expect(list(fault(kind))).rejects.toMatchObject({ code: 'ECONNRESET' });
   expect((await list()).json).toHaveLength(created);
 });
 
-test('garbage responds with the same status and type, but not with JSON', async () => {
+test('the fault garbage keeps status and content type but sends no JSON', async () => {
   const { create } = await startTest();
   const response = await create({ name: 'dog' }, fault('garbage'));
   expect([response.status, response.headers['content-type']]).toEqual([201, 'application/json']);
   expect(response.json).toBeUndefined();
 });
 
-test('latency delays the response, for as long as requested', async () => {
+test('the fault latency delays the response by the requested time', async () => {
   const clock = handClock();
   const { list } = await startTest({ clock });
   expect((await list(fault('latency=70s'))).status).toBe(200);
@@ -64,7 +64,7 @@ test('closing the sandbox does not wait for a delayed response', async () => {
   expect(await waiting).toBe('closed');
 });
 
-test('of several faults the delays add up, and the first other one applies', async () => {
+test('several faults add up their delays, and the first other fault applies', async () => {
   const clock = handClock();
   const { list } = await startTest({ clock });
   expect((await list(fault('latency=100ms, latency=200ms, 503, 500'))).status).toBe(503);

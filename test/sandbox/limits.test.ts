@@ -23,7 +23,7 @@ const limitOf = ({ headers }: Answer): unknown[] => [
   headers['x-ratelimit-reset'],
 ];
 
-test('the plans are those of the service', () => {
+test("the plans have the limits of the service's plans", () => {
   const perMinuteAndDay = Object.values(PLANS).map((limits) =>
     limits.map((each) => [each.count, each.windowMs / 1000]),
   );
@@ -70,7 +70,7 @@ test('an exhausted day is a 429 with the seconds until its end, also in a new mi
   expect(limitOf(await sandbox.list())).toEqual(['60', '59', seconds('2026-11-22T00:01:00Z')]);
 });
 
-test('a rejected create, an unknown path and a 501 are counted; the OpenAPI document is not', async () => {
+test('rejected creates, unknown paths and 501 responses count against the limit; the OpenAPI document does not', async () => {
   const sandbox = await startTest({ clock: handClock() });
   expect((await sandbox.create({})).headers['x-ratelimit-remaining']).toBe('59');
   expect((await sandbox.call('GET', '/v1/nothing')).headers['x-ratelimit-remaining']).toBe('58');
@@ -79,7 +79,7 @@ test('a rejected create, an unknown path and a 501 are counted; the OpenAPI docu
   expect((await sandbox.list()).headers['x-ratelimit-remaining']).toBe('56');
 });
 
-test('Retry-After can be absent, or a date, which is never too early', async () => {
+test('Retry-After can be disabled, or sent as a date that is never too early', async () => {
   const none = await startTest({ clock: handClock(), limits: [{ count: 1, windowMs: 60_000 }], retryAfter: 'none' });
   await use(none, 1);
   const { status, headers } = await none.list();
@@ -122,7 +122,7 @@ test('a client that waits for Retry-After is never banned', async () => {
   }
 });
 
-test('after a ban the wait for the day continues', async () => {
+test('after a ban the wait for the daily limit continues', async () => {
   const clock = handClock();
   const sandbox = await startTest({ clock, limits: [{ count: 1, windowMs: 86_400_000 }] });
   await use(sandbox, 1);
@@ -134,13 +134,13 @@ test('after a ban the wait for the day continues', async () => {
   expect((await sandbox.list()).json.code).toBe('rate_limited');
 });
 
-test('without limits nothing is rejected, and the headers are still sent', async () => {
+test('a sandbox without limits rejects nothing and still sends the rate-limit headers', async () => {
   const sandbox = await startTest({ limits: [] });
   await use(sandbox, 70);
   expect(limitOf(await sandbox.list())).toEqual(['2147483647', '2147483647', expect.stringMatching(/^\d{10}$/)]);
 });
 
-test('all sandboxes with the same data share the windows, also one that is started later', async () => {
+test('sandboxes with the same data share their windows, including one that starts later', async () => {
   const dataFile = join(tempDir(), 'data');
   const clock = handClock();
   const [a, b] = await Promise.all([startTest({ dataFile, clock }), startTest({ dataFile, clock })]);
@@ -152,7 +152,7 @@ test('all sandboxes with the same data share the windows, also one that is start
   expect((await b.list()).status).toBe(429);
 });
 
-test('a reset deletes windows and bans', async () => {
+test('--reset deletes windows and bans', async () => {
   const dataFile = join(tempDir(), 'data');
   const clock = handClock();
   const sandbox = await startTest({ dataFile, clock, limits: [{ count: 1, windowMs: 60_000 }] });
@@ -171,7 +171,7 @@ test('a clock that is set back by a day locks no client out', async () => {
   expect((await sandbox.list()).status).toBe(429);
 });
 
-test('in any sequence of requests no window admits more or less than its limit, and all processes agree', () => {
+test('each window admits exactly its limit in random sequences of requests, and all processes agree', () => {
   const limits = [
     { count: 3, windowMs: 1_000 },
     { count: 10, windowMs: 7_000 },
@@ -210,6 +210,6 @@ test.each([
   ['5/', undefined],
   ['-5/1m', undefined],
   ['5/1y', undefined],
-])('--limit %s', (text, limit) => {
+])("parseLimit('%s') returns %j", (text, limit) => {
   expect(parseLimit(text)).toEqual(limit);
 });

@@ -130,7 +130,7 @@ test.each([
 });
 
 test.each(['/', '/v1', '/v1/', '/categories', '/v1/categories/', '/v1/categories/1', '/v1/pets', '/v2/categories'])(
-  'there is nothing at %s',
+  'GET %s is a 404',
   async (path) => {
     const { call } = await startTest();
     expectError(await call('GET', path), 404, 'not_found');
@@ -146,13 +146,13 @@ test.each(['PUT', 'PATCH', 'DELETE', 'OPTIONS'])('%s on the categories is a 405 
   expect((await call('HEAD', '/v1/categories')).text).toBe('');
 });
 
-test('a query is ignored, and a target can have absolute form', async () => {
+test('a sandbox ignores a query and accepts a request target in absolute form', async () => {
   const { call, port } = await startTest();
   expect((await call('GET', '/v1/categories?limit=1')).status).toBe(200);
   expect((await call('GET', `http://127.0.0.1:${port}/v1/categories`)).status).toBe(200);
 });
 
-test('two operations are a 501, one of them with Deprecation and Sunset', async () => {
+test('GET /store/orders and GET /pets/{petId} respond 501, the latter with Deprecation and Sunset', async () => {
   const { call } = await startTest();
   const orders = await call('GET', '/v1/store/orders');
   expectError(orders, 501, 'not_implemented');
@@ -188,7 +188,7 @@ test('on port 80 the Host header has no port', () => {
   expect(check('evil.example', 80)).toThrow('must be 127.0.0.1:80');
 });
 
-test('any Origin is rejected', async () => {
+test('a request with an Origin header is rejected', async () => {
   const { port, list, call } = await startTest();
   for (const origin of ['https://attacker.example', 'null', `http://127.0.0.1:${port}`]) {
     const answer = await list({ headers: { origin } });
@@ -198,7 +198,7 @@ test('any Origin is rejected', async () => {
   }
 });
 
-test('it listens on 127.0.0.1 and nowhere else', async () => {
+test('a sandbox listens on 127.0.0.1 only', async () => {
   const { port } = await startTest();
   // On another loopback address the port is free.
   const other = createServer();
@@ -218,7 +218,7 @@ test.runIf(hasModes)('the data is private to its owner and does not contain the 
   }
 });
 
-test('another sandbox continues with the same data; a reset deletes it but reuses no id', async () => {
+test('another sandbox continues with the same data; --reset deletes it but reuses no id', async () => {
   const dataFile = join(tempDir(), 'data');
   const first = await startTest({ dataFile });
   await first.create({ name: 'dog' });

@@ -18,7 +18,7 @@ interface Listed {
 
 const listOf = (store: Store): Listed[] => JSON.parse(store.list().toString());
 
-test('a data file can be named without its extension, or by one of its generations', () => {
+test('a data file can be named without its extension or by one of its generations', () => {
   const paths = { dir: '/a', dataName: 'b', windowsName: 'b.windows' };
   for (const path of ['/a/b', '/a/b.log', '/a/b.1.log', '/a/b.12.log']) expect(dataPaths(path)).toEqual(paths);
   expect(dataPaths('/a/b.json')).toMatchObject({ dataName: 'b.json' });
@@ -85,7 +85,7 @@ test('a full disk is a 507 that creates nothing, until there is room again', asy
   expect((await list()).json.map(({ name }: Listed) => name)).toEqual(['before', 'after']);
 });
 
-test('a reset does not reuse ids, also after a rotation', async () => {
+test('--reset reuses no id, even after a rotation', async () => {
   const paths = dataPaths(join(tempDir(), 'data'));
   const store = new Store(paths, { rotateAtBytes: 300 });
   for (let i = 0; i < 20; i++) await store.create({ name: 'dog' });

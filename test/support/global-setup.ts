@@ -1,4 +1,4 @@
-// Runs once before all tests: creates the folder for their temporary files and builds the program into it.
+// Runs once before all tests: creates the directory for their temporary files and builds the program into it.
 import { execFileSync } from 'node:child_process';
 import { chmodSync, cpSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -13,7 +13,7 @@ declare module 'vitest' {
 }
 
 export function setup(project: TestProject): () => void {
-  // The temporary folder is a symbolic link on macOS, and a short name (RUNNER~1) on some Windows machines.
+  // The temporary directory is a symbolic link on macOS, and a short name (RUNNER~1) on some Windows machines.
   const root = realpathSync.native(mkdtempSync(join(tmpdir(), 'petstore-run-')));
   // Some tests run the program as another user, who must be able to reach it.
   chmodSync(root, 0o755);

@@ -1,4 +1,4 @@
-// The package as users get it: this run's build, packed and installed in a folder of its own.
+// The package as users get it: this run's build, packed and installed in a directory of its own.
 import { execFile } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';

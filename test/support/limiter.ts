@@ -7,7 +7,7 @@ export interface LimiterOptions {
   readonly windowMs: number;
   /** What a bucket holds at most; `limit` unless given. */
   readonly burst?: number;
-  /** Whether refused requests count in a sliding window, as in a stick table of HAProxy. */
+  /** Whether rejected requests count in a sliding window, as in a stick table of HAProxy. */
   readonly countsRefused?: boolean;
   /** What the X-RateLimit headers describe: this limit, nothing, or another quota that is far from exhausted. */
   readonly describes?: 'limit' | 'nothing' | 'other';

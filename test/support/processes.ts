@@ -29,7 +29,7 @@ export interface Outcome {
   readonly err: string;
 }
 
-/** Makes a place of fresh folders for config, state, home and temporary files; `env` is added to its environment. */
+/** Makes a place of fresh directories for config, state, home and temporary files; `env` is added to its environment. */
 export function place(env: Record<string, string> = {}): Place {
   const dir = tempDir();
   const folders = { PETSTORE_CONFIG_DIR: join(dir, 'config'), PETSTORE_STATE_DIR: join(dir, 'state') };

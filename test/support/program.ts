@@ -1,4 +1,4 @@
-// The program that this test run built, in processes with a clean environment and their own folders.
+// The program that this test run built, in processes with a clean environment and their own directories.
 import type { ChildProcess } from 'node:child_process';
 import { inject } from 'vitest';
 import type { Outcome, Place } from './processes.ts';

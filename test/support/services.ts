@@ -56,7 +56,7 @@ export const queued = (perSecond: number, burst: number): MakeService => {
   };
 };
 
-/** HAProxy's `http_req_rate`: the last period faded out and this one, refused requests included. */
+/** HAProxy's `http_req_rate`: the last period faded out and this one, rejected requests included. */
 export const haproxy = (limit: number, periodMs: number): MakeService => {
   return () => {
     let [begin, current, last] = [0, 0, 0];

@@ -1,4 +1,4 @@
-// Simulates several processes and a rate-limited service in virtual time, with real ledgers in a folder.
+// Simulates several processes and a rate-limited service in virtual time, with real ledgers in a directory.
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { createHttpClient } from '../../src/http/http-client.ts';
@@ -34,7 +34,7 @@ export interface Simulation extends LimiterOptions {
   readonly maxWaitMs?: number;
   /** How many replies are lost on the way, 0 to 1; the requests are reads then, and tried again. */
   readonly lose?: number;
-  /** State folders, that is hosts, which the processes are spread over. */
+  /** State directories, that is hosts, which the processes are spread over. */
   readonly hosts?: number;
 }
 

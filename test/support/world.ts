@@ -18,7 +18,7 @@ export interface WorldOptions {
   readonly signal?: AbortSignal;
   /** As `process.platform` names it; the real one unless given. */
   readonly platform?: string;
-  /** Where config and state are kept; a fresh folder unless given. */
+  /** Where config and state are kept; a fresh directory unless given. */
   readonly dir?: string;
 }
 

@@ -16,7 +16,7 @@ test.each([
   ['/a//b', '/a//b'],
   ['/@evil.example', '/@evil.example'],
   ['/pets/1?next=https://evil.example', '/pets/1?next=https://evil.example'],
-])('%j is sent as %j', (typed, sent) => {
+])('the path %j is sent as %j', (typed, sent) => {
   expect(pathBelowBase(typed)).toBe(sent);
 });
 
@@ -26,6 +26,6 @@ test.each([
   ),
   ...'/.. /../admin /a/../../admin /%2e%2e/admin /%2E%2e/%2e./admin /.%2e/admin /categories#part'.split(' '),
   ...['', '\t//evil.example', '/\t/evil.example', '/\n/evil.example', 'ht\ntps://evil.example', '/a b', '/a\u0000b'],
-])('%j is refused', (typed) => {
+])('the path %j is rejected', (typed) => {
   expect(() => pathBelowBase(typed)).toThrow(PetstoreError);
 });

@@ -2,11 +2,11 @@
 import { expect, test } from 'vitest';
 import { deprecationNotices } from '../../../src/commands/api/deprecation.ts';
 
-test('a response without markers gives no notice', () => {
+test('a response without deprecation headers causes no notice', () => {
   expect(deprecationNotices('GET', '/categories', { 'content-type': 'application/json' })).toEqual([]);
 });
 
-test('the operation that the documentation marks is reported without any header', () => {
+test('an operation that the documentation marks as deprecated is reported without a header', () => {
   expect(deprecationNotices('GET', '/pets/1', {})).toEqual([
     "GET /pets/1 is deprecated according to the service's documentation and will be removed",
   ]);
@@ -32,12 +32,15 @@ test('Sunset is shown as a date, or as sent if it is not one', () => {
   expect(deprecationNotices('GET', '/x', { sunset: 'later' })).toEqual(['GET /x will be removed on later']);
 });
 
-test.each(['stability', 'x-stability', 'x-api-stability', 'stability-level'])('%s: beta is reported', (name) => {
-  expect(deprecationNotices('POST', '/x', { [name]: ['beta'] })).toEqual([
-    'POST /x is marked beta and may change without notice',
-  ]);
-});
+test.each(['stability', 'x-stability', 'x-api-stability', 'stability-level'])(
+  'the header "%s: beta" is reported',
+  (name) => {
+    expect(deprecationNotices('POST', '/x', { [name]: ['beta'] })).toEqual([
+      'POST /x is marked beta and may change without notice',
+    ]);
+  },
+);
 
-test('stable operations give no notice', () => {
+test('a stable operation causes no notice', () => {
   expect(deprecationNotices('GET', '/x', { 'x-stability': 'stable', 'x-instability': 'beta' })).toEqual([]);
 });

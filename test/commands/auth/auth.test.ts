@@ -60,7 +60,7 @@ describe('auth login', () => {
     expect((await login('--no-verify', '-p', 'farm')).err).toBe('');
   });
 
-  test('a rejected key is not stored (exit 3)', async () => {
+  test('with a rejected key exits with 3 and saves nothing', async () => {
     const run = await petstore(['auth', 'login', '--url', service.url, '--json'], 'wrong-key-0123456789\n');
     expect(run).toMatchObject({ code: 3, out: '' });
     expect(JSON.parse(run.err).error).toMatchObject({
@@ -72,7 +72,7 @@ describe('auth login', () => {
     expect(files()).toEqual([]);
   });
 
-  test('an unreachable service stores nothing; --no-verify skips the check', async () => {
+  test('to an unreachable service saves nothing, and --no-verify skips the check', async () => {
     const args = ['auth', 'login', '--url', 'http://127.0.0.1:9/v1'];
     const run = await petstore([...args, '--max-retries', '0'], `${GOOD_KEY}\n`);
     expect(run).toMatchObject({
@@ -93,7 +93,7 @@ describe('auth login', () => {
     ['an empty line', '\n'],
     ['a NUL', 'key\0key\n'],
     ['a line without end', 'x'.repeat(1_000_000)],
-  ])('%s on stdin is rejected (exit 3); nothing is sent, stored or shown', async (_what, stdin) => {
+  ])('a login with %s on stdin exits with 3, and nothing is sent, saved or shown', async (_what, stdin) => {
     const run = await petstore(['auth', 'login', '--url', service.url], stdin);
     expect(run).toMatchObject({ code: 3, out: '' });
     if (stdin.trim().length > 3) expect(run.err).not.toContain(stdin.trim().slice(0, 8));
@@ -101,7 +101,7 @@ describe('auth login', () => {
   });
 
   test.each([` ${GOOD_KEY} \n`, `\ufeff${GOOD_KEY}\r\n`])(
-    'blanks and a BOM around a pasted key are dropped: %j',
+    'a login drops spaces and a BOM around the key %j',
     async (stdin) => {
       expect(await petstore(['auth', 'login', '--url', service.url], stdin)).toMatchObject({ code: 0 });
       expect(stored()).toMatchObject({ key: GOOD_KEY });
@@ -109,7 +109,7 @@ describe('auth login', () => {
   );
 
   test.each(['http://api.example/v1', 'https://u:p@api.example/v1'])(
-    'the URL %s is rejected (exit 2) before the key is read',
+    'a login to the URL %s exits with 2 before the key is read',
     async (url) => {
       expect(await petstore(['auth', 'login', '--url', url], GOOD_KEY)).toMatchObject({ code: 2, out: '' });
       expect(files()).toEqual([]);
@@ -137,10 +137,10 @@ describe('auth login', () => {
 
   test('a damaged file is reported before the key is read, and is not changed', async () => {
     await login();
-    fs.writeFileSync(join(dir, 'config', 'profile-production.json'), '{"key":"canary');
+    fs.writeFileSync(join(dir, 'config', 'profile-production.json'), '{"key":"secret');
     const run = await login();
     expect(run).toMatchObject({ code: 9, out: '', err: expect.stringContaining('profile-production.json') });
-    expect(fs.readFileSync(join(dir, 'config', 'profile-production.json'), 'utf8')).toBe('{"key":"canary');
+    expect(fs.readFileSync(join(dir, 'config', 'profile-production.json'), 'utf8')).toBe('{"key":"secret');
     expect(service.requests).toHaveLength(1);
   });
 
@@ -165,7 +165,7 @@ describe('auth login', () => {
 });
 
 describe('a stored key', () => {
-  test('is not sent to another origin (exit 3)', async () => {
+  test('is not sent to another origin, and the command exits with 3', async () => {
     const other = await startService();
     await login();
     const run = await petstore(['categories', 'list', '--json'], '', { PETSTORE_BASE_URL: other.url });
@@ -268,7 +268,7 @@ describe('auth switch', () => {
     ['staging', { PETSTORE_PROFILE: 'production' }, 'PETSTORE_PROFILE is set and overrides the active profile\n'],
     ['sandbox', key, ''],
     ['sandbox', { ...both, PETSTORE_PROFILE: 'sandbox' }, ''],
-  ])('switching to %s with %j in the environment warns about overrides', async (name, env, warning) => {
+  ])('`auth switch %s` with %j in the environment warns about overrides', async (name, env, warning) => {
     const run = await petstore(['auth', 'switch', name], '', env);
     expect(run).toMatchObject({ code: 0, out: `Profile "${name}" is now active\n` });
     expect(run.err).toEqual(warning === '' ? '' : expect.stringContaining(`warning: ${warning}`));
@@ -317,12 +317,15 @@ describe('auth status', () => {
     expect(bound.problem).toContain('not sent to https://b.example');
   });
 
-  test.each([['status'], ['logout']])('auth %s says that PETSTORE_PROFILE names no profile', async (verb) => {
-    const run = await petstore(['auth', verb], '', { PETSTORE_PROFILE: 'frm' });
-    expect(run).toMatchObject({ code: 2, out: '' });
-    expect(run.err).toContain('error: PETSTORE_PROFILE: profile "frm" does not exist');
-    expect(await petstore(['auth', verb], '', { PETSTORE_PROFILE: '' })).toMatchObject({ code: 0 });
-  });
+  test.each([['status'], ['logout']])(
+    '`auth %s` reports that PETSTORE_PROFILE names an unknown profile',
+    async (verb) => {
+      const run = await petstore(['auth', verb], '', { PETSTORE_PROFILE: 'frm' });
+      expect(run).toMatchObject({ code: 2, out: '' });
+      expect(run.err).toContain('error: PETSTORE_PROFILE: profile "frm" does not exist');
+      expect(await petstore(['auth', verb], '', { PETSTORE_PROFILE: '' })).toMatchObject({ code: 0 });
+    },
+  );
 
   const both = { PETSTORE_API_KEY: 'environment-key-abcd', PETSTORE_BASE_URL: 'https://b.example/v1' };
   const used = { url: 'https://b.example/v1', urlSource: 'environment', key: '…abcd', keySource: 'environment' };
@@ -377,7 +380,7 @@ describe('auth status', () => {
 });
 
 describe('precedence', () => {
-  test('a typed profile is used whole, and one notice names the variables that are ignored', async () => {
+  test('--profile overrides URL and key of the environment, and one warning names the ignored variables', async () => {
     await login('-p', 'farm');
     const env = { PETSTORE_API_KEY: 'environment-key-abcd', PETSTORE_BASE_URL: 'http://127.0.0.1:9/v1' };
     const run = await petstore(['categories', 'list', '-p', 'farm'], '', env);
@@ -402,7 +405,7 @@ describe('precedence', () => {
 });
 
 describe('first login and key commands', () => {
-  test('the first login becomes the active profile and says so; a later one does not', async () => {
+  test('the first login activates its profile and reports it; a later login does not', async () => {
     expect((await login('-p', 'farm')).out).toContain('Profile "farm" is now active\n');
     expect((await login('-p', 'other')).out).toContain('`petstore auth switch other`');
     expect((await petstore(['auth', 'status', '--json'])).out).toMatch(/"profile":"farm","active":true/);
@@ -434,7 +437,7 @@ describe('first login and key commands', () => {
     expect(files()).toEqual([]);
   });
 
-  test('logout --delete removes the profile, also a damaged one', async () => {
+  test('`logout --delete` removes a profile even if it is damaged', async () => {
     await login('-p', 'farm');
     fs.writeFileSync(join(dir, 'config', 'profile-farm.json'), '{');
     const run = await petstore(['auth', 'logout', '-p', 'farm', '--delete']);

@@ -43,7 +43,7 @@ test.each([
   expect(config(at.dir).join()).toContain(GOOD_KEY);
 });
 
-test('with CI set nothing is asked, also on a terminal', async () => {
+test('a login with CI set prompts for nothing, even on a terminal', async () => {
   const at = place({ CI: 'true' });
   for (const url of [[], ['--url', service.url]]) {
     const run = await inTerminal(at, ['auth', 'login', ...url]);
@@ -74,7 +74,7 @@ test.each([
   expect(run.screen.lastIndexOf('\u001b[?25h')).toBeGreaterThanOrEqual(run.screen.lastIndexOf('\u001b[?25l'));
 });
 
-test('a profile without base URL asks for one, and again with a hint if /v1 is missing', async () => {
+test('a login to a profile without a base URL prompts for one, and again with a hint if /v1 is missing', async () => {
   const at = place();
   const run = await inTerminal(at, ['auth', 'login', '-p', 'farm'], {
     steps: [
@@ -88,7 +88,7 @@ test('a profile without base URL asks for one, and again with a hint if /v1 is m
   expect(JSON.parse(status.out)).toContainEqual(expect.objectContaining({ profile: 'farm', url: service.url }));
 });
 
-test('an invalid key is prompted for again; NO_COLOR disables color', async () => {
+test('an invalid key is prompted for again, without color if NO_COLOR is set', async () => {
   const run = await inTerminal(place(), ['auth', 'login', '--url', service.url], {
     env: { NO_COLOR: '1' },
     steps: [
@@ -100,7 +100,7 @@ test('an invalid key is prompted for again; NO_COLOR disables color', async () =
   expect(run.screen).not.toMatch(/\u001b\[[0-9;]*m/);
 });
 
-test('a dozen wrong answers print no warning of Node.js', async () => {
+test('a dozen invalid answers cause no warning from Node.js', async () => {
   const run = await inTerminal(place(), ['auth', 'login'], {
     steps: [
       ...Array.from({ length: 12 }, () => ({ after: 'https://HOST/v1): ', send: 'x\r' })),

@@ -3,7 +3,7 @@ import type { HttpFake } from '../../support/http-fake.ts';
 import { errorAnswer, quotaHeaders, startHttpFake } from '../../support/http-fake.ts';
 
 /** The key the service accepts. */
-export const GOOD_KEY = 'canary-key-good-0123456789';
+export const GOOD_KEY = 'secret-key-good-0123456789';
 
 export function startService(): Promise<HttpFake> {
   return startHttpFake(({ headers }) =>

@@ -26,7 +26,7 @@ test('--if-missing returns the existing category and reports a different descrip
   expect(JSON.parse(different.err)).toEqual({ warning: { message } });
 });
 
-test('when the result cannot be printed, the error states that the category was created', async () => {
+test('an error while the result is printed states that the category was created', async () => {
   const context = world(['categories', 'create', '-p', 'sandbox', '-q', '--name', 'dog', '--json']);
   const stdout = {
     ...context.stdout,

@@ -38,25 +38,32 @@ async function namesAt(at: ReturnType<typeof place>): Promise<string[]> {
   return all.filter((name) => name.startsWith(`${mark} `)).sort();
 }
 
-test.runIf(hasSignals)('after Ctrl-C requests in flight finish, and the command that resumes is printed', async () => {
-  const at = place(slow, 100);
-  const child = start(at, ['categories', 'import', 'rows.csv', '--json']);
-  const outcome = ended(child);
-  await untilNoted(at, '"created"');
-  child.kill('SIGINT');
-  const { code, out, err } = await outcome;
-  expect(code).toBe(130);
-  const { created, unknown, pending } = JSON.parse(out) as { created: unknown[]; unknown: unknown[]; pending: number };
-  expect([unknown, created.length + pending]).toEqual([[], 100]);
-  const { error } = JSON.parse(err) as { error: { kind: string; hint: string } };
-  expect(error).toMatchObject({
-    kind: 'interrupted',
-    hint: 'run `petstore categories import rows.csv --json` to resume',
-  });
-  expect(await namesAt(at)).toHaveLength(created.length);
-  expect((await petstore(at, ['categories', 'import', 'rows.csv', '-q'])).code).toBe(0);
-  expect(await namesAt(at)).toEqual([...at.names].sort());
-});
+test.runIf(hasSignals)(
+  'after Ctrl-C an import finishes requests in flight and prints the command to resume',
+  async () => {
+    const at = place(slow, 100);
+    const child = start(at, ['categories', 'import', 'rows.csv', '--json']);
+    const outcome = ended(child);
+    await untilNoted(at, '"created"');
+    child.kill('SIGINT');
+    const { code, out, err } = await outcome;
+    expect(code).toBe(130);
+    const { created, unknown, pending } = JSON.parse(out) as {
+      created: unknown[];
+      unknown: unknown[];
+      pending: number;
+    };
+    expect([unknown, created.length + pending]).toEqual([[], 100]);
+    const { error } = JSON.parse(err) as { error: { kind: string; hint: string } };
+    expect(error).toMatchObject({
+      kind: 'interrupted',
+      hint: 'run `petstore categories import rows.csv --json` to resume',
+    });
+    expect(await namesAt(at)).toHaveLength(created.length);
+    expect((await petstore(at, ['categories', 'import', 'rows.csv', '-q'])).code).toBe(0);
+    expect(await namesAt(at)).toEqual([...at.names].sort());
+  },
+);
 
 test.runIf(hasSignals)(
   'SIGTERM ends the first of two imports with 143, and the second one creates the rest',
@@ -90,7 +97,7 @@ test('a state directory that cannot be written is exit code 9, and nothing is se
   expect(await namesAt(at)).toEqual([]);
 });
 
-test('under a tight quota no request is refused', async () => {
+test('an import under a tight quota causes no 429', async () => {
   const sandbox = await startSandbox(BIN, ['--limit', '4/2s']);
   const at = place(sandbox, 6);
   const { code, err } = await petstore(at, ['-v', 'categories', 'import', 'rows.csv']);
@@ -99,7 +106,7 @@ test('under a tight quota no request is refused', async () => {
   expect(err).not.toMatch(/^< 429/m);
 });
 
-test('ids beyond 2^53 keep every digit, also through the journal', async () => {
+test('an import keeps every digit of ids above 2^53, even through the journal', async () => {
   const sandbox = await startSandbox(BIN, ['--data', dataFileWith('n 9223372036854775001')]);
   const at = place(sandbox, 2);
   const first = await petstore(at, ['categories', 'import', 'rows.csv', '--json']);
@@ -111,28 +118,31 @@ test('ids beyond 2^53 keep every digit, also through the journal', async () => {
   }
 });
 
-test.runIf(hasPty)('on a terminal it asks first, naming URL and count; no is 130 without an error', async () => {
-  const at = place(fast, 3);
-  const question = `Create 3 categories at ${at.env['PETSTORE_BASE_URL']}?`;
-  const no = await inTerminal(at, ['categories', 'import', 'rows.csv'], {
-    steps: [{ after: 'Create 3', send: 'n\r' }],
-    columns: 120,
-  });
-  expect([no.code, no.cooked]).toEqual([130, true]);
-  expect(no.screen).toContain(question);
-  expect(no.screen).not.toContain('error:');
-  expect(await namesAt(at)).toEqual([]);
-  const yes = await inTerminal(at, ['categories', 'import', 'rows.csv'], {
-    steps: [{ after: 'Create 3', send: 'y\r' }],
-    columns: 120,
-  });
-  expect([yes.code, yes.screen]).toEqual([0, expect.stringContaining('Created 3')]);
-  writeFileSync(join(at.dir, 'rows.csv'), `name\n${at.names.join('\n')}\n${at.names[0]} more\n`);
-  const unasked = await inTerminal(at, ['categories', 'import', 'rows.csv', '--yes'], { columns: 120 });
-  expect([unasked.code, unasked.screen.includes(question)]).toEqual([0, false]);
-});
+test.runIf(hasPty)(
+  'an import on a terminal asks first with URL and count, and the answer no exits with 130 without an error',
+  async () => {
+    const at = place(fast, 3);
+    const question = `Create 3 categories at ${at.env['PETSTORE_BASE_URL']}?`;
+    const no = await inTerminal(at, ['categories', 'import', 'rows.csv'], {
+      steps: [{ after: 'Create 3', send: 'n\r' }],
+      columns: 120,
+    });
+    expect([no.code, no.cooked]).toEqual([130, true]);
+    expect(no.screen).toContain(question);
+    expect(no.screen).not.toContain('error:');
+    expect(await namesAt(at)).toEqual([]);
+    const yes = await inTerminal(at, ['categories', 'import', 'rows.csv'], {
+      steps: [{ after: 'Create 3', send: 'y\r' }],
+      columns: 120,
+    });
+    expect([yes.code, yes.screen]).toEqual([0, expect.stringContaining('Created 3')]);
+    writeFileSync(join(at.dir, 'rows.csv'), `name\n${at.names.join('\n')}\n${at.names[0]} more\n`);
+    const unasked = await inTerminal(at, ['categories', 'import', 'rows.csv', '--yes'], { columns: 120 });
+    expect([unasked.code, unasked.screen.includes(question)]).toEqual([0, false]);
+  },
+);
 
-test.runIf(hasPty)('on a terminal Ctrl-C in the middle leaves the terminal as it was', async () => {
+test.runIf(hasPty)('Ctrl-C during an import restores the terminal', async () => {
   const at = place(slow, 200);
   const outcome = await inTerminal(at, ['categories', 'import', 'rows.csv', '--yes'], {
     steps: [{ after: ' of 200', send: '\u0003' }],

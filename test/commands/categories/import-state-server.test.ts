@@ -85,7 +85,7 @@ withServer('an import that is killed with responses lost is completed on another
   expect([code, fleet.counts]).toEqual([0, once]);
 });
 
-withServer('of two machines that import at once one waits, and each row exists once', async () => {
+withServer('one of two machines that import at the same time waits, and each row exists once', async () => {
   const fleet = await Fleet.start();
   const both = [fleet.spawn(), fleet.spawn()].map(ended);
   const endings = await Promise.all(both);
@@ -127,7 +127,7 @@ withServer.each<[string, (server: RedisServer) => Promise<unknown>]>([
   expect([code, fleet.counts]).toEqual([0, once]);
 });
 
-withServer('a server that may evict journals is a warning before anything is sent', async () => {
+withServer('an import warns before anything is sent if the state server may evict its journal', async () => {
   const fleet = await Fleet.start({}, ['--maxmemory', '100mb', '--maxmemory-policy', 'allkeys-lru']);
   const { code, err } = await fleet.run();
   expect(code).toBe(0);

@@ -44,7 +44,7 @@ test('a CSV file becomes categories, and the counts are printed', async () => {
   expect(await names()).toEqual(['dog', 'cat, "big"']);
 });
 
-test.each(['json', 'csv', 'tsv'])('an empty list printed as %s is imported too: nothing is sent', async (format) => {
+test.each(['json', 'csv', 'tsv'])('an empty list printed as %s imports as no rows', async (format) => {
   const { run } = shop();
   const listed = await run(['categories', 'list', '--format', format]);
   const { code, out, err } = await run([...IMPORT, '-', '--json'], listed.out);
@@ -77,7 +77,7 @@ test('with --json stdout is the document and stderr is silent; the same command 
   expect(JSON.parse(again.out)).toEqual({ created: [], skipped, failed: [], unknown: [], pending: 0 });
 });
 
-test('a bad file is exit code 2 before anything is sent or noted, also without a key', async () => {
+test('an invalid file exits with 2 without sending or recording anything, even without a key', async () => {
   const { dir, file, run } = shop();
   file('bad.csv', 'name\ndog\n""\n');
   const { code, out, err } = await run([...IMPORT, 'bad.csv', '--json']);
@@ -108,7 +108,7 @@ test('a rejected row is reported and the others are created, then the corrected 
   expect((await names()).sort()).toEqual(['cat', 'cow', 'dog']);
 });
 
-test('--dry-run says what would be created and how long it takes, and creates and notes nothing', async () => {
+test('--dry-run prints the rows to create and the estimated time without creating or recording anything', async () => {
   const { dir, file, run, names } = shop();
   await run(['categories', 'create', '--name', 'dog']);
   file('species.csv', `name,description\ndog,\ncat,Felis\n${'cow,\n'.repeat(70)}`);
@@ -168,14 +168,14 @@ test.each<[string, readonly string[], string]>([
   ['no workers', ['--concurrency', '0'], '--concurrency must be a whole number from 1 to 64'],
   ['half a worker', ['--concurrency', '1.5'], '--concurrency must be a whole number from 1 to 64'],
   ['a delimiter of two characters', ['--delimiter', ';;'], '--delimiter must be one character'],
-])('%s is wrong usage', async (_what, more, message) => {
+])('an import with %s is wrong usage', async (_what, more, message) => {
   const { file, run } = shop();
   file('a.csv', 'name\na\n');
   const { code, err } = await run([...IMPORT, 'a.csv', ...more]);
   expect([code, err]).toEqual([2, expect.stringContaining(message)]);
 });
 
-test('what list prints in every machine format is imported into another shop unchanged', async () => {
+test('the output of list in every machine format round-trips to another service unchanged', async () => {
   const from = shop();
   from.file(
     'odd.json',
@@ -205,7 +205,7 @@ test('rows from a pipe need --yes if stderr is a terminal, except in CI', async 
   expect(await run([], { CI: '1' })).toMatchObject({ code: 6 });
 });
 
-test('on a terminal the sandbox is imported into without a question', async () => {
+test('an import into the sandbox asks no question on a terminal', async () => {
   const { dir, file } = shop();
   file('a.csv', 'name\ndog\n');
   const { code, out, err } = await inProcess([...IMPORT, 'a.csv', '-p', 'sandbox'], { dir, columns: 80 });
@@ -216,7 +216,7 @@ test('on a terminal the sandbox is imported into without a question', async () =
 const MINUTE = 60_000;
 const WINDOW = 30 * MINUTE;
 
-test('--dry-run says that the time is unknown until two resets were seen, and then the same at any time', async () => {
+test('--dry-run estimates the time only after two resets, and then consistently within a window', async () => {
   const clock = new IdleClock(Date.UTC(2026, 10, 22, 12, 0, 0));
   const service = await startHttpFake(() => {
     clock.touch();

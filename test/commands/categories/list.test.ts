@@ -12,26 +12,26 @@ const categories = [
 const names = (search?: string, sort?: 'id' | 'name'): string[] =>
   filterAndSort(categories, { ...(search && { search }), ...(sort && { sort }) }).map(({ name }) => name);
 
-test('without options the order is that of the service', () => {
+test("a list without options keeps the service's order", () => {
   expect(names()).toEqual(['élan', 'Zebra', 'cat', 'Elephant']);
 });
 
-test('--search ignores case and composition, in name and description', () => {
+test('--search ignores case and Unicode composition in name and description', () => {
   expect(names('CAT')).toEqual(['cat']);
   expect(names('catus')).toEqual(['cat']);
   expect(names('e\u0301LAN')).toEqual(['élan']);
   expect(names('dog')).toEqual([]);
 });
 
-test('names are sorted in English collation', () => {
+test('--sort name uses English collation', () => {
   expect(names(undefined, 'name')).toEqual(['cat', 'élan', 'Elephant', 'Zebra']);
 });
 
-test('ids are sorted as numbers, also above 2^53', () => {
+test('--sort id compares numbers, even above 2^53', () => {
   expect(names(undefined, 'id')).toEqual(['Elephant', 'Zebra', 'cat', 'élan']);
 });
 
-test('the given list is not changed', () => {
+test('filtering and sorting do not change the given list', () => {
   const before = [...categories];
   filterAndSort(categories, { sort: 'id' });
   expect(categories).toEqual(before);

@@ -50,24 +50,24 @@ test.each([
   expect(await tab(line)).toEqual(offered);
 });
 
-test('visible commands are offered, hidden ones are not', async () => {
+test('completion offers visible commands but no hidden ones', async () => {
   const offered = await tab('');
   expect(offered).toEqual(expect.arrayContaining(['categories', 'auth', 'quota', 'api', 'sandbox', 'doctor', 'help']));
   expect(offered).not.toContain('__complete');
 });
 
-test('options of the command and global options are offered, except those already typed', async () => {
+test('completion offers options of the command and global options except those already typed', async () => {
   const offered = await tab('categories list --search x --');
   expect(offered).toEqual(expect.arrayContaining(['--sort', '--format', '--json', '--profile', '--help']));
   expect(offered).not.toContain('--search');
   expect(offered).not.toContain('--name');
 });
 
-test('a repeatable option is offered again', async () => {
+test('completion offers a repeatable option again', async () => {
   expect(await tab('sandbox --fault 500 --fa')).toEqual(['--fault']);
 });
 
-test('profiles are read only when a profile is completed', async () => {
+test('completion reads profiles only to complete a profile', async () => {
   const never = (): Promise<readonly string[]> => Promise.reject(new Error('read'));
   await expect(suggest(root, ['categories', ''], never)).resolves.toBeDefined();
 });

@@ -54,7 +54,7 @@ async function serve(args: readonly string[], options: WorldOptions = {}): Promi
 const get = (url: string, key: string, path = '/categories'): Promise<Response> =>
   fetch(`${url}${path}`, { headers: { authorization: `Bearer ${key}`, connection: 'close' } });
 
-test('it prints its URL, key and limits, and the lines to paste; Ctrl-C is 130 without an error', async () => {
+test('`petstore sandbox` prints its URL, key, limits and lines to paste, and Ctrl-C ends it with 130 and no error', async () => {
   const { out, err, url, key, stop } = await serve(['--quiet']);
   expect(out()).toContain('plan free: 60 requests per minute, 1,000 per day');
   expect(out()).toContain(`\n  export PETSTORE_BASE_URL=${url}\n  export PETSTORE_API_KEY=sandbox_`);
@@ -63,7 +63,7 @@ test('it prints its URL, key and limits, and the lines to paste; Ctrl-C is 130 w
   expect([await stop(), err()]).toEqual([130, '']);
 });
 
-test.each([40, 80])('in a terminal of %i columns sentences wrap between words', async (columns) => {
+test.each([40, 80])("the sandbox's sentences wrap between words at %i columns", async (columns) => {
   const faults = ['--fault', '503:10', '--fault', 'latency=300ms:5', '--fault', 'lost-response:5'];
   const { out, stop } = await serve([...faults, '--seed', '4000000000'], { columns, env: { NO_COLOR: '1' } });
   const text = out();
@@ -77,7 +77,7 @@ test.each([40, 80])('in a terminal of %i columns sentences wrap between words', 
   expect(wide).toEqual([]);
 });
 
-test('on Windows the lines to paste are for PowerShell', async () => {
+test('the lines to paste are for PowerShell on Windows', async () => {
   const { out, stop } = await serve(['--key', "it's$HOME", '--data', join(tempDir(), 'data')], { platform: 'win32' });
   expect(out()).toContain("  $env:PETSTORE_API_KEY = 'it''s$HOME'\n");
   await stop();
@@ -90,7 +90,7 @@ test.runIf(hasShell)('a key with special characters is quoted in the lines to pa
   await stop();
 });
 
-test('--json prints one document once it listens, and no request log', async () => {
+test('`sandbox --json` prints one document once it listens and no request log', async () => {
   const limits = ['--limit', '60/6s', '--limit', '5/1h'];
   const { out, err, url, stop } = await serve(['--json', ...limits, '--fault', '503:10', '--seed', '7']);
   const info = JSON.parse(out());
@@ -116,13 +116,13 @@ test.each([
   [['--plan', 'enterprise'], 'plan enterprise: unlimited'],
   [['--plan', 'enterprise', '--limit', '3/500ms'], 'plan enterprise: 3 requests per 500ms'],
   [['--limit', '60/6s', '--limit', '1000/1d'], 'plan custom: 60 requests per 6s, 1,000 per day'],
-])('%j announces "%s"', async (args, announced) => {
+])('`sandbox` with %j announces "%s"', async (args, announced) => {
   const { out, stop } = await serve(args);
   expect(out()).toContain(`Pet store sandbox, ${announced}\n`);
   await stop();
 });
 
-test('each request is one line on stderr: time, method, path, status, what is left', async () => {
+test('the sandbox logs each request as one line with time, method, path, status and remaining quota', async () => {
   const clock = handClock(new Date(2026, 10, 21, 9, 5, 7).getTime());
   const { url, key, err, stop } = await serve(['--fault', '503:0'], { clock });
   await get(url, key);
@@ -152,7 +152,7 @@ test('a random seed is printed and repeats the faults', async () => {
   await Promise.all([first.stop(), again.stop()]);
 });
 
-test('each of several keys has its own windows', async () => {
+test('each of several sandbox keys has its own windows', async () => {
   const { url, stop } = await serve(['--key', 'sandbox_alice_0001', '--key', 'sandbox_bobby_0001', '--limit', '1/1h']);
   const statuses: number[] = [];
   for (const key of ['sandbox_alice_0001', 'sandbox_alice_0001', 'sandbox_bobby_0001']) {
@@ -162,7 +162,7 @@ test('each of several keys has its own windows', async () => {
   await stop();
 });
 
-test('--data names the data; by default it is that of the profile `sandbox`', async () => {
+test('--data names the data file, by default that of the profile `sandbox`', async () => {
   const dir = tempDir();
   const other = await serve(['--data', 'demo.log'], { dir });
   await other.stop();
@@ -209,7 +209,7 @@ test.each([
   [['--fault', '503:200']],
   [['--seed', 'x']],
   [['--retry-after', 'soon']],
-])('%s is a usage error', async (args) => {
+])('%j is a usage error', async (args) => {
   const { code, out, err } = await inProcess(['sandbox', ...args]);
   expect([code, out]).toEqual([2, '']);
   expect(err).toMatch(/^error: .+\nhint: .+\n$/);
@@ -233,7 +233,7 @@ test.each(['', '--reset'])('a foreign file is exit 9 and is not changed (%s)', a
   }
 });
 
-test('the help lists every fault', async () => {
+test('the help of `sandbox` lists every fault', async () => {
   const { out } = await inProcess(['sandbox', '--help']);
   for (const kind of FAULT_KINDS) expect(out).toContain(kind);
 });
