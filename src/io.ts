@@ -10,14 +10,6 @@ export function toEnvironment(env: Environment, platform: string): Environment {
   return Object.fromEntries(Object.entries(env).map(([name, value]) => [name.toUpperCase(), value]));
 }
 
-/** Ctrl-Z, `fg` and `bg`. */
-export interface JobControl {
-  /** Calls the listener when the process continues after a stop; returns a function that removes it. */
-  onContinue(listener: () => void): () => void;
-  /** Stops the process group; resolves when it continues. */
-  stop(): Promise<void>;
-}
-
 export interface Output {
   /**
    * Writes text as it is: text from outside has been escaped before. Bytes are for unchanged bodies, never for a terminal.
@@ -36,8 +28,6 @@ export interface Input {
   readonly isTTY: boolean;
   read(): AsyncIterable<Uint8Array>;
   readonly raw?: NodeJS.ReadStream;
-  /** Absent on Windows. */
-  readonly jobs?: JobControl;
 }
 
 /** 0: no color; 1: 16 colors; 2: 256; 3: true color. */

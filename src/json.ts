@@ -4,8 +4,8 @@ import { isInteger, isLosslessNumber, LosslessNumber, parse, stringify } from 'l
 /** A whole number: a number if it is safe, a bigint beyond 2^53. */
 export type Int64 = number | bigint;
 
-/** Documents nested deeper are rejected; no response of the service needs it. */
-export const MAX_DEPTH = 100;
+/** Documents nested deeper are rejected: what follows is recursive, and no response of the service needs it. */
+const MAX_DEPTH = 100;
 
 // A number that a double may not hold stands at the start or after one of these; only such documents take the slow path.
 const SUSPECT = /(?:^|[[:,])\s*(?:-0|-?\d{16}|-?\d{1,15}[.eE])/;
@@ -13,19 +13,16 @@ const MAX_BIGINT_DIGITS = 1000;
 
 /**
  * Whole numbers beyond 2^53 become bigint; other numbers that would change are opaque (`isOpaqueNumber`).
- * @param maxDepth levels of nesting; Infinity if the caller checks the depth itself
  * @throws SyntaxError that never quotes the document, since it may contain secrets
  */
-export function parseJson(text: string, maxDepth = MAX_DEPTH): unknown {
+export function parseJson(text: string): unknown {
   let value: unknown;
   try {
     value = SUSPECT.test(text) ? flatten(parse(text, undefined, NUMBERS)) : JSON.parse(text);
   } catch {
     throw new SyntaxError('not valid JSON');
   }
-  if (maxDepth !== Number.POSITIVE_INFINITY && exceedsDepth(value, maxDepth)) {
-    throw new SyntaxError(`JSON nested more than ${maxDepth} levels deep`);
-  }
+  if (exceedsDepth(value, MAX_DEPTH)) throw new SyntaxError(`JSON nested more than ${MAX_DEPTH} levels deep`);
   return value;
 }
 
@@ -60,7 +57,7 @@ export function toPlainJson(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, toPlainJson(part)]));
 }
 
-export function exceedsDepth(value: unknown, levels: number): boolean {
+function exceedsDepth(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null || isOpaqueNumber(value)) return false;
   if (levels === 0) return true;
   for (const key in value) {

@@ -2,7 +2,7 @@
 import { homedir, tmpdir } from 'node:os';
 import { systemClock } from './clock.ts';
 import { PetstoreError } from './errors.ts';
-import type { Context, Input, JobControl, Output } from './io.ts';
+import type { Context, Input, Output } from './io.ts';
 import { toEnvironment } from './io.ts';
 import { Redactor } from './redact.ts';
 import { EXIT_CODES } from './reference.ts';
@@ -48,19 +48,6 @@ function output(stream: NodeJS.WriteStream, mayFail = false): Output {
   };
 }
 
-const jobs: JobControl = {
-  onContinue(listener) {
-    process.on('SIGCONT', listener);
-    return () => void process.off('SIGCONT', listener);
-  },
-  stop: () =>
-    new Promise((resolve) => {
-      // The whole group, as the terminal would; the next turn runs when the shell continues it.
-      process.kill(0, 'SIGTSTP');
-      setImmediate(resolve);
-    }),
-};
-
 function input(signal: AbortSignal): Input {
   return {
     // Opening stdin costs several milliseconds, so only what reads it does.
@@ -70,7 +57,6 @@ function input(signal: AbortSignal): Input {
     get raw() {
       return process.stdin;
     },
-    ...(process.platform === 'win32' ? {} : { jobs }),
     async *read() {
       const { stdin } = process;
       const stop = (): void => void stdin.destroy(signal.reason as Error);

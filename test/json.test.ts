@@ -1,7 +1,7 @@
 // JSON with exact numbers: every digit is kept, invalid documents are rejected, hostile ones are harmless.
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { isOpaqueNumber, MAX_DEPTH, parseJson, stringifyJson } from '../src/json.ts';
+import { isOpaqueNumber, parseJson, stringifyJson } from '../src/json.ts';
 
 test.each([
   '9223372036854775807',
@@ -91,8 +91,8 @@ test('a field named __proto__ changes no prototype', () => {
 
 test('deep nesting is rejected before the stack overflows', () => {
   const nested = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels);
-  expect(stringifyJson(parseJson(nested(MAX_DEPTH)))).toBe(nested(MAX_DEPTH));
-  expect(() => parseJson(nested(MAX_DEPTH + 1))).toThrow('nested more than 100 levels deep');
+  expect(stringifyJson(parseJson(nested(100)))).toBe(nested(100));
+  expect(() => parseJson(nested(101))).toThrow('nested more than 100 levels deep');
   expect(() => parseJson(nested(1_000_000))).toThrow(SyntaxError);
   expect(() => parseJson(`[1.0,${nested(1_000_000)}]`)).toThrow(SyntaxError);
 });

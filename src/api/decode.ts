@@ -1,7 +1,7 @@
 // Checks responses against docs/service.md (resources): bytes in, typed values out.
 import { Buffer, isUtf8 } from 'node:buffer';
 import type { HttpHeaders } from '../http/types.ts';
-import { exceedsDepth, isOpaqueNumber, MAX_DEPTH, parseJson } from '../json.ts';
+import { isOpaqueNumber, parseJson } from '../json.ts';
 import type { Category } from './types.ts';
 
 /** A response that breaks the service's contract; the message never quotes it. */
@@ -9,17 +9,12 @@ export class DecodeError extends Error {
   override readonly name = 'DecodeError';
 }
 
-// The depth is checked by `decodeCategory`, whose message names the category.
-const ANY_DEPTH = Number.POSITIVE_INFINITY;
 const INT64_MIN = -(2n ** 63n);
 const INT64_MAX = 2n ** 63n - 1n;
 
 /** @throws DecodeError naming the first element that is not a category */
 export function decodeList(body: Uint8Array, headers: HttpHeaders): readonly Category[] {
-  return decodeCategories(decodeJson(body, headers));
-}
-
-function decodeCategories(value: unknown): readonly Category[] {
+  const value = decodeJson(body, headers);
   if (!Array.isArray(value)) throw new DecodeError(`expected an array of categories, got ${kindOf(value)}`);
   return value.map(decodeCategory);
 }
@@ -28,10 +23,10 @@ function decodeCategories(value: unknown): readonly Category[] {
 export function decodeJson(body: Uint8Array, headers: HttpHeaders): unknown {
   if (body.length === 0) throw new DecodeError('expected JSON, got an empty body');
   try {
-    return parseJson(utf8(withoutBom(body)), ANY_DEPTH);
+    return parseJson(utf8(withoutBom(body)));
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
-    throw notJson(headers, 'expected JSON, got something else');
+    throw notJson(headers, error);
   }
 }
 
@@ -46,11 +41,11 @@ function withoutBom(body: Uint8Array): Uint8Array {
 }
 
 // The content type explains best what was sent instead.
-function notJson(headers: HttpHeaders, otherwise: string): DecodeError {
+function notJson(headers: HttpHeaders, { message }: SyntaxError): DecodeError {
   const [value] = [headers['content-type']].flat();
   const type = value?.split(';')[0]?.trim().toLowerCase() ?? '';
   const known = /^[\w.+-]{1,60}\/[\w.+-]{1,60}$/.test(type) && !/json$/.test(type);
-  return new DecodeError(known ? `expected JSON, got ${type}` : otherwise);
+  return new DecodeError(known ? `expected JSON, got ${type}` : message);
 }
 
 /**
@@ -66,7 +61,6 @@ export function decodeCategory(value: unknown, index?: number): Category {
   if (description !== undefined && description !== null && typeof description !== 'string') {
     throw invalid(index, `has a description that is ${kindOf(description)}, not a string`);
   }
-  if (exceedsDepth(value, MAX_DEPTH - 1)) throw invalid(index, `is nested more than ${MAX_DEPTH} levels deep`);
   if (description !== null) return value as unknown as Category;
   // null means that the optional field is absent.
   const { description: _, ...rest } = value;

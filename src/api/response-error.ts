@@ -5,7 +5,6 @@ import { formatDuration } from '../format.ts';
 import { decodeServiceError, uncertainty } from '../http/request-errors.ts';
 import { statusTraits } from '../http/retry.ts';
 import type { HttpHeaders, HttpRequest, HttpResponse } from '../http/types.ts';
-import { parseBaseUrl } from '../profiles/credential-rules.ts';
 
 /** For any final response except 429, which the HTTP client handles. */
 export function responseError(request: HttpRequest, response: HttpResponse): PetstoreError {
@@ -84,7 +83,7 @@ function forbiddenError({ headers, body }: HttpResponse, facts: Partial<Petstore
   return new PetstoreError('rejected', `the service rejected the request (403)${detail}`, { ...facts, hint });
 }
 
-function redirectError({ path, safe }: HttpRequest, { status, headers }: HttpResponse): PetstoreError {
+function redirectError({ safe }: HttpRequest, { status, headers }: HttpResponse): PetstoreError {
   const location = headerText(headers['location']);
   // A 303 follows a create that was processed.
   const processed = safe ? 'no' : 'perhaps';
@@ -99,15 +98,8 @@ function redirectError({ path, safe }: HttpRequest, { status, headers }: HttpRes
       status,
       processed,
       hint: 'check the base URL',
-      ...(location.endsWith(path) && { commandHint: loginHint(location.slice(0, -path.length)) }),
     },
   );
-}
-
-function loginHint(baseUrl: string): PetstoreError['commandHint'] {
-  const parsed = parseBaseUrl(baseUrl);
-  if (!('url' in parsed)) return undefined;
-  return (petstore) => `if ${parsed.url} is correct, run ${petstore('auth', 'login', '--url', parsed.url)}`;
 }
 
 function headerText(value: HttpHeaders[string]): string | undefined {

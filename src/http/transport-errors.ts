@@ -78,13 +78,11 @@ function problemOf(error: Error, requestSent: boolean): Problem {
   if (TLS_CODE.test(code)) return ['tls', certificateProblem(code) ?? 'the TLS handshake failed'];
   const [, known] = PROBLEMS.find(([codes]) => codes.includes(code)) ?? [];
   if (known || requestSent) return known ?? NOT_HTTP;
-  // The HTTP parser could not allocate its memory (`ulimit -v`).
-  if (error instanceof RangeError) return ['connect', 'not enough memory'];
   return ['connect', code === '' ? 'the connection failed' : `the connection failed (${code})`];
 }
 
-/** Explains an OpenSSL verification code; undefined if it is not about the certificate. */
-export function certificateProblem(code: string | undefined): string | undefined {
+// Explains an OpenSSL verification code.
+function certificateProblem(code: string | undefined): string | undefined {
   if (code === 'CERT_HAS_EXPIRED') return 'the certificate has expired';
   if (code === 'CERT_NOT_YET_VALID') return 'the certificate is not valid yet';
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID' || code === 'HOSTNAME_MISMATCH')

@@ -48,7 +48,7 @@ async function askUntilValid(io: PromptIO, { message, validate }: Question, hidd
 }
 
 async function ask({ stdin, stderr, signal }: PromptIO, message: string, hidden: boolean): Promise<string> {
-  const { raw: input, jobs } = stdin;
+  const { raw: input } = stdin;
   if (!input) throw new PetstoreError('usage', 'no terminal to ask on');
   // Readline writes the question and what is typed to this stream.
   const output = new Writable({
@@ -62,25 +62,12 @@ async function ask({ stdin, stderr, signal }: PromptIO, message: string, hidden:
   const lines = createInterface({ input, output, terminal: true, historySize: 0 });
   if (hidden) await stderr.write(message);
   lines.setPrompt(message);
-  const resume = (): void => {
-    // The shell has changed the terminal's mode, and Node would skip a mode that it has set before.
-    input.setRawMode(false);
-    input.setRawMode(true);
-    if (hidden) void stderr.write(message);
-    else lines.prompt(true);
-  };
-  // Ctrl-Z: readline alone would stop this process but not the job, and leave a terminal that echoes the key.
-  lines.on('SIGTSTP', () => {
-    if (!jobs) return;
-    input.setRawMode(false);
-    void jobs.stop().then(() => input.setRawMode(true));
-  });
-  const ignore = jobs?.onContinue(resume);
+  // Ctrl-Z is ignored: a shell that continues the process leaves a terminal that echoes the key.
+  lines.on('SIGTSTP', () => undefined);
   try {
     if (!hidden) lines.prompt();
     return await answered(lines, signal);
   } finally {
-    ignore?.();
     lines.close();
     // What readline wrote is shown before anything else.
     await new Promise<void>((done) => output.end(done));

@@ -24,8 +24,14 @@ interface OutputFormat {
 
 const OUTPUT_FORMATS = {
   table: { needsRows: false, load: loadText },
-  json: { needsRows: false, load: async (view, target) => (data) => jsonDocument(data, view, target.isTTY) },
-  ndjson: { needsRows: true, load: async (view) => (data) => jsonLines(view.records?.rows(data) ?? []) },
+  json: {
+    needsRows: false,
+    load: async (view, target) => (data) => [`${jsonText(view.json ? view.json(data) : data, target.isTTY)}\n`],
+  },
+  ndjson: {
+    needsRows: true,
+    load: async (view) => (data) => [terminalSafeJson(stringifyLines(view.records?.rows(data) ?? []))],
+  },
   csv: { needsRows: true, load: (view, target) => loadDelimited('csv', view, target) },
   tsv: { needsRows: true, load: (view, target) => loadDelimited('tsv', view, target) },
 } satisfies Readonly<Record<string, OutputFormat>>;
@@ -57,26 +63,6 @@ export function jsonText(value: unknown, pretty = false): string {
   return terminalSafeJson(stringifyJson(value, pretty ? 2 : 0));
 }
 
-const PAGE = 500;
-
-// A long list as one string would need several times its size in memory.
-function* jsonDocument<Data>(data: Data, view: View<Data>, pretty: boolean): Generator<string> {
-  const value = view.json ? view.json(data) : data;
-  if (!Array.isArray(value) || value.length <= PAGE) return yield `${jsonText(value, pretty)}\n`;
-  const [open, separator, close] = pretty ? ['[\n', ',\n', '\n]'] : ['[', ',', ']'];
-  for (let from = 0; from < value.length; from += PAGE) {
-    const page = jsonText(value.slice(from, from + PAGE), pretty);
-    yield (from === 0 ? open : separator) + page.slice(open.length, -close.length);
-  }
-  yield `${close}\n`;
-}
-
-function* jsonLines(rows: readonly unknown[]): Generator<string> {
-  for (let from = 0; from < rows.length; from += PAGE) {
-    yield terminalSafeJson(stringifyLines(rows.slice(from, from + PAGE)));
-  }
-}
-
 async function loadDelimited<Data>(
   format: 'csv' | 'tsv',
   { records }: View<Data>,
@@ -87,7 +73,7 @@ async function loadDelimited<Data>(
   return (data) => delimited(format, columns, records?.rows(data) ?? [], isTTY);
 }
 
-/** Loads the renderer for people; chalk only if there is color, cli-table3 only for views with tables. */
+/** Loads the renderer for people; cli-table3 only for views with tables. */
 async function loadText<Data>(view: View<Data>, target: OutputTarget): Promise<Renderer<Data>> {
   const style = await loadStyle(target.colorLevel);
   const table = view.tables && (await import('./table.ts')).table;
@@ -101,16 +87,11 @@ async function loadText<Data>(view: View<Data>, target: OutputTarget): Promise<R
   };
 }
 
-const same = (text: string): string => text;
-const plainStyle: Style = { bold: same, dim: same, red: same, green: same, yellow: same, cyan: same };
-
 /**
  * Only the 16 named colors are used: the terminal's own theme keeps them readable on dark and on light.
  * @param level from `colorLevel`; chalk itself ignores NO_COLOR
  */
 export async function loadStyle(level: ColorLevel): Promise<Style> {
-  if (level === 0) return plainStyle;
   const { Chalk } = await import('chalk');
-  const { bold, dim, red, green, yellow, cyan } = new Chalk({ level });
-  return { bold, dim, red, green, yellow, cyan };
+  return new Chalk({ level });
 }

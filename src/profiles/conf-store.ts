@@ -3,7 +3,6 @@ import * as fs from 'node:fs';
 import { join } from 'node:path';
 import Conf from 'conf';
 import { mkdirp } from '../append-log/mkdirp.ts';
-import { systemClock } from '../clock.ts';
 import { PetstoreError } from '../errors.ts';
 import { escapeControls } from '../escape.ts';
 import type { ProfileStore, StoredProfile } from './store.ts';
@@ -12,7 +11,6 @@ import { BUILT_IN, checkProfileName, FIRST_ACTIVE, hasKey, isProfileName } from 
 const ACTIVE = 'active';
 const PREFIX = 'profile-';
 const FIELDS = ['url', 'key', 'keyCommand', 'origin', 'active'] as const;
-const MAX_BYTES = 1024 * 1024;
 
 type Settings = { readonly [Field in (typeof FIELDS)[number]]?: string };
 
@@ -44,8 +42,7 @@ export function openConfStore(dir: string): ProfileStore {
     read(file);
     guarded(path, 'write', () => {
       mkdirp(dir);
-      removeAbandoned(dir);
-      const old = `${path}.${process.pid}.old`;
+      const old = `${path}.old`;
       const existed = fs.existsSync(path);
       if (existed) fs.copyFileSync(path, old);
       try {
@@ -60,13 +57,18 @@ export function openConfStore(dir: string): ProfileStore {
     });
   };
 
-  // With what killed writes may have left beside it.
   const remove = (file: string): boolean =>
     guarded(pathOf(file), 'remove', () => {
-      const own = list(dir).filter((name) => name.startsWith(`${file}.json`));
-      for (const name of own) fs.rmSync(join(dir, name));
-      return own.includes(`${file}.json`);
+      removeLeftovers(file);
+      const existed = fs.existsSync(pathOf(file));
+      fs.rmSync(pathOf(file), { force: true });
+      return existed;
     });
+
+  // A killed write may leave a key in a file beside its own.
+  const removeLeftovers = (file: string): void => {
+    for (const name of list(dir).filter((one) => one.startsWith(`${file}.json.`))) fs.rmSync(join(dir, name));
+  };
 
   const stored = (): string[] =>
     guarded(dir, 'read', () => list(dir)).flatMap((name) => {
@@ -90,6 +92,7 @@ export function openConfStore(dir: string): ProfileStore {
       const profile = store.get(name);
       if (!hasKey(profile)) return false;
       store.save({ name, url: profile?.url });
+      guarded(dir, 'write', () => removeLeftovers(PREFIX + name));
       return true;
     },
     remove(name) {
@@ -108,9 +111,14 @@ export function openConfStore(dir: string): ProfileStore {
       return name;
     },
     activate(name) {
-      // It holds no key, so a damaged one is replaced.
-      if (isDamaged(() => read(ACTIVE))) remove(ACTIVE);
-      write(ACTIVE, { active: checkProfileName(name) });
+      checkProfileName(name);
+      try {
+        read(ACTIVE);
+      } catch {
+        // It holds no key, so a damaged one is replaced.
+        remove(ACTIVE);
+      }
+      write(ACTIVE, { active: name });
     },
   };
   return store;
@@ -121,28 +129,8 @@ function makePrivate(path: string): boolean {
   const stats = fs.statSync(path, { throwIfNoEntry: false });
   if (!stats) return false;
   if (!stats.isFile()) throw damagedFile(path, 'is not a regular file');
-  if (stats.size > MAX_BYTES) throw damagedFile(path, 'is larger than 1 MiB');
   if ((stats.mode & 0o077) !== 0 && process.platform !== 'win32') fs.chmodSync(path, 0o600);
   return true;
-}
-
-// What killed writes left behind holds keys: copies of ours, named by process, and files of conf, known by their age.
-function removeAbandoned(dir: string): void {
-  for (const name of list(dir)) {
-    const path = join(dir, name);
-    const [, pid, temporary] = /\.json\.(?:(\d+)\.old|(tmp-\w+))$/.exec(name) ?? [];
-    const isOld = (): boolean =>
-      systemClock.now() - (fs.statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0) > 60_000;
-    if (pid ? !isRunning(Number(pid)) : temporary && isOld()) fs.rmSync(path, { force: true });
-  }
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code !== 'ESRCH';
-  }
 }
 
 function list(dir: string): readonly string[] {
@@ -174,16 +162,6 @@ function damagedFile(path: string, what: string): PetstoreError {
       ? `delete it with \`petstore auth logout -p ${profile} --delete\`, then run \`petstore auth login -p ${profile}\``
       : 'choose the active profile again with `petstore auth switch PROFILE`',
   });
-}
-
-function isDamaged(use: () => unknown): boolean {
-  try {
-    use();
-    return false;
-  } catch (error) {
-    if (error instanceof PetstoreError && error.cause === undefined) return true;
-    throw error;
-  }
 }
 
 // Anything but a PetstoreError that the file system throws becomes one.

@@ -134,7 +134,6 @@ test('an attempt withdrawn after it was connected sends nothing', async () => {
 
 test.each([
   [{ code: 'ENOMEM' }, 'connect', 'the connection failed (ENOMEM)'],
-  [new RangeError('WebAssembly.Instance(): Out of memory'), 'connect', 'not enough memory'],
   [{ code: 'ENETUNREACH' }, 'connect', 'no route to the host'],
   [{ code: 'CERT_HAS_EXPIRED' }, 'tls', 'the certificate has expired'],
   [{ code: 'ERR_TLS_CERT_ALTNAME_INVALID' }, 'tls', 'the certificate is for another host name'],

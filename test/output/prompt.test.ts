@@ -1,23 +1,19 @@
-// Prompts on a fake terminal: hidden input, stops, validation, and that nothing listens afterwards.
+// Prompts on a fake terminal: hidden input, Ctrl-Z, validation, and that nothing listens afterwards.
 import { PassThrough } from 'node:stream';
 import { expect, test } from 'vitest';
-import type { JobControl } from '../../src/io.ts';
 import type { PromptIO } from '../../src/output/prompt.ts';
 import { askHidden, askText, askYesNo } from '../../src/output/prompt.ts';
 
 function bench() {
-  const input = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => undefined });
-  const listeners = new Set<() => void>();
-  const jobs: JobControl = {
-    onContinue(listener) {
-      listeners.add(listener);
-      return () => void listeners.delete(listener);
-    },
-    stop: async () => undefined,
-  };
+  const rawModes: boolean[] = [];
+  const input = Object.assign(new PassThrough(), {
+    isTTY: true,
+    setRawMode: (raw: boolean) => void rawModes.push(raw),
+  });
+  const interrupt = new AbortController();
   let shown = '';
   const io: PromptIO = {
-    stdin: { isTTY: true, async *read() {}, raw: input as unknown as NodeJS.ReadStream, jobs },
+    stdin: { isTTY: true, async *read() {}, raw: input as unknown as NodeJS.ReadStream },
     stderr: {
       isTTY: true,
       columns: 80,
@@ -25,26 +21,45 @@ function bench() {
         shown += String(text);
       },
     },
-    signal: new AbortController().signal,
+    signal: interrupt.signal,
   };
   const settle = async (): Promise<void> => {
     for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
   };
-  const type = async (text: string): Promise<void> => {
-    await settle();
-    input.write(text);
-    await settle();
+  return {
+    io,
+    input,
+    interrupt,
+    rawModes,
+    shown: () => shown,
+    type: async (text: string): Promise<void> => {
+      await settle();
+      input.write(text);
+      await settle();
+    },
   };
-  return { io, input, listeners, type, shown: () => shown };
 }
 
 test('a hidden prompt shows neither the secret nor its length', async () => {
-  const { io, type, shown, listeners, input } = bench();
+  const { io, type, shown, input } = bench();
   const answer = askHidden(io, { message: 'API key' });
   await type('sk_secret\r');
   expect(await answer).toBe('sk_secret');
   expect(shown()).toBe('API key: \n');
-  expect(listeners.size + input.listenerCount('keypress')).toBe(0);
+  expect(input.listenerCount('keypress')).toBe(0);
+});
+
+test.each([
+  ['a secret', askHidden],
+  ['a line', askText],
+] as const)('the question for %s ignores Ctrl-Z', async (_what, ask) => {
+  const { io, type, rawModes } = bench();
+  const answer = ask(io, { message: 'what' });
+  await type('old');
+  await type('\u001a');
+  expect(rawModes).toEqual([true]);
+  await type('new\r');
+  expect(await answer).toBe('oldnew');
 });
 
 test('an invalid answer is explained and asked for again', async () => {
@@ -72,5 +87,12 @@ test.each(['\u0003', '\u0004'])('%j at a question ends it as interrupted', async
   const { io, type } = bench();
   const answer = expect(askYesNo(io, 'really?')).rejects.toMatchObject({ kind: 'interrupted', exitCode: 130 });
   await type(typed);
+  await answer;
+});
+
+test('a signal ends the question', async () => {
+  const { io, interrupt } = bench();
+  const answer = expect(askYesNo(io, 'really?')).rejects.toThrow();
+  interrupt.abort();
   await answer;
 });

@@ -43,15 +43,6 @@ test('JSON on a terminal is indented, and the same document', async () => {
   expect(JSON.parse(text)).toEqual(JSON.parse(await shown('json')));
 });
 
-test('a list written in pages is the same JSON document', async () => {
-  const many = Array.from({ length: 1_201 }, (_, id) => ({ id, name: `n${id}` }));
-  for (const [target, indent] of [[pipe, 0] as const, [terminal, 2] as const]) {
-    const pieces = [...(await loadRenderer('json', view, target))(many)];
-    expect(pieces.length).toBeGreaterThan(2);
-    expect(pieces.join('')).toBe(`${JSON.stringify(many, undefined, indent)}\n`);
-  }
-});
-
 test('NDJSON is one document per line', async () => {
   expect(
     (await shown('ndjson'))

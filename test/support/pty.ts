@@ -17,8 +17,7 @@ export function inTerminal(
 
 /** Runs a shell that knows jobs, in which the steps type commands: its prompt is `shell> `, `petstore` is the program. */
 export function inShell(at: Place, steps: readonly Step[]): Promise<TerminalOutcome> {
-  // Writes its process id to a file, for tests that send it a signal.
-  const petstore = `petstore() { ( echo $BASHPID > pid; exec '${process.execPath}' '${BIN}' "$@" ); }`;
+  const petstore = `petstore() { '${process.execPath}' '${BIN}' "$@"; }`;
   writeFileSync(join(at.dir, 'bashrc'), `PS1='shell> '\n${petstore}\n`);
   return runInTerminal(['bash', '--rcfile', join(at.dir, 'bashrc'), '-i'], at, { steps });
 }
