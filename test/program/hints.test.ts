@@ -142,16 +142,6 @@ const PROVOCATIONS: Readonly<Record<string, Provocation>> = {
     code: 4,
     leads: [['auth status -p staging', 0, /\/old\/v1/]],
   },
-  'a redirect to another base URL': {
-    from: 'api/response-error.ts',
-    args: LIST,
-    answer: ({ path, headers }) =>
-      path.startsWith('/old/')
-        ? { status: 308, headers: { location: `http://${headers.host}/new/v1/categories` } }
-        : undefined,
-    code: 7,
-    leads: [['auth login --url HOST/new/v1 -p staging', 0, /staging/]],
-  },
   'a page instead of a list': {
     from: 'api/categories.ts',
     args: LIST,
