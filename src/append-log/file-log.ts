@@ -102,7 +102,7 @@ export class FileLog<State, Result = void> implements Log<State> {
       if (written) {
         // A generation at least doubles before its seal: a large state is not to be written again at every record.
         const full = this.#offset >= Math.max(this.#options.rotateAtBytes, 2 * this.#snapshotSize);
-        if (full && !this.#sealed) this.#seal();
+        if (full && !this.#sealed) this.#write(SEAL);
         if (full || this.#sealed) this.refresh();
         return written.result;
       }
@@ -170,9 +170,7 @@ export class FileLog<State, Result = void> implements Log<State> {
     try {
       fd = this.#fs.openSync(this.#files.path(generation || 1), flags, 0o600);
     } catch (error) {
-      const { code } = error as NodeJS.ErrnoException;
-      if (code === 'ENOENT' && generation > 0) return false;
-      if (code === 'ELOOP') throw this.#unusable('not a regular file', generation || 1);
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT' && generation > 0) return false;
       throw error;
     }
     const problem = this.#problemOf(fd);
@@ -216,16 +214,6 @@ export class FileLog<State, Result = void> implements Log<State> {
     if (fd < 0) return;
     const close = (): void => this.#fs.closeSync(fd);
     this.#syncing.then(close, close);
-  }
-
-  // The record before it is safe: a seal that does not fit is left to the next writer.
-  #seal(): void {
-    try {
-      this.#write(SEAL);
-      this.#readNew();
-    } catch (error) {
-      if (!(error instanceof ShortWriteError) && (error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
-    }
   }
 
   // The void line terminates and invalidates a torn write before it, even one that lacks its line break only.

@@ -45,7 +45,6 @@ export class FailoverLedger implements Ledger {
   #opened: LogLedger | undefined;
   #away = false;
   #returnAt = 0;
-  #warned = false;
   #refreshing = false;
   #refusal: { readonly ticket: string; readonly seen: Observation } | undefined;
 
@@ -142,6 +141,10 @@ export class FailoverLedger implements Ledger {
     if (!(error instanceof StateServerError)) throw error;
     if (error.problem === 'rejected') throw server.toPetstoreError(error);
     if (this.#away) return;
+    if (!this.#opened) {
+      const problem = `cannot use state server ${server.name} (${error.message})`;
+      onWarning?.(`${problem}; the rate limit is shared only on this machine`);
+    }
     const { blocked } = this.#shared.view();
     this.#away = true;
     this.#returnAt = clock.monotonic() + RETURN_EVERY_MS;
@@ -149,12 +152,6 @@ export class FailoverLedger implements Ledger {
     // The server did not receive it if its ticket is still open there.
     const { ticket = '', seen } = this.#refusal ?? {};
     if (seen && ticket in this.#log.last().tickets) this.#own.observe(ticket, seen);
-    if (!this.#warned) {
-      onWarning?.(
-        `cannot use state server ${server.name} (${error.message}); the rate limit is shared only on this machine`,
-      );
-    }
-    this.#warned = true;
   }
 
   async #return(): Promise<void> {

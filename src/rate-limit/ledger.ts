@@ -250,15 +250,14 @@ export function openLedger(options: LedgerOptions): LogLedger {
     const where = stateDir === undefined ? '' : ` cannot write to ${stateDir}`;
     onWarning?.(`the rate limit is not shared with other processes:${where} (${code ?? message})`);
   };
-  const open = (): Log<KeyState> => {
-    try {
-      if (stateDir === undefined) throw new Error('there is no home directory');
-      const dir = ledgerDirectory(stateDir, tempDir, ledgerName(identity, key), typeOf);
-      return new FileLog(ledgerFormat, { dir, name: `ledger-${LEDGER_VERSION}`, rotateAtBytes: ROTATE_AT_BYTES, fs });
-    } catch (error) {
-      onUnshared(error);
-      return new MemoryLog(ledgerFormat);
-    }
-  };
-  return new LogLedger({ ...own, log: open(), onUnshared });
+  let log: Log<KeyState>;
+  try {
+    if (stateDir === undefined) throw new Error('there is no home directory');
+    const dir = ledgerDirectory(stateDir, tempDir, ledgerName(identity, key), typeOf);
+    log = new FileLog(ledgerFormat, { dir, name: `ledger-${LEDGER_VERSION}`, rotateAtBytes: ROTATE_AT_BYTES, fs });
+  } catch (error) {
+    onUnshared(error);
+    log = new MemoryLog(ledgerFormat);
+  }
+  return new LogLedger({ ...own, log, onUnshared });
 }

@@ -85,20 +85,6 @@ test.each([4, 1])('a write that is %i bytes short is an error, and every process
   expect(open(dir).refresh()).toEqual(['one', 'three']);
 });
 
-test('a seal that does not fit on the disk is left to the next writer, and the record before it counts', () => {
-  let full = true;
-  const filling = withWrite((fd, bytes, from, count) => {
-    if (full && bytes.includes('#seal')) throw Object.assign(new Error('no space'), { code: 'ENOSPC' });
-    return realWrite(fd, bytes, from, count);
-  });
-  const log = open(tempDir(), 60, { fs: filling });
-  for (const record of numbered(10)) log.append(record);
-  expect(log.generation).toBe(1);
-  full = false;
-  expect(log.append('last')).toBe(11);
-  expect(log.generation).toBe(2);
-});
-
 test('a rotation keeps the state and only the last two generations', () => {
   const dir = tempDir();
   const [log, other] = [open(dir, 400), open(dir, 400)];
@@ -252,7 +238,7 @@ test.runIf(hasSymlinks)('a symlink to another file is an error, and the file is 
   const other = join(dir, '.bashrc');
   fs.writeFileSync(other, 'alias ls=ls\n');
   fs.symlinkSync(other, join(dir, 'led.1.log'));
-  expect(() => open(dir)).toThrow('not a regular file');
+  expect(() => open(dir)).toThrow('ELOOP');
   expect(fs.readFileSync(other, 'utf8')).toBe('alias ls=ls\n');
 });
 

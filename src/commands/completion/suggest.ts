@@ -1,5 +1,5 @@
 // What Tab offers for the words typed so far. Called by the completion scripts.
-import type { Command, Option } from 'commander';
+import type { Argument, Command, Option } from 'commander';
 import type { Action } from '../../command.ts';
 import { escapeControls } from '../../escape.ts';
 import { BUILT_IN } from '../../profiles/store.ts';
@@ -118,16 +118,8 @@ function subcommands(command: Command): readonly Candidate[] {
   );
 }
 
-interface Valued {
-  readonly argChoices?: readonly string[] | undefined;
-  readonly description: string;
-}
-
 // The name of a value in its definition says what it may be: <file>, <profile>, <fault>.
-async function values(
-  of: Valued & (Option | { name(): string }),
-  profiles: ProfileNames,
-): Promise<readonly Candidate[]> {
+async function values(of: Option | Argument, profiles: ProfileNames): Promise<readonly Candidate[]> {
   const name = 'flags' in of ? (/<(.+?)>/.exec(of.flags)?.[1] ?? '') : of.name();
   const isProfile = name === 'profile' || of.name() === 'profile';
   const all =

@@ -142,9 +142,7 @@ function wholeNumber(option: string, text: string, max: number): number {
 }
 
 function invalid(option: string, text: string, hint: string): never {
-  // A key typed in the wrong place is redacted only if it is shown whole.
-  const shown = text.length > 60 ? '' : ` ${escapeControls(JSON.stringify(text))}`;
-  throw new PetstoreError('usage', `invalid value${shown} for ${option}`, { hint });
+  throw new PetstoreError('usage', `invalid value ${escapeControls(JSON.stringify(text))} for ${option}`, { hint });
 }
 
 function portError(error: unknown, port: number): unknown {
@@ -173,10 +171,9 @@ function requestLog({ context, options }: Session): { onRequest?: (record: Reque
   return {
     onRequest({ method, path, status, remaining, fault }) {
       const time = new Date(context.clock.now()).toTimeString().slice(0, 8);
-      const shown = escapeControls(path.length > 200 ? `${path.slice(0, 200)}…` : path);
       const left = remaining > 1_000_000 ? '' : `, ${formatNumber(remaining)} left`;
       const injected = fault === undefined ? '' : `, fault ${fault}`;
-      void context.stderr.write(`${time} ${method} ${shown} ${status ?? '-'}${left}${injected}\n`);
+      void context.stderr.write(`${time} ${method} ${escapeControls(path)} ${status ?? '-'}${left}${injected}\n`);
     },
   };
 }
