@@ -40,7 +40,7 @@ export async function handleRequest(context: SandboxContext, request: IncomingMe
 async function operate(context: SandboxContext, exchange: Exchange): Promise<SandboxResponse> {
   const { method = '', url = '', headers } = exchange.request;
   checkOrigin(exchange.request, context.port);
-  const rules = [...(context.faults ?? []), ...requestedFaults(headers['x-sandbox-fault'])];
+  const rules = [...(context.faults ?? []), ...requestedFault(headers['x-sandbox-fault'])];
   exchange.plan = drawFaultPlan(rules, context.random);
   const operation = findOperation(method, url);
   const isPublic = !(operation instanceof HttpError) && operation.public === true;
@@ -55,15 +55,11 @@ async function operate(context: SandboxContext, exchange: Exchange): Promise<San
 }
 
 /** @throws HttpError 400 */
-function requestedFaults(header: string | string[] | undefined): readonly FaultRule[] {
-  const names = String(header ?? '').split(',');
-  return names
-    .filter((name) => name.trim() !== '')
-    .map((name) => {
-      const rule = parseFault(name);
-      if (rule) return rule;
-      throw new HttpError(400, 'unknown_fault', `x-sandbox-fault must be one of: ${FAULT_KINDS.join(', ')}`);
-    });
+function requestedFault(header: string | string[] | undefined): readonly FaultRule[] {
+  if (header === undefined) return [];
+  const rule = parseFault(String(header));
+  if (rule) return [rule];
+  throw new HttpError(400, 'unknown_fault', `x-sandbox-fault must be one of: ${FAULT_KINDS.join(', ')}`);
 }
 
 /** @throws HttpError 429 */

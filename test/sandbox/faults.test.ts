@@ -66,8 +66,9 @@ test('closing the sandbox does not wait for a delayed response', async () => {
 
 test('several faults add up their delays, and the first other fault applies', async () => {
   const clock = handClock();
-  const { list } = await startTest({ clock });
-  expect((await list(fault('latency=100ms, latency=200ms, 503, 500'))).status).toBe(503);
+  const faults = ['latency=100ms', 'latency=200ms', '503', '500'].flatMap((text) => parseFault(text) ?? []);
+  const { list } = await startTest({ clock, faults });
+  expect((await list()).status).toBe(503);
   expect(clock.slept).toEqual([300]);
 });
 

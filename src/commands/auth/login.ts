@@ -182,11 +182,11 @@ async function verify(session: Session, profile: string, key: string, url: strin
     await (await session.apiOf(target)).categories.list();
   } catch (error) {
     if (!(error instanceof PetstoreError) || error.kind === 'interrupted') throw error;
+    const { status, kind, message } = error;
     const hints: Partial<Record<string, string>> = {
-      auth: error.status === 401 ? 'check the key' : (error.hint ?? ''),
       rejected: 'check --url',
-      network: 'check --url and the network, or use --no-verify to save without checking',
+      network: 'check --url and the network, or save without checking with --no-verify',
     };
-    throw rephrase(error, error.message, `nothing was saved; ${hints[error.kind] ?? error.hint ?? 'try again'}`);
+    throw rephrase(error, `${message}; nothing was saved`, status === 401 ? 'check the key' : hints[kind]);
   }
 }

@@ -67,7 +67,8 @@ describe('auth login', () => {
       kind: 'auth',
       status: 401,
       code: 'unauthorized',
-      hint: expect.stringContaining('nothing was saved'),
+      message: expect.stringMatching(/; nothing was saved$/),
+      hint: 'check the key',
     });
     expect(files()).toEqual([]);
   });
@@ -79,7 +80,7 @@ describe('auth login', () => {
       code: 6,
       out: '',
       err: expect.stringContaining(
-        'hint: nothing was saved; check --url and the network, or use --no-verify to save without checking\n',
+        '; nothing was saved\nhint: check --url and the network, or save without checking with --no-verify\n',
       ),
     });
     expect(files()).toEqual([]);
