@@ -61,7 +61,6 @@ async function diagnose(session: Session): Promise<readonly Check[]> {
   once.warn = async () => undefined;
   const credentials = () => findCredentials({ env, profile: options.profile, store: session.profiles });
   let response: HttpResponse | undefined;
-  let keyProblem: unknown;
 
   const config = (): CheckResult => {
     if (typedSandbox) return skipped('not used by the sandbox');
@@ -80,9 +79,8 @@ async function diagnose(session: Session): Promise<readonly Check[]> {
     return ok(used ? `${used.protocol}//${used.host}` : 'none');
   };
   const connection = async (): Promise<CheckResult> => {
-    const target = await once.target().catch((error: unknown) => {
-      keyProblem = error;
-    });
+    // The check of the API key reports what is missing.
+    const target = await once.target().catch(() => undefined);
     if (!target) return skipped('needs an API key');
     try {
       response = await (await once.httpClient()).send({ method: 'GET', path: '/categories', safe: true });
@@ -96,7 +94,6 @@ async function diagnose(session: Session): Promise<readonly Check[]> {
     return ok(`${host} responded in ${Math.round(response.receivedAt - response.sentAt)} ms`);
   };
   const apiKey = async (): Promise<CheckResult> => {
-    if (keyProblem) throw keyProblem;
     const { key, keySource } = await once.target();
     if (response) categoriesOf(response);
     if (keySource === 'sandbox') return skipped('not used by the sandbox');
