@@ -1,13 +1,14 @@
 // What the journal of a base URL says, reduced from its records (docs/import.md): the lock, and by account the categories
 // that a list showed, those that this program created, and its creates whose outcome is not known.
 import type { LogFormat } from '../append-log/log.ts';
-import type { Creation, Doubt, Holder, JournalRecord, Labelled, Snapshot } from './journal-record.ts';
+import type { Creation, Doubt, Holder, JournalRecord, Known, Labelled } from './journal-record.ts';
 import { formatRecord, parseRecord } from './journal-record.ts';
 
 /** One set of categories at a base URL; another account has another, and so has a service whose data was reset. */
 export interface Account {
-  /** What lists showed before something was sent, in the order of appearance: by id its number and label. */
-  readonly known: Map<string, { readonly at: number; readonly label: string }>;
+  /** By id. */
+  readonly known: Map<string, Known>;
+  /** By id. */
   readonly created: Map<string, Creation>;
   /** By attempt. */
   readonly doubts: Map<string, Doubt>;
@@ -24,11 +25,10 @@ export interface JournalState {
 
 export const journalFormat: LogFormat<JournalState> = {
   initial: () => ({ lock: undefined, accounts: [newAccount()], current: 0 }),
-  /** @throws DamagedRecordError where the record is not valid: it must not decide what is sent */
   apply: (state, text) => apply(state, parseRecord(text)),
   *snapshot({ lock, current, accounts }) {
     const copies = accounts.map(({ known, created, doubts }) => ({
-      known: [...known].map(([id, { label }]): Labelled => [id, label]),
+      known: [...known],
       created: [...created],
       doubts: [...doubts],
     }));
@@ -43,7 +43,14 @@ export function newAccount(): Account {
 function apply(state: JournalState, record: JournalRecord): void {
   const [kind, run] = record;
   const { lock } = state;
-  if (kind === 'snapshot') restore(state, record[2]);
+  if (kind === 'snapshot') {
+    const accounts = record[2].accounts.map(({ known, created, doubts }) => ({
+      known: new Map(known),
+      created: new Map(created),
+      doubts: new Map(doubts),
+    }));
+    Object.assign(state, record[2], { accounts });
+  }
   if (kind === 'acquire') state.lock ??= { ...record[2], run, beats: 0 };
   // A 201 proves that the category exists, also when it reaches a run that has lost the lock.
   if (kind === 'created') recordCreated(state, record[2], record[3], record[4]);
@@ -60,9 +67,8 @@ function apply(state: JournalState, record: JournalRecord): void {
   else if (kind === 'send') account.doubts.set(record[2], { name: record[3], known: account.known.size });
   else if (kind === 'found') settle(account, record[2], record[3], record[4]);
   else if (kind === 'absent') account.doubts.delete(record[2]);
-  else if (kind === 'settled' || kind === 'deleted') {
-    for (const id of record[2]) forgetCreation(account, id, kind === 'deleted');
-  } else if (kind === 'slow') {
+  else if (kind === 'deleted') for (const id of record[2]) forgetCategory(account, id);
+  else if (kind === 'slow') {
     const doubt = account.doubts.get(record[2]);
     if (doubt) account.doubts.set(record[2], { ...doubt, slow: true });
   }
@@ -77,13 +83,11 @@ function forgetAccount(state: JournalState): void {
   if (at < state.current) state.current--;
 }
 
-function forgetCreation(account: Account, id: string, isDeleted: boolean): void {
-  const { known, created } = account;
-  const { label } = created.get(id) ?? {};
+// Its place among the known ones stays: they are numbered.
+function forgetCategory({ known, created }: Account, id: string): void {
   created.delete(id);
-  if (!isDeleted && label !== undefined) addKnown(account, [[id, label]]);
   const before = known.get(id);
-  if (isDeleted && before) known.set(id, { ...before, label: '' });
+  if (before) known.set(id, { ...before, label: '' });
 }
 
 function addKnown({ known }: Account, categories: readonly Labelled[]): void {
@@ -105,13 +109,4 @@ function recordCreated(state: JournalState, attempt: string, id: string, label: 
     account.doubts.set(other.attempt, { name: other.name, known: account.known.size });
     addKnown(account, [[id, label]]);
   } else settle(account, attempt, id, label);
-}
-
-function restore(state: JournalState, { lock, current, accounts }: Snapshot): void {
-  const restored = accounts.map(({ known, created, doubts }): Account => {
-    const account = { known: new Map(), created: new Map(created), doubts: new Map(doubts) };
-    addKnown(account, known);
-    return account;
-  });
-  Object.assign(state, { lock, current, accounts: restored });
 }

@@ -74,17 +74,6 @@ export function isAlike(sent: string, name: string): boolean {
   return one === other || (one !== '' && other !== '' && (one.startsWith(other) || other.startsWith(one)));
 }
 
-/** How many creations the journal keeps as such once a list has shown them. */
-const MOST_CREATIONS = 10_000;
-
-/** @returns the oldest creations that a list shows as they were sent: it is enough to know that they exist */
-export function settledCreations({ created, doubts }: Account, listed: Listed, keep = MOST_CREATIONS): string[] {
-  if (created.size <= keep || doubts.size > 0) return [];
-  const labels = new Map(listed.map((one) => labelled(one)));
-  const oldest = [...created].slice(0, created.size - keep);
-  return oldest.filter(([id, { name }]) => labels.get(id) === labelOf(name)).map(([id]) => id);
-}
-
 /** The service has no delete: a list that lacks what exists is stale or cut off. Returns the ids that it lacks. */
 export function missingFrom(ids: Iterable<string>, listed: Listed): string[] {
   const there = new Set(listed.map(({ id }) => String(id)));
@@ -144,14 +133,9 @@ export function findRows(rows: readonly NewCategory[], account: Account, listed:
   return rows.map(({ name }) => wanted.get(name)?.pop());
 }
 
-/** The suspect whose name begins most like this one. */
+/** @returns the suspect with a name like this one, otherwise any */
 export function nearest(name: string, suspects: readonly Category[]): Category | undefined {
-  const letters = fold(name);
-  const alike = (other: string): number => {
-    const at = [...fold(other)].findIndex((char, index) => char !== letters[index]);
-    return at < 0 ? other.length : at;
-  };
-  return [...suspects].sort((a, b) => alike(b.name) - alike(a.name))[0];
+  return suspects.find((one) => isAlike(name, one.name)) ?? suspects[0];
 }
 
 // Letters and digits, without case, accents and HTML entities.

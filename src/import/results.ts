@@ -68,6 +68,17 @@ export class ImportResults {
     else this.#outcomes.delete(row);
   }
 
+  /** @returns the rows that are missing */
+  add(findings: readonly Finding[]): number[] {
+    const missing: number[] = [];
+    for (const [row, finding] of findings.entries()) {
+      if (!finding) missing.push(row);
+      else if ('category' in finding) this.set(row, { state: 'exists', ...finding });
+      else this.set(row, { state: 'unknown', ...finding });
+    }
+    return missing;
+  }
+
   /** Puts rows in doubt again that count as created; returns them. */
   withdraw(isInDoubt: (attempt: string) => boolean): number[] {
     const rows: number[] = [];
@@ -164,11 +175,7 @@ export function previewOf(
   { quota, now }: { readonly quota: QuotaView; readonly now: number },
 ): Preview {
   const results = new ImportResults(rows);
-  const toCreate: PlannedRow[] = [];
-  for (const [at, finding] of findings.entries()) {
-    if (!finding) toCreate.push({ row: at + 1, ...(rows[at] as NewCategory) });
-    else results.set(at, 'category' in finding ? { state: 'exists', ...finding } : { state: 'unknown', ...finding });
-  }
+  const toCreate = results.add(findings).map((at): PlannedRow => ({ row: at + 1, ...(rows[at] as NewCategory) }));
   const { skipped, unknown } = results.document();
   const requests = toCreate.length + unknown.length;
   return { dryRun: true, toCreate, skipped, unknown: unknown.length, estimate: estimate(requests, quota, now) };

@@ -10,17 +10,7 @@ import type { Journal } from './journal.ts';
 import type { Account } from './journal-state.ts';
 import { newAccount } from './journal-state.ts';
 import type { Gap } from './list-proof.ts';
-import {
-  accountOf,
-  findRows,
-  gapOf,
-  isAlike,
-  labelled,
-  matchDoubts,
-  missingFrom,
-  nearest,
-  settledCreations,
-} from './list-proof.ts';
+import { accountOf, findRows, gapOf, isAlike, labelled, matchDoubts, missingFrom, nearest } from './list-proof.ts';
 import { ImportResults } from './results.ts';
 import { quoted } from './validate-row.ts';
 
@@ -161,18 +151,9 @@ class Run {
     for (const [attempt, category] of matchDoubts(journal.account, listed).found) {
       await journal.recordFound(attempt, labelled(category));
     }
-    for (const [row, finding] of findRows(rows, journal.account, listed).entries()) {
-      if (!finding) this.#queue.push(row);
-      else
-        this.results.set(
-          row,
-          'category' in finding ? { state: 'exists', ...finding } : { state: 'unknown', ...finding },
-        );
-    }
-    this.#queue.reverse();
+    this.#queue = this.results.add(findRows(rows, journal.account, listed)).reverse();
     await onPlan(this.results);
     await journal.recordKnown(listed.map(labelled));
-    await journal.recordSettled(settledCreations(journal.account, listed));
     onProgress(this.results);
   }
 

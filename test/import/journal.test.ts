@@ -188,14 +188,14 @@ test('a response with an id known before proves nothing, and one with the id of 
   ]);
 });
 
-test('creations that a list showed long ago count as known categories, whose deletion is no error', async () => {
+test('a category that was deleted on purpose is no longer expected in a list', async () => {
   const desk = new Desk();
   const journal = await desk.acquire();
   for (const id of ['1', '2', '3']) await journal.recordCreated(await journal.recordSend(`n${id}`), [id, `label${id}`]);
-  await journal.recordSettled(['1']);
-  await journal.recordDeleted(['2', '1']);
+  await journal.recordKnown([['4', 'label4']]);
+  await journal.recordDeleted(['2', '1', '4']);
   const { known, created } = (await desk.acquire(2)).account;
-  expect([[...known], [...created.keys()]]).toEqual([[['1', { at: 0, label: '' }]], ['3']]);
+  expect([[...known], [...created.keys()]]).toEqual([[['4', { at: 0, label: '' }]], ['3']]);
 });
 
 test('the oldest of more than 20 accounts is forgotten unless one of its outcomes is unknown', async () => {
@@ -239,17 +239,10 @@ test('a file that petstore did not write is named as the import journal, with ex
 test.each([
   ['another checksum', '0 ["beat","r"]'],
   ['no checksum', '["beat","r"]'],
-  ...[
-    'null',
-    '["new-kind","r"]',
-    '["send","r"]',
-    '["send","r","r-1",5]',
-    '["created","r","r-1","x","label"]',
-    '["known","r",[["1"]]]',
-    '["constructor","r"]',
-    '["acquire","r",{"pid":"1"}]',
-    '["snapshot","",{"current":0,"accounts":[{}]}]',
-  ].map((json) => [json, formatRecord(JSON.parse(json) as JournalRecord)]),
+  ...['null', '["new-kind","r"]', '["constructor","r"]'].map((json) => [
+    json,
+    formatRecord(JSON.parse(json) as JournalRecord),
+  ]),
 ])('a journal with a record of %s is damaged: exit code 9, and nothing is changed', async (_what, record) => {
   const desk = new Desk();
   await (await desk.acquire()).close();
@@ -293,7 +286,7 @@ const record = fc.oneof(
   fc.tuple(fc.constant('send'), run, attempt, fc.constantFrom('dog', 'cat')),
   fc.tuple(fc.constantFrom('slow', 'absent'), run, attempt),
   fc.tuple(fc.constantFrom('created', 'found'), run, attempt, id, fc.constantFrom('x', 'y')),
-  fc.tuple(fc.constantFrom('settled', 'deleted'), run, fc.array(id, { maxLength: 2 })),
+  fc.tuple(fc.constant('deleted'), run, fc.array(id, { maxLength: 2 })),
 );
 
 function reduce(records: Iterable<unknown>, state = journalFormat.initial()): JournalState {
