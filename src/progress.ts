@@ -104,7 +104,7 @@ export class Progress {
     const status = this.#status?.(room);
     const waits = this.#wait ? describeWait(this.#wait, this.#context.clock.now()) : [];
     const lines = status === undefined ? waits : waits.map((wait) => `${status} · ${wait}`);
-    const text = lines.find(({ length }) => length <= room) ?? lines.at(-1) ?? status;
+    const text = lines.find(({ length }) => length <= room) ?? status ?? lines.at(-1);
     this.#spinner.show(text || (this.#requests > 0 ? 'Contacting the service…' : undefined));
   }
 

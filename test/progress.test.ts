@@ -105,12 +105,14 @@ test.each([
   [80, '118 of 2,000 · 32m left · waiting 41s for the rate limit to reset'],
   [61, '118 of 2,000 · 32m left · waiting 41s for the rate limit'],
   [40, '118 of 2,000 · 32m left · wait 41s'],
+  [36, '118 of 2,000 · 32m left'],
 ])('a wait at %i columns is shortened to fit beside the status', async (columns, expected) => {
   const { clock, progress, shown } = start({}, { columns });
   progress.status((room) => (room === columns - 5 ? '118 of 2,000 · 32m left' : 'no room'));
   progress.wait(wait(41));
   await clock.advance(150);
   await appears(shown, expected);
+  expect(shown()).not.toContain(`${expected} · `);
   progress.stop();
 });
 

@@ -35,24 +35,19 @@ export function estimate(requests: number, quota: Quota, now: number): Estimate 
   const needed = timeNeeded(requests, window, windowMs, now);
   const day = dailyWindow(quota, now);
   const byDay = day ? (timeNeeded(requests, day, DAY_MS, now) ?? 0) : 0;
-  if (byDay <= (needed ?? 0)) {
-    return { ms: needed === undefined ? undefined : Math.max(needed, nextAt - now), limit, windowMs, isDaily: false };
-  }
-  // Whether it is a plan of docs/service.md is certain only if its window is a minute.
-  const isCertain = quota.longWindow !== undefined || windowMs !== undefined;
-  return { ms: isCertain ? byDay : undefined, limit: day?.limit, windowMs: DAY_MS, isDaily: true };
+  if (byDay > (needed ?? 0)) return { ms: byDay, limit: day?.limit, windowMs: DAY_MS, isDaily: true };
+  return { ms: needed === undefined ? undefined : Math.max(needed, nextAt - now), limit, windowMs, isDaily: false };
 }
 
 /** A window by its limit; nothing of it was used if that is unknown. */
 type Budget = Pick<WindowView, 'limit' | 'remaining' | 'over' | 'resetAt'>;
 
-// The service reports the window nearest its end, so the day's is mostly known from the plan alone.
+// The service reports the window nearest its end, so the day's is mostly known from the plan alone: by a limit per minute.
 function dailyWindow({ window, windowMs, longWindow }: Quota, now: number): Budget | undefined {
   if (longWindow || !window?.limit) return longWindow;
   const limit = DAILY_LIMITS[window.limit];
-  const mayBeMinute =
-    windowMs === undefined ? window.resetAt - window.seenAt <= MINUTE_MS : Math.abs(windowMs - MINUTE_MS) <= 2000;
-  return limit && mayBeMinute ? { limit, remaining: limit, resetAt: now + DAY_MS, over: false } : undefined;
+  const isMinute = windowMs !== undefined && Math.abs(windowMs - MINUTE_MS) <= 2000;
+  return limit && isMinute ? { limit, remaining: limit, resetAt: now + DAY_MS, over: false } : undefined;
 }
 
 // Until the last reset that has to be waited for; undefined if that depends on an unknown length.

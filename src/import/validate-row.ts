@@ -7,7 +7,7 @@ import { formatCount } from '../format.ts';
 
 /** `id` is what `categories list` prints; it is never sent. */
 const KNOWN_FIELDS = new Set(['id', 'name', 'description']);
-/** How many lines of problems a message has at most; `problems` has all of them. */
+/** How many problems a message names; `problems` has all of them. */
 const SHOWN = 20;
 
 export class RowValidator {
@@ -69,7 +69,8 @@ export class RowValidator {
   #error(hint = 'correct the file and run the same command again'): PetstoreError {
     const problems = this.#problems;
     const label = escapeControls(this.#label);
-    const lines = problems.length > SHOWN ? causes(problems) : problems.map((problem) => describe(problem));
+    const lines = problems.slice(0, SHOWN).map(describe);
+    if (problems.length > SHOWN) lines.push(`and ${formatCount(problems.length - SHOWN, 'other problem')}`);
     const message =
       problems.length === 1
         ? `${label}, ${lines[0]}`
@@ -91,22 +92,8 @@ function problemOf(value: unknown, ignoreExtra: boolean): string | undefined {
   return halved && `${halved[0]} contains an unpaired surrogate`;
 }
 
-// One line for each cause, at its first problem.
-function causes(problems: readonly Problem[]): readonly string[] {
-  const byMessage = new Map<string, Problem[]>();
-  for (const problem of problems) {
-    const same = byMessage.get(problem.message);
-    if (same) same.push(problem);
-    else byMessage.set(problem.message, [problem]);
-  }
-  const lines = [...byMessage.values()].map(([first, ...others]) => describe(first as Problem, others.length));
-  const more = lines.length - SHOWN;
-  return more > 0 ? [...lines.slice(0, SHOWN), `and ${formatCount(more, 'other problem')}`] : lines;
-}
-
-function describe({ line, row, message }: Problem, others = 0): string {
-  const more = others > 0 ? ` and ${formatCount(others, 'other row')}` : '';
-  return `line ${line}${row === undefined ? '' : ` (row ${row})`}${more}: ${message}`;
+function describe({ line, row, message }: Problem): string {
+  return `line ${line}${row === undefined ? '' : ` (row ${row})`}: ${message}`;
 }
 
 /** @returns a piece of the file for a message: in quotes, at most 40 characters of it */

@@ -36,7 +36,7 @@ test.each<[string, string, Given]>([
   ['CSV with a byte order mark', '\ufeffname,description\ndog,\n\ncat,Felis', { extension: '.csv' }],
   ['CSV whose columns stand in another order', 'description,id,name\n,1,dog\nFelis,2,cat\n', {}],
   ['CSV with semicolons', 'name;description\ndog;\n"cat";Felis\n', {}],
-  ['CSV with the delimiter given', 'name|description\ndog|\ncat|Felis\n', { delimiter: 'pipe' }],
+  ['CSV with the delimiter given', 'name|description\ndog|\ncat|Felis\n', { delimiter: '|' }],
   ['TSV by its header', 'name\tdescription\ndog\t\ncat\tFelis\n', {}],
   ['TSV by --delimiter', 'name\tdescription\ndog\t\ncat\tFelis\n', { delimiter: 'tab', extension: '.csv' }],
   ['JSON with null for nothing', '[{"name":"dog","description":null},{"name":"cat","description":"Felis"}]', {}],
@@ -86,17 +86,12 @@ test('every bad row is reported with its first line', async () => {
   ]);
 });
 
-test('the message about more than twenty problems has one line for each cause, and the JSON error all problems', async () => {
+test('the message about more than twenty problems names twenty, and the JSON error all of them', async () => {
   const { message, problems } = await failure(`name,description\n${',x\n'.repeat(1050)}a\nb\n`);
-  expect(message.split('\n')).toEqual([
-    'it has 1,052 problems',
-    '  line 2 (row 1) and 1,049 other rows: name is blank',
-    '  line 1052 (row 1051) and 1 other row: has 1 field, but the header has 2',
-  ]);
+  const lines = message.split('\n');
+  expect([lines.length, lines[0]]).toEqual([22, 'it has 1,052 problems']);
+  expect(lines.slice(-2)).toEqual(['  line 21 (row 20): name is blank', '  and 1,032 other problems']);
   expect(problems).toHaveLength(1052);
-  const fields = Array.from({ length: 30 }, (_, at) => `{"f${at}":1}\n`).join('');
-  const lines = (await failure(fields)).message.split('\n');
-  expect([lines.length, lines.at(-1)]).toEqual([22, '  and 10 other problems']);
 });
 
 test.each<[string, string | Uint8Array, Given, string]>([

@@ -1,11 +1,12 @@
 // An import's counts and the rows that need attention; with --json the document of docs/cli.md.
-
+import { stripVTControlCharacters } from 'node:util';
 import type { PetstoreError } from '../../errors.ts';
 import { escapeControls } from '../../escape.ts';
 import { formatCount, formatNumber } from '../../format.ts';
 import { dailyNotice, formatEstimate } from '../../import/estimate.ts';
 import type { FailedRow, ImportDocument, Preview, UnknownRow } from '../../import/results.ts';
 import type { Column, TextContext, View } from '../../output/view.ts';
+import { wrap } from '../../output/wrap.ts';
 
 /** What became of every row, and why that is a failure, if it is; or what would become of them. */
 export type ImportData = { readonly document: ImportDocument; readonly failure: PetstoreError | undefined } | Preview;
@@ -37,7 +38,7 @@ function* summary(
     part('unknown', unknown, yellow),
   ];
   if (pending > 0) parts.push(part('pending', { length: pending }, yellow));
-  yield `${parts.join(dim(', '))}\n`;
+  yield wrapped(parts.join(dim(', ')), context);
   if (failed.length > 0) yield '\nRejected by the service:\n';
   yield* table(context, failed, 'rejected', FAILED);
   if (unknown.length > 0) yield '\nMay or may not exist:\n';
@@ -46,11 +47,16 @@ function* summary(
 
 function* planned({ toCreate, skipped, unknown, estimate }: Preview, context: TextContext): Generator<string> {
   yield* table(context, toCreate, 'to create', PLANNED);
-  yield `Would create ${formatCount(toCreate.length, 'category', 'categories')} and skip ${formatNumber(skipped.length)}`;
-  yield unknown > 0 ? `, after looking up ${formatCount(unknown, 'unknown row')}\n` : '\n';
-  if (toCreate.length > 0) yield `Estimated time: ${formatEstimate(estimate)}\n`;
+  const create = `Would create ${formatCount(toCreate.length, 'category', 'categories')}`;
+  const lookUp = unknown > 0 ? `, after looking up ${formatCount(unknown, 'unknown row')}` : '';
+  yield wrapped(`${create} and skip ${formatNumber(skipped.length)}${lookUp}`, context);
+  if (toCreate.length > 0) yield wrapped(`Estimated time: ${formatEstimate(estimate)}`, context);
   const daily = dailyNotice(toCreate.length, estimate);
-  if (daily !== undefined) yield `${daily}\n`;
+  if (daily !== undefined) yield wrapped(daily, context);
+}
+
+function wrapped(text: string, { columns }: TextContext): string {
+  return `${wrap(text, columns, (part) => stripVTControlCharacters(part).length)}\n`;
 }
 
 function previewJson({ estimate, ...preview }: Preview): object {
