@@ -30,7 +30,6 @@ export function openFileJournal(stateDir: string, identity: string, fs?: LogFs):
   const log = guarded(() => new FileLog(journalFormat, options));
   guarded(() => fsyncDir(dir, 2));
   return {
-    label,
     last: () => log.last(),
     refresh: () => guarded(() => log.refresh()),
     append: (record) => guarded(() => log.append(record)),
@@ -62,20 +61,18 @@ function placeOf(stateDir: string, identity: string): { dir: string; name: strin
 }
 
 function storageError(error: unknown, label: string): unknown {
-  if (error instanceof DamagedRecordError) return damagedJournal(label, error);
+  if (error instanceof DamagedRecordError) {
+    // A record that is missing may be the one create whose outcome is unknown, so nothing is sent.
+    return new PetstoreError('storage', `the import journal is damaged: ${label}`, {
+      hint: 'move the journal to another directory, then run the same command again',
+      cause: error,
+    });
+  }
   const { code } = error as NodeJS.ErrnoException;
   if (error instanceof PetstoreError) return rephrase(error, `cannot use the import journal: ${error.message}`);
   if (typeof code !== 'string') return error;
   return new PetstoreError('storage', `cannot use the import journal (${code}): ${label}`, {
     hint: "check the directory's permissions and free space",
     cause: error,
-  });
-}
-
-/** A record that is missing may be the one create whose outcome is unknown, so nothing is sent. */
-export function damagedJournal(label: string, cause: unknown): PetstoreError {
-  return new PetstoreError('storage', `the import journal is damaged: ${label}`, {
-    hint: 'move the journal to another directory, then run the same command again',
-    cause,
   });
 }

@@ -62,7 +62,6 @@ export async function openServerJournal(identity: string, options: ServerJournal
   const stream = { rotateAt: ROTATE_AT, recentMs: CONFIRMED_WITHIN_MS, onReset, onWarning };
   const log = new StreamLog(journalFormat, { server, clock, key, ...stream });
   return {
-    label,
     last: () => log.last(),
     refresh: () => checked(log.refresh()),
     append: (record) => checked(log.append(record)),

@@ -25,8 +25,6 @@ export interface LockOptions {
 
 /** The log below a journal: a file of this machine, or a stream on a state server. Every method throws PetstoreError `storage`. */
 export interface JournalLog {
-  /** Where it is, for messages. */
-  readonly label: string;
   /** Reads what other runs wrote. */
   refresh(): JournalState | Promise<JournalState>;
   /** Writes a record, and reduces it and everything before it. */
@@ -59,11 +57,6 @@ export class Journal {
   /** @param log is closed with the journal */
   constructor(log: JournalLog) {
     this.#log = log;
-  }
-
-  /** Where it is, for messages. */
-  get label(): string {
-    return this.#log.label;
   }
 
   get accounts(): readonly Account[] {

@@ -131,7 +131,7 @@ test.each(Object.keys(ALTERING))('a service that %s names and loses responses ge
   const { code } = await it.obey();
   expect([0, 8]).toContain(code);
   // The same again, by a user who waits a day.
-  await it.clock.pass(24 * 3_600_000);
+  await it.clock.advance(24 * 3_600_000);
   it.check(await it.run());
 });
 

@@ -121,10 +121,4 @@ export class IdleClock extends FakeClock {
     }
     return work;
   }
-
-  /** Moves time by `ms`, with every alarm until then. */
-  async pass(ms: number): Promise<void> {
-    const until = this.monotonic() + ms;
-    while (this.monotonic() < until) await this.drive(this.sleep(Math.min(30_000, until - this.monotonic())));
-  }
 }
