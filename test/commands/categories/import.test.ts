@@ -237,9 +237,9 @@ test('--dry-run estimates the time only after two resets, and then consistently 
 
   expect(await dryRun()).toContain('\nEstimated time: unknown until the rate limit has reset\n');
   expect(JSON.parse(await dryRun('--json'))).toMatchObject({ estimatedSeconds: null, exceedsDailyLimit: false });
-  await clock.pass(WINDOW);
+  await clock.advance(WINDOW);
   expect(await dryRun()).toContain('\nEstimated time: 5h (60 requests per 30m)\n');
-  await clock.pass(10 * MINUTE);
+  await clock.advance(10 * MINUTE);
   expect(await dryRun()).toContain('\nEstimated time: 4h 50m (60 requests per 30m)\n');
   expect(JSON.parse(await dryRun('--json'))).toMatchObject({ exceedsDailyLimit: false });
 });
