@@ -126,7 +126,7 @@ async function perform(context: Context): Promise<number> {
       return reportError(error, context, { json: false, verbose: false, noColor: false });
     }
   }
-  const { run } = await import('./run.ts');
+  const { run } = await import('./program.ts');
   return run(context);
 }
 

@@ -32,9 +32,8 @@ const resolve = (from: string, target: string): string =>
 // From top to bottom. A layer may import the layers after it; what shares a line does not import each other.
 const LAYERS = [
   ['main.ts'],
-  ['run.ts'],
-  ['program.ts', 'usage-error.ts'],
-  ['commands'],
+  ['program.ts'],
+  ['commands', 'usage-error.ts'],
   ['client.ts'],
   ['command.ts'],
   ['session.ts'],

@@ -2,8 +2,8 @@
 
 import { PetstoreError } from '../../src/errors.ts';
 import type { Context } from '../../src/io.ts';
+import { run as runProgram } from '../../src/program.ts';
 import { Redactor } from '../../src/redact.ts';
-import { run as runProgram } from '../../src/run.ts';
 import type { Coverage, Fault } from './faults.ts';
 import { drawFaults, Faults } from './faults.ts';
 import type { Ended, Violation } from './invariants.ts';

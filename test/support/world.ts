@@ -4,8 +4,8 @@ import { WriteStream } from 'node:tty';
 import type { Clock } from '../../src/clock.ts';
 import { systemClock } from '../../src/clock.ts';
 import type { Context, Output } from '../../src/io.ts';
+import { run } from '../../src/program.ts';
 import { Redactor } from '../../src/redact.ts';
-import { run } from '../../src/run.ts';
 import { tempDir } from './temp-dir.ts';
 
 /** What a test may set of the world. */

@@ -1,7 +1,7 @@
 // `categories create`: what --if-missing does, and what a failed output reports.
 import { expect, test } from 'vitest';
 import { PetstoreError } from '../../../src/errors.ts';
-import { run } from '../../../src/run.ts';
+import { run } from '../../../src/program.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import { inProcess, world } from '../../support/world.ts';
 

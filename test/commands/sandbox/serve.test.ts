@@ -5,7 +5,7 @@ import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { PetstoreError } from '../../../src/errors.ts';
-import { run } from '../../../src/run.ts';
+import { run } from '../../../src/program.ts';
 import { FAULT_KINDS } from '../../../src/sandbox/faults.ts';
 import { handClock, startTest } from '../../sandbox/support.ts';
 import { hasShell, hasSignals } from '../../support/capabilities.ts';
