@@ -37,8 +37,8 @@ test.runIf(canUnshare)('a process in a pid namespace does not use the pids of an
 });
 
 test.runIf(process.platform === 'linux')('a zombie process is dead', async () => {
-  // `exec` replaces the shell, which would have waited for its child.
-  const parent = spawn('sh', ['-c', 'sleep 0 & echo $!; exec sleep 30'], { stdio: ['ignore', 'pipe', 'inherit'] });
+  // `exec` replaces the shell, which would have waited for its child, before that ends.
+  const parent = spawn('sh', ['-c', 'sleep 0.3 & echo $!; exec sleep 30'], { stdio: ['ignore', 'pipe', 'inherit'] });
   const [line] = (await once(parent.stdout, 'data')) as [Buffer];
   const pid = Number(line.toString());
   const stat = (): string[] => readFileSync(`/proc/${pid}/stat`, 'latin1').split(' ');
