@@ -90,7 +90,7 @@ export class FileLog<State, Result = void> implements Log<State> {
       if (!this.#sealed) return this.#state;
       this.#rotate();
     }
-    throw this.#unusable('cannot rotate', this.#generation);
+    throw this.#unusable('cannot be rotated', this.#generation);
   }
 
   /** @throws ShortWriteError if only part of the record was written (that part is void); errors of the file system as they come */
@@ -160,7 +160,7 @@ export class FileLog<State, Result = void> implements Log<State> {
       if (!this.#open(newest)) continue;
       if (this.#files.newest() === this.#generation) return;
     }
-    throw this.#unusable('cannot open', this.#files.newest() || 1);
+    throw this.#unusable('cannot be opened', this.#files.newest() || 1);
   }
 
   // Only the very first generation is created by opening it: a later one that is gone must not be created again.

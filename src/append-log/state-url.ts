@@ -13,7 +13,7 @@ export function parseStateUrl(text: string, password: string | undefined, name: 
   const url = URL.canParse(text) ? new URL(text) : undefined;
   const [, scheme] = /^(rediss?|valkeys?):$/.exec(url?.protocol ?? '') ?? [];
   if (!url || !scheme) throw wrong('must be a redis://, rediss://, valkey:// or valkeys:// URL');
-  if (url.hostname === '') throw wrong('names no host');
+  if (url.hostname === '') throw wrong('has no host');
   if (url.search !== '' || url.hash !== '') throw wrong('must not contain a query or a fragment');
   const database = /^\/?(\d{0,4})$/.exec(url.pathname)?.[1];
   if (database === undefined) throw wrong('must end in a database number');
@@ -21,7 +21,7 @@ export function parseStateUrl(text: string, password: string | undefined, name: 
     try {
       return part === '' ? undefined : decodeURIComponent(part);
     } catch {
-      throw wrong('contains an invalid % escape');
+      throw wrong('contains invalid percent-encoding');
     }
   };
   return {

@@ -19,7 +19,7 @@ export function proxyFor(target: URL, env: Environment): URL | undefined {
   } catch (error) {
     if (error instanceof URIError) {
       const hint = 'percent-encode special characters in the user name and password, for example % as %25';
-      throw new PetstoreError('usage', 'HTTPS_PROXY contains an invalid percent-encoding', { hint });
+      throw new PetstoreError('usage', 'HTTPS_PROXY contains invalid percent-encoding', { hint });
     }
   }
   const hint = 'use a URL such as http://proxy.example:3128, or unset the variable';

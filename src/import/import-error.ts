@@ -50,7 +50,7 @@ function unknownRows(
   });
   const more = unknown.length > MOST_NAMED ? `, and ${formatNumber(unknown.length - MOST_NAMED)} more` : '';
   const message = `${formatCount(unknown.length, 'row')} may or may not exist: ${rows.join(', ')}${more}`;
-  const hint = 'if the service altered a name, write it in the file as the service has it';
+  const hint = 'if the service changed a name, use the changed name in the file';
   const error = new PetstoreError('unknown_outcome', stop ? `${message} (${stop.message})` : message, {
     hint: unknown.some(({ maybe }) => maybe) ? hint : undefined,
     code: stop?.code,

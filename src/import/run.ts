@@ -181,7 +181,7 @@ class Run {
     const names = [...this.#resends.keys()].map((row) => this.#row(row).name);
     if (!listed) {
       const which = [...new Set(names)].slice(0, MOST_NAMED).map(quoted).join(', ');
-      throw new PetstoreError('unknown_outcome', `cannot check whether rows that were resent exist twice: ${which}`, {
+      throw new PetstoreError('unknown_outcome', `cannot check whether resent rows exist twice: ${which}`, {
         hint: 'compare the list of categories with the file',
       });
     }
@@ -189,7 +189,7 @@ class Run {
     const late = listed.filter((one) => isNew(one) && names.some((name) => isAlike(name, one.name)));
     if (late.length === 0) return;
     const which = late.slice(0, MOST_NAMED).map(({ id, name }) => `${quoted(name)} (id ${id})`);
-    throw new PetstoreError('unknown_outcome', `rows that were resent may exist twice: ${which.join(', ')}`, {
+    throw new PetstoreError('unknown_outcome', `resent rows may exist twice: ${which.join(', ')}`, {
       hint: 'compare the list of categories with the file',
     });
   }
@@ -324,15 +324,18 @@ class Run {
 }
 
 function noValidResponse(): PetstoreError {
-  return new PetstoreError('unknown_outcome', 'no valid response was received to any create', {
+  return new PetstoreError('unknown_outcome', 'the service returned no valid response to any create', {
     commandHint: checkConnection,
   });
 }
 
 function toPetstoreError(error: unknown): PetstoreError {
   if (error instanceof PetstoreError) return error;
-  const hint = 'this is a bug in petstore; run the command again with --verbose and report the output';
-  return new PetstoreError('internal', 'unexpected failure during the import', { hint, cause: error });
+  const hint = 'run the command again with --verbose and report the output';
+  return new PetstoreError('internal', 'unexpected failure during the import (a bug in petstore)', {
+    hint,
+    cause: error,
+  });
 }
 
 /** What a failed create means for its row, and whether the next row would fare no better. */

@@ -49,7 +49,7 @@ async function askUntilValid(io: PromptIO, { message, validate }: Question, hidd
 
 async function ask({ stdin, stderr, signal }: PromptIO, message: string, hidden: boolean): Promise<string> {
   const { raw: input } = stdin;
-  if (!input) throw new PetstoreError('usage', 'no terminal to ask on');
+  if (!input) throw new PetstoreError('usage', 'no terminal for the prompt');
   // Readline writes the question and what is typed to this stream.
   const output = new Writable({
     write(chunk, _encoding, done) {

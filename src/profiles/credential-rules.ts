@@ -21,7 +21,9 @@ export function parseBaseUrl(text: unknown): BaseUrl | InvalidUrl {
   if (text === '') return { problem: 'is empty' };
   // `new URL` would silently drop or convert these.
   if (/[\s\\\p{Cc}\p{Cf}]/u.test(text)) return { problem: 'contains a space, a backslash or a control character' };
-  if (!/^https?:\/\/[^/]/i.test(text) || !URL.canParse(text)) return { problem: 'must start with https://' };
+  if (!/^https?:\/\//i.test(text)) return { problem: 'must start with https://' };
+  if (!/^https?:\/\/[^/]/i.test(text)) return { problem: 'has no host' };
+  if (!URL.canParse(text)) return { problem: 'is not a valid URL' };
   const url = new URL(text);
   if (url.username !== '' || url.password !== '' || /^https?:\/\/[^/?#]*@/i.test(text)) {
     return { problem: 'must not contain user info (NAME:PASSWORD@)' };

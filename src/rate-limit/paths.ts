@@ -36,7 +36,7 @@ export function ledgerDirectory(
   // Another user may have created that name in the shared temporary directory.
   const found = lstatSync(mine);
   if (!found.isDirectory() || (process.getuid && found.uid !== process.getuid()) || (found.mode & 0o022) !== 0) {
-    throw new Error(`${mine} belongs to another user`);
+    throw new Error(`${mine} is owned by another user`);
   }
   const dir = join(mine, 'quota', name);
   mkdirp(dir);

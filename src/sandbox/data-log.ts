@@ -24,7 +24,7 @@ export class DataLog<State, Result> extends FileLog<State, Result> {
       if (!(error instanceof DamagedRecordError)) throw error;
       const file = join(this.#place.dir, `${this.#place.name}.${this.generation}.log`);
       throw new PetstoreError('storage', `the sandbox data is damaged: ${escapeControls(file)}`, {
-        hint: 'move the file away to start with empty data',
+        hint: 'move the file to another directory to start with empty data',
       });
     }
   }

@@ -78,7 +78,7 @@ test('the error about unknown rows names the category that each may be', () => {
   });
   expect(ended({ unknown: [{ row: 3, name: 'c', maybe: { id: 7, name: 'C' } }] })).toMatchObject({
     message: '1 row may or may not exist: row 3 "c" (perhaps category 7 "C")',
-    hint: 'if the service altered a name, write it in the file as the service has it',
+    hint: 'if the service changed a name, use the changed name in the file',
   });
   const unknown = Array.from({ length: 1007 }, (_, at) => ({ row: at + 1, name: 'x' }));
   expect(ended({ unknown })?.message).toMatch(/^1,007 rows may .* row 5 "x", and 1,002 more$/);

@@ -217,7 +217,7 @@ test('a request processed after the wait is reported as a duplicate', async () =
   const result = await it.run({ concurrency: 1 });
   expect(result?.stop).toMatchObject({
     kind: 'unknown_outcome',
-    message: 'rows that were resent may exist twice: "dog" (id 3)',
+    message: 'resent rows may exist twice: "dog" (id 3)',
   });
 });
 
@@ -228,7 +228,7 @@ test('a resent row has an unknown outcome if no list shows whether it exists twi
   const result = await it.run();
   expect(result?.stop).toMatchObject({
     kind: 'unknown_outcome',
-    message: 'cannot check whether rows that were resent exist twice: "dog"',
+    message: 'cannot check whether resent rows exist twice: "dog"',
   });
 });
 

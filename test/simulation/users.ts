@@ -259,7 +259,7 @@ function resumeOf({ err }: Ended): readonly string[] | undefined {
   return line?.trim().split(' ');
 }
 
-// "write it into the file as the service has it"
+// "use the changed name in the file"
 function correctedRows(rows: readonly string[], { out, err }: Ended): string[] {
   const corrected = [...rows];
   for (const [, row = '', name = ''] of `${err}\n${out}`

@@ -206,12 +206,11 @@ async function report(session: Session, results: ImportResults, asked: boolean):
   const { skipped } = results.document();
   const differing = skipped.filter(({ differs }) => differs).length;
   if (differing > 0) {
-    const exist = differing === 1 ? '1 category exists' : `${formatNumber(differing)} categories exist`;
-    await session.warn(`${exist} with another description and cannot be updated`);
+    const have = differing === 1 ? '1 existing category has' : `${formatNumber(differing)} existing categories have`;
+    await session.warn(`${have} a different description and cannot be updated`);
   }
   if (results.altered > 0) {
-    const are = results.altered === 1 ? '1 row is' : `${formatNumber(results.altered)} rows are`;
-    await session.warn(`${are} listed under another name, which the service chose`);
+    await session.warn(`the service lists ${formatCount(results.altered, 'row')} under a different name`);
   }
   if (asked || results.left === 0) return;
   const ledger = await session.ledger();

@@ -138,7 +138,7 @@ test('differing descriptions are a warning before anything is sent', async () =>
   await run(['categories', 'create', '--name', 'dog', '--description', 'Canis']);
   file('species.csv', 'name,description\ndog,Hund\ncat,\n');
   const { err, out } = await run([...IMPORT, 'species.csv']);
-  expect(err).toContain('warning: 1 category exists with another description and cannot be updated\n');
+  expect(err).toContain('warning: 1 existing category has a different description and cannot be updated\n');
   expect(out).toBe('Created 1, skipped 1, failed 0, unknown 0\n');
   const json = await run([...IMPORT, 'species.csv', '--json']);
   expect(JSON.parse(json.out)).toMatchObject({
