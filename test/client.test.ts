@@ -1,4 +1,4 @@
-// The client library on a real sandbox, and on a scripted service for what a sandbox never does.
+// The client library on a real sandbox, and on a scripted service for other responses.
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { ClientOptions } from '../src/client.ts';

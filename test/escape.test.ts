@@ -7,7 +7,7 @@ import { escapeControls, terminalSafeJson } from '../src/escape.ts';
 const DANGEROUS =
   /[\u0000-\u001f\u007f-\u009f]|[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]|\p{Zl}|\p{Zp}|\p{Cs}|[\u200b\u2060\ufeff]|[\u{e0000}-\u{e007f}]/u;
 
-// What a hostile service may send: escapes, C1, bidi, tags, lone surrogates, emoji, letters.
+// Text of a hostile service: escapes, C1, bidi, tags, lone surrogates, emoji, letters.
 const hostile = fc.string({
   unit: fc.oneof(
     fc.constantFrom('\u001b[2J', '\u001b]0;x\u0007', '\u001b]52;c;aGk=\u0007', '\u009b31m'),
@@ -60,7 +60,7 @@ test.each([
   ['🏳️‍🌈', '🏳️‍🌈'],
   ['a\u200db', 'a<U+200D>b'],
   ['犬 café ñ 🐕', '犬 café ñ 🐕'],
-])('%j is shown as %s', (text, shown) => {
+])('%j is escaped as %s', (text, shown) => {
   expect(escapeControls(text)).toBe(shown);
 });
 

@@ -126,7 +126,7 @@ test('a response within 150 ms shows no spinner', async () => {
   progress.stop();
 });
 
-test('the spinner clears its line when nothing is in flight and appears again with the next request', async () => {
+test('the spinner clears its line if no request is in flight and reappears with the next request', async () => {
   const { clock, progress, shown } = start({}, { columns: 80 });
   progress.busy(1);
   await clock.advance(150);

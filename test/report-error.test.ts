@@ -63,7 +63,7 @@ test("the service's code follows the message in brackets", async () => {
   );
 });
 
-test('SIGTERM has its own exit code', async () => {
+test('an error from SIGTERM has its own exit code', async () => {
   expect((await print(new PetstoreError('interrupted', 'terminated', { exitCode: 143 }))).code).toBe(143);
 });
 

@@ -86,7 +86,7 @@ test('control characters in notices and warnings are escaped', async () => {
   expect(context.stderr.text()).toBe('cat ␛[2J\nwarning: dog<U+202E>\n');
 });
 
-test('on a terminal notices and warnings wrap between words', async () => {
+test('notices and warnings wrap between words on a terminal', async () => {
   const context = world([], { columns: 20 });
   const session = openSession(context, readGlobalOptions({}, {}));
   await session.notice('a notice of several words');

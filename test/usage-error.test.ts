@@ -55,7 +55,7 @@ test.each([
   ['api', 'GET', '/\u001b[2J'],
   ['categories', 'import', '\u001b[2J.csv', '-p', 'sandbox'],
   ['help', '\u001b[2J'],
-])('control characters of an argument are escaped: %j', async (...args) => {
+])('control characters in the arguments %j are escaped in the error', async (...args) => {
   for (const more of [[], ['--json']]) {
     const { code, out, err } = await inProcess([...more, ...args], { columns: 80, env: { NO_COLOR: '1' } });
     expect(code).toBe(2);
@@ -63,7 +63,7 @@ test.each([
   }
 });
 
-test('an argument that was not valid UTF-8 is rejected before anything is sent', async () => {
+test('an argument with invalid UTF-8 is rejected before anything is sent', async () => {
   const { code, out, err } = await inProcess(['categories', 'create', '--name', 'caf\ufffd', '-p', 'sandbox']);
   expect({ code, out }).toEqual({ code: 2, out: '' });
   expect(err).toContain('is not valid UTF-8');

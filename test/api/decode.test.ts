@@ -52,12 +52,12 @@ test('a body that is not JSON is named by its media type and never quoted', () =
   expect(() => decodeJson(Uint8Array.of(0x22, 0xff, 0x22), {})).toThrow(DecodeError);
 });
 
-test('deep nesting is rejected without a stack overflow', async () => {
+test('a deeply nested response is rejected without a stack overflow', async () => {
   const deep = `[{"id":1,"name":"dog","x":${'['.repeat(20_000)}${']'.repeat(20_000)}}]`;
   await expect(list(deep)).rejects.toThrow('nested more than 100 levels deep');
 });
 
-test('an Error body is decoded as far as possible', () => {
+test('a malformed Error body is decoded as far as possible', () => {
   expect(decodeServiceError(bytes('{"code":"invalid","message":"no name","status":400}'))).toEqual({
     code: 'invalid',
     message: 'no name',
@@ -67,7 +67,7 @@ test('an Error body is decoded as far as possible', () => {
   expect(decodeServiceError(bytes(JSON.stringify({ message: 'x'.repeat(9999) }))).message).toHaveLength(501);
 });
 
-test('a byte order mark is ignored', async () => {
+test('a byte order mark before a response is ignored', async () => {
   expect(await list('\ufeff[{"id":1,"name":"dog"}]')).toEqual([{ id: 1, name: 'dog' }]);
 });
 

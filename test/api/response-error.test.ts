@@ -76,7 +76,7 @@ test.each<[string, HttpResponse, string, string]>([
   expect(responseError(write, response)).toMatchObject({ kind: 'rejected', processed: 'no', message, hint });
 });
 
-test('a redirect names its target', () => {
+test('the error about a redirect names its target', () => {
   const error = responseError(read, reply(301, '', { location: 'https://other.example/v1\u001b[2J' }));
   expect(error.message).toContain('https://other.example/v1␛[2J;');
 });

@@ -13,7 +13,7 @@ import { hasDirectorySync, hasModes, hasSymlinks } from '../support/capabilities
 import { compile } from '../support/compile.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
-// Each record comes to the number of records so far.
+// The result of each record is the number of records so far.
 const list: LogFormat<string[], number> = {
   initial: () => [],
   apply: (state, record) => state.push(record),
@@ -70,7 +70,7 @@ test('a torn record is ignored and does not damage the next record', () => {
   expect(log.last()).toEqual(['one', 'two']);
 });
 
-// A record that lacks only its line break is void too: its writer was informed of the failure.
+// A record that lacks only its line break is ignored too: its writer received an error.
 test.each([4, 1])('a write that is %i bytes short is an error, and every process ignores the record', (missing) => {
   const dir = tempDir();
   let full = false;

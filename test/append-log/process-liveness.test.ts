@@ -1,4 +1,4 @@
-// Whether a process that wrote a record still runs, also where /proc shows another pid namespace.
+// Liveness of the process that wrote a record, also if /proc shows another pid namespace.
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';

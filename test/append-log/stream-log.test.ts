@@ -1,4 +1,4 @@
-// The stream log: writers on many machines reduce the same state, whatever is rotated, deleted or restarted under them.
+// The stream log: writers on many machines reduce the same state through rotations, deletions and restarts.
 import { afterEach, expect, test } from 'vitest';
 import type { LogFormat } from '../../src/append-log/log.ts';
 import { DamagedRecordError } from '../../src/append-log/log.ts';
@@ -78,7 +78,7 @@ withServer.each(['redis-server', 'valkey-server'])(
   },
 );
 
-withServer('a deleted log is put back by any process that knew it, and no state diverges', async () => {
+withServer('a deleted log is restored by any process that knew it, and no state diverges', async () => {
   await using server = await RedisServer.start();
   const writers = Array.from({ length: 6 }, () => writer(stateServer(server), { rotateAt: 15 }));
   for (let round = 0; round < 15; round++) {
@@ -226,7 +226,7 @@ withServer('a rejected first script is a usage error; a later one is a storage e
 });
 
 withServer.each(['xadd', 'xrange', 'xlen', 'del', 'exists', 'time', 'pexpire', 'zadd', 'zscore'])(
-  'a user without the permission for %s is noticed',
+  'a user without the permission for %s is rejected',
   async (command) => {
     await using server = await RedisServer.start();
     await server.command('ACL', 'SETUSER', 'default', `-${command}`);
@@ -276,7 +276,7 @@ test.each([
 });
 
 test.each(['http://host', 'host:6379', 'redis://', 'redis://h/x', 'redis://h/0?a=1', 'redis://%zz:p@h'])(
-  'the address "%s" is rejected without being repeated',
+  'the state server address "%s" is rejected without being repeated',
   (url) => {
     const parse = (): unknown => parseStateUrl(url.replace('//', '//u:secret-word@'), undefined, 'PETSTORE_STATE_URL');
     expect(parse).toThrow(/^PETSTORE_STATE_URL (?!.*secret-word)/);

@@ -1,4 +1,4 @@
-// The connection to the state server: what it reports for everything a server can do to it, and that it never hangs.
+// The connection to the state server: its error for each failure of a server, without hanging.
 import { afterEach, expect, test } from 'vitest';
 import type { ServerAddress } from '../../src/append-log/valkey-connection.ts';
 import { StateServerError, script, ValkeyConnection } from '../../src/append-log/valkey-connection.ts';
@@ -69,7 +69,7 @@ test.each([
     'HTTP/1.1 400 Bad Request\r\n\r\n',
     'unavailable: it is not a Valkey or Redis server',
   ],
-])('%s ends the connection, and nothing is sent again', async (_name, bytes, expected) => {
+])('%s closes the connection, and nothing is sent again', async (_name, bytes, expected) => {
   const server = await scripted((_command, socket) => socket.end(bytes));
   const connection = await connected(server.port);
   expect(await failure(() => ping(connection))).toBe(expected);
@@ -112,7 +112,7 @@ test('a rejected login is an error, and nothing else is sent', async () => {
   expect(server.commands).toEqual(['AUTH']);
 });
 
-test('a port without a server is a refused connection', async () => {
+test('a connection to a port without a server is reported as refused', async () => {
   expect(await failure(() => connected(1))).toBe('unavailable: connection refused');
 });
 

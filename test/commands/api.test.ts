@@ -56,7 +56,7 @@ test('`api --json` prints one document for any body with every digit', async () 
   expect(included.headers['content-length']).toBe('32');
 });
 
-test('--include puts status and headers before the body', async () => {
+test('`api --include` prints status and headers before the body', async () => {
   const { out } = await api('GET', '/json', '-i');
   expect(out).toMatch(/^HTTP\/1\.1 200\r\n[\s\S]*\r\n\r\n\{"id":9007199254740993,"n":1\.50\}$/);
 });
@@ -111,7 +111,7 @@ test.each([
   ['POST', '/fails', 8, 'error: the outcome of POST /fails is unknown: the service returned 501', '<html>'],
   ['DELETE', '/only', 4, 'hint: use GET or POST instead of DELETE', ''],
   ['GET', '/moved', 7, 'evil.example', ''],
-])('%s %s ends with code %i, and its body is printed as it arrived', async (method, path, code, words, out) => {
+])('`api %s %s` exits with %i and prints the body as it arrived', async (method, path, code, words, out) => {
   const answer = await api(method, path);
   expect(answer).toMatchObject({ code, out });
   expect(answer.err).toContain(words);

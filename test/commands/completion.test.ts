@@ -1,4 +1,4 @@
-// The completion scripts in the shells themselves. Where a shell is not installed, the test says so and checks what it can.
+// The completion scripts in real shells. For a missing shell only the script's text is tested, as the title says.
 import { execFile, execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -39,7 +39,7 @@ async function answers(at: Place, shell: string, args: readonly string[]): Promi
   return stdout.split('\n').filter(Boolean);
 }
 
-/** The words of a line as each shell's completion gets them, and what is to be offered. */
+/** The words of a line as each shell's completion gets them, and the expected candidates. */
 const LINES: readonly (readonly [words: readonly string[], offered: readonly string[]])[] = [
   [
     ['auth', 's'],
@@ -85,7 +85,7 @@ test(title('zsh'), async () => {
   const at = await prepared('zsh');
   const load = `autoload -Uz compinit; compinit -u -D; source '${at.script}'`;
   expect(await answers(at, 'zsh', ['-f', '-c', `${load}; print -- $_comps[petstore]`])).toEqual(['_petstore']);
-  // What zsh would show is what its own _describe and _files are handed.
+  // zsh shows the arguments of its own _describe and _files.
   const spy = `_describe() { local -a all=("\${(@P)4}"); print -l -- "\${(@)all%%:*}" }; _files() { print -- :files }`;
   const tab = (words: readonly string[]): Promise<string[]> => {
     const quoted = ['petstore', ...words].map((word) => `'${word}'`).join(' ');
@@ -122,7 +122,7 @@ test('the PowerShell script registers itself and marks an empty last word with a
   expect(out.split('\n').map((line) => line.split('\t')[0])).toContain('staging');
 });
 
-test('an unsupported shell is a usage error that lists the supported ones', async () => {
+test('`completion` with an unsupported shell is a usage error that lists the supported ones', async () => {
   const { code, err } = await petstore(place(), ['complete', 'tcsh']);
   expect(code).toBe(2);
   expect(err).toContain('bash');

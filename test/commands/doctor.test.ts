@@ -47,7 +47,7 @@ function withFile(name: string, text: string): string {
   return dir;
 }
 
-test('a healthy setup is an array of checks with stable ids and exit code 0', async () => {
+test('doctor --json for a healthy setup is an array of checks with stable ids', async () => {
   const { code, checks, err } = await doctor(await serving(200));
   expect([code, err]).toEqual([0, '']);
   expect(checks.map(({ id, label }) => [id, label])).toEqual([
@@ -72,7 +72,7 @@ test('doctor creates no directory and leaves no file', async () => {
   expect([existsSync(join(dir, 'config')), existsSync(join(dir, 'state'))]).toEqual([false, false]);
 });
 
-test.each(['<html>', '{}', '[{"id":"x"}]'])('a response that is not a list of categories fails: %s', async (body) => {
+test.each(['<html>', '{}', '[{"id":"x"}]'])('doctor fails the connection check for the response %s', async (body) => {
   const { code, failed, of } = await doctor(await serving(200, {}, body));
   expect([code, failed.map(({ id }) => id)]).toEqual([7, ['connection']]);
   expect([of('api_key')?.status, of('clock')?.status]).toEqual(['skipped', 'ok']);
@@ -92,7 +92,7 @@ test('doctor without configuration has one failure, whose hint is to log in', as
   expect(JSON.parse(err).error).toMatchObject({ kind: 'auth', message: '1 of 9 checks failed: Base URL' });
 });
 
-test('a rejected key is exit code 3, and is not shown', async () => {
+test('doctor with a rejected key exits with 3 and does not show the key', async () => {
   const env = await serving(401);
   const { code, out, err, failed, of } = await doctor(env);
   expect([code, failed.map(({ id }) => id), of('connection')?.status]).toEqual([3, ['api_key'], 'ok']);
@@ -102,7 +102,7 @@ test('a rejected key is exit code 3, and is not shown', async () => {
 test.each([
   ['http://127.0.0.1:9/v1', 'cannot connect to 127.0.0.1:9: connection refused (TCP)'],
   ['https://nowhere.invalid/v1', 'cannot connect to nowhere.invalid: the host name could not be resolved (DNS)'],
-])('a base URL of %s is one failure, at the step that failed', async (url, detail) => {
+])('a base URL of %s is one failure that names DNS or TCP: %s', async (url, detail) => {
   const { code, failed } = await doctor({ ...KEY, PETSTORE_BASE_URL: url });
   expect([code, failed]).toEqual([
     6,
@@ -261,7 +261,7 @@ test('the clock check is skipped without a Date header', () => {
   expect(checkClock({ headers: {}, sentAt: 0, receivedAt: 0 }).status).toBe('skipped');
 });
 
-test('the table shows each check with its hint, and the error does not repeat them', async () => {
+test('doctor prints a table of checks with hints, and its error does not repeat them', async () => {
   const { out, err } = await inProcess(['doctor']);
   expect(out).toMatch(/^STATUS {3}CHECK {7}DETAIL\nok {7}Node {8}\d+/);
   expect(out).toMatch(/\nfailed {3}Base URL {4}.*\n {21}hint: run `petstore auth login/);

@@ -51,7 +51,7 @@ test('--help --json lists every command of the contract, with global options, ex
 });
 
 test.each(reference.commands.map((command) => [command.path, command] as const))(
-  '%s has a description, a description of its output and two worked examples of its own',
+  '`%s` has a description, a description of its output and two worked examples',
   (path, { description, notes, examples }) => {
     expect(description).not.toBe('');
     expect(examples.filter((line) => line.includes(`petstore ${path}`)).length).toBeGreaterThanOrEqual(2);
@@ -84,7 +84,7 @@ test.each([...new Set(examples)])('the example `%s` is valid usage', async (exam
   expect(ran).not.toBe('');
 });
 
-test.each([40, 80])('at %i columns no line of any help text is wider, except usage and examples', async (columns) => {
+test.each([40, 80])('no line of help is wider than %i columns, except usage and examples', async (columns) => {
   for (const command of all) {
     const { code, out } = await inProcess([...wordsOf(command), '--help'], { columns });
     expect(code).toBe(0);
@@ -130,7 +130,7 @@ test.each([
   [['--json', 'categories', 'ls', '--search', 'x', '--help'], ['categories list']],
   [['categories', 'create', '-h', '--format=json'], ['categories create']],
   [['help', 'categories', 'create', '--json'], ['categories create']],
-])('%j prints the reference as JSON, limited to %j', async (args, paths) => {
+])('`petstore %j` prints the reference of %j as JSON', async (args, paths) => {
   const { code, out, err } = await inProcess(args);
   expect({ code, err }).toEqual({ code: 0, err: '' });
   const document = JSON.parse(out);
@@ -142,25 +142,22 @@ test.each([
 });
 
 test.each([[['--version', '--json']], [['--json', '-V']], [['--format', 'json', 'categories', '--version']]])(
-  '%j prints the version as one document',
+  '`petstore %j` prints the version as one JSON document',
   async (args) => {
     expect(await inProcess(args)).toEqual({ code: 0, out: '{"version":"1.0.0"}\n', err: '' });
   },
 );
 
-test.each([40, 60, 80])(
-  'a bare petstore at %i columns shows what to do first, broken between words',
-  async (columns) => {
-    const { code, out } = await inProcess([], { columns });
-    expect(code).toBe(0);
-    expect(out).toContain('petstore auth login');
-    expect(out).toContain('-p sandbox');
-    // Commands are to be copied and stay whole.
-    expect(out.split('\n').filter((line) => line.length > columns && !/^ +\$ /.test(line))).toEqual([]);
-    const words = (text: string): string[] => text.split(/\s+/);
-    expect(words(out)).toEqual(words((await inProcess([])).out));
-  },
-);
+test.each([40, 60, 80])('petstore without arguments prints the first steps, wrapped at %i columns', async (columns) => {
+  const { code, out } = await inProcess([], { columns });
+  expect(code).toBe(0);
+  expect(out).toContain('petstore auth login');
+  expect(out).toContain('-p sandbox');
+  // Commands are to be copied and stay whole.
+  expect(out.split('\n').filter((line) => line.length > columns && !/^ +\$ /.test(line))).toEqual([]);
+  const words = (text: string): string[] => text.split(/\s+/);
+  expect(words(out)).toEqual(words((await inProcess([])).out));
+});
 
 test('the headings of help are bold on a terminal with color and plain otherwise', async () => {
   const on = await inProcess(['--help'], { columns: 80, env: { TERM: 'xterm-256color' } });

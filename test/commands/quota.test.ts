@@ -8,7 +8,7 @@ import { inProcess } from '../support/world.ts';
 const KEY = 'pk_secret_quota_0123456789';
 
 async function service(options: Partial<LimitServerOptions> = {}) {
-  // Both sides at one fixed time, whatever the time of day.
+  // Client and service share one fixed time.
   const clock = new FakeClock(Date.parse('2026-11-21T12:00:20Z'));
   const window = { mode: 'fixed', limit: 60, windowMs: 60_000 } as const;
   const server: LimitServer = await startLimitServer({ ...window, now: clock.now, ...options });
@@ -36,7 +36,7 @@ test('the quota is unknown before the first response, and showing it sends nothi
   await server.close();
 });
 
-test('--refresh sends one GET /categories, and the next command uses what it returned', async () => {
+test('`quota --refresh` sends one GET /categories, and the next command uses its response', async () => {
   const { server, run } = await service();
   const fresh = await run('quota --refresh');
   expect(fresh.code).toBe(0);

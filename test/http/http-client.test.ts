@@ -119,7 +119,7 @@ test('the reported wait equals the actual wait, and retryAt is never in the past
 
 test('a 429 counts as an attempt only if no request of the run succeeded since the last attempt', async () => {
   const { sender, sentAt } = scripted([{ status: 429 }, { status: 201 }, { status: 429 }], { maxRetries: 1 });
-  // The first is refused, the second succeeds, and then the first has two attempts again.
+  // The first is rejected, the second succeeds, and then the first has two attempts again.
   const [first, second] = [caught(sender.send(CREATE)), sender.send(CREATE)];
   expect((await second).status).toBe(201);
   expect((await first).kind).toBe('rate_limited');
@@ -164,7 +164,7 @@ test.each([
   expect(open().view()).toMatchObject({ inFlight: 0, blocked: { until: clock.now() + waitMs } });
 });
 
-test('close waits for requests in flight, so that other processes learn of a 429', async () => {
+test('closing the client waits for requests in flight, so that other processes learn of a 429', async () => {
   const { sender, open } = scripted([{ status: 429, headers: { 'retry-after': '60' }, ms: 200 }], { maxRetries: 0 });
   const sent = caught(sender.send(LIST));
   await sender.close();
@@ -333,7 +333,7 @@ test('a 429 to another process while a connection is made cancels the request un
   expect(ledger.view().inFlight).toBe(0);
 });
 
-test('an error of beforeSend is thrown, nothing is sent, and the ticket is released', async () => {
+test('an error from beforeSend is thrown, nothing is sent, and the ticket is released', async () => {
   const { sender, sentAt, ledger } = scripted([{ status: 201, connectMs: 300 }]);
   const reason = new PetstoreError('storage', 'another run has taken over');
   let asked = 0;

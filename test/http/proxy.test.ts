@@ -1,4 +1,4 @@
-// Which proxy is used, as curl reads the variables, and what is reported when a proxy fails.
+// The choice of the proxy, as curl reads the variables, and the errors of failing proxies.
 import { createServer as createHttp } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
@@ -20,7 +20,7 @@ test.each([
   ['https://[::1]:1/v1', { HTTPS_PROXY }, undefined],
   ['http://localhost:1/v1', { HTTP_PROXY: HTTPS_PROXY }, undefined],
   ['https://pets.example/v1', { HTTPS_PROXY: ' ' }, undefined],
-])('%s with %j uses %s', (url, env, expected) => {
+])('a request to %s with %j uses the proxy %s', (url, env, expected) => {
   expect(proxy(url, env)).toBe(expected);
 });
 
@@ -49,7 +49,7 @@ test.each([
   ['[fd00::12]:8443', '[fd00::12]:8443', undefined],
   ['[fd00::12]:8443', '[fd00::12]:443', USED],
   ['[fd00::12]', '10.0.0.0/8', USED],
-])('https://%s with NO_PROXY=%s uses %s', (host, exceptions, expected) => {
+])('a request to https://%s with NO_PROXY=%s uses the proxy %s', (host, exceptions, expected) => {
   expect(proxy(`https://${host}/v1`, { HTTPS_PROXY, NO_PROXY: exceptions })).toBe(expected);
 });
 
@@ -65,7 +65,7 @@ test('a proxy password with an invalid percent-encoding is a usage error that do
   );
 });
 
-/** Listens with a function that answers CONNECT requests, and returns the proxy's host. */
+/** Starts a proxy with a handler of CONNECT requests and returns its host. */
 async function startProxy(onConnect: (socket: Socket, authorization: string | undefined) => void): Promise<string> {
   const server = createHttp().on('connect', ({ headers }, socket) =>
     onConnect(socket as Socket, headers['proxy-authorization']),

@@ -1,4 +1,4 @@
-// What rate-limit headers say: vectors seen in the wild or in standards, and some of our own.
+// Parsing of rate-limit headers: vectors seen in the wild or in standards, and further ones.
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { parseRateLimitHeaders } from '../../src/http/rate-limit-headers.ts';

@@ -1,4 +1,4 @@
-// What may be sent again: every result for a read and for a create.
+// The retry decision for every result of a read and of a create.
 import { expect, test } from 'vitest';
 import type { Attempt } from '../../src/http/retry.ts';
 import { decideRetry, isRefusal } from '../../src/http/retry.ts';
@@ -88,7 +88,7 @@ test('the Retry-After of a 503 is never shortened, and one beyond --max-wait end
   expect(decideRetry({ safe: true }, response(503, 120_001), attempts, 0)).toEqual({ next: 'response' });
 });
 
-test('a 429 asks for fewer requests, and so does a 503 to a create', () => {
+test('a 429 and a 503 to a create count as refusals, and a 503 to a read does not', () => {
   expect([429, 503, 500].map((status) => isRefusal({ safe: false }, status))).toEqual([true, true, false]);
   expect([429, 503, 500].map((status) => isRefusal({ safe: true }, status))).toEqual([true, false, false]);
 });

@@ -1,4 +1,4 @@
-// Connections are reused only where that cannot put a create in doubt.
+// Connections are reused only if that cannot make the outcome of a create unknown.
 import { createServer } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';

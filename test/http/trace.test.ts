@@ -1,4 +1,4 @@
-// What --verbose prints: requests, responses and the bodies of failed requests, without secrets.
+// The output of --verbose: requests, responses and the bodies of failed requests, without secrets.
 import { expect, test } from 'vitest';
 import { trace } from '../../src/http/trace.ts';
 import type { HttpResponse, Transport } from '../../src/http/types.ts';

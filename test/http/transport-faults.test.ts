@@ -54,7 +54,7 @@ function expectFailure(run: Outcome, code: number): void {
   expect(run.err).not.toContain(KEY);
 }
 
-// A POST is sent once, and nothing is sent where a redirect points.
+// A POST is sent once, and nothing is sent to the target of a redirect.
 function expectOnePost({ requests }: RawServer): void {
   expect(requests.filter(({ method }) => method === 'POST')).toHaveLength(1);
   expect(requests.filter(({ path }) => path.startsWith('/elsewhere'))).toEqual([]);
@@ -72,8 +72,8 @@ function expectCreate(run: Outcome, fault: Fault): void {
   expect(JSON.parse(run.out)).toEqual({ id: 2, name: 'dog' });
 }
 
-describe.each(Object.entries(FAULTS))('%s', (_name, fault) => {
-  test('list', async () => {
+describe.each(Object.entries(FAULTS))('after the fault "%s"', (_name, fault) => {
+  test('list ends with the documented exit code', async () => {
     const { origin } = await faulty(fault);
     expectList(await run(origin, LIST, fault), fault);
   });
@@ -117,14 +117,14 @@ test.each(BUILT)('the built program handles the fault "%s" like the program in p
   expectOnePost(service);
 });
 
-test('a refused connection ends a read, a create and an import with 6', async () => {
+test('a refused connection ends a read, a create and an import with exit code 6', async () => {
   const origin = 'http://127.0.0.1:9';
   expectFailure(await run(origin, LIST), 6);
   expectFailure(await run(origin, CREATE), 6);
   expect((await run(origin, IMPORT)).code).toBe(6);
 });
 
-test('a connection that is reset immediately ends with 6, or with 8 if bytes of a create may have been sent', async () => {
+test('an immediate reset ends a read with exit code 6, and a create with 8 if bytes may have been sent', async () => {
   const onConnect = (socket: { resetAndDestroy(): unknown }): boolean => Boolean(socket.resetAndDestroy());
   const service = await startRawServer({ onConnect });
   onTestFinished(() => service.close());

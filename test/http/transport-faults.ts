@@ -1,4 +1,4 @@
-// What can go wrong between client and service, each as bytes on a socket, with the exit code it must lead to.
+// Faults between client and service, each as bytes on a socket, with the exit code it must cause.
 import type { Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import type { RawRequest, RawServer } from '../support/raw-server.ts';
@@ -19,7 +19,7 @@ export interface Fault {
   readonly undecided?: boolean;
   /** Called when the head of a request was read. */
   readonly onHead?: (socket: Socket) => void;
-  /** Called when the request was read; `healthy` is what a healthy service would answer. */
+  /** Called when the request was read; `healthy` is the response of a healthy service. */
   readonly onRequest?: (socket: Socket, healthy: Healthy) => void;
 }
 

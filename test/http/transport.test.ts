@@ -1,4 +1,4 @@
-// One attempt over real sockets: what is sent, what is returned, and whether a failed attempt may have been received.
+// One attempt over real sockets: bytes sent, response, and whether a failed attempt may have been received.
 import type { Socket } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { createTransport } from '../../src/http/transport.ts';

@@ -1,4 +1,4 @@
-// How long an import takes: what two resets have shown, and nothing guessed.
+// The estimated time of an import, from two resets and without guesses.
 import { expect, test } from 'vitest';
 import type { Estimate } from '../../src/import/estimate.ts';
 import { dailyNotice, estimate, formatEstimate } from '../../src/import/estimate.ts';

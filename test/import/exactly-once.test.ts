@@ -12,7 +12,7 @@ import { CUT_VIEWS, playRound } from './simulation.ts';
 const SCALE = Number(process.env['FUZZ_SCALE'] ?? 1);
 const ROUNDS = 100 * SCALE;
 
-test('in simulated rounds of faults, crashes and edits no complete import has a row twice or misses one', async () => {
+test('no complete import has a row twice or misses one in simulated rounds of faults, crashes and edits', async () => {
   const counts = { complete: 0, crashes: 0, runs: 0, reported: 0, 'twice behind a list cut off without evidence': 0 };
   for (let seed = 1; seed <= ROUNDS; seed++) {
     const ending = await playRound(seed);
@@ -35,7 +35,7 @@ function journalIn(stateDir: string): string {
   return join(dir, readdirSync(dir)[0] as string);
 }
 
-test('with a mutated journal an import creates no row twice, or ends with exit code 9 and leaves the journal as it is', async () => {
+test('an import with a mutated journal creates no row twice, or exits with 9 and leaves the journal unchanged', async () => {
   const first = new FakeImport(ROWS);
   first.service.add({ name: 'old' });
   first.service.fates.push('ok', 'lost', 'rejected', 'crash');

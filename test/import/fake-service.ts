@@ -64,10 +64,10 @@ export class FakeService {
   fate: () => Fate = () => 'ok';
   /** Called at every list; may throw. */
   onList: () => void = () => undefined;
-  /** What the list shows of all categories; `ageMs` is how long each has existed. */
+  /** The part of all categories that the list shows; `ageMs` is the age of each. */
   show: (all: readonly Category[], ageMs: (category: Category) => number) => readonly Category[] = (all) => all;
   isCached: () => boolean = () => false;
-  /** What the service makes of a name. */
+  /** The service's alteration of a name. */
   alter: (name: string) => string = (name) => name;
   lists = 0;
   readonly clock = new FakeClock(1_800_000_000_000);
@@ -93,7 +93,7 @@ export class FakeService {
     return category;
   }
 
-  /** @returns the service as one process sees it; after a crash nothing is answered */
+  /** @returns the service as one process sees it; after a crash it never responds */
   client(): { readonly api: Api['categories']; readonly crashed: Promise<'crashed'> } {
     let dead = false;
     let crash: () => void = () => undefined;

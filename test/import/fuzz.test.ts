@@ -26,14 +26,14 @@ async function read(bytes: Buffer, extension: string): Promise<readonly NewCateg
   }
 }
 
-// What a parser of the whole text says: the rows, or undefined where the file is no good.
+// The result of a parser of the whole text: the rows, or undefined if the file is invalid.
 function expected(text: string, extension: string): NewCategory[] | undefined {
   try {
     const values: unknown =
       extension === '.json'
         ? JSON.parse(text)
         : text.split('\n').flatMap((line) => (line.trim() === '' ? [] : [JSON.parse(line)]));
-    // An empty array is what a list of nothing prints; an empty file is a mistake.
+    // An empty list is printed as an empty array; an empty file is a mistake.
     if (!Array.isArray(values) || (values.length === 0 && extension !== '.json')) return undefined;
     const rows = values.map((value: unknown) => {
       const { name, description } = value as Record<string, unknown>;
@@ -50,7 +50,7 @@ function expected(text: string, extension: string): NewCategory[] | undefined {
 }
 
 test.each(['.json', '.ndjson'])(
-  'a damaged %s file is read exactly as a parser of the whole reads it, or refused',
+  'a damaged %s file is rejected, or read exactly as a parser of the whole text reads it',
   async (extension) => {
     await fc.assert(
       fc.asyncProperty(mutated([VALID[extension] ?? '']), async (bytes) => {
@@ -66,7 +66,7 @@ test.each(['.json', '.ndjson'])(
 );
 
 test.each(['.csv', '.tsv'])(
-  'a damaged %s file is refused, or read without a doubtful character or a blank name',
+  'a damaged %s file is rejected, or read without U+FFFD characters and blank names',
   async (extension) => {
     await fc.assert(
       fc.asyncProperty(mutated([VALID[extension] ?? '']), async (bytes) => {

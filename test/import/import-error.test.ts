@@ -1,4 +1,4 @@
-// How an import ends: the exit code, the message and the one thing to do next.
+// The end of an import: exit code, message and hint.
 import { expect, test } from 'vitest';
 import type { ErrorKind } from '../../src/errors.ts';
 import { PetstoreError, withCommands } from '../../src/errors.ts';
@@ -45,7 +45,7 @@ test('an interrupted import prints the command that resumes it, quoted and with 
   });
 });
 
-test('rows from a pipe have no command that resumes them', () => {
+test('the hint after an interrupted import from a pipe has no command', () => {
   const error = importError(DOCUMENT, stopped('interrupted'), undefined);
   expect(error && withCommands(error, commandWriter({ platform: 'linux', env: {} }, undefined)).hint).toBe(
     'run the same command with the same rows to resume',
@@ -89,6 +89,6 @@ test.each([
   [['categories', 'import', 'f', '--profile', 'x']],
   [['categories', 'import', 'f', '--profile=x']],
   [['categories', 'import', 'f', '-px']],
-])('the profile of %j is left to the writer of commands', (args) => {
+])('the profile of %j is removed from the arguments to repeat', (args) => {
   expect(withoutProfile(args)).toEqual(['categories', 'import', 'f']);
 });

@@ -131,7 +131,7 @@ withServer('a run whose records are not confirmed for 30 s sends nothing until t
   journal.assertHeld();
 });
 
-withServer('a run restores what a flushed server lost, although another machine noticed first', async () => {
+withServer('a run restores the records that a flushed server lost, even if another machine noticed first', async () => {
   const [machine, other] = [new Machine(), new Machine()];
   const journal = await machine.acquire();
   await journal.recordKnown([['7', 'a']]);
@@ -141,7 +141,7 @@ withServer('a run restores what a flushed server lost, although another machine 
   let looks = 0;
   other.clock.sleep = async (ms, signal) => {
     if (++looks === 2) {
-      // What the other machine has not read yet.
+      // Records that the other machine has not read yet.
       const [dog, cow] = [await journal.recordSend('dog'), await journal.recordSend('cow')];
       await journal.recordCreated(dog, ['8', 'b']);
       await journal.recordSlow(cow);
@@ -202,7 +202,7 @@ withServer('a durable server that was restarted still has every record', async (
   expect(namesInDoubt(await new Machine().acquire())).toEqual(['dog']);
 });
 
-withServer('a server without persistence that is restarted gets the journal back from the import at work', async () => {
+withServer('a running import restores the journal on a server that restarts without persistence', async () => {
   await using forgetful = await RedisServer.start();
   const journal = await new Machine().acquire(forgetful);
   await journal.recordSend('dog');

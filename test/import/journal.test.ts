@@ -86,7 +86,7 @@ test.runIf(hasModes)('files and directories are private, and neither URL nor key
   expect(`${desk.path}${readFileSync(desk.path, 'utf8')}`).not.toContain('secret');
 });
 
-test('another base URL has a journal of its own', async () => {
+test('each base URL has its own journal', async () => {
   const desk = new Desk();
   expect(hasFileJournal(desk.stateDir, URL)).toBe(false);
   await (await desk.acquire()).recordSend('dog');
@@ -138,7 +138,7 @@ test('a run whose process cannot be seen is taken over after 60 s without a reco
   expect(() => first.assertHeld()).toThrow(storage('taken over'));
 });
 
-test('a 201 that arrives after a run was taken over counts', async () => {
+test('a 201 that arrives after its run was taken over is recorded', async () => {
   const desk = new Desk();
   const first = await desk.acquire(11);
   const attempt = await first.recordSend('dog');
@@ -220,7 +220,7 @@ test.each(['EACCES', 'EROFS', 'ENOSPC'])('a journal that cannot be written (%s) 
   expect(() => openFileJournal(join(stateDir, 'file'), URL)).toThrow(storage('ENOTDIR|ENOENT'));
 });
 
-test('a directory in the place of the journal is exit code 9', async () => {
+test('a directory in place of the journal is exit code 9', async () => {
   const desk = new Desk();
   await (await desk.acquire()).close();
   const { path } = desk;
@@ -253,7 +253,7 @@ test.each([
   expect(readFileSync(desk.path, 'utf8')).toBe(before);
 });
 
-test('any changed byte inside a record is noticed, or leaves the state as it was', async () => {
+test('any changed byte in a record is detected or leaves the state unchanged', async () => {
   const desk = new Desk();
   const journal = await desk.acquire();
   await journal.recordKnown([['1', 'abc']]);

@@ -1,4 +1,4 @@
-// What a list proves: the account, whether it is whole, which rows exist, and what became of a create in doubt.
+// Conclusions from a list: the account, completeness, existing rows, and the outcome of unresolved creates.
 import { expect, test } from 'vitest';
 import type { Category } from '../../src/api/types.ts';
 import type { Account } from '../../src/import/journal-state.ts';
@@ -8,7 +8,7 @@ import { named } from './fake-service.ts';
 
 const list = (...names: string[]): Category[] => names.map((name, at) => ({ id: at + 1, name }));
 
-/** An account that knows these names, has created these (from ids after them) and has these in doubt. */
+/** An account with known names, created names (ids after those) and unresolved names. */
 function account(known: readonly string[], created: readonly string[] = [], doubts: readonly string[] = []): Account {
   const it = newAccount();
   for (const [at, category] of list(...known).entries()) {
@@ -36,7 +36,7 @@ test('an account is recognized by the names of its unresolved creates, and an un
   expect(accountOf([account(['dog']), newAccount()], list('bee'))).toBe(1);
 });
 
-test('a list lacks what was created, and what was listed before if a row has its name', () => {
+test('a list lacks created categories, and known categories if a row has their name', () => {
   const accounts = [account(['dog', 'cat'], ['cow', 'ant'])];
   const gap = (rows: readonly string[], ...ids: number[]) =>
     gapOf(
@@ -64,7 +64,7 @@ test.each([
   ['🐟 fish', '? fish', true],
   ['dog', 'cat', false],
   ['🐟', 'cat', false],
-])('%s and %s are alike: %s', (sent, name, alike) => {
+])('the names %s and %s are similar: %s', (sent, name, alike) => {
   expect(isAlike(sent, name)).toBe(alike);
 });
 
@@ -95,7 +95,7 @@ test('a new category resolves one unresolved create, and a category known before
   expect(suspects('d2').map(({ name }) => name)).toEqual(['kat']);
 });
 
-test('ids of nineteen digits are distinguished', () => {
+test('ids of nineteen digits are compared exactly', () => {
   const it = newAccount();
   it.known.set('9223372036854775806', { at: 0, label: labelled({ id: 1, name: 'dog' })[1] });
   it.doubts.set('d', { name: 'dog', known: 1 });
@@ -103,7 +103,7 @@ test('ids of nineteen digits are distinguished', () => {
   expect(matchDoubts(it, listed).found.get('d')?.id).toBe(9223372036854775807n);
 });
 
-test('the nearest suspect is one with a similar name, otherwise any', () => {
+test('the category that a row may be has a similar name if there is one', () => {
   expect(nearest('Bär & Co', list('dog', 'bar &amp; co'))?.id).toBe(2);
   expect(nearest('Bär & Co', list('dog', 'cat'))?.id).toBe(1);
   expect(nearest('dog', [])).toBeUndefined();

@@ -51,7 +51,7 @@ test.each<[string, number | undefined, string]>([
   ['59 columns', ROOM_59, '118 of 900 · 13m left · quota 2 of 60'],
   ['40 columns', ROOM_40, '118 of 900 · 13m left'],
   ['a pipe', undefined, '118 of 900 · 13m left · quota 2 of 60'],
-])('on %s the line shows rows done, time left and as much more as fits', (_what, room, expected) => {
+])('the progress line on %s shows rows done, time left and whatever else fits', (_what, room, expected) => {
   expect(line({ done: 118 }, room)).toBe(expected);
 });
 

@@ -1,4 +1,4 @@
-// `--dry-run`: what would be created and skipped.
+// The results of `--dry-run`.
 import { expect, test } from 'vitest';
 import { newAccount } from '../../src/import/journal-state.ts';
 import { findRows } from '../../src/import/list-proof.ts';

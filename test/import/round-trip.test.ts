@@ -1,4 +1,4 @@
-// What `categories list` prints in its machine formats imports unchanged, whatever the names hold.
+// The machine formats of `categories list` import unchanged, with any names.
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { NewCategory } from '../../src/api/types.ts';

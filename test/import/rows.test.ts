@@ -118,7 +118,7 @@ test.each<[string, string | Uint8Array, Given, string]>([
   expect((await failure(content, given)).message).toContain(message);
 });
 
-// What Excel saves on a German Windows: its semicolon CSV, "CSV UTF-8" and "Unicode text".
+// Files from Excel on a German Windows: its semicolon CSV, "CSV UTF-8" and "Unicode text".
 const GERMAN = 'Name;Beschreibung\r\nGrüne Mamba;"giftig; schön"\r\nÄffchen;\r\n;\r\n';
 const german = [{ name: 'Grüne Mamba', description: 'giftig; schön' }, { name: 'Äffchen' }];
 const map = ['description=Beschreibung'];

@@ -13,7 +13,7 @@ const namesOf = (rows: readonly NewCategory[]): string[] => rows.map(({ name }) 
 const namesAt = (it: FakeImport): string[] => namesOf(it.service.categories);
 const total = (waits: readonly number[]): number => waits.reduce((sum, ms) => sum + ms, 0);
 
-test('every row is created, and the document lists them in the order of the file', async () => {
+test('an import creates every row and lists them in the order of the file', async () => {
   const it = new FakeImport([{ name: 'dog', description: 'Canis' }, { name: 'cat' }, { name: 'dog' }]);
   const result = await it.run();
   expect(result?.results.document()).toEqual({

@@ -1,4 +1,4 @@
-// A service over real HTTP that loses, delays and alters what a script says, and knows what every category was sent as.
+// A service over real HTTP that loses, delays and alters requests by a script, and keeps the sent name of every category.
 
 import type { IdleClock } from '../support/fake-clock.ts';
 import type { FakeAnswer, HttpFake } from '../support/http-fake.ts';
@@ -30,9 +30,9 @@ export interface Script {
   readonly seed?: readonly string[];
   /** The fate of the create number `at`, from 0; `ok` unless given. */
   readonly fate?: (at: number, name: string) => Fate | undefined;
-  /** What the service makes of a name. */
+  /** The service's alteration of a name. */
   readonly alter?: (name: string) => string;
-  /** What the list number `at` shows. */
+  /** The content of the list number `at`. */
   readonly show?: (items: readonly Item[], at: number) => readonly Item[];
   /** Headers of the list number `at`. */
   readonly headers?: (at: number) => Readonly<Record<string, string>>;

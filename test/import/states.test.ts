@@ -1,4 +1,4 @@
-// docs/import.md, "The states of a row": each line of the table is played, and its state and record are what it says.
+// docs/import.md, "The states of a row": each line of the table is played, and its state and record are checked.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';

@@ -69,7 +69,7 @@ test('a rejected URL is not repeated, since it may contain a password', () => {
 });
 
 test.each([['k'], ['!'], ['~'], ['sk_live_0123456789'], ['"quoted"\\'], ['x'.repeat(LONGEST_KEY)]])(
-  'printable ASCII is a key',
+  'the printable ASCII text %j is a valid key',
   (key) => {
     expect(checkKey(key, 'stdin')).toBe(key);
   },

@@ -56,7 +56,7 @@ test('the key and the URL of the environment override the stored ones, each by i
   });
 });
 
-test('the store is not opened if the environment provides key and URL', async () => {
+test('no profile is read if the environment provides key and URL', async () => {
   const store = (): Promise<ProfileStore> => Promise.reject(new Error('opened'));
   const env = { PETSTORE_API_KEY: 'k', PETSTORE_BASE_URL: 'https://b.example/v1' };
   const target = await resolveTarget({ env, profile: undefined, store, ...REST });
@@ -81,7 +81,7 @@ test.each([
   ['http://localhost/v1'],
   ['https://a.example.evil.example/v1'],
   ['https://sub.a.example/v1'],
-])('a stored key is not sent to %s', async (url) => {
+])('a saved key is not sent to %s', async (url) => {
   const attempt = resolve({ PETSTORE_BASE_URL: url });
   await expect(attempt).rejects.toMatchObject({ kind: 'auth', hint: expect.stringContaining('PETSTORE_API_KEY') });
   await expect(attempt).rejects.not.toThrow(KEY);

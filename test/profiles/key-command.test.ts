@@ -42,7 +42,7 @@ test('the stderr of a key command is shown with control characters escaped, and 
 test.runIf(hasShell).each([
   ['prints the key', 0],
   ['prints the key and fails', 3],
-])('the stderr of a command that %s is shown without the key', async (_what, code) => {
+])('the stderr of a key command that %s is shown without the key', async (_what, code) => {
   const redactor = new Redactor();
   const shown: string[] = [];
   const onStderr = (text: string): void => void shown.push(redactor.redact(text));

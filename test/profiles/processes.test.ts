@@ -1,4 +1,4 @@
-// Logins as processes: concurrent, killed, with any umask, on a full disk, without a home directory.
+// Saved profiles in several processes: concurrent, killed, and with any umask.
 
 import type { ChildProcess } from 'node:child_process';
 import { spawn, spawnSync } from 'node:child_process';

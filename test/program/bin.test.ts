@@ -1,4 +1,4 @@
-// bin/petstore.js: starts the program, or says why it cannot.
+// bin/petstore.js: an unsupported Node.js is rejected.
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ function runOn(version: string, ...args: readonly string[]) {
   return { status, err: stderr.toString() };
 }
 
-test.each(['18.20.8', '20.17.0'])('Node.js %s is rejected with the version that is needed', (version) => {
+test.each(['18.20.8', '20.17.0'])('Node.js %s is rejected with the required version', (version) => {
   expect(runOn(version, '--version')).toEqual({
     status: 2,
     err: `error: petstore needs Node.js 20.18.1 or newer, and this is ${version}\nhint: update Node.js\n`,

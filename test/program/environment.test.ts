@@ -93,7 +93,7 @@ describe('over TLS', () => {
     place({ PETSTORE_BASE_URL: tls.url, PETSTORE_API_KEY: KEY, ...env });
 
   test.each([[{}], [{ NODE_TLS_REJECT_UNAUTHORIZED: '0' }]])(
-    'an untrusted certificate gets no key (%j)',
+    'a service with an untrusted certificate gets no key (%j)',
     async (env) => {
       const run = await petstore(at(env), ['categories', 'list']);
       expect(run).toMatchObject({ code: 6, out: '' });

@@ -30,7 +30,7 @@ const answers: Readonly<Record<string, FakeAnswer | ((request: ReceivedRequest) 
   silent: 'silence',
 };
 
-// The first segment of the path chooses the answer.
+// The first segment of the path chooses the response.
 let service: HttpFake;
 beforeAll(async () => {
   service = await startHttpFake((request) => {
@@ -131,15 +131,15 @@ test.concurrent.each(FIRST_OF_EACH)(
   },
 );
 
-describe.concurrent('success is 0', () => {
-  test('a list prints the quota on stderr', async () => {
+describe.concurrent('a successful command', () => {
+  test('prints the quota of a list on stderr', async () => {
     const result = await petstore(at('ok'), list);
     expect(result.code).toBe(0);
     expect(result.out).toContain('9223372036854775807');
     expect(result.err).toMatch(/^quota: 57 of 60 left, resets in \d+s\n$/);
   });
 
-  test('a list with --json prints nothing on stderr', async () => {
+  test('prints nothing on stderr with --json', async () => {
     const result = await petstore(at('ok'), [...list, '--json']);
     expect(result).toEqual({
       code: 0,
@@ -148,7 +148,7 @@ describe.concurrent('success is 0', () => {
     });
   });
 
-  test('every format keeps the largest int64 id', async () => {
+  test('keeps the largest int64 id in every format', async () => {
     const created = await petstore(at('ok'), [...create, '--json']);
     expect(created.out).toBe('{"id":9223372036854775807,"name":"dog"}\n');
     const csv = await petstore(at('ok'), [...list, '--format', 'csv', '-q']);

@@ -1,4 +1,4 @@
-// The program with a state server: what machines share, what is rejected, and how it works without one.
+// The program with a state server: sharing between machines, rejected settings, and outages.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
@@ -27,7 +27,7 @@ const quotaLine = expect.stringMatching(/^quota: 41 of 60 left, resets in \d+s\n
 let service: HttpFake;
 let server: RedisServer;
 const categories: { id: number; name: string }[] = [];
-/** Called before a create is answered, with the number of categories. */
+/** Called before the response to a create, with the number of categories. */
 let onCreate: ((count: number) => Promise<unknown>) | undefined;
 const sent = (): string[] => service.requests.map(({ method }) => method);
 
@@ -76,7 +76,7 @@ withServer('a rate limit observed on one machine is known on another', async () 
 });
 
 withServer(
-  'a server that is unavailable at the start is one warning, and the command uses this machine’s ledger',
+  "a state server unavailable at the start causes one warning, and the command uses this machine's ledger",
   async () => {
     const { code, err } = await inProcess(CREATE, { env: machine(dead) });
     expect(code).toBe(0);
@@ -110,18 +110,21 @@ withServer('an import is recorded on the server, and another machine knows the c
 withServer.each([
   ['a wrong password', { PETSTORE_STATE_PASSWORD: 'the-wrong-password' }, /user name or password rejected/],
   ['a user without permission', { user: 'guest', PETSTORE_STATE_PASSWORD: 'guest-password' }, /permission denied/],
-])('%s is exit 2, and nothing is sent', async (_name, { user, ...env }: Record<string, string>, message) => {
-  const guest = ['--user', 'guest', 'on', '>guest-password', '~other:*', '+@all'];
-  await using closed = await RedisServer.start({ args: ['--requirepass', 'the-right-password', ...guest] });
-  const url = closed.url.replace('//', user ? `//${user}@` : '//');
-  for (const words of [CREATE, ['categories', 'import', rows(), '--yes'], ['doctor']]) {
-    const { code, err, out } = await inProcess(words, { env: machine(url, env) });
-    expect([words[0], code]).toEqual([words[0], 2]);
-    expect(out + err).toMatch(message);
-    expect(out + err).not.toMatch(/the-wrong-password|guest-password/);
-  }
-  expect(sent()).toEqual([]);
-});
+])(
+  '%s for the state server is exit code 2, and nothing is sent',
+  async (_name, { user, ...env }: Record<string, string>, message) => {
+    const guest = ['--user', 'guest', 'on', '>guest-password', '~other:*', '+@all'];
+    await using closed = await RedisServer.start({ args: ['--requirepass', 'the-right-password', ...guest] });
+    const url = closed.url.replace('//', user ? `//${user}@` : '//');
+    for (const words of [CREATE, ['categories', 'import', rows(), '--yes'], ['doctor']]) {
+      const { code, err, out } = await inProcess(words, { env: machine(url, env) });
+      expect([words[0], code]).toEqual([words[0], 2]);
+      expect(out + err).toMatch(message);
+      expect(out + err).not.toMatch(/the-wrong-password|guest-password/);
+    }
+    expect(sent()).toEqual([]);
+  },
+);
 
 withServer(
   'an untrusted certificate of the state server is exit code 2, and NODE_EXTRA_CA_CERTS can trust it',
@@ -168,23 +171,26 @@ withServer('doctor names the state server if one is configured', async () => {
   expect(alone).not.toContain('State server');
 });
 
-withServer('a permission withdrawn in mid-import is exit 9, with what was created', async () => {
-  await using shared = await RedisServer.start();
-  const at = categories.length;
-  onCreate = async (count) => count === at + 3 && shared.command('ACL', 'SETUSER', 'default', '-xadd');
-  const names = Array.from({ length: 20 }, (_, row) => `withdrawn ${row}`);
-  const stdin = `name\n${names.join('\n')}\n`;
-  const clock = new IdleClock();
-  const words = ['categories', 'import', '-', '--yes', '--json', '--concurrency', '1'];
-  const outcome = await clock.drive(inProcess(words, { env: machine(shared.url), clock, stdin }));
-  expect(outcome.code).toBe(9);
-  const { created, unknown, pending } = JSON.parse(outcome.out) as Record<string, readonly unknown[]>;
-  expect((created?.length ?? 0) + (unknown?.length ?? 0)).toBe(3);
-  expect(pending).toBe(17);
-  expect(JSON.parse(outcome.err.trim().split('\n').at(-1) ?? '')).toMatchObject({
-    error: { kind: 'storage', message: expect.stringContaining('permission denied') },
-  });
-});
+withServer(
+  'a permission withdrawn in mid-import ends the import with exit code 9 and the rows created so far',
+  async () => {
+    await using shared = await RedisServer.start();
+    const at = categories.length;
+    onCreate = async (count) => count === at + 3 && shared.command('ACL', 'SETUSER', 'default', '-xadd');
+    const names = Array.from({ length: 20 }, (_, row) => `withdrawn ${row}`);
+    const stdin = `name\n${names.join('\n')}\n`;
+    const clock = new IdleClock();
+    const words = ['categories', 'import', '-', '--yes', '--json', '--concurrency', '1'];
+    const outcome = await clock.drive(inProcess(words, { env: machine(shared.url), clock, stdin }));
+    expect(outcome.code).toBe(9);
+    const { created, unknown, pending } = JSON.parse(outcome.out) as Record<string, readonly unknown[]>;
+    expect((created?.length ?? 0) + (unknown?.length ?? 0)).toBe(3);
+    expect(pending).toBe(17);
+    expect(JSON.parse(outcome.err.trim().split('\n').at(-1) ?? '')).toMatchObject({
+      error: { kind: 'storage', message: expect.stringContaining('permission denied') },
+    });
+  },
+);
 
 withServer('a record of another program in the journal causes one warning, and the import succeeds', async () => {
   await using shared = await RedisServer.start({ args: ['--appendonly', 'yes'] });

@@ -275,38 +275,41 @@ function filled(command: string): string[] {
   return parseArgv(text.replace('PORT', String(port)).replace('PROFILE', 'other'));
 }
 
-test.each(Object.entries(PROVOCATIONS))('the hint about %s leads where it says', async (_what, provocation) => {
-  shop = new Shop();
-  await shop.open();
-  const dir = tempDir();
-  const login = ['auth', 'login', '-p', 'staging', '--url', shop.url];
-  await inProcess(login, { dir, stdin: OLD_KEY });
-  await provocation.before?.(dir, shop);
-  const abort = new AbortController();
-  shop.instead = (request, create) => {
-    const answer = provocation.answer?.(request, create);
-    const reason = new PetstoreError('interrupted', 'interrupted');
-    if (provocation.interrupt && request.method === 'POST') setTimeout(() => abort.abort(reason), 20);
-    return answer;
-  };
-  const args = provocation.args.flatMap((arg) => (/\s/.test(arg) ? [arg] : filled(arg)));
-  const first = await petstore(dir, args, provocation.env?.(shop), abort.signal);
-  expect(first).toMatchObject({ code: provocation.code });
-  const { port } = shop.fake ?? {};
-  const commands = commandsIn(first.out + first.err.replaceAll(`:${port}/`, ':PORT/'));
-  const expected = provocation.leads.map(([command]) => command);
-  expect(commands.map((command) => command.replace('http://127.0.0.1:PORT', 'HOST'))).toEqual(expected);
+test.each(Object.entries(PROVOCATIONS))(
+  'the command in the hint about %s has the promised effect',
+  async (_what, provocation) => {
+    shop = new Shop();
+    await shop.open();
+    const dir = tempDir();
+    const login = ['auth', 'login', '-p', 'staging', '--url', shop.url];
+    await inProcess(login, { dir, stdin: OLD_KEY });
+    await provocation.before?.(dir, shop);
+    const abort = new AbortController();
+    shop.instead = (request, create) => {
+      const answer = provocation.answer?.(request, create);
+      const reason = new PetstoreError('interrupted', 'interrupted');
+      if (provocation.interrupt && request.method === 'POST') setTimeout(() => abort.abort(reason), 20);
+      return answer;
+    };
+    const args = provocation.args.flatMap((arg) => (/\s/.test(arg) ? [arg] : filled(arg)));
+    const first = await petstore(dir, args, provocation.env?.(shop), abort.signal);
+    expect(first).toMatchObject({ code: provocation.code });
+    const { port } = shop.fake ?? {};
+    const commands = commandsIn(first.out + first.err.replaceAll(`:${port}/`, ':PORT/'));
+    const expected = provocation.leads.map(([command]) => command);
+    expect(commands.map((command) => command.replace('http://127.0.0.1:PORT', 'HOST'))).toEqual(expected);
 
-  // Reads keep failing as before, so that only what the hint asks for can help; lost responses do not come back.
-  if (provocation.code === 8 || provocation.interrupt) shop.instead = undefined;
-  for (const [command, code, shows] of provocation.leads) {
-    const run = await petstore(dir, filled(command));
-    expect(run, command).toMatchObject({ code });
-    expect(run.out + run.err).toMatch(shows);
-  }
-  const names = shop.created.map(({ name }) => name);
-  expect(names).toEqual([...new Set(names)]);
-});
+    // Reads keep failing as before, so that only what the hint asks for can help; lost responses do not come back.
+    if (provocation.code === 8 || provocation.interrupt) shop.instead = undefined;
+    for (const [command, code, shows] of provocation.leads) {
+      const run = await petstore(dir, filled(command));
+      expect(run, command).toMatchObject({ code });
+      expect(run.out + run.err).toMatch(shows);
+    }
+    const names = shop.created.map(({ name }) => name);
+    expect(names).toEqual([...new Set(names)]);
+  },
+);
 
 test('every source file whose hints name a command has a run that provokes it', () => {
   // Backquotes in help texts and comments are no hints; the words of `petstore(…)` are written by one function.

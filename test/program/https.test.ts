@@ -18,7 +18,7 @@ const certificate = join(tempDir(), 'ca.pem');
 writeFileSync(certificate, TEST_CERT);
 
 let service: HttpFake;
-// A CONNECT proxy whose tunnels all lead to the service; it refuses one host.
+// A CONNECT proxy whose tunnels all lead to the service; it rejects one host.
 const tunnels: IncomingMessage[] = [];
 const proxy = createHttp().on('connect', (request: IncomingMessage, socket) => {
   tunnels.push(request);

@@ -15,7 +15,7 @@ const KEY = 'sk_secret_0123456789abcdef';
 const SHELL = 'shell> ';
 const CTRL_Z = '\u001a';
 
-// A create is answered when the test wants it: the spinner turns until then.
+// The test decides when a create gets its response: the spinner turns until then.
 let answer: (() => void) | undefined;
 let url = '';
 beforeAll(async () => {

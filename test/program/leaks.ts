@@ -9,7 +9,7 @@ const PIECE = 8;
 
 /**
  * @param key a key
- * @returns what may not be found: every piece of eight characters, and the pieces of its encoded forms
+ * @returns the forbidden texts: every piece of eight characters, and the pieces of its encoded forms
  */
 export function formsOf(key: string): readonly string[] {
   const base64 = [0, 1, 2].map((shift) =>

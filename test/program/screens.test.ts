@@ -1,4 +1,4 @@
-// Pictures of the terminal: what a person sees at 80x24 and at 40x24, played from a real pseudo-terminal.
+// Screens at 80x24 and 40x24, played from a real pseudo-terminal.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test as anyTest, beforeAll, expect } from 'vitest';
@@ -26,7 +26,7 @@ const CATEGORIES = [
 
 const delay = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-// The first segment of the path chooses the answer.
+// The first segment of the path chooses the response.
 let service: HttpFake;
 beforeAll(async () => {
   service = await startHttpFake(async ({ method, path }) => {
@@ -44,7 +44,7 @@ beforeAll(async () => {
 const at = (kind: string) =>
   place({ PETSTORE_API_KEY: 'sk_secret_0123456789abcdef', PETSTORE_BASE_URL: `${service.origin}/${kind}/v1` });
 
-// What differs from run to run: seconds, rates, ports and the frame of the spinner.
+// Replaces values that differ between runs: seconds, rates, ports and the frame of the spinner.
 function still(lines: readonly string[]): string {
   return lines
     .join('\n')
@@ -145,7 +145,7 @@ test('a list in a pipe is complete and plain, without a quota line that would pa
   expect(outcome.screen).not.toContain('quota');
 });
 
-test('a terminal of unknown width gets whole lines and no spinner', async () => {
+test('a terminal of unknown width shows no spinner', async () => {
   const outcome = await inTerminal(at('slow'), ['categories', 'create', '--name', 'dog'], { columns: 0, rows: 0 });
   expect(outcome.code).toBe(0);
   expect(outcome.screen).not.toContain('⠋');

@@ -1,4 +1,4 @@
-// No byte of a key where it does not belong: a secret is searched in everything the program prints and writes.
+// No byte of a key leaks: all output and files of the program are searched for it.
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
@@ -40,7 +40,7 @@ beforeAll(async () => {
 
 const at = (baseUrl: string): Place => place({ PETSTORE_BASE_URL: baseUrl, PETSTORE_API_KEY: SECRET });
 
-// In this process; what is printed passes the same redaction as in the built program.
+// In this process; output passes the same redaction as in the built program.
 function run({ dir, env }: Place, args: readonly string[], stdin?: string): Promise<Outcome> {
   return inProcess(args, { dir, env, ...(stdin === undefined ? {} : { stdin }) });
 }
@@ -65,11 +65,14 @@ const COMMANDS: readonly (readonly string[])[] = [
 ];
 
 describe.each(['200', '302', '400'])('a service that responds %s and repeats the key', (status) => {
-  test.each(COMMANDS.map((args) => [args.join(' '), args] as const))('%s', async (_title, args) => {
-    const where = at(`${echo.origin}/${status}/v1`);
-    writeFileSync(join(where.dir, 'rows.csv'), 'name\ndog\n');
-    expectNoLeak(await run(where, [...args, '--verbose', '--max-retries', '0', '--timeout', '5s']), where);
-  });
+  test.each(COMMANDS.map((args) => [args.join(' '), args] as const))(
+    'sees no key in the output of `%s`',
+    async (_title, args) => {
+      const where = at(`${echo.origin}/${status}/v1`);
+      writeFileSync(join(where.dir, 'rows.csv'), 'name\ndog\n');
+      expectNoLeak(await run(where, [...args, '--verbose', '--max-retries', '0', '--timeout', '5s']), where);
+    },
+  );
 });
 
 test.each(['list', 'create'])('the built program redacts the key in the output of %s', async (command) => {

@@ -60,7 +60,7 @@ describe.runIf(hasSignals)('a signal', () => {
     ['SIGINT', 130],
     ['SIGTERM', 143],
     ['SIGHUP', 129],
-  ] as const)('%s during a read ends with %i, one line and nothing on stdout', async (signal, code) => {
+  ] as const)('%s during a read exits with %i, one line on stderr and nothing on stdout', async (signal, code) => {
     const { err, ...rest } = await interrupted('silent', [...LIST, '--json'], signal);
     expect(rest).toEqual({ code, out: '' });
     expect(JSON.parse(err).error.kind).toBe('interrupted');
@@ -68,7 +68,7 @@ describe.runIf(hasSignals)('a signal', () => {
 
   test('during a create waits for a response that is on its way', async () => {
     const { out, err, code } = await interrupted('late', [...CREATE, '--json']);
-    // The answer came: either it is printed, or the interruption reports that the category may exist.
+    // The response arrived: it is printed, or the interruption reports that the category may exist.
     expect(code === 0 ? out : err).toMatch(code === 0 ? /"id":7/ : /"outcome":"unknown"/);
     expect([0, 130]).toContain(code);
   });
@@ -102,7 +102,7 @@ describe.runIf(hasSignals)('a signal', () => {
   test.concurrent.each([
     ['SIGINT', 130],
     ['SIGTERM', 143],
-  ] as const)('%s ends a wait for the rate limit with %i and leaves nothing behind', async (signal, code) => {
+  ] as const)('%s ends a wait for the rate limit with exit code %i and leaves no ticket open', async (signal, code) => {
     const server = await startLimitServer({ mode: 'anchored', limit: 1, windowMs: 60_000 });
     const where = place({ PETSTORE_API_KEY: 'secret-0123456789', PETSTORE_BASE_URL: server.baseUrl });
     await petstore(where, LIST);
@@ -201,7 +201,7 @@ test.runIf(hasShell).each([
   ['stdout', '>&-'],
   ['stdin', '<&-'],
   ['stderr', '2>&-'],
-])('a closed %s is not an internal error', async (_what, redirection) => {
+])('a closed %s causes no internal error', async (_what, redirection) => {
   const where = at('big');
   const run = await ended(
     spawn('sh', ['-c', `"$@" ${redirection}`, 'sh', process.execPath, BIN, '--version'], { env: where.env }),

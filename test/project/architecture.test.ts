@@ -29,7 +29,7 @@ const graph = new Map(files.map((file) => [file, importsOf(file)]));
 const resolve = (from: string, target: string): string =>
   normalize(relative(root, join(root, from, '..', target))).replaceAll('\\', '/');
 
-// From top to bottom. A layer may import the layers after it; what shares a line does not import each other.
+// From top to bottom. A layer may import the layers after it; units on one line do not import each other.
 const LAYERS = [
   ['main.ts'],
   ['program.ts'],

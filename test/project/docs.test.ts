@@ -14,7 +14,7 @@ const documents = ['README.md', ...readdirSync(join(root, 'docs')).map((name) =>
   .filter((name) => name.endsWith('.md'))
   .map((name) => ({ name, text: readFileSync(join(root, name), 'utf8') }));
 
-test.each(documents)('links and file names in $name lead to files', ({ name, text }) => {
+test.each(documents)('links and file names in $name name existing files', ({ name, text }) => {
   const links = [...text.matchAll(/\]\((?!https?:|#)([^)#]+)/g)].map(([, target = '']) => join(dirname(name), target));
   const files = [...text.matchAll(/`((?:src|test|docs|scripts|bin)\/[\w./-]+)`/g)].map(([, path = '']) => path);
   expect([...links, ...files].filter((path) => !existsSync(join(root, path)))).toEqual([]);

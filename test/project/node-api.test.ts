@@ -79,7 +79,7 @@ test.each(SETTINGS)(
   },
 );
 
-test('the types need no @types/node', async () => {
+test("the client library's types need no @types/node", async () => {
   writeFileSync(
     join(folder, 'bare.ts'),
     `import { type Client, createClient } from 'petstore-cli';
@@ -91,7 +91,7 @@ export const names: Promise<string[]> = client.categories.list().then((all) => a
   expect(await compileIn(folder, ['bare.ts'], { ...bare, noEmit: true })).toBe('');
 });
 
-test('the declarations name nothing internal', () => {
+test("the client library's declarations name nothing internal", () => {
   const declarations = ['client.d.ts', 'errors.d.ts', 'api/types.d.ts'].map((name) =>
     readFileSync(join(folder, 'node_modules/petstore-cli/dist/client', name), 'utf8'),
   );
@@ -121,7 +121,7 @@ await client.close();`;
   expect(stdout).toBe('usage HTTPS_PROXY is not an http or https URL\n');
 });
 
-test('the examples of docs/node-api.md print what they say, one after the other on one sandbox', async () => {
+test('the examples of docs/node-api.md print the documented output', async () => {
   const baseUrl = sandbox.env['PETSTORE_BASE_URL'] ?? '';
   expect(examples.length).toBeGreaterThan(4);
   for (const { file, text } of examples) writeFileSync(join(folder, file), text.replace('https://HOST/v1', baseUrl));

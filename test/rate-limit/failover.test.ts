@@ -248,7 +248,7 @@ withServer('a block is copied as its own record from the server to the machine a
   expect(machine.ledger.view()).toMatchObject({ blocked: { reason: 'retry_after', refusals: 1 }, stateServer: /./ });
 });
 
-withServer('permission that is withdrawn in mid-run is a storage error, and nothing more is granted', async () => {
+withServer('a permission withdrawn in mid-run is a storage error, and no more tickets are granted', async () => {
   const machine = new Machine();
   machine.see(await machine.take(), 2);
   await machine.ledger.refresh();

@@ -1,4 +1,4 @@
-// The ledger in a real directory: shared by processes, and never fatal, whatever happens to disk, clock or processes.
+// The ledger in a real directory: shared by processes, and never fatal if disk, clock or processes fail.
 import { execFile, spawn } from 'node:child_process';
 import * as fs from 'node:fs';
 import { join } from 'node:path';
@@ -126,18 +126,15 @@ test.runIf(hasModes)(
   },
 );
 
-test.runIf(hasModes)(
-  'a temporary directory that others may write to is not used: one warning, and memory',
-  async () => {
-    const [dir, temp] = [tempDir(), tempDir()];
-    fs.mkdirSync(join(temp, `petstore-${process.getuid?.() ?? 'user'}`), { mode: 0o777 });
-    fs.chmodSync(join(temp, `petstore-${process.getuid?.() ?? 'user'}`), 0o777);
-    const ledger = open(dir, { tempDir: temp, typeOf: () => 0xff534d42 });
-    await take(ledger);
-    expect(ledger.view().shared).toBe(false);
-    expect(ledger.warnings).toHaveLength(1);
-  },
-);
+test.runIf(hasModes)('a temporary directory that others can write to is not used, with one warning', async () => {
+  const [dir, temp] = [tempDir(), tempDir()];
+  fs.mkdirSync(join(temp, `petstore-${process.getuid?.() ?? 'user'}`), { mode: 0o777 });
+  fs.chmodSync(join(temp, `petstore-${process.getuid?.() ?? 'user'}`), 0o777);
+  const ledger = open(dir, { tempDir: temp, typeOf: () => 0xff534d42 });
+  await take(ledger);
+  expect(ledger.view().shared).toBe(false);
+  expect(ledger.warnings).toHaveLength(1);
+});
 
 test('every process ignores torn records and foreign bytes in the file', async () => {
   const dir = tempDir();
@@ -152,7 +149,7 @@ test('every process ignores torn records and foreign bytes in the file', async (
   expect(open(dir, { clock }).view()).toMatchObject({ window: { remaining: 59 }, inFlight: 1 });
 });
 
-test('a clock set back by a day does not block a key for a day', async () => {
+test('a clock set back by a day blocks a key no longer than before', async () => {
   const dir = tempDir();
   const ledger = open(dir);
   ledger.observe(await take(ledger), response(ledger.clock, { status: 429, waitMs: 30_000 }));
@@ -212,7 +209,7 @@ test('a closed ledger still shows its last view', async () => {
   expect(ledger.warnings).toEqual([]);
 });
 
-// A process of its own: creates `count` categories one after the other, and says how many were answered.
+// A process of its own that creates `count` categories sequentially and prints how many succeeded.
 const CHILD = `
 const [clientFile, baseUrl, stateDir, count] = process.argv.slice(1);
 const { createClient } = await import(clientFile);

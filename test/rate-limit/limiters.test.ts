@@ -19,7 +19,7 @@ interface Case {
   readonly title: string;
   readonly requests: number;
   readonly service: MakeService;
-  /** The makespan over the least time or, with `waiting`, over that of a client that only waits what is stated. */
+  /** The makespan over the least time or, with `waiting`, over that of a client that only waits stated times. */
   readonly atMost: number;
   readonly waiting?: boolean;
   /** The least time, milliseconds, if asking all the time does not find it. */
@@ -140,7 +140,7 @@ async function measure({ requests, service, ...one }: Case, shape: Shape): Promi
     const made = service(START, seed);
     const outcome = await simulate({ ...run, latencyMs: [low, high], maxWaitMs: 600_000, service: made });
     expect.soft(outcome).toMatchObject({ answered: requests, failures: [], insideLate: 0 });
-    // Starting processes takes its time, whatever the service does.
+    // The start of processes takes time with any service.
     const perRequest = ((low + high) / 2 + (shape.startMs ?? 0)) / shape.processes / shape.workers;
     const waiting = one.waiting && services.waitingTime(service, START, seed, requests, perRequest);
     const least = waiting || (one.optimumMs ?? services.leastTime(service, START, seed, requests));
@@ -175,7 +175,7 @@ test.each([
   ['in milliseconds', { reset: 'ms' }, 1.1, 0],
   ['that only Retry-After tells', { describes: 'nothing' }, 1.5, 0.1],
 ] as const)(
-  '20 per 5 s with a reset %s: 60 creates by xargs are sent near the rate',
+  '60 creates by xargs are sent near the rate of 20 per 5 s with a reset %s',
   async (_title, more, atMost, share) => {
     for (let seed = 1; seed <= SEEDS; seed++) {
       const outcome = await simulate({ ...SINGLE, ...more, seed });

@@ -1,4 +1,4 @@
-// The pace without headers: requests in flight, the gap between a response and the next request, and what undoes it.
+// The pace without headers: requests in flight, and the gap between a response and the next request.
 import { expect, test } from 'vitest';
 import type { Pace } from '../../src/rate-limit/pace.ts';
 import { gapOf, initialPace, pacePassed, paceRefused } from '../../src/rate-limit/pace.ts';

@@ -263,7 +263,7 @@ test('a window ends one unit of its reset after the reset, and then one probe is
   expect(grants(state, 61_020)).toBe(59);
 });
 
-test('after a reset the probe waits until it and the late requests fit into the new window together', () => {
+test('the probe after a reset waits until it and the late requests fit into the new window', () => {
   const state = history({ take: START }, seen(START, { limit: 1, remaining: 1 }), { take: START + 59_000 });
   expect(admit(state, START + 61_500)).toEqual(PENDING);
 });
@@ -331,17 +331,17 @@ function twoWindows(ms: number, more: Partial<Observation> = {}): KeyState {
   return state;
 }
 
-test('after the second of two brief windows the probe goes 50 ms after the reset', () => {
+test('the probe after the second of two brief windows is sent 50 ms after the reset', () => {
   expect(admit(twoWindows(5000), START + 7000)).toEqual(usedUpUntil(11_050));
   expect(admit(twoWindows(9000), START + 11_000)).toEqual(usedUpUntil(19_050));
   expect(admit(twoWindows(11_000), START + 13_000)).toEqual(usedUpUntil(24_000));
 });
 
-test('a window that was first seen half used keeps its guard', () => {
+test('a window first seen half used keeps its full guard', () => {
   expect(admit(twoWindows(5000, { remaining: 8 }), START + 7000)).toEqual(usedUpUntil(12_000));
 });
 
-test('one refused probe after the reset of a brief window restores the guard for good', () => {
+test('one refused probe after the reset of a brief window restores the full guard permanently', () => {
   const state = twoWindows(5000);
   ticket(state, START + 11_050, 'early');
   respond(state, 'early', refused(START + 11_060, { limit: 10, remaining: 0, waitMs: 1000, ...serverReset(11_000) }));

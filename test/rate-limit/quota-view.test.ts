@@ -28,7 +28,7 @@ test('the quota after a 429 that states a wait shows the block and its reason', 
   expect(quotaLine(view, START + 1000)).toBe('quota: rate limited, try again in 4s');
 });
 
-test('quota that is left is not shown while a wait of our own is in force', () => {
+test('the remaining quota is not shown during a wait that no header stated', () => {
   const silent = { waitMs: undefined, waitFrom: 'backoff' } as const;
   const steps = [{ take: START }, other(START), { take: START + 1 }, other(START + 2, { status: 429, refused: true })];
   const state = history(...steps, { take: START + 2000 }, refused(START + 2010, silent));
@@ -46,7 +46,7 @@ test('the quota during a gap shows the wait and no window', () => {
   expect(quotaView(state, START + 10, true)).toMatchObject({ window: undefined, nextAt: START + 3000 });
 });
 
-test('the day’s window is shown beside the minute’s, and alone if only it is known', () => {
+test("the daily window is shown beside the minute's, and alone if it is the only one known", () => {
   const day = other(START, { limit: 1000, remaining: 500 });
   const alone = quotaView(history({ take: START }, day), START + 1, true);
   expect(alone).toMatchObject({ window: { limit: 1000 }, longWindow: undefined });

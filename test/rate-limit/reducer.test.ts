@@ -37,7 +37,7 @@ class Model {
   readonly state: KeyState = initialState();
   readonly flights: Flight[] = [];
   overdrawn = 0;
-  /** Probes that the service counted and whose response was lost: no record tells of them. */
+  /** Probes that the service counted and whose response was lost: they have no record. */
   unknown = 0;
   granted = 0;
   now = START;
@@ -132,7 +132,7 @@ const world = fc.record({
   resetDown: fc.boolean(),
   phase: fc.oneof(fc.constant(0), fc.nat(999)),
 });
-// What happens next, and to which of the requests in flight.
+// The next event, and the request in flight that it affects.
 const step = fc.record({
   what: fc.constantFrom(
     ...'take take take arrive arrive answer answer answer lost dead unsent later rollover reset'.split(' '),
@@ -166,7 +166,7 @@ function play(settings: World, steps: readonly { what: string; which: number; ms
   return model;
 }
 
-test('in 6,000 random interleavings no window is overdrawn', () => {
+test('no window is overdrawn in 6,000 random interleavings', () => {
   let granted = 0;
   let exact = 0;
   fc.assert(
@@ -217,7 +217,7 @@ const restored = (line: string): KeyState => {
 };
 const snapshotOf = (state: KeyState): string => [...ledgerFormat.snapshot(state)].join();
 
-test('a snapshot restores the state', () => {
+test('a snapshot of the ledger restores its state', () => {
   expect(restored(snapshotOf(busy()))).toEqual(busy());
   expect(snapshotOf(restored(snapshotOf(busy())))).toBe(snapshotOf(busy()));
 });

@@ -29,7 +29,7 @@ for (const mode of ['fixed', 'anchored', 'sliding', 'bucket'] as const) {
 }
 
 for (const skewMs of [3_600_000, -3_600_000, 45_000, 700, -700]) {
-  test(`a service whose clock is ${skewMs / 1000} s off causes no refusal and no longer wait`, async () => {
+  test(`a service whose clock is ${skewMs / 1000} s off causes no refusal and no longer waits`, async () => {
     for (const processes of [1, 8]) {
       const outcome = await simulate({ ...minute, mode: 'fixed', processes, workers: 8, requests: 180, skewMs });
       expect(outcome).toMatchObject({ ...polite, sent: 180, answered: 180 });
@@ -38,7 +38,7 @@ for (const skewMs of [3_600_000, -3_600_000, 45_000, 700, -700]) {
   });
 }
 
-test('300 requests at once in one process queue without a refusal', async () => {
+test('300 concurrent requests in one process queue without a refusal', async () => {
   const outcome = await simulate({ ...minute, mode: 'fixed', processes: 1, workers: 300, requests: 300 });
   expect(outcome).toMatchObject({ ...polite, sent: 300, answered: 300 });
 });
@@ -68,7 +68,7 @@ test('requests with lost responses count as sent, so losing every sixth causes n
   expect(lost).toBeGreaterThan(200);
 });
 
-test('two hosts that share nothing cost a few refusals, and no time', async () => {
+test('two hosts without shared state have a few refusals and lose no time', async () => {
   const run = { ...minute, mode: 'fixed', processes: 2, hosts: 2, workers: 8, requests: 300 } as const;
   const outcome = await simulate(run);
   expect(outcome).toMatchObject({ failures: [], answered: 300, insideLate: 0 });

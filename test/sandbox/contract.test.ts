@@ -36,7 +36,7 @@ const DOCUMENTED = operations.flatMap(({ title, operation }) =>
   Object.keys(operation.responses).map((status) => `${title} ${status}`),
 );
 
-test('the document is valid OpenAPI 3.1', async () => {
+test("the sandbox's document is valid OpenAPI 3.1", async () => {
   const strict = (definition: unknown): Promise<unknown> =>
     new OpenAPIBackend({ definition: definition as Document, strict: true }).init();
   await strict(description);
@@ -50,7 +50,7 @@ test('every operation has a summary, and every failure is described as an Error 
   }
 });
 
-test('the document is served without a key', async () => {
+test('the OpenAPI document is served without a key', async () => {
   const { call } = await startTest();
   const answer = await call('GET', '/v1/openapi.json', { key: null });
   expect([answer.status, answer.json]).toEqual([200, openapi]);

@@ -23,7 +23,7 @@ test.each([
   'c {"name":"dog","color":"brown"}',
   'n twelve',
   'x',
-])('the data record `%s` is exit 9 with the name of the file, also with --reset', async (record) => {
+])("the damaged data record `%s` is exit code 9 with the file's name, even with --reset", async (record) => {
   const file = dataFileWith(`c ${CATEGORY}`, record);
   const before = fs.readFileSync(`${file}.1.log`);
   for (const option of [[], ['--reset']]) {
@@ -35,7 +35,7 @@ test.each([
 });
 
 test.each(['s key {}', 's key {"windows":{"60000":null}}', 'r key soon 60/60000', 'r key 1 60', 'r'])(
-  'the window record `%s` is exit 9 for a command with the profile `sandbox`',
+  'the damaged window record `%s` is exit code 9 for a command with the profile `sandbox`',
   async (record) => {
     const dir = tempDir();
     expect((await inProcess(['categories', 'list', '-p', 'sandbox'], { dir })).code).toBe(0);
@@ -86,7 +86,7 @@ test('a thousand mutations of the data give valid responses or an error that nam
   for (let i = 0; i < 20; i++) await useData(original);
   const files = fs.readdirSync(original).map((name) => [name, fs.readFileSync(join(original, name))] as const);
   const seeds = files.map(([, bytes]) => bytes.toString());
-  // Which file, and what it is replaced by.
+  // The damaged file and its new content.
   const damage = fc.nat(files.length - 1).chain((at) => mutated([seeds[at] ?? '']).map((bytes) => ({ at, bytes })));
   const dir = tempDir();
   let errors = 0;

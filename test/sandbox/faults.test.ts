@@ -1,4 +1,4 @@
-// Injected faults: their notation, what each does to a request, and that a seed repeats them.
+// Injected faults: notation, effect on a request, and repetition by a seed.
 import { expect, test } from 'vitest';
 import { FAULT_KINDS, parseFault } from '../../src/sandbox/faults.ts';
 import { handClock, startTest } from './support.ts';

@@ -50,7 +50,7 @@ test('an exhausted minute is a 429 with the seconds until its end', async () => 
   expect(limitOf(again)).toEqual(['60', '59', seconds('2026-11-21T12:02:00Z')]);
 });
 
-test('an exhausted day is a 429 with the seconds until its end, also in a new minute', async () => {
+test('an exhausted day is a 429 with the seconds until its end, even in a new minute', async () => {
   const clock = handClock();
   const sandbox = await startTest({ clock });
   for (let minute = 0; minute < 16; minute++) {
@@ -95,7 +95,7 @@ test('Retry-After can be disabled, or sent as a date that is never too early', a
   expect(stated).toBeLessThan(permitted + 1000);
 });
 
-test('five requests within one wait ban the key for a minute, also beyond the window', async () => {
+test('five requests within one wait ban the key for a minute, even beyond the window', async () => {
   const clock = handClock(Date.parse('2026-11-21T12:00:50Z'));
   const sandbox = await startTest({ clock, limits: [{ count: 2, windowMs: 60_000 }] });
   await use(sandbox, 2);

@@ -43,7 +43,7 @@ test('a created category has an id and is listed; names need not be unique, and 
   ]);
 });
 
-test('text is returned exactly as it was sent', async () => {
+test("a category's text is returned exactly as it was sent", async () => {
   const { create, list } = await startTest();
   const name = ' žluťoučký\t🐕\u2028"\\\u0000\ud800 ';
   await create({ name, description: '' });
@@ -119,7 +119,7 @@ test.each([
   ['an empty key', { authorization: 'Bearer ' }],
   ['another scheme', { authorization: `Basic ${KEY}` }],
   ['the key alone', { authorization: KEY }],
-])('a request with %s is a 401', async (_what, headers) => {
+])('a request with %s is a 401 in the sandbox', async (_what, headers) => {
   const { list, create } = await startTest();
   const answer = await list({ key: null, headers });
   expectError(answer, 401, 'unauthorized');
@@ -181,7 +181,7 @@ test('a foreign or missing Host is rejected (DNS rebinding)', async () => {
   expect((await list({ headers: { host: `LocalHost:${port}` } })).json).toEqual([]);
 });
 
-test('on port 80 the Host header has no port', () => {
+test('a Host header without a port is accepted on port 80 only', () => {
   const check = (host: string, port: number) => () => checkOrigin({ headers: { host } }, port);
   for (const host of ['127.0.0.1', 'localhost', 'localhost:80']) expect(check(host, 80)).not.toThrow();
   expect(check('127.0.0.1', 4010)).toThrow('must be 127.0.0.1:4010');

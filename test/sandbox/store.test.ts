@@ -39,7 +39,7 @@ test('a rotation keeps every id, every character and the next id', async () => {
   expect(await later.create({ name: 'x' })).toBe('{"id":201,"name":"x"}');
 });
 
-test('concurrent creates are all answered while the log rotates', async () => {
+test('concurrent creates all succeed while the log rotates', async () => {
   const paths = dataPaths(join(tempDir(), 'data'));
   const stores = [0, 1].map(() => new Store(paths, { rotateAtBytes: 2_000 }));
   const work = Array.from({ length: 400 }, (_, i) => (stores[i % 2] as Store).create({ name: `n${i}` }));
@@ -48,7 +48,7 @@ test('concurrent creates are all answered while the log rotates', async () => {
   expect(listOf(stores[0] as Store)).toHaveLength(400);
 });
 
-test('a create is answered only once it is on the disk', async () => {
+test('a create gets a response only after it is on disk', async () => {
   let finishSync = (): void => undefined;
   const slow: LogFs = {
     ...fs,

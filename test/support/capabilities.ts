@@ -1,4 +1,4 @@
-// What the platform under test can do. A test that needs more is marked with it: `test.runIf(hasSignals)(…)`.
+// Capabilities of the platform under test, for `test.runIf(hasSignals)(…)`.
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 
@@ -16,7 +16,7 @@ export const hasSignals = posix;
 export const hasSymlinks = posix;
 /** Directories that can be opened and flushed. */
 export const hasDirectorySync = posix;
-/** A listener whose queue is full leaves further connections unanswered; Windows refuses them. */
+/** A listener whose queue is full ignores further connections; Windows rejects them. */
 export const hasSilentBacklog = posix;
 /** Devices as files. */
 export const hasDevices = existsSync('/dev/zero');

@@ -1,4 +1,4 @@
-// The one HTTP fake: a server in this process that answers as a test's function says and keeps every request.
+// The HTTP fake: a server in this process that calls a test's function for each response and keeps every request.
 // For bytes that are not HTTP use raw-server.ts; for a service that enforces limits use limit-server.ts or the sandbox.
 import type { IncomingHttpHeaders, IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
@@ -14,7 +14,7 @@ export interface ReceivedRequest {
   readonly body: string;
 }
 
-/** What to answer. A body that is neither text nor bytes is sent as JSON. `reset` cuts the connection, `silence` never answers. */
+/** A response. A body that is neither text nor bytes is sent as JSON. `reset` cuts the connection; `silence` sends nothing. */
 export type FakeAnswer =
   | { readonly status?: number; readonly body?: unknown; readonly headers?: Readonly<Record<string, string>> }
   | 'reset'
@@ -31,7 +31,7 @@ export interface HttpFake {
 
 /**
  * Starts a fake on a free port of 127.0.0.1. In a test file: `beforeAll(async () => { fake = await startHttpFake(…); return fake.close; })`.
- * @param answer what each request gets; a promise delays the answer
+ * @param answer returns the response to a request; a promise delays it
  * @param tls key and certificate, for https
  */
 export async function startHttpFake(
@@ -47,7 +47,7 @@ export async function startHttpFake(
   const server = tls ? createTlsServer(tls, listener) : createServer(listener);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
-  // The test certificate names localhost, which is what a client checks.
+  // The test certificate names localhost, which clients check.
   const origin = tls ? `https://localhost:${port}` : `http://127.0.0.1:${port}`;
   return {
     port,
@@ -67,7 +67,7 @@ export function quotaHeaders(remaining = 57): Record<string, string> {
   return { 'x-ratelimit-limit': '60', 'x-ratelimit-remaining': String(remaining), 'x-ratelimit-reset': reset };
 }
 
-/** An answer in the service's Error shape. */
+/** A response in the service's Error shape. */
 export function errorAnswer(status: number, code: string, message: string, headers = {}): FakeAnswer {
   return { status, body: { code, message, status }, headers };
 }

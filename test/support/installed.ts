@@ -14,7 +14,7 @@ export const PROJECT = join(import.meta.dirname, '../..');
 export interface Installed {
   readonly folder: string;
   readonly env: Readonly<Record<string, string>>;
-  /** What `npm pack --json` reported. */
+  /** The report of `npm pack --json`. */
   readonly packed: {
     readonly filename: string;
     readonly files: readonly { readonly path: string }[];
@@ -44,7 +44,7 @@ export async function installPackage(): Promise<Installed> {
 /**
  * Compiles files of the project with TypeScript in strict mode.
  * @param options compiler options
- * @returns what the compiler complains about; empty if nothing
+ * @returns the compiler's errors; empty if there are none
  */
 export async function compileIn(folder: string, files: readonly string[], options: object): Promise<string> {
   const typeRoots = [join(PROJECT, 'node_modules', '@types')];

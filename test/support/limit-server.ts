@@ -1,4 +1,4 @@
-// A rate-limited service over HTTP, independent of the sandbox, that counts what clients do wrong.
+// A rate-limited service over HTTP, independent of the sandbox, that counts violations by clients.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -12,11 +12,11 @@ export interface LimitServerOptions extends LimiterOptions {
   readonly skewMs?: number;
   /** Its clock, epoch milliseconds; the machine's by default. */
   readonly now?: () => number;
-  /** What happens to the first POST of each name after it was committed. */
+  /** The fault of the first POST of each name after it was committed. */
   readonly fault?: 'rst' | 'fin' | '502' | '408' | 'truncate';
 }
 
-/** What the service saw, requests marked `x-foreign` aside. */
+/** Counts of the service, without requests marked `x-foreign`. */
 export interface Seen {
   sent: number;
   refused: number;
@@ -49,7 +49,7 @@ export interface LimitServer {
 /**
  * Starts the service on a free port of loopback. Every key has the same limit, counted together: use one key.
  * @param options limits, headers, latency, faults
- * @returns its base URL and what it sees
+ * @returns its base URL and its counts
  */
 export async function startLimitServer(options: LimitServerOptions): Promise<LimitServer> {
   const limiter = new Limiter(options);

@@ -5,11 +5,11 @@ export interface LimiterOptions {
   readonly mode: 'fixed' | 'anchored' | 'sliding' | 'bucket';
   readonly limit: number;
   readonly windowMs: number;
-  /** What a bucket holds at most; `limit` unless given. */
+  /** The capacity of a bucket; `limit` unless given. */
   readonly burst?: number;
   /** Whether rejected requests count in a sliding window, as in a stick table of HAProxy. */
   readonly countsRefused?: boolean;
-  /** What the X-RateLimit headers describe: this limit, nothing, or another quota that is far from exhausted. */
+  /** The subject of the X-RateLimit headers: this limit, nothing, or another quota that is far from exhausted. */
   readonly describes?: 'limit' | 'nothing' | 'other';
   /** A second limit, for the day, counted from `dayEndsAt` back. */
   readonly daily?: { readonly limit: number; readonly endsAt: number };
@@ -23,7 +23,7 @@ export interface LimiterOptions {
   readonly phase?: number;
 }
 
-/** What became of one request. */
+/** The result of one request. */
 export interface Verdict {
   readonly allowed: boolean;
   /** Whether it came while the wait of an earlier 429 ran, and how long after that 429 (milliseconds). */
@@ -60,7 +60,7 @@ export class Limiter {
   /**
    * Counts one request.
    * @param now when it arrives
-   * @returns whether it is served, and the headers to answer with
+   * @returns whether it is served, and the headers of the response
    */
   take(now: number): Verdict {
     const insideWait = now < this.#waitUntil ? now - this.#waitSaidAt : undefined;

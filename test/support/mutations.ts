@@ -1,4 +1,4 @@
-// Mutations of bytes for fuzz tests: what a disk, a proxy or an attacker makes of a good document.
+// Mutations of bytes for fuzz tests, as a disk, a proxy or an attacker changes a valid document.
 import fc from 'fast-check';
 
 const TOKENS = [
@@ -7,7 +7,7 @@ const TOKENS = [
   ...['\n', '\r', '\t', '\0', '\u001b[2J', '\u009b', '\u202e', '\ufeff', ''],
 ].map((token) => Buffer.from(token));
 
-/** One change: where (modulo the length), how much, and what is put there. */
+/** One change: position (modulo the length), length, and replacement. */
 const change = fc.record({
   at: fc.nat(0xffff),
   cut: fc.oneof({ weight: 4, arbitrary: fc.nat(8) }, { weight: 1, arbitrary: fc.nat(400) }),

@@ -1,4 +1,4 @@
-// The built program as processes, for tests and benchmarks: where a command runs, how it ended, a sandbox apart.
+// The built program as processes, for tests and benchmarks: directories, environment, outcome, and a sandbox.
 import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { tempDir } from './temp-dir.ts';
 
-/** What every process needs of the environment: programs, and the clock of a run under `faketime`. */
+/** The environment of every process: programs, and the clock of a run under `faketime`. */
 export const BASE_ENV: Readonly<Record<string, string> & { PATH: string }> = {
   PATH: '',
   ...Object.fromEntries(
@@ -16,7 +16,7 @@ export const BASE_ENV: Readonly<Record<string, string> & { PATH: string }> = {
   ),
 };
 
-/** Where commands keep their keys and state, and what they share of environment. */
+/** The directory and environment that several commands share. */
 export interface Place {
   readonly dir: string;
   readonly env: Record<string, string>;
@@ -68,7 +68,7 @@ export function ended(child: ChildProcess): Promise<Outcome> {
 
 /** A sandbox that is listening, in a process of its own. */
 export interface SandboxProcess {
-  /** What a command needs to reach it. */
+  /** The environment of commands that use it. */
   readonly env: Record<string, string>;
   stop(): Promise<void>;
 }

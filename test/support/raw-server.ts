@@ -12,11 +12,11 @@ export interface RawRequest {
   readonly body: string;
 }
 
-/** What the server does; every part may be left out. */
+/** The server's behavior; every part is optional. */
 export interface Script {
-  /** A connection was made; nothing of a request has been read. Returning true: nothing will be. */
+  /** Called after a connection, before a request is read. If it returns true, no request is read. */
   onConnect?(socket: Socket): boolean;
-  /** A head has been read, the body not yet. Returning true: that was all. */
+  /** Called after a head, before the body is read. If it returns true, the body is not read. */
   onHead?(socket: Socket, request: RawRequest): boolean;
   /** A whole request has been read. */
   onRequest?(socket: Socket, request: RawRequest): void;
@@ -35,8 +35,8 @@ export interface RawServer {
 
 /**
  * Starts a raw server on a free port of 127.0.0.1.
- * @param script what it does at which moment
- * @returns the server; `close` cuts what is open
+ * @param script the server's behavior
+ * @returns the server; `close` cuts open connections
  */
 export async function startRawServer(script: Script): Promise<RawServer> {
   const requests: RawRequest[] = [];

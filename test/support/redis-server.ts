@@ -1,4 +1,4 @@
-// A real Valkey or Redis server for a test, on a free loopback port, with what it needs to be killed and started again.
+// A real Valkey or Redis server for a test, on a free loopback port, that can be killed and restarted.
 import type { ChildProcess } from 'node:child_process';
 import { spawn, spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
@@ -22,7 +22,7 @@ export const SERVER_PROGRAMS = ['redis-server', 'valkey-server'].filter(
  */
 export const hasStateServer = process.platform === 'linux' || SERVER_PROGRAMS.length > 0;
 
-/** What a test says where no server is installed. */
+/** The error of a test if no server is installed. */
 export const NO_SERVER = 'neither redis-server nor valkey-server is installed here: apt-get install redis-server';
 
 export interface RedisOptions {
@@ -75,7 +75,7 @@ export class RedisServer {
     }
   }
 
-  /** Ends it as a power failure would; what was not on disk is gone. */
+  /** Ends it as a power failure would; data that was not on disk is lost. */
   async kill(): Promise<void> {
     const child = this.#child;
     this.#child = undefined;
@@ -83,7 +83,7 @@ export class RedisServer {
     await new Promise((resolve) => child.once('exit', resolve).kill('SIGKILL'));
   }
 
-  /** Stops it in the middle of what it does; it keeps its connections and accepts new ones. */
+  /** Suspends it; it keeps its connections and accepts new ones. */
   suspend(): void {
     this.#child?.kill('SIGSTOP');
   }

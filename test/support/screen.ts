@@ -1,4 +1,4 @@
-// What a terminal shows after some output, played on a real terminal emulator (xterm).
+// The screen of a terminal after some output, played on a real terminal emulator (xterm).
 import xterm from '@xterm/headless';
 
 // The control sequences that petstore and its packages may write; nothing else may reach a terminal.

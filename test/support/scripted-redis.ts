@@ -1,4 +1,4 @@
-// A server that speaks RESP by script: each command gets whatever bytes the test hands out.
+// A RESP server whose replies are bytes from the test.
 import type { Socket } from 'node:net';
 import type { RawServer } from './raw-server.ts';
 import { startRawServer } from './raw-server.ts';
@@ -10,7 +10,7 @@ export interface ScriptedRedis extends Pick<RawServer, 'port' | 'connections' | 
 
 /**
  * Starts the server on a free port of loopback.
- * @param answer gets the command's name and the socket to answer on
+ * @param answer gets the command's name and the socket of the reply
  */
 export async function scriptedRedis(answer: (command: string, socket: Socket) => void): Promise<ScriptedRedis> {
   const commands: string[] = [];

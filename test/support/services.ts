@@ -1,4 +1,4 @@
-// Rate-limited services as other people run them, in virtual time or behind HTTP: how they refuse, and what they state.
+// Rate-limited services as found in the wild, in virtual time or behind HTTP.
 import type { LimiterOptions, Verdict } from './limiter.ts';
 import { Limiter } from './limiter.ts';
 import type { Service } from './simulation.ts';
@@ -71,7 +71,7 @@ export const haproxy = (limit: number, periodMs: number): MakeService => {
   };
 };
 
-/** Windows of 5 s whose limit changes after each `each` of them; `states` what its responses report. */
+/** Windows of 5 s whose limit changes after each `each` of them; `states` is the content of its responses. */
 export const changing = (
   limits: readonly number[],
   each: number,
@@ -161,7 +161,7 @@ export function leastTime(make: MakeService, startsAt: number, seed: number, req
     while (service.take(now, 1).allowed) if (++served === requests) return now - startsAt;
 }
 
-/** The time of a client that sends one request after another and waits what is stated, or a second. */
+/** The time of a client that sends one request after another and waits the stated time, or a second. */
 export function waitingTime(
   make: MakeService,
   startsAt: number,

@@ -10,13 +10,13 @@ import type { LimiterOptions, Verdict } from './limiter.ts';
 import { Limiter } from './limiter.ts';
 import { tempDir } from './temp-dir.ts';
 
-/** What answers requests: the limiter that the options describe, unless one is given. */
+/** The simulated service: the limiter that the options describe, unless one is given. */
 export interface Service {
   /** @param inFlight requests that it has not answered yet, this one included */
   take(now: number, inFlight: number): Verdict & { readonly delayMs?: number };
 }
 
-/** What is simulated. */
+/** Settings of a simulation. */
 export interface Simulation extends LimiterOptions {
   readonly service?: Service;
   readonly processes: number;
@@ -38,7 +38,7 @@ export interface Simulation extends LimiterOptions {
   readonly hosts?: number;
 }
 
-/** What came of it. */
+/** The result of a simulation. */
 export interface Outcome {
   readonly sent: number;
   readonly lost: number;
@@ -48,7 +48,7 @@ export interface Outcome {
   readonly insideLate: number;
   readonly answered: number;
   readonly failures: readonly unknown[];
-  /** Virtual milliseconds from the first request to the last answer. */
+  /** Virtual milliseconds from the first request to the last response. */
   readonly makespan: number;
   readonly bans: number;
   readonly pauses: readonly number[];

@@ -13,24 +13,24 @@ declare module '@lydell/node-pty' {
   export function open(size: object): { readonly master: ReadStream; readonly slave: ReadStream; ptsName: string };
 }
 
-/** What to do once a text has appeared. */
+/** An action once a text has appeared. */
 export interface Step {
   readonly after: string;
   /** Typed, for example `\r` or `\u0003` (Ctrl-C). */
   readonly send?: string;
   /** Sent to the program. */
   readonly signal?: 'SIGINT' | 'SIGTERM' | 'SIGHUP';
-  /** Done elsewhere, for example to a process that the program started. */
+  /** Any other action, for example a signal to a process that the program started. */
   readonly act?: () => void;
 }
 
 export interface TerminalOptions {
-  /** Size in cells, 80x24 unless given; 0 where the terminal does not know it. */
+  /** Size in cells, 80x24 unless given; 0 if the terminal does not know it. */
   readonly columns?: number;
   readonly rows?: number;
-  /** What to type when. */
+  /** The actions, in order. */
   readonly steps?: readonly Step[];
-  /** Whether stdout is a pipe; else it is the terminal, as stdin and stderr are. */
+  /** Whether stdout is a pipe; otherwise it is the terminal, like stdin and stderr. */
   readonly stdoutPiped?: boolean;
   readonly env?: Readonly<Record<string, string>>;
   /** How long it may take, in milliseconds. */
@@ -39,11 +39,11 @@ export interface TerminalOptions {
 
 /** How a run in a terminal ended. */
 export interface TerminalOutcome {
-  /** The exit code; -N after signal N; `timeout` or `flood` where it had to be killed. */
+  /** The exit code; -N after signal N; `timeout` or `flood` if it was killed. */
   readonly code: number | string;
   /** Everything that reached the terminal. */
   readonly screen: string;
-  /** What went to stdout, where that was a pipe. */
+  /** The output on stdout if that was a pipe. */
   readonly stdout: string;
   /** Whether the terminal was left as it was found: line mode, echo, signals. */
   readonly cooked: boolean;
@@ -91,7 +91,7 @@ interface OpenTerminal {
 
 function openTerminal(columns: number, rows: number): OpenTerminal {
   const { master, slave: reader, ptsName: name } = open({});
-  // Our own descriptor keeps the terminal open; the returned reader would consume what is typed.
+  // Our own descriptor keeps the terminal open; the returned reader would consume the input.
   const slave = openSync(name, files.O_RDWR | files.O_NOCTTY);
   reader.destroy();
   stty(slave, 'rows', String(rows), 'cols', String(columns));

@@ -8,7 +8,7 @@ import { run } from '../../src/program.ts';
 import { Redactor } from '../../src/redact.ts';
 import { tempDir } from './temp-dir.ts';
 
-/** What a test may set of the world. */
+/** Settings of a command in this process. */
 export interface WorldOptions {
   readonly env?: Record<string, string>;
   readonly clock?: Clock;
@@ -18,7 +18,7 @@ export interface WorldOptions {
   readonly signal?: AbortSignal;
   /** As `process.platform` names it; the real one unless given. */
   readonly platform?: string;
-  /** Where config and state are kept; a fresh directory unless given. */
+  /** The directory of config and state; a fresh one unless given. */
   readonly dir?: string;
 }
 
@@ -27,7 +27,7 @@ export interface Recorder extends Output {
   readonly text: () => string;
 }
 
-/** What ora needs of a terminal besides `write`. */
+/** The part of a terminal that ora needs besides `write`. */
 export function rawTerminal(columns: number): WriteStream {
   return Object.create(WriteStream.prototype, {
     isTTY: { value: true },

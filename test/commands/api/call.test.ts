@@ -1,4 +1,4 @@
-// `petstore api PATH`: whatever is typed, the request, and with it the key, stays below the base URL.
+// `petstore api PATH`: the request, and with it the key, stays below the base URL for any path.
 import { expect, test } from 'vitest';
 import { pathBelowBase } from '../../../src/commands/api/call.ts';
 import { PetstoreError } from '../../../src/errors.ts';

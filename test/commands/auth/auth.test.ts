@@ -27,7 +27,7 @@ const stored = (name = 'production') =>
 const files = () => (fs.existsSync(join(dir, 'config')) ? fs.readdirSync(join(dir, 'config')) : []);
 
 describe('auth login', () => {
-  test('verifies the key from stdin with one GET /categories and stores it with its origin', async () => {
+  test('verifies the key from stdin with one GET /categories and saves it with its origin', async () => {
     const run = await petstore(['auth', 'login', '--url', `${service.url}/`], `${GOOD_KEY}\r\nsecond line\n`);
     expect(run).toMatchObject({ code: 0, out: `Saved key …6789 for profile "production" (${service.url})\n` });
     expect(service.requests).toMatchObject([{ method: 'GET', path: '/v1/categories' }]);
@@ -397,7 +397,7 @@ describe('precedence', () => {
     );
   });
 
-  test('a login with a typed profile does not read the URL from the environment', async () => {
+  test('a login with --profile does not read the URL from the environment', async () => {
     const env = { PETSTORE_BASE_URL: service.url };
     expect(await petstore(['auth', 'login', '-p', 'farm'], `${GOOD_KEY}\n`, env)).toMatchObject({ code: 3, out: '' });
     expect(await petstore(['auth', 'login'], `${GOOD_KEY}\n`, env)).toMatchObject({ code: 0 });
@@ -405,14 +405,14 @@ describe('precedence', () => {
   });
 });
 
-describe('first login and key commands', () => {
+describe('first logins and key commands', () => {
   test('the first login activates its profile and reports it; a later login does not', async () => {
     expect((await login('-p', 'farm')).out).toContain('Profile "farm" is now active\n');
     expect((await login('-p', 'other')).out).toContain('`petstore auth switch other`');
     expect((await petstore(['auth', 'status', '--json'])).out).toMatch(/"profile":"farm","active":true/);
   });
 
-  test('a key command is stored instead of a key, and runs at each use', async () => {
+  test('a key command is saved instead of a key and runs at each use', async () => {
     const vault = join(dir, 'vault.mjs');
     fs.writeFileSync(vault, `process.stdout.write('${GOOD_KEY}\\n')`);
     const command = `"${process.execPath}" "${vault}"`;

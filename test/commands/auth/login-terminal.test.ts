@@ -28,7 +28,7 @@ test.each([
   [80, 24],
   [40, 24],
   [0, 0],
-])('at %ix%i the key is read from a hidden prompt on stderr, verified and stored', async (columns, rows) => {
+])('a login at %ix%i reads the key from a hidden prompt on stderr, verifies it and saves it', async (columns, rows) => {
   const at = place();
   const run = await inTerminal(at, ['auth', 'login', '--url', service.url, '--json'], {
     columns,
@@ -52,7 +52,7 @@ test('a login with CI set prompts for nothing, even on a terminal', async () => 
   }
 });
 
-test('Ctrl-C at the prompt exits with 130, stores nothing and restores the terminal', async () => {
+test('Ctrl-C at the prompt exits with 130, saves nothing and restores the terminal', async () => {
   const at = place();
   const run = await inTerminal(at, ['auth', 'login', '--url', service.url], {
     steps: [{ after: 'API key for profile', send: 'half-a-key\u0003' }],
@@ -66,7 +66,7 @@ test.each([
   ['SIGINT', 130],
   ['SIGTERM', 143],
   ['SIGHUP', 129],
-] as const)('%s at the prompt ends with %i and restores the terminal', async (signal, code) => {
+] as const)('%s at the prompt exits with %i and restores the terminal', async (signal, code) => {
   const run = await inTerminal(place(), ['auth', 'login', '--url', service.url], {
     steps: [{ after: 'API key for profile', signal }],
   });

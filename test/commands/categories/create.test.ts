@@ -1,4 +1,4 @@
-// `categories create`: what --if-missing does, and what a failed output reports.
+// `categories create`: --if-missing, formats, and failed output.
 import { expect, test } from 'vitest';
 import { PetstoreError } from '../../../src/errors.ts';
 import { run } from '../../../src/program.ts';

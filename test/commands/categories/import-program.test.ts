@@ -22,7 +22,7 @@ afterAll(() => Promise.all([fast.stop(), slow.stop()]));
 
 let places = 0;
 
-// A name of its own for every test, since they share what is served.
+// Each test uses its own names, since tests share a service.
 function place(sandbox: SandboxProcess, rows: number): Place & { readonly names: readonly string[] } {
   const at = freshPlace(sandbox.env);
   const mark = `p${places++}`;
@@ -87,7 +87,7 @@ test.runIf(hasSignals)(
   },
 );
 
-test('a state directory that cannot be written is exit code 9, and nothing is sent', async () => {
+test('an import with an unwritable state directory exits with 9, and nothing is sent', async () => {
   const at = place(fast, 3);
   mkdirSync(join(at.dir, 'state'));
   writeFileSync(join(at.dir, 'state', 'imports'), 'a file where a folder should be');

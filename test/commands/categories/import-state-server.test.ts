@@ -95,20 +95,23 @@ withServer('one of two machines that import at the same time waits, and each row
   expect(created.sort((a, b) => a - b)).toEqual([0, 11]);
 });
 
-withServer('a server that fails in mid-import is exit 9 with what was created so far', async () => {
-  let kill: Promise<void> | undefined;
-  const fleet: Fleet = await Fleet.start({
-    fate(at) {
-      if (at === 3) kill ??= fleet.server.kill();
-      return undefined;
-    },
-  });
-  const { code, out, err } = await fleet.run();
-  await kill;
-  const { created, pending } = JSON.parse(out) as { created: unknown[]; pending: number };
-  expect([code, pending > 0, created.length + 1]).toEqual([9, true, fleet.service.items.length]);
-  expect(err).toContain('"kind":"storage"');
-});
+withServer(
+  'a state server that fails in mid-import ends the import with exit code 9 and the rows created so far',
+  async () => {
+    let kill: Promise<void> | undefined;
+    const fleet: Fleet = await Fleet.start({
+      fate(at) {
+        if (at === 3) kill ??= fleet.server.kill();
+        return undefined;
+      },
+    });
+    const { code, out, err } = await fleet.run();
+    await kill;
+    const { created, pending } = JSON.parse(out) as { created: unknown[]; pending: number };
+    expect([code, pending > 0, created.length + 1]).toEqual([9, true, fleet.service.items.length]);
+    expect(err).toContain('"kind":"storage"');
+  },
+);
 
 withServer.each<[string, (server: RedisServer) => Promise<unknown>]>([
   ['flushed', (server) => server.command('FLUSHALL')],
@@ -119,7 +122,7 @@ withServer.each<[string, (server: RedisServer) => Promise<unknown>]>([
       await server.start();
     },
   ],
-])('a killed import whose state server was %s creates nothing twice with exit 0', async (_what, harm) => {
+])('a killed import whose state server was %s is completed without creating a row twice', async (_what, harm) => {
   const fleet = await Fleet.start({ fate: () => ({ later: 3000 }) }, []);
   await fleet.killAfter(4);
   await harm(fleet.server);

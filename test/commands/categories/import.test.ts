@@ -1,4 +1,4 @@
-// `petstore categories import` in process, against the built-in sandbox: what is asked, printed, sent and returned.
+// `petstore categories import` in process, against the built-in sandbox: questions, output, requests and exit codes.
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -54,7 +54,7 @@ test.each(['json', 'csv', 'tsv'])('an empty list printed as %s imports as no row
   expect(preview.out).toBe('Would create 0 categories and skip 0\n');
 });
 
-test('with --json stdout is the document and stderr is silent; the same command again skips every row', async () => {
+test('--json prints one document and nothing on stderr, and the same command again skips every row', async () => {
   const { run } = shop();
   const rows = '{"name":"dog","id":77}\n{"name":"cat","description":"Felis"}\n';
   const first = await run([...IMPORT, '-', '--json'], rows);
@@ -91,7 +91,7 @@ test('an invalid file exits with 2 without sending or recording anything, even w
   expect((await inProcess([...IMPORT, 'good.csv'], { dir })).code).toBe(3);
 });
 
-test('a rejected row is reported and the others are created, then the corrected file creates the rest', async () => {
+test('an import reports a rejected row and creates the others, and the corrected file creates the rest', async () => {
   const { file, run, names } = shop();
   // Larger than the sandbox accepts.
   const name = 'x'.repeat(1_100_000);
@@ -133,7 +133,7 @@ test('--dry-run prints the rows to create and the estimated time without creatin
   expect(readdirSync(join(dir, 'state'))).not.toContain('imports');
 });
 
-test('differing descriptions are a warning before anything is sent', async () => {
+test('an import warns about differing descriptions', async () => {
   const { file, run } = shop();
   await run(['categories', 'create', '--name', 'dog', '--description', 'Canis']);
   file('species.csv', 'name,description\ndog,Hund\ncat,\n');

@@ -1,4 +1,4 @@
-// `petstore sandbox` and the profile `sandbox`: what they print, what they reject, and how they end.
+// `petstore sandbox` and the profile `sandbox`: output, rejected options, and exit codes.
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -70,7 +70,7 @@ test.each([40, 80])("the sandbox's sentences wrap between words at %i columns", 
   await stop();
   expect(text.replace(/\s+/g, ' ')).toContain('plan free: 60 requests per minute, 1,000 per day URL ');
   expect(text.replace(/\s+/g, ' ')).toContain('injected faults: 503:10, latency=300ms:5, lost-response:5 (repeat with');
-  // What is to be copied is not wrapped.
+  // Lines to copy are not wrapped.
   const wide = text
     .split('\n')
     .filter((line) => line.length > columns && !/^ {2}(?:URL|key|data|export|\$env)/.test(line));
@@ -137,7 +137,7 @@ test('the sandbox logs each request as one line with time, method, path, status 
   await stop();
 });
 
-test('a random seed is printed and repeats the faults', async () => {
+test('the sandbox prints its random seed, which repeats the faults', async () => {
   const first = await serve(['--fault', 'latency=1ms', '--fault', '503:50']);
   const seed = /latency=1ms, 503:50 \(repeat with --seed (\d+)\)/.exec(first.out())?.[1] ?? '';
   const again = await serve(['--fault', 'latency=1ms', '--fault', '503:50', '--seed', seed]);
@@ -215,12 +215,12 @@ test.each([
   expect(err).toMatch(/^error: .+\nhint: .+\n$/);
 });
 
-test('a directory cannot be the data file', async () => {
+test('--data with a directory is a usage error', async () => {
   const { code, err } = await inProcess(['sandbox', '--port', '0', '--data', '/']);
   expect([code, err]).toEqual([2, expect.stringContaining('--data must be a file, not a directory')]);
 });
 
-test.each(['', '--reset'])('a foreign file is exit 9 and is not changed (%s)', async (option) => {
+test.each(['', '--reset'])('a data file of another program is exit code 9 and not changed (%s)', async (option) => {
   const dir = tempDir();
   for (const name of ['mine.1.log', 'mine.windows.1.log']) {
     writeFileSync(join(dir, name), 'a diary\n');
@@ -241,13 +241,13 @@ test('the help of `sandbox` lists every fault', async () => {
 test.runIf(hasSignals).each([
   ['SIGINT', 130],
   ['SIGTERM', 143],
-] as const)('%s ends the built program during a request, without an error', async (signal, code) => {
+] as const)('%s during a request ends the built sandbox with %i and no error', async (signal, code) => {
   const child = start(place(), ['sandbox', '--port', '0', '--quiet', '--fault', 'latency=1h']);
   const outcome = ended(child);
   const [chunk] = (await once(child.stdout as NodeJS.ReadableStream, 'data')) as [Buffer];
   const url = /http:\/\/127\.0\.0\.1:\d+\/v1/.exec(chunk.toString())?.[0] ?? '';
   const waiting = get(url, 'none').catch(() => 'closed');
-  // The request above is older than this one, which is answered at once.
+  // The request above is older than this one, which gets its response immediately.
   await fetch(`${url}/openapi.json`, { method: 'CONNECT' }).catch(() => undefined);
   child.kill(signal);
   expect(await outcome).toMatchObject({ code, err: '' });
