@@ -52,6 +52,7 @@ export class Journal {
   readonly #ended = new Set<string>();
   #attempts = 0;
   #held = false;
+  #restored: Promise<unknown> = Promise.resolve();
   #beating: NodeJS.Timeout | undefined;
 
   /** @param log is closed with the journal */
@@ -110,6 +111,12 @@ export class Journal {
   assertHeld(): void {
     this.#log.confirm();
     this.#assertLock();
+  }
+
+  /** Call before the account decides what is sent: a refresh may have shown that the log lost records. */
+  async restoreLost(): Promise<void> {
+    await this.#restoreLost();
+    await this.#restored;
   }
 
   /** Chooses the account that this run works on; an index of none is a new one. */
@@ -177,8 +184,16 @@ export class Journal {
     await this.#log.append(formatRecord(record));
     if (!this.#held) return;
     this.#assertLock();
+    await this.#restoreLost();
+  }
+
+  async #restoreLost(): Promise<void> {
     const { accounts, current } = this.#log.takeLost?.() ?? {};
-    if (accounts && current !== undefined) await this.#restore(accounts[current] as Account, current);
+    if (!accounts || current === undefined) return;
+    const restoring = this.#restore(accounts[current] as Account, current);
+    this.#restored = Promise.all([this.#restored, restoring]);
+    this.#restored.catch(() => undefined);
+    await restoring;
   }
 
   // Records again what the log lost; the lock shows that no other run has begun meanwhile.

@@ -146,6 +146,7 @@ class Run {
     const { rows, journal, onPlan, onProgress } = this.#options;
     const { listed, index, gap } = await firstList(this.#options, journal.accounts);
     this.#first = listed.map(({ id }) => String(id));
+    await journal.restoreLost();
     await journal.useAccount(index);
     if (gap) await journal.recordDeleted(gap.lacking);
     for (const [attempt, category] of matchDoubts(journal.account, listed).found) {
@@ -285,6 +286,7 @@ class Run {
     const settledAt = rows.map(([row, attempt]) => this.#settledAt.get(row) ?? left(attempt));
     await sleepLong(clock, settledAt.reduce((latest, at) => Math.max(latest, at)) - clock.monotonic(), signal);
     const listed = await this.#wholeList();
+    await journal.restoreLost();
     const { found, suspects } = matchDoubts(journal.account, listed ?? []);
     for (const [attempt, category] of found) await journal.recordFound(attempt, labelled(category));
     for (const [row, attempt] of rows) {

@@ -5,7 +5,7 @@ import type { Findings } from './simulator.ts';
 import { Simulator } from './simulator.ts';
 
 /** Worlds that found a defect, beyond the first 200; see docs/simulation.md. */
-const SEEDS = [1240, 2262, 2656, 2977];
+const SEEDS = [1240, 2262, 2656, 2977, 3570, 4377];
 
 const FAULTS_OF_CREATES =
   'no-connection lost-request lost-response late-request slow silent truncated doubled refuse error-before error-after ' +
