@@ -1,4 +1,4 @@
-// What surrounds a command's own work: help texts, the session, the printer, progress, and the line about the quota.
+// Runs a command's action: opens the session, prints the result, reports the error and the quota; and wraps help texts.
 import { Command } from 'commander';
 import { PetstoreError, rephrase } from './errors.ts';
 import type { Context } from './io.ts';
@@ -31,7 +31,7 @@ export function pathOf(command: Command): string {
   return command.parent ? `${pathOf(command.parent)} ${command.name()}` : command.name();
 }
 
-/** What a command does, and how its result is shown. Commands return data; they never print. */
+/** A command's work and the view of its result. Commands return data; they never print. */
 export interface Action<Options, Data> {
   readonly view: View<Data>;
   readonly run: Run<Options, Data>;
@@ -102,7 +102,7 @@ async function printQuotaLine(session: Session, failure: unknown): Promise<void>
   if (line !== undefined) await session.notice(line);
 }
 
-/** What follows the options in a command's help. Paragraphs are wrapped; indented lines stay as they are. */
+/** The sections below the options in a command's help. Paragraphs are wrapped; indented lines stay as they are. */
 interface HelpText {
   readonly notes?: string;
   readonly output?: string;

@@ -8,7 +8,7 @@ export function closestMatch(word: string, known: readonly string[]): string | u
   return best && best.distance <= Math.max(1, Math.floor(word.length / 3)) ? best.other : undefined;
 }
 
-// Damerau-Levenshtein distance: insert, delete, replace, or swap two neighbours.
+// Damerau-Levenshtein distance: insert, delete, replace, or swap two neighbors.
 function distance(one: string, two: string): number {
   let before: number[] = [];
   let row = Array.from({ length: two.length + 1 }, (_, at) => at);

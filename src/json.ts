@@ -7,7 +7,7 @@ export type Int64 = number | bigint;
 /** Documents nested deeper are rejected: what follows is recursive, and no response of the service needs it. */
 const MAX_DEPTH = 100;
 
-// A number that a double may not hold stands at the start or after one of these; only such documents take the slow path.
+// A number that a double may not represent, at the start or after one of these; only such documents take the slow path.
 const SUSPECT = /(?:^|[[:,])\s*(?:-0|-?\d{16}|-?\d{1,15}[.eE])/;
 const MAX_BIGINT_DIGITS = 1000;
 

@@ -41,7 +41,7 @@ export async function run(context: Context): Promise<number> {
     const profile = program.opts()['profile'];
     return await reportError(error, context, { profile, json, verbose, noColor: flags.includes('--no-color') });
   } finally {
-    // What cannot be closed changes no result.
+    // A failed cleanup changes no result.
     for (const cleanup of context.cleanups) await cleanup().catch(() => undefined);
   }
 }
@@ -114,10 +114,10 @@ export function createProgram(context: Context, write: (text: string) => void = 
   const { stdout, env, args, version } = context;
   const program = new Program(context);
   program.optionsGroup('Global options:');
-  // Defaults are only described: what is not typed may be set by the environment.
+  // Defaults are only described: the environment may set an option that is not typed.
   for (const option of GLOBAL_OPTIONS) program.option(option.flags, describeOption(option));
   program
-    // Like every option it may stand before the command; help shows it where a command has several formats.
+    // Like every option it may stand before the command; help shows it if a command has several formats.
     .addOption(new Option('--format <format>', 'output format').choices(FORMATS).hideHelp())
     .optionsGroup('Options:')
     .description('Command-line client for the pet store API: list, create and import pet categories.')

@@ -1,4 +1,4 @@
-// What stderr shows while a command runs: a spinner on a terminal, otherwise a line per wait. The only file that knows ora.
+// Progress on stderr while a command runs: a spinner on a terminal, otherwise a line per wait. The only file that knows ora.
 import type { Ora } from 'ora';
 import type { Clock } from './clock.ts';
 import { escapeControls } from './escape.ts';

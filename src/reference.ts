@@ -51,7 +51,7 @@ export interface GlobalOption {
   /** As commander reads them. */
   readonly flags: string;
   readonly description: string;
-  /** What sets the option if it is not typed. */
+  /** The environment variable that sets the option if it is not typed. */
   readonly variable?: string | undefined;
   /** As it would be typed, or in words. */
   readonly fallback?: string | undefined;

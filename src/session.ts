@@ -1,4 +1,4 @@
-// What a command works with; everything costly is opened when it is first used.
+// The services of a command; costly ones are opened when first used.
 import type { Api } from './api/types.ts';
 import type { StateServer } from './append-log/state-server.ts';
 import { LONGEST_TIMER_MS } from './clock.ts';
@@ -116,7 +116,7 @@ export interface Session {
   warn(text: string): Promise<void>;
 }
 
-/** What is opened is closed by `context.cleanups`. */
+/** `context.cleanups` closes every opened service. */
 export function openSession(context: Context, options: GlobalOptions): Session {
   const { env, clock, signal, redactor, stderr, cleanups } = context;
   const { timeoutMs, maxWaitMs, maxRetries } = options;

@@ -13,7 +13,6 @@ export interface ParseError extends CommanderError {
 }
 
 type CommandHint = (petstore: WriteCommand) => string;
-/** What happened, and what to do about it. */
 type Explanation = readonly [message: string, hint?: string | CommandHint | undefined];
 
 /** @param args the arguments as typed */
@@ -82,7 +81,7 @@ function commandNamed(word: string, program: Command): Command | undefined {
 }
 
 function unknownOption(command: Command, word: string): Explanation {
-  // What follows `=` or the letter of an option may be a key.
+  // The text after `=` or after an option's letter may be a key.
   const flag = /^-\w|/.exec(word)?.[0] || word.replace(/=.*$/s, '');
   const known = [...command.options, ...rootOf(command).options].filter(({ hidden }) => !hidden);
   const match = closestMatch(flag, ['--help', ...known.flatMap(({ long }) => long ?? [])]);

@@ -1,4 +1,4 @@
-// What a response that is not a success means, as an error (docs/cli.md, exit codes).
+// Turns a response that is not a success into an error (docs/cli.md, exit codes).
 import { PetstoreError } from '../errors.ts';
 import { escapeControls } from '../escape.ts';
 import { formatDuration } from '../format.ts';

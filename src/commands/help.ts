@@ -96,7 +96,7 @@ function describeCommand(command: Command) {
   };
 }
 
-/** What counts if an option is not typed; switches have no default. */
+/** The value of an option that is not typed; switches have no default. */
 export function defaultOf(option: Pick<Option, 'defaultValue' | 'defaultValueDescription'>): string | undefined {
   const { defaultValue, defaultValueDescription } = option;
   return defaultValueDescription ?? (typeof defaultValue === 'string' ? defaultValue : undefined);
@@ -105,7 +105,7 @@ export function defaultOf(option: Pick<Option, 'defaultValue' | 'defaultValueDes
 /** Wide enough that no paragraph is wrapped. */
 const WIDTH = 5000;
 
-// What follows the options in a command's help.
+// The sections below the options in a command's help.
 function notesOf(command: Command): { readonly notes: string; readonly examples: readonly string[] } {
   let text = '';
   const writeOut = (part: string): void => {

@@ -15,7 +15,7 @@ export function openProxyAgent(proxy: URL, { connect, ...options }: Pool.Options
   } as ProxyAgent.Options);
 }
 
-// undici connects again, without end and without a pause, if a proxy closes the connection instead of an answer.
+// undici reconnects endlessly without a pause if a proxy closes the connection without a response.
 class ProxyPool extends Pool {
   override connect(options: Dispatcher.ConnectOptions): Promise<Dispatcher.ConnectData>;
   override connect(): void;

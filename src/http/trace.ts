@@ -1,4 +1,4 @@
-// What --verbose prints of every attempt: request, response, headers and time; never keys or query values.
+// The output of --verbose for every attempt: request, response, headers and time; never keys or query values.
 import type { Clock } from '../clock.ts';
 import { escapeControls } from '../escape.ts';
 import type { HttpHeaders, HttpResponse, Transport } from './types.ts';

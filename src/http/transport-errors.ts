@@ -71,7 +71,7 @@ function problemOfProxy(error: Error, { host, username }: URL): Problem | undefi
 
 function problemOf(error: Error, requestSent: boolean): Problem {
   const code = codeOf(error) ?? '';
-  // Parser errors of undici are recognised by their class name: not all of them have a code.
+  // undici's parser errors are recognized by their class name: not all of them have a code.
   if (error.name === 'HTTPParserError' || code.startsWith('HPE_')) return NOT_HTTP;
   // An unexpected upgrade or interim response.
   if (code === 'UND_ERR_SOCKET' && /^bad (?:response|upgrade)$/.test(error.message)) return NOT_HTTP;

@@ -19,7 +19,7 @@ export interface HttpRequest {
   readonly creates?: string | undefined;
   /** True: a cache on the way is to ask the service. */
   readonly noCache?: boolean;
-  /** Called just before the first byte is sent. What it throws is thrown by the client, and nothing is sent. */
+  /** Called just before the first byte is sent. If it throws, nothing is sent and the client throws the same error. */
   readonly beforeSend?: (() => void) | undefined;
 }
 

@@ -16,7 +16,7 @@ export interface PromptIO {
 export interface Question {
   /** One line without control characters. */
   readonly message: string;
-  /** Returns what is wrong with an answer; the question is then asked again. */
+  /** Returns the problem with an answer; the question is then asked again. */
   readonly validate?: (answer: string) => string | undefined;
 }
 
@@ -50,7 +50,7 @@ async function askUntilValid(io: PromptIO, { message, validate }: Question, hidd
 async function ask({ stdin, stderr, signal }: PromptIO, message: string, hidden: boolean): Promise<string> {
   const { raw: input } = stdin;
   if (!input) throw new PetstoreError('usage', 'no terminal for the prompt');
-  // Readline writes the question and what is typed to this stream.
+  // Readline writes the question and the typed text to this stream.
   const output = new Writable({
     write(chunk, _encoding, done) {
       if (hidden) done();
@@ -58,7 +58,7 @@ async function ask({ stdin, stderr, signal }: PromptIO, message: string, hidden:
     },
   });
   Object.assign(output, { columns: stderr.columns || 80 });
-  // The terminal stops echoing here, before the question invites anyone to type.
+  // The terminal stops echoing here, before the question is shown.
   const lines = createInterface({ input, output, terminal: true, historySize: 0 });
   if (hidden) await stderr.write(message);
   lines.setPrompt(message);
@@ -69,7 +69,7 @@ async function ask({ stdin, stderr, signal }: PromptIO, message: string, hidden:
     return await answered(lines, signal);
   } finally {
     lines.close();
-    // What readline wrote is shown before anything else.
+    // Flush readline's output before anything else is written.
     await new Promise<void>((done) => output.end(done));
     if (hidden) await stderr.write('\n');
   }

@@ -3,7 +3,7 @@
 type Measure = (text: string) => number;
 
 /**
- * Breaks a text between words, except inside backquotes: what stands there is to be copied.
+ * Breaks a text between words, except inside backquotes, so that a command can be copied.
  * @param width the most cells of a line; 0 or undefined: nothing is broken
  * @param measure a text's width; a longer word is broken only if it is given, otherwise that is left to the terminal
  */
@@ -52,7 +52,7 @@ export function fitting(text: string, width: number, measure: Measure): string {
 }
 
 /**
- * Breaks a text that stands beside a name, so that its further lines stand below its first.
+ * Breaks a text beside a name, so that its further lines are aligned with its first.
  * @param columns of the terminal; undefined: it stays one line
  */
 export function hangingIndent(text: string, columns: number | undefined, indent: number): string {

@@ -36,7 +36,7 @@ export function openConfStore(dir: string): ProfileStore {
       return Object.fromEntries(FIELDS.flatMap((field) => (store[field] === undefined ? [] : [[field, store[field]]])));
     });
 
-  // conf takes a short write for success, which is what a full disk answers first: the old file is kept until the new one was read.
+  // conf reports a short write on a full disk as success: the old file is kept until the new one was read back.
   const write = (file: string, settings: Settings): void => {
     const path = pathOf(file);
     read(file);

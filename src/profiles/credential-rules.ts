@@ -52,7 +52,7 @@ export function checkBaseUrl(text: unknown, from: string): BaseUrl {
   });
 }
 
-/** @param hostname from `URL.hostname`, which has normalised forms such as 127.1 and 0x7f.1 */
+/** @param hostname from `URL.hostname`, which normalizes forms such as 127.1 and 0x7f.1 */
 export function isLoopback(hostname: string): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname);
 }

@@ -16,11 +16,11 @@ export interface Target {
   readonly key: string;
   readonly keySource: 'environment' | 'stored' | 'command' | 'sandbox';
   readonly urlSource: 'environment' | 'stored' | 'sandbox';
-  /** What the rate limit belongs to besides the key: the base URL, or `sandbox:` and the data file. */
+  /** The owner of the rate limit besides the key: the base URL, or `sandbox:` and the data file. */
   readonly identity: string;
 }
 
-/** What is known of a target before its key command runs. */
+/** The known part of a target before its key command runs. */
 export interface Credentials {
   readonly profile: string;
   readonly url?: string;

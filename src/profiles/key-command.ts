@@ -10,7 +10,7 @@ import type { Redactor } from '../redact.ts';
 import { LONGEST_KEY } from './credential-rules.ts';
 
 const TIMEOUT_MS = 30_000;
-/** What the command wrote is read within this time after it ended, also if a background process keeps the pipes open. */
+/** Time to read the rest of the output after the command ended, since a background process may keep the pipes open. */
 const DRAIN_MS = 200;
 const MAX_STDERR = 64 * 1024;
 

@@ -1,4 +1,4 @@
-// What a profile stores, what a store of profiles does, and how profiles may be named.
+// A stored profile, the interface of a profile store, and the rules for profile names.
 import { closestMatch } from '../did-you-mean.ts';
 import { PetstoreError } from '../errors.ts';
 import { escapeControls } from '../escape.ts';
@@ -24,7 +24,7 @@ export interface ProfileStore {
   /** All profile names, the built-in ones first; no file is read. */
   names(): readonly string[];
   get(name: string): StoredProfile | undefined;
-  /** Replaces what is stored for the profile. */
+  /** Replaces the stored profile. */
   save(profile: StoredProfile): void;
   /** Removes the key or key command and keeps the URL. @returns whether there was one */
   removeKey(name: string): boolean;
@@ -38,7 +38,7 @@ export interface ProfileStore {
 
 /** The profile that serves itself (docs/cli.md, sandbox). */
 export const SANDBOX = 'sandbox';
-/** The active profile before anyone switches. */
+/** The active profile until the user switches. */
 export const FIRST_ACTIVE = 'production';
 /** The profiles that exist from the start. */
 export const BUILT_IN: readonly string[] = [FIRST_ACTIVE, 'staging', SANDBOX];

@@ -17,7 +17,7 @@ interface CallOptions {
 interface RawResponse {
   readonly response: HttpResponse;
   readonly include: boolean;
-  /** The error that the status stands for; undefined for a success. */
+  /** The error for the status; undefined for a success. */
   readonly failure: PetstoreError | undefined;
 }
 

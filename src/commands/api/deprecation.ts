@@ -1,4 +1,4 @@
-// What a response says about the operation's future: Deprecation (RFC 9745), Sunset (RFC 8594), stability markers.
+// Markers in a response about the operation's future: Deprecation (RFC 9745), Sunset (RFC 8594), stability markers.
 import { escapeControls } from '../../escape.ts';
 import type { HttpHeaders } from '../../http/types.ts';
 

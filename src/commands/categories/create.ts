@@ -56,7 +56,7 @@ async function createCategory(
   session: Session,
   { name, description, ifMissing }: CreateOptions,
 ): Promise<CreateResult> {
-  // What an unset shell variable gives.
+  // For example from an unset shell variable.
   if (name.trim() === '') {
     throw new PetstoreError('usage', '--name is empty', {
       hint: 'pass a name, for example --name dog',
