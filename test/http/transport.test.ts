@@ -143,3 +143,9 @@ test.each([
   const thrown = error instanceof Error ? error : Object.assign(new Error('connect'), error);
   expect(toTransportError(thrown, false)).toMatchObject({ reason, requestSent: false, detail });
 });
+
+test('a connection that closes during a response is reported as closed, not as invalid HTTP', () => {
+  const closed = Object.assign(new Error('other side closed'), { code: 'UND_ERR_SOCKET' });
+  const detail = 'the connection closed before the response was complete';
+  expect(toTransportError(closed, true)).toMatchObject({ reason: 'reset', requestSent: true, detail });
+});
