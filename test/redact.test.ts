@@ -56,7 +56,7 @@ test.each([
   [['Bearer abcdef0123456789abcd'], 'abcdef01', 'unknown command'],
   [['key:abcdef0123456789abcd'], 'abcdef01', 'key:[redacted]'],
   [['-p', '"abcdef0123456789abcd"', 'categories', 'list'], 'abcdef01', 'is not a valid profile name'],
-  [['sandbox', '--seed', 'k'.repeat(70)], 'kkkk', 'invalid value for --seed'],
+  [['sandbox', '--seed', 'k'.repeat(70)], 'kkkk', 'invalid value "[redacted]" for --seed'],
 ])('the error about %j omits the key but repeats the rest', async (args, key, words) => {
   const { code, out, err } = await inProcess(args, { stdin: '' });
   expect([2, 3]).toContain(code);
