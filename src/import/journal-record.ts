@@ -46,7 +46,7 @@ export type JournalRecord =
   | readonly ['send', run: string, attempt: string, name: string]
   | readonly ['created' | 'found', run: string, attempt: string, id: string, label: string]
   | readonly ['slow' | 'absent', run: string, attempt: string]
-  | readonly ['deleted', run: string, ids: readonly string[]]
+  | readonly ['settled' | 'deleted', run: string, ids: readonly string[]]
   | readonly ['snapshot', '', Snapshot];
 
 export interface Snapshot {
@@ -71,6 +71,7 @@ const KINDS: ReadonlySet<unknown> = new Set<JournalRecord[0]>([
   'found',
   'slow',
   'absent',
+  'settled',
   'deleted',
   'snapshot',
 ]);

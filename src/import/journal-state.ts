@@ -67,6 +67,7 @@ function apply(state: JournalState, record: JournalRecord): void {
   else if (kind === 'send') account.doubts.set(record[2], { name: record[3], known: account.known.size });
   else if (kind === 'found') settle(account, record[2], record[3], record[4]);
   else if (kind === 'absent') account.doubts.delete(record[2]);
+  else if (kind === 'settled') for (const id of record[2]) forgetCreation(account, id);
   else if (kind === 'deleted') for (const id of record[2]) forgetCategory(account, id);
   else if (kind === 'slow') {
     const doubt = account.doubts.get(record[2]);
@@ -81,6 +82,13 @@ function forgetAccount(state: JournalState): void {
   if (at < 0) return;
   state.accounts.splice(at, 1);
   if (at < state.current) state.current--;
+}
+
+// A list has shown it as it was sent: it is enough to know that it exists.
+function forgetCreation(account: Account, id: string): void {
+  const { label } = account.created.get(id) ?? {};
+  account.created.delete(id);
+  if (label !== undefined) addKnown(account, [[id, label]]);
 }
 
 // Its place among the known ones stays: they are numbered.

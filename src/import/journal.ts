@@ -130,6 +130,11 @@ export class Journal {
     for (const some of inPortions(fresh)) await this.#append(['known', this.#run, some]);
   }
 
+  /** Records that these creations need not be kept, since a list showed them. */
+  async recordSettled(ids: readonly string[]): Promise<void> {
+    for (const some of inPortions(ids)) await this.#append(['settled', this.#run, some]);
+  }
+
   /** Records that these categories were deleted on purpose. */
   async recordDeleted(ids: readonly string[]): Promise<void> {
     for (const some of inPortions(ids)) await this.#append(['deleted', this.#run, some]);

@@ -74,6 +74,17 @@ export function isAlike(sent: string, name: string): boolean {
   return one === other || (one !== '' && other !== '' && (one.startsWith(other) || other.startsWith(one)));
 }
 
+/** The number of creations that the journal keeps as such. */
+const MOST_CREATIONS = 10_000;
+
+/** @returns the oldest creations beyond `keep` that a list shows as they were sent; none while an outcome is unknown */
+export function settledCreations({ created, doubts }: Account, listed: Listed, keep = MOST_CREATIONS): string[] {
+  if (created.size <= keep || doubts.size > 0) return [];
+  const labels = new Map(listed.map((one) => labelled(one)));
+  const oldest = [...created].slice(0, created.size - keep);
+  return oldest.filter(([id, { name }]) => labels.get(id) === labelOf(name)).map(([id]) => id);
+}
+
 /** The service has no delete: a list that lacks what exists is stale or cut off. Returns the ids that it lacks. */
 export function missingFrom(ids: Iterable<string>, listed: Listed): string[] {
   const there = new Set(listed.map(({ id }) => String(id)));

@@ -69,6 +69,16 @@ function unusable(label: string, problem: string, hint: string): PetstoreError {
   return new PetstoreError('usage', `${escapeControls(label)} ${problem}`, { hint });
 }
 
+type FileFormat = 'json' | 'ndjson' | 'csv' | 'tsv';
+
+const BY_EXTENSION: Readonly<Record<string, FileFormat>> = {
+  '.json': 'json',
+  '.ndjson': 'ndjson',
+  '.jsonl': 'ndjson',
+  '.csv': 'csv',
+  '.tsv': 'tsv',
+};
+
 export interface RowOptions {
   /** As typed; makes the file a delimited one whatever its name. */
   readonly delimiter: string | undefined;
@@ -84,20 +94,18 @@ export interface RowOptions {
 export async function readRows(file: InputFile, options: RowOptions): Promise<readonly NewCategory[]> {
   const { map = [], ignoreExtra } = options;
   const delimiter = options.delimiter === undefined ? undefined : parseDelimiter(options.delimiter);
-  const isTsv = delimiter === undefined && file.extension === '.tsv';
   const validator = new RowValidator(file.label, ignoreExtra);
   const text = decode(file.bytes, validator);
-  const start = text.trimStart().slice(0, 1);
   // `[]` or a header alone is an empty list; no text at all means that the command before the pipe failed.
-  if (start === '') {
+  if (text.trim() === '') {
     throw unusable(file.label, 'contains no rows', 'use a JSON array, NDJSON, or CSV or TSV with a header row');
   }
-  const isArray = start === '[' || file.extension === '.json';
-  if (delimiter !== undefined || isTsv || !(isArray || start === '{')) {
+  const format = delimiter === undefined ? (BY_EXTENSION[file.extension] ?? detectFormat(text)) : 'csv';
+  if (format === 'csv' || format === 'tsv') {
     const { readDelimited } = await import('./csv-rows.ts');
-    readDelimited(text, { delimiter: isTsv ? '\t' : delimiter, map }, validator);
+    readDelimited(text, { delimiter: format === 'tsv' ? '\t' : delimiter, map }, validator);
   } else if (map.length > 0) throw unusable('--map', 'requires a CSV or TSV file', 'rename the fields in the file');
-  else if (isArray) readJsonArray(text, validator);
+  else if (format === 'json') readJsonArray(text, validator);
   else readNdjson(text, validator);
   validator.check();
   return validator.rows;
@@ -122,6 +130,12 @@ function decode(bytes: Buffer, validator: RowValidator): string {
   const line = Math.max(1, lines.findIndex((text) => text.includes('\ufffd')) + 1);
   const name = encoding === 'utf-8' ? 'UTF-8' : 'UTF-16';
   throw validator.fatal(`the text is not valid ${name}`, line, 'save the file as UTF-8 (in Excel: "CSV UTF-8")');
+}
+
+function detectFormat(text: string): FileFormat {
+  const start = text.trimStart();
+  if (start.startsWith('[')) return 'json';
+  return start.startsWith('{') ? 'ndjson' : 'csv';
 }
 
 function readNdjson(text: string, validator: RowValidator): void {

@@ -10,7 +10,17 @@ import type { Journal } from './journal.ts';
 import type { Account } from './journal-state.ts';
 import { newAccount } from './journal-state.ts';
 import type { Gap } from './list-proof.ts';
-import { accountOf, findRows, gapOf, isAlike, labelled, matchDoubts, missingFrom, nearest } from './list-proof.ts';
+import {
+  accountOf,
+  findRows,
+  gapOf,
+  isAlike,
+  labelled,
+  matchDoubts,
+  missingFrom,
+  nearest,
+  settledCreations,
+} from './list-proof.ts';
 import { ImportResults } from './results.ts';
 import { quoted } from './validate-row.ts';
 
@@ -155,6 +165,7 @@ class Run {
     this.#queue = this.results.add(findRows(rows, journal.account, listed)).reverse();
     await onPlan(this.results);
     await journal.recordKnown(listed.map(labelled));
+    await journal.recordSettled(settledCreations(journal.account, listed));
     onProgress(this.results);
   }
 

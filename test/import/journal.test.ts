@@ -188,6 +188,15 @@ test('a response with an id known before proves nothing, and one with the id of 
   ]);
 });
 
+test('a creation that is settled counts as a known category', async () => {
+  const desk = new Desk();
+  const journal = await desk.acquire();
+  for (const id of ['1', '2']) await journal.recordCreated(await journal.recordSend(`n${id}`), [id, `label${id}`]);
+  await journal.recordSettled(['1']);
+  const { known, created } = (await desk.acquire(2)).account;
+  expect([[...known], [...created.keys()]]).toEqual([[['1', { at: 0, label: 'label1' }]], ['2']]);
+});
+
 test('a category that was deleted on purpose is no longer expected in a list', async () => {
   const desk = new Desk();
   const journal = await desk.acquire();
@@ -286,7 +295,7 @@ const record = fc.oneof(
   fc.tuple(fc.constant('send'), run, attempt, fc.constantFrom('dog', 'cat')),
   fc.tuple(fc.constantFrom('slow', 'absent'), run, attempt),
   fc.tuple(fc.constantFrom('created', 'found'), run, attempt, id, fc.constantFrom('x', 'y')),
-  fc.tuple(fc.constant('deleted'), run, fc.array(id, { maxLength: 2 })),
+  fc.tuple(fc.constantFrom('settled', 'deleted'), run, fc.array(id, { maxLength: 2 })),
 );
 
 function reduce(records: Iterable<unknown>, state = journalFormat.initial()): JournalState {

@@ -3,7 +3,16 @@ import { expect, test } from 'vitest';
 import type { Category } from '../../src/api/types.ts';
 import type { Account } from '../../src/import/journal-state.ts';
 import { newAccount } from '../../src/import/journal-state.ts';
-import { accountOf, findRows, gapOf, isAlike, labelled, matchDoubts, nearest } from '../../src/import/list-proof.ts';
+import {
+  accountOf,
+  findRows,
+  gapOf,
+  isAlike,
+  labelled,
+  matchDoubts,
+  nearest,
+  settledCreations,
+} from '../../src/import/list-proof.ts';
 import { named } from './fake-service.ts';
 
 const list = (...names: string[]): Category[] => names.map((name, at) => ({ id: at + 1, name }));
@@ -107,4 +116,12 @@ test('the category that a row may be has a similar name if there is one', () => 
   expect(nearest('Bär & Co', list('dog', 'bar &amp; co'))?.id).toBe(2);
   expect(nearest('Bär & Co', list('dog', 'cat'))?.id).toBe(1);
   expect(nearest('dog', [])).toBeUndefined();
+});
+
+test('the oldest creations are settled once a list shows them as sent, but not while an outcome is unknown', () => {
+  const it = account([], ['a', 'b', 'c']);
+  expect(settledCreations(it, list('a', 'B', 'c'), 1)).toEqual(['1']);
+  expect(settledCreations(it, list('a', 'b', 'c'), 3)).toEqual([]);
+  it.doubts.set('d', { name: 'x', known: 0 });
+  expect(settledCreations(it, list('a', 'b', 'c'), 1)).toEqual([]);
 });
