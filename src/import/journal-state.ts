@@ -107,7 +107,7 @@ function settle({ created, doubts }: Account, attempt: string, id: string, label
   if (name !== undefined && doubts.delete(attempt)) created.set(id, { attempt, name, label });
 }
 
-// An id that was there before, or that two responses name, proves nothing: each of these creates is in doubt.
+// An id that existed before, or that two responses name, proves nothing: each of these creates is uncertain.
 function recordCreated(state: JournalState, attempt: string, id: string, label: string): void {
   const account = state.accounts.find(({ doubts }) => doubts.has(attempt));
   if (!account || account.known.has(id)) return;

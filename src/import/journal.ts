@@ -74,7 +74,7 @@ export class Journal {
     const { self, isAlive: judge } = processes ?? { self: currentProcess(), isAlive };
     let seen = '';
     let since = 0;
-    let told = false;
+    let isReported = false;
     for (;;) {
       const { lock } = await this.#log.refresh();
       if (lock?.run === this.#run) break;
@@ -88,12 +88,12 @@ export class Journal {
       seen = `${lock.run} ${lock.beats}`;
       const state = judge(lock);
       if (state === 'dead' || (state === 'unknown' && now - since >= SILENCE_MS)) {
-        // Void where the holder has written since.
+        // Void if the holder has written since.
         await this.#append(['expire', lock.run, lock.beats]);
         continue;
       }
-      if (!told) onWait?.(lock);
-      told = true;
+      if (!isReported) onWait?.(lock);
+      isReported = true;
       await clock.sleep(POLL_MS, signal);
     }
     this.#held = true;
@@ -148,7 +148,7 @@ export class Journal {
     return attempt;
   }
 
-  /** @returns false where the id proves nothing: it was there before, or belongs to another create, which is in doubt again */
+  /** @returns false if the id proves nothing: it existed before, or belongs to another create, which is uncertain again */
   async recordCreated(attempt: string, [id, label]: Labelled): Promise<boolean> {
     this.#responses.set(attempt, [id, label]);
     await this.#append(['created', this.#run, attempt, id, label]);

@@ -1,4 +1,4 @@
-// What a list proves: which account it shows, whether it is whole, and what became of the creates in doubt. Pure.
+// What a list proves: which account it shows, whether it is whole, and the outcome of each uncertain create. Pure.
 import { createHash } from 'node:crypto';
 import type { Category, NewCategory } from '../api/types.ts';
 import type { Labelled } from './journal-record.ts';
@@ -98,7 +98,7 @@ interface Match {
   readonly suspects: (attempt: string) => readonly Category[];
 }
 
-/** Matches the creates in doubt with the categories that appeared since each was sent. */
+/** Matches the uncertain creates with the categories that appeared since each was sent. */
 export function matchDoubts({ known, created, doubts }: Account, listed: Listed): Match {
   const numberOf = ({ id }: Category): number => known.get(String(id))?.at ?? Number.POSITIVE_INFINITY;
   const oldest = [...doubts.values()].reduce((least, doubt) => Math.min(least, doubt.known), known.size);
@@ -125,7 +125,7 @@ export function matchDoubts({ known, created, doubts }: Account, listed: Listed)
   return { found, suspects };
 }
 
-/** What a list says about a row: a category that exists, an attempt in doubt, or undefined where it is missing. */
+/** What a list says about a row: a category that exists, an uncertain attempt, or undefined if it is missing. */
 export type Finding = { readonly category: Category } | { readonly attempt: string } | undefined;
 
 /** Compares the rows with a whole list: of k rows with one name, as many exist as the list has categories of that name. */

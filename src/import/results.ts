@@ -79,7 +79,7 @@ export class ImportResults {
     return missing;
   }
 
-  /** Puts rows in doubt again that count as created; returns them. */
+  /** Makes rows that count as created uncertain again; returns them. */
   withdraw(isInDoubt: (attempt: string) => boolean): number[] {
     const rows: number[] = [];
     for (const [row, outcome] of this.#outcomes) {

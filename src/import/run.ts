@@ -1,4 +1,4 @@
-// One run of an import: a list, the rows that are missing, then lists again until no row is in doubt (docs/import.md).
+// One run of an import: a list, the rows that are missing, then lists again until no row is uncertain (docs/import.md).
 import type { Api, Category, NewCategory } from '../api/types.ts';
 import type { Clock } from '../clock.ts';
 import { sleepLong } from '../clock.ts';
@@ -26,7 +26,7 @@ import { quoted } from './validate-row.ts';
 
 /** How long a request may still be on its way once its response was lost; after a timeout it is `--timeout` again. */
 const SETTLE_MS = 2000;
-/** The same for what an earlier run left, from the start of this one: nobody saw how its connections ended. */
+/** The same for what an earlier run left, from the start of this one: no process saw how its connections ended. */
 const SETTLE_LEFT_MS = 10_000;
 const MOST_NAMED = 5;
 /** How often a list that is not whole is fetched again. */
@@ -55,7 +55,7 @@ export interface RunOptions extends ListOptions {
 
 export interface RunResult {
   readonly results: ImportResults;
-  /** Why it ended before every row was decided; undefined where it did not. */
+  /** Why it ended before every row was decided; undefined if it did not. */
   readonly stop: PetstoreError | undefined;
 }
 
@@ -132,7 +132,7 @@ class Run {
   readonly #givenUp = new Set<number>();
   /** The ids of the first list: a whole list shows them all. */
   #first: readonly string[] = [];
-  /** The ids that responses named: whoever they belong to, they exist. */
+  /** The ids that responses named: they exist, whichever create made them. */
   readonly #named = new Set<string>();
   #stop: PetstoreError | undefined;
 
@@ -206,7 +206,7 @@ class Run {
     });
   }
 
-  // Sends with several workers. Returns true where so many responses were lost in a row that a look-up should come first.
+  // Sends with several workers. Returns true if so many responses were lost in a row that a look-up should come first.
   async #sendQueue(): Promise<boolean> {
     const { concurrency, onProgress } = this.#options;
     let lostInARow = 0;
@@ -227,7 +227,7 @@ class Run {
     return isBroken();
   }
 
-  // Returns false where the row is in doubt now.
+  // Returns false if the outcome is now uncertain.
   async #send(row: number): Promise<boolean> {
     const { journal, signal, categories, timeoutMs } = this.#options;
     signal.throwIfAborted();
@@ -286,7 +286,7 @@ class Run {
     this.#settledAt.set(row, this.#options.clock.monotonic() + settleMs);
   }
 
-  // Looks up every row in doubt; rows that do not exist are queued again, up to `maxRetries`.
+  // Looks up every uncertain row; rows that do not exist are queued again, up to `maxRetries`.
   async #lookUp(): Promise<void> {
     const { journal, clock, signal, maxRetries, timeoutMs, onProgress } = this.#options;
     const rows = [...this.results.inDoubt()].filter(([row]) => !this.#givenUp.has(row));
@@ -318,7 +318,7 @@ class Run {
     onProgress(this.results);
   }
 
-  // Returns undefined where every look came from a cache, or lacks what the first list showed or this program created.
+  // Returns undefined if every list came from a cache or lacks what the first list showed or this program created.
   async #wholeList(): Promise<readonly Category[] | undefined> {
     const { journal, categories, clock, signal } = this.#options;
     for (let look = 0; ; look++) {

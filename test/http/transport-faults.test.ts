@@ -111,9 +111,9 @@ const BUILT = ['reset after the request', 'no response', 'body cut short', 'endl
 test.each(BUILT)('the built program handles the fault "%s" like the program in process', async (name) => {
   const fault = FAULTS[name] as Fault;
   const service = await faulty(fault);
-  const where = place({ PETSTORE_BASE_URL: `${service.origin}/v1`, PETSTORE_API_KEY: KEY });
-  expectList(await petstore(where, [...LIST, ...faultOptions(fault)]), fault);
-  expectCreate(await petstore(where, [...CREATE, ...faultOptions(fault)]), fault);
+  const home = place({ PETSTORE_BASE_URL: `${service.origin}/v1`, PETSTORE_API_KEY: KEY });
+  expectList(await petstore(home, [...LIST, ...faultOptions(fault)]), fault);
+  expectCreate(await petstore(home, [...CREATE, ...faultOptions(fault)]), fault);
   expectOnePost(service);
 });
 

@@ -61,10 +61,10 @@ describe.runIf(hasModes)('without a home directory', () => {
 
   test('a login succeeds with PETSTORE_CONFIG_DIR and PETSTORE_STATE_DIR alone', async () => {
     const at = place();
-    const folder = join(at.dir, 'own');
-    mkdirSync(folder);
-    chmodSync(folder, 0o777);
-    const env = { PETSTORE_CONFIG_DIR: join(folder, 'c'), PETSTORE_STATE_DIR: join(folder, 's') };
+    const directory = join(at.dir, 'own');
+    mkdirSync(directory);
+    chmodSync(directory, 0o777);
+    const env = { PETSTORE_CONFIG_DIR: join(directory, 'c'), PETSTORE_STATE_DIR: join(directory, 's') };
     expect(await unprivileged(at, ['auth', 'login', '--url', service.url], env, KEY)).toMatchObject({ code: 0 });
     expect(await unprivileged(at, ['categories', 'list', '--json'], env)).toMatchObject({ code: 0 });
   });

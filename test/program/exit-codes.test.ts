@@ -48,12 +48,12 @@ const once = ['--max-retries', '0'];
 const nowhere = (): Place => at('ok', { PETSTORE_BASE_URL: 'http://127.0.0.1:9/v1' });
 
 function damagedConfig(): Place {
-  const where = place();
-  mkdirSync(join(where.dir, 'config'), { mode: 0o700 });
+  const home = place();
+  mkdirSync(join(home.dir, 'config'), { mode: 0o700 });
   for (const name of ['profile-production.json', 'active.json']) {
-    writeFileSync(join(where.dir, 'config', name), '{"key":', { mode: 0o600 });
+    writeFileSync(join(home.dir, 'config', name), '{"key":', { mode: 0o600 });
   }
-  return where;
+  return home;
 }
 
 const KINDS: Readonly<Record<number, string>> = {
@@ -67,7 +67,7 @@ const KINDS: Readonly<Record<number, string>> = {
   9: 'storage',
 };
 
-type Failure = [code: number, title: string, where: string | (() => Place), args: string[], message: RegExp];
+type Failure = [code: number, title: string, home: string | (() => Place), args: string[], message: RegExp];
 const FAILURES: readonly Failure[] = [
   [2, 'an unknown option', 'ok', [...list, '--frobnicate'], /--frobnicate/],
   [2, 'a missing name', 'ok', ['categories', 'create'], /--name/],
@@ -101,8 +101,8 @@ function expectClean(result: Outcome): void {
   expect(result.err).not.toMatch(/^\s+at /m);
 }
 
-test.each(FAILURES)('a command ends with exit code %i after %s', async (code, _title, where, args, message) => {
-  const fresh = () => (typeof where === 'string' ? at(where) : where());
+test.each(FAILURES)('a command ends with exit code %i after %s', async (code, _title, home, args, message) => {
+  const fresh = () => (typeof home === 'string' ? at(home) : home());
   const text = await inProcess(args, fresh());
   expect({ code: text.code, out: text.out }, text.err).toEqual({ code, out: '' });
   expect(text.err).toMatch(/^error: .*\nhint: /);
@@ -114,7 +114,7 @@ test.each(FAILURES)('a command ends with exit code %i after %s', async (code, _t
   const document = JSON.parse(json.err.trim().split('\n').at(-1) ?? '');
   expect(document).toEqual({ error: expect.objectContaining({ kind: KINDS[code], hint: expect.any(String) }) });
   // The service's own code and status are passed on.
-  const sent = (answers[String(where)] as { body?: { code?: string; status?: number } } | undefined)?.body;
+  const sent = (answers[String(home)] as { body?: { code?: string; status?: number } } | undefined)?.body;
   if (sent?.status) expect(document.error).toMatchObject({ code: sent.code, status: sent.status });
   if (code === 5) expect(Date.parse(document.error.retryAt)).toBeGreaterThan(Date.now());
   expectClean(json);
@@ -124,8 +124,8 @@ const FIRST_OF_EACH = FAILURES.filter(([code], at) => FAILURES[at - 1]?.[0] !== 
 
 test.concurrent.each(FIRST_OF_EACH)(
   'the built program ends with exit code %i after %s',
-  async (code, _title, where, args) => {
-    const run = await petstore(typeof where === 'string' ? at(where) : where(), args);
+  async (code, _title, home, args) => {
+    const run = await petstore(typeof home === 'string' ? at(home) : home(), args);
     expect({ code: run.code, out: run.out }, run.err).toEqual({ code, out: '' });
     expectClean(run);
   },

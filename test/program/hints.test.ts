@@ -1,4 +1,4 @@
-// Every hint that names a command: provoked by a run, followed literally, and checked for where it leads.
+// Every hint that names a command: provoked by a run, followed literally, and checked for its effect.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import parseArgv from 'string-argv';

@@ -45,10 +45,10 @@ function run({ dir, env }: Place, args: readonly string[], stdin?: string): Prom
   return inProcess(args, { dir, env, ...(stdin === undefined ? {} : { stdin }) });
 }
 
-function expectNoLeak(run: Outcome, where: Place): void {
+function expectNoLeak(run: Outcome, home: Place): void {
   expect(run).not.toMatchObject({ code: 1 });
   expect({ out: leakIn(run.out), err: leakIn(run.err) }).toEqual({ out: undefined, err: undefined });
-  expect(leakyFiles(where.dir, OWN_FILE)).toEqual([]);
+  expect(leakyFiles(home.dir, OWN_FILE)).toEqual([]);
 }
 
 const COMMANDS: readonly (readonly string[])[] = [
@@ -68,17 +68,17 @@ describe.each(['200', '302', '400'])('a service that responds %s and repeats the
   test.each(COMMANDS.map((args) => [args.join(' '), args] as const))(
     'sees no key in the output of `%s`',
     async (_title, args) => {
-      const where = at(`${echo.origin}/${status}/v1`);
-      writeFileSync(join(where.dir, 'rows.csv'), 'name\ndog\n');
-      expectNoLeak(await run(where, [...args, '--verbose', '--max-retries', '0', '--timeout', '5s']), where);
+      const home = at(`${echo.origin}/${status}/v1`);
+      writeFileSync(join(home.dir, 'rows.csv'), 'name\ndog\n');
+      expectNoLeak(await run(home, [...args, '--verbose', '--max-retries', '0', '--timeout', '5s']), home);
     },
   );
 });
 
 test.each(['list', 'create'])('the built program redacts the key in the output of %s', async (command) => {
-  const where = at(`${echo.origin}/200/v1`);
+  const home = at(`${echo.origin}/200/v1`);
   const args = ['categories', command, ...(command === 'create' ? ['--name', 'dog'] : [])];
-  expectNoLeak(await petstore(where, [...args, '--verbose']), where);
+  expectNoLeak(await petstore(home, [...args, '--verbose']), home);
 });
 
 const QUICK_FAULTS = Object.entries(FAULTS).filter(([, { timesOut }]) => !timesOut);
@@ -86,8 +86,8 @@ const QUICK_FAULTS = Object.entries(FAULTS).filter(([, { timesOut }]) => !timesO
 test.each(QUICK_FAULTS)('the key is not shown with --verbose at the fault "%s"', async (_name, fault) => {
   const service = await startFaulty(fault);
   onTestFinished(() => service.close());
-  const where = at(`${service.origin}/v1`);
-  expectNoLeak(await run(where, ['categories', 'create', '--name', 'x', '--verbose', ...faultOptions()]), where);
+  const home = at(`${service.origin}/v1`);
+  expectNoLeak(await run(home, ['categories', 'create', '--name', 'x', '--verbose', ...faultOptions()]), home);
 });
 
 describe('a key typed in place of another argument is not repeated', () => {
@@ -114,10 +114,10 @@ describe('a key typed in place of another argument is not repeated', () => {
 test.each([`${SECRET}\n`, ` ${SECRET}`, `${SECRET}\u00e9`, `${SECRET} ${SECRET}`, `\u201c${SECRET}\u201d`])(
   'a malformed key (%j) is rejected and shown nowhere',
   async (key) => {
-    const where = place({ PETSTORE_API_KEY: key, PETSTORE_BASE_URL: `${echo.origin}/200/v1` });
-    const outcome = await run(where, ['categories', 'list', '--verbose']);
+    const home = place({ PETSTORE_API_KEY: key, PETSTORE_BASE_URL: `${echo.origin}/200/v1` });
+    const outcome = await run(home, ['categories', 'list', '--verbose']);
     expect(outcome.code).toBe(3);
-    expectNoLeak(outcome, where);
+    expectNoLeak(outcome, home);
   },
 );
 
@@ -127,54 +127,54 @@ test.each([480, 484, 488, 492, 496])(
     const message = `${'m'.repeat(at)}${SECRET}${'m'.repeat(100)}`;
     const service: HttpFake = await startHttpFake(() => errorAnswer(400, 'x', message));
     onTestFinished(service.close);
-    const where = place({ PETSTORE_BASE_URL: service.url, PETSTORE_API_KEY: SECRET });
-    expectNoLeak(await run(where, ['categories', 'list']), where);
+    const home = place({ PETSTORE_BASE_URL: service.url, PETSTORE_API_KEY: SECRET });
+    expectNoLeak(await run(home, ['categories', 'list']), home);
   },
 );
 
 test.runIf(hasPty).each([40, 50, 60])(
   'a key in a cell is redacted before the cell is cut to %i columns',
   async (columns) => {
-    const where = at(`${echo.origin}/200/v1`);
-    const { code, screen } = await inTerminal(where, ['categories', 'list'], { columns });
+    const home = at(`${echo.origin}/200/v1`);
+    const { code, screen } = await inTerminal(home, ['categories', 'list'], { columns });
     expect({ code, leak: leakIn(screen) }).toEqual({ code: 0, leak: undefined });
   },
 );
 
 test('a stored key is in its own file only, after login, list, failure, status and logout', async () => {
-  const where = place();
-  const runs = [await run(where, ['auth', 'login', '--url', `${echo.origin}/200/v1`, '--verbose'], `${SECRET}\n`)];
+  const home = place();
+  const runs = [await run(home, ['auth', 'login', '--url', `${echo.origin}/200/v1`, '--verbose'], `${SECRET}\n`)];
   for (const line of ['categories list', 'auth status', 'auth status --json', 'quota', 'doctor']) {
-    runs.push(await run(where, [...line.split(' '), '--verbose']));
+    runs.push(await run(home, [...line.split(' '), '--verbose']));
   }
   expect(runs.map(({ code }) => code).slice(0, 4)).toEqual([0, 0, 0, 0]);
-  for (const one of runs) expectNoLeak(one, where);
-  expect(readFileSync(join(where.dir, 'config', 'profile-production.json'), 'utf8')).toContain(SECRET);
-  await run(where, ['auth', 'logout']);
-  expect(leakyFiles(where.dir, /^$/)).toEqual([]);
+  for (const one of runs) expectNoLeak(one, home);
+  expect(readFileSync(join(home.dir, 'config', 'profile-production.json'), 'utf8')).toContain(SECRET);
+  await run(home, ['auth', 'logout']);
+  expect(leakyFiles(home.dir, /^$/)).toEqual([]);
 });
 
 test('a damaged profile is named, and its content is not shown', async () => {
-  const where = place();
-  await run(where, ['auth', 'login', '--no-verify', '--url', `${echo.origin}/200/v1`], SECRET);
+  const home = place();
+  await run(home, ['auth', 'login', '--no-verify', '--url', `${echo.origin}/200/v1`], SECRET);
   for (const text of [`{"key":"${SECRET}`, SECRET, `{"version":1,"key":["${SECRET}"]}`]) {
-    writeFileSync(join(where.dir, 'config', 'profile-production.json'), text);
-    const outcome = await run(where, ['categories', 'list', '--verbose']);
+    writeFileSync(join(home.dir, 'config', 'profile-production.json'), text);
+    const outcome = await run(home, ['categories', 'list', '--verbose']);
     expect(outcome.code).toBe(9);
-    expectNoLeak(outcome, where);
+    expectNoLeak(outcome, home);
   }
 });
 
 test('the password of a proxy is not shown', async () => {
-  const where = place({
+  const home = place({
     PETSTORE_BASE_URL: 'https://api.example/v1',
     PETSTORE_API_KEY: 'other-key-0123456789',
     HTTPS_PROXY: `http://ann:${SECRET}@127.0.0.1:9`,
   });
   for (const args of [['categories', 'list'], ['doctor']]) {
-    const outcome = await run(where, [...args, '--verbose', '--max-retries', '0', '--timeout', '3s']);
+    const outcome = await run(home, [...args, '--verbose', '--max-retries', '0', '--timeout', '3s']);
     expect(outcome.code).toBe(6);
-    expectNoLeak(outcome, where);
+    expectNoLeak(outcome, home);
   }
 });
 
@@ -182,12 +182,12 @@ test('the password of a proxy is not shown', async () => {
 async function hanging(env: Record<string, string> = {}) {
   const service = await startFaulty(FAULTS['no response'] as Fault);
   onTestFinished(() => service.close());
-  const where = at(`${service.origin}/v1`);
-  const own = { ...where, env: { ...where.env, ...env } };
+  const home = at(`${service.origin}/v1`);
+  const own = { ...home, env: { ...home.env, ...env } };
   const child = start(own, ['categories', 'list', '--timeout', '20s']);
   const outcome = ended(child);
   await until(() => service.requests.length > 0);
-  return { where, child, outcome };
+  return { home, child, outcome };
 }
 
 async function until(holds: () => boolean): Promise<void> {
@@ -196,11 +196,11 @@ async function until(holds: () => boolean): Promise<void> {
 
 test.runIf(hasSignals)("Node's own traces and diagnostic report contain no key", async () => {
   const options = `--report-on-signal --report-directory=.`;
-  const { where, child, outcome } = await hanging({ NODE_DEBUG: 'undici,http,net,tls', NODE_OPTIONS: options });
+  const { home, child, outcome } = await hanging({ NODE_DEBUG: 'undici,http,net,tls', NODE_OPTIONS: options });
   child.kill('SIGUSR2');
-  await until(() => readdirSync(where.dir).some((name) => /^report\..*\.json$/.test(name)));
+  await until(() => readdirSync(home.dir).some((name) => /^report\..*\.json$/.test(name)));
   child.kill('SIGINT');
-  expectNoLeak(await outcome, where);
+  expectNoLeak(await outcome, home);
 });
 
 test.runIf(existsSync('/proc/self/environ'))('the key is in no argument of any process', async () => {

@@ -47,10 +47,10 @@ const CREATE = ['categories', 'create', '--name', 'dog'];
 
 // Sends a signal once the service has received the request.
 async function interrupted(kind: string, args: readonly string[], signal: NodeJS.Signals = 'SIGINT'): Promise<Outcome> {
-  const where = at(kind);
-  const child = start(where, args);
+  const home = at(kind);
+  const child = start(home, args);
   const outcome = ended(child);
-  await where.received();
+  await home.received();
   child.kill(signal);
   return outcome;
 }
@@ -85,10 +85,10 @@ describe.runIf(hasSignals)('a signal', () => {
   });
 
   test('sent twice exits immediately', async () => {
-    const where = at('silent');
-    const child = start(where, CREATE);
+    const home = at('silent');
+    const child = start(home, CREATE);
     const run = ended(child);
-    await where.received();
+    await home.received();
     child.kill('SIGINT');
     // Pending signals of one kind are merged, so the second must arrive after the first was handled.
     const again = setInterval(() => child.kill('SIGINT'), 50);
@@ -104,16 +104,16 @@ describe.runIf(hasSignals)('a signal', () => {
     ['SIGTERM', 143],
   ] as const)('%s ends a wait for the rate limit with exit code %i and leaves no ticket open', async (signal, code) => {
     const server = await startLimitServer({ mode: 'anchored', limit: 1, windowMs: 60_000 });
-    const where = place({ PETSTORE_API_KEY: 'secret-0123456789', PETSTORE_BASE_URL: server.baseUrl });
-    await petstore(where, LIST);
-    const waiting = start(where, CREATE);
+    const home = place({ PETSTORE_API_KEY: 'secret-0123456789', PETSTORE_BASE_URL: server.baseUrl });
+    await petstore(home, LIST);
+    const waiting = start(home, CREATE);
     const outcome = ended(waiting);
     await once(waiting.stderr as NodeJS.ReadableStream, 'data');
     waiting.kill(signal);
     const { err, ...rest } = await outcome;
     expect(rest).toEqual({ code, out: '' });
     expect(err.match(/waiting .* for the rate limit/g), err).toHaveLength(1);
-    const { out } = await petstore(where, ['quota', '--json']);
+    const { out } = await petstore(home, ['quota', '--json']);
     expect(JSON.parse(out)).toMatchObject({ inFlight: 0, remaining: 0, limit: 1 });
     expect(server.seen.sent).toBe(1);
     await server.close();
@@ -138,11 +138,11 @@ describe('a pipe', () => {
   test.runIf(hasShell).each([['--json'], ['--format=csv'], ['--format=ndjson'], ['--quiet']])(
     'that is closed after the first line ends a list (%s) quietly',
     async (format) => {
-      const where = at('big');
+      const home = at('big');
       const script = `"$@" | head -1; echo "code \${PIPESTATUS[0]}"`;
       const run = await ended(
         spawn('bash', ['--norc', '-c', script, 'bash', process.execPath, BIN, ...LIST, format], {
-          env: { ...where.env, SHLVL: '2' },
+          env: { ...home.env, SHLVL: '2' },
         }),
       );
       expect(run.out).toMatch(/code 0\n$/);
@@ -159,10 +159,10 @@ test('an import continues after the readers of its output have closed', async ()
     created.push(one);
     return { status: 201, body: one };
   });
-  const where = place({ PETSTORE_BASE_URL: shop.url, PETSTORE_API_KEY: 'secret-0123456789' });
+  const home = place({ PETSTORE_BASE_URL: shop.url, PETSTORE_API_KEY: 'secret-0123456789' });
   const names = Array.from({ length: 25 }, (_, at) => `name-${at}`);
-  writeFileSync(join(where.dir, 'rows.csv'), `name\n${names.join('\n')}\n`);
-  const child = start(where, ['categories', 'import', 'rows.csv', '--yes', '--verbose']);
+  writeFileSync(join(home.dir, 'rows.csv'), `name\n${names.join('\n')}\n`);
+  const child = start(home, ['categories', 'import', 'rows.csv', '--yes', '--verbose']);
   child.stdout?.destroy();
   child.stderr?.destroy();
   const [code] = await once(child, 'exit');
@@ -202,20 +202,20 @@ test.runIf(hasShell).each([
   ['stdin', '<&-'],
   ['stderr', '2>&-'],
 ])('a closed %s causes no internal error', async (_what, redirection) => {
-  const where = at('big');
+  const home = at('big');
   const run = await ended(
-    spawn('sh', ['-c', `"$@" ${redirection}`, 'sh', process.execPath, BIN, '--version'], { env: where.env }),
+    spawn('sh', ['-c', `"$@" ${redirection}`, 'sh', process.execPath, BIN, '--version'], { env: home.env }),
   );
   expect(run.code === 0 || run.code === 9).toBe(true);
   expect(run.err).not.toMatch(/\n\s+at /);
 });
 
 test.runIf(hasShell)("a command in a `while read` loop does not consume the loop's input", async () => {
-  const where = at('big');
+  const home = at('big');
   const script = `printf 'a\\nb\\nc\\n' | while read -r line; do "$@" >/dev/null; echo "$line"; done`;
   const run = await ended(
     spawn('sh', ['-c', script, 'sh', process.execPath, BIN, ...LIST, '--json', '--search', 'name-7'], {
-      env: where.env,
+      env: home.env,
     }),
   );
   expect(run.out).toBe('a\nb\nc\n');

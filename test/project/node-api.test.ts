@@ -16,13 +16,13 @@ const examples = [
 }));
 const readme = /```ts\n([\s\S]*?)```/.exec(readFileSync(join(PROJECT, 'README.md'), 'utf8'))?.[1] ?? '';
 
-let folder: string;
+let directory: string;
 let env: Readonly<Record<string, string>>;
 let sandbox: Awaited<ReturnType<typeof startSandbox>>;
 beforeAll(async () => {
   let installed: Installed;
   [installed, sandbox] = await Promise.all([installPackage(), startSandbox(BIN, [])]);
-  folder = installed.folder;
+  directory = installed.directory;
   env = { ...installed.env, ...sandbox.env };
   return sandbox.stop;
 }, 120_000);
@@ -71,29 +71,29 @@ test.each(SETTINGS)(
       'use.cts': (name === 'bundler' ? MODULE : COMMONJS) + USE,
       'readme.mts': readme,
     };
-    for (const [file, text] of Object.entries(texts)) writeFileSync(join(folder, file), text);
-    for (const { file, text } of examples) writeFileSync(join(folder, file), text);
+    for (const [file, text] of Object.entries(texts)) writeFileSync(join(directory, file), text);
+    for (const { file, text } of examples) writeFileSync(join(directory, file), text);
     const files = [...Object.keys(texts), ...examples.map(({ file }) => file)];
     const options = { ...how, types: ['node'], allowJs: true, checkJs: true, skipLibCheck: false, noEmit: true };
-    expect(await compileIn(folder, files, options)).toBe('');
+    expect(await compileIn(directory, files, options)).toBe('');
   },
 );
 
 test("the client library's types need no @types/node", async () => {
   writeFileSync(
-    join(folder, 'bare.ts'),
+    join(directory, 'bare.ts'),
     `import { type Client, createClient } from 'petstore-cli';
 const client: Client = createClient({ baseUrl: 'https://pets.example/v1', apiKey: 'k_0123456789' });
 export const names: Promise<string[]> = client.categories.list().then((all) => all.map(({ name }) => name));
 `,
   );
   const bare = { module: 'nodenext', types: [], typeRoots: [], lib: ['es2022', 'dom'], skipLibCheck: false };
-  expect(await compileIn(folder, ['bare.ts'], { ...bare, noEmit: true })).toBe('');
+  expect(await compileIn(directory, ['bare.ts'], { ...bare, noEmit: true })).toBe('');
 });
 
 test("the client library's declarations name nothing internal", () => {
   const declarations = ['client.d.ts', 'errors.d.ts', 'api/types.d.ts'].map((name) =>
-    readFileSync(join(folder, 'node_modules/petstore-cli/dist/client', name), 'utf8'),
+    readFileSync(join(directory, 'node_modules/petstore-cli/dist/client', name), 'utf8'),
   );
   expect(declarations.join('')).not.toMatch(/beforeSend|rephrase|commandHint|exitCode|problems|listFresh|QuotaView/);
 });
@@ -103,8 +103,8 @@ test('ES modules and CommonJS share one PetstoreError', async () => {
 import * as module from 'petstore-cli';
 const required = createRequire(import.meta.url)('petstore-cli');
 console.log(Object.keys(module).join(), Object.keys(required).sort().join(), module.PetstoreError === required.PetstoreError);`;
-  writeFileSync(join(folder, 'both.mjs'), script);
-  const { stdout } = await exec(process.execPath, ['both.mjs'], { cwd: folder, env });
+  writeFileSync(join(directory, 'both.mjs'), script);
+  const { stdout } = await exec(process.execPath, ['both.mjs'], { cwd: directory, env });
   expect(stdout).toBe('PetstoreError,createClient PetstoreError,createClient true\n');
 });
 
@@ -113,9 +113,9 @@ test('an invalid proxy variable rejects a call as wrong usage, and the client ca
 const client = createClient({ baseUrl: 'https://pets.example/v1', apiKey: 'k_0123456789' });
 await client.categories.list().catch(({ kind, message }) => console.log(kind, message));
 await client.close();`;
-  writeFileSync(join(folder, 'proxy.mjs'), script);
+  writeFileSync(join(directory, 'proxy.mjs'), script);
   const { stdout } = await exec(process.execPath, ['proxy.mjs'], {
-    cwd: folder,
+    cwd: directory,
     env: { ...env, HTTPS_PROXY: 'ftp://proxy.example' },
   });
   expect(stdout).toBe('usage HTTPS_PROXY is not an http or https URL\n');
@@ -124,22 +124,22 @@ await client.close();`;
 test('the examples of docs/node-api.md print the documented output', async () => {
   const baseUrl = sandbox.env['PETSTORE_BASE_URL'] ?? '';
   expect(examples.length).toBeGreaterThan(4);
-  for (const { file, text } of examples) writeFileSync(join(folder, file), text.replace('https://HOST/v1', baseUrl));
+  for (const { file, text } of examples) writeFileSync(join(directory, file), text.replace('https://HOST/v1', baseUrl));
   const how = { module: 'nodenext', types: ['node'], allowJs: true, outDir: 'run' };
   const files = examples.map(({ file }) => file);
-  expect(await compileIn(folder, files, how)).toBe('');
+  expect(await compileIn(directory, files, how)).toBe('');
   for (const { file, printed } of examples) {
     const script = join('run', file.replace('.mts', '.mjs'));
-    const { stdout } = await exec(process.execPath, [script], { cwd: folder, env });
+    const { stdout } = await exec(process.execPath, [script], { cwd: directory, env });
     expect([file, stdout]).toEqual([file, printed]);
   }
 });
 
 test("the README's program without a key ends with an auth error", async () => {
   expect(readme).toContain('createClient');
-  writeFileSync(join(folder, 'readme.js'), readme);
+  writeFileSync(join(directory, 'readme.js'), readme);
   const caught = "import('./readme.js').catch((error) => console.log(error.name, error.kind, error.message))";
   const { PETSTORE_API_KEY: _key, ...withoutKey } = env;
-  const { stdout } = await exec(process.execPath, ['-e', caught], { env: withoutKey, cwd: folder });
+  const { stdout } = await exec(process.execPath, ['-e', caught], { env: withoutKey, cwd: directory });
   expect(stdout).toMatch(/^PetstoreError auth .*apiKey.* missing\n$/);
 });

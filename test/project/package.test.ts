@@ -6,12 +6,12 @@ import type { Installed } from '../support/installed.ts';
 import { exec, installPackage } from '../support/installed.ts';
 
 let packed: Installed['packed'];
-let folder: string;
+let directory: string;
 let installed: string;
 let env: Installed['env'];
 beforeAll(async () => {
-  ({ packed, folder, env } = await installPackage());
-  installed = join(folder, 'node_modules', 'petstore-cli');
+  ({ packed, directory, env } = await installPackage());
+  installed = join(directory, 'node_modules', 'petstore-cli');
 }, 120_000);
 
 test('the tarball holds the program, its types, its manual and its licenses, and nothing else', () => {
@@ -41,7 +41,9 @@ test('the tarball holds the program, its types, its manual and its licenses, and
 });
 
 test('one package is installed, and it has no install scripts', () => {
-  expect(readdirSync(join(folder, 'node_modules')).filter((name) => !name.startsWith('.'))).toEqual(['petstore-cli']);
+  expect(readdirSync(join(directory, 'node_modules')).filter((name) => !name.startsWith('.'))).toEqual([
+    'petstore-cli',
+  ]);
   const { dependencies, scripts } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'));
   expect(dependencies).toBeUndefined();
   for (const name of ['preinstall', 'install', 'postinstall']) expect(scripts).not.toHaveProperty(name);
@@ -54,9 +56,9 @@ test('the licenses of all code inside are in the package, llhttp of undici among
 });
 
 test('a global installation includes the manual page', async () => {
-  const prefix = join(folder, 'global');
+  const prefix = join(directory, 'global');
   const options = ['--prefix', prefix, '--offline', '--no-audit', '--no-fund'];
-  await exec('npm', ['install', '--global', ...options, join(folder, packed.filename)], { cwd: folder });
+  await exec('npm', ['install', '--global', ...options, join(directory, packed.filename)], { cwd: directory });
   expect(readFileSync(join(prefix, 'share', 'man', 'man1', 'petstore.1'), 'utf8')).toContain('.TH');
   const { stdout } = await exec(join(prefix, 'bin', 'petstore'), ['--version'], { env });
   expect(stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
@@ -65,8 +67,8 @@ test('a global installation includes the manual page', async () => {
 test('a read-only installation creates and lists', async () => {
   for (const entry of readdirSync(installed, { recursive: true, encoding: 'utf8' }))
     chmodSync(join(installed, entry), 0o555);
-  const petstore = join(folder, 'node_modules', '.bin', 'petstore');
-  await exec(petstore, ['-p', 'sandbox', 'categories', 'create', '--name', 'dog'], { env, cwd: folder });
-  const { stdout } = await exec(petstore, ['-p', 'sandbox', 'categories', 'list', '--json'], { env, cwd: folder });
+  const petstore = join(directory, 'node_modules', '.bin', 'petstore');
+  await exec(petstore, ['-p', 'sandbox', 'categories', 'create', '--name', 'dog'], { env, cwd: directory });
+  const { stdout } = await exec(petstore, ['-p', 'sandbox', 'categories', 'list', '--json'], { env, cwd: directory });
   expect(JSON.parse(stdout)).toEqual([{ id: 1, name: 'dog' }]);
 });

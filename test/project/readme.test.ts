@@ -40,19 +40,19 @@ function timeless(text: string): string {
     .replace(/\b\d+ (of \d+ left)/g, 'N $1');
 }
 
-const where = place();
+const home = place();
 /** Serves what the README expects in another terminal, on a port of its own. */
 let sandbox: SandboxProcess;
 const README_HOST = '127.0.0.1:4010';
 const README_KEY = 'sandbox_readme_key_0001';
 
 beforeAll(async () => {
-  const bin = join(where.dir, 'bin');
+  const bin = join(home.dir, 'bin');
   mkdirSync(bin);
   symlinkSync(BIN, join(bin, 'petstore'));
   provideJq(bin);
-  where.env['PATH'] = `${bin}:${where.env['PATH']}`;
-  writeFileSync(join(where.dir, 'key.txt'), `${README_KEY}\n`);
+  home.env['PATH'] = `${bin}:${home.env['PATH']}`;
+  writeFileSync(join(home.dir, 'key.txt'), `${README_KEY}\n`);
   sandbox = await startSandbox(BIN, ['--key', README_KEY]);
 });
 
@@ -61,8 +61,8 @@ afterAll(() => sandbox.stop());
 async function shell(command: string): Promise<string> {
   const { host } = new URL(sandbox.env['PETSTORE_BASE_URL'] ?? '');
   const child = spawn('bash', ['-c', `${command.replaceAll(README_HOST, host)} 2>&1`], {
-    env: where.env,
-    cwd: where.dir,
+    env: home.env,
+    cwd: home.dir,
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   return (await ended(child)).out.replaceAll(host, README_HOST);

@@ -5,7 +5,7 @@ import { EPOCH } from './scheduler.ts';
 import type { Service, ServiceRequest, ServiceResponse } from './service.ts';
 import type { StateServer } from './state-server.ts';
 
-/** How a command ended; `code` is undefined where it was killed. */
+/** How a command ended; `code` is undefined if it was killed. */
 export interface Ended {
   readonly args: readonly string[];
   readonly code: number | undefined;

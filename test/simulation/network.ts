@@ -91,7 +91,7 @@ export class Network {
         if (!process.dead) invariants.heard(process, key, response);
         after(scheduler.between(0.1, 3), () => {
           if (fault === 'truncated') return fail('reset', 'the connection was closed');
-          // Only once the program has recorded it: not where it is killed in that very moment.
+          // Only once the program has recorded it: not if it is killed in that very moment.
           scheduler.after(0, process, () => {
             for (const { knownTo } of response.shows ?? []) {
               knownTo.add(String(process.pid));

@@ -105,7 +105,7 @@ export class Scheduler {
 
   /**
    * Lets one event happen and everything that follows from it without time passing.
-   * @returns false where nothing is left to happen
+   * @returns false if nothing is left to happen
    */
   async step(): Promise<boolean> {
     const event = this.#pop();

@@ -44,7 +44,7 @@ export class Simulator {
     this.#file = file;
   }
 
-  /** @param dir where the bundle is written */
+  /** @param dir the bundle's directory */
   static async build(dir: string, mutation?: Mutation): Promise<Simulator> {
     const file = join(dir, 'simulator.mjs');
     // Not a module of the tests: it is resolved from the project's root, wherever the caller was bundled to.

@@ -12,7 +12,7 @@ export const PROJECT = join(import.meta.dirname, '../..');
 
 /** An ES module project that has the package as its only dependency. */
 export interface Installed {
-  readonly folder: string;
+  readonly directory: string;
   readonly env: Readonly<Record<string, string>>;
   /** The report of `npm pack --json`. */
   readonly packed: {
@@ -24,21 +24,21 @@ export interface Installed {
 
 export async function installPackage(): Promise<Installed> {
   // With a space in the path.
-  const folder = join(tempDir(), 'my projects');
-  const home = join(folder, 'home');
+  const directory = join(tempDir(), 'my projects');
+  const home = join(directory, 'home');
   mkdirSync(home, { recursive: true });
   const built = dirname(dirname(BIN));
   for (const name of ['README.md', 'LICENSE', 'CHANGELOG.md']) {
     writeFileSync(join(built, name), readFileSync(join(PROJECT, name)));
   }
-  const pack = ['pack', '--json', '--ignore-scripts', '--pack-destination', folder];
+  const pack = ['pack', '--json', '--ignore-scripts', '--pack-destination', directory];
   const { stdout } = await exec('npm', pack, { cwd: built });
   const [packed] = JSON.parse(stdout) as [Installed['packed']];
-  writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
-  const install = ['install', '--offline', '--no-audit', '--no-fund', join(folder, packed.filename)];
-  await exec('npm', install, { cwd: folder });
+  writeFileSync(join(directory, 'package.json'), '{"type":"module"}');
+  const install = ['install', '--offline', '--no-audit', '--no-fund', join(directory, packed.filename)];
+  await exec('npm', install, { cwd: directory });
   const env = { ...BASE_ENV, HOME: home, PETSTORE_STATE_DIR: join(home, 's'), PETSTORE_CONFIG_DIR: join(home, 'c') };
-  return { folder, env, packed };
+  return { directory, env, packed };
 }
 
 /**
@@ -46,10 +46,10 @@ export async function installPackage(): Promise<Installed> {
  * @param options compiler options
  * @returns the compiler's errors; empty if there are none
  */
-export async function compileIn(folder: string, files: readonly string[], options: object): Promise<string> {
+export async function compileIn(directory: string, files: readonly string[], options: object): Promise<string> {
   const typeRoots = [join(PROJECT, 'node_modules', '@types')];
   const compilerOptions = { strict: true, exactOptionalPropertyTypes: true, target: 'es2022', typeRoots, ...options };
-  const config = join(folder, 'tsconfig.json');
+  const config = join(directory, 'tsconfig.json');
   writeFileSync(config, JSON.stringify({ compilerOptions, files }));
   const tsc = join(PROJECT, 'node_modules', 'typescript', 'bin', 'tsc');
   return await exec(process.execPath, [tsc, '-p', config]).then(

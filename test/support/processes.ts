@@ -32,8 +32,8 @@ export interface Outcome {
 /** Makes a place of fresh directories for config, state, home and temporary files; `env` is added to its environment. */
 export function place(env: Record<string, string> = {}): Place {
   const dir = tempDir();
-  const folders = { PETSTORE_CONFIG_DIR: join(dir, 'config'), PETSTORE_STATE_DIR: join(dir, 'state') };
-  return { dir, env: { ...BASE_ENV, HOME: dir, TMPDIR: tmpdir(), ...folders, ...env } };
+  const directories = { PETSTORE_CONFIG_DIR: join(dir, 'config'), PETSTORE_STATE_DIR: join(dir, 'state') };
+  return { dir, env: { ...BASE_ENV, HOME: dir, TMPDIR: tmpdir(), ...directories, ...env } };
 }
 
 /** Starts the program at the path `bin`. */

@@ -17,8 +17,8 @@ export const SERVER_PROGRAMS = ['redis-server', 'valkey-server'].filter(
 );
 
 /**
- * Whether tests with a server run: on Linux always, where they fail without one, since it can be installed; elsewhere
- * only where there is one.
+ * Whether tests with a server run: on Linux always (they fail without one, since it can be installed), elsewhere only
+ * if there is one.
  */
 export const hasStateServer = process.platform === 'linux' || SERVER_PROGRAMS.length > 0;
 

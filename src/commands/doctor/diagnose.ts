@@ -126,7 +126,7 @@ export function checkNode(version: string): CheckResult {
 }
 
 /**
- * Writes and syncs a small file in the directory, or where the directory would be created, and looks at the rights.
+ * Writes and syncs a small file in the directory, or in its nearest existing parent, and checks the permissions.
  * @throws PetstoreError `storage`
  */
 function checkDirectory({ context }: Session, dir: string, variable: string): CheckResult {

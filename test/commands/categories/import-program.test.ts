@@ -90,7 +90,7 @@ test.runIf(hasSignals)(
 test('an import with an unwritable state directory exits with 9, and nothing is sent', async () => {
   const at = place(fast, 3);
   mkdirSync(join(at.dir, 'state'));
-  writeFileSync(join(at.dir, 'state', 'imports'), 'a file where a folder should be');
+  writeFileSync(join(at.dir, 'state', 'imports'), 'a file instead of a directory');
   const { code, out, err } = await petstore(at, ['categories', 'import', 'rows.csv', '--json']);
   expect([code, out]).toEqual([9, '']);
   expect(JSON.parse(err.trim().split('\n').at(-1) ?? '')).toMatchObject({ error: { kind: 'storage' } });
