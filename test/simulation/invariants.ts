@@ -4,6 +4,7 @@ import type { Scheduler, SimulatedProcess } from './scheduler.ts';
 import { EPOCH } from './scheduler.ts';
 import type { Service, ServiceRequest, ServiceResponse } from './service.ts';
 import type { StateServer } from './state-server.ts';
+import type { Expectations } from './users.ts';
 
 /** How a command ended; `code` is undefined if it was killed. */
 export interface Ended {
@@ -47,6 +48,7 @@ interface Options {
   readonly scheduler: Scheduler;
   readonly service: Service;
   readonly stateServer: StateServer;
+  readonly expectations: Expectations;
   /** Every key that was ever in use. */
   readonly keys: readonly string[];
   /** Whether all machines share a state server. */
@@ -89,9 +91,14 @@ export class Invariants {
     }
   }
 
-  /** A first byte goes out. */
-  sent(process: SimulatedProcess, key: string): void {
+  /**
+   * A first byte goes out.
+   * @param name what a create sends
+   */
+  sent(process: SimulatedProcess, key: string, name?: string): void {
     const { now } = this.#options.scheduler;
+    if (name !== undefined && process.command === 'import' && this.#options.expectations.isComplete(name))
+      this.violate(`"${name}" is sent although nothing is missing of it`);
     const inside = this.#waits.find((wait) => wait.key === key && now < wait.until && this.#knows(process, wait));
     if (inside) this.violate(`sent ${((inside.until - now) / 1000).toFixed(1)} s before a stated wait is over`);
     this.#checkIdle(process, key);

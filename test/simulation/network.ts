@@ -127,8 +127,9 @@ export class Network {
         process.inFlight[kind]++;
         if (kind === 'create') process.creates++;
         process.activeAt = scheduler.now;
-        invariants.sent(process, key);
-        trace.add(process, `#${number} ${kind} ${nameIn(request.body)}->${fault ? ` (${fault})` : ''}`);
+        const name = nameIn(request.body);
+        invariants.sent(process, key, name);
+        trace.add(process, `#${number} ${kind} ${name === undefined ? '' : `${name} `}->${fault ? ` (${fault})` : ''}`);
         if (fault === 'lost-request')
           return after(scheduler.between(2, 900), () => fail('reset', 'the connection was closed'));
         const onItsWay = fault === 'late-request' ? 1500 : fault === 'slow' ? 8000 : 40;
@@ -140,6 +141,6 @@ export class Network {
   }
 }
 
-function nameIn(body: string | Uint8Array | undefined): string {
-  return typeof body === 'string' ? `${(JSON.parse(body) as { name: string }).name} ` : '';
+function nameIn(body: string | Uint8Array | undefined): string | undefined {
+  return typeof body === 'string' ? (JSON.parse(body) as { name: string }).name : undefined;
 }

@@ -50,11 +50,19 @@ export class Expectations {
 
   tooOften(): string[] {
     const there = counted(this.#service.stored.map(({ sent }) => sent));
-    const allowed = (name: string): number =>
-      this.#excused.has(name) ? Number.POSITIVE_INFINITY : (this.#rows.get(name) ?? 0) + (this.#creates.get(name) ?? 0);
     return [...there]
-      .filter(([name, count]) => count > allowed(name))
+      .filter(([name, count]) => count > this.#allowed(name))
       .map(([name, count]) => `"${name}" is there ${count} times`);
+  }
+
+  /** Nothing is missing of this name. */
+  isComplete(name: string): boolean {
+    return this.count(name) >= this.#allowed(name);
+  }
+
+  #allowed(name: string): number {
+    if (this.#excused.has(name)) return Number.POSITIVE_INFINITY;
+    return (this.#rows.get(name) ?? 0) + (this.#creates.get(name) ?? 0);
   }
 
   missing(names: readonly string[]): string[] {

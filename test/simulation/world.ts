@@ -167,6 +167,7 @@ class World {
       scheduler,
       service: this.#service,
       stateServer: this.#stateServer,
+      expectations: this.#expectations,
       keys: this.#keys,
       shared: plan.hasStateServer,
       machines: plan.machines.length,
