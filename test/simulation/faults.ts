@@ -91,10 +91,10 @@ export function drawFaults(random: () => number, longestMs: number, hasServer: b
   });
   const together = (draw: (at: number) => Fault[]): Fault[] => draw(time());
   const draws: readonly [weight: number, draw: () => Fault[]][] = [
-    [3, () => [{ kind: pick(ANY_REQUEST), at: time(), moment: pick(['create', 'list', 'any']), amount: few() }]],
-    [4, () => [ofCreate()]],
+    [2, () => [{ kind: pick(ANY_REQUEST), at: time(), moment: pick(['create', 'list', 'any']), amount: few() }]],
+    [3, () => [ofCreate()]],
     [2, () => [ofList(pick(['first list', 'lookup', 'lookup']))]],
-    [3, () => [kill()]],
+    [2, () => [kill()]],
     [
       1,
       () => [
@@ -106,6 +106,24 @@ export function drawFaults(random: () => number, longestMs: number, hasServer: b
         },
       ],
     ],
+    // The very first record of a world.
+    [1, () => [{ kind: 'kill-writing', at: 0, moment: 'any', amount: 0 }]],
+    // While the service still has the request.
+    [
+      2,
+      () =>
+        together((at) => [
+          { kind: pick(['accepted-late', 'gateway-timeout-late'] as const), at, moment: 'create', amount: 4 },
+          { kind: 'kill', at: at + 1000 + Math.floor(random() * 8000), moment: 'any', amount: 0 },
+          { kind: 'kill', at: at + 12_000, moment: 'any', amount: 0 },
+        ]),
+    ],
+    // So long that another machine takes over.
+    [
+      hasServer ? 3 : 0,
+      () => [{ kind: 'suspend', at: time(), moment: 'any', amount: 65_000 + Math.floor(random() * 60_000) }],
+    ],
+    [hasServer ? 2 : 0, () => [{ kind: 'false-created', at: time(), moment: 'create', amount: few() }]],
     [1, () => [{ kind: 'new-key', at: time(), moment: pick(['create', 'any']), amount: 1 }]],
     [
       hasServer ? 5 : 0,
@@ -114,9 +132,9 @@ export function drawFaults(random: () => number, longestMs: number, hasServer: b
       ],
     ],
     [6, () => together((at) => [ofCreate(at), ofList('lookup', at)])],
-    [3, () => together((at) => [ofCreate(at), kill(at), ofList('first list', at)])],
+    [5, () => together((at) => [ofCreate(at), kill(at), ofList('first list', at)])],
     [
-      3,
+      5,
       () =>
         together((at) => [
           { kind: 'slow', at, moment: 'create', amount: 8 },
@@ -129,6 +147,7 @@ export function drawFaults(random: () => number, longestMs: number, hasServer: b
         together((at) => [
           { kind: 'lost-response', at, moment: 'create', amount: 2 },
           { kind: 'lost-request', at, moment: 'create', amount: 2 },
+          { kind: 'no-connection', at, moment: 'create', amount: 2 },
         ]),
     ],
   ];

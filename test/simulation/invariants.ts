@@ -26,6 +26,18 @@ interface StatedWait {
   readonly by: SimulatedProcess;
 }
 
+/** What a process has met so far. */
+interface Seen {
+  refusals: number;
+  /** Lists that were answered with 200. */
+  lists: number;
+  /** Lists in a row that got no response. */
+  failed: number;
+}
+
+/** One more than `--max-retries`. */
+const ATTEMPTS = 5;
+
 // docs/cli.md, exit codes.
 const CODES: Readonly<Record<string, readonly number[]>> = {
   usage: [2],
@@ -58,10 +70,15 @@ interface Options {
   readonly calm: boolean;
   /** How long a request of this world may take, milliseconds. */
   readonly slowestMs: number;
+  /** Whether any fault has struck so far. */
+  readonly hasMisfortune: () => boolean;
 }
 
 export class Invariants {
   readonly violations: Violation[] = [];
+  readonly #seen = new WeakMap<SimulatedProcess, Seen>();
+  /** The requests in flight that were sent since the last refusal; by key. */
+  readonly #probes = new Map<string, Set<number>>();
   readonly #options: Options;
   readonly #waits: StatedWait[] = [];
   /** When the service's statements end, and how many refusals came in a row; by key. */
@@ -76,10 +93,27 @@ export class Invariants {
     this.violations.push({ step: this.#options.scheduler.steps, what });
   }
 
-  heard(process: SimulatedProcess, key: string, { status, waitUntil, headers }: ServiceResponse): void {
-    const { scheduler, service } = this.#options;
+  /**
+   * The head of a response arrived.
+   * @param isList whether a list was asked for
+   */
+  heard(
+    process: SimulatedProcess,
+    key: string,
+    isList: boolean,
+    { status, waitUntil, headers }: ServiceResponse,
+  ): void {
+    const { scheduler, service, hasMisfortune } = this.#options;
     const { now } = scheduler;
     service.heard(key);
+    const seen = this.#seenBy(process);
+    if (status === 429) {
+      seen.refusals++;
+      this.#probes.set(key, new Set());
+    } else this.#probes.delete(key);
+    if (isList) seen.failed = 0;
+    if (isList && status === 200 && ++seen.lists > 1 && process.command === 'import' && !hasMisfortune())
+      this.violate('a second list although the outcome of each create is known');
     const due = this.#due.get(key) ?? { at: 0, refusals: 0 };
     this.#due.set(key, due);
     if (status === 429 && waitUntil !== undefined)
@@ -93,10 +127,15 @@ export class Invariants {
 
   /**
    * A first byte goes out.
+   * @param number of the request
    * @param name what a create sends
    */
-  sent(process: SimulatedProcess, key: string, name?: string): void {
+  sent(process: SimulatedProcess, key: string, number: number, name?: string): void {
     const { now } = this.#options.scheduler;
+    const probes = this.#probes.get(key);
+    if (this.#options.calm && probes && probes.size > 0)
+      this.violate('a second request after a refusal, before the response to the first');
+    probes?.add(number);
     if (name !== undefined && process.command === 'import' && this.#options.expectations.isComplete(name))
       this.violate(`"${name}" is sent although nothing is missing of it`);
     const inside = this.#waits.find((wait) => wait.key === key && now < wait.until && this.#knows(process, wait));
@@ -104,16 +143,49 @@ export class Invariants {
     this.#checkIdle(process, key);
   }
 
+  /** A request ended without a response. */
+  failed(process: SimulatedProcess, key: string, number: number, isList: boolean): void {
+    this.#probes.get(key)?.delete(number);
+    const seen = this.#seenBy(process);
+    if (isList && ++seen.failed > ATTEMPTS) this.violate(`a list is tried more than ${ATTEMPTS} times`);
+  }
+
+  /** Something was written to stderr. */
+  wrote(process: SimulatedProcess, text: string): void {
+    const { scheduler } = this.#options;
+    // A request in flight is waited for as long as `--timeout` allows.
+    for (const [, until = ''] of text.matchAll(/\{"waiting":\{"until":"([^"]+)","reason":"(?!pending)/g)) {
+      const ms = Date.parse(until) - EPOCH - scheduler.now - process.machine.skewMs;
+      if (ms > process.maxWaitMs + 2) this.violate(`waits for ${(ms / 1000).toFixed(1)} s, longer than --max-wait`);
+    }
+  }
+
+  #seenBy(process: SimulatedProcess): Seen {
+    const seen = this.#seen.get(process) ?? { refusals: 0, lists: 0, failed: 0 };
+    this.#seen.set(process, seen);
+    return seen;
+  }
+
+  // Exit code 5 is for a wait that is too long, or for a request that is refused again and again.
+  #checkLimited(process: SimulatedProcess, code: number, err: string): void {
+    const { scheduler, calm, service } = this.#options;
+    if (code !== 5 || !calm || !service.manners.headers || this.#seenBy(process).refusals >= ATTEMPTS) return;
+    const stated = durationIn(err);
+    if (stated !== undefined && stated + SLACK_MS < process.maxWaitMs)
+      this.violate(`exit code 5 at ${scheduler.now}, and the wait is shorter than --max-wait`);
+  }
+
   // A process is idle from its last response on; how long it may be depends on what the service said alone.
   #checkIdle(process: SimulatedProcess, key: string): void {
     const { scheduler, calm, slowestMs } = this.#options;
     const { now } = scheduler;
-    if (!calm || process.activeAt < 0) return;
+    if (!calm) return;
+    const activeAt = process.activeAt < 0 ? process.startedAt : process.activeAt;
     const { at, refusals } = this.#due.get(key) ?? { at: 0, refusals: 0 };
     const floor = refusals === 0 ? 0 : 1.1 * Math.min(60_000, 1000 * 2 ** (refusals - 1));
-    const latest = Math.max(process.activeAt + floor, at) + slowestMs + SLACK_MS;
+    const latest = Math.max(activeAt + floor, at) + slowestMs + SLACK_MS;
     if (now > latest) this.violate(`idle ${((now - latest) / 1000).toFixed(1)} s longer than the service asks for`);
-    const longest = process.activeAt + 1.1 * process.maxWaitMs + slowestMs + SLACK_MS;
+    const longest = activeAt + 1.1 * process.maxWaitMs + slowestMs + SLACK_MS;
     if (now > longest) this.violate(`idle for longer than --max-wait`);
   }
 
@@ -144,8 +216,10 @@ export class Invariants {
     for (const key of this.#options.keys) {
       if (out.includes(key) || err.includes(key)) this.violate(`a key in the output of ${args.join(' ')}`);
     }
+    if (code === undefined) for (const probes of this.#probes.values()) probes.clear();
     if (code === undefined) return;
     if (code === 1) this.violate(`internal error: ${err.trim()}`);
+    this.#checkLimited(process, code, err);
     this.#checkError(process, args.includes('--json'), code, out, err);
   }
 
@@ -195,4 +269,22 @@ function isJson(text: string): boolean {
 
 function kindOf(line: string): string | undefined {
   return /^\{"error":\{"kind":"(\w+)"/.exec(line)?.[1];
+}
+
+/** @returns the milliseconds that a hint says to wait */
+export function durationIn(err: string): number | undefined {
+  const text = /try again in ([^,"]+)/.exec(err)?.[1];
+  if (text === undefined) return undefined;
+  const units: Readonly<Record<string, number>> = {
+    ms: 1,
+    s: 1000,
+    m: 60_000,
+    h: 3_600_000,
+    day: 86_400_000,
+    days: 86_400_000,
+  };
+  return [...text.matchAll(/(\d+) ?(ms|s|m|h|days?)/g)].reduce(
+    (sum, [, count, unit = '']) => sum + Number(count) * (units[unit] ?? 0),
+    0,
+  );
 }

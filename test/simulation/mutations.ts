@@ -59,7 +59,7 @@ const CHANGES: Readonly<Record<string, readonly (readonly [from: string, to: str
     ],
     ['if (!account || account.known.has(id)) return;', 'if (!account) return;'],
     ['if (isFreed) state.lock = undefined;', 'if (isFreed) state.lock = lock;'],
-    ['doubts: new Map(doubts) };', 'doubts: new Map() };'],
+    ['doubts: new Map(doubts),', 'doubts: new Map(),'],
   ],
   'rate-limit/policy.ts': [
     ['if (block && t < block.until) return', 'if (block && t < block.since) return'],
@@ -82,7 +82,7 @@ const CHANGES: Readonly<Record<string, readonly (readonly [from: string, to: str
     ["clock === 'service' ? reset.at - (offset?.lo ?? 0) : reset.at;", 'reset.at;'],
   ],
   'rate-limit/ledger.ts': [
-    ['this.#refusals === 0 &&', ''],
+    ['return state !== undefined && !refused &&', 'return state !== undefined &&'],
     ['if (id in state.tickets) return { granted: true, ticket: id };', 'return { granted: true, ticket: id };'],
   ],
   'append-log/file-log.ts': [

@@ -73,6 +73,7 @@ export class Network {
       const fail = (reason: TransportError['reason'], detail: string): void =>
         end(() => {
           trace.add(process, `#${number} ${kind} ${reason}${sent ? '' : ', not sent'}`);
+          if (reason !== 'aborted' && !head) invariants.failed(process, key, number, kind === 'list');
           reject(new TransportError(reason, sent, detail, head));
         });
       const onAbort = (): void => fail('aborted', 'interrupted');
@@ -88,7 +89,7 @@ export class Network {
         if (response.status === 202 || response.status === 504) process.sparedUntil = scheduler.now + 10;
         onHead?.(head);
         if (fault === 'doubled') onHead?.(head);
-        if (!process.dead) invariants.heard(process, key, response);
+        if (!process.dead) invariants.heard(process, key, kind === 'list', response);
         after(scheduler.between(0.1, 3), () => {
           if (fault === 'truncated') return fail('reset', 'the connection was closed');
           // Only once the program has recorded it: not if it is killed in that very moment.
@@ -128,7 +129,7 @@ export class Network {
         if (kind === 'create') process.creates++;
         process.activeAt = scheduler.now;
         const name = nameIn(request.body);
-        invariants.sent(process, key, name);
+        invariants.sent(process, key, number, name);
         trace.add(process, `#${number} ${kind} ${name === undefined ? '' : `${name} `}->${fault ? ` (${fault})` : ''}`);
         if (fault === 'lost-request')
           return after(scheduler.between(2, 900), () => fail('reset', 'the connection was closed'));

@@ -35,6 +35,7 @@ export interface SimulatedProcess {
   readonly inFlight: { create: number; list: number };
   /** Creates that were sent. */
   creates: number;
+  readonly startedAt: number;
   /** Virtual time of the last request or response; -1 before the first. */
   activeAt: number;
   /** Ctrl-C. */

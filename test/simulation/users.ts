@@ -1,5 +1,6 @@
 // Obedient users: each has a list of things to do, and does to the letter what the program prints.
 import type { Ended } from './invariants.ts';
+import { durationIn } from './invariants.ts';
 import type { Machine, Scheduler } from './scheduler.ts';
 import type { Service } from './service.ts';
 import type { Trace } from './trace.ts';
@@ -242,23 +243,6 @@ export class User {
     const stated = code === 5 ? durationIn(err) : undefined;
     await scheduler.sleep(stated === undefined ? scheduler.between(100, 8000) : stated + scheduler.between(1, 1000));
   }
-}
-
-function durationIn(err: string): number | undefined {
-  const text = /try again in ([^,"]+)/.exec(err)?.[1];
-  if (text === undefined) return undefined;
-  const units: Readonly<Record<string, number>> = {
-    ms: 1,
-    s: 1000,
-    m: 60_000,
-    h: 3_600_000,
-    day: 86_400_000,
-    days: 86_400_000,
-  };
-  return [...text.matchAll(/(\d+) ?(ms|s|m|h|days?)/g)].reduce(
-    (sum, [, count, unit = '']) => sum + Number(count) * (units[unit] ?? 0),
-    0,
-  );
 }
 
 // The command that a hint prints to create what is missing.

@@ -72,7 +72,7 @@ export function planWorld(seed: number): WorldPlan {
   };
   const sharedFile = Array.from({ length: 3 + Math.floor(random() * 12) }, (_, at) => `both ${at}`);
   // Two imports of one file at once.
-  const isRace = chance(0.2);
+  const isRace = chance(machines.length > 1 ? 0.5 : 0.1);
   const users = Array.from({ length: isRace || chance(0.3) ? 2 : 1 }, (_, number): UserPlan => {
     // Some names stand in the file twice.
     const nameAt = (at: number): string => `${number}${chance(0.35) ? '' : `.${at}`} ${pick(WORDS)}`;
@@ -121,7 +121,7 @@ export function planWorld(seed: number): WorldPlan {
     };
   });
   const faults = drawFaults(random, chance(0.7) ? 6000 : 60_000, hasStateServer);
-  const before = chance(0.5) ? [] : ['old 1', 'old 2', '0.0 dog'].slice(0, 1 + Math.floor(random() * 3));
+  const before = chance(0.5) ? [] : ['old 1', 'both 0', '0.0 dog'].slice(0, 1 + Math.floor(random() * 3));
   return { seed, machines, hasStateServer, manners, before, users, faults };
 }
 
@@ -171,8 +171,8 @@ class World {
       keys: this.#keys,
       shared: plan.hasStateServer,
       machines: plan.machines.length,
-      calm:
-        plan.users.length === 1 && !plan.faults.some(({ kind }) => /^(?:kill|suspend|clock|disk|server)/.test(kind)),
+      calm: plan.users.length === 1 && !plan.faults.some(({ kind }) => /^(?:suspend|clock|disk|server)/.test(kind)),
+      hasMisfortune: () => this.#faults.coverage.size > 0,
       slowestMs: plan.faults.some(({ kind }) => /late|slow|silent|truncated/.test(kind)) ? 31_000 : 0,
     });
     this.#faults = new Faults(plan.faults, {
@@ -267,6 +267,7 @@ class World {
         diesWriting: false,
         inFlight: { create: 0, list: 0 },
         creates: 0,
+        startedAt: this.#scheduler.now,
         activeAt: -1,
         onInterrupt: () => {
           interrupt.abort(new PetstoreError('interrupted', 'interrupted', { exitCode: 130 }));
@@ -316,7 +317,9 @@ class World {
       columns: undefined,
       write: async (text) => {
         const whole = typeof text === 'string' ? text : Buffer.from(text).toString();
-        if (!process.dead) output[name] += redactor.redact(whole, name === 'out');
+        if (process.dead) return;
+        output[name] += redactor.redact(whole, name === 'out');
+        if (name === 'err') this.#invariants.wrote(process, whole);
       },
     });
     const login = args[0] === 'auth';

@@ -123,7 +123,7 @@ export function writeSync(fd: number, data: Uint8Array | string, offset = 0, len
   const machine = machineOf(path);
   const isCutOff = caller?.diesWriting === true && caller.sparedUntil < surroundings().scheduler.now;
   const room = Math.min(bytes.length, machine?.freeBytes ?? bytes.length);
-  const written = isCutOff ? Math.floor(surroundings().scheduler.random() * (room + 1)) : room;
+  const written = isCutOff ? Math.min(room, cut(bytes.length)) : room;
   append(node, bytes.subarray(0, written));
   if (machine) machine.freeBytes -= written;
   if (caller && isCutOff) {
@@ -133,6 +133,12 @@ export function writeSync(fd: number, data: Uint8Array | string, offset = 0, len
   if (machine && written < bytes.length && path.includes('/quota/')) machine.diskFailed = true;
   if (written === 0 && bytes.length > 0) fail('ENOSPC', 'write', path);
   return written;
+}
+
+// Often within the first two bytes, which make a line void.
+function cut(length: number): number {
+  const { random } = surroundings().scheduler;
+  return random() < 0.4 ? Math.floor(random() * 3) : Math.floor(random() * (length + 1));
 }
 
 function machineOf(path: string): Machine | undefined {
