@@ -214,7 +214,7 @@ function checkCategory(category: NewCategory): NewCategory {
   throw new PetstoreError('usage', 'the description of a category must be a string');
 }
 
-// Numbers that JavaScript cannot hold become the nearest ones, except in the id.
+// Rounds numbers to the nearest double, except the id.
 function plain(category: Category): Category {
   const { id, ...rest } = category;
   if (!Object.values(rest).some((value) => typeof value === 'object' || typeof value === 'bigint')) return category;

@@ -72,7 +72,7 @@ export function lazyAction<Options, Data>(load: (command: Command) => Promise<Ac
   };
 }
 
-/** Loads what prints a result on stdout in the session's format. */
+/** Loads the printer for the session's output format. */
 export async function loadPrinter<Data>(session: Session, view: View<Data>): Promise<(data: Data) => Promise<void>> {
   const { stdout, env, clock } = session.context;
   const render = await loadRenderer(session.options.format ?? 'table', view, {
@@ -128,7 +128,7 @@ export function fill(command: Command, text: string): string {
   return wrapParagraphs(text, width).replace(/^(?:Output|Exit codes|Examples|Global options):/gm, bold);
 }
 
-/** Commander removes it if the stream has no color. */
+/** Commander strips the escape codes if the stream has no color. */
 export function bold(text: string): string {
   return `\u001b[1m${text}\u001b[22m`;
 }

@@ -7,7 +7,7 @@ export type Int64 = number | bigint;
 /** Documents nested deeper are rejected: what follows is recursive, and no response of the service needs it. */
 const MAX_DEPTH = 100;
 
-// A number that a double may not represent, at the start or after one of these; only such documents take the slow path.
+// Matches numbers that a double may not represent exactly; only documents with a match take the slow path.
 const SUSPECT = /(?:^|[[:,])\s*(?:-0|-?\d{16}|-?\d{1,15}[.eE])/;
 const MAX_BIGINT_DIGITS = 1000;
 
@@ -40,7 +40,7 @@ const NUMBERS = {
     const whole = isInteger(text) && text !== '-0' && text.length <= MAX_BIGINT_DIGITS;
     return whole ? BigInt(text) : new LosslessNumber(text);
   },
-  // As JSON.parse does: the last one wins.
+  // The last duplicate key wins, as in JSON.parse.
   onDuplicateKey: ({ newValue }: { readonly newValue: unknown }) => newValue,
 };
 

@@ -7,7 +7,7 @@ import type { Wait } from './http/types.ts';
 import type { Context, Environment, Output } from './io.ts';
 import { colorLevel } from './io.ts';
 
-/** A shorter wait is over before it can be read. */
+/** Shorter waits are not shown: they end before they can be read. */
 const SHORTEST_WAIT_MS = 1000;
 /** Two estimates of the end of one wait differ by less. */
 const SAME_WAIT_MS = 1500;
@@ -130,7 +130,7 @@ function describeWait({ reason, until, failure }: Wait, now: number): readonly s
   return [`${wait} to reset${until - now > 60_000 ? ` (until ${localTime(until, now)})` : ''}`, wait, shortest];
 }
 
-// Appears after a delay, when its code is loaded.
+// Shown after a delay; its code is loaded then.
 class Spinner {
   readonly #stderr: Output;
   readonly #clock: Clock;

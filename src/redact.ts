@@ -45,7 +45,7 @@ export class Redactor {
   }
 }
 
-// `sk_live_` alone is not a secret, so a prefix of plain letters is longer.
+// A prefix of letters only is longer, because `sk_live_` alone is not secret.
 function prefixOf(form: string): string {
   if (form.length < 16) return form;
   return form.slice(0, /[0-9A-Z]/.test(form.slice(0, 8)) ? 8 : 12);

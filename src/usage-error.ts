@@ -22,7 +22,7 @@ export function usageError(error: ParseError, args: readonly string[]): Petstore
   return new PetstoreError('usage', message, typeof hint === 'string' ? { hint } : { commandHint: hint });
 }
 
-// Commander says in its message only which word or option is wrong.
+// Rewrites commander's messages, which name only the wrong word or option.
 function explain({ code, command, message }: ParseError, args: readonly string[]): Explanation {
   const option = /option '.*?(--[\w-]+)/.exec(message)?.[1] ?? '';
   const word = /'([^']*)'/.exec(message)?.[1] ?? '';

@@ -66,7 +66,7 @@ test('a wrong key is an auth error, whose hint names no command', async () => {
   expect(error).toMatchObject({ kind: 'auth', status: 401, hint: 'use a valid API key' });
 });
 
-test('an exhausted rate limit fails immediately with the time to try again, and nothing is sent', async () => {
+test('a request with an exhausted quota fails immediately with the retry time and is not sent', async () => {
   const client = open({ ...(await service(2)), maxWaitMs: 0 });
   await client.categories.list();
   await client.categories.list();

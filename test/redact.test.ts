@@ -72,7 +72,7 @@ test.each([
   [['auth', 'login', '--url', 'https://api-2.petstore.example'], 'did you mean https://api-2.petstore.example/v1?'],
   [['auth', 'login', '--url', 'https://petstore-api/api-gateway'], 'did you mean https://petstore-api/api-gateway/v1?'],
   [['categories', 'list', '--serch=cats'], 'did you mean `--search`?'],
-])('the error about %j repeats everything, since nothing in it is a key', async (args, words) => {
+])('the error quotes %j in full because it contains no key', async (args, words) => {
   const { code, err } = await inProcess(args, { stdin: '' });
   expect(code).toBe(2);
   expect(err).toContain(words);

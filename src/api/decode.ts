@@ -40,7 +40,7 @@ function withoutBom(body: Uint8Array): Uint8Array {
   return body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf ? body.subarray(3) : body;
 }
 
-// The content type explains best what was sent instead.
+// The content type is the clearest explanation of a body that is not JSON.
 function notJson(headers: HttpHeaders, { message }: SyntaxError): DecodeError {
   const [value] = [headers['content-type']].flat();
   const type = value?.split(';')[0]?.trim().toLowerCase() ?? '';

@@ -252,7 +252,7 @@ export class FileLog<State, Result = void> implements Log<State> {
     }
   }
 
-  // After damage that counts the state is incomplete, so every later use fails as well.
+  // A damaged record leaves the state incomplete, so every later use fails too.
   #apply(record: string): Result | undefined {
     try {
       return this.#format.apply(this.#state, record);

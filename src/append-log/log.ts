@@ -36,7 +36,7 @@ export interface Log<State> {
   close(): void;
 }
 
-/** The log of a single process, if nothing can be written, and for simulations. */
+/** In-memory log of one process, for simulations or when no file can be written. */
 export class MemoryLog<State, Result = void> implements Log<State> {
   readonly #format: LogFormat<State, Result>;
   readonly #state: State;

@@ -1,4 +1,4 @@
-// The state server as its users see it: one address, reconnected when needed, waited for if it has responded before.
+// The client of the state server: reconnects on demand, and waits for a server that has responded before.
 import type { Clock } from '../clock.ts';
 import { PetstoreError } from '../errors.ts';
 import { escapeControls } from '../escape.ts';
@@ -14,7 +14,7 @@ export interface StateServerOptions {
   readonly clock: Clock;
   /** Called when a wait for the server begins. */
   readonly onOutage?: ((text: string) => void) | undefined;
-  /** Per step (connect, reply), milliseconds. */
+  /** Timeout of each step (connect, reply), in milliseconds. */
   readonly timeoutMs?: number | undefined;
 }
 

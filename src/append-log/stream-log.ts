@@ -47,7 +47,7 @@ end
 if tonumber(ttl) > 0 then redis.call('PEXPIRE', log, ttl) end
 return 1`);
 
-// The other commands of an import's journal.
+// Checks permission for the other commands of an import's journal.
 const IMPORTS = script(`
 redis.call('DEL', KEYS[1])
 redis.call('ZADD', KEYS[1], 1, 'doctor')
@@ -73,7 +73,7 @@ export interface StreamOptions<State> {
   readonly onTime?: (serverMs: number, sentAt: number, receivedAt: number) => void;
   /** Called with the state before it was reduced again from the head: records that were known may be missing now. */
   readonly onReset?: (before: State) => void;
-  /** Called once if the log holds records that are not of its format. */
+  /** Called once if the log holds records in another format. */
   readonly onWarning?: (text: string) => void;
 }
 
@@ -120,7 +120,7 @@ export class StreamLog<State> implements Log<State> {
     return this.#exchange(record);
   }
 
-  /** A record is as durable as the server keeps it once its append has resolved. */
+  /** An appended record is already as durable as the server makes it. */
   sync(): Promise<void> {
     return Promise.resolve();
   }

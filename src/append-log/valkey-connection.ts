@@ -145,7 +145,7 @@ export class ValkeyConnection {
     try {
       return await this.#send(command, ...args);
     } catch (error) {
-      // Behind a reply that is missing, every later one would be late as well.
+      // Close the connection: after a missing reply, every later reply would be late too.
       if (!(error instanceof ReplyError)) this.close();
       throw toStateServerError(this.open ? error : (this.#failure ?? error));
     }

@@ -155,7 +155,7 @@ class RateLimitedClient implements HttpClient {
     }
   }
 
-  // The client's signal ends a read at once; a create in flight gets a moment for its response. The request's own ends both.
+  // The client's signal aborts a read immediately and a create after a grace period; the request's own signal aborts both immediately.
   #interruptible(request: HttpRequest): { signal: AbortSignal; done: () => void } {
     const { signal, clock } = this.#options;
     const ended = new AbortController();

@@ -41,7 +41,7 @@ export function createTransport(options: TransportOptions): Transport {
   const base = new URL(options.baseUrl);
   const proxy = proxyFor(base, options.env);
   const agent = openAgent(proxy);
-  // A service that closes a connection under a request, without `Connection: close`, gets a new one for each from then on.
+  // After a connection reset, open a new connection for each request.
   let reuse = true;
   return {
     async send(request, how) {

@@ -20,7 +20,7 @@ export interface Estimate {
   /** The limit that decides, and the length of its window, as far as they are known. */
   readonly limit: number | undefined;
   readonly windowMs: number | undefined;
-  /** Whether the daily limit does not suffice. */
+  /** True if the daily limit is too low for the import. */
   readonly isDaily: boolean;
 }
 
@@ -110,7 +110,7 @@ export function startProgressLine(
     const view = quota();
     const { window } = view;
     const now = clock.monotonic();
-    // Without a window waits are part of the pace.
+    // If the window is unknown, include waits in the pace.
     if (!waiting() || !window) activeMs += now - (last ?? now);
     last = now;
     const counts = `${formatNumber(done)} of ${formatNumber(total)}`;

@@ -113,7 +113,7 @@ export class Journal {
     this.#assertLock();
   }
 
-  /** Call before the account decides what is sent: a refresh may have shown that the log lost records. */
+  /** Call before choosing what to send: a refresh may reveal that the log lost records. */
   async restoreLost(): Promise<void> {
     await this.#restoreLost();
     await this.#restored;
@@ -155,7 +155,7 @@ export class Journal {
     return !this.account.doubts.has(attempt);
   }
 
-  /** Records what a list shows to be the outcome of an attempt. */
+  /** Records the outcome of an attempt as found in a list. */
   recordFound(attempt: string, [id, label]: Labelled): Promise<void> {
     this.#ended.add(attempt);
     return this.#append(['found', this.#run, attempt, id, label]);
@@ -210,7 +210,7 @@ export class Journal {
       await this.#append(['send', this.#run, attempt, name]);
       await this.recordFound(attempt, [id, label]);
     }
-    // What was settled already would otherwise claim a category of another attempt.
+    // Mark settled attempts absent, or they could claim another attempt's category.
     for (const attempt of [...this.account.doubts.keys()]) {
       const isSettled = this.#ended.has(attempt) || !attempt.startsWith(`${this.#run}-`);
       if (isSettled && !doubts.has(attempt)) await this.recordAbsent(attempt);

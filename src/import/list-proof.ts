@@ -31,12 +31,12 @@ export function accountOf(accounts: readonly Account[], listed: Listed): number 
   return most > 0 ? counts.lastIndexOf(most) : accounts.findIndex(isEmpty);
 }
 
-// Nothing is known by which a list could be recognized.
+// True for an account without categories: no list can be matched to it.
 function isEmpty({ known, created }: Account): boolean {
   return known.size + created.size === 0;
 }
 
-/** Why a list does not show which rows are missing: it cannot be whole. */
+/** Evidence that a list is incomplete. */
 export interface Gap {
   /** Ids of categories that exist and that it lacks. */
   readonly lacking: readonly string[];
@@ -62,7 +62,7 @@ export function gapOf(
   return lacking.length > 0 ? { lacking, renamed: false } : undefined;
 }
 
-// Another account may have the same ids, but hardly names that resemble those that were sent.
+// Ids may coincide in another account, but names similar to those sent are unlikely to.
 function isRenamed({ created }: Account, listed: Listed): boolean {
   const there = listed.filter(({ id }) => created.has(String(id)));
   return there.length > 0 && there.every(({ id, name }) => isAlike(created.get(String(id))?.name ?? '', name));

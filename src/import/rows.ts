@@ -80,7 +80,7 @@ const BY_EXTENSION: Readonly<Record<string, FileFormat>> = {
 };
 
 export interface RowOptions {
-  /** As typed; makes the file a delimited one whatever its name. */
+  /** The unparsed value of `--delimiter`; if set, the file is read as delimited text whatever its name. */
   readonly delimiter: string | undefined;
   /** `field=column`, as typed. */
   readonly map?: readonly string[] | undefined;

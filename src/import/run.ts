@@ -26,10 +26,10 @@ import { quoted } from './validate-row.ts';
 
 /** How long a request may still be on its way once its response was lost; after a timeout it is `--timeout` again. */
 const SETTLE_MS = 2000;
-/** The same for what an earlier run left, from the start of this one: no process saw how its connections ended. */
+/** Settling time for requests of an earlier run, from the start of this one: no process saw how their connections ended. */
 const SETTLE_LEFT_MS = 10_000;
 const MOST_NAMED = 5;
-/** How often a list that is not whole is fetched again. */
+/** Number of times an incomplete list is fetched again. */
 const LOOKS = 2;
 
 export interface ListOptions {
@@ -206,7 +206,7 @@ class Run {
     });
   }
 
-  // Sends with several workers. Returns true if so many responses were lost in a row that a look-up should come first.
+  // Sends rows with several workers. Returns true after so many lost responses in a row that a lookup must come first.
   async #sendQueue(): Promise<boolean> {
     const { concurrency, onProgress } = this.#options;
     let lostInARow = 0;

@@ -28,7 +28,7 @@ export function askHidden(io: PromptIO, question: Question): Promise<string> {
   return askUntilValid(io, question, true);
 }
 
-/** Asks for a line of text, without blanks around it; throws as `askHidden` does. */
+/** Prompts for a line of text and trims it; throws as `askHidden` does. */
 export function askText(io: PromptIO, question: Question): Promise<string> {
   return askUntilValid(io, question, false).then((answer) => answer.trim());
 }
@@ -85,6 +85,6 @@ function answered(lines: Interface, signal: AbortSignal): Promise<string> {
     lines.once('close', end);
     if (signal.aborted) end();
   });
-  // One signal serves every question of a command.
+  // Remove the listener: all prompts of a command share one signal.
   return answer.finally(() => signal.removeEventListener('abort', end));
 }

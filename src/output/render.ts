@@ -77,7 +77,7 @@ async function loadDelimited<Data>(
 async function loadText<Data>(view: View<Data>, target: OutputTarget): Promise<Renderer<Data>> {
   const style = await loadStyle(target.colorLevel);
   const table = view.tables && (await import('./table.ts')).table;
-  // A terminal of 0 columns does not know its width.
+  // The width is unknown if the terminal reports 0 columns.
   const columns = target.columns === 0 ? undefined : target.columns;
   const layOut: TextContext['table'] = (fields, rows, options) =>
     table?.(fields, rows, { columns, style, ...options }) ?? [];

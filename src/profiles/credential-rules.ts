@@ -10,7 +10,7 @@ export interface BaseUrl {
 interface InvalidUrl {
   /** Never quotes the text, which may contain a password. */
   readonly problem: string;
-  /** The same URL with /v1, if it has no other version and nothing in it looks like a key. */
+  /** Suggests the URL with /v1 appended, unless it has a version or a part that looks like a key. */
   readonly suggestion?: string;
 }
 

@@ -12,7 +12,7 @@ export interface Target {
   readonly profile: string;
   /** Without trailing slash, ends in `/v1`; empty for the embedded sandbox. */
   readonly baseUrl: string;
-  /** Never printed or stored; empty for the embedded sandbox, which creates its own. */
+  /** Never printed or saved; empty for the embedded sandbox, which creates its own. */
   readonly key: string;
   readonly keySource: 'environment' | 'stored' | 'command' | 'sandbox';
   readonly urlSource: 'environment' | 'stored' | 'sandbox';

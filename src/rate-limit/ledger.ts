@@ -54,7 +54,7 @@ export interface LogLedgerOptions {
   readonly livenessOf?: typeof isAlive;
 }
 
-/** How much longer than a request's timeout its ticket counts, milliseconds. */
+/** Time that a ticket outlives its request's timeout, in milliseconds. */
 const LEASE_MARGIN_MS = 2000;
 const PENDING: TicketResult = { granted: false, reason: 'pending' };
 
@@ -98,7 +98,7 @@ export class LogLedger implements Ledger {
     try {
       await this.#append({ kind: 'ticket', at: this.#now(), id, pid, start, host: this.#host, leaseMs });
     } catch (error) {
-      // It may have been granted although no reply came.
+      // The ticket may have been granted although the reply was lost.
       this.#unwritten.push({ kind: 'closed', at: this.#now(), id, how: 'unsent' });
       throw error;
     }
@@ -111,7 +111,7 @@ export class LogLedger implements Ledger {
 
   confirm(ticket: string): boolean {
     const state = this.#withLog((log) => log.recent());
-    // A refusal on its way to the log voids what was granted before it.
+    // A refusal not yet written to the log voids earlier tickets.
     const refused = [...this.#pending.values()].some((one) => one.kind === 'response' && one.seen.refused);
     return state !== undefined && !refused && confirm(state, ticket, Math.max(this.#now(), state.time));
   }

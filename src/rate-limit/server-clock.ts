@@ -29,7 +29,7 @@ export class ServerClock {
     return this.#lo > Number.NEGATIVE_INFINITY;
   }
 
-  /** Takes in a reply: the server read its clock, in whole milliseconds, between our two monotonic times. */
+  /** Updates the clock offset from a reply; the server read its clock between `sentAt` and `receivedAt`. */
   sample(serverMs: number, sentAt: number, receivedAt: number): void {
     const lo = serverMs - receivedAt;
     const hi = serverMs + 1 - sentAt;

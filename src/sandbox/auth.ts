@@ -19,7 +19,7 @@ export function identifyKeys(keys: readonly string[]): ReadonlyMap<string, strin
   return new Map(keys.map((key) => [key, createHash('sha256').update(key).digest('hex').slice(0, 16)]));
 }
 
-/** Returns what identifies the key of a request; undefined if there is none or it is not accepted. */
+/** Returns the id of the request's API key; undefined if the key is missing or invalid. */
 export function keyOf({ headers }: IncomingMessage, keys: ReadonlyMap<string, string>): string | undefined {
   return keys.get(/^bearer +(\S+) *$/i.exec(headers.authorization ?? '')?.[1] ?? '');
 }

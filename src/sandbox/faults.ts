@@ -32,7 +32,7 @@ export interface FaultPlan {
   readonly fault: Exclude<FaultKind, 'latency'> | undefined;
 }
 
-/** Delays add up; of the other faults the first one applies. Every rule draws, so that a seed gives one sequence. */
+/** Delays add up; the first other fault applies. Each rule draws a random number, so a seed always gives the same sequence. */
 export function drawFaultPlan(rules: readonly FaultRule[], random: () => number): FaultPlan {
   const drawn = rules.filter((rule) => random() * 100 < rule.percent);
   const delayMs = drawn.reduce((sum, rule) => sum + rule.delayMs, 0);

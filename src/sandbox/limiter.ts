@@ -104,7 +104,7 @@ function decide(usage: KeyUsage, now: number, limits: readonly Limit[]): LimitDe
   return { status: quotaStatus(usage, now, limits), rejection: banned ? 'key_banned' : 'rate_limited' };
 }
 
-// A ban that ends too far ahead was recorded before the clock was set back.
+// Ignore a ban longer than BAN_MS: the clock was set back after it was recorded.
 function isBanned({ bannedUntil }: KeyUsage, now: number): boolean {
   return bannedUntil > now && bannedUntil <= now + BAN_MS;
 }

@@ -1,4 +1,4 @@
-// Handles one request: checks who sends it, counts it, runs its operation and sends the response, with faults.
+// Handles one request: authenticates it, counts it against the rate limit, runs its operation and sends the response, with faults.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { sleepLong } from '../clock.ts';
 import { checkOrigin, keyOf, unauthorized } from './auth.ts';
@@ -11,7 +11,7 @@ import type { SandboxResponse } from './response.ts';
 import { commonHeaders, HttpError, retryAfterHeader, sendResponse } from './response.ts';
 import { findOperation } from './routes.ts';
 
-/** What is known of a request as it is handled. */
+/** The state of one request in the sandbox. */
 interface Exchange {
   readonly request: IncomingMessage;
   quota: QuotaStatus;

@@ -134,7 +134,7 @@ test('a process that was suspended through many rotations joins the newest gener
   expect(busy.refresh().at(-1)).toBe('late');
 });
 
-test('a record written behind a seal is moved to the next generation once', () => {
+test('a record written after a seal is moved to the next generation once', () => {
   const dir = tempDir();
   const log = open(dir);
   log.append('one');

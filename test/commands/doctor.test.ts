@@ -133,7 +133,7 @@ test.each([
   ]);
 });
 
-test('a failing key command is one failure of the API key', async () => {
+test('a failing key command is reported once, by the API key check', async () => {
   const { PETSTORE_BASE_URL = '' } = await serving(200);
   const env = { PETSTORE_BASE_URL, PETSTORE_API_KEY_COMMAND: 'no-such-program --token abc' };
   const { code, failed, of } = await doctor(env);
@@ -147,7 +147,7 @@ test('an unknown profile is one failure that lists the profiles', async () => {
   expect(failed[0]?.detail).toContain('production');
 });
 
-test('with --profile doctor attributes nothing to the environment', async () => {
+test('doctor with --profile does not name the environment as a source', async () => {
   const env = await serving(200);
   const { PETSTORE_BASE_URL: url, PETSTORE_API_KEY: key } = env;
   const dir = withFile('profile-farm.json', JSON.stringify({ url, key, origin: new URL(url ?? '').origin }));

@@ -89,7 +89,7 @@ test('a response is returned unchanged, and its quota is remembered across proce
   expect(open().view().window).toMatchObject({ limit: 60, remaining: 57 });
 });
 
-test('a create is sent again when the wait stated by a 429 is over, and a stated wait is not multiplied', async () => {
+test('a create is resent after the wait stated by a 429, and the stated wait is not multiplied', async () => {
   const steps = [
     { status: 429, headers: { 'retry-after': '2' } },
     { status: 429, headers: { 'retry-after': '3' } },

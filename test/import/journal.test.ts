@@ -188,7 +188,7 @@ test('a response with an id known before proves nothing, and one with the id of 
   ]);
 });
 
-test('a creation that is settled counts as a known category', async () => {
+test('a settled creation counts as a known category', async () => {
   const desk = new Desk();
   const journal = await desk.acquire();
   for (const id of ['1', '2']) await journal.recordCreated(await journal.recordSend(`n${id}`), [id, `label${id}`]);
@@ -218,7 +218,7 @@ test('the oldest of more than 20 accounts is forgotten unless one of its outcome
   expect([journal.accounts[0]?.doubts.size, [...journal.account.known.keys()]]).toEqual([1, ['22']]);
 });
 
-test.each(['EACCES', 'EROFS', 'ENOSPC'])('a journal that cannot be written (%s) is exit code 9', async (code) => {
+test.each(['EACCES', 'EROFS', 'ENOSPC'])('a journal that cannot be written (%s) causes exit code 9', async (code) => {
   const fail = (() => {
     throw Object.assign(new Error('no'), { code });
   }) as LogFs['writeSync'];

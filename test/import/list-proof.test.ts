@@ -45,7 +45,7 @@ test('an account is recognized by the names of its unresolved creates, and an un
   expect(accountOf([account(['dog']), newAccount()], list('bee'))).toBe(1);
 });
 
-test('a list lacks created categories, and known categories if a row has their name', () => {
+test('a list is incomplete if it omits a created category, or a known category that a row names', () => {
   const accounts = [account(['dog', 'cat'], ['cow', 'ant'])];
   const gap = (rows: readonly string[], ...ids: number[]) =>
     gapOf(

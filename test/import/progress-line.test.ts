@@ -72,7 +72,7 @@ test('the progress line shows no time left after the last row', () => {
   expect(line({ done: 900 }, ROOM_80)).toBe('████████████ 900 of 900 · quota 2 of 60');
 });
 
-test('the time left is unknown until two resets were seen, unless the import ends after one', () => {
+test('the time left is unknown until two resets have been seen, unless the import ends after one', () => {
   const view = quota(0, { windowMs: undefined });
   expect(line({ done: 118, view, waiting: true })).toBe('118 of 900 · time left unknown');
   expect(line({ done: 840, view, waiting: true })).toBe('840 of 900 · 1m left');

@@ -46,7 +46,7 @@ test('the table of states in docs/import.md names exactly the events played here
   expect(lines.map(([, event]) => event)).toEqual(Object.keys(PLAYS));
 });
 
-test.each(lines)('a row in state %s becomes, on "%s", %s', async (_from, event = '', to = '', recorded = '') => {
+test.each(lines)('a row in state %s changes on "%s" to %s', async (_from, event = '', to = '', recorded = '') => {
   const { fate, before, ends } = PLAYS[event] ?? {};
   const it = new FakeImport(named('dog'));
   it.service.seed({ name: 'old' });

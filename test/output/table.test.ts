@@ -52,7 +52,7 @@ test('a table at 40 columns keeps every column readable', () => {
   `);
 });
 
-test('a table in a pipe is aligned and cuts no text', () => {
+test('a table in a pipe is aligned and not truncated', () => {
   const text = draw(pets);
   for (const pet of pets) expect(text).toContain(pet.description ?? pet.name);
   expect(text).toMatchInlineSnapshot(`
@@ -116,11 +116,11 @@ test.each([
   [[2, 20, 300], 80, [2, 20, 54]],
   [[300, 20, 2], 80, [54, 20, 2]],
   [[9, 9, 9], 4, [1, 1, 1]],
-])('columns of %j cells share %i as %j', (natural, available, widths) => {
+])('widths %j fit into %i cells as %j', (natural, available, widths) => {
   expect(fitWidths(natural, available)).toEqual(widths);
 });
 
-test('a number keeps every digit while it takes at most half of the terminal', () => {
+test('a number is not truncated if it fits in half of the terminal', () => {
   expect(draw(pets, 40)).toContain('9223372036854775807  ');
   expect(fitWidths([19, 50, 50], 40, [true, false, false])).toEqual([19, 8, 9]);
   expect(fitWidths([19, 50], 30, [true, false])).toEqual([14, 14]);

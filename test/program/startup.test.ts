@@ -52,7 +52,7 @@ function loaded(args: readonly string[], env: Record<string, string> = {}): Prom
   });
 }
 
-test("each package's mark is in the built program", () => {
+test('the built program contains a marker of each package', () => {
   const chunks = join(dirname(dirname(BIN)), 'dist', 'chunks');
   const text = readdirSync(chunks)
     .filter((name) => name.endsWith('.cjs'))

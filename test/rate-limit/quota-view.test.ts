@@ -46,7 +46,7 @@ test('the quota during a gap shows the wait and no window', () => {
   expect(quotaView(state, START + 10, true)).toMatchObject({ window: undefined, nextAt: START + 3000 });
 });
 
-test("the daily window is shown beside the minute's, and alone if it is the only one known", () => {
+test('the daily window is shown next to the minute window, or alone if no other is known', () => {
   const day = other(START, { limit: 1000, remaining: 500 });
   const alone = quotaView(history({ take: START }, day), START + 1, true);
   expect(alone).toMatchObject({ window: { limit: 1000 }, longWindow: undefined });

@@ -56,7 +56,7 @@ test('the OpenAPI document is served without a key', async () => {
   expect([answer.status, answer.json]).toEqual([200, openapi]);
 });
 
-test('every documented response of the sandbox conforms to the document', async () => {
+test('every documented response of the sandbox conforms to its OpenAPI description', async () => {
   // The validator finds an operation by its id, which not every one has.
   for (const { title, operation } of operations) operation.operationId ??= title;
   const backend = await new OpenAPIBackend({ definition: description, apiRoot: '/v1' }).init();

@@ -35,7 +35,7 @@ test.each([
 });
 
 test.each(['s key {}', 's key {"windows":{"60000":null}}', 'r key soon 60/60000', 'r key 1 60', 'r'])(
-  'the damaged window record `%s` is exit code 9 for a command with the profile `sandbox`',
+  'the damaged window record `%s` causes exit code 9 for a command with the profile "sandbox',
   async (record) => {
     const dir = tempDir();
     expect((await inProcess(['categories', 'list', '-p', 'sandbox'], { dir })).code).toBe(0);

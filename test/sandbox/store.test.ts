@@ -48,7 +48,7 @@ test('concurrent creates all succeed while the log rotates', async () => {
   expect(listOf(stores[0] as Store)).toHaveLength(400);
 });
 
-test('a create gets a response only after it is on disk', async () => {
+test('the sandbox responds to a create only after writing it to disk', async () => {
   let finishSync = (): void => undefined;
   const slow: LogFs = {
     ...fs,

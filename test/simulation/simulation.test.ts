@@ -37,7 +37,7 @@ describe('a simulated world', () => {
     expect((await simulator.seeds(SEEDS)).found).toEqual([]);
   });
 
-  test('is repeated exactly by its seed', async () => {
+  test('is reproducible from its seed', async () => {
     const [first, second] = [await simulator.world(29), await simulator.world(29)];
     expect(first.trace.length).toBeGreaterThan(20);
     expect(second.trace).toEqual(first.trace);

@@ -76,7 +76,7 @@ async function logIn(session: Session, options: LoginOptions): Promise<LoginResu
   const store = await session.profiles();
   const active = store.active();
   const typed = session.options.profile;
-  // A typed profile is used whole.
+  // With --profile, ignore the environment.
   const env = typed === undefined ? session.context.env : {};
   const profile = namedProfile({ env, profile: typed })?.name ?? active;
   if (profile === SANDBOX) {

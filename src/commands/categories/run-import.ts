@@ -31,7 +31,7 @@ interface ImportOptions {
   readonly trustList: boolean;
   readonly dryRun: boolean;
   readonly yes: boolean;
-  /** As typed. */
+  /** The unparsed value of `--concurrency`. */
   readonly concurrency: string;
 }
 

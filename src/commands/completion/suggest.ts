@@ -46,7 +46,7 @@ export async function suggest(
     const [flag = ''] = last.split('=');
     const option = options.find(({ long, required }) => long === flag && required);
     const offered = option ? await values(option, profiles) : [];
-    // The shells would offer files without the option in front.
+    // Include the option in each candidate; shells complete file names without it, so omit those.
     candidates = offered
       .filter(({ value }) => value !== FILES)
       .map((one) => ({ ...one, value: `${flag}=${one.value}` }));

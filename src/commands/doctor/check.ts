@@ -11,7 +11,7 @@ export interface CheckResult {
 export interface Check extends CheckResult {
   readonly id: string;
   readonly label: string;
-  /** For the exit code. */
+  /** The error that determines the exit code. */
   readonly failure?: PetstoreError | undefined;
 }
 

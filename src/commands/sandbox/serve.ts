@@ -111,7 +111,7 @@ function readSettings(session: Session, options: ServeOptions) {
   };
 }
 
-// The logs would be created beside the directory instead of inside it.
+// Reject a directory: the logs would be created beside it, not inside it.
 function readDataFile(path: string): string {
   if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) return path;
   throw new PetstoreError('usage', `--data must be a file, not a directory: ${escapeControls(path)}`, {

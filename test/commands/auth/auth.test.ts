@@ -166,7 +166,7 @@ describe('auth login', () => {
 });
 
 describe('a stored key', () => {
-  test('is not sent to another origin, and the command exits with 3', async () => {
+  test('a saved key is not sent to another origin, and the command exits with 3', async () => {
     const other = await startService();
     await login();
     const run = await petstore(['categories', 'list', '--json'], '', { PETSTORE_BASE_URL: other.url });

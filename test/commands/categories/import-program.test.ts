@@ -119,7 +119,7 @@ test('an import keeps every digit of ids above 2^53, even through the journal', 
 });
 
 test.runIf(hasPty)(
-  'an import on a terminal asks first with URL and count, and the answer no exits with 130 without an error',
+  'an import on a terminal prompts with URL and count, and answering "no" exits with 130 without an error',
   async () => {
     const at = place(fast, 3);
     const question = `Create 3 categories at ${at.env['PETSTORE_BASE_URL']}?`;

@@ -63,7 +63,7 @@ test('`petstore sandbox` prints its URL, key, limits and lines to paste, and Ctr
   expect([await stop(), err()]).toEqual([130, '']);
 });
 
-test.each([40, 80])("the sandbox's sentences wrap between words at %i columns", async (columns) => {
+test.each([40, 80])('messages of the sandbox wrap between words at %i columns', async (columns) => {
   const faults = ['--fault', '503:10', '--fault', 'latency=300ms:5', '--fault', 'lost-response:5'];
   const { out, stop } = await serve([...faults, '--seed', '4000000000'], { columns, env: { NO_COLOR: '1' } });
   const text = out();
@@ -220,18 +220,21 @@ test('--data with a directory is a usage error', async () => {
   expect([code, err]).toEqual([2, expect.stringContaining('--data must be a file, not a directory')]);
 });
 
-test.each(['', '--reset'])('a data file of another program is exit code 9 and not changed (%s)', async (option) => {
-  const dir = tempDir();
-  for (const name of ['mine.1.log', 'mine.windows.1.log']) {
-    writeFileSync(join(dir, name), 'a diary\n');
-    const args = ['sandbox', '--port', '0', '--data', join(dir, 'mine'), option].filter(Boolean);
-    const { code, out, err } = await inProcess(args);
-    expect([code, out]).toEqual([9, '']);
-    expect(err).toContain(join(dir, name));
-    expect(readFileSync(join(dir, name), 'utf8')).toBe('a diary\n');
-    rmSync(join(dir, name));
-  }
-});
+test.each(['', '--reset'])(
+  'a data file of another program (%s) causes exit code 9 and is not changed',
+  async (option) => {
+    const dir = tempDir();
+    for (const name of ['mine.1.log', 'mine.windows.1.log']) {
+      writeFileSync(join(dir, name), 'a diary\n');
+      const args = ['sandbox', '--port', '0', '--data', join(dir, 'mine'), option].filter(Boolean);
+      const { code, out, err } = await inProcess(args);
+      expect([code, out]).toEqual([9, '']);
+      expect(err).toContain(join(dir, name));
+      expect(readFileSync(join(dir, name), 'utf8')).toBe('a diary\n');
+      rmSync(join(dir, name));
+    }
+  },
+);
 
 test('the help of `sandbox` lists every fault', async () => {
   const { out } = await inProcess(['sandbox', '--help']);
