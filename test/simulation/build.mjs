@@ -1,6 +1,6 @@
 // Bundles the simulator with the program in it: the modules that touch the outside are replaced by those of the world.
 import { readFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
 
@@ -15,6 +15,13 @@ const PACKAGES = {
 const MODULES = {
   'src/http/transport.ts': replaced('transport'),
   'src/append-log/process-liveness.ts': replaced('process-liveness'),
+};
+/** Limits that a short world would not reach: the logs rotate sooner. */
+const LIMITS = {
+  'src/import/journal-file.ts': ['ROTATE_AT_BYTES = 8 * 1024 * 1024;', 'ROTATE_AT_BYTES = 2048;'],
+  'src/import/journal-server.ts': ['ROTATE_AT = 10_000;', 'ROTATE_AT = 30;'],
+  'src/rate-limit/ledger.ts': ['ROTATE_AT_BYTES = 32 * 1024;', 'ROTATE_AT_BYTES = 8192;'],
+  'src/rate-limit/failover.ts': ['ROTATE_AT = 200;', 'ROTATE_AT = 30;'],
 };
 const timer = (name) => [name, [replaced('timers'), name]];
 
@@ -39,10 +46,10 @@ export async function buildSimulator(file, mutation) {
         const from = JSON.stringify(path);
         return `import * as all from ${from}; export * from ${from}; export default all.everything;`;
       }
-      if (!mutation || id !== resolve(here, '../..', mutation.file)) return null;
-      const text = readFileSync(id, 'utf8');
-      if (text.split(mutation.from).length !== 2) throw new Error(`not once in ${mutation.file}: ${mutation.from}`);
-      return text.replace(mutation.from, () => mutation.to);
+      const file = relative(resolve(here, '../..'), id);
+      const changes = mutation?.file === file ? [[mutation.from, mutation.to]] : [];
+      if (LIMITS[file]) changes.push(LIMITS[file]);
+      return changes.length === 0 ? null : changes.reduce(changed, readFileSync(id, 'utf8'));
     },
   };
   const withoutAjv = {
@@ -59,6 +66,11 @@ export async function buildSimulator(file, mutation) {
     transform: { define: { __VERSION__: '"0.0.0"' }, inject: Object.fromEntries(names.map(timer)) },
   });
   await bundle.write({ file, format: 'esm', codeSplitting: false });
+}
+
+function changed(text, [from, to]) {
+  if (text.split(from).length !== 2) throw new Error(`not once in the source: ${from}`);
+  return text.replace(from, () => to);
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) await buildSimulator(process.argv[2]);

@@ -21,10 +21,12 @@ class Many extends Array<Value> {}
 /** Helpers of the translated code. */
 const support = {
   truth: (value: Value): boolean => value !== undefined && value !== null && value !== false,
-  all: (values: Value[]): Value[] =>
-    values.flatMap((value, at) =>
+  all: (values: Value[]): Value[] => {
+    if (!values.some((value) => value instanceof Many)) return values;
+    return values.flatMap((value, at) =>
       value instanceof Many ? (at === values.length - 1 ? [...value] : [value[0]]) : [value],
-    ),
+    );
+  },
   get: (table: Value, key: Value): Value =>
     (table as Record<string, Value>)[typeof key === 'number' ? key - 1 : String(key)],
   set: (table: Value, key: Value, value: Value): void => {

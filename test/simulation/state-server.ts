@@ -195,13 +195,25 @@ export class StateServer {
     return id;
   }
 
+  // Scripts read the end of a stream: its beginning is found by halving.
   #range(stream: readonly Entry[], from: string, to: string, rest: readonly string[]): Entry[] {
-    const isFrom = (id: string): boolean =>
-      from === '-' || (from.startsWith('(') ? compare(id, from.slice(1)) > 0 : compare(id, from) >= 0);
-    const isTo = (id: string): boolean => to === '+' || compare(id, to) <= 0;
-    const found = stream.filter(([id]) => isFrom(id) && isTo(id));
-    return rest[0]?.toUpperCase() === 'COUNT' ? found.slice(0, Number(rest[1])) : found;
+    const first =
+      from === '-' ? 0 : from.startsWith('(') ? placeOf(stream, from.slice(1), 1) : placeOf(stream, from, 0);
+    const end = to === '+' ? stream.length : placeOf(stream, to, 1);
+    const most = rest[0]?.toUpperCase() === 'COUNT' ? Number(rest[1]) : stream.length;
+    return stream.slice(first, Math.min(end, first + most));
   }
+}
+
+// The number of entries before `id`; with 1, those that have it included.
+function placeOf(stream: readonly Entry[], id: string, included: 0 | 1): number {
+  let [low, high] = [0, stream.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (compare((stream[middle] as Entry)[0], id) < included) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }
 
 function compare(a: string, b: string): number {
