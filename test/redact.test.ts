@@ -1,11 +1,11 @@
-// Keys in output: known keys, truncated keys, and words of a command line that look like keys.
+// Redaction: known keys, truncated keys, and arguments that look like keys.
 import { expect, test } from 'vitest';
 import { maskKey, Redactor } from '../src/redact.ts';
 import { inProcess } from './support/world.ts';
 
-test('a known key is redacted in every encoding', () => {
+test('a known key is redacted in every encoding, even if truncated', () => {
   const redactor = new Redactor();
-  // Its base64 contains + and /.
+  // Its base64 form contains + and /.
   const key = 'sk_>>>???live+secret/0123456789"x';
   redactor.add(key);
   const [base64, base64url] = (['base64', 'base64url'] as const).map((form) => Buffer.from(key).toString(form));
@@ -16,24 +16,26 @@ test('a known key is redacted in every encoding', () => {
   expect(redactor.redact('nothing secret')).toBe('nothing secret');
 });
 
-test('a truncated key is redacted, but not other text with the same prefix', () => {
+test('a truncated key is redacted, but not its mere prefix', () => {
   const redactor = new Redactor();
   redactor.add('sk_live_9f8e7d6c5b4a');
   expect(redactor.redact('sk_live_9f8e7…')).toBe('[redacted]…');
   expect(redactor.redact('x sk_live_9f8e7d sk_live_9f8e7d6c5b4a')).toBe('x [redacted] [redacted]');
   expect(redactor.redact('keys begin with sk_live_')).toBe('keys begin with sk_live_');
-  // Complete data is not a truncated key.
+  // Complete data contains no truncated keys.
   expect(redactor.redact('sk_live_9f8e7 sk_live_9f8e7d6c5b4a', true)).toBe('sk_live_9f8e7 [redacted]');
-  // A key that repeats itself must not loop.
+  // A key that repeats its prefix must not cause a loop.
   const twice = new Redactor();
   twice.add('abcdefg1abcdefg1abcdefg1');
   expect(twice.redact('abcdefg1abcdefg1abcd')).not.toContain('abcdefg1');
 });
 
-test('a key is masked to its last four characters, a short one completely', () => {
+test('a key is masked except for its last four characters, and a short one completely', () => {
   expect(maskKey('sk_live_0123456789')).toBe('…6789');
   expect(maskKey('short-key-1')).toBe('****');
 });
+
+const SECRET = 'qZ7xK2mW9vB4nL8tR3yC6jH1';
 
 test.each([
   [['auth', 'login', '--api-key=abc-defg-hij'], 'abc-defg', 'unknown option "--api-key"'],
@@ -57,10 +59,19 @@ test.each([
   [['key:abcdef0123456789abcd'], 'abcdef01', 'key:[redacted]'],
   [['-p', '"abcdef0123456789abcd"', 'categories', 'list'], 'abcdef01', 'is not a valid profile name'],
   [['sandbox', '--seed', 'k'.repeat(70)], 'kkkk', 'invalid value "[redacted]" for --seed'],
+  [['--key', SECRET], SECRET, 'unknown option "--key"'],
+  [['auth', 'login', SECRET], SECRET, 'unexpected argument "[redacted]"'],
+  [['categories', 'list', '--timeout', SECRET], SECRET, 'invalid duration "[redacted]" for --timeout'],
+  [['categories', 'list', '--max-retries', SECRET], SECRET, 'invalid number "[redacted]" for --max-retries'],
+  [['api', SECRET, '/x'], SECRET, 'unknown HTTP method "[redacted]"'],
+  [['api', 'GET', `//${SECRET}`], SECRET, 'the path is a full URL'],
+  [['api', 'GET', '/x', '--data', SECRET], SECRET, 'is not valid JSON'],
+  [['complete', SECRET], SECRET, 'unknown shell "[redacted]"'],
+  [['auth', 'login', '--url', `https://user:${SECRET}@api.example/v1`], SECRET, 'https://HOST/v1'],
 ])('the error about %j omits the key but repeats the rest', async (args, key, words) => {
   const { code, out, err } = await inProcess(args, { stdin: '' });
   expect([2, 3]).toContain(code);
-  expect((out + err).toLowerCase()).not.toContain(key);
+  expect((out + err).toLowerCase()).not.toContain(key.toLowerCase());
   expect(err).toContain(words);
 });
 

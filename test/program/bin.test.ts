@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { BIN } from '../support/program.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
-// Runs the program as an older Node.js would.
+// Runs petstore with a faked version of Node.js.
 function runOn(version: string, ...args: readonly string[]) {
   const preload = join(tempDir(), 'version.cjs');
   writeFileSync(preload, `Object.defineProperty(process.versions, 'node', { value: '${version}' });`);
@@ -14,7 +14,7 @@ function runOn(version: string, ...args: readonly string[]) {
   return { status, err: stderr.toString() };
 }
 
-test.each(['18.20.8', '20.17.0'])('Node.js %s is rejected with the required version', (version) => {
+test.each(['18.20.8', '20.17.0'])('Node.js %s is rejected, and the error names the required version', (version) => {
   expect(runOn(version, '--version')).toEqual({
     status: 2,
     err: `error: petstore needs Node.js 20.18.1 or newer, and this is ${version}\nhint: update Node.js\n`,

@@ -1,4 +1,4 @@
-// The built program with missing, damaged or replaced files: no stack trace, no false success.
+// A damaged installation: missing, truncated and replaced files of the built program.
 import { cpSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -22,19 +22,19 @@ const run = (bin: string, args: readonly string[], env: Record<string, string> =
 const LIST = ['-p', 'sandbox', 'categories', 'list'];
 
 test.each<[string, (it: ReturnType<typeof copy>) => void]>([
-  ['without dist', ({ dist }) => rmSync(dist, { recursive: true })],
-  ['without main', ({ dist }) => rmSync(join(dist, 'main.cjs'))],
-  ['with half of main', ({ dist }) => truncateSync(join(dist, 'main.cjs'), 800)],
+  ['without its dist directory', ({ dist }) => rmSync(dist, { recursive: true })],
+  ['without main.cjs', ({ dist }) => rmSync(join(dist, 'main.cjs'))],
+  ['with a truncated main.cjs', ({ dist }) => truncateSync(join(dist, 'main.cjs'), 800)],
   ['without its chunks', ({ chunks }) => chunks().forEach((file) => void rmSync(file))],
   [
-    'with half of its chunks',
+    'with truncated chunks',
     ({ chunks }) => chunks().forEach((file) => void truncateSync(file, statSync(file).size >> 1)),
   ],
   [
-    'with nonsense for its chunks',
+    'with chunks that throw',
     ({ chunks }) => chunks().forEach((file) => void writeFileSync(file, 'throw new Error("x")')),
   ],
-])('a program %s reports that it could not be loaded, without a stack trace', async (_what, damage) => {
+])('petstore %s reports that it could not be loaded, without a stack trace', async (_what, damage) => {
   const it = copy();
   damage(it);
   const text = await run(it.bin, LIST);
@@ -45,14 +45,14 @@ test.each<[string, (it: ReturnType<typeof copy>) => void]>([
   expect(JSON.parse(json.err)).toMatchObject({ error: { kind: 'internal', message: 'petstore could not be loaded' } });
 });
 
-test('a program with an empty main file exits with 1', async () => {
+test('petstore with an empty main.cjs exits with 1', async () => {
   const it = copy();
   truncateSync(join(it.dist, 'main.cjs'));
   expect((await run(it.bin, LIST)).code).toBe(1);
 });
 
 test.each([[['--name', 'dog']], [['--name', 'dog', '--json']]])(
-  'a create prints its result even if the program is removed meanwhile (%j)',
+  'a create with the options %j prints its result even if petstore is uninstalled before the response',
   async (options) => {
     const sandbox = await startSandbox(BIN, ['--fault', 'latency=700ms', '--json']);
     const it = copy();

@@ -40,12 +40,12 @@ beforeAll(async () => {
   return service.close;
 });
 
-const at = (behaviour: string, env: Record<string, string> = {}): Place =>
-  place({ PETSTORE_BASE_URL: `${service.origin}/${behaviour}/v1`, PETSTORE_API_KEY: KEY, ...env });
+const at = (behavior: string, env: Record<string, string> = {}): Place =>
+  place({ PETSTORE_BASE_URL: `${service.origin}/${behavior}/v1`, PETSTORE_API_KEY: KEY, ...env });
 const list: string[] = ['categories', 'list'];
 const create = ['categories', 'create', '--name', 'dog'];
 const once = ['--max-retries', '0'];
-const nowhere = (): Place => at('ok', { PETSTORE_BASE_URL: 'http://127.0.0.1:9/v1' });
+const closedPort = (): Place => at('ok', { PETSTORE_BASE_URL: 'http://127.0.0.1:9/v1' });
 
 function damagedConfig(): Place {
   const home = place();
@@ -73,25 +73,25 @@ const FAILURES: readonly Failure[] = [
   [2, 'a missing name', 'ok', ['categories', 'create'], /--name/],
   [2, 'a blank name', 'ok', ['categories', 'create', '--name', ' '], /empty|blank/],
   [2, 'an invalid duration', 'ok', [...list, '--timeout', 'soon'], /--timeout/],
-  [2, 'an unknown profile', place, [...list, '-p', 'nobody'], /production/],
-  [3, 'neither URL nor key', place, list, /auth login/],
+  [2, 'an unknown profile', place, [...list, '-p', 'farm'], /production/],
+  [3, 'a missing URL and key', place, list, /auth login/],
   [3, 'an empty key', () => at('ok', { PETSTORE_API_KEY: '' }), list, /PETSTORE_API_KEY/],
-  [3, '401', 'unauthorized', list, /The API key is not valid/],
-  [3, '401 to a create', 'unauthorized', create, /The API key is not valid/],
-  [4, '400', 'invalid', create, /The name is too long/],
-  [4, '404', 'missing', list, /There is nothing here/],
-  [5, '429 for an hour', 'limited', create, /429.*Slow down/],
-  [6, 'a refused connection on a read', nowhere, [...list, ...once], /refused/],
-  [6, 'a refused connection on a create', nowhere, [...create, ...once], /refused/],
+  [3, 'status 401 on a read', 'unauthorized', list, /The API key is not valid/],
+  [3, 'status 401 on a create', 'unauthorized', create, /The API key is not valid/],
+  [4, 'status 400', 'invalid', create, /The name is too long/],
+  [4, 'status 404', 'missing', list, /There is nothing here/],
+  [5, 'status 429 with a wait of an hour', 'limited', create, /429.*Slow down/],
+  [6, 'a closed port on a read', closedPort, [...list, ...once], /refused/],
+  [6, 'a closed port on a create', closedPort, [...create, ...once], /refused/],
   [6, 'a read without a response', 'silent', [...list, ...once, '--timeout', '300ms'], /timed out after 300 ms/],
-  [7, '500 to a read', 'failing', [...list, ...once], /Something broke/],
+  [7, 'status 500 on a read', 'failing', [...list, ...once], /Something broke/],
   [7, 'HTML instead of JSON', 'html', list, /text\/html/],
   [7, 'an object instead of a list', 'object', list, /array/],
   [7, 'a redirect', 'redirect', list, /elsewhere\.example/],
-  [8, '500 to a create', 'failing', create, /categories list/],
-  [8, 'a connection cut after a create', 'reset', create, /categories list/],
+  [8, 'status 500 on a create', 'failing', create, /categories list/],
+  [8, 'a connection closed after a create', 'reset', create, /categories list/],
   [8, 'a create without a response', 'silent', [...create, '--timeout', '300ms'], /categories list/],
-  [8, '201 without a category', 'nonsense', create, /categories list/],
+  [8, 'status 201 without a category', 'nonsense', create, /categories list/],
   [8, 'HTML instead of the created category', 'html', create, /categories list/],
   [9, 'a damaged config file', damagedConfig, list, /config/],
 ];
@@ -101,29 +101,32 @@ function expectClean(result: Outcome): void {
   expect(result.err).not.toMatch(/^\s+at /m);
 }
 
-test.each(FAILURES)('a command ends with exit code %i after %s', async (code, _title, home, args, message) => {
-  const fresh = () => (typeof home === 'string' ? at(home) : home());
-  const text = await inProcess(args, fresh());
-  expect({ code: text.code, out: text.out }, text.err).toEqual({ code, out: '' });
-  expect(text.err).toMatch(/^error: .*\nhint: /);
-  expect(text.err).toMatch(message);
-  expectClean(text);
+test.each(FAILURES)(
+  'exit code %i is caused by %s and comes with an error and a hint',
+  async (code, _title, home, args, message) => {
+    const fresh = () => (typeof home === 'string' ? at(home) : home());
+    const text = await inProcess(args, fresh());
+    expect({ code: text.code, out: text.out }, text.err).toEqual({ code, out: '' });
+    expect(text.err).toMatch(/^error: .*\nhint: /);
+    expect(text.err).toMatch(message);
+    expectClean(text);
 
-  const json = await inProcess([...args, '--json'], fresh());
-  expect({ code: json.code, out: json.out }, json.err).toEqual({ code, out: '' });
-  const document = JSON.parse(json.err.trim().split('\n').at(-1) ?? '');
-  expect(document).toEqual({ error: expect.objectContaining({ kind: KINDS[code], hint: expect.any(String) }) });
-  // The service's own code and status are passed on.
-  const sent = (answers[String(home)] as { body?: { code?: string; status?: number } } | undefined)?.body;
-  if (sent?.status) expect(document.error).toMatchObject({ code: sent.code, status: sent.status });
-  if (code === 5) expect(Date.parse(document.error.retryAt)).toBeGreaterThan(Date.now());
-  expectClean(json);
-});
+    const json = await inProcess([...args, '--json'], fresh());
+    expect({ code: json.code, out: json.out }, json.err).toEqual({ code, out: '' });
+    const document = JSON.parse(json.err.trim().split('\n').at(-1) ?? '');
+    expect(document).toEqual({ error: expect.objectContaining({ kind: KINDS[code], hint: expect.any(String) }) });
+    // The JSON error carries the service's own code and status.
+    const sent = (answers[String(home)] as { body?: { code?: string; status?: number } } | undefined)?.body;
+    if (sent?.status) expect(document.error).toMatchObject({ code: sent.code, status: sent.status });
+    if (code === 5) expect(Date.parse(document.error.retryAt)).toBeGreaterThan(Date.now());
+    expectClean(json);
+  },
+);
 
 const FIRST_OF_EACH = FAILURES.filter(([code], at) => FAILURES[at - 1]?.[0] !== code);
 
 test.concurrent.each(FIRST_OF_EACH)(
-  'the built program ends with exit code %i after %s',
+  'exit code %i of the built program is caused by %s',
   async (code, _title, home, args) => {
     const run = await petstore(typeof home === 'string' ? at(home) : home(), args);
     expect({ code: run.code, out: run.out }, run.err).toEqual({ code, out: '' });
@@ -132,7 +135,7 @@ test.concurrent.each(FIRST_OF_EACH)(
 );
 
 describe.concurrent('a successful command', () => {
-  test('prints the quota of a list on stderr', async () => {
+  test('prints a list on stdout and the quota on stderr', async () => {
     const result = await petstore(at('ok'), list);
     expect(result.code).toBe(0);
     expect(result.out).toContain('9223372036854775807');
@@ -148,7 +151,7 @@ describe.concurrent('a successful command', () => {
     });
   });
 
-  test('keeps the largest int64 id in every format', async () => {
+  test('prints every digit of the largest int64 id as JSON and CSV', async () => {
     const created = await petstore(at('ok'), [...create, '--json']);
     expect(created.out).toBe('{"id":9223372036854775807,"name":"dog"}\n');
     const csv = await petstore(at('ok'), [...list, '--format', 'csv', '-q']);

@@ -1,4 +1,4 @@
-// Every hint that names a command: provoked by a run, followed literally, and checked for its effect.
+// Hints that name a command: each is provoked by a run, followed literally, and checked for its effect.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import parseArgv from 'string-argv';
@@ -13,27 +13,27 @@ const OLD_KEY = 'sk_secret_old_0123456789';
 const NEW_KEY = 'sk_secret_new_0123456789';
 const SOURCE = join(import.meta.dirname, '../../src');
 
-/** A service that keeps what it creates, and answers the next requests as a test says. */
+/** A service that keeps its categories; a test can override its responses. */
 class Shop {
   readonly created: { id: number; name: string }[] = [];
-  /** Answers instead of the service; undefined leaves the answer to the service. */
-  instead: ((request: ReceivedRequest, create: () => FakeAnswer) => FakeAnswer | undefined) | undefined;
+  /** Overrides a response unless it returns undefined. */
+  override: ((request: ReceivedRequest, create: () => FakeAnswer) => FakeAnswer | undefined) | undefined;
   fake: HttpFake | undefined;
 
-  readonly #answer = (request: ReceivedRequest): FakeAnswer => {
+  readonly #respond = (request: ReceivedRequest): FakeAnswer => {
     const create = (): FakeAnswer => {
       const category = { id: this.created.length + 1, name: (JSON.parse(request.body) as { name: string }).name };
       this.created.push(category);
       return { status: 201, body: category };
     };
-    const answer = this.instead?.(request, create);
-    if (answer) return answer;
+    const override = this.override?.(request, create);
+    if (override) return override;
     if (!/^\/(?:old|new)\/v1\/categories$/.test(request.path)) return errorAnswer(404, 'not_found', 'No such path.');
     return request.method === 'POST' ? create() : { body: this.created };
   };
 
   async open(): Promise<void> {
-    this.fake = await startHttpFake(this.#answer);
+    this.fake = await startHttpFake(this.#respond);
   }
 
   get url(): string {
@@ -45,17 +45,17 @@ let shop = new Shop();
 afterEach(() => shop.fake?.close());
 
 interface Provocation {
-  /** The source files whose hints it provokes. */
+  /** The source file of the hint, below `src`. */
   readonly from: string;
   readonly args: readonly string[];
   readonly env?: (shop: Shop) => Record<string, string>;
   readonly code: number;
-  /** What the service answers to the first run. */
-  readonly answer?: Shop['instead'];
+  /** Overrides the responses to the run. */
+  readonly override?: Shop['override'];
   readonly before?: (dir: string, shop: Shop) => Promise<unknown> | unknown;
-  /** Aborts the command when the service has received a create. */
+  /** Aborts the run after the service has received a create. */
   readonly interrupt?: true;
-  /** What each command of the hint ends with and shows; `HOST` and the placeholder for a profile are filled in. */
+  /** Each command of the hint with its exit code and output; `HOST`, `PORT` and `PROFILE` are replaced. */
   readonly leads: readonly (readonly [command: string, code: number, shows: RegExp])[];
 }
 
@@ -63,13 +63,13 @@ const LIST = ['categories', 'list', '-p', 'staging'];
 const CREATE = ['categories', 'create', '--name', 'guinea pig', '-p', 'staging'];
 const LOOK = ["categories list --search 'guinea pig' -p staging", 0, /guinea pig/] as const;
 const IMPORT = ['categories', 'import', 'my rows.csv', '-p', 'staging', '--max-retries', '0'];
-const lost: Shop['instead'] = ({ method }, create) => {
+const lost: Shop['override'] = ({ method }, create) => {
   if (method !== 'POST') return undefined;
   create();
   return 'reset';
 };
 const failing =
-  (status: number): Shop['instead'] =>
+  (status: number): Shop['override'] =>
   (request, create) => {
     if (request.method === 'POST') create();
     return errorAnswer(status, 'failed', 'No.');
@@ -84,50 +84,50 @@ const PROVOCATIONS: Readonly<Record<string, Provocation>> = {
   'a create whose response is lost': {
     from: 'http/request-errors.ts',
     args: CREATE,
-    answer: lost,
+    override: lost,
     code: 8,
     leads: [LOOK],
   },
-  'a create that is answered 500': {
+  'a create with status 500': {
     from: 'http/request-errors.ts',
     args: CREATE,
-    answer: failing(500),
+    override: failing(500),
     code: 8,
     leads: [LOOK],
   },
-  'a create that is answered 201 without a category': {
+  'a create with status 201 but no category': {
     from: 'http/request-errors.ts',
     args: CREATE,
-    answer: ({ method }, create) => (method === 'POST' ? { ...(create() as object), body: '<html>' } : undefined),
+    override: ({ method }, create) => (method === 'POST' ? { ...(create() as object), body: '<html>' } : undefined),
     code: 8,
     leads: [LOOK],
   },
   'a raw create whose response is lost': {
     from: 'http/request-errors.ts',
     args: ['api', 'POST', 'categories', '-d', '{"name":"guinea pig"}', '-p', 'staging'],
-    answer: lost,
+    override: lost,
     code: 8,
     leads: [LOOK],
   },
-  'a create that is interrupted': {
+  'an interrupted create': {
     from: 'http/request-errors.ts',
     args: CREATE,
-    answer: ({ method }, create) => (method === 'POST' && create() ? 'silence' : undefined),
+    override: ({ method }, create) => (method === 'POST' && create() ? 'silence' : undefined),
     interrupt: true,
     code: 130,
     leads: [LOOK],
   },
-  'a service that cannot be reached': {
+  'an unreachable service': {
     from: 'http/request-errors.ts',
     args: [...LIST, '--max-retries', '0'],
     before: (_dir, { fake }) => fake?.close(),
     code: 6,
     leads: [['doctor -p staging', 6, /ECONNREFUSED|connection refused/]],
   },
-  'a key that the service rejects': {
+  'a rejected key': {
     from: 'api/response-error.ts',
     args: LIST,
-    answer: ({ headers }) =>
+    override: ({ headers }) =>
       headers.authorization === `Bearer ${OLD_KEY}` ? errorAnswer(401, 'unauthorized', 'No.') : undefined,
     code: 3,
     leads: [
@@ -138,14 +138,14 @@ const PROVOCATIONS: Readonly<Record<string, Provocation>> = {
   'a base URL without categories': {
     from: 'api/response-error.ts',
     args: LIST,
-    answer: () => errorAnswer(404, 'not_found', 'No such path.'),
+    override: () => errorAnswer(404, 'not_found', 'No such path.'),
     code: 4,
     leads: [['auth status -p staging', 0, /\/old\/v1/]],
   },
-  'a page instead of a list': {
+  'an HTML page instead of a list': {
     from: 'api/categories.ts',
     args: LIST,
-    answer: () => ({ body: '<html>Sign in</html>', headers: { 'content-type': 'text/html' } }),
+    override: () => ({ body: '<html>Sign in</html>', headers: { 'content-type': 'text/html' } }),
     code: 7,
     leads: [['auth status -p staging', 0, /\/old\/v1/]],
   },
@@ -173,7 +173,7 @@ const PROVOCATIONS: Readonly<Record<string, Provocation>> = {
     code: 2,
     leads: [['categories list --help', 0, /Usage: petstore categories list/]],
   },
-  'a profile file that is damaged': {
+  'a damaged profile file': {
     from: 'profiles/conf-store.ts',
     args: LIST,
     before: (dir) => writeFileSync(configFile(dir), '{"damaged'),
@@ -183,7 +183,7 @@ const PROVOCATIONS: Readonly<Record<string, Provocation>> = {
       ['auth login -p staging', 3, /--url/],
     ],
   },
-  'an active profile that cannot be read': {
+  'a damaged active.json': {
     from: 'profiles/conf-store.ts',
     args: ['categories', 'list'],
     before: (dir) => writeFileSync(join(dir, 'config', 'active.json'), '{"damaged'),
@@ -203,14 +203,14 @@ const PROVOCATIONS: Readonly<Record<string, Provocation>> = {
     code: 3,
     leads: [['auth login -p staging', 0, /staging/]],
   },
-  'a key that is stored for another origin': {
+  'a key saved for another origin': {
     from: 'profiles/credentials.ts',
     args: ['categories', 'list'],
     env: ({ fake }) => ({ PETSTORE_PROFILE: 'staging', PETSTORE_BASE_URL: `http://localhost:${fake?.port}/old/v1` }),
     code: 3,
     leads: [['auth login -p PROFILE --url http://localhost:PORT/old/v1', 0, /other/]],
   },
-  'a profile that does not exist': {
+  'an unknown profile': {
     from: 'profiles/store.ts',
     args: ['categories', 'list', '-p', 'stagin'],
     code: 2,
@@ -234,7 +234,7 @@ const PROVOCATIONS: Readonly<Record<string, Provocation>> = {
     code: 2,
     leads: [['auth logout -p PROFILE', 2, /other/]],
   },
-  'a login beside an active profile': {
+  'a login while another profile is active': {
     from: 'commands/auth/login.ts',
     args: ['auth', 'login', '-p', 'ci', '--url', 'HOST/old/v1'],
     code: 0,
@@ -250,7 +250,7 @@ const PROVOCATIONS: Readonly<Record<string, Provocation>> = {
     from: 'import/import-error.ts',
     args: IMPORT,
     before: withRows,
-    answer: ({ method }, create) => {
+    override: ({ method }, create) => {
       if (method === 'GET') return shop.created.length > 0 ? errorAnswer(500, 'failed', 'No.') : undefined;
       create();
       return 'reset';
@@ -264,7 +264,7 @@ async function petstore(dir: string, args: readonly string[], env: Record<string
   return inProcess(args, { dir, env, stdin: `${NEW_KEY}\n`, ...(signal && { signal }) });
 }
 
-// The commands in backquotes, without `petstore`.
+// Returns the commands in backquotes without `petstore`.
 function commandsIn(text: string): string[] {
   return [...text.matchAll(/`petstore ([^`]+)`/g)].map(([, command = '']) => command);
 }
@@ -276,7 +276,7 @@ function filled(command: string): string[] {
 }
 
 test.each(Object.entries(PROVOCATIONS))(
-  'the command in the hint about %s has the promised effect',
+  'each command in the hint about %s has the promised effect',
   async (_what, provocation) => {
     shop = new Shop();
     await shop.open();
@@ -285,11 +285,11 @@ test.each(Object.entries(PROVOCATIONS))(
     await inProcess(login, { dir, stdin: OLD_KEY });
     await provocation.before?.(dir, shop);
     const abort = new AbortController();
-    shop.instead = (request, create) => {
-      const answer = provocation.answer?.(request, create);
+    shop.override = (request, create) => {
+      const response = provocation.override?.(request, create);
       const reason = new PetstoreError('interrupted', 'interrupted');
       if (provocation.interrupt && request.method === 'POST') setTimeout(() => abort.abort(reason), 20);
-      return answer;
+      return response;
     };
     const args = provocation.args.flatMap((arg) => (/\s/.test(arg) ? [arg] : filled(arg)));
     const first = await petstore(dir, args, provocation.env?.(shop), abort.signal);
@@ -299,8 +299,8 @@ test.each(Object.entries(PROVOCATIONS))(
     const expected = provocation.leads.map(([command]) => command);
     expect(commands.map((command) => command.replace('http://127.0.0.1:PORT', 'HOST'))).toEqual(expected);
 
-    // Reads keep failing as before, so that only what the hint asks for can help; lost responses do not come back.
-    if (provocation.code === 8 || provocation.interrupt) shop.instead = undefined;
+    // Lost responses do not recur; any other failure continues until the hint is followed.
+    if (provocation.code === 8 || provocation.interrupt) shop.override = undefined;
     for (const [command, code, shows] of provocation.leads) {
       const run = await petstore(dir, filled(command));
       expect(run, command).toMatchObject({ code });
@@ -311,8 +311,8 @@ test.each(Object.entries(PROVOCATIONS))(
   },
 );
 
-test('every source file whose hints name a command has a run that provokes it', () => {
-  // Backquotes in help texts and comments are no hints; the words of `petstore(…)` are written by one function.
+test('every source file with a hint that names a command has a run that provokes one', () => {
+  // Backquotes in help texts and comments are not hints; `petstore(…)` formats a command.
   const isHint = (line: string): boolean =>
     /\bpetstore\((?!\)|name)/.test(line) || /(?:hint|yield|login|create)\b.*\\?`petstore [a-z]/.test(line);
   const files = readdirSync(SOURCE, { recursive: true, encoding: 'utf8' })

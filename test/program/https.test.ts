@@ -57,7 +57,7 @@ async function doctor(
   return { code, status: Object.fromEntries(checks.map(({ id, status }) => [id, status])), text: out };
 }
 
-test('a service with a trusted certificate is listed, and the doctor finds no problem', async () => {
+test('a list and doctor succeed at a service with a trusted certificate', async () => {
   const at = trusting({ PETSTORE_BASE_URL: service.url });
   expect(await petstore(at, ['categories', 'list', '--json'])).toMatchObject({
     code: 0,
@@ -67,7 +67,7 @@ test('a service with a trusted certificate is listed, and the doctor finds no pr
   expect([code, status['connection'], status['api_key']]).toEqual([0, 'ok', 'ok']);
 });
 
-test("a service behind a proxy is reached with the proxy's password, and the proxy never gets the key", async () => {
+test('petstore authenticates to a proxy without sending it the API key, and bypasses it for a host in NO_PROXY', async () => {
   const at = trusting({
     PETSTORE_BASE_URL: 'https://pets.example/v1',
     HTTPS_PROXY: `http://me:hunter2@127.0.0.1:${proxyPort}`,
@@ -88,18 +88,26 @@ test("a service behind a proxy is reached with the proxy's password, and the pro
   expect(tunnels).toHaveLength(before);
 });
 
-test('a create through a proxy is sent once', async () => {
+test('NODE_TLS_REJECT_UNAUTHORIZED=0 does not make petstore trust a certificate', async () => {
+  const before = service.requests.length;
+  const env = { PETSTORE_BASE_URL: service.url, PETSTORE_API_KEY: KEY, NODE_TLS_REJECT_UNAUTHORIZED: '0' };
+  const { code, err } = await petstore(place(env), ['categories', 'list']);
+  expect([code, err]).toEqual([6, expect.stringContaining('the certificate is not trusted\n')]);
+  expect(service.requests).toHaveLength(before);
+});
+
+test('a create through a proxy is sent once, even if its response is invalid', async () => {
   const at = trusting({
     PETSTORE_BASE_URL: 'https://pets.example/v1',
     HTTPS_PROXY: `http://127.0.0.1:${proxyPort}`,
   });
   const before = tunnels.length;
-  // The response is a list and not a category, so the outcome is unknown and nothing is sent again.
+  // The response is a list instead of a category, so the outcome is unknown.
   expect((await petstore(at, ['categories', 'create', '--name', 'dog'])).code).toBe(8);
   expect(tunnels).toHaveLength(before + 1);
 });
 
-test('a proxy that rejects the password ends with exit code 3 after one attempt and is named', async () => {
+test('a proxy that rejects the password causes exit code 3 after one attempt, and the error names it', async () => {
   const host = `127.0.0.1:${proxyPort}`;
   const at = trusting({ PETSTORE_BASE_URL: 'https://closed.example/v1', HTTPS_PROXY: `http://me:hunter2@${host}` });
   const before = tunnels.length;
@@ -111,10 +119,10 @@ test('a proxy that rejects the password ends with exit code 3 after one attempt 
 });
 
 test.each([
-  [EXPIRED_CERT, 'has expired'],
-  [OTHER_CERT, 'is for another host name'],
-  ['', 'is not trusted'],
-])('doctor and list report why a certificate is invalid', async (cert, problem) => {
+  ['has expired', EXPIRED_CERT],
+  ['is for another host name', OTHER_CERT],
+  ['is not trusted', ''],
+])('doctor and list report that a certificate %s', async (problem, cert) => {
   const server = await startHttpFake(() => ({ body: [] }), { key: TEST_KEY, cert: cert || TEST_CERT });
   const ca = join(tempDir(), 'ca.pem');
   writeFileSync(ca, cert || OTHER_CERT);

@@ -1,4 +1,4 @@
-// Job control: Ctrl-Z at a question, which ignores it, and during the spinner in a real shell, with fg.
+// Job control: Ctrl-Z at a prompt, and Ctrl-Z and fg during a spinner in a real shell.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test as anyTest, beforeAll, expect } from 'vitest';
@@ -15,7 +15,7 @@ const KEY = 'sk_secret_0123456789abcdef';
 const SHELL = 'shell> ';
 const CTRL_Z = '\u001a';
 
-// The test decides when a create gets its response: the spinner turns until then.
+// Sends the response to a create; the spinner turns until then.
 let answer: (() => void) | undefined;
 let url = '';
 beforeAll(async () => {
@@ -28,7 +28,7 @@ beforeAll(async () => {
 });
 
 const run = (command: string): Step => ({ after: SHELL, send: `${command}\r` });
-// Stops the command when a text has appeared, and continues it.
+// Stops the command after a text and continues it.
 const stopAt = (after: string): Step[] => [{ after, send: CTRL_Z }, { after: 'Stopped', send: '' }, run('fg')];
 const leave = (code: number): Step[] => [run('echo code=$?'), { after: `code=${code}`, send: '' }, run('exit')];
 
@@ -38,7 +38,7 @@ async function shell(at: Place, steps: readonly Step[]): Promise<string> {
   return outcome.screen;
 }
 
-test('Ctrl-Z does not stop a hidden prompt, which stays hidden', async () => {
+test('a hidden prompt ignores Ctrl-Z and stays hidden', async () => {
   const outcome = await inTerminal(place(), ['auth', 'login', '--url', url], {
     steps: [
       { after: 'API key for', send: CTRL_Z },
@@ -49,7 +49,7 @@ test('Ctrl-Z does not stop a hidden prompt, which stays hidden', async () => {
   expect(outcome.screen).not.toContain('sk_');
 });
 
-test('the spinner of an import continues after fg', async () => {
+test('an import stopped by Ctrl-Z during its spinner continues after fg', async () => {
   const at = place({ PETSTORE_API_KEY: KEY, PETSTORE_BASE_URL: url });
   writeFileSync(join(at.dir, 'pets.ndjson'), '{"name":"dog"}');
   await shell(at, [

@@ -1,4 +1,4 @@
-// Hostile responses are bounded by their size: 16 MiB for a read, 1 MiB for anything else.
+// The size limits of responses: 16 MiB for a read, 1 MiB for other requests.
 import { expect, test } from 'vitest';
 import { startHttpFake } from '../support/http-fake.ts';
 import { place } from '../support/processes.ts';
@@ -7,10 +7,10 @@ import { petstore } from '../support/program.ts';
 const MIB = 1024 * 1024;
 
 test.each([
-  ['brackets', () => Buffer.alloc(17 * MIB, '[')],
-  ['brackets just below the limit', () => Buffer.alloc(15 * MIB, '[')],
-  ['spaces', () => Buffer.alloc(40 * MIB, ' ')],
-])('a list response of too many %s exits with 7', async (_what, body) => {
+  ['17 MiB of brackets', () => Buffer.alloc(17 * MIB, '[')],
+  ['15 MiB of brackets', () => Buffer.alloc(15 * MIB, '[')],
+  ['40 MiB of spaces', () => Buffer.alloc(40 * MIB, ' ')],
+])('a list whose response is %s exits with 7', async (_what, body) => {
   const service = await startHttpFake(() => ({ body: body() }));
   const at = place({ PETSTORE_BASE_URL: service.url, PETSTORE_API_KEY: 'k_0123456789abcdef' });
   const { code, err } = await petstore(at, ['categories', 'list', '--json', '--max-retries', '0']);
@@ -18,7 +18,7 @@ test.each([
   expect([code, JSON.parse(err).error.kind]).toEqual([7, 'service']);
 });
 
-test('a create with a response of 17 MiB exits with 8, or 4 if it was rejected, in a heap of 64 MiB', async () => {
+test('a create with a response of 17 MiB exits with 8, or with 4 after status 400, in a heap of 64 MiB', async () => {
   const service = await startHttpFake(({ body }) => ({
     status: body.includes('cat') ? 400 : 201,
     body: Buffer.alloc(17 * MIB, '1'),

@@ -1,17 +1,14 @@
-// Searches output for a key: whole, in pieces, and as URLs, headers and JSON encode it.
+// Searches output for a key: whole, in pieces, and in the encodings of URLs, headers and JSON.
 import { lstatSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** No eight characters of it occur in anything else. */
+/** A key of which no eight characters occur elsewhere. */
 export const SECRET = 'qZ7xK2mW9vB4nL8tR3yC6jH1';
 
 const PIECE = 8;
 
-/**
- * @param key a key
- * @returns the forbidden texts: every piece of eight characters, and the pieces of its encoded forms
- */
-export function formsOf(key: string): readonly string[] {
+// Every piece of eight characters of a key and of its encoded forms.
+function formsOf(key: string): string[] {
   const base64 = [0, 1, 2].map((shift) =>
     Buffer.from(`${'_'.repeat(shift)}${key}`)
       .toString('base64')
@@ -27,25 +24,17 @@ export function formsOf(key: string): readonly string[] {
   return [...new Set([...pieces, hex, escaped, json])];
 }
 
-/**
- * @param bytes anything that was written
- * @param key the key that may not be in it
- * @returns the first forbidden piece; undefined if there is none
- */
-export function leakIn(bytes: Uint8Array | string, key: string = SECRET): string | undefined {
-  const text = typeof bytes === 'string' ? bytes : Buffer.from(bytes).toString('latin1');
-  return formsOf(key).find((form) => text.includes(form));
+const FORMS = formsOf(SECRET);
+
+/** Returns the first piece of the key in a text. */
+export function leakIn(text: string): string | undefined {
+  return FORMS.find((form) => text.includes(form));
 }
 
-/**
- * @param dir a directory, read with everything below it
- * @param except names of files that may hold the key
- * @param key the key
- * @returns the files that hold a piece of it
- */
-export function leakyFiles(dir: string, except: RegExp, key: string = SECRET): readonly string[] {
+/** Returns the files below a directory that contain a piece of the key, apart from those that may. */
+export function leakyFiles(dir: string, except: RegExp): readonly string[] {
   return readdirSync(dir, { recursive: true, encoding: 'utf8' })
     .map((name) => join(dir, name))
     .filter((path) => lstatSync(path).isFile() && !except.test(path))
-    .filter((path) => leakIn(readFileSync(path), key) !== undefined || leakIn(path, key) !== undefined);
+    .filter((path) => leakIn(readFileSync(path, 'latin1')) !== undefined || leakIn(path) !== undefined);
 }

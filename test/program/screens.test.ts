@@ -1,4 +1,4 @@
-// Screens at 80x24 and 40x24, played from a real pseudo-terminal.
+// Screens of commands at 80x24 and 40x24 in a real pseudo-terminal.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test as anyTest, beforeAll, expect } from 'vitest';
@@ -57,7 +57,7 @@ function still(lines: readonly string[]): string {
     .trimEnd();
 }
 
-// The screen as it was when a text had just been painted by the spinner.
+// The screen just after the spinner has painted a text.
 async function moment(outcome: TerminalOutcome, text: string | RegExp, columns: number): Promise<string> {
   const from = outcome.screen.search(text);
   expect(from).toBeGreaterThanOrEqual(0);
@@ -69,7 +69,7 @@ async function screen(kind: string, args: readonly string[], columns: number, st
   const outcome = await inTerminal(at(kind), args, { columns, rows: ROWS, steps });
   expect(outcome.stepsLeft).toBe(0);
   expect(outcome.cooked).toBe(true);
-  // A hidden cursor is shown again.
+  // A hidden cursor must be shown again.
   expect(outcome.screen.lastIndexOf('\u001b[?25h')).toBeGreaterThanOrEqual(outcome.screen.lastIndexOf('\u001b[?25l'));
   const lines = await picture(outcome.screen, columns, ROWS);
   return { outcome, shown: still(lines) };
@@ -80,14 +80,14 @@ for (const columns of SIZES) {
     ['a list', 0, 'ok', ['categories', 'list']],
     ['a create', 0, 'ok', ['categories', 'create', '--name', 'dog']],
     ['the quota', 0, 'ok', ['quota', '--refresh']],
-    ['a key that is not accepted', 3, 'unauthorized', ['categories', 'list']],
-  ])(`%s at ${columns}x${ROWS}`, async (_what, code, kind, args) => {
+    ['a rejected key', 3, 'unauthorized', ['categories', 'list']],
+  ])(`the screen of %s at ${columns}x${ROWS} matches its snapshot`, async (_what, code, kind, args) => {
     const { outcome, shown } = await screen(kind, args, columns);
     expect(outcome.code).toBe(code);
     expect(shown).toMatchSnapshot();
   });
 
-  test(`the first run without configuration at ${columns}x${ROWS}`, async () => {
+  test(`the screen of the first run without configuration at ${columns}x${ROWS} matches its snapshot`, async () => {
     const outcome = await inTerminal(place(), ['categories', 'list'], { columns, rows: ROWS });
     expect(outcome.code).toBe(3);
     const shown = still(await picture(outcome.screen, columns, ROWS));
@@ -96,7 +96,7 @@ for (const columns of SIZES) {
     expect(shown).toMatchSnapshot();
   });
 
-  test(`the profiles at ${columns}x${ROWS}`, async () => {
+  test(`the screen of auth status at ${columns}x${ROWS} matches its snapshot`, async () => {
     const here = place();
     const login = ['auth', 'login', '--no-verify', '-q', '--url', 'https://petstore.example.com/v1'];
     expect(await petstore(here, login, 'sk_secret_0123456789abcdef')).toMatchObject({ code: 0 });
@@ -110,7 +110,7 @@ for (const columns of SIZES) {
     expect(still(await picture(used.screen, columns, ROWS))).toMatchSnapshot('overridden by the environment');
   });
 
-  test(`the countdown after a 429 at ${columns}x${ROWS}, ended by Ctrl-C`, async () => {
+  test(`the screen of a countdown ended by Ctrl-C at ${columns}x${ROWS} matches its snapshots`, async () => {
     const steps = [{ after: 'for the rate limit', send: '\u0003' }];
     const { outcome, shown } = await screen('limited', ['categories', 'list'], columns, steps);
     expect(outcome.code).toBe(130);
@@ -118,7 +118,7 @@ for (const columns of SIZES) {
     expect(shown).toMatchSnapshot('afterwards');
   });
 
-  test(`an import in progress at ${columns}x${ROWS}, ended by Ctrl-C`, async () => {
+  test(`the progress line of an import fits ${columns}x${ROWS}, and Ctrl-C restores the terminal and prints the counts`, async () => {
     const rows = Array.from({ length: 30 }, (_, row) => JSON.stringify({ name: `pet ${row}` })).join('\n');
     const here = at('slow');
     writeFileSync(join(here.dir, 'pets.ndjson'), rows);
@@ -134,10 +134,11 @@ for (const columns of SIZES) {
     const shown = await moment(outcome, / of 30/, columns);
     for (const line of shown.split('\n')) expect(line.length).toBeLessThanOrEqual(columns);
     expect(shown.split('\n').at(-1)).toMatch(/ of 30 · /);
+    expect(outcome.screen).toMatch(/Created \d+[\s\S]*pending\s+\d+/);
   });
 }
 
-test('a list in a pipe is complete and plain, without a quota line that would paint over a pager', async () => {
+test('a list in a pipe is complete and plain, and its quota line is not shown', async () => {
   const outcome = await inTerminal(at('ok'), ['categories', 'list'], { stdoutPiped: true });
   expect(outcome.stdout).toContain('Canis familiaris: a loyal companion of people for some fifteen thousand years');
   expect(outcome.stdout).not.toContain('\u001b');
@@ -145,19 +146,19 @@ test('a list in a pipe is complete and plain, without a quota line that would pa
   expect(outcome.screen).not.toContain('quota');
 });
 
-test('a terminal of unknown width shows no spinner', async () => {
+test('a create on a terminal of unknown width shows no spinner', async () => {
   const outcome = await inTerminal(at('slow'), ['categories', 'create', '--name', 'dog'], { columns: 0, rows: 0 });
   expect(outcome.code).toBe(0);
   expect(outcome.screen).not.toContain('⠋');
 });
 
-test('a slow response shows a spinner and then clears it', async () => {
+test('a create with a slow response shows a spinner and then clears it', async () => {
   const { outcome, shown } = await screen('slow', ['categories', 'create', '--name', 'dog'], 80);
   expect(outcome.screen).toContain('⠋');
   expect(shown).not.toContain('⠋');
 });
 
-test('color is used only with FORCE_COLOR in a pipe and never with NO_COLOR', async () => {
+test('FORCE_COLOR enables color in a pipe, and NO_COLOR disables it in a pipe and on a terminal', async () => {
   const env = at('ok').env;
   const forced = await petstore({ ...at('ok'), env: { ...env, FORCE_COLOR: '1' } }, ['categories', 'list']);
   expect(forced.out).toContain('\u001b[1m');

@@ -1,4 +1,4 @@
-// Packages and code that a command does not need are not loaded, so that start-up stays fast.
+// Lazy loading: a command loads only the packages that it needs, which keeps start-up fast.
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -16,8 +16,8 @@ beforeAll(async () => {
   return service.close;
 });
 
-/** A word of each package or part that survives minification. */
-const MARKS = {
+/** A string of each package or part that survives minification. */
+const MARKERS = {
   commander: 'copyInheritedSettings',
   undici: 'UND_ERR_CONNECT_TIMEOUT',
   conf: 'clearInvalidConfig',
@@ -29,8 +29,8 @@ const MARKS = {
   'the proxy agent': 'proxyTunnel',
 } as const;
 
-/** Runs a process, asks V8 which files it compiled, and looks for the marks in them. */
-async function marksOf(run: (env: Record<string, string>) => unknown): Promise<string[]> {
+/** Runs a process, asks V8 which files it compiled, and looks for the markers in them. */
+async function markersOf(run: (env: Record<string, string>) => unknown): Promise<string[]> {
   const coverage = tempDir();
   await run({ NODE_V8_COVERAGE: coverage });
   const urls = readdirSync(coverage).flatMap((file) => {
@@ -41,12 +41,12 @@ async function marksOf(run: (env: Record<string, string>) => unknown): Promise<s
     .filter((url) => url.startsWith('file:'))
     .map((url) => readFileSync(fileURLToPath(url), 'utf8'))
     .join('\n');
-  return Object.entries(MARKS).flatMap(([name, mark]) => (text.includes(mark) ? [name] : []));
+  return Object.entries(MARKERS).flatMap(([name, mark]) => (text.includes(mark) ? [name] : []));
 }
 
 function loaded(args: readonly string[], env: Record<string, string> = {}): Promise<string[]> {
   const used = { PETSTORE_BASE_URL: service.url, PETSTORE_API_KEY: 'k_0123456789abcdef' };
-  return marksOf(async (coverage) => {
+  return markersOf(async (coverage) => {
     const result = await petstore(place({ ...used, ...env, ...coverage }), args);
     expect(result.code, result.err).toBe(0);
   });
@@ -58,7 +58,7 @@ test('the built program contains a marker of each package', () => {
     .filter((name) => name.endsWith('.cjs'))
     .map((name) => readFileSync(join(chunks, name), 'utf8'))
     .join('\n');
-  expect(Object.entries(MARKS).filter(([, mark]) => !text.includes(mark))).toEqual([]);
+  expect(Object.entries(MARKERS).filter(([, mark]) => !text.includes(mark))).toEqual([]);
 });
 
 test.each<[string[], string[]]>([
@@ -77,18 +77,18 @@ test.each<[string[], string[]]>([
     ['categories', 'list', '-q'],
     ['commander', 'undici', 'cli-table3'],
   ],
-])('`petstore %j` loads only %j', async (args, expected) => {
+])('`petstore %j` loads only the packages %j', async (args, expected) => {
   expect((await loaded(args)).sort()).toEqual([...expected].sort());
 });
 
-test('a command loads the client of the state server only if one is configured', async () => {
+test('a command with PETSTORE_STATE_URL loads the state server client', async () => {
   const list = ['categories', 'list', '--json'];
   expect(await loaded(list, { PETSTORE_STATE_URL: 'redis://127.0.0.1:1' })).toContain('iovalkey');
 });
 
-test('a program that imports the client library loads no client of the state server', async () => {
+test('the client library loads neither commander nor the state server client', async () => {
   const client = join(dirname(dirname(BIN)), 'dist', 'client', 'client.js');
-  const marks = await marksOf((env) => execFileSync(process.execPath, [client], { env: { ...BASE_ENV, ...env } }));
+  const marks = await markersOf((env) => execFileSync(process.execPath, [client], { env: { ...BASE_ENV, ...env } }));
   expect(marks).not.toContain('iovalkey');
   expect(marks).not.toContain('commander');
 });

@@ -1,9 +1,9 @@
-// Signals and pipes: interruptions, slow and closed readers, outputs that cannot be written.
+// Signals and streams: interruptions, slow and closed readers, unwritable outputs.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { hasDevFull, hasShell, hasSignals } from '../support/capabilities.ts';
 import type { HttpFake } from '../support/http-fake.ts';
 import { startHttpFake } from '../support/http-fake.ts';
@@ -12,12 +12,14 @@ import type { Outcome, Place } from '../support/processes.ts';
 import { ended, place } from '../support/processes.ts';
 import { BIN, petstore, start } from '../support/program.ts';
 
+const signalTest = test.runIf(hasSignals);
+
 const BIG = JSON.stringify(
   Array.from({ length: 60_000 }, (_, at) => ({ id: at + 1, name: `name-${at}`, description: 'x'.repeat(140) })),
 );
 const CREATED = '{"id":7,"name":"dog"}';
 
-// The first segment of the path chooses the answer: `/big` is 10 MB, `/silent` never answers, `/late` answers after a while.
+// The first segment of the path chooses the response: 10 MB for `/big`, none for `/silent`, a delayed one for `/late`.
 let service: HttpFake;
 beforeAll(async () => {
   service = await startHttpFake(async ({ path }) => {
@@ -55,54 +57,52 @@ async function interrupted(kind: string, args: readonly string[], signal: NodeJS
   return outcome;
 }
 
-describe.runIf(hasSignals)('a signal', () => {
-  test.each([
-    ['SIGINT', 130],
-    ['SIGTERM', 143],
-    ['SIGHUP', 129],
-  ] as const)('%s during a read exits with %i, one line on stderr and nothing on stdout', async (signal, code) => {
-    const { err, ...rest } = await interrupted('silent', [...LIST, '--json'], signal);
-    expect(rest).toEqual({ code, out: '' });
-    expect(JSON.parse(err).error.kind).toBe('interrupted');
-  });
+signalTest.each([
+  ['SIGINT', 130],
+  ['SIGTERM', 143],
+  ['SIGHUP', 129],
+] as const)('%s during a read causes exit code %i, one line on stderr and nothing on stdout', async (signal, code) => {
+  const { err, ...rest } = await interrupted('silent', [...LIST, '--json'], signal);
+  expect(rest).toEqual({ code, out: '' });
+  expect(JSON.parse(err).error.kind).toBe('interrupted');
+});
 
-  test('during a create waits for a response that is on its way', async () => {
-    const { out, err, code } = await interrupted('late', [...CREATE, '--json']);
-    // The response arrived: it is printed, or the interruption reports that the category may exist.
-    expect(code === 0 ? out : err).toMatch(code === 0 ? /"id":7/ : /"outcome":"unknown"/);
-    expect([0, 130]).toContain(code);
-  });
+signalTest('SIGINT during a create waits for the response, which is printed', async () => {
+  expect(await interrupted('late', [...CREATE, '--json'])).toEqual({ code: 0, out: `${CREATED}\n`, err: '' });
+});
 
-  test('during a create without a response ends with 130 and reports that the category may exist', async () => {
-    const { err, ...rest } = await interrupted('silent', [...CREATE, '--json']);
-    expect(rest).toEqual({ out: '', code: 130 });
-    expect(JSON.parse(err).error).toEqual({
-      kind: 'interrupted',
-      message: 'interrupted: the outcome of creating "dog" is unknown',
-      hint: 'check whether the category exists before you retry: `petstore categories list --search dog`',
-      outcome: 'unknown',
-    });
+signalTest('SIGINT during a create without a response causes exit code 130 and an unknown outcome', async () => {
+  const { err, ...rest } = await interrupted('silent', [...CREATE, '--json']);
+  expect(rest).toEqual({ out: '', code: 130 });
+  expect(JSON.parse(err).error).toEqual({
+    kind: 'interrupted',
+    message: 'interrupted: the outcome of creating "dog" is unknown',
+    hint: 'check whether the category exists before you retry: `petstore categories list --search dog`',
+    outcome: 'unknown',
   });
+});
 
-  test('sent twice exits immediately', async () => {
-    const home = at('silent');
-    const child = start(home, CREATE);
-    const run = ended(child);
-    await home.received();
-    child.kill('SIGINT');
-    // Pending signals of one kind are merged, so the second must arrive after the first was handled.
-    const again = setInterval(() => child.kill('SIGINT'), 50);
-    const { code, err } = await run;
-    clearInterval(again);
-    expect(code).toBe(130);
-    // It did not wait out the grace period, whose end would be reported.
-    expect(err).not.toContain('unknown');
-  });
+signalTest('a second SIGINT ends a create without waiting for its response', async () => {
+  const home = at('silent');
+  const child = start(home, CREATE);
+  const run = ended(child);
+  await home.received();
+  child.kill('SIGINT');
+  // Pending signals of one kind merge, so the second must arrive after the first was handled.
+  const again = setInterval(() => child.kill('SIGINT'), 50);
+  const { code, err } = await run;
+  clearInterval(again);
+  expect(code).toBe(130);
+  // The end of the grace period would be reported.
+  expect(err).not.toContain('unknown');
+});
 
-  test.concurrent.each([
-    ['SIGINT', 130],
-    ['SIGTERM', 143],
-  ] as const)('%s ends a wait for the rate limit with exit code %i and leaves no ticket open', async (signal, code) => {
+signalTest.concurrent.each([
+  ['SIGINT', 130],
+  ['SIGTERM', 143],
+] as const)(
+  '%s during a wait for the rate limit causes exit code %i and leaves no ticket open',
+  async (signal, code) => {
     const server = await startLimitServer({ mode: 'anchored', limit: 1, windowMs: 60_000 });
     const home = place({ PETSTORE_API_KEY: 'secret-0123456789', PETSTORE_BASE_URL: server.baseUrl });
     await petstore(home, LIST);
@@ -117,41 +117,39 @@ describe.runIf(hasSignals)('a signal', () => {
     expect(JSON.parse(out)).toMatchObject({ inFlight: 0, remaining: 0, limit: 1 });
     expect(server.seen.sent).toBe(1);
     await server.close();
+  },
+);
+
+test('a pipe with a slow reader carries every byte', async () => {
+  const child = start(at('big'), [...LIST, '--json']);
+  const sizes: number[] = [];
+  child.stdout?.on('data', (chunk: Buffer) => {
+    sizes.push(chunk.length);
+    child.stdout?.pause();
+    setImmediate(() => child.stdout?.resume());
   });
+  const { code, out } = await ended(child);
+  expect(code).toBe(0);
+  expect(JSON.parse(out)).toEqual(JSON.parse(BIG));
+  expect(sizes.length).toBeGreaterThan(1);
 });
 
-describe('a pipe', () => {
-  test('with a slow reader gets every byte', async () => {
-    const child = start(at('big'), [...LIST, '--json']);
-    const sizes: number[] = [];
-    child.stdout?.on('data', (chunk: Buffer) => {
-      sizes.push(chunk.length);
-      child.stdout?.pause();
-      setImmediate(() => child.stdout?.resume());
-    });
-    const { code, out } = await ended(child);
-    expect(code).toBe(0);
-    expect(JSON.parse(out)).toEqual(JSON.parse(BIG));
-    expect(sizes.length).toBeGreaterThan(1);
-  });
+test.runIf(hasShell).each([['--json'], ['--format=csv'], ['--format=ndjson'], ['--quiet']])(
+  'a pipe closed after the first line ends a list (%s) with exit code 0 and no error',
+  async (format) => {
+    const home = at('big');
+    const script = `"$@" | head -1; echo "code \${PIPESTATUS[0]}"`;
+    const run = await ended(
+      spawn('bash', ['--norc', '-c', script, 'bash', process.execPath, BIN, ...LIST, format], {
+        env: { ...home.env, SHLVL: '2' },
+      }),
+    );
+    expect(run.out).toMatch(/code 0\n$/);
+    expect(run.err.replace(/^quota:.*\n/m, '')).toBe('');
+  },
+);
 
-  test.runIf(hasShell).each([['--json'], ['--format=csv'], ['--format=ndjson'], ['--quiet']])(
-    'that is closed after the first line ends a list (%s) quietly',
-    async (format) => {
-      const home = at('big');
-      const script = `"$@" | head -1; echo "code \${PIPESTATUS[0]}"`;
-      const run = await ended(
-        spawn('bash', ['--norc', '-c', script, 'bash', process.execPath, BIN, ...LIST, format], {
-          env: { ...home.env, SHLVL: '2' },
-        }),
-      );
-      expect(run.out).toMatch(/code 0\n$/);
-      expect(run.err.replace(/^quota:.*\n/m, '')).toBe('');
-    },
-  );
-});
-
-test('an import continues after the readers of its output have closed', async () => {
+test('an import completes after its stdout and stderr are closed', async () => {
   const created: { id: number; name: string }[] = [];
   const shop = await startHttpFake(({ method, body }) => {
     if (method === 'GET') return { body: created };
@@ -172,11 +170,11 @@ test('an import continues after the readers of its output have closed', async ()
 });
 
 test.runIf(hasDevFull).each([
-  ['list', [...LIST, '--json']],
-  ['list as a table', LIST],
-  ['help', ['--help']],
-  ['version', ['--version']],
-])('a stdout that cannot be written is a storage error for %s', async (_what, args) => {
+  ['a list as JSON', [...LIST, '--json']],
+  ['a list as a table', LIST],
+  ['--help', ['--help']],
+  ['--version', ['--version']],
+])('a full disk behind stdout causes exit code 9 for %s', async (_what, args) => {
   const full = openSync('/dev/full', 'w');
   const child = spawn(process.execPath, [BIN, ...args], { env: at('big').env, stdio: ['ignore', full, 'pipe'] });
   const run = await ended(child);
@@ -188,8 +186,8 @@ test.runIf(hasDevFull).each([
 
 test.runIf(hasDevFull).each([
   ['a usage error', ['categories', 'lsit'], 2],
-  ['an answer', [...LIST, '--json', '--verbose'], 0],
-])('a stderr that cannot be written does not change the exit code of %s', async (_what, args, code) => {
+  ['a list', [...LIST, '--json', '--verbose'], 0],
+])('a full disk behind stderr does not change the exit code of %s', async (_what, args, code) => {
   const full = openSync('/dev/full', 'w');
   const child = spawn(process.execPath, [BIN, ...args], { env: at('big').env, stdio: ['ignore', 'pipe', full] });
   const run = await ended(child);
@@ -201,13 +199,12 @@ test.runIf(hasShell).each([
   ['stdout', '>&-'],
   ['stdin', '<&-'],
   ['stderr', '2>&-'],
-])('a closed %s causes no internal error', async (_what, redirection) => {
+])('a closed %s causes no error', async (_what, redirection) => {
   const home = at('big');
   const run = await ended(
     spawn('sh', ['-c', `"$@" ${redirection}`, 'sh', process.execPath, BIN, '--version'], { env: home.env }),
   );
-  expect(run.code === 0 || run.code === 9).toBe(true);
-  expect(run.err).not.toMatch(/\n\s+at /);
+  expect(run).toMatchObject({ code: 0, err: '' });
 });
 
 test.runIf(hasShell)("a command in a `while read` loop does not consume the loop's input", async () => {

@@ -26,7 +26,7 @@ const METHODS = new Set([...SAFE, 'POST', 'PUT', 'PATCH', 'DELETE']);
 
 export const callAction: Action<CallOptions, RawResponse> = {
   async run(session, options, method = '', path = '') {
-    const request = await toRequest(session, method.toUpperCase(), path, options);
+    const request = await toRequest(session, method, path, options);
     const response = await (await session.httpClient()).send(request);
     const { status, headers } = response;
     for (const notice of deprecationNotices(request.method, request.path, headers)) await session.warn(notice);
@@ -47,9 +47,11 @@ export const callAction: Action<CallOptions, RawResponse> = {
   },
 };
 
-async function toRequest(session: Session, method: string, path: string, options: CallOptions): Promise<HttpRequest> {
+async function toRequest(session: Session, word: string, path: string, options: CallOptions): Promise<HttpRequest> {
+  const method = word.toUpperCase();
   if (!METHODS.has(method)) {
-    throw new PetstoreError('usage', `unknown HTTP method "${escapeControls(method.slice(0, 40))}"`, {
+    // Quote the word as typed: the redaction of keys is case-sensitive.
+    throw new PetstoreError('usage', `unknown HTTP method "${escapeControls(word.slice(0, 40))}"`, {
       hint: 'use GET, HEAD, OPTIONS, POST, PUT, PATCH or DELETE',
     });
   }
