@@ -1,5 +1,5 @@
-// The build: program and client library as chunks that load when they are used; the client's types; the manual page;
-// the licenses of bundled packages. `node build.mjs [DIR]`
+// Builds the program and the client library as chunks that load on use, the client's types, the man page, and the
+// licenses of bundled packages: `node build.mjs [DIR]`.
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -10,7 +10,7 @@ const outdir = process.argv[2] ?? 'dist';
 const library = join(outdir, 'client');
 const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
 
-// conf compiles no schema for us, and loading its validator takes 15 ms.
+// We use no schema of conf, and loading its validator takes 15 ms.
 const withoutAjv = {
   name: 'without-ajv',
   resolveId: (id) => (/^ajv(?:-formats|\/dist\/2020\.js)$/.test(id) ? `\0${id}.cjs` : null),
@@ -25,8 +25,8 @@ entries();
 types();
 manual();
 
-// One build, so that what the program and the client library both use is in the package once. CommonJS, since Node 20
-// takes a seventh longer to start its loader of modules.
+// Program and client library are one build, so that shared code is packaged once. CommonJS, because Node 20 takes a
+// seventh longer to start with ES modules.
 async function bundle() {
   const built = await rolldown({
     platform: 'node',
@@ -40,7 +40,7 @@ async function bundle() {
     dir: outdir,
     entryFileNames: ({ name }) => (name === 'client' ? 'client/client.js' : '[name].cjs'),
     chunkFileNames: 'chunks/[name]-[hash].cjs',
-    // In lines: an uncaught error makes Node print the one in which it was thrown.
+    // Line breaks are kept, because Node prints the source line of an uncaught error.
     minify: { compress: true, mangle: true, codegen: { removeWhitespace: false } },
     comments: false,
   });
@@ -49,12 +49,12 @@ async function bundle() {
 
 function entries() {
   writeFileSync(join(library, 'package.json'), '{"type":"commonjs"}\n');
-  // One implementation for ES modules and CommonJS: an error of one is an instance of the other's class.
+  // One implementation for ES modules and CommonJS, so that both have the same PetstoreError class.
   writeFileSync(join(outdir, 'client.mjs'), "export { createClient, PetstoreError } from './client/client.js';\n");
   writeFileSync(join(outdir, 'client.d.mts'), "export * from './client/client.js';\n");
 }
 
-// Only what the client's own declarations name is kept; they name each other as the compiled files would be called.
+// Keeps only the declarations that the client's own import, and renames .ts to .js in their imports.
 function types() {
   const { compilerOptions } = JSON.parse(readFileSync('tsconfig.json', 'utf8'));
   const config = join('node_modules', '.cache', `client-types-${process.pid}.json`);
@@ -97,12 +97,12 @@ function manual() {
   writeFileSync(join(outdir, 'petstore.1'), manPage(JSON.parse(reference.toString())));
 }
 
-// Whoever ships a package's code ships its license.
+// The licenses must be distributed with the code.
 function licenses(files) {
   const directories = new Set(
     files.flatMap((file) => /^.*node_modules[\\/](?:@[^\\/]+[\\/])?[^\\/]+/.exec(file)?.[0] ?? []),
   );
-  // undici's WebAssembly is compiled from llhttp, whose license its package does not hold.
+  // undici's WebAssembly is compiled from llhttp, whose license its package does not contain.
   const llhttp = license('llhttp (MIT), part of undici', readFileSync('scripts/licenses/llhttp.txt', 'utf8'));
   const texts = [...[...directories].sort().map(licenseOf), llhttp];
   return `petstore-cli contains code of these packages.\n\n${texts.join('\n')}`;

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Starts the built program. An older Node.js, which cannot run it, can run this file.
+// Starts the built program. An old Node.js cannot run it, but can run this file.
 'use strict';
 
 function fail(exitCode, kind, message, hint) {
@@ -17,7 +17,7 @@ if (major < 20 || (major === 20 && minor < 18)) {
   try {
     require('../dist/main.cjs');
   } catch {
-    // The stack of a damaged installation helps no user and may show part of a key.
+    // The stack trace is not printed: it may contain part of a key.
     fail(1, 'internal', 'petstore could not be loaded', 'reinstall petstore; its installation is damaged');
   }
 }

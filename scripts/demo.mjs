@@ -1,4 +1,4 @@
-// Draws docs/demo.svg from a real terminal session: the built program in a pseudo-terminal, its screen as SVG.
+// Draws docs/demo.svg: runs the built program in a pseudo-terminal and renders the screen as SVG.
 // `node scripts/demo.mjs [FILE]`; needs `npm run build` first.
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -15,7 +15,7 @@ const COMMANDS = [
   'petstore categories list --search felis -p sandbox',
   "petstore categories list --search felis --json -p sandbox | jq -r '.[].name'",
 ];
-/** The first import is interrupted when this is on the screen, so that the next one finds rows to skip. */
+/** The first import is interrupted when this text appears, so that the next one finds rows to skip. */
 const INTERRUPT_AT = 'waiting';
 // More rows than the sandbox's plan allows in a minute.
 const SPECIES =
@@ -78,7 +78,7 @@ async function record() {
       if (cursorX === PROMPT.length && shown.startsWith(PROMPT) && remaining.length > 0) {
         shell.write(`${remaining.shift()}\r`);
       } else if (!interrupted && shown.includes(INTERRUPT_AT)) {
-        // The bar is erased when the import ends: keep it as it was.
+        // Keep a copy of the progress line, which is erased when the import ends.
         interrupted = { row: baseY + cursorY, runs: runs(line) };
         shell.write('\x03');
       }

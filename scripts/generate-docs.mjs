@@ -1,10 +1,10 @@
-// The manual page, the command part of docs/cli.md and the README's table of exit codes, from `petstore --help --json`.
-// `node scripts/generate-docs.mjs` after a build writes the documents; the build writes the manual page.
+// Generates the man page, the command reference in docs/cli.md and the README's exit codes from `petstore --help --json`.
+// `node scripts/generate-docs.mjs` after a build writes the documents; the build writes the man page.
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Replaces what stands between the two comments that name a generated part. */
+/** Replaces the text between the start and end comments of a generated part. */
 export function replaceGenerated(document, name, text) {
   const [start, end] = ['start', 'end'].map((at) => `<!-- generated ${name}: ${at} -->`);
   const [before, rest] = document.split(start);
@@ -63,7 +63,7 @@ function optionTable(list) {
   );
 }
 
-// Indented lines are a list of terms: they keep their line breaks.
+// A paragraph with indented lines is a list of terms and keeps its line breaks.
 function markdownParagraph(text) {
   return /^\s/m.test(text) ? fence('text', text.split('\n')) : escaped(text);
 }
@@ -160,7 +160,7 @@ function paragraphs(notes) {
   });
 }
 
-// roff reads a backslash, and a dot or quote at the start of a line; a hyphen that can be copied is \-.
+// Escapes backslashes, a leading dot or quote, and hyphens, which could not be copied otherwise.
 function roff(raw) {
   return raw
     .replaceAll('\\', '\\e')
@@ -169,7 +169,7 @@ function roff(raw) {
     .replace(/[^\x20-\x7e]/g, (char) => `\\[u${char.codePointAt(0).toString(16).toUpperCase().padStart(4, '0')}]`);
 }
 
-// A description, with what else is known of an option or argument in brackets.
+// Appends the other facts about an option or argument in parentheses.
 function explained({ description, required, choices, env, default: value }) {
   const facts = [
     ...(required ? ['required'] : []),

@@ -9,7 +9,7 @@ const [output = join('build', process.platform === 'win32' ? 'petstore.exe' : 'p
 const work = join('node_modules', '.cache', 'binary');
 const main = join(work, 'petstore.cjs');
 
-// An executable holds one script: the built chunks become functions in it that run when they are needed.
+// An executable contains one script, so the chunks are bundled into it; their code still runs only when it is needed.
 const bundle = await rolldown({ input: join('dist', 'main.cjs'), platform: 'node' });
 await bundle.write({ file: main, format: 'cjs', codeSplitting: false, minify: true, comments: false });
 
@@ -24,6 +24,6 @@ else
     stdio: 'ignore',
     shell: process.platform === 'win32',
   });
-// macOS runs no executable whose signature does not fit.
+// macOS does not run an executable without a valid signature.
 if (process.platform === 'darwin') execFileSync('codesign', ['--force', '--sign', '-', output]);
 process.stdout.write(`${output}\n`);

@@ -1,5 +1,5 @@
-// The first step of the release workflow: checks everything that would make the publish fail at its end, and writes the address
-// of the repository that the workflow runs in into package.json, which provenance requires.
+// The first step of the release workflow: checks the conditions for publishing, and writes the URL of the workflow's
+// repository into package.json, which provenance requires.
 import { readFileSync, writeFileSync } from 'node:fs';
 
 const { env } = process;

@@ -27,19 +27,18 @@ import { VERSION } from './version.ts';
 export type { Category, ErrorKind, NewCategory, Quota, QuotaWindow };
 export { PetstoreError };
 
-/** The options of `createClient`. */
 export interface ClientOptions {
   /** `https://HOST/v1`; `http` on loopback only. */
   readonly baseUrl: string;
   /** Sent in `Authorization` only. Undefined is rejected like an empty key. */
   readonly apiKey: string | undefined;
-  /** Directory of the shared rate limit (default: the command line's own). */
+  /** Directory for the shared state of the rate limit (default: that of the command line). */
   readonly stateDir?: string | undefined;
   /** A Valkey or Redis server that shares the rate limit among machines: `rediss://user@host:6379/0`. */
   readonly stateUrl?: string | undefined;
   /** The password for `stateUrl`. */
   readonly statePassword?: string | undefined;
-  /** Longest single wait for the rate limit, in milliseconds (default 120,000); a longer one fails at once with `retryAt`. */
+  /** Maximum single wait for the rate limit, in milliseconds (default 120,000); beyond it a call fails with `retryAt`. */
   readonly maxWaitMs?: number | undefined;
   /** Retries of one request after the first attempt (default 4). */
   readonly maxRetries?: number | undefined;
@@ -47,20 +46,19 @@ export interface ClientOptions {
   readonly timeoutMs?: number | undefined;
 }
 
-/** The options of a call. */
 export interface CallOptions {
-  /** Ends the call at once, its waits included. A create that was sent is then `outcome: 'unknown'`. */
+  /** Aborts the call and its waits. A create that was already sent is rejected with `outcome: 'unknown'`. */
   readonly signal?: AbortSignal | undefined;
   /** Overrides the client's timeout per attempt, in milliseconds. */
   readonly timeoutMs?: number | undefined;
 }
 
-/** The service at one base URL, with one key. Every rejection is a PetstoreError. */
+/** A client of one base URL with one key. Every rejection is a PetstoreError. */
 export interface Client {
   readonly categories: {
     /** `GET /categories`: every category, in the service's order. */
     list(options?: CallOptions): Promise<readonly Category[]>;
-    /** `POST /categories`: the category as created. It is never sent again if it may have been processed. */
+    /** `POST /categories`: the category as created. A request that may have been processed is never sent again. */
     create(category: NewCategory, options?: CallOptions): Promise<Category>;
   };
   /** The rate limit as of the last response; times are epoch milliseconds. Nothing is sent. */
@@ -74,7 +72,7 @@ const OPTIONS = ['baseUrl', 'apiKey', 'stateDir', 'stateUrl', 'statePassword', '
 const CALL_OPTIONS = ['signal', 'timeoutMs'];
 
 /**
- * Opens the service. All petstore processes and clients that use the same key share one rate limit.
+ * Creates a client. All petstore processes and clients that use the same base URL and key share one rate limit.
  * @throws PetstoreError `usage` for a missing, invalid or unknown option, `auth` for a missing or malformed key
  * @example
  * const client = createClient({ baseUrl: 'https://pets.example/v1', apiKey: process.env.PETSTORE_API_KEY });
@@ -82,7 +80,7 @@ const CALL_OPTIONS = ['signal', 'timeoutMs'];
  * await client.close();
  */
 export function createClient(options: ClientOptions): Client {
-  const given = known<Partial<ClientOptions>>(options, OPTIONS, 'createClient');
+  const given = checkOptions<Partial<ClientOptions>>(options, OPTIONS, 'createClient');
   const { url } = checkBaseUrl(given.baseUrl, 'baseUrl');
   const key = checkKey(given.apiKey, 'apiKey');
   const limits = {
@@ -99,8 +97,8 @@ export function createClient(options: ClientOptions): Client {
     let signal: AbortSignal | undefined;
     try {
       if (closed) throw closedError();
-      const one = known<CallOptions>(options, CALL_OPTIONS, 'the call');
-      // Listeners are added to a signal of this call, since many calls may share the given one.
+      const one = checkOptions<CallOptions>(options, CALL_OPTIONS, 'the call');
+      // Many calls may share the given signal: listeners are added to a signal of this call.
       signal = one.signal && AbortSignal.any([checkSignal(one.signal)]);
       const timeoutMs = one.timeoutMs === undefined ? undefined : checkTimeout(one.timeoutMs);
       const send: HttpClient['send'] = async (request) =>
@@ -166,7 +164,7 @@ function openService(given: Partial<ClientOptions>, url: string, key: string, li
   };
 }
 
-// Without a home directory the limit is kept in the memory of this process.
+// Without a home directory, the rate limit is kept in memory.
 function ownStateDir(): string | undefined {
   const { env, platform } = process;
   try {
@@ -176,8 +174,8 @@ function ownStateDir(): string | undefined {
   }
 }
 
-// JavaScript callers may omit or misspell what the types require.
-function known<T extends object>(options: unknown, names: readonly string[], of: string): T {
+// Checks option names at run time: JavaScript callers may misspell them.
+function checkOptions<T extends object>(options: unknown, names: readonly string[], of: string): T {
   if (options !== undefined && options !== null && typeof options !== 'object') {
     throw new PetstoreError('usage', `the options of ${of} must be an object`);
   }
@@ -196,7 +194,7 @@ function checkNumber(value: unknown, name: string, isValid = (number: number) =>
 function checkTimeout(value: unknown): number {
   const ms = Math.ceil(checkNumber(value, 'timeoutMs'));
   if (ms > 0) return Math.min(LONGEST_TIMER_MS, ms);
-  // The outcome of a create would always be unknown.
+  // With a timeout of 0 the outcome of a create would always be unknown.
   throw new PetstoreError('usage', 'timeoutMs must be greater than 0');
 }
 
@@ -225,7 +223,7 @@ function closedError(): PetstoreError {
   return new PetstoreError('usage', 'the client is closed', { hint: 'create another client' });
 }
 
-// Without what only the command line needs; the service may have repeated the key.
+// Omits the facts for the command line, and redacts the key, which the service may have repeated.
 function publicError(thrown: unknown, signal: AbortSignal | undefined, redactor: Redactor): PetstoreError {
   const error = thrown instanceof PetstoreError ? thrown : toKnownError(thrown, signal);
   const { kind, message, hint, code, serviceMessage, status, retryAt, processed, cause } = error;

@@ -3,18 +3,18 @@
 export interface Clock {
   /** Wall-clock time in epoch milliseconds. */
   now(): number;
-  /** Milliseconds from an arbitrary start; never steps. */
+  /** Milliseconds since an arbitrary start; unaffected when the system time is changed. */
   monotonic(): number;
   /**
    * Rejects with `signal.reason` when aborted.
-   * @param ms from 0 to LONGEST_SLEEP_MS, otherwise a RangeError
+   * @param ms from 0 to LONGEST_SLEEP_MS; otherwise rejects with RangeError
    */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
   /** A number in [0, 1). */
   random(): number;
 }
 
-/** The longest delay of a timer. */
+/** The longest delay of a Node.js timer. */
 export const LONGEST_TIMER_MS = 2 ** 31 - 1;
 /** Longer waits are split, to stay below the limit of a timer and to notice a suspended machine. */
 export const LONGEST_SLEEP_MS = 30_000;
@@ -43,7 +43,7 @@ export const systemClock: Clock = {
   },
 };
 
-/** Sleeps for any time; a wall clock that is set back meanwhile does not make it longer. */
+/** Sleeps for any time, measured by the monotonic clock: a change of the system time does not extend it. */
 export async function sleepLong(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
   const until = clock.monotonic() + ms;
   for (let left = ms; left > 0; left = until - clock.monotonic()) {

@@ -1,4 +1,4 @@
-// Runs a command's action: opens the session, prints the result, reports the error and the quota; and wraps help texts.
+// Runs a command's action: opens the session, prints the result, reports the error and the quota. Also formats help texts.
 import { Command } from 'commander';
 import { PetstoreError, rephrase } from './errors.ts';
 import type { Context } from './io.ts';
@@ -10,7 +10,7 @@ import { reportError } from './report-error.ts';
 import type { Session } from './session.ts';
 import { openSession, readGlobalOptions } from './session.ts';
 
-/** The root of the tree, which knows the process. */
+/** The root command; subcommands get the process's Context from it. */
 export class Program extends Command {
   readonly context: Context;
   /** Set by the command that ran. */
@@ -26,35 +26,35 @@ export function rootOf(command: Command): Program {
   return command.parent ? rootOf(command.parent) : (command as Program);
 }
 
-/** The words that call a command: `petstore categories list`. */
+/** The full name of a command, for example `petstore categories list`. */
 export function pathOf(command: Command): string {
   return command.parent ? `${pathOf(command.parent)} ${command.name()}` : command.name();
 }
 
-/** A command's work and the view of its result. Commands return data; they never print. */
+/** A command's function and the view that prints the returned data; the function itself never prints. */
 export interface Action<Options, Data> {
   readonly view: View<Data>;
   readonly run: Run<Options, Data>;
 }
 
-/** @param options as commander names them; a switch that is not given is absent */
+/** @param options under commander's names; a switch that was not given is absent */
 type Run<Options, Data> = (session: Session, options: Options, ...args: string[]) => Promise<Data>;
 
 type Handler = (this: Command) => Promise<void>;
 
-/** For `Command.action`. */
+/** Returns a handler for `Command.action`. */
 export function action<Options, Data>(view: View<Data>, run: Run<Options, Data>): Handler {
   return lazyAction(async () => ({ view, run }));
 }
 
-/** The same for a command with much code, which is loaded when it runs. */
+/** Like `action`, for a command whose code is loaded only when it runs. */
 export function lazyAction<Options, Data>(load: (command: Command) => Promise<Action<Options, Data>>): Handler {
   return async function handle(this: Command) {
     const program = rootOf(this);
     const { context } = program;
     const session = openSession(context, readGlobalOptions(this.optsWithGlobals(), context.env));
     const { view, run } = await load(this);
-    // Before anything is sent: a create whose result cannot be shown must not happen.
+    // Load the printer first: a create must not be sent if its result cannot be printed.
     const print = await loadPrinter(session, view);
     let failure: unknown;
     try {
@@ -86,10 +86,10 @@ export async function loadPrinter<Data>(session: Session, view: View<Data>): Pro
   };
 }
 
-// Only a command that received a response reports the quota: older knowledge is shown by `petstore quota`.
+// Prints the quota only if this command received a response; `petstore quota` shows older values.
 async function printQuotaLine(session: Session, failure: unknown): Promise<void> {
   const { options, context, usedLedger } = session;
-  // It would paint over a pager, and after a 401 it says nothing about the user's key.
+  // The line would overwrite a pager's screen, and after a 401 it would not describe a valid key.
   const isPaged = context.stderr.isTTY && !context.stdout.isTTY;
   const isRejected = failure instanceof PetstoreError && failure.status === 401;
   if (!usedLedger || options.json || options.quiet || isPaged || isRejected) return;
@@ -102,16 +102,16 @@ async function printQuotaLine(session: Session, failure: unknown): Promise<void>
   if (line !== undefined) await session.notice(line);
 }
 
-/** The sections below the options in a command's help. Paragraphs are wrapped; indented lines stay as they are. */
+/** The sections below the options in a command's help. Paragraphs are wrapped, indented lines are not. */
 interface HelpText {
   readonly notes?: string;
   readonly output?: string;
   readonly exitCodes?: string;
-  /** Command lines; two spaces and a `#` begin a remark. */
+  /** Command lines; a comment starts with two spaces and a `#`. */
   readonly examples: readonly string[];
 }
 
-/** For `Command.addHelpText('after', …)`. */
+/** Returns the text for `Command.addHelpText('after', …)`. */
 export function sections({ notes, output, exitCodes, examples }: HelpText): (at: { command: Command }) => string {
   const texts = [
     notes,

@@ -1,4 +1,4 @@
-// Suggests the known word that a mistyped one was meant to be.
+// Suggests the closest known word for a mistyped one.
 
 /** The closest known word, if at most a third of the letters differ. */
 export function closestMatch(word: string, known: readonly string[]): string | undefined {

@@ -1,11 +1,11 @@
-// The program's errors: the kind of each decides its exit code.
+// The program's errors; the kind of an error determines its exit code.
 import type { ErrorKind } from './reference.ts';
 import { EXIT_CODES } from './reference.ts';
 
 export type { ErrorKind };
 
 /**
- * One mistake in a file of rows: its line number, and its data row counted from 1 if it has one.
+ * An error in an input file; `row` counts data rows from 1.
  * @internal
  */
 export interface Problem {
@@ -15,22 +15,22 @@ export interface Problem {
 }
 
 /**
- * Writes a command line to paste: `petstore`, the words quoted for the shell, and the profile that was typed.
+ * Formats a command line to paste: `petstore`, the words quoted for the shell, and the profile that was typed.
  * @internal
  */
 export type WriteCommand = (...words: readonly string[]) => string;
 
 /**
- * Whether the service processed the request that failed; `late`: it may still do so after the error.
+ * Whether the service processed the failed request; `late`: it may still process it after the error.
  * @internal
  */
 export type Processed = 'no' | 'perhaps' | 'late';
 
 interface ErrorFacts {
-  /** What to do, in one line, in words that fit a program that uses the client library too. */
+  /** What to do, one action per line, without command-line options: the client library shows it too. */
   readonly hint?: string | undefined;
   /**
-   * The hint that the command line shows instead, if it names commands or options.
+   * The hint that the command line shows instead, with commands or options.
    * @internal
    */
   readonly commandHint?: ((petstore: WriteCommand) => string) | undefined;
@@ -41,12 +41,12 @@ interface ErrorFacts {
   /** When the rate limit permits the next request, in epoch milliseconds. */
   readonly retryAt?: number | undefined;
   /**
-   * `no` unless given, or `perhaps` if the kind says so.
+   * Default: `perhaps` for the kinds `unknown_outcome` and `internal`, otherwise `no`.
    * @internal
    */
   readonly processed?: Processed | undefined;
   /**
-   * Everything that is wrong with an input file.
+   * All errors in an input file.
    * @internal
    */
   readonly problems?: readonly Problem[] | undefined;
@@ -55,16 +55,16 @@ interface ErrorFacts {
    * @internal
    */
   readonly exitCode?: number | undefined;
-  /** True: nothing is printed, for example after a prompt was answered with "no". */
+  /** True if nothing is to be printed, for example after a prompt was answered with "no". */
   readonly silent?: boolean | undefined;
   readonly cause?: unknown;
 }
 
-/** An expected error; its message never contains an API key. */
+/** The error of the program and the client library; its message never contains an API key. */
 export class PetstoreError extends Error {
   override readonly name = 'PetstoreError';
   readonly kind: ErrorKind;
-  /** What to do, in one line. */
+  /** What to do, one action per line. */
   readonly hint: string | undefined;
   /** The service's own error code. */
   readonly code: string | undefined;
@@ -113,7 +113,7 @@ export class PetstoreError extends Error {
 }
 
 /**
- * The same error with another message, or another hint too.
+ * Returns a copy with another message and, if given, another hint.
  * @internal
  */
 export function rephrase(error: PetstoreError, message: string, hint?: string): PetstoreError {
@@ -122,7 +122,7 @@ export function rephrase(error: PetstoreError, message: string, hint?: string): 
 }
 
 /**
- * The same error with the hint that the command line shows.
+ * Returns a copy with the hint that the command line shows.
  * @internal
  */
 export function withCommands(error: PetstoreError, petstore: WriteCommand): PetstoreError {

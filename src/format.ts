@@ -31,7 +31,7 @@ function pair(large: number, largeUnit: string, small: number, smallUnit: string
   return small === 0 ? `${large}${largeUnit}` : `${large}${largeUnit} ${small}${smallUnit}`;
 }
 
-/** The local time of day, with the date on another day: `14:05`, `2026-11-23 14:05`. Both are epoch milliseconds. */
+/** The local time of day, with the date on another day: `14:05`, `2026-11-23 14:05`. Both parameters are epoch milliseconds. */
 export function localTime(at: number, now: number): string {
   const two = (value: number): string => String(value).padStart(2, '0');
   const day = (date: Date): string => `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
@@ -50,10 +50,10 @@ export function formatCount(count: number, one: string, many = `${one}s`): strin
   return `${formatNumber(count)} ${count === 1 ? one : many}`;
 }
 
-/** A limit above this is a plan without one. */
+/** A higher limit is shown as unlimited. */
 const UNLIMITED = 1_000_000;
 
-/** Writes what is left of a rate limit: `57 of 60`, or `unlimited`. */
+/** The remaining quota: `57 of 60`, or `unlimited`. */
 export function formatRemaining(remaining: number, limit: number | undefined): string {
   if (limit === undefined) return formatNumber(remaining);
   return limit > UNLIMITED ? 'unlimited' : `${formatNumber(remaining)} of ${formatNumber(limit)}`;

@@ -12,8 +12,8 @@ export function toEnvironment(env: Environment, platform: string): Environment {
 
 export interface Output {
   /**
-   * Writes text as it is: text from outside has been escaped before. Bytes are for unchanged bodies, never for a terminal.
-   * @returns resolves when the stream accepts more
+   * Writes text without escaping it: text from outside must be escaped first. Bytes are for response bodies, never for a
+   * terminal. Resolves when the stream accepts more.
    */
   write(text: string | Uint8Array): Promise<void>;
   readonly isTTY: boolean;
@@ -23,7 +23,7 @@ export interface Output {
   readonly raw?: NodeJS.WriteStream;
 }
 
-/** Read only by what asks for it, so that a command in a loop does not consume the loop's input. */
+/** Read only by commands that need it, so that a command in a shell loop does not consume the loop's input. */
 export interface Input {
   readonly isTTY: boolean;
   read(): AsyncIterable<Uint8Array>;
@@ -33,7 +33,7 @@ export interface Input {
 /** 0: no color; 1: 16 colors; 2: 256; 3: true color. */
 export type ColorLevel = 0 | 1 | 2 | 3;
 
-/** In this order: `--no-color`, NO_COLOR, FORCE_COLOR, terminal (no-color.org, force-color.org; chalk ignores NO_COLOR). */
+/** Decided by, in this order: `--no-color`, NO_COLOR, FORCE_COLOR, terminal (no-color.org, force-color.org; chalk ignores NO_COLOR). */
 export function colorLevel(stream: Pick<Output, 'isTTY'>, env: Environment, noColor = false): ColorLevel {
   if (noColor || (env['NO_COLOR'] ?? '') !== '') return 0;
   const forced = env['FORCE_COLOR'];
@@ -53,7 +53,7 @@ export interface Context {
   readonly cwd: string;
   readonly platform: string;
   readonly nodeVersion: string;
-  /** Undefined if the machine has none. */
+  /** Undefined if it cannot be determined. */
   readonly homeDir: string | undefined;
   readonly tempDir: string;
   readonly version: string;

@@ -1,10 +1,10 @@
 // JSON in which every number keeps its digits: native if that is exact, otherwise lossless-json.
 import { isInteger, isLosslessNumber, LosslessNumber, parse, stringify } from 'lossless-json';
 
-/** A whole number: a number if it is safe, a bigint beyond 2^53. */
+/** A number if it is a safe integer, otherwise a bigint. */
 export type Int64 = number | bigint;
 
-/** Documents nested deeper are rejected: what follows is recursive, and no response of the service needs it. */
+/** Deeper documents are rejected, since recursive functions process them; no response of the service is so deep. */
 const MAX_DEPTH = 100;
 
 // Matches numbers that a double may not represent exactly; only documents with a match take the slow path.
@@ -18,7 +18,7 @@ const MAX_BIGINT_DIGITS = 1000;
 export function parseJson(text: string): unknown {
   let value: unknown;
   try {
-    value = SUSPECT.test(text) ? flatten(parse(text, undefined, NUMBERS)) : JSON.parse(text);
+    value = SUSPECT.test(text) ? flattenStrings(parse(text, undefined, NUMBERS)) : JSON.parse(text);
   } catch {
     throw new SyntaxError('not valid JSON');
   }
@@ -26,10 +26,10 @@ export function parseJson(text: string): unknown {
   return value;
 }
 
-// lossless-json joins strings character by character; V8 keeps every step until something needs the whole string.
-function flatten<T>(value: T): T {
+// lossless-json builds strings character by character; V8 keeps every intermediate string until Number() flattens them.
+function flattenStrings<T>(value: T): T {
   if (typeof value === 'string') Number(value);
-  else if (typeof value === 'object' && value !== null) for (const part of Object.values(value)) flatten(part);
+  else if (typeof value === 'object' && value !== null) for (const part of Object.values(value)) flattenStrings(part);
   return value;
 }
 
@@ -44,12 +44,12 @@ const NUMBERS = {
   onDuplicateKey: ({ newValue }: { readonly newValue: unknown }) => newValue,
 };
 
-/** Whether a value of `parseJson` is a number that JavaScript cannot hold (1e400, 1.0, -0): kept as written. */
+/** Whether a value of `parseJson` is a number that JavaScript would rewrite (1e400, 1.0, -0): it is kept as text. */
 export function isOpaqueNumber(value: unknown): boolean {
   return isLosslessNumber(value);
 }
 
-/** Replaces numbers that only `parseJson` keeps exactly by the nearest number, as `JSON.parse` would. */
+/** Rounds the exact numbers of `parseJson` to the nearest double, as `JSON.parse` would. */
 export function toPlainJson(value: unknown): unknown {
   if (typeof value === 'bigint' || isLosslessNumber(value)) return Number(String(value));
   if (Array.isArray(value)) return value.map(toPlainJson);
@@ -68,14 +68,14 @@ function exceedsDepth(value: unknown, levels: number): boolean {
 }
 
 /**
- * Writes what `parseJson` returned with the digits it had; `null` for undefined.
+ * Serializes a value of `parseJson` with its original digits; undefined becomes `null`.
  * @param indent spaces per level; 0 for one line
  */
 export function stringifyJson(value: unknown, indent = 0): string {
   return preferNative((write) => write(value, undefined, indent) ?? 'null');
 }
 
-/** Writes each value as a line of its own. */
+/** Serializes each value as one line (NDJSON). */
 export function stringifyLines(values: readonly unknown[]): string {
   return preferNative((write) => values.map((value) => `${write(value) ?? 'null'}\n`).join(''));
 }
@@ -85,7 +85,7 @@ function preferNative(text: (write: typeof JSON.stringify | typeof stringify) =>
     const native = text(JSON.stringify);
     if (!/"isLosslessNumber": ?true/.test(native)) return native;
   } catch {
-    // A bigint, which only the slow path writes.
+    // JSON.stringify throws on a bigint.
   }
   return text(stringify);
 }

@@ -1,4 +1,4 @@
-// The entry point and the only adapter for `process`: its streams, signals, environment and exit code.
+// The entry point: adapts `process` (streams, signals, environment, exit code) to the Context of a command.
 import { homedir, tmpdir } from 'node:os';
 import { systemClock } from './clock.ts';
 import { PetstoreError } from './errors.ts';
@@ -8,7 +8,7 @@ import { Redactor } from './redact.ts';
 import { EXIT_CODES } from './reference.ts';
 import { VERSION } from './version.ts';
 
-/** How long a command may take to end after a signal, in milliseconds; a create in flight waits 2 s for its response. */
+/** Time that a command has to end after a signal, in milliseconds; a create in flight waits 2 s for its response. */
 const GRACE_MS = 4000;
 const SIGNALS = { SIGINT: 130, SIGBREAK: 130, SIGTERM: 143, SIGHUP: 129 } as const;
 const SECRET_VARIABLES = ['PETSTORE_API_KEY', 'PETSTORE_STATE_PASSWORD', 'PETSTORE_STATE_URL'];
@@ -17,11 +17,11 @@ const redactor = new Redactor();
 
 function redact(text: string | Uint8Array, whole: boolean): string | Uint8Array {
   if (typeof text === 'string') return redactor.redact(text, whole);
-  // latin1 keeps every byte.
+  // Decoded as latin1, every byte is kept.
   return Buffer.from(redactor.redact(Buffer.from(text).toString('latin1'), whole), 'latin1');
 }
 
-/** @param mayFail for stderr: messages that cannot be written change no exit code */
+/** @param mayFail true for stderr: a message that cannot be written does not change the exit code */
 function output(stream: NodeJS.WriteStream, mayFail = false): Output {
   let closed = false;
   const whole = !mayFail && stream.isTTY !== true;
@@ -50,7 +50,7 @@ function output(stream: NodeJS.WriteStream, mayFail = false): Output {
 
 function input(signal: AbortSignal): Input {
   return {
-    // Opening stdin costs several milliseconds, so only what reads it does.
+    // These are getters because opening stdin takes several milliseconds.
     get isTTY() {
       return process.stdin.isTTY === true;
     },
@@ -87,7 +87,7 @@ function handleSignals(): AbortSignal {
 
 function takeEnvironment(): Context['env'] {
   const env = toEnvironment(process.env, process.platform);
-  // Child processes and diagnostic reports must not inherit secrets.
+  // Keep secrets out of child processes and diagnostic reports.
   for (const name of SECRET_VARIABLES) delete process.env[name];
   return env;
 }
@@ -96,7 +96,7 @@ function homeDir(env: Context['env']): string | undefined {
   try {
     return env['HOME'] === '' ? undefined : homedir() || undefined;
   } catch {
-    // A user without an entry and without HOME; conf, which asks as it loads, would fail.
+    // homedir() throws for a user without HOME and without a user entry; conf calls it too when it loads.
     process.env['HOME'] = tmpdir();
     return undefined;
   }
@@ -106,7 +106,7 @@ function workingDir(env: Context['env']): string {
   try {
     return process.cwd();
   } catch {
-    // The directory was deleted: only relative paths are affected.
+    // The directory was deleted, which affects relative paths only.
     return env['PWD'] ?? '/';
   }
 }
@@ -115,7 +115,7 @@ function flush(stream: NodeJS.WriteStream): Promise<void> {
   return new Promise((resolve) => (stream.destroyed ? resolve() : stream.write('', () => resolve())));
 }
 
-// Scripts check for the program with --version, which needs no command tree.
+// Scripts run --version to check that petstore is installed, so it does not load the command tree.
 async function perform(context: Context): Promise<number> {
   if (context.args.length === 1 && /^(?:--version|-V)$/.test(context.args[0] ?? '')) {
     try {
@@ -130,7 +130,7 @@ async function perform(context: Context): Promise<number> {
   return run(context);
 }
 
-// No stack trace: it may contain a key.
+// Prints no stack trace, which may contain a key.
 async function reportCrash({ args, stderr }: Context): Promise<number> {
   const message = 'petstore could not be loaded';
   const hint = 'reinstall petstore';
@@ -140,7 +140,7 @@ async function reportCrash({ args, stderr }: Context): Promise<number> {
 }
 
 async function main(): Promise<void> {
-  // A promise that never settles must not look like success.
+  // If a promise never settles, Node exits with this code instead of 0.
   process.exitCode = EXIT_CODES.internal.code;
   const env = takeEnvironment();
   const signal = handleSignals();

@@ -1,4 +1,4 @@
-// Runs one command, from arguments to exit code: the command tree, its global options, its errors.
+// Builds the command tree and runs one command, from arguments to exit code.
 import { Command, CommanderError, Option } from 'commander';
 import { bold, fill, Program, sections } from './command.ts';
 import { api } from './commands/api.ts';
@@ -25,7 +25,7 @@ import { reportError } from './report-error.ts';
 import type { ParseError } from './usage-error.ts';
 import { usageError } from './usage-error.ts';
 
-/** @returns the exit code (docs/cli.md, exit codes); nothing is thrown */
+/** @returns the exit code (docs/cli.md, exit codes); never rejects */
 export async function run(context: Context): Promise<number> {
   const end = context.args.indexOf('--');
   const flags = end < 0 ? context.args : context.args.slice(0, end);
@@ -41,7 +41,7 @@ export async function run(context: Context): Promise<number> {
     const profile = program.opts()['profile'];
     return await reportError(error, context, { profile, json, verbose, noColor: flags.includes('--no-color') });
   } finally {
-    // A failed cleanup changes no result.
+    // A failed cleanup does not change the exit code.
     for (const cleanup of context.cleanups) await cleanup().catch(() => undefined);
   }
 }
@@ -62,12 +62,12 @@ async function parseAndRun(program: Program, output: string[], json: boolean): P
     const document = code === 'commander.version' ? { version } : describeCommands(command);
     if (json) output.splice(0, output.length, `${JSON.stringify(document)}\n`);
   }
-  // A command has written its own result.
+  // This is a help or version text: commands write their results themselves.
   if (output.length > 0) await stdout.write(output.join(''));
   return program.exitCode;
 }
 
-// Node replaces bytes that are not UTF-8, and the replacement would be sent as part of a name.
+// Node replaces invalid UTF-8 by U+FFFD, which would be sent as part of a name.
 function checkEncoding(args: readonly string[]): void {
   const broken = args.find((arg) => arg.includes('\ufffd'));
   if (broken === undefined) return;
@@ -106,18 +106,15 @@ const auth = (): Command =>
     .addCommand(status())
     .addCommand(switchTo());
 
-/**
- * Builds the command tree.
- * @returns commander's root; `parseAsync` rejects with CommanderError or PetstoreError
- */
+/** @returns the root command; its `parseAsync` rejects with CommanderError or PetstoreError */
 export function createProgram(context: Context, write: (text: string) => void = () => undefined): Program {
   const { stdout, env, args, version } = context;
   const program = new Program(context);
   program.optionsGroup('Global options:');
-  // Defaults are only described: the environment may set an option that is not typed.
+  // Defaults appear in descriptions only, because the environment may set an option that is not typed.
   for (const option of GLOBAL_OPTIONS) program.option(option.flags, describeOption(option));
   program
-    // Like every option it may stand before the command; help shows it if a command has several formats.
+    // Accepted before the command too, but listed only in the help of a command with several formats.
     .addOption(new Option('--format <format>', 'output format').choices(FORMATS).hideHelp())
     .optionsGroup('Options:')
     .description('Command-line client for the pet store API: list, create and import pet categories.')
@@ -135,7 +132,7 @@ export function createProgram(context: Context, write: (text: string) => void = 
     })
     .configureOutput({
       writeOut: write,
-      // Errors are reported in one place.
+      // `run` reports all errors.
       writeErr: () => undefined,
       getOutHelpWidth: () => Math.max(40, Math.min(100, stdout.columns || 80)),
       getOutHasColors: () => colorLevel(stdout, env, args.includes('--no-color')) > 0,
@@ -172,7 +169,7 @@ ${exitCodes()}`,
   return program;
 }
 
-// Commands that were built apart take over how help is shown and errors are thrown; each error names its command.
+// Commands added by `addCommand` inherit no settings. A thrown error carries the command that was being parsed.
 function inherit(command: Command): void {
   command.exitOverride((error) => {
     throw Object.assign(error, { command });

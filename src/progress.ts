@@ -1,4 +1,4 @@
-// Progress on stderr while a command runs: a spinner on a terminal, otherwise a line per wait. The only file that knows ora.
+// Progress on stderr while a command runs: a spinner on a terminal, otherwise a line per wait. The only file that imports ora.
 import type { Ora } from 'ora';
 import type { Clock } from './clock.ts';
 import { escapeControls } from './escape.ts';
@@ -9,13 +9,13 @@ import { colorLevel } from './io.ts';
 
 /** Shorter waits are not shown: they end before they can be read. */
 const SHORTEST_WAIT_MS = 1000;
-/** Two estimates of the end of one wait differ by less. */
+/** Waits whose ends differ by less are reported once: they are estimates of the same wait. */
 const SAME_WAIT_MS = 1500;
 const TICK_MS = 1000;
-/** Most responses arrive sooner, and then nothing is shown. */
+/** Delay before the spinner appears; most responses arrive sooner. */
 const SPINNER_DELAY_MS = 150;
 const LINE_EVERY_MS = 10_000;
-// The frame, a space, the ^C that a terminal echoes, and one cell kept free: a full last column wraps on some terminals.
+// Cells for the frame, a space, an echoed ^C, and the last column, which wraps on some terminals when it is used.
 const RESERVED_CELLS = 5;
 // The frame and a space.
 const FRAME_CELLS = 2;
@@ -27,7 +27,7 @@ interface ProgressOptions {
   readonly noColor: boolean;
 }
 
-/** Whether a stream is a terminal that moves its cursor and knows its width, watched by a person. */
+/** Whether stderr is a terminal with a movable cursor and a known width, outside of CI. */
 export function canSpin(stderr: Output, env: Environment): boolean {
   return stderr.isTTY && (stderr.columns ?? 0) > 0 && env['TERM'] !== 'dumb' && (env['CI'] ?? '') === '';
 }
@@ -57,7 +57,7 @@ export class Progress {
     return this.#wait !== undefined;
   }
 
-  /** A wait for the rate limit or before a retry; undefined at its end. */
+  /** Shows a wait for the rate limit or before a retry; undefined ends it. */
   wait(wait: Wait | undefined): void {
     const { clock, stderr } = this.#context;
     const { quiet, json } = this.#options;
@@ -70,15 +70,15 @@ export class Progress {
     void stderr.write(`${json ? JSON.stringify(document) : describeWait(this.#wait, clock.now())[0]}\n`);
   }
 
-  /** The number of requests in flight. */
+  /** Sets the number of requests in flight: the spinner shows while there are any. */
   busy(requests: number): void {
     this.#requests = requests;
     this.#show();
   }
 
   /**
-   * A command's own status, one line; undefined for none, for example while a prompt is open.
-   * @param text is given the cells that it may take, if stderr is a terminal
+   * Shows a command's own status, one line; undefined hides it.
+   * @param text formats it to at most `room` cells, if given
    */
   status(text: ((room?: number) => string) | undefined): void {
     this.#status = text;
@@ -91,13 +91,13 @@ export class Progress {
     void stderr.write(`${escapeControls(text())}\n`);
   }
 
-  /** Clears the spinner. To be called before anything else is written. */
+  /** Clears the spinner; call it before anything else is written. */
   stop(): void {
     this.#ended.abort();
     this.#spinner?.show(undefined);
   }
 
-  // Without a request, a wait or a status nothing is shown, so that a prompt is never painted over.
+  // Shows nothing without a request, a wait or a status, so that the spinner never overwrites a prompt.
   #show(): void {
     if (!this.#spinner || this.#ended.signal.aborted) return;
     const room = roomOf(this.#context.stderr);
@@ -120,7 +120,7 @@ function roomOf(stderr: Output): number {
   return (stderr.columns || 80) - RESERVED_CELLS;
 }
 
-// From the longest text to the shortest, for terminals of any width.
+// Returns texts from the longest to the shortest, for terminals of any width.
 function describeWait({ reason, until, failure }: Wait, now: number): readonly string[] {
   if (reason === 'pending') return ['waiting for another petstore process'];
   const left = formatDuration(until - now);
@@ -130,7 +130,7 @@ function describeWait({ reason, until, failure }: Wait, now: number): readonly s
   return [`${wait} to reset${until - now > 60_000 ? ` (until ${localTime(until, now)})` : ''}`, wait, shortest];
 }
 
-// Shown after a delay; its code is loaded then.
+// Appears after a delay, and loads ora only then.
 class Spinner {
   readonly #stderr: Output;
   readonly #clock: Clock;
@@ -138,7 +138,7 @@ class Spinner {
   #starting: AbortController | undefined;
   #shown: Ora | undefined;
   #text = '';
-  // A narrower terminal wraps the line, of which ora clears only the last row.
+  // Clears every row: a narrower terminal wraps the line, and ora clears only the last row.
   readonly #onResize = (): void => {
     const rows = Math.ceil((this.#text.length + FRAME_CELLS) / (this.#stderr.columns || 80));
     void this.#stderr.write(`\r${rows > 1 ? `\u001b[${rows - 1}A` : ''}\u001b[J`);
@@ -151,7 +151,7 @@ class Spinner {
     this.#color = color;
   }
 
-  /** @param text cut to one line; undefined hides the spinner */
+  /** @param text truncated to one line; undefined hides the spinner */
   show(text: string | undefined): void {
     if (text === undefined) {
       this.#starting?.abort();
@@ -181,7 +181,7 @@ class Spinner {
   async #load(): Promise<Ora> {
     const { default: ora } = await import('ora');
     const stderr = this.#stderr;
-    // The terminal itself, except for its writes: all output passes the redactor.
+    // A copy of the terminal stream whose writes pass the redactor.
     const write = { writable: true, value: (text: string) => void stderr.write(text) };
     return ora({
       stream: Object.create(stderr.raw ?? null, { write }) as NodeJS.WriteStream,

@@ -2,11 +2,11 @@
 
 /** Removes known secrets from text, in the forms they take in messages, URLs, headers, JSON and CSV. */
 export class Redactor {
-  // Each form of a secret, and the prefix that identifies it if the rest was truncated.
+  // Maps each encoded form of a secret to the prefix that identifies a truncated one.
   readonly #forms = new Map<string, string>();
 
   add(secret: string): void {
-    // A shorter secret may be part of an id or a word by chance.
+    // A shorter secret could match part of an id or a word.
     if (secret.length < 8) return;
     const bytes = Buffer.from(secret);
     const escaped = [encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1), secret.replaceAll('"', '""')];
@@ -17,7 +17,7 @@ export class Redactor {
 
   /**
    * Replaces every known secret by `[redacted]`, a truncated one too.
-   * @param whole for data that is never truncated, when a prefix alone is not a secret
+   * @param whole true for data that is never truncated: a prefix alone is then not redacted
    */
   redact(text: string, whole = false): string {
     let clean = text;
@@ -33,7 +33,7 @@ export class Redactor {
     return clean;
   }
 
-  // How much of a secret begins at `at`, in the form that fits best: encodings share a prefix and differ further on.
+  // The length of the longest match at `at`: several encodings may share a prefix.
   #lengthAt(text: string, at: number): number {
     let longest = 0;
     for (const form of this.#forms.keys()) {
@@ -62,7 +62,7 @@ const MAX_WORD = 60;
 const MIN_KEY = 16;
 const KEY_PREFIX =
   /^(?:sk|pk|rk|(?:test|live|prod|api|access|auth|secret|my)?[_-]?key|api|sandbox|petstore|live|test)[_-]\S{3,}$/i;
-// These are keys wherever they appear; hosts and files may have names that look like other keys.
+// Unmistakable keys; names of hosts and files may look like other keys.
 const SECRET_KEY = /(?<![a-z0-9])[spr]k_(?:live|test|prod)_\w{4,}/gi;
 
 /** Whether a typed word may be an API key: by its prefix, or because it is long and not made of words. */
@@ -72,7 +72,7 @@ export function looksLikeKey(word: string): boolean {
   return /\d/.test(word) || (!word.startsWith('--') && /[^-._/]{16,}/.test(word));
 }
 
-/** Redacts each typed word that looks like a key; a path is kept, since it is needed to find the mistake. */
+/** Redacts each typed word that looks like a key; paths are kept, because users need them to find the mistake. */
 export function withoutTypedKeys(text: string, args: readonly string[]): string {
   const words = args.flatMap((arg) => [
     arg,
@@ -86,12 +86,12 @@ export function withoutTypedKeys(text: string, args: readonly string[]): string 
     .replace(SECRET_KEY, '[redacted]');
 }
 
-// A mistyped name is not a key because a listed name starts with it.
+// Matches whole words only: a longer name that contains the key's text is kept.
 function wholeWord(key: string): RegExp {
   return new RegExp(`(?<![\\w-])${key.replace(/[^\w]/g, '\\$&')}(?![\\w-])`, 'g');
 }
 
-/** Whether a URL may hold a key. Hosts and paths have ordinary names that start like one, so only long parts are suspected. */
+/** Whether a URL may contain a key; only long parts are checked, because ordinary names may start like a key. */
 export function containsKey(url: URL): boolean {
   const parts = [...(url.hostname.includes('.') ? [] : [url.hostname]), ...url.pathname.split('/')];
   return url.href.search(SECRET_KEY) >= 0 || parts.some((part) => part.length >= MIN_KEY && looksLikeKey(part));

@@ -1,4 +1,4 @@
-// The tables of exit codes, global options and environment variables: help, man page, README and docs/cli.md are made from them or checked.
+// The tables of exit codes, global options and environment variables, from which help, man page, README and docs/cli.md are generated.
 
 interface ExitCode {
   readonly code: number;
@@ -48,12 +48,12 @@ export const EXIT_CODES = {
 
 /** @internal */
 export interface GlobalOption {
-  /** As commander reads them. */
+  /** In commander's syntax. */
   readonly flags: string;
   readonly description: string;
   /** The environment variable that sets the option if it is not typed. */
   readonly variable?: string | undefined;
-  /** As it would be typed, or in words. */
+  /** The default: a value or a description of it. */
   readonly fallback?: string | undefined;
 }
 
@@ -95,7 +95,7 @@ interface DescribedOption extends Pick<GlobalOption, 'description' | 'variable' 
 }
 
 /**
- * A description with what else is known: `… (env: PETSTORE_MAX_WAIT; default: 2m)`.
+ * Appends the other facts to the description: `… (env: PETSTORE_MAX_WAIT; default: 2m)`.
  * @internal
  */
 export function describeOption({ description, required, choices, variable, fallback }: DescribedOption): string {

@@ -1,4 +1,4 @@
-// Reports what went wrong on stderr: two lines of text, or one line of JSON.
+// Prints an error to stderr: its message and hints as text, or one line of JSON.
 import { PetstoreError, rephrase, withCommands } from './errors.ts';
 import { escapeControls, terminalSafeJson } from './escape.ts';
 import type { Context } from './io.ts';
@@ -16,7 +16,7 @@ interface ReportOptions {
 }
 
 /**
- * Accepts anything that was thrown.
+ * Accepts any thrown value.
  * @returns the exit code (docs/cli.md, exit codes)
  */
 export async function reportError(error: unknown, context: Context, options: ReportOptions): Promise<number> {
@@ -29,18 +29,18 @@ export async function reportError(error: unknown, context: Context, options: Rep
   return known.exitCode;
 }
 
-/** Turns anything that was thrown into an error of this program. */
+/** Converts any thrown value to an error of this program. */
 export function toKnownError(error: unknown): PetstoreError {
   return error instanceof PetstoreError ? error : (storageError(error) ?? internalError(error));
 }
 
-// A key may have been typed in the wrong place.
+// Redacts a key that was typed in place of another argument.
 function withoutKeys(error: PetstoreError, args: readonly string[]): PetstoreError {
   if (error.kind !== 'usage') return error;
   return rephrase(error, withoutTypedKeys(error.message, args), error.hint && withoutTypedKeys(error.hint, args));
 }
 
-/** What a system call is called in a message. */
+/** The verb for a system call in messages. */
 const FILE_OPERATIONS: Readonly<Record<string, string>> = {
   open: 'open',
   read: 'read',
@@ -88,7 +88,7 @@ function textLines(error: PetstoreError, color: boolean, columns: number | undef
   const code = error.code === undefined || error.message.includes(error.code) ? '' : ` [${error.code}]`;
   const hints = error.hint?.split('\n').map((hint) => `hint: ${hint}\n`) ?? [];
   const text = `error: ${error.message}${code}\n${hints.join('')}`;
-  // A terminal wraps between words; a pipe receives whole lines.
+  // Lines are wrapped for a terminal only; a pipe receives whole lines.
   const lines = escapeControls(text, '\n').split('\n');
   const shown = lines.map((line) => wrap(line, columns)).join('\n');
   return color ? shown.replace('error:', '\u001b[31merror:\u001b[39m') : shown;

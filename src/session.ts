@@ -1,4 +1,4 @@
-// The services of a command; costly ones are opened when first used.
+// The services that commands use; most are opened on first use.
 import type { Api } from './api/types.ts';
 import type { StateServer } from './append-log/state-server.ts';
 import { LONGEST_TIMER_MS } from './clock.ts';
@@ -10,16 +10,16 @@ import type { Context, Environment } from './io.ts';
 import type { Format } from './output/render.ts';
 import { wrap } from './output/wrap.ts';
 import type { Target } from './profiles/credentials.ts';
-import { resolveTarget, setOverrides } from './profiles/credentials.ts';
+import { definedOverrides, resolveTarget } from './profiles/credentials.ts';
 import { configDir, stateDir } from './profiles/paths.ts';
 import type { ProfileStore } from './profiles/store.ts';
 import { Progress } from './progress.ts';
 import type { Ledger } from './rate-limit/ledger.ts';
 import { GLOBAL_OPTIONS } from './reference.ts';
 
-/** The options of every command, from the command line and the environment (docs/cli.md, global options). */
+/** The global options, from the command line and the environment (docs/cli.md, global options). */
 export interface GlobalOptions {
-  /** The value of `--profile`; PETSTORE_PROFILE is read with the profiles, so that errors can name it. */
+  /** The value of `--profile` only; PETSTORE_PROFILE is read with the profiles, so that errors can name it. */
   readonly profile: string | undefined;
   readonly json: boolean;
   readonly format: Format | undefined;
@@ -31,7 +31,7 @@ export interface GlobalOptions {
   readonly noColor: boolean;
 }
 
-/** The text of an option, and the option or variable that it is from. */
+/** An unparsed value, and the option or variable that it comes from. */
 interface Setting {
   readonly text: string;
   readonly from: string;
@@ -39,7 +39,7 @@ interface Setting {
 
 /**
  * Reads the global options; the command line overrides the environment, which overrides the default.
- * @param options as commander parsed them, with names in camel case
+ * @param options parsed by commander, with names in camel case
  * @throws PetstoreError `usage` naming the option or variable
  */
 export function readGlobalOptions(options: Readonly<Record<string, unknown>>, env: Environment): GlobalOptions {
@@ -97,18 +97,18 @@ export interface Session {
   stateDir(): string;
   configDir(): string;
   profiles(): Promise<ProfileStore>;
-  /** URL and key; from now on the key is redacted from all output. */
+  /** Resolves URL and key; from then on the key is redacted from all output. */
   target(): Promise<Target>;
   runKeyCommand(commandLine: string, from: string): Promise<string>;
-  /** Sends requests to the target; the profile `sandbox` is served first. */
+  /** The client of the target; for the profile `sandbox`, the embedded server is started first. */
   httpClient(): Promise<HttpClient>;
   ledger(): Promise<Ledger>;
-  /** The server of PETSTORE_STATE_URL, if set (docs/fleet.md). */
+  /** The server of PETSTORE_STATE_URL, if set (docs/fleet.md); the caller closes it. */
   stateServer(): Promise<StateServer | undefined>;
   api(): Promise<Api>;
-  /** The API of another target, for a key that is not stored yet. */
+  /** The API of another target, for a key that is not saved yet. */
   apiOf(target: Target): Promise<Api>;
-  /** The ledger that was used last, and since when by its clock; undefined if nothing can have been sent. */
+  /** The ledger of the last opened client, and when it was opened (epoch milliseconds); undefined without a client. */
   readonly usedLedger: { readonly ledger: Ledger; readonly since: number } | undefined;
   /** Writes one line to stderr, except with `--quiet` or `--json`. */
   notice(text: string): Promise<void>;
@@ -116,7 +116,7 @@ export interface Session {
   warn(text: string): Promise<void>;
 }
 
-/** `context.cleanups` closes every opened service. */
+/** The opened clients and sandbox servers are closed by `context.cleanups`. */
 export function openSession(context: Context, options: GlobalOptions): Session {
   const { env, clock, signal, redactor, stderr, cleanups } = context;
   const { timeoutMs, maxWaitMs, maxRetries } = options;
@@ -133,12 +133,12 @@ export function openSession(context: Context, options: GlobalOptions): Session {
     const { profiles: store, runKeyCommand } = session;
     const target = await resolveTarget({ env, profile, store, stateDir: session.stateDir, runKeyCommand });
     redactor.add(target.key);
-    const ignored = profile === undefined ? [] : setOverrides(env);
+    const ignored = profile === undefined ? [] : definedOverrides(env);
     if (ignored.length > 0) await session.notice(`warning: --profile overrides ${ignored.join(' and ')}`);
     return target;
   };
 
-  // On the state server, if one is configured, otherwise on this machine.
+  // Opens the ledger on the state server if one is configured, otherwise on this machine.
   const openLedgerOf = async ({ identity, key, keySource }: Target): Promise<Ledger> => {
     const { openLedger } = await import('./rate-limit/ledger.ts');
     const own = { identity, key, clock, timeoutMs, onWarning: (text: string) => void session.warn(text) };

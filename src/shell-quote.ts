@@ -13,7 +13,7 @@ export function isWindowsShell({ platform, env }: ShellContext): boolean {
   return platform === 'win32' && !env['SHELL'];
 }
 
-/** @param profile as typed with `-p`; every command is for that profile */
+/** @param profile the value of `-p`, which is added to each command */
 export function commandWriter(context: ShellContext, profile: string | undefined): WriteCommand {
   const typed = profile === undefined ? [] : ['-p', looksLikeKey(profile) ? 'PROFILE' : profile];
   return (...words) => {

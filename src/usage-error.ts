@@ -1,4 +1,4 @@
-// Turns commander's errors into usage errors in the program's own words, with a suggestion.
+// Converts commander's errors to usage errors with suggestions, in the program's own wording.
 import type { Command, CommanderError, Option } from 'commander';
 import { pathOf, rootOf } from './command.ts';
 import { closestMatch } from './did-you-mean.ts';
@@ -7,7 +7,7 @@ import { PetstoreError } from './errors.ts';
 import { escapeControls } from './escape.ts';
 import { looksLikeKey } from './redact.ts';
 
-/** Commander's error, and the command that was being parsed: `exitOverride` in program.ts adds it. */
+/** Commander's error with the command that was being parsed, which program.ts adds by `exitOverride`. */
 export interface ParseError extends CommanderError {
   readonly command: Command;
 }
@@ -34,7 +34,7 @@ function explain({ code, command, message }: ParseError, args: readonly string[]
     case 'commander.unknownOption':
       return unknownOption(command, word);
     case 'commander.missingMandatoryOptionValue': {
-      // `--nam dog` is a mistyped name rather than a missing one.
+      // `--nam dog` is a mistyped `--name` rather than a missing one.
       const mistyped = command.args.find((one) => /^-./.test(one));
       return mistyped ? unknownOption(command, mistyped) : [`${option} is required`, meantOption(command)];
     }
@@ -62,7 +62,7 @@ function unknownCommand(command: Command, word: string): Explanation {
   return [`unknown command ${quoted(word)}`, near && didYouMean(near)];
 }
 
-/** The command of this name or alias, or the closest one. */
+/** The command whose name or alias is closest to the word. */
 function closestCommand(commands: readonly Command[], word: string): Command | undefined {
   const named = commands.flatMap((one) => [one.name(), ...one.aliases()].map((name) => ({ name, one })));
   const match = closestMatch(
@@ -101,7 +101,7 @@ function useOneOf(choices: Option['argChoices']): string | undefined {
   return choices && `use ${choices.slice(0, -1).join(', ')} or ${choices.at(-1)}`;
 }
 
-// `categories create dog` means the value of the required option.
+// In `categories create dog`, `dog` is meant as the value of the required option.
 function meantOption(command: Command): CommandHint | undefined {
   const required = command.options.find((option) => option.mandatory);
   const [value, ...others] = command.args;
@@ -109,7 +109,7 @@ function meantOption(command: Command): CommandHint | undefined {
   return didYouMean(command, required.long, escapeControls(value));
 }
 
-// `petstore api categories` means a GET.
+// `petstore api categories` means `petstore api GET categories`.
 function meantMethod(command: Command): CommandHint | undefined {
   const [first, second] = command.registeredArguments;
   const [path = ''] = command.args;

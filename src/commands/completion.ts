@@ -1,8 +1,7 @@
-// `petstore completion`: the scripts, and the hidden command that they call at every Tab.
+// `petstore completion`, and the hidden command that its scripts call on each Tab.
 import { Argument, Command } from 'commander';
 import { lazyAction, rootOf, sections } from '../command.ts';
 
-/** The shells that have a completion script. */
 export const SHELLS = ['bash', 'zsh', 'fish', 'powershell'] as const;
 
 export const completion = (): Command =>

@@ -1,4 +1,4 @@
-// `petstore help COMMAND`, what a bare `petstore` prints, and the command tree as JSON (`--help --json`).
+// `petstore help COMMAND`, the text of a bare `petstore`, and the command reference as JSON (`--help --json`).
 import type { Option } from 'commander';
 import { Command } from 'commander';
 import { pathOf, rootOf, sections } from '../command.ts';
@@ -40,7 +40,7 @@ function subcommandOf(parent: Command, word: string): Command {
   throw new PetstoreError('usage', `unknown command "${word}"`, { hint: `see \`${pathOf(parent)} --help\`` });
 }
 
-/** Everything that a program needs to call this one, or one of its commands. */
+/** The reference of all commands below the given one, with global options, environment variables and exit codes. */
 export function describeCommands(command: Command) {
   const root = rootOf(command);
   const leaves = leavesOf(command);
@@ -87,7 +87,7 @@ function describeCommand(command: Command) {
         /** The name of its value; absent for a switch. */
         value: /<(.+?)>/.exec(flags)?.[1],
         required: mandatory,
-        // Only options that collect their values have a parser of their own.
+        // Only options that collect their values have a parser.
         repeatable: option.parseArg !== undefined && choices === undefined,
         choices,
         default: defaultOf(option),
@@ -105,7 +105,7 @@ export function defaultOf(option: Pick<Option, 'defaultValue' | 'defaultValueDes
 /** Wide enough that no paragraph is wrapped. */
 const WIDTH = 5000;
 
-// The sections below the options in a command's help.
+// Extracts the sections below the options from a command's help.
 function notesOf(command: Command): { readonly notes: string; readonly examples: readonly string[] } {
   let text = '';
   const writeOut = (part: string): void => {
@@ -115,6 +115,6 @@ function notesOf(command: Command): { readonly notes: string; readonly examples:
   command.outputHelp();
   const [notes = '', more = ''] = text.slice(command.helpInformation().length).split('Examples:\n');
   const examples = [...more.matchAll(/^ {2}\$ (.*?)(?: {2,}#.*)?$/gm)].map(([, line = '']) => line);
-  // The root's exit codes are data of their own.
+  // The reference lists the exit codes separately.
   return { notes: notes.replace(/Exit codes:\n[\s\S]*/, '').trim(), examples };
 }

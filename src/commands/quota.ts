@@ -1,4 +1,4 @@
-// `petstore quota`: limit, remaining and reset, and whether and why the key is blocked.
+// `petstore quota`: shows limit, remaining and reset, and a block of the key with its reason.
 
 import { Command } from 'commander';
 import { action, sections } from '../command.ts';
@@ -18,7 +18,7 @@ interface QuotaOptions {
 interface ProfileQuota {
   readonly profile: string;
   readonly known: QuotaView;
-  /** The command that asks the service. */
+  /** The command line that updates the quota, for a hint. */
   readonly refreshCommand: string;
 }
 
@@ -92,7 +92,7 @@ function facts({ profile, known, refreshCommand }: ProfileQuota, context: TextCo
   return rows;
 }
 
-// The time of day is shown beside a longer time.
+// A longer time is shown with the time of day.
 const SHORT_MS = 60_000;
 const BAR_CELLS = 16;
 // A narrower terminal has no room for a bar beside names and numbers.

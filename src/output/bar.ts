@@ -1,8 +1,8 @@
-// A bar beside a number, for terminals: how much of a whole is done, or left.
+// A text bar for terminals that shows a share of a whole.
 
 /**
- * @param cells how wide it is
- * @returns for example `████████░░░░`; full only if nothing is missing, empty only if there is nothing
+ * @param cells the width of the bar
+ * @returns for example `████████░░░░`; full only for a share of 1, empty only for 0
  */
 export function bar(part: number, whole: number, cells: number): string {
   const share = whole > 0 ? Math.min(1, Math.max(0, part / whole)) : 0;

@@ -4,16 +4,16 @@ import { escapeControls } from '../escape.ts';
 import type { Column } from './view.ts';
 
 const PAGE_ROWS = 500;
-/** Besides what RFC 4180 quotes: the empty text, blanks that readers may trim, and what may pass for a byte order mark. */
+/** Fields to quote: those of RFC 4180, empty strings, outer blanks that readers may trim, and a leading byte order mark. */
 const QUOTED = /["\r\n]|^$|^[\s\ufeff]|\s$/;
 
 type Fields = readonly (string | undefined)[];
 
 /**
- * Writes rows below a header line.
- * @param format TSV has no standard quotes; those of CSV are what spreadsheets and `categories import` read
- * @param columns an absent value is an empty field, an empty text a pair of quotes
- * @param safe for a terminal: escapes control characters, so the text is no longer exact
+ * Writes a header and rows as CSV or TSV.
+ * @param format TSV is quoted like CSV, as spreadsheets and `categories import` expect
+ * @param columns an absent value is an empty field, an empty string a pair of quotes
+ * @param safe escapes control characters for a terminal, so the text is no longer exact
  */
 export function* delimited<Row>(
   format: 'csv' | 'tsv',
@@ -31,7 +31,7 @@ export function* delimited<Row>(
   }
 }
 
-// Rows without anything to quote, which are most, are joined here: csv-stringify takes five times as long.
+// Rows with nothing to quote, the majority, are joined here: csv-stringify takes five times as long.
 function page(records: readonly Fields[], delimiter: string): string {
   const isPlain = (text: string | undefined): boolean =>
     text === undefined || !(text.includes(delimiter) || QUOTED.test(text));

@@ -1,4 +1,4 @@
-// Questions on a terminal, asked on stderr: stdout carries only the result.
+// Prompts on a terminal, written to stderr because stdout carries only the result.
 import type { Interface } from 'node:readline';
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
@@ -9,14 +9,14 @@ import { wrap } from './wrap.ts';
 export interface PromptIO {
   readonly stdin: Input;
   readonly stderr: Output;
-  /** Ends the question; the promise then rejects with its reason. */
+  /** Aborts the prompt, which rejects with the signal's reason. */
   readonly signal: AbortSignal;
 }
 
 export interface Question {
   /** One line without control characters. */
   readonly message: string;
-  /** Returns the problem with an answer; the question is then asked again. */
+  /** Returns the problem of an invalid answer; the question is then asked again. */
   readonly validate?: (answer: string) => string | undefined;
 }
 
@@ -62,7 +62,7 @@ async function ask({ stdin, stderr, signal }: PromptIO, message: string, hidden:
   const lines = createInterface({ input, output, terminal: true, historySize: 0 });
   if (hidden) await stderr.write(message);
   lines.setPrompt(message);
-  // Ctrl-Z is ignored: a shell that continues the process leaves a terminal that echoes the key.
+  // Ignore Ctrl-Z: after the shell's `fg` the terminal would echo the key.
   lines.on('SIGTSTP', () => undefined);
   try {
     if (!hidden) lines.prompt();

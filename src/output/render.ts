@@ -1,4 +1,4 @@
-// From a result and its view to what stdout gets: one renderer per format, its packages loaded when used. The only file that knows chalk.
+// Renders a result for stdout: one renderer per format, whose packages are loaded on use. The only file that imports chalk.
 import { PetstoreError } from '../errors.ts';
 import { terminalSafeJson } from '../escape.ts';
 import type { ColorLevel } from '../io.ts';
@@ -7,33 +7,32 @@ import type { Column, Style, TextContext, View } from './view.ts';
 
 export interface OutputTarget {
   readonly isTTY: boolean;
-  /** Width in cells; undefined for a pipe, 0 for a terminal that does not know its width. */
+  /** Width in cells; undefined for a pipe, 0 for a terminal that does not report its width. */
   readonly columns: number | undefined;
   readonly colorLevel: ColorLevel;
   readonly now: () => number;
 }
 
-/** Returns pieces to write in order, made on demand; each but bytes ends in a line break. */
+/** Returns the pieces to write, in order; each piece of text ends in a line break. */
 export type Renderer<Data> = (data: Data) => Iterable<string | Uint8Array>;
 
 interface OutputFormat {
-  /** Whether it needs a view with records. */
-  readonly needsRows: boolean;
+  readonly needsRecords: boolean;
   load<Data>(view: View<Data>, target: OutputTarget): Promise<Renderer<Data>>;
 }
 
 const OUTPUT_FORMATS = {
-  table: { needsRows: false, load: loadText },
+  table: { needsRecords: false, load: loadText },
   json: {
-    needsRows: false,
+    needsRecords: false,
     load: async (view, target) => (data) => [`${jsonText(view.json ? view.json(data) : data, target.isTTY)}\n`],
   },
   ndjson: {
-    needsRows: true,
+    needsRecords: true,
     load: async (view) => (data) => [terminalSafeJson(stringifyLines(view.records?.rows(data) ?? []))],
   },
-  csv: { needsRows: true, load: (view, target) => loadDelimited('csv', view, target) },
-  tsv: { needsRows: true, load: (view, target) => loadDelimited('tsv', view, target) },
+  csv: { needsRecords: true, load: (view, target) => loadDelimited('csv', view, target) },
+  tsv: { needsRecords: true, load: (view, target) => loadDelimited('tsv', view, target) },
 } satisfies Readonly<Record<string, OutputFormat>>;
 
 export type Format = keyof typeof OUTPUT_FORMATS;
@@ -41,16 +40,16 @@ export type Format = keyof typeof OUTPUT_FORMATS;
 export const FORMATS = Object.keys(OUTPUT_FORMATS) as readonly Format[];
 
 /**
- * Loads what a format needs. To be called before anything is sent: the result must be printable afterwards.
- * @throws PetstoreError `usage` if the format needs rows and the view has none
+ * Loads the renderer of a format; call it before anything is sent, so that the result can be printed afterwards.
+ * @throws PetstoreError `usage` if the format needs records and the view has none
  */
 export async function loadRenderer<Data>(
   format: Format,
   view: View<Data>,
   target: OutputTarget,
 ): Promise<Renderer<Data>> {
-  const { needsRows, load }: OutputFormat = OUTPUT_FORMATS[format];
-  if (needsRows && !view.records) {
+  const { needsRecords, load }: OutputFormat = OUTPUT_FORMATS[format];
+  if (needsRecords && !view.records) {
     throw new PetstoreError('usage', `--format ${format} is available only for \`petstore categories list\``, {
       hint: 'use --json',
     });
@@ -58,7 +57,7 @@ export async function loadRenderer<Data>(
   return load(view, target);
 }
 
-/** Writes a value of `parseJson` as JSON that is safe to print: every digit kept, control characters escaped. */
+/** Serializes a value of `parseJson`, with every digit kept and control characters escaped. */
 export function jsonText(value: unknown, pretty = false): string {
   return terminalSafeJson(stringifyJson(value, pretty ? 2 : 0));
 }
@@ -73,7 +72,7 @@ async function loadDelimited<Data>(
   return (data) => delimited(format, columns, records?.rows(data) ?? [], isTTY);
 }
 
-/** Loads the renderer for people; cli-table3 only for views with tables. */
+/** Loads the text renderer, with cli-table3 only for views with tables. */
 async function loadText<Data>(view: View<Data>, target: OutputTarget): Promise<Renderer<Data>> {
   const style = await loadStyle(target.colorLevel);
   const table = view.tables && (await import('./table.ts')).table;
@@ -88,7 +87,7 @@ async function loadText<Data>(view: View<Data>, target: OutputTarget): Promise<R
 }
 
 /**
- * Only the 16 named colors are used: the terminal's own theme keeps them readable on dark and on light.
+ * Only the 16 named colors are used, which terminal themes keep readable on dark and light backgrounds.
  * @param level from `colorLevel`; chalk itself ignores NO_COLOR
  */
 export async function loadStyle(level: ColorLevel): Promise<Style> {

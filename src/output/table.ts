@@ -1,9 +1,9 @@
-// Tables by cli-table3, whose string-width is used here too: columns share the width fairly, rows come in pages.
+// Tables made with cli-table3 and the version of string-width that it uses; rows are laid out in pages.
 import CliTable from 'cli-table3';
 import stringWidth from 'string-width';
 import { escapeControls } from '../escape.ts';
 import type { Column, Style } from './view.ts';
-import { fitting, wrap } from './wrap.ts';
+import { longestPrefix, wrap } from './wrap.ts';
 
 const GAP_CELLS = 2;
 /** cli-table3's time grows with the square of a table's rows. */
@@ -29,7 +29,7 @@ export function* table<Row>(
   const natural = columns.map((column, at) =>
     rows.reduce((widest, row) => Math.max(widest, width(text(row, column))), width(heads[at] ?? '')),
   );
-  // Every digit of a number is kept.
+  // Right-aligned columns hold numbers, which must keep every digit.
   const numeric = columns.map(({ align }) => align === 'right');
   const widths = options.columns === undefined ? natural : fitWidths(natural, options.columns, numeric);
   const page = (lines: string[][]): string => {
@@ -40,10 +40,10 @@ export function* table<Row>(
       colAligns: columns.map(({ align }) => align ?? 'left'),
     });
     made.push(...lines);
-    // The look-behind keeps this linear.
+    // The lookbehind keeps the expression linear in time.
     return `${made.toString().replace(/(?<! ) +$/gm, '')}\n`;
   };
-  // Wrapped and cut here: cli-table3 counts UTF-16 units, and would drop a part of what it wraps.
+  // Wrapped and truncated here: cli-table3 counts UTF-16 units and would lose part of a wrapped text.
   const cell = (row: Row, column: Column<Row>, at: number): string => {
     const [content, cells] = [text(row, column), widths[at] ?? 0];
     if (column.wrap) {
@@ -61,7 +61,7 @@ export function* table<Row>(
 
 function cut(text: string, cells: number): string {
   if (width(text) <= cells) return text;
-  return cells < 2 ? '…' : `${fitting(text, cells - 1, stringWidth)}…`;
+  return cells < 2 ? '…' : `${longestPrefix(text, cells - 1, stringWidth)}…`;
 }
 
 function width(text: string): number {
@@ -69,8 +69,8 @@ function width(text: string): number {
 }
 
 /**
- * Shares a width fairly: a column is narrowed only to its share of what narrower columns leave.
- * @param whole columns that keep their width while the others keep at least half of the terminal
+ * Distributes the available width: a column shrinks only to its fair share.
+ * @param whole columns that keep their width if the others keep half of the terminal
  */
 export function fitWidths(natural: readonly number[], available: number, whole: readonly boolean[] = []): number[] {
   const widths = [...natural];

@@ -1,4 +1,4 @@
-// How a command's result is to be shown: declarations that the renderers turn into text. Types only.
+// The types with which a command declares how its result is shown.
 import type { PetstoreError } from '../errors.ts';
 
 export interface Column<Row> {
@@ -9,11 +9,11 @@ export interface Column<Row> {
   readonly align?: 'left' | 'right';
   /** Colors the cells of a column that does not wrap. */
   paint?(row: Row, style: Style): (text: string) => string;
-  /** Wraps a text that is wider than the column, and keeps its line breaks; without it the text is cut. */
+  /** Wraps text that is wider than the column and keeps its line breaks; otherwise the text is truncated. */
   readonly wrap?: true;
 }
 
-/** Functions that color text, or return it unchanged if the stream carries no color. */
+/** Functions that color text, or return it unchanged if the stream has no color. */
 export interface Style {
   readonly bold: (text: string) => string;
   readonly dim: (text: string) => string;
@@ -38,7 +38,7 @@ export interface TextContext {
 }
 
 export interface View<Data> {
-  /** What `--json` prints; the result itself unless given. */
+  /** Returns the value that `--json` prints; the default is the result itself. */
   json?(data: Data): unknown;
   /** Text for people, in pieces that end in a line break. */
   text(data: Data, context: TextContext): Iterable<string>;
@@ -48,8 +48,8 @@ export interface View<Data> {
   readonly records?: { readonly columns: readonly Column<never>[]; rows(data: Data): readonly unknown[] };
   /** Whether `text` uses tables: their code is loaded only then. */
   readonly tables?: true;
-  /** The error to end with although the result was printed. */
+  /** Returns the error to report after the result, for the exit code. */
   failure?(data: Data): PetstoreError | undefined;
-  /** What has changed, for the error message when the result cannot be printed. */
+  /** Describes the change that was made, for the error message if the result cannot be printed. */
   summary?(data: Data): string;
 }

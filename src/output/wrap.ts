@@ -4,8 +4,8 @@ type Measure = (text: string) => number;
 
 /**
  * Breaks a text between words, except inside backquotes, so that a command can be copied.
- * @param width the most cells of a line; 0 or undefined: nothing is broken
- * @param measure a text's width; a longer word is broken only if it is given, otherwise that is left to the terminal
+ * @param width the maximum width of a line in cells; if 0 or undefined, the text is not broken
+ * @param measure returns the width of a text; without it, words longer than a line are left to the terminal
  */
 export function wrap(text: string, width: number | undefined, measure?: Measure): string {
   if (!width) return text;
@@ -22,7 +22,7 @@ export function wrap(text: string, width: number | undefined, measure?: Measure)
     if (line !== '') lines.push(line);
     line = word;
     while (measure && measure(line) > width) {
-      const part = fitting(line, width, measure);
+      const part = longestPrefix(line, width, measure);
       lines.push(part);
       line = line.slice(part.length);
     }
@@ -30,7 +30,7 @@ export function wrap(text: string, width: number | undefined, measure?: Measure)
   return [...lines, line].join('\n');
 }
 
-/** Wraps the paragraphs of a text, and the meanings in a list of terms; other indented lines are kept. */
+/** Wraps paragraphs, and the definitions in a list of terms; other indented lines are kept. */
 export function wrapParagraphs(text: string, width: number | undefined): string {
   if (!width) return text;
   return text
@@ -41,8 +41,8 @@ export function wrapParagraphs(text: string, width: number | undefined): string 
     );
 }
 
-/** The longest beginning of a text that fits into a width; at least one character. */
-export function fitting(text: string, width: number, measure: Measure): string {
+/** The longest prefix of a text that fits into a width; at least one character. */
+export function longestPrefix(text: string, width: number, measure: Measure): string {
   let part = '';
   for (const char of text) {
     if (part !== '' && measure(part + char) > width) break;
@@ -52,8 +52,8 @@ export function fitting(text: string, width: number, measure: Measure): string {
 }
 
 /**
- * Breaks a text beside a name, so that its further lines are aligned with its first.
- * @param columns of the terminal; undefined: it stays one line
+ * Wraps a text that starts at the column `indent`, and indents its other lines to that column.
+ * @param columns the terminal's width; if undefined, the text stays on one line
  */
 export function hangingIndent(text: string, columns: number | undefined, indent: number): string {
   if (columns === undefined) return text;

@@ -1,4 +1,4 @@
-// The profiles on disk, kept with conf: one private file per profile, so that concurrent logins lose nothing.
+// The profiles on disk, saved with conf: one private file per profile, so that concurrent logins lose nothing.
 import * as fs from 'node:fs';
 import { join } from 'node:path';
 import Conf from 'conf';
@@ -14,7 +14,7 @@ const FIELDS = ['url', 'key', 'keyCommand', 'origin', 'active'] as const;
 
 type Settings = { readonly [Field in (typeof FIELDS)[number]]?: string };
 
-/** Opening and reading create nothing. */
+/** Neither opening nor reading creates a file. */
 export function openConfStore(dir: string): ProfileStore {
   const pathOf = (file: string): string => join(dir, `${file}.json`);
 
@@ -36,7 +36,7 @@ export function openConfStore(dir: string): ProfileStore {
       return Object.fromEntries(FIELDS.flatMap((field) => (store[field] === undefined ? [] : [[field, store[field]]])));
     });
 
-  // conf reports a short write on a full disk as success: the old file is kept until the new one was read back.
+  // conf reports a short write on a full disk as success, so the old file is kept until the new one has been read back.
   const write = (file: string, settings: Settings): void => {
     const path = pathOf(file);
     read(file);
@@ -65,7 +65,7 @@ export function openConfStore(dir: string): ProfileStore {
       return existed;
     });
 
-  // A killed write may leave a key in a file beside its own.
+  // A killed write may leave a key in a temporary or backup file.
   const removeLeftovers = (file: string): void => {
     for (const name of list(dir).filter((one) => one.startsWith(`${file}.json.`))) fs.rmSync(join(dir, name));
   };
@@ -115,7 +115,7 @@ export function openConfStore(dir: string): ProfileStore {
       try {
         read(ACTIVE);
       } catch {
-        // It holds no key, so a damaged one is replaced.
+        // A damaged file can be replaced: it contains no key.
         remove(ACTIVE);
       }
       write(ACTIVE, { active: name });
@@ -142,7 +142,7 @@ function parseSettings(text: string, path: string): Record<string, unknown> {
   try {
     value = JSON.parse(text);
   } catch {
-    // The parser's message quotes the text, which contains a key.
+    // The parser's message quotes the text, which may contain a key.
     throw damagedFile(path, 'is not valid JSON');
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
@@ -154,7 +154,7 @@ function parseSettings(text: string, path: string): Record<string, unknown> {
   return settings;
 }
 
-/** For a file whose content cannot be used; its content is never quoted, since it may contain a key. */
+/** The error for an unusable file; it never quotes the content, which may contain a key. */
 function damagedFile(path: string, what: string): PetstoreError {
   const profile = /profile-([^/\\]+)\.json$/.exec(path)?.[1];
   return new PetstoreError('storage', `${escapeControls(path)} ${what}`, {
@@ -164,7 +164,7 @@ function damagedFile(path: string, what: string): PetstoreError {
   });
 }
 
-// Anything but a PetstoreError that the file system throws becomes one.
+// Converts errors of the file system to PetstoreError `storage`.
 function guarded<T>(path: string, verb: string, work: () => T): T {
   try {
     return work();

@@ -1,4 +1,4 @@
-// Which base URL and API key a command uses (docs/cli.md, precedence).
+// Finds the base URL and API key of a command (docs/cli.md, precedence).
 import { PetstoreError } from '../errors.ts';
 import type { Environment } from '../io.ts';
 import type { BaseUrl } from './credential-rules.ts';
@@ -7,7 +7,7 @@ import { sandboxDataFile } from './paths.ts';
 import type { ProfileStore, StoredProfile } from './store.ts';
 import { BUILT_IN, checkProfileName, FIRST_ACTIVE, hasKey, SANDBOX, unknownProfile } from './store.ts';
 
-/** Where requests go, and with which key. */
+/** The base URL and API key of a command's requests. */
 export interface Target {
   readonly profile: string;
   /** Without trailing slash, ends in `/v1`; empty for the embedded sandbox. */
@@ -16,7 +16,7 @@ export interface Target {
   readonly key: string;
   readonly keySource: 'environment' | 'stored' | 'command' | 'sandbox';
   readonly urlSource: 'environment' | 'stored' | 'sandbox';
-  /** The owner of the rate limit besides the key: the base URL, or `sandbox:` and the data file. */
+  /** Identifies the service, for rate limits and journals: the base URL, or `sandbox:` and the data file. */
   readonly identity: string;
 }
 
@@ -30,7 +30,7 @@ export interface Credentials {
   /** The command that prints the key, and where it is configured. */
   readonly command?: { readonly line: string; readonly from: string };
   readonly keySource?: Target['keySource'];
-  /** Why a command fails that uses these. */
+  /** The error of a command that uses these credentials. */
   readonly problem?: PetstoreError | undefined;
 }
 
@@ -61,7 +61,7 @@ interface TargetSources extends CredentialSources {
 /** @throws PetstoreError `usage` (unknown profile, invalid URL), `auth` (no key or URL, a key for another origin), `storage` */
 export async function resolveTarget(sources: TargetSources): Promise<Target> {
   const { profile, url: baseUrl = '', urlSource, key = '', keySource, ...found } = await findCredentials(sources);
-  // Both sources are known if nothing is wrong.
+  // Both sources are known unless there is a problem.
   if (found.problem || !urlSource || !keySource) throw found.problem;
   const identity = keySource === 'sandbox' ? `sandbox:${sandboxDataFile(sources.stateDir())}` : baseUrl;
   const target = { profile, baseUrl, key, keySource, urlSource, identity };
@@ -70,15 +70,15 @@ export async function resolveTarget(sources: TargetSources): Promise<Target> {
   return { ...target, key: checkKey(await sources.runKeyCommand(line, from), `the key command of ${from}`) };
 }
 
-const OF_SANDBOX: Credentials = { profile: SANDBOX, urlSource: 'sandbox', keySource: 'sandbox' };
+const SANDBOX_CREDENTIALS: Credentials = { profile: SANDBOX, urlSource: 'sandbox', keySource: 'sandbox' };
 
 /**
- * A typed profile is used whole; otherwise the environment overrides the stored URL and the stored key, each by itself.
- * @throws PetstoreError `usage` for an invalid profile name; what else is wrong is the result's `problem`
+ * With `--profile`, the environment is ignored; otherwise it overrides the saved URL and the saved key independently.
+ * @throws PetstoreError `usage` for an invalid profile name; other errors are returned as `problem`
  */
 export async function findCredentials(sources: CredentialSources): Promise<Credentials> {
   const named = namedProfile(sources);
-  if (named?.name === SANDBOX) return OF_SANDBOX;
+  if (named?.name === SANDBOX) return SANDBOX_CREDENTIALS;
   const typed = named !== undefined && named.from === undefined;
   const env = typed ? {} : sources.env;
   let profile = named?.name ?? FIRST_ACTIVE;
@@ -91,9 +91,9 @@ export async function findCredentials(sources: CredentialSources): Promise<Crede
     const ownUrl = environmentUrl(env);
     url = ownUrl && { ...ownUrl, urlSource: 'environment' };
     key = environmentKey(env);
-    if (profile === SANDBOX) return OF_SANDBOX;
+    if (profile === SANDBOX) return SANDBOX_CREDENTIALS;
     if (complete) {
-      // The name is checked without opening a file.
+      // A built-in name needs no check, which would load the store.
       if (!BUILT_IN.includes(profile)) checkExists(await sources.store(), profile, named?.from);
     } else {
       const stored = storedProfile(await sources.store(), profile, named?.from);
@@ -123,21 +123,21 @@ export function namedProfile(sources: Pick<CredentialSources, 'env' | 'profile'>
   return name ? { name: checkProfileName(name, PROFILE_VARIABLE), from: PROFILE_VARIABLE } : undefined;
 }
 
-/** The variables that override stored settings if no profile is typed. */
+/** The variables that override the saved settings if no profile is typed. */
 export function overridingVariables(env: Environment, active: string): readonly string[] {
   const named = env[PROFILE_VARIABLE] || undefined;
   const profile = named !== undefined && named !== active ? [PROFILE_VARIABLE] : [];
   // The sandbox uses none of them; but if URL and key are both set, the active profile is not used at all.
   const sandbox = (named ?? active) === SANDBOX && (named !== undefined || !environmentSuffices(env));
-  return sandbox ? profile : [...profile, ...setOverrides(env)];
+  return sandbox ? profile : [...profile, ...definedOverrides(env)];
 }
 
-/** The variables that a typed profile ignores. */
-export function setOverrides(env: Environment): readonly string[] {
+/** The variables that are set, and that a typed profile ignores. */
+export function definedOverrides(env: Environment): readonly string[] {
   return OVERRIDES.filter((name) => env[name] !== undefined);
 }
 
-/** The variable that overrides stored keys, if one is set. */
+/** The variable that overrides saved keys, if one is set. */
 export function keyVariable(env: Environment): string | undefined {
   return [KEY_VARIABLE, KEY_COMMAND_VARIABLE].find((name) => env[name] !== undefined);
 }
@@ -147,7 +147,7 @@ export function environmentSuffices(env: Environment): boolean {
   return env[URL_VARIABLE] !== undefined && keyVariable(env) !== undefined;
 }
 
-// An invalid key is an error: a stored key is never used in its place.
+// An invalid key is an error: a saved key is never used in its place.
 function environmentKey(env: Environment): FoundKey | undefined {
   const { [KEY_VARIABLE]: key, [KEY_COMMAND_VARIABLE]: line } = env;
   if (key !== undefined) return { key: checkKey(key, KEY_VARIABLE), keySource: 'environment' };
@@ -161,7 +161,7 @@ export function environmentUrl(env: Environment): BaseUrl | undefined {
 }
 
 /**
- * @returns undefined for a built-in profile without stored settings
+ * @returns undefined for a built-in profile without saved settings
  * @throws PetstoreError `usage` if there is no such profile
  */
 export function storedProfile(store: ProfileStore, name: string, from?: string): StoredProfile | undefined {
@@ -169,7 +169,7 @@ export function storedProfile(store: ProfileStore, name: string, from?: string):
   return store.get(name);
 }
 
-/** Opens no file. @throws PetstoreError `usage` */
+/** Opens no file. @throws PetstoreError `usage` if there is no such profile */
 export function checkExists(store: ProfileStore, name: string, from: string | undefined): void {
   const names = store.names();
   if (!names.includes(name)) throw unknownProfile(name, names, from);

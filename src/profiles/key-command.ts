@@ -19,9 +19,9 @@ export interface KeyCommandContext {
   readonly env: Environment;
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** Learns the key before anything is shown. */
+  /** The key is added to it before stderr is shown. */
   readonly redactor: Pick<Redactor, 'add'>;
-  /** Receives the command's stderr when it has ended: only then the key in it is known. */
+  /** Receives the command's stderr after it has ended, when a key in it can be redacted. */
   readonly onStderr: (text: string) => void;
 }
 
@@ -63,7 +63,7 @@ export async function runKeyCommand(commandLine: string, from: string, context: 
     const shown = escapeControls(stderr(), '\n');
     if (shown !== '') onStderr(shown.endsWith('\n') ? shown : `${shown}\n`);
     if (failure === undefined) return key;
-    // Its arguments may contain a token.
+    // The message names the program only: its arguments may contain a token.
     throw new PetstoreError('auth', `key command "${escapeControls(program)}" failed (${failure})`, {
       hint: 'run the command yourself to see why; it must print the API key on the first line',
     });
@@ -75,7 +75,7 @@ export async function runKeyCommand(commandLine: string, from: string, context: 
   }
 }
 
-// Reads everything, since a full pipe would stop the command, and keeps the beginning.
+// Reads everything, since a full pipe would block the command, but keeps only the beginning.
 function collect(stream: Readable, characters: number): () => string {
   let text = '';
   stream.setEncoding('utf8').on('data', (chunk: string) => {

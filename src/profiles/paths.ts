@@ -1,19 +1,19 @@
-// Where configuration and state are kept, by environment, platform and home directory.
+// Locates the configuration and state directories by environment, platform and home directory.
 import { join, posix, win32 } from 'node:path';
 import { PetstoreError } from '../errors.ts';
 import type { Environment } from '../io.ts';
 
 interface PathContext {
   readonly env: Environment;
-  /** As `process.platform` names it. */
+  /** A value of `process.platform`. */
   readonly platform: string;
-  /** Undefined if the machine has none. */
+  /** Undefined if it cannot be determined. */
   readonly homeDir: string | undefined;
 }
 
 /**
  * The directory of the profiles.
- * @throws PetstoreError `storage` if none is known; keys never go to the working directory
+ * @throws PetstoreError `storage` if it cannot be determined; keys are never saved in the working directory
  */
 export function configDir(context: PathContext): string {
   return directory(context, 'PETSTORE_CONFIG_DIR', {
@@ -25,7 +25,7 @@ export function configDir(context: PathContext): string {
 
 /**
  * The directory of quota, journals and sandbox data.
- * @throws PetstoreError `storage` if none is known
+ * @throws PetstoreError `storage` if it cannot be determined
  */
 export function stateDir(context: PathContext): string {
   return directory(context, 'PETSTORE_STATE_DIR', {
@@ -40,17 +40,17 @@ export function sandboxDataFile(stateDirectory: string): string {
   return join(stateDirectory, 'sandbox', 'data');
 }
 
-/** Where a platform keeps the files of applications: the directory that a variable names, otherwise one in the home directory. */
+/** A platform's directory for application files: named by a variable, otherwise in the home directory. */
 interface ApplicationDirectory {
   readonly variable?: string;
   readonly inHome: readonly string[];
-  /** Below the directory of this application. */
+  /** A subdirectory of petstore's directory. */
   readonly leaf?: string;
 }
 
 interface ApplicationDirectories {
   readonly [platform: string]: ApplicationDirectory;
-  /** Also for every other platform. */
+  /** Used on all other platforms too. */
   readonly linux: ApplicationDirectory;
 }
 

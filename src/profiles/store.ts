@@ -1,4 +1,4 @@
-// A stored profile, the interface of a profile store, and the rules for profile names.
+// The types of a saved profile and of the profile store, and the rules for profile names.
 import { closestMatch } from '../did-you-mean.ts';
 import { PetstoreError } from '../errors.ts';
 import { escapeControls } from '../escape.ts';
@@ -9,7 +9,7 @@ export interface StoredProfile {
   /** The base URL, as `parseBaseUrl` returns it. */
   readonly url?: string | undefined;
   readonly key?: string;
-  /** The command that prints the key, if no key is stored. */
+  /** The command that prints the key, if no key is saved. */
   readonly keyCommand?: string;
   /** The scheme, host and port that the key may be sent to. */
   readonly origin?: string;
@@ -24,11 +24,11 @@ export interface ProfileStore {
   /** All profile names, the built-in ones first; no file is read. */
   names(): readonly string[];
   get(name: string): StoredProfile | undefined;
-  /** Replaces the stored profile. */
+  /** Replaces the saved profile. */
   save(profile: StoredProfile): void;
   /** Removes the key or key command and keeps the URL. @returns whether there was one */
   removeKey(name: string): boolean;
-  /** Removes the profile; the active one becomes `production` again. @returns whether there was one */
+  /** Removes the profile; if it was active, `production` becomes active. @returns whether it existed */
   remove(name: string): boolean;
   /** Removes every profile, damaged ones too. @returns their names */
   removeAll(): readonly string[];
@@ -36,7 +36,7 @@ export interface ProfileStore {
   activate(name: string): void;
 }
 
-/** The profile that serves itself (docs/cli.md, sandbox). */
+/** The built-in profile with which a command serves itself (docs/cli.md, sandbox). */
 export const SANDBOX = 'sandbox';
 /** The active profile until the user switches. */
 export const FIRST_ACTIVE = 'production';

@@ -76,7 +76,7 @@ function categoryName(method: string, path: string, body: Uint8Array | undefined
 const BASE = new URL('http://petstore.invalid/v1');
 
 /**
- * Checks a path; `//host` or `\\host` would carry the key to another host.
+ * Checks a path; `//host` or `\\host` would send the key to another host.
  * @param text with or without a leading slash
  * @returns path and query below the base URL, beginning with one `/`
  * @throws PetstoreError `usage` if it could leave the base URL
@@ -128,7 +128,7 @@ function checkJson(body: Uint8Array, source: string, platform: string): Uint8Arr
   }
 }
 
-// Text that is not JSON becomes a JSON string, no body becomes null.
+// A body that is not JSON becomes a string, an empty body null.
 function toJsonValue(body: Uint8Array): unknown {
   if (body.length === 0) return null;
   const text = new TextDecoder().decode(body);

@@ -1,11 +1,11 @@
-// Markers in a response about the operation's future: Deprecation (RFC 9745), Sunset (RFC 8594), stability markers.
+// Reports operations that a response marks by Deprecation (RFC 9745), Sunset (RFC 8594) or a stability header.
 import { escapeControls } from '../../escape.ts';
 import type { HttpHeaders } from '../../http/types.ts';
 
 const LONGEST = 200;
 
 /**
- * Reads the markers of one response, and adds what the service's document (docs/service.md) states.
+ * Describes the markers of one response, and deprecations stated in docs/service.md.
  * @param method upper case
  * @param path below the base URL
  * @returns one sentence per marker, safe to print

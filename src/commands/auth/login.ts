@@ -71,7 +71,6 @@ If the active profile has no key, the new profile becomes the active one.`,
     )
     .action(action(view, logIn));
 
-// Nothing is saved when this throws.
 async function logIn(session: Session, options: LoginOptions): Promise<LoginResult> {
   const store = await session.profiles();
   const active = store.active();
@@ -84,7 +83,7 @@ async function logIn(session: Session, options: LoginOptions): Promise<LoginResu
       hint: 'run `petstore categories list -p sandbox`',
     });
   }
-  // A first login is meant to be used: the active profile changes only if it could not be used anyway.
+  // The new profile becomes active only if the active one has no key.
   const activated = active !== profile && active !== SANDBOX && !hasKey(store.get(active));
   const address = await addressFor(session, env, options, profile, store.get(profile));
   const { keyCommand, verify: verified } = options;
@@ -116,7 +115,7 @@ async function addressFor(
   if (options.url !== undefined) return checkBaseUrl(options.url, '--url');
   const known = environmentUrl(env) ?? parseBaseUrl(stored?.url);
   if ('url' in known) return known;
-  // A key typed in place of a name.
+  // The name may be a key that was typed in its place.
   if (stored === undefined && looksLikeKey(profile)) throw keyAsProfile();
   if (!canAsk(session)) {
     throw new PetstoreError('auth', `profile "${profile}" has no base URL`, {
@@ -131,7 +130,7 @@ async function addressFor(
   return checkBaseUrl(answer, 'the base URL');
 }
 
-// With CI set, a terminal is no sign of a person.
+// In CI, a terminal does not mean that a person is present.
 function canAsk({ context: { stdin, env } }: Session): boolean {
   return stdin.isTTY && !env['CI'];
 }
@@ -149,7 +148,7 @@ async function readKey(session: Session, profile: string): Promise<string> {
   return key.trim();
 }
 
-// What is wrong with an answer, in one line.
+// Returns the error about an answer, in one line.
 function problemOf(check: () => unknown): string | undefined {
   try {
     check();
@@ -162,7 +161,7 @@ function problemOf(check: () => unknown): string | undefined {
 
 async function firstLine(session: Session): Promise<string> {
   let text = '';
-  // Drops a byte order mark, which PowerShell writes.
+  // The decoder drops a byte order mark, which PowerShell writes.
   const decoder = new TextDecoder('utf-8');
   for await (const chunk of session.context.stdin.read()) {
     text += decoder.decode(chunk, { stream: true });

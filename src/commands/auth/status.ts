@@ -1,4 +1,4 @@
-// `petstore auth status`: every profile, what a command would use now, and where that comes from. Sends nothing.
+// `petstore auth status`: lists the profiles with base URL, masked key and their sources. Sends nothing.
 import { Command } from 'commander';
 import { action, sections } from '../../command.ts';
 import type { PetstoreError } from '../../errors.ts';
@@ -19,7 +19,7 @@ interface ProfileStatus {
   /** Masked; null if no key would be sent. */
   readonly key: string | null;
   readonly keySource: Target['keySource'] | null;
-  /** Why a command with this profile would fail. */
+  /** The error message of a command with this profile. */
   readonly problem?: string;
 }
 

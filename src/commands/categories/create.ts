@@ -56,7 +56,7 @@ async function createCategory(
   session: Session,
   { name, description, ifMissing }: CreateOptions,
 ): Promise<CreateResult> {
-  // For example from an unset shell variable.
+  // An unset shell variable is a common cause of an empty name.
   if (name.trim() === '') {
     throw new PetstoreError('usage', '--name is empty', {
       hint: 'pass a name, for example --name dog',

@@ -1,4 +1,4 @@
-// An import's counts and the rows that need attention; with --json the document of docs/cli.md.
+// The view of an import: its counts and the rows that need attention; with --json the document of docs/cli.md.
 import { stripVTControlCharacters } from 'node:util';
 import type { PetstoreError } from '../../errors.ts';
 import { escapeControls } from '../../escape.ts';
@@ -8,10 +8,10 @@ import type { FailedRow, ImportDocument, Preview, UnknownRow } from '../../impor
 import type { Column, TextContext, View } from '../../output/view.ts';
 import { wrap } from '../../output/wrap.ts';
 
-/** What became of every row, and why that is a failure, if it is; or what would become of them. */
+/** The outcome of an import, with its error if it failed, or the preview of a dry run. */
 export type ImportData = { readonly document: ImportDocument; readonly failure: PetstoreError | undefined } | Preview;
 
-/** `--json` has all rows. */
+/** The maximum number of rows in a table; `--json` has all of them. */
 const SHOWN = 20;
 const LONGEST_CELL = 200;
 
@@ -87,7 +87,7 @@ const PLANNED = [
   },
 ] as const;
 
-// A table is for people; laying out a name of a megabyte takes minutes.
+// Truncates text for a table: laying out a name of one megabyte takes minutes.
 function shorten(text: string): string {
   return text.length > LONGEST_CELL ? `${text.slice(0, LONGEST_CELL)}…` : text;
 }

@@ -1,4 +1,4 @@
-// `petstore categories list`: every category, searched and sorted here because the service documents neither.
+// `petstore categories list`: lists the categories, searched and sorted locally because the service documents neither.
 import { Command, Option } from 'commander';
 import type { Category } from '../../api/types.ts';
 import { action, sections } from '../../command.ts';
@@ -27,7 +27,7 @@ export const list = (): Command =>
   new Command('list')
     .alias('ls')
     .description('list all categories')
-    // Only described as the default: as a value, `table` would contradict --json.
+    // Only described as the default: as a value, `table` would conflict with --json.
     .addOption(new Option('--format <format>', 'output format').choices(FORMATS).default(undefined, 'table'))
     .option('--search <text>', 'show only categories whose name or description contains this text (case-insensitive)')
     .addOption(

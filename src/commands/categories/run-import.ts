@@ -48,7 +48,7 @@ export const importAction: Action<ImportOptions, ImportData> = {
   async run(session, options, file = '-') {
     const job = await prepare(session, file, options);
     if (options.dryRun) return preview(job);
-    // The lock is not held while the question waits for its answer.
+    // The prompt comes before the lock, so that an open prompt does not block other imports.
     const asked = await confirm(job);
     const journal = new Journal(await openLog(job));
     try {
@@ -59,14 +59,14 @@ export const importAction: Action<ImportOptions, ImportData> = {
       const document = results.document();
       return { document, failure: importError(document, stop, file === '-' ? undefined : withoutProfile(args)) };
     } finally {
-      // If the release cannot be recorded, the next run finds out that this one has ended.
+      // If the release cannot be recorded, the next run detects that this process has ended.
       await journal.close().catch(() => undefined);
     }
   },
   view: importView,
 };
 
-// The journal of the target: on the state server, if one is configured, otherwise on this machine.
+// Opens the journal of the target, on the state server if one is configured, otherwise on this machine.
 async function openLog({ session, server }: Job): Promise<JournalLog> {
   const { identity } = await session.target();
   if (server === undefined) return openFileJournal(session.stateDir(), identity);
@@ -79,7 +79,7 @@ async function openLog({ session, server }: Job): Promise<JournalLog> {
   });
 }
 
-// The accounts as the journal knows them, without its lock; nothing is written.
+// Reads the accounts from the journal, without its lock and without writing.
 async function peek(job: Job): Promise<readonly Account[]> {
   const { session, server } = job;
   const { identity } = await session.target();
@@ -92,7 +92,7 @@ async function peek(job: Job): Promise<readonly Account[]> {
   }
 }
 
-// A server that may lose the journal is named before anything is sent.
+// Warns about a server that may lose the journal, before anything is sent.
 async function openStateServer(session: Session): Promise<StateServer | undefined> {
   const { keySource } = await session.target();
   const server = keySource === 'sandbox' ? undefined : await session.stateServer();
@@ -119,7 +119,7 @@ async function reportWait({ context, options, notice }: Session, { pid, host }: 
 
 const MAX_CONCURRENCY = 64;
 
-// Checks everything that can be checked before anything is sent.
+// Checks options, file and state server before anything is sent.
 async function prepare(session: Session, file: string, options: ImportOptions): Promise<Job> {
   const concurrency = Number(options.concurrency);
   if (!/^\d{1,3}$/.test(options.concurrency) || concurrency < 1 || concurrency > MAX_CONCURRENCY) {
@@ -132,7 +132,7 @@ async function prepare(session: Session, file: string, options: ImportOptions): 
   return { session, options, rows, concurrency, server: await openStateServer(session) };
 }
 
-// Rows from a pipe leave no stdin to answer the question.
+// Rows from stdin leave no stdin to answer a prompt.
 async function requireYes(session: Session, options: ImportOptions): Promise<void> {
   if (options.dryRun || !(await mayAsk(session, options))) return;
   throw new PetstoreError('usage', 'cannot prompt for confirmation: stdin is not a terminal', {
@@ -157,7 +157,7 @@ async function preview(job: Job): Promise<Preview> {
   return previewOf(rows, findRows(rows, account, listed), { quota: ledger.view(), now: session.context.clock.now() });
 }
 
-/** What the prompt adds to the question. */
+/** The suffix that the prompt adds to a question. */
 const ANSWERS = ' (y/N)';
 
 // Asks on a terminal, with the figures of a dry run. Returns whether it asked.
@@ -201,7 +201,7 @@ async function send(job: Job, journal: Journal, asked: boolean): Promise<RunResu
   });
 }
 
-// Reports what a user may not expect, before the first row is sent; the question names the daily limit.
+// Warns about unexpected facts before the first row is sent; a prompt has already named the daily limit.
 async function report(session: Session, results: ImportResults, asked: boolean): Promise<void> {
   const { skipped } = results.document();
   const differing = skipped.filter(({ differs }) => differs).length;

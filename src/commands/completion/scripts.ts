@@ -1,10 +1,10 @@
-// The completion scripts: each passes the words to `petstore __complete` and offers what it prints.
+// The completion scripts: each passes the words to `petstore __complete` and offers the printed candidates.
 import type { Action } from '../../command.ts';
 import type { SHELLS } from '../completion.ts';
 
 type Shell = (typeof SHELLS)[number];
 
-// To bash, `--profile=sta` is three words: they are joined, and the part before the = is removed from the candidates.
+// Bash splits `--profile=sta` into three words: join them, and remove the part before the = from the candidates.
 const BASH = `# petstore completion for bash
 _petstore() {
   local IFS=$'\\n' cur='' line value prefix='' glue='' files=''

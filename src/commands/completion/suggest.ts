@@ -1,4 +1,4 @@
-// What Tab offers for the words typed so far. Called by the completion scripts.
+// Suggests completions for the words typed so far; called by the completion scripts.
 import type { Argument, Command, Option } from 'commander';
 import type { Action } from '../../command.ts';
 import { escapeControls } from '../../escape.ts';
@@ -10,18 +10,18 @@ interface Candidate {
   readonly description: string;
 }
 
-/** Asks the shell to offer files too. */
+/** The line that makes a script offer files too. */
 const FILES = ':files';
 
 type ProfileNames = () => Promise<readonly string[]>;
 
 export const suggestAction = (root: Command): Action<{ readonly atBlank?: true }, readonly Candidate[]> => ({
   async run(session, { atBlank }, ...words) {
-    // An error message in the middle of a command line is of no use.
+    // If the profiles cannot be read, suggest the built-in ones: the scripts show no errors.
     const names: ProfileNames = async () => (await session.profiles()).names();
     return suggest(root, atBlank ? [...words, ''] : words, () => names().catch(() => BUILT_IN));
   },
-  /** One candidate a line: value, tab, description. */
+  /** Prints one candidate per line: value, tab, description. */
   view: {
     text: (candidates) =>
       candidates.map((one) => `${escapeControls([one.value, one.description].filter(Boolean).join('\t'), '\t')}\n`),
@@ -29,9 +29,9 @@ export const suggestAction = (root: Command): Action<{ readonly atBlank?: true }
 });
 
 /**
- * Suggests what begins with the last word.
+ * Suggests completions of the last word.
  * @param words after the program's name; the last is under the cursor and may be empty
- * @param profiles called only if a profile is wanted
+ * @param profiles called only if the last word is a profile
  */
 export async function suggest(
   root: Command,
@@ -64,7 +64,7 @@ export async function suggest(
 
 interface Position {
   readonly command: Command;
-  /** Those of the command and of the commands above it. */
+  /** The options of the command and of its parents. */
   readonly options: readonly Option[];
   readonly used: ReadonlySet<Option>;
   readonly operands: number;
@@ -73,7 +73,7 @@ interface Position {
   readonly onlyOperands: boolean;
 }
 
-// Reads the finished words as commander does: options anywhere, a value after an option that takes one.
+// Parses the words before the last as commander does: options anywhere, a value after an option that takes one.
 function read(root: Command, words: readonly string[]): Position {
   let command = root;
   let options = optionsOf(root);
@@ -92,7 +92,7 @@ function read(root: Command, words: readonly string[]): Position {
     } else {
       const child = command.commands.find((one) => one.name() === word || one.aliases().includes(word));
       if (child && operands === 0) {
-        // `petstore help` takes the words of a command.
+        // The words after `petstore help` name a command.
         if (child.name() === 'help') continue;
         command = child;
         options = optionsOf(child);
@@ -118,7 +118,7 @@ function subcommands(command: Command): readonly Candidate[] {
   );
 }
 
-// The name of a value in its definition says what it may be: <file>, <profile>, <fault>.
+// The placeholder of a value determines its candidates: <file>, <profile>, <fault>.
 async function values(of: Option | Argument, profiles: ProfileNames): Promise<readonly Candidate[]> {
   const name = 'flags' in of ? (/<(.+?)>/.exec(of.flags)?.[1] ?? '') : of.name();
   const isProfile = name === 'profile' || of.name() === 'profile';

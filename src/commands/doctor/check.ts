@@ -1,4 +1,4 @@
-// How the checks of `petstore doctor` run: each cause fails one check, and the checks that need it are skipped.
+// Runs the checks of `petstore doctor`: each cause fails one check, and checks that depend on it are skipped.
 import type { PetstoreError } from '../../errors.ts';
 import { toKnownError } from '../../report-error.ts';
 
@@ -15,7 +15,7 @@ export interface Check extends CheckResult {
   readonly failure?: PetstoreError | undefined;
 }
 
-/** Fails by throwing; a chained check needs the chained checks before it. */
+/** A test fails by throwing; a chained check is skipped after another chained check has failed. */
 export type CheckDefinition = readonly [
   id: string,
   label: string,
@@ -30,7 +30,7 @@ export const skipped = (detail: string): CheckResult => ({ status: 'skipped', de
 /**
  * Runs the checks in order.
  * @param hintOf the hint of a failure, as the command line shows it
- * @throws errors that are bugs, and the interruption of the command
+ * @throws internal errors and interruptions
  */
 export async function runChecks(
   definitions: readonly CheckDefinition[],
@@ -55,7 +55,7 @@ export async function runChecks(
   return checks;
 }
 
-// A full disk is one cause, in whichever directory it shows.
+// A full disk that affects two directories is one cause.
 function causeOf({ kind, message, cause }: PetstoreError): string {
   const code = (cause as NodeJS.ErrnoException | undefined)?.code;
   return kind === 'storage' && code !== undefined ? code : message;

@@ -1,4 +1,4 @@
-// `petstore doctor`: what it checks, and how the result is shown.
+// `petstore doctor`: its checks, and the view of their results.
 import { existsSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { categoriesOf } from '../../api/categories.ts';
@@ -57,7 +57,7 @@ async function diagnose(session: Session): Promise<readonly Check[]> {
   const typedSandbox = (options.profile ?? env['PETSTORE_PROFILE']) === SANDBOX;
   const environmentUsed = options.profile === undefined && environmentSuffices(env);
   const once = openSession(context, { ...options, maxRetries: 0 });
-  // The checks say it themselves.
+  // The checks report warnings themselves.
   once.warn = async () => undefined;
   const credentials = () => findCredentials({ env, profile: options.profile, store: session.profiles });
   let response: HttpResponse | undefined;
@@ -79,7 +79,7 @@ async function diagnose(session: Session): Promise<readonly Check[]> {
     return ok(used ? `${used.protocol}//${used.host}` : 'none');
   };
   const connection = async (): Promise<CheckResult> => {
-    // The check of the API key reports what is missing.
+    // The API key check reports the error.
     const target = await once.target().catch(() => undefined);
     if (!target) return skipped('needs an API key');
     try {
@@ -104,7 +104,7 @@ async function diagnose(session: Session): Promise<readonly Check[]> {
   const checks: readonly CheckDefinition[] = [
     ['node', 'Node', () => checkNode(context.nodeVersion)],
     ['config', 'Config', config],
-    // The sandbox keeps its data in the state directory.
+    // Chained for the sandbox, whose data is in the state directory.
     ['state', 'State', () => checkDirectory(session, session.stateDir(), 'PETSTORE_STATE_DIR'), typedSandbox],
     ['state_server', 'State server', () => checkStateServer(session)],
     ['profile', 'Profile', () => (environmentUsed ? skipped(FROM_ENVIRONMENT) : checkProfile(session)), true],
@@ -186,7 +186,7 @@ async function checkProfile(session: Session): Promise<CheckResult> {
   return ok(`${name} (${named === undefined ? 'active' : `from ${named.from ?? '--profile'}`})`);
 }
 
-// Names the step that failed, with a hint that does not lead back here.
+// Adds the failed step to the message, and a hint that does not suggest `petstore doctor` again.
 function connectionError(error: unknown): unknown {
   if (!(error instanceof PetstoreError) || !(error.cause instanceof TransportError)) return error;
   const { code = '', reason, requestSent } = error.cause;
@@ -204,19 +204,19 @@ function connectionError(error: unknown): unknown {
   return at('TLS', 'check that the port in the base URL serves https');
 }
 
-/** Compares this machine's clock with the Date header (RFC 9110, 6.6.1); waits are corrected by it, so skew is no failure. */
+/** Compares the system clock with the Date header (RFC 9110, 6.6.1); skew is only a warning, since waits are corrected. */
 export function checkClock(response: Pick<HttpResponse, 'headers' | 'sentAt' | 'receivedAt'>): CheckResult {
   const { date } = response.headers;
   const theirs = typeof date === 'string' ? Date.parse(date) : Number.NaN;
   if (Number.isNaN(theirs)) return skipped('the response has no Date header');
-  // The header is cut to the second: on average the moment it names lies half a second later.
+  // The header is truncated to the second: add the mean error of half a second.
   const skew = (response.sentAt + response.receivedAt) / 2 - (theirs + 500);
   if (Math.abs(skew) <= TOLERATED_SKEW_MS) return ok('agrees with the service');
   const detail = `the system clock is ${formatDuration(Math.abs(skew))} ${skew > 0 ? 'ahead of' : 'behind'} the service`;
   return warning(detail, 'synchronize the system clock');
 }
 
-// The table has shown each failure and its hint: the error counts them.
+// The error only counts the failures: the table has shown each with its hint.
 function exitError(checks: readonly Check[]): PetstoreError | undefined {
   const failed = checks.filter(({ failure }) => failure);
   const first = failed[0]?.failure;

@@ -31,7 +31,7 @@ interface ServeOptions {
   readonly seed?: string;
 }
 
-/** What is printed once the server listens. */
+/** The result, printed as soon as the server listens. */
 interface SandboxInfo {
   readonly url: string;
   readonly key: string;
@@ -66,7 +66,7 @@ const viewFor = (powershell: boolean): View<SandboxInfo> => ({
 
 export const serveAction: Action<ServeOptions, SandboxInfo> = { run: serve, view: viewFor(false) };
 
-// Returns only by throwing: `interrupted`, silently, at the end.
+// Never resolves: it rejects with a silent `interrupted` when a signal stops the server.
 async function serve(session: Session, options: ServeOptions): Promise<never> {
   const { context } = session;
   const settings = readSettings(session, options);
@@ -106,7 +106,7 @@ function readSettings(session: Session, options: ServeOptions) {
       const hint = `use KIND[:PERCENT] with ${FAULT_KINDS.slice(0, -1).join(', ')} or ${FAULT_KINDS.at(-1)}`;
       return parseFault(text) ?? invalid('--fault', text, hint);
     }),
-    // Always known, so that a run with random faults can be repeated.
+    // Drawn here and printed, so that a run with random faults can be repeated.
     seed: seed === undefined ? Math.floor(clock.random() * 2 ** 32) : wholeNumber('--seed', seed, 2 ** 32 - 1),
   };
 }
@@ -129,7 +129,7 @@ function readLimits({ limit, plan }: ServeOptions) {
   });
 }
 
-// The text is not repeated: it may be a real key.
+// The message does not repeat the text, which may be a real key.
 function readKeys(keys: readonly string[]): readonly string[] {
   if (keys.every((key) => /^[\x21-\x7e]+$/.test(key))) return keys.length > 0 ? [...new Set(keys)] : [SANDBOX_KEY];
   const hint = 'choose any key, for example --key sandbox_alice_0001';
