@@ -32,7 +32,7 @@ test('a description of null counts as absent', async () => {
   expect(await list('[{"id":1,"name":"dog","description":null}]')).toEqual([{ id: 1, name: 'dog' }]);
 });
 
-test('a document that is not a list is named by its type', async () => {
+test('the error about an invalid list names the value that is missing or has the wrong type', async () => {
   await expect(list('{"data":[]}')).rejects.toThrow('expected an array of categories, got an object');
   await expect(list('null')).rejects.toThrow('expected an array of categories, got null');
   await expect(list('[{"id":1,"name":"dog"},7]')).rejects.toThrow('category 2 is a number, not an object');
@@ -42,7 +42,7 @@ test('a document that is not a list is named by its type', async () => {
   );
 });
 
-test('a body that is not JSON is named by its media type and never quoted', () => {
+test('the error about a body that is not JSON names its media type, if known, and never quotes it', () => {
   const html = bytes('<html>sk_live_secret</html>');
   expect(() => decodeJson(html, { 'content-type': 'text/html; charset=utf-8' })).toThrow(
     'expected JSON, got text/html',
@@ -57,7 +57,7 @@ test('a deeply nested response is rejected without a stack overflow', async () =
   await expect(list(deep)).rejects.toThrow('nested more than 100 levels deep');
 });
 
-test('a malformed Error body is decoded as far as possible', () => {
+test('the valid members of an Error body are decoded, and a long message is truncated', () => {
   expect(decodeServiceError(bytes('{"code":"invalid","message":"no name","status":400}'))).toEqual({
     code: 'invalid',
     message: 'no name',
@@ -71,7 +71,7 @@ test('a byte order mark before a response is ignored', async () => {
   expect(await list('\ufeff[{"id":1,"name":"dog"}]')).toEqual([{ id: 1, name: 'dog' }]);
 });
 
-test('the detail of problem+json and the title of an HTML page are the message', () => {
+test('the message of an error is the detail or title of problem+json, or the title of an HTML page', () => {
   const message = (text: string): string | undefined => decodeServiceError(bytes(text)).message;
   expect(message('{"type":"about:blank","title":"Forbidden","detail":"The plan has expired."}')).toBe(
     'The plan has expired.',

@@ -16,18 +16,18 @@ const LIST = JSON.stringify([
 const ONE = '{"id":7,"name":"dog","description":"Canis familiaris"}';
 const ERROR = '{"code":"invalid","message":"The name is too long.","status":400}';
 
-function answering(status: number, body: Uint8Array): HttpClient {
-  const reply: HttpResponse = {
+function responding(status: number, body: Uint8Array): HttpClient {
+  const response: HttpResponse = {
     status,
     headers: { 'content-type': 'application/json' },
     body,
     receivedAt: 0,
     sentAt: 0,
   };
-  return { send: async () => reply, close: async () => undefined };
+  return { send: async () => response, close: async () => undefined };
 }
 
-// Resolves to a valid result, or to undefined after an error of one of the kinds.
+// Resolves to the result, or to undefined after an error of one of these kinds; throws any other error.
 async function settle(work: Promise<unknown>, kinds: readonly string[]): Promise<unknown> {
   try {
     return await work;
@@ -42,10 +42,10 @@ function isCategory(value: unknown): boolean {
   return (Number.isSafeInteger(id) || typeof id === 'bigint') && typeof name === 'string';
 }
 
-test('30,000 mutated lists are categories or an invalid response', async () => {
+test('each of 30,000 mutated lists is decoded to categories or fails with a service error', async () => {
   await fc.assert(
     fc.asyncProperty(mutated([LIST, `[${ONE}]`, '[]']), async (body) => {
-      const list = await settle(createApi(answering(200, body)).categories.list(), ['service']);
+      const list = await settle(createApi(responding(200, body)).categories.list(), ['service']);
       if (list === undefined) return;
       if (!(list as unknown[]).every(isCategory)) throw new Error('not categories');
       stringifyJson(list);
@@ -54,21 +54,21 @@ test('30,000 mutated lists are categories or an invalid response', async () => {
   );
 }, 60_000);
 
-test('10,000 mutated responses to a create are a category or an unknown outcome', async () => {
+test('each of 10,000 mutated responses to a create is decoded to a category or makes the outcome unknown', async () => {
   await fc.assert(
     fc.asyncProperty(mutated([ONE]), async (body) => {
-      const one = await settle(createApi(answering(201, body)).categories.create({ name: 'x' }), ['unknown_outcome']);
+      const one = await settle(createApi(responding(201, body)).categories.create({ name: 'x' }), ['unknown_outcome']);
       if (one !== undefined && !isCategory(one)) throw new Error('no category');
     }),
     { numRuns: 10_000 },
   );
 }, 60_000);
 
-test('10,000 mutated errors keep the kind of their status', async () => {
+test('each of 10,000 mutated error bodies leaves the error the kind of its status', async () => {
   const kinds: Readonly<Record<number, string>> = { 400: 'rejected', 401: 'auth', 404: 'rejected', 500: 'service' };
   await fc.assert(
     fc.asyncProperty(mutated([ERROR]), fc.constantFrom(400, 401, 404, 500), async (body, status) => {
-      const list = createApi(answering(status, body)).categories.list();
+      const list = createApi(responding(status, body)).categories.list();
       expect(await settle(list, [kinds[status] ?? ''])).toBeUndefined();
     }),
     { numRuns: 10_000 },
@@ -87,7 +87,7 @@ const bases = [
   'http://[::1]:1/v1',
 ];
 
-test('100,000 malformed paths never leave the base URL', () => {
+test('each of 100,000 malformed paths is rejected or stays below the base URL', () => {
   let accepted = 0;
   fc.assert(
     fc.property(fc.array(part, { maxLength: 8 }), fc.constantFrom(...bases), (parts, base) => {
@@ -100,7 +100,7 @@ test('100,000 malformed paths never leave the base URL', () => {
       }
       accepted++;
       const { origin, pathname } = new URL(base);
-      // As the transport joins it and as a server parses it.
+      // Joined as in the transport, and parsed as by a server.
       const sent = `${pathname}${below}`;
       const url = new URL(sent, origin);
       if (url.origin !== origin || !url.pathname.startsWith(`${pathname}/`)) throw new Error(`left: ${sent}`);
@@ -111,7 +111,7 @@ test('100,000 malformed paths never leave the base URL', () => {
   expect(accepted).toBeGreaterThan(1000);
 }, 60_000);
 
-test('100,000 malformed base URLs are rejected, or are https or loopback and stay unchanged', () => {
+test('each of 100,000 malformed base URLs is rejected, or uses https or a loopback host and is stable when parsed again', () => {
   const piece = fc.oneof(
     part,
     fc.constantFrom('https://', 'http://', 'localhost', '127.0.0.1', '/v1', '127.1', '0x7f.1', '::1'),

@@ -1,4 +1,4 @@
-// Bars beside numbers.
+// The bars of quotas and of import progress.
 import { expect, test } from 'vitest';
 import { bar } from '../../src/output/bar.ts';
 

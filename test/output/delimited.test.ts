@@ -1,4 +1,4 @@
-// CSV and TSV are read back exactly by csv-parse.
+// CSV and TSV output, read back by csv-parse.
 import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -22,12 +22,12 @@ test('CSV is quoted according to RFC 4180', () => {
   expect(write('csv', rows)).toBe('name,description\ndog,"says ""wow"", often"\n"a\nb",""\ncat,\n');
 });
 
-test('TSV ends its lines with a line feed and keeps tabs in quotes', () => {
+test('TSV lines end with a line feed, and fields with tabs are quoted', () => {
   expect(write('tsv', [{ name: 'a\tb', description: 'c,d' }])).toBe('name\tdescription\n"a\tb"\tc,d\n');
 });
 
 test.each(['csv', 'tsv'] as const)(
-  'any text survives %s, formulas, quotes, blanks and control characters included',
+  'any text, including formulas, quotes, blanks and control characters, is read back unchanged from %s',
   (format) => {
     const text = fc.oneof(
       fc.string({ unit: 'binary', maxLength: 12 }),
@@ -43,7 +43,7 @@ test.each(['csv', 'tsv'] as const)(
   },
 );
 
-test('rows keep their order if only some of them need quotes', () => {
+test('CSV rows keep their order if only some of them need quotes', () => {
   const names = Array.from({ length: 1200 }, (_, i) => (i % 7 < 3 ? `a, ${i}` : `b${i}`));
   const text = write(
     'csv',

@@ -1,10 +1,10 @@
-// Prompts on a fake terminal: hidden input, Ctrl-Z, validation, and that nothing listens afterwards.
+// Prompts on a fake terminal.
 import { PassThrough } from 'node:stream';
 import { expect, test } from 'vitest';
 import type { PromptIO } from '../../src/output/prompt.ts';
 import { askHidden, askText, askYesNo } from '../../src/output/prompt.ts';
 
-function bench() {
+function fakeTerminal() {
   const rawModes: boolean[] = [];
   const input = Object.assign(new PassThrough(), {
     isTTY: true,
@@ -40,8 +40,8 @@ function bench() {
   };
 }
 
-test('a hidden prompt shows neither the secret nor its length', async () => {
-  const { io, type, shown, input } = bench();
+test('a hidden prompt shows neither the secret nor its length, and removes its listener', async () => {
+  const { io, type, shown, input } = fakeTerminal();
   const answer = askHidden(io, { message: 'API key' });
   await type('sk_secret\r');
   expect(await answer).toBe('sk_secret');
@@ -51,9 +51,9 @@ test('a hidden prompt shows neither the secret nor its length', async () => {
 
 test.each([
   ['a secret', askHidden],
-  ['a line', askText],
-] as const)('the question for %s ignores Ctrl-Z', async (_what, ask) => {
-  const { io, type, rawModes } = bench();
+  ['a line of text', askText],
+] as const)('a prompt for %s ignores Ctrl-Z', async (_what, ask) => {
+  const { io, type, rawModes } = fakeTerminal();
   const answer = ask(io, { message: 'what' });
   await type('old');
   await type('\u001a');
@@ -62,8 +62,8 @@ test.each([
   expect(await answer).toBe('oldnew');
 });
 
-test('an invalid answer is explained and asked for again', async () => {
-  const { io, type, shown } = bench();
+test('a prompt explains invalid input and asks again', async () => {
+  const { io, type, shown } = fakeTerminal();
   const answer = askText(io, { message: 'what', validate: (text) => (text === 'right' ? undefined : 'not right') });
   await type('wrong\r');
   expect(shown()).toContain('not right\n');
@@ -76,22 +76,22 @@ test.each([
   ['yes\r', true],
   ['\r', false],
   ['n\r', false],
-])('%j to a yes-or-no question is %s', async (typed, expected) => {
-  const { io, type } = bench();
+])('a yes-or-no prompt resolves the input %j to %s', async (typed, expected) => {
+  const { io, type } = fakeTerminal();
   const answer = askYesNo(io, 'really?');
   await type(typed);
   expect(await answer).toBe(expected);
 });
 
-test.each(['\u0003', '\u0004'])('%j at a question ends it as interrupted', async (typed) => {
-  const { io, type } = bench();
+test.each(['\u0003', '\u0004'])('the input %j ends a prompt with exit code 130', async (typed) => {
+  const { io, type } = fakeTerminal();
   const answer = expect(askYesNo(io, 'really?')).rejects.toMatchObject({ kind: 'interrupted', exitCode: 130 });
   await type(typed);
   await answer;
 });
 
-test('a signal ends the question', async () => {
-  const { io, interrupt } = bench();
+test('an abort ends a prompt', async () => {
+  const { io, interrupt } = fakeTerminal();
   const answer = expect(askYesNo(io, 'really?')).rejects.toThrow();
   interrupt.abort();
   await answer;

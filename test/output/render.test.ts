@@ -1,4 +1,4 @@
-// Every output format, and that none lets a control character through to a terminal.
+// Every output format; none passes a control character to a terminal.
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Format, OutputTarget } from '../../src/output/render.ts';
@@ -28,22 +28,22 @@ const pets: readonly Pet[] = [
 const pipe: OutputTarget = { isTTY: false, columns: undefined, colorLevel: 0, now: () => 0 };
 const terminal: OutputTarget = { isTTY: true, columns: 80, colorLevel: 0, now: () => 0 };
 
-async function shown(format: Format, stage: OutputTarget = pipe): Promise<string> {
-  const render = await loadRenderer(format, view, stage);
+async function shown(format: Format, target: OutputTarget = pipe): Promise<string> {
+  const render = await loadRenderer(format, view, target);
   return [...render(pets)].join('');
 }
 
-test('JSON is one line with every digit, and control characters are escaped', async () => {
+test('JSON in a pipe is one line with every digit and with control characters escaped', async () => {
   expect(await shown('json')).toBe('[{"id":9007199254740993,"name":"dog\\u009b"},{"id":2,"name":"犬"}]\n');
 });
 
-test('JSON on a terminal is indented, and the same document', async () => {
+test('JSON on a terminal is the same document, indented', async () => {
   const text = await shown('json', terminal);
   expect(text.split('\n').length).toBeGreaterThan(5);
   expect(JSON.parse(text)).toEqual(JSON.parse(await shown('json')));
 });
 
-test('NDJSON is one document per line', async () => {
+test('NDJSON has one document per line', async () => {
   expect(
     (await shown('ndjson'))
       .trimEnd()
@@ -68,7 +68,7 @@ test('bytes are written unchanged to a pipe and as text to a terminal', async ()
 const DANGEROUS =
   /[\u0000-\u0009\u000b-\u001f\u007f-\u009f]|[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]|\p{Zl}|\p{Zp}|\p{Cs}|[\u{e0000}-\u{e007f}]/u;
 
-test('no format passes a control character to a terminal for random texts', async () => {
+test('no format passes a control character of a random text to a terminal', async () => {
   const piece = fc.oneof(
     fc.constantFrom('\u001b[2J', '\u001b]0;x\u0007', '\u009b', '\u202e', '\r', '\n', '\t', '\u2028', '"', ',', '犬'),
     fc.integer({ min: 0, max: 0x10ffff }).map((code) => String.fromCodePoint(code)),
@@ -79,7 +79,7 @@ test('no format passes a control character to a terminal for random texts', asyn
       const rows = names.map((name, id) => ({ id, name }));
       for (const format of ['table', 'json', 'ndjson', 'csv', 'tsv'] as const) {
         const shown = [...(await loadRenderer(format, view, terminal))(rows)].join('');
-        // The tabs between the columns of TSV are its own.
+        // TSV separates its columns with tabs.
         const own = format === 'tsv' ? shown.replaceAll('\t', ' ') : shown;
         if (DANGEROUS.test(own)) throw new Error(`${format}: ${JSON.stringify(shown)}`);
         if (format === 'json') expect(JSON.parse(shown)).toEqual(JSON.parse(JSON.stringify(rows)));
