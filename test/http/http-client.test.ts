@@ -30,7 +30,7 @@ interface Options {
   readonly clock?: FakeClock;
 }
 
-// A client whose attempts get the steps as responses in turn; the last step repeats.
+// A client whose attempts end with these steps in turn; the last one repeats.
 function scripted(steps: readonly Step[], options: Options = {}) {
   const clock = options.clock ?? new FakeClock(undefined, () => options.draw ?? 0);
   const stateDir = options.dir ?? tempDir();
@@ -83,7 +83,7 @@ const headers = (remaining: number, resetInS = 40): Record<string, string> => ({
   'x-ratelimit-reset': String(resetInS),
 });
 
-test('a response is returned unchanged, and its quota is remembered across processes', async () => {
+test('a response is returned, and its quota is known to other processes', async () => {
   const { sender, open } = scripted([{ status: 200, headers: headers(57) }]);
   expect((await sender.send(LIST)).status).toBe(200);
   expect(open().view().window).toMatchObject({ limit: 60, remaining: 57 });
@@ -107,7 +107,7 @@ test('the waits after 429s without headers double from one second', async () => 
   expect(gaps()).toEqual([1010, 2010, 4010]);
 });
 
-test('the reported wait equals the actual wait, and retryAt is never in the past', async () => {
+test('the reported wait equals the actual wait, and the error after the last attempt has the time to retry', async () => {
   const { sender, waits, clock } = scripted([{ status: 429 }], { maxRetries: 1 });
   const started = clock.now();
   const error = await caught(sender.send(LIST));
@@ -119,52 +119,52 @@ test('the reported wait equals the actual wait, and retryAt is never in the past
 
 test('a 429 counts as an attempt only if no request of the run succeeded since the last attempt', async () => {
   const { sender, sentAt } = scripted([{ status: 429 }, { status: 201 }, { status: 429 }], { maxRetries: 1 });
-  // The first is rejected, the second succeeds, and then the first has two attempts again.
+  // The first create gets a 429 and the second a 201, so the first has two attempts again.
   const [first, second] = [caught(sender.send(CREATE)), sender.send(CREATE)];
   expect((await second).status).toBe(201);
   expect((await first).kind).toBe('rate_limited');
   expect(sentAt).toHaveLength(4);
 });
 
-test('a 429 that states a wait beyond --max-wait ends the command with the time to try again, and nothing more is sent', async () => {
+test('a 429 with a wait beyond --max-wait fails with the time to retry, and no process sends another request', async () => {
   const steps = [{ status: 429, headers: { 'retry-after': '61' } }];
   const { sender, sentAt, clock, stateDir } = scripted(steps, { maxWaitMs: 30_000 });
   const error = await caught(sender.send(LIST));
   const retryAt = (sentAt[0] ?? 0) + 10 + 61_000;
   expect(error).toMatchObject({ kind: 'rate_limited', retryAt });
   expect(sentAt).toHaveLength(1);
-  // The next process knows: it sends nothing at all.
+  // The next process reads the block from the ledger.
   const next = scripted([{ status: 200 }], { maxWaitMs: 30_000, dir: stateDir, clock });
   expect(await caught(next.sender.send(LIST))).toMatchObject({ kind: 'rate_limited', retryAt });
   expect(next.sentAt).toHaveLength(0);
 });
 
 test.each([
-  ['a wait too long', '61', 4],
-  ['the last attempt', '1', 0],
-])("the error after %s has the message of the service's 429", async (_what, retryAfter, maxRetries) => {
+  ['a 429 with a wait beyond --max-wait', '61', 4],
+  ['a 429 to the last attempt', '1', 0],
+])("the error after %s has the service's code and message", async (_what, retryAfter, maxRetries) => {
   const body = '{"code":"too_many","message":"slow\\u001b down","status":429}';
   const steps = [{ status: 429, headers: { 'retry-after': retryAfter }, body }];
   const { sender, stateDir, clock } = scripted(steps, { maxWaitMs: 30_000, maxRetries });
   const error = await caught(sender.send(LIST));
   expect(error).toMatchObject({ kind: 'rate_limited', code: 'too_many', status: 429 });
   expect(error.message).toMatch(/429.*: slow␛ down$/);
-  // A later request that is not even sent got no response from the service.
+  // A request that is not sent has no response.
   const next = scripted([{ status: 200 }], { maxWaitMs: 0, dir: stateDir, clock });
   expect(await caught(next.sender.send(LIST))).toMatchObject({ code: undefined, status: undefined });
 });
 
 test.each([
-  ['a reset in fractions of a millisecond', { 'retry-after': '60', 'x-ratelimit-reset': '1795262460000.5' }, 60_000],
-  ['a wait of 34 days', { 'retry-after': '3000000' }, 25 * 3_600_000],
-])('a 429 with %s blocks every process', async (_what, headers, waitMs) => {
+  ['a reset in fractions of a millisecond', 60_000, { 'retry-after': '60', 'x-ratelimit-reset': '1795262460000.5' }],
+  ['a wait of 34 days', 25 * 3_600_000, { 'retry-after': '3000000' }],
+])('a 429 with %s blocks every process for %i ms', async (_what, waitMs, headers) => {
   const clock = new FakeClock(1_795_262_400_000, () => 0);
   const { sender, open } = scripted([{ status: 429, headers }], { clock, maxRetries: 0 });
   await caught(sender.send(LIST));
   expect(open().view()).toMatchObject({ inFlight: 0, blocked: { until: clock.now() + waitMs } });
 });
 
-test('closing the client waits for requests in flight, so that other processes learn of a 429', async () => {
+test('closing the client waits for requests in flight, and other processes learn of their 429', async () => {
   const { sender, open } = scripted([{ status: 429, headers: { 'retry-after': '60' }, ms: 200 }], { maxRetries: 0 });
   const sent = caught(sender.send(LIST));
   await sender.close();
@@ -172,7 +172,7 @@ test('closing the client waits for requests in flight, so that other processes l
   expect((await sent).kind).toBe('rate_limited');
 });
 
-test('a long wait is slept in parts of 30 s', async () => {
+test('a wait of 100 s is slept in parts of at most 30 s', async () => {
   const { sender, clock } = scripted([{ status: 429, headers: { 'retry-after': '100' } }, { status: 200 }]);
   await sender.send(LIST);
   expect(clock.slept).toEqual([10, 30_000, 30_000, 30_000, 10_000, 10]);
@@ -218,7 +218,7 @@ test('a request is not sent if no quota is left and the reset is beyond --max-wa
 const reset = new TransportError('reset', true, 'the connection was closed');
 const refused = new TransportError('connect', false, 'ECONNREFUSED');
 
-test('a read is retried with pauses after each failure and then fails with a network error', async () => {
+test('a read without a response is retried with backoff and then fails with a network error', async () => {
   const { sender, sentAt, gaps, waits } = scripted([{ fails: reset }], { draw: 0.5 });
   expect(await caught(sender.send(LIST))).toMatchObject({ kind: 'network', exitCode: 6 });
   expect(sentAt).toHaveLength(5);
@@ -229,8 +229,9 @@ test('a read is retried with pauses after each failure and then fails with a net
 test('a create is never resent once a byte of it may have been sent', async () => {
   const { sender, sentAt } = scripted([{ fails: reset }]);
   const error = await caught(sender.send(CREATE));
-  expect(error).toMatchObject({ kind: 'unknown_outcome', exitCode: 8 });
   expect(error).toMatchObject({
+    kind: 'unknown_outcome',
+    exitCode: 8,
     processed: 'perhaps',
     hint: 'check whether the request was processed before you retry',
   });
@@ -238,15 +239,15 @@ test('a create is never resent once a byte of it may have been sent', async () =
 });
 
 test.each([
-  ['a timeout', new TransportError('timeout', true, 'no response'), 'late'],
-  ['a lost response', new TransportError('reset', true, 'closed'), 'perhaps'],
-  ['a failed connection', new TransportError('connect', false, 'refused'), 'no'],
-])('the error of a create after %s has processed: %s', async (_what, fails, processed) => {
+  ['a timeout', 'late', new TransportError('timeout', true, 'no response')],
+  ['a lost response', 'perhaps', new TransportError('reset', true, 'closed')],
+  ['a failed connection', 'no', new TransportError('connect', false, 'refused')],
+])('the error of a create after %s has processed: %s', async (_what, processed, fails) => {
   const { sender } = scripted([{ fails }], { maxRetries: 0 });
   expect(await caught(sender.send(CREATE))).toMatchObject({ processed });
 });
 
-test('a create whose connection failed is sent again and releases its tickets', async () => {
+test('a create whose connection fails is sent again, and its tickets are released', async () => {
   const { sender, sentAt, ledger } = scripted([
     { fails: refused },
     { fails: refused },
@@ -272,23 +273,24 @@ test('an interruption ends a wait immediately and leaves no ticket open', async 
     clock,
   });
   await sender.send(LIST);
-  const asked = clock.now();
+  const started = clock.now();
   void clock.sleep(5000).then(() => controller.abort(reason));
   expect(await caught(sender.send(LIST))).toBe(reason);
-  expect(clock.now() - asked).toBe(5000);
+  expect(clock.now() - started).toBe(5000);
   expect(sentAt).toHaveLength(1);
   expect(ledger.view().inFlight).toBe(0);
 });
 
-test('an interrupted create waits two seconds for its response before its outcome is unknown', async () => {
+test('an interrupted create waits two seconds for its response, and then its outcome is unknown', async () => {
   const { controller, reason } = interruption();
   const { sender, clock } = scripted([{ status: 201, ms: 20_000 }], { signal: controller.signal });
   void clock.sleep(100).then(() => controller.abort(reason));
   const started = clock.now();
   const error = await caught(sender.send(CREATE));
   expect(clock.now() - started).toBe(2100);
-  expect(error).toMatchObject({ kind: 'interrupted', exitCode: 143 });
   expect(error).toMatchObject({
+    kind: 'interrupted',
+    exitCode: 143,
     processed: 'perhaps',
     hint: 'check whether the request was processed before you retry',
   });
@@ -303,7 +305,7 @@ test('a create interrupted before it is connected is not sent and releases its t
   expect(ledger.view().inFlight).toBe(0);
 });
 
-test('an interrupted create returns a response that arrives in time', async () => {
+test('an interrupted create returns a response that arrives within two seconds', async () => {
   const { controller, reason } = interruption();
   const { sender, clock } = scripted([{ status: 201, ms: 1500 }], { signal: controller.signal });
   void clock.sleep(100).then(() => controller.abort(reason));
@@ -311,7 +313,7 @@ test('an interrupted create returns a response that arrives in time', async () =
   expect(await caught(sender.send(CREATE))).toBe(reason);
 });
 
-test('a 429 to another process while a connection is made cancels the request until the block ends', async () => {
+test('a request whose connection is being made when another process gets a 429 is sent after the block', async () => {
   const clock = new FakeClock(undefined, () => 0);
   const steps = [
     { status: 200, headers: headers(50) },
@@ -328,7 +330,7 @@ test('a 429 to another process while a connection is made cancels the request un
   const ticket = result.granted ? result.ticket : '';
   other.observe(ticket, { ...head, waitMs: 9000, waitFrom: 'retry_after', refused: true });
   await granted;
-  // Connected after 300 ms, withdrawn; again after the wait of 9 s, and connected 300 ms later.
+  // The 429 came after 100 ms and stated 9 s; the second connection takes another 300 ms.
   expect(sentAt.slice(1).map((at) => at - started)).toEqual([9400]);
   expect(ledger.view().inFlight).toBe(0);
 });
@@ -336,16 +338,16 @@ test('a 429 to another process while a connection is made cancels the request un
 test('an error from beforeSend is thrown, nothing is sent, and the ticket is released', async () => {
   const { sender, sentAt, ledger } = scripted([{ status: 201, connectMs: 300 }]);
   const reason = new PetstoreError('storage', 'another run has taken over');
-  let asked = 0;
+  let calls = 0;
   const beforeSend = (): void => {
-    asked++;
+    calls++;
     throw reason;
   };
   expect(await caught(sender.send({ ...CREATE, beforeSend }))).toBe(reason);
-  expect([sentAt.length, asked, ledger.view().inFlight]).toEqual([0, 1, 0]);
+  expect([sentAt.length, calls, ledger.view().inFlight]).toEqual([0, 1, 0]);
 });
 
-test('--max-wait bounds the wait for a request of another process', async () => {
+test('--max-wait limits the wait for a request of another process', async () => {
   const clock = new FakeClock(undefined, () => 0);
   const { sender, sentAt, open, waits } = scripted([{ status: 200 }], { clock, maxWaitMs: 2000 });
   await open().acquire();
@@ -357,7 +359,7 @@ test('--max-wait bounds the wait for a request of another process', async () => 
   expect(sentAt).toHaveLength(0);
 });
 
-test("a wait for another process's slow request is reported and ends with its response", async () => {
+test('a wait for a slow request of another process is reported and ends with that request', async () => {
   const clock = new FakeClock(undefined, () => 0);
   const { sender, waits, open } = scripted([{ status: 200, headers: headers(50) }], { clock });
   const other = open();

@@ -1,4 +1,4 @@
-// Parsing of rate-limit headers: vectors seen in the wild or in standards, and further ones.
+// Parsing of rate-limit headers, with values of standards and of real services.
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { parseRateLimitHeaders } from '../../src/http/rate-limit-headers.ts';
@@ -41,7 +41,7 @@ function read(status: number, given: Given) {
   return parseRateLimitHeaders(head, status === 429);
 }
 
-// From the response to the reset, by the clock that the reset refers to.
+// Milliseconds from the response to the reset, by the clock that the reset refers to.
 function resetIn({ reset }: Observation, given: Given): number | undefined {
   if (!reset) return undefined;
   const serviceNow = given.date && !given.age ? Date.parse(given.date) : NOW;
@@ -51,32 +51,32 @@ function resetIn({ reset }: Observation, given: Given): number | undefined {
 const seconds = (ms: number | undefined): number | undefined => (ms === undefined ? undefined : ms / 1000);
 const minute = { limit: '60', date: NOON };
 const NONE = [undefined, 'backoff'] as const;
-/** Every longer wait is read as this one; no block is longer than 25 h. */
+/** The longest wait in seconds; longer ones are read as this one. */
 const LONGEST = 32 * 86_400;
 /** Seconds from noon as a Unix timestamp. */
 const T = (fromNoon: number): string => String(1_795_262_400 + fromNoon);
 const day = { limit: '1000', rem: '0', reset: T(32_400), date: NOON };
 const AN_HOUR_AGO = { limit: '60', date: at('11:00:00') };
 
-// Waits and reset-in are seconds from the receipt, before floor and jitter.
+// Waits and resets are seconds after the response, before floor and jitter.
 const VECTORS: readonly [string, number, Given, Expected][] = [
-  ['seconds', 429, { ra: '30' }, [30, 'retry_after']],
-  ['zero', 429, { ra: '0' }, [0, 'retry_after']],
+  ['Retry-After in seconds', 429, { ra: '30' }, [30, 'retry_after']],
+  ['Retry-After of 0', 429, { ra: '0' }, [0, 'retry_after']],
   ['decimal seconds', 429, { ra: '1.5' }, [1.5, 'retry_after']],
-  ['padded seconds', 429, { ra: '  7 ' }, [7, 'retry_after']],
+  ['seconds with spaces', 429, { ra: '  7 ' }, [7, 'retry_after']],
   ['negative seconds', 429, { ra: '-5' }, NONE],
-  ['a word', 429, { ra: 'soon' }, NONE],
-  ['nothing at all', 429, { ra: '' }, NONE],
+  ['Retry-After as a word', 429, { ra: 'soon' }, NONE],
+  ['an empty Retry-After', 429, { ra: '' }, NONE],
   ['a hexadecimal number', 429, { ra: '0x10' }, NONE],
   ['an exponent', 429, { ra: '1e3' }, NONE],
   ['Infinity', 429, { ra: 'Infinity' }, NONE],
   ['an HTTP date without Date', 429, { ra: at('12:00:20') }, [19.75, 'retry_after']],
-  ['an HTTP date, our clock an hour fast', 429, { ra: at('11:00:20'), date: at('11:00:00') }, [20, 'retry_after']],
-  ['an HTTP date, our clock 10 min slow', 429, { ra: at('12:10:20'), date: at('12:10:00') }, [20, 'retry_after']],
+  ['an HTTP date, local clock an hour fast', 429, { ra: at('11:00:20'), date: at('11:00:00') }, [20, 'retry_after']],
+  ['an HTTP date, local clock 10 min slow', 429, { ra: at('12:10:20'), date: at('12:10:00') }, [20, 'retry_after']],
   ['an HTTP date in the past', 429, { ra: at('11:59:00'), date: NOON }, [0, 'retry_after']],
   ['an RFC 850 date', 429, { ra: 'Saturday, 21-Nov-26 12:00:45 GMT', date: NOON }, [45, 'retry_after']],
   [
-    'an asctime date of one digit',
+    'an asctime date with a day of one digit',
     429,
     { ra: 'Tue Dec  1 12:00:45 2026', date: 'Tue, 01 Dec 2026 12:00:00 GMT' },
     [45, 'retry_after'],
@@ -86,34 +86,39 @@ const VECTORS: readonly [string, number, Given, Expected][] = [
   ['a day that does not exist', 429, { ra: 'Sat, 31 Feb 2026 12:00:00 GMT' }, NONE],
   ['a timestamp in seconds', 429, { ra: T(15), date: NOON }, [15, 'retry_after']],
   ['a timestamp in milliseconds', 429, { ra: '1795262415000', date: NOON }, [15, 'retry_after']],
-  ['a timestamp long past', 429, { ra: '1400000000', date: NOON }, NONE],
+  ['a timestamp of 2014', 429, { ra: '1400000000', date: NOON }, NONE],
   [
-    'milliseconds beside a reset',
+    'milliseconds that the reset confirms',
     429,
     { ...minute, ra: '30000', rem: '0', reset: T(30) },
     [30, 'retry_after', 60, 0, 30],
   ],
-  ['30000 alone', 429, { ra: '30000' }, [30_000, 'retry_after']],
-  ['3000000', 429, { ra: '3000000' }, [3_000_000, 'retry_after']],
+  ['Retry-After of 30000 without a reset', 429, { ra: '30000' }, [30_000, 'retry_after']],
+  ['Retry-After of 3000000', 429, { ra: '3000000' }, [3_000_000, 'retry_after']],
   ['a duration of minutes and seconds', 429, { ra: '1m30s' }, NONE],
   ['a duration of milliseconds', 429, { ra: '500ms' }, NONE],
-  ['a list', 429, { ra: '10, 45' }, NONE],
-  ['the header twice, with two values', 429, { ra: ['5', '9'] }, NONE],
-  ['the header twice, with one value', 429, { ra: ['5', '5'] }, [5, 'retry_after']],
-  ['no Retry-After, a reset', 429, { ...minute, rem: '0', reset: T(42) }, [42, 'reset', 60, 0, 42]],
+  ['a list of values', 429, { ra: '10, 45' }, NONE],
+  ['Retry-After twice with two values', 429, { ra: ['5', '9'] }, NONE],
+  ['Retry-After twice with one value', 429, { ra: ['5', '5'] }, [5, 'retry_after']],
+  ['a reset without Retry-After', 429, { ...minute, rem: '0', reset: T(42) }, [42, 'reset', 60, 0, 42]],
   ['a reset after Retry-After', 429, { ...minute, ra: '1', rem: '0', reset: T(42) }, [42, 'reset', 60, 0, 42]],
   ['a reset before Retry-After', 429, { ...minute, ra: '60', rem: '0', reset: T(3) }, [60, 'retry_after', 60, 0, 3]],
-  ['a wait of another window', 429, { ...minute, ra: '5', rem: '17', reset: T(40) }, [5, 'retry_after', 60, 17, 40]],
-  ['the day used up, no Retry-After', 429, day, [32_400, 'reset', 1000, 0, 32_400]],
-  ['the day used up, Retry-After of 20 s', 429, { ...day, ra: '20' }, [20, 'retry_after', 1000, 0, 32_400]],
-  ['a bare 429', 429, {}, NONE],
-  ['a usual response', 200, { ...minute, rem: '41', reset: T(30) }, [...NONE, 60, 41, 30]],
-  ['more left than the limit', 200, { ...minute, rem: '99', reset: T(30) }, [...NONE, undefined, undefined, 30]],
-  ['less than nothing left', 200, { ...minute, rem: '-1', reset: T(30) }, [...NONE, 60, 0, 30]],
-  ['a reset in ms', 200, { ...minute, rem: '10', reset: '1795262430000' }, [...NONE, 60, 10, 30]],
+  [
+    'Retry-After for another window',
+    429,
+    { ...minute, ra: '5', rem: '17', reset: T(40) },
+    [5, 'retry_after', 60, 17, 40],
+  ],
+  ['a used up day without Retry-After', 429, day, [32_400, 'reset', 1000, 0, 32_400]],
+  ['a used up day with a Retry-After of 20 s', 429, { ...day, ra: '20' }, [20, 'retry_after', 1000, 0, 32_400]],
+  ['no headers', 429, {}, NONE],
+  ['limit, remaining and reset', 200, { ...minute, rem: '41', reset: T(30) }, [...NONE, 60, 41, 30]],
+  ['remaining above the limit', 200, { ...minute, rem: '99', reset: T(30) }, [...NONE, undefined, undefined, 30]],
+  ['a negative remaining', 200, { ...minute, rem: '-1', reset: T(30) }, [...NONE, 60, 0, 30]],
+  ['a reset in milliseconds', 200, { ...minute, rem: '10', reset: '1795262430000' }, [...NONE, 60, 10, 30]],
   ['a reset in seconds from now', 200, { ...minute, rem: '10', reset: '30' }, [...NONE, 60, 10, 30]],
   ['a reset 90 s ago', 200, { ...minute, rem: '10', reset: T(-90) }, [...NONE, 60, 10]],
-  ['a reset, our clock an hour fast', 200, { ...AN_HOUR_AGO, rem: '10', reset: T(-3570) }, [...NONE, 60, 10, 30]],
+  ['a reset, local clock an hour fast', 200, { ...AN_HOUR_AGO, rem: '10', reset: T(-3570) }, [...NONE, 60, 10, 30]],
   ['a limit of 0', 200, { ...minute, limit: '0', rem: '0', reset: T(30) }, [...NONE, undefined, 0, 30]],
   ['no headers', 200, {}, NONE],
   [
@@ -122,24 +127,24 @@ const VECTORS: readonly [string, number, Given, Expected][] = [
     { ...minute, rem: '10', reset: T(30), date: at('11:51:40'), age: '500' },
     [...NONE, 60, 10, 29.75],
   ],
-  ['a 503 with Retry-After', 503, { ra: '4' }, [4, 'retry_after']],
-  ['a 200 with Retry-After', 200, { ...minute, ra: '10', rem: '5', reset: T(20) }, [...NONE, 60, 5, 20]],
-  ['a list of counts', 200, { limit: '60', rem: '7, 9' }, [...NONE, 60]],
+  ['Retry-After', 503, { ra: '4' }, [4, 'retry_after']],
+  ['Retry-After', 200, { ...minute, ra: '10', rem: '5', reset: T(20) }, [...NONE, 60, 5, 20]],
+  ['a list of remaining counts', 200, { limit: '60', rem: '7, 9' }, [...NONE, 60]],
   ['fractions and signs in counts', 200, { limit: '60.5', rem: '+7' }, NONE],
-  ['a reset beyond a month', 200, { ...minute, rem: '1', reset: '1800000000' }, [...NONE, 60, 1]],
+  ['a reset more than a month ahead', 200, { ...minute, rem: '1', reset: '1800000000' }, [...NONE, 60, 1]],
   ['a reset between seconds and timestamps', 200, { rem: '1', reset: '500000' }, [...NONE, undefined, 1]],
   ['a reset as an HTTP date', 200, { date: NOON, reset: at('12:00:30') }, [...NONE, undefined, undefined, 30]],
-  ['a number beyond all sense', 429, { ra: '1e400' }, NONE],
-  ['digits without end', 429, { ra: '9'.repeat(400) }, [LONGEST, 'retry_after']],
-  ['sixteen digits', 429, { ra: '9999999999999999' }, [LONGEST, 'retry_after']],
+  ['Retry-After of 1e400', 429, { ra: '1e400' }, NONE],
+  ['Retry-After of 400 digits', 429, { ra: '9'.repeat(400) }, [LONGEST, 'retry_after']],
+  ['Retry-After of 16 digits', 429, { ra: '9999999999999999' }, [LONGEST, 'retry_after']],
   ['an HTTP date in a hundred years', 429, { ra: 'Fri, 21 Nov 2125 12:00:00 GMT' }, [LONGEST, 'retry_after']],
-  ['a bare 503', 503, {}, NONE],
-  ['a far reset, something left', 429, { ...minute, rem: '5', reset: T(32_400) }, [...NONE, 60, 5, 32_400]],
-  ['a reset, remaining absent', 429, { date: NOON, reset: T(42) }, [42, 'reset', undefined, undefined, 42]],
+  ['no headers', 503, {}, NONE],
+  ['a distant reset with quota left', 429, { ...minute, rem: '5', reset: T(32_400) }, [...NONE, 60, 5, 32_400]],
+  ['a reset without remaining', 429, { date: NOON, reset: T(42) }, [42, 'reset', undefined, undefined, 42]],
 ];
 
 test.each(VECTORS)(
-  '%s is parsed from the headers of a %i',
+  'rate-limit headers (%s; status %i) are parsed as documented',
   (_title, status, given, [wait, from, limit, remaining, toReset]) => {
     const info = read(status, given);
     expect([seconds(info.waitMs), info.waitFrom, seconds(resetIn(info, given))]).toEqual([wait, from, toReset]);
@@ -147,7 +152,7 @@ test.each(VECTORS)(
   },
 );
 
-test("the Date header bounds the service's clock: its second has begun, and it was written after the request was sent", () => {
+test("the Date header bounds the service's clock offset, unless Age shows a cached response", () => {
   expect(read(200, { date: NOON }).offset).toEqual({ lo: -250, hi: 770 });
   expect(read(200, {}).offset).toBeUndefined();
   expect(read(200, { date: NOON, age: '3' }).offset).toBeUndefined();
@@ -165,7 +170,7 @@ test('an observation records the time of its response in whole milliseconds, its
   expect(parseRateLimitHeaders(head, false).refused).toBe(false);
 });
 
-test('no header text yields a wait that is negative, infinite or not a number', () => {
+test('no header text yields a wait, limit or quota that is negative, infinite or not a number', () => {
   const text = fc.oneof(
     fc.string(),
     fc.integer().map(String),

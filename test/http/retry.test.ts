@@ -20,7 +20,7 @@ const next = (safe: boolean, outcome: Attempt, made = 1): string =>
 
 const TABLE: readonly [string, Attempt, read: string, create: string][] = [
   ['a 429', response(429), 'retry', 'retry'],
-  ['a 429 whose body was lost', failure('reset', true, 429), 'retry', 'retry'],
+  ['a 429 without its body', failure('reset', true, 429), 'retry', 'retry'],
   ...[200, 201, 301, 400, 401, 403, 404, 409, 422, 501, 505].map((status): [string, Attempt, string, string] => [
     `a ${status}`,
     response(status),
@@ -34,34 +34,34 @@ const TABLE: readonly [string, Attempt, read: string, create: string][] = [
     'response',
   ]),
   ...(['connect', 'proxy', 'timeout', 'reset'] as const).map((reason): [string, Attempt, string, string] => [
-    `${reason} before a byte left`,
+    `the failure "${reason}" before a byte was sent`,
     failure(reason, false),
     'retry',
     'retry',
   ]),
   ...(['timeout', 'reset', 'protocol'] as const).map((reason): [string, Attempt, string, string] => [
-    `${reason} after bytes left`,
+    `the failure "${reason}" after a byte was sent`,
     failure(reason, true),
     'retry',
     'unknown',
   ]),
-  ['a 201 whose body was cut', failure('protocol', true, 201), 'retry', 'unknown'],
-  ['a 500 whose body was cut', failure('reset', true, 500), 'retry', 'unknown'],
-  ['a 408 whose body was cut', failure('reset', true, 408), 'retry', 'unknown'],
-  ['a 400 whose body was cut', failure('reset', true, 400), 'retry', 'response'],
-  ['a certificate that is not accepted', failure('tls', false), 'failed', 'failed'],
-  ['a body too large', failure('too-large', true, 200), 'failed', 'unknown'],
-  ['an interruption before bytes left', failure('aborted', false), 'failed', 'failed'],
-  ['an interruption after bytes left', failure('aborted', true), 'failed', 'unknown'],
+  ['a 201 without its body', failure('protocol', true, 201), 'retry', 'unknown'],
+  ['a 500 without its body', failure('reset', true, 500), 'retry', 'unknown'],
+  ['a 408 without its body', failure('reset', true, 408), 'retry', 'unknown'],
+  ['a 400 without its body', failure('reset', true, 400), 'retry', 'response'],
+  ['a certificate that is not trusted', failure('tls', false), 'failed', 'failed'],
+  ['a body that is too large', failure('too-large', true, 200), 'failed', 'unknown'],
+  ['an interruption before a byte was sent', failure('aborted', false), 'failed', 'failed'],
+  ['an interruption after a byte was sent', failure('aborted', true), 'failed', 'unknown'],
 ];
 
 for (const [title, outcome, read, create] of TABLE) {
-  test(`after ${title} a read: ${read}, a create: ${create}`, () => {
+  test(`the decision after ${title} is "${read}" for a read and "${create}" for a create`, () => {
     expect([next(true, outcome), next(false, outcome)]).toEqual([read, create]);
   });
 }
 
-test('a request without attempts left is not sent again', () => {
+test('a request without attempts left is not retried', () => {
   expect(next(true, response(429), 5)).toBe('limited');
   expect(next(false, response(429), 5)).toBe('limited');
   expect(next(true, response(503), 5)).toBe('response');
@@ -88,7 +88,7 @@ test('the Retry-After of a 503 is never shortened, and one beyond --max-wait end
   expect(decideRetry({ safe: true }, response(503, 120_001), attempts, 0)).toEqual({ next: 'response' });
 });
 
-test('a 429 and a 503 to a create count as refusals, and a 503 to a read does not', () => {
+test('a 429, or a 503 to a create, is a refusal; a 503 to a read is not', () => {
   expect([429, 503, 500].map((status) => isRefusal({ safe: false }, status))).toEqual([true, true, false]);
   expect([429, 503, 500].map((status) => isRefusal({ safe: true }, status))).toEqual([true, false, false]);
 });

@@ -6,12 +6,12 @@ import { createTransport } from '../../src/http/transport.ts';
 
 const POST = { method: 'POST', path: '/categories', body: '{}', safe: false };
 
-async function serve(answer: (socket: Socket) => void = () => undefined, headers: Record<string, string> = {}) {
+async function serve(onSent: (socket: Socket) => void = () => undefined, headers: Record<string, string> = {}) {
   let connections = 0;
   const server = createServer((request, response) => {
     request
       .resume()
-      .on('end', () => response.writeHead(201, headers).end('{"id":1,"name":"x"}', () => answer(request.socket)));
+      .on('end', () => response.writeHead(201, headers).end('{"id":1,"name":"x"}', () => onSent(request.socket)));
   }).on('connection', () => connections++);
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
   const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
@@ -33,10 +33,10 @@ async function serve(answer: (socket: Socket) => void = () => undefined, headers
 }
 const pause = (ms: number): Promise<void> => new Promise((done) => setTimeout(done, ms));
 
-test('sequential requests share a connection for half a second', async () => {
+test('20 sequential requests use two connections, and a request after half a second opens a third', async () => {
   const { send, connections } = await serve();
   for (let n = 0; n < 20; n++) await send();
-  // undici frees a connection a turn after its response, so a second one serves the first to be early.
+  // undici frees a connection one turn of the event loop after its response, so an early request opens a second one.
   expect(connections()).toBe(2);
   await pause(600);
   await send();
@@ -59,7 +59,7 @@ test('a connection is not reused after half a second even if the timer fires lat
 });
 
 test.each([0, 3, 20])(
-  'a service that closes connections without notice %i ms after a response loses at most one request',
+  'at most one request is lost if the service closes each connection without notice %i ms after a response',
   async (ms) => {
     const { send } = await serve((socket) => void setTimeout(() => socket.destroy(), ms));
     let lost = 0;

@@ -5,9 +5,9 @@ import type { HttpResponse, Transport } from '../../src/http/types.ts';
 import { TransportError } from '../../src/http/types.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 
-async function traced(answer: () => Promise<HttpResponse>, path = '/categories'): Promise<string[]> {
+async function traced(respond: () => Promise<HttpResponse>, path = '/categories'): Promise<string[]> {
   const lines: string[] = [];
-  const transport: Transport = { send: answer, close: async () => undefined };
+  const transport: Transport = { send: respond, close: async () => undefined };
   const verbose = trace(transport, 'https://a.example/v1', FakeClock.manual(), (line) => void lines.push(line));
   const request = { method: 'GET', path, safe: true };
   await verbose.send(request, { timeoutMs: 1, signal: new AbortController().signal }).catch(() => undefined);
@@ -24,7 +24,7 @@ const response =
     sentAt: 0,
   });
 
-test('a response is printed with its headers; only those that may contain secrets are redacted', async () => {
+test('--verbose prints requests and responses with secrets in URLs and headers redacted', async () => {
   const headers = { 'x-ratelimit-limit': '60', 'set-cookie': 'session=1', 'content-type': 'application/json' };
   expect(await traced(response(200, '[]', headers), '/categories?token=abc')).toEqual([
     '> GET https://a.example/v1/categories?token=[redacted]',
@@ -36,13 +36,13 @@ test('a response is printed with its headers; only those that may contain secret
   ]);
 });
 
-test('the body of a failed request is printed with controls escaped, up to a limit', async () => {
+test('--verbose prints the body of a failed request, truncated and with control characters escaped', async () => {
   const lines = await traced(response(400, `{"message":"\u001b[31mno"}\n${'x'.repeat(5000)}`));
   expect(lines.slice(3, 4)).toEqual(['< {"message":"␛[31mno"}']);
   expect(lines.join('\n').length).toBeLessThan(2300);
 });
 
-test('a failed attempt is printed with its reason', async () => {
+test('--verbose prints the reason for a failed attempt', async () => {
   const failure = new TransportError('connect', false, 'connection refused');
   expect((await traced(() => Promise.reject(failure))).at(-1)).toBe('< connection refused, after 0 ms');
 });

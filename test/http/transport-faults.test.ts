@@ -1,4 +1,4 @@
-// Every transport fault with every command: the right exit code, stdout empty or complete, one POST.
+// Every transport fault with every command: the documented exit code, stdout empty or complete, one POST.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -78,13 +78,13 @@ describe.each(Object.entries(FAULTS))('after the fault "%s"', (_name, fault) => 
     expectList(await run(origin, LIST, fault), fault);
   });
 
-  test('create sends one POST', async () => {
+  test('create sends one POST and ends with the documented exit code', async () => {
     const service = await faulty(fault);
     expectCreate(await run(service.origin, CREATE, fault), fault);
     expectOnePost(service);
   });
 
-  test('api sends one POST', async () => {
+  test('api sends one POST and ends with the documented exit code', async () => {
     const service = await faulty(fault);
     const result = await run(service.origin, API, fault);
     expectOnePost(service);
@@ -108,29 +108,32 @@ describe.each(Object.entries(FAULTS))('after the fault "%s"', (_name, fault) => 
 
 const BUILT = ['reset after the request', 'no response', 'body cut short', 'endless body', 'kept open'];
 
-test.each(BUILT)('the built program handles the fault "%s" like the program in process', async (name) => {
-  const fault = FAULTS[name] as Fault;
-  const service = await faulty(fault);
-  const home = place({ PETSTORE_BASE_URL: `${service.origin}/v1`, PETSTORE_API_KEY: KEY });
-  expectList(await petstore(home, [...LIST, ...faultOptions(fault)]), fault);
-  expectCreate(await petstore(home, [...CREATE, ...faultOptions(fault)]), fault);
-  expectOnePost(service);
-});
+test.each(BUILT)(
+  'list and create of the built program end with the documented exit codes after the fault "%s"',
+  async (name) => {
+    const fault = FAULTS[name] as Fault;
+    const service = await faulty(fault);
+    const home = place({ PETSTORE_BASE_URL: `${service.origin}/v1`, PETSTORE_API_KEY: KEY });
+    expectList(await petstore(home, [...LIST, ...faultOptions(fault)]), fault);
+    expectCreate(await petstore(home, [...CREATE, ...faultOptions(fault)]), fault);
+    expectOnePost(service);
+  },
+);
 
-test('a refused connection ends a read, a create and an import with exit code 6', async () => {
+test('a read, a create and an import exit with 6 if the connection is refused', async () => {
   const origin = 'http://127.0.0.1:9';
   expectFailure(await run(origin, LIST), 6);
   expectFailure(await run(origin, CREATE), 6);
   expect((await run(origin, IMPORT)).code).toBe(6);
 });
 
-test('an immediate reset ends a read with exit code 6, and a create with 8 if bytes may have been sent', async () => {
+test('a connection that is reset immediately ends a read and an import with exit code 6, and a create with 6 or 8', async () => {
   const onConnect = (socket: { resetAndDestroy(): unknown }): boolean => Boolean(socket.resetAndDestroy());
   const service = await startRawServer({ onConnect });
   onTestFinished(() => service.close());
   expectFailure(await run(service.origin, LIST), 6);
   const create = await run(service.origin, CREATE);
-  // Whether the reset or the first write comes first is up to the system.
+  // The system decides whether the reset precedes the first write.
   expectFailure(create, create.code === 6 ? 6 : 8);
   expect((await run(service.origin, IMPORT)).code).toBe(6);
 });

@@ -17,9 +17,9 @@ export interface Fault {
   readonly commits?: boolean;
   /** An import ends with the exit code of a write and does not know whether the row was created. */
   readonly undecided?: boolean;
-  /** Called when the head of a request was read. */
+  /** Called when the head of a request has been read. */
   readonly onHead?: (socket: Socket) => void;
-  /** Called when the request was read; `healthy` is the response of a healthy service. */
+  /** Called when the request has been read; `healthy` is the response of a healthy service. */
   readonly onRequest?: (socket: Socket, healthy: Healthy) => void;
 }
 
@@ -29,9 +29,9 @@ interface Healthy {
 }
 
 type Bytes = string | Buffer;
-type Reply = (healthy: Healthy) => Bytes;
+type Respond = (healthy: Healthy) => Bytes;
 
-const send = (reply: Reply) => (socket: Socket, healthy: Healthy) => void socket.end(reply(healthy));
+const send = (respond: Respond) => (socket: Socket, healthy: Healthy) => void socket.end(respond(healthy));
 const noResponse = (onRequest: Fault['onRequest'], more: Partial<Fault> = {}): Fault => ({
   read: 6,
   write: 8,
@@ -39,11 +39,11 @@ const noResponse = (onRequest: Fault['onRequest'], more: Partial<Fault> = {}): F
   ...more,
 });
 const timeout = (onRequest: (socket: Socket, healthy: Healthy) => void) => noResponse(onRequest, { timesOut: true });
-const invalid = (reply: Reply): Fault => ({ read: 7, write: 8, onRequest: send(reply) });
-const badContent = (reply: Reply): Fault => ({ ...invalid(reply), contentOnly: true });
-const harmless = (reply: Reply): Fault => ({ read: 0, write: 0, commits: true, onRequest: send(reply) });
-const refused = (read: number, write: number, status: string, ...headers: string[]): Fault => {
-  const body = JSON.stringify({ code: 'refused', message: 'No.', status: Number.parseInt(status, 10) });
+const invalid = (respond: Respond): Fault => ({ read: 7, write: 8, onRequest: send(respond) });
+const badContent = (respond: Respond): Fault => ({ ...invalid(respond), contentOnly: true });
+const harmless = (respond: Respond): Fault => ({ read: 0, write: 0, commits: true, onRequest: send(respond) });
+const errorStatus = (read: number, write: number, status: string, ...headers: string[]): Fault => {
+  const body = JSON.stringify({ code: 'rejected', message: 'No.', status: Number.parseInt(status, 10) });
   return { read, write, onRequest: send(() => response(status, body, ...headers)) };
 };
 // A redirect does not say whether the row was created, and the lookup is redirected too.
@@ -126,12 +126,12 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
   'wrong shape': badContent(({ status }) => response(status, '{"id":{}}')),
   'redirect (302)': redirect('302 Found'),
   'redirect (307)': redirect('307 Temporary Redirect'),
-  'internal error': refused(7, 8, '500 Internal Server Error'),
+  'internal error': errorStatus(7, 8, '500 Internal Server Error'),
   'bad gateway': { read: 7, write: 8, onRequest: send(() => response('502 Bad Gateway', '<html>502</html>')) },
-  unavailable: refused(7, 8, '503 Service Unavailable'),
-  unauthorized: refused(3, 3, '401 Unauthorized'),
-  rejected: refused(4, 4, '400 Bad Request'),
-  'rate limited': refused(5, 5, '429 Too Many Requests', 'Retry-After: 3600'),
+  unavailable: errorStatus(7, 8, '503 Service Unavailable'),
+  unauthorized: errorStatus(3, 3, '401 Unauthorized'),
+  rejected: errorStatus(4, 4, '400 Bad Request'),
+  'rate limited': errorStatus(5, 5, '429 Too Many Requests', 'Retry-After: 3600'),
   'early hints': harmless((healthy) =>
     Buffer.concat([Buffer.from('HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n'), whole(healthy)]),
   ),
@@ -146,7 +146,7 @@ export function faultOptions(fault?: Fault): string[] {
 
 /**
  * Starts a service with one category that shows one fault.
- * @param writesOnly whether reads are answered as by a healthy service
+ * @param writesOnly true if reads get the responses of a healthy service
  */
 export async function startFaulty(fault: Fault, writesOnly = false): Promise<RawServer> {
   const categories = [{ id: 1, name: 'cat' }];
@@ -158,14 +158,14 @@ export async function startFaulty(fault: Fault, writesOnly = false): Promise<Raw
       return true;
     },
     onRequest: (socket, request) => {
-      const healthy = answer(request, categories, fault.commits === true);
+      const healthy = healthyResponse(request, categories, fault.commits === true);
       if (isHealthy(request) || !fault.onRequest) socket.end(whole(healthy));
       else fault.onRequest(socket, healthy);
     },
   });
 }
 
-function answer(request: RawRequest, categories: { id: number; name: string }[], commits: boolean): Healthy {
+function healthyResponse(request: RawRequest, categories: { id: number; name: string }[], commits: boolean): Healthy {
   if (request.method === 'GET') return { status: '200 OK', body: JSON.stringify(categories) };
   const { name } = JSON.parse(Buffer.from(request.body, 'latin1').toString()) as { name: string };
   const created = { id: categories.length + 1, name };

@@ -35,10 +35,10 @@ async function serve(script: Script) {
   return { url: `${server.origin}/v1`, requests: server.requests };
 }
 
-const answering = (bytes: Buffer | string) => serve({ onRequest: (socket) => void socket.end(bytes) });
+const responding = (bytes: Buffer | string) => serve({ onRequest: (socket) => void socket.end(bytes) });
 
 test('a request has the documented headers', async () => {
-  const { url, requests } = await answering(response('200 OK', '[]', 'X-RateLimit-Limit: 60'));
+  const { url, requests } = await responding(response('200 OK', '[]', 'X-RateLimit-Limit: 60'));
   const { status, headers, body } = await send(url);
   expect([status, headers['x-ratelimit-limit'], Buffer.from(body).toString()]).toEqual([200, '60', '[]']);
   await send(url, POST);
@@ -71,7 +71,7 @@ test('a request to a host that does not exist counts as not sent', async () => {
   expect(await failure('https://no-such-host.invalid/v1', POST)).toMatchObject({ requestSent: false });
 });
 
-test('an aborted attempt ends immediately', async () => {
+test('the error of an aborted attempt reports whether the request was sent', async () => {
   const abort = new AbortController();
   const { url } = await serve({ onRequest: () => abort.abort() });
   const aborted = () => failure(url, POST, { signal: abort.signal });
@@ -81,8 +81,8 @@ test('an aborted attempt ends immediately', async () => {
 
 const MIB = 1 << 20;
 
-/** Answers with a body of this many MiB, or an endless one. */
-async function pouring(status: string, mebibytes = Number.POSITIVE_INFINITY): Promise<string> {
+/** Starts a service that responds with a body of this many MiB, or an endless one, and returns its URL. */
+async function startFlood(status: string, mebibytes = Number.POSITIVE_INFINITY): Promise<string> {
   const chunk = Buffer.alloc(MIB, 0x20);
   const pour = (socket: Socket): void => {
     let left = mebibytes;
@@ -100,24 +100,27 @@ async function pouring(status: string, mebibytes = Number.POSITIVE_INFINITY): Pr
   return (await serve({ onRequest: pour })).url;
 }
 
-test('an endless body is cut off at 16 MiB, or at 1 MiB for a create', async () => {
-  expect(await failure(await pouring('200 OK'))).toMatchObject({
+test('a response body of more than 16 MiB, or 1 MiB for a create, is an error', async () => {
+  expect(await failure(await startFlood('200 OK'))).toMatchObject({
     reason: 'too-large',
     detail: expect.stringContaining('16 MiB'),
   });
-  const created = await failure(await pouring('201 Created'), POST);
+  const created = await failure(await startFlood('201 Created'), POST);
   expect(created).toMatchObject({ reason: 'too-large', detail: 'the response exceeds 1 MiB', head: { status: 201 } });
-  expect((await send(await pouring('200 OK', 3))).body).toHaveLength(3 * MIB);
+  expect((await send(await startFlood('200 OK', 3))).body).toHaveLength(3 * MIB);
 });
 
-test.each([GET, POST])('only the beginning of an endless error body is read ($method)', async (request) => {
-  const { status, body } = await send(await pouring('503 Unavailable'), request);
+test.each([
+  ['GET', GET],
+  ['POST', POST],
+] as const)('a %s reads about 1 MiB of an endless error body', async (_method, request) => {
+  const { status, body } = await send(await startFlood('503 Unavailable'), request);
   expect(status).toBe(503);
   expect(body.length).toBeGreaterThanOrEqual(MIB);
   expect(body.length).toBeLessThan(2 * MIB);
 });
 
-test('an attempt withdrawn after it was connected sends nothing', async () => {
+test('an attempt that is canceled once it is connected sends nothing', async () => {
   let bytes = 0;
   let closed: Promise<unknown> | undefined;
   const { url } = await serve({
