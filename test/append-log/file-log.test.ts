@@ -1,4 +1,4 @@
-// The append-only log: one state for many writers, through rotations, torn records, full disks and odd file systems.
+// The append-only log: one state for many writers, through rotations, torn records, full disks and unusual file systems.
 import { execFile, execFileSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -8,7 +8,6 @@ import { FileLog } from '../../src/append-log/file-log.ts';
 import type { LogFs } from '../../src/append-log/generations.ts';
 import { ShortWriteError } from '../../src/append-log/generations.ts';
 import type { LogFormat } from '../../src/append-log/log.ts';
-import { MemoryLog } from '../../src/append-log/log.ts';
 import { hasDirectorySync, hasModes, hasSymlinks } from '../support/capabilities.ts';
 import { compile } from '../support/compile.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -31,7 +30,7 @@ const realWrite: Write = (fd, bytes, from, count) => fs.writeSync(fd, bytes, fro
 const withWrite = (write: Write): LogFs => ({ ...fs, writeSync: write as LogFs['writeSync'] });
 const numbered = (count: number): string[] => Array.from({ length: count }, (_, i) => `r${i}`);
 
-test("a record of one process is seen by another, and append returns the reducer's result", () => {
+test("a record of one writer is read by another, and append returns the reducer's result", () => {
   const dir = tempDir();
   const [a, b] = [open(dir), open(dir)];
   expect(a.append('one')).toBe(1);
@@ -45,15 +44,15 @@ test('append returns the result of its own record even if it reads others with i
   const racing = open(dir, 1e9, {
     fs: withWrite((fd, bytes, from, count) => {
       const written = realWrite(fd, bytes, from, count);
-      other.append('behind');
+      other.append('later');
       return written;
     }),
   });
   expect(racing.append('mine')).toBe(1);
-  expect(racing.last()).toEqual(['mine', 'behind']);
+  expect(racing.last()).toEqual(['mine', 'later']);
 });
 
-test('a log is read again after it was closed, non-ASCII text included', () => {
+test('the records of a closed log, including non-ASCII text, are read after it is reopened', () => {
   const dir = tempDir();
   const log = open(dir);
   log.append('žluťoučký 🐕');
@@ -70,7 +69,7 @@ test('a torn record is ignored and does not damage the next record', () => {
   expect(log.last()).toEqual(['one', 'two']);
 });
 
-// A record that lacks only its line break is ignored too: its writer received an error.
+// A record that lacks only its line feed is ignored too, because its writer received an error.
 test.each([4, 1])('a write that is %i bytes short is an error, and every process ignores the record', (missing) => {
   const dir = tempDir();
   let full = false;
@@ -95,7 +94,7 @@ test('a rotation keeps the state and only the last two generations', () => {
 });
 
 test.runIf(hasDirectorySync)(
-  'a durable log flushes a new generation before it is linked, and its directory when it is used',
+  'a durable log flushes its directory when opened and rotated, and a new generation before it is linked',
   () => {
     const dir = tempDir();
     const calls: string[] = [];
@@ -123,7 +122,7 @@ test.runIf(hasDirectorySync)(
   },
 );
 
-test('a process that was suspended through many rotations joins the newest generation and loses nothing', () => {
+test('a process that was suspended during many rotations joins the newest generation and loses nothing', () => {
   const dir = tempDir();
   const suspended = open(dir, 300);
   suspended.append('first');
@@ -148,7 +147,7 @@ test('a record written after a seal is moved to the next generation once', () =>
   expect(log.refresh()).toEqual(['one', 'two']);
 });
 
-test.runIf(hasModes)('files and directories are private to their owner', () => {
+test.runIf(hasModes)('the file and directory of a log are private to their owner', () => {
   const dir = join(tempDir(), 'inner');
   open(dir);
   expect(fs.statSync(dir).mode & 0o777).toBe(0o700);
@@ -179,7 +178,7 @@ function slowDisk(): {
   return disk;
 }
 
-test('concurrent syncs share a disk write that follows their records', async () => {
+test('concurrent syncs share one disk write, which starts after their records were appended', async () => {
   const disk = slowDisk();
   const log = open(tempDir(), 1e9, { fs: disk.fs, durable: true });
   log.append('one');
@@ -242,13 +241,13 @@ test.runIf(hasSymlinks)('a symlink to another file is an error, and the file is 
   expect(fs.readFileSync(other, 'utf8')).toBe('alias ls=ls\n');
 });
 
-test.runIf(process.getuid)('a file of another user is an error', () => {
+test.runIf(process.getuid)('a log file that another user owns is an error', () => {
   const foreign = (fd: number): fs.Stats => Object.assign(fs.fstatSync(fd), { uid: 4711 });
   const stub: LogFs = { ...fs, fstatSync: foreign as LogFs['fstatSync'] };
   expect(() => open(tempDir(), 1e9, { fs: stub })).toThrow('is owned by another user');
 });
 
-test.each(['EPERM', 'ENOTSUP', 'ENOSYS'])('a log rotates without hard links (%s)', (code) => {
+test.each(['EPERM', 'ENOTSUP', 'ENOSYS'])('a log rotates on a file system without hard links (%s)', (code) => {
   const dir = tempDir();
   const linkless: LogFs = {
     ...fs,
@@ -261,11 +260,4 @@ test.each(['EPERM', 'ENOTSUP', 'ENOSYS'])('a log rotates without hard links (%s)
   expect(log.refresh()).toEqual(numbered(100));
   expect(other.refresh()).toEqual(numbered(100));
   expect(fs.readdirSync(dir).length).toBeLessThanOrEqual(2);
-});
-
-test('a log in memory reduces records as one in a file does', () => {
-  const log = new MemoryLog(list);
-  log.append('one');
-  expect(log.append('two')).toBe(2);
-  expect(log.refresh()).toEqual(['one', 'two']);
 });

@@ -1,4 +1,4 @@
-// Missing directories are created, and a failure is reported at once.
+// Missing directories are created, and a failure is reported immediately.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -7,7 +7,7 @@ import { ended, place } from '../support/processes.ts';
 import { start } from '../support/program.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
-test('a directory is created with its parents, and one that exists stays', () => {
+test('a missing directory is created with its parents, and an existing one is accepted', () => {
   const dir = join(tempDir(), 'a', 'b');
   mkdirp(dir);
   mkdirp(dir);
@@ -15,7 +15,7 @@ test('a directory is created with its parents, and one that exists stays', () =>
 });
 
 test.skipIf(!existsSync('/proc/self'))(
-  'a state directory in /proc is one warning for the ledger, and exit 9 for the sandbox',
+  'a state directory in /proc causes one warning about the rate limit and exit code 9 of the sandbox',
   async () => {
     const env = { PETSTORE_STATE_DIR: '/proc/petstore/state' };
     const run = await ended(start(place(env), ['-p', 'sandbox', 'categories', 'list']));

@@ -30,14 +30,14 @@ test.runIf(canUnshare)('a process in a pid namespace does not use the pids of an
   const script = `
     const { currentProcess, isAlive } = await import(${module});
     const self = currentProcess();
-    // An outer process with this pid and start time would be taken for a dead one of ours.
+    // The outer /proc has another process with pid 1, by which this one must not be judged.
     console.log(JSON.stringify([self.pid, isAlive(self), isAlive({ ...self, pid: 4000000 })]));`;
   const args = ['--pid', '--fork', process.execPath, '--input-type=module', '-e', script];
   expect(JSON.parse(execFileSync('unshare', args).toString())).toEqual([1, 'unknown', 'dead']);
 });
 
-test.runIf(process.platform === 'linux')('a zombie process is dead', async () => {
-  // `exec` replaces the shell, which would have waited for its child, before that ends.
+test.runIf(process.platform === 'linux')('a zombie process counts as dead', async () => {
+  // `exec` replaces the shell, which would otherwise reap its child.
   const parent = spawn('sh', ['-c', 'sleep 0.3 & echo $!; exec sleep 30'], { stdio: ['ignore', 'pipe', 'inherit'] });
   const [line] = (await once(parent.stdout, 'data')) as [Buffer];
   const pid = Number(line.toString());

@@ -55,7 +55,7 @@ async function append(log: StreamLog<Words>, record: string): Promise<readonly s
 }
 
 withServer.each(['redis-server', 'valkey-server'])(
-  '%s: eight writers reduce one state through rotations',
+  'eight writers reduce the same state through rotations on %s',
   async (program) => {
     // One of the two is enough, and .ci/run installs it.
     if (!SERVER_PROGRAMS.includes(program)) return void expect(SERVER_PROGRAMS, NO_SERVER).not.toEqual([]);
@@ -99,7 +99,7 @@ withServer('a reader whose last entry was replaced by another history starts aga
   const log = writer(stateServer(server), { onReset: () => resets++ });
   await other.append('a');
   await log.append('b');
-  // A failover that lost its tail: the same id, another record.
+  // As after a failover that lost the last record: its id belongs to another record.
   const ids = [...(await server.command('XRANGE', 'petstore:{test}:log', '-', '+')).matchAll(/\d{13}-\d+/g)];
   const last = ids.at(-1)?.[0] ?? '';
   await server.command('XDEL', 'petstore:{test}:log', last);
@@ -168,7 +168,7 @@ async function scriptedLog(bytes: string) {
   return { server, clock, log: writer(state, { clock }) };
 }
 
-test('a server that loses what was just written is given up at once', async () => {
+test('a server that loses a record just written is unavailable immediately, without a wait', async () => {
   const { server, clock, log } = await scriptedLog(reply('lost'));
   await expect(log.append('a')).rejects.toMatchObject({ problem: 'unavailable', message: 'it keeps no data' });
   expect(clock.slept).toEqual([]);
@@ -187,7 +187,7 @@ test.each([
   await expect(log.append('a')).rejects.toMatchObject({ problem: 'unavailable', message: 'unknown reply' });
 });
 
-withServer('a state is recent for 1.5 s after it was read unless the machine slept', async () => {
+withServer('a state is recent for 1.5 s after it was read unless the machine was suspended', async () => {
   await using server = await RedisServer.start();
   const clock = FakeClock.manual(Date.now());
   const log = writer(stateServer(server), { clock });
@@ -205,25 +205,31 @@ withServer('a state is recent for 1.5 s after it was read unless the machine sle
 withServer.each([
   ['allkeys-lru', '100mb', 'allkeys-lru'],
   ['volatile-ttl', '100mb', 'volatile-ttl'],
-  ['noeviction', '100mb', undefined],
-  ['allkeys-lru', '0', undefined],
-])('a server with the policy %s and maxmemory %s evicts by %s', async (policy, maxmemory, expected) => {
-  const user = ['--user', 'default', 'on', 'nopass', '~petstore:*', '-@all', '+info'];
-  await using server = await RedisServer.start({
-    args: ['--maxmemory', maxmemory, '--maxmemory-policy', policy, ...user],
-  });
-  expect(await stateServer(server).evictionPolicy()).toBe(expected);
-});
+  ['noeviction', '100mb', 'none'],
+  ['allkeys-lru', '0', 'none'],
+])(
+  'the eviction policy of a server with maxmemory-policy %s and maxmemory %s is %s',
+  async (policy, maxmemory, expected) => {
+    const user = ['--user', 'default', 'on', 'nopass', '~petstore:*', '-@all', '+info'];
+    await using server = await RedisServer.start({
+      args: ['--maxmemory', maxmemory, '--maxmemory-policy', policy, ...user],
+    });
+    expect((await stateServer(server).evictionPolicy()) ?? 'none').toBe(expected);
+  },
+);
 
-withServer('a rejected first script is a usage error; a later one is a storage error', async () => {
-  await using server = await RedisServer.start();
-  const [late, early] = [stateServer(server), stateServer(server)];
-  await checkPermissions(late, systemClock);
-  await early.checked((connection) => connection.info());
-  await server.command('ACL', 'SETUSER', 'default', '-evalsha');
-  await expect(checkPermissions(late, systemClock)).rejects.toMatchObject({ kind: 'storage' });
-  await expect(checkPermissions(early, systemClock)).rejects.toMatchObject({ kind: 'usage' });
-});
+withServer(
+  'a missing permission is a usage error for the first script of a connection and a storage error later',
+  async () => {
+    await using server = await RedisServer.start();
+    const [late, early] = [stateServer(server), stateServer(server)];
+    await checkPermissions(late, systemClock);
+    await early.checked((connection) => connection.info());
+    await server.command('ACL', 'SETUSER', 'default', '-evalsha');
+    await expect(checkPermissions(late, systemClock)).rejects.toMatchObject({ kind: 'storage' });
+    await expect(checkPermissions(early, systemClock)).rejects.toMatchObject({ kind: 'usage' });
+  },
+);
 
 withServer.each(['xadd', 'xrange', 'xlen', 'del', 'exists', 'time', 'pexpire', 'zadd', 'zscore'])(
   'a user without the permission for %s is rejected',
@@ -234,7 +240,7 @@ withServer.each(['xadd', 'xrange', 'xlen', 'del', 'exists', 'time', 'pexpire', '
   },
 );
 
-withServer('a server that never responded is tried once; one that responded is waited for', async () => {
+withServer('a server that never responded is tried once; one that responded before is retried for 5 s', async () => {
   await using server = await RedisServer.start();
   const clock = new FakeClock();
   const outages: string[] = [];
@@ -255,7 +261,7 @@ withServer('a server that never responded is tried once; one that responded is w
   expect(await append(log, 'd')).toEqual(['a', 'd']);
 });
 
-withServer('records appended with `appendfsync always` survive the kill of the server', async () => {
+withServer('records appended with `appendfsync always` survive a kill of the server', async () => {
   await using server = await RedisServer.start({ args: ['--appendonly', 'yes', '--appendfsync', 'always'] });
   const log = writer(stateServer(server));
   const before = Array.from({ length: 50 }, (_, at) => String(at));
@@ -276,7 +282,7 @@ test.each([
 });
 
 test.each(['http://host', 'host:6379', 'redis://', 'redis://h/x', 'redis://h/0?a=1', 'redis://%zz:p@h'])(
-  'the state server address "%s" is rejected without being repeated',
+  'the error about the state server address "%s" does not repeat its password',
   (url) => {
     const parse = (): unknown => parseStateUrl(url.replace('//', '//u:secret-word@'), undefined, 'PETSTORE_STATE_URL');
     expect(parse).toThrow(/^PETSTORE_STATE_URL (?!.*secret-word)/);

@@ -1,4 +1,4 @@
-// The connection to the state server: its error for each failure of a server, without hanging.
+// The connection to the state server: each failure of the server is an error, and none hangs.
 import { afterEach, expect, test } from 'vitest';
 import type { ServerAddress } from '../../src/append-log/valkey-connection.ts';
 import { StateServerError, script, ValkeyConnection } from '../../src/append-log/valkey-connection.ts';
@@ -26,8 +26,8 @@ async function connected(port: number, more: Partial<ServerAddress> = {}): Promi
   return connection;
 }
 
-async function scripted(answer: Parameters<typeof scriptedRedis>[0]): Promise<ScriptedRedis> {
-  const server = await scriptedRedis(answer);
+async function scripted(respond: Parameters<typeof scriptedRedis>[0]): Promise<ScriptedRedis> {
+  const server = await scriptedRedis(respond);
   open.push(server);
   return server;
 }
@@ -54,7 +54,7 @@ test.each([
   ['NOAUTH Authentication required.', 'rejected: user name or password rejected'],
   ['ERR unknown command', 'rejected: ERR unknown command'],
   ['WRONGTYPE Operation against a key holding the wrong kind of value', 'damaged: WRONGTYPE'],
-])('the error reply "%s" is reported as %s, and the connection stays', async (reply, expected) => {
+])('the error reply "%s" is reported as %s, and the connection stays open', async (reply, expected) => {
   const server = await scripted((_command, socket) => socket.write(`-${reply}\r\n`));
   const connection = await connected(server.port);
   expect(await failure(() => ping(connection))).toContain(expected);
@@ -65,11 +65,11 @@ test.each([
   ['a reply cut off in a string', '$10\r\nabc', 'unavailable: connection closed'],
   ['a reply cut off in an array', '*2\r\n$1\r\na\r\n', 'unavailable: connection closed'],
   [
-    'an answer in another protocol',
+    'a response in another protocol',
     'HTTP/1.1 400 Bad Request\r\n\r\n',
     'unavailable: it is not a Valkey or Redis server',
   ],
-])('%s closes the connection, and nothing is sent again', async (_name, bytes, expected) => {
+])('%s closes the connection, and no command is resent', async (_name, bytes, expected) => {
   const server = await scripted((_command, socket) => socket.end(bytes));
   const connection = await connected(server.port);
   expect(await failure(() => ping(connection))).toBe(expected);
@@ -87,7 +87,7 @@ test('a reply that arrives byte by byte is assembled', async () => {
   expect(await ping(await connected(server.port))).toEqual(['zoë🐶', 5]);
 });
 
-test('a server that accepts but does not respond is given up after the time limit', async () => {
+test('a server that accepts a connection but does not respond is unavailable after the timeout', async () => {
   const server = await scripted(() => undefined);
   const connection = await connected(server.port);
   expect(await failure(() => ping(connection))).toBe('unavailable: timed out');
@@ -103,7 +103,7 @@ test('a script that the server does not know is sent in full', async () => {
   expect(server.commands).toEqual(['EVALSHA', 'EVAL']);
 });
 
-test('a rejected login is an error, and nothing else is sent', async () => {
+test('a rejected password is an error, and no other command is sent', async () => {
   const server = await scripted((command, socket) =>
     socket.write(command === 'AUTH' ? '-WRONGPASS invalid username-password pair\r\n' : '+done\r\n'),
   );
@@ -145,18 +145,21 @@ withServer.each(['redis-server', 'valkey-server'])(
   },
 );
 
-withServer('a server that is killed, started again or stopped is reported within the time limit', async () => {
-  await using server = await RedisServer.start();
-  const first = await connected(server.port);
-  await ping(first);
-  server.suspend();
-  expect(await failure(() => ping(first))).toBe('unavailable: timed out');
-  server.resume();
-  const second = await connected(server.port);
-  const waiting = failure(() => second.run(script('while true do end'), [], []));
-  await server.kill();
-  expect(await waiting).toMatch(/^unavailable: /);
-  expect(await failure(() => ping(second))).toMatch(/^unavailable: /);
-  await server.start();
-  expect(await ping(await connected(server.port))).toEqual(['pong', 'x', 0]);
-});
+withServer(
+  'a suspended or killed server is unavailable within the timeout, and a restarted one is usable again',
+  async () => {
+    await using server = await RedisServer.start();
+    const first = await connected(server.port);
+    await ping(first);
+    server.suspend();
+    expect(await failure(() => ping(first))).toBe('unavailable: timed out');
+    server.resume();
+    const second = await connected(server.port);
+    const waiting = failure(() => second.run(script('while true do end'), [], []));
+    await server.kill();
+    expect(await waiting).toMatch(/^unavailable: /);
+    expect(await failure(() => ping(second))).toMatch(/^unavailable: /);
+    await server.start();
+    expect(await ping(await connected(server.port))).toEqual(['pong', 'x', 0]);
+  },
+);
