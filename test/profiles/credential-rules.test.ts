@@ -1,4 +1,4 @@
-// The rules of base URLs and API keys (docs/cli.md, profiles and keys), as tables.
+// The rules for base URLs and API keys (docs/cli.md, "Profiles and keys").
 import { expect, test } from 'vitest';
 import { checkBaseUrl, checkKey, LONGEST_KEY, parseBaseUrl } from '../../src/profiles/credential-rules.ts';
 
@@ -12,7 +12,7 @@ test.each([
   ['http://127.9.8.7/v1', 'http://127.9.8.7/v1', 'http://127.9.8.7'],
   ['http://127.1/v1', 'http://127.0.0.1/v1', 'http://127.0.0.1'],
   ['http://[::1]:4010/v1', 'http://[::1]:4010/v1', 'http://[::1]:4010'],
-])('%s is a base URL', (text, url, origin) => {
+])('the base URL %s is valid and parsed to %s with the origin %s', (text, url, origin) => {
   expect(parseBaseUrl(text)).toEqual({ url, origin });
 });
 
@@ -44,36 +44,42 @@ test.each([
   ['https://api.example//v1', 'double slash'],
   ['https://api.example/a%2fb/v1', 'escaped'],
   ['https://%zz/v1', 'is not a valid URL'],
-])('%j is rejected', (text, word) => {
+])('the base URL %j is rejected with an error that contains "%s"', (text, word) => {
   const parsed = parseBaseUrl(text);
   expect('problem' in parsed ? parsed.problem : parsed).toEqual(expect.stringContaining(word));
 });
 
-test('a missing /v1 is suggested', () => {
+test('the hint about a base URL without /v1 suggests the URL with /v1', () => {
   expect(parseBaseUrl('https://api.example/')).toMatchObject({ suggestion: 'https://api.example/v1' });
   expect(() => checkBaseUrl('https://api.example/pets', '--url')).toThrow(
     expect.objectContaining({ kind: 'usage', hint: 'did you mean https://api.example/pets/v1?' }),
   );
 });
 
-test('a missing /v1 is not suggested after another version', () => {
+test('the hint about a base URL with another version does not suggest to append /v1', () => {
   expect(() => checkBaseUrl('https://api.example/v2', '--url')).toThrow(
     expect.objectContaining({ message: '--url must end in /v1', hint: 'use the form https://HOST/v1' }),
   );
 });
 
-test('a rejected URL is not repeated, since it may contain a password', () => {
+test('the error about a rejected URL does not repeat it, because it may contain a password', () => {
   expect(() => checkBaseUrl('https://ann:hunter2@api.example/v1', 'PETSTORE_BASE_URL')).toThrow(
     expect.objectContaining({ message: expect.not.stringContaining('hunter2') }),
   );
 });
 
-test.each([['k'], ['!'], ['~'], ['sk_live_0123456789'], ['"quoted"\\'], ['x'.repeat(LONGEST_KEY)]])(
+test.each([['k'], ['!'], ['~'], ['sk_live_0123456789'], ['"quoted"\\']])(
   'the printable ASCII text %j is a valid key',
   (key) => {
     expect(checkKey(key, 'stdin')).toBe(key);
   },
 );
+
+test('a key may have LONGEST_KEY characters but not one more', () => {
+  const key = 'x'.repeat(LONGEST_KEY);
+  expect(checkKey(key, 'stdin')).toBe(key);
+  expect(() => checkKey(`${key}x`, 'stdin')).toThrow(/^(?!.*xxx).*longer than/);
+});
 
 test.each([
   ['', 'is empty'],
@@ -87,17 +93,7 @@ test.each([
   ['\u201csekret\u201d', 'non-ASCII'],
   ['\ufeffsekret', 'non-ASCII'],
   ['sekret\u00a0', 'non-ASCII'],
-  ['sekret'.repeat(1000), 'longer than'],
-])('the key %j is rejected without showing it', (key, word) => {
-  let message = '';
-  expect(() => checkKey(key, 'PETSTORE_API_KEY')).toThrow(
-    expect.objectContaining({ kind: 'auth', message: expect.stringContaining(word) }),
-  );
-  try {
-    checkKey(key, 'PETSTORE_API_KEY');
-  } catch (error) {
-    message = String(error);
-  }
-  expect(message).toContain('PETSTORE_API_KEY');
-  expect(message).not.toContain('sekret');
+])('the key %j is rejected with an error that contains "%s" but not the key', (key, word) => {
+  const message = expect.stringMatching(new RegExp(`^(?!.*sekret).*PETSTORE_API_KEY.*${word}`));
+  expect(() => checkKey(key, 'PETSTORE_API_KEY')).toThrow(expect.objectContaining({ kind: 'auth', message }));
 });

@@ -1,4 +1,4 @@
-// Precedence of option, environment and stored settings; a stored key is sent only to its own origin.
+// Precedence of options, environment and saved settings; a saved key is sent only to its own origin.
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { Environment } from '../../src/io.ts';
@@ -31,7 +31,7 @@ function resolve(env: Environment, profile?: string, store: ProfileStore = memor
   return resolveTarget({ env, profile, store: async () => store, ...REST });
 }
 
-test('a stored profile provides URL and key', async () => {
+test('a saved profile provides the URL and the key', async () => {
   expect(await resolve({})).toEqual({
     profile: 'production',
     baseUrl: 'https://a.example/v1',
@@ -42,7 +42,7 @@ test('a stored profile provides URL and key', async () => {
   });
 });
 
-test('the key and the URL of the environment override the stored ones, each by itself', async () => {
+test('PETSTORE_API_KEY and PETSTORE_BASE_URL each override only the saved key or the saved URL', async () => {
   expect(await resolve({ PETSTORE_API_KEY: 'other-key' })).toMatchObject({
     key: 'other-key',
     keySource: 'environment',
@@ -81,26 +81,26 @@ test.each([
   ['http://localhost/v1'],
   ['https://a.example.evil.example/v1'],
   ['https://sub.a.example/v1'],
-])('a saved key is not sent to %s', async (url) => {
+])('a saved key is not used for the base URL %s of another origin', async (url) => {
   const attempt = resolve({ PETSTORE_BASE_URL: url });
   await expect(attempt).rejects.toMatchObject({ kind: 'auth', hint: expect.stringContaining('PETSTORE_API_KEY') });
   await expect(attempt).rejects.not.toThrow(KEY);
 });
 
-test("the key is not sent to a URL that was edited in the profile's file", async () => {
+test("a saved key is not used for a URL that was edited in the profile's file", async () => {
   const store = memory([{ ...production, url: 'https://evil.example/v1' }]);
   await expect(resolve({}, undefined, store)).rejects.toMatchObject({ kind: 'auth' });
 });
 
 test.each(['', ' ', 'a b', 'k\n', '\u201ck\u201d'])(
-  'an invalid key %j in the environment is an error; the stored key is not used instead',
+  'an invalid PETSTORE_API_KEY of %j is an error even if a key is saved',
   async (key) => {
     await expect(resolve({ PETSTORE_API_KEY: key })).rejects.toMatchObject({ kind: 'auth' });
   },
 );
 
 test.each(['', 'x', 'http://b.example/v1', 'https://b.example'])(
-  'an invalid URL %j in the environment is an error; the stored URL is not used instead',
+  'an invalid PETSTORE_BASE_URL of %j is an error even if a URL is saved',
   async (url) => {
     await expect(resolve({ PETSTORE_BASE_URL: url })).rejects.toMatchObject({ kind: 'usage' });
   },
@@ -116,7 +116,7 @@ test.each([
   'a.b',
   'many-words-in-one-name-of-a-profile',
   'production ',
-])('%j is not a valid profile name', async (name) => {
+])('the profile name %j is rejected', async (name) => {
   await expect(resolve({}, name)).rejects.toMatchObject({ kind: 'usage', hint: expect.stringContaining('1 to 32') });
   if (name === '') return;
   const set = resolve({ PETSTORE_PROFILE: name });
@@ -130,7 +130,7 @@ test('an empty PETSTORE_PROFILE counts as unset', async () => {
   expect(await resolve(env)).toMatchObject({ profile: 'production' });
 });
 
-test('the error about an unknown profile names PETSTORE_PROFILE if that set it', async () => {
+test('the error about an unknown profile names PETSTORE_PROFILE if the name came from it', async () => {
   await expect(resolve({ PETSTORE_PROFILE: 'stagin' })).rejects.toMatchObject({
     kind: 'usage',
     message: 'PETSTORE_PROFILE: profile "stagin" does not exist; available profiles: production, staging, sandbox',
@@ -199,12 +199,12 @@ test('--profile uses the URL and the key of the profile and nothing from the env
     message: 'profile "staging" has no API key',
     hint: 'run `petstore auth login -p staging`',
   });
-  // A variable that is ignored may be invalid.
+  // Ignored variables are not validated.
   const invalid = { PETSTORE_API_KEY: '', PETSTORE_BASE_URL: 'x' };
   expect(await resolve(invalid, 'production')).toMatchObject({ key: KEY, keySource: 'stored' });
 });
 
-test('a key command of the profile or the environment provides the key, but only for the origin it was saved with', async () => {
+test('a key command of a profile or of the environment provides the key, but that of a profile only for its origin', async () => {
   const { key: _, ...url } = production;
   const store = memory([{ ...url, keyCommand: 'pass' }]);
   expect(await resolve({}, undefined, store)).toMatchObject({ key: 'pass-by-profileproduction', keySource: 'command' });

@@ -53,7 +53,7 @@ test.runIf(hasShell).each([
   expect(shown[0]).not.toContain('secret');
 });
 
-test('a key command that floods both outputs ends, and at most 64 kB of its stderr is shown', async () => {
+test('a key command that floods both outputs ends, and at most 64 KiB of its stderr is shown', async () => {
   const shown: string[] = [];
   const onStderr = (text: string): void => void shown.push(text);
   const code =
@@ -69,20 +69,17 @@ test.runIf(hasShell)('a background process that keeps stdout open does not delay
 });
 
 test.each([
-  ['an exit code', script('process.exit(7)'), /^key command "[^" ]*node[^" ]*" failed \(exit code 7\)$/],
-  ['a token in the arguments', 'no-such-program --token abc', /^key command "no-such-program" failed \(.*\)$/],
+  ['exits with 7', script('process.exit(7)'), /^key command "[^" ]*node[^" ]*" failed \(exit code 7\)$/],
+  ['has a token in its arguments', 'no-such-program --token abc', /^key command "no-such-program" failed \(.*\)$/],
   [
-    'a missing program',
+    'does not exist',
     'no-such-program-anywhere',
     /^key command "no-such-program-anywhere" failed \(command not found\)$/,
   ],
-  ['an empty command', ' ', /^the key command from profile "production" is empty$/],
-])(
-  'a key command with %s fails with an auth error that names only the program',
-  async (_what, commandLine, message) => {
-    await expect(run(commandLine)).rejects.toMatchObject({ kind: 'auth', message: expect.stringMatching(message) });
-  },
-);
+  ['is empty', ' ', /^the key command from profile "production" is empty$/],
+])('a key command that %s is an auth error that names at most the program', async (_what, commandLine, message) => {
+  await expect(run(commandLine)).rejects.toMatchObject({ kind: 'auth', message: expect.stringMatching(message) });
+});
 
 test('a key command that runs longer than 30 s is stopped', async () => {
   const clock = new FakeClock();

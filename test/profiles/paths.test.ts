@@ -25,7 +25,7 @@ describe('on Linux', () => {
   });
 
   test.each([[undefined], [''], ['relative/home']])(
-    'a home directory of %j is ignored, and nothing is written to the working directory',
+    'a home directory of %j is an error unless PETSTORE_CONFIG_DIR is set',
     (home) => {
       expect(() => configDir({ env: {}, platform: 'linux', homeDir: home })).toThrow(
         expect.objectContaining({ kind: 'storage', hint: expect.stringContaining('PETSTORE_CONFIG_DIR') }),
@@ -38,7 +38,7 @@ describe('on Linux', () => {
   );
 });
 
-test('on macOS keys are kept in Library/Preferences', () => {
+test('on macOS keys are kept in Library/Preferences and state in Library/Application Support', () => {
   const place = { env: {}, platform: 'darwin', homeDir: '/Users/ann' };
   expect(configDir(place)).toBe('/Users/ann/Library/Preferences/petstore');
   expect(stateDir(place)).toBe('/Users/ann/Library/Application Support/petstore');
@@ -57,6 +57,6 @@ test('on Windows keys are in APPDATA and state in LOCALAPPDATA, or below the hom
   );
 });
 
-test("the sandbox's data is in the state directory", () => {
+test('the data of the sandbox is kept in the state directory', () => {
   expect(sandboxDataFile('/s')).toBe(join('/s', 'sandbox', 'data'));
 });

@@ -1,5 +1,4 @@
 // Saved profiles in several processes: concurrent, killed, and with any umask.
-
 import type { ChildProcess } from 'node:child_process';
 import { spawn, spawnSync } from 'node:child_process';
 import { readdirSync, statSync, writeFileSync } from 'node:fs';
@@ -29,7 +28,7 @@ beforeAll(() => {
   writeFileSync(writer, WRITER);
 });
 
-const fresh = (): string => join(tempDir(), 'config');
+const newDir = (): string => join(tempDir(), 'config');
 const env = BASE_ENV;
 
 function write(dir: string, name: string, count: number): ChildProcess {
@@ -46,8 +45,8 @@ function lastOf(child: ChildProcess): Promise<number> {
 
 const keyNumber = (key: string | undefined): number => Number(/^key-(\d+)-/.exec(key ?? '')?.[1]);
 
-test('concurrent logins to eight profiles lose nothing', async () => {
-  const dir = fresh();
+test('concurrent saves of eight profiles lose nothing', async () => {
+  const dir = newDir();
   const names = Array.from({ length: 8 }, (_, at) => `p${at}`);
   const last = await Promise.all(names.map((name) => lastOf(write(dir, name, 25))));
   expect(last).toEqual(names.map(() => 25));
@@ -56,12 +55,12 @@ test('concurrent logins to eight profiles lose nothing', async () => {
   expect(readdirSync(dir).filter((name) => name.includes('.tmp-'))).toEqual([]);
 });
 
-test('a login killed at any moment leaves the old or the new key, and a logout removes leftover files', async () => {
+test('a save killed at any moment leaves the old or the new key, and removing the key removes leftover files', async () => {
   for (let round = 0; round < 6; round++) {
-    const dir = fresh();
+    const dir = newDir();
     const child = write(dir, 'p', 100_000);
     const last = lastOf(child);
-    // Killed after a number of saves, at a random point of the next one.
+    // Kill the process after some saves, at a random point of the next one.
     await new Promise<void>((resolve) => {
       let writes = 0;
       child.stdout?.on('data', (chunk: Buffer) => {
@@ -81,7 +80,7 @@ test('a login killed at any moment leaves the old or the new key, and a logout r
 test.runIf(hasShell).each(['000', '022', '027', '077'])(
   'under umask %s the profile has mode 0600 and its directory 0700',
   (umask) => {
-    const dir = fresh();
+    const dir = newDir();
     const script = 'umask "$1"; shift; exec "$@"';
     const args = ['-c', script, 'sh', umask, process.execPath, writer, module, dir, 'p', '1'];
     expect(spawnSync('sh', args, { env, encoding: 'utf8' }).stderr).toBe('');

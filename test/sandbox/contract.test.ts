@@ -3,12 +3,12 @@ import type { Document } from 'openapi-backend';
 import { OpenAPIBackend, SetMatchType } from 'openapi-backend';
 import { expect, test } from 'vitest';
 import openapi from '../../src/sandbox/openapi.json' with { type: 'json' };
-import type { Answer } from './support.ts';
+import type { SandboxResponse } from './support.ts';
 import { handClock, startTest } from './support.ts';
 
 const description = structuredClone(openapi) as unknown as Document;
 
-/** Responses that are documented, as `GET /categories 200`, and a request that provokes each. */
+/** Documented responses, such as `GET /categories 200`, each with a request body that causes it. */
 const REQUESTS: readonly [documented: string, body?: unknown][] = [
   ['GET /categories 200'],
   ['GET /categories 401'],
@@ -36,14 +36,14 @@ const DOCUMENTED = operations.flatMap(({ title, operation }) =>
   Object.keys(operation.responses).map((status) => `${title} ${status}`),
 );
 
-test("the sandbox's document is valid OpenAPI 3.1", async () => {
+test('the OpenAPI document of the sandbox is valid', async () => {
   const strict = (definition: unknown): Promise<unknown> =>
     new OpenAPIBackend({ definition: definition as Document, strict: true }).init();
   await strict(description);
   await expect(strict({ ...description, info: {} })).rejects.toThrow('not valid OpenAPI');
 });
 
-test('every operation has a summary, and every failure is described as an Error object', () => {
+test('the OpenAPI document has a summary of every operation and describes every failure as an Error object', () => {
   for (const { operation } of operations) expect(operation).toMatchObject({ summary: expect.stringMatching(/\w/) });
   for (const response of Object.values(openapi.components.responses)) {
     expect(response.content['application/json'].schema).toEqual({ $ref: '#/components/schemas/Error' });
@@ -52,12 +52,12 @@ test('every operation has a summary, and every failure is described as an Error 
 
 test('the OpenAPI document is served without a key', async () => {
   const { call } = await startTest();
-  const answer = await call('GET', '/v1/openapi.json', { key: null });
-  expect([answer.status, answer.json]).toEqual([200, openapi]);
+  const response = await call('GET', '/v1/openapi.json', { key: null });
+  expect([response.status, response.json]).toEqual([200, openapi]);
 });
 
 test('every documented response of the sandbox conforms to its OpenAPI description', async () => {
-  // The validator finds an operation by its id, which not every one has.
+  // The validator finds operations by id, which some lack.
   for (const { title, operation } of operations) operation.operationId ??= title;
   const backend = await new OpenAPIBackend({ definition: description, apiRoot: '/v1' }).init();
   const sandbox = await startTest({ limits: [{ count: REQUESTS.length, windowMs: 60_000 }], clock: handClock() });
@@ -87,8 +87,8 @@ test('every documented response of the sandbox conforms to its OpenAPI descripti
   expect(new Set([...REQUESTS.map(([documented]) => documented), ...limited])).toEqual(new Set(DOCUMENTED));
 });
 
-// A header is text; the document describes some as integers.
-function mapNumbers(headers: Answer['headers']): Record<string, unknown> {
+// Headers are strings; the document describes some as integers.
+function mapNumbers(headers: SandboxResponse['headers']): Record<string, unknown> {
   const numbered = Object.entries(headers).map(([name, value]) => [
     name,
     /^\d+$/.test(`${value}`) ? Number(value) : value,

@@ -1,4 +1,4 @@
-// Damaged sandbox data: an error that names the file, or valid responses; never a crash, never a hang.
+// Damaged sandbox data causes an error that names the file, or valid responses, but no crash.
 import * as fs from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -23,19 +23,22 @@ test.each([
   'c {"name":"dog","color":"brown"}',
   'n twelve',
   'x',
-])("the damaged data record `%s` is exit code 9 with the file's name, even with --reset", async (record) => {
-  const file = dataFileWith(`c ${CATEGORY}`, record);
-  const before = fs.readFileSync(`${file}.1.log`);
-  for (const option of [[], ['--reset']]) {
-    const { code, out, err } = await inProcess(['sandbox', '--port', '0', '--data', file, ...option]);
-    expect([code, out]).toEqual([9, '']);
-    expect(err).toMatch(/^error: the sandbox data is damaged: .*[\\/]data\.1\.log\nhint: .+\n$/);
-  }
-  expect(fs.readFileSync(`${file}.1.log`)).toEqual(before);
-});
+])(
+  'the damaged data record `%s` causes exit code 9 and an error that names the file, even with --reset',
+  async (record) => {
+    const file = dataFileWith(`c ${CATEGORY}`, record);
+    const before = fs.readFileSync(`${file}.1.log`);
+    for (const option of [[], ['--reset']]) {
+      const { code, out, err } = await inProcess(['sandbox', '--port', '0', '--data', file, ...option]);
+      expect([code, out]).toEqual([9, '']);
+      expect(err).toMatch(/^error: the sandbox data is damaged: .*[\\/]data\.1\.log\nhint: .+\n$/);
+    }
+    expect(fs.readFileSync(`${file}.1.log`)).toEqual(before);
+  },
+);
 
 test.each(['s key {}', 's key {"windows":{"60000":null}}', 'r key soon 60/60000', 'r key 1 60', 'r'])(
-  'the damaged window record `%s` causes exit code 9 for a command with the profile "sandbox',
+  'the damaged window record `%s` causes exit code 9 for a command with the profile "sandbox"',
   async (record) => {
     const dir = tempDir();
     expect((await inProcess(['categories', 'list', '-p', 'sandbox'], { dir })).code).toBe(0);
@@ -47,7 +50,7 @@ test.each(['s key {}', 's key {"windows":{"60000":null}}', 'r key soon 60/60000'
   },
 );
 
-test('damage while a sandbox runs is an error from then on, even after a rotation', async () => {
+test('data that is damaged while a sandbox runs is an error from then on, even after a rotation', async () => {
   const file = dataFileWith(`c ${CATEGORY}`);
   const store = new Store(dataPaths(file), { rotateAtBytes: 10 });
   expect(store.list().toString()).toBe('[{"id":1,"name":"dog"}]');
@@ -81,7 +84,7 @@ async function useData(dir: string): Promise<void> {
   }
 }
 
-test('a thousand mutations of the data give valid responses or an error that names the file', async () => {
+test('a sandbox with mutated data gives valid responses or an error that names the file (1,000 mutations)', async () => {
   const original = tempDir();
   for (let i = 0; i < 20; i++) await useData(original);
   const files = fs.readdirSync(original).map((name) => [name, fs.readFileSync(join(original, name))] as const);

@@ -1,4 +1,4 @@
-// Injected faults: notation, effect on a request, and repetition by a seed.
+// Injected faults: syntax, effect on a request, and reproduction from a seed.
 import { expect, test } from 'vitest';
 import { FAULT_KINDS, parseFault } from '../../src/sandbox/faults.ts';
 import { handClock, startTest } from './support.ts';
@@ -58,13 +58,13 @@ test('the fault latency delays the response by the requested time', async () => 
 test('closing the sandbox does not wait for a delayed response', async () => {
   const sandbox = await startTest();
   const waiting = sandbox.list(fault('latency=1h')).catch(() => 'closed');
-  // The delayed request has arrived when one more is counted than was sent here.
+  // Wait until the delayed request is counted too.
   for (let sent = 1; (await sandbox.list()).headers['x-ratelimit-remaining'] !== String(59 - sent); sent++);
   await sandbox.close();
   expect(await waiting).toBe('closed');
 });
 
-test('several faults add up their delays, and the first other fault applies', async () => {
+test('the delays of several faults add up, and the first other fault applies', async () => {
   const clock = handClock();
   const faults = ['latency=100ms', 'latency=200ms', '503', '500'].flatMap((text) => parseFault(text) ?? []);
   const { list } = await startTest({ clock, faults });
@@ -72,14 +72,14 @@ test('several faults add up their delays, and the first other fault applies', as
   expect(clock.slept).toEqual([300]);
 });
 
-test('an unknown fault is a 400 that lists the known ones', async () => {
+test('a request with an unknown fault gets a 400 that lists the known faults', async () => {
   const { list } = await startTest();
   const response = await list(fault('tsunami'));
   expect([response.status, response.json.code]).toEqual([400, 'unknown_fault']);
   for (const kind of FAULT_KINDS) expect(response.json.message).toContain(kind);
 });
 
-test('faults occur as often as requested, and the same seed repeats them', async () => {
+test('a fault of 30 percent occurs in about 30 of 100 responses, and the same seed repeats it', async () => {
   const run = async (seed: number): Promise<number[]> => {
     const { list } = await startTest({ faults: [{ kind: '503', percent: 30, delayMs: 0 }], seed, limits: [] });
     const statuses: number[] = [];

@@ -5,7 +5,7 @@ import { Limiter } from '../../src/sandbox/limiter.ts';
 import { PLANS, parseLimit } from '../../src/sandbox/plans.ts';
 import { dataPaths } from '../../src/sandbox/store.ts';
 import { tempDir } from '../support/temp-dir.ts';
-import type { Answer, Sandbox } from './support.ts';
+import type { Sandbox, SandboxResponse } from './support.ts';
 import { handClock, OTHER_KEY, startTest } from './support.ts';
 
 const seconds = (iso: string): string => String(Date.parse(iso) / 1000);
@@ -17,13 +17,13 @@ async function use(sandbox: Sandbox, count: number, key?: string): Promise<void>
   }
 }
 
-const limitOf = ({ headers }: Answer): unknown[] => [
+const limitOf = ({ headers }: SandboxResponse): unknown[] => [
   headers['x-ratelimit-limit'],
   headers['x-ratelimit-remaining'],
   headers['x-ratelimit-reset'],
 ];
 
-test("the plans have the limits of the service's plans", () => {
+test('the plans of the sandbox have the documented limits', () => {
   const perMinuteAndDay = Object.values(PLANS).map((limits) =>
     limits.map((each) => [each.count, each.windowMs / 1000]),
   );
@@ -32,7 +32,7 @@ test("the plans have the limits of the service's plans", () => {
   );
 });
 
-test('an exhausted minute is a 429 with the seconds until its end', async () => {
+test('a request beyond the minute limit gets a 429 with the seconds until the window ends', async () => {
   const clock = handClock();
   const sandbox = await startTest({ clock });
   await use(sandbox, 59);
@@ -50,14 +50,14 @@ test('an exhausted minute is a 429 with the seconds until its end', async () => 
   expect(limitOf(again)).toEqual(['60', '59', seconds('2026-11-21T12:02:00Z')]);
 });
 
-test('an exhausted day is a 429 with the seconds until its end, even in a new minute', async () => {
+test('a request beyond the daily limit gets a 429 with the seconds until the day ends, even in a new minute', async () => {
   const clock = handClock();
   const sandbox = await startTest({ clock });
   for (let minute = 0; minute < 16; minute++) {
     await use(sandbox, 60);
     clock.at += 60_000;
   }
-  // 960 of 1,000 are used: from here on less remains of the day than of the minute.
+  // 960 of 1,000 requests are used, so less remains of the day than of the minute.
   expect(limitOf(await sandbox.list())).toEqual(['1000', '39', seconds('2026-11-22T00:00:00Z')]);
   await use(sandbox, 39);
   const rejected = await sandbox.list();
@@ -161,7 +161,7 @@ test('--reset deletes windows and bans', async () => {
   await use(await startTest({ dataFile, clock, limits: [{ count: 1, windowMs: 60_000 }], reset: true }), 1);
 });
 
-test('a clock that is set back by a day locks no client out', async () => {
+test('a clock that is set back by a day ends windows and bans', async () => {
   const clock = handClock();
   const sandbox = await startTest({ clock, limits: [{ count: 2, windowMs: 60_000 }] });
   await use(sandbox, 2);

@@ -6,16 +6,16 @@ import { expect, test } from 'vitest';
 import { checkOrigin } from '../../src/sandbox/auth.ts';
 import { hasModes } from '../support/capabilities.ts';
 import { tempDir } from '../support/temp-dir.ts';
-import type { Answer } from './support.ts';
+import type { SandboxResponse } from './support.ts';
 import { dataFileWith, KEY, sendRaw, startTest } from './support.ts';
 
-function expectError(answer: Answer, status: number, code: string): void {
-  expect(answer.status).toBe(status);
-  expect(answer.json).toEqual({ code, message: expect.stringMatching(/\w/), status });
-  expectLimitHeaders(answer);
+function expectError(response: SandboxResponse, status: number, code: string): void {
+  expect(response.status).toBe(status);
+  expect(response.json).toEqual({ code, message: expect.stringMatching(/\w/), status });
+  expectLimitHeaders(response);
 }
 
-function expectLimitHeaders({ headers }: Answer): void {
+function expectLimitHeaders({ headers }: SandboxResponse): void {
   for (const name of ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset']) {
     expect(headers[name]).toMatch(/^\d+$/);
   }
@@ -24,9 +24,9 @@ function expectLimitHeaders({ headers }: Answer): void {
 
 test('a new sandbox has no categories', async () => {
   const { list } = await startTest();
-  const answer = await list();
-  expect([answer.status, answer.json]).toEqual([200, []]);
-  expectLimitHeaders(answer);
+  const response = await list();
+  expect([response.status, response.json]).toEqual([200, []]);
+  expectLimitHeaders(response);
 });
 
 test('a created category has an id and is listed; names need not be unique, and unknown fields are dropped', async () => {
@@ -50,19 +50,19 @@ test("a category's text is returned exactly as it was sent", async () => {
   expect((await list()).json).toEqual([{ id: 1, name, description: '' }]);
 });
 
-test('an id keeps every digit of an int64, up to the largest', async () => {
+test('the sandbox keeps every digit of an id up to the largest int64', async () => {
   const { create, list } = await startTest({ dataFile: dataFileWith('n 9223372036854775807') });
   expect((await create({ name: 'dog' })).text).toBe('{"id":9223372036854775807,"name":"dog"}');
   expect((await list()).text).toBe('[{"id":9223372036854775807,"name":"dog"}]');
 });
 
 test.each([
-  ['nothing', '', 'invalid_json'],
+  ['an empty body', '', 'invalid_json'],
   ['invalid JSON', '{"name":', 'invalid_json'],
   ['invalid UTF-8', Buffer.from([0x7b, 0xff, 0x7d]), 'invalid_json'],
   ['an array', '[]', 'invalid_category'],
   ['null', 'null', 'invalid_category'],
-  ['text', '"dog"', 'invalid_category'],
+  ['a string', '"dog"', 'invalid_category'],
   ['no name', '{"description":"x"}', 'invalid_category'],
   ['an empty name', '{"name":"  "}', 'invalid_category'],
   ['a name that is a number', '{"name":1}', 'invalid_category'],
@@ -71,13 +71,13 @@ test.each([
   ['an id', '{"id":7,"name":"dog"}', 'invalid_category'],
   ['a name inside __proto__ only', '{"__proto__":{"name":"dog"}}', 'invalid_category'],
   ['a million brackets', '['.repeat(1_000_000), 'invalid_json'],
-])('a create with %s is a 400 and creates nothing', async (_what, body, code) => {
+])('a create with %s gets a 400 and creates nothing', async (_what, body, code) => {
   const { create, list } = await startTest();
   expectError(await create(undefined, { body }), 400, code);
   expect((await list()).json).toEqual([]);
 });
 
-test('a body that is not declared as JSON is a 415', async () => {
+test('a create whose content type is not JSON gets a 415', async () => {
   const { create, call, list } = await startTest();
   const body = '{"name":"dog"}';
   expectError(await call('POST', '/v1/categories', { body }), 415, 'unsupported_media_type');
@@ -89,7 +89,7 @@ test('a body that is not declared as JSON is a 415', async () => {
   expect((await list()).json).toHaveLength(1);
 });
 
-test('a body of more than 1 MiB is a 413 that creates nothing, and one of 1 MiB is accepted', async () => {
+test('a create of more than 1 MiB gets a 413 and creates nothing, and one of 1 MiB is accepted', async () => {
   const { list, create } = await startTest();
   const name = 'x'.repeat(1024 * 1024 - '{"name":""}'.length);
   expectError(await create({ name: `${name}x` }), 413, 'body_too_large');
@@ -97,7 +97,7 @@ test('a body of more than 1 MiB is a 413 that creates nothing, and one of 1 MiB 
   expect((await create({ name })).status).toBe(201);
 });
 
-test('a body that ends before its length creates nothing', async () => {
+test('a create whose body is shorter than its Content-Length creates nothing', async () => {
   const { port, list } = await startTest();
   const head = `POST /v1/categories HTTP/1.1
 Host: 127.0.0.1:${port}
@@ -119,18 +119,18 @@ test.each([
   ['an empty key', { authorization: 'Bearer ' }],
   ['another scheme', { authorization: `Basic ${KEY}` }],
   ['the key alone', { authorization: KEY }],
-])('a request with %s is a 401 in the sandbox', async (_what, headers) => {
+])('a request with %s gets a 401', async (_what, headers) => {
   const { list, create } = await startTest();
-  const answer = await list({ key: null, headers });
-  expectError(answer, 401, 'unauthorized');
-  expect(answer.headers['www-authenticate']).toBe('Bearer');
+  const response = await list({ key: null, headers });
+  expectError(response, 401, 'unauthorized');
+  expect(response.headers['www-authenticate']).toBe('Bearer');
   expectError(await create({ name: 'dog' }, { key: null, headers }), 401, 'unauthorized');
   const { json, headers: counted } = await list();
   expect([json, counted['x-ratelimit-remaining']]).toEqual([[], '59']);
 });
 
 test.each(['/', '/v1', '/v1/', '/categories', '/v1/categories/', '/v1/categories/1', '/v1/pets', '/v2/categories'])(
-  'GET %s is a 404',
+  'GET %s gets a 404',
   async (path) => {
     const { call } = await startTest();
     expectError(await call('GET', path), 404, 'not_found');
@@ -138,13 +138,16 @@ test.each(['/', '/v1', '/v1/', '/categories', '/v1/categories/', '/v1/categories
   },
 );
 
-test.each(['PUT', 'PATCH', 'DELETE', 'OPTIONS'])('%s on the categories is a 405 with Allow', async (method) => {
-  const { call } = await startTest();
-  const answer = await call(method, '/v1/categories');
-  expectError(answer, 405, 'method_not_allowed');
-  expect(answer.headers['allow']).toBe('GET, POST');
-  expect((await call('HEAD', '/v1/categories')).text).toBe('');
-});
+test.each(['PUT', 'PATCH', 'DELETE', 'OPTIONS'])(
+  '%s /v1/categories gets a 405 with an Allow header',
+  async (method) => {
+    const { call } = await startTest();
+    const response = await call(method, '/v1/categories');
+    expectError(response, 405, 'method_not_allowed');
+    expect(response.headers['allow']).toBe('GET, POST');
+    expect((await call('HEAD', '/v1/categories')).text).toBe('');
+  },
+);
 
 test('a sandbox ignores a query and accepts a request target in absolute form', async () => {
   const { call, port } = await startTest();
@@ -152,19 +155,19 @@ test('a sandbox ignores a query and accepts a request target in absolute form', 
   expect((await call('GET', `http://127.0.0.1:${port}/v1/categories`)).status).toBe(200);
 });
 
-test('GET /store/orders and GET /pets/{petId} respond 501, the latter with Deprecation and Sunset', async () => {
+test('GET /store/orders and GET /pets/{petId} get a 501, the latter with Deprecation and Sunset headers', async () => {
   const { call } = await startTest();
   const orders = await call('GET', '/v1/store/orders');
   expectError(orders, 501, 'not_implemented');
   expect(orders.headers['deprecation']).toBeUndefined();
-  const answer = await call('GET', '/v1/pets/1');
-  expectError(answer, 501, 'not_implemented');
-  expect(answer.headers['deprecation']).toMatch(/^@\d+$/);
-  expect(new Date(String(answer.headers['sunset'])).getTime()).toBeGreaterThan(0);
+  const response = await call('GET', '/v1/pets/1');
+  expectError(response, 501, 'not_implemented');
+  expect(response.headers['deprecation']).toMatch(/^@\d+$/);
+  expect(new Date(String(response.headers['sunset'])).getTime()).toBeGreaterThan(0);
   expectError(await call('GET', '/v1/pets/1', { key: null }), 401, 'unauthorized');
 });
 
-test('a foreign or missing Host is rejected (DNS rebinding)', async () => {
+test('a request with a foreign or missing Host header is rejected to prevent DNS rebinding', async () => {
   const { port, list, create } = await startTest();
   for (const host of [
     'attacker.example',
@@ -191,22 +194,22 @@ test('a Host header without a port is accepted on port 80 only', () => {
 test('a request with an Origin header is rejected', async () => {
   const { port, list, call } = await startTest();
   for (const origin of ['https://attacker.example', 'null', `http://127.0.0.1:${port}`]) {
-    const answer = await list({ headers: { origin } });
-    expectError(answer, 403, 'origin_rejected');
-    expect(answer.headers['access-control-allow-origin']).toBeUndefined();
+    const response = await list({ headers: { origin } });
+    expectError(response, 403, 'origin_rejected');
+    expect(response.headers['access-control-allow-origin']).toBeUndefined();
     expectError(await call('OPTIONS', '/v1/categories', { headers: { origin } }), 403, 'origin_rejected');
   }
 });
 
 test('a sandbox listens on 127.0.0.1 only', async () => {
   const { port } = await startTest();
-  // On another loopback address the port is free.
+  // The port is free on another loopback address.
   const other = createServer();
   await new Promise<void>((resolve, reject) => other.once('error', reject).listen(port, '127.0.0.2', resolve));
   await new Promise((resolve) => other.close(resolve));
 });
 
-test.runIf(hasModes)('the data is private to its owner and does not contain the key', async () => {
+test.runIf(hasModes)('the sandbox data is private to its owner and does not contain the key', async () => {
   const dir = join(tempDir(), 'new');
   const { create } = await startTest({ dataFile: join(dir, 'demo.log') });
   await create({ name: 'dog' });
@@ -218,7 +221,7 @@ test.runIf(hasModes)('the data is private to its owner and does not contain the 
   }
 });
 
-test('another sandbox continues with the same data; --reset deletes it but reuses no id', async () => {
+test('another sandbox continues with the same data, and --reset deletes it but reuses no id', async () => {
   const dataFile = join(tempDir(), 'data');
   const first = await startTest({ dataFile });
   await first.create({ name: 'dog' });
@@ -231,7 +234,7 @@ test('another sandbox continues with the same data; --reset deletes it but reuse
   expect((await second.create({ name: 'cat' })).json.id).toBe(2);
 });
 
-test('data that cannot be written is an error at the start, and the port is released', async () => {
+test('a data file that cannot be written is an error at the start, and the port is released', async () => {
   const file = join(tempDir(), 'file');
   writeFileSync(file, '');
   const { port, close } = await startTest();

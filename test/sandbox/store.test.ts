@@ -1,4 +1,4 @@
-// The categories in their log: many processes, many generations, kill -9; no id twice, nothing acknowledged lost.
+// The sandbox's categories: no id is assigned twice and no acknowledged create is lost, through rotations and kill -9.
 import * as fs from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -57,18 +57,18 @@ test('the sandbox responds to a create only after writing it to disk', async () 
     }) as LogFs['fdatasync'],
   };
   const sandbox = await startTest({ fs: slow });
-  let answered = false;
+  let responded = false;
   const created = sandbox.create({ name: 'dog' }).finally(() => {
-    answered = true;
+    responded = true;
   });
   while ((await sandbox.list()).json.length === 0);
   await sandbox.list();
-  expect(answered).toBe(false);
+  expect(responded).toBe(false);
   finishSync();
   expect((await created).status).toBe(201);
 });
 
-test('a full disk is a 507 that creates nothing, until there is room again', async () => {
+test('a create on a full disk gets a 507 and creates nothing, and creates succeed once there is space again', async () => {
   let full = false;
   const filling: LogFs = {
     ...fs,

@@ -19,28 +19,28 @@ export function handClock(at = Date.parse('2026-11-21T12:00:10Z')): FakeClock {
   return new FakeClock(at);
 }
 
-/** Writes a data file with these records, and returns it as `--data` takes it. */
+/** Writes a data file with these records and returns its path for `--data`. */
 export function dataFileWith(...records: readonly string[]): string {
   const dir = tempDir();
   writeFileSync(join(dir, 'data.1.log'), `~\n${records.map((record) => `0 ${record} .\n`).join('')}`);
   return join(dir, 'data');
 }
 
-/** A sandbox and ways to send it a request. */
+/** A sandbox and functions that send it requests. */
 export interface Sandbox extends RunningSandbox {
-  readonly call: (method: string, path: string, more?: CallOptions) => Promise<Answer>;
-  readonly create: (body: unknown, more?: CallOptions) => Promise<Answer>;
-  readonly list: (more?: CallOptions) => Promise<Answer>;
+  readonly call: (method: string, path: string, more?: CallOptions) => Promise<SandboxResponse>;
+  readonly create: (body: unknown, more?: CallOptions) => Promise<SandboxResponse>;
+  readonly list: (more?: CallOptions) => Promise<SandboxResponse>;
 }
 
 export interface CallOptions {
-  /** Null: no key. */
+  /** Null sends no key. */
   readonly key?: string | null;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Buffer;
 }
 
-export interface Answer {
+export interface SandboxResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly text: string;
@@ -48,7 +48,7 @@ export interface Answer {
   readonly json: any;
 }
 
-/** Starts a sandbox that ends with the test; by default with two keys and the Free plan. */
+/** Starts a sandbox, by default with two keys and the plan "free", and closes it after the test. */
 export async function startTest(options: Partial<SandboxOptions> = {}): Promise<Sandbox> {
   const running = await startSandbox({
     dataFile: options.dataFile ?? join(tempDir(), 'data'),
@@ -79,7 +79,12 @@ export async function startTest(options: Partial<SandboxOptions> = {}): Promise<
   };
 }
 
-function send(port: number, method: string, path: string, { key = KEY, headers, body }: CallOptions): Promise<Answer> {
+function send(
+  port: number,
+  method: string,
+  path: string,
+  { key = KEY, headers, body }: CallOptions,
+): Promise<SandboxResponse> {
   return new Promise((resolve, reject) => {
     const authorization = key === null ? {} : { authorization: `Bearer ${key}` };
     const outgoing = request(
@@ -107,7 +112,7 @@ function readJson(text: string): unknown {
   }
 }
 
-/** Sends bytes and reads until the other side closes; resolves with nothing if the connection was reset. */
+/** Sends bytes and returns everything received until the connection closes or is reset. */
 export function sendRaw(port: number, bytes: string | Buffer): Promise<string> {
   return new Promise((resolve) => {
     let text = '';
