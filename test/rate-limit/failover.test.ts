@@ -1,4 +1,4 @@
-// The ledger on a state server: machines share tickets, windows and blocks, and go on alone while the server is unavailable.
+// The ledger on a state server: machines share tickets, windows and blocks, and continue alone while it is unavailable.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -50,12 +50,12 @@ class Machine {
   }
 
   async take(): Promise<string> {
-    const answer = await this.ledger.acquire();
-    if (!answer.granted) throw new Error(answer.reason);
-    return answer.ticket;
+    const admission = await this.ledger.acquire();
+    if (!admission.granted) throw new Error(admission.reason);
+    return admission.ticket;
   }
 
-  /** Observes a response that leaves `remaining` of 3, the window ending in a minute. */
+  /** Observes a response with `remaining` of 3 requests left in a window that ends in a minute. */
   see(ticket: string, remaining: number, more: object = {}): void {
     const at = this.clock.now();
     const reset = { at: at + 60_000, clock: 'local', resolution: 1 } as const;
@@ -63,17 +63,17 @@ class Machine {
     this.ledger.observe(ticket, { at, status: 200, limit: 3, remaining, reset, ...none, ...more });
   }
 
-  /** Asks for tickets until the state server's ledger is used again. */
+  /** Requests tickets until the state server's ledger is used again. */
   async untilBack(): Promise<void> {
-    for (let asked = 0; asked < 5000 && !this.ledger.view().stateServer; asked++) {
-      const answer = await this.ledger.acquire();
-      if (answer.granted) this.ledger.release(answer.ticket, 'unsent');
+    for (let requested = 0; requested < 5000 && !this.ledger.view().stateServer; requested++) {
+      const admission = await this.ledger.acquire();
+      if (admission.granted) this.ledger.release(admission.ticket, 'unsent');
       await this.clock.advance(100);
     }
     expect(this.ledger.view().stateServer).toBeDefined();
   }
 
-  /** Runs a call that sleeps until the server is given up, on this machine's clock. */
+  /** Advances this machine's clock until a call that retries the server has ended. */
   async outlasting<T>(call: Promise<T>): Promise<T> {
     let ended = false;
     const done = (): void => {
@@ -85,7 +85,7 @@ class Machine {
   }
 }
 
-/** Makes everything on the server as old as if it had been written `ms` earlier. */
+/** Backdates every record on the server by `ms`. */
 async function age(ms: number): Promise<void> {
   const keys = await server.command('KEYS', 'petstore:*');
   const log = /petstore:\{\w+\}:[\w-]+(?=\r)/.exec(keys)?.[0] ?? '';
@@ -107,7 +107,7 @@ function recordsIn(dir: string): readonly string[] {
 
 const refused = { waitMs: 600_000, waitFrom: 'retry_after', status: 429, refused: true } as const;
 
-withServer('machines whose clocks are a minute apart share tickets, windows and waits', async () => {
+withServer('machines whose clocks differ by a minute share tickets, windows and waits', async () => {
   const [one, two] = [new Machine(-30_000), new Machine(30_000)];
   const first = await one.take();
   expect(await two.ledger.acquire()).toEqual({ granted: false, reason: 'pending' });
@@ -119,8 +119,8 @@ withServer('machines whose clocks are a minute apart share tickets, windows and 
   two.see(second, 0);
   await two.ledger.refresh();
   const denied = [await one.ledger.acquire(), await two.ledger.acquire()];
-  // Each in the time of its own machine.
-  const waits = denied.map((answer, at) => ('until' in answer ? answer.until - ([one, two][at]?.clock.at ?? 0) : 0));
+  // Each wait ends by the clock of its own machine.
+  const waits = denied.map((denial, at) => ('until' in denial ? denial.until - ([one, two][at]?.clock.at ?? 0) : 0));
   expect(denied.map(({ granted }) => granted)).toEqual([false, false]);
   expect(waits[0]).toBeGreaterThan(55_000);
   expect(Math.abs((waits[0] ?? 0) - (waits[1] ?? 0))).toBeLessThan(2000);
@@ -128,7 +128,7 @@ withServer('machines whose clocks are a minute apart share tickets, windows and 
   expect((mine.window?.resetAt ?? 0) - one.clock.at).toBeCloseTo((theirs.window?.resetAt ?? 0) - two.clock.at, -4);
 });
 
-withServer('after a 429 on one machine, a ticket that another one holds is not used', async () => {
+withServer('a 429 on one machine invalidates a ticket that another machine holds', async () => {
   const [one, two] = [new Machine(), new Machine(20_000)];
   one.see(await one.take(), 3);
   await one.ledger.refresh();
@@ -142,7 +142,7 @@ withServer('after a 429 on one machine, a ticket that another one holds is not u
   expect(two.ledger.view()).toMatchObject({ shared: true, stateServer: `127.0.0.1:${server.port}` });
 });
 
-withServer('a ticket is not used if the state is older than 1.5 s or the machine slept', async () => {
+withServer('a ticket is not confirmed if the state is older than 1.5 s or the machine was suspended', async () => {
   const machine = new Machine();
   const ticket = await machine.take();
   expect(machine.ledger.confirm(ticket)).toBe(true);
@@ -154,7 +154,7 @@ withServer('a ticket is not used if the state is older than 1.5 s or the machine
   expect(machine.ledger.confirm(ticket)).toBe(false);
 });
 
-withServer('the tickets of a killed process expire 2 s after their timeout and count as lost', async () => {
+withServer('the tickets of a killed process expire 2 s after the timeout of their requests', async () => {
   const [killed, other] = [new Machine(), new Machine()];
   killed.see(await killed.take(), 2);
   await killed.ledger.refresh();
@@ -168,7 +168,7 @@ withServer('the tickets of a killed process expire 2 s after their timeout and c
   expect(other.ledger.view().inFlight).toBe(0);
 });
 
-withServer('a server that never responded is asked once, with one warning', async () => {
+withServer('a server that never responded is tried once and causes one warning', async () => {
   await server.kill();
   const machine = new Machine();
   const ticket = await machine.take();
@@ -183,21 +183,21 @@ withServer('a server that never responded is asked once, with one warning', asyn
 });
 
 withServer(
-  'a machine waits for a server that becomes unavailable, then continues alone with the same block',
+  'a machine waits for a server that becomes unavailable and then continues alone with the same block',
   async () => {
     const machine = new Machine(30_000);
     machine.see(await machine.take(), 0, refused);
     await machine.ledger.refresh();
     await server.kill();
-    const answer = await machine.outlasting(Promise.resolve(machine.ledger.acquire()));
-    expect(answer).toMatchObject({ granted: false, reason: 'blocked' });
-    const left = 'until' in answer ? answer.until - machine.clock.now() : 0;
+    const admission = await machine.outlasting(Promise.resolve(machine.ledger.acquire()));
+    expect(admission).toMatchObject({ granted: false, reason: 'blocked' });
+    const left = 'until' in admission ? admission.until - machine.clock.now() : 0;
     expect(left).toBeGreaterThan(100_000);
     expect([machine.outages.length, machine.warnings.length]).toEqual([1, 1]);
   },
 );
 
-withServer('responses observed while the server was unavailable are recorded when it is available again', async () => {
+withServer('a response observed while the server was unavailable is shared when it is available again', async () => {
   const [machine, other] = [new Machine(), new Machine()];
   machine.see(await machine.take(), 3);
   await machine.ledger.refresh();
@@ -213,7 +213,7 @@ withServer('responses observed while the server was unavailable are recorded whe
   expect(other.ledger.view()).toMatchObject({ window: { remaining: 1 } });
 });
 
-withServer('a 429 that a machine received on its own is shared when it returns', async () => {
+withServer('a 429 received by a machine without the server is shared when the server is available', async () => {
   const [machine, other] = [new Machine(25_000), new Machine(-25_000)];
   await other.ledger.refresh();
   await server.kill();
@@ -225,16 +225,16 @@ withServer('a 429 that a machine received on its own is shared when it returns',
   expect(await other.ledger.acquire()).toMatchObject({ granted: false, reason: 'blocked' });
 });
 
-withServer('a 429 that the server did not receive blocks the machine’s own ledger', async () => {
+withServer("a 429 that could not be recorded on the server blocks the machine's own ledger", async () => {
   const machine = new Machine();
   const ticket = await machine.take();
   await server.kill();
   machine.see(ticket, 0, refused);
-  const answer = await machine.outlasting(machine.ledger.acquire());
-  expect(answer).toMatchObject({ granted: false, reason: 'blocked' });
+  const admission = await machine.outlasting(machine.ledger.acquire());
+  expect(admission).toMatchObject({ granted: false, reason: 'blocked' });
 });
 
-withServer('a block is copied as its own record from the server to the machine and back', async () => {
+withServer("a block is copied to the machine's own ledger as one record, and back to an empty server", async () => {
   const machine = new Machine();
   machine.see(await machine.take(), 0, refused);
   await machine.ledger.refresh();
@@ -244,11 +244,11 @@ withServer('a block is copied as its own record from the server to the machine a
   await server.start();
   await machine.untilBack();
   await machine.ledger.refresh();
-  // The server has forgotten everything; the log that is put back holds the block already.
+  // The restarted server is empty; the restored log already holds the block.
   expect(machine.ledger.view()).toMatchObject({ blocked: { reason: 'retry_after', refusals: 1 }, stateServer: /./ });
 });
 
-withServer('a permission withdrawn in mid-run is a storage error, and no more tickets are granted', async () => {
+withServer('a permission withdrawn in mid-run causes a storage error instead of a ticket', async () => {
   const machine = new Machine();
   machine.see(await machine.take(), 2);
   await machine.ledger.refresh();
@@ -271,7 +271,7 @@ withServer.each([
   scripted.close();
 });
 
-test('the state server’s clock is known within the round trip, and is measured again after it was set', () => {
+test("the state server's clock is known within the round trip, and is measured again after it was set", () => {
   const own = FakeClock.manual(1_000_000);
   const clock = new ServerClock(own);
   expect([clock.ahead, clock.errorMs]).toEqual([0, 0]);

@@ -48,7 +48,7 @@ test.each([
   '{"kind":"response","at":1,"id":"a","seen":null}',
   '{"kind":"response","at":1,"id":"a","seen":{"at":9,"status":200,"refused":false,"waitFrom":"reset"},"jitterDraw":0}',
   '{"kind":"response","at":1,"id":"a","seen":{"at":1,"status":200,"refused":false,"waitFrom":"reset"},"jitterDraw":-1}',
-])('a damaged record is ignored: %s', (text) => {
+])('the damaged record %j is ignored', (text) => {
   expect(parseRecord(text)).toBeUndefined();
   const state = initialState();
   reduceLine(state, text);

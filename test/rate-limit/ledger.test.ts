@@ -1,4 +1,4 @@
-// The ledger in a real directory: shared by processes, and never fatal if disk, clock or processes fail.
+// The ledger in a real directory: shared by processes, and usable if disk, clock or processes fail.
 import { execFile, spawn } from 'node:child_process';
 import * as fs from 'node:fs';
 import { join } from 'node:path';
@@ -42,15 +42,15 @@ function response(clock: FakeClock, more: Partial<Observation> = {}): Observatio
 }
 
 async function take(ledger: LogLedger): Promise<string> {
-  const answer = await ledger.acquire();
-  if (!answer.granted) throw new Error(`not granted: ${answer.reason}`);
-  return answer.ticket;
+  const admission = await ledger.acquire();
+  if (!admission.granted) throw new Error(`not granted: ${admission.reason}`);
+  return admission.ticket;
 }
 
 const filesIn = (dir: string): string[] =>
   fs.readdirSync(dir, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.log'));
 
-test('two processes share windows and open tickets', async () => {
+test('two ledgers in one directory share windows and open tickets', async () => {
   const dir = tempDir();
   const clock = new FakeClock();
   const [a, b] = [open(dir, { clock }), open(dir, { clock })];
@@ -80,7 +80,7 @@ test('each key and base URL has its own ledger, whose name and content reveal ne
   }
 });
 
-test('a process that cannot write the ledger uses its memory and warns once', async () => {
+test('a ledger that cannot be written is kept in memory, with one warning', async () => {
   const file = join(tempDir(), 'file');
   fs.writeFileSync(file, '');
   const ledger = open(join(file, 'state'));
@@ -93,7 +93,7 @@ test('a process that cannot write the ledger uses its memory and warns once', as
   expect(ledger.warnings[0]).not.toContain(KEY);
 });
 
-test('a disk that fills up later is one warning, and the block stays', async () => {
+test('a disk that fills up later causes one warning, and blocks and tickets are kept in memory', async () => {
   let full = false;
   const filling: LogFs = {
     ...fs,
@@ -126,7 +126,7 @@ test.runIf(hasModes)(
   },
 );
 
-test.runIf(hasModes)('a temporary directory that others can write to is not used, with one warning', async () => {
+test.runIf(hasModes)('a temporary directory that other users can write to is not used, with one warning', async () => {
   const [dir, temp] = [tempDir(), tempDir()];
   fs.mkdirSync(join(temp, `petstore-${process.getuid?.() ?? 'user'}`), { mode: 0o777 });
   fs.chmodSync(join(temp, `petstore-${process.getuid?.() ?? 'user'}`), 0o777);
@@ -136,7 +136,7 @@ test.runIf(hasModes)('a temporary directory that others can write to is not used
   expect(ledger.warnings).toHaveLength(1);
 });
 
-test('every process ignores torn records and foreign bytes in the file', async () => {
+test('torn records and foreign bytes in the ledger are ignored by every process', async () => {
   const dir = tempDir();
   const clock = new FakeClock();
   const a = open(dir, { clock });
@@ -154,14 +154,14 @@ test('a clock set back by a day blocks a key no longer than before', async () =>
   const ledger = open(dir);
   ledger.observe(await take(ledger), response(ledger.clock, { status: 429, waitMs: 30_000 }));
   ledger.clock.at += -86_400_000;
-  const answer = await ledger.acquire();
-  expect(answer).toMatchObject({ granted: false, reason: 'blocked' });
-  expect('until' in answer ? answer.until - ledger.clock.now() : Number.NaN).toBeLessThanOrEqual(31_000);
+  const admission = await ledger.acquire();
+  expect(admission).toMatchObject({ granted: false, reason: 'blocked' });
+  expect('until' in admission ? admission.until - ledger.clock.now() : Number.NaN).toBeLessThanOrEqual(31_000);
   ledger.clock.at += 31_000;
   expect(await take(ledger)).not.toBe('');
 });
 
-test('1,000 open tickets of earlier processes neither block nor slow down, and rotation removes them', async () => {
+test('1,000 expired tickets of an earlier process do not block the key, and rotations remove them', async () => {
   const dir = tempDir();
   const clock = new FakeClock();
   const gone = open(dir, { clock, timeoutMs: 1000 });
@@ -176,7 +176,7 @@ test('1,000 open tickets of earlier processes neither block nor slow down, and r
   expect(Math.max(...filesIn(dir).map((file) => fs.statSync(join(dir, file)).size))).toBeLessThan(120_000);
 });
 
-test('a process that waits closes the ticket of a dead process', async () => {
+test('a waiting process closes the ticket of a dead process on its own machine only', async () => {
   const dir = tempDir();
   const clock = new FakeClock();
   const self = { pid: 4711, start: '5', host: 'here' };
@@ -201,7 +201,7 @@ test('clearing the ledger ends a block for all processes', async () => {
   expect(a.view()).toMatchObject({ window: undefined, blocked: undefined });
 });
 
-test('a closed ledger still shows its last view', async () => {
+test('a closed ledger keeps its last view', async () => {
   const ledger = open(tempDir());
   ledger.observe(await take(ledger), response(ledger.clock));
   await ledger.close();
@@ -209,7 +209,7 @@ test('a closed ledger still shows its last view', async () => {
   expect(ledger.warnings).toEqual([]);
 });
 
-// A process of its own that creates `count` categories sequentially and prints how many succeeded.
+// A process that creates `count` categories sequentially and prints how many succeeded.
 const CHILD = `
 const [clientFile, baseUrl, stateDir, count] = process.argv.slice(1);
 const { createClient } = await import(clientFile);
@@ -240,7 +240,7 @@ test.concurrent('six concurrent processes share several windows without a refusa
   expect(server.seen).toMatchObject({ sent: 60, refused: 0, inside: 0 });
 });
 
-test.concurrent('killed processes cause no refusal, and the others continue at once', async () => {
+test.concurrent('processes that are killed and replaced cause no refusal', async () => {
   const server = await startLimitServer({ mode: 'fixed', limit: 20, windowMs: 2000, latencyMs: 20, reset: 'tenths' });
   const dir = tempDir();
   const slot = async (): Promise<void> => {
@@ -261,7 +261,7 @@ test.concurrent('killed processes cause no refusal, and the others continue at o
 
 test
   .runIf(hasSignals)
-  .concurrent('a process suspended while it waits continues afterwards without a refusal', async () => {
+  .concurrent('a process that is suspended while it waits continues afterwards without a refusal', async () => {
     const server = await startLimitServer({ mode: 'fixed', limit: 5, windowMs: 2000, reset: 'tenths' });
     const one = spawn(process.execPath, child(server.baseUrl, tempDir(), 12), { stdio: ['ignore', 'pipe', 'inherit'] });
     let out = '';

@@ -10,7 +10,7 @@ const begun: Pace = { ...passed(initialPace(), 3), heardAt: 0 };
 // A request that was alone in flight is refused at `at`, with a stated wait of `waitMs`.
 const refusedAlone = (pace: Pace, at: number, waitMs = 1000): Pace => paceRefused(pace, at, 1, waitMs, true);
 
-test('each success adds one request per round in flight, and an eighth after the first refusal', () => {
+test('a round of successes adds one request in flight, or an eighth of one after the first refusal', () => {
   expect(passed(initialPace(), 1).atOnce).toBe(2);
   const four: Pace = { ...initialPace(), atOnce: 4 };
   expect(passed(four, 4).atOnce).toBeCloseTo(4.9, 1);
@@ -34,7 +34,7 @@ test('each early refusal of a single request widens the gap by half, from a seve
   expect(gaps).toEqual([59, 88, 132, 198, 296, 444, 667, 1000]);
 });
 
-test('a refusal at the widest gap starts again without one', () => {
+test('a refusal at the widest gap removes the gap', () => {
   const widest: Pace = { ...begun, step: RULES.gapSteps, widestMs: 1000 };
   expect(gapOf(refusedAlone(widest, 1000))).toBe(0);
 });
@@ -50,7 +50,7 @@ test.each<[string, Pace]>([
   expect(gapOf(pace)).toBe(0);
 });
 
-test('the widest gap is the longest wait while gaps are in force, and the latest wait otherwise', () => {
+test('the widest gap is the longest stated wait while there is a gap, and otherwise the latest one', () => {
   const long = refusedAlone(begun, 0, 8000);
   expect(refusedAlone(passed(long, 3), 100, 1000).widestMs).toBe(8000);
   expect(refusedAlone(passed(long, 40), 100, 1000).widestMs).toBe(1000);
@@ -63,7 +63,7 @@ test('without a stated wait the widest gap is the time from the first refusal un
   expect(pace.widestMs).toBe(7000);
 });
 
-test('a refused probe that kept the widest gap removes the gap, since pace is not the cause', () => {
+test('a refused probe that kept the widest gap removes the gap, because pace is not the cause', () => {
   const gapped = refusedAlone(begun, 0, 1000);
   expect(gapOf(paceRefused(gapped, 999, 1, 1000, true))).toBeGreaterThan(0);
   expect(gapOf(paceRefused(gapped, 1000, 1, 1000, true))).toBe(0);
@@ -77,7 +77,7 @@ test('thirty successes remove the gap, and only a refusal among the next four re
   expect(refusedAlone(passed(gapped, RULES.gapLife + RULES.soon), 0).step).toBe(0);
 });
 
-test('time away between two refusals does not widen the gap', () => {
+test('idle time between two refusals does not widen the gap', () => {
   const first = paceRefused(begun, 0, 1, 1000, false);
   const hourLater = paceRefused(first, 3_600_000, 1, 1000, false, true);
   expect(paceRefused(first, 1000, 1, 2000, false).widestMs).toBe(3000);

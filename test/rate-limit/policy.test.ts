@@ -37,15 +37,15 @@ function grants(state: KeyState, at: number): number {
 
 test.each<[string, Partial<Observation>[], number[]]>([
   ['without headers the floor doubles, up to a minute', Array(8).fill(silent), [1, 2, 4, 8, 16, 32, 60, 60]],
-  ['a Retry-After of 0 states nothing: the floor holds', Array(4).fill(states(0)), [1, 2, 4, 8]],
+  ['a Retry-After of 0 states no wait, so the floor doubles', Array(4).fill(states(0)), [1, 2, 4, 8]],
   ['a stated wait is never multiplied', Array(4).fill(states(30)), [30, 30, 30, 30]],
-  ['each wait is the longer of the floor and the stated wait', [3, 1, 10, 2].map(states), [3, 2, 10, 8]],
+  ['a wait is the longer of the floor and the stated wait', [3, 1, 10, 2].map(states), [3, 2, 10, 8]],
   ['no header blocks a key for longer than 25 hours', [states(3_000_000)], [25 * 3600]],
 ])('%s', (_title, refusals, waits) => {
   expect(waitsOf(initialState(), ...refusals)).toEqual(waits);
 });
 
-test('a success, or a minute without a refusal, ends the count of refusals in a row', () => {
+test('a success, or a minute after a block without a refusal, resets the count of refusals in a row', () => {
   const state = initialState();
   waitsOf(state, silent, silent, silent);
   const { until = 0 } = state.block ?? {};
@@ -63,7 +63,7 @@ test('a success, or a minute without a refusal, ends the count of refusals in a 
   expect(later.block).toMatchObject({ refusals: 1, until: START + 68_001 });
 });
 
-test('stated waits are kept as often as successes came before, until the floor doubles again', () => {
+test('after a success, as many stated waits as it took, at most eight, are kept before the floor doubles again', () => {
   const state = initialState();
   const succeed = (id: string, times = 1): void => {
     for (let i = 0; i < times; i++) {
@@ -108,7 +108,7 @@ test('a 429 that states its reset blocks until the reset has certainly passed', 
   expect(history({ take: START }, exact).block?.until).toBe(START + 5050);
 });
 
-test('the end that a 429 states beats the reset that earlier responses reported', () => {
+test('the end of a block overrides a later reset that earlier responses reported', () => {
   const state = history({ take: START }, seen(START, { remaining: 1, ...serverReset(480_000) }), { take: START + 5 });
   const limited = { limit: 60, remaining: 0, waitMs: 2000, waitFrom: 'reset', ...serverReset(2000) } as const;
   respond(state, 't2', refused(START + 10, limited));
@@ -116,7 +116,7 @@ test('the end that a 429 states beats the reset that earlier responses reported'
   expect(admit(state, START + 3000)).toEqual(PROBE);
   ticket(state, START + 3000, 'probe');
   respond(state, 'probe', bare(START + 3010));
-  // The probe succeeded, which refutes the window that has nothing left.
+  // The successful probe dropped the window that had nothing left.
   expect(admit(state, START + 10_000)).toEqual(PLAIN);
 });
 
@@ -153,7 +153,7 @@ test('the late success of a request sent before a refusal does not end the block
   expect(admit(state, START + 130)).toEqual(blockedUntil(1100));
 });
 
-test('one probe is sent after a block, and requests continue as before if it succeeds', () => {
+test('one probe is sent after a block, and its success opens the window', () => {
   const used = { limit: 60, remaining: 0, ...serverReset(4000) };
   const state = history({ take: START }, refused(START, used));
   expect(admit(state, START + 4999)).toEqual(blockedUntil(5000));
@@ -172,7 +172,7 @@ test('a ticket allows its request until its lease ends or a block begins', () =>
   expect(confirm(state, 'early', START + 1100)).toBe(false);
 });
 
-test('a block of another ledger blocks here too, unless a longer one is known', () => {
+test('a block copied from another ledger takes effect unless a longer one is known', () => {
   const state = history({ take: START }, seen(START));
   const inherit = (until: number): unknown =>
     reduce(state, { kind: 'block', at: START + 10, until: START + until, reason: 'retry_after' });
@@ -205,7 +205,7 @@ test('a reset of more than 33 days ahead is ignored', () => {
   expect(state.window).toBeUndefined();
 });
 
-test('late responses only reduce what is left of a window', () => {
+test('late responses can only reduce what is left of a window', () => {
   const state = history({ take: START }, seen(START, { remaining: 6 }));
   for (const id of ['a', 'b', 'c']) ticket(state, START + 1, id);
   // The service counted them in this order; the response to the first comes last.
@@ -215,12 +215,12 @@ test('late responses only reduce what is left of a window', () => {
   expect(state.window?.remaining).toBe(3);
 });
 
-test('a response without headers counts in the known window', () => {
+test('a response without headers reduces what is left of the known window by one', () => {
   const state = history({ take: START }, seen(START, { remaining: 6 }), { take: START + 1 }, bare(START + 2));
   expect(state.window?.remaining).toBe(5);
 });
 
-test('a successful probe without headers after a window ended shows that windows are no longer reported', () => {
+test('a successful probe without headers after the end of a window drops the window', () => {
   const windowEnded = (): KeyState => history({ take: START }, seen(START), { take: START + 61_001 });
   const state = windowEnded();
   respond(state, 't2', bare(START + 61_100));
@@ -230,7 +230,7 @@ test('a successful probe without headers after a window ended shows that windows
   expect(failed.window).toBeDefined();
 });
 
-test('a request without a response counts until a later request shows what is left', () => {
+test('a request without a response counts against the window until a later request reports what is left', () => {
   const state = history({ take: START }, seen(START, { remaining: 3 }));
   for (const id of ['lost', 'dead', 'unsent']) ticket(state, START + 1, id);
   for (const how of ['lost', 'dead', 'unsent'] as const) reduce(state, { kind: 'closed', at: START + 5, id: how, how });
@@ -239,13 +239,13 @@ test('a request without a response counts until a later request shows what is le
   expect([state.unanswered, grants(state, 30)]).toEqual([[], 2]);
 });
 
-test('a ticket that is never closed counts as in flight until its lease ends, and then as a request without a response', () => {
+test('an unclosed ticket counts as in flight until its lease ends, and then as a request without a response', () => {
   const state = history({ take: START }, seen(START, { remaining: 1, limit: 2 }), { take: START + 1 });
   expect(admit(state, START + 1 + LEASE)).toEqual(PENDING);
   expect(admit(state, START + 2 + LEASE)).toEqual(usedUpUntil(61_000));
 });
 
-test('requests without a response are remembered up to a limit', () => {
+test(`at most ${RULES.unconfirmedKept} requests without a response are remembered`, () => {
   const state = history({ take: START }, seen(START, { remaining: 5000, limit: 5000 }));
   for (let id = 0; id < RULES.unconfirmedKept + 5; id++) {
     ticket(state, START + 1, `x${id}`);
@@ -277,14 +277,14 @@ test('without a reported limit the probe after a block waits for late requests',
   expect(admit(state, START + 5020)).toEqual(PROBE);
 });
 
-test('a window that is used up is reported at once, although a request is in flight', () => {
+test('a used up window is reported immediately even if a request is in flight', () => {
   const state = history({ take: START }, seen(START, { remaining: 2 }));
   for (const id of ['a', 'b']) ticket(state, START + 1, id);
   respond(state, 'b', seen(START + 10, { remaining: 0 }));
   expect(admit(state, START + 20)).toEqual(usedUpUntil(61_000));
 });
 
-test('late requests of the previous window may count after the probe and be answered before it', () => {
+test('a late request that counts after the probe reduces what is left even if its response arrives first', () => {
   const next = { reset: { at: START + 120_000, clock: 'local', resolution: 1000 } } as const;
   const state = history({ take: START }, seen(START));
   ticket(state, START + 59_000, 'late');
@@ -337,7 +337,7 @@ test('the probe after the second of two brief windows is sent 50 ms after the re
   expect(admit(twoWindows(11_000), START + 13_000)).toEqual(usedUpUntil(24_000));
 });
 
-test('a window first seen half used keeps its full guard', () => {
+test('a brief window that was partly used before its probe keeps the full guard', () => {
   expect(admit(twoWindows(5000, { remaining: 8 }), START + 7000)).toEqual(usedUpUntil(12_000));
 });
 
@@ -353,14 +353,14 @@ test('one refused probe after the reset of a brief window restores the full guar
   expect(state.window?.guardMs).toBe(1000);
 });
 
-test("the daily window is remembered for display beside the minute's, which decides", () => {
+test('the daily window is remembered next to the minute window', () => {
   const day = seen(START, { limit: 1000, remaining: 500, ...serverReset(9 * 3_600_000) });
   const state = history({ take: START }, seen(START), { take: START + 1 }, day, { take: START + 2 });
   expect(state.daily).toMatchObject({ limit: 1000, remaining: 500 });
   expect(history({ take: START }, seen(START)).daily).toBeUndefined();
 });
 
-test('the bounds of the service’s clock tighten, and expire or give way when a clock is set', () => {
+test("the bounds of the service's clock are intersected, replaced if a clock is set, and expire", () => {
   const offset = (lo: number, hi: number, at: number) => seen(START + at, { offset: { lo, hi } });
   const state = history({ take: START }, offset(0, 1000, 0), { take: START + 10 }, offset(200, 1100, 10));
   expect(state.offset).toMatchObject({ lo: 200, hi: 1000 });
@@ -372,19 +372,19 @@ test('the bounds of the service’s clock tighten, and expire or give way when a
   expect(state.offset).toMatchObject({ lo: 2900, hi: 4100 });
 });
 
-test("the reset is corrected by the bound of the service's clock with the longer wait", () => {
+test("a reset is converted to local time with the bound of the service's clock that gives the longer wait", () => {
   const state = history({ take: START }, seen(START, { offset: { lo: -300, hi: 700 }, ...serverReset(5000) }));
   expect(state.window?.resetAt).toBe(START + 5300);
 });
 
-test('a window stays the same when a quicker response shows the service’s clock more precisely', () => {
+test("a window stays the same if a response narrows the bounds of the service's clock", () => {
   const reading = (remaining: number, lo: number): Observation =>
     seen(START + 2000, { remaining, offset: { lo, hi: 1000 }, ...serverReset(5000) });
   const state = history({ take: START }, reading(9, -2000), { take: START + 2000 }, reading(8, 0));
   expect(state.window).toMatchObject({ remaining: 8, resetAt: START + 5000 });
 });
 
-test('a clock set back by an hour shifts all times once, whichever process notices', () => {
+test('a clock set back by an hour shifts all times of the ledger once', () => {
   const late = START + 3_600_000;
   const state = history({ take: late }, refused(late, { waitMs: 30_000, offset: { lo: -10, hi: 10 } }), { take: late });
   reduce(state, { kind: 'clock', at: START });
@@ -400,7 +400,7 @@ test('`quota --clear` removes blocks and windows and keeps requests in flight', 
   expect(admit(state, START + 5002)).toEqual(PENDING);
 });
 
-// Rounds in which every granted request succeeds. Returns how many were granted in each.
+// Plays rounds in which every granted request succeeds, and returns how many were granted in each.
 function rounds(state: KeyState, count: number, from = 10): number[] {
   return Array.from({ length: count }, (_, round) => {
     const at = from + 10 * round;
@@ -443,7 +443,7 @@ test('a refusal that the window explains does not change the pace', () => {
   expect(state.pace).toEqual(pace);
 });
 
-test('a gap is reported as a block until the next request may go', () => {
+test('a gap is reported as a block until the next request may be sent', () => {
   const state = history({ take: START }, bare(START));
   state.pace = { ...state.pace, step: RULES.gapSteps, widestMs: 3000 };
   expect(admit(state, START + 2999)).toEqual(blockedUntil(3000));

@@ -1,4 +1,4 @@
-// The rate limit as commands show it: never quota that is left beside a wait that no header stated.
+// The rate limit as shown by commands.
 import { expect, test } from 'vitest';
 import type { Observation } from '../../src/rate-limit/ledger-record.ts';
 import { quotaLine, quotaView } from '../../src/rate-limit/quota-view.ts';
@@ -28,7 +28,7 @@ test('the quota after a 429 that states a wait shows the block and its reason', 
   expect(quotaLine(view, START + 1000)).toBe('quota: rate limited, try again in 4s');
 });
 
-test('the remaining quota is not shown during a wait that no header stated', () => {
+test('the window is shown after a wait that no header stated, but not during it', () => {
   const silent = { waitMs: undefined, waitFrom: 'backoff' } as const;
   const steps = [{ take: START }, other(START), { take: START + 1 }, other(START + 2, { status: 429, refused: true })];
   const state = history(...steps, { take: START + 2000 }, refused(START + 2010, silent));

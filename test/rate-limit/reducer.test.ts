@@ -15,12 +15,13 @@ import { history, LEASE, reduceLine, refused, START, seen } from '../support/rec
 const RUNS = Number(process.env['PROPERTY_RUNS'] ?? 1);
 
 interface World {
-  /** Seconds between resets, requests per window, service's clock minus ours, rounding of the reset. */
   readonly windowMs: number;
   readonly limit: number;
+  /** The service's clock minus ours. */
   readonly skewMs: number;
+  /** Whether resets are rounded down to seconds. */
   readonly resetDown: boolean;
-  /** Milliseconds that a window begins after the whole second. */
+  /** How long after a whole second windows begin, milliseconds. */
   readonly phase: number;
 }
 
@@ -31,13 +32,13 @@ interface Flight {
   refused: boolean;
 }
 
-// One service, one log, any number of processes: which process writes a record makes no difference.
+// One service and one log; it makes no difference which process writes a record.
 class Model {
   readonly lines: string[] = [];
   readonly state: KeyState = initialState();
   readonly flights: Flight[] = [];
   overdrawn = 0;
-  /** Probes that the service counted and whose response was lost: they have no record. */
+  /** Probes that the service counted but whose response was lost. */
   unknown = 0;
   granted = 0;
   now = START;
@@ -72,13 +73,13 @@ class Model {
     this.flights.push({ id, sentAt: this.now, response: undefined, refused: false });
   }
 
-  /** To the moment after the reset at which a probe may go, with requests still in flight. */
+  /** Moves to the time after the reset when a probe may be sent, with requests still in flight. */
   rollOver(ms: number): void {
     const end = this.#windowEnd - this.#world.skewMs;
     if (end > this.now && end < this.now + 20_000) this.now = end + 1000 + ms;
   }
 
-  /** To a moment about the reset, before or after it. */
+  /** Moves to a time shortly before or after the reset. */
   approach(ms: number): void {
     const at = this.#windowEnd - this.#world.skewMs + ms;
     if (at > this.now && at < this.now + 20_000) this.now = at;
@@ -99,7 +100,7 @@ class Model {
     flight.response = { remaining: limit - this.#used, resetAt, date: Math.floor(now / 1000) * 1000 };
   }
 
-  answer(flight: Flight | undefined): void {
+  respond(flight: Flight | undefined): void {
     if (!flight?.response) return;
     this.flights.splice(this.flights.indexOf(flight), 1);
     const { remaining, resetAt, date } = flight.response;
@@ -135,13 +136,13 @@ const world = fc.record({
 // The next event, and the request in flight that it affects.
 const step = fc.record({
   what: fc.constantFrom(
-    ...'take take take arrive arrive answer answer answer lost dead unsent later rollover reset'.split(' '),
+    ...'take take take arrive arrive respond respond respond lost dead unsent later rollover reset'.split(' '),
   ),
   which: fc.nat(30),
   ms: fc.oneof({ weight: 4, arbitrary: fc.nat(120) }, { weight: 1, arbitrary: fc.nat(9000) }),
 });
 
-const SOME_STEPS = 'take take answer answer take take lost answer rollover take answer'
+const SOME_STEPS = 'take take respond respond take take lost respond rollover take respond'
   .split(' ')
   .map((what) => ({ what, which: 0, ms: 20 }));
 
@@ -152,21 +153,21 @@ function play(settings: World, steps: readonly { what: string; which: number; ms
     else if (what === 'rollover') model.rollOver(ms % 1200);
     else if (what === 'reset') model.approach(((7 * ms) % 1300) - 300);
     else model.now += ms % 40;
-    // An attempt ends by its timeout, which is shorter than the ticket's lease.
+    // The timeout of an attempt is shorter than the lease of its ticket.
     for (const old of model.flights.filter((one) => model.now > one.sentAt + LEASE - 1000)) model.lose(old, 'lost');
     const flight = model.flights[which % Math.max(1, model.flights.length)];
     if (what === 'take') model.take();
     if (what === 'arrive') model.arrive(flight);
-    if (what === 'answer') {
+    if (what === 'respond') {
       model.arrive(flight);
-      model.answer(flight);
+      model.respond(flight);
     }
     if (what === 'lost' || what === 'dead' || what === 'unsent') model.lose(flight, what);
   }
   return model;
 }
 
-test('no window is overdrawn in 6,000 random interleavings', () => {
+test('windows are overdrawn only by lost probes, or by one refused probe of a brief window, in 6,000 random runs', () => {
   let granted = 0;
   let exact = 0;
   fc.assert(
@@ -184,7 +185,7 @@ test('no window is overdrawn in 6,000 random interleavings', () => {
   expect(exact).toBeGreaterThan(3000 * RUNS);
 });
 
-test('all processes agree, whether they read from the start or from a snapshot', () => {
+test('all processes reduce the same state, whether they read from the start or from a snapshot', () => {
   fc.assert(
     fc.property(world, fc.array(step, { minLength: 5, maxLength: 60 }), fc.nat(60), (settings, steps, cut) => {
       const { lines, state, now } = play(settings, steps);

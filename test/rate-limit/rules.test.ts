@@ -1,12 +1,12 @@
-// The rules of the policy belong to the version in the ledger's file name.
+// The rules of the policy and the version in the ledger's file name.
 import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { LEDGER_VERSION, RULES } from '../../src/rate-limit/rules.ts';
 
-// Two versions of the program with other rules would disagree about one ledger.
+// Two versions of the program with different rules would disagree about one ledger.
 const RULES_OF_VERSION: Readonly<Record<number, string>> = { 6: '8b5ed57e1944ee4e' };
 
-test('the rules change only together with the version in the ledger’s file name', () => {
+test("the rules change only together with the version in the ledger's file name", () => {
   const hash = createHash('sha256').update(JSON.stringify(RULES)).digest('hex').slice(0, 16);
   expect(RULES_OF_VERSION).toHaveProperty(String(LEDGER_VERSION), hash);
 });

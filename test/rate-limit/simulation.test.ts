@@ -5,8 +5,9 @@ import type { PetstoreError } from '../../src/errors.ts';
 import { simulate } from '../support/simulation.ts';
 
 const minute = { limit: 60, windowMs: 60_000 };
-const polite = { refused: 0, insideWait: 0, failures: [] };
+const noRefusal = { refused: 0, insideWait: 0, failures: [] };
 
+const RESETS = { ceil: 'rounded up', floor: 'rounded down', ms: 'in milliseconds' } as const;
 const SHAPES = [
   [1, 8, 'ceil'],
   [8, 1, 'ceil'],
@@ -17,10 +18,11 @@ const SHAPES = [
 
 for (const mode of ['fixed', 'anchored', 'sliding', 'bucket'] as const) {
   for (const [processes, workers, reset] of SHAPES) {
-    test(`${processes} processes of ${workers} share 60 a minute, ${mode} window, reset ${reset}: no refusal, optimum + 2 s + 3 %`, async () => {
+    const window = `${mode} window, reset ${RESETS[reset]}`;
+    test(`${processes} × ${workers} workers share 60 requests a minute without a refusal in the optimum + 2 s + 3 % (${window})`, async () => {
       const outcome = await simulate({ ...minute, mode, reset, processes, workers, requests: 300 });
-      expect(outcome).toMatchObject({ ...polite, sent: 300, answered: 300 });
-      // Of the first fixed window 59.75 s are left; the others begin with the first request.
+      expect(outcome).toMatchObject({ ...noRefusal, sent: 300, answered: 300 });
+      // 59.75 s of the first fixed window are left; windows of other modes begin with the first request.
       const optimum = mode === 'fixed' ? 59_750 + 3 * 60_000 : 240_000;
       expect(outcome.makespan).toBeGreaterThanOrEqual(optimum);
       expect(outcome.makespan).toBeLessThanOrEqual(optimum * 1.03 + 2000);
@@ -32,7 +34,7 @@ for (const skewMs of [3_600_000, -3_600_000, 45_000, 700, -700]) {
   test(`a service clock that is ${skewMs / 1000} s off causes no refusal and no extra wait`, async () => {
     for (const processes of [1, 8]) {
       const outcome = await simulate({ ...minute, mode: 'fixed', processes, workers: 8, requests: 180, skewMs });
-      expect(outcome).toMatchObject({ ...polite, sent: 180, answered: 180 });
+      expect(outcome).toMatchObject({ ...noRefusal, sent: 180, answered: 180 });
       expect(outcome.makespan).toBeLessThanOrEqual(120_000 * 1.03 + 2000);
     }
   });
@@ -40,7 +42,7 @@ for (const skewMs of [3_600_000, -3_600_000, 45_000, 700, -700]) {
 
 test('300 concurrent requests in one process queue without a refusal', async () => {
   const outcome = await simulate({ ...minute, mode: 'fixed', processes: 1, workers: 300, requests: 300 });
-  expect(outcome).toMatchObject({ ...polite, sent: 300, answered: 300 });
+  expect(outcome).toMatchObject({ ...noRefusal, sent: 300, answered: 300 });
 });
 
 test('responses out of order cause no refusal', async () => {
@@ -52,23 +54,23 @@ test('responses out of order cause no refusal', async () => {
     requests: 240,
     latencyMs: [5, 900],
   });
-  expect(outcome).toMatchObject({ ...polite, sent: 240, answered: 240 });
+  expect(outcome).toMatchObject({ ...noRefusal, sent: 240, answered: 240 });
 });
 
-test('requests with lost responses count as sent, so losing every sixth causes no refusal', async () => {
+test('losing every sixth response causes no refusal, because requests without a response count', async () => {
   let lost = 0;
   for (const mode of ['fixed', 'anchored', 'sliding', 'bucket'] as const) {
     for (let seed = 1; seed <= 8; seed++) {
       const run = { mode, limit: 20, windowMs: 10_000, processes: 4, workers: 3, requests: 70, lose: 1 / 6, seed };
       const outcome = await simulate({ ...run, latencyMs: [5, 300] });
-      expect(outcome).toMatchObject({ ...polite, answered: 70 });
+      expect(outcome).toMatchObject({ ...noRefusal, answered: 70 });
       lost += outcome.lost;
     }
   }
   expect(lost).toBeGreaterThan(200);
 });
 
-test('two hosts without shared state have a few refusals and lose no time', async () => {
+test('two hosts without shared state have at most 12 refusals and finish in the optimum + 2 s + 3 %', async () => {
   const run = { ...minute, mode: 'fixed', processes: 2, hosts: 2, workers: 8, requests: 300 } as const;
   const outcome = await simulate(run);
   expect(outcome).toMatchObject({ failures: [], answered: 300, insideLate: 0 });
@@ -76,7 +78,7 @@ test('two hosts without shared state have a few refusals and lose no time', asyn
   expect(outcome.makespan).toBeLessThanOrEqual(4 * 60_000 * 1.03 + 2000);
 });
 
-test('an exhausted daily limit that headers report causes no 429, and further requests fail with the time to try again', async () => {
+test('a used up daily limit that headers report causes no 429, and further requests fail with the time to retry', async () => {
   const endsAt = Date.parse('2026-11-22T00:00:00Z');
   const daily = { limit: 100, endsAt };
   const run = { ...minute, mode: 'fixed', tells: 'tightest', daily, processes: 8, workers: 1, requests: 130 } as const;
@@ -92,7 +94,7 @@ test('an exhausted daily limit that headers report causes no 429, and further re
   }
 });
 
-test('headers that alternate between day and minute cause refusals but no failure', async () => {
+test('headers that alternate between day and minute cause no failure and take at most 1.5 times the optimum', async () => {
   const daily = { limit: 1000, endsAt: Date.parse('2026-11-22T00:00:00Z') };
   for (const [limit, windowMs, workers] of [
     [5, 1000, 8],
@@ -106,7 +108,7 @@ test('headers that alternate between day and minute cause refusals but no failur
   }
 });
 
-test('an exhausted daily limit that no header reports refuses only the requests in flight', async () => {
+test('a used up daily limit that no header reports causes at most one refusal per process', async () => {
   const daily = { limit: 100, endsAt: Date.parse('2026-11-22T00:00:00Z') };
   const outcome = await simulate({
     ...minute,
@@ -122,7 +124,7 @@ test('an exhausted daily limit that no header reports refuses only the requests 
   for (const failure of outcome.failures) expect(failure).toMatchObject({ kind: 'rate_limited', exitCode: 5 });
 });
 
-test('no request is refused by 200 random services with any window type and headers', async () => {
+test('200 random services refuse no request, or only one if resets of brief windows are rounded down', async () => {
   const service = fc.record({
     mode: fc.constantFrom('fixed' as const, 'anchored' as const, 'sliding' as const, 'bucket' as const),
     reset: fc.constantFrom('ceil' as const, 'floor' as const, 'ms' as const, 'delta' as const),
@@ -146,7 +148,7 @@ test('no request is refused by 200 random services with any window type and head
       const outcome = await simulate({ ...options, requests });
       expect(outcome).toMatchObject({ failures: [], answered: requests, insideLate: 0 });
       if (taught) expect(outcome.refused - outcome.insideWait).toBeLessThanOrEqual(1);
-      else expect(outcome).toMatchObject(polite);
+      else expect(outcome).toMatchObject(noRefusal);
     }),
     { numRuns: 200 * Number(process.env['PROPERTY_RUNS'] ?? 1) },
   );

@@ -6,8 +6,8 @@ import { respond, START, seen, ticket } from '../support/records.ts';
 
 const SECOND = 1000;
 
-/** Reduces responses, each as `at reset [limit]` in seconds, and returns the window's length in seconds. */
-function length(responses: string): number | undefined {
+/** Reduces responses, each as `at reset [limit]` in seconds, and returns the window's length. */
+function length(responses: string): string {
   const state = initialState();
   for (const [number, response] of responses.split(', ').entries()) {
     const [at = 0, reset = 0, limit = 60] = response.split(' ').map(Number);
@@ -16,18 +16,18 @@ function length(responses: string): number | undefined {
     respond(state, `t${number}`, seen(START + at * SECOND, { limit, remaining: limit - 1, reset: resetAt }));
   }
   const { windowMs } = quotaView(state, START, true);
-  return windowMs === undefined ? undefined : windowMs / SECOND;
+  return windowMs === undefined ? 'unknown' : `${windowMs / SECOND} s`;
 }
 
 test.each([
-  ['one reset', '10 60, 20 60', undefined],
-  ['two resets, the second seen right after the first', '10 60, 61 120', 60],
-  ['two resets with an idle time between', '10 60, 90 150', undefined],
-  ['an idle time after the length was seen', '10 60, 61 120, 500 540', 60],
-  ['a window of half an hour seen within three minutes', '10 1800, 1900 3600', 1800],
-  ['a longer window after a shorter one', '10 60, 61 120, 500 2300', undefined],
-  ['another limit', '10 60, 61 120, 121 180 300', undefined],
-  ['resets that move with each request', '10 60, 20 70, 30 80', undefined],
+  ['one reset', '10 60, 20 60', 'unknown'],
+  ['two resets, the second reported right after the first', '10 60, 61 120', '60 s'],
+  ['two resets with an idle time between them', '10 60, 90 150', 'unknown'],
+  ['two resets and an idle time', '10 60, 61 120, 500 540', '60 s'],
+  ['two resets half an hour apart, reported within three minutes', '10 1800, 1900 3600', '1800 s'],
+  ['two resets and a longer window', '10 60, 61 120, 500 2300', 'unknown'],
+  ['two resets and another limit', '10 60, 61 120, 121 180 300', 'unknown'],
+  ['resets that move with each request', '10 60, 20 70, 30 80', 'unknown'],
 ])('the length of a window after %s (%s) is %s', (_what, responses, expected) => {
   expect(length(responses)).toBe(expected);
 });
