@@ -1,8 +1,7 @@
-// The append-only log in a file: many processes write records without a lock, and all reduce the same state from them.
+// The append-only log in a file, written by many processes without a lock (docs/architecture.md).
 //
-// Every record is one write() on an O_APPEND descriptor, so records never interleave, and what a record comes to depends only on
-// the bytes before it. A log that has grown is sealed by a record; the first seal in file order ends that generation, and any
-// process that reads it links the next one, a snapshot, into place. There is no lock, hence nothing to go stale after kill -9.
+// Each record is one write() to an O_APPEND descriptor, so records never interleave. A large log is ended by a seal record;
+// any process that reads the seal writes the next generation, which begins with a snapshot, and links it into place.
 import { randomBytes } from 'node:crypto';
 import * as nodeFs from 'node:fs';
 import { PetstoreError } from '../errors.ts';
@@ -12,7 +11,6 @@ import { Generations, RECORD_END, ShortWriteError, SNAPSHOT } from './generation
 import type { Log, LogFormat } from './log.ts';
 import { DamagedRecordError } from './log.ts';
 
-/** Where a log is kept, and how. */
 export interface LogOptions {
   readonly dir: string;
   /** The file's name before `.<generation>.log`. */
@@ -21,7 +19,7 @@ export interface LogOptions {
   readonly rotateAtBytes: number;
   /** True: `sync()` reaches the disk, and so does a new generation before it is linked. */
   readonly durable?: boolean;
-  /** True: a file or a record that no log wrote is an error. Otherwise it is ignored, and records are added behind it. */
+  /** True: a file or record that petstore did not write is an error. Otherwise it is ignored. */
   readonly rejectForeign?: boolean;
   readonly fs?: LogFs | undefined;
 }
@@ -30,7 +28,7 @@ const { O_APPEND, O_CREAT, O_RDWR, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = nodeFs.con
 const SEAL = `#seal${RECORD_END}`;
 const VOID = '~';
 const CHUNK_BYTES = 64 * 1024;
-// Each try follows a rotation by another process in the same moment; a directory that stays inconsistent is broken.
+// Limits the retries after concurrent rotations, or an inconsistent directory would cause an endless loop.
 const TRIES = 100;
 // Shared scratch buffer; reads are synchronous.
 let chunk: Buffer | undefined;
@@ -50,7 +48,7 @@ export class FileLog<State, Result = void> implements Log<State> {
   #tail: Buffer = Buffer.alloc(0);
   #sealed = false;
   #state: State;
-  // The record being appended, and what it came to once it was read back.
+  // The record being appended, and its result once it was read back.
   #pending = '';
   #written: { readonly result: Result } | undefined;
   #damage: unknown;
@@ -59,8 +57,8 @@ export class FileLog<State, Result = void> implements Log<State> {
 
   /**
    * Opens the newest generation, or creates the first.
-   * @throws errors of the file system as they come (EACCES, EROFS, ENOSPC, …); PetstoreError `storage` for what is not a regular
-   *   file, and for a file that is not a log if those are rejected
+   * @throws file system errors unchanged (EACCES, EROFS, ENOSPC, …); PetstoreError `storage` if the path is not a regular file
+   *   or, with `rejectForeign`, not a log
    */
   constructor(format: LogFormat<State, Result>, options: LogOptions) {
     this.#format = format;
@@ -93,27 +91,27 @@ export class FileLog<State, Result = void> implements Log<State> {
     throw this.#unusable('cannot be rotated', this.#generation);
   }
 
-  /** @throws ShortWriteError if only part of the record was written (that part is void); errors of the file system as they come */
+  /** @throws ShortWriteError if only part of the record was written (that part is void); file system errors unchanged */
   append(record: string): Result {
     if (/[\r\n]/.test(record)) throw new RangeError('a record is one line');
     for (;;) {
       if (this.#sealed) this.refresh();
       const written = this.#tryAppend(`${this.#stamp}${(this.#counter++).toString(36)} ${record}${RECORD_END}`);
       if (written) {
-        // A generation at least doubles before its seal: a large state is not to be written again at every record.
+        // Let the generation double before its seal, or a large state would be written again at every record.
         const full = this.#offset >= Math.max(this.#options.rotateAtBytes, 2 * this.#snapshotSize);
         if (full && !this.#sealed) this.#write(SEAL);
         if (full || this.#sealed) this.refresh();
         return written.result;
       }
-      // A record behind a seal is void: it goes into the next generation.
+      // A record after a seal is void, so append it to the next generation.
       if (!this.#sealed) throw new ShortWriteError(`a record is missing from ${this.#files.path(this.#generation)}`);
     }
   }
 
   sync(): Promise<void> {
     if (!this.#options.durable) return Promise.resolve();
-    // A sync in flight may have begun before the caller's record: the one after it serves all who wait.
+    // A sync in flight may have begun before the caller's record, so all waiting callers share the next one.
     this.#nextSync ??= this.#syncing
       .catch(() => undefined)
       .then(() => {
@@ -153,7 +151,7 @@ export class FileLog<State, Result = void> implements Log<State> {
     });
   }
 
-  // Others may rotate between readdir and open: the opened generation must still be the newest.
+  // Other processes may rotate between readdir and open, so the opened generation must still be the newest.
   #openNewest(): void {
     for (let tries = 0; tries < TRIES; tries++) {
       const newest = this.#files.newest();
@@ -163,7 +161,7 @@ export class FileLog<State, Result = void> implements Log<State> {
     throw this.#unusable('cannot be opened', this.#files.newest() || 1);
   }
 
-  // Only the very first generation is created by opening it: a later one that is gone must not be created again.
+  // Creates only the first generation: a later one that was removed must not be created again.
   #open(generation: number): boolean {
     const flags = O_APPEND | O_RDWR | O_NOFOLLOW | O_NONBLOCK | (generation === 0 ? O_CREAT : 0);
     let fd: number;
@@ -208,7 +206,7 @@ export class FileLog<State, Result = void> implements Log<State> {
     });
   }
 
-  // A sync in flight still uses the descriptor: closed now, it would fail, or sync the file that gets the number next.
+  // Closes the descriptor after a sync in flight, which would otherwise fail or sync another file with that number.
   #release(): void {
     const fd = this.#fd;
     if (fd < 0) return;
@@ -268,9 +266,9 @@ export class FileLog<State, Result = void> implements Log<State> {
       const mark = `${process.pid}-${this.#stamp}${(this.#counter++).toString(36)}`;
       this.#files.publish(this.#generation + 1, this.#format.snapshot(this.#state), mark);
     }
-    // After several rotations by others the newest counts, not the one just linked.
+    // Other processes may have rotated several times meanwhile.
     this.#openNewest();
-    // The process that linked it may have lost power before it synced the directory.
+    // The process that linked the file may have been killed before it synced the directory.
     this.#files.syncDir();
     this.#files.sweep(this.#generation);
   }

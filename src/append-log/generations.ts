@@ -18,10 +18,10 @@ export const RECORD_END = ' .';
 export const SNAPSHOT = '0 ';
 
 const CHUNK_BYTES = 64 * 1024;
-// What link(2) reports on file systems without hard links: exFAT, some network and FUSE mounts.
+// Errors of link(2) on file systems without hard links: exFAT, some network and FUSE mounts.
 const NO_HARD_LINKS = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK']);
 
-/** The files of one log, in one directory, which is created with mode 0700. */
+/** The files of one log, in a directory that is created with mode 0700. */
 export class Generations {
   readonly #fs: LogFs;
   readonly #dir: string;
@@ -55,7 +55,7 @@ export class Generations {
       this.#write(draft, records);
       this.#link(draft, generation);
     } catch (error) {
-      // Another process published the same content first, or removed this draft.
+      // Another process published the same generation first, or removed this draft.
       const { code } = error as NodeJS.ErrnoException;
       if (code !== 'EEXIST' && code !== 'ENOENT') throw error;
     } finally {
@@ -75,7 +75,7 @@ export class Generations {
     if (this.#durable) fsyncDir(this.#dir, 0, this.#fs);
   }
 
-  // Without hard links the rename comes last: unlike a link it would replace a file that appears in the same instant.
+  // Without hard links, checks that the generation is missing: unlike a link, a rename would replace it.
   #link(draft: string, generation: number): void {
     try {
       this.#fs.linkSync(draft, this.path(generation));
@@ -124,15 +124,15 @@ export class Generations {
     try {
       this.#fs.unlinkSync(path);
     } catch {
-      // Removed already, or held open on Windows: the next rotation tries again.
+      // The file is gone, or open on Windows; the next rotation tries again.
     }
   }
 }
 
 /**
- * Flushes a directory, and `parents` of those above it: a new file survives a power failure only then. Does nothing on
- * Windows, which has no such operation.
- * @throws errors of the file system as they come
+ * Flushes a directory and as many `parents` above it, so that new files survive a power failure. Does nothing on Windows,
+ * which has no such operation.
+ * @throws file system errors unchanged
  */
 export function fsyncDir(dir: string, parents = 0, fs: LogFs = nodeFs): void {
   if (process.platform === 'win32') return;

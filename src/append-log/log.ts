@@ -1,17 +1,17 @@
-// The append-only log as its users see it: records in, one state out. Three implementations: FileLog, MemoryLog, StreamLog.
+// The interface of append-only logs, records in and one state out: FileLog, MemoryLog and StreamLog implement it.
 
-/** A record that no process of ours wrote. */
+/** A record that petstore did not write. */
 export class DamagedRecordError extends Error {
   override readonly name = 'DamagedRecordError';
 }
 
-/** How records become a state. All three functions depend on nothing but their arguments, so all processes agree. */
+/** Reduces records to a state. The functions are deterministic, so all processes agree. */
 export interface LogFormat<State, Result = void> {
   initial(): State;
   /**
    * Reduces one record into the state, in place.
-   * @returns what the record came to
-   * @throws DamagedRecordError for a record that is not of this format; the state is unchanged then
+   * @returns the result of the record, such as the admission of a ticket
+   * @throws DamagedRecordError if the record has another format; the state is then unchanged
    */
   apply(state: State, record: string): Result;
   /** Returns records that give this state when reduced from `initial()`: the head of the next generation. */
@@ -21,17 +21,17 @@ export interface LogFormat<State, Result = void> {
 /** A value, or a promise of it from a log on a server. */
 export type Awaitable<T> = T | Promise<T>;
 
-/** Files and memory return at once and throw errors of the file system; a server returns promises that reject with StateServerError. */
+/** FileLog and MemoryLog are synchronous and throw file system errors; StreamLog returns promises that reject with StateServerError. */
 export interface Log<State> {
   /** The state as last read, without reading. */
   last(): State;
-  /** The state with all that others wrote until now, as far as that is known without waiting; undefined if it is too old. */
+  /** The latest state that is available without waiting for a server; undefined if it is too old. */
   recent(): State | undefined;
-  /** Reads what others wrote. */
+  /** Reads the records of other processes. */
   refresh(): Awaitable<State>;
   /** Writes one record, text without line breaks, and reduces it and everything before it. */
   append(record: string): Awaitable<unknown>;
-  /** Makes every record appended so far survive a power failure, as far as the log promises that. */
+  /** Makes all appended records as durable as the log can. */
   sync(): Promise<void>;
   close(): void;
 }
@@ -41,7 +41,7 @@ export class MemoryLog<State, Result = void> implements Log<State> {
   readonly #format: LogFormat<State, Result>;
   readonly #state: State;
 
-  /** @param records what it begins with, for example the snapshot of another log */
+  /** @param records the first records, for example the snapshot of another log */
   constructor(format: LogFormat<State, Result>, records: Iterable<string> = []) {
     this.#format = format;
     this.#state = format.initial();

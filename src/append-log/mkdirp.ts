@@ -1,11 +1,11 @@
-// Creates a directory and its parents without an endless loop.
+// Replaces mkdir with `recursive: true`, which can loop endlessly.
 import { existsSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 /**
- * Creates an absolute directory with mode 0700, and those above it. Node's `recursive: true` never returns if a parent exists
- * but reports ENOENT for what is created in it: `/proc`, an automounted `/home` (measured with Node 20 to 26).
- * @throws errors of the file system as they come
+ * Creates an absolute directory and its parents with mode 0700. Node's `recursive: true` never returns if a parent exists
+ * but reports ENOENT for new entries, such as `/proc` or an automounted `/home` (measured with Node 20 to 26).
+ * @throws file system errors unchanged
  */
 export function mkdirp(dir: string): void {
   if (existsSync(dir) || dirname(dir) === dir) return;
@@ -13,7 +13,7 @@ export function mkdirp(dir: string): void {
   try {
     mkdirSync(dir, { mode: 0o700 });
   } catch (error) {
-    // Another process created it in the same moment.
+    // Another process created it at the same moment.
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   }
 }

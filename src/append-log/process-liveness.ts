@@ -1,13 +1,13 @@
-// Which process wrote a record, and whether it still runs: by pid and start time, since pids are reused.
+// Identifies the process that wrote a record, by pid and start time since pids are reused, and tells whether it runs.
 import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 
-/** One process among all machines. */
+/** A process on any machine. */
 export interface ProcessRef {
   readonly pid: number;
   /** In the kernel's ticks since boot; '' if the platform does not report it. */
   readonly start: string;
-  /** Host name, pid namespace and boot id: a pid means something within these only. */
+  /** Host name, pid namespace and boot id, since a pid is unique only within these. */
   readonly host: string;
 }
 
@@ -27,7 +27,7 @@ export function isAlive(ref: ProcessRef): 'alive' | 'dead' | 'unknown' {
   return 'unknown';
 }
 
-// In a container that mounts the /proc of another pid namespace, its pids are not ours.
+// A container may mount the /proc of another pid namespace, which shows other pids.
 function seesOwnNamespace(): boolean {
   return tryRead(() => readlinkSync('/proc/self')) === String(process.pid);
 }

@@ -1,9 +1,8 @@
-// Checks of what is read from a log: a damaged record must not decide anything.
+// Validates values read from a log, since a damaged record must not decide anything.
 
-/** Whether a value has a shape. */
 export type Check = (value: unknown) => boolean;
 
-// What Date can hold.
+// The range of a Date.
 const LARGEST = 8.64e15;
 
 export const isNumber: Check = (value) => typeof value === 'number' && Math.abs(value) <= LARGEST;
@@ -24,12 +23,12 @@ export function listOf(check: Check): Check {
   return (value) => Array.isArray(value) && value.every(check);
 }
 
-/** An array of two. */
+/** An array of two elements. */
 export function pair(first: Check, second: Check): Check {
   return (value) => Array.isArray(value) && value.length === 2 && first(value[0]) && second(value[1]);
 }
 
-/** An object with these fields, and any others. */
+/** An object with at least these fields. */
 export function shape(checks: Readonly<Record<string, Check>>): Check {
   const fields = Object.entries(checks);
   const holds = (value: Readonly<Record<string, unknown>>): boolean =>
@@ -37,7 +36,7 @@ export function shape(checks: Readonly<Record<string, Check>>): Check {
   return (value) => typeof value === 'object' && value !== null && holds(value as Record<string, unknown>);
 }
 
-/** Returns undefined for what is not JSON. */
+/** Returns undefined if the text is not JSON. */
 export function tryParseJson(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -23,7 +23,7 @@ export class StateServer {
   #connection: ValkeyConnection | undefined;
   #opening: Promise<ValkeyConnection> | undefined;
   #responded = false;
-  /** Whether it has run a script: a user may be allowed to ask for `INFO` only. */
+  /** Whether the server has run a script: a user may be permitted to run `INFO` only. */
   #accepted = false;
   #downSince: number | undefined;
 
@@ -42,7 +42,7 @@ export class StateServer {
   }
 
   /**
-   * Runs a script, again after a failure for as long as the server is waited for: it must be safe to run twice.
+   * Runs a script and retries it while the server is unavailable; the script must be safe to run twice.
    * @throws StateServerError
    */
   async run(script: Script, keys: readonly string[], args: readonly (string | number)[]): Promise<Reply> {
@@ -52,7 +52,7 @@ export class StateServer {
   }
 
   /**
-   * Runs work whose failure ends the command.
+   * Does work without which the command cannot go on.
    * @throws PetstoreError, see `toPetstoreError`
    */
   async checked<T>(work: (connection: ValkeyConnection) => Promise<T>): Promise<T> {
@@ -71,8 +71,7 @@ export class StateServer {
   }
 
   /**
-   * The error of a command that cannot do without the server: `usage` if the server rejects its first script, otherwise
-   * `storage`.
+   * The error of a command that requires the server: `usage` if the server rejects its first script, otherwise `storage`.
    */
   toPetstoreError(error: unknown): unknown {
     if (!(error instanceof StateServerError)) return error;
@@ -117,7 +116,7 @@ export class StateServer {
     }
   }
 
-  // Calls made at the same time share one attempt to connect.
+  // Concurrent calls share one attempt to connect.
   #connect(): Promise<ValkeyConnection> {
     if (this.#connection?.open) return Promise.resolve(this.#connection);
     this.#opening ??= this.#open();

@@ -4,7 +4,7 @@ import type { ServerAddress } from './valkey-connection.ts';
 
 /**
  * Reads a state server's address. Messages never repeat it: it may hold a password.
- * @param name what a message calls the setting
+ * @param name the name of the setting, for messages
  * @throws PetstoreError `usage`
  */
 export function parseStateUrl(text: string, password: string | undefined, name: string): ServerAddress {

@@ -1,9 +1,9 @@
 // The append-only log as a stream on a Valkey or Redis server: many machines append, and all reduce the same state.
 //
-// Everything lives under one key. One script appends a record and returns what is new: one round trip. Readers name the
-// last entry they know, id and text; if the server no longer has it word for word (rotation, data loss, a failover),
-// they reduce again from the head. After a rotation the head carries a snapshot of the state up to and including it.
-// An entry that another program wrote is ignored; it may lack fields.
+// One script appends a record and returns the new entries, in one round trip. A reader names the last entry that it knows;
+// if the server no longer has that entry with the same text (rotation, data loss, a failover), the reader reduces again from
+// the head. After a rotation the head entry has a snapshot of the state up to and including it. Entries that another program
+// wrote are ignored.
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../clock.ts';
 import type { Log, LogFormat } from './log.ts';
@@ -29,7 +29,7 @@ if ARGV[5] then
 end
 return {stamp, known, redis.call('XLEN', log), redis.call('XRANGE', log, from, '+', 'COUNT', page)}`);
 
-// Puts a snapshot at the head. Later entries keep their ids, so readers who know them go on; a lost log begins with it.
+// Puts a snapshot at the head. Later entries keep their ids, so readers that know them continue. A lost log begins with it.
 const REBASE = script(`
 local log, last, text, limit, ttl, snapshot = KEYS[1], unpack(ARGV, 1, 5)
 if redis.call('EXISTS', log) == 0 then
@@ -47,31 +47,31 @@ end
 if tonumber(ttl) > 0 then redis.call('PEXPIRE', log, ttl) end
 return 1`);
 
-// Checks permission for the other commands of an import's journal.
+// Runs the commands that only the journal of an import uses, to check permissions.
 const IMPORTS = script(`
 redis.call('DEL', KEYS[1])
 redis.call('ZADD', KEYS[1], 1, 'doctor')
 return {redis.call('ZSCORE', KEYS[1], 'doctor'), redis.call('DEL', KEYS[1])}`);
 
 const PAGE = 5000;
-// The wall clock moved against the monotonic one: the machine was suspended, or its clock was set.
+// If the wall clock moved this far against the monotonic one, the machine was suspended or its clock was set.
 const JUMP_MS = 500;
 
 export interface StreamOptions<State> {
   readonly server: StateServer;
   readonly key: string;
-  /** How long the server keeps an unused log, milliseconds; without end if undefined. */
+  /** How long the server keeps an unused log, in milliseconds; forever if undefined. */
   readonly ttlMs?: number;
   readonly clock: Clock;
-  /** The state is `recent` for so long after it was read, milliseconds. */
+  /** How long `recent` returns the state after it was read, in milliseconds. */
   readonly recentMs: number;
-  /** Entries from which the log is rotated. */
+  /** The log is rotated when it has more entries. */
   readonly rotateAt: number;
-  /** Writes the server's time into a record, epoch milliseconds: no machine's clock may move the state. */
+  /** Writes the server's time (epoch milliseconds) into a record, so that no machine's clock affects the state. */
   readonly stamp?: (record: string, at: number) => string;
   /** Called with the server's time in each reply, and with our monotonic times before and after. */
   readonly onTime?: (serverMs: number, sentAt: number, receivedAt: number) => void;
-  /** Called with the state before it was reduced again from the head: records that were known may be missing now. */
+  /** Called with the previous state after reducing again from the head: known records may be missing now. */
   readonly onReset?: (before: State) => void;
   /** Called once if the log holds records in another format. */
   readonly onWarning?: (text: string) => void;
@@ -81,7 +81,7 @@ type Entry = readonly [id: string, fields: readonly string[]];
 const isPage = listOf(pair(isText, listOf(isText)));
 const isSnapshot = listOf(isText);
 
-/** The log of one key. Every method that talks to the server rejects with StateServerError. */
+/** The log in one key of the server. Its asynchronous methods reject with StateServerError. */
 export class StreamLog<State> implements Log<State> {
   readonly #format: LogFormat<State, unknown>;
   readonly #options: StreamOptions<State>;
@@ -125,7 +125,7 @@ export class StreamLog<State> implements Log<State> {
     return Promise.resolve();
   }
 
-  /** The connection belongs to the server. */
+  /** Does nothing, since the connection belongs to the StateServer. */
   close(): void {}
 
   async #run(text: Script, args: readonly (string | number)[]): Promise<Reply> {
@@ -163,7 +163,7 @@ export class StreamLog<State> implements Log<State> {
     }
   }
 
-  // Returns false if nothing was new.
+  // Returns false if no entry was new.
   #reduce(entries: readonly Entry[], fromHead: boolean): boolean {
     const [before, last] = [this.#state, this.#last];
     if (fromHead) {
@@ -171,7 +171,7 @@ export class StreamLog<State> implements Log<State> {
       this.#last = '';
     }
     for (const [id, fields] of entries) {
-      // Calls overlap: an earlier reply may have brought this entry.
+      // Skip entries that the reply to a concurrent call has contained.
       if (this.#last !== '' && !isLater(id, this.#last)) continue;
       this.#last = id;
       this.#text = fields[3] ?? '';
@@ -216,7 +216,7 @@ export class StreamLog<State> implements Log<State> {
 }
 
 /**
- * Checks that the server permits all that logs do.
+ * Checks that the server permits every command that logs and journals use.
  * @throws PetstoreError `usage` or `storage`
  */
 export async function checkPermissions(server: StateServer, clock: Clock): Promise<void> {
@@ -224,7 +224,7 @@ export async function checkPermissions(server: StateServer, clock: Clock): Promi
   const key = `petstore:{doctor}:${randomUUID()}`;
   const log = new StreamLog(format, { server, clock, key, ttlMs: 1000, recentMs: 0, rotateAt: 1 });
   try {
-    // The second record is added to what is known, and rotates the log.
+    // The second record follows a known entry, and rotates the log.
     for (const record of ['1', '2']) await log.append(record);
     await server.run(IMPORTS, [key], []);
   } catch (error) {

@@ -12,18 +12,17 @@ export interface ServerAddress {
   readonly database: number;
 }
 
-/** What a script returns. */
 export type Reply = string | number | null | readonly Reply[];
 
-/** A Lua script and the name under which servers remember it. */
+/** A Lua script and its SHA-1, by which servers cache it. */
 export interface Script {
   readonly text: string;
   readonly sha1: string;
 }
 
 /**
- * Whether a retry can help: `unavailable` for now, `rejected` for good (password, permissions, certificate), or `damaged`
- * if a key holds something else.
+ * `unavailable`: a retry may help; `rejected`: the password, permissions or certificate are wrong; `damaged`: a key holds
+ * other data.
  */
 export type StateServerProblem = 'unavailable' | 'rejected' | 'damaged';
 
@@ -40,7 +39,7 @@ export class StateServerError extends Error {
 
 const REPLY_WITHIN_MS = 1000;
 const TICKS = 20;
-// Replies of a server that is starting, failing over or full; every other error reply is about the configuration.
+// Error replies of a server that is starting, failing over or full; all others concern the configuration.
 const TEMPORARY =
   /\b(?:LOADING|READONLY|OOM|MISCONF|BUSY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|NOREPLICAS|max number of clients)\b/;
 const UNTRUSTED = /^(?:CERT_|ERR_TLS_CERT|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|HOSTNAME_MISMATCH|INVALID_CA)/;
@@ -53,7 +52,7 @@ const BY_CODE: Readonly<Record<string, string>> = {
   ENETUNREACH: 'no route to the host',
 };
 
-/** A connection that is logged in. */
+/** An authenticated connection. */
 export class ValkeyConnection {
   readonly #client: Redis;
   readonly #timeoutMs: number;
@@ -74,7 +73,7 @@ export class ValkeyConnection {
       maxRetriesPerRequest: 0,
       retryStrategy: () => null,
     });
-    // Only this event carries the reason why a connection ended.
+    // Only this event has the reason why a connection ended.
     this.#client.on('error', (error: unknown) => {
       this.#failure ??= error;
     });
@@ -115,13 +114,13 @@ export class ValkeyConnection {
     return new Map([...text.matchAll(/^(\w+):(.*?)\r?$/gm)].map(([, name = '', value = '']) => [name, value]));
   }
 
-  /** Calls without a reply are rejected. */
+  /** Rejects the calls that have no reply yet. */
   close(): void {
     this.#closed = true;
     this.#client.disconnect();
   }
 
-  // The time limit is counted in ticks: a process that waits for the processor must not blame the server for it.
+  // Counts ticks instead of time, so that a process without CPU time does not blame the server.
   async #within<T>(work: Promise<T>): Promise<T> {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_, reject) => {
@@ -156,7 +155,7 @@ export function script(text: string): Script {
   return { text, sha1: createHash('sha1').update(text).digest('hex') };
 }
 
-// The library's own error is no cause of ours: it carries the command with its arguments, a password included.
+// Sets no `cause`: the library's error contains the arguments of the command, such as a password.
 function toStateServerError(error: unknown): StateServerError {
   const { code = '', message } = error as NodeJS.ErrnoException;
   if (error instanceof ReplyError) return new StateServerError(replyText(message), problemOf(message));

@@ -1,4 +1,4 @@
-// The ledger of several machines: one on the state server, and this machine's own while the server is unavailable
+// The ledger of several machines: on the state server, or this machine's own while the server is unavailable
 // (docs/fleet.md).
 import type { StateServer } from '../append-log/state-server.ts';
 import { StreamLog } from '../append-log/stream-log.ts';
@@ -29,12 +29,12 @@ export interface FailoverOptions {
 const ROTATE_AT = 200;
 const KEEP_MS = 48 * 3_600_000;
 const RETURN_EVERY_MS = 1000;
-// Older knowledge may lack a 429 that another machine received.
+// Older state may lack a 429 that another machine received.
 const RECENT_MS = 1500;
-// Keeps the state recent for requests that are about to be sent.
+// Keeps the state recent while tickets are open, since `confirm` cannot wait for the server.
 const REFRESH_EVERY_MS = 1000;
 
-/** Rejects with PetstoreError `usage` or `storage` if the server rejects the configuration. */
+/** Its methods reject with PetstoreError `usage` or `storage` if the server rejects the configuration. */
 export class FailoverLedger implements Ledger {
   readonly #options: FailoverOptions;
   readonly #log: StreamLog<KeyState>;
@@ -101,7 +101,7 @@ export class FailoverLedger implements Ledger {
     return this.#orOwn((ledger) => ledger.forget());
   }
 
-  // A connection that is closed with a reply unread is reset, and the last record could be lost with it.
+  // Waits for all replies: closing with one unread resets the connection and may lose the last record.
   async close(): Promise<void> {
     const isKnown = this.#log.last().seq > 0;
     if (this.#away && (isKnown || this.#own.view().blocked)) await this.#return();
@@ -135,7 +135,7 @@ export class FailoverLedger implements Ledger {
     }
   }
 
-  // From here on this machine uses its own ledger, which inherits the block.
+  // Switches to this machine's own ledger, which inherits the block.
   #leave(error: unknown): void {
     const { server, clock, onWarning } = this.#options;
     if (!(error instanceof StateServerError)) throw error;
@@ -149,7 +149,7 @@ export class FailoverLedger implements Ledger {
     this.#away = true;
     this.#returnAt = clock.monotonic() + RETURN_EVERY_MS;
     if (blocked) this.#own.inherit(blocked);
-    // The server did not receive it if its ticket is still open there.
+    // The server did not receive the refusal if its log still shows the ticket.
     const { ticket = '', seen } = this.#refusal ?? {};
     if (seen && ticket in this.#log.last().tickets) this.#own.observe(ticket, seen);
   }
@@ -159,7 +159,7 @@ export class FailoverLedger implements Ledger {
     try {
       await this.#log.refresh();
     } catch {
-      // Tried again at a later request.
+      // A later request tries again.
       return;
     }
     const { blocked } = this.#own.view();
@@ -177,14 +177,14 @@ export class FailoverLedger implements Ledger {
         await this.#log.refresh();
       }
     } catch {
-      // Closed, or the server is unavailable: the next ticket starts it again.
+      // Closed, or the server is unavailable; the next ticket restarts the loop.
     } finally {
       this.#refreshing = false;
     }
   }
 }
 
-// A record's time is the server's; a response arrived no later than it was recorded.
+// Sets a record's time to the server's; a response keeps its arrival time, at most ten minutes before that.
 function stamp(text: string, at: number): string {
   const record = parseRecord(text);
   if (!record) return text;

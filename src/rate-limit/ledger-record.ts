@@ -1,25 +1,25 @@
-// The ledger's records as lines of JSON, validated when they are read. Every reader ignores a line that is not valid.
+// The records of the ledger as lines of JSON. Each reader validates a line, and ignores it if it is invalid.
 import type { Check } from '../append-log/record-shape.ts';
 import { isBoolean, isNumber, isText, oneOf, optional, shape, tryParseJson } from '../append-log/record-shape.ts';
 
 /** When a limit resets. */
 export interface WindowReset {
-  /** Epoch milliseconds: by the service's clock, or by ours if it sent a number of seconds from now. */
+  /** Epoch milliseconds by `clock`, which is ours if the header was a number of seconds from now. */
   readonly at: number;
   readonly clock: 'service' | 'local';
   /** The unit of the value, milliseconds: 1000 for whole seconds. */
   readonly resolution: number;
 }
 
-/** The origin of a block's end: a header of the refusal, or our own floor. */
+/** What determines the end of a block: a header of the refusal, or the floor. */
 export type BlockReason = 'retry_after' | 'reset' | 'backoff';
 
-/** The head of a response, as far as the ledger needs it. Times are epoch milliseconds by our clock. */
+/** The data that the ledger needs from a response. Times are epoch milliseconds by our clock. */
 export interface Observation {
   /** When the head arrived. */
   readonly at: number;
   readonly status: number;
-  /** A 429, or a 503 to a create: the service wants fewer requests. */
+  /** True for a refusal: a 429, or a 503 to a create. */
   readonly refused: boolean;
   readonly limit?: number | undefined;
   readonly remaining?: number | undefined;
@@ -49,10 +49,10 @@ export type LedgerRecord =
       readonly at: number;
       readonly id: string;
       readonly seen: Observation;
-      /** From 0 to 999; decides the jitter, so that all processes wait the same time. */
+      /** A random number from 0 to 999, recorded so that all processes compute the same jitter. */
       readonly jitterDraw: number;
     }
-  /** A block that another ledger of the same key knows. */
+  /** A block taken over from another ledger of the same key. */
   | { readonly kind: 'block'; readonly at: number; readonly until: number; readonly reason: BlockReason }
   | { readonly kind: 'closed'; readonly at: number; readonly id: string; readonly how: TicketEnd }
   | { readonly kind: 'clock'; readonly at: number }

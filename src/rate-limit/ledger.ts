@@ -1,5 +1,5 @@
-// The ledger: all processes that use a key are one polite client. It grants tickets, and records responses and blocks in a
-// log in a file, in memory, or on a state server (docs/architecture.md).
+// The ledger (docs/rate-limits.md): grants tickets and records responses in a log in a file, in memory, or on a state
+// server, so that all processes with one key share its rate limit.
 import { createHash, randomBytes } from 'node:crypto';
 import { FileLog } from '../append-log/file-log.ts';
 import type { LogFs } from '../append-log/generations.ts';
@@ -36,19 +36,18 @@ export interface Ledger {
   refresh(): Promise<void>;
   /** Drops everything learned from responses, blocks included. */
   forget(): Promise<void>;
-  /** The last view stays. */
+  /** Writes pending records; `view` still works afterwards. */
   close(): Promise<void>;
 }
 
-/** Where a ledger is kept, and who uses it. */
 export interface LogLedgerOptions {
   readonly log: Log<KeyState>;
   readonly clock: Clock;
-  /** The time limit of one attempt, milliseconds; a ticket counts a little longer. */
+  /** Timeout of one attempt, in milliseconds. */
   readonly timeoutMs: number;
   /** The clock of the log's records; undefined for this machine's own. */
   readonly serverClock?: ServerClock;
-  /** Called once, with the error of a file: from then on the ledger is in memory. */
+  /** Called once, with the error of the file, before the ledger continues in memory. */
   readonly onUnshared?: (error: unknown) => void;
   readonly self?: ProcessRef;
   readonly livenessOf?: typeof isAlive;
@@ -62,7 +61,7 @@ export class LogLedger implements Ledger {
   readonly #options: LogLedgerOptions;
   readonly #stamp = randomBytes(10).toString('base64url');
   readonly #self: ProcessRef;
-  // A short name of this host, its pid namespace and its boot, written into each ticket.
+  // A hash of host name, pid namespace and boot id, written into each ticket.
   readonly #host: string;
   // Records on their way to a server.
   readonly #pending = new Map<Promise<unknown>, LedgerRecord>();
@@ -80,7 +79,7 @@ export class LogLedger implements Ledger {
     this.#host = createHash('sha256').update(this.#self.host).digest('base64url').slice(0, 10);
   }
 
-  /** Rejects only with the errors of a log on a server. */
+  /** Rejects only if the log is on a state server, with StateServerError. */
   async acquire(): Promise<TicketResult> {
     const known = await this.#afterClockStep(this.#withLog((log) => log.recent() ?? log.last()));
     // Denied requests leave no record, so the log does not grow while they wait.
@@ -133,7 +132,7 @@ export class LogLedger implements Ledger {
   }
 
   async refresh(): Promise<void> {
-    // The reply to a record that is on its way brings the latest state.
+    // The reply to a pending record contains the latest state.
     if (this.#pending.size > 0) await Promise.all(this.#pending.keys());
     else await this.#afterClockStep(await this.#withLog((log) => log.refresh()));
   }
@@ -163,7 +162,7 @@ export class LogLedger implements Ledger {
     return this.#options.serverClock?.ahead ?? 0;
   }
 
-  // By the clock of the log's records.
+  // The time by the clock of the log's records.
   #now(): number {
     return Math.round(this.#options.clock.now() + this.#ahead);
   }
@@ -192,7 +191,7 @@ export class LogLedger implements Ledger {
     return this.#log.last();
   }
 
-  // A file has the record at once; a server gets it in the background, or after the next ticket.
+  // Writes to a file at once; a server receives the record in the background or, after a failure, with the next ticket.
   #write(record: LedgerRecord): void {
     const writing: Promise<unknown> = this.#append(record).catch(() => this.#unwritten.push(record));
     this.#pending.set(writing, record);
@@ -203,7 +202,7 @@ export class LogLedger implements Ledger {
     await this.#withLog((log) => log.append(formatRecord(record)));
   }
 
-  // The tickets of a dead process of this host are closed by records; those of other hosts expire.
+  // Closes the tickets of dead processes of this host; those of other hosts expire.
   #closeDeadTickets({ tickets }: KeyState): void {
     const { livenessOf = isAlive } = this.#options;
     for (const [id, { pid, start, host }] of Object.entries(tickets)) {
@@ -212,7 +211,7 @@ export class LogLedger implements Ledger {
     }
   }
 
-  // A full disk must not make a process forget that it is blocked.
+  // Continues in memory with the last state, so that a full disk does not end a block.
   #withLog<T>(use: (log: Log<KeyState>) => T): T {
     try {
       return use(this.#log);
@@ -227,7 +226,7 @@ export class LogLedger implements Ledger {
 }
 
 export interface LedgerOptions extends Pick<LogLedgerOptions, 'clock' | 'timeoutMs' | 'self' | 'livenessOf'> {
-  /** Undefined if there is no home directory to keep it in. */
+  /** Undefined if there is no home directory. */
   readonly stateDir: string | undefined;
   readonly tempDir: string;
   /** The base URL, or the sandbox's data: with the key it names the ledger. */
@@ -239,10 +238,10 @@ export interface LedgerOptions extends Pick<LogLedgerOptions, 'clock' | 'timeout
   readonly fs?: LogFs;
 }
 
-// Every process reads the whole file at its start.
+// Keeps the file small, because every process reads it whole at start.
 const ROTATE_AT_BYTES = 32 * 1024;
 
-/** Opens this machine's ledger of a key: in a file or, if none can be written, in memory with one warning. It never rejects. */
+/** Opens this machine's ledger of a key: in a file or, if none can be written, in memory with one warning. Never throws. */
 export function openLedger(options: LedgerOptions): LogLedger {
   const { stateDir, tempDir, identity, key, onWarning, typeOf, fs, ...own } = options;
   const onUnshared = (error: unknown): void => {

@@ -1,4 +1,4 @@
-// The directory of a key's ledger: a local one, since network file systems mix appended records.
+// Chooses the directory of a key's ledger: a local one, since network file systems have no atomic append.
 import { createHash } from 'node:crypto';
 import { lstatSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -19,8 +19,8 @@ export function ledgerName(identity: string, key: string): string {
 }
 
 /**
- * Creates a local directory for the ledger: in the state directory, or in the temporary directory if that is on a network.
- * @throws errors of the file system as they come
+ * Creates the directory of a ledger in the state directory or, if that is on a network, in the temporary directory.
+ * @throws file system errors unchanged
  */
 export function ledgerDirectory(
   stateDir: string,

@@ -13,23 +13,23 @@ export interface WindowView {
   readonly remaining: number;
   readonly resetAt: number;
   readonly seenAt: number;
-  /** True after the reset: the next response shows what is left. */
+  /** True after the reset; `remaining` is stale until the next response. */
   readonly over: boolean;
 }
 
 export interface QuotaView {
-  /** Undefined also if a wait that no header stated contradicts it. */
+  /** Also undefined during a block that no header stated, since the block contradicts it. */
   readonly window: WindowView | undefined;
   /** The length of that window; undefined until two successive resets were seen. */
   readonly windowMs: number | undefined;
-  /** The day's window, if a response reported it beside a shorter one. */
+  /** The daily window, if a response reported it next to a shorter one. */
   readonly longWindow: WindowView | undefined;
   readonly blocked:
     | { readonly until: number; readonly since: number; readonly reason: BlockReason; readonly refusals: number }
     | undefined;
   /** When a response last reported a limit. */
   readonly seenAt: number | undefined;
-  /** When the next request may be sent; undefined if at once. */
+  /** When the next request may be sent; undefined if immediately. */
   readonly nextAt: number | undefined;
   readonly inFlight: number;
   /** The service's clock minus ours, milliseconds. */
@@ -45,7 +45,7 @@ export function quotaView(state: KeyState, now: number, shared: boolean): QuotaV
   const admission = admit(state, t);
   const { window, daily, offset } = state;
   const block = state.block && t < state.block.until ? state.block : undefined;
-  // Quota that is left does not explain a wait of our own.
+  // A window with quota left would contradict a block that no header stated.
   const shown = block?.reason === 'backoff' ? undefined : window;
   const isOther = !shown || (daily !== undefined && daily.resetAt - shown.resetAt > RULES.sameWindowMs);
   return {
@@ -67,7 +67,7 @@ function windowView(window: Window, t: number): WindowView {
 }
 
 /**
- * The line that follows a command that received a response.
+ * The quota line printed after a command that received a response.
  * @returns for example `quota: 57 of 60 left, resets in 43s`; undefined if unknown
  */
 export function quotaLine(view: QuotaView, now: number): string | undefined {

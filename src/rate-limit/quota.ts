@@ -6,31 +6,31 @@ export interface QuotaWindow<Time> {
   readonly limit: number | null;
   readonly remaining: number;
   readonly resetAt: Time;
-  /** True after the reset: the next response shows what is left. */
+  /** True once `resetAt` has passed; `remaining` is stale until the next response. */
   readonly resetPassed: boolean;
   readonly updatedAt: Time;
 }
 
-/** The rate limit of a key as of the last response; `null` is unknown or none. */
+/** The rate limit of a key as of the last response; `null` means unknown or none. */
 export interface Quota<Time = number> {
   readonly limit: number | null;
   readonly remaining: number | null;
   readonly resetAt: Time | null;
-  /** True after the reset: the next response shows what is left. */
+  /** True once `resetAt` has passed; `remaining` is stale until the next response. */
   readonly resetPassed: boolean | null;
   /** When a response last reported a limit. */
   readonly updatedAt: Time | null;
-  /** Set while nothing may be sent after a 429. */
+  /** Set while no request may be sent after a 429. */
   readonly blocked: {
     readonly until: Time;
     readonly since: Time;
-    /** What the end of the block comes from: a header of the 429, or exponential backoff. */
+    /** What determines `until`: a header of the 429, or exponential backoff. */
     readonly reason: 'retry_after' | 'reset' | 'backoff';
     readonly consecutive429s: number;
   } | null;
-  /** When the next request may be sent; `null` if at once. */
+  /** When the next request may be sent; `null` if immediately. */
   readonly nextRequestAt: Time | null;
-  /** The day's window, if the service reported it beside a shorter one. */
+  /** The daily window, if the service reported it next to a shorter one. */
   readonly dailyLimit: QuotaWindow<Time> | null;
   /** Requests in flight, of all processes that share the limit. */
   readonly inFlight: number;
@@ -43,7 +43,7 @@ export interface Quota<Time = number> {
 }
 
 /**
- * @param time writes epoch milliseconds
+ * @param time formats epoch milliseconds
  * @internal
  */
 export function toQuota<Time>(view: QuotaView, time: (at: number) => Time): Quota<Time> {

@@ -1,4 +1,4 @@
-// The policy as the format of a log.
+// The log format of the ledger, reduced by the policy.
 import { createHash } from 'node:crypto';
 import type { LogFormat } from '../append-log/log.ts';
 import { DamagedRecordError } from '../append-log/log.ts';
@@ -13,7 +13,7 @@ export const ledgerFormat: LogFormat<KeyState, Admission | undefined> = {
   apply(state, text) {
     const record = parseRecord(text);
     if (record) return reduce(state, record);
-    // A snapshot counts at the head of a generation only, and a damaged one not at all.
+    // Accept a snapshot only if it is undamaged and at the head of a generation.
     const [, digest, json = ''] = /^snapshot (\w+) (.*)$/.exec(text) ?? [];
     if (state.seq > 0 || digest !== sum(json)) throw new DamagedRecordError('not a record of the ledger');
     Object.assign(state, JSON.parse(json));

@@ -1,4 +1,4 @@
-// The clock of the state server: all machines wait for the same moments, whatever their own clocks show.
+// The clock of the state server, by which all machines wait for the same moments.
 import type { Clock } from '../clock.ts';
 
 const SAMPLE_LIFE_MS = 60_000;

@@ -25,7 +25,7 @@ export function windowEnd({ resetAt, guardMs }: Window): number {
   return resetAt + guardMs;
 }
 
-// A window without its end is ignored, even if nothing is left of it: how long to wait would be a guess.
+// Ignores a window without a reset, even if nothing is left of it: the wait would be a guess.
 export function readingOf(
   { at, limit, remaining, reset }: Observation,
   offset: Offset | undefined,
@@ -41,7 +41,7 @@ export function readingOf(
 
 /**
  * Returns the window after a response.
- * @param ticket the request's, if it still counted
+ * @param ticket the ticket of the request, if it was still open
  * @param roundsDown whether a probe after a reset was ever refused
  */
 export function nextWindow(
@@ -51,7 +51,7 @@ export function nextWindow(
   roundsDown: boolean | undefined,
 ): Window {
   const later = known ? reading.resetAt - known.resetAt : Number.POSITIVE_INFINITY;
-  // A later request finds more left, or, as a probe, no less: quota came back.
+  // The window was refilled if a later request finds more left, or a probe no less.
   const refilled =
     known &&
     ticket &&
@@ -61,11 +61,11 @@ export function nextWindow(
       : reading.remaining > known.remaining);
   if (!known || later > RULES.sameWindowMs || refilled) {
     const { limit = 0, remaining, resetAt, seenAt } = reading;
-    // The first request in a brief window after another one: a guard of a second would cost much of it.
+    // If this window and the one before it are brief, a guard of a second would cost too much.
     const brief = limit - remaining <= 1 && Math.max(resetAt - seenAt, later) <= RULES.briefMs && !roundsDown;
     return brief ? { ...reading, guardMs: RULES.leastGuardMs } : reading;
   }
-  // A response of the window before.
+  // A late response describes the previous window.
   if (later < -RULES.sameWindowMs) return known;
   const remaining = Math.min(known.remaining, reading.remaining);
   return { ...reading, guardMs: known.guardMs, remaining, resetAt: Math.max(known.resetAt, reading.resetAt) };
