@@ -5,9 +5,9 @@ import type { RowValidator } from './validate-row.ts';
 import { quoted } from './validate-row.ts';
 
 export interface CsvOptions {
-  /** Undefined: the `sep=` line decides, otherwise the header. */
+  /** Undefined: taken from a `sep=` line, otherwise detected in the header. */
   readonly delimiter: string | undefined;
-  /** As typed: `name=Beschreibung`. */
+  /** The unparsed values of `--map`, such as `name=Beschreibung`. */
   readonly map: readonly string[];
 }
 
@@ -16,7 +16,7 @@ const MOST_NAMED = 20;
 type Field = 'name' | 'description';
 type Cells = readonly (string | undefined)[];
 
-/** Where the fields stand; -1 if the file has no such column. */
+/** The positions of the columns; -1 if the file has no such column. */
 interface Header {
   readonly columns: readonly string[];
   readonly name: number;
@@ -26,7 +26,7 @@ interface Header {
 /** @throws PetstoreError `usage` if the header is wrong or quotes do not match */
 export function readDelimited(source: string, options: CsvOptions, validator: RowValidator): void {
   const map = parseMap(options.map);
-  // Excel's own first line; a lone CR ends the lines of old Macintosh files.
+  // Excel reads the delimiter from such a first line.
   const [separatorLine = '', separator] = /^"?sep=(.)"?\r?\n/i.exec(source) ?? [];
   const text = source.slice(separatorLine.length);
   const skipped = separatorLine === '' ? 0 : 1;
@@ -34,10 +34,11 @@ export function readDelimited(source: string, options: CsvOptions, validator: Ro
   try {
     parse(text, {
       delimiter: options.delimiter ?? separator ?? detectDelimiter(text),
+      // Old Macintosh files end lines with a lone CR.
       record_delimiter: text.includes('\n') ? ['\r\n', '\n'] : '\r',
       relax_column_count: true,
       skip_empty_lines: true,
-      // `""` is an empty text, an empty cell is a missing one.
+      // `""` is an empty string, an empty cell a missing value.
       cast: (value, { quoting }) => (value === '' && !quoting ? undefined : value),
       on_record: (cells: Cells, { lines }) => {
         const line = firstLine(cells, lines) + skipped;
@@ -65,14 +66,14 @@ function parseMap(typed: readonly string[]): ReadonlyMap<Field, string> {
   );
 }
 
-// The one that the header has most of, outside quotes; a comma if it has none.
+// Returns the most frequent delimiter of the header, outside quotes; a comma if there is none.
 function detectDelimiter(text: string): string {
   const header = (text.trimStart().split(/[\r\n]/, 1)[0] ?? '').replace(/"[^"]*"/g, '');
   const count = (delimiter: string): number => header.split(delimiter).length;
   return [',', ';', '\t'].sort((a, b) => count(b) - count(a))[0] as string;
 }
 
-// The parser knows the line on which a record ends.
+// The parser reports only the line on which a record ends.
 function firstLine(cells: Cells, lastLine: number): number {
   return cells.reduce((line, cell) => line - ((cell?.split('\n').length ?? 1) - 1), lastLine);
 }
@@ -108,7 +109,7 @@ function isSame(column: string | undefined, name: string): boolean {
   return column?.toLowerCase() === name.toLowerCase();
 }
 
-// A column that a shell might not take literally is left to the user.
+// The hint names only a column that a shell takes literally.
 function mapHint(field: Field, column = ''): string {
   const mapping = `${field}=${/^[\p{L}\p{N} ._-]{1,40}$/u.test(column) ? column : 'COLUMN'}`;
   return `choose the column with \`--map ${mapping.includes(' ') ? `"${mapping}"` : mapping}\``;
@@ -116,7 +117,7 @@ function mapHint(field: Field, column = ''): string {
 
 function addRecord(cells: Cells, line: number, header: Header, validator: RowValidator): void {
   const { columns, name, description } = header;
-  // Spreadsheets write rows and columns of empty cells.
+  // Skip the rows of empty cells that spreadsheets write.
   if (columns.length > 1 && cells.every((cell) => cell === undefined)) return;
   if (cells.length !== columns.length) {
     const count = cells.length === 1 ? '1 field' : `${cells.length} fields`;

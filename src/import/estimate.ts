@@ -1,4 +1,4 @@
-// How long an import takes under the rate limit: for the question, for `--dry-run` and for the progress line.
+// Estimates the duration of an import under the rate limit, for the prompt, `--dry-run` and the progress line.
 import type { Clock } from '../clock.ts';
 import { formatCount, formatDuration, formatNumber, formatRemaining } from '../format.ts';
 import { bar } from '../output/bar.ts';
@@ -6,18 +6,18 @@ import type { QuotaView, WindowView } from '../rate-limit/quota-view.ts';
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
-/** Requests per day by requests per minute: the plans in docs/service.md. */
+/** The daily limit of each plan in docs/service.md, by its limit per minute. */
 const DAILY_LIMITS: Readonly<Record<number, number>> = { 60: 1000, 300: 10_000, 1000: 100_000 };
 /** A larger limit counts as none. */
 const UNLIMITED = 1_000_000;
-/** The room of a terminal of 60 columns. */
+/** The cells for the line in a terminal of 60 columns. */
 const LEAST_ROOM_FOR_BAR = 55;
 const BAR_CELLS = 12;
 
 export interface Estimate {
-  /** Milliseconds from now that the rate limit costs at least; undefined if unknown. */
+  /** The least time that the rate limit requires, in milliseconds; undefined if unknown. */
   readonly ms: number | undefined;
-  /** The limit that decides, and the length of its window, as far as they are known. */
+  /** The limit that determines `ms`, and the length of its window; undefined if unknown. */
   readonly limit: number | undefined;
   readonly windowMs: number | undefined;
   /** True if the daily limit is too low for the import. */
@@ -26,7 +26,7 @@ export interface Estimate {
 
 type Quota = Pick<QuotaView, 'window' | 'windowMs' | 'longWindow' | 'nextAt'>;
 
-/** @param requests how many are still to be sent */
+/** @param requests the number of requests still to be sent */
 export function estimate(requests: number, quota: Quota, now: number): Estimate {
   const { window, windowMs, nextAt = now } = quota;
   if (!window?.limit) return { ms: undefined, limit: undefined, windowMs: undefined, isDaily: false };
@@ -39,10 +39,9 @@ export function estimate(requests: number, quota: Quota, now: number): Estimate 
   return { ms: needed === undefined ? undefined : Math.max(needed, nextAt - now), limit, windowMs, isDaily: false };
 }
 
-/** A window by its limit; nothing of it was used if that is unknown. */
 type Budget = Pick<WindowView, 'limit' | 'remaining' | 'over' | 'resetAt'>;
 
-// The service reports the window nearest its end, so the day's is mostly known from the plan alone: by a limit per minute.
+// The service reports the window nearest its end, so the daily limit is usually derived from the plan's limit per minute.
 function dailyWindow({ window, windowMs, longWindow }: Quota, now: number): Budget | undefined {
   if (longWindow || !window?.limit) return longWindow;
   const limit = DAILY_LIMITS[window.limit];
@@ -50,7 +49,7 @@ function dailyWindow({ window, windowMs, longWindow }: Quota, now: number): Budg
   return limit && isMinute ? { limit, remaining: limit, resetAt: now + DAY_MS, over: false } : undefined;
 }
 
-// Until the last reset that has to be waited for; undefined if that depends on an unknown length.
+// Returns the time until the last reset that the requests need; undefined if it depends on an unknown window length.
 function timeNeeded(
   requests: number,
   { limit = 1, remaining, over, resetAt }: Budget,
@@ -76,7 +75,7 @@ export function formatEstimate({ ms, limit, windowMs = 0 }: Estimate): string {
   return `${formatRough(ms)} (${formatCount(limit, 'request')} per ${per})`;
 }
 
-// Seconds count in the last minute only.
+// Shows seconds only below a minute.
 function formatRough(ms: number): string {
   return formatDuration(ms < MINUTE_MS ? ms : Math.ceil(ms / MINUTE_MS) * MINUTE_MS);
 }
@@ -86,7 +85,7 @@ export function dailyNotice(rows: number, { isDaily, limit = 0 }: Estimate): str
   return `${formatCount(rows, 'row')} exceed the daily limit of ${formatNumber(limit)} requests`;
 }
 
-/** In rows. */
+/** Numbers of rows. */
 interface Progress {
   readonly done: number;
   readonly created: number;
@@ -94,9 +93,9 @@ interface Progress {
 }
 
 /**
- * The line of an import at work: rows done of total, time left, then quota.
- * @param waiting whether the run waits for the rate limit: then the wait follows the line instead of the quota
- * @returns a function; `room`: the cells of a terminal that the line may take
+ * Starts the progress line: rows done, time left, quota.
+ * @param waiting returns true during a wait for the rate limit, which the caller then shows instead of the quota
+ * @returns a function that formats the line to at most `room` cells
  */
 export function startProgressLine(
   total: number,

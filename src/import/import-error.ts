@@ -1,4 +1,4 @@
-// How an import ends: the error that decides the exit code. Pure.
+// Chooses the error of an import, which decides the exit code. Pure.
 import type { WriteCommand } from '../errors.ts';
 import { PetstoreError, rephrase } from '../errors.ts';
 import { formatCount, formatNumber } from '../format.ts';
@@ -9,16 +9,17 @@ const MOST_NAMED = 5;
 
 /**
  * @param words the command line that creates what is missing; undefined if the rows came from a pipe
- * @returns undefined if every row exists; else why the run ended early, unknown rows, or rejected rows, in this order
+ * @returns undefined if every row exists; otherwise the first of: unknown rows, an early end of the run, rejected rows; only
+ *   an error that `outranksUnknown` comes before unknown rows
  */
 export function importError(
   { unknown, failed }: ImportDocument,
   stop: PetstoreError | undefined,
   words: readonly string[] | undefined,
 ): PetstoreError | undefined {
-  if (unknown.length > 0 && (!stop || !endsItself(stop))) return unknownRows(unknown, stop, words);
+  if (unknown.length > 0 && (!stop || !outranksUnknown(stop))) return unknownRows(unknown, stop, words);
   if (stop?.kind === 'interrupted') {
-    // Not the hint of a create that was interrupted by itself.
+    // Replace the hint of an interrupted create: running the import again checks its outcome.
     return rerun(rephrase(stop, stop.exitCode === 143 ? 'terminated' : 'interrupted'), words, 'to resume');
   }
   if (stop) return stop.hint || stop.commandHint ? stop : rerun(stop, words, 'to resume');
@@ -33,8 +34,8 @@ export function importError(
   });
 }
 
-// Of all others, the exit code would say that nothing was changed, or that it is enough to wait.
-function endsItself({ kind, status = 0 }: PetstoreError): boolean {
+// The exit codes of all other errors would say that nothing was changed, or that waiting is enough.
+function outranksUnknown({ kind, status = 0 }: PetstoreError): boolean {
   const isRedirect = kind === 'service' && status >= 300 && status < 400;
   return isRedirect || kind === 'interrupted' || kind === 'auth' || kind === 'storage' || kind === 'internal';
 }

@@ -1,4 +1,4 @@
-// The journal of a base URL in a file of this machine; docs/fleet.md has the one on a state server.
+// The journal of a base URL in a file on this machine.
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ import { journalFormat } from './journal-state.ts';
 const ROTATE_AT_BYTES = 8 * 1024 * 1024;
 
 /**
- * @param identity what the import writes to: the base URL, or the sandbox's data
+ * @param identity the target of the import: the base URL, or the sandbox's data
  * @throws PetstoreError `storage`
  */
 export function openFileJournal(stateDir: string, identity: string, fs?: LogFs): JournalLog {
@@ -48,7 +48,7 @@ export function openFileJournal(stateDir: string, identity: string, fs?: LogFs):
   };
 }
 
-/** Whether an import from this machine has written a journal: reading one that does not exist would create it. */
+/** Whether an import on this machine has written a journal; opening a missing journal would create it. */
 export function hasFileJournal(stateDir: string, identity: string): boolean {
   const { dir, name } = placeOf(stateDir, identity);
   return existsSync(dir) && readdirSync(dir).some((file) => file.startsWith(`${name}.`));
@@ -62,7 +62,7 @@ function placeOf(stateDir: string, identity: string): { dir: string; name: strin
 
 function storageError(error: unknown, label: string): unknown {
   if (error instanceof DamagedRecordError) {
-    // A record that is missing may be the one create whose outcome is unknown, so nothing is sent.
+    // The damaged record may be a create with an unknown outcome, so nothing may be sent.
     return new PetstoreError('storage', `the import journal is damaged: ${label}`, {
       hint: 'move the journal to another directory, then run the same command again',
       cause: error,

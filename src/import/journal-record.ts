@@ -1,25 +1,25 @@
-// The records of the journal: JSON behind a checksum.
+// The records of the journal: a checksum and JSON.
 import { crc32 } from 'node:zlib';
 import { DamagedRecordError } from '../append-log/log.ts';
 import type { ProcessRef } from '../append-log/process-liveness.ts';
 
-/** A category that a list showed before something was sent. */
+/** A category that a list showed before a run sent its first create. */
 export interface Known {
-  /** How many were known before it. */
+  /** The number of categories known before it. */
   readonly at: number;
   readonly label: string;
 }
 
-/** A create that was sent and whose outcome is not known. */
+/** An attempt whose outcome is not recorded (docs/import.md). */
 export interface Doubt {
   readonly name: string;
-  /** How many categories were known before it was sent: it may be any later one. */
+  /** The number of categories known before it was sent: only a later one can be its category. */
   readonly known: number;
-  /** The service may be at it for longer than usual. */
+  /** The service may process it later than usual. */
   readonly slow?: true;
 }
 
-/** A category that this program created: by which attempt, the name that was sent, and the label of what came back. */
+/** A category that petstore created: its attempt, the name that was sent, and the label of the name in the response. */
 export interface Creation {
   readonly attempt: string;
   readonly name: string;
@@ -29,11 +29,11 @@ export interface Creation {
 /** The run that holds the lock. */
 export interface Holder extends ProcessRef {
   readonly run: string;
-  /** Grows with every record of the run: it lives as long as this changes. */
+  /** Incremented by every record of the run: while it changes, the run is alive. */
   readonly beats: number;
 }
 
-/** A category in a record: its id in digits, and a label by which it is recognized. */
+/** A category in a record: its id in digits, and the label by which it is recognized. */
 export type Labelled = readonly [id: string, label: string];
 
 /** One record. A run's records count while it holds the lock; a 201 (`created`) always counts. */
@@ -82,8 +82,9 @@ export function formatRecord(record: JournalRecord): string {
 }
 
 /**
- * A checksum that fits proves that petstore wrote the record; a version that writes other fields must name another kind.
- * @throws DamagedRecordError if the record is not valid: it must not decide what is sent
+ * A matching checksum proves that petstore wrote the record, so its fields are not checked. A change of fields needs a new
+ * kind.
+ * @throws DamagedRecordError if the record is invalid, since it must not decide what is sent
  */
 export function parseRecord(text: string): JournalRecord {
   const at = text.indexOf(' ');

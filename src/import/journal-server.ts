@@ -12,14 +12,14 @@ import type { JournalState } from './journal-state.ts';
 import { journalFormat } from './journal-state.ts';
 
 const ROTATE_AT = 10_000;
-/** Half of what makes a silent run count as dead. */
+/** Half of SILENCE_MS, after which another run takes over. */
 const CONFIRMED_WITHIN_MS = 30_000;
-/** How long a request of a run that was killed may be on its way. */
+/** How long a request of a killed run may be on its way. */
 const SETTLE_MS = 10_000;
-/** A run learns this soon that another one has the lock, in case the server lost its own; real time. */
+/** How often a run checks, in real time, that the server has not lost its lock to another run. */
 const LOOK_EVERY_MS = 4000;
 
-// Whether the journal exists, whether it was used on this very server process, and whether data was ever deleted from that.
+// Returns whether the journal exists, whether this server process has served it, and whether that process ever flushed data.
 const LOOK = script(`
 local flushed = string.find(redis.call('INFO', 'commandstats'), 'cmdstat_flush', 1, true)
 return {redis.call('EXISTS', KEYS[1]), redis.call('ZSCORE', KEYS[2], ARGV[1]) and 1 or 0, flushed and 1 or 0}`);
@@ -32,12 +32,12 @@ export interface ServerJournalOptions {
   readonly server: StateServer;
   readonly clock: Clock;
   readonly onWarning: (text: string) => void;
-  /** Called if records may be lost, before the wait for requests that they announced. */
+  /** Called before a wait for requests whose records may be lost. */
   readonly onSettle: (text: string) => void;
 }
 
 /**
- * @param identity what the import writes to: the base URL
+ * @param identity the target of the import: the base URL
  * @param options `server` is closed with the journal
  * @throws PetstoreError `storage` if the server cannot be reached, `usage` if it rejects the configuration
  */
@@ -95,8 +95,8 @@ export async function openServerJournal(identity: string, options: ServerJournal
   };
 }
 
-// Requests that only lost records announced may be on their way. A server that lost data by a restart and nothing else has
-// been up since.
+// Returns how long requests whose records were lost may still be on their way. If only a restart can have lost them, they are
+// older than the server's uptime.
 function settleMs(info: ReadonlyMap<string, string>, isNew: boolean): number {
   const upMs = isNew && info.get('evicted_keys') === '0' ? Number(info.get('uptime_in_seconds') ?? 0) * 1000 : 0;
   return Math.max(0, SETTLE_MS - upMs);

@@ -1,10 +1,10 @@
-// What the journal of a base URL says, reduced from its records (docs/import.md): the lock, and by account the categories
-// that a list showed, those that this program created, and its creates whose outcome is not known.
+// The journal of a base URL, reduced from its records (docs/import.md): the lock and, by account, the categories listed,
+// the categories created, and the attempts with an unknown outcome.
 import type { LogFormat } from '../append-log/log.ts';
 import type { Creation, Doubt, Holder, JournalRecord, Known, Labelled } from './journal-record.ts';
 import { formatRecord, parseRecord } from './journal-record.ts';
 
-/** One set of categories at a base URL; another account has another, and so has a service whose data was reset. */
+/** One set of categories at a base URL; after a reset of the service's data it is another one. */
 export interface Account {
   /** By id. */
   readonly known: Map<string, Known>;
@@ -19,7 +19,7 @@ const MOST_ACCOUNTS = 20;
 export interface JournalState {
   lock: Holder | undefined;
   readonly accounts: Account[];
-  /** The account of the last run, as its index. */
+  /** The index of the last run's account. */
   current: number;
 }
 
@@ -52,7 +52,7 @@ function apply(state: JournalState, record: JournalRecord): void {
     Object.assign(state, record[2], { accounts });
   }
   if (kind === 'acquire') state.lock ??= { ...record[2], run, beats: 0 };
-  // A 201 proves that the category exists, also when it reaches a run that has lost the lock.
+  // A 201 proves that the category exists, even if it reaches a run that has lost the lock.
   if (kind === 'created') recordCreated(state, record[2], record[3], record[4]);
   if (!lock || lock.run !== run) return;
   const isFreed = kind === 'release' || (kind === 'expire' && lock.beats === record[2]);
@@ -75,7 +75,7 @@ function apply(state: JournalState, record: JournalRecord): void {
   }
 }
 
-// Data that is reset with every test would otherwise fill the journal.
+// Drops the oldest account, since a service whose data is reset for every test would fill the journal.
 function forgetAccount(state: JournalState): void {
   if (state.accounts.length <= MOST_ACCOUNTS) return;
   const at = state.accounts.findIndex(({ doubts }, index) => doubts.size === 0 && index !== state.current);
@@ -84,14 +84,14 @@ function forgetAccount(state: JournalState): void {
   if (at < state.current) state.current--;
 }
 
-// A list has shown it as it was sent: it is enough to know that it exists.
+// A list has shown the category as it was sent, so only its existence matters from now on.
 function forgetCreation(account: Account, id: string): void {
   const { label } = account.created.get(id) ?? {};
   account.created.delete(id);
   if (label !== undefined) addKnown(account, [[id, label]]);
 }
 
-// Its place among the known ones stays: they are numbered.
+// Keeps the number of the category without its label, because later known categories are counted from it.
 function forgetCategory({ known, created }: Account, id: string): void {
   created.delete(id);
   const before = known.get(id);

@@ -8,9 +8,9 @@ import type { JournalRecord, Labelled } from './journal-record.ts';
 import { formatRecord } from './journal-record.ts';
 import type { Account, JournalState } from './journal-state.ts';
 
-/** How often a run writes a record that it is alive, in milliseconds of real time. */
+/** How often a run records that it is alive, in milliseconds of real time. */
 const BEAT_MS = 15_000;
-/** A run whose process cannot be seen counts as dead once it has written nothing for this long, milliseconds. */
+/** A run whose process cannot be seen counts as dead after this long without a record, in milliseconds. */
 export const SILENCE_MS = 60_000;
 const POLL_MS = 200;
 const IDS_PER_RECORD = 1000;
@@ -23,19 +23,19 @@ export interface LockOptions {
   readonly onWait?: (holder: ProcessRef) => void;
 }
 
-/** The log below a journal: a file of this machine, or a stream on a state server. Every method throws PetstoreError `storage`. */
+/** The log of a journal: a file on this machine, or a stream on a state server. Every method throws PetstoreError `storage`. */
 export interface JournalLog {
-  /** Reads what other runs wrote. */
+  /** Reads the records of other runs. */
   refresh(): JournalState | Promise<JournalState>;
-  /** Writes a record, and reduces it and everything before it. */
+  /** Writes a record, and reduces it and all records before it. */
   append(record: string): void | Promise<void>;
   /** The state as last read. */
   last(): JournalState;
-  /** Makes every record appended so far as durable as the log can. */
+  /** Makes all appended records as durable as the log can. */
   sync(): Promise<void>;
-  /** The last check before a request is sent: throws if another run may have taken over unseen, or the log has vanished. */
+  /** The last check before a request is sent: throws if another run may have taken over, or the log was removed. */
   confirm(): void;
-  /** Called once the run holds the lock: waits for requests that only records which are lost may have announced. */
+  /** Called once the run holds the lock: waits for requests whose records may be lost. */
   acquired?(signal: AbortSignal): Promise<void>;
   /** The state before the log lost records, since the last call; undefined if it lost none. */
   takeLost?(): JournalState | undefined;
@@ -48,7 +48,7 @@ export class Journal {
   readonly #run = randomBytes(6).toString('hex');
   /** The categories that responses named, by attempt. */
   readonly #responses = new Map<string, Labelled>();
-  /** The attempts whose outcome this run recorded otherwise. */
+  /** The attempts that this run recorded as found or absent. */
   readonly #ended = new Set<string>();
   #attempts = 0;
   #held = false;
@@ -69,7 +69,7 @@ export class Journal {
     return accounts[current] as Account;
   }
 
-  /** Waits until no other run imports to this base URL. A run that cannot be seen is dead after SILENCE_MS without a record. */
+  /** Waits until no other run imports to this base URL, and takes the lock. */
   async acquire({ clock, signal, processes, onWait }: LockOptions): Promise<void> {
     const { self, isAlive: judge } = processes ?? { self: currentProcess(), isAlive };
     let seen = '';
@@ -83,12 +83,12 @@ export class Journal {
         continue;
       }
       const now = clock.monotonic();
-      // Wall clocks are never compared.
+      // Do not compare the wall clocks of two machines; measure the silence on this one.
       if (seen !== `${lock.run} ${lock.beats}`) since = now;
       seen = `${lock.run} ${lock.beats}`;
       const state = judge(lock);
       if (state === 'dead' || (state === 'unknown' && now - since >= SILENCE_MS)) {
-        // Void if the holder has written since.
+        // The record is void if the holder has written since.
         await this.#append(['expire', lock.run, lock.beats]);
         continue;
       }
@@ -97,7 +97,7 @@ export class Journal {
       await clock.sleep(POLL_MS, signal);
     }
     this.#held = true;
-    // In real time, however the run's own clock is driven. A failure shows at the next request.
+    // Use real time even if tests inject another clock. A failure shows at the next request.
     this.#beating = setInterval(() => {
       this.#append(['beat', this.#run]).catch(() => undefined);
     }, BEAT_MS).unref();
@@ -106,7 +106,7 @@ export class Journal {
 
   /**
    * The last check before a request is sent.
-   * @throws PetstoreError `storage` if another run has taken over, or the journal has vanished
+   * @throws PetstoreError `storage` if another run has taken over, or the journal was removed
    */
   assertHeld(): void {
     this.#log.confirm();
@@ -119,12 +119,12 @@ export class Journal {
     await this.#restored;
   }
 
-  /** Chooses the account that this run works on; an index of none is a new one. */
+  /** Selects the account of this run; the index after the last one creates an account. */
   async useAccount(index: number): Promise<void> {
     if (index !== this.#log.last().current) await this.#append(['account', this.#run, index]);
   }
 
-  /** Records what exists before something is sent. */
+  /** Records the categories that exist before the first create. */
   async recordKnown(categories: readonly Labelled[]): Promise<void> {
     const fresh = categories.filter(([id]) => !this.account.known.has(id));
     for (const some of inPortions(fresh)) await this.#append(['known', this.#run, some]);
@@ -140,7 +140,7 @@ export class Journal {
     for (const some of inPortions(ids)) await this.#append(['deleted', this.#run, some]);
   }
 
-  /** @returns a new attempt, once it is on disk */
+  /** @returns a new attempt, once its record is on disk */
   async recordSend(name: string): Promise<string> {
     const attempt = `${this.#run}-${++this.#attempts}`;
     await this.#append(['send', this.#run, attempt, name]);
@@ -161,7 +161,7 @@ export class Journal {
     return this.#append(['found', this.#run, attempt, id, label]);
   }
 
-  /** Records that the service did not say in time what it does with an attempt. */
+  /** Records that the service may process an attempt later than usual. */
   recordSlow(attempt: string): Promise<void> {
     return this.#append(['slow', this.#run, attempt]);
   }
@@ -172,7 +172,7 @@ export class Journal {
     return this.#append(['absent', this.#run, attempt]);
   }
 
-  /** Releases the lock; what was recorded reaches the disk. */
+  /** Releases the lock and syncs all records to the disk. */
   async close(): Promise<void> {
     clearInterval(this.#beating);
     try {
@@ -201,7 +201,7 @@ export class Journal {
     await restoring;
   }
 
-  // Records again what the log lost; the lock shows that no other run has begun meanwhile.
+  // Records again what the log lost; the lock proves that no other run has begun meanwhile.
   async #restore({ known, created, doubts }: Account, index: number): Promise<void> {
     await this.useAccount(index);
     await this.recordKnown([...known].map(([id, { label }]) => [id, label]));
@@ -219,7 +219,7 @@ export class Journal {
       if (this.account.doubts.has(attempt) || this.#isCreated(attempt)) continue;
       await this.#append(['send', this.#run, attempt, name]);
       if (slow) await this.recordSlow(attempt);
-      // The record whose append showed the loss, or one beside it, may have settled it.
+      // The append that revealed the loss, or a concurrent one, may have settled the attempt.
       if (this.#isCreated(attempt)) await this.recordFound(attempt, this.#responses.get(attempt) as Labelled);
     }
   }

@@ -1,4 +1,4 @@
-// What a list proves: which account it shows, whether it is whole, and the outcome of each uncertain create. Pure.
+// Derives from a list which account it shows, whether it is whole, and the outcome of uncertain attempts. Pure.
 import { createHash } from 'node:crypto';
 import type { Category, NewCategory } from '../api/types.ts';
 import type { Labelled } from './journal-record.ts';
@@ -6,19 +6,19 @@ import type { Account } from './journal-state.ts';
 
 type Listed = readonly Category[];
 
-/** @returns by what the journal recognizes a category */
+/** Returns the id and label by which the journal recognizes a category. */
 export function labelled({ id, name }: Category): Labelled {
   return [String(id), labelOf(name)];
 }
 
-// Not the name itself: what a service sends may hold the API key, which is never stored.
+// A hash instead of the name, because a response may contain the API key, which is never saved.
 function labelOf(name: string): string {
   return createHash('sha256').update(name).digest('base64').slice(0, 12);
 }
 
 /**
  * The account whose categories a list shows: ids alone prove little, since another account may use the same.
- * @returns -1 if it shows nothing of any account: it is another one, or the data was reset
+ * @returns its index; -1 if the list shows no category of any account, because it is another one or the data was reset
  */
 export function accountOf(accounts: readonly Account[], listed: Listed): number {
   const names = new Set(listed.map(({ name }) => name));
@@ -36,11 +36,11 @@ function isEmpty({ known, created }: Account): boolean {
   return known.size + created.size === 0;
 }
 
-/** Evidence that a list is incomplete. */
+/** Evidence that a list is not whole. */
 export interface Gap {
-  /** Ids of categories that exist and that it lacks. */
+  /** The ids of existing categories that the list lacks. */
   readonly lacking: readonly string[];
-  /** Every category that this program created is listed under a similar name. */
+  /** True if the list shows the created ids under similar names. */
   readonly renamed: boolean;
 }
 
@@ -68,13 +68,13 @@ function isRenamed({ created }: Account, listed: Listed): boolean {
   return there.length > 0 && there.every(({ id, name }) => isAlike(created.get(String(id))?.name ?? '', name));
 }
 
-/** Whether a service may have made one name of the other: cut it, folded it, or replaced characters. */
+/** Whether a service may have altered one name to the other: truncated it, folded it, or replaced characters. */
 export function isAlike(sent: string, name: string): boolean {
   const [one, other] = [fold(sent), fold(name)];
   return one === other || (one !== '' && other !== '' && (one.startsWith(other) || other.startsWith(one)));
 }
 
-/** The number of creations that the journal keeps as such. */
+/** The journal keeps at most this many creations; older ones become known categories. */
 const MOST_CREATIONS = 10_000;
 
 /** @returns the oldest creations beyond `keep` that a list shows as they were sent; none while an outcome is unknown */
@@ -85,24 +85,24 @@ export function settledCreations({ created, doubts }: Account, listed: Listed, k
   return oldest.filter(([id, { name }]) => labels.get(id) === labelOf(name)).map(([id]) => id);
 }
 
-/** The service has no delete: a list that lacks what exists is stale or cut off. Returns the ids that it lacks. */
+/** Returns the ids that a list lacks. The service has no delete, so such a list is stale or cut off. */
 export function missingFrom(ids: Iterable<string>, listed: Listed): string[] {
   const there = new Set(listed.map(({ id }) => String(id)));
   return [...ids].filter((id) => !there.has(id));
 }
 
 interface Match {
-  /** By attempt; each category is given to one at most. */
+  /** By attempt; a category is assigned to at most one. */
   readonly found: ReadonlyMap<string, Category>;
-  /** New categories that nothing explains: any of them may be this one, under a name that the service altered. */
+  /** New categories that nothing explains: each may be the attempt's, under a name that the service altered. */
   readonly suspects: (attempt: string) => readonly Category[];
 }
 
-/** Matches the uncertain creates with the categories that appeared since each was sent. */
+/** Matches each uncertain attempt with the categories that appeared after it. */
 export function matchDoubts({ known, created, doubts }: Account, listed: Listed): Match {
   const numberOf = ({ id }: Category): number => known.get(String(id))?.at ?? Number.POSITIVE_INFINITY;
   const oldest = [...doubts.values()].reduce((least, doubt) => Math.min(least, doubt.known), known.size);
-  // A response that named an id under another name than the list does may have been another create's.
+  // If a response gave the id another name than the list does, it may have been the response to another create.
   const isOwn = ({ id, name }: Category): boolean => {
     const creation = created.get(String(id));
     return creation !== undefined && creation.label === labelOf(name);
@@ -133,7 +133,7 @@ export function findRows(rows: readonly NewCategory[], account: Account, listed:
   const wanted = new Map<string, Finding[]>(rows.map(({ name }) => [name, []]));
   for (const category of listed) {
     wanted.get(category.name)?.push({ category });
-    // The service altered the name that was sent; unless the response named another row's category.
+    // A created category counts for the name that was sent, unless its response named another row's category.
     const { name, label } = account.created.get(String(category.id)) ?? category;
     if (name === category.name || (label !== labelOf(category.name) && wanted.has(category.name))) continue;
     wanted.get(name)?.push({ category });
@@ -144,12 +144,12 @@ export function findRows(rows: readonly NewCategory[], account: Account, listed:
   return rows.map(({ name }) => wanted.get(name)?.pop());
 }
 
-/** @returns the suspect with a name like this one, otherwise any */
+/** @returns a suspect with a similar name, otherwise the first */
 export function nearest(name: string, suspects: readonly Category[]): Category | undefined {
   return suspects.find((one) => isAlike(name, one.name)) ?? suspects[0];
 }
 
-// Letters and digits, without case, accents and HTML entities.
+// Keeps letters and digits, without case, accents and HTML entities.
 function fold(name: string): string {
   const text = name
     .slice(0, 2000)

@@ -1,4 +1,4 @@
-// The documents of an import (docs/cli.md): what became of every row, and the preview of a dry run.
+// The documents of an import (docs/cli.md): the outcome of every row, and the preview of a dry run.
 import type { Category, NewCategory } from '../api/types.ts';
 import type { PetstoreError } from '../errors.ts';
 import type { Int64 } from '../json.ts';
@@ -21,7 +21,7 @@ export interface UnknownRow extends RowRef {
 /** A row whose name exists. */
 export interface SkippedRow extends RowRef {
   readonly id: Int64;
-  /** Its description is another one. */
+  /** The existing category has another description. */
   readonly differs?: true;
 }
 
@@ -49,7 +49,7 @@ export type Outcome =
   | { readonly state: 'created'; readonly attempt: string; readonly category: Category }
   | { readonly state: 'failed'; readonly error: PetstoreError };
 
-/** What a run knows of each row, counted from 0; a row without an outcome is pending. */
+/** The outcomes of the rows, by zero-based index; a row without an outcome is pending. */
 export class ImportResults {
   readonly rows: readonly NewCategory[];
   readonly #outcomes = new Map<number, Outcome>();
@@ -79,7 +79,7 @@ export class ImportResults {
     return missing;
   }
 
-  /** Makes rows that count as created uncertain again; returns them. */
+  /** Makes created rows uncertain again; returns them. */
   withdraw(isInDoubt: (attempt: string) => boolean): number[] {
     const rows: number[] = [];
     for (const [row, outcome] of this.#outcomes) {
@@ -107,7 +107,7 @@ export class ImportResults {
     return this.#counts.unknown;
   }
 
-  /** How many rows need no more requests. */
+  /** The number of rows that need no more requests. */
   get done(): number {
     const { exists, created, failed } = this.#counts;
     return exists + created + failed;
@@ -117,7 +117,7 @@ export class ImportResults {
     return this.rows.length - this.done - this.unknown - this.#counts.sending;
   }
 
-  /** Rows that exist under a name that the service altered. */
+  /** The number of rows whose name the service altered. */
   get altered(): number {
     return [...this.#outcomes].filter(([row, one]) => 'category' in one && one.category.name !== this.rows[row]?.name)
       .length;
@@ -159,12 +159,12 @@ interface PlannedRow extends RowRef {
   readonly description?: string | undefined;
 }
 
-/** What `--dry-run` prints. */
+/** The document of `--dry-run`. */
 export interface Preview {
   readonly dryRun: true;
   readonly toCreate: readonly PlannedRow[];
   readonly skipped: readonly SkippedRow[];
-  /** Rows that an earlier run left unknown; they would be looked up first. */
+  /** The number of rows that an earlier run left unknown; an import looks them up. */
   readonly unknown: number;
   readonly estimate: Estimate;
 }

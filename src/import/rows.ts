@@ -1,4 +1,4 @@
-// A file or stdin to rows: read whole, decoded, split by its format, every row checked before anything is sent.
+// Reads the rows of a file or stdin, and checks all of them before the first request.
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { extname, resolve } from 'node:path';
@@ -11,11 +11,11 @@ import { RowValidator } from './validate-row.ts';
 /** The largest input, in bytes; at 100,000 requests a day a larger one takes weeks. */
 const MAX_BYTES = 64 * 1024 * 1024;
 
-/** An input, read to its end. */
+/** An input, read completely. */
 export interface InputFile {
-  /** How messages call it; any characters. */
+  /** Its name in messages, not escaped. */
   readonly label: string;
-  /** In lower case with its dot; '' for stdin and a name without one. */
+  /** In lowercase with its dot; '' for stdin and names without an extension. */
   readonly extension: string;
   readonly bytes: Buffer;
 }
@@ -49,7 +49,7 @@ export async function readInputFile(
   return { label, extension: file === '-' ? '' : extname(file).toLowerCase(), bytes: Buffer.concat(chunks) };
 }
 
-// A device that never ends a read must not hold the program.
+// Opens without blocking, since a FIFO without a writer would block the program.
 async function openFile(path: string, label: string): Promise<AsyncIterable<Buffer>> {
   const handle = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   const stats = await handle.stat();
@@ -82,13 +82,12 @@ const BY_EXTENSION: Readonly<Record<string, FileFormat>> = {
 export interface RowOptions {
   /** The unparsed value of `--delimiter`; if set, the file is read as delimited text whatever its name. */
   readonly delimiter: string | undefined;
-  /** `field=column`, as typed. */
+  /** The unparsed values of `--map`. */
   readonly map?: readonly string[] | undefined;
   readonly ignoreExtra: boolean;
 }
 
 /**
- * @returns the rows in the order of the file; none of an empty list
  * @throws PetstoreError `usage` with every bad row in `problems`
  */
 export async function readRows(file: InputFile, options: RowOptions): Promise<readonly NewCategory[]> {
@@ -96,7 +95,7 @@ export async function readRows(file: InputFile, options: RowOptions): Promise<re
   const delimiter = options.delimiter === undefined ? undefined : parseDelimiter(options.delimiter);
   const validator = new RowValidator(file.label, ignoreExtra);
   const text = decode(file.bytes, validator);
-  // `[]` or a header alone is an empty list; no text at all means that the command before the pipe failed.
+  // `[]` or a header alone is an empty list, but an empty file is an error: a command before the pipe may have failed.
   if (text.trim() === '') {
     throw unusable(file.label, 'contains no rows', 'use a JSON array, NDJSON, or CSV or TSV with a header row');
   }
@@ -123,7 +122,7 @@ function decode(bytes: Buffer, validator: RowValidator): string {
   const encoding = mark === 'fffe' ? 'utf-16le' : mark === 'feff' ? 'utf-16be' : 'utf-8';
   try {
     const text = new TextDecoder(encoding, { fatal: true }).decode(bytes);
-    // A zero byte beside the first character: UTF-16 without its mark, or UTF-32.
+    // A zero byte next to the first character means UTF-16 without its mark, or UTF-32.
     if (!/^.?\0/s.test(text)) return text;
   } catch {}
   const lines = new TextDecoder(encoding).decode(bytes).split('\n');
@@ -142,12 +141,12 @@ function readNdjson(text: string, validator: RowValidator): void {
   for (const [at, line] of text.split('\n').entries()) if (line.trim() !== '') validator.addJson(line, at + 1);
 }
 
-// Splits the array into its elements, so that each can be reported with its line; JSON.parse judges the elements.
+// Splits the array into its elements, so that errors have line numbers; JSON.parse checks the elements.
 function readJsonArray(text: string, validator: RowValidator): void {
   let line = 1;
   let depth = 0;
   let inString = false;
-  // Where the element begins, and its line once it has shown a character.
+  // The start of the element, and the line of its first character; 0 before it.
   let from = 0;
   let firstLine = 0;
   for (let at = 0; at < text.length; at++) {

@@ -1,4 +1,4 @@
-// One run of an import: a list, the rows that are missing, then lists again until no row is uncertain (docs/import.md).
+// One run of an import (docs/import.md): fetches a list, sends the missing rows, and looks up the uncertain ones.
 import type { Api, Category, NewCategory } from '../api/types.ts';
 import type { Clock } from '../clock.ts';
 import { sleepLong } from '../clock.ts';
@@ -24,42 +24,42 @@ import {
 import { ImportResults } from './results.ts';
 import { quoted } from './validate-row.ts';
 
-/** How long a request may still be on its way once its response was lost; after a timeout it is `--timeout` again. */
+/** How long a request may be on its way after its response was lost; after a timeout, `--timeout` counts if it is longer. */
 const SETTLE_MS = 2000;
-/** Settling time for requests of an earlier run, from the start of this one: no process saw how their connections ended. */
-const SETTLE_LEFT_MS = 10_000;
+/** The same for requests of an earlier run, from the start of this one: no process saw their connections end. */
+const SETTLE_EARLIER_RUN_MS = 10_000;
 const MOST_NAMED = 5;
-/** Number of times an incomplete list is fetched again. */
-const LOOKS = 2;
+/** How often a list that is not whole is fetched again. */
+const LIST_RETRIES = 2;
 
 export interface ListOptions {
   readonly rows: readonly NewCategory[];
   readonly categories: Api['categories'];
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** True: a category that the list lacks was deleted on purpose. */
+  /** True: categories that the list lacks were deleted on purpose. */
   readonly trustList: boolean;
 }
 
 export interface RunOptions extends ListOptions {
-  /** Its lock is held by this run. */
+  /** The journal, whose lock this run holds. */
   readonly journal: Journal;
   readonly concurrency: number;
-  /** How often a row that a list proves to be missing is sent again. */
+  /** How often a row is resent after a list proved its absence. */
   readonly maxRetries: number;
   readonly timeoutMs: number;
-  /** Called once, before the first row is sent; throws to end the run. */
+  /** Called once, before the first row is sent; may reject to end the run. */
   readonly onPlan: (results: ImportResults) => Promise<void>;
   readonly onProgress: (results: ImportResults) => void;
 }
 
 export interface RunResult {
   readonly results: ImportResults;
-  /** Why it ended before every row was decided; undefined if it did not. */
+  /** The error that ended the run early. */
   readonly stop: PetstoreError | undefined;
 }
 
-/** A list, and the account that it shows: an index of none if it is not known yet. */
+/** A list, and the account that it shows, which is new if the index is the next free one. */
 interface FirstList {
   readonly listed: readonly Category[];
   readonly index: number;
@@ -86,8 +86,8 @@ export async function runImport(options: RunOptions): Promise<RunResult> {
 }
 
 /**
- * @returns the first list of a run, which decides what is missing
- * @throws PetstoreError `service` if it comes from a cache, or lacks what exists
+ * Fetches the first list of a run, which decides which rows are missing.
+ * @throws PetstoreError `service` if the list is cached or not whole
  */
 export async function firstList(options: ListOptions, accounts: readonly Account[]): Promise<FirstList> {
   const { rows, categories, clock, signal, trustList } = options;
@@ -96,11 +96,11 @@ export async function firstList(options: ListOptions, accounts: readonly Account
     const at = accountOf(accounts, listed);
     const gap = gapOf(accounts, at, listed, rows);
     // An empty list may be stale; a list of other categories is another account's.
-    const isSure = at >= 0 || listed.length > 0 || look === LOOKS;
+    const isSure = at >= 0 || listed.length > 0 || look === LIST_RETRIES;
     if (trustList || (!fromCache && !gap && isSure)) {
       return { listed, index: at < 0 ? accounts.length : at, account: accounts[at] ?? newAccount(), gap };
     }
-    if (look === LOOKS) throw notWhole(gap);
+    if (look === LIST_RETRIES) throw notWhole(gap);
     await sleepLong(clock, SETTLE_MS * 2 ** look, signal);
   }
 }
@@ -123,16 +123,16 @@ class Run {
   readonly results: ImportResults;
   readonly #options: RunOptions;
   readonly #startedAt: number;
-  /** Rows to send, the next one last. */
+  /** Rows to send; the last element is the next one. */
   #queue: number[] = [];
-  /** When a row's latest request can no longer be on its way; on the monotonic clock. */
+  /** When the latest request of a row can no longer be on its way, by the monotonic clock. */
   readonly #settledAt = new Map<number, number>();
   readonly #resends = new Map<number, number>();
   /** Rows that stay unknown for the rest of this run. */
   readonly #givenUp = new Set<number>();
-  /** The ids of the first list: a whole list shows them all. */
+  /** The ids of the first list, which every whole list contains. */
   #first: readonly string[] = [];
-  /** The ids that responses named: they exist, whichever create made them. */
+  /** The ids in responses: they exist, whichever create made them. */
   readonly #named = new Set<string>();
   #stop: PetstoreError | undefined;
 
@@ -146,12 +146,12 @@ class Run {
     return this.#stop;
   }
 
-  /** Ends the run; the first reason counts. */
+  /** Ends the run; only the first error counts. */
   end(error: unknown): void {
     this.#stop ??= toPetstoreError(error);
   }
 
-  /** Finds out what is missing, and records what exists: later categories are new. */
+  /** Determines the missing rows, and records all existing categories so that later ones count as new. */
   async begin(): Promise<void> {
     const { rows, journal, onPlan, onProgress } = this.#options;
     const { listed, index, gap } = await firstList(this.#options, journal.accounts);
@@ -169,7 +169,7 @@ class Run {
     onProgress(this.results);
   }
 
-  /** Sends and looks up in turns, until nothing is pending. */
+  /** Alternates between sending and looking up, until no row is left to send. */
   async sendAll(): Promise<void> {
     const { maxRetries } = this.#options;
     for (let withoutProgress = 0; !this.#stop; ) {
@@ -183,7 +183,7 @@ class Run {
     }
   }
 
-  /** A request may have been processed after a list had proved its absence: then its row exists twice. */
+  /** Looks for rows that exist twice, because a request was processed after a list had proved its absence. */
   async checkResent(): Promise<void> {
     if (this.#resends.size === 0 || this.#stop) return;
     const { account } = this.#options.journal;
@@ -269,7 +269,7 @@ class Run {
         return true;
       }
     } catch (error) {
-      // It exists, whether or not that can be recorded.
+      // The category exists even if that cannot be recorded.
       this.end(error);
       return true;
     }
@@ -291,10 +291,10 @@ class Run {
     const { journal, clock, signal, maxRetries, timeoutMs, onProgress } = this.#options;
     const rows = [...this.results.inDoubt()].filter(([row]) => !this.#givenUp.has(row));
     if (rows.length === 0) return;
-    const left = (attempt: string): number =>
+    const settledByStart = (attempt: string): number =>
       this.#startedAt +
-      (journal.account.doubts.get(attempt)?.slow ? Math.max(SETTLE_LEFT_MS, timeoutMs) : SETTLE_LEFT_MS);
-    const settledAt = rows.map(([row, attempt]) => this.#settledAt.get(row) ?? left(attempt));
+      (journal.account.doubts.get(attempt)?.slow ? Math.max(SETTLE_EARLIER_RUN_MS, timeoutMs) : SETTLE_EARLIER_RUN_MS);
+    const settledAt = rows.map(([row, attempt]) => this.#settledAt.get(row) ?? settledByStart(attempt));
     await sleepLong(clock, settledAt.reduce((latest, at) => Math.max(latest, at)) - clock.monotonic(), signal);
     const listed = await this.#wholeList();
     await journal.restoreLost();
@@ -318,7 +318,7 @@ class Run {
     onProgress(this.results);
   }
 
-  // Returns undefined if every list came from a cache or lacks what the first list showed or this program created.
+  // Returns undefined if every list came from a cache, or lacks a category of the first list or one that petstore created.
   async #wholeList(): Promise<readonly Category[] | undefined> {
     const { journal, categories, clock, signal } = this.#options;
     for (let look = 0; ; look++) {
@@ -326,7 +326,7 @@ class Run {
       const { listed, fromCache } = await categories.listFresh();
       const expected = [...this.#first, ...this.#named, ...journal.account.created.keys()];
       if (!fromCache && missingFrom(expected, listed).length === 0) return listed;
-      if (look === LOOKS) return undefined;
+      if (look === LIST_RETRIES) return undefined;
       await sleepLong(clock, SETTLE_MS * 2 ** look, signal);
     }
   }
@@ -351,9 +351,9 @@ function toPetstoreError(error: unknown): PetstoreError {
   });
 }
 
-/** What a failed create means for its row, and whether the next row would fare no better. */
+/** The effect of a failed create on its row, and whether it ends the run because other rows would fail too. */
 interface ErrorClass {
-  /** `slow`: the service may still be at it. */
+  /** `slow`: the service may still process the request. */
   readonly means: 'rejected' | 'unsent' | 'lost' | 'slow';
   readonly stop: boolean;
 }
@@ -362,7 +362,7 @@ export function classifyError(error: unknown): ErrorClass {
   if (!(error instanceof PetstoreError)) return { means: 'lost', stop: true };
   const { kind, processed, status = 0 } = error;
   if (processed !== 'no') return { means: processed === 'late' ? 'slow' : 'lost', stop: kind !== 'unknown_outcome' };
-  // A firewall that rejects one row with 403 rejects the next one too.
+  // Other rejections concern every row, such as a 403 of a firewall.
   if (kind === 'rejected') return { means: 'rejected', stop: !statusTraits(status).rowSpecific };
   return { means: 'unsent', stop: true };
 }

@@ -1,13 +1,13 @@
-// The rows of one file and everything that is wrong with it, by line: one run reports all problems.
+// Collects the rows and problems of a file, so that one run reports all problems.
 import type { NewCategory } from '../api/types.ts';
 import type { Problem } from '../errors.ts';
 import { PetstoreError } from '../errors.ts';
 import { escapeControls } from '../escape.ts';
 import { formatCount } from '../format.ts';
 
-/** `id` is what `categories list` prints; it is never sent. */
+/** Accepts `id`, because `categories list` prints it, but never sends it. */
 const KNOWN_FIELDS = new Set(['id', 'name', 'description']);
-/** How many problems a message names; `problems` has all of them. */
+/** The number of problems in a message; `problems` has all of them. */
 const SHOWN = 20;
 
 export class RowValidator {
@@ -22,18 +22,18 @@ export class RowValidator {
     this.ignoreExtra = ignoreExtra;
   }
 
-  /** How many rows the file has shown, bad ones included. */
+  /** The number of rows read so far, invalid ones included. */
   get count(): number {
     return this.rows.length + this.#problems.length;
   }
 
-  /** Adds a row from JSON text that begins on this line. */
+  /** @param line the first line of the JSON text */
   addJson(source: string, line: number): void {
     let value: unknown;
     try {
       value = JSON.parse(source);
     } catch {
-      // The parser's own message quotes the file.
+      // Replace the parser's message, which quotes the file.
       this.addInvalid('not valid JSON', line);
       return;
     }
@@ -96,7 +96,7 @@ function describe({ line, row, message }: Problem): string {
   return `line ${line}${row === undefined ? '' : ` (row ${row})`}: ${message}`;
 }
 
-/** @returns a piece of the file for a message: in quotes, at most 40 characters of it */
+/** Quotes text from the file for a message, cut to 40 characters. */
 export function quoted(text: string): string {
   return text.length > 40 ? `"${text.slice(0, 40)}…"` : `"${text}"`;
 }

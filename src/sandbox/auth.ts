@@ -1,4 +1,4 @@
-// Who may use the sandbox: requests to its own host, not from a web page, with one of its keys.
+// Access control of the sandbox: a request needs a valid key and must not come from a web page.
 import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { HttpError } from './response.ts';
@@ -14,7 +14,7 @@ export function checkOrigin({ headers }: Pick<IncomingMessage, 'headers'>, port:
   }
 }
 
-/** Identifies each key in logs, which never contain it. */
+/** Maps each key to its id in logs, which never contain the key. */
 export function identifyKeys(keys: readonly string[]): ReadonlyMap<string, string> {
   return new Map(keys.map((key) => [key, createHash('sha256').update(key).digest('hex').slice(0, 16)]));
 }

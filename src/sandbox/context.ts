@@ -1,4 +1,4 @@
-// What a sandbox is started with, and what handling a request needs.
+// The options of a sandbox, and the context of its request handler.
 import type { LogFs } from '../append-log/generations.ts';
 import type { Clock } from '../clock.ts';
 import type { FaultKind, FaultRule } from './faults.ts';
@@ -14,7 +14,7 @@ export interface SandboxOptions {
   /** 0: any free port. */
   readonly port: number;
   readonly keys: readonly string[];
-  /** All apply at once; none: unlimited. */
+  /** All of them apply; none means unlimited. */
   readonly limits: readonly Limit[];
   readonly retryAfter?: RetryAfterFormat;
   readonly faults?: readonly FaultRule[];
@@ -29,7 +29,7 @@ export interface SandboxOptions {
 
 export interface RequestRecord {
   readonly method: string;
-  /** As received: escape it before showing it. */
+  /** As received; escape it before printing it. */
   readonly path: string;
   /** Undefined if the connection was reset before the operation ran. */
   readonly status: number | undefined;
@@ -40,7 +40,7 @@ export interface RequestRecord {
 export interface SandboxContext extends SandboxOptions {
   readonly store: Store;
   readonly limiter: Limiter;
-  /** What identifies each key in the logs. */
+  /** The id of each key in logs. */
   readonly keyIds: ReadonlyMap<string, string>;
   readonly random: () => number;
   /** Aborted when the server closes. */

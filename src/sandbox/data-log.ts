@@ -1,4 +1,4 @@
-// A log of the sandbox: unlike other logs it is never repaired, so an invalid record is an error that names the file.
+// A log of the sandbox, in which an invalid record is an error that names the file.
 import { join } from 'node:path';
 import type { LogOptions } from '../append-log/file-log.ts';
 import { FileLog } from '../append-log/file-log.ts';
@@ -29,7 +29,7 @@ export class DataLog<State, Result> extends FileLog<State, Result> {
     }
   }
 
-  // Nothing is added to a damaged file.
+  // Checks first that the file is not damaged.
   override append(record: string): Result {
     this.refresh();
     return super.append(record);

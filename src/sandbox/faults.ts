@@ -1,4 +1,4 @@
-// Faults on demand: their kinds and notation, and the ones that apply to one request.
+// Injected faults: their kinds, their notation, and the draw for each request.
 import { parseDuration } from '../format.ts';
 
 /** 500, 503 and reset happen before the operation runs, the others after it. */
@@ -26,7 +26,7 @@ export function parseFault(text: string): FaultRule | undefined {
   return { kind, percent, delayMs };
 }
 
-/** What happens to one request. */
+/** The faults of one request. */
 export interface FaultPlan {
   readonly delayMs: number;
   readonly fault: Exclude<FaultKind, 'latency'> | undefined;

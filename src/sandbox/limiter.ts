@@ -6,7 +6,7 @@ import { DataLog } from './data-log.ts';
 import type { Limit } from './plans.ts';
 import type { DataPaths } from './store.ts';
 
-/** What the rate limit headers report. */
+/** The values of the rate limit headers. */
 export interface QuotaStatus {
   readonly limit: number;
   readonly remaining: number;
@@ -24,7 +24,7 @@ export interface LimitDecision {
 const BAN_AFTER = 5;
 const BAN_MS = 60_000;
 
-/** What is known of one key; times are epoch milliseconds. */
+/** The usage of one key; times are epoch milliseconds. */
 interface KeyUsage {
   /** By the window's length in milliseconds: its number since the epoch, and the requests it admitted. */
   windows: Record<string, { readonly window: number; readonly used: number }>;
@@ -67,7 +67,7 @@ function parseUsage(json: string, record: string): KeyUsage {
     const numbers = [usage.waitUntil, usage.inWait, usage.bannedUntil, ...windows];
     if (numbers.every(Number.isSafeInteger)) return usage;
   } catch {
-    // Not JSON, or not a usage: damaged as well.
+    // The text is not JSON or not a usage.
   }
   throw new DamagedRecordError(record);
 }
@@ -83,7 +83,7 @@ function parseLimits(text: string): Limit[] {
 function usageOf(usage: KeyUsage, now: number, { windowMs }: Limit): { window: number; used: number } {
   const window = Math.floor(now / windowMs);
   const known = usage.windows[windowMs];
-  // Two processes' records may be slightly out of order, by one window at most; more is a clock that was set back.
+  // Records of two processes may be out of order by one window; a larger step is a clock that was set back.
   return known && (known.window === window || known.window === window + 1) ? known : { window, used: 0 };
 }
 
@@ -122,7 +122,7 @@ function quotaStatus(usage: KeyUsage, now: number, limits: readonly Limit[]): Qu
   return { limit: status.limit, remaining: 0, resetAt };
 }
 
-/** Every response has the headers, also if no limit applies. */
+/** Every response has the headers, even if no limit applies. */
 const unlimited = (now: number): QuotaStatus => ({ limit: 2 ** 31 - 1, remaining: 2 ** 31 - 1, resetAt: now + 60_000 });
 
 const ROTATE_AT_BYTES = 64 * 1024;
@@ -154,7 +154,7 @@ export class Limiter {
     return this.#log.append(`r ${key} ${Math.floor(now)} ${this.#limitsText}`) ?? { status };
   }
 
-  /** Counts nothing; without a valid key everything remains. */
+  /** Does not count the request; without a valid key, the whole limit remains. */
   status(key: string | undefined, now: number): QuotaStatus {
     const usage = key === undefined || this.#limits.length === 0 ? undefined : this.#log.refresh().get(key);
     return quotaStatus(usage ?? newKeyUsage(), now, this.#limits);

@@ -18,7 +18,7 @@ export async function readNewCategory(request: IncomingMessage): Promise<Categor
   return validate(parse(await readBody(request)));
 }
 
-// Events, because an async iterator costs more than everything else done with a small body.
+// Uses events, because an async iterator costs more than all other work on a small body.
 function readBody(request: IncomingMessage): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
@@ -27,7 +27,7 @@ function readBody(request: IncomingMessage): Promise<Buffer> {
       size += chunk.length;
       if (size <= MAX_BODY_BYTES) chunks.push(chunk);
     });
-    // A client reads the response only after it sent the whole body.
+    // Read even a body that is too large, because clients read the response only after sending it.
     request.on('end', () => {
       if (size <= MAX_BODY_BYTES) resolve(Buffer.concat(chunks));
       else reject(new HttpError(413, 'body_too_large', `the body exceeds ${MAX_BODY_BYTES} bytes`));
@@ -41,7 +41,7 @@ function parse(body: Buffer): unknown {
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body));
   } catch {
-    // The parser's own message quotes the body.
+    // Replace the parser's message, which quotes the body.
     throw new HttpError(400, 'invalid_json', 'the body is not valid JSON in UTF-8');
   }
 }

@@ -36,7 +36,7 @@ export async function handleRequest(context: SandboxContext, request: IncomingMe
   }
 }
 
-// Every request with a valid key counts, also one that fails.
+// Every request with a valid key counts, even if it fails.
 async function operate(context: SandboxContext, exchange: Exchange): Promise<SandboxResponse> {
   const { method = '', url = '', headers } = exchange.request;
   checkOrigin(exchange.request, context.port);
@@ -81,7 +81,7 @@ function log({ onRequest }: SandboxContext, { request, quota, plan }: Exchange, 
   onRequest?.({ method, path: url, status: fault === 'reset' ? undefined : status, remaining: quota.remaining, fault });
 }
 
-// Undefined if the client is gone. Other messages may quote data, so they are not sent.
+// Returns undefined if the client is gone. Sends no other messages, since they may quote data.
 function toResponse(error: unknown): SandboxResponse | undefined {
   if (error instanceof ClientGone) return undefined;
   if (error instanceof HttpError) return error.response;

@@ -1,4 +1,4 @@
-// Responses: the Error object on every failure, the rate limit headers, and how a fault breaks what is sent.
+// The responses of the sandbox: Error objects, rate limit headers, and the effect of faults.
 import type { ServerResponse } from 'node:http';
 import type { FaultKind } from './faults.ts';
 import type { QuotaStatus } from './limiter.ts';

@@ -14,7 +14,7 @@ interface Operation {
   readonly handle: (request: IncomingMessage, service: { readonly store: Store }) => Promise<SandboxResponse>;
 }
 
-// RFC 9745 and RFC 8594; the service states that there is a sunset date, but not which.
+// RFC 9745 and RFC 8594; the service documents a sunset, but no date.
 const DEPRECATED = { Deprecation: '@1767225600', Sunset: 'Fri, 31 Dec 2027 23:59:59 GMT' };
 
 const OPERATIONS: readonly Operation[] = [

@@ -24,7 +24,7 @@ export async function startSandbox(options: SandboxOptions): Promise<RunningSand
   const closing = new AbortController();
   // A missing Host is rejected by `checkOrigin`, with an Error object.
   const server = createServer({ requireHostHeader: false });
-  // Listens first: a busy port must not reset the data.
+  // Listen first, so that a busy port does not reset the data.
   await once(server.listen({ port: options.port, host: '127.0.0.1' }), 'listening');
   const { port } = server.address() as AddressInfo;
   let context: SandboxContext;

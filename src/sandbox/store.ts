@@ -1,4 +1,4 @@
-// The categories: a reducer over a log that all processes with the same data append to. The reducer assigns the ids.
+// The categories, as a reducer over a log that all processes with the same data share. The reducer assigns the ids.
 import { basename, dirname } from 'node:path';
 import type { LogFs } from '../append-log/generations.ts';
 import type { LogFormat } from '../append-log/log.ts';

@@ -5,8 +5,8 @@ import type { Mutation } from './simulator.ts';
 const CHANGES: Readonly<Record<string, readonly (readonly [from: string, to: string])[]>> = {
   'import/run.ts': [
     ['const SETTLE_MS = 2000;', 'const SETTLE_MS = 200;'],
-    ['const SETTLE_LEFT_MS = 10_000;', 'const SETTLE_LEFT_MS = 100;'],
-    ['const LOOKS = 2;', 'const LOOKS = 0;'],
+    ['const SETTLE_EARLIER_RUN_MS = 10_000;', 'const SETTLE_EARLIER_RUN_MS = 100;'],
+    ['const LIST_RETRIES = 2;', 'const LIST_RETRIES = 0;'],
     ['(!fromCache && !gap && isSure)', '(!gap && isSure)'],
     ['(!fromCache && !gap && isSure)', '(!fromCache && isSure)'],
     ['(!fromCache && !gap && isSure)', '(!fromCache && !gap)'],
