@@ -1,6 +1,6 @@
 // The category operations, list and create; every response is checked (docs/service.md, endpoints).
 import { PetstoreError } from '../errors.ts';
-import { uncertainty } from '../http/request-errors.ts';
+import { describeUncertain } from '../http/request-errors.ts';
 import type { HttpClient, HttpRequest, HttpResponse } from '../http/types.ts';
 import { DecodeError, decodeCategory, decodeJson, decodeList } from './decode.ts';
 import { responseError } from './response-error.ts';
@@ -24,7 +24,7 @@ export function createApi(client: Sender): Api {
   };
 }
 
-/** @throws PetstoreError by its status; `service` if it is not a list of categories */
+/** @throws PetstoreError by the status; `service` if the body is not a list of categories */
 export function categoriesOf(response: HttpResponse): readonly Category[] {
   if (response.status !== 200) throw responseError(LIST, response);
   try {
@@ -41,7 +41,7 @@ export function categoriesOf(response: HttpResponse): readonly Category[] {
 }
 
 async function create(client: Sender, input: NewCategory, beforeSend: (() => void) | undefined): Promise<Category> {
-  // Only these two fields are sent, whatever else the object has.
+  // Leave out all other fields: the service assigns the id.
   const body = JSON.stringify({ name: input.name, description: input.description });
   const request: HttpRequest = {
     method: 'POST',
@@ -57,8 +57,8 @@ async function create(client: Sender, input: NewCategory, beforeSend: (() => voi
     return decodeCategory(decodeJson(response.body, response.headers));
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
-    const { what, facts } = uncertainty(request);
+    const { what, hints } = describeUncertain(request);
     const message = `the outcome of ${what} is unknown: the service returned ${response.status} with an invalid body (${error.message})`;
-    throw new PetstoreError('unknown_outcome', message, { status: response.status, ...facts });
+    throw new PetstoreError('unknown_outcome', message, { status: response.status, ...hints });
   }
 }

@@ -4,7 +4,7 @@ import type { HttpHeaders } from '../http/types.ts';
 import { isOpaqueNumber, parseJson } from '../json.ts';
 import type { Category } from './types.ts';
 
-/** A response that breaks the service's contract; the message never quotes it. */
+/** A response that violates the service's contract; the message never quotes the response. */
 export class DecodeError extends Error {
   override readonly name = 'DecodeError';
 }
@@ -49,9 +49,9 @@ function notJson(headers: HttpHeaders, { message }: SyntaxError): DecodeError {
 }
 
 /**
- * Keeps extra fields.
- * @param index position in a list from 0, for messages
- * @throws DecodeError naming the field that is wrong
+ * Keeps unknown fields.
+ * @param index zero-based position in a list, for messages
+ * @throws DecodeError naming the invalid field
  */
 export function decodeCategory(value: unknown, index?: number): Category {
   if (!isObject(value)) throw invalid(index, `is ${kindOf(value)}, not an object`);

@@ -2,7 +2,7 @@
 import { PetstoreError } from '../errors.ts';
 import { escapeControls } from '../escape.ts';
 import { formatDuration } from '../format.ts';
-import { decodeServiceError, uncertainty } from '../http/request-errors.ts';
+import { decodeServiceError, describeUncertain } from '../http/request-errors.ts';
 import { statusTraits } from '../http/retry.ts';
 import type { HttpHeaders, HttpRequest, HttpResponse } from '../http/types.ts';
 
@@ -25,9 +25,9 @@ export function responseError(request: HttpRequest, response: HttpResponse): Pet
     });
   }
   if (status >= 300 && status < 400) return redirectError(request, response);
-  // The request may have been processed before these; an unexpected 2xx is no confirmation either.
+  // The service may have processed the request before it failed; an unexpected 2xx does not confirm it either.
   if (!request.safe && statusTraits(status).ambiguous) {
-    const { what, facts: hints } = uncertainty(request);
+    const { what, hints } = describeUncertain(request);
     const reason = `the outcome of ${what} is unknown: the service returned ${status}${detail}`;
     const processed = statusTraits(status).slow ? 'late' : 'perhaps';
     return new PetstoreError('unknown_outcome', reason, { ...facts, ...hints, processed });
@@ -85,7 +85,7 @@ function forbiddenError({ headers, body }: HttpResponse, facts: Partial<Petstore
 
 function redirectError({ safe }: HttpRequest, { status, headers }: HttpResponse): PetstoreError {
   const location = headerText(headers['location']);
-  // A 303 follows a create that was processed.
+  // A 303 may follow a create that was processed.
   const processed = safe ? 'no' : 'perhaps';
   if (location === undefined) {
     return new PetstoreError('service', `unexpected status ${status} without a Location header`, { status, processed });

@@ -1,4 +1,4 @@
-// The HTTP client: a ticket of the ledger for each attempt, checked again just before the first byte, and retries.
+// The HTTP client: takes a ticket for each attempt, confirms it just before the first byte, and retries.
 import type { Clock } from '../clock.ts';
 import { sleepLong } from '../clock.ts';
 import type { Ledger } from '../rate-limit/ledger.ts';
@@ -15,7 +15,7 @@ interface HttpClientOptions {
   readonly transport: Transport;
   readonly ledger: Ledger;
   readonly clock: Clock;
-  /** Ends every wait at once; its reason is thrown. */
+  /** Aborts all waits and requests; its reason is thrown. */
   readonly signal: AbortSignal;
   readonly limits: { readonly maxWaitMs: number; readonly maxRetries: number; readonly timeoutMs: number };
   /** Called when a wait begins or changes, and with undefined when it ends. */
@@ -24,10 +24,10 @@ interface HttpClientOptions {
   readonly onBusy?: ((requests: number) => void) | undefined;
 }
 
-// After Ctrl-C a create in flight gets this long for its response: the service would process it anyway.
+// Time that a create in flight has for its response after Ctrl-C, since the service may process it anyway.
 const GRACE_MS = 2000;
 
-/** Returns a client that sends every request of this process, any number at a time. */
+/** The client accepts any number of concurrent requests. */
 export function createHttpClient(options: HttpClientOptions): HttpClient {
   return new RateLimitedClient(options);
 }
@@ -36,7 +36,7 @@ class RateLimitedClient implements HttpClient {
   readonly #options: HttpClientOptions;
   readonly #inFlight = new Set<() => void>();
   readonly #pendingSends = new Set<Promise<unknown>>();
-  // One listener for hundreds of requests.
+  // All requests share one listener, since hundreds may be in flight.
   readonly #onAbort = (): void => {
     for (const abort of this.#inFlight) abort();
   };
@@ -137,7 +137,7 @@ class RateLimitedClient implements HttpClient {
     };
     const { signal, done } = this.#interruptible(request);
     try {
-      // The transport asks again before the first byte; asking here avoids a useless connection.
+      // The transport checks again before the first byte; checking here avoids a useless connection.
       if (!isGranted()) throw new TransportError('aborted', false, 'not allowed to send');
       const response = await transport.send(request, { timeoutMs, signal, onHead, canSend });
       onHead(response);
@@ -159,14 +159,14 @@ class RateLimitedClient implements HttpClient {
   #interruptible(request: HttpRequest): { signal: AbortSignal; done: () => void } {
     const { signal, clock } = this.#options;
     const ended = new AbortController();
-    // Made only if needed: two controllers for each request cost a tenth of an import's throughput.
-    let answered: AbortController | undefined;
+    // Created only when needed: a second controller per request costs a tenth of an import's throughput.
+    let grace: AbortController | undefined;
     const onAbort = (): void => {
       const end = (): void => ended.abort(signal.reason);
       if (request.safe) end();
       else {
-        answered ??= new AbortController();
-        clock.sleep(GRACE_MS, answered.signal).then(end, () => undefined);
+        grace ??= new AbortController();
+        clock.sleep(GRACE_MS, grace.signal).then(end, () => undefined);
       }
     };
     const onOwnAbort = (): void => ended.abort(request.signal?.reason);
@@ -177,7 +177,7 @@ class RateLimitedClient implements HttpClient {
     const done = (): void => {
       this.#inFlight.delete(onAbort);
       request.signal?.removeEventListener('abort', onOwnAbort);
-      answered?.abort();
+      grace?.abort();
     };
     return { signal: ended.signal, done };
   }
@@ -193,7 +193,7 @@ function errorOf(
   return next === 'unknown' ? unknownOutcome(request, failure) : networkError(failure);
 }
 
-// The status of a rejection is enough if its body was lost.
+// If the body of a rejection was lost, its status is enough.
 function responseOf(result: HttpResponse | TransportError): HttpResponse {
   if (!(result instanceof TransportError)) return result;
   if (!result.head) throw new Error('a response without a head');

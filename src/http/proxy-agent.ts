@@ -1,8 +1,8 @@
-// Requests through a proxy (CONNECT). Loaded only if one is used: undici's entry costs a request 45 ms.
+// Sends requests through a proxy (CONNECT). Loaded only if a proxy is used, because undici's entry takes 45 ms to load.
 import type { Dispatcher } from 'undici';
 import { Pool, ProxyAgent } from 'undici';
 
-/** @param options as undici's agents take them, `connect` for the proxy and for the service behind it */
+/** @param options undici's pool options; `connect` applies to the proxy and to the service behind it */
 export function openProxyAgent(proxy: URL, { connect, ...options }: Pool.Options): Dispatcher {
   const tls = connect as ProxyAgent.Options['requestTls'];
   const clientFactory = (origin: URL, how: object): Dispatcher => new ProxyPool(origin, how);
@@ -15,7 +15,7 @@ export function openProxyAgent(proxy: URL, { connect, ...options }: Pool.Options
   } as ProxyAgent.Options);
 }
 
-// undici reconnects endlessly without a pause if a proxy closes the connection without a response.
+// Replaces the error code, because undici reconnects endlessly if a proxy closes the connection without a response.
 class ProxyPool extends Pool {
   override connect(options: Dispatcher.ConnectOptions): Promise<Dispatcher.ConnectData>;
   override connect(): void;

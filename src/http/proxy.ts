@@ -1,12 +1,13 @@
-// Which proxy a request uses: HTTPS_PROXY, except for loopback and for what NO_PROXY names.
+// Selects the proxy of a request: HTTPS_PROXY, except for loopback and the hosts in NO_PROXY.
 import { isIP } from 'node:net';
 import { PetstoreError } from '../errors.ts';
 import type { Environment } from '../io.ts';
 import { isLoopback } from '../profiles/credential-rules.ts';
 
 /**
- * Lower-case variables override upper-case ones. HTTP_PROXY would be for http, which is loopback only. Undefined: a direct connection.
- * @throws PetstoreError `usage` for a value that is not an http or https URL; the value may contain a password and is not shown
+ * Lowercase variables override uppercase ones. HTTP_PROXY is not read, since http is allowed for loopback only.
+ * @returns undefined for a direct connection
+ * @throws PetstoreError `usage` if the value is not an http or https URL; the message omits it, since it may contain a password
  */
 export function proxyFor(target: URL, env: Environment): URL | undefined {
   const value = (env['https_proxy'] ?? env['HTTPS_PROXY'])?.trim();
@@ -26,7 +27,7 @@ export function proxyFor(target: URL, env: Environment): URL | undefined {
   throw new PetstoreError('usage', 'HTTPS_PROXY is not an http or https URL', { hint });
 }
 
-// An entry is `*`, or a host with its subdomains, with an optional port.
+// An entry is `*` or a host, which matches its subdomains too, with an optional port.
 function isException({ hostname, port }: URL, env: Environment): boolean {
   const host = hostname.replace(/^\[|\]$|\.$/g, '');
   const entries = (env['no_proxy'] ?? env['NO_PROXY'] ?? '').toLowerCase().split(/[\s,]+/);

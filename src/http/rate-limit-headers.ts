@@ -2,11 +2,11 @@
 import type { Observation, WindowReset } from '../rate-limit/ledger-record.ts';
 import type { Head, HttpHeaders } from './types.ts';
 
-// Reject resets farther ahead, and shorten waits to it.
+// Resets farther ahead are ignored, and longer waits are cut to this.
 const FARTHEST_MS = 32 * 86_400_000;
 // Rounding and network delay may put a time slightly into the past.
 const PAST_SLACK_MS = 5000;
-// A reset farther ahead than this is the day's: a Retry-After before it decides alone.
+// A reset farther ahead belongs to the daily window, so an earlier Retry-After decides alone.
 const NEAR_MS = 120_000;
 // Numbers below this cannot be Unix timestamps.
 const OLDEST_TIMESTAMP = 1e9;
@@ -15,7 +15,7 @@ const DECIMAL = /^\d+(?:\.\d{1,9})?$/;
 
 /**
  * Parses the head of a response (docs/service.md; RFC 9110, 10.2.3).
- * @param refused whether the service wants fewer requests
+ * @param refused whether the response is a refusal (docs/rate-limits.md)
  * @param offsetMs the service's clock minus ours, from earlier responses; used if this one has no `Date`
  */
 export function parseRateLimitHeaders(head: Head, refused: boolean, offsetMs = 0): Observation {
@@ -42,7 +42,7 @@ function counts(headers: HttpHeaders): Pick<Observation, 'limit' | 'remaining'> 
   return { limit, remaining: left === undefined ? undefined : Math.max(0, left) };
 }
 
-// A 429 with nothing left means both its Retry-After and its reset; a 503 has a Retry-After only.
+// After a 429 with nothing left, the later of Retry-After and reset counts; after a 503 only Retry-After does.
 function waitOf(
   status: number,
   retryAfter: number | undefined,
@@ -61,7 +61,7 @@ function waitOf(
   return { waitMs: undefined, waitFrom: 'backoff' };
 }
 
-// The Date of a cached response is the time when it was stored.
+// The Date of a cached response is older than the response.
 function ownDate(headers: HttpHeaders): number | undefined {
   const age = single(headers['age']);
   if (age !== undefined && age !== '0') return undefined;
@@ -87,15 +87,15 @@ function readReset(text: string | undefined, serverNow: number, receivedAt: numb
   return distance < -PAST_SLACK_MS || distance > FARTHEST_MS ? undefined : reset;
 }
 
-// A timestamp in seconds or milliseconds, by its size; a small number counts seconds from now.
+// Reads large numbers as timestamps in seconds or milliseconds, small ones as seconds from now.
 function numericReset(text: string, receivedAt: number): WindowReset | undefined {
   const value = Number(text);
-  // The number of decimals gives the unit: 0.1 s for one digit.
-  const unit = 10 ** (3 - Math.min(3, text.split('.')[1]?.length ?? 0));
+  // The number of decimals shows the resolution: 0.1 s for one digit.
+  const resolution = 10 ** (3 - Math.min(3, text.split('.')[1]?.length ?? 0));
   if (value >= 1e11) return { at: Math.ceil(value), clock: 'service', resolution: 1 };
-  if (value >= OLDEST_TIMESTAMP) return { at: Math.ceil(value * 1000), clock: 'service', resolution: unit };
+  if (value >= OLDEST_TIMESTAMP) return { at: Math.ceil(value * 1000), clock: 'service', resolution };
   if (value > LONGEST_DELTA_S) return undefined;
-  return { at: Math.ceil(receivedAt + value * 1000), clock: 'local', resolution: unit };
+  return { at: Math.ceil(receivedAt + value * 1000), clock: 'local', resolution };
 }
 
 function datedReset(text: string): WindowReset | undefined {
@@ -128,8 +128,8 @@ function numericDelay(value: number, serverNow: number, resetInMs: number | unde
 const RFC_850 = /^[A-Za-z]{6,9}, (\d{2})-([A-Za-z]{3})-(\d{2}) ([\d:]{8}) GMT$/;
 const ASCTIME = /^[A-Za-z]{3} ([A-Za-z]{3}) ([ \d]\d) ([\d:]{8}) (\d{4})$/;
 
-// Rewrites the two obsolete forms of RFC 9110, 5.6.7, as the first one. Date.parse accepts other forms too, so the result
-// must print as the text.
+// Converts the two obsolete date formats of RFC 9110, 5.6.7, to the preferred one. Date.parse accepts other formats too, so
+// the parsed date must print as the input.
 function httpDate(text: string): number | undefined {
   const date = text
     .replace(RFC_850, 'Day, $1 $2 20$3 $4 GMT')

@@ -1,5 +1,4 @@
-// The errors of the HTTP client, and the body of an error response.
-
+// Creates the errors of the HTTP client and decodes the bodies of error responses.
 import type { ErrorKind, WriteCommand } from '../errors.ts';
 import { PetstoreError } from '../errors.ts';
 import { escapeControls } from '../escape.ts';
@@ -8,23 +7,23 @@ import { parseJson } from '../json.ts';
 import { statusTraits } from './retry.ts';
 import type { HttpRequest, HttpResponse, TransportError } from './types.ts';
 
-/** What a request that may have been carried out was for, and how to find out: for the message and its hint. */
-export function uncertainty({ method, path, creates }: HttpRequest): {
+/** Describes a request that may have been processed, and how to check, for an error message and its hint. */
+export function describeUncertain({ method, path, creates }: HttpRequest): {
   readonly what: string;
-  readonly facts: Pick<PetstoreError, 'hint' | 'commandHint'>;
+  readonly hints: Pick<PetstoreError, 'hint' | 'commandHint'>;
 } {
   const operation = `${method} ${escapeControls(path)}`;
   if (creates === undefined) {
     return {
       what: operation,
-      facts: { hint: 'check whether the request was processed before you retry', commandHint: undefined },
+      hints: { hint: 'check whether the request was processed before you retry', commandHint: undefined },
     };
   }
-  // What a shell or the service may alter is not searched for.
+  // Search only for a name that neither a shell nor the service is likely to alter.
   const search = /^[^\p{Cc}]{1,60}$/u.test(creates) ? ['--search', creates] : [];
   return {
     what: `creating "${escapeControls(creates)}"`,
-    facts: {
+    hints: {
       hint: 'check whether the category exists before you retry',
       commandHint: (petstore) =>
         `check whether the category exists before you retry: ${petstore('categories', 'list', ...search)}`,
@@ -32,11 +31,11 @@ export function uncertainty({ method, path, creates }: HttpRequest): {
   };
 }
 
-/** Why a request is not sent within `--max-wait`, or not again. */
+/** Why a request is not sent within `--max-wait`, or not retried. */
 type LimitReason = 'blocked' | 'window' | 'pending' | 'attempts';
 
 /**
- * The rate limit needs a longer wait than `--max-wait`, or the last attempt got a 429 too.
+ * The error of a request that would have to wait longer than `--max-wait`, or whose last attempt received a 429.
  * @param until when the next request may be sent, epoch milliseconds; undefined if unknown
  */
 export function rateLimited(
@@ -65,21 +64,21 @@ export function rateLimited(
   });
 }
 
-const AT_FAULT: Partial<Record<TransportError['reason'], ErrorKind>> = {
+const KIND_BY_REASON: Partial<Record<TransportError['reason'], ErrorKind>> = {
   protocol: 'service',
   'too-large': 'service',
   encoding: 'service',
 };
 
-/** The hint of the command line after a connection failed. */
+/** The command-line hint after a failed connection. */
 export const checkConnection = (petstore: WriteCommand): string => `run ${petstore('doctor')} to check the connection`;
 
-/** No complete response was received, and nothing was changed. */
+/** The error of a request that received no complete response and changed nothing. */
 export function networkError(failure: TransportError): PetstoreError {
   const { reason, head } = failure;
-  // A response that broke off is a broken one, not a missing one.
-  const broken = reason === 'reset' && head !== undefined;
-  const kind = reason === 'proxy-auth' ? 'auth' : broken ? 'service' : (AT_FAULT[reason] ?? 'network');
+  // An incomplete response is an error of the service, not of the network.
+  const incomplete = reason === 'reset' && head !== undefined;
+  const kind = reason === 'proxy-auth' ? 'auth' : incomplete ? 'service' : (KIND_BY_REASON[reason] ?? 'network');
   return new PetstoreError(kind, escapeControls(failure.detail), { ...networkHint(failure), cause: failure });
 }
 
@@ -97,21 +96,21 @@ function networkHint({ reason }: TransportError): Partial<Pick<PetstoreError, 'h
   }
 }
 
-/** A create was sent, and no valid response was received. */
+/** The error of a create that was sent but received no valid response. */
 export function unknownOutcome(request: HttpRequest, failure: TransportError): PetstoreError {
-  const { what, facts } = uncertainty(request);
+  const { what, hints } = describeUncertain(request);
   const message = `the outcome of ${what} is unknown: ${escapeControls(failure.detail)}`;
   const status = failure.head?.status;
   const processed = failure.reason === 'timeout' || statusTraits(status ?? 0).slow ? 'late' : 'perhaps';
-  return new PetstoreError('unknown_outcome', message, { ...facts, processed, status, cause: failure });
+  return new PetstoreError('unknown_outcome', message, { ...hints, processed, status, cause: failure });
 }
 
-/** @param reason what the signal was aborted with: it has the exit code */
+/** @param reason the abort reason of the signal, which has the exit code */
 export function interruptedAfterSending(request: HttpRequest, reason: unknown): PetstoreError {
   const exitCode = reason instanceof PetstoreError ? reason.exitCode : undefined;
-  const { what, facts } = uncertainty(request);
+  const { what, hints } = describeUncertain(request);
   return new PetstoreError('interrupted', `interrupted: the outcome of ${what} is unknown`, {
-    ...facts,
+    ...hints,
     processed: 'perhaps',
     exitCode,
     cause: reason,
@@ -126,15 +125,15 @@ interface ServiceError {
 const MAX_CHARACTERS = 500;
 
 /**
- * Reads the body of an error response as far as possible: the service's Error object, problem+json, or an HTML page.
- * The message is shortened to 500 characters.
+ * Reads an Error object of the service, problem+json or the title of an HTML page.
+ * Code and message are cut to 500 characters.
  */
 export function decodeServiceError(body: Uint8Array): ServiceError {
   const text = new TextDecoder().decode(body);
-  // A page of a proxy or load balancer.
+  // Proxies and load balancers respond with HTML pages.
   const title = /^\s*<[\s\S]*?<title[^>]*>([^<]*)/i.exec(text.slice(0, 10_000))?.[1];
   if (title !== undefined) return { code: undefined, message: shortText(title.replace(/\s+/g, ' ').trim()) };
-  // RFC 9457 calls the message `detail`, or `title` if there is no more to say.
+  // The message of problem+json is `detail`, or `title` if there is no detail (RFC 9457).
   const { code, message, detail, title: summary } = parseObject(text);
   return { code: shortText(code), message: shortText(message) ?? shortText(detail) ?? shortText(summary) };
 }

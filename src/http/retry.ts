@@ -2,9 +2,8 @@
 import type { HttpRequest, HttpResponse, TransportErrorReason } from './types.ts';
 import { TransportError } from './types.ts';
 
-/** Traits of a status code. */
 interface StatusTraits {
-  /** A read is sent again. */
+  /** A read is retried. */
   readonly retry?: true;
   /** A create may have been processed. */
   readonly ambiguous?: true;
@@ -14,7 +13,7 @@ interface StatusTraits {
   readonly rowSpecific?: true;
 }
 
-// The one table of statuses (docs/service.md, "Statuses"; RFC 9110, 9.2.2).
+// Follows docs/service.md and RFC 9110, 9.2.2.
 const STATUSES: Readonly<Record<number, StatusTraits>> = {
   202: { ambiguous: true, slow: true },
   400: { rowSpecific: true },
@@ -29,32 +28,32 @@ const STATUSES: Readonly<Record<number, StatusTraits>> = {
   504: { retry: true, ambiguous: true, slow: true },
 };
 
-/** Returns the traits of a status; one that is not in the table is ambiguous unless it is a redirect or a rejection. */
+/** Returns the traits of a status; an unknown one is ambiguous unless it is a redirect or a rejection. */
 export function statusTraits(status: number): StatusTraits {
   return STATUSES[status] ?? (status >= 500 || status < 300 ? { ambiguous: true } : {});
 }
 
-/** Whether the service wants fewer requests: a 429, or a 503 to a create, which is not retried at once. */
+/** Whether a response is a refusal (docs/rate-limits.md). */
 export function isRefusal(request: Pick<HttpRequest, 'safe'>, status: number): boolean {
   return status === 429 || (status === 503 && !request.safe);
 }
 
-/** How an attempt ended; `retryAfterMs` is the wait that a 503 states. */
+/** How an attempt ended; `retryAfterMs` is the wait stated by a 503. */
 export interface Attempt {
   readonly result: HttpResponse | TransportError;
   readonly retryAfterMs: number | undefined;
 }
 
 /**
- * `response`: it is final, whatever its status; `retry`: the same request again, not before the pause and not before the
- * ledger allows; `limited`: a 429, and no attempt left; `failed`: nothing was changed; `unknown`: it was sent, and no valid
- * response was received.
+ * `response`: the response is final, whatever its status; `retry`: send again after the pause, once the ledger grants a
+ * ticket; `limited`: the last attempt received a 429; `failed`: no response was received and nothing was changed;
+ * `unknown`: the request was sent but no valid response was received.
  */
 type RetryDecision =
   | { readonly next: 'retry'; readonly pauseMs: number }
   | { readonly next: 'response' | 'limited' | 'failed' | 'unknown' };
 
-// The next attempt would fail in the same way.
+// A retry would fail in the same way.
 const FINAL_REASONS = new Set<TransportErrorReason>([
   'tls',
   'proxy-auth',
@@ -79,7 +78,7 @@ export function decideRetry(
 ): RetryDecision {
   const left = attempts.made < attempts.allowed;
   const status = statusOf(result);
-  // A 429 was not processed; the ledger knows when to retry reads and creates.
+  // The service did not process the request; the ledger decides when to retry it.
   if (status === 429) return left ? { next: 'retry', pauseMs: 0 } : { next: 'limited' };
   if (!(result instanceof TransportError)) {
     if (!request.safe || !left || !statusTraits(result.status).retry) return { next: 'response' };
@@ -94,7 +93,7 @@ export function decideRetry(
   return { next: 'retry', pauseMs: Math.min(attempts.maxWaitMs, pauseAfter(attempts.made, random, undefined)) };
 }
 
-// Jitter only lengthens: a stated wait by a tenth at most, a backoff of our own by a quarter.
+// Jitter only lengthens a pause: a stated one by at most a tenth, a backoff by at most a quarter.
 function pauseAfter(made: number, random: number, retryAfterMs: number | undefined): number {
   const backoff = (1 + random / 4) * Math.min(BACKOFF_CAP_MS, BACKOFF_MS * 2 ** made);
   if (retryAfterMs === undefined) return Math.ceil(backoff);

@@ -29,11 +29,11 @@ export class TicketQueue {
   }
 
   /**
-   * Waits for a ticket. If the first request must wait, so must all others; an aborted one leaves the queue.
+   * Waits for a ticket. If the first request must wait, so must all others; an aborted request leaves the queue.
    * @param own the request's own signal
    * @param signal ends the wait: the request's own or the client's
-   * @param refusal the 429 that the request got last
-   * @throws PetstoreError `rate_limited` if it takes longer than `maxWaitMs`; the reason of `signal`
+   * @param refusal the last 429 that the request received
+   * @throws PetstoreError `rate_limited` if the wait is longer than `maxWaitMs`; the reason of `signal`
    */
   async take(own: AbortSignal | undefined, signal: AbortSignal, refusal: HttpResponse | undefined): Promise<string> {
     const before = this.#last;
@@ -52,8 +52,8 @@ export class TicketQueue {
   async #wait(signal: AbortSignal, refusal: HttpResponse | undefined): Promise<string> {
     const { ledger, clock, limits, onWait } = this.#options;
     let notifiedUntil: number | undefined;
-    // When only the response to a request in flight was missing.
-    let since: number | undefined;
+    // Start of the wait for the response to a request in flight, on the monotonic clock.
+    let pendingSince: number | undefined;
     const notify = (wait: Wait): void => {
       if (wait.until === notifiedUntil) return;
       notifiedUntil = wait.until;
@@ -68,20 +68,20 @@ export class TicketQueue {
         if (ticket.reason !== 'pending') {
           const { until, reason } = ticket;
           if (until - now > limits.maxWaitMs) throw rateLimited(reason, until, now, refusal);
-          since = undefined;
+          pendingSince = undefined;
           notify({ until, reason });
           await clock.sleep(sleepChunk(until - now), signal);
           continue;
         }
-        since ??= clock.monotonic();
-        const waited = clock.monotonic() - since;
-        // A request of this process ends by its own timeout.
+        pendingSince ??= clock.monotonic();
+        const waited = clock.monotonic() - pendingSince;
+        // Do not limit the wait for a request of this process: its own timeout ends it.
         const own = this.#isBusy();
         const longest = own ? limits.timeoutMs : limits.maxWaitMs;
         if (!own && waited >= longest) throw rateLimited('pending', undefined, now, refusal);
         if (waited > NOTIFY_PENDING_AFTER_MS && notifiedUntil === undefined)
           notify({ until: now + Math.max(0, longest - waited), reason: 'pending' });
-        // Poll less often the longer it takes.
+        // Poll less often as the wait grows.
         const poll = Math.min(MAX_POLL_MS, Math.max(MIN_POLL_MS, waited / 8));
         await clock.sleep(own ? poll : Math.max(1, Math.min(poll, longest - waited)), signal);
       }
@@ -102,7 +102,7 @@ async function untilAborted(promise: Promise<void>, signal: AbortSignal): Promis
   await Promise.race([promise, aborted]).finally(() => signal.removeEventListener('abort', stop));
 }
 
-// Between chunks the ledger and the clock are read again: other processes write to it, and a machine may be suspended.
+// Limits a sleep, since other processes may change the ledger and the machine may be suspended meanwhile.
 function sleepChunk(ms: number): number {
   return Math.min(LONGEST_SLEEP_MS, Math.max(1, Math.ceil(ms)));
 }

@@ -1,10 +1,10 @@
-// The output of --verbose for every attempt: request, response, headers and time; never keys or query values.
+// Prints each attempt for --verbose: request, response, headers and duration, but no keys or query values.
 import type { Clock } from '../clock.ts';
 import { escapeControls } from '../escape.ts';
 import type { HttpHeaders, HttpResponse, Transport } from './types.ts';
 import { TransportError } from './types.ts';
 
-/** @param write prints one line; controls are escaped */
+/** @param write prints one line, in which control characters are escaped already */
 export function trace(transport: Transport, baseUrl: string, clock: Clock, write: (line: string) => void): Transport {
   const print = (line: string): void => write(escapeControls(line));
   return {

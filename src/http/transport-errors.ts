@@ -33,7 +33,7 @@ const TLS_CODE = /^(?:CERT_|ERR_TLS_|ERR_SSL_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO
 
 /**
  * @param requestSent whether any byte of the request may have been sent
- * @param peer the host, for messages, and the proxy that is used, which is at fault if no connection was made
+ * @param peer the host, for messages, and the proxy, if any, which is named if no connection was made
  */
 export function toTransportError(error: Error, requestSent: boolean, head?: Head, peer?: Peer): TransportError {
   const [reason, detail] = (!requestSent && peer && problemOfPeer(error, peer)) || problemOf(error, requestSent);
@@ -65,7 +65,7 @@ function problemOfProxy(error: Error, { host, username }: URL): Problem | undefi
     return ['proxy', `proxy ${host} could not connect (${shown})`];
   }
   const [reason, detail] = problemOf(error, false);
-  // A tunnel was opened before the certificate of the service was looked at.
+  // A TLS error is taken for the service's, whose certificate is checked after the proxy has opened the tunnel.
   return reason === 'tls' ? undefined : ['proxy', `cannot connect to proxy ${host}: ${detail}`];
 }
 
@@ -73,7 +73,7 @@ function problemOf(error: Error, requestSent: boolean): Problem {
   const code = codeOf(error) ?? '';
   // undici's parser errors are recognized by their class name: not all of them have a code.
   if (error.name === 'HTTPParserError' || code.startsWith('HPE_')) return NOT_HTTP;
-  // An unexpected upgrade or interim response.
+  // undici has no code for an unexpected upgrade or interim response.
   if (code === 'UND_ERR_SOCKET' && /^bad (?:response|upgrade)$/.test(error.message)) return NOT_HTTP;
   if (TLS_CODE.test(code)) return ['tls', certificateProblem(code) ?? 'the TLS handshake failed'];
   const [, known] = PROBLEMS.find(([codes]) => codes.includes(code)) ?? [];
@@ -81,7 +81,6 @@ function problemOf(error: Error, requestSent: boolean): Problem {
   return ['connect', code === '' ? 'the connection failed' : `the connection failed (${code})`];
 }
 
-// Explains an OpenSSL verification code.
 function certificateProblem(code: string | undefined): string | undefined {
   if (code === 'CERT_HAS_EXPIRED') return 'the certificate has expired';
   if (code === 'CERT_NOT_YET_VALID') return 'the certificate is not valid yet';
@@ -91,7 +90,7 @@ function certificateProblem(code: string | undefined): string | undefined {
   return undefined;
 }
 
-// Several addresses that fail are one AggregateError.
+// If all addresses of a host fail, Node throws one AggregateError.
 function codeOf(error: Error): string | undefined {
   const first = error instanceof AggregateError ? ((error.errors[0] as Error | undefined) ?? error) : error;
   const { code = (first.cause as NodeJS.ErrnoException | undefined)?.code } = first as NodeJS.ErrnoException;

@@ -1,4 +1,4 @@
-// One attempt of one request over undici, through a proxy if one is set: a total timeout, a size limit, connections reused if safe.
+// Sends one attempt over undici, through a proxy if one is set, with a total timeout and a size limit.
 import { Buffer } from 'node:buffer';
 import { setFlagsFromString } from 'node:v8';
 import type { Dispatcher } from 'undici';
@@ -11,12 +11,12 @@ import { TransportError } from './types.ts';
 
 /** The largest response to a read. */
 const MAX_RESPONSE_BYTES = 16 * 1024 * 1024;
-/** The largest response to anything else; of an error only so much is read. */
+/** The largest response to other requests; a longer error response is cut. */
 const MAX_SHORT_RESPONSE_BYTES = 1024 * 1024;
-/** Node's own default. */
+/** Node's default. */
 const MAX_HEADER_BYTES = 16 * 1024;
 const CONNECT_TIMEOUT_MS = 10_000;
-/** A connection that was idle for longer may be closed by the service just as a create is written to it. */
+/** After a longer idle time the service may close the connection just as a create is written to it. */
 const REUSED_FOR_MS = 500;
 
 interface TransportOptions {
@@ -25,7 +25,7 @@ interface TransportOptions {
   readonly key: string;
   /** For `User-Agent`. */
   readonly version: string;
-  /** Where the proxy variables are read. */
+  /** The source of the proxy variables. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly nodeVersion: string;
   /** The wall clock, epoch milliseconds. */
@@ -120,7 +120,7 @@ function exchange(
       if (failure) reject(failure);
       else if (head) resolve({ ...head, body: Buffer.concat(chunks) });
     };
-    // Ends the exchange before the response is complete, and its connection with it.
+    // Ends the exchange early and closes its connection.
     const cut = (failure?: TransportError): void => {
       settle(failure);
       controller?.abort(new Error('cut'));

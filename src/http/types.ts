@@ -1,6 +1,6 @@
-// Requests, responses and failed attempts, between the HTTP client and the transport below it.
+// Requests, responses and failures of the HTTP client and its transport.
 
-/** Lower-case names; a repeated header is an array. */
+/** Names are lowercase; a repeated header is an array. */
 export type HttpHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 export interface HttpRequest {
@@ -9,15 +9,15 @@ export interface HttpRequest {
   readonly path: string;
   /** Sent with `Content-Type: application/json`. */
   readonly body?: string | Uint8Array | undefined;
-  /** True for GET and HEAD: sent twice it changes nothing more, so it is retried after a failure. */
+  /** True for GET and HEAD, which may be retried after any failure (RFC 9110, 9.2.1). */
   readonly safe: boolean;
-  /** Ends this request: its waits, and the request itself, also a create that was sent. */
+  /** Aborts this request and its waits, even a create that was sent. */
   readonly signal?: AbortSignal | undefined;
   /** Overrides the client's timeout per attempt. */
   readonly timeoutMs?: number | undefined;
-  /** The name of the category that it creates, for messages. */
+  /** The name of the category to create, for messages. */
   readonly creates?: string | undefined;
-  /** True: a cache on the way is to ask the service. */
+  /** Sends `Cache-Control: no-cache`. */
   readonly noCache?: boolean;
   /** Called just before the first byte is sent. If it throws, nothing is sent and the client throws the same error. */
   readonly beforeSend?: (() => void) | undefined;
@@ -57,8 +57,8 @@ export class TransportError extends Error {
   readonly head: Head | undefined;
   readonly code: string | undefined;
   /**
-   * @param requestSent whether any byte of the request may have reached the service: then a create is not sent again
-   * @param detail for people, without secrets or foreign messages, for example `connection refused`
+   * @param requestSent whether any byte of the request may have reached the service; a create is then not retried
+   * @param detail for people, without secrets or third-party messages, for example `connection refused`
    * @param head status and headers, if they had arrived
    * @param code Node's or undici's own, for example `ECONNREFUSED`
    */
@@ -72,11 +72,11 @@ export class TransportError extends Error {
   }
 }
 
-/** Sends one attempt. It follows no redirect, decodes nothing and retries nothing. */
+/** Sends one attempt; it neither follows redirects nor decodes nor retries. */
 export interface Transport {
   /**
-   * @param options `timeoutMs`: from connect to last byte; `onHead`: called once, before the body is read; `canSend`: asked just
-   *   before the first byte is sent: if it returns false nothing is sent, and the attempt ends as `aborted`
+   * @param options `timeoutMs`: from connect to last byte; `onHead`: called once, before the body is read; `canSend`: called
+   *   just before the first byte is sent; if it returns false, nothing is sent and the attempt ends as `aborted`
    * @throws TransportError; `aborted` after `signal`
    */
   send(
@@ -88,7 +88,7 @@ export interface Transport {
       readonly canSend?: () => boolean;
     },
   ): Promise<HttpResponse>;
-  /** Ends idle connections. */
+  /** Closes all connections. */
   close(): Promise<void>;
 }
 
@@ -97,8 +97,8 @@ export interface Wait {
   /** Epoch milliseconds. */
   readonly until: number;
   /**
-   * `blocked`: after a 429; `window`: the limit is exhausted; `pending`: the response to a request in flight, of this process or another,
-   * decides; `backoff`: after a failed read.
+   * `blocked`: after a refusal; `window`: the quota is used up; `pending`: until the response to a request in flight of any
+   * process; `backoff`: after a failed read.
    */
   readonly reason: 'blocked' | 'window' | 'pending' | 'backoff';
   /** The failure, if the reason is `backoff`. */
@@ -112,6 +112,6 @@ export interface HttpClient {
    * @throws PetstoreError `rate_limited`, `network`, `service`, `unknown_outcome` or `interrupted`
    */
   send(request: HttpRequest): Promise<HttpResponse>;
-  /** Waits for every request that was sent, since its response is news for other processes, and closes the ledger. */
+  /** Waits for all requests, since other processes need their responses, and closes the ledger. */
   close(): Promise<void>;
 }
