@@ -40,6 +40,15 @@ export function localTime(at: number, now: number): string {
   return day(then) === day(today) ? clock : `${day(then)} ${clock}`;
 }
 
+/** A longer time is shown with the local time of day. */
+export const SHORT_MS = 60_000;
+
+/** For example `in 43s`, `in 5m 1s (at 14:05)`. Both are epoch milliseconds. */
+export function formatTime(at: number, now: number): string {
+  const left = `in ${formatDuration(at - now)}`;
+  return at - now > SHORT_MS ? `${left} (at ${localTime(at, now)})` : left;
+}
+
 /** With a thousands separator. */
 export function formatNumber(value: number): string {
   return String(value).replace(/\B(?=(?:\d{3})+$)/g, ',');

@@ -6,6 +6,7 @@ import type { Context, Input, Output } from './io.ts';
 import { toEnvironment } from './io.ts';
 import { Redactor } from './redact.ts';
 import { EXIT_CODES } from './reference.ts';
+import { systemReason } from './system-error.ts';
 import { VERSION } from './version.ts';
 
 /** Time that a command has to end after a signal, in milliseconds; a create in flight waits 2 s for its response. */
@@ -42,7 +43,7 @@ function output(stream: NodeJS.WriteStream, mayFail = false): Output {
           // A closed pipe (`| head`) is not an error.
           if (!error || mayFail || error.code === 'EPIPE' || error.code === 'ERR_STREAM_DESTROYED') return resolve();
           const hint = "check the destination's free space and permissions";
-          reject(new PetstoreError('storage', `cannot write the output (${error.code})`, { hint }));
+          reject(new PetstoreError('storage', `cannot write the output (${systemReason(error)})`, { hint }));
         });
       }),
   };

@@ -2,7 +2,7 @@
 import type { Ora } from 'ora';
 import type { Clock } from './clock.ts';
 import { escapeControls } from './escape.ts';
-import { formatDuration, localTime } from './format.ts';
+import { formatDuration, localTime, SHORT_MS } from './format.ts';
 import type { Wait } from './http/types.ts';
 import type { Context, Environment, Output } from './io.ts';
 import { colorLevel } from './io.ts';
@@ -127,7 +127,7 @@ function describeWait({ reason, until, failure }: Wait, now: number): readonly s
   const shortest = `wait ${left}`;
   if (reason === 'backoff') return [`request failed (${failure}); retrying in ${left}`, shortest];
   const wait = `waiting ${left} for the rate limit`;
-  return [`${wait} to reset${until - now > 60_000 ? ` (until ${localTime(until, now)})` : ''}`, wait, shortest];
+  return [`${wait} to reset${until - now > SHORT_MS ? ` (until ${localTime(until, now)})` : ''}`, wait, shortest];
 }
 
 // Appears after a delay, and loads ora only then.

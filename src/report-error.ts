@@ -6,6 +6,7 @@ import { colorLevel } from './io.ts';
 import { wrap } from './output/wrap.ts';
 import { withoutTypedKeys } from './redact.ts';
 import { commandWriter } from './shell-quote.ts';
+import { systemReason } from './system-error.ts';
 
 interface ReportOptions {
   /** The value of `--profile`, which hints repeat. */
@@ -65,7 +66,7 @@ function storageError(error: unknown): PetstoreError | undefined {
   const operation = FILE_OPERATIONS[syscall ?? ''];
   if (!/^E[A-Z]+$/.test(code ?? '') || operation === undefined) return undefined;
   const file = path === undefined ? 'a file' : escapeControls(path);
-  return new PetstoreError('storage', `cannot ${operation} ${file} (${code})`, {
+  return new PetstoreError('storage', `cannot ${operation} ${file} (${systemReason(error)})`, {
     hint: "check the directory's permissions and free space",
     cause: error,
   });

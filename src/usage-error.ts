@@ -39,7 +39,7 @@ function explain({ code, command, message }: ParseError, args: readonly string[]
       return mistyped ? unknownOption(command, mistyped) : [`${option} is required`, meantOption(command)];
     }
     case 'commander.optionMissingArgument':
-      return [`${option} requires a value`];
+      return [`${option} requires a value`, useOneOf(optionNamed(command, option)?.argChoices)];
     case 'commander.conflictingOption': {
       const other = /with option '.*?(--[\w-]+)/.exec(message)?.[1];
       return [`${option} and ${other} cannot be combined`, 'use one of them'];
@@ -90,11 +90,15 @@ function unknownOption(command: Command, word: string): Explanation {
 
 function invalidValue(command: Command, flag: string, message: string, args: readonly string[]): Explanation {
   const value = /(?:argument|value) '(.*)' is invalid/s.exec(message)?.[1] ?? '';
-  const option = [...command.options, ...rootOf(command).options].find(({ long }) => long === flag);
+  const option = optionNamed(command, flag);
   if (option) return [`invalid value ${quoted(value)} for ${flag}`, useOneOf(option.argChoices)];
   const argument = command.registeredArguments.find(({ argChoices }) => argChoices);
   if (args.length === 0 || !argument) return [message.replace(/^error: /, '')];
   return [`unknown ${argument.name()} ${quoted(value)}`, useOneOf(argument.argChoices)];
+}
+
+function optionNamed(command: Command, flag: string): Option | undefined {
+  return [...command.options, ...rootOf(command).options].find(({ long }) => long === flag);
 }
 
 function useOneOf(choices: Option['argChoices']): string | undefined {

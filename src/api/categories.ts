@@ -33,9 +33,9 @@ export function categoriesOf(response: HttpResponse): readonly Category[] {
     if (!(error instanceof DecodeError)) throw error;
     throw new PetstoreError('service', `invalid response: ${error.message}`, {
       status: 200,
-      hint: 'check the base URL: a proxy or captive portal may have intercepted the request',
+      hint: 'check the base URL, and check for a proxy or captive portal',
       commandHint: (petstore) =>
-        `check the base URL with ${petstore('auth', 'status')}: a proxy or captive portal may have intercepted the request`,
+        `check the base URL with ${petstore('auth', 'status')}, and check for a proxy or captive portal`,
     });
   }
 }

@@ -37,7 +37,8 @@ export function responseError(request: HttpRequest, response: HttpResponse): Pet
     const what = `the service rejected the request (${status})${detail}`;
     return new PetstoreError('rejected', what, { ...facts, ...rejectedHints(request, response) });
   }
-  if (status === 501) return new PetstoreError('service', `the service does not implement this (501)${detail}`, facts);
+  if (status === 501)
+    return new PetstoreError('service', `the service does not implement this operation (501)${detail}`, facts);
   const what = status >= 500 ? `server error (${status})` : `unexpected status ${status}`;
   return new PetstoreError('service', `${what}${detail}`, { ...facts, hint: 'try again later' });
 }
@@ -49,7 +50,8 @@ function rejectedHints({ method, path, creates }: HttpRequest, { status, headers
     const allowed = headerText(headers['allow'])
       ?.split(/[\s,]+/)
       .filter((name) => /^[A-Z]{1,20}$/.test(name));
-    if (allowed?.length) return { hint: `use ${allowed.slice(0, 10).join(' or ')} instead of ${method}` };
+    if (allowed?.length && !allowed.includes(method))
+      return { hint: `use ${allowed.slice(0, 10).join(' or ')} instead of ${method}` };
   }
   if (status === 404 || status === 405) {
     if (path === '/categories') {

@@ -2,7 +2,7 @@
 
 import { Command } from 'commander';
 import { action, sections } from '../command.ts';
-import { formatDuration, formatRemaining, localTime } from '../format.ts';
+import { formatDuration, formatRemaining, formatTime, localTime, SHORT_MS } from '../format.ts';
 import { bar } from '../output/bar.ts';
 import type { Column, TextContext, View } from '../output/view.ts';
 import { toQuota } from '../rate-limit/quota.ts';
@@ -85,15 +85,13 @@ function facts({ profile, known, refreshCommand }: ProfileQuota, context: TextCo
   else rows.push(['remaining', `unknown (run ${refreshCommand})`]);
   if (window && longWindow) rows.push(...windowFacts('daily limit', longWindow, context));
   if (blocked) rows.push(['blocked', blockText(blocked, now)]);
-  else if (nextAt !== undefined) rows.push(['next request', time(nextAt, now)]);
+  else if (nextAt !== undefined) rows.push(['next request', formatTime(nextAt, now)]);
   if (seenAt !== undefined) rows.push(['updated', `${formatDuration(now - seenAt)} ago`]);
   if (stateServer) rows.push(['shared', `with all machines that use ${stateServer}`]);
   if (!known.shared) rows.push(['shared', 'no (state directory is not writable)']);
   return rows;
 }
 
-// A longer time is shown with the time of day.
-const SHORT_MS = 60_000;
 const BAR_CELLS = 16;
 // A narrower terminal has no room for a bar beside names and numbers.
 const MIN_COLUMNS = 40;
@@ -104,7 +102,10 @@ function windowFacts(name: string, window: WindowView, { now, columns = 0 }: Tex
   const hasBar = columns >= MIN_COLUMNS && limit !== undefined && left !== 'unlimited' && !over;
   return [
     [name, hasBar ? `${bar(remaining, limit, BAR_CELLS)} ${left}` : left],
-    ['reset', over ? `passed ${formatDuration(now - resetAt)} ago (run with --refresh to update)` : time(resetAt, now)],
+    [
+      'reset',
+      over ? `passed ${formatDuration(now - resetAt)} ago (run with --refresh to update)` : formatTime(resetAt, now),
+    ],
   ];
 }
 
@@ -113,9 +114,4 @@ function blockText({ until, reason }: NonNullable<QuotaView['blocked']>, now: nu
   return until - now > SHORT_MS
     ? `until ${localTime(until, now)} (in ${left}; ${REASONS[reason]})`
     : `for ${left} (${REASONS[reason]})`;
-}
-
-function time(at: number, now: number): string {
-  const left = formatDuration(at - now);
-  return at - now > SHORT_MS ? `in ${left} (at ${localTime(at, now)})` : `in ${left}`;
 }

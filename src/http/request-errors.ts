@@ -2,7 +2,7 @@
 import type { ErrorKind, WriteCommand } from '../errors.ts';
 import { PetstoreError } from '../errors.ts';
 import { escapeControls } from '../escape.ts';
-import { formatDuration } from '../format.ts';
+import { formatTime } from '../format.ts';
 import { parseJson } from '../json.ts';
 import { statusTraits } from './retry.ts';
 import type { HttpRequest, HttpResponse, TransportError } from './types.ts';
@@ -53,11 +53,13 @@ export function rateLimited(
     pending: 'timed out waiting for another petstore process',
     attempts: 'still rate limited (429) after the last attempt',
   }[reason];
-  const hint = retryAt === undefined ? 'try again' : `try again in ${formatDuration(retryAt - now)}`;
+  const hint = retryAt === undefined ? 'try again' : `try again ${formatTime(retryAt, now)}`;
+  const option =
+    reason === 'attempts' ? 'allow more retries with --max-retries' : 'allow a longer wait with --max-wait';
   return new PetstoreError('rate_limited', serviceMessage ? `${what}: ${serviceMessage}` : what, {
     retryAt,
     hint,
-    commandHint: () => `${hint}, or allow a longer wait with --max-wait`,
+    commandHint: () => `${hint}, or ${option}`,
     code: code && escapeControls(code),
     serviceMessage,
     status: refusal?.status,

@@ -129,7 +129,7 @@ function addRecord(cells: Cells, line: number, header: Header, validator: RowVal
 
 // Replace the parser's messages: they quote the file.
 function explain(code: string): string {
-  if (code === 'CSV_QUOTE_NOT_CLOSED') return 'unexpected end of file: missing closing quote';
+  if (code === 'CSV_QUOTE_NOT_CLOSED') return 'unexpected end of file (missing closing quote)';
   if (code === 'INVALID_OPENING_QUOTE') return 'quote inside an unquoted field (quote the field and write "" for it)';
   return 'text after closing quote (write "" for a quote inside a field)';
 }

@@ -26,7 +26,9 @@ export function importError(
   const [first] = failed;
   if (!first) return undefined;
   const rows =
-    failed.length === 1 ? `row ${first.row}` : `${formatNumber(failed.length)} rows; first: row ${first.row}`;
+    failed.length === 1
+      ? `row ${first.row}`
+      : `${formatNumber(failed.length)} rows, the first of which is row ${first.row}`;
   return new PetstoreError('rejected', `the service rejected ${rows}: ${first.message}`, {
     hint: 'correct the rejected rows, then import the file again',
     code: first.code,

@@ -8,6 +8,7 @@ import { fsyncDir } from '../append-log/generations.ts';
 import { DamagedRecordError } from '../append-log/log.ts';
 import { PetstoreError, rephrase } from '../errors.ts';
 import { escapeControls } from '../escape.ts';
+import { systemReason } from '../system-error.ts';
 import type { JournalLog } from './journal.ts';
 import { journalFormat } from './journal-state.ts';
 
@@ -71,7 +72,7 @@ function storageError(error: unknown, label: string): unknown {
   const { code } = error as NodeJS.ErrnoException;
   if (error instanceof PetstoreError) return rephrase(error, `cannot use the import journal: ${error.message}`);
   if (typeof code !== 'string') return error;
-  return new PetstoreError('storage', `cannot use the import journal (${code}): ${label}`, {
+  return new PetstoreError('storage', `cannot use the import journal ${label} (${systemReason(error)})`, {
     hint: "check the directory's permissions and free space",
     cause: error,
   });

@@ -6,6 +6,7 @@ import type { NewCategory } from '../api/types.ts';
 import { PetstoreError } from '../errors.ts';
 import { escapeControls } from '../escape.ts';
 import type { Input } from '../io.ts';
+import { systemReason } from '../system-error.ts';
 import { RowValidator } from './validate-row.ts';
 
 /** The largest input, in bytes; at 100,000 requests a day a larger one takes weeks. */
@@ -39,10 +40,8 @@ export async function readInputFile(
     }
   } catch (error) {
     if (error instanceof PetstoreError) throw error;
-    const code = (error as NodeJS.ErrnoException).code ?? 'unknown error';
-    const reason = code === 'ENOENT' ? 'no such file' : code === 'EACCES' ? 'permission denied' : code;
-    throw new PetstoreError('usage', `cannot read ${escapeControls(label)}: ${reason}`, {
-      hint: "check the path and the file's permissions",
+    throw new PetstoreError('usage', `cannot read ${escapeControls(label)} (${systemReason(error)})`, {
+      hint: 'check the path and the permissions of the file',
       cause: error,
     });
   }
@@ -164,7 +163,7 @@ function readJsonArray(text: string, validator: RowValidator): void {
       from = at + 1;
     } else if (depth === 1 && (char === ',' || char === ']')) {
       if (firstLine > 0) validator.addJson(text.slice(from, at), firstLine);
-      else if (char === ',' || validator.count > 0) throw validator.fatal('not valid JSON: trailing comma', line);
+      else if (char === ',' || validator.count > 0) throw validator.fatal('not valid JSON (trailing comma)', line);
       if (char === ']') depth = 0;
       from = at + 1;
       firstLine = 0;
@@ -176,5 +175,5 @@ function readJsonArray(text: string, validator: RowValidator): void {
       else if ((char === '}' || char === ']') && depth > 1) depth--;
     }
   }
-  if (from === 0 || depth > 0 || inString) throw validator.fatal('unexpected end of file: missing "]"', line);
+  if (from === 0 || depth > 0 || inString) throw validator.fatal('unexpected end of file (missing "]")', line);
 }

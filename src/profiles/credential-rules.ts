@@ -69,7 +69,7 @@ export function checkKey(key: unknown, from: string): string {
       ? 'set PETSTORE_API_KEY to only the key, or unset it to use the saved key'
       : /key.command/.test(from)
         ? 'make the key command print only the key on its first line'
-        : 'enter only the key: printable ASCII, no spaces';
+        : 'provide only the key: printable ASCII, no spaces';
   const message = key === '' && from === 'stdin' ? 'no API key on stdin' : `the API key from ${from} ${fault}`;
   throw new PetstoreError('auth', message, { hint });
 }

@@ -7,6 +7,7 @@ import { PetstoreError } from '../errors.ts';
 import { escapeControls } from '../escape.ts';
 import type { Environment } from '../io.ts';
 import type { Redactor } from '../redact.ts';
+import { systemReason } from '../system-error.ts';
 import { LONGEST_KEY } from './credential-rules.ts';
 
 const TIMEOUT_MS = 30_000;
@@ -64,8 +65,8 @@ export async function runKeyCommand(commandLine: string, from: string, context: 
     if (shown !== '') onStderr(shown.endsWith('\n') ? shown : `${shown}\n`);
     if (failure === undefined) return key;
     // The message names the program only: its arguments may contain a token.
-    throw new PetstoreError('auth', `key command "${escapeControls(program)}" failed (${failure})`, {
-      hint: 'run the command yourself to see why; it must print the API key on the first line',
+    throw new PetstoreError('auth', `key command \`${escapeControls(program)}\` failed (${failure})`, {
+      hint: 'run the key command yourself to see why it fails',
     });
   } finally {
     ended.abort();
@@ -84,6 +85,6 @@ function collect(stream: Readable, characters: number): () => string {
   return () => text;
 }
 
-function startFailure({ code }: NodeJS.ErrnoException): string {
-  return code === 'ENOENT' ? 'command not found' : code === 'EACCES' ? 'permission denied' : `${code}`;
+function startFailure(error: NodeJS.ErrnoException): string {
+  return error.code === 'ENOENT' ? 'command not found' : systemReason(error);
 }

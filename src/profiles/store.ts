@@ -58,7 +58,7 @@ export function checkProfileName(name: string, from?: string): string {
   if (looksLikeKey(name)) throw keyAsProfile(from);
   throw new PetstoreError(
     'usage',
-    `${prefix(from)}"${escapeControls(name.slice(0, 40))}" is not a valid profile name`,
+    `"${escapeControls(name.slice(0, 40))}"${origin(from)} is not a valid profile name`,
     {
       hint: 'use 1 to 32 lowercase letters, digits, "-" or "_", starting with a letter or digit',
     },
@@ -69,10 +69,9 @@ export function checkProfileName(name: string, from?: string): string {
 export function unknownProfile(name: string, names: readonly string[], from?: string): PetstoreError {
   if (looksLikeKey(name)) return keyAsProfile(from, names);
   const match = closestMatch(name, names);
-  const create = `run \`petstore auth login -p ${name}\``;
-  const message = `${prefix(from)}profile "${name}" does not exist; available profiles: ${names.join(', ')}`;
+  const message = `profile "${name}"${origin(from)} does not exist; available profiles: ${names.join(', ')}`;
   return new PetstoreError('usage', message, {
-    hint: match ? `did you mean "${match}"? To create "${name}", ${create}` : `to create it, ${create}`,
+    hint: match ? `did you mean "${match}"?` : `run \`petstore auth login -p ${name}\` to create it`,
   });
 }
 
@@ -83,6 +82,6 @@ export function keyAsProfile(from = '-p', names: readonly string[] = []): Petsto
   return new PetstoreError('usage', message, { hint: 'run `petstore auth login` and enter the key at the prompt' });
 }
 
-function prefix(from: string | undefined): string {
-  return from === undefined ? '' : `${from}: `;
+function origin(from: string | undefined): string {
+  return from === undefined ? '' : ` from ${from}`;
 }

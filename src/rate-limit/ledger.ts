@@ -8,6 +8,7 @@ import { MemoryLog } from '../append-log/log.ts';
 import type { ProcessRef } from '../append-log/process-liveness.ts';
 import { currentProcess, isAlive } from '../append-log/process-liveness.ts';
 import type { Clock } from '../clock.ts';
+import { systemReason } from '../system-error.ts';
 import type { LedgerRecord, Observation, TicketEnd } from './ledger-record.ts';
 import { formatRecord } from './ledger-record.ts';
 import type { FileSystemType } from './paths.ts';
@@ -245,9 +246,11 @@ const ROTATE_AT_BYTES = 32 * 1024;
 export function openLedger(options: LedgerOptions): LogLedger {
   const { stateDir, tempDir, identity, key, onWarning, typeOf, fs, ...own } = options;
   const onUnshared = (error: unknown): void => {
-    const { code, message } = error as NodeJS.ErrnoException;
-    const where = stateDir === undefined ? '' : ` cannot write to ${stateDir}`;
-    onWarning?.(`the rate limit is not shared with other processes:${where} (${code ?? message})`);
+    const problem =
+      stateDir === undefined
+        ? 'cannot determine the home directory'
+        : `cannot write to ${stateDir} (${systemReason(error)})`;
+    onWarning?.(`${problem}; the rate limit is not shared with other processes`);
   };
   let log: Log<KeyState>;
   try {

@@ -107,7 +107,7 @@ test.each<[what: string, args: string[], words: string]>([
 
 test.each([
   ['GET', '/bad', 4, 'Too odd.', '{"code":"odd","message":"Too odd.","status":422}'],
-  ['GET', '/fails', 7, 'error: the service does not implement this (501)', '<html>'],
+  ['GET', '/fails', 7, 'error: the service does not implement this operation (501)', '<html>'],
   ['POST', '/fails', 8, 'error: the outcome of POST /fails is unknown: the service returned 501', '<html>'],
   ['DELETE', '/only', 4, 'hint: use GET or POST instead of DELETE', ''],
   ['GET', '/moved', 7, 'evil.example', ''],
@@ -138,7 +138,7 @@ test('deprecations are reported on stderr, even for a failed request, and as JSO
 test("the sandbox's GET /pets/1 is reported as not implemented and deprecated", async () => {
   const { code, err } = await inProcess(['api', 'GET', '/pets/1', '-p', 'sandbox']);
   expect(code).toBe(7);
-  expect(err).toContain('GET /pets/1 is deprecated since');
+  expect(err).toContain('GET /pets/1 has been deprecated since');
   expect(err).toContain('GET /pets/1 will be removed on');
 });
 

@@ -22,13 +22,13 @@ function estimated(rows: number, { window, windowMs, longWindow, nextAt }: Given
 }
 
 test.each<[string, number, Given, string]>([
-  ['an unknown length', 600, {}, 'unknown until the rate limit has reset'],
-  ['an unknown length after the reset', 61, { window: { over: true } }, 'unknown until the rate limit has reset'],
+  ['an unknown length', 600, {}, 'unknown until the rate limit resets'],
+  ['an unknown length after the reset', 61, { window: { over: true } }, 'unknown until the rate limit resets'],
   [
     'half an hour left of an unknown length',
     600,
     { window: { resetAt: NOW + 30 * MINUTE } },
-    'unknown until the rate limit has reset',
+    'unknown until the rate limit resets',
   ],
   ['one reset to wait for', 60, {}, '30s (60 requests per window)'],
   ['one reset whose next request goes later', 60, { nextAt: NOW + 31_050 }, '32s (60 requests per window)'],

@@ -62,7 +62,9 @@ test('a failure that stops an import keeps its hint and its time to try again', 
 
 test("the error about rejected rows has their number and the service's message about the first", () => {
   const failed = [...DOCUMENT.failed, { row: 9, name: 'z', message: 'too short' }];
-  expect(ended({ unknown: [], failed })?.message).toBe('the service rejected 2 rows; first: row 2: too long');
+  expect(ended({ unknown: [], failed })?.message).toBe(
+    'the service rejected 2 rows, the first of which is row 2: too long',
+  );
   expect(ended({ unknown: [] })).toMatchObject({
     message: 'the service rejected row 2: too long',
     hint: 'correct the rejected rows, then import the file again',

@@ -98,10 +98,10 @@ test.each<[string, string | Uint8Array, Given, string]>([
   ['an empty file', '', {}, 'contains no rows'],
   ['a file of blank lines', ' \n\n', {}, 'contains no rows'],
   ['a single object in a .json file', '{"name":"a"}', { extension: '.json' }, 'line 1: expected an array'],
-  ['a cut array', '[{"name":"a"},\n{"name":"b"}', {}, 'line 2: unexpected end of file: missing "]"'],
+  ['a cut array', '[{"name":"a"},\n{"name":"b"}', {}, 'line 2: unexpected end of file (missing "]")'],
   ['a cut text', '[{"name":"a', {}, 'line 1: unexpected end of file'],
   ['text after the array', '[{"name":"a"}]\n,', {}, 'line 2: unexpected text after the array'],
-  ['a comma too many', '[{"name":"a"},\n]', {}, 'line 2: not valid JSON: trailing comma'],
+  ['a comma too many', '[{"name":"a"},\n]', {}, 'line 2: not valid JSON (trailing comma)'],
   ['a bracket too many', '[{"name":"a"}}]', {}, 'line 1 (row 1): not valid JSON'],
   ['an unclosed quote', 'name\n"a\nb', {}, 'missing closing quote'],
   ['a quote inside a field', 'name\na"b\n', {}, 'line 2: quote inside an unquoted field'],
@@ -241,7 +241,7 @@ test('a missing file, a directory and a terminal are rejected immediately', asyn
   mkdirSync(join(cwd, 'some'));
   writeFileSync(join(cwd, 'Some.CSV'), 'name\na\n');
   const world = { cwd, stdin: closedStdin };
-  await expect(readInputFile('none.csv', world)).rejects.toThrow('cannot read none.csv: no such file');
+  await expect(readInputFile('none.csv', world)).rejects.toThrow('cannot read none.csv (no such file or directory)');
   await expect(readInputFile('some', world)).rejects.toThrow('some is a directory');
   await expect(readInputFile('-', world)).rejects.toThrow('stdin is a terminal');
   const file = await readInputFile('Some.CSV', world);

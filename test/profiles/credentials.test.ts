@@ -120,7 +120,7 @@ test.each([
   await expect(resolve({}, name)).rejects.toMatchObject({ kind: 'usage', hint: expect.stringContaining('1 to 32') });
   if (name === '') return;
   const set = resolve({ PETSTORE_PROFILE: name });
-  await expect(set).rejects.toMatchObject({ kind: 'usage', message: expect.stringMatching(/^PETSTORE_PROFILE: /) });
+  await expect(set).rejects.toMatchObject({ kind: 'usage', message: expect.stringContaining('PETSTORE_PROFILE') });
 });
 
 test('an empty PETSTORE_PROFILE counts as unset', async () => {
@@ -133,7 +133,7 @@ test('an empty PETSTORE_PROFILE counts as unset', async () => {
 test('the error about an unknown profile names PETSTORE_PROFILE if the name came from it', async () => {
   await expect(resolve({ PETSTORE_PROFILE: 'stagin' })).rejects.toMatchObject({
     kind: 'usage',
-    message: 'PETSTORE_PROFILE: profile "stagin" does not exist; available profiles: production, staging, sandbox',
+    message: 'profile "stagin" from PETSTORE_PROFILE does not exist; available profiles: production, staging, sandbox',
   });
   await expect(resolve({ PETSTORE_PROFILE: 'sk_live_0123456789' })).rejects.toMatchObject({
     message: expect.stringMatching(/^PETSTORE_PROFILE expects a profile name, but the value looks like an API key;/),
@@ -150,7 +150,7 @@ test('an unknown profile is an error that lists the profiles and suggests the cl
   await expect(attempt).rejects.toMatchObject({
     kind: 'usage',
     message: 'profile "stagin" does not exist; available profiles: production, staging, sandbox, farm',
-    hint: expect.stringContaining('did you mean "staging"?'),
+    hint: 'did you mean "staging"?',
   });
   await expect(resolve({}, 'zzzzzzzz', store)).rejects.toMatchObject({ hint: expect.not.stringContaining('did you') });
 });

@@ -69,12 +69,12 @@ test.runIf(hasShell)('a background process that keeps stdout open does not delay
 });
 
 test.each([
-  ['exits with 7', script('process.exit(7)'), /^key command "[^" ]*node[^" ]*" failed \(exit code 7\)$/],
-  ['has a token in its arguments', 'no-such-program --token abc', /^key command "no-such-program" failed \(.*\)$/],
+  ['exits with 7', script('process.exit(7)'), /^key command `[^` ]*node[^` ]*` failed \(exit code 7\)$/],
+  ['has a token in its arguments', 'no-such-program --token abc', /^key command `no-such-program` failed \(.*\)$/],
   [
     'does not exist',
     'no-such-program-anywhere',
-    /^key command "no-such-program-anywhere" failed \(command not found\)$/,
+    /^key command `no-such-program-anywhere` failed \(command not found\)$/,
   ],
   ['is empty', ' ', /^the key command from profile "production" is empty$/],
 ])('a key command that %s is an auth error that names at most the program', async (_what, commandLine, message) => {

@@ -212,9 +212,9 @@ const PROVOCATIONS: Readonly<Record<string, Provocation>> = {
   },
   'an unknown profile': {
     from: 'profiles/store.ts',
-    args: ['categories', 'list', '-p', 'stagin'],
+    args: ['categories', 'list', '-p', 'warehouse'],
     code: 2,
-    leads: [['auth login -p stagin', 3, /--url/]],
+    leads: [['auth login -p warehouse', 3, /--url/]],
   },
   'a login without a base URL': {
     from: 'commands/auth/login.ts',

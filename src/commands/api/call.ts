@@ -84,7 +84,7 @@ const BASE = new URL('http://petstore.invalid/v1');
 export function pathBelowBase(text: string): string {
   if (text === '') throw invalidPath('the path is empty');
   if (/[\u0000-\u0020\u007f\\]/.test(text))
-    throw invalidPath('the path contains a space, a control character or a backslash');
+    throw invalidPath('the path contains a space, a control character or a backslash', 'write a space as %20');
   if (text.startsWith('//') || /^[a-z]+:/i.test(text)) throw invalidPath('the path is a full URL');
   if (text.includes('#')) throw invalidPath('the path contains "#"', 'write # as %23');
   const path = text.startsWith('/') ? text : `/${text}`;

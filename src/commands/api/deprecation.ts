@@ -15,7 +15,7 @@ export function deprecationNotices(method: string, path: string, headers: HttpHe
   const deprecation = first(headers['deprecation']);
   const sunset = first(headers['sunset']);
   const sentences: string[] = [];
-  if (deprecation !== undefined) sentences.push(`${operation} is deprecated${since(deprecation)}`);
+  if (deprecation !== undefined) sentences.push(`${operation} ${deprecatedSince(deprecation)}`);
   else if (method === 'GET' && /^\/pets\/[^/?]+(?:\?|$)/.test(path)) {
     sentences.push(`${operation} is deprecated according to the service's documentation and will be removed`);
   }
@@ -34,11 +34,11 @@ export function deprecationNotices(method: string, path: string, headers: HttpHe
 }
 
 // RFC 9745: "@" and a Unix time; its drafts had an HTTP date, or "true".
-function since(value: string): string {
-  if (/^(?:true|\?1)$/i.test(value.trim())) return '';
+function deprecatedSince(value: string): string {
+  if (/^(?:true|\?1)$/i.test(value.trim())) return 'is deprecated';
   const unix = /^@(-?\d{1,10})$/.exec(value.trim())?.[1];
   const at = unix === undefined ? Date.parse(value) : Number(unix) * 1000;
-  return Number.isNaN(at) ? ` (${short(value)})` : ` since ${isoDate(at)}`;
+  return Number.isNaN(at) ? `is deprecated (${short(value)})` : `has been deprecated since ${isoDate(at)}`;
 }
 
 function isoDate(at: number): string {

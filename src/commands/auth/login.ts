@@ -35,7 +35,7 @@ interface LoginResult {
 
 const view: View<LoginResult> = {
   text({ profile, url, key, keyCommand, verified, active, activated }, { columns }) {
-    const what = keyCommand === undefined ? `key ${key}` : `key command "${escapeControls(keyCommand)}"`;
+    const what = keyCommand === undefined ? `key ${key}` : `key command \`${escapeControls(keyCommand)}\``;
     const lines = [`Saved ${what} for profile "${profile}" (${url})${verified ? '' : ', not verified'}`];
     if (activated) lines.push(`Profile "${profile}" is now active`);
     else if (!active) lines.push(`To use it, add \`-p ${profile}\` or run \`petstore auth switch ${profile}\``);
@@ -181,11 +181,13 @@ async function verify(session: Session, profile: string, key: string, url: strin
     await (await session.apiOf(target)).categories.list();
   } catch (error) {
     if (!(error instanceof PetstoreError) || error.kind === 'interrupted') throw error;
-    const { status, kind, message } = error;
+    const { status = 0, kind, message, code } = error;
     const hints: Partial<Record<string, string>> = {
+      auth: status === 401 ? 'check the API key and log in again' : undefined,
       rejected: 'check --url',
+      service: status >= 500 ? undefined : 'check --url',
       network: 'check --url and the network, or save without checking with --no-verify',
     };
-    throw rephrase(error, `${message}; nothing was saved`, status === 401 ? 'check the key' : hints[kind]);
+    throw rephrase(error, `${message}${code ? ` [${code}]` : ''}; nothing was saved`, hints[kind]);
   }
 }

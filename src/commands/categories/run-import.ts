@@ -123,8 +123,8 @@ const MAX_CONCURRENCY = 64;
 async function prepare(session: Session, file: string, options: ImportOptions): Promise<Job> {
   const concurrency = Number(options.concurrency);
   if (!/^\d{1,3}$/.test(options.concurrency) || concurrency < 1 || concurrency > MAX_CONCURRENCY) {
-    throw new PetstoreError('usage', `--concurrency must be a whole number from 1 to ${MAX_CONCURRENCY}`, {
-      hint: 'use a value such as 8',
+    throw new PetstoreError('usage', `invalid number "${escapeControls(options.concurrency)}" for --concurrency`, {
+      hint: `use a whole number from 1 to ${MAX_CONCURRENCY}`,
     });
   }
   if (file === '-') await requireYes(session, options);

@@ -16,6 +16,7 @@ import { maskKey } from '../../redact.ts';
 import type { Session } from '../../session.ts';
 import { openSession } from '../../session.ts';
 import { commandWriter, quoteForShell } from '../../shell-quote.ts';
+import { systemReason } from '../../system-error.ts';
 import type { Check, CheckDefinition, CheckResult } from './check.ts';
 import { ok, runChecks, skipped, warning } from './check.ts';
 
@@ -139,7 +140,7 @@ function checkDirectory({ context }: Session, dir: string, variable: string): Ch
     paths = existing === dir ? [dir, ...readdirSync(dir).map((name) => join(dir, name))] : [];
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
-    const problem = code === 'ENOSPC' ? 'the disk is full' : code;
+    const problem = code === 'ENOSPC' ? 'the disk is full' : systemReason(cause);
     const hint = code === 'ENOSPC' ? 'free some disk space' : `set ${variable} to a directory that you can write to`;
     throw new PetstoreError('storage', `cannot write to ${escapeControls(dir)} (${problem})`, { hint, cause });
   } finally {

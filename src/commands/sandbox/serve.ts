@@ -18,6 +18,7 @@ import type { RetryAfterFormat } from '../../sandbox/response.ts';
 import { startSandbox } from '../../sandbox/server.ts';
 import type { Session } from '../../session.ts';
 import { isWindowsShell, quoteForPosix, quoteForPowerShell } from '../../shell-quote.ts';
+import { systemReason } from '../../system-error.ts';
 
 interface ServeOptions {
   readonly port: string;
@@ -60,7 +61,7 @@ const viewFor = (powershell: boolean): View<SandboxInfo> => ({
     yield `  ${assign('PETSTORE_BASE_URL', info.url)}\n`;
     yield `  ${assign('PETSTORE_API_KEY', info.key)}\n`;
     yield '  petstore categories list\n\n';
-    yield `${style.dim('Press Ctrl-C to stop; the data is kept.')}\n`;
+    yield `${style.dim('Press Ctrl-C to stop; the data is kept')}\n`;
   },
 });
 
@@ -103,7 +104,7 @@ function readSettings(session: Session, options: ServeOptions) {
     reset,
     retryAfter,
     faults: options.fault.map((text) => {
-      const hint = `use KIND[:PERCENT] with ${FAULT_KINDS.slice(0, -1).join(', ')} or ${FAULT_KINDS.at(-1)}`;
+      const hint = `use ${FAULT_KINDS.slice(0, -1).join(', ')} or ${FAULT_KINDS.at(-1)}, for example 500:10`;
       return parseFault(text) ?? invalid('--fault', text, hint);
     }),
     // Drawn here and printed, so that a run with random faults can be repeated.
@@ -132,7 +133,7 @@ function readLimits({ limit, plan }: ServeOptions) {
 // The message does not repeat the text, which may be a real key.
 function readKeys(keys: readonly string[]): readonly string[] {
   if (keys.every((key) => /^[\x21-\x7e]+$/.test(key))) return keys.length > 0 ? [...new Set(keys)] : [SANDBOX_KEY];
-  const hint = 'choose any key, for example --key sandbox_alice_0001';
+  const hint = 'use a key such as sandbox_alice_0001';
   throw new PetstoreError('usage', '--key must be printable ASCII without spaces', { hint });
 }
 
@@ -148,7 +149,7 @@ function invalid(option: string, text: string, hint: string): never {
 function portError(error: unknown, port: number): unknown {
   const { code, syscall } = error as NodeJS.ErrnoException;
   if (syscall !== 'listen') return error;
-  const problem = code === 'EADDRINUSE' ? 'is in use' : `cannot be opened (${code})`;
+  const problem = code === 'EADDRINUSE' ? 'is in use' : `cannot be opened (${systemReason(error)})`;
   const hint = 'use --port 0 to choose a free port';
   return new PetstoreError('usage', `port ${port} ${problem}`, { hint, cause: error });
 }

@@ -15,9 +15,9 @@ test('an operation that the documentation marks as deprecated is reported withou
 });
 
 test.each([
-  ['@1688169599', 'GET /x is deprecated since 2023-06-30'],
+  ['@1688169599', 'GET /x has been deprecated since 2023-06-30'],
   ['true', 'GET /x is deprecated'],
-  ['Sun, 11 Nov 2018 23:59:59 GMT', 'GET /x is deprecated since 2018-11-11'],
+  ['Sun, 11 Nov 2018 23:59:59 GMT', 'GET /x has been deprecated since 2018-11-11'],
   ['soon\u001b[2J', 'GET /x is deprecated (soon␛[2J)'],
   ['@99999999999999999', 'GET /x is deprecated (@99999999999999999)'],
   ['@999999999999', 'GET /x is deprecated (@999999999999)'],

@@ -68,7 +68,7 @@ describe('auth login', () => {
       status: 401,
       code: 'unauthorized',
       message: expect.stringMatching(/; nothing was saved$/),
-      hint: 'check the key',
+      hint: 'check the API key and log in again',
     });
     expect(files()).toEqual([]);
   });
@@ -323,7 +323,7 @@ describe('auth status', () => {
     async (verb) => {
       const run = await petstore(['auth', verb], '', { PETSTORE_PROFILE: 'frm' });
       expect(run).toMatchObject({ code: 2, out: '' });
-      expect(run.err).toContain('error: PETSTORE_PROFILE: profile "frm" does not exist');
+      expect(run.err).toContain('error: profile "frm" from PETSTORE_PROFILE does not exist');
       expect(await petstore(['auth', verb], '', { PETSTORE_PROFILE: '' })).toMatchObject({ code: 0 });
     },
   );

@@ -162,8 +162,8 @@ test('an exhausted quota ends the import with the document of what was created',
 });
 
 test.each<[string, readonly string[], string]>([
-  ['no workers', ['--concurrency', '0'], '--concurrency must be a whole number from 1 to 64'],
-  ['half a worker', ['--concurrency', '1.5'], '--concurrency must be a whole number from 1 to 64'],
+  ['no workers', ['--concurrency', '0'], 'invalid number "0" for --concurrency'],
+  ['half a worker', ['--concurrency', '1.5'], 'invalid number "1.5" for --concurrency'],
   ['a delimiter of two characters', ['--delimiter', ';;'], '--delimiter must be one character'],
 ])('an import with %s is wrong usage', async (_what, more, message) => {
   const { file, run } = shop();
@@ -235,7 +235,7 @@ test('--dry-run estimates the time only after two resets, and then consistently 
     return out;
   };
 
-  expect(await dryRun()).toContain('\nEstimated time: unknown until the rate limit has reset\n');
+  expect(await dryRun()).toContain('\nEstimated time: unknown until the rate limit resets\n');
   expect(JSON.parse(await dryRun('--json'))).toMatchObject({ estimatedSeconds: null, exceedsDailyLimit: false });
   await clock.advance(WINDOW);
   expect(await dryRun()).toContain('\nEstimated time: 5h (60 requests per 30m)\n');
