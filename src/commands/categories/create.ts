@@ -1,6 +1,6 @@
 // `petstore categories create`: sends one category once, or with --if-missing returns the one that exists.
 import { Command } from 'commander';
-import type { Category } from '../../api/types.ts';
+import type { Api, Category } from '../../api/types.ts';
 import { action, sections } from '../../command.ts';
 import { PetstoreError } from '../../errors.ts';
 import { escapeControls } from '../../escape.ts';
@@ -63,7 +63,7 @@ async function createCategory(
     });
   }
   const { categories } = await session.api();
-  const existing = ifMissing && (await categories.list()).find((category) => category.name === name);
+  const existing = ifMissing && (await findCategory(categories, name));
   if (!existing) {
     const category = await categories.create(description === undefined ? { name } : { name, description });
     return { category, created: true };
@@ -73,6 +73,17 @@ async function createCategory(
     await session.warn(`existing category "${name}" has ${current}; --description was ignored`);
   }
   return { category: existing, created: false };
+}
+
+// A cached list may show that a category exists, but not that it is missing.
+async function findCategory(categories: Api['categories'], name: string): Promise<Category | undefined> {
+  const { listed, fromCache } = await categories.listFresh();
+  const found = listed.find((category) => category.name === name);
+  if (found || !fromCache) return found;
+  const problem = 'the list of categories comes from a cache';
+  throw new PetstoreError('service', `cannot tell whether category "${escapeControls(name)}" exists: ${problem}`, {
+    hint: 'run the same command again later',
+  });
 }
 
 function quoted({ name }: Category): string {

@@ -1,7 +1,8 @@
 // `categories create`: --if-missing, formats, and failed output.
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { PetstoreError } from '../../../src/errors.ts';
 import { run } from '../../../src/program.ts';
+import { startHttpFake } from '../../support/http-fake.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import { inProcess, world } from '../../support/world.ts';
 
@@ -24,6 +25,23 @@ test('--if-missing returns the existing category and reports a different descrip
   expect(different).toMatchObject({ code: 0, out: '{"id":1,"name":"dog","description":"pet"}\n' });
   const message = 'existing category "dog" has the description "pet"; --description was ignored';
   expect(JSON.parse(different.err)).toEqual({ warning: { message } });
+});
+
+test('--if-missing creates nothing if the list comes from a cache and lacks the category', async () => {
+  const service = await startHttpFake(() => ({ body: [{ id: 1, name: 'cat' }], headers: { age: '30' } }));
+  onTestFinished(service.close);
+  const env = { PETSTORE_BASE_URL: service.url, PETSTORE_API_KEY: 'sk_test_Abcdef0123456789' };
+  const ifMissing = (name: string) =>
+    inProcess(['categories', 'create', '--name', name, '--if-missing', '-q'], { dir: tempDir(), env });
+  expect(await ifMissing('dog')).toEqual({
+    code: 7,
+    out: '',
+    err: 'error: cannot tell whether category "dog" exists: the list of categories comes from a cache\nhint: run the same command again later\n',
+  });
+  expect(await ifMissing('cat')).toMatchObject({ code: 0, out: 'Category "cat" already exists (id 1)\n' });
+  expect(service.requests).toMatchObject(
+    ['dog', 'cat'].map(() => ({ method: 'GET', headers: { 'cache-control': 'no-cache' } })),
+  );
 });
 
 test('an error while the result is printed states that the category was created', async () => {
