@@ -2,6 +2,7 @@
 import type { WriteCommand } from '../errors.ts';
 import { PetstoreError, rephrase } from '../errors.ts';
 import { formatCount, formatNumber } from '../format.ts';
+import { isAlike } from './list-proof.ts';
 import type { ImportDocument, UnknownRow } from './results.ts';
 import { quoted } from './validate-row.ts';
 
@@ -53,14 +54,26 @@ function unknownRows(
   });
   const more = unknown.length > MOST_NAMED ? `, and ${formatNumber(unknown.length - MOST_NAMED)} more` : '';
   const message = `${formatCount(unknown.length, 'row')} may or may not exist: ${rows.join(', ')}${more}`;
-  const hint = 'if the service changed a name, use the changed name in the file';
   const error = new PetstoreError('unknown_outcome', stop ? `${message} (${stop.message})` : message, {
-    hint: unknown.some(({ maybe }) => maybe) ? hint : undefined,
+    ...suspectHint(unknown),
     code: stop?.code,
     status: stop?.status,
     cause: stop,
   });
-  return error.hint ? error : rerun(error, words, 'to look them up again');
+  return error.hint || error.commandHint ? error : rerun(error, words, 'to look them up again');
+}
+
+function suspectHint(unknown: readonly UnknownRow[]): Partial<Pick<PetstoreError, 'hint' | 'commandHint'>> {
+  const suspects = unknown.filter(({ maybe }) => maybe);
+  if (suspects.length === 0) return {};
+  if (suspects.some(({ name, maybe }) => isAlike(name, maybe?.name ?? ''))) {
+    return { hint: 'if the service changed a name, use the changed name in the file' };
+  }
+  // As long as the category is listed, no list proves that the row is missing.
+  return {
+    commandHint: (petstore) =>
+      `if the possible match is another category, create the row with ${petstore('categories', 'create')}`,
+  };
 }
 
 function rerun(error: PetstoreError, words: readonly string[] | undefined, why: string): PetstoreError {

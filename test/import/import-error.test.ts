@@ -82,6 +82,10 @@ test('the error about unknown rows names the category that each may be', () => {
     message: '1 row may or may not exist: row 3 "c" (perhaps category 7 "C")',
     hint: 'if the service changed a name, use the changed name in the file',
   });
+  expect(ended({ unknown: [{ row: 3, name: 'c', maybe: { id: 7, name: 'zebra' } }] })).toMatchObject({
+    message: '1 row may or may not exist: row 3 "c" (perhaps category 7 "zebra")',
+    hint: 'if the possible match is another category, create the row with `petstore categories create -p staging`',
+  });
   const unknown = Array.from({ length: 1007 }, (_, at) => ({ row: at + 1, name: 'x' }));
   expect(ended({ unknown })?.message).toMatch(/^1,007 rows may .* row 5 "x", and 1,002 more$/);
 });

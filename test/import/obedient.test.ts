@@ -323,6 +323,31 @@ const CASES: readonly Case[] = [
   },
 ];
 
+test('a row that cannot be told from a category of another client is created once, as the hint says', async () => {
+  const it = await scene({}, 'dog', 'cat');
+  it.service.script = {
+    fate: (at) => {
+      if (at > 0) return undefined;
+      it.service.items.push({ id: 1, name: 'zebra', sent: 'zebra' });
+      return 'cut';
+    },
+  };
+  for (const _run of [1, 2]) {
+    const { code, err } = await it.run();
+    expect(code).toBe(8);
+    expect(JSON.parse(err)).toMatchObject({
+      error: {
+        message: expect.stringMatching(/row \d "(dog|cat)" \(perhaps category 1 "zebra"\)$/),
+        hint: 'if the possible match is another category, create the row with `petstore categories create`',
+      },
+    });
+  }
+  const [missing = ''] = it.names.filter((name) => !it.service.counts().has(name));
+  expect((await it.run(['categories', 'create', '--name', missing])).code).toBe(0);
+  expect((await it.run()).code).toBe(0);
+  expect(Object.fromEntries(it.service.counts())).toEqual({ zebra: 1, dog: 1, cat: 1 });
+});
+
 test.each([
   ['one file', ROWS],
   ['two files that share names', [...ROWS.slice(3), 'another', 'dog', 'dog']],
