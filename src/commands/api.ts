@@ -14,10 +14,10 @@ export const api = (): Command =>
       'after',
       sections({
         notes: `Use it for operations without a petstore command: GET /pets/{petId} (deprecated) and GET /store/orders. Rate limits,
-retries and exit codes work as in other commands; only GET, HEAD and OPTIONS are retried. A warning reports responses marked as deprecated, sunset or unstable. On Windows,
-use --input rather than --data.`,
-        output: `the body, byte for byte, even if the status is an error; with --json one JSON document,
-{"status", "headers", "body"} with --include.`,
+retries and exit codes work as in other commands; after a failure, only GET, HEAD and OPTIONS are retried. A warning tells you if the
+response marks the operation as deprecated, sunset or unstable. On Windows, use --input rather than --data.`,
+        output: `the body, byte for byte, even if the status is an error; with --json one JSON document:
+the body, or {"status", "headers", "body"} with --include.`,
         exitCodes: `2 invalid path or body, 3 key rejected, 4 request rejected, 7 read failed or redirect, 8 a write
 received no valid response.`,
         examples: [

@@ -13,8 +13,9 @@ export const completion = (): Command =>
       'after',
       sections({
         notes: `Completes commands, options, their values and profile names. The script calls petstore, so you don't need to
-regenerate it after an upgrade. Add the command to the file named in its comment. The bash script works with bash 3.2 (macOS)
-and newer.`,
+regenerate it after an upgrade. To enable completion permanently, run the command in the
+startup file of the shell: ~/.bashrc, ~/.zshrc (after compinit) or $PROFILE. The bash script works with bash 3.2
+(macOS) and newer.`,
         output: 'the script; with --json {"shell", "script"}.',
         examples: [
           'eval "$(petstore completion bash)"  # ~/.bashrc',

@@ -34,7 +34,7 @@ share the data. --data FILE creates FILE.1.log and FILE.windows.1.log. The enter
 --limit.
 
 Faults (affect every request unless PERCENT is given):
-  latency        wait 1 s before the response; latency=300ms sets the time
+  latency        wait 1s before the response; latency=300ms sets the time
   500, 503       fail before the request is processed
   reset          reset the connection before the request is processed
   lost-response  process the request, then close without a response

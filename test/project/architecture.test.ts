@@ -51,6 +51,7 @@ const LAYERS = [
     'escape.ts',
     'redact.ts',
     'format.ts',
+    'system-error.ts',
     'json.ts',
     'version.ts',
     'did-you-mean.ts',

@@ -53,15 +53,15 @@ export const login = (): Command =>
       'after',
       sections({
         notes: `The key is read from a hidden prompt on a terminal, otherwise from the first line of stdin. There is no
-option for it, because other users can see the arguments of a process. It is checked with one GET /categories, saved in a file that only
+option for it, because other users can see command-line arguments. It is checked with one GET /categories, saved in a file that only
 you can read, and sent only to the scheme, host and port that it was saved for.
 
-A key command runs at each use, without a shell (unless you name one: sh -c '…') and for at most 30 seconds; the
-first line of its stdout is the key. PETSTORE_API_KEY_COMMAND does the same without a profile.
+A key command runs each time the key is needed, for at most 30 seconds and without a shell (to use one, write
+sh -c '…'). The first line of its stdout is the key. PETSTORE_API_KEY_COMMAND does the same without a profile.
 
 If the active profile has no key, the new profile becomes the active one.`,
         output: 'one line; with --json {"profile", "url", "key", "verified", "active"}, with the key masked.',
-        exitCodes: '2 invalid base URL, 3 key rejected and nothing saved, 9 file error.',
+        exitCodes: '2 invalid base URL, 3 key rejected and nothing saved, 9 storage error.',
         examples: [
           'petstore auth login --url https://HOST/v1',
           'petstore auth login -p staging --url https://STAGING_HOST/v1 < key.txt',

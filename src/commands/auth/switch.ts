@@ -26,8 +26,8 @@ export const switchTo = (): Command =>
     .addHelpText(
       'after',
       sections({
-        notes: `PETSTORE_PROFILE, PETSTORE_API_KEY and PETSTORE_BASE_URL override the active profile; a warning names
-those that are set.`,
+        notes: `PETSTORE_PROFILE, PETSTORE_API_KEY, PETSTORE_API_KEY_COMMAND and PETSTORE_BASE_URL override the active
+profile; a warning names those that are set.`,
         output: 'one line; with --json {"profile", "previous", "overriddenBy"}.',
         examples: ['petstore auth switch staging', 'petstore auth switch sandbox'],
       }),

@@ -8,8 +8,8 @@ export const importRows = (): Command =>
     .argument('<file>', 'JSON array, NDJSON, CSV or TSV; - reads stdin')
     .option('--delimiter <char>', 'field separator of a CSV file (default: detected among comma, semicolon and tab)')
     .option('--ignore-extra', 'ignore columns and fields other than name and description', false)
-    .option('--map <name=column>', 'column that contains the name or the description; repeatable', collect)
-    .option('--trust-list', 'accept a list that lacks categories that existed before', false)
+    .option('--map <name=column>', 'read the name or the description from this column; repeatable', collect)
+    .option('--trust-list', 'continue even if the list lacks categories that existed before', false)
     .option('--dry-run', 'preview without creating anything', false)
     .option('-y, --yes', 'do not ask for confirmation', false)
     .option('--concurrency <number>', 'maximum number of concurrent requests', '8')
@@ -17,8 +17,8 @@ export const importRows = (): Command =>
       'after',
       sections({
         notes: `The whole file is checked before anything is sent. Rows whose name exists are skipped, so you can run
-the same command again after Ctrl-C, a crash or an edit of the file. If a name is in the file twice, two categories are
-created. Only one import runs at a time; a second one waits.`,
+the same command again after Ctrl-C or a crash, or after you edit the file. If the file contains a name twice, two
+categories of that name are created. Only one import runs at a time; a second one waits.`,
         output: `the number of created, skipped, failed and unknown rows, and a table of those that failed or are unknown. With
 --json, one document with "created", "skipped", "failed", "unknown" and "pending", printed whenever something was sent.`,
         exitCodes: `2 invalid file, 3 API key rejected, 4 rows rejected, 5 rate limited, 7 incomplete list of categories, 8 outcome

@@ -36,8 +36,8 @@ export const list = (): Command =>
     .addHelpText(
       'after',
       sections({
-        output: `a table, fitted to the terminal and complete in a pipe; with --json an array of {"id", "name",
-"description"} that keeps other fields of the service. csv, tsv, json and ndjson can be imported.`,
+        output: `a table, shortened only to fit a terminal; with --json an array of {"id", "name", "description"} with any
+other fields of the service. categories import can read csv, tsv, json and ndjson.`,
         examples: [
           'petstore categories list',
           'petstore categories list --search cat --sort name',
