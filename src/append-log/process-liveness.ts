@@ -16,7 +16,7 @@ export function currentProcess(): ProcessRef {
 }
 
 /** Returns whether a process runs; `unknown` if it ran on another host, or its pid may have been reused. */
-export function isAlive(ref: ProcessRef): 'alive' | 'dead' | 'unknown' {
+export function livenessOf(ref: ProcessRef): 'alive' | 'dead' | 'unknown' {
   if (ref.host !== currentHost()) return 'unknown';
   if (ref.start !== '' && seesOwnNamespace()) return startOf(ref.pid) === ref.start ? 'alive' : 'dead';
   try {

@@ -11,7 +11,7 @@ export interface Known {
 }
 
 /** An attempt whose outcome is not recorded (docs/import.md). */
-export interface Doubt {
+export interface UncertainAttempt {
   readonly name: string;
   /** The number of categories known before it was sent: only a later one can be its category. */
   readonly known: number;
@@ -34,7 +34,7 @@ export interface Holder extends ProcessRef {
 }
 
 /** A category in a record: its id in digits, and the label by which it is recognized. */
-export type Labelled = readonly [id: string, label: string];
+export type Labeled = readonly [id: string, label: string];
 
 /** One record. A run's records count while it holds the lock; a 201 (`created`) always counts. */
 export type JournalRecord =
@@ -42,7 +42,7 @@ export type JournalRecord =
   | readonly ['expire', run: string, beats: number]
   | readonly ['beat' | 'release', run: string]
   | readonly ['account', run: string, index: number]
-  | readonly ['known', run: string, readonly Labelled[]]
+  | readonly ['known', run: string, readonly Labeled[]]
   | readonly ['send', run: string, attempt: string, name: string]
   | readonly ['created' | 'found', run: string, attempt: string, id: string, label: string]
   | readonly ['slow' | 'absent', run: string, attempt: string]
@@ -55,7 +55,7 @@ export interface Snapshot {
   readonly accounts: readonly {
     readonly known: readonly (readonly [id: string, Known])[];
     readonly created: readonly (readonly [id: string, Creation])[];
-    readonly doubts: readonly (readonly [attempt: string, Doubt])[];
+    readonly uncertain: readonly (readonly [attempt: string, UncertainAttempt])[];
   }[];
 }
 

@@ -1,7 +1,7 @@
 // The journal of a base URL, reduced from its records (docs/import.md): the lock and, by account, the categories listed,
 // the categories created, and the attempts with an unknown outcome.
 import type { LogFormat } from '../append-log/log.ts';
-import type { Creation, Doubt, Holder, JournalRecord, Known, Labelled } from './journal-record.ts';
+import type { Creation, Holder, JournalRecord, Known, Labeled, UncertainAttempt } from './journal-record.ts';
 import { formatRecord, parseRecord } from './journal-record.ts';
 
 /** One set of categories at a base URL; after a reset of the service's data it is another one. */
@@ -11,7 +11,7 @@ export interface Account {
   /** By id. */
   readonly created: Map<string, Creation>;
   /** By attempt. */
-  readonly doubts: Map<string, Doubt>;
+  readonly uncertain: Map<string, UncertainAttempt>;
 }
 
 const MOST_ACCOUNTS = 20;
@@ -27,27 +27,27 @@ export const journalFormat: LogFormat<JournalState> = {
   initial: () => ({ lock: undefined, accounts: [newAccount()], current: 0 }),
   apply: (state, text) => apply(state, parseRecord(text)),
   *snapshot({ lock, current, accounts }) {
-    const copies = accounts.map(({ known, created, doubts }) => ({
+    const copies = accounts.map(({ known, created, uncertain }) => ({
       known: [...known],
       created: [...created],
-      doubts: [...doubts],
+      uncertain: [...uncertain],
     }));
     yield formatRecord(['snapshot', '', { lock, current, accounts: copies }]);
   },
 };
 
 export function newAccount(): Account {
-  return { known: new Map(), created: new Map(), doubts: new Map() };
+  return { known: new Map(), created: new Map(), uncertain: new Map() };
 }
 
 function apply(state: JournalState, record: JournalRecord): void {
   const [kind, run] = record;
   const { lock } = state;
   if (kind === 'snapshot') {
-    const accounts = record[2].accounts.map(({ known, created, doubts }) => ({
+    const accounts = record[2].accounts.map(({ known, created, uncertain }) => ({
       known: new Map(known),
       created: new Map(created),
-      doubts: new Map(doubts),
+      uncertain: new Map(uncertain),
     }));
     Object.assign(state, record[2], { accounts });
   }
@@ -64,21 +64,21 @@ function apply(state: JournalState, record: JournalRecord): void {
     state.accounts[state.current] ??= newAccount();
     forgetAccount(state);
   } else if (kind === 'known') addKnown(account, record[2]);
-  else if (kind === 'send') account.doubts.set(record[2], { name: record[3], known: account.known.size });
+  else if (kind === 'send') account.uncertain.set(record[2], { name: record[3], known: account.known.size });
   else if (kind === 'found') settle(account, record[2], record[3], record[4]);
-  else if (kind === 'absent') account.doubts.delete(record[2]);
+  else if (kind === 'absent') account.uncertain.delete(record[2]);
   else if (kind === 'settled') for (const id of record[2]) forgetCreation(account, id);
   else if (kind === 'deleted') for (const id of record[2]) forgetCategory(account, id);
   else if (kind === 'slow') {
-    const doubt = account.doubts.get(record[2]);
-    if (doubt) account.doubts.set(record[2], { ...doubt, slow: true });
+    const attempt = account.uncertain.get(record[2]);
+    if (attempt) account.uncertain.set(record[2], { ...attempt, slow: true });
   }
 }
 
 // Drops the oldest account, since a service whose data is reset for every test would fill the journal.
 function forgetAccount(state: JournalState): void {
   if (state.accounts.length <= MOST_ACCOUNTS) return;
-  const at = state.accounts.findIndex(({ doubts }, index) => doubts.size === 0 && index !== state.current);
+  const at = state.accounts.findIndex(({ uncertain }, index) => uncertain.size === 0 && index !== state.current);
   if (at < 0) return;
   state.accounts.splice(at, 1);
   if (at < state.current) state.current--;
@@ -98,23 +98,23 @@ function forgetCategory({ known, created }: Account, id: string): void {
   if (before) known.set(id, { ...before, label: '' });
 }
 
-function addKnown({ known }: Account, categories: readonly Labelled[]): void {
+function addKnown({ known }: Account, categories: readonly Labeled[]): void {
   for (const [id, label] of categories) if (!known.has(id)) known.set(id, { at: known.size, label });
 }
 
-function settle({ created, doubts }: Account, attempt: string, id: string, label: string): void {
-  const { name } = doubts.get(attempt) ?? {};
-  if (name !== undefined && doubts.delete(attempt)) created.set(id, { attempt, name, label });
+function settle({ created, uncertain }: Account, attempt: string, id: string, label: string): void {
+  const { name } = uncertain.get(attempt) ?? {};
+  if (name !== undefined && uncertain.delete(attempt)) created.set(id, { attempt, name, label });
 }
 
 // An id that existed before, or that two responses name, proves nothing: each of these creates is uncertain.
 function recordCreated(state: JournalState, attempt: string, id: string, label: string): void {
-  const account = state.accounts.find(({ doubts }) => doubts.has(attempt));
+  const account = state.accounts.find(({ uncertain }) => uncertain.has(attempt));
   if (!account || account.known.has(id)) return;
   const other = account.created.get(id);
   if (other) {
     account.created.delete(id);
-    account.doubts.set(other.attempt, { name: other.name, known: account.known.size });
+    account.uncertain.set(other.attempt, { name: other.name, known: account.known.size });
     addKnown(account, [[id, label]]);
   } else settle(account, attempt, id, label);
 }

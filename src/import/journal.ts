@@ -1,10 +1,10 @@
 // The journal of a base URL: a record before each create and after each response, written by the run that holds its lock.
 import { randomBytes } from 'node:crypto';
 import type { ProcessRef } from '../append-log/process-liveness.ts';
-import { currentProcess, isAlive } from '../append-log/process-liveness.ts';
+import { currentProcess, livenessOf } from '../append-log/process-liveness.ts';
 import type { Clock } from '../clock.ts';
 import { PetstoreError } from '../errors.ts';
-import type { JournalRecord, Labelled } from './journal-record.ts';
+import type { JournalRecord, Labeled } from './journal-record.ts';
 import { formatRecord } from './journal-record.ts';
 import type { Account, JournalState } from './journal-state.ts';
 
@@ -18,7 +18,7 @@ const IDS_PER_RECORD = 1000;
 export interface LockOptions {
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  readonly processes?: { readonly self: ProcessRef; readonly isAlive: typeof isAlive };
+  readonly processes?: { readonly self: ProcessRef; readonly livenessOf: typeof livenessOf };
   /** Called once, with the process that holds the lock. */
   readonly onWait?: (holder: ProcessRef) => void;
 }
@@ -47,7 +47,7 @@ export class Journal {
   readonly #log: JournalLog;
   readonly #run = randomBytes(6).toString('hex');
   /** The categories that responses named, by attempt. */
-  readonly #responses = new Map<string, Labelled>();
+  readonly #responses = new Map<string, Labeled>();
   /** The attempts that this run recorded as found or absent. */
   readonly #ended = new Set<string>();
   #attempts = 0;
@@ -71,7 +71,7 @@ export class Journal {
 
   /** Waits until no other run imports to this base URL, and takes the lock. */
   async acquire({ clock, signal, processes, onWait }: LockOptions): Promise<void> {
-    const { self, isAlive: judge } = processes ?? { self: currentProcess(), isAlive };
+    const { self, livenessOf: judge } = processes ?? { self: currentProcess(), livenessOf };
     let seen = '';
     let since = 0;
     let isReported = false;
@@ -125,7 +125,7 @@ export class Journal {
   }
 
   /** Records the categories that exist before the first create. */
-  async recordKnown(categories: readonly Labelled[]): Promise<void> {
+  async recordKnown(categories: readonly Labeled[]): Promise<void> {
     const fresh = categories.filter(([id]) => !this.account.known.has(id));
     for (const some of inPortions(fresh)) await this.#append(['known', this.#run, some]);
   }
@@ -149,14 +149,14 @@ export class Journal {
   }
 
   /** @returns false if the id proves nothing: it existed before, or belongs to another create, which is uncertain again */
-  async recordCreated(attempt: string, [id, label]: Labelled): Promise<boolean> {
+  async recordCreated(attempt: string, [id, label]: Labeled): Promise<boolean> {
     this.#responses.set(attempt, [id, label]);
     await this.#append(['created', this.#run, attempt, id, label]);
-    return !this.account.doubts.has(attempt);
+    return !this.account.uncertain.has(attempt);
   }
 
   /** Records the outcome of an attempt as found in a list. */
-  recordFound(attempt: string, [id, label]: Labelled): Promise<void> {
+  recordFound(attempt: string, [id, label]: Labeled): Promise<void> {
     this.#ended.add(attempt);
     return this.#append(['found', this.#run, attempt, id, label]);
   }
@@ -202,7 +202,7 @@ export class Journal {
   }
 
   // Records again what the log lost; the lock proves that no other run has begun meanwhile.
-  async #restore({ known, created, doubts }: Account, index: number): Promise<void> {
+  async #restore({ known, created, uncertain }: Account, index: number): Promise<void> {
     await this.useAccount(index);
     await this.recordKnown([...known].map(([id, { label }]) => [id, label]));
     for (const [id, { attempt, name, label }] of created) {
@@ -211,16 +211,16 @@ export class Journal {
       await this.recordFound(attempt, [id, label]);
     }
     // Mark settled attempts absent, or they could claim another attempt's category.
-    for (const attempt of [...this.account.doubts.keys()]) {
+    for (const attempt of [...this.account.uncertain.keys()]) {
       const isSettled = this.#ended.has(attempt) || !attempt.startsWith(`${this.#run}-`);
-      if (isSettled && !doubts.has(attempt)) await this.recordAbsent(attempt);
+      if (isSettled && !uncertain.has(attempt)) await this.recordAbsent(attempt);
     }
-    for (const [attempt, { name, slow }] of doubts) {
-      if (this.account.doubts.has(attempt) || this.#isCreated(attempt)) continue;
+    for (const [attempt, { name, slow }] of uncertain) {
+      if (this.account.uncertain.has(attempt) || this.#isCreated(attempt)) continue;
       await this.#append(['send', this.#run, attempt, name]);
       if (slow) await this.recordSlow(attempt);
       // The append that revealed the loss, or a concurrent one, may have settled the attempt.
-      if (this.#isCreated(attempt)) await this.recordFound(attempt, this.#responses.get(attempt) as Labelled);
+      if (this.#isCreated(attempt)) await this.recordFound(attempt, this.#responses.get(attempt) as Labeled);
     }
   }
 

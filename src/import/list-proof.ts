@@ -1,13 +1,13 @@
 // Derives from a list which account it shows, whether it is whole, and the outcome of uncertain attempts. Pure.
 import { createHash } from 'node:crypto';
 import type { Category, NewCategory } from '../api/types.ts';
-import type { Labelled } from './journal-record.ts';
+import type { Labeled } from './journal-record.ts';
 import type { Account } from './journal-state.ts';
 
 type Listed = readonly Category[];
 
 /** Returns the id and label by which the journal recognizes a category. */
-export function labelled({ id, name }: Category): Labelled {
+export function labeled({ id, name }: Category): Labeled {
   return [String(id), labelOf(name)];
 }
 
@@ -22,10 +22,10 @@ function labelOf(name: string): string {
  */
 export function accountOf(accounts: readonly Account[], listed: Listed): number {
   const names = new Set(listed.map(({ name }) => name));
-  const labels = new Map(listed.map((one) => labelled(one)));
-  const shown = ({ known, created, doubts }: Account): number =>
+  const labels = new Map(listed.map((one) => labeled(one)));
+  const shown = ({ known, created, uncertain }: Account): number =>
     [...known, ...created].filter(([id, { label }]) => labels.get(id) === label).length +
-    [...doubts.values()].filter(({ name }) => names.has(name)).length;
+    [...uncertain.values()].filter(({ name }) => names.has(name)).length;
   const counts = accounts.map(shown);
   const most = Math.max(...counts);
   return most > 0 ? counts.lastIndexOf(most) : accounts.findIndex(isEmpty);
@@ -78,9 +78,9 @@ export function isAlike(sent: string, name: string): boolean {
 const MOST_CREATIONS = 10_000;
 
 /** @returns the oldest creations beyond `keep` that a list shows as they were sent; none while an outcome is unknown */
-export function settledCreations({ created, doubts }: Account, listed: Listed, keep = MOST_CREATIONS): string[] {
-  if (created.size <= keep || doubts.size > 0) return [];
-  const labels = new Map(listed.map((one) => labelled(one)));
+export function settledCreations({ created, uncertain }: Account, listed: Listed, keep = MOST_CREATIONS): string[] {
+  if (created.size <= keep || uncertain.size > 0) return [];
+  const labels = new Map(listed.map((one) => labeled(one)));
   const oldest = [...created].slice(0, created.size - keep);
   return oldest.filter(([id, { name }]) => labels.get(id) === labelOf(name)).map(([id]) => id);
 }
@@ -99,9 +99,9 @@ interface Match {
 }
 
 /** Matches each uncertain attempt with the categories that appeared after it. */
-export function matchDoubts({ known, created, doubts }: Account, listed: Listed): Match {
+export function matchUncertain({ known, created, uncertain }: Account, listed: Listed): Match {
   const numberOf = ({ id }: Category): number => known.get(String(id))?.at ?? Number.POSITIVE_INFINITY;
-  const oldest = [...doubts.values()].reduce((least, doubt) => Math.min(least, doubt.known), known.size);
+  const oldest = [...uncertain.values()].reduce((least, attempt) => Math.min(least, attempt.known), known.size);
   // If a response gave the id another name than the list does, it may have been the response to another create.
   const isOwn = ({ id, name }: Category): boolean => {
     const creation = created.get(String(id));
@@ -113,15 +113,15 @@ export function matchDoubts({ known, created, doubts }: Account, listed: Listed)
     if (!byName.get(one.name)?.push(one)) byName.set(one.name, [one]);
   }
   const found = new Map<string, Category>();
-  for (const [attempt, doubt] of doubts) {
+  for (const [attempt, { name, known: before }] of uncertain) {
     const isFree = (one: Category): boolean => fresh.has(one) && !created.has(String(one.id));
-    const category = byName.get(doubt.name)?.find((one) => isFree(one) && numberOf(one) >= doubt.known);
+    const category = byName.get(name)?.find((one) => isFree(one) && numberOf(one) >= before);
     if (!category) continue;
     fresh.delete(category);
     found.set(attempt, category);
   }
   const suspects = (attempt: string): Category[] =>
-    [...fresh].filter((one) => numberOf(one) >= (doubts.get(attempt)?.known ?? 0));
+    [...fresh].filter((one) => numberOf(one) >= (uncertain.get(attempt)?.known ?? 0));
   return { found, suspects };
 }
 
@@ -138,8 +138,8 @@ export function findRows(rows: readonly NewCategory[], account: Account, listed:
     if (name === category.name || (label !== labelOf(category.name) && wanted.has(category.name))) continue;
     wanted.get(name)?.push({ category });
   }
-  const { found } = matchDoubts(account, listed);
-  for (const [attempt, { name }] of account.doubts) if (!found.has(attempt)) wanted.get(name)?.push({ attempt });
+  const { found } = matchUncertain(account, listed);
+  for (const [attempt, { name }] of account.uncertain) if (!found.has(attempt)) wanted.get(name)?.push({ attempt });
   for (const findings of wanted.values()) findings.reverse();
   return rows.map(({ name }) => wanted.get(name)?.pop());
 }

@@ -80,10 +80,10 @@ export class ImportResults {
   }
 
   /** Makes created rows uncertain again; returns them. */
-  withdraw(isInDoubt: (attempt: string) => boolean): number[] {
+  withdraw(isUncertain: (attempt: string) => boolean): number[] {
     const rows: number[] = [];
     for (const [row, outcome] of this.#outcomes) {
-      if (outcome.state !== 'created' || !isInDoubt(outcome.attempt)) continue;
+      if (outcome.state !== 'created' || !isUncertain(outcome.attempt)) continue;
       this.set(row, { state: 'unknown', attempt: outcome.attempt });
       rows.push(row);
     }
@@ -95,7 +95,7 @@ export class ImportResults {
     return this.#outcomes.get(row)?.state;
   }
 
-  *inDoubt(): Generator<[row: number, attempt: string]> {
+  *uncertain(): Generator<[row: number, attempt: string]> {
     for (const [row, outcome] of this.#outcomes) if (outcome.state === 'unknown') yield [row, outcome.attempt];
   }
 

@@ -15,8 +15,8 @@ import {
   findRows,
   gapOf,
   isAlike,
-  labelled,
-  matchDoubts,
+  labeled,
+  matchUncertain,
   missingFrom,
   nearest,
   settledCreations,
@@ -159,12 +159,12 @@ class Run {
     await journal.restoreLost();
     await journal.useAccount(index);
     if (gap) await journal.recordDeleted(gap.lacking);
-    for (const [attempt, category] of matchDoubts(journal.account, listed).found) {
-      await journal.recordFound(attempt, labelled(category));
+    for (const [attempt, category] of matchUncertain(journal.account, listed).found) {
+      await journal.recordFound(attempt, labeled(category));
     }
     this.#queue = this.results.add(findRows(rows, journal.account, listed)).reverse();
     await onPlan(this.results);
-    await journal.recordKnown(listed.map(labelled));
+    await journal.recordKnown(listed.map(labeled));
     await journal.recordSettled(settledCreations(journal.account, listed));
     onProgress(this.results);
   }
@@ -247,7 +247,7 @@ class Run {
         return true;
       }
       this.results.set(row, { state: 'unknown', attempt });
-      this.#inDoubt(row, means === 'slow' ? Math.max(SETTLE_MS, timeoutMs) : SETTLE_MS);
+      this.#markUncertain(row, means === 'slow' ? Math.max(SETTLE_MS, timeoutMs) : SETTLE_MS);
       if (means === 'slow') await journal.recordSlow(attempt);
       return false;
     }
@@ -256,14 +256,14 @@ class Run {
   async #settleCreated(row: number, attempt: string, category: Category): Promise<boolean> {
     this.#named.add(String(category.id));
     // A response with the name of a row whose own response was lost may show that row's category.
-    if (category.name !== this.#row(row).name && this.#isInDoubt(category.name)) {
+    if (category.name !== this.#row(row).name && this.#isUncertain(category.name)) {
       this.results.set(row, { state: 'unknown', attempt });
-      this.#inDoubt(row, SETTLE_MS);
+      this.#markUncertain(row, SETTLE_MS);
       return false;
     }
     this.results.set(row, { state: 'created', attempt, category });
     try {
-      if (await this.#options.journal.recordCreated(attempt, labelled(category))) {
+      if (await this.#options.journal.recordCreated(attempt, labeled(category))) {
         // Another row may have withdrawn it while the record was on its way to a state server.
         this.results.set(row, { state: 'created', attempt, category });
         return true;
@@ -273,33 +273,35 @@ class Run {
       this.end(error);
       return true;
     }
-    const { doubts } = this.#options.journal.account;
-    for (const other of this.results.withdraw((one) => doubts.has(one))) this.#inDoubt(other, SETTLE_MS);
+    const { uncertain } = this.#options.journal.account;
+    for (const other of this.results.withdraw((one) => uncertain.has(one))) this.#markUncertain(other, SETTLE_MS);
     return false;
   }
 
-  #isInDoubt(name: string): boolean {
-    return [...this.results.inDoubt()].some(([row]) => this.#row(row).name === name);
+  #isUncertain(name: string): boolean {
+    return [...this.results.uncertain()].some(([row]) => this.#row(row).name === name);
   }
 
-  #inDoubt(row: number, settleMs: number): void {
+  #markUncertain(row: number, settleMs: number): void {
     this.#settledAt.set(row, this.#options.clock.monotonic() + settleMs);
   }
 
   // Looks up every uncertain row; rows that do not exist are queued again, up to `maxRetries`.
   async #lookUp(): Promise<void> {
     const { journal, clock, signal, maxRetries, timeoutMs, onProgress } = this.#options;
-    const rows = [...this.results.inDoubt()].filter(([row]) => !this.#givenUp.has(row));
+    const rows = [...this.results.uncertain()].filter(([row]) => !this.#givenUp.has(row));
     if (rows.length === 0) return;
     const settledByStart = (attempt: string): number =>
       this.#startedAt +
-      (journal.account.doubts.get(attempt)?.slow ? Math.max(SETTLE_EARLIER_RUN_MS, timeoutMs) : SETTLE_EARLIER_RUN_MS);
+      (journal.account.uncertain.get(attempt)?.slow
+        ? Math.max(SETTLE_EARLIER_RUN_MS, timeoutMs)
+        : SETTLE_EARLIER_RUN_MS);
     const settledAt = rows.map(([row, attempt]) => this.#settledAt.get(row) ?? settledByStart(attempt));
     await sleepLong(clock, settledAt.reduce((latest, at) => Math.max(latest, at)) - clock.monotonic(), signal);
     const listed = await this.#wholeList();
     await journal.restoreLost();
-    const { found, suspects } = matchDoubts(journal.account, listed ?? []);
-    for (const [attempt, category] of found) await journal.recordFound(attempt, labelled(category));
+    const { found, suspects } = matchUncertain(journal.account, listed ?? []);
+    for (const [attempt, category] of found) await journal.recordFound(attempt, labeled(category));
     for (const [row, attempt] of rows) {
       const category = found.get(attempt);
       const resends = this.#resends.get(row) ?? 0;

@@ -6,7 +6,7 @@ import type { LogFs } from '../append-log/generations.ts';
 import type { Log } from '../append-log/log.ts';
 import { MemoryLog } from '../append-log/log.ts';
 import type { ProcessRef } from '../append-log/process-liveness.ts';
-import { currentProcess, isAlive } from '../append-log/process-liveness.ts';
+import { currentProcess, livenessOf } from '../append-log/process-liveness.ts';
 import type { Clock } from '../clock.ts';
 import { systemReason } from '../system-error.ts';
 import type { LedgerRecord, Observation, TicketEnd } from './ledger-record.ts';
@@ -51,7 +51,7 @@ export interface LogLedgerOptions {
   /** Called once, with the error of the file, before the ledger continues in memory. */
   readonly onUnshared?: (error: unknown) => void;
   readonly self?: ProcessRef;
-  readonly livenessOf?: typeof isAlive;
+  readonly livenessOf?: typeof livenessOf;
 }
 
 /** Time that a ticket outlives its request's timeout, in milliseconds. */
@@ -205,9 +205,9 @@ export class LogLedger implements Ledger {
 
   // Closes the tickets of dead processes of this host; those of other hosts expire.
   #closeDeadTickets({ tickets }: KeyState): void {
-    const { livenessOf = isAlive } = this.#options;
+    const judge = this.#options.livenessOf ?? livenessOf;
     for (const [id, { pid, start, host }] of Object.entries(tickets)) {
-      if (host !== this.#host || livenessOf({ pid, start, host: this.#self.host }) !== 'dead') continue;
+      if (host !== this.#host || judge({ pid, start, host: this.#self.host }) !== 'dead') continue;
       this.#write({ kind: 'closed', at: this.#now(), id, how: 'dead' });
     }
   }

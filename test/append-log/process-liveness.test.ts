@@ -3,15 +3,15 @@ import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { currentProcess, isAlive } from '../../src/append-log/process-liveness.ts';
+import { currentProcess, livenessOf } from '../../src/append-log/process-liveness.ts';
 import { compile } from '../support/compile.ts';
 
 const canUnshare = process.platform === 'linux' && process.getuid?.() === 0;
 
 test('a process is dead if its pid is unused or belongs to a process that started at another time', () => {
-  expect(isAlive(currentProcess())).not.toBe('dead');
-  if (currentProcess().start !== '') expect(isAlive({ ...currentProcess(), start: '1' })).toBe('dead');
-  expect(isAlive({ ...currentProcess(), start: '', pid: 2 ** 22 + 1 })).toBe('dead');
+  expect(livenessOf(currentProcess())).not.toBe('dead');
+  if (currentProcess().start !== '') expect(livenessOf({ ...currentProcess(), start: '1' })).toBe('dead');
+  expect(livenessOf({ ...currentProcess(), start: '', pid: 2 ** 22 + 1 })).toBe('dead');
 });
 
 test('the liveness of a process of another host, boot or pid namespace is unknown', () => {
@@ -21,17 +21,17 @@ test('the liveness of a process of another host, boot or pid namespace is unknow
     `${host} pid:[1] ${boot}`,
     `${host} ${namespace} another-boot`,
   ]) {
-    expect(isAlive({ ...currentProcess(), host: other })).toBe('unknown');
+    expect(livenessOf({ ...currentProcess(), host: other })).toBe('unknown');
   }
 });
 
 test.runIf(canUnshare)('a process in a pid namespace does not use the pids of an outer /proc', () => {
   const module = JSON.stringify(compile('src/append-log/process-liveness.ts'));
   const script = `
-    const { currentProcess, isAlive } = await import(${module});
+    const { currentProcess, livenessOf } = await import(${module});
     const self = currentProcess();
     // The outer /proc has another process with pid 1, by which this one must not be judged.
-    console.log(JSON.stringify([self.pid, isAlive(self), isAlive({ ...self, pid: 4000000 })]));`;
+    console.log(JSON.stringify([self.pid, livenessOf(self), livenessOf({ ...self, pid: 4000000 })]));`;
   const args = ['--pid', '--fork', process.execPath, '--input-type=module', '-e', script];
   expect(JSON.parse(execFileSync('unshare', args).toString())).toEqual([1, 'unknown', 'dead']);
 });
@@ -43,6 +43,6 @@ test.runIf(process.platform === 'linux')('a zombie process counts as dead', asyn
   const pid = Number(line.toString());
   const stat = (): string[] => readFileSync(`/proc/${pid}/stat`, 'latin1').split(' ');
   while (stat()[2] !== 'Z') await new Promise((resolve) => setTimeout(resolve, 10));
-  expect(isAlive({ ...currentProcess(), pid, start: stat()[21] ?? '' })).toBe('dead');
+  expect(livenessOf({ ...currentProcess(), pid, start: stat()[21] ?? '' })).toBe('dead');
   parent.kill();
 });

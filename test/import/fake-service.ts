@@ -173,7 +173,7 @@ export class FakeImport {
     living.add(self.pid);
     const processes: LockOptions['processes'] = {
       self,
-      isAlive: ({ pid }) => judged ?? (living.has(pid) ? 'alive' : 'dead'),
+      livenessOf: ({ pid }) => judged ?? (living.has(pid) ? 'alive' : 'dead'),
     };
     const journal = new Journal(openFileJournal(this.stateDir, URL, FS));
     const { api, crashed } = this.service.client();

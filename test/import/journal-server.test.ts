@@ -48,7 +48,11 @@ class Machine {
 
   get lock(): LockOptions {
     const self = { pid: 1, start: '', host: 'elsewhere' };
-    return { clock: this.clock, signal: new AbortController().signal, processes: { self, isAlive: () => 'unknown' } };
+    return {
+      clock: this.clock,
+      signal: new AbortController().signal,
+      processes: { self, livenessOf: () => 'unknown' },
+    };
   }
 
   async acquire(at = server): Promise<Journal> {
@@ -62,7 +66,7 @@ const storage = (message: RegExp) =>
   expect.objectContaining({ kind: 'storage', exitCode: 9, message: expect.stringMatching(message) });
 
 const namesIn = (values: Iterable<{ readonly name: string }>): string[] => [...values].map(({ name }) => name);
-const namesInDoubt = ({ account }: Journal): string[] => namesIn(account.doubts.values());
+const uncertainNames = ({ account }: Journal): string[] => namesIn(account.uncertain.values());
 
 async function keysOf(at: RedisServer): Promise<string[]> {
   return [...(await at.command('KEYS', '*')).matchAll(/petstore:\S+/g)].map(([key]) => key);
@@ -83,7 +87,7 @@ withServer('an import killed on one machine is resumed on another after a minute
   expect(machine.clock.monotonic()).toBeGreaterThanOrEqual(60_000);
   expect([...second.account.known.keys()]).toEqual(['7']);
   expect(second.account.created.get('8')).toMatchObject({ name: 'dog', label: 'b' });
-  expect(namesInDoubt(second)).toEqual(['cat']);
+  expect(uncertainNames(second)).toEqual(['cat']);
 });
 
 withServer('a second machine waits while the first one writes and continues when the first run has ended', async () => {
@@ -155,11 +159,11 @@ withServer('a run restores the records that a flushed server lost, even if anoth
   };
   await expect(waiting.acquire({ ...other.lock, signal: patience.signal })).rejects.toThrow('enough');
   expect(namesIn(journal.account.created.values())).toEqual(['dog']);
-  expect(namesInDoubt(journal).sort()).toEqual(['cat', 'cow']);
+  expect(uncertainNames(journal).sort()).toEqual(['cat', 'cow']);
   const next = await new Machine().acquire();
   expect([...next.account.known.keys()]).toEqual(['7']);
   expect([...next.account.created.keys()]).toEqual(['8']);
-  expect([...next.account.doubts.values()].map(({ name, slow }) => [name, slow]).sort()).toEqual([
+  expect([...next.account.uncertain.values()].map(({ name, slow }) => [name, slow]).sort()).toEqual([
     ['cat', undefined],
     ['cow', true],
   ]);
@@ -199,7 +203,7 @@ withServer('a durable server that was restarted still has every record', async (
   await first.close();
   await server.kill();
   await server.start();
-  expect(namesInDoubt(await new Machine().acquire())).toEqual(['dog']);
+  expect(uncertainNames(await new Machine().acquire())).toEqual(['dog']);
 });
 
 withServer('a running import restores the journal on a server that restarts without persistence', async () => {
@@ -210,7 +214,7 @@ withServer('a running import restores the journal on a server that restarts with
   await forgetful.start();
   await journal.recordSend('cat');
   journal.assertHeld();
-  expect(namesInDoubt(await new Machine().acquire(forgetful))).toEqual(['dog', 'cat']);
+  expect(uncertainNames(await new Machine().acquire(forgetful))).toEqual(['dog', 'cat']);
 });
 
 withServer('a server that evicts journals makes the next run wait', async () => {

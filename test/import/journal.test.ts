@@ -36,7 +36,7 @@ class Desk {
   }
 
   lock(pid: number, judged: Verdict): LockOptions {
-    const processes = { self: { pid, start: '', host: 'here' }, isAlive: () => judged };
+    const processes = { self: { pid, start: '', host: 'here' }, livenessOf: () => judged };
     return { clock: this.clock, signal: new AbortController().signal, processes };
   }
 
@@ -66,13 +66,13 @@ test('the next run knows the records of a run, and the outcome of its requests i
   await first.recordCreated(sent as string, ['8', 'c']);
   await first.recordAbsent(lost as string);
   await first.recordSlow(slow as string);
-  const { known, created, doubts } = (await desk.acquire(2)).account;
+  const { known, created, uncertain } = (await desk.acquire(2)).account;
   expect([...known].map(([id, { at, label }]) => [id, at, label])).toEqual([
     ['7', 0, 'a'],
     ['9223372036854775807', 1, 'b'],
   ]);
   expect([...created]).toEqual([['8', { attempt: sent, name: 'dog', label: 'c' }]]);
-  expect([...doubts.values()]).toEqual([
+  expect([...uncertain.values()]).toEqual([
     { name: 'cow', known: 2, slow: true },
     { name: 'ant', known: 2 },
   ]);
@@ -145,7 +145,7 @@ test('a 201 that arrives after its run was taken over is recorded', async () => 
   const second = await desk.acquire(12);
   await expect(first.recordCreated(attempt, ['5', 'x'])).rejects.toEqual(storage('taken over'));
   await second.recordAbsent('none');
-  expect([[...second.account.created.keys()], second.account.doubts.size]).toEqual([['5'], 0]);
+  expect([[...second.account.created.keys()], second.account.uncertain.size]).toEqual([['5'], 0]);
 });
 
 test('a run that sends nothing writes a record every 15 s', async () => {
@@ -182,7 +182,7 @@ test('a response with an id known before proves nothing, and one with the id of 
   expect(await journal.recordCreated(one as string, ['1', 'old'])).toBe(false);
   expect(await journal.recordCreated(two as string, ['2', 'x'])).toBe(true);
   expect(await journal.recordCreated(three as string, ['2', 'x'])).toBe(false);
-  expect([[...journal.account.doubts.keys()].sort(), journal.account.created.size]).toEqual([
+  expect([[...journal.account.uncertain.keys()].sort(), journal.account.created.size]).toEqual([
     [one, two, three].sort(),
     0,
   ]);
@@ -215,7 +215,7 @@ test('the oldest of more than 20 accounts is forgotten unless one of its outcome
     await journal.recordKnown([[String(index), 'x']]);
   }
   expect(journal.accounts).toHaveLength(20);
-  expect([journal.accounts[0]?.doubts.size, [...journal.account.known.keys()]]).toEqual([1, ['22']]);
+  expect([journal.accounts[0]?.uncertain.size, [...journal.account.known.keys()]]).toEqual([1, ['22']]);
 });
 
 test.each(['EACCES', 'EROFS', 'ENOSPC'])('a journal that cannot be written (%s) causes exit code 9', async (code) => {
@@ -323,11 +323,11 @@ test('no attempt is both created and unresolved, and no two creations share an a
       for (const [kind, , value] of records) {
         if (kind === 'send') attempts.add(value as string);
       }
-      for (const { created, doubts } of reduce(records.filter(([kind], at) => isFirstSend(records, kind, at)))
+      for (const { created, uncertain } of reduce(records.filter(([kind], at) => isFirstSend(records, kind, at)))
         .accounts) {
         const done = [...created.values()].map((one) => one.attempt);
         expect(new Set(done).size).toBe(done.length);
-        expect(done.filter((one) => doubts.has(one))).toEqual([]);
+        expect(done.filter((one) => uncertain.has(one))).toEqual([]);
       }
     }),
     { numRuns: 500 },

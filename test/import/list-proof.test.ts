@@ -8,8 +8,8 @@ import {
   findRows,
   gapOf,
   isAlike,
-  labelled,
-  matchDoubts,
+  labeled,
+  matchUncertain,
   nearest,
   settledCreations,
 } from '../../src/import/list-proof.ts';
@@ -18,17 +18,21 @@ import { named } from './fake-service.ts';
 const list = (...names: string[]): Category[] => names.map((name, at) => ({ id: at + 1, name }));
 
 /** An account with known names, created names (ids after those) and unresolved names. */
-function account(known: readonly string[], created: readonly string[] = [], doubts: readonly string[] = []): Account {
+function account(
+  known: readonly string[],
+  created: readonly string[] = [],
+  uncertain: readonly string[] = [],
+): Account {
   const it = newAccount();
   for (const [at, category] of list(...known).entries()) {
-    const [id, label] = labelled(category);
+    const [id, label] = labeled(category);
     it.known.set(id, { at, label });
   }
   for (const [at, name] of created.entries()) {
-    const [id, label] = labelled({ id: known.length + at + 1, name });
+    const [id, label] = labeled({ id: known.length + at + 1, name });
     it.created.set(id, { attempt: `c${at}`, name, label });
   }
-  for (const [at, name] of doubts.entries()) it.doubts.set(`d${at}`, { name, known: known.length });
+  for (const [at, name] of uncertain.entries()) it.uncertain.set(`d${at}`, { name, known: known.length });
   return it;
 }
 
@@ -85,7 +89,7 @@ test('as many rows with one name exist as the list has categories of that name',
 test('a row exists under the name to which the service altered it', () => {
   const it = account([], ['Dog']);
   const altered = list('dog');
-  it.created.set('1', { attempt: 'c0', name: 'Dog', label: labelled(altered[0] as Category)[1] });
+  it.created.set('1', { attempt: 'c0', name: 'Dog', label: labeled(altered[0] as Category)[1] });
   expect(findRows(named('Dog'), it, altered)).toEqual([{ category: altered[0] }]);
   expect(findRows(named('dog'), it, altered)).toEqual([{ category: altered[0] }]);
 });
@@ -99,17 +103,17 @@ test('a row whose outcome is unknown is neither missing nor existing', () => {
 
 test('a new category resolves one unresolved create, and a category known before resolves none', () => {
   const it = account(['dog'], [], ['dog', 'dog', 'cat']);
-  const { found, suspects } = matchDoubts(it, list('dog', 'dog', 'kat'));
+  const { found, suspects } = matchUncertain(it, list('dog', 'dog', 'kat'));
   expect([...found].map(([attempt, { id }]) => [attempt, id])).toEqual([['d0', 2]]);
   expect(suspects('d2').map(({ name }) => name)).toEqual(['kat']);
 });
 
 test('ids of nineteen digits are compared exactly', () => {
   const it = newAccount();
-  it.known.set('9223372036854775806', { at: 0, label: labelled({ id: 1, name: 'dog' })[1] });
-  it.doubts.set('d', { name: 'dog', known: 1 });
+  it.known.set('9223372036854775806', { at: 0, label: labeled({ id: 1, name: 'dog' })[1] });
+  it.uncertain.set('d', { name: 'dog', known: 1 });
   const listed = [9223372036854775806n, 9223372036854775807n].map((id) => ({ id, name: 'dog' }));
-  expect(matchDoubts(it, listed).found.get('d')?.id).toBe(9223372036854775807n);
+  expect(matchUncertain(it, listed).found.get('d')?.id).toBe(9223372036854775807n);
 });
 
 test('the category that a row may be has a similar name if there is one', () => {
@@ -122,6 +126,6 @@ test('the oldest creations are settled once a list shows them as sent, but not w
   const it = account([], ['a', 'b', 'c']);
   expect(settledCreations(it, list('a', 'B', 'c'), 1)).toEqual(['1']);
   expect(settledCreations(it, list('a', 'b', 'c'), 3)).toEqual([]);
-  it.doubts.set('d', { name: 'x', known: 0 });
+  it.uncertain.set('d', { name: 'x', known: 0 });
   expect(settledCreations(it, list('a', 'b', 'c'), 1)).toEqual([]);
 });

@@ -11,7 +11,7 @@ const NOW = 1_800_000_000_000;
 test('a dry run counts listed rows and rows that an earlier run left unknown', () => {
   const rows = named('dog', 'cat', 'cow', 'cat', 'ant');
   const account = newAccount();
-  account.doubts.set('run-1', { name: 'cow', known: 0 });
+  account.uncertain.set('run-1', { name: 'cow', known: 0 });
   const listed = [
     { id: 9223372036854775807n, name: 'dog' },
     { id: 5, name: 'cat' },

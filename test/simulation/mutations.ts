@@ -54,12 +54,12 @@ const CHANGES: Readonly<Record<string, readonly (readonly [from: string, to: str
   ],
   'import/journal-state.ts': [
     [
-      "else if (kind === 'absent') account.doubts.delete(record[2]);",
-      "else if (kind === 'absent') account.doubts.clear();",
+      "else if (kind === 'absent') account.uncertain.delete(record[2]);",
+      "else if (kind === 'absent') account.uncertain.clear();",
     ],
     ['if (!account || account.known.has(id)) return;', 'if (!account) return;'],
     ['if (isFreed) state.lock = undefined;', 'if (isFreed) state.lock = lock;'],
-    ['doubts: new Map(doubts),', 'doubts: new Map(),'],
+    ['uncertain: new Map(uncertain),', 'uncertain: new Map(),'],
   ],
   'rate-limit/policy.ts': [
     ['if (block && t < block.until) return', 'if (block && t < block.since) return'],

@@ -9,7 +9,7 @@ export function currentProcess(): ProcessRef {
   return { pid, start: '1', host: machine.name };
 }
 
-export function isAlive({ pid, host }: ProcessRef): 'alive' | 'dead' | 'unknown' {
+export function livenessOf({ pid, host }: ProcessRef): 'alive' | 'dead' | 'unknown' {
   if (host !== callingProcess().machine.name) return 'unknown';
   return surroundings().processes.some((one) => one.pid === pid && !one.dead) ? 'alive' : 'dead';
 }
