@@ -1,12 +1,12 @@
-// The client library on a real sandbox, and on a scripted service for other responses.
+// The client library with a sandbox, and with a scripted service for other responses.
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { ClientOptions } from '../src/client.ts';
 import { createClient, PetstoreError } from '../src/client.ts';
 import { systemClock } from '../src/clock.ts';
 import { startSandbox } from '../src/sandbox/server.ts';
-import type { FakeAnswer, HttpFake, ReceivedRequest } from './support/http-fake.ts';
-import { errorAnswer, startHttpFake } from './support/http-fake.ts';
+import type { FakeResponse, HttpFake, ReceivedRequest } from './support/http-fake.ts';
+import { errorResponse, startHttpFake } from './support/http-fake.ts';
 import { place } from './support/processes.ts';
 import { petstore } from './support/program.ts';
 import { tempDir } from './support/temp-dir.ts';
@@ -31,8 +31,10 @@ function open(options: Partial<ClientOptions>) {
   return client;
 }
 
-async function scripted(answer: (request: ReceivedRequest) => FakeAnswer | Promise<FakeAnswer>): Promise<HttpFake> {
-  const fake = await startHttpFake(answer);
+async function scripted(
+  respond: (request: ReceivedRequest) => FakeResponse | Promise<FakeResponse>,
+): Promise<HttpFake> {
+  const fake = await startHttpFake(respond);
   closing.push(fake.close);
   return fake;
 }
@@ -46,9 +48,9 @@ async function errorOf(call: Promise<unknown>): Promise<PetstoreError> {
   return error as PetstoreError;
 }
 
-// Resolves when the service has received as many requests.
-async function received({ requests }: HttpFake, count = 1): Promise<void> {
-  while (requests.length < count) await new Promise((resolve) => setTimeout(resolve, 5));
+// Resolves when the service has received a request.
+async function received({ requests }: HttpFake): Promise<void> {
+  while (requests.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
 }
 
 test('the client library creates and lists categories', async () => {
@@ -60,7 +62,7 @@ test('the client library creates and lists categories', async () => {
   expect(client.quota().resetAt).toBeGreaterThan(Date.now());
 });
 
-test('a wrong key is an auth error, whose hint names no command', async () => {
+test('a list with a wrong key is an auth error, whose hint names no command', async () => {
   const client = open({ ...(await service()), apiKey: 'sandbox_another_key' });
   const error = await errorOf(client.categories.list());
   expect(error).toMatchObject({ kind: 'auth', status: 401, hint: 'use a valid API key' });
@@ -76,7 +78,7 @@ test('a request with an exhausted quota fails immediately with the retry time an
   expect(error.hint).toMatch(/^try again in \d+m/);
 });
 
-test('the client shares the quota with the command line', async () => {
+test('the client library shares its quota with the command line', async () => {
   const shared = await service(2);
   const client = open({ ...shared, maxWaitMs: 0 });
   await client.categories.list();
@@ -122,9 +124,9 @@ describe('an abort', () => {
     expect(fake.requests).toEqual([]);
   });
 
-  test('of a read in flight ends it, and the client can be used afterwards', async () => {
-    let answer: FakeAnswer = 'silence';
-    const fake = await scripted(() => answer);
+  test('ends a read in flight, and the client can be used afterwards', async () => {
+    let response: FakeResponse = 'silence';
+    const fake = await scripted(() => response);
     const client = open({ baseUrl: fake.url });
     const abort = new AbortController();
     const call = errorOf(client.categories.list({ signal: abort.signal }));
@@ -133,11 +135,11 @@ describe('an abort', () => {
     const error = await call;
     expect(error).toMatchObject({ kind: 'interrupted', outcome: undefined });
     expect(error.cause).toMatchObject({ name: 'AbortError' });
-    answer = { body: [] };
+    response = { body: [] };
     expect(await client.categories.list()).toEqual([]);
   });
 
-  test('of a create in flight ends it immediately with an unknown outcome', async () => {
+  test('ends a create in flight immediately with an unknown outcome', async () => {
     const fake = await scripted(() => 'silence');
     const abort = new AbortController();
     const call = errorOf(open({ baseUrl: fake.url }).categories.create({ name: 'dog' }, { signal: abort.signal }));
@@ -151,7 +153,7 @@ describe('an abort', () => {
     });
   });
 
-  test('ends a wait for the rate limit, and another call keeps waiting for its turn', async () => {
+  test('ends a wait for the rate limit and releases its ticket', async () => {
     const client = open(await service(1));
     await client.categories.list();
     const abort = new AbortController();
@@ -167,7 +169,7 @@ describe('an abort', () => {
     await calls[2];
   });
 
-  test('of a signal that many calls share prints no warning', async () => {
+  test('with a signal that 40 calls share causes no warning from Node.js', async () => {
     const fake = await scripted(() => 'silence');
     const warnings: unknown[] = [];
     const onWarning = (warning: unknown): void => void warnings.push(warning);
@@ -184,7 +186,7 @@ describe('an abort', () => {
   });
 });
 
-test('a timeout of a call overrides that of the client', async () => {
+test('the timeout of a call overrides that of the client', async () => {
   const fake = await scripted(() => 'silence');
   const client = open({ baseUrl: fake.url, maxRetries: 0 });
   expect(await errorOf(client.categories.list({ timeoutMs: 50 }))).toMatchObject({
@@ -194,8 +196,8 @@ test('a timeout of a call overrides that of the client', async () => {
   });
 });
 
-describe('errors', () => {
-  test('a refused connection names the host, and its cause has the code of the system', async () => {
+describe('errors of the client library', () => {
+  test('of a refused connection name the host, and their cause has the system code', async () => {
     const error = await errorOf(open({ maxRetries: 0 }).categories.list());
     expect(error).toMatchObject({
       kind: 'network',
@@ -205,7 +207,7 @@ describe('errors', () => {
     expect(error.cause).toMatchObject({ code: 'ECONNREFUSED' });
   });
 
-  test('a create without a response has an unknown outcome and is sent once', async () => {
+  test('of a create without a response have kind unknown_outcome, and the create is sent once', async () => {
     const fake = await scripted(() => 'reset');
     expect(await errorOf(open({ baseUrl: fake.url }).categories.create({ name: 'dog' }))).toMatchObject({
       kind: 'unknown_outcome',
@@ -214,25 +216,25 @@ describe('errors', () => {
     expect(fake.requests).toHaveLength(1);
   });
 
-  test('an API key that the service repeats is redacted', async () => {
-    const fake = await scripted(() => errorAnswer(400, `bad ${KEY}`, `The key ${KEY} may not create.`));
+  test('redact an API key that the service repeats', async () => {
+    const fake = await scripted(() => errorResponse(400, `bad ${KEY}`, `The key ${KEY} may not create.`));
     const error = await errorOf(open({ baseUrl: fake.url }).categories.create({ name: 'dog' }));
     expect(error).toMatchObject({ kind: 'rejected', serviceMessage: 'The key [redacted] may not create.' });
     expect(JSON.stringify([error, error.message, error.stack, error.code])).not.toContain(KEY);
   });
 
-  const answers: [string, FakeAnswer][] = [
-    ['401', errorAnswer(401, 'unauthorized', 'No.')],
-    ['403', errorAnswer(403, 'forbidden', 'No.')],
-    ['404', errorAnswer(404, 'not_found', 'No.')],
-    ['500', errorAnswer(500, 'oops', 'No.')],
+  const responses: [string, FakeResponse][] = [
+    ['status 401', errorResponse(401, 'unauthorized', 'No.')],
+    ['status 403', errorResponse(403, 'forbidden', 'No.')],
+    ['status 404', errorResponse(404, 'not_found', 'No.')],
+    ['status 500', errorResponse(500, 'oops', 'No.')],
     ['a redirect', { status: 302, headers: { location: 'https://pets.example/v1/categories' } }],
-    ['a page', { body: '<html>', headers: { 'content-type': 'text/html' } }],
+    ['an HTML page', { body: '<html>', headers: { 'content-type': 'text/html' } }],
     ['a reset', 'reset'],
-    ['429', errorAnswer(429, 'slow', 'No.', { 'retry-after': '3600' })],
+    ['status 429', errorResponse(429, 'slow', 'No.', { 'retry-after': '3600' })],
   ];
-  test.each(answers)('no hint about %s names a command or an option of the command line', async (_what, answer) => {
-    const fake = await scripted(() => answer);
+  test.each(responses)('caused by %s have hints without commands and options', async (_what, response) => {
+    const fake = await scripted(() => response);
     const client = open({ baseUrl: fake.url, maxRetries: 0, maxWaitMs: 0 });
     for (const call of [client.categories.list(), client.categories.create({ name: 'dog' })]) {
       const { hint } = await errorOf(call);
@@ -241,7 +243,7 @@ describe('errors', () => {
   });
 });
 
-describe('close', () => {
+describe('closing a client', () => {
   test('rejects later calls as wrong usage', async () => {
     const client = open(await service());
     await client.categories.list();
@@ -254,8 +256,8 @@ describe('close', () => {
   });
 
   test('waits for calls in progress', async () => {
-    let respond = (_answer: FakeAnswer): void => undefined;
-    const fake = await scripted(() => new Promise<FakeAnswer>((resolve) => (respond = resolve)));
+    let respond = (_answer: FakeResponse): void => undefined;
+    const fake = await scripted(() => new Promise<FakeResponse>((resolve) => (respond = resolve)));
     const client = open({ baseUrl: fake.url });
     const listed = client.categories.list();
     await received(fake);
@@ -265,7 +267,7 @@ describe('close', () => {
     expect(await listed).toEqual([]);
   });
 
-  test('is called by `await using`', async () => {
+  test('is also done by Symbol.asyncDispose', async () => {
     const client = open(await service());
     await client[Symbol.asyncDispose]();
     expect((await errorOf(client.categories.list())).kind).toBe('usage');
@@ -276,10 +278,10 @@ const URL_V1 = 'https://pets.example/v1';
 test.each([
   ['no options', undefined, 'usage', 'baseUrl'],
   ['null', null, 'usage', 'baseUrl'],
-  ['a text', 'https://pets.example/v1', 'usage', 'must be an object'],
-  ['no address', { apiKey: KEY }, 'usage', 'baseUrl'],
+  ['a string', 'https://pets.example/v1', 'usage', 'must be an object'],
+  ['no base URL', { apiKey: KEY }, 'usage', 'baseUrl'],
   ['a URL that is not a string', { baseUrl: new URL(URL_V1), apiKey: KEY }, 'usage', 'baseUrl'],
-  ['http', { baseUrl: 'http://pets.example/v1', apiKey: KEY }, 'usage', 'baseUrl'],
+  ['an http URL', { baseUrl: 'http://pets.example/v1', apiKey: KEY }, 'usage', 'baseUrl'],
   ['a key with a space', { baseUrl: URL_V1, apiKey: 'a b' }, 'auth', 'a space'],
   ['no key', { baseUrl: URL_V1 }, 'auth', 'apiKey'],
   ['an undefined key', { baseUrl: URL_V1, apiKey: undefined }, 'auth', 'apiKey'],
@@ -289,10 +291,10 @@ test.each([
   ['an unknown option', { baseUrl: URL_V1, apiKey: KEY, timeout: 5 }, 'usage', 'unknown option "timeout"'],
   ['a timeout of NaN', { baseUrl: URL_V1, apiKey: KEY, timeoutMs: Number.NaN }, 'usage', 'timeoutMs'],
   ['a timeout of 0', { baseUrl: URL_V1, apiKey: KEY, timeoutMs: 0 }, 'usage', 'timeoutMs'],
-  ['a timeout as text', { baseUrl: URL_V1, apiKey: KEY, timeoutMs: '5s' }, 'usage', 'timeoutMs'],
-  ['half a retry', { baseUrl: URL_V1, apiKey: KEY, maxRetries: 0.5 }, 'usage', 'maxRetries'],
-  ['a negative wait', { baseUrl: URL_V1, apiKey: KEY, maxWaitMs: -1 }, 'usage', 'maxWaitMs'],
-  ['a state URL that is none', { baseUrl: URL_V1, apiKey: KEY, stateUrl: 'x' }, 'usage', 'stateUrl'],
+  ['a timeout that is a string', { baseUrl: URL_V1, apiKey: KEY, timeoutMs: '5s' }, 'usage', 'timeoutMs'],
+  ['a fractional number of retries', { baseUrl: URL_V1, apiKey: KEY, maxRetries: 0.5 }, 'usage', 'maxRetries'],
+  ['a negative maximum wait', { baseUrl: URL_V1, apiKey: KEY, maxWaitMs: -1 }, 'usage', 'maxWaitMs'],
+  ['an invalid state URL', { baseUrl: URL_V1, apiKey: KEY, stateUrl: 'x' }, 'usage', 'stateUrl'],
 ])('createClient with %s throws a PetstoreError', (_what, options, kind, message) => {
   const create = (): unknown => createClient(options as Parameters<typeof createClient>[0]);
   expect(create).toThrow(PetstoreError);
@@ -301,8 +303,8 @@ test.each([
 
 test.each([
   ['an unknown option', { name: 'dog' }, { retries: 1 }, 'unknown option "retries"'],
-  ['options that are no object', { name: 'dog' }, 5, 'must be an object'],
-  ['a signal that is none', { name: 'dog' }, { signal: {} }, 'AbortSignal'],
+  ['options that are not an object', { name: 'dog' }, 5, 'must be an object'],
+  ['an invalid signal', { name: 'dog' }, { signal: {} }, 'AbortSignal'],
   ['a timeout of 0', { name: 'dog' }, { timeoutMs: 0 }, 'timeoutMs'],
   ['no category', undefined, undefined, 'name'],
   ['a name that is not a string', { name: 5 }, undefined, 'name'],

@@ -1,13 +1,13 @@
-// Untrusted text: escaped so that it cannot control a terminal or hide anything.
+// Escaping of untrusted text, which must not control a terminal or hide text.
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { escapeControls, terminalSafeJson } from '../src/escape.ts';
 
-// Unicode categories, independent of the pattern under test. Cf includes visible Arabic signs, hence the list.
+// Independent of the pattern under test. A list instead of \p{Cf}, which includes visible Arabic signs.
 const DANGEROUS =
   /[\u0000-\u001f\u007f-\u009f]|[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]|\p{Zl}|\p{Zp}|\p{Cs}|[\u200b\u2060\ufeff]|[\u{e0000}-\u{e007f}]/u;
 
-// Text of a hostile service: escapes, C1, bidi, tags, lone surrogates, emoji, letters.
+// Escape sequences, C1, bidi, tags, lone surrogates, emoji, letters.
 const hostile = fc.string({
   unit: fc.oneof(
     fc.constantFrom('\u001b[2J', '\u001b]0;x\u0007', '\u001b]52;c;aGk=\u0007', '\u009b31m'),
@@ -19,7 +19,7 @@ const hostile = fc.string({
   maxLength: 12,
 });
 
-test('escaping leaves no dangerous character in 200,000 hostile strings', () => {
+test('escaping leaves no dangerous character in random hostile strings', () => {
   fc.assert(
     fc.property(hostile, (text) => {
       const shown = escapeControls(text);
@@ -29,14 +29,14 @@ test('escaping leaves no dangerous character in 200,000 hostile strings', () => 
   );
 });
 
-test('escaping twice changes nothing', () => {
+test('escaping an escaped text does not change it', () => {
   fc.assert(
     fc.property(hostile, (text) => escapeControls(escapeControls(text)) === escapeControls(text)),
     { numRuns: 20_000 },
   );
 });
 
-test('escaping removes no letter, so text after an escape sequence stays readable', () => {
+test('escaping removes no letters', () => {
   fc.assert(
     fc.property(hostile, (text) => {
       const letters = text.match(/[a-zA-Z0-9犬é"\\]/g)?.length ?? 0;
@@ -64,11 +64,11 @@ test.each([
   expect(escapeControls(text)).toBe(shown);
 });
 
-test('escaping can keep line breaks', () => {
+test('escaping keeps the exempted characters', () => {
   expect(escapeControls('one\ntwo\u0007', '\n')).toBe('one\ntwo␇');
 });
 
-test('JSON for a terminal keeps its value and has no control characters', () => {
+test('terminalSafeJson keeps the value and leaves no dangerous character', () => {
   fc.assert(
     fc.property(hostile, (text) => {
       const json = terminalSafeJson(JSON.stringify({ [text]: text }));

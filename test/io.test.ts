@@ -1,8 +1,8 @@
-// Environment variables: their names are case-insensitive on Windows, and only there.
+// The names of environment variables, which are case-insensitive only on Windows.
 import { expect, test } from 'vitest';
 import { toEnvironment } from '../src/io.ts';
 
-test('environment variables are found regardless of case on Windows', () => {
+test('the names of environment variables are case-insensitive on Windows', () => {
   expect(toEnvironment({ petstore_Quiet: '1', Path: 'C:\\' }, 'win32')).toEqual({ PETSTORE_QUIET: '1', PATH: 'C:\\' });
 });
 

@@ -1,4 +1,4 @@
-// JSON with exact numbers: every digit is kept, invalid documents are rejected, hostile ones are harmless.
+// JSON with exact numbers: all digits are kept, and invalid and hostile documents are rejected.
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { isOpaqueNumber, parseJson, stringifyJson } from '../src/json.ts';
@@ -17,7 +17,7 @@ test.each([
   expect(stringifyJson(parseJson(text))).toBe(text);
 });
 
-test('an id up to 2^53 is a number, and beyond it a bigint', () => {
+test('an integer below 2^53 is parsed as a number, and from 2^53 as a bigint', () => {
   expect(parseJson('9007199254740991')).toBe(9007199254740991);
   expect(parseJson('9007199254740992')).toBe(9007199254740992n);
   expect(parseJson('9007199254740993')).toBe(9007199254740993n);
@@ -34,7 +34,7 @@ test.each([
   expect(() => parseJson(text)).toThrow('not valid JSON');
 });
 
-test('a JSON syntax error never quotes the document, which may contain a key', () => {
+test('a JSON syntax error does not quote the document, which may contain a key', () => {
   let message = '';
   try {
     parseJson('{"key": sk_live_secret_123456}');
@@ -44,7 +44,7 @@ test('a JSON syntax error never quotes the document, which may contain a key', (
   expect(message).toBe('SyntaxError: not valid JSON');
 });
 
-test('digits inside strings stay text, whatever quotes and backslashes surround them', () => {
+test('digits in strings with quotes and backslashes are not parsed as numbers', () => {
   for (const value of ['9007199254740993', 'a", 1.50, "b', '\\', '\\"1e5\\\\', ', -0', '[1.0']) {
     const text = JSON.stringify([value, { [value]: value }, 1]).replace(/,1\]$/, ',1.0]');
     expect(stringifyJson(parseJson(text))).toBe(text);
@@ -56,7 +56,7 @@ const token = fc.constantFrom(
   ...[' ', '\n'],
 );
 
-test('parseJson accepts exactly what JSON.parse accepts in 30,000 token sequences', () => {
+test('parseJson accepts the same random token sequences as JSON.parse', () => {
   const verdict = (parse: (text: string) => unknown, text: string): boolean => {
     try {
       parse(text);
@@ -74,7 +74,7 @@ test('parseJson accepts exactly what JSON.parse accepts in 30,000 token sequence
   );
 });
 
-test('any JSON value survives parsing and writing', () => {
+test('any JSON value is unchanged after parsing and writing', () => {
   fc.assert(
     fc.property(fc.jsonValue({ maxDepth: 4 }), (value) => {
       expect(JSON.parse(stringifyJson(parseJson(JSON.stringify(value))))).toEqual(JSON.parse(JSON.stringify(value)));
@@ -83,13 +83,13 @@ test('any JSON value survives parsing and writing', () => {
   );
 });
 
-test('a field named __proto__ changes no prototype', () => {
+test('a field named __proto__ is kept and does not change the prototype', () => {
   const value = parseJson('{"__proto__":{"polluted":1.0}}') as object;
   expect(stringifyJson(value)).toBe('{"__proto__":{"polluted":1.0}}');
   expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
 });
 
-test('deep nesting is rejected before the stack overflows', () => {
+test('a document nested more than 100 levels deep is rejected', () => {
   const nested = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels);
   expect(stringifyJson(parseJson(nested(100)))).toBe(nested(100));
   expect(() => parseJson(nested(101))).toThrow('nested more than 100 levels deep');
@@ -97,7 +97,7 @@ test('deep nesting is rejected before the stack overflows', () => {
   expect(() => parseJson(`[1.0,${nested(1_000_000)}]`)).toThrow(SyntaxError);
 });
 
-test('a document of escaped quotes is parsed in linear time', () => {
+test('documents with millions of escaped quotes and backslashes are parsed or rejected', () => {
   expect(() => parseJson(`1.5 "${'\\"'.repeat(2_000_000)}`)).toThrow(SyntaxError);
   const long = `[1.0,"${'\\\\1.5 '.repeat(1_000_000)}"]`;
   expect(stringifyJson(parseJson(long))).toBe(long);

@@ -1,4 +1,4 @@
-// Progress on stderr: each wait once, a countdown on a terminal, JSON with --json, nothing with --quiet.
+// Progress on stderr: waits in a pipe, countdowns and spinners on a terminal, JSON with --json.
 import { EventEmitter } from 'node:events';
 import xterm from '@xterm/headless';
 import { expect, test } from 'vitest';
@@ -42,7 +42,7 @@ test('a wait is reported once in a pipe, and a longer wait again', () => {
   expect(shown()).toBe('waiting 43s for the rate limit to reset\nwaiting 1m for the rate limit to reset\n');
 });
 
-test('a wait for a retry names what failed', () => {
+test('a wait for a retry names the failure', () => {
   const { progress, shown } = start();
   progress.wait({ ...wait(2, 'backoff'), failure: 'connection refused' });
   expect(shown()).toBe('request failed (connection refused); retrying in 2s\n');
@@ -86,7 +86,7 @@ test('a long command in a pipe writes its status at most every ten seconds, with
   expect(shown()).toBe('4 of 9 rows␇\n6 of 9 rows\n');
 });
 
-test('a wait on a terminal counts down beside the current status', async () => {
+test('a wait on a terminal counts down next to the current status', async () => {
   const { clock, progress, shown } = start({}, { columns: 80 });
   let done = 3;
   progress.status(() => `${done} of 9 rows`);
@@ -106,7 +106,7 @@ test.each([
   [61, '118 of 2,000 · 32m left · waiting 41s for the rate limit'],
   [40, '118 of 2,000 · 32m left · wait 41s'],
   [36, '118 of 2,000 · 32m left'],
-])('a wait at %i columns is shortened to fit beside the status', async (columns, expected) => {
+])('a wait at %i columns is shown as "%s"', async (columns, expected) => {
   const { clock, progress, shown } = start({}, { columns });
   progress.status((room) => (room === columns - 5 ? '118 of 2,000 · 32m left' : 'no room'));
   progress.wait(wait(41));
@@ -126,7 +126,7 @@ test('a response within 150 ms shows no spinner', async () => {
   progress.stop();
 });
 
-test('the spinner clears its line if no request is in flight and reappears with the next request', async () => {
+test('the spinner clears its line after the last request and reappears with the next one', async () => {
   const { clock, progress, shown } = start({}, { columns: 80 });
   progress.busy(1);
   await clock.advance(150);
@@ -141,7 +141,7 @@ test('the spinner clears its line if no request is in flight and reappears with 
   expect(shown().endsWith('\u001b[0K')).toBe(true);
 });
 
-test('the spinner never hides the cursor, and escapes control characters', async () => {
+test('the spinner escapes control characters and does not hide the cursor', async () => {
   const { clock, progress, shown } = start({}, { columns: 80 });
   progress.status(() => 'asking \u001b[2J');
   await clock.advance(150);
@@ -150,7 +150,7 @@ test('the spinner never hides the cursor, and escapes control characters', async
   expect(shown()).not.toContain('\u001b[?25l');
 });
 
-test('a spinner whose command ends during the delay is never shown', async () => {
+test('a spinner whose command ends during its delay is not shown', async () => {
   const { clock, progress, shown } = start({}, { columns: 80 });
   progress.busy(1);
   progress.stop();
@@ -160,7 +160,7 @@ test('a spinner whose command ends during the delay is never shown', async () =>
   expect(shown()).toBe('');
 });
 
-test('a status that is wider than the terminal is cut to one line', async () => {
+test('a status that is wider than the terminal is truncated to one line', async () => {
   const { clock, progress, shown } = start({}, { columns: 20 });
   progress.status(() => 'a text that is far longer than the terminal is wide');
   await clock.advance(150);
@@ -169,7 +169,7 @@ test('a status that is wider than the terminal is cut to one line', async () => 
   expect(shown()).not.toContain('far');
 });
 
-test('--verbose prints lines instead of a spinner', async () => {
+test('--verbose prints a wait as a line and shows no spinner', async () => {
   const { clock, progress, shown } = start({ verbose: true }, { columns: 80 });
   progress.busy(1);
   await clock.advance(5000);
@@ -181,13 +181,13 @@ test.each([
   ['a pipe', undefined, {}, false],
   ['a terminal', 80, {}, true],
   ['a terminal of 0 columns', 0, {}, false],
-  ['a terminal that cannot move its cursor', 80, { TERM: 'dumb' }, false],
+  ['a dumb terminal', 80, { TERM: 'dumb' }, false],
   ['a terminal in CI', 80, { CI: 'true' }, false],
-])('%s (%s columns, %o) shows a spinner: %s', (_what, columns, env, can) => {
+])('%s (%s columns, environment %j) can show a spinner: %s', (_what, columns, env, can) => {
   expect(canSpin(recorder(columns), env)).toBe(can);
 });
 
-test('a terminal that becomes narrower keeps no stale part of the line', async () => {
+test('a status on a terminal that becomes narrower leaves no stale text', async () => {
   const { stderr, clock, signal } = world([], { columns: 80 });
   const raw = new EventEmitter();
   let columns = 80;

@@ -1,4 +1,4 @@
-// Every kind of error, as text and as JSON, with its exit code (docs/cli.md).
+// Each kind of error as text and as JSON, with its exit code (docs/cli.md).
 import { expect, test } from 'vitest';
 import type { ErrorKind } from '../src/errors.ts';
 import { PetstoreError } from '../src/errors.ts';
@@ -21,23 +21,26 @@ const CODES: Readonly<Record<ErrorKind, number>> = {
 const kinds = Object.keys(EXIT_CODES) as ErrorKind[];
 const plain = { json: false, verbose: false, noColor: true };
 
-async function print(error: unknown, telling = plain): Promise<{ code: number; err: string; out: string }> {
+async function print(error: unknown, options = plain): Promise<{ code: number; err: string; out: string }> {
   const context = world([]);
-  const code = await reportError(error, context, telling);
+  const code = await reportError(error, context, options);
   return { code, err: context.stderr.text(), out: context.stdout.text() };
 }
 
-test.each(kinds)('an error of kind %s is printed as an error line and a hint line', async (kind) => {
-  const printed = await print(new PetstoreError(kind, 'the cat\u001b[31m ran away', { hint: 'call it back' }));
-  expect(printed).toEqual({ code: CODES[kind], err: 'error: the cat␛[31m ran away\nhint: call it back\n', out: '' });
-});
+test.each(kinds)(
+  'an error of kind %s is printed as an error line and a hint line with control characters escaped',
+  async (kind) => {
+    const printed = await print(new PetstoreError(kind, 'no\u001b[31m cat', { hint: 'add one' }));
+    expect(printed).toEqual({ code: CODES[kind], err: 'error: no␛[31m cat\nhint: add one\n', out: '' });
+  },
+);
 
 test('two hints are printed on two lines', async () => {
   const error = new PetstoreError('auth', 'no key', { hint: 'log in\nuse the sandbox' });
   expect((await print(error)).err).toBe('error: no key\nhint: log in\nhint: use the sandbox\n');
 });
 
-test('a silent error prints nothing and keeps its exit code', async () => {
+test('a silent error prints nothing but sets the exit code', async () => {
   const error = new PetstoreError('interrupted', 'canceled', { silent: true });
   expect(await print(error)).toEqual({ code: 130, err: '', out: '' });
 });
@@ -52,7 +55,7 @@ test.each(kinds)('an error of kind %s with --json is one line of JSON on stderr'
   });
 });
 
-test('the JSON of an error omits fields that the service did not send', async () => {
+test('the JSON of an error omits absent fields', async () => {
   const printed = await print(new PetstoreError('network', 'no'), { ...plain, json: true });
   expect(printed.err).toBe('{"error":{"kind":"network","message":"no"}}\n');
 });
@@ -63,18 +66,18 @@ test("the service's code follows the message in brackets", async () => {
   );
 });
 
-test('an error from SIGTERM has its own exit code', async () => {
+test('the exitCode of an error overrides that of its kind', async () => {
   expect((await print(new PetstoreError('interrupted', 'terminated', { exitCode: 143 }))).code).toBe(143);
 });
 
-test('the message of an unexpected error, which may contain data, is not printed', async () => {
+test('the message of an unexpected error, which may contain secrets, is not printed', async () => {
   const printed = await print(new TypeError('cannot read sk_live_secret'));
   expect(printed.code).toBe(1);
   expect(printed.err).not.toContain('sk_live_secret');
   expect(printed.err).not.toContain('    at ');
 });
 
-test('a stack trace is shown with --verbose only, and only for a fault of the program', async () => {
+test('a stack trace is printed only for an internal error with --verbose', async () => {
   const verbose = { ...plain, verbose: true };
   expect((await print(new TypeError('x'), verbose)).err).toContain('    at ');
   for (const kind of kinds.filter((one) => one !== 'internal')) {
@@ -82,14 +85,14 @@ test('a stack trace is shown with --verbose only, and only for a fault of the pr
   }
 });
 
-test('a file system error is a storage error', async () => {
+test('a file system error is a storage error that names the path', async () => {
   const error = Object.assign(new Error('ENOSPC: no space left'), { code: 'ENOSPC', syscall: 'write', path: '/x/y' });
   const printed = await print(error);
   expect(printed.code).toBe(9);
   expect(printed.err).toContain('/x/y');
 });
 
-test('JSON.stringify of an error keeps its message', () => {
+test('JSON.stringify of an error includes its message and problems', () => {
   const error = new PetstoreError('usage', 'no', { problems: [{ line: 3, row: 2, message: 'name is missing' }] });
   expect(JSON.parse(JSON.stringify(error))).toEqual({
     kind: 'usage',

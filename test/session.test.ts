@@ -1,4 +1,4 @@
-// The global options: the command line overrides the environment, durations and counts are checked.
+// The global options and the notices of a session.
 import { expect, test } from 'vitest';
 import { openSession, readGlobalOptions } from '../src/session.ts';
 import { world } from './support/world.ts';
@@ -39,11 +39,11 @@ test('global options override environment variables', () => {
   });
 });
 
-test.each(['', '0', 'false'])('PETSTORE_QUIET=%s changes nothing', (value) => {
+test.each(['', '0', 'false'])('PETSTORE_QUIET=%s does not set --quiet', (value) => {
   expect(readGlobalOptions({}, { PETSTORE_QUIET: value }).quiet).toBe(false);
 });
 
-test('--json is --format json, and cannot be combined with another format', () => {
+test('--json equals --format json and cannot be combined with another format', () => {
   expect(readGlobalOptions({ json: true }, {})).toMatchObject({ json: true, format: 'json' });
   expect(readGlobalOptions({ format: 'json' }, {})).toMatchObject({ json: true, format: 'json' });
   expect(() => readGlobalOptions({ json: true, format: 'csv' }, {})).toThrow(
@@ -59,11 +59,11 @@ test.each([
   [{ timeout: '0' }, '--timeout must be greater than 0'],
   [{ maxRetries: '-1' }, '--max-retries'],
   [{ maxRetries: '0x1' }, '--max-retries'],
-])('the invalid options %j are rejected by name', (options, name) => {
+])('the invalid options %j are rejected with an error that names %s', (options, name) => {
   expect(() => readGlobalOptions(options, {})).toThrow(name);
 });
 
-test('a notice is hidden with --quiet and --json, a warning is always printed', async () => {
+test('a notice is omitted with --quiet and --json, and a warning is always printed', async () => {
   for (const [flags, notice, warning] of [
     [{}, 'hello\n', 'warning: careful\n'],
     [{ quiet: true }, '', 'warning: careful\n'],

@@ -1,4 +1,4 @@
-// Words of a command to paste, quoted for the shell that is likely to be in use.
+// Quoting of words in printed commands for the likely shell.
 import { expect, test } from 'vitest';
 import { quoteForShell } from '../src/shell-quote.ts';
 
@@ -15,7 +15,7 @@ test.each([
   ['$HOME', `'$HOME'`, `'$HOME'`],
   ['a,b', 'a,b', '"a,b"'],
   ['', `''`, '""'],
-])('%j is quoted for a POSIX shell, and for PowerShell and cmd.exe', (word, posix, win32) => {
+])('%j is quoted as %s for a POSIX shell and as %s for PowerShell and cmd.exe', (word, posix, win32) => {
   expect(quoteForShell(word, linux)).toBe(posix);
   expect(quoteForShell(word, gitBash)).toBe(posix);
   expect(quoteForShell(word, windows)).toBe(win32);

@@ -1,4 +1,4 @@
-// Wrong usage: each mistake is named, with the nearest correct words as a hint.
+// Wrong usage: each error names the mistake, and its hint the nearest valid words.
 import { expect, test } from 'vitest';
 import { inProcess } from './support/world.ts';
 
@@ -39,23 +39,25 @@ test.each([
     'invalid number "x" for --max-retries',
     'use a whole number from 0 to 999',
   ],
-])('petstore %j is wrong usage: %s', async (args, message, hint) => {
+])('`petstore %j` is wrong usage: %s', async (args, message, hint) => {
   expect(await inProcess(args)).toEqual({ code: 2, out: '', err: `error: ${message}\nhint: ${hint}\n` });
 });
 
-test('an invalid environment variable is named in place of its option', async () => {
+test('the error about an invalid environment variable names the variable instead of the option', async () => {
   const { err } = await inProcess(['categories', 'list'], { env: { PETSTORE_MAX_WAIT: 'soon' } });
   expect(err).toContain('error: invalid duration "soon" for PETSTORE_MAX_WAIT\n');
 });
 
-test.each([
-  ['categories', 'list', '--x\u001b[2J'],
-  ['x\u009b31m\u202e'],
-  ['-p', '\u001b]0;x\u0007', 'categories', 'list'],
-  ['api', 'GET', '/\u001b[2J'],
-  ['categories', 'import', '\u001b[2J.csv', '-p', 'sandbox'],
-  ['help', '\u001b[2J'],
-])('control characters in the arguments %j are escaped in the error', async (...args) => {
+test.each(
+  [
+    ['categories', 'list', '--x\u001b[2J'],
+    ['x\u009b31m\u202e'],
+    ['-p', '\u001b]0;x\u0007', 'categories', 'list'],
+    ['api', 'GET', '/\u001b[2J'],
+    ['categories', 'import', '\u001b[2J.csv', '-p', 'sandbox'],
+    ['help', '\u001b[2J'],
+  ].map((args) => [args]),
+)('control characters in the arguments %j are escaped in the error', async (args) => {
   for (const more of [[], ['--json']]) {
     const { code, out, err } = await inProcess([...more, ...args], { columns: 80, env: { NO_COLOR: '1' } });
     expect(code).toBe(2);
@@ -63,7 +65,7 @@ test.each([
   }
 });
 
-test('an argument with invalid UTF-8 is rejected before anything is sent', async () => {
+test('an argument with invalid UTF-8 is wrong usage', async () => {
   const { code, out, err } = await inProcess(['categories', 'create', '--name', 'caf\ufffd', '-p', 'sandbox']);
   expect({ code, out }).toEqual({ code: 2, out: '' });
   expect(err).toContain('is not valid UTF-8');

@@ -1,22 +1,22 @@
-// `petstore api`: one raw call, its body as it arrived, its failures as every command's.
+// `petstore api`: raw requests, unchanged bodies, and the errors that all commands share.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 import { hasDevices } from '../support/capabilities.ts';
-import type { FakeAnswer, HttpFake } from '../support/http-fake.ts';
-import { errorAnswer, startHttpFake } from '../support/http-fake.ts';
+import type { FakeResponse, HttpFake } from '../support/http-fake.ts';
+import { errorResponse, startHttpFake } from '../support/http-fake.ts';
 import { place } from '../support/processes.ts';
 import { petstore } from '../support/program.ts';
 import { inProcess } from '../support/world.ts';
 
 const KEY = 'sk_secret_0123456789abcdef';
 const RAW = Buffer.from('\ufeff{"id":9007199254740993, "name":"dog\u001b"}\n\n');
-const answers: Readonly<Record<string, FakeAnswer>> = {
+const responses: Readonly<Record<string, FakeResponse>> = {
   '/v1/raw': { body: RAW },
   '/v1/json': { body: '{"id":9007199254740993,"n":1.50}' },
   '/v1/bytes': { body: Buffer.from([0xff, 0x00, 0x1b, 0x5b]) },
   '/v1/empty': { status: 204, headers: { deprecation: 'true' } },
-  '/v1/bad': errorAnswer(422, 'odd', 'Too odd.', { 'x-stability': 'beta' }),
+  '/v1/bad': errorResponse(422, 'odd', 'Too odd.', { 'x-stability': 'beta' }),
   '/v1/fails': { status: 501, body: '<html>' },
   '/v1/only': { status: 405, headers: { allow: 'GET, POST' } },
   '/v1/categories': { status: 500 },
@@ -27,7 +27,7 @@ let env: Record<string, string>;
 beforeAll(async () => {
   service = await startHttpFake(({ method, path, headers }) => {
     if (path === '/v1/echo') return { body: { auth: headers.authorization } };
-    return answers[path.replace(/\?.*/, '')] ?? { body: { method } };
+    return responses[path.replace(/\?.*/, '')] ?? { body: { method } };
   });
   env = { PETSTORE_API_KEY: KEY, PETSTORE_BASE_URL: service.url };
   return service.close;
@@ -47,7 +47,7 @@ test('`petstore api` escapes control characters of the body on a terminal', asyn
   expect(out).not.toContain('\u001b');
 });
 
-test('`api --json` prints one document for any body with every digit', async () => {
+test('`api --json` prints any body as one JSON document with every digit', async () => {
   expect((await api('GET', '/json', '--json')).out).toBe('{"id":9007199254740993,"n":1.50}\n');
   expect((await api('DELETE', '/empty', '--json')).out).toBe('null\n');
   expect(JSON.parse((await api('GET', '/bytes', '--json')).out)).toBe('\ufffd\u0000\u001b[');
@@ -61,7 +61,7 @@ test('`api --include` prints status and headers before the body', async () => {
   expect(out).toMatch(/^HTTP\/1\.1 200\r\n[\s\S]*\r\n\r\n\{"id":9007199254740993,"n":1\.50\}$/);
 });
 
-test('a body from --data or a file is sent unchanged as JSON', async () => {
+test('`api` sends a body from --data or a file unchanged as JSON', async () => {
   const at = place(env);
   writeFileSync(join(at.dir, 'body.json'), '{"name": "犬"}');
   await petstore(at, ['api', 'post', '/things?x=1', '--input', 'body.json']);
@@ -75,7 +75,7 @@ test('a body from --data or a file is sent unchanged as JSON', async () => {
   expect(service.requests.at(-1)).toMatchObject({ method: 'PUT', body: '{"a":1.0}' });
 });
 
-test('`--input -` reads the body from stdin, but not from a terminal', async () => {
+test('`api --input -` reads the body from stdin, and is wrong usage on a terminal', async () => {
   const piped = await inProcess(['api', 'POST', '/stdin', '--input', '-'], { env, stdin: '[1]' });
   expect(piped.code).toBe(0);
   expect(service.requests.at(-1)).toMatchObject({ path: '/v1/stdin', body: '[1]' });
@@ -89,12 +89,12 @@ const ENDLESS: [string, string[], string][] = [
 
 test.each<[what: string, args: string[], words: string]>([
   ['another host', ['GET', '//evil.example/x'], 'the path is a full URL'],
-  ['a way out that a gateway would decode', ['GET', '/x/..%2F..%2f../admin'], 'must stay below the base URL'],
-  ['no method', ['/categories', '/x'], 'unknown HTTP method "/categories"'],
-  ['a body that is no JSON', ['POST', '/x', '--data', '{name: dog}'], 'not valid JSON'],
+  ['an encoded path that leaves the base URL', ['GET', '/x/..%2F..%2f../admin'], 'must stay below the base URL'],
+  ['a path in place of the method', ['/categories', '/x'], 'unknown HTTP method "/categories"'],
+  ['a body that is not JSON', ['POST', '/x', '--data', '{name: dog}'], 'not valid JSON'],
   ['a body for GET', ['GET', '/x', '--data', '{}'], 'GET requests cannot have a body'],
   ['two bodies', ['POST', '/x', '--data', '{}', '--input', 'f'], 'cannot be combined'],
-  ['a file that is not there', ['POST', '/x', '--input', 'nowhere.json'], 'no such file'],
+  ['a missing file', ['POST', '/x', '--input', 'missing.json'], 'no such file'],
   ['a directory', ['POST', '/x', '--input', '/'], '/ is a directory'],
   ...(hasDevices ? ENDLESS : []),
 ])('`api` with %s is wrong usage, and nothing is sent', async (_what, args, words) => {
@@ -111,22 +111,26 @@ test.each([
   ['POST', '/fails', 8, 'error: the outcome of POST /fails is unknown: the service returned 501', '<html>'],
   ['DELETE', '/only', 4, 'hint: use GET or POST instead of DELETE', ''],
   ['GET', '/moved', 7, 'evil.example', ''],
-])('`api %s %s` exits with %i and prints the body as it arrived', async (method, path, code, words, out) => {
-  const answer = await api(method, path);
-  expect(answer).toMatchObject({ code, out });
-  expect(answer.err).toContain(words);
-  expect((await api(method, path, '--include')).out).toMatch(/^HTTP\/1\.1 \d+\r\n[\s\S]*\r\n\r\n/);
-  expect((await api(method, path, '--include')).out.endsWith(out)).toBe(true);
-});
+])(
+  '`api %s %s` exits with %i, prints an error and leaves the body unchanged',
+  async (method, path, code, words, out) => {
+    const outcome = await api(method, path);
+    expect(outcome).toMatchObject({ code, out });
+    expect(outcome.err).toContain(words);
+    const included = await api(method, path, '--include');
+    expect(included.out).toMatch(/^HTTP\/1\.1 \d+\r\n[\s\S]*\r\n\r\n/);
+    expect(included.out.endsWith(out)).toBe(true);
+  },
+);
 
-test('a raw create without a valid response has an unknown outcome that names the category', async () => {
+test('a raw create with status 500 has an unknown outcome, and the error names the category', async () => {
   const { code, err } = await api('POST', 'categories', '-d', '{"name":"guinea pig"}');
   expect(code).toBe(8);
   expect(err).toContain('error: the outcome of creating "guinea pig" is unknown: the service returned 500\n');
   expect(err).toContain("`petstore categories list --search 'guinea pig'`");
 });
 
-test('deprecations are reported on stderr, even for a failed request, and as JSON with --json', async () => {
+test('deprecation and stability warnings are printed even for a failed request, and as JSON with --json', async () => {
   expect((await api('GET', '/bad')).err).toContain('warning: GET /bad is marked beta and may change without notice');
   expect((await api('GET', '/pets/7')).err).toContain(
     "GET /pets/7 is deprecated according to the service's documentation",
@@ -135,14 +139,14 @@ test('deprecations are reported on stderr, even for a failed request, and as JSO
   expect(JSON.parse(err)).toEqual({ warning: { message: 'DELETE /empty is deprecated' } });
 });
 
-test("the sandbox's GET /pets/1 is reported as not implemented and deprecated", async () => {
+test('GET /pets/1 on the sandbox exits with 7 and warns of its deprecation and removal', async () => {
   const { code, err } = await inProcess(['api', 'GET', '/pets/1', '-p', 'sandbox']);
   expect(code).toBe(7);
   expect(err).toContain('GET /pets/1 has been deprecated since');
   expect(err).toContain('GET /pets/1 will be removed on');
 });
 
-test('the hint about a body that is not JSON recommends a file on Windows', async () => {
+test('the hint about invalid JSON in --data recommends a file on Windows', async () => {
   const { code, err } = await inProcess(['api', 'POST', '/x', '--data', '{name:dog}'], { env, platform: 'win32' });
   expect(code).toBe(2);
   expect(err).toContain('--input FILE');

@@ -1,4 +1,4 @@
-// The completion scripts in real shells. For a missing shell only the script's text is tested, as the title says.
+// The completion scripts in real shells; for a missing shell, only the text of the script.
 import { execFile, execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -19,7 +19,7 @@ function has(shell: string): boolean {
   }
 }
 
-// A place with `petstore` in its PATH and the shell's script in a file.
+// A place with `petstore` in its PATH and the completion script in a file.
 async function prepared(shell: string): Promise<Place & { script: string }> {
   const at = place();
   const bin = join(at.dir, 'bin');
@@ -34,12 +34,12 @@ async function prepared(shell: string): Promise<Place & { script: string }> {
   return { dir: at.dir, env: { ...at.env, PATH: `${bin}:${at.env['PATH']}` }, script };
 }
 
-async function answers(at: Place, shell: string, args: readonly string[]): Promise<string[]> {
+async function candidates(at: Place, shell: string, args: readonly string[]): Promise<string[]> {
   const { stdout } = await execute(shell, [...args], { env: at.env, cwd: at.dir });
   return stdout.split('\n').filter(Boolean);
 }
 
-/** The words of a line as each shell's completion gets them, and the expected candidates. */
+/** The words of a command line and the expected candidates. */
 const LINES: readonly (readonly [words: readonly string[], offered: readonly string[]])[] = [
   [
     ['auth', 's'],
@@ -56,40 +56,39 @@ const LINES: readonly (readonly [words: readonly string[], offered: readonly str
 const title = (shell: string): string =>
   has(shell)
     ? `${shell} completes commands, options, values, profiles and files`
-    : `${shell} is not installed here: only that its script is there is tested`;
+    : `the completion script for ${shell} registers itself (${shell} is not installed)`;
 
-// The script itself, for a shell that is missing: it registers itself and asks the right command.
-async function onlyTheScript(shell: string, registration: RegExp): Promise<void> {
+async function expectScript(shell: string, registration: RegExp): Promise<void> {
   const { out } = await petstore(place(), ['completion', shell]);
   expect(out).toMatch(registration);
   expect(out).toContain('__complete');
 }
 
 test(title('bash'), async () => {
-  if (!has('bash')) return onlyTheScript('bash', /^complete -F _petstore petstore$/m);
+  if (!has('bash')) return expectScript('bash', /^complete -F _petstore petstore$/m);
   const at = await prepared('bash');
   const tab = (words: readonly string[]): Promise<string[]> => {
     const quoted = ['petstore', ...words].map((word) => `'${word}'`).join(' ');
-    const asked = `eval "$(petstore completion bash)"; COMP_WORDS=(${quoted}); COMP_CWORD=${words.length}; _petstore; printf '%s\\n' "\${COMPREPLY[@]}"`;
-    return answers(at, 'bash', ['--norc', '-c', asked]);
+    const script = `eval "$(petstore completion bash)"; COMP_WORDS=(${quoted}); COMP_CWORD=${words.length}; _petstore; printf '%s\\n' "\${COMPREPLY[@]}"`;
+    return candidates(at, 'bash', ['--norc', '-c', script]);
   };
   for (const [words, offered] of LINES) expect(await tab(words)).toEqual(offered);
-  // bash takes --format=nd apart at the =.
+  // bash splits --format=nd at the =.
   expect(await tab(['categories', 'list', '--format', '=', 'nd'])).toEqual(['ndjson']);
   expect(await tab(['categories', 'list', '--format', '='])).toContain('csv');
   expect(await tab(['categories', 'import', 'a'])).toEqual(['a pet file.csv']);
 });
 
 test(title('zsh'), async () => {
-  if (!has('zsh')) return onlyTheScript('zsh', /^#compdef petstore$/m);
+  if (!has('zsh')) return expectScript('zsh', /^#compdef petstore$/m);
   const at = await prepared('zsh');
   const load = `autoload -Uz compinit; compinit -u -D; source '${at.script}'`;
-  expect(await answers(at, 'zsh', ['-f', '-c', `${load}; print -- $_comps[petstore]`])).toEqual(['_petstore']);
-  // zsh shows the arguments of its own _describe and _files.
+  expect(await candidates(at, 'zsh', ['-f', '-c', `${load}; print -- $_comps[petstore]`])).toEqual(['_petstore']);
+  // Prints the arguments of zsh's own _describe and _files.
   const spy = `_describe() { local -a all=("\${(@P)4}"); print -l -- "\${(@)all%%:*}" }; _files() { print -- :files }`;
   const tab = (words: readonly string[]): Promise<string[]> => {
     const quoted = ['petstore', ...words].map((word) => `'${word}'`).join(' ');
-    return answers(at, 'zsh', [
+    return candidates(at, 'zsh', [
       '-f',
       '-c',
       `${load}; ${spy}; words=(${quoted}); CURRENT=${words.length + 1}; _petstore`,
@@ -100,10 +99,10 @@ test(title('zsh'), async () => {
 });
 
 test(title('fish'), async () => {
-  if (!has('fish')) return onlyTheScript('fish', /^complete -c petstore -f -a/m);
+  if (!has('fish')) return expectScript('fish', /^complete -c petstore -f -a/m);
   const at = await prepared('fish');
   const tab = async (line: string): Promise<string[]> => {
-    const lines = await answers(at, 'fish', ['--no-config', '-c', `source '${at.script}'; complete -C '${line}'`]);
+    const lines = await candidates(at, 'fish', ['--no-config', '-c', `source '${at.script}'; complete -C '${line}'`]);
     return lines.map((one) => one.split('\t')[0] ?? '');
   };
   for (const [words, offered] of LINES) {
@@ -112,8 +111,8 @@ test(title('fish'), async () => {
   expect(await tab('petstore categories import a')).toEqual([expect.stringContaining('pet')]);
 });
 
-test('the PowerShell script registers itself and marks an empty last word with an option', async () => {
-  await onlyTheScript('powershell', /^Register-ArgumentCompleter -Native -CommandName petstore/m);
+test('the PowerShell script registers itself and completes after an empty last word', async () => {
+  await expectScript('powershell', /^Register-ArgumentCompleter -Native -CommandName petstore/m);
   // npm's shim for PowerShell drops a bare --.
   expect((await petstore(place(), ['complete', 'powershell'])).out).toContain("@flags '--' @words");
   const at = place();
@@ -122,13 +121,13 @@ test('the PowerShell script registers itself and marks an empty last word with a
   expect(out.split('\n').map((line) => line.split('\t')[0])).toContain('staging');
 });
 
-test('`completion` with an unsupported shell is a usage error that lists the supported ones', async () => {
+test('`completion` with an unsupported shell is wrong usage, and the error lists bash', async () => {
   const { code, err } = await petstore(place(), ['complete', 'tcsh']);
   expect(code).toBe(2);
   expect(err).toContain('bash');
 });
 
-test('completion never fails and writes nothing to stderr, even with a damaged configuration', async () => {
+test('completion succeeds with an empty stderr even if the config directory is a file', async () => {
   const at = place();
   writeFileSync(join(at.dir, 'config'), 'not a directory');
   const { code, out, err } = await petstore(at, ['__complete', '--', '-p', '']);

@@ -1,4 +1,4 @@
-// `petstore doctor`: every check with its hint; one failed check for each cause; the first decides the exit code.
+// `petstore doctor`: each check with its hint, one failed check for each cause, and the exit code of the first.
 import { spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -47,7 +47,7 @@ function withFile(name: string, text: string): string {
   return dir;
 }
 
-test('doctor --json for a healthy setup is an array of checks with stable ids', async () => {
+test('doctor --json prints the checks of a healthy setup with documented ids', async () => {
   const { code, checks, err } = await doctor(await serving(200));
   expect([code, err]).toEqual([0, '']);
   expect(checks.map(({ id, label }) => [id, label])).toEqual([
@@ -66,7 +66,7 @@ test('doctor --json for a healthy setup is an array of checks with stable ids', 
   }
 });
 
-test('doctor creates no directory and leaves no file', async () => {
+test('doctor does not create the config and state directories', async () => {
   const dir = tempDir();
   await doctor({}, [], dir);
   expect([existsSync(join(dir, 'config')), existsSync(join(dir, 'state'))]).toEqual([false, false]);
@@ -78,13 +78,13 @@ test.each(['<html>', '{}', '[{"id":"x"}]'])('doctor fails the connection check f
   expect([of('api_key')?.status, of('clock')?.status]).toEqual(['skipped', 'ok']);
 });
 
-test('doctor checks the sandbox without a URL and a key', async () => {
+test('doctor -p sandbox succeeds without a URL and a key', async () => {
   const { code, of } = await doctor({}, ['-p', 'sandbox']);
   expect(code).toBe(0);
   expect([of('base_url')?.status, of('connection')?.status]).toEqual(['skipped', 'ok']);
 });
 
-test('doctor without configuration has one failure, whose hint is to log in', async () => {
+test('doctor without configuration reports only the base URL, with the hint to log in', async () => {
   const { code, err, failed, of } = await doctor({});
   expect([code, failed]).toEqual([3, [expect.objectContaining({ id: 'base_url' })]]);
   expect(failed[0]?.hint).toContain('petstore auth login');
@@ -92,7 +92,7 @@ test('doctor without configuration has one failure, whose hint is to log in', as
   expect(JSON.parse(err).error).toMatchObject({ kind: 'auth', message: '1 of 9 checks failed: Base URL' });
 });
 
-test('doctor with a rejected key exits with 3 and does not show the key', async () => {
+test('doctor with a rejected key exits with 3, reports only the key and does not show it', async () => {
   const env = await serving(401);
   const { code, out, err, failed, of } = await doctor(env);
   expect([code, failed.map(({ id }) => id), of('connection')?.status]).toEqual([3, ['api_key'], 'ok']);
@@ -102,7 +102,7 @@ test('doctor with a rejected key exits with 3 and does not show the key', async 
 test.each([
   ['http://127.0.0.1:9/v1', 'cannot connect to 127.0.0.1:9: connection refused (TCP)'],
   ['https://nowhere.invalid/v1', 'cannot connect to nowhere.invalid: the host name could not be resolved (DNS)'],
-])('a base URL of %s is one failure that names DNS or TCP: %s', async (url, detail) => {
+])('doctor reports the unreachable base URL %s as one failure: %s', async (url, detail) => {
   const { code, failed } = await doctor({ ...KEY, PETSTORE_BASE_URL: url });
   expect([code, failed]).toEqual([
     6,
@@ -111,7 +111,7 @@ test.each([
   expect(failed[0]?.hint).toMatch(/^check the host/);
 });
 
-test('a server without TLS is one failure at TLS, and the hint names the port', async () => {
+test('doctor reports a server without TLS as one failure at TLS, with a hint to check https', async () => {
   const { PETSTORE_BASE_URL = '' } = await serving(200);
   const { code, failed } = await doctor({ ...KEY, PETSTORE_BASE_URL: PETSTORE_BASE_URL.replace('http:', 'https:') });
   expect([code, failed]).toEqual([
@@ -124,7 +124,7 @@ test('a server without TLS is one failure at TLS, and the hint names the port', 
 test.each([
   ['http://127.0.0.1:9', 6, 'connection', 'cannot connect to proxy 127.0.0.1:9'],
   ['ftp://proxy', 2, 'proxy', 'HTTPS_PROXY'],
-])('the proxy %s is one failure, and the hint names the variable', async (proxy, exitCode, id, detail) => {
+])('doctor with the proxy %s exits with %i and one failed check, %s', async (proxy, exitCode, id, detail) => {
   const env = { ...KEY, PETSTORE_BASE_URL: 'https://pets.example/v1', HTTPS_PROXY: proxy };
   const { code, failed } = await doctor(env);
   expect([code, failed]).toEqual([
@@ -133,7 +133,7 @@ test.each([
   ]);
 });
 
-test('a failing key command is reported once, by the API key check', async () => {
+test('doctor reports a failing key command once, by the API key check', async () => {
   const { PETSTORE_BASE_URL = '' } = await serving(200);
   const env = { PETSTORE_BASE_URL, PETSTORE_API_KEY_COMMAND: 'no-such-program --token abc' };
   const { code, failed, of } = await doctor(env);
@@ -141,7 +141,7 @@ test('a failing key command is reported once, by the API key check', async () =>
   expect(failed[0]?.detail).not.toContain('abc');
 });
 
-test('an unknown profile is one failure that lists the profiles', async () => {
+test('doctor reports an unknown profile as one failure that lists the profiles', async () => {
   const { code, failed } = await doctor({}, ['-p', 'prodction']);
   expect([code, failed.map(({ id }) => id)]).toEqual([2, ['profile']]);
   expect(failed[0]?.detail).toContain('production');
@@ -156,7 +156,7 @@ test('doctor with --profile does not name the environment as a source', async ()
   expect(out).not.toContain('environment');
 });
 
-test('a damaged profile is one failure, and is not changed', async () => {
+test('doctor reports a damaged profile as one failure and does not change it', async () => {
   const dir = withFile('profile-staging.json', '{"key": "sk_secret_');
   const { code, out, failed } = await doctor({}, ['-p', 'staging'], dir);
   expect([code, failed.map(({ id }) => id)]).toEqual([9, ['profile']]);
@@ -164,7 +164,7 @@ test('a damaged profile is one failure, and is not changed', async () => {
   expect(readFileSync(join(dir, 'config', 'profile-staging.json'), 'utf8')).toBe('{"key": "sk_secret_');
 });
 
-test('unwritable config and state directories are one failure', async () => {
+test('doctor reports unwritable config and state directories as one failure', async () => {
   const file = join(tempDir(), 'file');
   writeFileSync(file, '');
   const env = { PETSTORE_CONFIG_DIR: join(file, 'config'), PETSTORE_STATE_DIR: join(file, 'state') };
@@ -175,7 +175,7 @@ test('unwritable config and state directories are one failure', async () => {
   expect(repaired.code).toBe(0);
 });
 
-test.runIf(hasMounts)('a full disk is one failure, and its hint is to free space', () => {
+test.runIf(hasMounts)('doctor reports a full disk as one failure, with the hint to free disk space', () => {
   const at = place();
   const fill = `mount -t tmpfs -o size=64k,mode=700 tmpfs "$0"; cd "$0"; mkdir -m 700 config state; cat /dev/zero > fill`;
   const run = (...args: string[]) =>
@@ -202,17 +202,20 @@ test.runIf(hasMounts)('a full disk is one failure, and its hint is to free space
   }
 });
 
-test.runIf(hasModes)('a directory that others can read is a warning, and its hint resolves it', async () => {
-  const dir = withFile('profile-farm.json', '{}');
-  chmodSync(join(dir, 'config'), 0o755);
-  const { of } = await doctor({}, [], dir);
-  const hint = `run \`chmod -R go= ${join(dir, 'config')}\``;
-  expect(of('config')).toMatchObject({ status: 'warning', hint });
-  chmodSync(join(dir, 'config'), 0o700);
-  expect((await doctor({}, [], dir)).of('config')).toMatchObject({ status: 'ok' });
-});
+test.runIf(hasModes)(
+  'doctor warns of a directory that other users can read, until the command of its hint is run',
+  async () => {
+    const dir = withFile('profile-farm.json', '{}');
+    chmodSync(join(dir, 'config'), 0o755);
+    const { of } = await doctor({}, [], dir);
+    const hint = `run \`chmod -R go= ${join(dir, 'config')}\``;
+    expect(of('config')).toMatchObject({ status: 'warning', hint });
+    chmodSync(join(dir, 'config'), 0o700);
+    expect((await doctor({}, [], dir)).of('config')).toMatchObject({ status: 'ok' });
+  },
+);
 
-test('a state server that is unavailable is one failure, and its hint does not lead back to doctor', async () => {
+test('doctor reports an unavailable state server as one failure, and its hint does not name doctor', async () => {
   const { code, err, failed } = await doctor({ ...(await serving(200)), PETSTORE_STATE_URL: 'redis://127.0.0.1:9' });
   expect([code, failed]).toEqual([
     9,
@@ -221,20 +224,23 @@ test('a state server that is unavailable is one failure, and its hint does not l
   expect(JSON.parse(err).error.message).toBe('1 of 10 checks failed: State server');
 });
 
-test.runIf(hasStateServer)('a state server that may evict or lose keys is a warning with the setting', async () => {
-  const check = async (...args: string[]) => {
-    await using server = await RedisServer.start({ args });
-    return (await doctor({ ...(await serving(200)), PETSTORE_STATE_URL: server.url })).of('state_server');
-  };
-  const evicting = ['--maxmemory', '100mb', '--maxmemory-policy', 'allkeys-lru', '--appendonly', 'yes'];
-  expect(await check(...evicting)).toMatchObject({
-    status: 'warning',
-    detail: expect.stringContaining('allkeys-lru'),
-    hint: expect.stringContaining('noeviction'),
-  });
-  expect(await check()).toMatchObject({ status: 'warning', hint: expect.stringContaining('appendonly yes') });
-  expect(await check('--appendonly', 'yes')).toMatchObject({ status: 'ok' });
-});
+test.runIf(hasStateServer)(
+  'doctor warns of a state server that may evict or lose keys and names the setting',
+  async () => {
+    const check = async (...args: string[]) => {
+      await using server = await RedisServer.start({ args });
+      return (await doctor({ ...(await serving(200)), PETSTORE_STATE_URL: server.url })).of('state_server');
+    };
+    const evicting = ['--maxmemory', '100mb', '--maxmemory-policy', 'allkeys-lru', '--appendonly', 'yes'];
+    expect(await check(...evicting)).toMatchObject({
+      status: 'warning',
+      detail: expect.stringContaining('allkeys-lru'),
+      hint: expect.stringContaining('noeviction'),
+    });
+    expect(await check()).toMatchObject({ status: 'warning', hint: expect.stringContaining('appendonly yes') });
+    expect(await check('--appendonly', 'yes')).toMatchObject({ status: 'ok' });
+  },
+);
 
 test.each([
   ['20.18.1', true],
@@ -250,7 +256,7 @@ test.each([
   [4000, 'ok'],
   [90_000, 'warning'],
   [-90_000, 'warning'],
-])('a clock that is %i ms off is %s', (off, status) => {
+])('the clock check for an offset of %i ms is "%s"', (off, status) => {
   const theirs = Date.parse('2026-11-21T12:00:00Z');
   const at = theirs + 500 + off;
   const headers = { date: new Date(theirs).toUTCString() };
@@ -261,14 +267,14 @@ test('the clock check is skipped without a Date header', () => {
   expect(checkClock({ headers: {}, sentAt: 0, receivedAt: 0 }).status).toBe('skipped');
 });
 
-test('doctor prints a table of checks with hints, and its error does not repeat them', async () => {
+test('doctor prints checks and hints as a table, and its error does not repeat them', async () => {
   const { out, err } = await inProcess(['doctor']);
   expect(out).toMatch(/^STATUS {3}CHECK {7}DETAIL\nok {7}Node {8}\d+/);
   expect(out).toMatch(/\nfailed {3}Base URL {4}.*\n {21}hint: run `petstore auth login/);
   expect(err).toBe('error: 1 of 9 checks failed: Base URL\n');
 });
 
-test.each([40, 80])('no line of doctor is wider than the terminal at %i columns', async (columns) => {
+test.each([40, 80])('no line of doctor is wider than a terminal of %i columns', async (columns) => {
   const { out } = await inProcess(['doctor'], { columns });
   const lines = out.replaceAll(/\u001b\[\d+m/g, '').split('\n');
   expect(lines.filter((line) => line.length > columns)).toEqual([]);

@@ -1,4 +1,4 @@
-// Help: every command explains itself with examples that parse, fits the terminal, and is found by its words.
+// Help: descriptions, valid examples, line widths, the reference as JSON, and the manual page.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ import { createProgram } from '../../src/program.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { inProcess, world } from '../support/world.ts';
 
-/** The command list of the contract. */
+/** All visible commands. */
 const COMMANDS = [
   'categories list',
   'categories create',
@@ -38,7 +38,7 @@ const pathOf = (command: Command): string =>
   command.parent ? `${pathOf(command.parent)} ${command.name()}` : command.name();
 const wordsOf = (command: Command): string[] => pathOf(command).split(' ').slice(1);
 
-test('--help --json lists every command of the contract, with global options, exit codes and environment', async () => {
+test('--help --json lists every command, the global options, the exit codes and the environment variables', async () => {
   const { code, out } = await inProcess(['--help', '--json']);
   expect(code).toBe(0);
   const document = JSON.parse(out);
@@ -51,7 +51,7 @@ test('--help --json lists every command of the contract, with global options, ex
 });
 
 test.each(reference.commands.map((command) => [command.path, command] as const))(
-  '`%s` has a description, a description of its output and two worked examples',
+  'the help of `%s` describes the command and its output, with at least two examples',
   (path, { description, notes, examples }) => {
     expect(description).not.toBe('');
     expect(examples.filter((line) => line.includes(`petstore ${path}`)).length).toBeGreaterThanOrEqual(2);
@@ -59,7 +59,7 @@ test.each(reference.commands.map((command) => [command.path, command] as const))
   },
 );
 
-// Splits as a shell does, as far as examples go: quotes, and one command of a pipe.
+// Splits an example like a shell: quotes, and the petstore command of a pipe.
 function argumentsOf(example: string): string[] {
   const own = example
     .replace(/\s+#.*$/, '')
@@ -84,17 +84,20 @@ test.each([...new Set(examples)])('the example `%s` is valid usage', async (exam
   expect(ran).not.toBe('');
 });
 
-test.each([40, 80])('no line of help is wider than %i columns, except usage and examples', async (columns) => {
-  for (const command of all) {
-    const { code, out } = await inProcess([...wordsOf(command), '--help'], { columns });
-    expect(code).toBe(0);
-    const plain = out.replaceAll(/\u001b\[\d+m/g, '');
-    const wide = plain
-      .split('\n')
-      .filter((line) => line.length > columns && !/^(?: +(?:\$|--?\w|\S+$)|Usage:)/.test(line));
-    expect(wide, pathOf(command)).toEqual([]);
-  }
-});
+test.each([40, 80])(
+  'no line of help is wider than %i columns, apart from usage, option flags and examples',
+  async (columns) => {
+    for (const command of all) {
+      const { code, out } = await inProcess([...wordsOf(command), '--help'], { columns });
+      expect(code).toBe(0);
+      const plain = out.replaceAll(/\u001b\[\d+m/g, '');
+      const wide = plain
+        .split('\n')
+        .filter((line) => line.length > columns && !/^(?: +(?:\$|--?\w|\S+$)|Usage:)/.test(line));
+      expect(wide, pathOf(command)).toEqual([]);
+    }
+  },
+);
 
 test('the help of a subcommand names the global options in at most two lines, and petstore --help explains them', async () => {
   const { out } = await inProcess(['categories', 'create', '--help']);
@@ -105,7 +108,7 @@ test('the help of a subcommand names the global options in at most two lines, an
   expect((await inProcess(['--help'])).out).toContain('maximum wait for the rate limit');
 });
 
-test('`petstore help COMMAND` is the help of that command, also by its alias', async () => {
+test('`petstore help COMMAND` prints the help of the command, even for its alias', async () => {
   const { out } = await inProcess(['categories', 'create', '--help']);
   expect((await inProcess(['help', 'categories', 'create'])).out).toBe(out);
   const list = await inProcess(['categories', 'list', '--help']);
@@ -113,7 +116,7 @@ test('`petstore help COMMAND` is the help of that command, also by its alias', a
   expect(out).toContain('Usage: petstore categories create');
 });
 
-test('help of an unknown command is wrong usage and repeats no key', async () => {
+test('help for an unknown command is wrong usage and does not repeat a key', async () => {
   expect(await inProcess(['help', 'categories', 'craete'])).toEqual({
     code: 2,
     out: '',
@@ -153,7 +156,7 @@ test.each([40, 60, 80])('petstore without arguments prints the first steps, wrap
   expect(code).toBe(0);
   expect(out).toContain('petstore auth login');
   expect(out).toContain('-p sandbox');
-  // Commands are to be copied and stay whole.
+  // Commands are not wrapped.
   expect(out.split('\n').filter((line) => line.length > columns && !/^ +\$ /.test(line))).toEqual([]);
   const words = (text: string): string[] => text.split(/\s+/);
   expect(words(out)).toEqual(words((await inProcess([])).out));
@@ -174,12 +177,12 @@ test('the manual page names every command and every option', () => {
     expect(man).toContain(`.SS ${command.usage.replaceAll('-', '\\-')}`);
     for (const option of command.options) expect(man).toContain(`.B ${option.flags.replaceAll('-', '\\-')}`);
   }
-  // Other lines that begin with a dot or a quote would vanish.
+  // groff ignores other lines that begin with a dot or a quote.
   const macros = /^\.(?:TH|SH|SS|TP|PP|B|I|BR|RI|nf|fi|RS|RE)(?: |$)/;
   expect(man.split('\n').filter((line) => /^[.']/.test(line) && !macros.test(line))).toEqual([]);
 });
 
-test('defaults and required options are in the reference, in help and in the manual page', async () => {
+test('help and the manual page show every default and required option of the reference', async () => {
   const global = reference.globalOptions.map((option) => ({ ...option, path: '', required: false }));
   const options = [
     ...global,
@@ -216,7 +219,9 @@ test('defaults and required options are in the reference, in help and in the man
 const groff = spawnSync('groff', ['--version']).status === 0;
 
 test(
-  groff ? 'groff formats the manual page without a warning' : 'the manual page ends its blocks (no groff here)',
+  groff
+    ? 'groff formats the manual page without a warning'
+    : 'the manual page closes its blocks (groff is not installed)',
   () => {
     const man = manPage(reference);
     const count = (macro: string): number => man.split('\n').filter((line) => line === macro).length;

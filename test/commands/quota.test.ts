@@ -1,3 +1,4 @@
+// `petstore quota`: the cached quota, --refresh and --clear.
 import { expect, test } from 'vitest';
 import { FakeClock } from '../support/fake-clock.ts';
 import type { LimitServer, LimitServerOptions } from '../support/limit-server.ts';
@@ -8,7 +9,6 @@ import { inProcess } from '../support/world.ts';
 const KEY = 'pk_secret_quota_0123456789';
 
 async function service(options: Partial<LimitServerOptions> = {}) {
-  // Client and service share one fixed time.
   const clock = new FakeClock(Date.parse('2026-11-21T12:00:20Z'));
   const window = { mode: 'fixed', limit: 60, windowMs: 60_000 } as const;
   const server: LimitServer = await startLimitServer({ ...window, now: clock.now, ...options });
@@ -19,7 +19,7 @@ async function service(options: Partial<LimitServerOptions> = {}) {
   return { server, run };
 }
 
-test('the quota is unknown before the first response, and showing it sends nothing', async () => {
+test('`quota` before the first response prints "unknown" and sends nothing', async () => {
   const { server, run } = await service();
   const text = await run('quota');
   expect(text).toMatchObject({ code: 0, err: '' });
@@ -48,7 +48,7 @@ test('`quota --refresh` sends one GET /categories, and the next command uses its
   await server.close();
 });
 
-test('a service with only a daily window shows that window', async () => {
+test('`quota` shows a daily window if no other is known', async () => {
   const { server, run } = await service({ limit: 1000, windowMs: 86_400_000 });
   expect((await run('quota --refresh')).out).toMatch(
     /remaining {2}999 of 1,000\nreset {6}in \d+h.* \(at .*\d\d:\d\d\)\n/,
@@ -58,7 +58,7 @@ test('a service with only a daily window shows that window', async () => {
   await server.close();
 });
 
-test('a limit above 1,000,000 is shown as unlimited', async () => {
+test('`quota` shows a limit above 1,000,000 as unlimited', async () => {
   const { server, run } = await service({ limit: 10_000_000 });
   const { out, err } = await run('quota --refresh');
   expect(out).toContain('remaining  unlimited\n');
@@ -66,15 +66,14 @@ test('a limit above 1,000,000 is shown as unlimited', async () => {
   await server.close();
 });
 
-test('a block after a 429 is shown with its reason, applies to every command, and --clear clears it', async () => {
+test('`quota` shows the block after a 429, which applies to every command until `quota --clear`', async () => {
   const { server, run } = await service({ limit: 1, windowMs: 86_400_000 });
   await run('categories list');
   const limited = await run('categories list --json --max-wait 5s');
   expect(limited.code).toBe(5);
   expect(JSON.parse(limited.err).error).toMatchObject({ kind: 'rate_limited' });
   expect((await run('quota --clear')).err).toContain('Cleared the cached quota');
-  const refused = await run('categories list --json --max-wait 5s');
-  expect(refused.code).toBe(5);
+  expect((await run('categories list --json --max-wait 5s')).code).toBe(5);
   expect(server.seen).toMatchObject({ sent: 2, refused: 1 });
   expect((await run('quota')).out).toMatch(/blocked {4}until .*\d\d:\d\d \(in \d+h.*; Retry-After\)/);
   const known = JSON.parse((await run('quota --json')).out);
@@ -86,8 +85,8 @@ test('a block after a 429 is shown with its reason, applies to every command, an
   await server.close();
 });
 
-test('a terminal of at least 40 columns shows a bar beside the numbers', async () => {
-  // The clock runs while a terminal is served.
+test('`quota` shows a bar beside the numbers on a terminal of at least 40 columns', async () => {
+  // A long window, since the fake clock advances during spinners.
   const { server, run } = await service({ windowMs: 86_400_000 });
   await run('categories list');
   expect((await run('quota', 100)).out).toContain('remaining  ███████████████░ 59 of 60\n');
@@ -97,6 +96,6 @@ test('a terminal of at least 40 columns shows a bar beside the numbers', async (
   await server.close();
 });
 
-test('the hint for an unknown quota names the profile that was typed', async () => {
+test('the hint about an unknown quota includes the given --profile', async () => {
   expect((await inProcess(['quota', '-p', 'sandbox'])).out).toContain('(run `petstore quota --refresh -p sandbox`)');
 });

@@ -1,7 +1,7 @@
 // A service over real HTTP that loses, delays and alters requests by a script, and keeps the sent name of every category.
 
 import type { IdleClock } from '../support/fake-clock.ts';
-import type { FakeAnswer, HttpFake } from '../support/http-fake.ts';
+import type { FakeResponse, HttpFake } from '../support/http-fake.ts';
 import { startHttpFake } from '../support/http-fake.ts';
 
 /** A category, with the name that was sent for it. */
@@ -82,7 +82,7 @@ export class ScriptedService {
     return counts;
   }
 
-  #answer(method: string, body: string): FakeAnswer {
+  #answer(method: string, body: string): FakeResponse {
     const { show = (items) => items, headers = () => ({}) } = this.script;
     if (method === 'GET') {
       const at = this.lists++;
@@ -111,6 +111,6 @@ export class ScriptedService {
   }
 }
 
-function errorOf(status: number, code: string): FakeAnswer {
+function errorOf(status: number, code: string): FakeResponse {
   return { status, body: { code, message: `scripted ${status}`, status } };
 }

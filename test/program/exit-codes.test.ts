@@ -2,8 +2,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { FakeAnswer, HttpFake, ReceivedRequest } from '../support/http-fake.ts';
-import { errorAnswer, quotaHeaders, startHttpFake } from '../support/http-fake.ts';
+import type { FakeResponse, HttpFake, ReceivedRequest } from '../support/http-fake.ts';
+import { errorResponse, quotaHeaders, startHttpFake } from '../support/http-fake.ts';
 import type { Outcome, Place } from '../support/processes.ts';
 import { place } from '../support/processes.ts';
 import { petstore } from '../support/program.ts';
@@ -12,16 +12,16 @@ import { inProcess } from '../support/world.ts';
 const KEY = 'sk_test_secret_0123456789';
 const BIG = '9223372036854775807';
 
-const answers: Readonly<Record<string, FakeAnswer | ((request: ReceivedRequest) => FakeAnswer)>> = {
+const answers: Readonly<Record<string, FakeResponse | ((request: ReceivedRequest) => FakeResponse)>> = {
   ok: ({ method }) =>
     method === 'POST'
       ? { status: 201, body: `{"id":${BIG},"name":"dog"}`, headers: quotaHeaders() }
       : { body: `[{"id":1,"name":"cat","description":"Felis"},{"id":${BIG},"name":"dog"}]`, headers: quotaHeaders() },
-  unauthorized: errorAnswer(401, 'unauthorized', 'The API key is not valid.'),
-  invalid: errorAnswer(400, 'invalid_name', 'The name is too long.'),
-  missing: errorAnswer(404, 'not_found', 'There is nothing here.'),
-  limited: errorAnswer(429, 'rate_limited', 'Slow down.', { 'retry-after': '3600', 'x-ratelimit-remaining': '0' }),
-  failing: errorAnswer(500, 'internal', 'Something broke.'),
+  unauthorized: errorResponse(401, 'unauthorized', 'The API key is not valid.'),
+  invalid: errorResponse(400, 'invalid_name', 'The name is too long.'),
+  missing: errorResponse(404, 'not_found', 'There is nothing here.'),
+  limited: errorResponse(429, 'rate_limited', 'Slow down.', { 'retry-after': '3600', 'x-ratelimit-remaining': '0' }),
+  failing: errorResponse(500, 'internal', 'Something broke.'),
   html: { body: '<html>Sign in</html>', headers: { 'content-type': 'text/html' } },
   object: { body: { data: [] } },
   nonsense: ({ method }) => ({ status: method === 'POST' ? 201 : 200, body: { no: 'category' } }),

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import parseArgv from 'string-argv';
 import { afterEach, expect, test } from 'vitest';
 import { PetstoreError } from '../../src/errors.ts';
-import type { FakeAnswer, HttpFake, ReceivedRequest } from '../support/http-fake.ts';
-import { errorAnswer, startHttpFake } from '../support/http-fake.ts';
+import type { FakeResponse, HttpFake, ReceivedRequest } from '../support/http-fake.ts';
+import { errorResponse, startHttpFake } from '../support/http-fake.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { inProcess } from '../support/world.ts';
 
@@ -17,18 +17,18 @@ const SOURCE = join(import.meta.dirname, '../../src');
 class Shop {
   readonly created: { id: number; name: string }[] = [];
   /** Overrides a response unless it returns undefined. */
-  override: ((request: ReceivedRequest, create: () => FakeAnswer) => FakeAnswer | undefined) | undefined;
+  override: ((request: ReceivedRequest, create: () => FakeResponse) => FakeResponse | undefined) | undefined;
   fake: HttpFake | undefined;
 
-  readonly #respond = (request: ReceivedRequest): FakeAnswer => {
-    const create = (): FakeAnswer => {
+  readonly #respond = (request: ReceivedRequest): FakeResponse => {
+    const create = (): FakeResponse => {
       const category = { id: this.created.length + 1, name: (JSON.parse(request.body) as { name: string }).name };
       this.created.push(category);
       return { status: 201, body: category };
     };
     const override = this.override?.(request, create);
     if (override) return override;
-    if (!/^\/(?:old|new)\/v1\/categories$/.test(request.path)) return errorAnswer(404, 'not_found', 'No such path.');
+    if (!/^\/(?:old|new)\/v1\/categories$/.test(request.path)) return errorResponse(404, 'not_found', 'No such path.');
     return request.method === 'POST' ? create() : { body: this.created };
   };
 
@@ -72,7 +72,7 @@ const failing =
   (status: number): Shop['override'] =>
   (request, create) => {
     if (request.method === 'POST') create();
-    return errorAnswer(status, 'failed', 'No.');
+    return errorResponse(status, 'failed', 'No.');
   };
 const withRows = (dir: string): void => writeFileSync(join(dir, 'my rows.csv'), 'name\ncat\ndog\n');
 const configFile = (dir: string): string => {
@@ -128,7 +128,7 @@ const PROVOCATIONS: Readonly<Record<string, Provocation>> = {
     from: 'api/response-error.ts',
     args: LIST,
     override: ({ headers }) =>
-      headers.authorization === `Bearer ${OLD_KEY}` ? errorAnswer(401, 'unauthorized', 'No.') : undefined,
+      headers.authorization === `Bearer ${OLD_KEY}` ? errorResponse(401, 'unauthorized', 'No.') : undefined,
     code: 3,
     leads: [
       ['auth status -p staging', 0, /staging/],
@@ -138,7 +138,7 @@ const PROVOCATIONS: Readonly<Record<string, Provocation>> = {
   'a base URL without categories': {
     from: 'api/response-error.ts',
     args: LIST,
-    override: () => errorAnswer(404, 'not_found', 'No such path.'),
+    override: () => errorResponse(404, 'not_found', 'No such path.'),
     code: 4,
     leads: [['auth status -p staging', 0, /\/old\/v1/]],
   },
@@ -251,7 +251,7 @@ const PROVOCATIONS: Readonly<Record<string, Provocation>> = {
     args: IMPORT,
     before: withRows,
     override: ({ method }, create) => {
-      if (method === 'GET') return shop.created.length > 0 ? errorAnswer(500, 'failed', 'No.') : undefined;
+      if (method === 'GET') return shop.created.length > 0 ? errorResponse(500, 'failed', 'No.') : undefined;
       create();
       return 'reset';
     },

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
-import type { FakeAnswer, HttpFake, ReceivedRequest } from '../support/http-fake.ts';
+import type { FakeResponse, HttpFake, ReceivedRequest } from '../support/http-fake.ts';
 import { startHttpFake } from '../support/http-fake.ts';
 import { place } from '../support/processes.ts';
 import { petstore } from '../support/program.ts';
@@ -33,7 +33,7 @@ let proxyPort = 0;
 
 beforeAll(async () => {
   const good = { body: [{ id: 1, name: 'dog' }] };
-  const answer = ({ headers }: ReceivedRequest): FakeAnswer =>
+  const answer = ({ headers }: ReceivedRequest): FakeResponse =>
     headers.authorization === `Bearer ${KEY}` ? good : { status: 401 };
   service = await startHttpFake(answer, { key: TEST_KEY, cert: TEST_CERT });
   await new Promise<void>((done) => proxy.listen(0, '127.0.0.1', done));

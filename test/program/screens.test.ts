@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test as anyTest, beforeAll, expect } from 'vitest';
 import { hasPty } from '../support/capabilities.ts';
 import type { HttpFake } from '../support/http-fake.ts';
-import { errorAnswer, quotaHeaders, startHttpFake } from '../support/http-fake.ts';
+import { errorResponse, quotaHeaders, startHttpFake } from '../support/http-fake.ts';
 import { place } from '../support/processes.ts';
 import { petstore } from '../support/program.ts';
 import { inTerminal } from '../support/pty.ts';
@@ -32,8 +32,8 @@ beforeAll(async () => {
   service = await startHttpFake(async ({ method, path }) => {
     const kind = path.split('/')[1];
     const headers = { ...quotaHeaders(), 'x-ratelimit-reset': String(Math.floor(Date.now() / 1000) + 42) };
-    if (kind === 'unauthorized') return errorAnswer(401, 'invalid_key', 'The API key is not valid.', headers);
-    if (kind === 'limited') return errorAnswer(429, 'slow', 'Slow down.', { ...headers, 'retry-after': '42' });
+    if (kind === 'unauthorized') return errorResponse(401, 'invalid_key', 'The API key is not valid.', headers);
+    if (kind === 'limited') return errorResponse(429, 'slow', 'Slow down.', { ...headers, 'retry-after': '42' });
     if (method === 'GET') return { body: kind === 'slow' ? [] : CATEGORIES, headers };
     await delay(kind === 'slow' ? 1800 : 10);
     return { status: 201, body: { id: 7, name: 'dog' }, headers };

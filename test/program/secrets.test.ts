@@ -6,7 +6,7 @@ import type { Fault } from '../http/transport-faults.ts';
 import { FAULTS, faultOptions, startFaulty } from '../http/transport-faults.ts';
 import { hasPty, hasSignals } from '../support/capabilities.ts';
 import type { HttpFake } from '../support/http-fake.ts';
-import { errorAnswer, startHttpFake } from '../support/http-fake.ts';
+import { errorResponse, startHttpFake } from '../support/http-fake.ts';
 import type { Outcome, Place } from '../support/processes.ts';
 import { ended, place } from '../support/processes.ts';
 import { BIN, petstore, start } from '../support/program.ts';
@@ -103,7 +103,7 @@ test.each([480, 484, 488, 492, 496])(
   'a key at position %i of a long message is redacted before the message is truncated',
   async (at) => {
     const message = `${'m'.repeat(at)}${SECRET}${'m'.repeat(100)}`;
-    const service: HttpFake = await startHttpFake(() => errorAnswer(400, 'x', message));
+    const service: HttpFake = await startHttpFake(() => errorResponse(400, 'x', message));
     onTestFinished(service.close);
     const home = place({ PETSTORE_BASE_URL: service.url, PETSTORE_API_KEY: SECRET });
     expectNoLeak(await run(home, ['categories', 'list']), home);

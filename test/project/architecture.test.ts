@@ -1,4 +1,4 @@
-// The rules of docs/architecture.md: imports point down, one adapter per external dependency, a first line in every file.
+// The rules of docs/architecture.md: layers, one adapter for each external package, a comment at the top of each file.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, normalize, relative } from 'node:path';
 import { expect, test } from 'vitest';
@@ -29,7 +29,7 @@ const graph = new Map(files.map((file) => [file, importsOf(file)]));
 const resolve = (from: string, target: string): string =>
   normalize(relative(root, join(root, from, '..', target))).replaceAll('\\', '/');
 
-// From top to bottom. A layer may import the layers after it; units on one line do not import each other.
+// From top to bottom: a unit imports only units of later layers.
 const LAYERS = [
   ['main.ts'],
   ['program.ts'],
@@ -59,39 +59,31 @@ const LAYERS = [
   ],
 ];
 
-function unitOf(file: string): string {
-  const parts = file.split('/');
-  if (parts.length === 1) return file;
-  return parts[0] ?? file;
-}
-
-function levelOf(file: string): number {
-  return LAYERS.findIndex((units) => units.includes(unitOf(file)));
-}
+const unitOf = (file: string): string => file.split('/')[0] ?? file;
+const levelOf = (file: string): number => LAYERS.findIndex((units) => units.includes(unitOf(file)));
 
 test('every source file belongs to a layer', () => {
   expect(files.filter((file) => levelOf(file) < 0)).toEqual([]);
 });
 
-test('imports point down, and units of one layer do not import each other', () => {
+test('each unit imports only lower layers, apart from types and within the lowest layer', () => {
   const wrong: string[] = [];
   for (const [file, imports] of graph) {
     for (const { target, typeOnly, lazy } of imports) {
       if (!target.startsWith('.')) continue;
       const to = resolve(file, target);
-      const edge = `${file} -> ${to}`;
       const [from, at] = [levelOf(file), levelOf(to)];
       if (from < at || unitOf(file) === unitOf(to)) continue;
-      // The lowest layer may import itself; types of the session and of commands may be imported from below.
+      // Units of the lowest layer may import each other; lower layers may import types of the session and commands.
       if (from === LAYERS.length - 1 && at === from) continue;
       if (typeOnly && (at >= levelOf('session.ts') || to.startsWith('commands/'))) continue;
-      wrong.push(`${edge}${lazy ? ' (lazy)' : ''}`);
+      wrong.push(`${file} -> ${to}${lazy ? ' (lazy)' : ''}`);
     }
   }
   expect(wrong).toEqual([]);
 });
 
-test('the rate-limit policy imports nothing but its own four files and types', () => {
+test('the four files of the rate-limit policy import only each other and types', () => {
   const own = ['policy.ts', 'pace.ts', 'window.ts', 'rules.ts'].map((file) => `rate-limit/${file}`);
   const foreign = own.flatMap((file) =>
     (graph.get(file) ?? [])
@@ -101,7 +93,7 @@ test('the rate-limit policy imports nothing but its own four files and types', (
   expect(foreign).toEqual([]);
 });
 
-test('imports have no cycles, types included', () => {
+test('static imports have no cycles, even of types', () => {
   const done = new Set<string>();
   const cycles: string[] = [];
   const visit = (file: string, path: readonly string[]): void => {
@@ -119,7 +111,7 @@ test('imports have no cycles, types included', () => {
   expect(cycles).toEqual([]);
 });
 
-// External package -> the files that may import it.
+// The files that may import each external package.
 const ADAPTERS: Readonly<Record<string, readonly string[]>> = {
   undici: ['http/transport.ts', 'http/proxy-agent.ts', 'http/undici-parts.d.ts'],
   conf: ['profiles/conf-store.ts'],
@@ -131,7 +123,7 @@ const ADAPTERS: Readonly<Record<string, readonly string[]>> = {
   'string-width': ['output/table.ts'],
 };
 
-test('each external package has one adapter', () => {
+test('each external package is imported only by its adapter', () => {
   const wrong = [...graph].flatMap(([file, imports]) =>
     imports.flatMap(({ target }) => {
       const adapter = Object.entries(ADAPTERS).find(([name]) => target === name || target.startsWith(`${name}/`));
@@ -149,7 +141,7 @@ const code = (file: string): string =>
 // The two entry points: the command line and the client library.
 const PROCESS_ADAPTERS = ['main.ts', 'client.ts'];
 
-test('only the entry points use `process`, except for its clock and the ids in log records', () => {
+test('only the entry points use `process`, apart from `hrtime`, `pid`, `platform`, `kill` and `getuid`', () => {
   const users = files.filter(
     (file) =>
       !PROCESS_ADAPTERS.includes(file) && /\bprocess\.(?!hrtime\b|pid\b|platform\b|kill\b|getuid\b)/.test(code(file)),
@@ -157,7 +149,7 @@ test('only the entry points use `process`, except for its clock and the ids in l
   expect(users).toEqual([]);
 });
 
-test('only the clock reads the time', () => {
+test('only clock.ts reads the time', () => {
   expect(
     files.filter((file) => file !== 'clock.ts' && /\bDate\.now\(|\bperformance\.now\(|new Date\(\)/.test(code(file))),
   ).toEqual([]);

@@ -1,4 +1,4 @@
-// The documentation: links lead somewhere, files it names exist.
+// The documentation: links, file names and generated parts.
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -12,21 +12,20 @@ import { BIN } from '../support/program.ts';
 const root = join(import.meta.dirname, '../..');
 const documents = ['README.md', ...readdirSync(join(root, 'docs')).map((name) => `docs/${name}`)]
   .filter((name) => name.endsWith('.md'))
-  .map((name) => ({ name, text: readFileSync(join(root, name), 'utf8') }));
+  .map((name) => [name, readFileSync(join(root, name), 'utf8')] as const);
 
-test.each(documents)('links and file names in $name name existing files', ({ name, text }) => {
+const sources = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
+  .filter((file) => /\.ts$/.test(file))
+  .map((file) => ({ file, text: readFileSync(join(root, 'src', file), 'utf8') }));
+
+test.each(documents)('every file that %s links to or names exists', (name, text) => {
   const links = [...text.matchAll(/\]\((?!https?:|#)([^)#]+)/g)].map(([, target = '']) => join(dirname(name), target));
   const files = [...text.matchAll(/`((?:src|test|docs|scripts|bin)\/[\w./-]+)`/g)].map(([, path = '']) => path);
   expect([...links, ...files].filter((path) => !existsSync(join(root, path)))).toEqual([]);
 });
 
-test('documents cited in comments exist', () => {
-  const sources = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' }).filter((file) =>
-    /\.ts$/.test(file),
-  );
-  const cited = sources.flatMap((file) =>
-    [...readFileSync(join(root, 'src', file), 'utf8').matchAll(/\bdocs\/[\w-]+\.md/g)].map(([path]) => path),
-  );
+test('every document that the source cites exists', () => {
+  const cited = sources.flatMap(({ text }) => [...text.matchAll(/\bdocs\/[\w-]+\.md/g)].map(([path]) => path));
   expect([...new Set(cited)].filter((path) => !existsSync(join(root, path)))).toEqual([]);
 });
 
@@ -42,12 +41,10 @@ test('the generated parts of docs/cli.md and README.md are up to date (npm run d
   }
 });
 
-test('the table of environment variables lists exactly those that the source reads', () => {
-  const sources = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
-    .filter((file) => /\.ts$/.test(file) && file !== 'reference.ts')
-    .map((file) => readFileSync(join(root, 'src', file), 'utf8'))
-    .join('\n');
-  const read = new Set([...sources.matchAll(/'(PETSTORE_[A-Z_]+)'/g)].map(([, name]) => name));
+test('the reference lists exactly the PETSTORE_ variables that the source reads', () => {
+  const read = sources
+    .filter(({ file }) => file !== 'reference.ts')
+    .flatMap(({ text }) => [...text.matchAll(/'(PETSTORE_[A-Z_]+)'/g)].map(([, name]) => name));
   const options = GLOBAL_OPTIONS.flatMap(({ variable }) => variable ?? []);
   const known = ENVIRONMENT.map(({ name }) => name).filter((name) => name.startsWith('PETSTORE_'));
   expect([...new Set([...read, ...options.filter((name) => name.startsWith('PETSTORE_'))])].sort()).toEqual(

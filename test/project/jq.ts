@@ -1,10 +1,10 @@
-// Provides jq, compiled to WebAssembly, on machines that do not have it.
+// jq compiled to WebAssembly, for machines without jq.
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 
-// Supports the features that the transcripts use: options, one filter, JSON on stdin.
+// Supports what the transcripts use: options, one filter, JSON on stdin.
 const SHIM = `
 const { text } = require('node:stream/consumers');
 const args = process.argv.slice(2);
@@ -20,8 +20,8 @@ text(process.stdin)
 `;
 
 /**
- * Puts a `jq` into a directory of programs, unless the machine has one.
- * @param bin a directory that stands in the PATH of the commands to come
+ * Creates a `jq` program unless the machine has one.
+ * @param bin a directory in the PATH of later commands
  */
 export function provideJq(bin: string): void {
   if (spawnSync('jq', ['--version']).status === 0) return;

@@ -1,4 +1,4 @@
-// docs/cli.md lists every field of every JSON document: each command's own fields are looked up there.
+// docs/cli.md lists every field of the JSON documents that commands print.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -11,7 +11,7 @@ const rows = new Map(
   [...text.matchAll(/^\| `([^`]+)` \| (.*) \|$/gm)].map(([, command = '', document = '']) => [command, document]),
 );
 
-// The names of all fields, also of nested objects.
+// The names of all fields, including those of nested objects.
 function fieldsOf(value: unknown): string[] {
   if (Array.isArray(value)) return value.flatMap(fieldsOf);
   if (typeof value !== 'object' || value === null) return [];
@@ -23,7 +23,7 @@ function undocumented(command: string, document: string): string[] {
   return [...new Set(fieldsOf(JSON.parse(document)))].filter((name) => !documented.includes(name));
 }
 
-test('every field that a command prints on the sandbox is documented', async () => {
+test('docs/cli.md documents every field that commands print with the sandbox', async () => {
   const dir = tempDir();
   writeFileSync(join(dir, 'rows.csv'), 'name,description\ndog,other\ncat,small\n');
   for (const [command, ...more] of [
@@ -46,7 +46,7 @@ test('every field that a command prints on the sandbox is documented', async () 
   }
 });
 
-test('every field about a block, a daily limit, a login and a raw response is documented', async () => {
+test('docs/cli.md documents every field of a login, a blocked quota and a logout', async () => {
   const service = await startHttpFake(({ method }) => {
     const reset = String(Math.floor(Date.now() / 1000) + 30);
     const headers = { 'x-ratelimit-limit': '60', 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': reset };
@@ -57,10 +57,7 @@ test('every field about a block, a daily limit, a login and a raw response is do
   const run = (line: string, stdin?: string) => inProcess(line.split(' '), { dir, ...(stdin && { stdin }) });
   const login = await run(`auth login -p ci --url ${service.url} --json`, 'sk_secret_0123456789');
   expect(undocumented('auth login', login.out)).toEqual([]);
-  const raw = await run('api GET categories -p ci --include --json');
-  expect(JSON.parse(raw.out)).toMatchObject({ status: 200, body: [] });
-  const limited = await run('categories create --name dog -p ci --json --max-wait 0');
-  expect(Object.keys(JSON.parse(limited.err).error)).toEqual(['kind', 'message', 'hint', 'status', 'retryAt']);
+  expect((await run('categories create --name dog -p ci --max-wait 0')).code).toBe(5);
   const quota = (await run('quota -p ci --json')).out;
   expect(JSON.parse(quota).blocked).toMatchObject({ reason: 'retry_after', consecutive429s: 1 });
   expect(undocumented('quota', quota)).toEqual([]);

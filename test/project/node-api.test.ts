@@ -51,11 +51,11 @@ async function main(client: Client): Promise<void> {
   console.log(ids.length, resetAt, new PetstoreError('usage', 'x').retryAt);
   // @ts-expect-error a name is required
   await client.categories.create({});
-  // @ts-expect-error a kind has a known name
+  // @ts-expect-error the kind is unknown
   new PetstoreError('odd', 'x');
-  // @ts-expect-error not for programs
+  // @ts-expect-error internal
   new PetstoreError('usage', 'x').commandHint;
-  // @ts-expect-error not for programs
+  // @ts-expect-error internal
   client.categories.create({ name: 'dog' }, () => undefined);
   await client[Symbol.asyncDispose]();
 }
@@ -63,9 +63,9 @@ main(createClient(options)).catch(() => undefined);
 `;
 
 test.each(SETTINGS)(
-  'with module resolution %s, types and examples hold for ES modules and CommonJS',
+  'types and examples compile with module resolution %s, as ES modules and as CommonJS',
   async (name, how) => {
-    // A bundler's input has no `import x = require()`.
+    // A bundler does not accept `import x = require()`.
     const texts = {
       'use.mts': MODULE + USE,
       'use.cts': (name === 'bundler' ? MODULE : COMMONJS) + USE,
@@ -79,7 +79,7 @@ test.each(SETTINGS)(
   },
 );
 
-test("the client library's types need no @types/node", async () => {
+test('the types of the client library need no @types/node', async () => {
   writeFileSync(
     join(directory, 'bare.ts'),
     `import { type Client, createClient } from 'petstore-cli';
@@ -91,14 +91,14 @@ export const names: Promise<string[]> = client.categories.list().then((all) => a
   expect(await compileIn(directory, ['bare.ts'], { ...bare, noEmit: true })).toBe('');
 });
 
-test("the client library's declarations name nothing internal", () => {
+test('the declarations of the client library contain no internal names', () => {
   const declarations = ['client.d.ts', 'errors.d.ts', 'api/types.d.ts'].map((name) =>
     readFileSync(join(directory, 'node_modules/petstore-cli/dist/client', name), 'utf8'),
   );
   expect(declarations.join('')).not.toMatch(/beforeSend|rephrase|commandHint|exitCode|problems|listFresh|QuotaView/);
 });
 
-test('ES modules and CommonJS share one PetstoreError', async () => {
+test('ES modules and CommonJS export the same names and one PetstoreError', async () => {
   const script = `import { createRequire } from 'node:module';
 import * as module from 'petstore-cli';
 const required = createRequire(import.meta.url)('petstore-cli');
@@ -108,7 +108,7 @@ console.log(Object.keys(module).join(), Object.keys(required).sort().join(), mod
   expect(stdout).toBe('PetstoreError,createClient PetstoreError,createClient true\n');
 });
 
-test('an invalid proxy variable rejects a call as wrong usage, and the client can be closed', async () => {
+test('a call with an invalid proxy variable is rejected as wrong usage, and the client can be closed', async () => {
   const script = `import { createClient } from 'petstore-cli';
 const client = createClient({ baseUrl: 'https://pets.example/v1', apiKey: 'k_0123456789' });
 await client.categories.list().catch(({ kind, message }) => console.log(kind, message));
@@ -135,7 +135,7 @@ test('the examples of docs/node-api.md print the documented output', async () =>
   }
 });
 
-test("the README's program without a key ends with an auth error", async () => {
+test('the example of the README without a key throws an auth error', async () => {
   expect(readme).toContain('createClient');
   writeFileSync(join(directory, 'readme.js'), readme);
   const caught = "import('./readme.js').catch((error) => console.log(error.name, error.kind, error.message))";

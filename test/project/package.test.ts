@@ -1,4 +1,4 @@
-// The package as users get it: content of the tarball, no dependencies, and a program that runs after installation.
+// The installed package: content of the tarball, no dependencies, and a program that runs.
 import { chmodSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
@@ -14,7 +14,7 @@ beforeAll(async () => {
   installed = join(directory, 'node_modules', 'petstore-cli');
 }, 120_000);
 
-test('the tarball holds the program, its types, its manual and its licenses, and nothing else', () => {
+test('the tarball contains only the program, its types, its manual and its licenses, in less than 1.5 MB', () => {
   const kinds = packed.files.map(({ path }) =>
     path
       .replace(/^dist\/chunks\/.*\.cjs$/, 'dist/chunks/*.cjs')
@@ -40,7 +40,7 @@ test('the tarball holds the program, its types, its manual and its licenses, and
   expect(packed.unpackedSize).toBeLessThan(1_500_000);
 });
 
-test('one package is installed, and it has no install scripts', () => {
+test('the package has no dependencies and no install scripts', () => {
   expect(readdirSync(join(directory, 'node_modules')).filter((name) => !name.startsWith('.'))).toEqual([
     'petstore-cli',
   ]);
@@ -49,13 +49,13 @@ test('one package is installed, and it has no install scripts', () => {
   for (const name of ['preinstall', 'install', 'postinstall']) expect(scripts).not.toHaveProperty(name);
 });
 
-test('the licenses of all code inside are in the package, llhttp of undici among them', () => {
+test('the package contains the licenses of undici and its llhttp', () => {
   const text = readFileSync(join(installed, 'dist', 'THIRD-PARTY-LICENSES.txt'), 'utf8');
   expect(text).toContain('undici');
   expect(text).toContain('Copyright Fedor Indutny, 2018.');
 });
 
-test('a global installation includes the manual page', async () => {
+test('a global installation includes the program and the manual page', async () => {
   const prefix = join(directory, 'global');
   const options = ['--prefix', prefix, '--offline', '--no-audit', '--no-fund'];
   await exec('npm', ['install', '--global', ...options, join(directory, packed.filename)], { cwd: directory });
@@ -64,7 +64,7 @@ test('a global installation includes the manual page', async () => {
   expect(stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
 });
 
-test('a read-only installation creates and lists', async () => {
+test('petstore creates and lists categories from a read-only installation', async () => {
   for (const entry of readdirSync(installed, { recursive: true, encoding: 'utf8' }))
     chmodSync(join(installed, entry), 0o555);
   const petstore = join(directory, 'node_modules', '.bin', 'petstore');

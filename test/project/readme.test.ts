@@ -1,4 +1,4 @@
-// Every command and output in the README is real: its transcripts run here, in order.
+// Runs the transcripts of the README in order and compares their output.
 import { spawn } from 'node:child_process';
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -31,7 +31,7 @@ function transcripts(): Step[] {
   );
 }
 
-// Times and counts differ from run to run; everything else must be as printed.
+// Replaces times and counts, which differ between runs.
 function timeless(text: string): string {
   return text
     .replace(/resets in (?:\d+s|1m)/g, 'resets in Ns')
@@ -41,7 +41,7 @@ function timeless(text: string): string {
 }
 
 const home = place();
-/** Serves what the README expects in another terminal, on a port of its own. */
+/** The sandbox that the README starts in another terminal, on another port. */
 let sandbox: SandboxProcess;
 const README_HOST = '127.0.0.1:4010';
 const README_KEY = 'sandbox_readme_key_0001';
@@ -70,7 +70,7 @@ async function shell(command: string): Promise<string> {
 
 const steps = transcripts();
 
-test('README.md has transcripts to run', () => {
+test('README.md contains more than eight commands with output', () => {
   expect(steps.length).toBeGreaterThan(8);
 });
 
@@ -85,13 +85,13 @@ interface Described {
   readonly options: readonly { readonly long: string }[];
 }
 
-test('every command in README.md exists, with its options', async () => {
+test('every command and option in README.md exists', async () => {
   const tree = JSON.parse(await shell('petstore --help --json')) as {
     readonly commands: readonly Described[];
     readonly globalOptions: readonly { readonly long: string }[];
   };
   const lines = [...readme.matchAll(/```sh\n([\s\S]*?)```/g)].flatMap((match) => (match[1] ?? '').split('\n'));
-  // In text, a placeholder such as COMMAND is in capitals.
+  // Skips placeholders in text, such as COMMAND.
   const inText = [...readme.matchAll(/`(petstore [a-z][^`]*)`/g)].map((match) => match[1] ?? '');
   const calls = [...lines, ...inText]
     .flatMap((line) => line.replace(/#.*$/, '').split('|'))

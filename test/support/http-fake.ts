@@ -15,7 +15,7 @@ export interface ReceivedRequest {
 }
 
 /** A response. A body that is neither text nor bytes is sent as JSON. `reset` cuts the connection; `silence` sends nothing. */
-export type FakeAnswer =
+export type FakeResponse =
   | { readonly status?: number; readonly body?: unknown; readonly headers?: Readonly<Record<string, string>> }
   | 'reset'
   | 'silence';
@@ -35,7 +35,7 @@ export interface HttpFake {
  * @param tls key and certificate, for https
  */
 export async function startHttpFake(
-  answer: (request: ReceivedRequest) => FakeAnswer | Promise<FakeAnswer>,
+  answer: (request: ReceivedRequest) => FakeResponse | Promise<FakeResponse>,
   tls?: { readonly key: string; readonly cert: string },
 ): Promise<HttpFake> {
   const requests: ReceivedRequest[] = [];
@@ -68,7 +68,7 @@ export function quotaHeaders(remaining = 57): Record<string, string> {
 }
 
 /** A response in the service's Error shape. */
-export function errorAnswer(status: number, code: string, message: string, headers = {}): FakeAnswer {
+export function errorResponse(status: number, code: string, message: string, headers = {}): FakeResponse {
   return { status, body: { code, message, status }, headers };
 }
 
@@ -79,7 +79,7 @@ async function receive(incoming: IncomingMessage): Promise<ReceivedRequest> {
   return { method, path, headers, body: Buffer.concat(chunks).toString() };
 }
 
-function send(response: ServerResponse, answer: FakeAnswer): void {
+function send(response: ServerResponse, answer: FakeResponse): void {
   if (answer === 'silence') return;
   if (answer === 'reset') return void response.socket?.destroy();
   const { status = 200, body = '', headers = {} } = answer;

@@ -1,4 +1,4 @@
-// `petstore api PATH`: the request, and with it the key, stays below the base URL for any path.
+// `petstore api`: no path sends the request and its key outside the base URL.
 import { expect, test } from 'vitest';
 import { pathBelowBase } from '../../../src/commands/api/call.ts';
 import { PetstoreError } from '../../../src/errors.ts';
@@ -16,7 +16,7 @@ test.each([
   ['/a//b', '/a//b'],
   ['/@evil.example', '/@evil.example'],
   ['/pets/1?next=https://evil.example', '/pets/1?next=https://evil.example'],
-])('the path %j is sent as %j', (typed, sent) => {
+])('`api` sends the path %j as %j', (typed, sent) => {
   expect(pathBelowBase(typed)).toBe(sent);
 });
 
@@ -26,6 +26,6 @@ test.each([
   ),
   ...'/.. /../admin /a/../../admin /%2e%2e/admin /%2E%2e/%2e./admin /.%2e/admin /categories#part'.split(' '),
   ...['', '\t//evil.example', '/\t/evil.example', '/\n/evil.example', 'ht\ntps://evil.example', '/a b', '/a\u0000b'],
-])('the path %j is rejected', (typed) => {
+])('`api` rejects the path %j', (typed) => {
   expect(() => pathBelowBase(typed)).toThrow(PetstoreError);
 });

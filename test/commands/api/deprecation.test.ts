@@ -1,4 +1,4 @@
-// Deprecation, Sunset and stability headers as sentences.
+// The notices about Deprecation, Sunset and stability headers.
 import { expect, test } from 'vitest';
 import { deprecationNotices } from '../../../src/commands/api/deprecation.ts';
 
@@ -6,7 +6,7 @@ test('a response without deprecation headers causes no notice', () => {
   expect(deprecationNotices('GET', '/categories', { 'content-type': 'application/json' })).toEqual([]);
 });
 
-test('an operation that the documentation marks as deprecated is reported without a header', () => {
+test('GET /pets/{petId} is reported as deprecated without a header, other operations are not', () => {
   expect(deprecationNotices('GET', '/pets/1', {})).toEqual([
     "GET /pets/1 is deprecated according to the service's documentation and will be removed",
   ]);
@@ -21,11 +21,11 @@ test.each([
   ['soon\u001b[2J', 'GET /x is deprecated (soon␛[2J)'],
   ['@99999999999999999', 'GET /x is deprecated (@99999999999999999)'],
   ['@999999999999', 'GET /x is deprecated (@999999999999)'],
-])('the header "Deprecation: %s" is reported as a sentence', (value, sentence) => {
+])('the header "Deprecation: %s" causes the notice "%s"', (value, sentence) => {
   expect(deprecationNotices('GET', '/x?query=1', { deprecation: value })).toEqual([sentence]);
 });
 
-test('Sunset is shown as a date, or as sent if it is not one', () => {
+test('a Sunset header is shown as a date, or unchanged if it is not a date', () => {
   expect(deprecationNotices('GET', '/x', { sunset: 'Wed, 31 Dec 2031 23:59:59 GMT' })).toEqual([
     'GET /x will be removed on 2031-12-31',
   ]);
@@ -33,7 +33,7 @@ test('Sunset is shown as a date, or as sent if it is not one', () => {
 });
 
 test.each(['stability', 'x-stability', 'x-api-stability', 'stability-level'])(
-  'the header "%s: beta" is reported',
+  'the header "%s: beta" causes a notice',
   (name) => {
     expect(deprecationNotices('POST', '/x', { [name]: ['beta'] })).toEqual([
       'POST /x is marked beta and may change without notice',

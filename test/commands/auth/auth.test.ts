@@ -1,4 +1,4 @@
-// Login, logout, switch and status, in process, against a service that accepts one key.
+// `auth login`, `logout`, `switch` and `status` with a service that accepts one key.
 import * as fs from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -22,17 +22,16 @@ beforeEach(() => {
 const petstore = (args: readonly string[], stdin = '', env: Record<string, string> = {}) =>
   inProcess(args, { dir, stdin, env });
 const login = (...more: string[]) => petstore(['auth', 'login', '--url', service.url, ...more], `${GOOD_KEY}\n`);
-const stored = (name = 'production') =>
-  JSON.parse(fs.readFileSync(join(dir, 'config', `profile-${name}.json`), 'utf8'));
+const saved = (name = 'production') => JSON.parse(fs.readFileSync(join(dir, 'config', `profile-${name}.json`), 'utf8'));
 const files = () => (fs.existsSync(join(dir, 'config')) ? fs.readdirSync(join(dir, 'config')) : []);
 
 describe('auth login', () => {
-  test('verifies the key from stdin with one GET /categories and saves it with its origin', async () => {
+  test('verifies a key from stdin with one GET /categories and saves it with its origin', async () => {
     const run = await petstore(['auth', 'login', '--url', `${service.url}/`], `${GOOD_KEY}\r\nsecond line\n`);
     expect(run).toMatchObject({ code: 0, out: `Saved key …6789 for profile "production" (${service.url})\n` });
     expect(service.requests).toMatchObject([{ method: 'GET', path: '/v1/categories' }]);
     expect(service.requests[0]?.headers.authorization).toBe(`Bearer ${GOOD_KEY}`);
-    expect(stored()).toEqual({
+    expect(saved()).toEqual({
       url: service.url,
       key: GOOD_KEY,
       origin: service.origin,
@@ -54,7 +53,7 @@ describe('auth login', () => {
     expect(run.err).toBe('');
   });
 
-  test('prints the quota line after the verification', async () => {
+  test('prints a quota line only after a verification and without --quiet', async () => {
     expect((await login()).err).toMatch(/^quota: 57 of 60 left, resets in \d+s\n$/);
     expect((await login('--quiet')).err).toBe('');
     expect((await login('--no-verify', '-p', 'farm')).err).toBe('');
@@ -73,7 +72,7 @@ describe('auth login', () => {
     expect(files()).toEqual([]);
   });
 
-  test('to an unreachable service saves nothing, and --no-verify skips the check', async () => {
+  test('to an unreachable service exits with 6 and saves nothing, unless --no-verify is given', async () => {
     const args = ['auth', 'login', '--url', 'http://127.0.0.1:9/v1'];
     const run = await petstore([...args, '--max-retries', '0'], `${GOOD_KEY}\n`);
     expect(run).toMatchObject({
@@ -85,7 +84,7 @@ describe('auth login', () => {
     });
     expect(files()).toEqual([]);
     expect(await petstore([...args, '--no-verify'], `${GOOD_KEY}\n`)).toMatchObject({ code: 0 });
-    expect(stored()).toMatchObject({ url: 'http://127.0.0.1:9/v1' });
+    expect(saved()).toMatchObject({ url: 'http://127.0.0.1:9/v1' });
     expect(service.requests).toEqual([]);
   });
 
@@ -94,7 +93,7 @@ describe('auth login', () => {
     ['an empty line', '\n'],
     ['a NUL', 'key\0key\n'],
     ['a line without end', 'x'.repeat(1_000_000)],
-  ])('a login with %s on stdin exits with 3, and nothing is sent, saved or shown', async (_what, stdin) => {
+  ])('with %s on stdin exits with 3, and nothing is sent, saved or shown', async (_what, stdin) => {
     const run = await petstore(['auth', 'login', '--url', service.url], stdin);
     expect(run).toMatchObject({ code: 3, out: '' });
     if (stdin.trim().length > 3) expect(run.err).not.toContain(stdin.trim().slice(0, 8));
@@ -102,41 +101,41 @@ describe('auth login', () => {
   });
 
   test.each([` ${GOOD_KEY} \n`, `\ufeff${GOOD_KEY}\r\n`])(
-    'a login drops spaces and a BOM around the key %j',
+    'drops the BOM and spaces around the key %j',
     async (stdin) => {
       expect(await petstore(['auth', 'login', '--url', service.url], stdin)).toMatchObject({ code: 0 });
-      expect(stored()).toMatchObject({ key: GOOD_KEY });
+      expect(saved()).toMatchObject({ key: GOOD_KEY });
     },
   );
 
   test.each(['http://api.example/v1', 'https://u:p@api.example/v1'])(
-    'a login to the URL %s exits with 2 before the key is read',
+    'to the invalid URL %s exits with 2 and saves nothing',
     async (url) => {
       expect(await petstore(['auth', 'login', '--url', url], GOOD_KEY)).toMatchObject({ code: 2, out: '' });
       expect(files()).toEqual([]);
     },
   );
 
-  test('a second login keeps the URL; --url changes URL and key together', async () => {
+  test('keeps the saved URL, unless --url replaces it with the key', async () => {
     await login();
     expect(await petstore(['auth', 'login'], GOOD_KEY)).toMatchObject({ code: 0 });
     expect(await petstore(['auth', 'login', '--no-verify', '--url', 'https://b.example/v1'], 'other\n')).toMatchObject({
       code: 0,
     });
-    expect(stored()).toEqual({
+    expect(saved()).toEqual({
       url: 'https://b.example/v1',
       key: 'other',
       origin: 'https://b.example',
     });
   });
 
-  test('the sandbox needs no login, and an invalid name creates no profile', async () => {
+  test('to the sandbox or an invalid profile name exits with 2 and saves nothing', async () => {
     expect(await login('-p', 'sandbox')).toMatchObject({ code: 2, err: expect.stringContaining('no login') });
     expect(await login('-p', '../evil')).toMatchObject({ code: 2 });
     expect(files()).toEqual([]);
   });
 
-  test('a damaged file is reported before the key is read, and is not changed', async () => {
+  test('to a damaged profile exits with 9, sends nothing and does not change the file', async () => {
     await login();
     fs.writeFileSync(join(dir, 'config', 'profile-production.json'), '{"key":"secret');
     const run = await login();
@@ -146,7 +145,7 @@ describe('auth login', () => {
   });
 
   test.each(['active', 'profile-production'])(
-    'nothing is saved for a profile while %s.json is damaged',
+    'exits with 9 and saves nothing while %s.json is damaged',
     async (file) => {
       await login();
       fs.writeFileSync(join(dir, 'config', `${file}.json`), 'damaged');
@@ -165,8 +164,8 @@ describe('auth login', () => {
   });
 });
 
-describe('a stored key', () => {
-  test('a saved key is not sent to another origin, and the command exits with 3', async () => {
+describe('a saved key', () => {
+  test('is not sent to another origin, and the command exits with 3', async () => {
     const other = await startService();
     await login();
     const run = await petstore(['categories', 'list', '--json'], '', { PETSTORE_BASE_URL: other.url });
@@ -179,7 +178,7 @@ describe('a stored key', () => {
     other.close();
   });
 
-  test('is not read if the environment provides key and URL, even if its file is damaged', async () => {
+  test('is not read if the environment provides key and URL, even from a damaged file', async () => {
     await login();
     fs.writeFileSync(join(dir, 'config', 'profile-production.json'), 'damaged');
     fs.writeFileSync(join(dir, 'config', 'active.json'), 'damaged');
@@ -190,13 +189,13 @@ describe('a stored key', () => {
 });
 
 describe('auth logout', () => {
-  test('removes the key and keeps the URL; a second logout finds no key', async () => {
+  test('removes the key and keeps the URL, and a second logout reports that no key is saved', async () => {
     await login();
     expect(await petstore(['auth', 'logout'])).toMatchObject({
       code: 0,
       out: 'Removed the API key of profile "production"\n',
     });
-    expect(stored()).toEqual({ url: service.url });
+    expect(saved()).toEqual({ url: service.url });
     expect(await petstore(['auth', 'logout'])).toMatchObject({
       code: 0,
       out: 'No API key is saved for profile "production"\n',
@@ -204,7 +203,7 @@ describe('auth logout', () => {
     expect(await petstore(['categories', 'list'])).toMatchObject({ code: 3 });
   });
 
-  test('--all works with damaged files and with a key in the environment', async () => {
+  test('--all deletes damaged files and warns of a key in the environment', async () => {
     await login();
     await login('-p', 'farm');
     fs.writeFileSync(join(dir, 'config', 'profile-farm.json'), 'damaged');
@@ -216,7 +215,7 @@ describe('auth logout', () => {
     expect(files()).toEqual([]);
   });
 
-  test('--all deletes every profile and names them', async () => {
+  test('--all names the deleted profiles, or reports that there are none', async () => {
     await login('-p', 'farm');
     await login('-p', 'staging');
     await petstore(['auth', 'logout', '-p', 'staging']);
@@ -226,18 +225,21 @@ describe('auth logout', () => {
     expect(await petstore(['auth', 'logout', '--all'])).toMatchObject({ code: 0, out: 'No profiles to delete\n' });
   });
 
-  test.each([[[]], [['--delete']]])('of an unknown profile (%j) is an error that names the profiles', async (more) => {
-    const run = await petstore(['auth', 'logout', '-p', 'farm', ...more]);
-    expect(run).toMatchObject({ code: 2, out: '' });
-    expect(run.err).toContain('profile "farm" does not exist; available profiles: production, staging, sandbox\n');
-  });
+  test.each([[[]], [['--delete']]])(
+    'of an unknown profile with the options %j exits with 2 and lists the profiles',
+    async (more) => {
+      const run = await petstore(['auth', 'logout', '-p', 'farm', ...more]);
+      expect(run).toMatchObject({ code: 2, out: '' });
+      expect(run.err).toContain('profile "farm" does not exist; available profiles: production, staging, sandbox\n');
+    },
+  );
 
   test('needs no home directory if PETSTORE_CONFIG_DIR is set', async () => {
     await login();
     const env = { PETSTORE_CONFIG_DIR: join(dir, 'config') };
     const at = { dir, env: { PATH: process.env['PATH'] ?? '', HOME: '', ...env } };
     expect(await runPetstore(at, ['auth', 'logout'])).toMatchObject({ code: 0, err: '' });
-    expect(stored()).toEqual({ url: service.url });
+    expect(saved()).toEqual({ url: service.url });
   });
 });
 
@@ -252,13 +254,6 @@ describe('auth switch', () => {
     expect(await petstore(['categories', 'list', '--json'])).toMatchObject({ code: 0 });
   });
 
-  test('warns that PETSTORE_PROFILE overrides it, unless that is empty', async () => {
-    await login('-p', 'farm');
-    const run = (name: string) => petstore(['auth', 'switch', 'farm'], '', { PETSTORE_PROFILE: name });
-    expect((await run('staging')).err).toContain('PETSTORE_PROFILE is set');
-    expect((await run('')).err).toBe('');
-  });
-
   const key = { PETSTORE_API_KEY: GOOD_KEY };
   const both = { ...key, PETSTORE_BASE_URL: 'https://b.example/v1' };
 
@@ -267,9 +262,10 @@ describe('auth switch', () => {
     ['staging', both, 'PETSTORE_API_KEY and PETSTORE_BASE_URL are set and override'],
     ['staging', key, 'PETSTORE_API_KEY is set and overrides the active profile\n'],
     ['staging', { PETSTORE_PROFILE: 'production' }, 'PETSTORE_PROFILE is set and overrides the active profile\n'],
+    ['staging', { PETSTORE_PROFILE: '' }, ''],
     ['sandbox', key, ''],
     ['sandbox', { ...both, PETSTORE_PROFILE: 'sandbox' }, ''],
-  ])('`auth switch %s` with %j in the environment warns about overrides', async (name, env, warning) => {
+  ])('to %s warns if the environment %j overrides it', async (name, env, warning) => {
     const run = await petstore(['auth', 'switch', name], '', env);
     expect(run).toMatchObject({ code: 0, out: `Profile "${name}" is now active\n` });
     expect(run.err).toEqual(warning === '' ? '' : expect.stringContaining(`warning: ${warning}`));
@@ -278,7 +274,7 @@ describe('auth switch', () => {
     expect(JSON.parse(json.out).overriddenBy).toEqual(overriddenBy);
   });
 
-  test('to an unknown profile changes nothing and suggests the closest name', async () => {
+  test('to an unknown profile exits with 2, saves nothing and suggests the closest name', async () => {
     const run = await petstore(['auth', 'switch', 'stagign']);
     expect(run).toMatchObject({ code: 2, err: expect.stringContaining('staging') });
     expect(files()).toEqual([]);
@@ -289,7 +285,7 @@ describe('auth status', () => {
   const status = async (env: Record<string, string> = {}) =>
     JSON.parse((await petstore(['auth', 'status', '--json'], '', env)).out);
 
-  test('shows every profile with its URL and masked key, and which one is active', async () => {
+  test('shows each profile with its URL, its masked key and whether it is active', async () => {
     await login();
     expect(await status()).toEqual([
       {
@@ -309,7 +305,7 @@ describe('auth status', () => {
     expect(service.requests).toHaveLength(1);
   });
 
-  test('shows the effect of the environment', async () => {
+  test('shows which profile and URL the environment overrides, and that a key is not sent to another origin', async () => {
     await login();
     const [production] = await status({ PETSTORE_API_KEY: 'environment-key-abcd', PETSTORE_PROFILE: 'staging' });
     expect(production).toMatchObject({ key: '…6789', keySource: 'stored', active: false });
@@ -318,20 +314,10 @@ describe('auth status', () => {
     expect(bound.problem).toContain('not sent to https://b.example');
   });
 
-  test.each([['status'], ['logout']])(
-    '`auth %s` reports that PETSTORE_PROFILE names an unknown profile',
-    async (verb) => {
-      const run = await petstore(['auth', verb], '', { PETSTORE_PROFILE: 'frm' });
-      expect(run).toMatchObject({ code: 2, out: '' });
-      expect(run.err).toContain('error: profile "frm" from PETSTORE_PROFILE does not exist');
-      expect(await petstore(['auth', verb], '', { PETSTORE_PROFILE: '' })).toMatchObject({ code: 0 });
-    },
-  );
-
   const both = { PETSTORE_API_KEY: 'environment-key-abcd', PETSTORE_BASE_URL: 'https://b.example/v1' };
   const used = { url: 'https://b.example/v1', urlSource: 'environment', key: '…abcd', keySource: 'environment' };
 
-  test('shows key and URL of the environment as what the next command uses', async () => {
+  test('shows key and URL of the environment in place of those of the active profile', async () => {
     await petstore(['auth', 'switch', 'sandbox']);
     expect(await status(both)).toEqual([
       { profile: 'production', active: true, ...used },
@@ -351,7 +337,7 @@ describe('auth status', () => {
     });
   });
 
-  test('shows which of key and URL comes from the environment', async () => {
+  test('marks a key from the environment but not a saved URL', async () => {
     await login();
     const { out } = await petstore(['auth', 'status'], '', { PETSTORE_API_KEY: 'environment-key-abcd' });
     expect(out).toMatch(/^\* production +http:\S+ +…abcd \(env\)$/m);
@@ -363,12 +349,12 @@ describe('auth status', () => {
     expect(sandbox).toMatchObject({ active: true, problem: expect.stringContaining('PETSTORE_API_KEY') });
   });
 
-  test('hides a short key completely', async () => {
+  test('masks a short key completely', async () => {
     await petstore(['auth', 'login', '--no-verify', '--url', service.url], 'elevenchars\n');
     expect((await status())[0]).toMatchObject({ key: '****' });
   });
 
-  test('names a damaged file, shows the other profiles, and exits with 9', async () => {
+  test('with a damaged profile names its file, shows the other profiles and exits with 9', async () => {
     await login();
     await login('-p', 'farm');
     fs.writeFileSync(join(dir, 'config', 'profile-production.json'), `{"key":"${GOOD_KEY}`);
@@ -380,8 +366,8 @@ describe('auth status', () => {
   });
 });
 
-describe('precedence', () => {
-  test('--profile overrides URL and key of the environment, and one warning names the ignored variables', async () => {
+describe('--profile', () => {
+  test('overrides URL and key of the environment, with one warning that names the ignored variables', async () => {
     await login('-p', 'farm');
     const env = { PETSTORE_API_KEY: 'environment-key-abcd', PETSTORE_BASE_URL: 'http://127.0.0.1:9/v1' };
     const run = await petstore(['categories', 'list', '-p', 'farm'], '', env);
@@ -397,52 +383,60 @@ describe('precedence', () => {
     );
   });
 
-  test('a login with --profile does not read the URL from the environment', async () => {
+  test('keeps a login from reading the URL from the environment', async () => {
     const env = { PETSTORE_BASE_URL: service.url };
     expect(await petstore(['auth', 'login', '-p', 'farm'], `${GOOD_KEY}\n`, env)).toMatchObject({ code: 3, out: '' });
     expect(await petstore(['auth', 'login'], `${GOOD_KEY}\n`, env)).toMatchObject({ code: 0 });
-    expect(stored()).toEqual({ url: service.url, origin: service.origin, key: GOOD_KEY });
+    expect(saved()).toEqual({ url: service.url, origin: service.origin, key: GOOD_KEY });
   });
 });
 
-describe('first logins and key commands', () => {
-  test('the first login activates its profile and reports it; a later login does not', async () => {
-    expect((await login('-p', 'farm')).out).toContain('Profile "farm" is now active\n');
-    expect((await login('-p', 'other')).out).toContain('`petstore auth switch other`');
-    expect((await petstore(['auth', 'status', '--json'])).out).toMatch(/"profile":"farm","active":true/);
-  });
+test.each([['status'], ['logout']])(
+  '`auth %s` with an unknown profile in PETSTORE_PROFILE exits with 2 and names the variable',
+  async (verb) => {
+    const run = await petstore(['auth', verb], '', { PETSTORE_PROFILE: 'frm' });
+    expect(run).toMatchObject({ code: 2, out: '' });
+    expect(run.err).toContain('error: profile "frm" from PETSTORE_PROFILE does not exist');
+    expect(await petstore(['auth', verb], '', { PETSTORE_PROFILE: '' })).toMatchObject({ code: 0 });
+  },
+);
 
-  test('a key command is saved instead of a key and runs at each use', async () => {
-    const vault = join(dir, 'vault.mjs');
-    fs.writeFileSync(vault, `process.stdout.write('${GOOD_KEY}\\n')`);
-    const command = `"${process.execPath}" "${vault}"`;
-    const run = await petstore(['auth', 'login', '--url', service.url, '--key-command', command]);
-    expect(run).toMatchObject({ code: 0, out: expect.stringContaining('Saved key command') });
-    expect(JSON.stringify(stored())).not.toContain(GOOD_KEY);
-    expect(stored()).toMatchObject({ keyCommand: command, origin: service.origin });
-    expect(await petstore(['categories', 'list', '--json'])).toMatchObject({ code: 0 });
-    const [status] = JSON.parse((await petstore(['auth', 'status', '--json'])).out);
-    expect(status).toMatchObject({ key: null, keySource: 'command' });
-    fs.writeFileSync(vault, 'process.exit(2)');
-    const failed = await petstore(['categories', 'list']);
-    expect(failed).toMatchObject({ code: 3, out: '', err: expect.stringContaining('failed (exit code 2)') });
-  });
+test('the first login activates and reports its profile, and a later one does not', async () => {
+  expect((await login('-p', 'farm')).out).toContain('Profile "farm" is now active\n');
+  expect((await login('-p', 'other')).out).toContain('`petstore auth switch other`');
+  expect((await petstore(['auth', 'status', '--json'])).out).toMatch(/"profile":"farm","active":true/);
+});
 
-  test('PETSTORE_API_KEY_COMMAND provides the key without a profile', async () => {
-    const env = {
-      PETSTORE_BASE_URL: service.url,
-      PETSTORE_API_KEY_COMMAND: `"${process.execPath}" -p "'${GOOD_KEY}'"`,
-    };
-    expect(await petstore(['categories', 'list', '--json'], '', env)).toMatchObject({ code: 0 });
-    expect(service.requests[0]?.headers.authorization).toBe(`Bearer ${GOOD_KEY}`);
-    expect(files()).toEqual([]);
-  });
+test('a key command is saved instead of a key and runs at each use', async () => {
+  const vault = join(dir, 'vault.mjs');
+  fs.writeFileSync(vault, `process.stdout.write('${GOOD_KEY}\\n')`);
+  const command = `"${process.execPath}" "${vault}"`;
+  const run = await petstore(['auth', 'login', '--url', service.url, '--key-command', command]);
+  expect(run).toMatchObject({ code: 0, out: expect.stringContaining('Saved key command') });
+  expect(JSON.stringify(saved())).not.toContain(GOOD_KEY);
+  expect(saved()).toMatchObject({ keyCommand: command, origin: service.origin });
+  expect(await petstore(['categories', 'list', '--json'])).toMatchObject({ code: 0 });
+  const [status] = JSON.parse((await petstore(['auth', 'status', '--json'])).out);
+  expect(status).toMatchObject({ key: null, keySource: 'command' });
+  fs.writeFileSync(vault, 'process.exit(2)');
+  const failed = await petstore(['categories', 'list']);
+  expect(failed).toMatchObject({ code: 3, out: '', err: expect.stringContaining('failed (exit code 2)') });
+});
 
-  test('`logout --delete` removes a profile even if it is damaged', async () => {
-    await login('-p', 'farm');
-    fs.writeFileSync(join(dir, 'config', 'profile-farm.json'), '{');
-    const run = await petstore(['auth', 'logout', '-p', 'farm', '--delete']);
-    expect(run).toMatchObject({ code: 0, out: 'Deleted profile "farm"\n' });
-    expect(files()).toEqual([]);
-  });
+test('PETSTORE_API_KEY_COMMAND provides the key without a profile', async () => {
+  const env = {
+    PETSTORE_BASE_URL: service.url,
+    PETSTORE_API_KEY_COMMAND: `"${process.execPath}" -p "'${GOOD_KEY}'"`,
+  };
+  expect(await petstore(['categories', 'list', '--json'], '', env)).toMatchObject({ code: 0 });
+  expect(service.requests[0]?.headers.authorization).toBe(`Bearer ${GOOD_KEY}`);
+  expect(files()).toEqual([]);
+});
+
+test('`auth logout --delete` deletes even a damaged profile', async () => {
+  await login('-p', 'farm');
+  fs.writeFileSync(join(dir, 'config', 'profile-farm.json'), '{');
+  const run = await petstore(['auth', 'logout', '-p', 'farm', '--delete']);
+  expect(run).toMatchObject({ code: 0, out: 'Deleted profile "farm"\n' });
+  expect(files()).toEqual([]);
 });

@@ -1,4 +1,4 @@
-// Login on a real terminal: the hidden prompt, Ctrl-C, unusual sizes, the question for the base URL.
+// `auth login` on a real terminal: hidden prompt, signals, unusual sizes, prompt for the base URL.
 import * as fs from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, test as anyTest, beforeAll, expect } from 'vitest';
@@ -28,7 +28,7 @@ test.each([
   [80, 24],
   [40, 24],
   [0, 0],
-])('a login at %ix%i reads the key from a hidden prompt on stderr, verifies it and saves it', async (columns, rows) => {
+])('a login at %ix%i reads the key from a hidden prompt, verifies it and saves it', async (columns, rows) => {
   const at = place();
   const run = await inTerminal(at, ['auth', 'login', '--url', service.url, '--json'], {
     columns,
@@ -43,7 +43,7 @@ test.each([
   expect(config(at.dir).join()).toContain(GOOD_KEY);
 });
 
-test('a login with CI set prompts for nothing, even on a terminal', async () => {
+test('a login on a terminal with CI set exits with 3 without a prompt', async () => {
   const at = place({ CI: 'true' });
   for (const url of [[], ['--url', service.url]]) {
     const run = await inTerminal(at, ['auth', 'login', ...url]);
@@ -74,7 +74,7 @@ test.each([
   expect(run.screen.lastIndexOf('\u001b[?25h')).toBeGreaterThanOrEqual(run.screen.lastIndexOf('\u001b[?25l'));
 });
 
-test('a login to a profile without a base URL prompts for one, and again with a hint if /v1 is missing', async () => {
+test('a login to a profile without a base URL prompts for it, and again with a suggestion if /v1 is missing', async () => {
   const at = place();
   const run = await inTerminal(at, ['auth', 'login', '-p', 'farm'], {
     steps: [
@@ -88,7 +88,7 @@ test('a login to a profile without a base URL prompts for one, and again with a 
   expect(JSON.parse(status.out)).toContainEqual(expect.objectContaining({ profile: 'farm', url: service.url }));
 });
 
-test('an invalid key is prompted for again, without color if NO_COLOR is set', async () => {
+test('a login prompts again after an empty key, without color if NO_COLOR is set', async () => {
   const run = await inTerminal(place(), ['auth', 'login', '--url', service.url], {
     env: { NO_COLOR: '1' },
     steps: [
@@ -100,7 +100,7 @@ test('an invalid key is prompted for again, without color if NO_COLOR is set', a
   expect(run.screen).not.toMatch(/\u001b\[[0-9;]*m/);
 });
 
-test('a dozen invalid answers cause no warning from Node.js', async () => {
+test('a dozen invalid URLs at the prompt cause no warning from Node.js', async () => {
   const run = await inTerminal(place(), ['auth', 'login'], {
     steps: [
       ...Array.from({ length: 12 }, () => ({ after: 'https://HOST/v1): ', send: 'x\r' })),

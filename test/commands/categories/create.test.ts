@@ -1,4 +1,4 @@
-// `categories create`: --if-missing, formats, and failed output.
+// `categories create`: --if-missing, formats and output errors.
 import { expect, onTestFinished, test } from 'vitest';
 import { PetstoreError } from '../../../src/errors.ts';
 import { run } from '../../../src/program.ts';
@@ -9,7 +9,7 @@ import { inProcess, world } from '../../support/world.ts';
 const create = (dir: string, ...args: string[]) =>
   inProcess(['categories', 'create', '-p', 'sandbox', '-q', '--name', 'dog', ...args], { dir });
 
-test('--if-missing returns the existing category and reports a different description', async () => {
+test('`create --if-missing` creates a category once and reports a different description', async () => {
   const dir = tempDir();
   expect(await create(dir, '--if-missing', '--description', 'pet')).toMatchObject({
     code: 0,
@@ -27,7 +27,7 @@ test('--if-missing returns the existing category and reports a different descrip
   expect(JSON.parse(different.err)).toEqual({ warning: { message } });
 });
 
-test('--if-missing creates nothing if the list comes from a cache and lacks the category', async () => {
+test('`create --if-missing` creates nothing if the list comes from a cache and lacks the category', async () => {
   const service = await startHttpFake(() => ({ body: [{ id: 1, name: 'cat' }], headers: { age: '30' } }));
   onTestFinished(service.close);
   const env = { PETSTORE_BASE_URL: service.url, PETSTORE_API_KEY: 'sk_test_Abcdef0123456789' };
@@ -44,7 +44,7 @@ test('--if-missing creates nothing if the list comes from a cache and lacks the 
   );
 });
 
-test('an error while the result is printed states that the category was created', async () => {
+test('an error while the result of a create is printed states that the category was created', async () => {
   const context = world(['categories', 'create', '-p', 'sandbox', '-q', '--name', 'dog', '--json']);
   const stdout = {
     ...context.stdout,

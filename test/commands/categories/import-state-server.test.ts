@@ -1,10 +1,11 @@
-// Imports from several machines through a state server, as programs: killed, at once, and with the server killed, flushed or full.
+// Imports from several machines with a state server: killed, concurrent, and with the server killed, flushed or evicting.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Script } from '../../import/scripted-service.ts';
 import { ScriptedService } from '../../import/scripted-service.ts';
 import { IdleClock } from '../../support/fake-clock.ts';
+import type { Outcome } from '../../support/processes.ts';
 import { ended, place } from '../../support/processes.ts';
 import { start } from '../../support/program.ts';
 import { hasStateServer, RedisServer } from '../../support/redis-server.ts';
@@ -16,13 +17,7 @@ const IMPORT = ['categories', 'import', 'rows.csv', '--json'];
 const DURABLE = ['--appendonly', 'yes', '--appendfsync', 'always'];
 const NAMES = Array.from({ length: 12 }, (_, at) => `row ${at}`);
 
-interface Ending {
-  readonly code: number;
-  readonly out: string;
-  readonly err: string;
-}
-
-/** Machines that share a state server and a service, each with directories of its own. */
+/** Machines that share a state server and a service; each has its own directories. */
 class Fleet {
   readonly clock = new IdleClock();
   readonly service: ScriptedService;
@@ -37,24 +32,24 @@ class Fleet {
     const fleet = new Fleet(await RedisServer.start({ args }));
     onTestFinished(await fleet.service.start());
     onTestFinished(() => fleet.server.kill());
-    // Without a journal on the server, a process would wait for requests of earlier ones in real time.
+    // Without a journal on the server, a process waits in real time for requests of earlier runs.
     await fleet.run(['row 0']);
     fleet.service.script = script;
     return fleet;
   }
 
-  /** Imports on a fresh machine, in virtual time. */
-  run(names: readonly string[] = NAMES): Promise<Ending> {
+  /** Imports on a new machine, in process and virtual time. */
+  run(names: readonly string[] = NAMES): Promise<Outcome> {
     const { dir, env } = this.#machine(names);
     return this.clock.drive(inProcess(IMPORT, { clock: this.clock, dir, env }));
   }
 
-  /** Imports on a fresh machine, in a process. */
+  /** Starts an import on a new machine, as a process. */
   spawn(): ReturnType<typeof start> {
     return start(this.#machine(NAMES), IMPORT);
   }
 
-  /** Kills a process that imports once the service has received so many creates; from then on the service is sound. */
+  /** Kills an import process after `creates` creates, and ends the faults of the service. */
   async killAfter(creates: number): Promise<void> {
     const child = this.spawn();
     const outcome = ended(child);
@@ -78,12 +73,15 @@ class Fleet {
 
 const once = Object.fromEntries(NAMES.map((name) => [name, 1]));
 
-withServer('an import that is killed with responses lost is completed on another machine, each row once', async () => {
-  const fleet = await Fleet.start({ fate: (at) => (at === 3 ? 'lost' : undefined) });
-  await fleet.killAfter(4);
-  const { code } = await fleet.run();
-  expect([code, fleet.counts]).toEqual([0, once]);
-});
+withServer(
+  'an import that is killed after a lost response is completed on another machine, each row once',
+  async () => {
+    const fleet = await Fleet.start({ fate: (at) => (at === 3 ? 'lost' : undefined) });
+    await fleet.killAfter(4);
+    const { code } = await fleet.run();
+    expect([code, fleet.counts]).toEqual([0, once]);
+  },
+);
 
 withServer('one of two machines that import at the same time waits, and each row exists once', async () => {
   const fleet = await Fleet.start();
@@ -95,23 +93,20 @@ withServer('one of two machines that import at the same time waits, and each row
   expect(created.sort((a, b) => a - b)).toEqual([0, 11]);
 });
 
-withServer(
-  'a state server that fails in mid-import ends the import with exit code 9 and the rows created so far',
-  async () => {
-    let kill: Promise<void> | undefined;
-    const fleet: Fleet = await Fleet.start({
-      fate(at) {
-        if (at === 3) kill ??= fleet.server.kill();
-        return undefined;
-      },
-    });
-    const { code, out, err } = await fleet.run();
-    await kill;
-    const { created, pending } = JSON.parse(out) as { created: unknown[]; pending: number };
-    expect([code, pending > 0, created.length + 1]).toEqual([9, true, fleet.service.items.length]);
-    expect(err).toContain('"kind":"storage"');
-  },
-);
+withServer('an import whose state server fails exits with 9 and prints the rows created so far', async () => {
+  let kill: Promise<void> | undefined;
+  const fleet: Fleet = await Fleet.start({
+    fate(at) {
+      if (at === 3) kill ??= fleet.server.kill();
+      return undefined;
+    },
+  });
+  const { code, out, err } = await fleet.run();
+  await kill;
+  const { created, pending } = JSON.parse(out) as { created: unknown[]; pending: number };
+  expect([code, pending > 0, created.length + 1]).toEqual([9, true, fleet.service.items.length]);
+  expect(err).toContain('"kind":"storage"');
+});
 
 withServer.each<[string, (server: RedisServer) => Promise<unknown>]>([
   ['flushed', (server) => server.command('FLUSHALL')],
@@ -122,7 +117,7 @@ withServer.each<[string, (server: RedisServer) => Promise<unknown>]>([
       await server.start();
     },
   ],
-])('a killed import whose state server was %s is completed without creating a row twice', async (_what, harm) => {
+])('a killed import whose state server was %s is completed, each row once', async (_what, harm) => {
   const fleet = await Fleet.start({ fate: () => ({ later: 3000 }) }, []);
   await fleet.killAfter(4);
   await harm(fleet.server);

@@ -1,10 +1,10 @@
-// What an import prints at its end.
+// The summary of an import.
 import { stripVTControlCharacters } from 'node:util';
 import { expect, test } from 'vitest';
 import { importView } from '../../../src/commands/categories/import-view.ts';
 import type { TextContext } from '../../../src/output/view.ts';
 
-test('the counts of an import are wrapped between words at 40 columns, whatever their colors', () => {
+test('the colored counts of an import wrap between words at 40 columns', () => {
   const paint = (text: string): string => `\u001b[32m${text}\u001b[39m`;
   const style = { bold: paint, dim: paint, red: paint, green: paint, yellow: paint, cyan: paint };
   const context: TextContext = { style, columns: 40, now: 0, table: () => [] };

@@ -1,4 +1,4 @@
-// `petstore categories import` in process, against the built-in sandbox: questions, output, requests and exit codes.
+// `categories import` with the built-in sandbox: prompts, output, requests and exit codes.
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -7,26 +7,15 @@ import { startHttpFake } from '../../support/http-fake.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import { inProcess } from '../../support/world.ts';
 
-interface Answer {
-  readonly code: number;
-  readonly out: string;
-  readonly err: string;
-}
-
-function shop(): {
-  readonly dir: string;
-  readonly file: (name: string, content: string) => void;
-  readonly run: (args: readonly string[], stdin?: string | Uint8Array) => Promise<Answer>;
-  readonly names: () => Promise<string[]>;
-} {
+function shop() {
   const dir = tempDir();
-  const run = (args: readonly string[], stdin?: string | Uint8Array): Promise<Answer> =>
+  const run = (args: readonly string[], stdin?: string) =>
     inProcess([...args, '-p', 'sandbox'], stdin === undefined ? { dir } : { dir, stdin });
   return {
     dir,
     run,
-    file: (name, content) => writeFileSync(join(dir, name), content),
-    names: async () => {
+    file: (name: string, content: string) => writeFileSync(join(dir, name), content),
+    names: async (): Promise<string[]> => {
       const listed = JSON.parse((await run(['categories', 'list', '--json'])).out) as { name: string }[];
       return listed.map(({ name }) => name);
     },
@@ -35,7 +24,7 @@ function shop(): {
 
 const IMPORT = ['categories', 'import'];
 
-test('a CSV file becomes categories, and the counts are printed', async () => {
+test('an import of a CSV file creates its categories and prints the counts', async () => {
   const { file, run, names } = shop();
   file('species.csv', 'name,description\ndog,Canis\n"cat, ""big""",\n');
   const { code, out, err } = await run([...IMPORT, 'species.csv']);
@@ -44,7 +33,7 @@ test('a CSV file becomes categories, and the counts are printed', async () => {
   expect(await names()).toEqual(['dog', 'cat, "big"']);
 });
 
-test.each(['json', 'csv', 'tsv'])('an empty list printed as %s imports as no rows', async (format) => {
+test.each(['json', 'csv', 'tsv'])('an import of an empty list printed as %s creates nothing', async (format) => {
   const { run } = shop();
   const listed = await run(['categories', 'list', '--format', format]);
   const { code, out, err } = await run([...IMPORT, '-', '--json'], listed.out);
@@ -54,7 +43,7 @@ test.each(['json', 'csv', 'tsv'])('an empty list printed as %s imports as no row
   expect(preview.out).toBe('Would create 0 categories and skip 0\n');
 });
 
-test('--json prints one document and nothing on stderr, and the same command again skips every row', async () => {
+test('`import --json` prints one document, and the same command again skips every row', async () => {
   const { run } = shop();
   const rows = '{"name":"dog","id":77}\n{"name":"cat","description":"Felis"}\n';
   const first = await run([...IMPORT, '-', '--json'], rows);
@@ -77,7 +66,7 @@ test('--json prints one document and nothing on stderr, and the same command aga
   expect(JSON.parse(again.out)).toEqual({ created: [], skipped, failed: [], unknown: [], pending: 0 });
 });
 
-test('an invalid file exits with 2 without sending or recording anything, even without a key', async () => {
+test('an import of an invalid file exits with 2 and records nothing, even without a key', async () => {
   const { dir, file, run } = shop();
   file('bad.csv', 'name\ndog\n""\n');
   const { code, out, err } = await run([...IMPORT, 'bad.csv', '--json']);
@@ -91,9 +80,9 @@ test('an invalid file exits with 2 without sending or recording anything, even w
   expect((await inProcess([...IMPORT, 'good.csv'], { dir })).code).toBe(3);
 });
 
-test('an import reports a rejected row and creates the others, and the corrected file creates the rest', async () => {
+test('an import reports a rejected row and creates the others, and an import of the corrected file creates the rest', async () => {
   const { file, run, names } = shop();
-  // Larger than the sandbox accepts.
+  // Larger than the limit of the sandbox.
   const name = 'x'.repeat(1_100_000);
   file('species.csv', `name\ndog\n${name}\ncat\n`);
   const first = await run([...IMPORT, 'species.csv', '--json']);
@@ -108,7 +97,7 @@ test('an import reports a rejected row and creates the others, and the corrected
   expect((await names()).sort()).toEqual(['cat', 'cow', 'dog']);
 });
 
-test('--dry-run prints the rows to create and the estimated time without creating or recording anything', async () => {
+test('`import --dry-run` prints the rows to create and the estimated time, and creates and records nothing', async () => {
   const { dir, file, run, names } = shop();
   await run(['categories', 'create', '--name', 'dog']);
   file('species.csv', `name,description\ndog,\ncat,Felis\n${'cow,\n'.repeat(70)}`);
@@ -133,7 +122,7 @@ test('--dry-run prints the rows to create and the estimated time without creatin
   expect(readdirSync(join(dir, 'state'))).not.toContain('imports');
 });
 
-test('an import warns about differing descriptions', async () => {
+test('an import warns of existing categories with a different description and marks them in JSON', async () => {
   const { file, run } = shop();
   await run(['categories', 'create', '--name', 'dog', '--description', 'Canis']);
   file('species.csv', 'name,description\ndog,Hund\ncat,\n');
@@ -149,7 +138,7 @@ test('an import warns about differing descriptions', async () => {
   });
 });
 
-test('an exhausted quota ends the import with the document of what was created', async () => {
+test('an import with an exhausted quota exits with 5 and prints the rows created so far', async () => {
   const { file, run } = shop();
   file('many.ndjson', Array.from({ length: 100 }, (_, at) => `{"name":"n${at}"}\n`).join(''));
   const { code, out, err } = await run([...IMPORT, 'many.ndjson', '--json', '--max-wait', '0']);
@@ -172,7 +161,7 @@ test.each<[string, readonly string[], string]>([
   expect([code, err]).toEqual([2, expect.stringContaining(message)]);
 });
 
-test('the output of list in every machine format round-trips to another service unchanged', async () => {
+test('the output of list in every machine format can be imported unchanged into another service', async () => {
   const from = shop();
   from.file(
     'odd.json',
@@ -188,7 +177,7 @@ test('the output of list in every machine format round-trips to another service 
   }
 });
 
-test('rows from a pipe need --yes if stderr is a terminal, except in CI', async () => {
+test('an import from a pipe needs --yes if stderr is a terminal, except in CI', async () => {
   const env = { PETSTORE_BASE_URL: 'http://127.0.0.1:9/v1', PETSTORE_API_KEY: 'key-0123456789ab' };
   const run = (more: readonly string[], ci: Record<string, string> = {}) =>
     inProcess(['categories', 'import', '-', '--max-retries', '0', ...more], {
@@ -197,12 +186,12 @@ test('rows from a pipe need --yes if stderr is a terminal, except in CI', async 
       columns: 80,
     });
   expect(await run([])).toMatchObject({ code: 2, out: '', err: expect.stringContaining('use --yes') });
-  // No server is there: with --yes, and in CI, the import starts.
+  // The port is closed: an import that starts exits with 6.
   expect(await run(['--yes'])).toMatchObject({ code: 6 });
   expect(await run([], { CI: '1' })).toMatchObject({ code: 6 });
 });
 
-test('an import into the sandbox asks no question on a terminal', async () => {
+test('an import into the sandbox does not prompt on a terminal', async () => {
   const { dir, file } = shop();
   file('a.csv', 'name\ndog\n');
   const { code, out, err } = await inProcess([...IMPORT, 'a.csv', '-p', 'sandbox'], { dir, columns: 80 });
@@ -213,7 +202,7 @@ test('an import into the sandbox asks no question on a terminal', async () => {
 const MINUTE = 60_000;
 const WINDOW = 30 * MINUTE;
 
-test('--dry-run estimates the time only after two resets, and then consistently within a window', async () => {
+test('`import --dry-run` estimates the time after two resets, and consistently within a window', async () => {
   const clock = new IdleClock(Date.UTC(2026, 10, 22, 12, 0, 0));
   const service = await startHttpFake(() => {
     clock.touch();

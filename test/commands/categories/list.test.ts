@@ -1,4 +1,4 @@
-// Search and order of `categories list`, which the service does not offer.
+// `categories list`: --search and --sort, which the service does not support, and formats.
 import { expect, test } from 'vitest';
 import { filterAndSort } from '../../../src/commands/categories/list.ts';
 import { inProcess } from '../../support/world.ts';
@@ -16,22 +16,22 @@ test("a list without options keeps the service's order", () => {
   expect(names()).toEqual(['élan', 'Zebra', 'cat', 'Elephant']);
 });
 
-test('--search ignores case and Unicode composition in name and description', () => {
+test('`list --search` ignores case and Unicode composition in name and description', () => {
   expect(names('CAT')).toEqual(['cat']);
   expect(names('catus')).toEqual(['cat']);
   expect(names('e\u0301LAN')).toEqual(['élan']);
   expect(names('dog')).toEqual([]);
 });
 
-test('--sort name uses English collation', () => {
+test('`list --sort name` uses English collation', () => {
   expect(names(undefined, 'name')).toEqual(['cat', 'élan', 'Elephant', 'Zebra']);
 });
 
-test('--sort id compares numbers, even above 2^53', () => {
+test('`list --sort id` compares ids as numbers, even above 2^53', () => {
   expect(names(undefined, 'id')).toEqual(['Elephant', 'Zebra', 'cat', 'élan']);
 });
 
-test('filtering and sorting do not change the given list', () => {
+test('filterAndSort does not change its argument', () => {
   const before = [...categories];
   filterAndSort(categories, { sort: 'id' });
   expect(categories).toEqual(before);

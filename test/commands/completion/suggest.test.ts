@@ -1,4 +1,4 @@
-// The candidates that Tab offers at each position of a command line.
+// The completion candidates at each position of a command line.
 import { expect, test } from 'vitest';
 import { suggest } from '../../../src/commands/completion/suggest.ts';
 import { FORMATS } from '../../../src/output/render.ts';
@@ -43,20 +43,20 @@ test.each([
   ['help cat', ['categories']],
   ['help auth s', ['status', 'switch']],
   ['help categories list ', []],
-  ['nowhere ', []],
+  ['unknown ', []],
   ['categories list -- ', []],
   ['categories list extra ', []],
 ])('petstore %s<Tab> offers %j', async (line, offered) => {
   expect(await tab(line)).toEqual(offered);
 });
 
-test('completion offers visible commands but no hidden ones', async () => {
+test('completion offers visible commands but not hidden ones', async () => {
   const offered = await tab('');
   expect(offered).toEqual(expect.arrayContaining(['categories', 'auth', 'quota', 'api', 'sandbox', 'doctor', 'help']));
   expect(offered).not.toContain('__complete');
 });
 
-test('completion offers options of the command and global options except those already typed', async () => {
+test('completion offers the options of the command and the global options, apart from those already typed', async () => {
   const offered = await tab('categories list --search x --');
   expect(offered).toEqual(expect.arrayContaining(['--sort', '--format', '--json', '--profile', '--help']));
   expect(offered).not.toContain('--search');

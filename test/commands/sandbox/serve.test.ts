@@ -1,4 +1,4 @@
-// `petstore sandbox` and the profile `sandbox`: output, rejected options, and exit codes.
+// `petstore sandbox` and the profile `sandbox`: output, invalid options and exit codes.
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -54,7 +54,7 @@ async function serve(args: readonly string[], options: WorldOptions = {}): Promi
 const get = (url: string, key: string, path = '/categories'): Promise<Response> =>
   fetch(`${url}${path}`, { headers: { authorization: `Bearer ${key}`, connection: 'close' } });
 
-test('`petstore sandbox` prints its URL, key, limits and lines to paste, and Ctrl-C ends it with 130 and no error', async () => {
+test('`petstore sandbox` prints its limits and `export` lines, and an interruption ends it with 130 and no error', async () => {
   const { out, err, url, key, stop } = await serve(['--quiet']);
   expect(out()).toContain('plan free: 60 requests per minute, 1,000 per day');
   expect(out()).toContain(`\n  export PETSTORE_BASE_URL=${url}\n  export PETSTORE_API_KEY=sandbox_`);
@@ -70,27 +70,27 @@ test.each([40, 80])('messages of the sandbox wrap between words at %i columns', 
   await stop();
   expect(text.replace(/\s+/g, ' ')).toContain('plan free: 60 requests per minute, 1,000 per day URL ');
   expect(text.replace(/\s+/g, ' ')).toContain('injected faults: 503:10, latency=300ms:5, lost-response:5 (repeat with');
-  // Lines to copy are not wrapped.
+  // Lines for copying are not wrapped.
   const wide = text
     .split('\n')
     .filter((line) => line.length > columns && !/^ {2}(?:URL|key|data|export|\$env)/.test(line));
   expect(wide).toEqual([]);
 });
 
-test('the lines to paste are for PowerShell on Windows', async () => {
+test('the sandbox prints its `export` lines for PowerShell on Windows', async () => {
   const { out, stop } = await serve(['--key', "it's$HOME", '--data', join(tempDir(), 'data')], { platform: 'win32' });
   expect(out()).toContain("  $env:PETSTORE_API_KEY = 'it''s$HOME'\n");
   await stop();
 });
 
-test.runIf(hasShell)('a key with special characters is quoted in the lines to paste', async () => {
+test.runIf(hasShell)('the `export` lines of the sandbox quote a key with special characters for a shell', async () => {
   const { out, stop } = await serve(['--key', "it's$HOME"]);
   const line = /export PETSTORE_API_KEY=(.*)/.exec(out())?.[1];
   expect(execFileSync('sh', ['-c', `printf %s ${line}`]).toString()).toBe("it's$HOME");
   await stop();
 });
 
-test('`sandbox --json` prints one document once it listens and no request log', async () => {
+test('`sandbox --json` prints one document and no request log', async () => {
   const limits = ['--limit', '60/6s', '--limit', '5/1h'];
   const { out, err, url, stop } = await serve(['--json', ...limits, '--fault', '503:10', '--seed', '7']);
   const info = JSON.parse(out());
@@ -137,7 +137,7 @@ test('the sandbox logs each request as one line with time, method, path, status 
   await stop();
 });
 
-test('the sandbox prints its random seed, which repeats the faults', async () => {
+test('the sandbox prints its random seed, with which the same faults recur', async () => {
   const first = await serve(['--fault', 'latency=1ms', '--fault', '503:50']);
   const seed = /latency=1ms, 503:50 \(repeat with --seed (\d+)\)/.exec(first.out())?.[1] ?? '';
   const again = await serve(['--fault', 'latency=1ms', '--fault', '503:50', '--seed', seed]);
@@ -152,7 +152,7 @@ test('the sandbox prints its random seed, which repeats the faults', async () =>
   await Promise.all([first.stop(), again.stop()]);
 });
 
-test('each of several sandbox keys has its own windows', async () => {
+test('each key of the sandbox has its own windows', async () => {
   const { url, stop } = await serve(['--key', 'sandbox_alice_0001', '--key', 'sandbox_bobby_0001', '--limit', '1/1h']);
   const statuses: number[] = [];
   for (const key of ['sandbox_alice_0001', 'sandbox_alice_0001', 'sandbox_bobby_0001']) {
@@ -162,7 +162,7 @@ test('each of several sandbox keys has its own windows', async () => {
   await stop();
 });
 
-test('--data names the data file, by default that of the profile `sandbox`', async () => {
+test('--data names the data file of the sandbox, by default that of the profile `sandbox`', async () => {
   const dir = tempDir();
   const other = await serve(['--data', 'demo.log'], { dir });
   await other.stop();
@@ -190,7 +190,7 @@ test('commands with the profile `sandbox` share data and windows', async () => {
   expect(ids.sort((a, b) => a - b)).toEqual(names.map((_, i) => i + 3));
 });
 
-test('a busy port is a usage error with a hint', async () => {
+test('`sandbox` on a busy port is wrong usage, and the hint is --port 0', async () => {
   const { port } = await startTest();
   const busy = await inProcess(['sandbox', '--port', String(port)]);
   expect([busy.code, busy.out]).toEqual([2, '']);
@@ -209,24 +209,24 @@ test.each([
   [['--fault', '503:200']],
   [['--seed', 'x']],
   [['--retry-after', 'soon']],
-])('%j is a usage error', async (args) => {
+])('`sandbox` with the options %j is wrong usage', async (args) => {
   const { code, out, err } = await inProcess(['sandbox', ...args]);
   expect([code, out]).toEqual([2, '']);
   expect(err).toMatch(/^error: .+\nhint: .+\n$/);
 });
 
-test('--data with a directory is a usage error', async () => {
+test('`sandbox --data` with a directory is wrong usage', async () => {
   const { code, err } = await inProcess(['sandbox', '--port', '0', '--data', '/']);
   expect([code, err]).toEqual([2, expect.stringContaining('--data must be a file, not a directory')]);
 });
 
-test.each(['', '--reset'])(
-  'a data file of another program (%s) causes exit code 9 and is not changed',
-  async (option) => {
+test.each([[[]], [['--reset']]])(
+  'a data file of another program causes exit code 9 and is not changed (%j)',
+  async (options) => {
     const dir = tempDir();
     for (const name of ['mine.1.log', 'mine.windows.1.log']) {
       writeFileSync(join(dir, name), 'a diary\n');
-      const args = ['sandbox', '--port', '0', '--data', join(dir, 'mine'), option].filter(Boolean);
+      const args = ['sandbox', '--port', '0', '--data', join(dir, 'mine'), ...options];
       const { code, out, err } = await inProcess(args);
       expect([code, out]).toEqual([9, '']);
       expect(err).toContain(join(dir, name));
@@ -236,7 +236,7 @@ test.each(['', '--reset'])(
   },
 );
 
-test('the help of `sandbox` lists every fault', async () => {
+test('`sandbox --help` lists every fault', async () => {
   const { out } = await inProcess(['sandbox', '--help']);
   for (const kind of FAULT_KINDS) expect(out).toContain(kind);
 });
@@ -244,13 +244,13 @@ test('the help of `sandbox` lists every fault', async () => {
 test.runIf(hasSignals).each([
   ['SIGINT', 130],
   ['SIGTERM', 143],
-] as const)('%s during a request ends the built sandbox with %i and no error', async (signal, code) => {
+] as const)('%s during a delayed response ends the sandbox with %i and no error', async (signal, code) => {
   const child = start(place(), ['sandbox', '--port', '0', '--quiet', '--fault', 'latency=1h']);
   const outcome = ended(child);
   const [chunk] = (await once(child.stdout as NodeJS.ReadableStream, 'data')) as [Buffer];
   const url = /http:\/\/127\.0\.0\.1:\d+\/v1/.exec(chunk.toString())?.[0] ?? '';
   const waiting = get(url, 'none').catch(() => 'closed');
-  // The request above is older than this one, which gets its response immediately.
+  // An immediate response to a later request shows that the delayed one has arrived.
   await fetch(`${url}/openapi.json`, { method: 'CONNECT' }).catch(() => undefined);
   child.kill(signal);
   expect(await outcome).toMatchObject({ code, err: '' });
