@@ -1,6 +1,6 @@
 // Chooses the error of an import, which decides the exit code. Pure.
 import type { WriteCommand } from '../errors.ts';
-import { PetstoreError, rephrase } from '../errors.ts';
+import { PetstoreError } from '../errors.ts';
 import { formatCount, formatNumber } from '../format.ts';
 import { isAlike } from './list-proof.ts';
 import type { ImportDocument, UnknownRow } from './results.ts';
@@ -20,8 +20,10 @@ export function importError(
 ): PetstoreError | undefined {
   if (unknown.length > 0 && (!stop || !outranksUnknown(stop))) return unknownRows(unknown, stop, words);
   if (stop?.kind === 'interrupted') {
-    // Replace the hint of an interrupted create: running the import again checks its outcome.
-    return rerun(rephrase(stop, stop.exitCode === 143 ? 'terminated' : 'interrupted'), words, 'to resume');
+    // The first worker to stop may have waited while a create was in flight; running the import again checks its outcome.
+    const processed = unknown.length > 0 ? 'perhaps' : stop.processed;
+    const message = stop.exitCode === 143 ? 'terminated' : 'interrupted';
+    return rerun(new PetstoreError(stop.kind, message, { ...stop, processed, cause: stop.cause }), words, 'to resume');
   }
   if (stop) return stop.hint || stop.commandHint ? stop : rerun(stop, words, 'to resume');
   const [first] = failed;

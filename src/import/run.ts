@@ -91,9 +91,10 @@ export async function runImport(options: RunOptions): Promise<RunResult> {
  */
 export async function firstList(options: ListOptions, accounts: readonly Account[]): Promise<FirstList> {
   const { rows, categories, clock, signal, trustList } = options;
-  for (let look = 0; ; look++) {
+  for (let look = 0, at = -1; ; look++) {
     const { listed, fromCache } = await categories.listFresh();
-    const at = accountOf(accounts, listed);
+    // An empty list after one that showed an account is a stale list of that account.
+    if (listed.length > 0 || at < 0) at = accountOf(accounts, listed);
     const gap = gapOf(accounts, at, listed, rows);
     // An empty list may be stale; a list of other categories is another account's.
     const isSure = at >= 0 || listed.length > 0 || look === LIST_RETRIES;

@@ -45,6 +45,11 @@ test('an interrupted import prints the command that resumes it, quoted and with 
   });
 });
 
+test('the outcome of an interrupted import is unknown if rows are unknown', () => {
+  expect(ended({}, stopped('interrupted'))?.outcome).toBe('unknown');
+  expect(ended({ unknown: [] }, stopped('interrupted'))?.outcome).toBeUndefined();
+});
+
 test('the hint after an interrupted import from a pipe has no command', () => {
   const error = importError(DOCUMENT, stopped('interrupted'), undefined);
   expect(error && withCommands(error, commandWriter({ platform: 'linux', env: {} }, undefined)).hint).toBe(

@@ -105,6 +105,15 @@ test('an empty list counts as another account only after 6 s', async () => {
   expect(it.service.sent).toHaveLength(2);
 });
 
+test('an empty list after one that showed the account is not another account', async () => {
+  const it = new FakeImport(named('dog', 'cat'));
+  await it.run();
+  const shown = [1, 1, 0];
+  it.service.show = (all) => all.slice(0, shown.shift());
+  await expect(it.run()).rejects.toMatchObject({ kind: 'service', message: expect.stringContaining('lacks') });
+  expect([it.clock.slept, it.service.sent.length]).toEqual([[2000, 4000], 2]);
+});
+
 test('a list cut off after the first categories leaves a row unknown, and the next run sends nothing', async () => {
   const it = new FakeImport(numbered(6));
   it.service.show = (all) => all.slice(0, 2);

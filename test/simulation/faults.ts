@@ -19,8 +19,8 @@ type MachineFault = 'clock-jump' | 'disk-full';
 type ServerFault = 'server-down' | 'server-flush' | 'server-evict' | 'server-restart';
 export type FaultKind = RequestFault | ProcessFault | MachineFault | ServerFault | 'new-key';
 
-/** Which requests or processes a fault waits for. */
-type Moment = 'create' | 'list' | 'first list' | 'lookup' | 'any';
+/** Which requests or processes a fault waits for; `owed`: the service may still carry out a create that it has answered. */
+type Moment = 'create' | 'list' | 'first list' | 'lookup' | 'owed' | 'any';
 
 export interface Fault {
   readonly kind: FaultKind;
@@ -108,14 +108,23 @@ export function drawFaults(random: () => number, longestMs: number, hasServer: b
     ],
     // The very first record of a world.
     [1, () => [{ kind: 'kill-writing', at: 0, moment: 'any', amount: 0 }]],
-    // While the service still has the request.
     [
       2,
       () =>
         together((at) => [
           { kind: pick(['accepted-late', 'gateway-timeout-late'] as const), at, moment: 'create', amount: 4 },
-          { kind: 'kill', at: at + 1000 + Math.floor(random() * 8000), moment: 'any', amount: 0 },
-          { kind: 'kill', at: at + 12_000, moment: 'any', amount: 0 },
+          { kind: 'kill', at, moment: 'owed', amount: 0 },
+          { kind: 'kill', at, moment: 'owed', amount: 0 },
+        ]),
+    ],
+    // A refusal while others are in flight, whose responses arrive later.
+    [
+      3,
+      () =>
+        together((at) => [
+          { kind: 'slow', at, moment: 'create', amount: 3 },
+          { kind: 'refuse', at, moment: 'create', amount: 1 },
+          { kind: 'slow', at, moment: 'create', amount: 3 },
         ]),
     ],
     // So long that another machine takes over.
@@ -218,9 +227,7 @@ export class Faults {
       const victims = this.#hooks
         .running()
         .filter((one) => one.suspendedUntil <= scheduler.now && one.sparedUntil < scheduler.now)
-        .filter(
-          ({ inFlight }) => fault.moment === 'any' || inFlight[fault.moment === 'create' ? 'create' : 'list'] > 0,
-        );
+        .filter((one) => isMoment(fault, one));
       if (victims.length === 0) return true;
       this.#strike(fault, victims[Math.floor(scheduler.random() * victims.length)] as SimulatedProcess);
       return false;
@@ -259,6 +266,12 @@ export class Faults {
     const cell = `${kind} × ${state}`;
     this.coverage.set(cell, (this.coverage.get(cell) ?? 0) + 1);
   }
+}
+
+function isMoment({ moment }: Fault, { inFlight, owed }: SimulatedProcess): boolean {
+  if (moment === 'any') return true;
+  if (moment === 'owed') return owed > 0;
+  return inFlight[moment === 'create' ? 'create' : 'list'] > 0;
 }
 
 function stateOf({ inFlight, activeAt }: SimulatedProcess): string {

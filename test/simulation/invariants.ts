@@ -105,7 +105,7 @@ export class Invariants {
   ): void {
     const { scheduler, service, hasMisfortune } = this.#options;
     const { now } = scheduler;
-    service.heard(key);
+    service.heard(key, headers);
     const seen = this.#seenBy(process);
     if (status === 429) {
       seen.refusals++;
@@ -140,7 +140,8 @@ export class Invariants {
       this.violate(`"${name}" is sent although nothing is missing of it`);
     const inside = this.#waits.find((wait) => wait.key === key && now < wait.until && this.#knows(process, wait));
     if (inside) this.violate(`sent ${((inside.until - now) / 1000).toFixed(1)} s before a stated wait is over`);
-    this.#checkIdle(process, key);
+    // Before a list a process may wait until requests can no longer be on their way.
+    this.#checkIdle(process, key, SLACK_MS + (name === undefined ? this.#options.slowestMs : 0));
   }
 
   /** A request ended without a response. */
@@ -176,16 +177,16 @@ export class Invariants {
   }
 
   // A process is idle from its last response on; how long it may be depends on what the service said alone.
-  #checkIdle(process: SimulatedProcess, key: string): void {
-    const { scheduler, calm, slowestMs } = this.#options;
+  #checkIdle(process: SimulatedProcess, key: string, slackMs: number): void {
+    const { scheduler, calm } = this.#options;
     const { now } = scheduler;
     if (!calm) return;
     const activeAt = process.activeAt < 0 ? process.startedAt : process.activeAt;
     const { at, refusals } = this.#due.get(key) ?? { at: 0, refusals: 0 };
     const floor = refusals === 0 ? 0 : 1.1 * Math.min(60_000, 1000 * 2 ** (refusals - 1));
-    const latest = Math.max(activeAt + floor, at) + slowestMs + SLACK_MS;
+    const latest = Math.max(activeAt + floor, at) + slackMs;
     if (now > latest) this.violate(`idle ${((now - latest) / 1000).toFixed(1)} s longer than the service asks for`);
-    const longest = activeAt + 1.1 * process.maxWaitMs + slowestMs + SLACK_MS;
+    const longest = activeAt + 1.1 * process.maxWaitMs + slackMs;
     if (now > longest) this.violate(`idle for longer than --max-wait`);
   }
 
@@ -235,7 +236,17 @@ export class Invariants {
     if (code === 0 ? kind !== undefined : !CODES[kind ?? '']?.includes(code)) {
       this.violate(`exit code ${code}, and error.kind is ${kind}`);
     }
+    if (kind === 'interrupted') this.#checkOutcome(process, lines, out);
     this.#checkRetryAt(process, lines);
+  }
+
+  // docs/cli.md: an interrupted create may exist.
+  #checkOutcome({ interrupted }: SimulatedProcess, lines: readonly string[], out: string): void {
+    const isUnknown = lines.some((line) => line.includes('"outcome":"unknown"'));
+    if (interrupted > 0 && !isUnknown)
+      this.violate('a create was interrupted in flight, and its outcome is not unknown');
+    const hasDoubts = interrupted > 0 || /"unknown":\[\{/.test(out);
+    if (isUnknown && !hasDoubts) this.violate('the outcome is unknown, and no create was interrupted in flight');
   }
 
   #checkRetryAt(process: SimulatedProcess, lines: readonly string[]): void {

@@ -73,6 +73,7 @@ export class Network {
       const fail = (reason: TransportError['reason'], detail: string): void =>
         end(() => {
           trace.add(process, `#${number} ${kind} ${reason}${sent ? '' : ', not sent'}`);
+          if (reason === 'aborted' && kind === 'create' && sent && !process.dead) process.interrupted++;
           if (reason !== 'aborted' && !head) invariants.failed(process, key, number, kind === 'list');
           reject(new TransportError(reason, sent, detail, head));
         });

@@ -35,6 +35,10 @@ export interface SimulatedProcess {
   readonly inFlight: { create: number; list: number };
   /** Creates that were sent. */
   creates: number;
+  /** Creates that were in flight when Ctrl-C ended them. */
+  interrupted: number;
+  /** Creates that the service has answered with 202 or 504 and may still carry out. */
+  owed: number;
   readonly startedAt: number;
   /** Virtual time of the last request or response; -1 before the first. */
   activeAt: number;
@@ -127,10 +131,12 @@ export class Scheduler {
   }
 
   clockOf(owner: SimulatedProcess): Clock {
+    // A change of the program that draws more or fewer numbers leaves the rest of the world as it is.
+    const random = draws(owner.pid * 104_729 + Math.floor(this.now));
     return {
       now: () => Math.floor(EPOCH + this.now + owner.machine.skewMs),
       monotonic: () => this.now + 1000,
-      random: () => this.random(),
+      random,
       sleep: (ms, signal) => {
         if (!Number.isFinite(ms) || ms < 0 || ms > 30_000) return Promise.reject(new RangeError(`sleep(${ms})`));
         return new Promise((resolve, reject) => {

@@ -109,8 +109,9 @@ export class Service {
     this.#nextId = manners.firstId;
   }
 
-  add(sent: string, description?: string): Stored {
-    const category = { id: this.#nextId++, name: this.#altered(sent), sent, description, knownTo: new Set<string>() };
+  /** @param name as the service lists it */
+  add(sent: string, description?: string, name = this.#altered(sent)): Stored {
+    const category = { id: this.#nextId++, name, sent, description, knownTo: new Set<string>() };
     this.stored.push(category);
     return category;
   }
@@ -146,8 +147,11 @@ export class Service {
   }
 
   /** A response was received. */
-  heard(key: string): void {
+  heard(key: string, headers: ServiceResponse['headers']): void {
     const quota = this.#quotaOf(key);
+    const { perDay } = this.manners.plan;
+    // Of a used-up day only later responses tell.
+    if (quota.usedToday >= perDay && headers['x-ratelimit-limit'] !== String(perDay)) return;
     quota.heardAt = Math.min(quota.heardAt, this.#scheduler.now);
   }
 
@@ -247,7 +251,11 @@ export class Service {
       // After a crash it must not take as long: no crash before the response.
       request.process.sparedUntil = this.#scheduler.now + 100;
       const ms = this.#scheduler.between(1, request.process.dead ? SOONEST_MS : longestMs);
-      this.#scheduler.after(ms, undefined, () => this.add(name, description));
+      request.process.owed++;
+      this.#scheduler.after(ms, undefined, () => {
+        request.process.owed--;
+        this.add(name, description);
+      });
     };
     if (name.includes('!')) return error(400, `invalid name ${name}`);
     if (fault === 'rejects') return error(422, 'invalid value');

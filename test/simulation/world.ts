@@ -46,7 +46,8 @@ const WORDS = ['dog', 'cat', 'Tom & Jerry', 'bär', 'a very long species name', 
 /** Virtual time after which every command has ended. */
 const LONGEST_MS = 14 * 86_400_000;
 const MOST_STEPS = 60_000;
-const GRACE_MS = 4000;
+/** How long a command may go on after Ctrl-C: a create in flight and the state server get some seconds. */
+const GRACE_MS = 8000;
 const MAX_WAITS: Readonly<Record<string, number>> = { '10s': 10_000, '70s': 70_000, '5m': 300_000 };
 
 export function planWorld(seed: number): WorldPlan {
@@ -56,7 +57,7 @@ export function planWorld(seed: number): WorldPlan {
   const machines = Array.from({ length: chance(0.3) ? 2 : 1 }, () => ({
     skewMs: chance(0.5) ? 0 : Math.floor((random() - 0.5) * 120_000),
   }));
-  const hasStateServer = machines.length > 1 || chance(0.1);
+  const hasStateServer = machines.length > 1 || chance(0.2);
   const plan = pick(
     ['free', 'free', 'pro', 'business', 'tight', 'tight', 'tiny'].map((name) => PLANS[name] ?? PLANS['free']),
   ) as Manners['plan'];
@@ -121,7 +122,8 @@ export function planWorld(seed: number): WorldPlan {
     };
   });
   const faults = drawFaults(random, chance(0.7) ? 6000 : 60_000, hasStateServer);
-  const before = chance(0.5) ? [] : ['old 1', 'both 0', '0.0 dog'].slice(0, 1 + Math.floor(random() * 3));
+  const rows = ['old 1', ...users.flatMap(({ tasks }) => tasks.flatMap((task) => ('names' in task ? task.names : [])))];
+  const before = Array.from({ length: chance(0.4) ? 0 : 1 + Math.floor(random() * 6) }, () => pick(rows));
   return { seed, machines, hasStateServer, manners, before, users, faults };
 }
 
@@ -159,7 +161,7 @@ class World {
       diskFailed: false,
     }));
     this.#service = new Service(scheduler, plan.manners, this.#keys[0] as string);
-    for (const name of plan.before) this.#service.add(name);
+    for (const name of plan.before) this.#service.add(name, undefined, name);
     this.#stateServer = new StateServer(scheduler);
     this.#expectations = new Expectations(this.#service);
     this.#expectations.addFile(plan.before);
@@ -267,13 +269,15 @@ class World {
         diesWriting: false,
         inFlight: { create: 0, list: 0 },
         creates: 0,
+        interrupted: 0,
+        owed: 0,
         startedAt: this.#scheduler.now,
         activeAt: -1,
         onInterrupt: () => {
           interrupt.abort(new PetstoreError('interrupted', 'interrupted', { exitCode: 130 }));
+          const goesOn = (): void => this.#invariants.violate('a command goes on after Ctrl-C');
           // The second time, since it may have been suspended meanwhile.
-          const again = (): void => void this.#scheduler.after(GRACE_MS, process, () => end(130));
-          this.#scheduler.after(GRACE_MS, process, again);
+          this.#scheduler.after(GRACE_MS, process, () => this.#scheduler.after(GRACE_MS, process, goesOn));
         },
         onDeath: () => end(undefined),
       };
