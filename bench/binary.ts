@@ -1,4 +1,4 @@
-// The single executable on a PATH without Node: that it does the main jobs, its size, and its start-up beside `node bin/petstore.js`.
+// Tests the single executable on a PATH without Node.js, and compares its start-up with `node bin/petstore.js`.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -18,10 +18,7 @@ const STEPS: readonly (readonly [args: string, shows: RegExp])[] = [
 ];
 const COMMANDS = ['--version', '--help', '--help --json'];
 
-/**
- * `npm run bench -- binary [ROUNDS]`
- * @param args how many rounds (20)
- */
+/** `npm run bench -- binary [ROUNDS]`: 20 rounds by default. */
 export async function run([rounds = '20']: readonly string[]): Promise<void> {
   const dir = mkdtempSync(join(tmpdir(), 'petstore-binary-'));
   try {
@@ -40,7 +37,7 @@ export async function run([rounds = '20']: readonly string[]): Promise<void> {
     }
     say(`${STEPS.length} commands without Node on the PATH: as expected`);
     say(`size: ${(statSync(binary).size / 2 ** 20).toFixed(0)} MiB`);
-    // The same Node as inside, so that the difference is the packing.
+    // Compare with the Node.js version inside the executable, so that only the packaging differs.
     const inside = spawnSync(binary, ['doctor', '-p', 'sandbox', '--json'], { env: folders, encoding: 'utf8' });
     const version = /\d+\.\d+\.\d+/.exec(inside.stdout)?.[0] ?? '';
     const node = execFileSync('npx', ['-y', '-p', `node@${version}`, 'node', '-p', 'process.execPath'], {
@@ -60,7 +57,7 @@ function compare(
   rounds: number,
 ): void {
   const times = new Map([script, binary].map((command) => [command, [] as number[]]));
-  // Interleaved, so that other load falls on both; the first round fills the caches.
+  // Interleave the runs, so that other load affects both; the first round only fills the caches.
   for (let round = 0; round <= rounds; round++) {
     for (const [command, samples] of times) {
       const began = performance.now();

@@ -2,14 +2,13 @@
 import type { AddressInfo } from 'node:net';
 import { connect, createServer } from 'node:net';
 
-/** A running proxy. */
-export interface Proxy {
+export interface DelayingProxy {
   readonly port: number;
   close(): void;
 }
 
 /** Adds half of the latency in each direction. */
-export async function delayingProxy(target: number, latencyMs: number): Promise<Proxy> {
+export async function delayingProxy(target: number, latencyMs: number): Promise<DelayingProxy> {
   const server = createServer((client) => {
     const upstream = connect(target, '127.0.0.1');
     for (const [from, to] of [

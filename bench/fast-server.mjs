@@ -1,4 +1,4 @@
-// A service that answers at once and has no rate limit; the parent process gets its base URL and empties it.
+// A service that responds immediately, without a rate limit; the parent process receives its base URL and can empty it.
 import { createServer } from 'node:http';
 
 let categories = [];

@@ -1,4 +1,4 @@
-// The second part of the fleet benchmark: imports killed on one machine and resumed on another, and what a ticket costs.
+// The second part of the fleet benchmark: imports killed on one machine and resumed on another, and the time of a ticket.
 import { writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { StateServer } from '../src/append-log/state-server.ts';
@@ -19,12 +19,12 @@ const ROWS = 300;
 const IMPORT = ['categories', 'import', 'rows.csv', '--yes', '--json'];
 const DURABLE = ['--appendonly', 'yes', '--appendfsync', 'always'];
 
-/** What befalls the state server while an import runs. */
+/** The fate of the state server during an import. */
 const MISHAPS = ['nothing', 'killed with the import', 'killed before the import'] as const;
 
 /**
  * Kills an import of 300 rows at random moments on one machine and finishes it on another, round after round.
- * @throws Error where a row is missing or exists twice
+ * @throws Error if a row is missing or exists twice
  */
 export async function resumedElsewhere(rounds: number): Promise<void> {
   const total = { rounds: 0, killed: 0, 'killed with rows left': 0, created: 0, duplicates: 0, missing: 0 };
@@ -58,7 +58,7 @@ async function oneRound(mishap: (typeof MISHAPS)[number]) {
     return (JSON.parse(out) as { name: string }[]).map(({ name }) => name);
   };
   try {
-    // Without a journal on a server that has just started, an import waits before it sends anything.
+    // Create the journal first: on a new server without one, an import waits before its first request.
     await runProgram(BIN, machine(1), IMPORT);
     const first = startProgram(BIN, machine(), IMPORT);
     const outcome = ended(first);
@@ -89,7 +89,7 @@ async function oneRound(mishap: (typeof MISHAPS)[number]) {
   }
 }
 
-/** Measures what a ticket costs over the round trip; returns where its median is more than a millisecond above. */
+/** Measures tickets against the round trip; returns the latencies whose median is more than a millisecond above it. */
 export async function ticketTimes(): Promise<readonly string[]> {
   const misses: string[] = [];
   for (const latencyMs of [0, 1, 20]) {

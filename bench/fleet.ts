@@ -23,9 +23,9 @@ interface Row {
   readonly machines?: number;
   readonly perMachine?: number;
   readonly requests?: number;
-  /** True where the server is not there at the start. */
+  /** True if the server is unavailable at the start. */
   readonly absent?: boolean;
-  /** What happens in the middle. */
+  /** Called in the middle of the run. */
   readonly event?: (server: RedisServer, children: readonly ChildProcess[]) => Promise<void>;
   /** A 429 is no failure in this row. */
   readonly tolerant?: boolean;
@@ -33,9 +33,9 @@ interface Row {
 }
 
 const FIXED: LimitServerOptions = { mode: 'fixed', limit: 20, windowMs: 2000, latencyMs: 10, reset: 'tenths' };
-// A sliding window begins anew when the last one was used up, so the second that a `Date` is fine to costs once a window.
+// A sliding window begins when the last one is used up, so the resolution of `Date` costs a second in each window.
 const SLIDING: LimitServerOptions = { ...FIXED, mode: 'sliding', limit: 60, windowMs: 6000 };
-// Clients that are banned, or that wait for ever, are ended.
+// Clients that are banned or wait forever are killed after this time.
 const PATIENCE_MS = 120_000;
 const BANS = { ban: { after: 5, forMs: 60_000 } };
 
@@ -92,7 +92,7 @@ const ROWS: readonly Row[] = [
 
 /**
  * `npm run bench -- fleet [imports [ROUNDS] | ticket | WORDS]`: everything, or the rows whose name contains the words.
- * @throws Error where a row misses what is promised
+ * @throws Error if a row misses its bound
  */
 export async function run(args: string[]): Promise<void> {
   const [part, rounds = '12'] = args;
@@ -162,12 +162,12 @@ async function measure(row: Row, startWorker: StartWorker): Promise<string[]> {
   return met ? [] : [row.name];
 }
 
-// The service and the state server, which have machines of their own in reality, must not wait for the clients.
+// Raises the priority of the service and the state server, which in reality do not share a CPU with the clients.
 function prefer(pid: number, priority: number): void {
   try {
     setPriority(pid, priority);
   } catch {
-    // Only root may.
+    // Only root may raise a priority.
   }
 }
 
@@ -178,7 +178,7 @@ interface Report {
   readonly warnings: readonly string[];
 }
 
-// Undefined for a process that was killed.
+// Resolves to undefined if the process was killed.
 function reportOf(child: ChildProcess): Promise<Report | undefined> {
   let text = '';
   child.stdout?.on('data', (data: Buffer) => {

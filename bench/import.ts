@@ -1,4 +1,4 @@
-// How long imports take: under a tight quota, and without a limit beside a plain undici loop.
+// Measures imports under a tight quota and, without a limit, against a plain undici loop.
 import { fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
@@ -9,10 +9,7 @@ import { median, must, say } from './report.ts';
 
 const BIN = process.env['PETSTORE_BIN'] ?? 'bin/petstore.js';
 
-/**
- * `npm run bench -- import [pace | throughput [ROWS]]`; both unless one is named.
- * @param args which part, and its number
- */
+/** `npm run bench -- import [pace | throughput [ROWS]]`: both parts by default. */
 export async function run(args: string[]): Promise<void> {
   const [part, number] = args;
   if (part === undefined || part === 'pace') await pace();
@@ -34,7 +31,7 @@ async function pace(): Promise<void> {
     const at = place(sandbox.env);
     const rows = Array.from({ length: 100 }, (_, row) => `{"name":"category number ${row}"}\n`);
     writeFileSync(join(at.dir, 'rows.ndjson'), rows.join(''));
-    // The sandbox counts from multiples of two seconds.
+    // Windows of the sandbox begin at multiples of two seconds.
     await new Promise((resolve) => setTimeout(resolve, 2 * WINDOW_MS + phase - (Date.now() % WINDOW_MS)));
     const since = Date.now();
     const outcome = await runProgram(BIN, at, [
@@ -46,7 +43,7 @@ async function pace(): Promise<void> {
       `${concurrency}`,
     ]);
     const ms = Date.now() - since;
-    // A list and 100 rows: 101 requests take what is left of a window and five resets.
+    // A list and 100 rows are 101 requests, which need the rest of a window and five more.
     const optimum = 5 * WINDOW_MS - phase;
     const refused = outcome.err.split('\n').filter((line) => /\b429\b/.test(line)).length;
     await sandbox.stop();
@@ -61,7 +58,7 @@ async function pace(): Promise<void> {
 const CONNECTIONS = 8;
 const RUNS = 5;
 
-// Interleaved runs against a server in a process of its own; the medians are compared.
+// Interleaves the runs, with the server in its own process, and compares the medians.
 async function throughput(rows: number): Promise<void> {
   const server = fork(join(import.meta.dirname, '../../../bench/fast-server.mjs'));
   const [url] = (await once(server, 'message')) as [string];
@@ -98,7 +95,7 @@ async function imported(at: Place): Promise<void> {
   must(code === 0, err);
 }
 
-// A process that does nothing but send, with as many connections.
+// Runs a process that only sends, with as many connections.
 async function plainLoop(at: Place, url: string): Promise<void> {
   const script = join(import.meta.dirname, '../../../bench/plain-loop.mjs');
   const child = spawn(process.execPath, [script, url, join(at.dir, 'rows.ndjson'), String(CONNECTIONS)], {

@@ -1,4 +1,4 @@
-// One round: an import that is killed at random moments while responses are lost, run again until it is done, then counted.
+// One round: kills an import at random moments while responses are lost, runs it again until it is done, and counts the rows.
 import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -6,7 +6,6 @@ import { join, resolve } from 'node:path';
 import type { Place } from '../test/support/processes.ts';
 import { ended, place, runProgram, startProgram, startSandbox, untilNoted } from '../test/support/processes.ts';
 
-/** How a round is played. */
 export interface Round {
   readonly bin: string;
   readonly rows: number;
@@ -16,7 +15,6 @@ export interface Round {
   readonly seed: number;
 }
 
-/** What the service holds at the end, and how it got there. */
 export interface Result {
   readonly kills: number;
   readonly runs: number;
@@ -46,12 +44,12 @@ export function killRound(round: Round): Promise<Result> {
   });
 }
 
-/** What happens to a run in one container before a run in another one takes over. */
+/** The fate of a run in one container before a run in another one takes over. */
 export type Mishap = 'killed' | 'stopped' | 'none';
 
 /**
- * Plays a round in two containers: pid namespaces of their own, clocks 140 s apart. A run in the second one starts while
- * the first is alive and must wait, unless the first was killed or stopped: then it takes over within a minute.
+ * Runs a round in two containers with separate pid namespaces and clocks 140 s apart. The second run must wait for the
+ * first; if the first was killed or stopped, it must take over within a minute.
  */
 export function containerRound(round: Round, mishap: Mishap): Promise<Result & { readonly waitedMs: number }> {
   return withScene(round, async (scene) => {
@@ -73,7 +71,7 @@ export function containerRound(round: Round, mishap: Mishap): Promise<Result & {
     const second = await secondEnded;
     const { code, err } = await firstEnded;
     const expected: Record<Mishap, readonly [(number | null)[], (number | null)[]]> = {
-      // On a busy machine the first run may have ended before it is killed or stopped.
+      // On a busy machine the first run may end before it is killed or stopped.
       killed: [
         [null, 0, 7, 8],
         [0, 7, 8],
@@ -121,7 +119,7 @@ function write({ at, names }: Scene): void {
   writeFileSync(join(at.dir, 'rows.ndjson'), names.map((name) => `${JSON.stringify({ name })}\n`).join(''));
 }
 
-// What a user may do between two runs: edit the file, or renew the key.
+// Does what a user may do between two runs: edits the file or renews the key.
 function change(scene: Scene, kill: number): void {
   if (Math.random() < 0.4) {
     scene.names = [...scene.names, `extra ${kill}`].sort(() => Math.random() - 0.5);
@@ -130,7 +128,7 @@ function change(scene: Scene, kill: number): void {
   if (Math.random() < 0.3) scene.at.env['PETSTORE_API_KEY'] = KEYS[kill % 2] as string;
 }
 
-// Returns how many runs it took.
+// Returns the number of runs.
 async function finish({ bin, at }: Scene): Promise<number> {
   for (let runs = 1; runs <= MOST_RUNS; runs++) {
     const { code, err } = await runProgram(bin, at, IMPORT);
@@ -156,7 +154,7 @@ async function killed({ bin, at, stateDir }: Scene): Promise<boolean> {
   const child = startProgram(bin, at, IMPORT);
   const outcome = ended(child);
   const size = sizeOf(stateDir);
-  // One in ten dies while it starts, the others once they have begun to write their journal.
+  // Kill one in ten during start-up, the others once they write the journal.
   const early = Math.random() < 0.1;
   while (!early && child.exitCode === null && sizeOf(stateDir) === size) await pause(5);
   // A thousand rows take about a second.

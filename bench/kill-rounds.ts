@@ -1,4 +1,4 @@
-// Imports that are killed with SIGKILL again and again while responses are lost: no row twice, none missing.
+// Kills imports with SIGKILL again and again while responses are lost: no row may be duplicated or missing.
 
 import { resumedElsewhere } from './fleet-imports.ts';
 import type { Result } from './kill-round.ts';
@@ -10,7 +10,7 @@ const FAULTS = ['lost-response:3', 'truncate:1', 'reset:1', '500:1'];
 
 /**
  * `npm run bench -- kill-rounds [--rounds N] [--parallel N] [--containers | --state-server]`: 200 rounds on one machine, or in two
- * containers with clocks 140 s apart, or 50 across two machines with a state server that is killed in two of three.
+ * containers with clocks 140 s apart, or 50 rounds on two machines whose state server is killed in two of three.
  */
 export async function run(args: string[]): Promise<void> {
   const number = (option: string): number | undefined =>

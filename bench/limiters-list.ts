@@ -1,4 +1,4 @@
-// The rate limiters of the benchmark: how each is started, and the least time that a number of requests takes behind it.
+// The rate limiters of the benchmark: how each is started, and the least time for a number of requests.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { copyFileSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -9,17 +9,16 @@ import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { installPackages } from './packages.ts';
 
-/** A rate limiter and how it is measured. */
 export interface RateLimiter {
   readonly name: string;
   readonly title: string;
-  /** Its responses announce the limit in the headers that the service documents. */
+  /** True if its responses have the rate limit headers of docs/service.md. */
   readonly announced: boolean;
-  /** How many requests a window takes; 0 where there are no windows. */
+  /** Requests per window; 0 if there are no windows. */
   readonly window: number;
-  /** It refuses with 503. */
+  /** True if it rejects with 503 instead of 429. */
   readonly status503?: boolean;
-  /** The tasks that are measured; those of every limiter unless given. */
+  /** The tasks to measure; by default those of every limiter. */
   readonly tasks?: readonly string[];
   /** The longest makespan of our client, over the optimum. */
   readonly bound: number;
@@ -40,7 +39,7 @@ const PACKAGES = [
   ...['@nestjs/throttler@6.7.1', 'reflect-metadata@0.2.2', 'rxjs@7.8.2', 'got@14.6.6', 'ky@1.14.3'],
 ];
 
-/** Installs limiters and clients, and copies the scripts that use them; @returns the folder */
+/** Installs limiters and clients, and copies the scripts that use them; returns the directory. */
 export function installLimiters(): string {
   const folder = installPackages('limiters', PACKAGES);
   for (const script of ['limiters-services.mjs', 'limiters-peers.mjs'])
@@ -54,7 +53,7 @@ function library(name: string, title: string, announced: boolean, limit = 20, wi
     title: `${title}, ${limit} per ${windowMs / 1000} s`,
     announced,
     window: limit,
-    // A window of a second is as long as the rounding of its reset.
+    // The reset of a one-second window is rounded by as much as its length.
     bound: announced ? (windowMs <= 1000 ? 2.1 : 1.5) : 2,
     optimumMs: (requests) => (Math.ceil(requests / limit) - 1) * windowMs,
     start: (folder) => startService(folder, name.replace(/-fast$/, ''), limit, windowMs),
@@ -93,7 +92,7 @@ const HAPROXY: RateLimiter = {
   announced: false,
   bound: 2,
   window: 20,
-  // Its rate is the last period's, faded out, and this one's: after the first burst an even 4 per second.
+  // HAProxy averages over two periods, so after the first burst it admits an even 4 per second.
   optimumMs: (requests) => (requests <= 20 ? 0 : 5000 + (requests - 20) * 250),
   start: (folder) =>
     startProxy(folder, 'haproxy', (port, service) => ({
@@ -132,7 +131,7 @@ export const LIMITERS: readonly RateLimiter[] = [
   HAPROXY,
 ];
 
-/** Which of the Debian packages the benchmark needs and this machine lacks. */
+/** Returns the Debian packages that the benchmark needs and this machine lacks. */
 export function missingPackages(): string[] {
   const path = `${process.env['PATH']}:/usr/sbin`.split(':');
   return ['nginx', 'haproxy'].filter((program) => !path.some((folder) => existsSync(join(folder, program))));
@@ -154,7 +153,7 @@ async function startProxy(
 ): Promise<RunningLimiter> {
   const service = await startService(folder, 'plain', 0, 0);
   const at = mkdtempSync(join(tmpdir(), 'limiters-bench-'));
-  // A free port, found by a server that ends at once.
+  // Find a free port with a server that closes at once.
   const finder = createServer().listen(0, '127.0.0.1');
   await once(finder, 'listening');
   const { port } = finder.address() as AddressInfo;
@@ -163,7 +162,7 @@ async function startProxy(
   writeFileSync(join(at, 'config'), config);
   const env = { ...process.env, PATH: `${process.env['PATH']}:/usr/sbin` };
   const child = spawn(program, args, { cwd: at, env, stdio: ['ignore', 'ignore', 'inherit'] });
-  // Without a key it counts towards no limit.
+  // A request without a key does not count.
   while (!(await fetch(`http://127.0.0.1:${port}/`).catch(() => undefined))) {
     if (child.exitCode !== null) throw new Error(`${program} did not start`);
     await setTimeout(50);

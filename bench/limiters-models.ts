@@ -1,4 +1,4 @@
-// The services of the benchmark that no package provides: others use the quota, refusals at random, limits that change.
+// Services of the benchmark that no package provides: shared quotas, random refusals, changing limits.
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -22,7 +22,7 @@ const FOREVER = Number.POSITIVE_INFINITY;
 
 type Model = Pick<RateLimiter, 'name' | 'title' | 'tasks' | 'bound'> & {
   readonly make: MakeService;
-  /** What the makespan is compared with; a client that only waits what is stated unless given. */
+  /** The reference for the makespan; by default a client that waits only the stated times. */
   readonly optimumMs?: (requests: number) => number;
 };
 
@@ -76,10 +76,10 @@ const toLimiter = ({ make, optimumMs, ...model }: Model): RateLimiter => ({
 });
 
 export const MODEL_LIMITERS: readonly RateLimiter[] = MODELS.map(toLimiter);
-/** What a task takes without a limit is no cost of one. */
+/** Measures the time of a task without a limit, which is not a cost of the limit. */
 export const NO_LIMIT = toLimiter({ name: 'free', title: 'no limit', bound: FOREVER, make: free });
 
-// Creates categories, and rejects what the model refuses.
+// Starts a service that creates categories and sends a 429 if the model refuses the request.
 async function startModel(make: MakeService): Promise<RunningLimiter> {
   let service: ReturnType<MakeService> | undefined;
   let inFlight = 0;

@@ -1,36 +1,35 @@
-// A reverse proxy that watches one client and one rate-limited service: it counts, and changes nothing.
+// A reverse proxy between one client and one rate-limited service, which counts requests and changes nothing.
 import { once } from 'node:events';
 import { Agent, createServer, request as sendRequest } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** What passed through; times are epoch milliseconds. */
+/** The observed traffic; times are epoch milliseconds. */
 export class Observed {
   requests = 0;
   refused429 = 0;
   refused503 = 0;
-  /** Requests while the Retry-After of an earlier response ran, those aside that were in flight when it was sent. */
+  /** Requests during the Retry-After of an earlier response, except those in flight when it was sent. */
   insideWait = 0;
-  /** How often the category of each name was created. */
+  /** The number of creates by category name. */
   readonly created = new Map<string, number>();
   readonly servedAt: number[] = [];
   firstAt = 0;
   lastCreatedAt = 0;
 }
 
-/** A running observer. */
 export interface Observer {
   readonly baseUrl: string;
   readonly observed: Observed;
   close(): void;
 }
 
-// A request that arrives this soon after a refusal was in flight with it, milliseconds.
+// A request that arrives this soon after a refusal, in milliseconds, was sent before the client received it.
 const IN_FLIGHT_MS = 50;
 
 /** Starts an observer in front of the service on `port` of loopback. */
 export async function startObserver(port: number): Promise<Observer> {
   const observed = new Observed();
-  // No connection is kept: the service may close it just as a create is written to it.
+  // Do not reuse connections: the service may close one just as a create is written to it.
   const agent = new Agent({ keepAlive: false });
   const waits: { readonly from: number; readonly until: number }[] = [];
   const server = createServer(async (request, response) => {

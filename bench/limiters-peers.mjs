@@ -1,9 +1,9 @@
-// Creates categories with got or ky, eight at a time: `node limiters-peers.mjs PEER URL KEY COUNT`; exit 5 where any failed.
+// Creates categories with got or ky, eight at a time: `node limiters-peers.mjs PEER URL KEY COUNT`; exits with 5 if any failed.
 import process from 'node:process';
 
 const [peer, url, key, count] = process.argv.slice(2);
 const headers = { authorization: `Bearer ${key}` };
-// As their documentation has it, POST added to the methods that are retried, five retries.
+// Configured as documented, with POST added to the retried methods and five retries.
 const peers = {
   async got() {
     const { got } = await import('got');

@@ -1,4 +1,4 @@
-// Category services behind other people's rate limiters: `node limiters-services.mjs KIND LIMIT WINDOW_MS`, prints its port.
+// Category services behind third-party rate limiters: `node limiters-services.mjs KIND LIMIT WINDOW_MS` prints the port.
 import { createServer } from 'node:http';
 import process from 'node:process';
 
@@ -7,7 +7,7 @@ const limit = Number(limitText);
 const windowMs = Number(windowText);
 const categories = [];
 
-// The whole service of docs/service.md but the limit: [status, body].
+// The service of docs/service.md without its rate limit; returns [status, body].
 function serve(method, key, body) {
   const error = (status, code) => [status, { code, message: code, status }];
   if (!key?.startsWith('Bearer ')) return error(401, 'unauthorized');
@@ -82,7 +82,7 @@ const servers = {
     });
     return createAdaptorServer({ fetch: app.fetch });
   },
-  // Headers as its README sets them.
+  // Sets the headers as its README does.
   async flexible() {
     const { RateLimiterMemory } = await import('rate-limiter-flexible');
     const limiter = new RateLimiterMemory({ points: limit, duration: windowMs / 1000 });

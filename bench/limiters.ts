@@ -1,4 +1,4 @@
-// The benchmark of real rate limiters: imports and creates behind limiters that other people wrote, beside other clients.
+// The benchmark of real rate limiters: runs petstore and other clients behind third-party limiters.
 import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -14,20 +14,20 @@ import { printInOrder, say } from './report.ts';
 const KEY = 'limiters-bench-key-0123456789';
 const PATIENCE_MS = 400_000;
 
-/** What a client is to do: `creates` categories with the fewest `requests` that it needs. */
+/** A task of a client: `creates` categories, which need at least `requests` requests. */
 interface Task {
   readonly name: string;
   readonly title: string;
   readonly creates: number;
   readonly requests: number;
-  /** Every row is a process of its own. */
+  /** True if every row is a separate process. */
   readonly each: boolean;
   start(at: Place): readonly ChildProcess[];
 }
 
 interface Place {
   readonly baseUrl: string;
-  /** The state folder of this measurement alone. */
+  /** The state directory of this measurement. */
   readonly state: string;
   readonly program: string;
   readonly packages: string;
@@ -36,9 +36,9 @@ interface Place {
 interface Result {
   readonly observed: Observed;
   readonly codes: readonly number[];
-  /** Rows that the client itself reported as not created. */
+  /** Number of rows that the client reported as not created. */
   readonly reported: number;
-  /** Added to the optimum: the time of the same task without a limit. */
+  /** The time of the same task without a limit, added to the optimum. */
   readonly extraMs?: number;
 }
 
@@ -91,7 +91,7 @@ const OTHER_TASKS: readonly Task[] = [
 ];
 
 /**
- * `npm run bench -- limiters [LIMITER | TASK]… [--parallel N] [--program DIRECTORY]`: everything unless named.
+ * `npm run bench -- limiters [LIMITER | TASK]… [--parallel N] [--program DIRECTORY]`: everything by default.
  * @throws Error if our own client misses a bound
  */
 export async function run(args: string[]): Promise<void> {
@@ -141,7 +141,7 @@ async function measure(limiter: RateLimiter, task: Task, packages: string, progr
   close();
   running.stop();
   rmSync(state, { recursive: true, force: true });
-  // xargs prints an exit code for each command; everything else a document that lists what was not created.
+  // xargs prints the exit code of each command; other clients print a document that lists the missing rows.
   if (task.each) {
     const codes = ends.flatMap(({ out }) => out.trim().split('\n').map(Number));
     return { observed, codes, reported: codes.filter((code) => code !== 0).length };
@@ -198,7 +198,7 @@ const twiceOf = ({ created }: Observed): number => [...created.values()].reduce(
 const lostOf = (task: Task, { observed, reported }: Result): number =>
   Math.max(0, task.creates - observed.created.size - reported);
 
-// If every row is a process, the last burst takes as long as the first one.
+// If every row is a process, the duration of the last burst is part of the optimum.
 function ratioOf(limiter: RateLimiter, task: Task, { observed, extraMs = 0 }: Result): number | undefined {
   if (observed.created.size < task.creates) return undefined;
   const burstAt = observed.servedAt[limiter.window - 1];

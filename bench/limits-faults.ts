@@ -1,4 +1,4 @@
-// What the tables of races cannot show: processes killed at random, and creates whose answer was lost.
+// Scenarios without a table: processes killed at random, and creates whose response was lost.
 import { startLimitServer } from '../test/support/limit-server.ts';
 import { tempDir } from '../test/support/temp-dir.ts';
 import type { Peer, StartWorker } from './limits-peers.ts';
@@ -11,7 +11,7 @@ const SERVICE = { mode: 'fixed', limit: 60, windowMs: 6000, latencyMs: 10 } as c
 /**
  * Scenario H: eight processes at a time, each killed by SIGKILL after a moment, for 40 s.
  * @param startWorker from `installPeers`
- * @returns what was missed
+ * @returns the bounds that were missed
  */
 export async function killFuzz(startWorker: StartWorker): Promise<string[]> {
   const server = await startLimitServer(SERVICE);
@@ -46,10 +46,9 @@ export async function killFuzz(startWorker: StartWorker): Promise<string[]> {
 const FAULTS = ['rst', 'fin', '502', '408', 'truncate'] as const;
 
 /**
- * Scenario J: every create is committed, and then its first answer is lost in one of five ways.
- * @param peers who takes part
+ * Scenario J: every create is processed, and its first response is lost in one of five ways.
  * @param startWorker from `installPeers`
- * @returns what was missed
+ * @returns the bounds that were missed
  */
 export async function duplicatesAfterFaults(peers: readonly Peer[], startWorker: StartWorker): Promise<string[]> {
   const misses: string[] = [];

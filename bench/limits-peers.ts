@@ -1,4 +1,4 @@
-// The clients that are measured: ours, and peers of the npm registry.
+// The clients of the benchmark: petstore, and peers from the npm registry.
 import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
 import { copyFileSync } from 'node:fs';
@@ -31,27 +31,27 @@ const PACKAGES = [
   'ioredis@5.11.1',
 ];
 
-/** What one process of worker.mjs does. */
+/** The task of one process of worker.mjs. */
 export interface Work {
   readonly peer: Peer;
   readonly url: string;
   readonly count: number;
-  /** How many creates at a time. */
+  /** Concurrent creates. */
   readonly workers: number;
-  /** Names begin with it. */
+  /** The prefix of the category names. */
   readonly prefix: string;
   readonly limit: number;
   readonly windowMs: number;
   readonly stateDir: string;
-  /** Its clock minus the machine's, milliseconds. */
+  /** The clock of the process minus the machine's, milliseconds. */
   readonly skewMs?: number;
   readonly stateUrl?: string | undefined;
 }
 
-/** Starts a process that prints a line when it is ready, and begins when it reads one. */
+/** Starts a process that prints a line when it is ready, and sends requests once it reads one. */
 export type StartWorker = (work: Work) => ChildProcess;
 
-/** Installs the peers where they are missing; without a peer of the registry nothing is installed. */
+/** Installs missing peers from the npm registry. */
 export function installPeers(peers: readonly Peer[]): StartWorker {
   const fromRegistry = peers.some((peer) => peer !== 'petstore' && peer !== 'curl' && peer !== 'naive');
   const folder = installPackages('limits', fromRegistry ? PACKAGES : []);
@@ -62,7 +62,7 @@ export function installPeers(peers: readonly Peer[]): StartWorker {
     spawn(process.execPath, [script, JSON.stringify({ ...work, client })], { stdio: ['pipe', 'pipe', 'inherit'] });
 }
 
-/** Resolves when all are ready. */
+/** Resolves when all processes are ready. */
 export async function allReady(children: readonly ChildProcess[]): Promise<void> {
   await Promise.all(children.map((child) => new Promise((resolve) => child.stdout?.once('data', resolve))));
 }

@@ -11,14 +11,14 @@ export const PLOTTED: readonly Peer[] = ['petstore', 'undici', 'got', 'octokit']
 const FILE = 'docs/rate-limits.svg';
 const PROCESSES = 8;
 const REQUESTS = 300;
-// Sixty a minute, ten times as fast.
+// 60 requests per minute, ten times as fast.
 const SERVICE: LimitServerOptions = { mode: 'fixed', limit: 60, windowMs: 6000, latencyMs: 10, reset: 'ceil' };
 
 const WIDTH = 880;
 const LEFT = 96;
 const RIGHT = 148;
 const TOP = 58;
-/** The height of one process. */
+/** The height of the lane of one process. */
 const LANE = 7;
 const ROW = PROCESSES * LANE;
 const STEP = ROW + 22;
@@ -67,7 +67,7 @@ ${results.map((result, index) => row(result, TOP + index * STEP, x)).join('\n')}
 `;
 }
 
-// One lane for each process; refused requests are drawn last, so that none is hidden.
+// Draws one lane for each process; refusals come last, so that none is hidden.
 function row({ race, seen, created, makespanMs }: Result, top: number, x: (ms: number) => string): string {
   const from = Math.floor(seen.firstAt / SERVICE.windowMs) * SERVICE.windowMs;
   const dots = (refused: boolean): string =>

@@ -1,4 +1,4 @@
-// One measured run: a service, one client in one or many processes, and what the service saw of it.
+// One measured run: a service, and one client in one or more processes.
 import type { ChildProcess } from 'node:child_process';
 import { execFileSync, spawn } from 'node:child_process';
 import { cpSync } from 'node:fs';
@@ -9,43 +9,37 @@ import { tempDir } from '../test/support/temp-dir.ts';
 import type { Peer, StartWorker } from './limits-peers.ts';
 import { allReady } from './limits-peers.ts';
 
-/** What is run. */
 export interface Race {
   readonly peer: Peer;
   readonly service: LimitServerOptions;
   readonly requests: number;
   readonly processes: number;
   readonly workers: number;
-  /** One process for every request, eight at a time, as `xargs -P 8` starts them. */
+  /** True: one process per request, eight at a time, as `xargs -P 8` starts them. */
   readonly perRequest?: boolean;
-  /** State folders: two stand for two hosts with one key. */
+  /** Number of state directories: two simulate two hosts with one key. */
   readonly hosts?: number;
-  /** Workers that still wait after this time are ended, milliseconds. */
+  /** Workers that still wait after this time are killed, in milliseconds. */
   readonly patienceMs?: number;
-  /** Requests per second of somebody else with the same key. */
+  /** Requests per second of another client with the same key. */
   readonly foreignPerSecond?: number;
 }
 
-/** What came of it. */
 export interface Result {
   readonly race: Race;
   readonly seen: Seen;
   readonly created: number;
   readonly duplicates: number;
-  /** First arrival to last answered create, and the least any client could need; milliseconds. */
+  /** Time from the first request to the last response to a create, and the least possible time, in milliseconds. */
   readonly makespanMs: number;
   readonly optimumMs: number;
-  /** Workers that had to be ended: they would have waited for hours. */
+  /** Number of workers that were killed because they would have waited for hours. */
   readonly ended: number;
 }
 
 const KEY = 'limits-bench-key-0123456789';
 
-/**
- * @param race what to run
- * @param startWorker from `installPeers`
- * @returns what the service saw
- */
+/** @param startWorker from `installPeers` */
 export async function runRace(race: Race, startWorker: StartWorker): Promise<Result> {
   const { service } = race;
   const server = await startLimitServer(service);
@@ -87,14 +81,14 @@ function shares({ requests, processes }: Race): number[] {
   return Array.from({ length: processes }, (_, index) => Math.floor((requests + index) / processes));
 }
 
-// A run begins with its window, so that the first burst fits into it whichever client runs.
+// Starts each run at the beginning of a window, so that the first burst of every client fits into it.
 async function untilWindowBegins({ windowMs, mode, skewMs = 0 }: LimitServerOptions): Promise<void> {
   if (mode !== 'fixed' || windowMs > 10_000) return;
   const now = Date.now() + skewMs;
   await new Promise((resolve) => setTimeout(resolve, (Math.floor(now / windowMs) + 1) * windowMs - now + 50));
 }
 
-// Whether it had to be ended.
+// Resolves to true if the process was killed.
 async function go(child: ChildProcess, patienceMs: number): Promise<boolean> {
   let impatient = false;
   const timer = setTimeout(() => {
@@ -130,13 +124,13 @@ function perRequest(race: Race, url: string, stateDir: string): Promise<void> {
 
 let copied: string | undefined;
 
-// A copy, so that a build meanwhile does not disturb the processes of a race.
+// Copies the program, so that a build does not disturb a running race.
 function builtProgram(): string {
   if (copied) return copied;
   const folder = tempDir();
   for (const part of ['bin', 'dist', 'package.json']) cpSync(part, join(folder, part), { recursive: true });
   const bin = join(folder, 'bin', 'petstore.js');
-  // Ends the benchmark with the program's own words where the copy does not run.
+  // Fail early with the program's own error if the copy does not run.
   execFileSync(process.execPath, [bin, 'quota', '--help'], { stdio: ['ignore', 'ignore', 'inherit'] });
   copied = bin;
   return copied;
@@ -157,8 +151,8 @@ function trickle(url: string, perSecond: number): () => void {
   return () => clearInterval(timer);
 }
 
-// No client can be faster: a full burst in every window, from the first request on. Where every request is a process,
-// the last burst takes as long as the first: that is the price of starting processes.
+// Returns the least possible time: a full burst in every window from the first request on. If every request is a process,
+// the time to start the processes of the last burst is added.
 function optimumOf(race: Race, seen: Seen): number {
   const burst = race.perRequest && seen.fullAt > 0 ? seen.fullAt - seen.firstAt : 0;
   return windowsOf(race, seen) + burst;

@@ -1,24 +1,24 @@
-// The scenarios of the benchmark: what each runs, and which clients take part.
+// The scenarios of the benchmark, and the clients that take part in each.
 import type { LimitServerOptions } from '../test/support/limit-server.ts';
 import type { Peer } from './limits-peers.ts';
 import { PEERS } from './limits-peers.ts';
 import type { Race } from './limits-race.ts';
 
-/** One scenario: a title and its races for one client; none where the client cannot take part. */
+/** One scenario; a client that cannot take part has no races. */
 export interface Scenario {
   readonly letter: string;
   readonly title: string;
-  /** Somebody else uses the key as well: a 429 cannot always be avoided. */
+  /** True if another client uses the key, so that 429s cannot always be avoided. */
   readonly foreign?: boolean;
-  /** Creates that the service lets happen; all of them unless given. */
+  /** Number of creates that the service admits; by default all. */
   readonly possible?: number;
   races(peer: Peer): readonly Race[];
 }
 
-// Sixty a minute, ten times as fast: 60 per 6 s; a reset in whole seconds would weigh ten times as much, so tenths.
+// 60 requests per minute, ten times as fast; resets are in tenths, since whole seconds would weigh ten times as much.
 const FAST: LimitServerOptions = { mode: 'fixed', limit: 60, windowMs: 6000, latencyMs: 10, reset: 'tenths' };
-// Where every window begins when the one before was used up, the second that a Date is fine to costs once a window:
-// five times as fast weighs it less.
+// If a window begins when the last one is used up, the resolution of Date costs a second in each window; longer windows
+// reduce its weight.
 const SLOWER: LimitServerOptions = { ...FAST, windowMs: 12_000 };
 const REAL: LimitServerOptions = { mode: 'fixed', limit: 60, windowMs: 60_000, latencyMs: 40 };
 const LIBRARIES = new Set<Peer>(PEERS.filter((peer) => peer !== 'curl'));
@@ -91,7 +91,7 @@ export const SCENARIOS: readonly Scenario[] = [
   ),
 ];
 
-/** Real time, behind `--real`: 60 a minute. */
+/** 60 requests per minute in real time, run with `--real`. */
 export const REAL_SCENARIOS: readonly Scenario[] = (['fixed', 'anchored', 'sliding', 'bucket'] as const).map(
   (mode) => ({
     letter: `real ${mode}`,

@@ -1,4 +1,4 @@
-// The rate-limit benchmark: our client beside today's, scored by refusals, sends inside a wait, duplicates, and time.
+// The rate limit benchmark: compares petstore with other clients by refusals, requests during a wait, duplicates and time.
 
 import { duplicatesAfterFaults, killFuzz } from './limits-faults.ts';
 import type { Peer, StartWorker } from './limits-peers.ts';
@@ -11,7 +11,7 @@ import { REAL_SCENARIOS, SCENARIOS } from './limits-scenarios.ts';
 import { printInOrder, say } from './report.ts';
 
 /**
- * `npm run bench -- limits [A…K | PEER]… [--real] [--plot] [--parallel N]`: everything unless parts or clients are named;
+ * `npm run bench -- limits [A…K | PEER]… [--real] [--plot] [--parallel N]`: everything by default;
  * `--plot` only draws docs/rate-limits.svg.
  * @throws Error if our own client misses a bound
  */
@@ -76,7 +76,7 @@ function missesOf(scenario: Scenario, { race, seen, created, duplicates, makespa
   const name = `${scenario.letter}, ${race.service.mode}, ${race.processes} × ${race.workers}`;
   const misses: string[] = [];
   if (seen.refused > 0 && !scenario.foreign) misses.push(`${name}: ${seen.refused} × 429`);
-  // Hosts that share nothing cannot know of each other's waits.
+  // Hosts that share no state cannot know each other's waits.
   const known = race.hosts === undefined;
   if ((known && seen.insideLate > 0) || (seen.inside > 0 && !scenario.foreign))
     misses.push(`${name}: ${seen.inside} sent inside a wait`);

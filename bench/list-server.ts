@@ -1,4 +1,5 @@
-// A service in a thread of its own, since a benchmark's loop is blocked while a process runs: `/COUNT/v1` lists that many.
+// A service in a separate thread, since the benchmark's event loop is blocked while a process runs; `/COUNT/v1` lists that
+// many categories.
 import { Worker } from 'node:worker_threads';
 
 const SERVER = `

@@ -1,4 +1,4 @@
-// Scale: 10,000 and 100,000 categories (a response is at most 16 MiB) in every format, beside a bare node script that reads, parses and prints them.
+// Lists 10,000 and 100,000 categories in every format, against a plain Node.js script that reads, parses and prints them.
 // `npm run bench -- list [--runs N] [--sizes 10000,100000]`
 import { spawn } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -18,7 +18,7 @@ http.get(process.env.PETSTORE_BASE_URL + '/categories', (reply) => {
 });
 `;
 
-// Written at exit by the child itself: the most memory it ever held, in KiB.
+// The child writes its peak memory at exit, in KiB.
 const MEMORY = `import { writeFileSync } from 'node:fs';
 process.on('exit', () => writeFileSync(process.env.BENCH_MEMORY, String(process.resourceUsage().maxRSS)));
 `;

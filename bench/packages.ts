@@ -1,11 +1,11 @@
-// Installs packages of the npm registry for a benchmark, in a folder that the project's lockfile does not see.
+// Installs npm packages for a benchmark in a separate directory, so that the project's lockfile stays unchanged.
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
- * @param name the benchmark; its packages are installed once
- * @returns the folder
+ * @param name the benchmark, whose packages are installed once
+ * @returns the directory
  */
 export function installPackages(name: string, packages: readonly string[]): string {
   const folder = join(process.cwd(), 'node_modules', '.cache', name);

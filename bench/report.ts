@@ -1,9 +1,8 @@
-// What the benchmarks share: printing, required results and medians.
+// Shared by the benchmarks: output, requirements and medians.
 
-/** Prints one line. */
 export const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
-/** Ends the benchmark where a requirement is not met. */
+/** Ends the benchmark if a requirement is not met. */
 export function must(holds: boolean, what: string): void {
   if (!holds) throw new Error(`not met: ${what}`);
 }
@@ -12,7 +11,7 @@ export function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[values.length >> 1] ?? Number.NaN;
 }
 
-/** Does jobs, `parallel` of them at a time, and prints the line of each in their order. */
+/** Runs `parallel` jobs at a time and prints their results in order. */
 export async function printInOrder<T>(
   jobs: readonly T[],
   parallel: number,

@@ -20,7 +20,7 @@ execFileSync(process.execPath, ['build.mjs'], { stdio: 'inherit' });
 const outfile = `${process.cwd()}/node_modules/.cache/petstore-bench/${name}.mjs`;
 const bundle = await rolldown({ input: entry, platform: 'node', external: /^[^./]/ });
 await bundle.write({ file: outfile, format: 'esm', codeSplitting: false });
-// Temporary files of the benchmark lie in one folder, which is removed at the end.
+// All temporary files of the benchmark are in one directory, which is removed at the end.
 process.env.TMPDIR = mkdtempSync(join(tmpdir(), 'petstore-bench-'));
 try {
   const { run } = await import(pathToFileURL(outfile).href);
@@ -28,5 +28,5 @@ try {
 } finally {
   rmSync(process.env.TMPDIR, { recursive: true, force: true });
 }
-// A connection of a client that was killed may still be open.
+// Exit explicitly: a connection of a killed client may still be open.
 process.exit();

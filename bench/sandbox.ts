@@ -1,4 +1,4 @@
-// The sandbox killed again and again during creates: none that was answered is lost. `npm run bench -- sandbox [KILLS]`
+// Kills the sandbox again and again during creates: no create with a 201 may be lost.
 import { join } from 'node:path';
 import { seededRandom } from '../src/sandbox/faults.ts';
 import { dataPaths, Store } from '../src/sandbox/store.ts';
@@ -8,7 +8,7 @@ import { must, say } from './report.ts';
 
 const BIN = process.env['PETSTORE_BIN'] ?? 'bin/petstore.js';
 
-/** @param args how many kills (200) */
+/** `npm run bench -- sandbox [KILLS]`: 200 kills by default. */
 export async function run([kills = '200']: readonly string[]): Promise<void> {
   const dataFile = join(tempDir(), 'data');
   const acknowledged = await killDuringCreates(BIN, dataFile, Number(kills), seededRandom(1));

@@ -1,5 +1,5 @@
-// Worlds from seeds (docs/simulation.md): `--seed N [--steps M]` repeats one, `--worlds N` runs many, `--mutations` looks
-// for changes of the program that 200 short worlds do not notice.
+// Simulated worlds (docs/simulation.md): `--seed N [--steps M]` repeats one, `--worlds N` runs many, `--mutations` looks
+// for mutations of the program that 200 short worlds do not detect.
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import type { Findings } from '../test/simulation/simulator.ts';
 import { Simulator } from '../test/simulation/simulator.ts';
 
 const SHORT_WORLDS = 200;
-/** Far more than 200 worlds take: a mutation that makes one endless is noticed. */
+/** Far longer than 200 worlds take, so that a mutation that causes an endless loop is detected. */
 const LONGEST_MS = 120_000;
 const PORTION = 250;
 const SHOWN = 60;
@@ -56,7 +56,7 @@ async function search(worlds: number): Promise<void> {
   );
 }
 
-/** One line for each fault: which states it met, and how often. */
+/** One line for each fault: the states in which it occurred, and how often. */
 function coverageTable(parts: readonly Findings[]): string {
   const met = new Map<string, Map<string, number>>();
   for (const [cell, count] of parts.flatMap(({ coverage }) => Object.entries(coverage))) {

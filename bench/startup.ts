@@ -1,4 +1,4 @@
-// Start-up: whole processes, runs interleaved, medians, as ratios to bare node. `npm run bench -- startup [--node PATH-OR-VERSION]… [--runs N]`
+// Measures the start-up of whole processes as ratios to bare Node.js: medians of interleaved runs.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -33,7 +33,7 @@ function measure(contestants: readonly Contestant[], runs: number, env: Record<s
       const start = process.hrtime.bigint();
       const { status, stderr } = spawnSync(command, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
       if (status !== 0) throw new Error(`${name} ended with ${status}: ${stderr}`);
-      // The first round warms caches and does not count.
+      // The first round warms the caches and does not count.
       if (run >= 0) times.get(name)?.push(Number(process.hrtime.bigint() - start) / 1e6);
     }
   }
@@ -49,7 +49,7 @@ function print(title: string, times: Map<string, number>, owed: Record<string, n
   }
 }
 
-// A version such as 24 is fetched by npx; the default is the Node that runs the benchmark.
+// Fetches a version such as 24 with npx.
 function pathOf(node: string): string {
   if (!/^[\d.]+$/.test(node)) return node;
   return execFileSync('npx', ['-y', '-p', `node@${node}`, 'node', '-p', 'process.execPath'], {
@@ -57,7 +57,7 @@ function pathOf(node: string): string {
   }).trim();
 }
 
-/** @param args `--node PATH` or `--node 24` (repeatable), `--runs N` (default 21) */
+/** `npm run bench -- startup [--node PATH | --node 24]… [--runs N]`: the running Node.js and 21 runs by default. */
 export async function run(args: readonly string[]): Promise<void> {
   const nodes = args.flatMap((arg, at) => (arg === '--node' ? [pathOf(args[at + 1] ?? '')] : []));
   const runs = Number(args[args.indexOf('--runs') + 1]) || 21;

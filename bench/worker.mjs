@@ -1,6 +1,6 @@
 // One process of the limits and fleet benchmarks: creates `count` categories, `workers` at a time, with one client.
-// Each client as its documentation has it: POST added to what it retries, five retries, limits of the blind pacers set
-// to the truth. Its argument is a JSON document.
+// Each client is configured as documented, with POST added to the retried methods, five retries and, for clients that read
+// no headers, the real limit. The argument is a JSON document.
 import process from 'node:process';
 
 const options = JSON.parse(process.argv[2]);
@@ -46,7 +46,7 @@ const makers = {
     const { default: Bottleneck } = await import('bottleneck/light.js');
     const again = (_after, _options, _octokit, retries) => retries < 5;
     const log = { debug() {}, info() {}, warn() {}, error() {} };
-    // Its own spacing of writes, one a second, is switched off: it would take minutes.
+    // Disable its default of one write per second, which would take minutes.
     const write = new Bottleneck.Group({ id: 'write', maxConcurrent: 300, minTime: 0 });
     const throttle = { write, onRateLimit: again, onSecondaryRateLimit: again };
     const octokit = new (Octokit.plugin(throttling))({ auth: key, baseUrl: url, log, throttle });
@@ -56,7 +56,7 @@ const makers = {
     const { default: pThrottle } = await import('p-throttle');
     return pThrottle({ limit, interval: windowMs })(plain);
   },
-  // In cluster mode where there is a state server.
+  // Uses cluster mode if there is a state server.
   async bottleneck() {
     const { default: Bottleneck } = await import('bottleneck');
     const reservoir = { reservoir: limit, reservoirRefreshAmount: limit, reservoirRefreshInterval: windowMs };
@@ -68,7 +68,7 @@ const makers = {
       shared.on('error', (error) => warnings.push(error.message));
       return (name) => shared.schedule(() => plain(name));
     }
-    // Its window begins with the first request: started earlier it would not meet the service's.
+    // Create the limiter at the first request, so that its window matches the service's.
     let limiter;
     return (name) => {
       limiter ??= new Bottleneck({ ...reservoir, maxConcurrent: workers });
@@ -81,7 +81,7 @@ const makers = {
 };
 
 const create = await makers[peer]();
-// All processes of a race start together, whatever they took to load.
+// Wait, so that all processes of a race start together.
 process.stdout.write('ready\n');
 await new Promise((go) => process.stdin.once('data', go));
 process.stdin.destroy();
