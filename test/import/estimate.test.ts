@@ -1,4 +1,4 @@
-// The estimated time of an import, from two resets and without guesses.
+// The estimated time of an import; the length of a window comes from two resets.
 import { expect, test } from 'vitest';
 import type { Estimate } from '../../src/import/estimate.ts';
 import { dailyNotice, estimate, formatEstimate } from '../../src/import/estimate.ts';
@@ -7,6 +7,7 @@ import type { WindowView } from '../../src/rate-limit/quota-view.ts';
 const NOW = 1_800_000_000_000;
 const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;
+const UNKNOWN = 'unknown until the rate limit resets';
 
 interface Given {
   readonly window?: Partial<WindowView>;
@@ -15,50 +16,50 @@ interface Given {
   readonly nextAt?: number;
 }
 
-/** By default nothing is left of 60, for half a minute. */
+/** Estimates an import; by default 0 of 60 requests are left, and the window ends in 30 s. */
 function estimated(rows: number, { window, windowMs, longWindow, nextAt }: Given = {}): Estimate {
   const half = { limit: 60, remaining: 0, resetAt: NOW + 30_000, seenAt: NOW, over: false, ...window };
   return estimate(rows, { window: half, windowMs, longWindow, nextAt }, NOW);
 }
 
-test.each<[string, number, Given, string]>([
-  ['an unknown length', 600, {}, 'unknown until the rate limit resets'],
-  ['an unknown length after the reset', 61, { window: { over: true } }, 'unknown until the rate limit resets'],
+test.each<[string, string, number, Given]>([
+  ['a window of unknown length', UNKNOWN, 600, {}],
+  ['a window of unknown length that has reset', UNKNOWN, 61, { window: { over: true } }],
+  ['a window of unknown length with half an hour left', UNKNOWN, 600, { window: { resetAt: NOW + 30 * MINUTE } }],
+  ['one reset', '30s (60 requests per window)', 60, {}],
+  ['one reset and a later next request', '32s (60 requests per window)', 60, { nextAt: NOW + 31_050 }],
+  ['enough quota', 'no wait for the rate limit', 20, { window: { remaining: 20 } }],
+  ['no rows', 'no wait for the rate limit', 0, {}],
+  ['no limit', 'no wait for the rate limit', 5000, { window: { limit: 1e9, remaining: 1e9 } }],
+  ['a window of 30 min and 20 ms', '31m (60 requests per 30m)', 120, { windowMs: 30 * MINUTE + 20 }],
+  ['a window of a minute', '10m (60 requests per minute)', 600, { windowMs: MINUTE }],
   [
-    'half an hour left of an unknown length',
+    'a window of a minute that has ended',
+    '9m (60 requests per minute)',
     600,
-    { window: { resetAt: NOW + 30 * MINUTE } },
-    'unknown until the rate limit resets',
+    { windowMs: MINUTE, window: { over: true } },
   ],
-  ['one reset to wait for', 60, {}, '30s (60 requests per window)'],
-  ['one reset whose next request goes later', 60, { nextAt: NOW + 31_050 }, '32s (60 requests per window)'],
-  ['nothing to wait for', 20, { window: { remaining: 20 } }, 'no wait for the rate limit'],
-  ['no rows', 0, {}, 'no wait for the rate limit'],
-  ['no limit', 5000, { window: { limit: 1e9, remaining: 1e9 } }, 'no wait for the rate limit'],
-  ['half an hour measured to the millisecond', 120, { windowMs: 30 * MINUTE + 20 }, '31m (60 requests per 30m)'],
-  ['a minute', 600, { windowMs: MINUTE }, '10m (60 requests per minute)'],
-  ['a minute that has passed', 600, { windowMs: MINUTE, window: { over: true } }, '9m (60 requests per minute)'],
   [
-    'half an hour',
+    'a window of half an hour',
+    '4h 50m (60 requests per 30m)',
     600,
     { windowMs: 30 * MINUTE, window: { resetAt: NOW + 20 * MINUTE } },
-    '4h 50m (60 requests per 30m)',
   ],
   [
-    'a day that the service reports',
+    'a daily window that headers report',
+    '5h (1,000 requests per day)',
     100,
     {
       windowMs: MINUTE,
       longWindow: { limit: 1000, remaining: 40, resetAt: NOW + 5 * 60 * MINUTE, seenAt: NOW, over: false },
     },
-    '5h (1,000 requests per day)',
   ],
-  ['more than the plan has for a day', 2001, { windowMs: MINUTE }, '2 days (1,000 requests per day)'],
-])('the estimate for %s uses only known facts', (_what, rows, given, expected) => {
+  ['more rows than the daily limit of the plan', '2 days (1,000 requests per day)', 2001, { windowMs: MINUTE }],
+])('the estimate with %s is "%s"', (_what, expected, rows, given) => {
   expect(formatEstimate(estimated(rows, given))).toBe(expected);
 });
 
-test('the estimate does not depend on when within a window it is made', () => {
+test('the estimate adds the whole windows to the rest of the current one', () => {
   const at = (toReset: number) => estimated(600, { windowMs: 30 * MINUTE, window: { resetAt: NOW + toReset } }).ms ?? 0;
   expect(at(4 * MINUTE) - at(0)).toBe(4 * MINUTE);
   expect(at(0)).toBe(9 * 30 * MINUTE);
@@ -69,22 +70,22 @@ test('the estimate is unknown without a known limit', () => {
   expect(formatEstimate(estimate(5, quota, NOW))).toBe('unknown');
 });
 
-test.each<[string, number, Given, string | undefined]>([
-  ['a limit of a plan for a window of unknown length', 2000, {}, undefined],
-  ['a plan of the service', 2000, { windowMs: MINUTE }, '2,000 rows exceed the daily limit of 1,000 requests'],
-  ['fewer rows than the daily limit', 1000, {}, undefined],
-  ['a custom limit', 2000, { window: { limit: 61 } }, undefined],
-  ['a limit of a plan for another window', 2000, { windowMs: 6000 }, undefined],
+test.each<[string, string, number, Given]>([
+  ['a window of unknown length', 'absent', 2000, {}],
+  ['a plan of 60 a minute', '2,000 rows exceed the daily limit of 1,000 requests', 2000, { windowMs: MINUTE }],
+  ['fewer rows than the daily limit', 'absent', 1000, {}],
+  ['a custom limit', 'absent', 2000, { window: { limit: 61 } }],
+  ["a plan's limit for another window", 'absent', 2000, { windowMs: 6000 }],
   [
     'a plan of 300 a minute',
+    '20,000 rows exceed the daily limit of 10,000 requests',
     20_000,
     { windowMs: MINUTE, window: { limit: 300 } },
-    '20,000 rows exceed the daily limit of 10,000 requests',
   ],
-])('the daily limit is named if it is too low for the rows with %s', (_what, rows, given, expected) => {
-  expect(dailyNotice(rows, estimated(rows, given))).toBe(expected);
+])('the notice about the daily limit with %s is: %s', (_what, expected, rows, given) => {
+  expect(dailyNotice(rows, estimated(rows, given)) ?? 'absent').toBe(expected);
 });
 
-test('the daily limit of a plan counts from now, since its use so far is unknown', () => {
+test('the estimate counts the daily limit of a plan from now, because its use so far is unknown', () => {
   expect(estimated(1001, { windowMs: MINUTE })).toEqual({ ms: DAY, limit: 1000, windowMs: DAY, isDaily: true });
 });

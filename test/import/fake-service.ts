@@ -13,7 +13,7 @@ import { FakeClock } from '../support/fake-clock.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 /**
- * What becomes of one create. `lost`: committed, its response is lost; `cut`: not committed, no response; `late`: its response is
+ * The fate of one create. `lost`: committed, its response is lost; `cut`: not committed, no response; `late`: its response is
  * lost, and it is committed 1.5 s later; `slow`: it timed out, not committed; `slower`: it timed out, and it is committed 25 s later; `old`: 201 with a category that existed before;
  * `one`: 201 with that of the latest 201; `crash-…`: the process that sent it is killed, and it is committed 3 s later or never.
  */
@@ -56,13 +56,13 @@ const never = <T>(): Promise<T> => new Promise<T>(() => undefined);
 
 export class FakeService {
   readonly categories: Category[] = [];
-  /** The names that were sent for the categories, by id. */
+  /** The name that was sent for each category. */
   readonly sentAs = new Map<Category, string>();
   readonly sent: NewCategory[] = [];
-  /** Fates of the creates to come; afterwards `fate` decides. */
+  /** Fates of the next creates; after them `fate` decides. */
   readonly fates: Fate[] = [];
   fate: () => Fate = () => 'ok';
-  /** Called at every list; may throw. */
+  /** Called for each list; may throw. */
   onList: () => void = () => undefined;
   /** The part of all categories that the list shows; `ageMs` is the age of each. */
   show: (all: readonly Category[], ageMs: (category: Category) => number) => readonly Category[] = (all) => all;
@@ -93,7 +93,7 @@ export class FakeService {
     return category;
   }
 
-  /** @returns the service as one process sees it; after a crash it never responds */
+  /** @returns the service for one process; it never responds after a crash of that process */
   client(): { readonly api: Api['categories']; readonly crashed: Promise<'crashed'> } {
     let dead = false;
     let crash: () => void = () => undefined;
@@ -133,20 +133,20 @@ export class FakeService {
     return { api: { list, listFresh, create }, crashed };
   }
 
-  // A wait of virtual time, in the steps that a clock allows.
+  // Sleeps in virtual time, in the steps that a clock allows.
   async #after(ms: number, act: () => void): Promise<void> {
     for (let left = ms; left > 0; left -= 30_000) await this.clock.sleep(Math.min(left, 30_000));
     act();
   }
 }
 
-// Without the disk's own time, in which the clock would jump.
+// Disk writes take no time, or the clock would advance during them.
 const FS: LogFs = { ...fs, fdatasync: ((_fd, done) => done(null)) as LogFs['fdatasync'] };
 const URL = 'https://pets.example/v1';
 const living = new Set<number>();
 let nextPid = 1;
 
-/** One import, run as often as it takes. */
+/** An import that can be run several times. */
 export class FakeImport {
   rows: readonly NewCategory[];
   readonly service: FakeService;
@@ -165,8 +165,9 @@ export class FakeImport {
   }
 
   /**
-   * @param judged how it judges every other process; as it is unless given
-   * @returns how a run of a new process ended; undefined if it was killed
+   * Runs the import in a new process.
+   * @param judged the liveness of every other process; by default the real one
+   * @returns undefined if the process was killed
    */
   async run(options: Partial<RunOptions> = {}, judged?: 'dead' | 'unknown'): Promise<RunResult | undefined> {
     const self = { pid: nextPid++, start: '1', host: 'here' };
@@ -213,7 +214,7 @@ export function named(...names: string[]): NewCategory[] {
   return names.map((name) => ({ name }));
 }
 
-/** Whether a run decided every row. */
+/** Whether a run ended without failed, unknown and pending rows. */
 export function isComplete(result: RunResult | undefined): boolean {
   if (!result || result.stop) return false;
   const { failed, unknown, pending } = result.results.document();

@@ -1,4 +1,4 @@
-// Damaged files: rejected in words or read right, never a crash and never a wrong row.
+// Damaged files are rejected with an error or read correctly.
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { NewCategory } from '../../src/api/types.ts';
@@ -33,7 +33,7 @@ function expected(text: string, extension: string): NewCategory[] | undefined {
       extension === '.json'
         ? JSON.parse(text)
         : text.split('\n').flatMap((line) => (line.trim() === '' ? [] : [JSON.parse(line)]));
-    // An empty list is printed as an empty array; an empty file is a mistake.
+    // `list --json` prints an empty list as []; an empty file is an error.
     if (!Array.isArray(values) || (values.length === 0 && extension !== '.json')) return undefined;
     const rows = values.map((value: unknown) => {
       const { name, description } = value as Record<string, unknown>;
@@ -50,7 +50,7 @@ function expected(text: string, extension: string): NewCategory[] | undefined {
 }
 
 test.each(['.json', '.ndjson'])(
-  'a damaged %s file is rejected, or read exactly as a parser of the whole text reads it',
+  'a damaged %s file is rejected, or read with the rows that JSON.parse finds',
   async (extension) => {
     await fc.assert(
       fc.asyncProperty(mutated([VALID[extension] ?? '']), async (bytes) => {
@@ -66,7 +66,7 @@ test.each(['.json', '.ndjson'])(
 );
 
 test.each(['.csv', '.tsv'])(
-  'a damaged %s file is rejected, or read without U+FFFD characters and blank names',
+  'a damaged %s file is rejected unless it is valid UTF-8 without blank names',
   async (extension) => {
     await fc.assert(
       fc.asyncProperty(mutated([VALID[extension] ?? '']), async (bytes) => {

@@ -22,20 +22,20 @@ function ended(given: Partial<ImportDocument>, stop?: PetstoreError, words: read
 
 const stopped = (kind: ErrorKind, facts = {}): PetstoreError => new PetstoreError(kind, 'why', facts);
 
-test.each<[string, number | undefined, Partial<ImportDocument>, PetstoreError | undefined]>([
-  ['every row exists', undefined, { unknown: [], failed: [] }, undefined],
+test.each<[string, number, Partial<ImportDocument>, PetstoreError | undefined]>([
+  ['every row exists', 0, { unknown: [], failed: [] }, undefined],
   ['rows were rejected', 4, { unknown: [] }, undefined],
   ['rows are unknown', 8, {}, undefined],
   ['the key was rejected', 3, {}, stopped('auth')],
   ['the service cannot be reached', 6, { unknown: [] }, stopped('network')],
   ['the service cannot be reached and rows are unknown', 8, {}, stopped('network')],
   ['the rate limit needs a longer wait', 5, { unknown: [] }, stopped('rate_limited')],
-  ['a check cannot be made for the rate limit', 8, {}, stopped('rate_limited')],
+  ['the rate limit prevents a lookup', 8, {}, stopped('rate_limited')],
   ['the journal fails', 9, {}, stopped('storage')],
   ['the service redirects a create', 7, {}, stopped('service', { status: 302 })],
-  ['SIGTERM ends it', 143, {}, stopped('interrupted', { exitCode: 143 })],
+  ['SIGTERM ends the import', 143, {}, stopped('interrupted', { exitCode: 143 })],
 ])('the exit code if %s is %s', (_what, code, document, stop) => {
-  expect(ended(document, stop)?.exitCode).toBe(code);
+  expect(ended(document, stop)?.exitCode ?? 0).toBe(code);
 });
 
 test('an interrupted import prints the command that resumes it, quoted and with its profile', () => {
@@ -57,7 +57,7 @@ test('the hint after an interrupted import from a pipe has no command', () => {
   );
 });
 
-test('a failure that stops an import keeps its hint and its time to try again', () => {
+test('an error that stops an import keeps its hint and its time to retry', () => {
   expect(ended({ unknown: [] }, stopped('rate_limited', { hint: 'try again in 5s', retryAt: 5 }))).toMatchObject({
     message: 'why',
     hint: 'try again in 5s',
@@ -100,6 +100,6 @@ test.each([
   [['categories', 'import', 'f', '--profile', 'x']],
   [['categories', 'import', 'f', '--profile=x']],
   [['categories', 'import', 'f', '-px']],
-])('the profile of %j is removed from the arguments to repeat', (args) => {
+])('the profile is removed from the arguments %j for the command to resume', (args) => {
   expect(withoutProfile(args)).toEqual(['categories', 'import', 'f']);
 });

@@ -1,6 +1,6 @@
-// The journal: its records survive, one run at a time holds its lock, and no damaged or missing journal decides anything.
+// The journal in a file: its records survive, one run at a time holds its lock, and a damaged or missing journal stops the run.
 import * as fs from 'node:fs';
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, onTestFinished, test, vi } from 'vitest';
@@ -19,7 +19,8 @@ import { tempDir } from '../support/temp-dir.ts';
 const URL = 'https://secret.example/v1';
 type Verdict = 'alive' | 'dead' | 'unknown';
 
-class Desk {
+/** A machine with a state directory, on which runs follow one another. */
+class Machine {
   readonly stateDir = tempDir();
   readonly clock = new FakeClock();
 
@@ -51,8 +52,8 @@ const storage = (message: string | RegExp) =>
   expect.objectContaining({ kind: 'storage', exitCode: 9, message: expect.stringMatching(message) });
 
 test('the next run knows the records of a run, and the outcome of its requests in flight is unknown', async () => {
-  const desk = new Desk();
-  const first = await desk.acquire();
+  const machine = new Machine();
+  const first = await machine.acquire();
   await first.recordKnown([
     ['7', 'a'],
     ['9223372036854775807', 'b'],
@@ -66,7 +67,7 @@ test('the next run knows the records of a run, and the outcome of its requests i
   await first.recordCreated(sent as string, ['8', 'c']);
   await first.recordAbsent(lost as string);
   await first.recordSlow(slow as string);
-  const { known, created, uncertain } = (await desk.acquire(2)).account;
+  const { known, created, uncertain } = (await machine.acquire(2)).account;
   expect([...known].map(([id, { at, label }]) => [id, at, label])).toEqual([
     ['7', 0, 'a'],
     ['9223372036854775807', 1, 'b'],
@@ -78,71 +79,71 @@ test('the next run knows the records of a run, and the outcome of its requests i
   ]);
 });
 
-test.runIf(hasModes)('files and directories are private, and neither URL nor key is written', async () => {
-  const desk = new Desk();
-  await (await desk.acquire()).close();
-  expect(statSync(desk.dir).mode & 0o777).toBe(0o700);
-  expect(statSync(desk.path).mode & 0o777).toBe(0o600);
-  expect(`${desk.path}${readFileSync(desk.path, 'utf8')}`).not.toContain('secret');
+test.runIf(hasModes)('the journal and its directory are private, and the base URL is not written', async () => {
+  const machine = new Machine();
+  await (await machine.acquire()).close();
+  expect(statSync(machine.dir).mode & 0o777).toBe(0o700);
+  expect(statSync(machine.path).mode & 0o777).toBe(0o600);
+  expect(`${machine.path}${readFileSync(machine.path, 'utf8')}`).not.toContain('secret');
 });
 
 test('each base URL has its own journal', async () => {
-  const desk = new Desk();
-  expect(hasFileJournal(desk.stateDir, URL)).toBe(false);
-  await (await desk.acquire()).recordSend('dog');
-  expect([hasFileJournal(desk.stateDir, URL), hasFileJournal(desk.stateDir, `${URL}/`)]).toEqual([true, false]);
+  const machine = new Machine();
+  expect(hasFileJournal(machine.stateDir, URL)).toBe(false);
+  await (await machine.acquire()).recordSend('dog');
+  expect([hasFileJournal(machine.stateDir, URL), hasFileJournal(machine.stateDir, `${URL}/`)]).toEqual([true, false]);
 });
 
-test('a second run waits while a run is alive and reports once for which process', async () => {
-  const desk = new Desk();
-  const first = await desk.acquire(11);
-  const second = desk.open();
-  const told: number[] = [];
-  const acquired = second.acquire({ ...desk.lock(12, 'alive'), onWait: ({ pid }) => void told.push(pid) });
-  await desk.clock.sleep(90_000 / 3);
+test('a second run waits while the first is alive and reports once which process it waits for', async () => {
+  const machine = new Machine();
+  const first = await machine.acquire(11);
+  const second = machine.open();
+  const waitedFor: number[] = [];
+  const acquired = second.acquire({ ...machine.lock(12, 'alive'), onWait: ({ pid }) => void waitedFor.push(pid) });
+  await machine.clock.sleep(30_000);
   expect(() => first.assertHeld()).not.toThrow();
   await first.close();
   await acquired;
-  expect(told).toEqual([11]);
+  expect(waitedFor).toEqual([11]);
   second.assertHeld();
 });
 
 test('a run whose process has died is taken over immediately', async () => {
-  const desk = new Desk();
-  const first = await desk.acquire(11);
-  const second = await desk.acquire(12, 'dead');
-  expect(desk.clock.slept).toEqual([]);
+  const machine = new Machine();
+  const first = await machine.acquire(11);
+  const second = await machine.acquire(12, 'dead');
+  expect(machine.clock.slept).toEqual([]);
   second.assertHeld();
   expect(() => first.assertHeld()).toThrow(storage('another process has taken over this import'));
   await expect(first.recordSend('dog')).rejects.toEqual(storage('taken over'));
 });
 
 test('a run whose process cannot be seen is taken over after 60 s without a record', async () => {
-  const desk = new Desk();
-  const first = await desk.acquire(11);
+  const machine = new Machine();
+  const first = await machine.acquire(11);
   let polls = 0;
-  const second = desk.open();
-  const options = desk.lock(12, 'unknown');
+  const second = machine.open();
+  const options = machine.lock(12, 'unknown');
   const clock = {
     ...options.clock,
-    monotonic: () => desk.clock.monotonic(),
+    monotonic: () => machine.clock.monotonic(),
     sleep: async (ms: number) => {
-      // A sign of life after 45 s; the wall clock of the watcher jumps, which is not compared.
+      // A record after 45 s restarts the 60 s; jumps of the wall clock make no difference.
       if (++polls === 225) await first.recordAbsent('none');
-      desk.clock.at += 3_600_000;
-      await desk.clock.sleep(ms);
+      machine.clock.at += 3_600_000;
+      await machine.clock.sleep(ms);
     },
   };
   await second.acquire({ ...options, clock });
-  expect(desk.clock.monotonic()).toBe(45_000 + SILENCE_MS);
+  expect(machine.clock.monotonic()).toBe(45_000 + SILENCE_MS);
   expect(() => first.assertHeld()).toThrow(storage('taken over'));
 });
 
 test('a 201 that arrives after its run was taken over is recorded', async () => {
-  const desk = new Desk();
-  const first = await desk.acquire(11);
+  const machine = new Machine();
+  const first = await machine.acquire(11);
   const attempt = await first.recordSend('dog');
-  const second = await desk.acquire(12);
+  const second = await machine.acquire(12);
   await expect(first.recordCreated(attempt, ['5', 'x'])).rejects.toEqual(storage('taken over'));
   await second.recordAbsent('none');
   expect([[...second.account.created.keys()], second.account.uncertain.size]).toEqual([['5'], 0]);
@@ -151,28 +152,28 @@ test('a 201 that arrives after its run was taken over is recorded', async () => 
 test('a run that sends nothing writes a record every 15 s', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
   onTestFinished(() => void vi.useRealTimers());
-  const desk = new Desk();
-  const journal = await desk.acquire();
+  const machine = new Machine();
+  const journal = await machine.acquire();
   for (const beats of [1, 2]) {
     await vi.advanceTimersByTimeAsync(15_000);
-    expect(readFileSync(desk.path, 'utf8').match(/"beat"/g)).toHaveLength(beats);
+    expect(readFileSync(machine.path, 'utf8').match(/"beat"/g)).toHaveLength(beats);
   }
   await journal.close();
 });
 
-test.each<[string, (desk: Desk) => void]>([
+test.each<[string, (machine: Machine) => void]>([
   ['deleted', ({ stateDir }) => rmSync(stateDir, { recursive: true })],
   ['moved', ({ stateDir }) => renameSync(stateDir, `${stateDir}-moved`)],
 ])('a journal that was %s stops the run before its next request', async (_how, act) => {
-  const desk = new Desk();
-  const journal = await desk.acquire();
+  const machine = new Machine();
+  const journal = await machine.acquire();
   journal.assertHeld();
-  act(desk);
+  act(machine);
   expect(() => journal.assertHeld()).toThrow(storage('the import journal was moved or deleted'));
 });
 
-test('a response with an id known before proves nothing, and one with the id of another create makes both outcomes unknown', async () => {
-  const journal = await new Desk().acquire();
+test('a 201 with a known id leaves its attempt uncertain, and one with the id of another attempt makes both uncertain', async () => {
+  const journal = await new Machine().acquire();
   await journal.recordKnown([['1', 'old']]);
   const [one, two, three] = [
     await journal.recordSend('a'),
@@ -189,27 +190,27 @@ test('a response with an id known before proves nothing, and one with the id of 
 });
 
 test('a settled creation counts as a known category', async () => {
-  const desk = new Desk();
-  const journal = await desk.acquire();
+  const machine = new Machine();
+  const journal = await machine.acquire();
   for (const id of ['1', '2']) await journal.recordCreated(await journal.recordSend(`n${id}`), [id, `label${id}`]);
   await journal.recordSettled(['1']);
-  const { known, created } = (await desk.acquire(2)).account;
+  const { known, created } = (await machine.acquire(2)).account;
   expect([[...known], [...created.keys()]]).toEqual([[['1', { at: 0, label: 'label1' }]], ['2']]);
 });
 
-test('a category that was deleted on purpose is no longer expected in a list', async () => {
-  const desk = new Desk();
-  const journal = await desk.acquire();
+test('a deleted category is no longer expected in a list', async () => {
+  const machine = new Machine();
+  const journal = await machine.acquire();
   for (const id of ['1', '2', '3']) await journal.recordCreated(await journal.recordSend(`n${id}`), [id, `label${id}`]);
   await journal.recordKnown([['4', 'label4']]);
   await journal.recordDeleted(['2', '1', '4']);
-  const { known, created } = (await desk.acquire(2)).account;
+  const { known, created } = (await machine.acquire(2)).account;
   expect([[...known], [...created.keys()]]).toEqual([[['4', { at: 0, label: '' }]], ['3']]);
 });
 
-test('the oldest of more than 20 accounts is forgotten unless one of its outcomes is unknown', async () => {
-  const journal = await new Desk().acquire();
-  await journal.recordSend('unresolved');
+test('the oldest of more than 20 accounts is forgotten unless it has an uncertain attempt', async () => {
+  const journal = await new Machine().acquire();
+  await journal.recordSend('uncertain');
   for (let index = 1; index <= 22; index++) {
     await journal.useAccount(Math.min(index, journal.accounts.length));
     await journal.recordKnown([[String(index), 'x']]);
@@ -224,63 +225,49 @@ test.each(['EACCES', 'EROFS', 'ENOSPC'])('a journal that cannot be written (%s) 
   }) as LogFs['writeSync'];
   const stateDir = tempDir();
   const journal = new Journal(openFileJournal(stateDir, URL, { ...fs, writeSync: fail }));
-  await expect(journal.acquire(new Desk().lock(1, 'dead'))).rejects.toEqual(storage(code));
+  await expect(journal.acquire(new Machine().lock(1, 'dead'))).rejects.toEqual(storage(code));
   writeFileSync(join(stateDir, 'file'), '');
   expect(() => openFileJournal(join(stateDir, 'file'), URL)).toThrow(storage('not a directory|no such file'));
 });
 
-test('a directory in place of the journal is exit code 9', async () => {
-  const desk = new Desk();
-  await (await desk.acquire()).close();
-  const { path } = desk;
-  rmSync(path);
-  mkdirSync(path);
-  expect(() => desk.open()).toThrow(storage('on a directory|not a regular file'));
-});
-
-test('a file that petstore did not write is named as the import journal, with exit code 9', async () => {
-  const desk = new Desk();
-  await (await desk.acquire()).close();
-  writeFileSync(desk.path, 'some other text\n');
-  expect(() => desk.open()).toThrow(storage(/^cannot use the import journal: .*\.1\.log is not a petstore data file$/));
+test('a journal file that petstore did not write causes exit code 9 and is not changed', async () => {
+  const machine = new Machine();
+  await (await machine.acquire()).close();
+  writeFileSync(machine.path, 'some other text\n');
+  expect(() => machine.open()).toThrow(
+    storage(/^cannot use the import journal: .*\.1\.log is not a petstore data file$/),
+  );
+  expect(readFileSync(machine.path, 'utf8')).toBe('some other text\n');
 });
 
 test.each([
-  ['another checksum', '0 ["beat","r"]'],
+  ['a wrong checksum', '0 ["beat","r"]'],
   ['no checksum', '["beat","r"]'],
   ...['null', '["new-kind","r"]', '["constructor","r"]'].map((json) => [
-    json,
+    `the content ${json}`,
     formatRecord(JSON.parse(json) as JournalRecord),
   ]),
-])('a journal with a record of %s is damaged: exit code 9, and nothing is changed', async (_what, record) => {
-  const desk = new Desk();
-  await (await desk.acquire()).close();
-  // Read again below, as another process would.
-  expect(() => openFileJournal(desk.stateDir, URL).append(record)).toThrow();
-  const before = readFileSync(desk.path, 'utf8');
-  await expect(desk.acquire(2)).rejects.toEqual(storage('the import journal is damaged'));
-  expect(readFileSync(desk.path, 'utf8')).toBe(before);
+])('a journal with a record that has %s causes exit code 9 and is not changed', async (_what, record) => {
+  const machine = new Machine();
+  await (await machine.acquire()).close();
+  // The record is invalid, but it is written.
+  expect(() => openFileJournal(machine.stateDir, URL).append(record)).toThrow();
+  const before = readFileSync(machine.path, 'utf8');
+  await expect(machine.acquire(2)).rejects.toEqual(storage('the import journal is damaged'));
+  expect(readFileSync(machine.path, 'utf8')).toBe(before);
 });
 
-test('any changed byte in a record is detected or leaves the state unchanged', async () => {
-  const desk = new Desk();
-  const journal = await desk.acquire();
+test('a changed byte in a record is detected as damage', async () => {
+  const machine = new Machine();
+  const journal = await machine.acquire();
   await journal.recordKnown([['1', 'abc']]);
   await journal.recordCreated(await journal.recordSend('dog'), ['2', 'def']);
-  const text = readFileSync(desk.path, 'utf8');
+  const text = readFileSync(machine.path, 'utf8');
   const names = [...text.matchAll(/dog|abc|def|"send"|"created"/g)].map(({ index }) => index + 1);
   for (const at of names) {
-    writeFileSync(desk.path, `${text.slice(0, at)}X${text.slice(at + 1)}`);
-    await expect(desk.acquire(2)).rejects.toEqual(storage('damaged'));
+    writeFileSync(machine.path, `${text.slice(0, at)}X${text.slice(at + 1)}`);
+    await expect(machine.acquire(2)).rejects.toEqual(storage('damaged'));
   }
-});
-
-test('a file that is not a journal is not changed', async () => {
-  const desk = new Desk();
-  await (await desk.acquire()).close();
-  writeFileSync(desk.path, 'name\ndog\n');
-  await expect(async () => desk.acquire()).rejects.toMatchObject({ kind: 'storage' });
-  expect(readFileSync(desk.path, 'utf8')).toBe('name\ndog\n');
 });
 
 const run = fc.constantFrom('r1', 'r2');
@@ -316,7 +303,7 @@ test('a snapshot restores the state, and later records have the same effect on i
   );
 });
 
-test('no attempt is both created and unresolved, and no two creations share an attempt', () => {
+test('no attempt is both created and uncertain, and no two creations share an attempt', () => {
   fc.assert(
     fc.property(fc.array(record, { maxLength: 60 }), (records) => {
       const attempts = new Set<string>();
@@ -334,7 +321,7 @@ test('no attempt is both created and unresolved, and no two creations share an a
   );
 });
 
-// A run numbers its attempts: none is sent twice.
+// A run never reuses the number of an attempt.
 function isFirstSend(records: readonly (readonly unknown[])[], kind: unknown, at: number): boolean {
   return kind !== 'send' || records.findIndex((one) => one[0] === 'send' && one[2] === records[at]?.[2]) === at;
 }

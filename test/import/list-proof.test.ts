@@ -1,4 +1,4 @@
-// Conclusions from a list: the account, completeness, existing rows, and the outcome of unresolved creates.
+// Conclusions from a list: its account and completeness, existing rows, and the outcome of uncertain attempts.
 import { expect, test } from 'vitest';
 import type { Category } from '../../src/api/types.ts';
 import type { Account } from '../../src/import/journal-state.ts';
@@ -17,7 +17,7 @@ import { named } from './fake-service.ts';
 
 const list = (...names: string[]): Category[] => names.map((name, at) => ({ id: at + 1, name }));
 
-/** An account with known names, created names (ids after those) and unresolved names. */
+/** An account with known names, created names (with the next ids) and the names of uncertain attempts. */
 function account(
   known: readonly string[],
   created: readonly string[] = [],
@@ -44,7 +44,7 @@ test('the account of a list is the one with most of its categories', () => {
   expect(accountOf(accounts, [])).toBe(-1);
 });
 
-test('an account is recognized by the names of its unresolved creates, and an unused account fits any list', () => {
+test('an account is recognized by the names of its uncertain attempts, and an unused account fits any list', () => {
   expect(accountOf([account(['dog']), account(['cat'], [], ['cow'])], list('cow'))).toBe(1);
   expect(accountOf([account(['dog']), newAccount()], list('bee'))).toBe(1);
 });
@@ -64,7 +64,7 @@ test('a list is incomplete if it omits a created category, or a known category t
   expect(gap(['dog'], 2, 3, 4)).toEqual({ lacking: ['1'], renamed: false });
 });
 
-test('created categories under similar names are not taken for another account', () => {
+test('a list of created categories under similar names is not taken for another account', () => {
   const accounts = [account([], ['Straße 1', 'Bär & Co'])];
   expect(gapOf(accounts, -1, list('STRASSE 1', 'bar &amp; co').slice(1), [])).toEqual({ lacking: [], renamed: true });
   expect(gapOf(accounts, -1, list('dog', 'cat'), [])).toBeUndefined();
@@ -77,7 +77,7 @@ test.each([
   ['🐟 fish', '? fish', true],
   ['dog', 'cat', false],
   ['🐟', 'cat', false],
-])('the names %s and %s are similar: %s', (sent, name, alike) => {
+])('the names "%s" and "%s" are similar: %s', (sent, name, alike) => {
   expect(isAlike(sent, name)).toBe(alike);
 });
 
@@ -94,14 +94,14 @@ test('a row exists under the name to which the service altered it', () => {
   expect(findRows(named('dog'), it, altered)).toEqual([{ category: altered[0] }]);
 });
 
-test('a row whose outcome is unknown is neither missing nor existing', () => {
+test('a row with an uncertain attempt is neither missing nor existing', () => {
   expect(findRows(named('dog', 'dog'), account(['dog'], [], ['dog']), list('dog'))).toEqual([
     { category: { id: 1, name: 'dog' } },
     { attempt: 'd0' },
   ]);
 });
 
-test('a new category resolves one unresolved create, and a category known before resolves none', () => {
+test('a new category resolves one uncertain attempt of its name, and a known category resolves none', () => {
   const it = account(['dog'], [], ['dog', 'dog', 'cat']);
   const { found, suspects } = matchUncertain(it, list('dog', 'dog', 'kat'));
   expect([...found].map(([attempt, { id }]) => [attempt, id])).toEqual([['d0', 2]]);
@@ -116,13 +116,13 @@ test('ids of nineteen digits are compared exactly', () => {
   expect(matchUncertain(it, listed).found.get('d')?.id).toBe(9223372036854775807n);
 });
 
-test('the category that a row may be has a similar name if there is one', () => {
+test('the category suggested for an unknown row has a similar name if there is one', () => {
   expect(nearest('Bär & Co', list('dog', 'bar &amp; co'))?.id).toBe(2);
   expect(nearest('Bär & Co', list('dog', 'cat'))?.id).toBe(1);
   expect(nearest('dog', [])).toBeUndefined();
 });
 
-test('the oldest creations are settled once a list shows them as sent, but not while an outcome is unknown', () => {
+test('the oldest creations are settled once a list shows them as sent, but not while an attempt is uncertain', () => {
   const it = account([], ['a', 'b', 'c']);
   expect(settledCreations(it, list('a', 'B', 'c'), 1)).toEqual(['1']);
   expect(settledCreations(it, list('a', 'b', 'c'), 3)).toEqual([]);

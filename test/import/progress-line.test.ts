@@ -1,4 +1,4 @@
-// The line of progress of an import.
+// The progress line of an import.
 import { expect, test } from 'vitest';
 import { startProgressLine } from '../../src/import/estimate.ts';
 import type { QuotaView } from '../../src/rate-limit/quota-view.ts';
@@ -51,7 +51,7 @@ test.each<[string, number | undefined, string]>([
   ['59 columns', ROOM_59, '118 of 900 · 13m left · quota 2 of 60'],
   ['40 columns', ROOM_40, '118 of 900 · 13m left'],
   ['a pipe', undefined, '118 of 900 · 13m left · quota 2 of 60'],
-])('the progress line on %s shows rows done, time left and whatever else fits', (_what, room, expected) => {
+])('the progress line on %s shows rows done, time left, and the bar and quota that fit', (_what, room, expected) => {
   expect(line({ done: 118 }, room)).toBe(expected);
 });
 
@@ -64,7 +64,7 @@ test('the progress line of the largest imports keeps the time left at 40 columns
   expect(line({ done: 199_999, total: 299_999, view }, ROOM_40)).toBe('199,999 of 299,999 · 1h 40m left');
 });
 
-test('the progress line counts rows to look up', () => {
+test('the progress line counts the rows to look up', () => {
   expect(line({ done: 890, unknown: 3 })).toBe('890 of 900 · 1m left · quota 2 of 60 · 3 to look up');
 });
 
@@ -96,7 +96,7 @@ test.each([
     () => quota(0, { window: window && { ...window, limit: 60_000 } }),
     () => waiting,
   );
-  // The time before the first line, for example of a question, is no pace.
+  // Time before the first line, such as a prompt, does not count toward the pace.
   await clock.sleep(20_000);
   expect(show(results)).not.toContain('left ·');
   await clock.sleep(20_000);

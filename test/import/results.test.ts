@@ -8,7 +8,7 @@ import { named } from './fake-service.ts';
 
 const NOW = 1_800_000_000_000;
 
-test('a dry run counts listed rows and rows that an earlier run left unknown', () => {
+test('a dry run names missing and existing rows and counts those that an earlier run left unknown', () => {
   const rows = named('dog', 'cat', 'cow', 'cat', 'ant');
   const account = newAccount();
   account.uncertain.set('run-1', { name: 'cow', known: 0 });

@@ -1,4 +1,4 @@
-// The machine formats of `categories list` import unchanged, with any names.
+// The machine formats of `categories list` are imported unchanged.
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { NewCategory } from '../../src/api/types.ts';
@@ -6,7 +6,7 @@ import { readRows } from '../../src/import/rows.ts';
 import { delimited } from '../../src/output/delimited.ts';
 import type { Column } from '../../src/output/view.ts';
 
-const nasty = fc.string({
+const anyText = fc.string({
   unit: fc.oneof(
     fc.constantFrom(...'"\',;\t\n\r \\\ufeff\u2028\u0000\u001b', '""', '\r\n'),
     fc.constantFrom('👩‍🚀', '🏳️‍🌈', 'é', 'e\u0301', 'ž', '中', '\u202e', '{', '[', 'name', '=1+1', '-', '#'),
@@ -17,8 +17,8 @@ const nasty = fc.string({
 const categories = fc.array(
   fc.record({
     id: fc.nat(),
-    name: nasty.filter((name) => name.trim() !== ''),
-    description: fc.option(nasty, { nil: undefined }),
+    name: anyText.filter((name) => name.trim() !== ''),
+    description: fc.option(anyText, { nil: undefined }),
   }),
   { minLength: 1, maxLength: 20 },
 );
@@ -48,7 +48,7 @@ function imported(content: string, extension: string): Promise<readonly NewCateg
 }
 
 test.each(Object.keys(printed))(
-  'a list printed as %s round-trips to another service unchanged, from a file and from a pipe',
+  'a list printed as %s is read unchanged from a file and from a pipe',
   async (format) => {
     await fc.assert(
       fc.asyncProperty(categories, async (rows) => {

@@ -1,4 +1,4 @@
-// Files to rows: every format, every line number, and nothing guessed.
+// Reading rows: formats, encodings, and the line number of each problem.
 import { mkdirSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -34,19 +34,23 @@ test.each<[string, string, Given]>([
   ['NDJSON with CRLF', '{"name":"dog"}\r\n{"name":"cat","description":"Felis"}\r\n', { extension: '.jsonl' }],
   ['CSV', 'id,name,description\r\n1,dog,\r\n2,cat,Felis\r\n', {}],
   ['CSV with a byte order mark', '\ufeffname,description\ndog,\n\ncat,Felis', { extension: '.csv' }],
-  ['CSV whose columns stand in another order', 'description,id,name\n,1,dog\nFelis,2,cat\n', {}],
+  ['CSV with columns in another order', 'description,id,name\n,1,dog\nFelis,2,cat\n', {}],
   ['CSV with semicolons', 'name;description\ndog;\n"cat";Felis\n', {}],
-  ['CSV with the delimiter given', 'name|description\ndog|\ncat|Felis\n', { delimiter: '|' }],
-  ['TSV by its header', 'name\tdescription\ndog\t\ncat\tFelis\n', {}],
-  ['TSV by --delimiter', 'name\tdescription\ndog\t\ncat\tFelis\n', { delimiter: 'tab', extension: '.csv' }],
-  ['JSON with null for nothing', '[{"name":"dog","description":null},{"name":"cat","description":"Felis"}]', {}],
+  ['CSV with --delimiter', 'name|description\ndog|\ncat|Felis\n', { delimiter: '|' }],
+  ['TSV recognized by its header', 'name\tdescription\ndog\t\ncat\tFelis\n', {}],
+  ['TSV with --delimiter', 'name\tdescription\ndog\t\ncat\tFelis\n', { delimiter: 'tab', extension: '.csv' }],
+  ['JSON with a description of null', '[{"name":"dog","description":null},{"name":"cat","description":"Felis"}]', {}],
   [
-    'extra fields with --ignore-extra',
+    'JSON with extra fields and --ignore-extra',
     '[{"name":"dog","legs":4},{"name":"cat","description":"Felis","x":[]}]',
     { ignoreExtra: true },
   ],
-  ['extra columns with --ignore-extra', 'legs,name,description\n4,dog,\n4,cat,Felis\n', { ignoreExtra: true }],
-])('the format %s is read', async (_what, content, given) => {
+  [
+    'CSV with an extra column and --ignore-extra',
+    'legs,name,description\n4,dog,\n4,cat,Felis\n',
+    { ignoreExtra: true },
+  ],
+])('rows are read from %s', async (_what, content, given) => {
   expect(await read(content, given)).toEqual(dogAndCat);
 });
 
@@ -98,23 +102,23 @@ test.each<[string, string | Uint8Array, Given, string]>([
   ['an empty file', '', {}, 'contains no rows'],
   ['a file of blank lines', ' \n\n', {}, 'contains no rows'],
   ['a single object in a .json file', '{"name":"a"}', { extension: '.json' }, 'line 1: expected an array'],
-  ['a cut array', '[{"name":"a"},\n{"name":"b"}', {}, 'line 2: unexpected end of file (missing "]")'],
-  ['a cut text', '[{"name":"a', {}, 'line 1: unexpected end of file'],
+  ['an unfinished array', '[{"name":"a"},\n{"name":"b"}', {}, 'line 2: unexpected end of file (missing "]")'],
+  ['an unfinished string', '[{"name":"a', {}, 'line 1: unexpected end of file'],
   ['text after the array', '[{"name":"a"}]\n,', {}, 'line 2: unexpected text after the array'],
-  ['a comma too many', '[{"name":"a"},\n]', {}, 'line 2: not valid JSON (trailing comma)'],
-  ['a bracket too many', '[{"name":"a"}}]', {}, 'line 1 (row 1): not valid JSON'],
-  ['an unclosed quote', 'name\n"a\nb', {}, 'missing closing quote'],
-  ['a quote inside a field', 'name\na"b\n', {}, 'line 2: quote inside an unquoted field'],
-  ['text after a quote', 'name\n"a"b\n', {}, 'line 2: text after closing quote'],
-  ['a column twice', 'name,Name\na,b\n', {}, 'duplicate column "name" in the header'],
+  ['a trailing comma', '[{"name":"a"},\n]', {}, 'line 2: not valid JSON (trailing comma)'],
+  ['an extra bracket', '[{"name":"a"}}]', {}, 'line 1 (row 1): not valid JSON'],
+  ['a quoted field without its closing quote', 'name\n"a\nb', {}, 'missing closing quote'],
+  ['a quote inside an unquoted field', 'name\na"b\n', {}, 'line 2: quote inside an unquoted field'],
+  ['text after a closing quote', 'name\n"a"b\n', {}, 'line 2: text after closing quote'],
+  ['a duplicate column', 'name,Name\na,b\n', {}, 'duplicate column "name" in the header'],
   ['an unknown column', 'name,__proto__\na,b\n', {}, 'unknown column "__proto__" (use --ignore-extra to ignore it)'],
   ['an unknown field', '[{"name":"a","__proto__":{}}]', {}, 'unknown field "__proto__"'],
-  ['a value below no heading', 'name,\na,b\n', {}, 'line 2 (row 1): has a value in a column without a name'],
-  ['two characters to separate', 'name\na\n', { delimiter: '||' }, '--delimiter must be one character'],
+  ['a value in a column without a name', 'name,\na,b\n', {}, 'line 2 (row 1): has a value in a column without a name'],
+  ['a delimiter of two characters', 'name\na\n', { delimiter: '||' }, '--delimiter must be one character'],
   ['--map with JSON', '[{"name":"a"}]', { map: ['name=a'] }, '--map requires a CSV or TSV file'],
-  ['--map id', 'Nr,name\n1,a\n', { map: ['id=Nr'] }, 'invalid value "id=Nr" for --map'],
+  ['--map of an id', 'Nr,name\n1,a\n', { map: ['id=Nr'] }, 'invalid value "id=Nr" for --map'],
   ['--map without a column', 'name\na\n', { map: ['name='] }, 'invalid value "name=" for --map'],
-])('the input %s is rejected', async (_what, content, given, message) => {
+])('%s is a usage error of an import', async (_what, content, given, message) => {
   expect((await failure(content, given)).message).toContain(message);
 });
 
@@ -134,7 +138,7 @@ test.each<[string, Uint8Array, Given]>([
   expect(await read(bytes, { map, ...given })).toEqual(german);
 });
 
-test('a file in Windows-1252 is one error that names its first bad line and how to save it', async () => {
+test('a file in Windows-1252 causes one error that names the first bad line, with a hint to save it as UTF-8', async () => {
   const rows = Array.from({ length: 200 }, (_, at) => `Schlüssel ${at};\r\n`).join('');
   const error = await failure(Buffer.from(`Name;Beschreibung\r\nMamba;\r\n${rows}`, 'latin1'), { map });
   expect(error.message).toBe('it, line 3: the text is not valid UTF-8');
@@ -145,21 +149,21 @@ test('a file in Windows-1252 is one error that names its first bad line and how 
 test.each([
   ['UTF-16 without a byte order mark', Buffer.from('name\na\n', 'utf16le'), 'line 1: the text is not valid UTF-8'],
   [
-    'UTF-16 cut in the middle',
+    'UTF-16 that ends inside a character',
     Buffer.from('\ufeffname\na\n', 'utf16le').subarray(0, -1),
     'line 2: the text is not valid UTF-16',
   ],
   ['UTF-32', Buffer.from('\ufeff\0n\0a\0m\0e\0', 'utf16le'), 'line 1: the text is not valid UTF-16'],
   [
-    'a workbook',
+    'the format of an Excel workbook',
     Buffer.from('PK\x03\x04\x14\0\x06\0\x08\0\0\0!\0\xdf', 'latin1'),
     'line 1: the text is not valid UTF-8',
   ],
-])('a file that is %s is rejected', async (_what, bytes, message) => {
+])('a file in %s is rejected', async (_what, bytes, message) => {
   expect((await failure(bytes)).message).toContain(message);
 });
 
-test('a U+FFFD character in the file is data', async () => {
+test('a U+FFFD character in a file is kept', async () => {
   expect(await read('name\na\ufffd\n')).toEqual([{ name: 'a\ufffd' }]);
 });
 
@@ -172,14 +176,14 @@ test.each<[string, string, Given, string, string]>([
     'choose the column with `--map name=Art`',
   ],
   [
-    'whose column has a space',
+    'with a space in a column',
     'Art des Tiers;Name des Halters\na;b\n',
     {},
     'it, line 1: no column "name"; found "Art des Tiers", "Name des Halters"',
     'choose the column with `--map "name=Art des Tiers"`',
   ],
   [
-    'whose column a shell would expand',
+    'with a column that a shell would expand',
     '$(id),b\na;b\n',
     {},
     'it, line 1: no column "name"; found "$(id)", "b"',
@@ -205,38 +209,38 @@ test.each<[string, string, Given, string, string]>([
 
 test.each<[string, string, Given]>([
   ['in capitals and another order', 'DESCRIPTION,Id,NAME\nFelis,2,cat\n', {}],
-  ['that --map names', 'Art;Text\ncat;Felis\n', { map: ['name=Art', 'description=text'] }],
+  ['with the columns named by --map', 'Art;Text\ncat;Felis\n', { map: ['name=Art', 'description=text'] }],
   [
-    'that --map prefers to one called name',
+    'with a column "name" that --map overrides',
     'Name;Art;Text\nx;cat;Felis\n',
     { map: ['name=Art', 'description=Text'], ignoreExtra: true },
   ],
-  ['beside empty columns and rows', 'name,description,,\n,,,\ncat,Felis,,\n,,,\n', {}],
-  ['after a sep= line in quotes', '"sep=|"\nname|description\ncat|Felis\n', {}],
+  ['with empty columns and rows', 'name,description,,\n,,,\ncat,Felis,,\n,,,\n', {}],
+  ['after a quoted sep= line', '"sep=|"\nname|description\ncat|Felis\n', {}],
   ['with a quoted heading', '"name";"description, long"\ncat;Felis\n', { map: ['description=description, long'] }],
 ])('a header %s is read', async (_what, content, given) => {
   expect(await read(content, given)).toEqual([{ name: 'cat', description: 'Felis' }]);
 });
 
-test('a `sep=` line counts as a line of the file', async () => {
+test('a sep= line counts as a line of the file', async () => {
   expect((await failure('sep=;\nname;description\na;b;c\n')).problems).toEqual([
     { line: 3, row: 1, message: 'has 3 fields, but the header has 2' },
   ]);
 });
 
-test('text from a file is escaped in the error', async () => {
+test('control characters of a file are escaped in the error', async () => {
   const { message } = await failure('[{"name":"a","\\u001b[31m":1}]');
   expect(message).toContain('unknown field "␛[31m"');
 });
 
-const closedStdin = {
+const unreadStdin = {
   isTTY: true,
   read(): AsyncIterable<Uint8Array> {
-    throw new Error('stdin was touched');
+    throw new Error('stdin was read');
   },
 };
 
-test('a missing file, a directory and a terminal are rejected immediately', async () => {
+test('a missing file, a directory and a terminal are rejected, and the case of a file extension does not matter', async () => {
   const cwd = tempDir();
   mkdirSync(join(cwd, 'some'));
   writeFileSync(join(cwd, 'Some.CSV'), 'name\na\n');
@@ -250,7 +254,7 @@ test('a missing file, a directory and a terminal are rejected immediately', asyn
 });
 
 test.runIf(hasDevices)('a device instead of a file is rejected', async () => {
-  const reading = readInputFile('/dev/zero', { cwd: '/', stdin: closedStdin });
+  const reading = readInputFile('/dev/zero', { cwd: '/', stdin: unreadStdin });
   await expect(reading).rejects.toThrow('/dev/zero is not a regular file');
 });
 

@@ -30,7 +30,7 @@ test('an import creates every row and lists them in the order of the file', asyn
   expect(result?.stop).toBeUndefined();
 });
 
-test('the same import again creates nothing and fetches the list once', async () => {
+test('an import that is run again creates nothing and fetches the list once', async () => {
   const it = new FakeImport([{ name: 'dog', description: 'Canis' }, { name: 'cat' }]);
   await it.run();
   const { lists } = it.service;
@@ -54,7 +54,7 @@ test('a name that the file has three times is created as often as the list lacks
   expect(namesAt(it)).toEqual(['cat', 'dog', 'dog', 'dog']);
 });
 
-test('a list that lacks what the import created is fetched again after 2 and 4 s, and then nothing is sent', async () => {
+test('a list that lacks a created category is fetched again after 2 and 4 s, and then nothing is sent', async () => {
   const it = new FakeImport(named('dog', 'cat', 'cow'));
   it.service.add({ name: 'old' });
   it.service.fates.push('ok', 'ok', 'unauthorized');
@@ -67,7 +67,7 @@ test('a list that lacks what the import created is fetched again after 2 and 4 s
   expect([it.service.sent.length, it.clock.slept]).toEqual([3, [2000, 4000]]);
 });
 
-test('--trust-list creates what the list lacks, and later runs do not miss what was deleted', async () => {
+test('--trust-list creates again what the list lacks, and later runs succeed without it', async () => {
   const it = new FakeImport(named('dog', 'cat'));
   it.service.add({ name: 'old' });
   await it.run();
@@ -78,7 +78,7 @@ test('--trust-list creates what the list lacks, and later runs do not miss what 
   expect(namesAt(it)).toEqual(['cat', 'dog', 'old']);
 });
 
-test('a category that an earlier list showed matters only if a row has its name', async () => {
+test('a list that lacks a category of an earlier list is incomplete only if a row has its name', async () => {
   const it = new FakeImport(named('dog'));
   it.service.add({ name: 'old' });
   it.service.add({ name: 'older' });
@@ -91,14 +91,14 @@ test('a category that an earlier list showed matters only if a row has its name'
   expect(it.service.sent).toHaveLength(2);
 });
 
-test('an empty list counts as another account only after 6 s', async () => {
+test('an empty list counts as another account after 6 s, and the first account is recognized later', async () => {
   const it = new FakeImport(named('dog'));
   await it.run();
   const [dog] = it.service.categories.splice(0) as [Category];
   const running = it.run();
   expect(isComplete(await running)).toBe(true);
   expect([it.clock.slept, it.service.sent.length]).toEqual([[2000, 4000], 2]);
-  // The first account again, known by what its list shows.
+  // The list of the first account again.
   it.service.categories.splice(0, 1, dog, { id: 7, name: 'cat' });
   it.rows = named('dog', 'cat');
   expect(isComplete(await it.run())).toBe(true);
@@ -126,12 +126,12 @@ test('a list cut off after the first categories leaves a row unknown, and the ne
   expect(it.service.sent).toHaveLength(6);
 });
 
-test.each<[Fate, string, object]>([
-  ['unauthorized', 'auth', { pending: 18, failed: [] }],
-  ['limited', 'rate_limited', { pending: 18, failed: [] }],
-  ['unreachable', 'network', { pending: 18, failed: [] }],
-  ['forbidden', 'rejected', { pending: 17, failed: [{ row: 3 }] }],
-])('a create that is %s stops the import, and the next run creates the rest', async (fate, kind, document) => {
+test.each<[string, Fate, string, object]>([
+  ['is unauthorized', 'unauthorized', 'auth', { pending: 18, failed: [] }],
+  ['exceeds the rate limit', 'limited', 'rate_limited', { pending: 18, failed: [] }],
+  ['cannot be sent', 'unreachable', 'network', { pending: 18, failed: [] }],
+  ['is forbidden', 'forbidden', 'rejected', { pending: 17, failed: [{ row: 3 }] }],
+])('a create that %s stops the import, and the next run creates the rest', async (_what, fate, kind, document) => {
   const it = new FakeImport(numbered(20));
   it.service.fates.push('ok', 'ok', fate);
   const result = await it.run({ concurrency: 1 });
@@ -187,10 +187,10 @@ test('a name that the service altered in its response is recognized in every lat
   expect([isComplete(result), result?.results.altered, it.service.sent.length]).toEqual([true, 2, 2]);
 });
 
-test.each<[Fate, number]>([
-  ['cut', 2000],
-  ['slow', 45_000],
-])('a list proves the absence of a row that was %s no earlier than after %i ms', async (fate, ms) => {
+test.each<[string, number, Fate]>([
+  ['whose response was lost', 2000, 'cut'],
+  ['that timed out', 45_000, 'slow'],
+])('the absence of a row %s is proved by a list that is fetched after %i ms', async (_what, ms, fate) => {
   const it = new FakeImport(named('dog'));
   it.service.fates.push(fate);
   await it.run({ timeoutMs: 45_000 });
@@ -198,7 +198,7 @@ test.each<[Fate, number]>([
   expect(namesAt(it)).toEqual(['dog']);
 });
 
-test('requests that a killed run had in flight are looked up 10 s after the next run starts', async () => {
+test('rows that a killed run had in flight are looked up 10 s after the next run starts', async () => {
   const it = new FakeImport(named('dog', 'cat'));
   it.service.fates.push('ok', 'crash');
   expect(await it.run({ concurrency: 1 })).toBeUndefined();
@@ -216,7 +216,7 @@ test('a resumed run waits as long as the timeout for a row that timed out', asyn
   expect(namesAt(it)).toEqual(['cat', 'dog']);
 });
 
-test('a request processed after the wait is reported as a duplicate', async () => {
+test('a create that is processed after its row was resent is reported as a duplicate', async () => {
   const it = new FakeImport(named('dog', 'cat'));
   it.service.fates.push('cut', 'ok', 'ok');
   let lists = 0;
@@ -241,7 +241,7 @@ test('a resent row has an unknown outcome if no list shows whether it exists twi
   });
 });
 
-test('a response that names a known category, or one of another row, proves nothing', async () => {
+test('a 201 with a known category, or with that of another row, does not count as created', async () => {
   const it = new FakeImport(named('dog', 'cat', 'cow'));
   it.service.seed({ name: 'old' });
   it.service.fates.push('old', 'ok', 'one');
@@ -249,7 +249,7 @@ test('a response that names a known category, or one of another row, proves noth
   expect(namesAt(it)).toEqual(['cat', 'cow', 'dog', 'old']);
 });
 
-test('rows whose responses are all lost are looked up every few requests until no request succeeds', async () => {
+test('rows are looked up after several lost responses in a row, and the import stops if none exists', async () => {
   const found = new FakeImport(numbered(20));
   found.service.fate = () => 'lost';
   expect(isComplete(await found.run({ maxRetries: 0 }))).toBe(true);
@@ -283,17 +283,17 @@ test('an import sends nothing if its first list fails', async () => {
   expect(it.service.sent).toEqual([]);
 });
 
-test('a 201 that reaches a run after it was taken over decides its row for the run that took over', async () => {
+test('a 201 to a run that was taken over counts as created for the run that took over', async () => {
   const it = new FakeImport(numbered(12));
   const { api } = it.service.client();
-  let answer: () => void = () => undefined;
+  let respond: () => void = () => undefined;
   let second: Promise<RunResult | undefined> | undefined;
   // The first run receives the response to its third create once the second run has sent rows of its own.
   const takeOver = (): Promise<void> => {
-    const onProgress = ({ created }: { readonly created: number }): void => (created === 5 ? answer() : undefined);
+    const onProgress = ({ created }: { readonly created: number }): void => (created === 5 ? respond() : undefined);
     second = it.run({ concurrency: 1, onProgress }, 'dead');
     return new Promise((resolve) => {
-      answer = resolve;
+      respond = resolve;
     });
   };
   const create = async (row: NewCategory): Promise<Category> => {
@@ -318,11 +318,11 @@ test.each<[ErrorKind, number | undefined, string, boolean]>([
   ['interrupted', undefined, 'unsent', true],
   ['unknown_outcome', 500, 'lost', false],
   ['internal', undefined, 'lost', true],
-])('the error %s (status %s) leaves a row %s and stops the import: %s', (kind, status, means, stop) => {
+])('an error of kind %s (status %s) leaves its row "%s" and stops the import: %s', (kind, status, means, stop) => {
   expect(classifyError(new PetstoreError(kind, 'x', { status }))).toEqual({ means, stop });
 });
 
-test('an error after which the request may still be processed leaves its row slow or lost', () => {
+test('an error after which the request may have been processed leaves its row "slow" or "lost"', () => {
   const late = new PetstoreError('unknown_outcome', 'x', { processed: 'late' });
   expect(classifyError(late)).toEqual({ means: 'slow', stop: false });
   const interrupted = new PetstoreError('interrupted', 'x', { processed: 'perhaps' });

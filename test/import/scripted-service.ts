@@ -13,8 +13,8 @@ export interface Item {
 }
 
 /**
- * What becomes of one create. `lost`: committed, and the connection is cut; `cut`: not committed, and cut; `fail`: committed,
- * and 500; `later`: committed after `ms`, answered as `status` says, or not at all; `old`: 201 with a category that exists.
+ * The fate of one create. `lost`: committed, and the connection is cut; `cut`: not committed, and cut; `fail`: committed,
+ * and 500; `later`: committed after `later` ms, with the response `status` or none; `old`: 201 with an existing category.
  */
 export type Fate =
   | 'ok'
@@ -26,9 +26,9 @@ export type Fate =
   | { readonly status: number; readonly code?: string };
 
 export interface Script {
-  /** Names that exist before. */
+  /** Names of existing categories. */
   readonly seed?: readonly string[];
-  /** The fate of the create number `at`, from 0; `ok` unless given. */
+  /** The fate of the create number `at`, from 0; by default `ok`. */
   readonly fate?: (at: number, name: string) => Fate | undefined;
   /** The service's alteration of a name. */
   readonly alter?: (name: string) => string;
@@ -36,7 +36,7 @@ export interface Script {
   readonly show?: (items: readonly Item[], at: number) => readonly Item[];
   /** Headers of the list number `at`. */
   readonly headers?: (at: number) => Readonly<Record<string, string>>;
-  /** The keys that are accepted; any unless given. */
+  /** The valid keys; by default any key. */
   readonly keys?: () => readonly string[];
 }
 
@@ -59,9 +59,9 @@ export class ScriptedService {
       this.#clock.touch();
       const keys = this.script.keys?.();
       const isKnown = keys?.some((key) => headers.authorization === `Bearer ${key}`) ?? true;
-      const answer = isKnown ? this.#answer(method, body) : errorOf(401, 'unauthorized');
+      const response = isKnown ? this.#respond(method, body) : errorOf(401, 'unauthorized');
       this.#clock.touch();
-      return answer;
+      return response;
     });
     return this.#fake.close;
   }
@@ -70,19 +70,19 @@ export class ScriptedService {
     return this.#fake?.url ?? '';
   }
 
-  /** Resolves once it has received so many creates. */
+  /** Resolves once so many creates have been received. */
   async created(creates: number): Promise<void> {
     while (this.creates < creates) await new Promise((done) => setTimeout(done, 2));
   }
 
-  /** How many categories were created from each name, by the name that was sent. */
+  /** The number of categories created for each name that was sent. */
   counts(): Map<string, number> {
     const counts = new Map<string, number>();
     for (const { sent } of this.items) counts.set(sent, (counts.get(sent) ?? 0) + 1);
     return counts;
   }
 
-  #answer(method: string, body: string): FakeResponse {
+  #respond(method: string, body: string): FakeResponse {
     const { show = (items) => items, headers = () => ({}) } = this.script;
     if (method === 'GET') {
       const at = this.lists++;

@@ -5,7 +5,7 @@ import { PetstoreError } from '../../src/errors.ts';
 import type { Fate } from './fake-service.ts';
 import { FakeImport, FakeService, isComplete, named } from './fake-service.ts';
 
-/** How a round ended. `twice` and `missing` name rows, at the end of a run that claimed to be complete. */
+/** The end of a round. `twice` and `missing` are the names of rows after a run that reported completion. */
 export interface Ending {
   readonly seed: number;
   readonly view: string;
@@ -14,7 +14,7 @@ export interface Ending {
   readonly complete: boolean;
   readonly twice: readonly string[];
   readonly missing: readonly string[];
-  /** A name existed too often after a run that said so (exit code 8 or another). */
+  /** Whether a name existed too often after a run that ended with an error. */
   readonly reported: boolean;
 }
 
@@ -25,7 +25,7 @@ const ALTERATIONS = [
   (name: string) => name.replace('&', '&amp;'),
 ];
 const VIEWS = ['whole', 'whole', 'whole', 'stale', 'cached', 'oldest', 'by name'] as const;
-/** Views that hide categories without any evidence of it: docs/import.md, what cannot be promised. */
+/** Views that hide categories without evidence (docs/import.md, "What cannot be promised"). */
 export const CUT_VIEWS: readonly string[] = ['oldest', 'by name'];
 const FAULTS: readonly (readonly Fate[])[] = [
   ['lost', 'lost', 'cut', 'rejected'],
@@ -35,10 +35,10 @@ const FAULTS: readonly (readonly Fate[])[] = [
   ['lost', 'lost', 'late', 'limited', 'unauthorized'],
 ];
 const MOST_RUNS = 10;
-/** From this run on the service is well. */
-const WELL_FROM = 6;
+/** From this run on the service has no faults. */
+const HEALTHY_FROM = 6;
 
-/** Plays a whole story of one file, until a run is complete or ten have been made. */
+/** Runs the import of a file until it is complete, at most ten times. */
 export async function playRound(seed: number): Promise<Ending> {
   const random = generator(seed);
   const pick = <T>(values: readonly T[]): T => values[Math.floor(random() * values.length)] as T;
@@ -46,25 +46,25 @@ export async function playRound(seed: number): Promise<Ending> {
   service.alter = pick(ALTERATIONS);
   const view = pick(VIEWS);
   const share = pick([0, 0.1, 0.4]);
-  // With an id that no list has shown, a false 201 cannot be told from a true one.
+  // A false 201 with an id that no list has shown cannot be detected.
   const kinds = pick(FAULTS).filter((fate) => view === 'whole' || fate !== 'old');
   for (let count = Math.floor(random() * 6); count > 0; count--) service.seed({ name: `old ${count}` });
   const page = service.categories.length + 2 + Math.floor(random() * 8);
-  let isWell = false;
-  service.show = (all, ageMs) => (isWell ? all : shown(view, all, ageMs, page));
-  service.isCached = () => !isWell && view === 'cached' && random() < 0.6;
+  let isHealthy = false;
+  service.show = (all, ageMs) => (isHealthy ? all : shown(view, all, ageMs, page));
+  service.isCached = () => !isHealthy && view === 'cached' && random() < 0.6;
   const it = new FakeImport(named(...rowNames(random)), service);
   let crashes = 0;
   let complete = false;
   let reported = false;
   let runs = 0;
   for (; runs < MOST_RUNS && !complete; runs++) {
-    isWell = runs >= WELL_FROM;
+    isHealthy = runs >= HEALTHY_FROM;
     const crashAt = runs < 3 && random() < 0.4 ? Math.floor(random() * it.rows.length) : -1;
     let sent = 0;
     service.fate = () => {
       if (sent++ === crashAt) return pick(['crash', 'crash-late']);
-      return isWell || random() >= share ? 'ok' : pick(kinds);
+      return isHealthy || random() >= share ? 'ok' : pick(kinds);
     };
     const result = await it.run({ concurrency: pick([1, 2, 8]), maxRetries: 3 }, 'dead').catch(onlyExpected);
     if (!result) crashes++;
@@ -109,7 +109,7 @@ function surplus(it: FakeImport): string[] {
   return [...new Set(it.rows.map(({ name }) => name))].filter((name) => (counts.get(name) ?? 0) > wanted(name));
 }
 
-// A list that is not whole ends a run before it sends.
+// An incomplete list ends a run before it sends.
 function onlyExpected(error: unknown): { readonly results: never; readonly stop: PetstoreError } {
   if (!(error instanceof PetstoreError) || error.kind === 'internal') throw error;
   return { results: undefined as never, stop: error };
