@@ -123,7 +123,7 @@ const ALTERING: Readonly<Record<string, (name: string) => string>> = {
 };
 
 test.each(Object.keys(ALTERING))(
-  'following every hint creates no row twice if the service %s names and loses responses',
+  'following every hint leaves a row twice only with exit code 8 if the service %s names and loses responses',
   async (how) => {
     const it = await scene({ alter: ALTERING[how] as (name: string) => string, fate: lostFirst(2) }, ...ROWS);
     const { code } = await it.obey();
@@ -330,7 +330,7 @@ const CASES: readonly Case[] = [
   },
 ];
 
-test('a row that cannot be told from a category of another client is created once, as the hint says', async () => {
+test('a row that may be a category of another client is created once by a user who follows the hint', async () => {
   const it = await scene({}, 'dog', 'cat');
   it.service.script = {
     fate: (at) => {

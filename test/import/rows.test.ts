@@ -244,7 +244,7 @@ test('a missing file, a directory and a terminal are rejected, and the case of a
   const cwd = tempDir();
   mkdirSync(join(cwd, 'some'));
   writeFileSync(join(cwd, 'Some.CSV'), 'name\na\n');
-  const world = { cwd, stdin: closedStdin };
+  const world = { cwd, stdin: unreadStdin };
   await expect(readInputFile('none.csv', world)).rejects.toThrow('cannot read none.csv (no such file or directory)');
   await expect(readInputFile('some', world)).rejects.toThrow('some is a directory');
   await expect(readInputFile('-', world)).rejects.toThrow('stdin is a terminal');
