@@ -20,6 +20,6 @@ test.skipIf(!existsSync('/proc/self'))(
     const env = { PETSTORE_STATE_DIR: '/proc/petstore/state' };
     const run = await ended(start(place(env), ['-p', 'sandbox', 'categories', 'list']));
     expect(run.code).toBe(9);
-    expect(run.err).toMatch(/^warning: the rate limit is not shared.*\nerror: .*ENOENT/);
+    expect(run.err).toMatch(/^warning: .*; the rate limit is not shared.*\nerror: .*\(no such file or directory\)\n/);
   },
 );
