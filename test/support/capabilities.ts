@@ -4,23 +4,21 @@ import { existsSync } from 'node:fs';
 
 const posix = process.platform !== 'win32';
 
-/** Pseudo-terminals whose other end a test can open. The consoles of Windows are typed into by `npm run bench -- windows`. */
+/** Pseudo-terminals; `npm run bench -- windows` tests the consoles of Windows. */
 export const hasPty = posix;
 /** `sh` and the tools that scripts in tests use. */
 export const hasShell = posix;
-/** Permission bits and numeric owners; Windows has access lists. */
+/** Permission bits and numeric owners. */
 export const hasModes = posix;
-/** Signals that a process can handle: on Windows, `kill()` ends it at once. */
+/** Signals that a process can handle; on Windows, `kill()` ends it immediately. */
 export const hasSignals = posix;
-/** Symbolic links that need no privilege. */
+/** Symbolic links without privileges. */
 export const hasSymlinks = posix;
 /** Directories that can be opened and flushed. */
 export const hasDirectorySync = posix;
-/** A listener whose queue is full ignores further connections; Windows rejects them. */
+/** Listeners that ignore connections when their queue is full; Windows rejects them. */
 export const hasSilentBacklog = posix;
-/** Devices as files. */
 export const hasDevices = existsSync('/dev/zero');
-/** A device that is always full, which macOS lacks too. */
 export const hasDevFull = existsSync('/dev/full');
-/** A namespace of its own in which a process may mount a small file system, to fill it. */
+/** Mount namespaces, in which a process can fill a small file system. */
 export const hasMounts = posix && spawnSync('unshare', ['-rm', 'mount', '-t', 'tmpfs', 'tmpfs', '/mnt']).status === 0;

@@ -1,4 +1,4 @@
-// Compiles a TypeScript module for child processes: Node 20 does not run TypeScript.
+// Compiles a TypeScript module for child processes, since Node.js 20 does not run TypeScript.
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -8,14 +8,14 @@ import { tempDir } from './temp-dir.ts';
 const BUNDLE = `
   const { rolldown } = await import('rolldown');
   const [input, file] = process.argv.slice(1);
-  const bundle = await rolldown({ input, platform: 'node', });
+  const bundle = await rolldown({ input, platform: 'node' });
   await bundle.write({ file, format: 'esm', codeSplitting: false });
 `;
 
 const done = new Map<string, string>();
 
 /**
- * @param entry the module's path from the project's root, for example `src/log/append.ts`
+ * @param entry relative to the project, for example `src/append-log/log.ts`
  * @returns the file URL of a bundled `.mjs` with the same exports
  */
 export function compile(entry: string): string {

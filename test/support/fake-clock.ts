@@ -1,5 +1,5 @@
-// The fake clocks. `FakeClock` jumps to the next alarm when all sleep; `FakeClock.manual()` moves only by `advance`; `IdleClock` moves
-// while a command in this process talks to a real server and nothing else happens.
+// Fake clocks: `FakeClock` jumps to the next alarm when all work sleeps, `FakeClock.manual()` moves only by `advance`,
+// and `IdleClock` works for commands that wait for a real server.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Clock } from '../../src/clock.ts';
 
@@ -10,11 +10,10 @@ interface Alarm {
 
 const NOON = Date.parse('2026-11-21T12:00:00.250Z');
 
-/** Virtual time for any number of sleepers; no test waits for real. */
 export class FakeClock implements Clock {
   /** The durations of all sleeps, in milliseconds. */
   readonly slept: number[] = [];
-  /** The wall clock. Setting it wakes no sleeper, as when a person or NTP sets a clock. */
+  /** The wall clock. Setting it wakes no sleeper, like a real clock change. */
   at: number;
   protected alarms: Alarm[] = [];
   protected manual = false;
@@ -33,7 +32,7 @@ export class FakeClock implements Clock {
     return clock;
   }
 
-  // Passed around without its object, as those of the system clock can be.
+  // Bound, since callers may detach them.
   readonly now = (): number => this.at;
   readonly monotonic = (): number => this.#elapsed;
   readonly random = (): number => this.#draw();
@@ -58,7 +57,7 @@ export class FakeClock implements Clock {
     });
   }
 
-  /** Moves time by `ms`, wakes the sleepers that are due, and lets them act. */
+  /** Moves time by `ms`, wakes the sleepers that are due, and lets them run. */
   async advance(ms: number): Promise<void> {
     this.#move(ms);
     const due = this.alarms.filter(({ at }) => at <= this.#elapsed);
@@ -76,7 +75,7 @@ export class FakeClock implements Clock {
     next.ring();
   }
 
-  // An immediate runs after every promise that can settle without time passing.
+  // An immediate runs after all promises that can settle at the current time.
   #jumpWhenIdle(): void {
     if (this.#pending) return;
     this.#pending = true;
@@ -93,14 +92,14 @@ export class FakeClock implements Clock {
   }
 }
 
-/** How long, in real milliseconds, nothing may happen before an idle clock jumps to the next alarm. */
+/** Real milliseconds without an event after which an idle clock jumps to the next alarm. */
 const IDLE_MS = 4;
 
 export class IdleClock extends FakeClock {
   #events = 0;
   protected override manual = true;
 
-  /** Tells that something happened: the clock stands still for a moment. */
+  /** Reports an event, which delays the next jump. */
   touch(): void {
     this.#events++;
   }

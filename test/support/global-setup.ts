@@ -1,4 +1,4 @@
-// Runs once before all tests: creates the directory for their temporary files and builds the program into it.
+// Runs once before all tests: creates a directory for temporary files and builds the program in it.
 import { execFileSync } from 'node:child_process';
 import { chmodSync, cpSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -13,9 +13,9 @@ declare module 'vitest' {
 }
 
 export function setup(project: TestProject): () => void {
-  // The temporary directory is a symbolic link on macOS, and a short name (RUNNER~1) on some Windows machines.
+  // The temporary directory is a symbolic link on macOS and a short name (RUNNER~1) on Windows.
   const root = realpathSync.native(mkdtempSync(join(tmpdir(), 'petstore-run-')));
-  // Some tests run the program as another user, who must be able to reach it.
+  // Some tests run the program as another user.
   chmodSync(root, 0o755);
   for (const name of ['TMPDIR', 'TEMP', 'TMP']) process.env[name] = root;
   const program = join(root, 'program');
@@ -23,7 +23,7 @@ export function setup(project: TestProject): () => void {
   try {
     execFileSync(process.execPath, ['build.mjs', join(program, 'dist')], { stdio: ['ignore', 'ignore', 'inherit'] });
   } catch {
-    // Tests of the built program then fail one by one; the others still run.
+    // Only the tests of the built program fail.
   }
   project.provide('bin', join(program, 'bin', 'petstore.js'));
   return () => rmSync(root, { recursive: true, force: true });

@@ -1,11 +1,10 @@
-// The HTTP fake: a server in this process that calls a test's function for each response and keeps every request.
-// For bytes that are not HTTP use raw-server.ts; for a service that enforces limits use limit-server.ts or the sandbox.
+// An HTTP server whose responses come from a function of the test, and that keeps all requests.
+// For invalid HTTP use raw-server.ts, for rate limits limit-server.ts or the sandbox.
 import type { IncomingHttpHeaders, IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 
-/** A request as it was received. */
 export interface ReceivedRequest {
   readonly method: string;
   /** Path and query, for example `/v1/categories`. */
@@ -14,13 +13,12 @@ export interface ReceivedRequest {
   readonly body: string;
 }
 
-/** A response. A body that is neither text nor bytes is sent as JSON. `reset` cuts the connection; `silence` sends nothing. */
+/** A body that is neither text nor bytes is sent as JSON; `reset` closes the connection, `silence` sends nothing. */
 export type FakeResponse =
   | { readonly status?: number; readonly body?: unknown; readonly headers?: Readonly<Record<string, string>> }
   | 'reset'
   | 'silence';
 
-/** A running fake. `origin` is its address, `url` a base URL. */
 export interface HttpFake {
   readonly port: number;
   readonly origin: string;
@@ -30,24 +28,24 @@ export interface HttpFake {
 }
 
 /**
- * Starts a fake on a free port of 127.0.0.1. In a test file: `beforeAll(async () => { fake = await startHttpFake(…); return fake.close; })`.
- * @param answer returns the response to a request; a promise delays it
+ * Starts a server on a free port of 127.0.0.1.
+ * @param respond a promise delays the response
  * @param tls key and certificate, for https
  */
 export async function startHttpFake(
-  answer: (request: ReceivedRequest) => FakeResponse | Promise<FakeResponse>,
+  respond: (request: ReceivedRequest) => FakeResponse | Promise<FakeResponse>,
   tls?: { readonly key: string; readonly cert: string },
 ): Promise<HttpFake> {
   const requests: ReceivedRequest[] = [];
   const listener: RequestListener = async (incoming, response) => {
     const request = await receive(incoming);
     requests.push(request);
-    send(response, await answer(request));
+    send(response, await respond(request));
   };
   const server = tls ? createTlsServer(tls, listener) : createServer(listener);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
-  // The test certificate names localhost, which clients check.
+  // The test certificate is for localhost.
   const origin = tls ? `https://localhost:${port}` : `http://127.0.0.1:${port}`;
   return {
     port,
@@ -61,7 +59,7 @@ export async function startHttpFake(
   };
 }
 
-/** Rate-limit headers of a service with plenty left. */
+/** The rate-limit headers of a window that resets in 30 s. */
 export function quotaHeaders(remaining = 57): Record<string, string> {
   const reset = String(Math.floor(Date.now() / 1000) + 30);
   return { 'x-ratelimit-limit': '60', 'x-ratelimit-remaining': String(remaining), 'x-ratelimit-reset': reset };
@@ -79,10 +77,10 @@ async function receive(incoming: IncomingMessage): Promise<ReceivedRequest> {
   return { method, path, headers, body: Buffer.concat(chunks).toString() };
 }
 
-function send(response: ServerResponse, answer: FakeResponse): void {
-  if (answer === 'silence') return;
-  if (answer === 'reset') return void response.socket?.destroy();
-  const { status = 200, body = '', headers = {} } = answer;
+function send(response: ServerResponse, content: FakeResponse): void {
+  if (content === 'silence') return;
+  if (content === 'reset') return void response.socket?.destroy();
+  const { status = 200, body = '', headers = {} } = content;
   const raw = typeof body === 'string' || body instanceof Uint8Array;
   response.statusCode = status;
   response.setHeaders(new Map(Object.entries({ 'content-type': 'application/json', ...headers })));

@@ -1,4 +1,4 @@
-// The package as users get it: this run's build, packed and installed in a directory of its own.
+// The package of this build, packed and installed in a temporary directory.
 import { execFile } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -10,7 +10,7 @@ import { tempDir } from './temp-dir.ts';
 export const exec = promisify(execFile);
 export const PROJECT = join(import.meta.dirname, '../..');
 
-/** An ES module project that has the package as its only dependency. */
+/** An ES module project with the package as its only dependency. */
 export interface Installed {
   readonly directory: string;
   readonly env: Readonly<Record<string, string>>;
@@ -23,7 +23,7 @@ export interface Installed {
 }
 
 export async function installPackage(): Promise<Installed> {
-  // With a space in the path.
+  // A path with a space.
   const directory = join(tempDir(), 'my projects');
   const home = join(directory, 'home');
   mkdirSync(home, { recursive: true });
@@ -43,8 +43,7 @@ export async function installPackage(): Promise<Installed> {
 
 /**
  * Compiles files of the project with TypeScript in strict mode.
- * @param options compiler options
- * @returns the compiler's errors; empty if there are none
+ * @returns the errors, or an empty string
  */
 export async function compileIn(directory: string, files: readonly string[], options: object): Promise<string> {
   const typeRoots = [join(PROJECT, 'node_modules', '@types')];

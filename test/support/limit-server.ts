@@ -1,18 +1,17 @@
-// A rate-limited service over HTTP, independent of the sandbox, that counts violations by clients.
+// A rate-limited HTTP service that counts the violations of its clients, independent of the sandbox.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { LimiterOptions } from './limiter.ts';
 import { Limiter } from './limiter.ts';
 
-/** How the service behaves. */
 export interface LimitServerOptions extends LimiterOptions {
   readonly latencyMs?: number;
-  /** Its clock minus ours. */
+  /** Its clock minus ours, in milliseconds. */
   readonly skewMs?: number;
-  /** Its clock, epoch milliseconds; the machine's by default. */
+  /** Its clock in epoch milliseconds; by default the system clock. */
   readonly now?: () => number;
-  /** The fault of the first POST of each name after it was committed. */
+  /** The fault after the first POST of each name is committed. */
   readonly fault?: 'rst' | 'fin' | '502' | '408' | 'truncate';
 }
 
@@ -20,16 +19,15 @@ export interface LimitServerOptions extends LimiterOptions {
 export interface Seen {
   sent: number;
   refused: number;
-  /** Arrivals while the wait of an earlier 429 ran; `insideLate` without those of the first 50 ms, which were under way. */
+  /** Arrivals during the wait of a 429; `insideLate` omits the first 50 ms, when requests are in flight. */
   inside: number;
   insideLate: number;
   readonly created: Map<string, number>;
   firstAt: number;
-  /** When as many requests had come as one window allows. */
+  /** The arrival of the last request that the first window allows. */
   fullAt: number;
   lastAnsweredAt: number;
   bans: number;
-  /** Every request, with the name that it creates. */
   readonly arrivals: Arrival[];
 }
 
@@ -39,18 +37,13 @@ interface Arrival {
   name: string;
 }
 
-/** A running service. */
 export interface LimitServer {
   readonly baseUrl: string;
   readonly seen: Seen;
   close(): Promise<void>;
 }
 
-/**
- * Starts the service on a free port of loopback. Every key has the same limit, counted together: use one key.
- * @param options limits, headers, latency, faults
- * @returns its base URL and its counts
- */
+/** Starts the service on a free port of 127.0.0.1. All keys share one limit. */
 export async function startLimitServer(options: LimitServerOptions): Promise<LimitServer> {
   const limiter = new Limiter(options);
   const seen: Seen = {
@@ -106,7 +99,7 @@ async function serve(
   try {
     for await (const chunk of request) body += chunk;
   } catch {
-    // The client went away in the middle of its request.
+    // The client closed the connection during its request.
     return;
   }
   const { name = '' } = JSON.parse(body || '{}') as { name?: string };

@@ -1,32 +1,32 @@
-// The one rate limiter of tests and benchmarks: fixed, anchored and sliding windows and a token bucket, on an injected clock.
+// The rate limiter of tests and benchmarks: fixed, anchored and sliding windows and a token bucket, with time as an argument.
 
-/** How a limit works, and how its headers tell of it. */
+/** The algorithm of a limit, and the headers that report it. */
 export interface LimiterOptions {
   readonly mode: 'fixed' | 'anchored' | 'sliding' | 'bucket';
   readonly limit: number;
   readonly windowMs: number;
   /** The capacity of a bucket; `limit` unless given. */
   readonly burst?: number;
-  /** Whether rejected requests count in a sliding window, as in a stick table of HAProxy. */
+  /** True if rejected requests count in a sliding window, as in a stick table of HAProxy. */
   readonly countsRefused?: boolean;
-  /** The subject of the X-RateLimit headers: this limit, nothing, or another quota that is far from exhausted. */
+  /** The X-RateLimit headers report this limit (default), nothing, or another limit with plenty left. */
   readonly describes?: 'limit' | 'nothing' | 'other';
-  /** A second limit, for the day, counted from `dayEndsAt` back. */
+  /** A second limit, which applies until `endsAt`. */
   readonly daily?: { readonly limit: number; readonly endsAt: number };
-  /** Which of two limits the headers tell of: nearest its end, fewest left, or least of its own limit left. */
+  /** The limit that the headers report of two: nearest reset (default), fewest left, or smallest share left. */
   readonly tells?: 'nearest' | 'tightest' | 'share';
-  readonly reset?: 'ceil' | 'floor' | 'tenths' | 'ms' | 'delta' | 'past' | 'none';
-  readonly retryAfter?: 'delta' | 'floor' | 'one' | 'date' | 'ms' | 'epoch' | 'garbage' | 'none';
-  /** Requests inside a wait after which the key is banned, and for how long. */
+  readonly reset?: 'ceil' | 'floor' | 'tenths' | 'ms' | 'delta';
+  readonly retryAfter?: 'delta' | 'floor' | 'one' | 'none';
+  /** The number of requests inside a wait that cause a ban, and its duration. */
   readonly ban?: { readonly after: number; readonly forMs: number };
-  /** Offset of a fixed window's boundaries, milliseconds. */
+  /** Offset of the boundaries of fixed windows, in milliseconds. */
   readonly phase?: number;
 }
 
 /** The result of one request. */
 export interface Verdict {
   readonly allowed: boolean;
-  /** Whether it came while the wait of an earlier 429 ran, and how long after that 429 (milliseconds). */
+  /** Milliseconds since an earlier 429 whose wait has not ended. */
   readonly insideWait: number | undefined;
   readonly headers: Record<string, string>;
 }
@@ -37,7 +37,7 @@ interface Status {
   readonly resetAt: number;
 }
 
-/** The limiter of one key. Times are epoch milliseconds by the service's clock. */
+/** The limiter of one key. Times are epoch milliseconds of the service's clock. */
 export class Limiter {
   bans = 0;
   readonly #options: LimiterOptions;
@@ -48,8 +48,8 @@ export class Limiter {
   #refilledAt = 0;
   #dayUsed = 0;
   #waitUntil = 0;
-  #waitSaidAt = 0;
-  #offences = 0;
+  #waitStatedAt = 0;
+  #offenses = 0;
   #bannedUntil = 0;
 
   constructor(options: LimiterOptions) {
@@ -57,13 +57,9 @@ export class Limiter {
     this.#tokens = options.burst ?? options.limit;
   }
 
-  /**
-   * Counts one request.
-   * @param now when it arrives
-   * @returns whether it is served, and the headers of the response
-   */
+  /** Counts a request that arrives at `now`. */
   take(now: number): Verdict {
-    const insideWait = now < this.#waitUntil ? now - this.#waitSaidAt : undefined;
+    const insideWait = now < this.#waitUntil ? now - this.#waitStatedAt : undefined;
     const banned = this.#judge(now, insideWait !== undefined);
     this.#advance(now);
     const { daily } = this.#options;
@@ -75,8 +71,8 @@ export class Limiter {
     const headers = this.#headers(status, now);
     if (!allowed) {
       const until = banned ? this.#bannedUntil : dayFull ? daily.endsAt : this.#freeAt(now);
-      const stated = this.#sayWait(headers, until, now);
-      if (now >= this.#waitUntil) this.#waitSaidAt = now;
+      const stated = this.#stateWait(headers, until, now);
+      if (now >= this.#waitUntil) this.#waitStatedAt = now;
       this.#waitUntil = Math.max(this.#waitUntil, stated);
     }
     return { allowed, insideWait, headers };
@@ -86,9 +82,9 @@ export class Limiter {
     const { ban } = this.#options;
     if (!ban) return false;
     if (now < this.#bannedUntil) return true;
-    this.#offences = inside ? this.#offences + 1 : 0;
-    if (this.#offences < ban.after) return false;
-    this.#offences = 0;
+    this.#offenses = inside ? this.#offenses + 1 : 0;
+    if (this.#offenses < ban.after) return false;
+    this.#offenses = 0;
     this.bans++;
     this.#bannedUntil = now + ban.forMs;
     return true;
@@ -122,7 +118,7 @@ export class Limiter {
     this.#log.push(now);
   }
 
-  // When one more request would be served.
+  // The time at which the next request would be allowed.
   #freeAt(now: number): number {
     const { mode, limit, windowMs } = this.#options;
     if (mode === 'sliding') return (this.#log[0] ?? now) + windowMs;
@@ -168,15 +164,12 @@ export class Limiter {
       tenths: (Math.ceil(resetAt / 100) / 10).toFixed(1),
       ms: Math.ceil(resetAt),
       delta: Math.ceil((resetAt - now) / 1000),
-      past: Math.floor(now / 1000) - 3600,
-      none: undefined,
     }[this.#options.reset ?? 'ceil'];
-    if (reset !== undefined) headers['x-ratelimit-reset'] = String(reset);
-    return headers;
+    return { ...headers, 'x-ratelimit-reset': String(reset) };
   }
 
-  // When the wait ends that the headers state.
-  #sayWait(headers: Record<string, string>, until: number, now: number): number {
+  // Adds Retry-After to the headers and returns the end of the stated wait.
+  #stateWait(headers: Record<string, string>, until: number, now: number): number {
     const { describes, retryAfter = 'delta' } = this.#options;
     const seconds = Math.max(0, Math.ceil((until - now) / 1000));
     const floored = Math.max(0, Math.floor((until - now) / 1000));
@@ -184,14 +177,9 @@ export class Limiter {
       delta: String(seconds),
       floor: String(floored),
       one: '1',
-      date: new Date(Math.ceil(until / 1000) * 1000).toUTCString(),
-      ms: undefined,
-      epoch: String(Math.ceil(until / 1000)),
-      garbage: 'in a while',
       none: undefined,
     }[retryAfter];
     if (value !== undefined) headers['retry-after'] = value;
-    if (retryAfter === 'ms') headers['retry-after-ms'] = String(Math.max(0, Math.ceil(until - now)));
     if (retryAfter === 'floor') return now + floored * 1000;
     if (retryAfter === 'one') return now + 1000;
     return retryAfter === 'none' && describes ? now : until;

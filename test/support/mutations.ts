@@ -1,4 +1,4 @@
-// Mutations of bytes for fuzz tests, as a disk, a proxy or an attacker changes a valid document.
+// Random mutations of valid documents for fuzz tests.
 import fc from 'fast-check';
 
 const TOKENS = [
@@ -7,7 +7,7 @@ const TOKENS = [
   ...['\n', '\r', '\t', '\0', '\u001b[2J', '\u009b', '\u202e', '\ufeff', ''],
 ].map((token) => Buffer.from(token));
 
-/** One change: position (modulo the length), length, and replacement. */
+/** A change: position (modulo the length), length and replacement. */
 const change = fc.record({
   at: fc.nat(0xffff),
   cut: fc.oneof({ weight: 4, arbitrary: fc.nat(8) }, { weight: 1, arbitrary: fc.nat(400) }),
@@ -18,10 +18,7 @@ const change = fc.record({
   times: fc.oneof({ weight: 8, arbitrary: fc.constant(1) }, { weight: 1, arbitrary: fc.nat(300) }),
 });
 
-/**
- * @param seeds good documents
- * @returns documents of which a few places were cut, replaced, repeated or filled with nonsense
- */
+/** @returns the documents with one to four parts removed, replaced or repeated */
 export function mutated(seeds: readonly string[]): fc.Arbitrary<Buffer> {
   return fc
     .tuple(fc.constantFrom(...seeds), fc.array(change, { minLength: 1, maxLength: 4 }))

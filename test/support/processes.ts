@@ -1,4 +1,4 @@
-// The built program as processes, for tests and benchmarks: directories, environment, outcome, and a sandbox.
+// Processes of the built program, for tests and benchmarks: directories, environment, outcome, and a sandbox.
 import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { tempDir } from './temp-dir.ts';
 
-/** The environment of every process: programs, and the clock of a run under `faketime`. */
+/** The environment of every process: PATH and the variables of `faketime`. */
 export const BASE_ENV: Readonly<Record<string, string> & { PATH: string }> = {
   PATH: '',
   ...Object.fromEntries(
@@ -16,20 +16,19 @@ export const BASE_ENV: Readonly<Record<string, string> & { PATH: string }> = {
   ),
 };
 
-/** The directory and environment that several commands share. */
+/** A directory and an environment for one or more commands. */
 export interface Place {
   readonly dir: string;
   readonly env: Record<string, string>;
 }
 
-/** How a command ended. */
 export interface Outcome {
   readonly code: number | null;
   readonly out: string;
   readonly err: string;
 }
 
-/** Makes a place of fresh directories for config, state, home and temporary files; `env` is added to its environment. */
+/** Creates a place with new directories for config, state and home. */
 export function place(env: Record<string, string> = {}): Place {
   const dir = tempDir();
   const directories = { PETSTORE_CONFIG_DIR: join(dir, 'config'), PETSTORE_STATE_DIR: join(dir, 'state') };
@@ -54,7 +53,7 @@ export function runProgram(
   return ended(child);
 }
 
-/** Returns the outcome of a process when it has ended. */
+/** Resolves with the outcome of a process. */
 export function ended(child: ChildProcess): Promise<Outcome> {
   const out: Buffer[] = [];
   const err: Buffer[] = [];
@@ -66,14 +65,14 @@ export function ended(child: ChildProcess): Promise<Outcome> {
   });
 }
 
-/** A sandbox that is listening, in a process of its own. */
+/** A sandbox that listens in its own process. */
 export interface SandboxProcess {
   /** The environment of commands that use it. */
   readonly env: Record<string, string>;
   stop(): Promise<void>;
 }
 
-/** Starts a sandbox on a free port with data of its own; `options` are those of `petstore sandbox`. */
+/** Starts `petstore sandbox` on a free port with its own data. */
 export async function startSandbox(bin: string, options: readonly string[]): Promise<SandboxProcess> {
   const at = place();
   const own = ['--port', '0', '--data', join(at.dir, 'data'), '--key', 'sandbox_of_the_import'];
@@ -92,7 +91,7 @@ export async function startSandbox(bin: string, options: readonly string[]): Pro
   };
 }
 
-/** Waits until the journal of an import at this place contains a text, for example `"created"`. */
+/** Waits until an import journal of a place contains a text, for example `"created"`. */
 export async function untilNoted(at: Place, text: string): Promise<void> {
   const dir = join(at.env['PETSTORE_STATE_DIR'] ?? '', 'imports');
   for (;;) {

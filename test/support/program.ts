@@ -1,10 +1,9 @@
-// The program that this test run built, in processes with a clean environment and their own directories.
+// Runs the program that this test run built.
 import type { ChildProcess } from 'node:child_process';
 import { inject } from 'vitest';
 import type { Outcome, Place } from './processes.ts';
 import { runProgram, startProgram } from './processes.ts';
 
-/** The built program's path. */
 export const BIN = inject('bin');
 
 /** Starts the program. */

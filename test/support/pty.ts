@@ -6,7 +6,6 @@ import { BIN } from './program.ts';
 import type { Step, TerminalOptions, TerminalOutcome } from './terminal.ts';
 import { runInTerminal } from './terminal.ts';
 
-/** Runs the program to its end. */
 export function inTerminal(
   at: Place,
   args: readonly string[],
@@ -15,7 +14,7 @@ export function inTerminal(
   return runInTerminal([process.execPath, BIN, ...args], at, options);
 }
 
-/** Runs a shell that knows jobs, in which the steps type commands: its prompt is `shell> `, `petstore` is the program. */
+/** Runs a shell with job control, the prompt `shell> ` and the function `petstore`; the steps type commands. */
 export function inShell(at: Place, steps: readonly Step[]): Promise<TerminalOutcome> {
   const petstore = `petstore() { '${process.execPath}' '${BIN}' "$@"; }`;
   writeFileSync(join(at.dir, 'bashrc'), `PS1='shell> '\n${petstore}\n`);

@@ -1,43 +1,34 @@
-// A server that sends raw bytes, for responses that no HTTP library would send.
+// A server that sends raw bytes, for responses that an HTTP library cannot send.
 import type { AddressInfo, Socket } from 'node:net';
 import { createServer } from 'node:net';
 
-/** One request as it came in. */
 export interface RawRequest {
   readonly method: string;
-  /** As in the request line. */
   readonly path: string;
   /** Names in lower case. */
   readonly headers: ReadonlyMap<string, string>;
   readonly body: string;
 }
 
-/** The server's behavior; every part is optional. */
 export interface Script {
-  /** Called after a connection, before a request is read. If it returns true, no request is read. */
+  /** Called for each connection; if it returns true, no request is read. */
   onConnect?(socket: Socket): boolean;
-  /** Called after a head, before the body is read. If it returns true, the body is not read. */
+  /** Called for each request head; if it returns true, the body is not read. */
   onHead?(socket: Socket, request: RawRequest): boolean;
-  /** A whole request has been read. */
+  /** Called for each complete request. */
   onRequest?(socket: Socket, request: RawRequest): void;
 }
 
-/** A running server. */
 export interface RawServer {
   readonly origin: string;
   readonly port: number;
-  /** Every request whose head was read, in order. */
+  /** The requests whose head was read. */
   readonly requests: RawRequest[];
-  /** How many connections were made. */
   connections(): number;
   close(): void;
 }
 
-/**
- * Starts a raw server on a free port of 127.0.0.1.
- * @param script the server's behavior
- * @returns the server; `close` cuts open connections
- */
+/** Starts a server on a free port of 127.0.0.1; `close` closes its connections. */
 export async function startRawServer(script: Script): Promise<RawServer> {
   const requests: RawRequest[] = [];
   const sockets = new Set<Socket>();
@@ -66,7 +57,7 @@ export async function startRawServer(script: Script): Promise<RawServer> {
 
 function serve(socket: Socket, script: Script, requests: RawRequest[]): void {
   let seen = '';
-  let headTold = false;
+  let headRead = false;
   let over = false;
   socket.on('data', (chunk) => {
     if (over) return;
@@ -74,14 +65,14 @@ function serve(socket: Socket, script: Script, requests: RawRequest[]): void {
     const end = seen.indexOf('\r\n\r\n');
     if (end < 0) return;
     const request = parse(seen, end);
-    if (!headTold) {
-      headTold = true;
+    if (!headRead) {
+      headRead = true;
       requests.push(request);
       over = script.onHead?.(socket, request) === true;
     }
     if (over || request.body.length < Number(request.headers.get('content-length') ?? 0)) return;
     requests[requests.length - 1] = request;
-    [seen, headTold] = ['', false];
+    [seen, headRead] = ['', false];
     script.onRequest?.(socket, request);
   });
 }
@@ -99,10 +90,8 @@ function parse(raw: string, end: number): RawRequest {
 }
 
 /**
- * @param status the status line after the protocol, for example `200 OK`
- * @param body the body; its length is sent
+ * @param status for example `200 OK`
  * @param more further header lines
- * @returns a whole response
  */
 export function response(status: string, body: string | Buffer, ...more: string[]): Buffer {
   const bytes = Buffer.from(body);

@@ -1,16 +1,16 @@
-// Records of the ledger for tests: tickets and responses in a row, reduced.
+// Ledger records for tests: sequences of tickets and responses, reduced to a state.
 import { DamagedRecordError } from '../../src/append-log/log.ts';
 import type { Observation } from '../../src/rate-limit/ledger-record.ts';
 import type { Admission, KeyState } from '../../src/rate-limit/policy.ts';
 import { initialState, reduce } from '../../src/rate-limit/policy.ts';
 import { ledgerFormat } from '../../src/rate-limit/reducer.ts';
 
-/** When every history begins, epoch milliseconds. */
+/** The start of every history, in epoch milliseconds. */
 export const START = 1_795_262_400_000;
-/** How long a ticket counts, milliseconds. */
+/** The lifetime of a ticket, in milliseconds. */
 export const LEASE = 30_000;
 
-/** A response at `at`: 59 of 60 left for a minute. */
+/** A response at `at` with 59 of 60 left, in a window that ends at `START` + 1 min. */
 export const seen = (at: number, more: Partial<Observation> = {}): Observation => ({
   at,
   status: 200,
@@ -27,16 +27,15 @@ const NO_HEADERS = { limit: undefined, remaining: undefined, reset: undefined };
 /** A success without rate-limit headers. */
 export const bare = (at: number, more: Partial<Observation> = {}): Observation => seen(at, { ...NO_HEADERS, ...more });
 
-/** A 429 that states nothing but a wait of 5 s. */
+/** A 429 with a wait of 5 s and no rate-limit headers. */
 export const refused = (at: number, more: Partial<Observation> = {}): Observation =>
   bare(at, { status: 429, refused: true, waitMs: 5000, waitFrom: 'retry_after', ...more });
 
-/** Reduces a ticket that counts for `LEASE`, or for `leaseMs`. */
 export function ticket(state: KeyState, at: number, id: string, leaseMs = LEASE): Admission | undefined {
   return reduce(state, { kind: 'ticket', at, id, pid: 1, start: '1', host: 'h', leaseMs });
 }
 
-/** Reduces a line of the log; every log of a ledger ignores a damaged one. */
+/** Reduces a line of the log and ignores a damaged one, as a ledger does. */
 export function reduceLine(state: KeyState, line: string): void {
   try {
     ledgerFormat.apply(state, line);
@@ -50,7 +49,7 @@ export function respond(state: KeyState, id: string, observation: Observation, j
   reduce(state, { kind: 'response', at: observation.at, id, seen: observation, jitterDraw });
 }
 
-/** Reduces tickets and responses in a row; a response belongs to the ticket before it. */
+/** Reduces tickets and responses; each response belongs to the preceding ticket. */
 export function history(...steps: ({ take: number } | Observation)[]): KeyState {
   const state = initialState();
   let id = 0;

@@ -1,4 +1,4 @@
-// A real Valkey or Redis server for a test, on a free loopback port, that can be killed and restarted.
+// A Valkey or Redis server for a test, which can be killed, suspended and restarted.
 import type { ChildProcess } from 'node:child_process';
 import { spawn, spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
@@ -8,31 +8,26 @@ import { join } from 'node:path';
 import { tempDir } from './temp-dir.ts';
 import { TEST_CERT, TEST_KEY } from './tls.ts';
 
-// Never with LD_PRELOAD: under libfaketime the server's allocator hangs before `main`. It keeps the machine's clock.
+// Without LD_PRELOAD: under libfaketime the allocator of the server hangs.
 const env = { PATH: process.env['PATH'] };
 
-/** The server programs of this machine; `.ci/run` installs redis-server. */
+/** The installed server programs. */
 export const SERVER_PROGRAMS = ['redis-server', 'valkey-server'].filter(
   (name) => spawnSync(name, ['--version'], { env }).error === undefined,
 );
 
-/**
- * Whether tests with a server run: on Linux always (they fail without one, since it can be installed), elsewhere only
- * if there is one.
- */
+/** True on Linux, where tests fail without a server, and elsewhere if a server is installed. */
 export const hasStateServer = process.platform === 'linux' || SERVER_PROGRAMS.length > 0;
 
-/** The error of a test if no server is installed. */
 export const NO_SERVER = 'neither redis-server nor valkey-server is installed here: apt-get install redis-server';
 
-export interface RedisOptions {
+interface RedisOptions {
   /** Further arguments, for example `--appendonly yes`. */
   readonly args?: readonly string[];
   readonly tls?: boolean;
   readonly program?: string;
 }
 
-/** A running server. */
 export class RedisServer {
   readonly port: number;
   readonly dir: string;
@@ -68,14 +63,14 @@ export class RedisServer {
     const fixed = ['--bind', '127.0.0.1', '--save', '', '--dir', this.dir];
     const child = spawn(program, [...listen, ...fixed, ...args], { env, stdio: 'ignore' });
     this.#child = child;
-    // A server that loads its data accepts connections already.
+    // A server accepts connections before its data is loaded.
     while (!(await accepts(this.port)) || (!tls && (await this.command('PING')).startsWith('-LOADING'))) {
       if (child.exitCode !== null) throw new Error(`${program} ended with code ${child.exitCode}`);
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
   }
 
-  /** Ends it as a power failure would; data that was not on disk is lost. */
+  /** Ends the server like a power failure. */
   async kill(): Promise<void> {
     const child = this.#child;
     this.#child = undefined;
@@ -83,7 +78,7 @@ export class RedisServer {
     await new Promise((resolve) => child.once('exit', resolve).kill('SIGKILL'));
   }
 
-  /** Suspends it; it keeps its connections and accepts new ones. */
+  /** Suspends the server, which keeps its connections and accepts new ones. */
   suspend(): void {
     this.#child?.kill('SIGSTOP');
   }

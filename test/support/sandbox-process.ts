@@ -1,8 +1,8 @@
-// Sandboxes as processes that share one data file, to test parallel creates and SIGKILL.
+// Sandbox processes that share a data file, for concurrent creates and SIGKILL.
 import type { SandboxProcess } from './processes.ts';
 import { startSandbox } from './processes.ts';
 
-/** Starts the program at the path `bin` as an unlimited sandbox with this data. */
+/** Starts an unlimited sandbox with a data file. */
 export function startShared(bin: string, dataFile: string): Promise<SandboxProcess> {
   return startSandbox(bin, ['--data', dataFile, '--plan', 'enterprise']);
 }
@@ -20,9 +20,8 @@ export async function createAt({ env }: SandboxProcess, name: string): Promise<n
 }
 
 /**
- * Kills a sandbox again and again while it creates.
- * @param random when to kill, numbers in [0, 1)
- * @returns the id of every acknowledged create, by name
+ * Repeatedly kills a sandbox during creates, at random times.
+ * @returns the id of each acknowledged create by name
  */
 export async function killDuringCreates(
   bin: string,

@@ -1,14 +1,12 @@
-// The screen of a terminal after some output, played on a real terminal emulator (xterm).
+// The screen of a terminal emulator (xterm) after some output.
 import xterm from '@xterm/headless';
 
-// The control sequences that petstore and its packages may write; nothing else may reach a terminal.
+// The control sequences that petstore and its packages may write to a terminal.
 const KNOWN = /\u001b\[(?:[\d;]*m|\?(?:25|2004|2026)[hl]|\d*[ABCDGKJ])|[\r\n\b]/g;
 
 /**
- * Plays output on a screen.
  * @param columns width in cells
- * @param rows height; what scrolls out at the top is kept
- * @returns the lines, without trailing blanks
+ * @returns the lines with those that scrolled out, without trailing blanks
  */
 export async function picture(output: string, columns: number, rows: number): Promise<string[]> {
   const unknown = /[\u0000-\u001f].{0,8}/.exec(output.replace(KNOWN, ''));

@@ -1,10 +1,10 @@
-// Rate-limited services as found in the wild, in virtual time or behind HTTP.
+// Models of real rate limiters, for simulations and HTTP servers.
 import type { LimiterOptions, Verdict } from './limiter.ts';
 import { Limiter } from './limiter.ts';
 import type { Service } from './simulation.ts';
 import { draws } from './simulation.ts';
 
-/** Makes a service that begins at `startsAt`; `seed` draws its chance. */
+/** Creates a service that starts at `startsAt`, with a seed for its randomness. */
 export type MakeService = (startsAt: number, seed: number) => Service;
 
 const ALLOWED: Verdict = { allowed: true, insideWait: undefined, headers: {} };
@@ -41,7 +41,7 @@ export const bucket = (
     burst: burst + 1,
   });
 
-/** nginx `limit_req` without `nodelay`: the burst waits in line. */
+/** nginx `limit_req` without `nodelay`: the burst is queued. */
 export const queued = (perSecond: number, burst: number): MakeService => {
   return () => {
     let freeAt = 0;
@@ -56,7 +56,7 @@ export const queued = (perSecond: number, burst: number): MakeService => {
   };
 };
 
-/** HAProxy's `http_req_rate`: the last period faded out and this one, rejected requests included. */
+/** `http_req_rate` of HAProxy: this period and the rest of the last one, including rejected requests. */
 export const haproxy = (limit: number, periodMs: number): MakeService => {
   return () => {
     let [begin, current, last] = [0, 0, 0];
@@ -71,7 +71,7 @@ export const haproxy = (limit: number, periodMs: number): MakeService => {
   };
 };
 
-/** Windows of 5 s whose limit changes after each `each` of them; `states` is the content of its responses. */
+/** Windows of 5 s whose limit changes after every `each` windows; `states` is what the responses report. */
 export const changing = (
   limits: readonly number[],
   each: number,
@@ -99,7 +99,7 @@ export const changing = (
   };
 };
 
-/** Refuses at random for a time. */
+/** Rejects a share of the requests at random for `forMs`. */
 export const random = (share: number, forMs: number, retryAfter?: number): MakeService => {
   return (startsAt, seed) => {
     const draw = draws(seed * 7919);
@@ -114,7 +114,7 @@ export const everyOther = (retryAfter?: number): MakeService => {
   };
 };
 
-/** Other clients have used the quota up, for `ms` from the first request on. */
+/** Other clients have exhausted the quota for the first `ms`. */
 export const usedByOthers = (ms: number, then: MakeService = free, states = true): MakeService => {
   return (startsAt, seed) => {
     const after = then(startsAt, seed);
@@ -127,7 +127,7 @@ export const usedByOthers = (ms: number, then: MakeService = free, states = true
   };
 };
 
-/** Refuses one request. */
+/** Rejects only request number `at`. */
 export const once = (at: number, retryAfter?: number): MakeService => {
   return () => {
     let count = 0;
@@ -135,7 +135,7 @@ export const once = (at: number, retryAfter?: number): MakeService => {
   };
 };
 
-/** 1 per second for a minute; then no limit, and one refusal after 100 more. */
+/** One request per second for a minute, then no limit, apart from a refusal of request 100. */
 export const lifted: MakeService = (startsAt, seed) => {
   const early = bucket(1, 0, 'one')(startsAt, seed);
   let count = 0;
@@ -145,7 +145,7 @@ export const lifted: MakeService = (startsAt, seed) => {
   };
 };
 
-/** Serves so many requests at a time, 200 ms each. */
+/** Serves `limit` concurrent requests, in 200 ms each. */
 export const atOnce = (limit: number, retryAfter?: number): MakeService => {
   return () => ({
     take: (_now, inFlight) => (inFlight > limit ? refusal(retryAfter) : { ...ALLOWED, delayMs: 200 }),
@@ -154,14 +154,14 @@ export const atOnce = (limit: number, retryAfter?: number): MakeService => {
 
 export const free: MakeService = () => ({ take: () => ALLOWED });
 
-/** The least time for `requests`, found by asking every 5 ms. */
+/** The minimum time for `requests`, found by sending one every 5 ms. */
 export function leastTime(make: MakeService, startsAt: number, seed: number, requests: number): number {
   const service = make(startsAt, seed);
   for (let [now, served] = [startsAt, 0]; ; now += 5)
     while (service.take(now, 1).allowed) if (++served === requests) return now - startsAt;
 }
 
-/** The time of a client that sends one request after another and waits the stated time, or a second. */
+/** The time of a sequential client that waits as stated after each refusal, by default a second. */
 export function waitingTime(
   make: MakeService,
   startsAt: number,

@@ -1,4 +1,4 @@
-// Runs a command in a pseudo-terminal, types when a text appears, and reports how it left the terminal.
+// Runs a command in a pseudo-terminal, types text, and reports the state of the terminal afterwards.
 import type { ChildProcess } from 'node:child_process';
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -8,54 +8,49 @@ import type { ReadStream } from 'node:tty';
 import { open } from '@lydell/node-pty';
 import type { Place } from './processes.ts';
 
-// Opens a pseudo-terminal without a process; missing in the package's types.
+// Opens a pseudo-terminal without a process; missing in the types of the package.
 declare module '@lydell/node-pty' {
   export function open(size: object): { readonly master: ReadStream; readonly slave: ReadStream; ptsName: string };
 }
 
-/** An action once a text has appeared. */
+/** An action after a text has appeared. */
 export interface Step {
   readonly after: string;
-  /** Typed, for example `\r` or `\u0003` (Ctrl-C). */
+  /** Text to type, for example `\r` or `\u0003` (Ctrl-C). */
   readonly send?: string;
-  /** Sent to the program. */
   readonly signal?: 'SIGINT' | 'SIGTERM' | 'SIGHUP';
-  /** Any other action, for example a signal to a process that the program started. */
   readonly act?: () => void;
 }
 
 export interface TerminalOptions {
-  /** Size in cells, 80x24 unless given; 0 if the terminal does not know it. */
+  /** Size in cells, by default 80x24; 0 if unknown. */
   readonly columns?: number;
   readonly rows?: number;
-  /** The actions, in order. */
   readonly steps?: readonly Step[];
-  /** Whether stdout is a pipe; otherwise it is the terminal, like stdin and stderr. */
+  /** True if stdout is a pipe instead of the terminal. */
   readonly stdoutPiped?: boolean;
   readonly env?: Readonly<Record<string, string>>;
-  /** How long it may take, in milliseconds. */
   readonly timeoutMs?: number;
 }
 
-/** How a run in a terminal ended. */
 export interface TerminalOutcome {
-  /** The exit code; -N after signal N; `timeout` or `flood` if it was killed. */
+  /** The exit code, -N after signal N, or the reason for killing the command: `timeout` or `flood`. */
   readonly code: number | string;
-  /** Everything that reached the terminal. */
+  /** All output on the terminal. */
   readonly screen: string;
-  /** The output on stdout if that was a pipe. */
+  /** The output on stdout if it is a pipe. */
   readonly stdout: string;
-  /** Whether the terminal was left as it was found: line mode, echo, signals. */
+  /** True if line mode, echo and signals of the terminal are on, as before. */
   readonly cooked: boolean;
-  /** Steps whose text never appeared. */
+  /** The number of steps whose text did not appear. */
   readonly stepsLeft: number;
 }
 
-// More than any command prints.
+// More characters than any command prints.
 const FLOOD = 5_000_000;
-// Type only after the text is complete: at Ctrl-C a terminal drops pending output.
+// Delay before typing, since a terminal drops pending output at Ctrl-C.
 const REACTION_MS = 20;
-// Written to the terminal after the command ended; everything before it is the command's output.
+// Written to the terminal after the command has ended, to mark the end of its output.
 const END = '\u0000the end\u0000';
 // The first terminal that a session leader opens becomes its controlling terminal.
 const ON_TERMINAL = 'exec "$@" <"$0" >"$0" 2>"$0"';
@@ -91,7 +86,7 @@ interface OpenTerminal {
 
 function openTerminal(columns: number, rows: number): OpenTerminal {
   const { master, slave: reader, ptsName: name } = open({});
-  // Our own descriptor keeps the terminal open; the returned reader would consume the input.
+  // A separate descriptor keeps the terminal open, since the returned reader would consume the input.
   const slave = openSync(name, files.O_RDWR | files.O_NOCTTY);
   reader.destroy();
   stty(slave, 'rows', String(rows), 'cols', String(columns));

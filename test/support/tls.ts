@@ -1,6 +1,5 @@
-// A self-signed certificate for 127.0.0.1, localhost and pets.example, for tests.
+// Self-signed certificates for tests, all with one private key.
 
-/** The certificate's private key, PEM. */
 export const TEST_KEY = `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgvD+7Bf/rHabZiJ5O
 VJFxM4fxl/PHcsqHxkd89DNSGEWhRANCAATaChoBy1DQPtxwVGgNtrUTd7+DL82X
@@ -8,7 +7,7 @@ iH4QMEUcyj7W3OewYdB2q6KvVfRSgM62UdMbwExMpRyHnHwzfx+0zCPT
 -----END PRIVATE KEY-----
 `;
 
-/** The certificate, PEM; NODE_EXTRA_CA_CERTS can be pointed at a file with it. */
+/** For 127.0.0.1, localhost and pets.example. */
 export const TEST_CERT = `-----BEGIN CERTIFICATE-----
 MIIBdjCCARugAwIBAgIBATAKBggqhkjOPQQDAjAUMRIwEAYDVQQDDAlsb2NhbGhv
 c3QwIBcNMjAwMTAxMDAwMDAwWhgPMjEyMDAxMDEwMDAwMDBaMBQxEjAQBgNVBAMM
@@ -21,7 +20,7 @@ JO0HmIRmRgIhAMBU3odqbkssqibf5qtBcvyDG6odQJGeRaX7PEnjxF1y
 -----END CERTIFICATE-----
 `;
 
-/** For localhost, expired on 2021-01-01; with the same private key. */
+/** For localhost, expired on 2021-01-01. */
 export const EXPIRED_CERT = `-----BEGIN CERTIFICATE-----
 MIIBZTCCAQugAwIBAgIBAjAKBggqhkjOPQQDAjAUMRIwEAYDVQQDDAlsb2NhbGhv
 c3QwHhcNMjAwMTAxMDAwMDAwWhcNMjEwMTAxMDAwMDAwWjAUMRIwEAYDVQQDDAls
@@ -34,7 +33,7 @@ SAAwRQIgVVtNueUtIOxfcwcaYqYRkXH0i3JFYYI2/GQpGA0Ya40CIQDnPfsMTVxN
 -----END CERTIFICATE-----
 `;
 
-/** For other.example and *.other.example; with the same private key. */
+/** For other.example and *.other.example. */
 export const OTHER_CERT = `-----BEGIN CERTIFICATE-----
 MIIBdTCCARygAwIBAgIBAzAKBggqhkjOPQQDAjAUMRIwEAYDVQQDDAlsb2NhbGhv
 c3QwIBcNMjAwMTAxMDAwMDAxWhgPMjExOTEyMDgwMDAwMDFaMBQxEjAQBgNVBAMM

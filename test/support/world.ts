@@ -1,3 +1,4 @@
+// Runs a command in the test process, with recorded outputs.
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { WriteStream } from 'node:tty';
@@ -8,27 +9,25 @@ import { run } from '../../src/program.ts';
 import { Redactor } from '../../src/redact.ts';
 import { tempDir } from './temp-dir.ts';
 
-/** Settings of a command in this process. */
 export interface WorldOptions {
   readonly env?: Record<string, string>;
   readonly clock?: Clock;
   readonly stdin?: string | Uint8Array;
-  /** Width of the terminal on both outputs; without it they are pipes. */
+  /** Width of the terminal; without it, the outputs are pipes. */
   readonly columns?: number;
   readonly signal?: AbortSignal;
-  /** As `process.platform` names it; the real one unless given. */
+  /** By default `process.platform`. */
   readonly platform?: string;
-  /** The directory of config and state; a fresh one unless given. */
+  /** The directory of config and state, by default a new one. */
   readonly dir?: string;
 }
 
-/** An output that remembers what was written to it. */
-export interface Recorder extends Output {
+interface Recorder extends Output {
   readonly text: () => string;
 }
 
-/** The part of a terminal that ora needs besides `write`. */
-export function rawTerminal(columns: number): WriteStream {
+// The part of a terminal that ora needs apart from `write`.
+function rawTerminal(columns: number): WriteStream {
   return Object.create(WriteStream.prototype, {
     isTTY: { value: true },
     columns: { value: columns },
@@ -84,7 +83,6 @@ export function world(
   };
 }
 
-/** Runs one command in process, to its exit code. */
 export async function inProcess(
   args: readonly string[],
   options: WorldOptions = {},
