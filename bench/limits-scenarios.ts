@@ -70,7 +70,7 @@ export const SCENARIOS: readonly Scenario[] = [
   }),
   scenario(
     'F',
-    'somebody else sends 2 a second',
+    'another client sends 2 per second',
     (peer) => libraries(peer, { ...one, requests: 200, foreignPerSecond: 2, service: CEIL }),
     { foreign: true },
   ),

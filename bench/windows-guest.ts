@@ -61,7 +61,7 @@ function folders(name: string): Env {
 async function until(condition: () => boolean, what: string): Promise<void> {
   const deadline = Date.now() + 60_000;
   while (!condition()) {
-    if (Date.now() > deadline) throw new Error(`waited a minute in vain for ${what}`);
+    if (Date.now() > deadline) throw new Error(`waited a minute for ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }
