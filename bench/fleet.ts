@@ -39,7 +39,7 @@ const SLIDING: LimitServerOptions = { ...FIXED, mode: 'sliding', limit: 60, wind
 const PATIENCE_MS = 120_000;
 const BANS = { ban: { after: 5, forMs: 60_000 } };
 
-const away = (ms: number) => async (server: RedisServer) => {
+const unavailable = (ms: number) => async (server: RedisServer) => {
   await sleep(8000);
   await server.kill();
   await sleep(ms);
@@ -64,8 +64,8 @@ const ROWS: readonly Row[] = [
       for (const child of children.slice(0, 4)) child.kill('SIGKILL');
     },
   },
-  { name: 'killed and restarted, nothing kept', sharing: 'server', event: away(200) },
-  { name: 'away 3 s', sharing: 'server', event: away(3000) },
+  { name: 'killed and restarted, nothing kept', sharing: 'server', event: unavailable(200) },
+  { name: 'unavailable for 3 s', sharing: 'server', event: unavailable(3000) },
   {
     name: 'stopped 3 s',
     sharing: 'server',
@@ -86,8 +86,8 @@ const ROWS: readonly Row[] = [
       await server.command('FLUSHALL');
     },
   },
-  { name: 'away 15 s', sharing: 'server', event: away(15_000), tolerant: true },
-  { name: 'away from the start', sharing: 'server', absent: true, tolerant: true },
+  { name: 'unavailable for 15 s', sharing: 'server', event: unavailable(15_000), tolerant: true },
+  { name: 'unavailable from the start', sharing: 'server', absent: true, tolerant: true },
 ];
 
 /**
