@@ -11,13 +11,13 @@ function fail(exitCode, kind, message, hint) {
 
 const [major, minor] = process.versions.node.split('.').map(Number);
 if (major < 20 || (major === 20 && minor < 18)) {
-  fail(2, 'usage', `petstore needs Node.js 20.18.1 or newer, and this is ${process.versions.node}`, 'update Node.js');
+  fail(2, 'usage', `petstore requires Node.js 20.18.1 or newer; this is ${process.versions.node}`, 'update Node.js');
 } else {
   process.exitCode = 1;
   try {
     require('../dist/main.cjs');
   } catch {
     // The stack trace is not printed: it may contain part of a key.
-    fail(1, 'internal', 'petstore could not be loaded', 'reinstall petstore; its installation is damaged');
+    fail(1, 'internal', 'petstore could not be loaded', 'reinstall petstore');
   }
 }

@@ -121,9 +121,11 @@ function checkJson(body: Uint8Array, source: string, platform: string): Uint8Arr
   } catch {
     throw new PetstoreError('usage', `the body from ${source} is not valid JSON`, {
       hint:
-        platform === 'win32'
-          ? 'write it to a file and use --input FILE, since Windows shells treat quotes differently'
-          : `quote it, for example --data '{"name":"dog"}'`,
+        source !== '--data'
+          ? 'use a JSON document such as {"name":"dog"}'
+          : platform === 'win32'
+            ? 'use --input FILE, since Windows shells treat quotes differently'
+            : `quote it, for example --data '{"name":"dog"}'`,
     });
   }
 }
