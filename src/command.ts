@@ -10,8 +10,35 @@ import { reportError } from './report-error.ts';
 import type { Session } from './session.ts';
 import { openSession, readGlobalOptions } from './session.ts';
 
+/** The sections below the options in a command's help. Paragraphs are wrapped, indented lines are not. */
+interface HelpSections {
+  readonly notes?: string;
+  readonly output?: string;
+  readonly exitCodes?: string;
+  /** Command lines; a comment starts with two spaces and a `#`. */
+  readonly examples: readonly string[];
+}
+
+/** A command with sections below the options in its help. */
+export class PetstoreCommand extends Command {
+  helpSections: HelpSections = { examples: [] };
+
+  sections(sections: HelpSections): this {
+    this.helpSections = sections;
+    const examples = sections.examples.map((line) => `  $ ${line}`).join('\n');
+    const text = [this.notes, `Examples:\n${examples}`].filter(Boolean).join('\n\n');
+    return this.addHelpText('after', () => `\n${fill(this, text)}`);
+  }
+
+  /** The sections above the examples, not wrapped. */
+  get notes(): string {
+    const { notes, output, exitCodes } = this.helpSections;
+    return [notes, output && `Output: ${output}`, exitCodes && `Exit codes: ${exitCodes}`].filter(Boolean).join('\n\n');
+  }
+}
+
 /** The root command; subcommands get the process's Context from it. */
-export class Program extends Command {
+export class Program extends PetstoreCommand {
   readonly context: Context;
   /** Set by the command that ran. */
   exitCode = 0;
@@ -100,26 +127,6 @@ async function printQuotaLine(session: Session, failure: unknown): Promise<void>
   const { quotaLine } = await import('./rate-limit/quota-view.ts');
   const line = quotaLine(view, context.clock.now());
   if (line !== undefined) await session.notice(line);
-}
-
-/** The sections below the options in a command's help. Paragraphs are wrapped, indented lines are not. */
-interface HelpText {
-  readonly notes?: string;
-  readonly output?: string;
-  readonly exitCodes?: string;
-  /** Command lines; a comment starts with two spaces and a `#`. */
-  readonly examples: readonly string[];
-}
-
-/** Returns the text for `Command.addHelpText('after', …)`. */
-export function sections({ notes, output, exitCodes, examples }: HelpText): (at: { command: Command }) => string {
-  const texts = [
-    notes,
-    output && `Output: ${output}`,
-    exitCodes && `Exit codes: ${exitCodes}`,
-    `Examples:\n${examples.map((line) => `  $ ${line}`).join('\n')}`,
-  ];
-  return ({ command }) => `\n${fill(command, texts.filter(Boolean).join('\n\n'))}`;
 }
 
 /** Wraps a text to the width of a command's help, and makes its headings bold. */

@@ -1,6 +1,7 @@
 // Builds the command tree and runs one command, from arguments to exit code.
-import { Command, CommanderError, Option } from 'commander';
-import { bold, fill, Program, sections } from './command.ts';
+import type { Command } from 'commander';
+import { CommanderError, Option } from 'commander';
+import { bold, fill, PetstoreCommand, Program } from './command.ts';
 import { api } from './commands/api.ts';
 import { login } from './commands/auth/login.ts';
 import { logout } from './commands/auth/logout.ts';
@@ -76,31 +77,25 @@ function checkEncoding(args: readonly string[]): void {
 }
 
 const categories = (): Command =>
-  new Command('categories')
+  new PetstoreCommand('categories')
     .description('list, create and import the categories that classify pets')
-    .addHelpText(
-      'after',
-      sections({
-        examples: [
-          'petstore categories list --search cat',
-          'petstore categories create --name dog --description "Canis familiaris"',
-          'petstore categories import species.csv',
-        ],
-      }),
-    )
+    .sections({
+      examples: [
+        'petstore categories list --search cat',
+        'petstore categories create --name dog --description "Canis familiaris"',
+        'petstore categories import species.csv',
+      ],
+    })
     .addCommand(list())
     .addCommand(create())
     .addCommand(importRows());
 
 const auth = (): Command =>
-  new Command('auth')
+  new PetstoreCommand('auth')
     .description('log in, log out and switch between profiles')
-    .addHelpText(
-      'after',
-      sections({
-        examples: ['petstore auth login --url https://HOST/v1', 'petstore auth status'],
-      }),
-    )
+    .sections({
+      examples: ['petstore auth login --url https://HOST/v1', 'petstore auth status'],
+    })
     .addCommand(login())
     .addCommand(logout())
     .addCommand(status())
@@ -137,21 +132,16 @@ export function createProgram(context: Context, write: (text: string) => void = 
       getOutHelpWidth: () => Math.max(40, Math.min(100, stdout.columns || 80)),
       getOutHasColors: () => colorLevel(stdout, env, args.includes('--no-color')) > 0,
     })
-    .addHelpText(
-      'after',
-      sections({
-        notes: `petstore waits when the rate limit is exhausted, shares it with other petstore processes, and never resends
-a create that may have succeeded. Results go to stdout; everything else goes to stderr.
-
-Exit codes:
-${exitCodes()}`,
-        examples: [
-          'petstore categories list -p sandbox',
-          'petstore auth login --url https://HOST/v1',
-          'petstore help categories create',
-        ],
-      }),
-    )
+    .sections({
+      notes: `petstore waits when the rate limit is exhausted, shares it with other petstore processes, and never resends
+a create that may have succeeded. Results go to stdout; everything else goes to stderr.`,
+      exitCodes: `\n${exitCodes()}`,
+      examples: [
+        'petstore categories list -p sandbox',
+        'petstore auth login --url https://HOST/v1',
+        'petstore help categories create',
+      ],
+    })
     .addHelpText('afterAll', ({ command }) => (command.parent ? globalOptions(command) : ''))
     .commandsGroup('Categories:')
     .addCommand(categories())

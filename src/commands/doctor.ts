@@ -1,24 +1,21 @@
 // The definition of `petstore doctor`: checks everything between this machine and the service.
-import { Command } from 'commander';
-import { lazyAction, sections } from '../command.ts';
+import type { Command } from 'commander';
+import { lazyAction, PetstoreCommand } from '../command.ts';
 
 export const doctor = (): Command =>
-  new Command('doctor')
+  new PetstoreCommand('doctor')
     .description('diagnose problems and suggest fixes')
-    .addHelpText(
-      'after',
-      sections({
-        notes: `Checks the Node version, the config and state directories (readable, private, writable), the profile, its base
+    .sections({
+      notes: `Checks the Node version, the config and state directories (readable, private, writable), the profile, its base
 URL, the proxy, the connection (its error says whether DNS, TCP or TLS failed), the API key (one GET /categories), the
 clock, and the state server if one is configured. A check that depends on a failed one is skipped.`,
-        output: `one row per check; with --json an array of {"id", "label", "status", "detail", "hint"}. Status is ok, warning,
+      output: `one row per check; with --json an array of {"id", "label", "status", "detail", "hint"}. Status is ok, warning,
 failed or skipped; ids are node, config, state, state_server, profile, base_url, proxy, connection, api_key and clock.`,
-        exitCodes: '0 no check failed, otherwise the code of the first failed check.',
-        examples: [
-          'petstore doctor',
-          'petstore doctor -p staging',
-          `petstore doctor --json | jq -r '.[] | select(.status == "failed") | .hint'`,
-        ],
-      }),
-    )
+      exitCodes: '0 no check failed, otherwise the code of the first failed check.',
+      examples: [
+        'petstore doctor',
+        'petstore doctor -p staging',
+        `petstore doctor --json | jq -r '.[] | select(.status == "failed") | .hint'`,
+      ],
+    })
     .action(lazyAction(async () => (await import('./doctor/diagnose.ts')).diagnoseAction));

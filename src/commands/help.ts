@@ -1,8 +1,8 @@
 // `petstore help COMMAND`, the text of a bare `petstore`, and the command reference as JSON (`--help --json`).
-import type { Option } from 'commander';
-import { Command } from 'commander';
-import { pathOf, rootOf, sections } from '../command.ts';
+import type { Command, Option } from 'commander';
+import { PetstoreCommand, pathOf, rootOf } from '../command.ts';
 import { PetstoreError } from '../errors.ts';
+import { wrapParagraphs } from '../output/wrap.ts';
 import { ENVIRONMENT, EXIT_CODES, GLOBAL_OPTIONS } from '../reference.ts';
 
 export const WELCOME = `petstore is a command-line client for the pet store API.
@@ -22,10 +22,10 @@ More:
 `;
 
 export const help = (): Command =>
-  new Command('help')
+  new PetstoreCommand('help')
     .description('show help for a command')
     .argument('[command...]', 'for example: categories create')
-    .addHelpText('after', sections({ examples: ['petstore help', 'petstore help categories create'] }))
+    .sections({ examples: ['petstore help', 'petstore help categories create'] })
     .action((words: readonly string[], _options: unknown, command: Command) => {
       const root = rootOf(command);
       const meant = words.reduce<Command>(subcommandOf, root);
@@ -47,7 +47,8 @@ export function describeCommands(command: Command) {
   return {
     version: root.context.version,
     description: root.description(),
-    ...notesOf(root),
+    notes: unwrapped(root.helpSections.notes),
+    examples: examplesOf(root),
     commands: leaves.map(describeCommand),
     globalOptions: GLOBAL_OPTIONS.map(({ flags, description, variable, fallback }) => {
       const long = /--[\w-]+/.exec(flags)?.[0];
@@ -61,11 +62,13 @@ export function describeCommands(command: Command) {
   };
 }
 
-function leavesOf(command: Command): readonly Command[] {
-  return command.commands.length === 0 ? [command] : command.createHelp().visibleCommands(command).flatMap(leavesOf);
+function leavesOf(command: Command): readonly PetstoreCommand[] {
+  return command.commands.length === 0
+    ? [command as PetstoreCommand]
+    : command.createHelp().visibleCommands(command).flatMap(leavesOf);
 }
 
-function describeCommand(command: Command) {
+function describeCommand(command: PetstoreCommand) {
   const path = pathOf(command);
   return {
     /** Without the program's name: `categories list`. */
@@ -92,7 +95,8 @@ function describeCommand(command: Command) {
         choices,
         default: defaultOf(option),
       })),
-    ...notesOf(command),
+    notes: unwrapped(command.notes),
+    examples: examplesOf(command),
   };
 }
 
@@ -102,19 +106,10 @@ export function defaultOf(option: Pick<Option, 'defaultValue' | 'defaultValueDes
   return defaultValueDescription ?? (typeof defaultValue === 'string' ? defaultValue : undefined);
 }
 
-/** Wide enough that no paragraph is wrapped. */
-const WIDTH = 5000;
+function examplesOf({ helpSections }: PetstoreCommand): readonly string[] {
+  return helpSections.examples.map((line) => line.replace(/ {2,}#.*$/, ''));
+}
 
-// Extracts the sections below the options from a command's help.
-function notesOf(command: Command): { readonly notes: string; readonly examples: readonly string[] } {
-  let text = '';
-  const writeOut = (part: string): void => {
-    text += part;
-  };
-  command.configureOutput({ writeOut, getOutHelpWidth: () => WIDTH, getOutHasColors: () => false });
-  command.outputHelp();
-  const [notes = '', more = ''] = text.slice(command.helpInformation().length).split('Examples:\n');
-  const examples = [...more.matchAll(/^ {2}\$ (.*?)(?: {2,}#.*)?$/gm)].map(([, line = '']) => line);
-  // The reference lists the exit codes separately.
-  return { notes: notes.replace(/Exit codes:\n[\s\S]*/, '').trim(), examples };
+function unwrapped(text = ''): string {
+  return wrapParagraphs(text, Number.POSITIVE_INFINITY);
 }

@@ -1,7 +1,7 @@
 // `petstore quota`: shows limit, remaining and reset, and a block of the key with its reason.
 
-import { Command } from 'commander';
-import { action, sections } from '../command.ts';
+import type { Command } from 'commander';
+import { action, PetstoreCommand } from '../command.ts';
 import { formatDuration, formatRemaining, formatTime, localTime, SHORT_MS } from '../format.ts';
 import { bar } from '../output/bar.ts';
 import type { Column, TextContext, View } from '../output/view.ts';
@@ -29,25 +29,22 @@ const view: View<ProfileQuota> = {
 };
 
 export const quota = (): Command =>
-  new Command('quota')
+  new PetstoreCommand('quota')
     .description('show the remaining quota, as of the last response')
     .option('--refresh', 'send one GET /categories first')
     .option('--clear', "clear this key's cached quota, including any block after a 429")
-    .addHelpText(
-      'after',
-      sections({
-        notes: `Nothing is sent without --refresh. All petstore processes that use the same key and base URL share the
+    .sections({
+      notes: `Nothing is sent without --refresh. All petstore processes that use the same key and base URL share the
 quota. A block after a 429 applies to all of them.`,
-        output: `remaining requests, limit and reset; with --json {"profile", "limit", "remaining", "resetAt", "blocked",
+      output: `remaining requests, limit and reset; with --json {"profile", "limit", "remaining", "resetAt", "blocked",
 "nextRequestAt", "dailyLimit", ...}, null if unknown.`,
-        examples: [
-          'petstore quota',
-          'petstore quota --refresh -p staging',
-          'petstore quota --json | jq .remaining',
-          'petstore quota --clear',
-        ],
-      }),
-    )
+      examples: [
+        'petstore quota',
+        'petstore quota --refresh -p staging',
+        'petstore quota --json | jq .remaining',
+        'petstore quota --clear',
+      ],
+    })
     .action(action(view, readQuota));
 
 async function readQuota(session: Session, { clear, refresh }: QuotaOptions): Promise<ProfileQuota> {

@@ -1,11 +1,12 @@
 // The definition of `petstore sandbox`; the server is loaded when it runs.
-import { Command, Option } from 'commander';
-import { lazyAction, sections } from '../command.ts';
+import type { Command } from 'commander';
+import { Option } from 'commander';
+import { lazyAction, PetstoreCommand } from '../command.ts';
 
 const collect = (value: string, all: readonly string[]): readonly string[] => [...all, value];
 
 export const sandbox = (): Command =>
-  new Command('sandbox')
+  new PetstoreCommand('sandbox')
     .description('run a local test server that implements the API')
     .option('--port <number>', 'port on 127.0.0.1; 0 chooses a free port', '4010')
     // Only described as the default: as a value, `free` would conflict with --limit.
@@ -25,10 +26,8 @@ export const sandbox = (): Command =>
     )
     .option('--fault <fault>', 'inject a fault, KIND[:PERCENT]; repeatable, see below', collect, [])
     .option('--seed <number>', 'seed for fault injection, for reproducible runs')
-    .addHelpText(
-      'after',
-      sections({
-        notes: `The server runs until Ctrl-C and prints one line per request on stderr, except with --quiet or --json. The
+    .sections({
+      notes: `The server runs until Ctrl-C and prints one line per request on stderr, except with --quiet or --json. The
 profile "sandbox" does not need it: with -p sandbox, commands use the same data directly. Any number of processes can
 share the data. --data FILE creates FILE.1.log and FILE.windows.1.log. The enterprise plan is unlimited unless you set
 --limit.
@@ -42,14 +41,13 @@ Faults (affect every request unless PERCENT is given):
   garbage        process the request, then send a body that is not JSON
 
 To inject a fault into one request, send the header x-sandbox-fault: KIND.`,
-        output: 'the URL and the key; with --json one line {"url", "key", ...}.',
-        exitCodes: '2 port in use, 9 data files unusable, 130 stopped with Ctrl-C.',
-        examples: [
-          'petstore sandbox',
-          'petstore sandbox --port 0 --plan pro --json',
-          'petstore sandbox --limit 60/6s --retry-after date --data ./demo',
-          'petstore sandbox --fault latency=300ms --fault lost-response:5 --seed 7',
-        ],
-      }),
-    )
+      output: 'the URL and the key; with --json one line {"url", "key", ...}.',
+      exitCodes: '2 port in use, 9 data files unusable, 130 stopped with Ctrl-C.',
+      examples: [
+        'petstore sandbox',
+        'petstore sandbox --port 0 --plan pro --json',
+        'petstore sandbox --limit 60/6s --retry-after date --data ./demo',
+        'petstore sandbox --fault latency=300ms --fault lost-response:5 --seed 7',
+      ],
+    })
     .action(lazyAction(async () => (await import('./sandbox/serve.ts')).serveAction));

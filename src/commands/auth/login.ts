@@ -1,6 +1,6 @@
 // `petstore auth login`: saves a key, or a command that prints one, for the origin of a base URL.
-import { Command } from 'commander';
-import { action, sections } from '../../command.ts';
+import type { Command } from 'commander';
+import { action, PetstoreCommand } from '../../command.ts';
 import { PetstoreError, rephrase } from '../../errors.ts';
 import { escapeControls } from '../../escape.ts';
 import type { Environment } from '../../io.ts';
@@ -44,15 +44,13 @@ const view: View<LoginResult> = {
 };
 
 export const login = (): Command =>
-  new Command('login')
+  new PetstoreCommand('login')
     .description('save an API key for a profile')
     .option('--url <url>', 'base URL of the service: https, or http on loopback, ending in /v1')
     .option('--key-command <command>', 'save a command that prints the key, instead of a key')
     .option('--no-verify', 'save the key without checking it with the service')
-    .addHelpText(
-      'after',
-      sections({
-        notes: `The key is read from a hidden prompt on a terminal, otherwise from the first line of stdin. There is no
+    .sections({
+      notes: `The key is read from a hidden prompt on a terminal, otherwise from the first line of stdin. There is no
 option for it, because other users can see command-line arguments. It is checked with one GET /categories, saved in a file that only
 you can read, and sent only to the scheme, host and port that it was saved for.
 
@@ -60,15 +58,14 @@ A key command runs each time the key is needed, for at most 30 seconds and witho
 sh -c '…'). The first line of its stdout is the key. PETSTORE_API_KEY_COMMAND does the same without a profile.
 
 If the active profile has no key, the new profile becomes the active one.`,
-        output: 'one line; with --json {"profile", "url", "key", "verified", "active"}, with the key masked.',
-        exitCodes: '2 invalid base URL, 3 key rejected and nothing saved, 9 storage error.',
-        examples: [
-          'petstore auth login --url https://HOST/v1',
-          'petstore auth login -p staging --url https://STAGING_HOST/v1 < key.txt',
-          `petstore auth login -p ci --url https://HOST/v1 --key-command 'pass show petstore'`,
-        ],
-      }),
-    )
+      output: 'one line; with --json {"profile", "url", "key", "verified", "active"}, with the key masked.',
+      exitCodes: '2 invalid base URL, 3 key rejected and nothing saved, 9 storage error.',
+      examples: [
+        'petstore auth login --url https://HOST/v1',
+        'petstore auth login -p staging --url https://STAGING_HOST/v1 < key.txt',
+        `petstore auth login -p ci --url https://HOST/v1 --key-command 'pass show petstore'`,
+      ],
+    })
     .action(action(view, logIn));
 
 async function logIn(session: Session, options: LoginOptions): Promise<LoginResult> {

@@ -1,7 +1,7 @@
 // `petstore auth logout`: removes a profile's key, or whole profiles.
 
-import { Command } from 'commander';
-import { action, sections } from '../../command.ts';
+import type { Command } from 'commander';
+import { action, PetstoreCommand } from '../../command.ts';
 import { PetstoreError } from '../../errors.ts';
 import type { View } from '../../output/view.ts';
 import { checkExists, namedProfile } from '../../profiles/credentials.ts';
@@ -31,17 +31,14 @@ const view: View<LogoutResult> = {
 };
 
 export const logout = (): Command =>
-  new Command('logout')
+  new PetstoreCommand('logout')
     .description("remove a profile's API key and keep its base URL")
     .option('--delete', 'delete the whole profile')
     .option('--all', 'delete all profiles, including unreadable ones')
-    .addHelpText(
-      'after',
-      sections({
-        output: 'one line; with --json {"removed", "deleted"}: the profiles that were changed.',
-        examples: ['petstore auth logout', 'petstore auth logout -p staging --delete', 'petstore auth logout --all'],
-      }),
-    )
+    .sections({
+      output: 'one line; with --json {"removed", "deleted"}: the profiles that were changed.',
+      examples: ['petstore auth logout', 'petstore auth logout -p staging --delete', 'petstore auth logout --all'],
+    })
     .action(action(view, logOut));
 
 async function logOut(session: Session, options: LogoutOptions): Promise<LogoutResult> {

@@ -1,6 +1,6 @@
 // `petstore auth status`: lists the profiles with base URL, masked key and their sources. Sends nothing.
-import { Command } from 'commander';
-import { action, sections } from '../../command.ts';
+import type { Command } from 'commander';
+import { action, PetstoreCommand } from '../../command.ts';
 import type { PetstoreError } from '../../errors.ts';
 import { escapeControls } from '../../escape.ts';
 import type { Column, View } from '../../output/view.ts';
@@ -48,17 +48,14 @@ const view: View<StatusResult> = {
 };
 
 export const status = (): Command =>
-  new Command('status')
+  new PetstoreCommand('status')
     .description('list profiles with their base URL, masked key and source')
-    .addHelpText(
-      'after',
-      sections({
-        notes: 'Nothing is sent. A key is shown as its last four characters at most.',
-        output: `a table; with --json an array of {"profile", "active", "url", "urlSource", "key", "keySource",
+    .sections({
+      notes: 'Nothing is sent. A key is shown as its last four characters at most.',
+      output: `a table; with --json an array of {"profile", "active", "url", "urlSource", "key", "keySource",
 "problem"}. The active profile is the one that the next command uses.`,
-        examples: ['petstore auth status', "petstore auth status --json | jq -r '.[] | select(.active) | .url'"],
-      }),
-    )
+      examples: ['petstore auth status', "petstore auth status --json | jq -r '.[] | select(.active) | .url'"],
+    })
     .action(action(view, readStatus));
 
 async function readStatus(session: Session): Promise<StatusResult> {

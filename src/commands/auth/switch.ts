@@ -1,7 +1,7 @@
 // `petstore auth switch`: sets the profile that is used without --profile.
 
-import { Command } from 'commander';
-import { action, sections } from '../../command.ts';
+import type { Command } from 'commander';
+import { action, PetstoreCommand } from '../../command.ts';
 import type { View } from '../../output/view.ts';
 import { overridingVariables, storedProfile } from '../../profiles/credentials.ts';
 import type { ProfileStore } from '../../profiles/store.ts';
@@ -20,18 +20,15 @@ interface SwitchResult {
 const view: View<SwitchResult> = { text: ({ profile }) => [`Profile "${profile}" is now active\n`] };
 
 export const switchTo = (): Command =>
-  new Command('switch')
+  new PetstoreCommand('switch')
     .description('set the active profile')
     .argument('<profile>', 'name of the profile')
-    .addHelpText(
-      'after',
-      sections({
-        notes: `PETSTORE_PROFILE, PETSTORE_API_KEY, PETSTORE_API_KEY_COMMAND and PETSTORE_BASE_URL override the active
+    .sections({
+      notes: `PETSTORE_PROFILE, PETSTORE_API_KEY, PETSTORE_API_KEY_COMMAND and PETSTORE_BASE_URL override the active
 profile; a warning names those that are set.`,
-        output: 'one line; with --json {"profile", "previous", "overriddenBy"}.',
-        examples: ['petstore auth switch staging', 'petstore auth switch sandbox'],
-      }),
-    )
+      output: 'one line; with --json {"profile", "previous", "overriddenBy"}.',
+      examples: ['petstore auth switch staging', 'petstore auth switch sandbox'],
+    })
     .action(action(view, switchProfile));
 
 async function switchProfile(session: Session, _options: object, profile = ''): Promise<SwitchResult> {

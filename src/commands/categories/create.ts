@@ -1,7 +1,7 @@
 // `petstore categories create`: sends one category once, or with --if-missing returns the one that exists.
-import { Command } from 'commander';
+import type { Command } from 'commander';
 import type { Api, Category } from '../../api/types.ts';
-import { action, sections } from '../../command.ts';
+import { action, PetstoreCommand } from '../../command.ts';
 import { PetstoreError } from '../../errors.ts';
 import { escapeControls } from '../../escape.ts';
 import type { View } from '../../output/view.ts';
@@ -30,26 +30,23 @@ const view: View<CreateResult> = {
 };
 
 export const create = (): Command =>
-  new Command('create')
+  new PetstoreCommand('create')
     .description('create a category')
     .requiredOption('--name <name>', 'name of the category, for example a species')
     .option('--description <text>', 'short description')
     .option('--if-missing', 'return the category with this exact name if it exists; otherwise create it')
-    .addHelpText(
-      'after',
-      sections({
-        notes: `A create that may have succeeded is never resent. Exit code 8 means that the category may exist: check the
+    .sections({
+      notes: `A create that may have succeeded is never resent. Exit code 8 means that the category may exist: check the
 list before you retry.`,
-        output: 'one line; with --json the category as the service returned it.',
-        exitCodes: `3 no API key or key rejected, 4 request rejected, 5 rate limited, 6 no response and nothing created, 8 outcome
+      output: 'one line; with --json the category as the service returned it.',
+      exitCodes: `3 no API key or key rejected, 4 request rejected, 5 rate limited, 6 no response and nothing created, 8 outcome
 unknown.`,
-        examples: [
-          'petstore categories create --name dog',
-          'petstore categories create --name cat --description "Felis catus" --json',
-          'petstore categories create --name rabbit --if-missing',
-        ],
-      }),
-    )
+      examples: [
+        'petstore categories create --name dog',
+        'petstore categories create --name cat --description "Felis catus" --json',
+        'petstore categories create --name rabbit --if-missing',
+      ],
+    })
     .action(action(view, createCategory));
 
 async function createCategory(

@@ -1,9 +1,9 @@
 // The definition of `petstore categories import`; its code is loaded when it runs.
-import { Command } from 'commander';
-import { lazyAction, sections } from '../../command.ts';
+import type { Command } from 'commander';
+import { lazyAction, PetstoreCommand } from '../../command.ts';
 
 export const importRows = (): Command =>
-  new Command('import')
+  new PetstoreCommand('import')
     .description('create categories from a file, skipping those that exist')
     .argument('<file>', 'JSON array, NDJSON, CSV or TSV; - reads stdin')
     .option('--delimiter <char>', 'field separator of a CSV file (default: detected among comma, semicolon and tab)')
@@ -13,23 +13,20 @@ export const importRows = (): Command =>
     .option('--dry-run', 'preview without creating anything', false)
     .option('-y, --yes', 'do not ask for confirmation', false)
     .option('--concurrency <number>', 'maximum number of concurrent requests', '8')
-    .addHelpText(
-      'after',
-      sections({
-        notes: `The whole file is checked before anything is sent. Rows whose name exists are skipped, so you can run
+    .sections({
+      notes: `The whole file is checked before anything is sent. Rows whose name exists are skipped, so you can run
 the same command again after Ctrl-C or a crash, or after you edit the file. If the file contains a name twice, two
 categories of that name are created. Only one import runs at a time; a second one waits.`,
-        output: `the number of created, skipped, failed and unknown rows, and a table of those that failed or are unknown. With
+      output: `the number of created, skipped, failed and unknown rows, and a table of those that failed or are unknown. With
 --json, one document with "created", "skipped", "failed", "unknown" and "pending", printed whenever something was sent.`,
-        exitCodes: `2 invalid file, 3 API key rejected, 4 rows rejected, 5 rate limited, 7 incomplete list of categories, 8 outcome
+      exitCodes: `2 invalid file, 3 API key rejected, 4 rows rejected, 5 rate limited, 7 incomplete list of categories, 8 outcome
 of rows unknown, 9 journal unavailable, 130 interrupted.`,
-        examples: [
-          'petstore categories import species.csv',
-          'petstore categories import arten.csv --map name=Name --map description=Beschreibung --dry-run',
-          'petstore categories list --format ndjson -p production | petstore categories import - -p staging --yes',
-        ],
-      }),
-    )
+      examples: [
+        'petstore categories import species.csv',
+        'petstore categories import arten.csv --map name=Name --map description=Beschreibung --dry-run',
+        'petstore categories list --format ndjson -p production | petstore categories import - -p staging --yes',
+      ],
+    })
     .action(lazyAction(async () => (await import('./run-import.ts')).importAction));
 
 function collect(value: string, previous: readonly string[] = []): readonly string[] {

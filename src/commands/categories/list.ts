@@ -1,7 +1,8 @@
 // `petstore categories list`: lists the categories, searched and sorted locally because the service documents neither.
-import { Command, Option } from 'commander';
+import type { Command } from 'commander';
+import { Option } from 'commander';
 import type { Category } from '../../api/types.ts';
-import { action, sections } from '../../command.ts';
+import { action, PetstoreCommand } from '../../command.ts';
 import { FORMATS } from '../../output/render.ts';
 import type { Column, View } from '../../output/view.ts';
 import type { Session } from '../../session.ts';
@@ -24,7 +25,7 @@ const view: View<readonly Category[]> = {
 };
 
 export const list = (): Command =>
-  new Command('list')
+  new PetstoreCommand('list')
     .alias('ls')
     .description('list all categories')
     // Only described as the default: as a value, `table` would conflict with --json.
@@ -33,19 +34,16 @@ export const list = (): Command =>
     .addOption(
       new Option('--sort <field>', 'sort the list').choices(['id', 'name']).default(undefined, 'service order'),
     )
-    .addHelpText(
-      'after',
-      sections({
-        output: `a table, shortened only to fit a terminal; with --json an array of {"id", "name", "description"} with any
+    .sections({
+      output: `a table, shortened only to fit a terminal; with --json an array of {"id", "name", "description"} with any
 other fields of the service. categories import can read csv, tsv, json and ndjson.`,
-        examples: [
-          'petstore categories list',
-          'petstore categories list --search cat --sort name',
-          "petstore categories list --json | jq -r '.[].name'",
-          'petstore categories list --format csv > categories.csv',
-        ],
-      }),
-    )
+      examples: [
+        'petstore categories list',
+        'petstore categories list --search cat --sort name',
+        "petstore categories list --json | jq -r '.[].name'",
+        'petstore categories list --format csv > categories.csv',
+      ],
+    })
     .action(action(view, listCategories));
 
 async function listCategories(session: Session, options: ListOptions): Promise<readonly Category[]> {
