@@ -76,7 +76,7 @@ function checkEncoding(args: readonly string[]): void {
   throw new PetstoreError('usage', message, { hint: 'check the encoding of the terminal or script' });
 }
 
-const categories = (): Command =>
+const categories = (): PetstoreCommand =>
   new PetstoreCommand('categories')
     .description('list, create and import the categories that classify pets')
     .sections({
@@ -90,7 +90,7 @@ const categories = (): Command =>
     .addCommand(create())
     .addCommand(importRows());
 
-const auth = (): Command =>
+const auth = (): PetstoreCommand =>
   new PetstoreCommand('auth')
     .description('log in, log out and switch between profiles')
     .sections({

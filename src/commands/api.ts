@@ -1,9 +1,8 @@
 // The definition of `petstore api`: one raw authenticated request.
-import type { Command } from 'commander';
 import { Option } from 'commander';
 import { lazyAction, PetstoreCommand } from '../command.ts';
 
-export const api = (): Command =>
+export const api = (): PetstoreCommand =>
   new PetstoreCommand('api')
     .description('send an authenticated API request and print the response body')
     .argument('<method>', 'GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS')

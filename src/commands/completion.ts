@@ -1,11 +1,10 @@
 // `petstore completion`, and the hidden command that its scripts call on each Tab.
-import type { Command } from 'commander';
 import { Argument } from 'commander';
 import { lazyAction, PetstoreCommand, rootOf } from '../command.ts';
 
 export const SHELLS = ['bash', 'zsh', 'fish', 'powershell'] as const;
 
-export const completion = (): Command =>
+export const completion = (): PetstoreCommand =>
   new PetstoreCommand('completion')
     .alias('complete')
     .description('print a completion script for a shell')
@@ -25,7 +24,7 @@ startup file of the shell: ~/.bashrc, ~/.zshrc (after compinit) or $PROFILE. The
     })
     .action(lazyAction(async () => (await import('./completion/scripts.ts')).scriptAction));
 
-export const suggestions = (): Command =>
+export const suggestions = (): PetstoreCommand =>
   new PetstoreCommand('__complete')
     .description('list what can follow the words typed so far')
     .argument('[words...]', 'the words after `petstore`, the last one under the cursor')

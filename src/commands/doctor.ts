@@ -1,8 +1,7 @@
 // The definition of `petstore doctor`: checks everything between this machine and the service.
-import type { Command } from 'commander';
 import { lazyAction, PetstoreCommand } from '../command.ts';
 
-export const doctor = (): Command =>
+export const doctor = (): PetstoreCommand =>
   new PetstoreCommand('doctor')
     .description('diagnose problems and suggest fixes')
     .sections({

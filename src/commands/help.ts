@@ -21,7 +21,7 @@ More:
   $ petstore doctor                   diagnose problems
 `;
 
-export const help = (): Command =>
+export const help = (): PetstoreCommand =>
   new PetstoreCommand('help')
     .description('show help for a command')
     .argument('[command...]', 'for example: categories create')

@@ -1,6 +1,4 @@
 // `petstore quota`: shows limit, remaining and reset, and a block of the key with its reason.
-
-import type { Command } from 'commander';
 import { action, PetstoreCommand } from '../command.ts';
 import { formatDuration, formatRemaining, formatTime, localTime, SHORT_MS } from '../format.ts';
 import { bar } from '../output/bar.ts';
@@ -28,7 +26,7 @@ const view: View<ProfileQuota> = {
   tables: true,
 };
 
-export const quota = (): Command =>
+export const quota = (): PetstoreCommand =>
   new PetstoreCommand('quota')
     .description('show the remaining quota, as of the last response')
     .option('--refresh', 'send one GET /categories first')

@@ -1,11 +1,10 @@
 // The definition of `petstore sandbox`; the server is loaded when it runs.
-import type { Command } from 'commander';
 import { Option } from 'commander';
 import { lazyAction, PetstoreCommand } from '../command.ts';
 
 const collect = (value: string, all: readonly string[]): readonly string[] => [...all, value];
 
-export const sandbox = (): Command =>
+export const sandbox = (): PetstoreCommand =>
   new PetstoreCommand('sandbox')
     .description('run a local test server that implements the API')
     .option('--port <number>', 'port on 127.0.0.1; 0 chooses a free port', '4010')

@@ -101,11 +101,6 @@ export function openConfStore(dir: string): ProfileStore {
       if (store.active() === name) remove(ACTIVE);
       return removed;
     },
-    removeAll() {
-      const names = stored();
-      for (const file of [ACTIVE, ...names.map((name) => PREFIX + name)]) remove(file);
-      return names;
-    },
     active() {
       const name = read(ACTIVE)?.active ?? FIRST_ACTIVE;
       if (!isProfileName(name)) throw damagedFile(pathOf(ACTIVE), 'does not name a profile');

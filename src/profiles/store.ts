@@ -30,8 +30,6 @@ export interface ProfileStore {
   removeKey(name: string): boolean;
   /** Removes the profile; if it was active, `production` becomes active. @returns whether it existed */
   remove(name: string): boolean;
-  /** Removes every profile, damaged ones too. @returns their names */
-  removeAll(): readonly string[];
   active(): string;
   activate(name: string): void;
 }
@@ -76,10 +74,11 @@ export function unknownProfile(name: string, names: readonly string[], from?: st
 }
 
 /** The error for an API key in place of a name; it does not repeat the key. */
-export function keyAsProfile(from = '-p', names: readonly string[] = []): PetstoreError {
+export function keyAsProfile(from?: string, names: readonly string[] = []): PetstoreError {
   const list = names.length > 0 ? `; available profiles: ${names.join(', ')}` : '';
-  const message = `${from} expects a profile name, but the value looks like an API key${list}`;
-  return new PetstoreError('usage', message, { hint: 'run `petstore auth login` and enter the key at the prompt' });
+  return new PetstoreError('usage', `the profile name${origin(from)} looks like an API key${list}`, {
+    hint: 'run `petstore auth login` and enter the key at the prompt',
+  });
 }
 
 function origin(from: string | undefined): string {

@@ -88,11 +88,11 @@ test.each([
   expect(() => store.save(PROFILE)).toThrow(damage);
   expect(() => store.removeKey('production')).toThrow(damage);
   expect(fs.readFileSync(file())).toEqual(Buffer.from(content));
-  // Other profiles still work, and so does removing everything.
+  // Other profiles still work, and so does removing the damaged one.
   expect(store.get('farm')).toMatchObject({ key: KEY });
   expect(store.names()).toContain('production');
-  expect(store.removeAll()).toEqual(expect.arrayContaining(['production', 'farm']));
-  expect(fs.readdirSync(dir)).toEqual([]);
+  expect(store.remove('production')).toBe(true);
+  expect(fs.readdirSync(dir)).toEqual(['profile-farm.json']);
 });
 
 test('a damaged record of the active profile is an error until a switch replaces it', () => {
@@ -129,10 +129,6 @@ test.each([
   for (const name of ['old', 'tmp-0123']) fs.writeFileSync(`${file()}.${name}`, valid);
   expect(store[remove]('production')).toBe(true);
   expect(fs.readdirSync(dir)).toEqual(left);
-});
-
-test('removing all profiles succeeds if none exists', () => {
-  expect(openConfStore(dir).removeAll()).toEqual([]);
 });
 
 // `ulimit` stands for a full disk: of a file nothing fits, or only the first block of 512 bytes.

@@ -17,7 +17,6 @@ function memory(profiles: readonly StoredProfile[], active = 'production'): Prof
     save: () => expect.unreachable('saved'),
     removeKey: () => expect.unreachable('removed'),
     remove: () => expect.unreachable('removed'),
-    removeAll: () => expect.unreachable('removed'),
     activate: () => expect.unreachable('activated'),
   };
 }
@@ -136,7 +135,7 @@ test('the error about an unknown profile names PETSTORE_PROFILE if the name came
     message: 'profile "stagin" from PETSTORE_PROFILE does not exist; available profiles: production, staging, sandbox',
   });
   await expect(resolve({ PETSTORE_PROFILE: 'sk_live_0123456789' })).rejects.toMatchObject({
-    message: expect.stringMatching(/^PETSTORE_PROFILE expects a profile name, but the value looks like an API key;/),
+    message: expect.stringMatching(/^the profile name from PETSTORE_PROFILE looks like an API key;/),
     hint: 'run `petstore auth login` and enter the key at the prompt',
   });
   await expect(resolve({ PETSTORE_PROFILE: 'staging' }, 'stagin')).rejects.toMatchObject({

@@ -1,5 +1,4 @@
 // `petstore auth login`: saves a key, or a command that prints one, for the origin of a base URL.
-import type { Command } from 'commander';
 import { action, PetstoreCommand } from '../../command.ts';
 import { PetstoreError, rephrase } from '../../errors.ts';
 import { escapeControls } from '../../escape.ts';
@@ -43,7 +42,7 @@ const view: View<LoginResult> = {
   },
 };
 
-export const login = (): Command =>
+export const login = (): PetstoreCommand =>
   new PetstoreCommand('login')
     .description('save an API key for a profile')
     .option('--url <url>', 'base URL of the service: https, or http on loopback, ending in /v1')

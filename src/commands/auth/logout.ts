@@ -1,6 +1,4 @@
-// `petstore auth logout`: removes a profile's key, or whole profiles.
-
-import type { Command } from 'commander';
+// `petstore auth logout`: removes the key of a profile, or the whole profile.
 import { action, PetstoreCommand } from '../../command.ts';
 import { PetstoreError } from '../../errors.ts';
 import type { View } from '../../output/view.ts';
@@ -9,35 +7,30 @@ import { SANDBOX } from '../../profiles/store.ts';
 import type { Session } from '../../session.ts';
 
 interface LogoutOptions {
-  readonly all?: true;
   readonly delete?: true;
 }
 
 interface LogoutResult {
-  /** The profiles that were changed. */
-  readonly removed: readonly string[];
+  readonly profile: string;
+  /** False if there was nothing to remove. */
+  readonly removed: boolean;
   readonly deleted: boolean;
-  /** Absent with --all. */
-  readonly profile?: string;
 }
 
 const view: View<LogoutResult> = {
-  text({ removed, deleted, profile }) {
-    const names = removed.map((name) => `"${name}"`).join(', ');
-    const none = profile ? `No API key is saved for profile "${profile}"` : 'No profiles to delete';
-    if (removed.length === 0) return [`${none}\n`];
-    return [`${deleted ? 'Deleted' : 'Removed the API key of'} profile${removed.length > 1 ? 's' : ''} ${names}\n`];
+  text({ profile, removed, deleted }) {
+    if (!removed) return [`No API key is saved for profile "${profile}"\n`];
+    return [`${deleted ? 'Deleted' : 'Removed the API key of'} profile "${profile}"\n`];
   },
 };
 
-export const logout = (): Command =>
+export const logout = (): PetstoreCommand =>
   new PetstoreCommand('logout')
     .description("remove a profile's API key and keep its base URL")
     .option('--delete', 'delete the whole profile')
-    .option('--all', 'delete all profiles, including unreadable ones')
     .sections({
-      output: 'one line; with --json {"removed", "deleted"}: the profiles that were changed.',
-      examples: ['petstore auth logout', 'petstore auth logout -p staging --delete', 'petstore auth logout --all'],
+      output: 'one line; with --json {"profile", "removed", "deleted"}.',
+      examples: ['petstore auth logout', 'petstore auth logout -p staging --delete'],
     })
     .action(action(view, logOut));
 
@@ -47,7 +40,6 @@ async function logOut(session: Session, options: LogoutOptions): Promise<LogoutR
   if (env['PETSTORE_API_KEY'] !== undefined) {
     await session.warn('PETSTORE_API_KEY is still set; commands keep using that key');
   }
-  if (options.all) return { removed: store.removeAll(), deleted: true };
   const named = namedProfile({ env, profile: session.options.profile });
   const name = named?.name ?? store.active();
   if (name === SANDBOX) {
@@ -55,8 +47,7 @@ async function logOut(session: Session, options: LogoutOptions): Promise<LogoutR
       hint: 'to log out of another profile, run `petstore auth logout -p PROFILE`',
     });
   }
-  const deleted = options.delete === true;
   checkExists(store, name, named?.from);
-  const done = deleted ? store.remove(name) : store.removeKey(name);
-  return { removed: done ? [name] : [], deleted, profile: name };
+  const deleted = options.delete === true;
+  return { profile: name, removed: deleted ? store.remove(name) : store.removeKey(name), deleted };
 }

@@ -1,5 +1,4 @@
 // `petstore auth status`: lists the profiles with base URL, masked key and their sources. Sends nothing.
-import type { Command } from 'commander';
 import { action, PetstoreCommand } from '../../command.ts';
 import type { PetstoreError } from '../../errors.ts';
 import { escapeControls } from '../../escape.ts';
@@ -47,7 +46,7 @@ const view: View<StatusResult> = {
   failure: ({ failure }) => failure,
 };
 
-export const status = (): Command =>
+export const status = (): PetstoreCommand =>
   new PetstoreCommand('status')
     .description('list profiles with their base URL, masked key and source')
     .sections({

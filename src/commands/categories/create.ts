@@ -1,5 +1,4 @@
 // `petstore categories create`: sends one category once, or with --if-missing returns the one that exists.
-import type { Command } from 'commander';
 import type { Api, Category } from '../../api/types.ts';
 import { action, PetstoreCommand } from '../../command.ts';
 import { PetstoreError } from '../../errors.ts';
@@ -29,7 +28,7 @@ const view: View<CreateResult> = {
     `category ${quoted(category)} ${created ? 'was created' : 'already exists'} (id ${category.id})`,
 };
 
-export const create = (): Command =>
+export const create = (): PetstoreCommand =>
   new PetstoreCommand('create')
     .description('create a category')
     .requiredOption('--name <name>', 'name of the category, for example a species')

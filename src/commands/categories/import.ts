@@ -1,8 +1,7 @@
 // The definition of `petstore categories import`; its code is loaded when it runs.
-import type { Command } from 'commander';
 import { lazyAction, PetstoreCommand } from '../../command.ts';
 
-export const importRows = (): Command =>
+export const importRows = (): PetstoreCommand =>
   new PetstoreCommand('import')
     .description('create categories from a file, skipping those that exist')
     .argument('<file>', 'JSON array, NDJSON, CSV or TSV; - reads stdin')

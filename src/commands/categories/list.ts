@@ -1,5 +1,4 @@
 // `petstore categories list`: lists the categories, searched and sorted locally because the service documents neither.
-import type { Command } from 'commander';
 import { Option } from 'commander';
 import type { Category } from '../../api/types.ts';
 import { action, PetstoreCommand } from '../../command.ts';
@@ -24,7 +23,7 @@ const view: View<readonly Category[]> = {
   records: { columns: COLUMNS, rows: (categories) => categories },
 };
 
-export const list = (): Command =>
+export const list = (): PetstoreCommand =>
   new PetstoreCommand('list')
     .alias('ls')
     .description('list all categories')
