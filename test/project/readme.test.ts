@@ -1,8 +1,9 @@
 // Runs the transcripts of the README in order and compares their output.
 import { spawn } from 'node:child_process';
-import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, test as anyTest, beforeAll, expect } from 'vitest';
+import { SANDBOX_KEY } from '../../src/sandbox/plans.ts';
 import { hasShell } from '../support/capabilities.ts';
 import type { SandboxProcess } from '../support/processes.ts';
 import { ended, place, startSandbox } from '../support/processes.ts';
@@ -44,7 +45,6 @@ const home = place();
 /** The sandbox that the README starts in another terminal, on another port. */
 let sandbox: SandboxProcess;
 const README_HOST = '127.0.0.1:4010';
-const README_KEY = 'sandbox_readme_key_0001';
 
 beforeAll(async () => {
   const bin = join(home.dir, 'bin');
@@ -52,8 +52,7 @@ beforeAll(async () => {
   symlinkSync(BIN, join(bin, 'petstore'));
   provideJq(bin);
   home.env['PATH'] = `${bin}:${home.env['PATH']}`;
-  writeFileSync(join(home.dir, 'key.txt'), `${README_KEY}\n`);
-  sandbox = await startSandbox(BIN, ['--key', README_KEY]);
+  sandbox = await startSandbox(BIN, ['--key', SANDBOX_KEY]);
 });
 
 afterAll(() => sandbox.stop());
