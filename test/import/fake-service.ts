@@ -13,17 +13,15 @@ import { FakeClock } from '../support/fake-clock.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 /**
- * The fate of one create. `lost`: committed, its response is lost; `cut`: not committed, no response; `late`: its response is
- * lost, and it is committed 1.5 s later; `slow`: it timed out, not committed; `slower`: it timed out, and it is committed 25 s later; `old`: 201 with a category that existed before;
- * `one`: 201 with that of the latest 201; `crash-…`: the process that sent it is killed, and it is committed 3 s later or never.
+ * The fate of one create. `lost`: committed without a response; `cut`: not committed, no response; `slow`: not committed, timed
+ * out; `old`: 201 with an existing category; `one`: 201 with the category of the latest 201; `crash`: not committed, and the
+ * process is killed.
  */
 export type Fate =
   | 'ok'
   | 'lost'
   | 'cut'
-  | 'late'
   | 'slow'
-  | 'slower'
   | 'old'
   | 'one'
   | 'rejected'
@@ -31,17 +29,13 @@ export type Fate =
   | 'unauthorized'
   | 'limited'
   | 'unreachable'
-  | 'crash'
-  | 'crash-late';
+  | 'crash';
 
 const lostResponse = (): PetstoreError => new PetstoreError('unknown_outcome', 'no valid response was received');
-const timedOut = (): PetstoreError => new PetstoreError('unknown_outcome', 'timed out', { processed: 'late' });
 const ERRORS: Partial<Record<Fate, () => PetstoreError>> = {
   lost: lostResponse,
   cut: lostResponse,
-  late: lostResponse,
-  slow: timedOut,
-  slower: timedOut,
+  slow: () => new PetstoreError('unknown_outcome', 'timed out', { processed: 'late' }),
   rejected: () =>
     new PetstoreError('rejected', 'rejected (400)', { status: 400, code: 'invalid', serviceMessage: 'bad name' }),
   forbidden: () => new PetstoreError('rejected', 'rejected (403)', { status: 403 }),
@@ -49,29 +43,23 @@ const ERRORS: Partial<Record<Fate, () => PetstoreError>> = {
   limited: () => new PetstoreError('rate_limited', 'nothing is left', { retryAt: 1_800_000_500_000 }),
   unreachable: () => new PetstoreError('network', 'connection refused'),
 };
-/** When a create is committed, milliseconds after it was received; all others are not. */
-const COMMITTED: Partial<Record<Fate, number>> = { ok: 0, lost: 0, late: 1500, slower: 25_000, 'crash-late': 3000 };
-
 const never = <T>(): Promise<T> => new Promise<T>(() => undefined);
 
 export class FakeService {
   readonly categories: Category[] = [];
-  /** The name that was sent for each category. */
-  readonly sentAs = new Map<Category, string>();
   readonly sent: NewCategory[] = [];
   /** Fates of the next creates; after them `fate` decides. */
   readonly fates: Fate[] = [];
   fate: () => Fate = () => 'ok';
   /** Called for each list; may throw. */
   onList: () => void = () => undefined;
-  /** The part of all categories that the list shows; `ageMs` is the age of each. */
-  show: (all: readonly Category[], ageMs: (category: Category) => number) => readonly Category[] = (all) => all;
+  /** The part of all categories that the list shows. */
+  show: (all: readonly Category[]) => readonly Category[] = (all) => all;
   isCached: () => boolean = () => false;
   /** The service's alteration of a name. */
   alter: (name: string) => string = (name) => name;
   lists = 0;
   readonly clock = new FakeClock(1_800_000_000_000);
-  readonly #committedAt = new Map<Category, number>();
   #nextId = 1;
   /** The category that the latest 201 named. */
   #confirmed: Category | undefined;
@@ -88,8 +76,6 @@ export class FakeService {
     const described = description === undefined ? {} : { description };
     const category: Category = { id: this.#nextId++, name: this.alter(name), ...described };
     this.categories.push(category);
-    this.sentAs.set(category, name);
-    this.#committedAt.set(category, this.clock.now());
     return category;
   }
 
@@ -108,18 +94,15 @@ export class FakeService {
       if (dead) return never();
       this.lists++;
       this.onList();
-      const ageMs = (category: Category): number => this.clock.now() - (this.#committedAt.get(category) ?? 0);
-      return { listed: [...this.show(this.categories, ageMs)], fromCache: this.isCached() };
+      return { listed: [...this.show(this.categories)], fromCache: this.isCached() };
     };
     const create = async (row: NewCategory, beforeSend?: () => void): Promise<Category> => {
       if (dead) return never();
       beforeSend?.();
       this.sent.push(row);
       const fate = this.fates.shift() ?? this.fate();
-      const delay = COMMITTED[fate];
-      const committed = delay === 0 ? this.add(row) : undefined;
-      if (delay) void this.#after(delay, () => this.add(row));
-      if (fate.startsWith('crash')) crash();
+      const committed = fate === 'ok' || fate === 'lost' ? this.add(row) : undefined;
+      if (fate === 'crash') crash();
       await new Promise(setImmediate);
       if (dead) return never();
       const error = ERRORS[fate];
@@ -131,12 +114,6 @@ export class FakeService {
     };
     const list = async (): Promise<readonly Category[]> => (await listFresh()).listed;
     return { api: { list, listFresh, create }, crashed };
-  }
-
-  // Sleeps in virtual time, in the steps that a clock allows.
-  async #after(ms: number, act: () => void): Promise<void> {
-    for (let left = ms; left > 0; left -= 30_000) await this.clock.sleep(Math.min(left, 30_000));
-    act();
   }
 }
 

@@ -90,25 +90,6 @@ withServer('an import killed on one machine is resumed on another after a minute
   expect(uncertainNames(second)).toEqual(['cat']);
 });
 
-withServer(
-  'a second machine waits while the first one writes records and continues when the first run ends',
-  async () => {
-    const first = await new Machine().acquire();
-    const machine = new Machine();
-    const sleep = machine.clock.sleep.bind(machine.clock);
-    let slept = 0;
-    machine.clock.sleep = async (ms, signal) => {
-      if (++slept === 500) await first.close();
-      else if (slept < 500 && slept % 100 === 0) await first.recordAbsent('none');
-      return sleep(ms, signal);
-    };
-    const second = await machine.acquire();
-    expect(slept).toBeGreaterThanOrEqual(500);
-    expect(slept).toBeLessThan(510);
-    second.assertHeld();
-  },
-);
-
 withServer('a run that writes no record learns within 4 s that another run has the lock', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
   onTestFinished(() => void vi.useRealTimers());

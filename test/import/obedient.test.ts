@@ -366,6 +366,7 @@ test.each([
   const [one, other] = await Promise.all([first, it.run()]);
   expect([one.code, other.code]).toEqual([0, 0]);
   expect(other.err).toMatch(/^\{"waiting":\{"reason":"import","pid":\d+,"host":".+"\}\}\n/);
+  expect(other.err.match(/"reason":"import"/g)).toHaveLength(1);
   it.check(other);
 });
 

@@ -240,25 +240,6 @@ test.concurrent('six concurrent processes share several windows without a refusa
   expect(server.seen).toMatchObject({ sent: 60, refused: 0, inside: 0 });
 });
 
-test.concurrent('processes that are killed and replaced cause no refusal', async () => {
-  const server = await startLimitServer({ mode: 'fixed', limit: 20, windowMs: 2000, latencyMs: 20, reset: 'tenths' });
-  const dir = tempDir();
-  const slot = async (): Promise<void> => {
-    for (let life = 0; life < 3; life++) {
-      const before = server.seen.sent;
-      const one = spawn(process.execPath, child(server.baseUrl, dir, 1000), { stdio: 'ignore' });
-      while (server.seen.sent === before) await new Promise((resolve) => setTimeout(resolve, 10));
-      await new Promise((resolve) => setTimeout(resolve, Math.random() * 400));
-      one.kill('SIGKILL');
-      await new Promise((resolve) => one.once('close', resolve));
-    }
-  };
-  await Promise.all([slot(), slot(), slot()]);
-  await server.close();
-  expect(server.seen.refused).toBe(0);
-  expect(server.seen.sent).toBeGreaterThanOrEqual(3);
-});
-
 test
   .runIf(hasSignals)
   .concurrent('a process that is suspended while it waits continues afterwards without a refusal', async () => {
