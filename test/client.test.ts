@@ -7,7 +7,7 @@ import { systemClock } from '../src/clock.ts';
 import { startSandbox } from '../src/sandbox/server.ts';
 import type { FakeResponse, HttpFake, ReceivedRequest } from './support/http-fake.ts';
 import { errorResponse, startHttpFake } from './support/http-fake.ts';
-import { place } from './support/processes.ts';
+import { place, until } from './support/processes.ts';
 import { petstore } from './support/program.ts';
 import { tempDir } from './support/temp-dir.ts';
 
@@ -48,10 +48,7 @@ async function errorOf(call: Promise<unknown>): Promise<PetstoreError> {
   return error as PetstoreError;
 }
 
-// Resolves when the service has received a request.
-async function received({ requests }: HttpFake): Promise<void> {
-  while (requests.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
-}
+const received = ({ requests }: HttpFake) => until(() => requests.length > 0);
 
 test('the client library creates and lists categories', async () => {
   const client = open(await service());

@@ -84,18 +84,18 @@ test('`api --input -` reads the body from stdin, and is wrong usage on a termina
 });
 
 const ENDLESS: [string, string[], string][] = [
-  ['an endless device', ['POST', '/x', '--input', '/dev/zero'], 'is not a regular file'],
+  ['an endless device as input', ['POST', '/x', '--input', '/dev/zero'], 'is not a regular file'],
 ];
 
 test.each<[what: string, args: string[], words: string]>([
-  ['another host', ['GET', '//evil.example/x'], 'the path is a full URL'],
+  ['a path to another host', ['GET', '//evil.example/x'], 'the path is a full URL'],
   ['an encoded path that leaves the base URL', ['GET', '/x/..%2F..%2f../admin'], 'must stay below the base URL'],
   ['a path in place of the method', ['/categories', '/x'], 'unknown HTTP method "/categories"'],
   ['a body that is not JSON', ['POST', '/x', '--data', '{name: dog}'], 'not valid JSON'],
   ['a body for GET', ['GET', '/x', '--data', '{}'], 'GET requests cannot have a body'],
   ['two bodies', ['POST', '/x', '--data', '{}', '--input', 'f'], 'cannot be combined'],
-  ['a missing file', ['POST', '/x', '--input', 'missing.json'], 'no such file'],
-  ['a directory', ['POST', '/x', '--input', '/'], '/ is a directory'],
+  ['a missing input file', ['POST', '/x', '--input', 'missing.json'], 'no such file'],
+  ['a directory as input', ['POST', '/x', '--input', '/'], '/ is a directory'],
   ...(hasDevices ? ENDLESS : []),
 ])('`api` with %s is wrong usage, and nothing is sent', async (_what, args, words) => {
   const before = service.requests.length;

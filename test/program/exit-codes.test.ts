@@ -12,7 +12,7 @@ import { inProcess } from '../support/world.ts';
 const KEY = 'sk_test_secret_0123456789';
 const BIG = '9223372036854775807';
 
-const answers: Readonly<Record<string, FakeResponse | ((request: ReceivedRequest) => FakeResponse)>> = {
+const responses: Readonly<Record<string, FakeResponse | ((request: ReceivedRequest) => FakeResponse)>> = {
   ok: ({ method }) =>
     method === 'POST'
       ? { status: 201, body: `{"id":${BIG},"name":"dog"}`, headers: quotaHeaders() }
@@ -34,8 +34,8 @@ const answers: Readonly<Record<string, FakeResponse | ((request: ReceivedRequest
 let service: HttpFake;
 beforeAll(async () => {
   service = await startHttpFake((request) => {
-    const answer = answers[request.path.split('/')[1] ?? ''] ?? 'reset';
-    return typeof answer === 'function' ? answer(request) : answer;
+    const response = responses[request.path.split('/')[1] ?? ''] ?? 'reset';
+    return typeof response === 'function' ? response(request) : response;
   });
   return service.close;
 });
@@ -67,33 +67,31 @@ const KINDS: Readonly<Record<number, string>> = {
   9: 'storage',
 };
 
-type Failure = [code: number, title: string, home: string | (() => Place), args: string[], message: RegExp];
+type Failure = [cause: string, code: number, home: string | (() => Place), args: string[], message: RegExp];
 const FAILURES: readonly Failure[] = [
-  [2, 'an unknown option', 'ok', [...list, '--frobnicate'], /--frobnicate/],
-  [2, 'a missing name', 'ok', ['categories', 'create'], /--name/],
-  [2, 'a blank name', 'ok', ['categories', 'create', '--name', ' '], /empty|blank/],
-  [2, 'an invalid duration', 'ok', [...list, '--timeout', 'soon'], /--timeout/],
-  [2, 'an unknown profile', place, [...list, '-p', 'farm'], /production/],
-  [3, 'a missing URL and key', place, list, /auth login/],
-  [3, 'an empty key', () => at('ok', { PETSTORE_API_KEY: '' }), list, /PETSTORE_API_KEY/],
-  [3, 'status 401 on a read', 'unauthorized', list, /The API key is not valid/],
-  [3, 'status 401 on a create', 'unauthorized', create, /The API key is not valid/],
-  [4, 'status 400', 'invalid', create, /The name is too long/],
-  [4, 'status 404', 'missing', list, /There is nothing here/],
-  [5, 'status 429 with a wait of an hour', 'limited', create, /429.*Slow down/],
-  [6, 'a closed port on a read', closedPort, [...list, ...once], /refused/],
-  [6, 'a closed port on a create', closedPort, [...create, ...once], /refused/],
-  [6, 'a read without a response', 'silent', [...list, ...once, '--timeout', '300ms'], /timed out after 300 ms/],
-  [7, 'status 500 on a read', 'failing', [...list, ...once], /Something broke/],
-  [7, 'HTML instead of JSON', 'html', list, /text\/html/],
-  [7, 'an object instead of a list', 'object', list, /array/],
-  [7, 'a redirect', 'redirect', list, /elsewhere\.example/],
-  [8, 'status 500 on a create', 'failing', create, /categories list/],
-  [8, 'a connection closed after a create', 'reset', create, /categories list/],
-  [8, 'a create without a response', 'silent', [...create, '--timeout', '300ms'], /categories list/],
-  [8, 'status 201 without a category', 'nonsense', create, /categories list/],
-  [8, 'HTML instead of the created category', 'html', create, /categories list/],
-  [9, 'a damaged config file', damagedConfig, list, /config/],
+  ['an unknown option', 2, 'ok', [...list, '--frobnicate'], /--frobnicate/],
+  ['a blank name', 2, 'ok', ['categories', 'create', '--name', ' '], /empty|blank/],
+  ['an unknown profile', 2, place, [...list, '-p', 'farm'], /production/],
+  ['a profile without URL and key', 3, place, list, /auth login/],
+  ['an empty key', 3, () => at('ok', { PETSTORE_API_KEY: '' }), list, /PETSTORE_API_KEY/],
+  ['status 401 on a read', 3, 'unauthorized', list, /The API key is not valid/],
+  ['status 401 on a create', 3, 'unauthorized', create, /The API key is not valid/],
+  ['status 400', 4, 'invalid', create, /The name is too long/],
+  ['status 404', 4, 'missing', list, /There is nothing here/],
+  ['status 429 with a wait of an hour', 5, 'limited', create, /429.*Slow down/],
+  ['a closed port on a read', 6, closedPort, [...list, ...once], /refused/],
+  ['a closed port on a create', 6, closedPort, [...create, ...once], /refused/],
+  ['a read without a response', 6, 'silent', [...list, ...once, '--timeout', '300ms'], /timed out after 300 ms/],
+  ['status 500 on a read', 7, 'failing', [...list, ...once], /Something broke/],
+  ['HTML instead of JSON', 7, 'html', list, /text\/html/],
+  ['an object instead of a list', 7, 'object', list, /array/],
+  ['a redirect', 7, 'redirect', list, /elsewhere\.example/],
+  ['status 500 on a create', 8, 'failing', create, /categories list/],
+  ['a connection closed after a create', 8, 'reset', create, /categories list/],
+  ['a create without a response', 8, 'silent', [...create, '--timeout', '300ms'], /categories list/],
+  ['status 201 without a category', 8, 'nonsense', create, /categories list/],
+  ['HTML instead of the created category', 8, 'html', create, /categories list/],
+  ['a damaged config file', 9, damagedConfig, list, /config/],
 ];
 
 function expectClean(result: Outcome): void {
@@ -101,38 +99,32 @@ function expectClean(result: Outcome): void {
   expect(result.err).not.toMatch(/^\s+at /m);
 }
 
-test.each(FAILURES)(
-  'exit code %i is caused by %s and comes with an error and a hint',
-  async (code, _title, home, args, message) => {
-    const fresh = () => (typeof home === 'string' ? at(home) : home());
-    const text = await inProcess(args, fresh());
-    expect({ code: text.code, out: text.out }, text.err).toEqual({ code, out: '' });
-    expect(text.err).toMatch(/^error: .*\nhint: /);
-    expect(text.err).toMatch(message);
-    expectClean(text);
+test.each(FAILURES)('%s causes exit code %i with an error and a hint', async (_cause, code, home, args, message) => {
+  const fresh = () => (typeof home === 'string' ? at(home) : home());
+  const text = await inProcess(args, fresh());
+  expect({ code: text.code, out: text.out }, text.err).toEqual({ code, out: '' });
+  expect(text.err).toMatch(/^error: .*\nhint: /);
+  expect(text.err).toMatch(message);
+  expectClean(text);
 
-    const json = await inProcess([...args, '--json'], fresh());
-    expect({ code: json.code, out: json.out }, json.err).toEqual({ code, out: '' });
-    const document = JSON.parse(json.err.trim().split('\n').at(-1) ?? '');
-    expect(document).toEqual({ error: expect.objectContaining({ kind: KINDS[code], hint: expect.any(String) }) });
-    // The JSON error carries the service's own code and status.
-    const sent = (answers[String(home)] as { body?: { code?: string; status?: number } } | undefined)?.body;
-    if (sent?.status) expect(document.error).toMatchObject({ code: sent.code, status: sent.status });
-    if (code === 5) expect(Date.parse(document.error.retryAt)).toBeGreaterThan(Date.now());
-    expectClean(json);
-  },
-);
+  const json = await inProcess([...args, '--json'], fresh());
+  expect({ code: json.code, out: json.out }, json.err).toEqual({ code, out: '' });
+  const document = JSON.parse(json.err.trim().split('\n').at(-1) ?? '');
+  expect(document).toEqual({ error: expect.objectContaining({ kind: KINDS[code], hint: expect.any(String) }) });
+  // The JSON error carries the service's own code and status.
+  const sent = (responses[String(home)] as { body?: { code?: string; status?: number } } | undefined)?.body;
+  if (sent?.status) expect(document.error).toMatchObject({ code: sent.code, status: sent.status });
+  if (code === 5) expect(Date.parse(document.error.retryAt)).toBeGreaterThan(Date.now());
+  expectClean(json);
+});
 
-const FIRST_OF_EACH = FAILURES.filter(([code], at) => FAILURES[at - 1]?.[0] !== code);
+const FIRST_OF_EACH = FAILURES.filter(([, code], at) => FAILURES[at - 1]?.[1] !== code);
 
-test.concurrent.each(FIRST_OF_EACH)(
-  'exit code %i of the built program is caused by %s',
-  async (code, _title, home, args) => {
-    const run = await petstore(typeof home === 'string' ? at(home) : home(), args);
-    expect({ code: run.code, out: run.out }, run.err).toEqual({ code, out: '' });
-    expectClean(run);
-  },
-);
+test.concurrent.each(FIRST_OF_EACH)('%s causes exit code %i of the built program', async (_cause, code, home, args) => {
+  const run = await petstore(typeof home === 'string' ? at(home) : home(), args);
+  expect({ code: run.code, out: run.out }, run.err).toEqual({ code, out: '' });
+  expectClean(run);
+});
 
 describe.concurrent('a successful command', () => {
   test('prints a list on stdout and the quota on stderr', async () => {

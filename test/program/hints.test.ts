@@ -68,12 +68,6 @@ const lost: Shop['override'] = ({ method }, create) => {
   create();
   return 'reset';
 };
-const failing =
-  (status: number): Shop['override'] =>
-  (request, create) => {
-    if (request.method === 'POST') create();
-    return errorResponse(status, 'failed', 'No.');
-  };
 const withRows = (dir: string): void => writeFileSync(join(dir, 'my rows.csv'), 'name\ncat\ndog\n');
 const configFile = (dir: string): string => {
   const names = readdirSync(join(dir, 'config'), { recursive: true, encoding: 'utf8' });
@@ -85,20 +79,6 @@ const PROVOCATIONS: Readonly<Record<string, Provocation>> = {
     from: 'http/request-errors.ts',
     args: CREATE,
     override: lost,
-    code: 8,
-    leads: [LOOK],
-  },
-  'a create with status 500': {
-    from: 'http/request-errors.ts',
-    args: CREATE,
-    override: failing(500),
-    code: 8,
-    leads: [LOOK],
-  },
-  'a create with status 201 but no category': {
-    from: 'http/request-errors.ts',
-    args: CREATE,
-    override: ({ method }, create) => (method === 'POST' ? { ...(create() as object), body: '<html>' } : undefined),
     code: 8,
     leads: [LOOK],
   },

@@ -8,7 +8,7 @@ import { hasPty, hasSignals } from '../support/capabilities.ts';
 import type { HttpFake } from '../support/http-fake.ts';
 import { errorResponse, startHttpFake } from '../support/http-fake.ts';
 import type { Outcome, Place } from '../support/processes.ts';
-import { ended, place } from '../support/processes.ts';
+import { ended, place, until } from '../support/processes.ts';
 import { BIN, petstore, start } from '../support/program.ts';
 import { inTerminal } from '../support/pty.ts';
 import type { RawServer } from '../support/raw-server.ts';
@@ -166,10 +166,6 @@ async function hanging(env: Record<string, string> = {}) {
   const outcome = ended(child);
   await until(() => service.requests.length > 0);
   return { home, child, outcome };
-}
-
-async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await new Promise((resolve) => setTimeout(resolve, 20));
 }
 
 test.runIf(hasSignals)('debug output and reports of Node.js show no API key and no state server password', async () => {

@@ -61,24 +61,15 @@ test('the built program contains a marker of each package', () => {
   expect(Object.entries(MARKERS).filter(([, mark]) => !text.includes(mark))).toEqual([]);
 });
 
-test.each<[string[], string[]]>([
-  [['--version'], []],
-  [['--help'], ['commander']],
-  [['completion', 'bash'], ['commander']],
-  [
-    ['auth', 'status'],
-    ['commander', 'conf', 'cli-table3'],
-  ],
-  [
-    ['categories', 'list', '--json'],
-    ['commander', 'undici'],
-  ],
-  [
-    ['categories', 'list', '-q'],
-    ['commander', 'undici', 'cli-table3'],
-  ],
-])('`petstore %j` loads only the packages %j', async (args, expected) => {
-  expect((await loaded(args)).sort()).toEqual([...expected].sort());
+test.each([
+  ['--version', []],
+  ['--help', ['commander']],
+  ['completion bash', ['commander']],
+  ['auth status', ['cli-table3', 'commander', 'conf']],
+  ['categories list --json', ['commander', 'undici']],
+  ['categories list -q', ['cli-table3', 'commander', 'undici']],
+])('`petstore %s` loads only the packages %j', async (line, expected) => {
+  expect((await loaded(line.split(' '))).sort()).toEqual(expected);
 });
 
 test('a command with PETSTORE_STATE_URL loads the state server client', async () => {

@@ -94,9 +94,13 @@ export async function startSandbox(bin: string, options: readonly string[]): Pro
 /** Waits until an import journal of a place contains a text, for example `"created"`. */
 export async function untilNoted(at: Place, text: string): Promise<void> {
   const dir = join(at.env['PETSTORE_STATE_DIR'] ?? '', 'imports');
-  for (;;) {
+  await until(() => {
     const files = existsSync(dir) ? readdirSync(dir, { recursive: true, encoding: 'utf8' }) : [];
-    if (files.some((file) => file.endsWith('.log') && readFileSync(join(dir, file), 'utf8').includes(text))) return;
-    await new Promise((done) => setTimeout(done, 20));
-  }
+    return files.some((file) => file.endsWith('.log') && readFileSync(join(dir, file), 'utf8').includes(text));
+  });
+}
+
+/** Waits in real time for a condition that another process or a server fulfills. */
+export async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await new Promise((done) => setTimeout(done, 10));
 }

@@ -21,7 +21,7 @@ test.each([
   ['soon\u001b[2J', 'GET /x is deprecated (soon␛[2J)'],
   ['@99999999999999999', 'GET /x is deprecated (@99999999999999999)'],
   ['@999999999999', 'GET /x is deprecated (@999999999999)'],
-])('the header "Deprecation: %s" causes the notice "%s"', (value, sentence) => {
+])('the Deprecation header %j causes the notice %j', (value, sentence) => {
   expect(deprecationNotices('GET', '/x?query=1', { deprecation: value })).toEqual([sentence]);
 });
 
