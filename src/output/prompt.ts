@@ -13,38 +13,34 @@ export interface PromptIO {
   readonly signal: AbortSignal;
 }
 
-export interface Question {
+export interface Question<T> {
   /** One line without control characters. */
   readonly message: string;
-  /** Returns the problem of an invalid answer; the question is then asked again. */
-  readonly validate?: (answer: string) => string | undefined;
+  /** True for a secret: typed characters are not shown. */
+  readonly hidden?: boolean;
+  /** Converts the trimmed answer; a PetstoreError is shown, and the question is asked again. */
+  readonly parse: (answer: string) => T;
 }
 
 /**
- * Asks for a secret: nothing is shown while it is typed.
+ * Asks a question until the answer is valid.
  * @throws PetstoreError `interrupted` (130) after Ctrl-C or Ctrl-D
  */
-export function askHidden(io: PromptIO, question: Question): Promise<string> {
-  return askUntilValid(io, question, true);
-}
-
-/** Prompts for a line of text and trims it; throws as `askHidden` does. */
-export function askText(io: PromptIO, question: Question): Promise<string> {
-  return askUntilValid(io, question, false).then((answer) => answer.trim());
-}
-
-/** Asks a question whose default answer is no; throws as `askHidden` does. */
-export async function askYesNo(io: PromptIO, message: string): Promise<boolean> {
-  return /^\s*y(?:es)?\s*$/i.test(await ask(io, `${message} (y/N) `, false));
-}
-
-async function askUntilValid(io: PromptIO, { message, validate }: Question, hidden: boolean): Promise<string> {
+export async function askFor<T>(io: PromptIO, { message, hidden = false, parse }: Question<T>): Promise<T> {
   for (;;) {
     const answer = await ask(io, `${message}: `, hidden);
-    const problem = validate?.(answer);
-    if (problem === undefined) return answer;
-    await io.stderr.write(`${wrap(problem, io.stderr.columns)}\n`);
+    try {
+      return parse(answer.trim());
+    } catch (error) {
+      if (!(error instanceof PetstoreError)) throw error;
+      await io.stderr.write(`${wrap(`${error.message}; ${error.hint}`, io.stderr.columns)}\n`);
+    }
   }
+}
+
+/** Asks a question whose default answer is no; throws as `askFor` does. */
+export async function askYesNo(io: PromptIO, message: string): Promise<boolean> {
+  return /^\s*y(?:es)?\s*$/i.test(await ask(io, `${message} (y/N) `, false));
 }
 
 async function ask({ stdin, stderr, signal }: PromptIO, message: string, hidden: boolean): Promise<string> {

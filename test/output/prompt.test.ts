@@ -1,8 +1,9 @@
 // Prompts on a fake terminal.
 import { PassThrough } from 'node:stream';
 import { expect, test } from 'vitest';
+import { PetstoreError } from '../../src/errors.ts';
 import type { PromptIO } from '../../src/output/prompt.ts';
-import { askHidden, askText, askYesNo } from '../../src/output/prompt.ts';
+import { askFor, askYesNo } from '../../src/output/prompt.ts';
 
 function fakeTerminal() {
   const rawModes: boolean[] = [];
@@ -42,7 +43,7 @@ function fakeTerminal() {
 
 test('a hidden prompt shows neither the secret nor its length, and removes its listener', async () => {
   const { io, type, shown, input } = fakeTerminal();
-  const answer = askHidden(io, { message: 'API key' });
+  const answer = askFor(io, { message: 'API key', hidden: true, parse: String });
   await type('sk_secret\r');
   expect(await answer).toBe('sk_secret');
   expect(shown()).toBe('API key: \n');
@@ -50,11 +51,11 @@ test('a hidden prompt shows neither the secret nor its length, and removes its l
 });
 
 test.each([
-  ['a secret', askHidden],
-  ['a line of text', askText],
-] as const)('a prompt for %s ignores Ctrl-Z', async (_what, ask) => {
+  ['a secret', true],
+  ['a line of text', false],
+] as const)('a prompt for %s ignores Ctrl-Z', async (_what, hidden) => {
   const { io, type, rawModes } = fakeTerminal();
-  const answer = ask(io, { message: 'what' });
+  const answer = askFor(io, { message: 'what', hidden, parse: String });
   await type('old');
   await type('\u001a');
   expect(rawModes).toEqual([true]);
@@ -64,9 +65,13 @@ test.each([
 
 test('a prompt explains invalid input and asks again', async () => {
   const { io, type, shown } = fakeTerminal();
-  const answer = askText(io, { message: 'what', validate: (text) => (text === 'right' ? undefined : 'not right') });
+  const parse = (text: string): string => {
+    if (text === 'right') return text;
+    throw new PetstoreError('usage', 'not right', { hint: 'type right' });
+  };
+  const answer = askFor(io, { message: 'what', parse });
   await type('wrong\r');
-  expect(shown()).toContain('not right\n');
+  expect(shown()).toContain('not right; type right\n');
   await type('right\r');
   expect(await answer).toBe('right');
 });

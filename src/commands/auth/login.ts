@@ -118,12 +118,11 @@ async function addressFor(
       hint: `run \`petstore auth login -p ${profile} --url https://HOST/v1\``,
     });
   }
-  const { askText } = await import('../../output/prompt.ts');
-  const answer = await askText(session.context, {
+  const { askFor } = await import('../../output/prompt.ts');
+  return askFor(session.context, {
     message: `Base URL of profile "${profile}" (https://HOST/v1)`,
-    validate: (text) => problemOf(() => checkBaseUrl(text.trim(), 'the base URL')),
+    parse: (text) => checkBaseUrl(text, 'the base URL'),
   });
-  return checkBaseUrl(answer, 'the base URL');
 }
 
 // In CI, a terminal does not mean that a person is present.
@@ -136,23 +135,12 @@ async function readKey(session: Session, profile: string): Promise<string> {
   if (!canAsk(session)) {
     throw new PetstoreError('auth', 'cannot prompt for the API key in CI', { hint: 'pipe the key to stdin' });
   }
-  const { askHidden } = await import('../../output/prompt.ts');
-  const key = await askHidden(session.context, {
+  const { askFor } = await import('../../output/prompt.ts');
+  return askFor(session.context, {
     message: `API key for profile "${profile}" (input is hidden)`,
-    validate: (text) => problemOf(() => checkKey(text.trim(), 'the prompt')),
+    hidden: true,
+    parse: (text) => checkKey(text, 'the prompt'),
   });
-  return key.trim();
-}
-
-// Returns the error about an answer, in one line.
-function problemOf(check: () => unknown): string | undefined {
-  try {
-    check();
-    return undefined;
-  } catch (error) {
-    const { message, hint } = error as PetstoreError;
-    return `${message}; ${hint}`;
-  }
 }
 
 async function firstLine(session: Session): Promise<string> {
