@@ -67,6 +67,7 @@ export class FileLog<State, Result = void> implements Log<State> {
     this.#state = format.initial();
     this.#files = new Generations(this.#fs, options.dir, options.name, options.durable ?? false);
     this.#openNewest();
+    if (options.rejectForeign) this.refresh();
   }
 
   /** The number of the generation in use, from 1. */
@@ -95,7 +96,8 @@ export class FileLog<State, Result = void> implements Log<State> {
   append(record: string): Result {
     if (/[\r\n]/.test(record)) throw new RangeError('a record is one line');
     for (;;) {
-      if (this.#sealed) this.refresh();
+      // Add no record to a damaged file.
+      if (this.#sealed || this.#options.rejectForeign) this.refresh();
       const written = this.#tryAppend(`${this.#stamp}${(this.#counter++).toString(36)} ${record}${RECORD_END}`);
       if (written) {
         // Let the generation double before its seal, or a large state would be written again at every record.
@@ -255,9 +257,10 @@ export class FileLog<State, Result = void> implements Log<State> {
     try {
       return this.#format.apply(this.#state, record);
     } catch (error) {
-      if (error instanceof DamagedRecordError && !this.#options.rejectForeign) return undefined;
-      this.#damage = error;
-      throw error;
+      const isDamaged = error instanceof DamagedRecordError;
+      if (isDamaged && !this.#options.rejectForeign) return undefined;
+      this.#damage = isDamaged ? this.#unusable('is damaged', this.#generation) : error;
+      throw this.#damage;
     }
   }
 

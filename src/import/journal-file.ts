@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { FileLog } from '../append-log/file-log.ts';
 import type { LogFs } from '../append-log/generations.ts';
 import { fsyncDir } from '../append-log/generations.ts';
-import { DamagedRecordError } from '../append-log/log.ts';
 import { PetstoreError, rephrase } from '../errors.ts';
 import { escapeControls } from '../escape.ts';
 import { systemReason } from '../system-error.ts';
@@ -27,6 +26,7 @@ export function openFileJournal(stateDir: string, identity: string, fs?: LogFs):
       throw storageError(error, label);
     }
   };
+  // A damaged record may be a create with an unknown outcome, so nothing may be sent.
   const options = { dir, name, rotateAtBytes: ROTATE_AT_BYTES, durable: true, rejectForeign: true, fs };
   const log = guarded(() => new FileLog(journalFormat, options));
   guarded(() => fsyncDir(dir, 2));
@@ -62,13 +62,6 @@ function placeOf(stateDir: string, identity: string): { dir: string; name: strin
 }
 
 function storageError(error: unknown, label: string): unknown {
-  if (error instanceof DamagedRecordError) {
-    // The damaged record may be a create with an unknown outcome, so nothing may be sent.
-    return new PetstoreError('storage', `the import journal is damaged: ${label}`, {
-      hint: 'move the journal to another directory, then run the same command again',
-      cause: error,
-    });
-  }
   const { code } = error as NodeJS.ErrnoException;
   if (error instanceof PetstoreError) return rephrase(error, `cannot use the import journal: ${error.message}`);
   if (typeof code !== 'string') return error;

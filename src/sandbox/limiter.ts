@@ -1,8 +1,8 @@
 // Rate limits per key, as a reducer over a log that all processes with the same data share.
+import { FileLog } from '../append-log/file-log.ts';
 import type { LogFs } from '../append-log/generations.ts';
 import type { LogFormat } from '../append-log/log.ts';
 import { DamagedRecordError } from '../append-log/log.ts';
-import { DataLog } from './data-log.ts';
 import type { Limit } from './plans.ts';
 import type { DataPaths } from './store.ts';
 
@@ -128,7 +128,7 @@ const unlimited = (now: number): QuotaStatus => ({ limit: 2 ** 31 - 1, remaining
 const ROTATE_AT_BYTES = 64 * 1024;
 
 export class Limiter {
-  readonly #log: DataLog<Map<string, KeyUsage>, LimitDecision | undefined>;
+  readonly #log: FileLog<Map<string, KeyUsage>, LimitDecision | undefined>;
   readonly #limits: readonly Limit[];
   readonly #limitsText: string;
 
@@ -137,7 +137,7 @@ export class Limiter {
     limits: readonly Limit[],
     { reset = false, fs }: { readonly reset?: boolean; readonly fs?: LogFs | undefined } = {},
   ) {
-    this.#log = new DataLog(windowsFormat, { dir, name, rotateAtBytes: ROTATE_AT_BYTES, fs });
+    this.#log = new FileLog(windowsFormat, { dir, name, rotateAtBytes: ROTATE_AT_BYTES, rejectForeign: true, fs });
     this.#limits = limits;
     this.#limitsText = limits.map(({ count, windowMs }) => `${count}/${windowMs}`).join(',');
     if (reset) this.#log.append('reset');

@@ -1,9 +1,9 @@
 // The categories, as a reducer over a log that all processes with the same data share. The reducer assigns the ids.
 import { basename, dirname } from 'node:path';
+import { FileLog } from '../append-log/file-log.ts';
 import type { LogFs } from '../append-log/generations.ts';
 import type { LogFormat } from '../append-log/log.ts';
 import { DamagedRecordError } from '../append-log/log.ts';
-import { DataLog } from './data-log.ts';
 
 export interface DataPaths {
   readonly dir: string;
@@ -68,7 +68,7 @@ function isCategory(json: string): boolean {
 }
 
 export class Store {
-  readonly #log: DataLog<StoreState, string>;
+  readonly #log: FileLog<StoreState, string>;
   #list: { readonly state: StoreState; readonly version: number; readonly body: Buffer } | undefined;
 
   constructor(
@@ -76,7 +76,7 @@ export class Store {
     options: { readonly reset?: boolean; readonly rotateAtBytes?: number; readonly fs?: LogFs | undefined } = {},
   ) {
     const { rotateAtBytes = ROTATE_AT_BYTES, fs } = options;
-    this.#log = new DataLog(storeFormat, { dir, name, rotateAtBytes, durable: true, fs });
+    this.#log = new FileLog(storeFormat, { dir, name, rotateAtBytes, durable: true, rejectForeign: true, fs });
     if (options.reset) this.#log.append('reset');
   }
 
