@@ -46,8 +46,6 @@ export interface JournalLog {
 export class Journal {
   readonly #log: JournalLog;
   readonly #run = randomBytes(6).toString('hex');
-  /** The categories that responses named, by attempt. */
-  readonly #responses = new Map<string, Labeled>();
   /** The attempts that this run recorded as found or absent. */
   readonly #ended = new Set<string>();
   #attempts = 0;
@@ -150,7 +148,6 @@ export class Journal {
 
   /** @returns false if the id proves nothing: it existed before, or belongs to another create, which is uncertain again */
   async recordCreated(attempt: string, [id, label]: Labeled): Promise<boolean> {
-    this.#responses.set(attempt, [id, label]);
     await this.#append(['created', this.#run, attempt, id, label]);
     return !this.account.uncertain.has(attempt);
   }
@@ -216,17 +213,18 @@ export class Journal {
       if (isSettled && !uncertain.has(attempt)) await this.recordAbsent(attempt);
     }
     for (const [attempt, { name, slow }] of uncertain) {
-      if (this.account.uncertain.has(attempt) || this.#isCreated(attempt)) continue;
+      if (this.account.uncertain.has(attempt) || this.#creationOf(attempt)) continue;
       await this.#append(['send', this.#run, attempt, name]);
       if (slow) await this.recordSlow(attempt);
       // The append that revealed the loss, or a concurrent one, may have settled the attempt.
-      if (this.#isCreated(attempt)) await this.recordFound(attempt, this.#responses.get(attempt) as Labeled);
+      const creation = this.#creationOf(attempt);
+      if (creation) await this.recordFound(attempt, creation);
     }
   }
 
-  #isCreated(attempt: string): boolean {
-    const [id = ''] = this.#responses.get(attempt) ?? [];
-    return this.account.created.get(id)?.attempt === attempt;
+  #creationOf(attempt: string): Labeled | undefined {
+    const [id, creation] = [...this.account.created].find(([, one]) => one.attempt === attempt) ?? [];
+    return id === undefined || !creation ? undefined : [id, creation.label];
   }
 
   #assertLock(): void {

@@ -117,6 +117,8 @@ export class LogLedger implements Ledger {
   }
 
   observe(ticket: string, seen: Observation): void {
+    // Otherwise moving the earlier records back would move this one too.
+    if (isAhead(this.#log.last(), this.#now())) this.#write({ kind: 'clock', at: this.#now() });
     const shifted = this.#toLog(seen);
     const jitterDraw = Math.floor(this.#options.clock.random() * 1000);
     this.#write({ kind: 'response', at: shifted.at, id: ticket, seen: shifted, jitterDraw });

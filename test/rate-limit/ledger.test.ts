@@ -161,6 +161,16 @@ test('a clock set back by a day blocks a key no longer than before', async () =>
   expect(await take(ledger)).not.toBe('');
 });
 
+test('a block stated after a clock was set back during the request lasts as long as stated', async () => {
+  const ledger = open(tempDir());
+  const ticket = await take(ledger);
+  ledger.clock.at -= 3_600_000;
+  ledger.observe(ticket, response(ledger.clock, { status: 429, waitMs: 9000 }));
+  const admission = await ledger.acquire();
+  expect(admission).toMatchObject({ granted: false, reason: 'blocked' });
+  expect('until' in admission && admission.until - ledger.clock.at).toBeGreaterThanOrEqual(9000);
+});
+
 test('1,000 expired tickets of an earlier process do not block the key, and rotations remove them', async () => {
   const dir = tempDir();
   const clock = new FakeClock();

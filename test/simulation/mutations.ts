@@ -50,7 +50,7 @@ const CHANGES: Readonly<Record<string, readonly (readonly [from: string, to: str
     ["return this.#append(['absent', this.#run, attempt]);", 'return Promise.resolve();'],
     ["for (const some of inPortions(fresh)) await this.#append(['known', this.#run, some]);", ''],
     ['this.#log.confirm();\n    this.#assertLock();', ''],
-    ['|| this.#isCreated(attempt)) continue;', ') continue;'],
+    ['|| this.#creationOf(attempt)) continue;', ') continue;'],
   ],
   'import/journal-state.ts': [
     [

@@ -74,7 +74,7 @@ export class Network {
         end(() => {
           trace.add(process, `#${number} ${kind} ${reason}${sent ? '' : ', not sent'}`);
           if (reason === 'aborted' && kind === 'create' && sent && !process.dead) process.interrupted++;
-          if (reason !== 'aborted' && !head) invariants.failed(process, key, number, kind === 'list');
+          invariants.failed(process, key, number, kind === 'list' && reason !== 'aborted' && !head);
           reject(new TransportError(reason, sent, detail, head));
         });
       const onAbort = (): void => fail('aborted', 'interrupted');
@@ -95,6 +95,8 @@ export class Network {
           if (fault === 'truncated') return fail('reset', 'the connection was closed');
           // Only once the program has recorded it: not if it is killed in that very moment.
           scheduler.after(0, process, () => {
+            // A list for the question is not kept as evidence.
+            if (process.hasQuestion && process.creates === 0) return;
             for (const { knownTo } of response.shows ?? []) {
               knownTo.add(String(process.pid));
               if (kind === 'create' && process.command === 'import') knownTo.add(process.journal);

@@ -23,6 +23,8 @@ export interface SimulatedProcess {
   readonly machine: Machine;
   readonly command: string;
   readonly maxWaitMs: number;
+  /** It asks before it creates. */
+  readonly hasQuestion: boolean;
   /** Where its imports are recorded: its machine, or the state server. */
   readonly journal: string;
   dead: boolean;

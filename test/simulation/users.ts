@@ -1,6 +1,7 @@
 // Obedient users: each has a list of things to do, and does to the letter what the program prints.
 import type { Ended } from './invariants.ts';
 import { durationIn } from './invariants.ts';
+import { mkdirSync, writeFileSync } from './replaced/fs.ts';
 import type { Machine, Scheduler } from './scheduler.ts';
 import type { Service } from './service.ts';
 import type { Trace } from './trace.ts';
@@ -14,6 +15,8 @@ export type Task =
 export interface UserPlan {
   readonly machine: number;
   readonly startsAt: number;
+  /** Imports files, and answers the question before each import; otherwise pipes the rows. */
+  readonly atTerminal: boolean;
   /** Options of every command of this user. */
   readonly options: readonly string[];
   readonly tasks: readonly Task[];
@@ -185,9 +188,13 @@ export class User {
 
   async #import(rows: string[], format: 'csv' | 'json' | 'ndjson'): Promise<void> {
     const { machine, run, expectations, violate } = this.#world;
-    let args: readonly string[] = ['categories', 'import', '-', ...this.#plan.options];
+    const { atTerminal, options } = this.#plan;
+    const path = `/${machine.name}/rows.${format}`;
+    let args: readonly string[] = ['categories', 'import', atTerminal ? path : '-', ...options];
     for (let tries = 0, waits = 0; tries < TRIES && rows.length > 0; tries++) {
       expectations.addFile(rows);
+      mkdirSync(`/${machine.name}`, { recursive: true });
+      writeFileSync(path, fileText(rows, format));
       const ended = await run(machine, args, fileText(rows, format));
       if (ended.code !== undefined && args.includes('--json')) this.#checkDocument(ended, rows);
       if (ended.code === 0) {

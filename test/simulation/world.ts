@@ -1,5 +1,6 @@
 // One world from one seed: machines, users and a service, and what goes wrong.
 
+import { PassThrough } from 'node:stream';
 import { PetstoreError } from '../../src/errors.ts';
 import type { Context } from '../../src/io.ts';
 import { run as runProgram } from '../../src/program.ts';
@@ -117,6 +118,7 @@ export function planWorld(seed: number): WorldPlan {
     return {
       machine: number % machines.length,
       startsAt: Math.floor(random() * (isRace ? 200 : 3000)),
+      atTerminal: chance(0.2),
       options,
       tasks,
     };
@@ -213,7 +215,7 @@ class World {
         service: this.#service,
         trace: this.#trace,
         machine: this.#machines[plan.machine] as Machine,
-        run: (machine, args, stdin) => this.#start(machine, args, stdin),
+        run: (machine, args, input) => this.#start(machine, args, input, plan.atTerminal && args[1] === 'import'),
         expectations: this.#expectations,
         loggedIn: (machine) => void this.#loggedIn.add(machine),
         violate: (what) => this.#invariants.violate(what),
@@ -253,7 +255,7 @@ class World {
     };
   }
 
-  #start(machine: Machine, args: readonly string[], stdin: string): Promise<Ended> {
+  #start(machine: Machine, args: readonly string[], input: string, atTerminal: boolean): Promise<Ended> {
     return new Promise((resolve) => {
       this.#commands++;
       const interrupt = new AbortController();
@@ -262,6 +264,7 @@ class World {
         machine,
         command: args[1] ?? '',
         maxWaitMs: MAX_WAITS[args[args.indexOf('--max-wait') + 1] ?? ''] ?? 120_000,
+        hasQuestion: atTerminal,
         journal: this.#plan.hasStateServer ? 'server' : machine.name,
         dead: false,
         suspendedUntil: 0,
@@ -297,7 +300,7 @@ class World {
         this.#scheduler.after(1, undefined, () => resolve(ended));
       };
       this.#trace.add(process, `$ ${args.join(' ')}`);
-      const context = this.#contextOf(process, args, stdin, interrupt.signal, output);
+      const context = this.#contextOf(process, args, { input, atTerminal }, interrupt.signal, output);
       this.#scheduler.after(1, process, () => {
         runProgram(context).then(end, (error: unknown) => {
           this.#invariants.violate(`a command throws: ${(error as Error).stack}`);
@@ -310,20 +313,22 @@ class World {
   #contextOf(
     process: SimulatedProcess,
     args: readonly string[],
-    stdin: string,
+    { input, atTerminal }: { readonly input: string; readonly atTerminal: boolean },
     signal: AbortSignal,
     output: { out: string; err: string },
   ): Context {
     const home = `/${process.machine.name}`;
+    const keyboard = new PassThrough();
     const redactor = new Redactor();
     const writer = (name: 'out' | 'err'): Context['stdout'] => ({
-      isTTY: false,
+      isTTY: atTerminal,
       columns: undefined,
       write: async (text) => {
         const whole = typeof text === 'string' ? text : Buffer.from(text).toString();
         if (process.dead) return;
         output[name] += redactor.redact(whole, name === 'out');
         if (name === 'err') this.#invariants.wrote(process, whole);
+        if (whole.includes('(y/N)')) this.#answer(process, keyboard);
       },
     });
     const login = args[0] === 'auth';
@@ -331,6 +336,7 @@ class World {
       args,
       env: {
         HOME: home,
+        TERM: 'dumb',
         PETSTORE_CONFIG_DIR: `${home}/config`,
         PETSTORE_STATE_DIR: `${home}/state`,
         PETSTORE_BASE_URL: 'https://pets.example/v1',
@@ -345,9 +351,10 @@ class World {
       tempDir: `${home}/tmp`,
       version: '0.0.0',
       stdin: {
-        isTTY: false,
+        isTTY: atTerminal,
+        raw: keyboard as unknown as NodeJS.ReadStream,
         async *read() {
-          yield new TextEncoder().encode(stdin);
+          yield new TextEncoder().encode(input);
         },
       },
       stdout: writer('out'),
@@ -357,6 +364,12 @@ class World {
       redactor,
       cleanups: [],
     };
+  }
+
+  // After some thought, which may take so long that the list is another one.
+  #answer(process: SimulatedProcess, keyboard: PassThrough): void {
+    const answer = this.#scheduler.random() < 0.9 ? 'y\n' : 'n\n';
+    this.#scheduler.after(this.#scheduler.between(300, 20_000), process, () => void keyboard.write(answer));
   }
 
   readonly #loggedIn = new Set<Machine>();
