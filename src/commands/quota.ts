@@ -6,7 +6,6 @@ import type { Column, TextContext, View } from '../output/view.ts';
 import { toQuota } from '../rate-limit/quota.ts';
 import type { QuotaView, WindowView } from '../rate-limit/quota-view.ts';
 import type { Session } from '../session.ts';
-import { commandWriter } from '../shell-quote.ts';
 
 interface QuotaOptions {
   readonly refresh?: true;
@@ -16,8 +15,6 @@ interface QuotaOptions {
 interface ProfileQuota {
   readonly profile: string;
   readonly known: QuotaView;
-  /** The command line that updates the quota, for a hint. */
-  readonly refreshCommand: string;
 }
 
 const view: View<ProfileQuota> = {
@@ -54,8 +51,7 @@ async function readQuota(session: Session, { clear, refresh }: QuotaOptions): Pr
   }
   if (refresh) await (await session.api()).categories.list();
   await ledger.refresh();
-  const refreshCommand = commandWriter(session.context, session.options.profile)('quota', '--refresh');
-  return { profile, known: ledger.view(), refreshCommand };
+  return { profile, known: ledger.view() };
 }
 
 const REASONS: Readonly<Record<NonNullable<QuotaView['blocked']>['reason'], string>> = {
@@ -71,13 +67,13 @@ const FACTS: readonly Column<Fact>[] = [
   { header: 'text', value: ([, text]) => text, wrap: true },
 ];
 
-function facts({ profile, known, refreshCommand }: ProfileQuota, context: TextContext): readonly Fact[] {
+function facts({ profile, known }: ProfileQuota, context: TextContext): readonly Fact[] {
   const { window, longWindow, blocked, nextAt, seenAt, stateServer } = known;
   const { now } = context;
   const nearest = window ?? longWindow;
   const rows: Fact[] = [['profile', profile]];
   if (nearest) rows.push(...windowFacts('remaining', nearest, context));
-  else rows.push(['remaining', `unknown (run ${refreshCommand})`]);
+  else rows.push(['remaining', 'unknown (run with --refresh to update)']);
   if (window && longWindow) rows.push(...windowFacts('daily limit', longWindow, context));
   if (blocked) rows.push(['blocked', blockText(blocked, now)]);
   else if (nextAt !== undefined) rows.push(['next request', formatTime(nextAt, now)]);

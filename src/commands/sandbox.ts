@@ -12,7 +12,8 @@ export const sandbox = (): PetstoreCommand =>
     .addOption(
       new Option('--plan <plan>', 'rate limits of this plan')
         .choices(['free', 'pro', 'business', 'enterprise'])
-        .default(undefined, 'free'),
+        .default(undefined, 'free')
+        .conflicts('limit'),
     )
     .option('--limit <limit>', 'custom rate limit such as 60/6s; repeatable, all apply', collect, [])
     .option('--key <key>', 'API key to accept; repeatable, each has its own rate limit', collect, [])
@@ -28,8 +29,7 @@ export const sandbox = (): PetstoreCommand =>
     .sections({
       notes: `The server runs until Ctrl-C and prints one line per request on stderr, except with --quiet or --json. The
 profile "sandbox" does not need it: with -p sandbox, commands use the same data directly. Any number of processes can
-share the data. --data FILE creates FILE.1.log and FILE.windows.1.log. The enterprise plan is unlimited unless you set
---limit.
+share the data. --data FILE creates FILE.1.log and FILE.windows.1.log. The enterprise plan is unlimited.
 
 Faults (affect every request unless PERCENT is given):
   latency        wait 1s before the response; latency=300ms sets the time

@@ -17,7 +17,7 @@ const perMinuteAndDay = (minute: number, day: number): readonly Limit[] => [
   { count: day, windowMs: 86_400_000 },
 ];
 
-/** Enterprise is custom: unlimited unless `--limit` is given. */
+/** The service's enterprise plan has custom limits (docs/service.md); here it is unlimited. */
 export const PLANS: Readonly<Record<PlanName, readonly Limit[]>> = {
   free: perMinuteAndDay(60, 1_000),
   pro: perMinuteAndDay(300, 10_000),

@@ -1,7 +1,6 @@
 // `petstore sandbox`: reads the options, starts the server, prints how to use it, and serves until it is interrupted.
 import { once } from 'node:events';
-import { statSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import type { Action } from '../../command.ts';
 import { loadPrinter } from '../../command.ts';
 import { PetstoreError } from '../../errors.ts';
@@ -100,7 +99,7 @@ function readSettings(session: Session, options: ServeOptions) {
     port: wholeNumber('--port', options.port, 65_535),
     ...readLimits(options),
     keys: readKeys(options.key),
-    dataFile: data === undefined ? sandboxDataFile(session.stateDir()) : readDataFile(resolve(cwd, data)),
+    dataFile: data === undefined ? sandboxDataFile(session.stateDir()) : resolve(cwd, data),
     reset,
     retryAfter,
     faults: options.fault.map((text) => {
@@ -112,22 +111,10 @@ function readSettings(session: Session, options: ServeOptions) {
   };
 }
 
-// Reject a directory: the logs would be created beside it, not inside it.
-function readDataFile(path: string): string {
-  if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) return path;
-  throw new PetstoreError('usage', `--data must be a file, not a directory: ${escapeControls(path)}`, {
-    hint: `name a file in it, for example ${escapeControls(join(path, 'pets'))}`,
-  });
-}
-
-function readLimits({ limit, plan }: ServeOptions) {
-  if (limit.length === 0) return { plan: plan ?? 'free', limits: PLANS[plan ?? 'free'] };
+function readLimits({ limit, plan = 'free' }: ServeOptions) {
+  if (limit.length === 0) return { plan, limits: PLANS[plan] };
   const hint = 'use REQUESTS/DURATION, for example 60/1m, 1000/1d or 60/6s';
-  const limits = limit.map((text) => parseLimit(text) ?? invalid('--limit', text, hint));
-  if (plan === undefined || plan === 'enterprise') return { plan: plan ?? ('custom' as const), limits };
-  throw new PetstoreError('usage', `--plan ${plan} and --limit cannot be combined`, {
-    hint: 'use --limit alone or with --plan enterprise',
-  });
+  return { plan: 'custom' as const, limits: limit.map((text) => parseLimit(text) ?? invalid('--limit', text, hint)) };
 }
 
 // The message does not repeat the text, which may be a real key.
