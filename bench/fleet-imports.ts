@@ -98,7 +98,7 @@ export async function ticketTimes(): Promise<readonly string[]> {
     const clock = systemClock;
     const address = parseStateUrl(`redis://127.0.0.1:${proxy.port}`, undefined, 'X');
     const state = new StateServer({ address, clock });
-    const own = { identity: 'x', key: 'y', clock, timeoutMs: 30_000 };
+    const own = { identity: 'x', key: 'y', clock };
     const openOwn = () => openLedger({ ...own, stateDir: tempDir(), tempDir: tempDir() });
     const ledger = new FailoverLedger({ ...own, server: state, openOwn });
     const acquires: number[] = [];
@@ -108,7 +108,7 @@ export async function ticketTimes(): Promise<readonly string[]> {
       await state.checked((connection) => connection.info());
       trips.push(performance.now() - before);
       const since = performance.now();
-      const answer = await ledger.acquire();
+      const answer = await ledger.acquire(30_000);
       acquires.push(performance.now() - since);
       if (!answer.granted) throw new Error(answer.reason);
       const at = clock.now();

@@ -135,7 +135,7 @@ type Limits = Record<'maxWaitMs' | 'maxRetries' | 'timeoutMs', number>;
 function openService(given: Partial<ClientOptions>, url: string, key: string, limits: Limits): Service {
   const { env, versions } = process;
   const clock = systemClock;
-  const own = { identity: url, key, clock, timeoutMs: limits.timeoutMs };
+  const own = { identity: url, key, clock };
   const openOwn = (): LogLedger => openLedger({ ...own, stateDir: given.stateDir ?? ownStateDir(), tempDir: tmpdir() });
   const address = given.stateUrl ? parseStateUrl(given.stateUrl, given.statePassword, 'stateUrl') : undefined;
   let ledger: Ledger | undefined = address ? undefined : openOwn();

@@ -141,7 +141,7 @@ export function openSession(context: Context, options: GlobalOptions): Session {
   // Opens the ledger on the state server if one is configured, otherwise on this machine.
   const openLedgerOf = async ({ identity, key, keySource }: Target): Promise<Ledger> => {
     const { openLedger } = await import('./rate-limit/ledger.ts');
-    const own = { identity, key, clock, timeoutMs, onWarning: (text: string) => void session.warn(text) };
+    const own = { identity, key, clock, onWarning: (text: string) => void session.warn(text) };
     const openOwn = () => openLedger({ ...own, stateDir: stateDirIfAny(context), tempDir: context.tempDir });
     const server = keySource === 'sandbox' ? undefined : await session.stateServer();
     if (!server) return openOwn();

@@ -71,12 +71,13 @@ class RateLimitedClient implements HttpClient {
   async #sendWithRetries(request: HttpRequest): Promise<HttpResponse> {
     const { clock, limits, ledger } = this.#options;
     const signal = request.signal ? AbortSignal.any([request.signal, this.#options.signal]) : this.#options.signal;
+    const timeoutMs = request.timeoutMs ?? limits.timeoutMs;
     const allowed = limits.maxRetries + 1;
     let successes = this.#successes;
     let refusal: HttpResponse | undefined;
     for (let made = 1; ; made++) {
-      const ticket = await this.#tickets.take(request.signal, signal, refusal);
-      const attempt = await this.#attempt(request, signal, ticket);
+      const ticket = await this.#tickets.take(request.signal, signal, timeoutMs, refusal);
+      const attempt = await this.#attempt(request, signal, timeoutMs, ticket);
       if (attempt === 'withdrawn') {
         made--;
         continue;
@@ -109,9 +110,13 @@ class RateLimitedClient implements HttpClient {
     }
   }
 
-  async #attempt(request: HttpRequest, aborted: AbortSignal, ticket: string): Promise<Attempt | 'withdrawn'> {
-    const { transport, ledger, limits } = this.#options;
-    const timeoutMs = request.timeoutMs ?? limits.timeoutMs;
+  async #attempt(
+    request: HttpRequest,
+    aborted: AbortSignal,
+    timeoutMs: number,
+    ticket: string,
+  ): Promise<Attempt | 'withdrawn'> {
+    const { transport, ledger } = this.#options;
     let seen: Observation | undefined;
     let withdrawn = false;
     let forbidden: { readonly reason: unknown } | undefined;

@@ -8,7 +8,7 @@ import type { HttpResponse, Wait } from './types.ts';
 interface TicketQueueOptions {
   readonly ledger: Ledger;
   readonly clock: Clock;
-  readonly limits: { readonly maxWaitMs: number; readonly timeoutMs: number };
+  readonly limits: { readonly maxWaitMs: number };
   /** Called when a wait begins or changes, and with undefined when it ends. */
   readonly onWait?: ((wait: Wait | undefined) => void) | undefined;
 }
@@ -32,10 +32,16 @@ export class TicketQueue {
    * Waits for a ticket. If the first request must wait, so must all others; an aborted request leaves the queue.
    * @param own the request's own signal
    * @param signal ends the wait: the request's own or the client's
+   * @param timeoutMs the time limit of the attempt that follows
    * @param refusal the last 429 that the request received
    * @throws PetstoreError `rate_limited` if the wait is longer than `maxWaitMs`; the reason of `signal`
    */
-  async take(own: AbortSignal | undefined, signal: AbortSignal, refusal: HttpResponse | undefined): Promise<string> {
+  async take(
+    own: AbortSignal | undefined,
+    signal: AbortSignal,
+    timeoutMs: number,
+    refusal: HttpResponse | undefined,
+  ): Promise<string> {
     const before = this.#last;
     let leave = (): void => undefined;
     this.#last = new Promise<void>((resolve) => {
@@ -43,13 +49,13 @@ export class TicketQueue {
     });
     try {
       await (own ? untilAborted(before, own) : before);
-      return await this.#wait(signal, refusal);
+      return await this.#wait(signal, timeoutMs, refusal);
     } finally {
       before.then(leave);
     }
   }
 
-  async #wait(signal: AbortSignal, refusal: HttpResponse | undefined): Promise<string> {
+  async #wait(signal: AbortSignal, timeoutMs: number, refusal: HttpResponse | undefined): Promise<string> {
     const { ledger, clock, limits, onWait } = this.#options;
     let notifiedUntil: number | undefined;
     // Start of the wait for the response to a request in flight, on the monotonic clock.
@@ -62,7 +68,7 @@ export class TicketQueue {
     try {
       for (;;) {
         signal.throwIfAborted();
-        const ticket = await ledger.acquire();
+        const ticket = await ledger.acquire(timeoutMs);
         if (ticket.granted) return ticket.ticket;
         const now = clock.now();
         if (ticket.reason !== 'pending') {
@@ -77,7 +83,7 @@ export class TicketQueue {
         const waited = clock.monotonic() - pendingSince;
         // Do not limit the wait for a request of this process: its own timeout ends it.
         const own = this.#isBusy();
-        const longest = own ? limits.timeoutMs : limits.maxWaitMs;
+        const longest = own ? timeoutMs : limits.maxWaitMs;
         if (!own && waited >= longest) throw rateLimited('pending', undefined, now, refusal);
         if (waited > NOTIFY_PENDING_AFTER_MS && notifiedUntil === undefined)
           notify({ until: now + Math.max(0, longest - waited), reason: 'pending' });

@@ -20,7 +20,6 @@ export interface FailoverOptions {
   readonly identity: string;
   readonly key: string;
   readonly clock: Clock;
-  readonly timeoutMs: number;
   /** Opens this machine's own ledger. */
   readonly openOwn: () => LogLedger;
   readonly onWarning?: ((text: string) => void) | undefined;
@@ -49,7 +48,7 @@ export class FailoverLedger implements Ledger {
   #refusal: { readonly ticket: string; readonly seen: Observation } | undefined;
 
   constructor(options: FailoverOptions) {
-    const { server, identity, key, clock, timeoutMs, onWarning } = options;
+    const { server, identity, key, clock, onWarning } = options;
     this.#options = options;
     const serverClock = new ServerClock(clock);
     this.#log = new StreamLog(ledgerFormat, {
@@ -60,13 +59,13 @@ export class FailoverLedger implements Ledger {
       onReset: ({ block }) => block && this.#shared.inherit({ ...block, until: block.until - serverClock.ahead }),
       ...(onWarning && { onWarning }),
     });
-    this.#shared = new LogLedger({ log: this.#log, clock, timeoutMs, serverClock });
+    this.#shared = new LogLedger({ log: this.#log, clock, serverClock });
   }
 
-  async acquire(): Promise<TicketResult> {
+  async acquire(timeoutMs: number): Promise<TicketResult> {
     if (this.#away && this.#options.clock.monotonic() >= this.#returnAt) void this.#return();
     return this.#orOwn(async (ledger) => {
-      const result = await ledger.acquire();
+      const result = await ledger.acquire(timeoutMs);
       if (result.granted) this.#tickets.set(result.ticket, ledger);
       if (result.granted && ledger === this.#shared) void this.#keepRecent();
       return result;

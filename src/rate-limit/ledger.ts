@@ -25,8 +25,11 @@ export type TicketResult = { readonly granted: true; readonly ticket: string } |
 
 /** The ledger of one key. Its times are those of this machine's clock. */
 export interface Ledger {
-  /** Asks for a ticket, the right to send one request now; `observe` or `release` closes it. */
-  acquire(): Promise<TicketResult>;
+  /**
+   * Asks for a ticket, the right to send one request now; `observe` or `release` closes it.
+   * @param timeoutMs the request's time limit; its ticket counts for a little longer
+   */
+  acquire(timeoutMs: number): Promise<TicketResult>;
   /** The last check before the first byte: false after a 429 to another request, or once the ticket has expired. */
   confirm(ticket: string): boolean;
   observe(ticket: string, seen: Observation): void;
@@ -44,8 +47,6 @@ export interface Ledger {
 export interface LogLedgerOptions {
   readonly log: Log<KeyState>;
   readonly clock: Clock;
-  /** Timeout of one attempt, in milliseconds. */
-  readonly timeoutMs: number;
   /** The clock of the log's records; undefined for this machine's own. */
   readonly serverClock?: ServerClock;
   /** Called once, with the error of the file, before the ledger continues in memory. */
@@ -81,7 +82,7 @@ export class LogLedger implements Ledger {
   }
 
   /** Rejects only if the log is on a state server, with StateServerError. */
-  async acquire(): Promise<TicketResult> {
+  async acquire(timeoutMs: number): Promise<TicketResult> {
     const known = await this.#afterClockStep(this.#withLog((log) => log.recent() ?? log.last()));
     // Denied requests leave no record, so the log does not grow while they wait.
     if (!this.#admit(known).granted) {
@@ -94,7 +95,7 @@ export class LogLedger implements Ledger {
     }
     const { pid, start } = this.#self;
     const id = `${this.#stamp}${(this.#counter++).toString(36)}`;
-    const leaseMs = this.#options.timeoutMs + LEASE_MARGIN_MS;
+    const leaseMs = timeoutMs + LEASE_MARGIN_MS;
     try {
       await this.#append({ kind: 'ticket', at: this.#now(), id, pid, start, host: this.#host, leaseMs });
     } catch (error) {
@@ -228,7 +229,7 @@ export class LogLedger implements Ledger {
   }
 }
 
-export interface LedgerOptions extends Pick<LogLedgerOptions, 'clock' | 'timeoutMs' | 'self' | 'livenessOf'> {
+export interface LedgerOptions extends Pick<LogLedgerOptions, 'clock' | 'self' | 'livenessOf'> {
   /** Undefined if there is no home directory. */
   readonly stateDir: string | undefined;
   readonly tempDir: string;

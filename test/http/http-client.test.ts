@@ -36,8 +36,7 @@ function scripted(steps: readonly Step[], options: Options = {}) {
   const stateDir = options.dir ?? tempDir();
   const sentAt: number[] = [];
   const waits: (Wait | undefined)[] = [];
-  const open = (): LogLedger =>
-    openLedger({ stateDir, tempDir: stateDir, identity: 'test', key: 'test-key', clock, timeoutMs: 30_000 });
+  const open = (): LogLedger => openLedger({ stateDir, tempDir: stateDir, identity: 'test', key: 'test-key', clock });
   const ledger = open();
   const transport: Transport = {
     close: async () => undefined,
@@ -322,7 +321,7 @@ test('a request whose connection is being made when another process gets a 429 i
   const { sender, sentAt, ledger, open } = scripted(steps, { clock });
   await sender.send(LIST);
   const other = open();
-  const result = await other.acquire();
+  const result = await other.acquire(30_000);
   const started = clock.now();
   const granted = sender.send(LIST);
   await clock.sleep(100);
@@ -350,7 +349,7 @@ test('an error from beforeSend is thrown, nothing is sent, and the ticket is rel
 test('--max-wait limits the wait for a request of another process', async () => {
   const clock = new FakeClock(undefined, () => 0);
   const { sender, sentAt, open, waits } = scripted([{ status: 200 }], { clock, maxWaitMs: 2000 });
-  await open().acquire();
+  await open().acquire(30_000);
   const started = clock.now();
   const error = await caught(sender.send(LIST));
   expect(Math.round(clock.now() - started)).toBe(2000);
@@ -359,11 +358,20 @@ test('--max-wait limits the wait for a request of another process', async () => 
   expect(sentAt).toHaveLength(0);
 });
 
+test('a request with a timeout of its own counts in other processes until that timeout', async () => {
+  const clock = new FakeClock(undefined, () => 0);
+  const { sender, open } = scripted([{ status: 200, connectMs: 30_000, ms: 30_000 }], { clock });
+  const sent = sender.send({ ...LIST, timeoutMs: 120_000 });
+  for (let passed = 0; passed < 50_000; passed += 10_000) await clock.sleep(10_000);
+  expect(await open().acquire(30_000)).toEqual({ granted: false, reason: 'pending' });
+  await sent;
+});
+
 test('a wait for a slow request of another process is reported and ends with that request', async () => {
   const clock = new FakeClock(undefined, () => 0);
   const { sender, waits, open } = scripted([{ status: 200, headers: headers(50) }], { clock });
   const other = open();
-  const result = await other.acquire();
+  const result = await other.acquire(30_000);
   void clock.sleep(5000).then(() => other.release(result.granted ? result.ticket : '', 'lost'));
   await sender.send(LIST);
   expect(waits.map((wait) => wait?.reason)).toEqual(['pending', undefined]);

@@ -34,7 +34,7 @@ class Machine {
   constructor(skew = 0, url = server.url) {
     this.clock = FakeClock.manual(Date.now() + skew);
     const { clock, warnings, outages } = this;
-    const own = { identity: 'https://pets.example/v1', key: 'a-key', clock, timeoutMs: 30_000 };
+    const own = { identity: 'https://pets.example/v1', key: 'a-key', clock };
     const onWarning = (text: string): void => void warnings.push(text);
     const onOutage = (text: string): void => void outages.push(text);
     const address = parseStateUrl(url, undefined, 'X');
@@ -50,7 +50,7 @@ class Machine {
   }
 
   async take(): Promise<string> {
-    const admission = await this.ledger.acquire();
+    const admission = await this.ledger.acquire(30_000);
     if (!admission.granted) throw new Error(admission.reason);
     return admission.ticket;
   }
@@ -66,7 +66,7 @@ class Machine {
   /** Requests tickets until the state server's ledger is used again. */
   async untilBack(): Promise<void> {
     for (let requested = 0; requested < 5000 && !this.ledger.view().stateServer; requested++) {
-      const admission = await this.ledger.acquire();
+      const admission = await this.ledger.acquire(30_000);
       if (admission.granted) this.ledger.release(admission.ticket, 'unsent');
       await this.clock.advance(100);
     }
@@ -110,15 +110,15 @@ const refused = { waitMs: 600_000, waitFrom: 'retry_after', status: 429, refused
 withServer('machines whose clocks differ by a minute share tickets, windows and waits', async () => {
   const [one, two] = [new Machine(-30_000), new Machine(30_000)];
   const first = await one.take();
-  expect(await two.ledger.acquire()).toEqual({ granted: false, reason: 'pending' });
+  expect(await two.ledger.acquire(30_000)).toEqual({ granted: false, reason: 'pending' });
   one.see(first, 1);
   await one.ledger.refresh();
   const second = await two.take();
   expect(two.ledger.confirm(second)).toBe(true);
-  expect(await one.ledger.acquire()).toMatchObject({ granted: false, reason: 'pending' });
+  expect(await one.ledger.acquire(30_000)).toMatchObject({ granted: false, reason: 'pending' });
   two.see(second, 0);
   await two.ledger.refresh();
-  const denied = [await one.ledger.acquire(), await two.ledger.acquire()];
+  const denied = [await one.ledger.acquire(30_000), await two.ledger.acquire(30_000)];
   // Each wait ends by the clock of its own machine.
   const waits = denied.map((denial, at) => ('until' in denial ? denial.until - ([one, two][at]?.clock.at ?? 0) : 0));
   expect(denied.map(({ granted }) => granted)).toEqual([false, false]);
@@ -138,7 +138,7 @@ withServer('a 429 on one machine invalidates a ticket that another machine holds
   await two.ledger.refresh();
   expect(two.ledger.confirm(theirs)).toBe(false);
   two.ledger.release(theirs, 'unsent');
-  expect(await two.ledger.acquire()).toMatchObject({ granted: false, reason: 'blocked' });
+  expect(await two.ledger.acquire(30_000)).toMatchObject({ granted: false, reason: 'blocked' });
   expect(two.ledger.view()).toMatchObject({ shared: true, stateServer: `127.0.0.1:${server.port}` });
 });
 
@@ -163,7 +163,7 @@ withServer('the tickets of a killed process expire 2 s after the timeout of thei
   await age(31_000);
   await other.ledger.refresh();
   expect(other.ledger.view().inFlight).toBe(2);
-  expect(await other.ledger.acquire()).toEqual({ granted: false, reason: 'pending' });
+  expect(await other.ledger.acquire(30_000)).toEqual({ granted: false, reason: 'pending' });
   await other.clock.advance(1500);
   expect(other.ledger.view().inFlight).toBe(0);
 });
@@ -189,7 +189,7 @@ withServer(
     machine.see(await machine.take(), 0, refused);
     await machine.ledger.refresh();
     await server.kill();
-    const admission = await machine.outlasting(Promise.resolve(machine.ledger.acquire()));
+    const admission = await machine.outlasting(Promise.resolve(machine.ledger.acquire(30_000)));
     expect(admission).toMatchObject({ granted: false, reason: 'blocked' });
     const left = 'until' in admission ? admission.until - machine.clock.now() : 0;
     expect(left).toBeGreaterThan(100_000);
@@ -222,7 +222,7 @@ withServer('a 429 received by a machine without the server is shared when the se
   await machine.untilBack();
   await machine.ledger.refresh();
   await other.outlasting(other.ledger.refresh());
-  expect(await other.ledger.acquire()).toMatchObject({ granted: false, reason: 'blocked' });
+  expect(await other.ledger.acquire(30_000)).toMatchObject({ granted: false, reason: 'blocked' });
 });
 
 withServer("a 429 that could not be recorded on the server blocks the machine's own ledger", async () => {
@@ -230,7 +230,7 @@ withServer("a 429 that could not be recorded on the server blocks the machine's 
   const ticket = await machine.take();
   await server.kill();
   machine.see(ticket, 0, refused);
-  const admission = await machine.outlasting(machine.ledger.acquire());
+  const admission = await machine.outlasting(machine.ledger.acquire(30_000));
   expect(admission).toMatchObject({ granted: false, reason: 'blocked' });
 });
 
@@ -239,7 +239,7 @@ withServer("a block is copied to the machine's own ledger as one record, and bac
   machine.see(await machine.take(), 0, refused);
   await machine.ledger.refresh();
   await server.kill();
-  await machine.outlasting(machine.ledger.acquire());
+  await machine.outlasting(machine.ledger.acquire(30_000));
   expect(recordsIn(machine.stateDir)).toEqual(['block']);
   await server.start();
   await machine.untilBack();
@@ -253,7 +253,7 @@ withServer('a permission withdrawn in mid-run causes a storage error instead of 
   machine.see(await machine.take(), 2);
   await machine.ledger.refresh();
   await server.command('ACL', 'SETUSER', 'default', '-xadd');
-  await expect(machine.ledger.acquire()).rejects.toMatchObject({ kind: 'storage', exitCode: 9 });
+  await expect(machine.ledger.acquire(30_000)).rejects.toMatchObject({ kind: 'storage', exitCode: 9 });
   await server.command('ACL', 'SETUSER', 'default', '+xadd');
 });
 

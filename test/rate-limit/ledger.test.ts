@@ -28,7 +28,6 @@ function open(
     identity: 'https://pets.example/v1',
     key: KEY,
     clock,
-    timeoutMs: 30_000,
     onWarning: (text) => warnings.push(text),
     ...more,
   });
@@ -41,8 +40,8 @@ function response(clock: FakeClock, more: Partial<Observation> = {}): Observatio
   return { at: clock.now(), status: 200, refused: more.status === 429, ...headers, waitFrom: 'retry_after', ...more };
 }
 
-async function take(ledger: LogLedger): Promise<string> {
-  const admission = await ledger.acquire();
+async function take(ledger: LogLedger, timeoutMs = 30_000): Promise<string> {
+  const admission = await ledger.acquire(timeoutMs);
   if (!admission.granted) throw new Error(`not granted: ${admission.reason}`);
   return admission.ticket;
 }
@@ -55,11 +54,11 @@ test('two ledgers in one directory share windows and open tickets', async () => 
   const clock = new FakeClock();
   const [a, b] = [open(dir, { clock }), open(dir, { clock })];
   const ticket = await take(a);
-  expect(await b.acquire()).toMatchObject({ granted: false, reason: 'pending' });
+  expect(await b.acquire(30_000)).toMatchObject({ granted: false, reason: 'pending' });
   a.observe(ticket, response(clock, { remaining: 1, limit: 2 }));
   expect(b.view().window).toMatchObject({ limit: 2, remaining: 1 });
   await take(b);
-  expect(await a.acquire()).toMatchObject({ granted: false });
+  expect(await a.acquire(30_000)).toMatchObject({ granted: false });
 });
 
 test('each key and base URL has its own ledger, whose name and content reveal neither', async () => {
@@ -86,7 +85,7 @@ test('a ledger that cannot be written is kept in memory, with one warning', asyn
   const ledger = open(join(file, 'state'));
   const ticket = await take(ledger);
   ledger.observe(ticket, response(ledger.clock, { status: 429, waitMs: 9000 }));
-  expect(await ledger.acquire()).toMatchObject({ granted: false, reason: 'blocked' });
+  expect(await ledger.acquire(30_000)).toMatchObject({ granted: false, reason: 'blocked' });
   expect(ledger.view().shared).toBe(false);
   expect(ledger.warnings).toHaveLength(1);
   expect(ledger.warnings[0]).toMatch(/\((?:not a directory|no such file or directory)\); the rate limit is not shared/);
@@ -106,10 +105,10 @@ test('a disk that fills up later causes one warning, and blocks and tickets are 
   const ticket = await take(ledger);
   full = true;
   ledger.observe(ticket, response(ledger.clock, { status: 429, waitMs: 9000 }));
-  expect(await ledger.acquire()).toMatchObject({ granted: false, reason: 'blocked' });
+  expect(await ledger.acquire(30_000)).toMatchObject({ granted: false, reason: 'blocked' });
   ledger.clock.at += 10_000;
   await take(ledger);
-  expect(await ledger.acquire()).toMatchObject({ granted: false, reason: 'pending' });
+  expect(await ledger.acquire(30_000)).toMatchObject({ granted: false, reason: 'pending' });
   expect(ledger.warnings).toHaveLength(1);
 });
 
@@ -154,7 +153,7 @@ test('a clock set back by a day blocks a key no longer than before', async () =>
   const ledger = open(dir);
   ledger.observe(await take(ledger), response(ledger.clock, { status: 429, waitMs: 30_000 }));
   ledger.clock.at += -86_400_000;
-  const admission = await ledger.acquire();
+  const admission = await ledger.acquire(30_000);
   expect(admission).toMatchObject({ granted: false, reason: 'blocked' });
   expect('until' in admission ? admission.until - ledger.clock.now() : Number.NaN).toBeLessThanOrEqual(31_000);
   ledger.clock.at += 31_000;
@@ -174,9 +173,9 @@ test('a block stated after a clock was set back during the request lasts as long
 test('1,000 expired tickets of an earlier process do not block the key, and rotations remove them', async () => {
   const dir = tempDir();
   const clock = new FakeClock();
-  const gone = open(dir, { clock, timeoutMs: 1000 });
-  gone.observe(await take(gone), response(clock, { limit: 5000, remaining: 4999 }));
-  for (let i = 0; i < 1000; i++) await take(gone);
+  const gone = open(dir, { clock });
+  gone.observe(await take(gone, 1000), response(clock, { limit: 5000, remaining: 4999 }));
+  for (let i = 0; i < 1000; i++) await take(gone, 1000);
   clock.at += 10_000;
   const ledger = open(dir, { clock });
   await take(ledger);
@@ -193,10 +192,10 @@ test('a waiting process closes the ticket of a dead process on its own machine o
   await take(open(dir, { clock, self }));
   const livenessOf = (ref: { pid: number }): 'alive' | 'dead' => (ref.pid === 4711 ? 'dead' : 'alive');
   const elsewhere = { ...self, pid: 2, host: 'another machine' };
-  expect(await open(dir, { clock, self: elsewhere, livenessOf }).acquire()).toMatchObject({ granted: false });
-  expect(await open(dir, { clock, self: elsewhere, livenessOf }).acquire()).toMatchObject({ granted: false });
+  expect(await open(dir, { clock, self: elsewhere, livenessOf }).acquire(30_000)).toMatchObject({ granted: false });
+  expect(await open(dir, { clock, self: elsewhere, livenessOf }).acquire(30_000)).toMatchObject({ granted: false });
   const other = open(dir, { clock, self: { ...self, pid: 1 }, livenessOf });
-  expect(await other.acquire()).toMatchObject({ granted: false, reason: 'pending' });
+  expect(await other.acquire(30_000)).toMatchObject({ granted: false, reason: 'pending' });
   expect(await take(other)).not.toBe('');
 });
 
@@ -205,7 +204,7 @@ test('clearing the ledger ends a block for all processes', async () => {
   const clock = new FakeClock();
   const [a, b] = [open(dir, { clock }), open(dir, { clock })];
   a.observe(await take(a), response(clock, { status: 429, waitMs: 90_000 }));
-  expect(await b.acquire()).toMatchObject({ granted: false, reason: 'blocked' });
+  expect(await b.acquire(30_000)).toMatchObject({ granted: false, reason: 'blocked' });
   await b.forget();
   await take(a);
   expect(a.view()).toMatchObject({ window: undefined, blocked: undefined });

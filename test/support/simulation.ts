@@ -115,7 +115,6 @@ export async function simulate(options: Simulation): Promise<Outcome> {
         identity: 'simulation',
         key: 'simulated-key',
         clock,
-        timeoutMs: 30_000,
         self: { pid: 1000 + index, start: '1', host: 'here' },
         livenessOf: () => 'alive',
       }),
