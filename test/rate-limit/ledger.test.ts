@@ -165,7 +165,7 @@ test('a block stated after a clock was set back during the request lasts as long
   const ticket = await take(ledger);
   ledger.clock.at -= 3_600_000;
   ledger.observe(ticket, response(ledger.clock, { status: 429, waitMs: 9000 }));
-  const admission = await ledger.acquire();
+  const admission = await ledger.acquire(30_000);
   expect(admission).toMatchObject({ granted: false, reason: 'blocked' });
   expect('until' in admission && admission.until - ledger.clock.at).toBeGreaterThanOrEqual(9000);
 });
