@@ -17,7 +17,9 @@ interface Step {
   readonly output: string;
 }
 
-const readme = readFileSync(join(import.meta.dirname, '../../README.md'), 'utf8');
+const root = join(import.meta.dirname, '../..');
+const readme = readFileSync(join(root, 'README.md'), 'utf8');
+const packageJson = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { scripts: { demo: string } };
 
 function transcripts(): Step[] {
   const blocks = [...readme.matchAll(/```console\n([\s\S]*?)```/g)].map((match) => match[1] ?? '');
@@ -53,6 +55,8 @@ beforeAll(async () => {
   provideJq(bin);
   home.env['PATH'] = `${bin}:${home.env['PATH']}`;
   sandbox = await startSandbox(BIN, ['--key', SANDBOX_KEY]);
+  // The README shows the sandbox as the demo leaves it.
+  await shell(packageJson.scripts.demo.replaceAll('node bin/petstore.js', 'petstore'));
 });
 
 afterAll(() => sandbox.stop());
