@@ -1,4 +1,4 @@
-// Parsing of rate-limit headers, with values of standards and of real services.
+// Parsing of rate-limit headers, with values from standards and real services.
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { parseRateLimitHeaders } from '../../src/http/rate-limit-headers.ts';

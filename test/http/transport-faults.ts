@@ -4,7 +4,6 @@ import { gzipSync } from 'node:zlib';
 import type { RawRequest, RawServer } from '../support/raw-server.ts';
 import { response, startRawServer } from '../support/raw-server.ts';
 
-/** One fault. */
 export interface Fault {
   /** Exit codes of a read and of a write. */
   readonly read: number;

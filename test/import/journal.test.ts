@@ -226,7 +226,7 @@ test.each([
 ])('a journal with a record that has %s causes exit code 9 and is not changed', async (_what, record) => {
   const machine = new Machine();
   await (await machine.acquire()).close();
-  // The record is invalid, but it is written.
+  // An invalid record is written before it is rejected.
   expect(() => openFileJournal(machine.stateDir, URL).append(record)).toThrow();
   const before = readFileSync(machine.path, 'utf8');
   await expect(machine.acquire(2)).rejects.toEqual(storage(/^cannot use the import journal: .*\.1\.log is damaged$/));
@@ -240,6 +240,7 @@ test('a changed byte in a record is detected as damage', async () => {
   await journal.recordCreated(await journal.recordSend('dog'), ['2', 'def']);
   const text = readFileSync(machine.path, 'utf8');
   const names = [...text.matchAll(/dog|abc|def|"send"|"created"/g)].map(({ index }) => index + 1);
+  expect(names).toHaveLength(5);
   for (const at of names) {
     writeFileSync(machine.path, `${text.slice(0, at)}X${text.slice(at + 1)}`);
     await expect(machine.acquire(2)).rejects.toEqual(storage('damaged'));

@@ -75,7 +75,7 @@ test.each([['k'], ['!'], ['~'], ['sk_live_0123456789'], ['"quoted"\\']])(
   },
 );
 
-test('a key may have LONGEST_KEY characters but not one more', () => {
+test(`a key of ${LONGEST_KEY} characters is valid, and a longer one is rejected`, () => {
   const key = 'x'.repeat(LONGEST_KEY);
   expect(checkKey(key, 'stdin')).toBe(key);
   expect(() => checkKey(`${key}x`, 'stdin')).toThrow(/^(?!.*xxx).*longer than/);

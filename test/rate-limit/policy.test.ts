@@ -13,7 +13,7 @@ const blockedUntil = (until: number) => ({ granted: false, reason: 'blocked', un
 const usedUpUntil = (until: number) => ({ granted: false, reason: 'window', until: START + until });
 
 const silent = { waitMs: undefined, waitFrom: 'backoff' } as const;
-const states = (seconds: number): Partial<Observation> => ({ waitMs: seconds * 1000 });
+const statedWait = (seconds: number): Partial<Observation> => ({ waitMs: seconds * 1000 });
 const serverReset = (ms: number, resolution = 1000): { reset: Observation['reset'] } => ({
   reset: { at: START + ms, clock: 'service', resolution },
 });
@@ -37,10 +37,10 @@ function grants(state: KeyState, at: number): number {
 
 test.each<[string, Partial<Observation>[], number[]]>([
   ['without headers the floor doubles, up to a minute', Array(8).fill(silent), [1, 2, 4, 8, 16, 32, 60, 60]],
-  ['a Retry-After of 0 states no wait, so the floor doubles', Array(4).fill(states(0)), [1, 2, 4, 8]],
-  ['a stated wait is never multiplied', Array(4).fill(states(30)), [30, 30, 30, 30]],
-  ['a wait is the longer of the floor and the stated wait', [3, 1, 10, 2].map(states), [3, 2, 10, 8]],
-  ['no header blocks a key for longer than 25 hours', [states(3_000_000)], [25 * 3600]],
+  ['a Retry-After of 0 states no wait, so the floor doubles', Array(4).fill(statedWait(0)), [1, 2, 4, 8]],
+  ['a stated wait is never multiplied', Array(4).fill(statedWait(30)), [30, 30, 30, 30]],
+  ['a wait is the longer of the floor and the stated wait', [3, 1, 10, 2].map(statedWait), [3, 2, 10, 8]],
+  ['no header blocks a key for longer than 25 hours', [statedWait(3_000_000)], [25 * 3600]],
 ])('%s', (_title, refusals, waits) => {
   expect(waitsOf(initialState(), ...refusals)).toEqual(waits);
 });
@@ -72,15 +72,15 @@ test('after a success, as many stated waits as it took, at most eight, are kept 
       respond(state, `${id}${i}`, bare(at));
     }
   };
-  expect(waitsOf(state, states(1), states(1), states(1))).toEqual([1, 2, 4]);
+  expect(waitsOf(state, statedWait(1), statedWait(1), statedWait(1))).toEqual([1, 2, 4]);
   succeed('once');
-  expect(waitsOf(state, ...Array(6).fill(states(1)))).toEqual([1, 1, 1, 1, 2, 4]);
+  expect(waitsOf(state, ...Array(6).fill(statedWait(1)))).toEqual([1, 1, 1, 1, 2, 4]);
   succeed('twice');
-  waitsOf(state, ...Array(9).fill(states(1)));
+  waitsOf(state, ...Array(9).fill(statedWait(1)));
   succeed('long');
-  expect(waitsOf(state, ...Array(11).fill(states(1)))).toEqual([1, 1, 1, 1, 1, 1, 1, 1, 1, 2, 4]);
+  expect(waitsOf(state, ...Array(11).fill(statedWait(1)))).toEqual([1, 1, 1, 1, 1, 1, 1, 1, 1, 2, 4]);
   succeed('four', RULES.soon);
-  expect(waitsOf(state, states(1), states(1), silent)).toEqual([1, 2, 4]);
+  expect(waitsOf(state, statedWait(1), statedWait(1), silent)).toEqual([1, 2, 4]);
   succeed('again');
   expect(waitsOf(state, silent, silent)).toEqual([1, 2]);
 });
@@ -418,7 +418,7 @@ test('an unexplained refusal halves the requests in flight, which then grow by a
   const state = history({ take: START }, bare(START));
   rounds(state, 8);
   expect(grants(state, 200)).toBe(8);
-  respond(state, 'n200-0', refused(START + 205, states(1)));
+  respond(state, 'n200-0', refused(START + 205, statedWait(1)));
   for (let id = 1; id < 8; id++) respond(state, `n200-${id}`, bare(START + 210));
   ticket(state, START + 1300, 'probe');
   respond(state, 'probe', bare(START + 1310));
@@ -426,7 +426,7 @@ test('an unexplained refusal halves the requests in flight, which then grow by a
 });
 
 test('a window that is open is never spaced', () => {
-  const state = history({ take: START }, seen(START), { take: START + 1 }, refused(START + 2, states(1)));
+  const state = history({ take: START }, seen(START), { take: START + 1 }, refused(START + 2, statedWait(1)));
   ticket(state, START + 1002, 'probe');
   respond(state, 'probe', seen(START + 1010, { remaining: 50 }));
   state.pace = { ...state.pace, step: RULES.gapSteps, widestMs: 60_000, passed: 1, heardAt: START + 1010 };

@@ -4,7 +4,7 @@ import { OpenAPIBackend, SetMatchType } from 'openapi-backend';
 import { expect, test } from 'vitest';
 import openapi from '../../src/sandbox/openapi.json' with { type: 'json' };
 import type { SandboxResponse } from './support.ts';
-import { handClock, startTest } from './support.ts';
+import { noonClock, startTestSandbox } from './support.ts';
 
 const description = structuredClone(openapi) as unknown as Document;
 
@@ -45,7 +45,7 @@ test('the OpenAPI document has a summary of every operation and describes every 
 });
 
 test('the OpenAPI document is served without a key', async () => {
-  const { call } = await startTest();
+  const { call } = await startTestSandbox();
   const response = await call('GET', '/v1/openapi.json', { key: null });
   expect([response.status, response.json]).toEqual([200, openapi]);
 });
@@ -54,7 +54,10 @@ test('every documented response of the sandbox conforms to its OpenAPI descripti
   // The validator finds operations by id, which some lack.
   for (const { title, operation } of operations) operation.operationId ??= title;
   const backend = await new OpenAPIBackend({ definition: description, apiRoot: '/v1' }).init();
-  const sandbox = await startTest({ limits: [{ count: REQUESTS.length, windowMs: 60_000 }], clock: handClock() });
+  const sandbox = await startTestSandbox({
+    limits: [{ count: REQUESTS.length, windowMs: 60_000 }],
+    clock: noonClock(),
+  });
   const check = async (documented: string, body?: unknown): Promise<void> => {
     const [method = '', template = '', wanted = ''] = documented.split(' ');
     const path = `/v1${template.replace('{petId}', '1')}`;

@@ -1,7 +1,7 @@
 // Injected faults: syntax, effect on a request, and reproduction from a seed.
 import { expect, test } from 'vitest';
 import { FAULT_KINDS, parseFault } from '../../src/sandbox/faults.ts';
-import { handClock, startTest } from './support.ts';
+import { noonClock, startTestSandbox } from './support.ts';
 
 const fault = (text: string): { headers: Record<string, string> } => ({ headers: { 'x-sandbox-fault': text } });
 
@@ -20,7 +20,7 @@ test.each([
 });
 
 test.each([500, 503])('the fault %i responds with an Error object and creates nothing', async (status) => {
-  const { create, list } = await startTest();
+  const { create, list } = await startTestSandbox();
   const response = await create({ name: 'dog' }, fault(String(status)));
   expect([response.status, response.json]).toEqual([
     status,
@@ -35,28 +35,28 @@ test.each([
   ['lost-response', 1],
   ['truncate', 1],
 ])('the fault %s ends the connection before the response is complete', async (kind, created) => {
-  const { create, list } = await startTest();
+  const { create, list } = await startTestSandbox();
   await expect(create({ name: 'dog' }, fault(kind))).rejects.toMatchObject({ code: 'ECONNRESET' });
   await expect(list(fault(kind))).rejects.toMatchObject({ code: 'ECONNRESET' });
   expect((await list()).json).toHaveLength(created);
 });
 
 test('the fault garbage keeps status and content type but sends no JSON', async () => {
-  const { create } = await startTest();
+  const { create } = await startTestSandbox();
   const response = await create({ name: 'dog' }, fault('garbage'));
   expect([response.status, response.headers['content-type']]).toEqual([201, 'application/json']);
   expect(response.json).toBeUndefined();
 });
 
 test('the fault latency delays the response by the requested time', async () => {
-  const clock = handClock();
-  const { list } = await startTest({ clock });
+  const clock = noonClock();
+  const { list } = await startTestSandbox({ clock });
   expect((await list(fault('latency=70s'))).status).toBe(200);
   expect(clock.slept).toEqual([30_000, 30_000, 10_000]);
 });
 
 test('closing the sandbox does not wait for a delayed response', async () => {
-  const sandbox = await startTest();
+  const sandbox = await startTestSandbox();
   const waiting = sandbox.list(fault('latency=1h')).catch(() => 'closed');
   // Wait until the delayed request is counted too.
   for (let sent = 1; (await sandbox.list()).headers['x-ratelimit-remaining'] !== String(59 - sent); sent++);
@@ -65,15 +65,15 @@ test('closing the sandbox does not wait for a delayed response', async () => {
 });
 
 test('the delays of several faults add up, and the first other fault applies', async () => {
-  const clock = handClock();
+  const clock = noonClock();
   const faults = ['latency=100ms', 'latency=200ms', '503', '500'].flatMap((text) => parseFault(text) ?? []);
-  const { list } = await startTest({ clock, faults });
+  const { list } = await startTestSandbox({ clock, faults });
   expect((await list()).status).toBe(503);
   expect(clock.slept).toEqual([300]);
 });
 
 test('a request with an unknown fault gets a 400 that lists the known faults', async () => {
-  const { list } = await startTest();
+  const { list } = await startTestSandbox();
   const response = await list(fault('tsunami'));
   expect([response.status, response.json.code]).toEqual([400, 'unknown_fault']);
   for (const kind of FAULT_KINDS) expect(response.json.message).toContain(kind);
@@ -81,7 +81,7 @@ test('a request with an unknown fault gets a 400 that lists the known faults', a
 
 test('a fault of 30 percent occurs in about 30 of 100 responses, and the same seed repeats it', async () => {
   const run = async (seed: number): Promise<number[]> => {
-    const { list } = await startTest({ faults: [{ kind: '503', percent: 30, delayMs: 0 }], seed, limits: [] });
+    const { list } = await startTestSandbox({ faults: [{ kind: '503', percent: 30, delayMs: 0 }], seed, limits: [] });
     const statuses: number[] = [];
     for (let i = 0; i < 100; i++) statuses.push((await list()).status);
     return statuses;

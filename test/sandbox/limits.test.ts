@@ -6,7 +6,7 @@ import { PLANS, parseLimit } from '../../src/sandbox/plans.ts';
 import { dataPaths } from '../../src/sandbox/store.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import type { Sandbox, SandboxResponse } from './support.ts';
-import { handClock, OTHER_KEY, startTest } from './support.ts';
+import { noonClock, OTHER_KEY, startTestSandbox } from './support.ts';
 
 const seconds = (iso: string): string => String(Date.parse(iso) / 1000);
 
@@ -33,8 +33,8 @@ test('the plans of the sandbox have the documented limits', () => {
 });
 
 test('a request beyond the minute limit gets a 429 with the seconds until the window ends', async () => {
-  const clock = handClock();
-  const sandbox = await startTest({ clock });
+  const clock = noonClock();
+  const sandbox = await startTestSandbox({ clock });
   await use(sandbox, 59);
   expect(limitOf(await sandbox.list())).toEqual(['60', '0', seconds('2026-11-21T12:01:00Z')]);
   const rejected = await sandbox.create({ name: 'dog' });
@@ -51,8 +51,8 @@ test('a request beyond the minute limit gets a 429 with the seconds until the wi
 });
 
 test('a request beyond the daily limit gets a 429 with the seconds until the day ends, even in a new minute', async () => {
-  const clock = handClock();
-  const sandbox = await startTest({ clock });
+  const clock = noonClock();
+  const sandbox = await startTestSandbox({ clock });
   for (let minute = 0; minute < 16; minute++) {
     await use(sandbox, 60);
     clock.at += 60_000;
@@ -71,7 +71,7 @@ test('a request beyond the daily limit gets a 429 with the seconds until the day
 });
 
 test('rejected creates, unknown paths and 501 responses count against the limit; the OpenAPI document does not', async () => {
-  const sandbox = await startTest({ clock: handClock() });
+  const sandbox = await startTestSandbox({ clock: noonClock() });
   expect((await sandbox.create({})).headers['x-ratelimit-remaining']).toBe('59');
   expect((await sandbox.call('GET', '/v1/nothing')).headers['x-ratelimit-remaining']).toBe('58');
   expect((await sandbox.call('GET', '/v1/store/orders')).headers['x-ratelimit-remaining']).toBe('57');
@@ -80,12 +80,16 @@ test('rejected creates, unknown paths and 501 responses count against the limit;
 });
 
 test('Retry-After can be disabled, or sent as a date that is never too early', async () => {
-  const none = await startTest({ clock: handClock(), limits: [{ count: 1, windowMs: 60_000 }], retryAfter: 'none' });
+  const none = await startTestSandbox({
+    clock: noonClock(),
+    limits: [{ count: 1, windowMs: 60_000 }],
+    retryAfter: 'none',
+  });
   await use(none, 1);
   const { status, headers } = await none.list();
   expect([status, headers['retry-after']]).toEqual([429, undefined]);
-  const clock = handClock();
-  const sandbox = await startTest({ clock, limits: [{ count: 1, windowMs: 1500 }], retryAfter: 'date' });
+  const clock = noonClock();
+  const sandbox = await startTestSandbox({ clock, limits: [{ count: 1, windowMs: 1500 }], retryAfter: 'date' });
   await use(sandbox, 1);
   const rejected = await sandbox.list();
   const permitted = Math.floor(clock.at / 1500) * 1500 + 1500;
@@ -96,8 +100,8 @@ test('Retry-After can be disabled, or sent as a date that is never too early', a
 });
 
 test('five requests within one wait ban the key for a minute, even beyond the window', async () => {
-  const clock = handClock(Date.parse('2026-11-21T12:00:50Z'));
-  const sandbox = await startTest({ clock, limits: [{ count: 2, windowMs: 60_000 }] });
+  const clock = noonClock(Date.parse('2026-11-21T12:00:50Z'));
+  const sandbox = await startTestSandbox({ clock, limits: [{ count: 2, windowMs: 60_000 }] });
   await use(sandbox, 2);
   const codes: string[] = [];
   for (let i = 0; i < 6; i++) codes.push((await sandbox.list()).json.code);
@@ -112,8 +116,8 @@ test('five requests within one wait ban the key for a minute, even beyond the wi
 });
 
 test('a client that waits for Retry-After is never banned', async () => {
-  const clock = handClock();
-  const sandbox = await startTest({ clock, limits: [{ count: 1, windowMs: 10_000 }] });
+  const clock = noonClock();
+  const sandbox = await startTestSandbox({ clock, limits: [{ count: 1, windowMs: 10_000 }] });
   for (let i = 0; i < 12; i++) {
     await use(sandbox, 1);
     const rejected = await sandbox.list();
@@ -123,8 +127,8 @@ test('a client that waits for Retry-After is never banned', async () => {
 });
 
 test('after a ban the wait for the daily limit continues', async () => {
-  const clock = handClock();
-  const sandbox = await startTest({ clock, limits: [{ count: 1, windowMs: 86_400_000 }] });
+  const clock = noonClock();
+  const sandbox = await startTestSandbox({ clock, limits: [{ count: 1, windowMs: 86_400_000 }] });
   await use(sandbox, 1);
   for (let i = 0; i < 6; i++) await sandbox.list();
   const banned = await sandbox.list();
@@ -135,35 +139,35 @@ test('after a ban the wait for the daily limit continues', async () => {
 });
 
 test('a sandbox without limits rejects nothing and still sends the rate-limit headers', async () => {
-  const sandbox = await startTest({ limits: [] });
+  const sandbox = await startTestSandbox({ limits: [] });
   await use(sandbox, 70);
   expect(limitOf(await sandbox.list())).toEqual(['2147483647', '2147483647', expect.stringMatching(/^\d{10}$/)]);
 });
 
 test('sandboxes with the same data share their windows, including one that starts later', async () => {
   const dataFile = join(tempDir(), 'data');
-  const clock = handClock();
-  const [a, b] = await Promise.all([startTest({ dataFile, clock }), startTest({ dataFile, clock })]);
+  const clock = noonClock();
+  const [a, b] = await Promise.all([startTestSandbox({ dataFile, clock }), startTestSandbox({ dataFile, clock })]);
   await use(a, 30);
   await use(b, 29);
   await a.close();
-  const c = await startTest({ dataFile, clock });
+  const c = await startTestSandbox({ dataFile, clock });
   await use(c, 1);
   expect((await b.list()).status).toBe(429);
 });
 
 test('--reset deletes windows and bans', async () => {
   const dataFile = join(tempDir(), 'data');
-  const clock = handClock();
-  const sandbox = await startTest({ dataFile, clock, limits: [{ count: 1, windowMs: 60_000 }] });
+  const clock = noonClock();
+  const sandbox = await startTestSandbox({ dataFile, clock, limits: [{ count: 1, windowMs: 60_000 }] });
   await use(sandbox, 1);
   for (let i = 0; i < 6; i++) await sandbox.list();
-  await use(await startTest({ dataFile, clock, limits: [{ count: 1, windowMs: 60_000 }], reset: true }), 1);
+  await use(await startTestSandbox({ dataFile, clock, limits: [{ count: 1, windowMs: 60_000 }], reset: true }), 1);
 });
 
 test('a clock that is set back by a day ends windows and bans', async () => {
-  const clock = handClock();
-  const sandbox = await startTest({ clock, limits: [{ count: 2, windowMs: 60_000 }] });
+  const clock = noonClock();
+  const sandbox = await startTestSandbox({ clock, limits: [{ count: 2, windowMs: 60_000 }] });
   await use(sandbox, 2);
   for (let i = 0; i < 6; i++) await sandbox.list();
   clock.at -= 86_400_000;

@@ -7,7 +7,7 @@ import { checkOrigin } from '../../src/sandbox/auth.ts';
 import { hasModes } from '../support/capabilities.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import type { SandboxResponse } from './support.ts';
-import { dataFileWith, KEY, sendRaw, startTest } from './support.ts';
+import { dataFileWith, KEY, sendRaw, startTestSandbox } from './support.ts';
 
 function expectError(response: SandboxResponse, status: number, code: string): void {
   expect(response.status).toBe(status);
@@ -23,14 +23,14 @@ function expectLimitHeaders({ headers }: SandboxResponse): void {
 }
 
 test('a new sandbox has no categories', async () => {
-  const { list } = await startTest();
+  const { list } = await startTestSandbox();
   const response = await list();
   expect([response.status, response.json]).toEqual([200, []]);
   expectLimitHeaders(response);
 });
 
 test('a created category has an id and is listed; names need not be unique, and unknown fields are dropped', async () => {
-  const { create, list } = await startTest();
+  const { create, list } = await startTestSandbox();
   const created = await create({ name: 'dog', description: 'Canis familiaris' });
   expect([created.status, created.json]).toEqual([201, { id: 1, name: 'dog', description: 'Canis familiaris' }]);
   expectLimitHeaders(created);
@@ -44,14 +44,14 @@ test('a created category has an id and is listed; names need not be unique, and 
 });
 
 test("a category's text is returned exactly as it was sent", async () => {
-  const { create, list } = await startTest();
+  const { create, list } = await startTestSandbox();
   const name = ' žluťoučký\t🐕\u2028"\\\u0000\ud800 ';
   await create({ name, description: '' });
   expect((await list()).json).toEqual([{ id: 1, name, description: '' }]);
 });
 
 test('the sandbox keeps every digit of an id up to the largest int64', async () => {
-  const { create, list } = await startTest({ dataFile: dataFileWith('n 9223372036854775807') });
+  const { create, list } = await startTestSandbox({ dataFile: dataFileWith('n 9223372036854775807') });
   expect((await create({ name: 'dog' })).text).toBe('{"id":9223372036854775807,"name":"dog"}');
   expect((await list()).text).toBe('[{"id":9223372036854775807,"name":"dog"}]');
 });
@@ -72,13 +72,13 @@ test.each([
   ['a name inside __proto__ only', '{"__proto__":{"name":"dog"}}', 'invalid_category'],
   ['a million brackets', '['.repeat(1_000_000), 'invalid_json'],
 ])('a create with %s gets a 400 and creates nothing', async (_what, body, code) => {
-  const { create, list } = await startTest();
+  const { create, list } = await startTestSandbox();
   expectError(await create(undefined, { body }), 400, code);
   expect((await list()).json).toEqual([]);
 });
 
 test('a create whose content type is not JSON gets a 415', async () => {
-  const { create, call, list } = await startTest();
+  const { create, call, list } = await startTestSandbox();
   const body = '{"name":"dog"}';
   expectError(await call('POST', '/v1/categories', { body }), 415, 'unsupported_media_type');
   const headers = { 'content-type': 'text/plain' };
@@ -90,7 +90,7 @@ test('a create whose content type is not JSON gets a 415', async () => {
 });
 
 test('a create of more than 1 MiB gets a 413 and creates nothing, and one of 1 MiB is accepted', async () => {
-  const { list, create } = await startTest();
+  const { list, create } = await startTestSandbox();
   const name = 'x'.repeat(1024 * 1024 - '{"name":""}'.length);
   expectError(await create({ name: `${name}x` }), 413, 'body_too_large');
   expect((await list()).json).toEqual([]);
@@ -98,7 +98,7 @@ test('a create of more than 1 MiB gets a 413 and creates nothing, and one of 1 M
 });
 
 test('a create whose body is shorter than its Content-Length creates nothing', async () => {
-  const { port, list } = await startTest();
+  const { port, list } = await startTestSandbox();
   const head = `POST /v1/categories HTTP/1.1
 Host: 127.0.0.1:${port}
 Authorization: Bearer ${KEY}
@@ -120,7 +120,7 @@ test.each([
   ['another scheme', { authorization: `Basic ${KEY}` }],
   ['the key alone', { authorization: KEY }],
 ])('a request with %s gets a 401', async (_what, headers) => {
-  const { list, create } = await startTest();
+  const { list, create } = await startTestSandbox();
   const response = await list({ key: null, headers });
   expectError(response, 401, 'unauthorized');
   expect(response.headers['www-authenticate']).toBe('Bearer');
@@ -132,7 +132,7 @@ test.each([
 test.each(['/', '/v1', '/v1/', '/categories', '/v1/categories/', '/v1/categories/1', '/v1/pets', '/v2/categories'])(
   'GET %s gets a 404',
   async (path) => {
-    const { call } = await startTest();
+    const { call } = await startTestSandbox();
     expectError(await call('GET', path), 404, 'not_found');
     expectError(await call('GET', path, { key: null }), 404, 'not_found');
   },
@@ -141,7 +141,7 @@ test.each(['/', '/v1', '/v1/', '/categories', '/v1/categories/', '/v1/categories
 test.each(['PUT', 'PATCH', 'DELETE', 'OPTIONS'])(
   '%s /v1/categories gets a 405 with an Allow header',
   async (method) => {
-    const { call } = await startTest();
+    const { call } = await startTestSandbox();
     const response = await call(method, '/v1/categories');
     expectError(response, 405, 'method_not_allowed');
     expect(response.headers['allow']).toBe('GET, POST');
@@ -150,13 +150,13 @@ test.each(['PUT', 'PATCH', 'DELETE', 'OPTIONS'])(
 );
 
 test('a sandbox ignores a query and accepts a request target in absolute form', async () => {
-  const { call, port } = await startTest();
+  const { call, port } = await startTestSandbox();
   expect((await call('GET', '/v1/categories?limit=1')).status).toBe(200);
   expect((await call('GET', `http://127.0.0.1:${port}/v1/categories`)).status).toBe(200);
 });
 
 test('GET /store/orders and GET /pets/{petId} get a 501, the latter with Deprecation and Sunset headers', async () => {
-  const { call } = await startTest();
+  const { call } = await startTestSandbox();
   const orders = await call('GET', '/v1/store/orders');
   expectError(orders, 501, 'not_implemented');
   expect(orders.headers['deprecation']).toBeUndefined();
@@ -168,7 +168,7 @@ test('GET /store/orders and GET /pets/{petId} get a 501, the latter with Depreca
 });
 
 test('a request with a foreign or missing Host header is rejected to prevent DNS rebinding', async () => {
-  const { port, list, create } = await startTest();
+  const { port, list, create } = await startTestSandbox();
   for (const host of [
     'attacker.example',
     `attacker.example:${port}`,
@@ -192,7 +192,7 @@ test('a Host header without a port is accepted on port 80 only', () => {
 });
 
 test('a request with an Origin header is rejected', async () => {
-  const { port, list, call } = await startTest();
+  const { port, list, call } = await startTestSandbox();
   for (const origin of ['https://attacker.example', 'null', `http://127.0.0.1:${port}`]) {
     const response = await list({ headers: { origin } });
     expectError(response, 403, 'origin_rejected');
@@ -202,7 +202,7 @@ test('a request with an Origin header is rejected', async () => {
 });
 
 test('a sandbox listens on 127.0.0.1 only', async () => {
-  const { port } = await startTest();
+  const { port } = await startTestSandbox();
   // The port is free on another loopback address.
   const other = createServer();
   await new Promise<void>((resolve, reject) => other.once('error', reject).listen(port, '127.0.0.2', resolve));
@@ -211,7 +211,7 @@ test('a sandbox listens on 127.0.0.1 only', async () => {
 
 test.runIf(hasModes)('the sandbox data is private to its owner and does not contain the key', async () => {
   const dir = join(tempDir(), 'new');
-  const { create } = await startTest({ dataFile: join(dir, 'demo.log') });
+  const { create } = await startTestSandbox({ dataFile: join(dir, 'demo.log') });
   await create({ name: 'dog' });
   expect(readdirSync(dir).sort()).toEqual(['demo.1.log', 'demo.windows.1.log']);
   expect(statSync(dir).mode & 0o777).toBe(0o700);
@@ -223,12 +223,12 @@ test.runIf(hasModes)('the sandbox data is private to its owner and does not cont
 
 test('another sandbox continues with the same data, and --reset deletes it but reuses no id', async () => {
   const dataFile = join(tempDir(), 'data');
-  const first = await startTest({ dataFile });
+  const first = await startTestSandbox({ dataFile });
   await first.create({ name: 'dog' });
   await first.close();
-  const second = await startTest({ dataFile });
+  const second = await startTestSandbox({ dataFile });
   expect((await second.list()).json).toEqual([{ id: 1, name: 'dog' }]);
-  const third = await startTest({ dataFile, reset: true });
+  const third = await startTestSandbox({ dataFile, reset: true });
   expect((await third.list()).json).toEqual([]);
   expect((await second.list()).json).toEqual([]);
   expect((await second.create({ name: 'cat' })).json.id).toBe(2);
@@ -237,16 +237,18 @@ test('another sandbox continues with the same data, and --reset deletes it but r
 test('a data file that cannot be written is an error at the start, and the port is released', async () => {
   const file = join(tempDir(), 'file');
   writeFileSync(file, '');
-  const { port, close } = await startTest();
+  const { port, close } = await startTestSandbox();
   await close();
-  await expect(startTest({ dataFile: join(file, 'data'), port })).rejects.toMatchObject({ code: 'ENOTDIR' });
-  expect((await startTest({ port })).port).toBe(port);
+  await expect(startTestSandbox({ dataFile: join(file, 'data'), port })).rejects.toMatchObject({ code: 'ENOTDIR' });
+  expect((await startTestSandbox({ port })).port).toBe(port);
 });
 
 test('a busy port is an error before the data is reset', async () => {
   const dataFile = join(tempDir(), 'data');
-  const first = await startTest({ dataFile });
+  const first = await startTestSandbox({ dataFile });
   await first.create({ name: 'dog' });
-  await expect(startTest({ dataFile, port: first.port, reset: true })).rejects.toMatchObject({ code: 'EADDRINUSE' });
+  await expect(startTestSandbox({ dataFile, port: first.port, reset: true })).rejects.toMatchObject({
+    code: 'EADDRINUSE',
+  });
   expect((await first.list()).json).toHaveLength(1);
 });

@@ -9,7 +9,7 @@ import type { SandboxProcess } from '../support/processes.ts';
 import { BIN } from '../support/program.ts';
 import { createAt, killDuringCreates, startShared } from '../support/sandbox-process.ts';
 import { tempDir } from '../support/temp-dir.ts';
-import { startTest } from './support.ts';
+import { startTestSandbox } from './support.ts';
 
 interface Listed {
   readonly id: number;
@@ -56,7 +56,7 @@ test('the sandbox responds to a create only after writing it to disk', async () 
       finishSync = () => done(null);
     }) as LogFs['fdatasync'],
   };
-  const sandbox = await startTest({ fs: slow });
+  const sandbox = await startTestSandbox({ fs: slow });
   let responded = false;
   const created = sandbox.create({ name: 'dog' }).finally(() => {
     responded = true;
@@ -75,7 +75,7 @@ test('a create on a full disk gets a 507 and creates nothing, and creates succee
     writeSync: ((fd: number, bytes: Buffer, from: number, count: number, at: null) =>
       fs.writeSync(fd, bytes, from, full ? count - 3 : count, at)) as LogFs['writeSync'],
   };
-  const { create, list } = await startTest({ fs: filling, limits: [] });
+  const { create, list } = await startTestSandbox({ fs: filling, limits: [] });
   await create({ name: 'before' });
   full = true;
   const rejected = await create({ name: 'lost' });

@@ -14,8 +14,8 @@ import { tempDir } from '../support/temp-dir.ts';
 export const KEY = 'sandbox_test_key_alice';
 export const OTHER_KEY = 'sandbox_test_key_bobby';
 
-/** A clock that starts ten seconds into a minute, at noon UTC. */
-export function handClock(at = Date.parse('2026-11-21T12:00:10Z')): FakeClock {
+/** A clock that starts ten seconds after noon UTC. */
+export function noonClock(at = Date.parse('2026-11-21T12:00:10Z')): FakeClock {
   return new FakeClock(at);
 }
 
@@ -49,7 +49,7 @@ export interface SandboxResponse {
 }
 
 /** Starts a sandbox, by default with two keys and the plan "free", and closes it after the test. */
-export async function startTest(options: Partial<SandboxOptions> = {}): Promise<Sandbox> {
+export async function startTestSandbox(options: Partial<SandboxOptions> = {}): Promise<Sandbox> {
   const running = await startSandbox({
     dataFile: options.dataFile ?? join(tempDir(), 'data'),
     clock: systemClock,

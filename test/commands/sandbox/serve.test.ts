@@ -7,7 +7,7 @@ import { expect, test } from 'vitest';
 import { PetstoreError } from '../../../src/errors.ts';
 import { run } from '../../../src/program.ts';
 import { FAULT_KINDS } from '../../../src/sandbox/faults.ts';
-import { handClock, startTest } from '../../sandbox/support.ts';
+import { noonClock, startTestSandbox } from '../../sandbox/support.ts';
 import { hasShell, hasSignals } from '../../support/capabilities.ts';
 import { ended, place } from '../../support/processes.ts';
 import { start } from '../../support/program.ts';
@@ -123,7 +123,7 @@ test.each([
 });
 
 test('the sandbox logs each request as one line with time, method, path, status and remaining quota', async () => {
-  const clock = handClock(new Date(2026, 10, 21, 9, 5, 7).getTime());
+  const clock = noonClock(new Date(2026, 10, 21, 9, 5, 7).getTime());
   const { url, key, err, stop } = await serve(['--fault', '503:0'], { clock });
   await get(url, key);
   await get(url, 'another_users_key_9999', '/%1b[31m');
@@ -176,7 +176,7 @@ test('--data names the data file of the sandbox, by default that of the profile 
 
 test('commands with the profile `sandbox` share data and windows', async () => {
   const dir = tempDir();
-  const clock = handClock();
+  const clock = noonClock();
   for (const left of [59, 58]) {
     const { err } = await inProcess(['categories', 'create', '--name', 'dog', '-p', 'sandbox'], { dir, clock });
     expect(err).toContain(`quota: ${left} of 60 left`);
@@ -191,7 +191,7 @@ test('commands with the profile `sandbox` share data and windows', async () => {
 });
 
 test('`sandbox` on a busy port is wrong usage, and the hint is --port 0', async () => {
-  const { port } = await startTest();
+  const { port } = await startTestSandbox();
   const busy = await inProcess(['sandbox', '--port', String(port)]);
   expect([busy.code, busy.out]).toEqual([2, '']);
   expect(busy.err).toBe(`error: port ${port} is in use\nhint: use --port 0 to choose a free port\n`);
