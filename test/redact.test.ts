@@ -66,7 +66,7 @@ test.each([
   [['api', SECRET, '/x'], SECRET, 'unknown HTTP method "[redacted]"'],
   [['api', 'GET', `//${SECRET}`], SECRET, 'the path is a full URL'],
   [['api', 'GET', '/x', '--data', SECRET], SECRET, 'is not valid JSON'],
-  [['complete', SECRET], SECRET, 'unknown shell "[redacted]"'],
+  [['completion', SECRET], SECRET, 'unknown shell "[redacted]"'],
   [['auth', 'login', '--url', `https://user:${SECRET}@api.example/v1`], SECRET, 'https://HOST/v1'],
 ])('the error about %j omits the key but repeats the rest', async (args, key, words) => {
   const { code, out, err } = await inProcess(args, { stdin: '' });

@@ -6,7 +6,6 @@ export const SHELLS = ['bash', 'zsh', 'fish', 'powershell'] as const;
 
 export const completion = (): PetstoreCommand =>
   new PetstoreCommand('completion')
-    .alias('complete')
     .description('print a completion script for a shell')
     .addArgument(new Argument('<shell>', 'the shell').choices(SHELLS))
     .sections({

@@ -114,7 +114,7 @@ test(title('fish'), async () => {
 test('the PowerShell script registers itself and completes after an empty last word', async () => {
   await expectScript('powershell', /^Register-ArgumentCompleter -Native -CommandName petstore/m);
   // npm's shim for PowerShell drops a bare --.
-  expect((await petstore(place(), ['complete', 'powershell'])).out).toContain("@flags '--' @words");
+  expect((await petstore(place(), ['completion', 'powershell'])).out).toContain("@flags '--' @words");
   const at = place();
   const { code, out } = await petstore(at, ['__complete', '--at-blank', '--', 'auth', 'switch']);
   expect(code).toBe(0);
@@ -122,7 +122,7 @@ test('the PowerShell script registers itself and completes after an empty last w
 });
 
 test('`completion` with an unsupported shell is wrong usage, and the error lists bash', async () => {
-  const { code, err } = await petstore(place(), ['complete', 'tcsh']);
+  const { code, err } = await petstore(place(), ['completion', 'tcsh']);
   expect(code).toBe(2);
   expect(err).toContain('bash');
 });

@@ -39,38 +39,36 @@ export async function suggest(
   profiles: ProfileNames,
 ): Promise<readonly Candidate[]> {
   const last = words.at(-1) ?? '';
-  const { command, options, used, operands, awaiting, onlyOperands } = read(root, words.slice(0, -1));
-  let candidates: readonly Candidate[];
-  if (awaiting) candidates = await values(awaiting, profiles);
-  else if (last.startsWith('--') && last.includes('=') && !onlyOperands) {
+  const candidates = await candidatesAt(read(root, words.slice(0, -1)), last, profiles);
+  return candidates.filter(({ value }) => value === FILES || value.startsWith(last));
+}
+
+async function candidatesAt(
+  { command, options, operands, awaiting }: Position,
+  last: string,
+  profiles: ProfileNames,
+): Promise<readonly Candidate[]> {
+  if (awaiting) return values(awaiting, profiles);
+  if (last.startsWith('--') && last.includes('=')) {
     const [flag = ''] = last.split('=');
     const option = options.find(({ long, required }) => long === flag && required);
     const offered = option ? await values(option, profiles) : [];
     // Include the option in each candidate; shells complete file names without it, so omit those.
-    candidates = offered
-      .filter(({ value }) => value !== FILES)
-      .map((one) => ({ ...one, value: `${flag}=${one.value}` }));
-  } else if (last.startsWith('-') && !onlyOperands) {
-    const free = options.filter((option) => !used.has(option) || isRepeatable(option));
-    candidates = free.map(({ long, description }) => ({ value: long ?? '', description }));
-  } else if (operands === 0 && command.commands.length > 0) candidates = subcommands(command);
-  else {
-    const known = command.registeredArguments;
-    const argument = known[operands] ?? known.findLast(({ variadic }) => variadic);
-    candidates = argument ? await values(argument, profiles) : [];
+    return offered.filter(({ value }) => value !== FILES).map((one) => ({ ...one, value: `${flag}=${one.value}` }));
   }
-  return candidates.filter(({ value }) => value === FILES || value.startsWith(last));
+  if (last.startsWith('-')) return options.map(({ long, description }) => ({ value: long ?? '', description }));
+  if (operands === 0 && command.commands.length > 0) return subcommands(command);
+  const argument = command.registeredArguments[operands];
+  return argument ? values(argument, profiles) : [];
 }
 
 interface Position {
   readonly command: Command;
   /** The options of the command and of its parents. */
   readonly options: readonly Option[];
-  readonly used: ReadonlySet<Option>;
   readonly operands: number;
   /** The option whose value is under the cursor. */
   readonly awaiting: Option | undefined;
-  readonly onlyOperands: boolean;
 }
 
 // Parses the words before the last as commander does: options anywhere, a value after an option that takes one.
@@ -79,15 +77,11 @@ function read(root: Command, words: readonly string[]): Position {
   let options = optionsOf(root);
   let operands = 0;
   let awaiting: Option | undefined;
-  let onlyOperands = false;
-  const used = new Set<Option>();
   for (const word of words) {
     if (awaiting) awaiting = undefined;
-    else if (word === '--') onlyOperands = true;
-    else if (word.startsWith('-') && word !== '-' && !onlyOperands) {
+    else if (word.startsWith('-') && word !== '-') {
       const [flag] = word.split('=');
       const option = options.find(({ long, short }) => long === flag || short === flag);
-      if (option) used.add(option);
       if (option?.required && !word.includes('=')) awaiting = option;
     } else {
       const child = command.commands.find((one) => one.name() === word || one.aliases().includes(word));
@@ -99,16 +93,12 @@ function read(root: Command, words: readonly string[]): Position {
       } else operands++;
     }
   }
-  return { command, options, used, operands, awaiting, onlyOperands };
+  return { command, options, operands, awaiting };
 }
 
 function optionsOf(command: Command): readonly Option[] {
   const help = Object.assign(command.createHelp(), { showGlobalOptions: true });
   return [...help.visibleOptions(command), ...help.visibleGlobalOptions(command)];
-}
-
-function isRepeatable({ parseArg, argChoices }: Option): boolean {
-  return parseArg !== undefined && argChoices === undefined;
 }
 
 function subcommands(command: Command): readonly Candidate[] {
