@@ -17,7 +17,7 @@ export interface LogOptions {
   readonly name: string;
   /** A generation of this size is sealed. */
   readonly rotateAtBytes: number;
-  /** True: `sync()` reaches the disk, and so does a new generation before it is linked. */
+  /** True: a new generation is synced before it is linked. */
   readonly durable?: boolean;
   /** True: a file or record that petstore did not write is an error. Otherwise it is ignored. */
   readonly rejectForeign?: boolean;
@@ -111,8 +111,8 @@ export class FileLog<State, Result = void> implements Log<State> {
     }
   }
 
+  /** Makes all appended records survive a power failure. */
   sync(): Promise<void> {
-    if (!this.#options.durable) return Promise.resolve();
     // A sync in flight may have begun before the caller's record, so all waiting callers share the next one.
     this.#nextSync ??= this.#syncing
       .catch(() => undefined)

@@ -31,8 +31,6 @@ export interface Log<State> {
   refresh(): Awaitable<State>;
   /** Writes one record, text without line breaks, and reduces it and everything before it. */
   append(record: string): Awaitable<unknown>;
-  /** Makes all appended records as durable as the log can. */
-  sync(): Promise<void>;
   close(): void;
 }
 
@@ -62,10 +60,6 @@ export class MemoryLog<State, Result = void> implements Log<State> {
 
   append(record: string): Result {
     return this.#format.apply(this.#state, record);
-  }
-
-  sync(): Promise<void> {
-    return Promise.resolve();
   }
 
   close(): void {}

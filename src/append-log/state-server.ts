@@ -51,13 +51,10 @@ export class StateServer {
     return reply;
   }
 
-  /**
-   * Does work without which the command cannot go on.
-   * @throws PetstoreError, see `toPetstoreError`
-   */
-  async checked<T>(work: (connection: ValkeyConnection) => Promise<T>): Promise<T> {
+  /** @throws PetstoreError, see `toPetstoreError` */
+  async info(): Promise<ReadonlyMap<string, string>> {
     try {
-      return await this.#patiently(work);
+      return await this.#patiently((connection) => connection.info());
     } catch (error) {
       throw this.toPetstoreError(error);
     }
@@ -65,7 +62,7 @@ export class StateServer {
 
   /** @returns the policy by which the server may delete keys, imports included; undefined if it deletes none */
   async evictionPolicy(): Promise<string | undefined> {
-    const info = await this.checked((connection) => connection.info());
+    const info = await this.info();
     const policy = info.get('maxmemory_policy') ?? 'noeviction';
     return policy === 'noeviction' || info.get('maxmemory') === '0' ? undefined : escapeControls(policy);
   }

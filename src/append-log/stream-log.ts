@@ -120,11 +120,6 @@ export class StreamLog<State> implements Log<State> {
     return this.#exchange(record);
   }
 
-  /** An appended record is already as durable as the server makes it. */
-  sync(): Promise<void> {
-    return Promise.resolve();
-  }
-
   /** Does nothing, since the connection belongs to the StateServer. */
   close(): void {}
 

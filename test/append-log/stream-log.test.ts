@@ -224,7 +224,7 @@ withServer(
     await using server = await RedisServer.start();
     const [late, early] = [stateServer(server), stateServer(server)];
     await checkPermissions(late, systemClock);
-    await early.checked((connection) => connection.info());
+    await early.info();
     await server.command('ACL', 'SETUSER', 'default', '-evalsha');
     await expect(checkPermissions(late, systemClock)).rejects.toMatchObject({ kind: 'storage' });
     await expect(checkPermissions(early, systemClock)).rejects.toMatchObject({ kind: 'usage' });

@@ -99,7 +99,7 @@ async function openStateServer(session: Session): Promise<StateServer | undefine
   if (!server) return undefined;
   session.context.cleanups.push(async () => server.close());
   const policy = await server.evictionPolicy();
-  const info = await server.checked((connection) => connection.info());
+  const info = await server.info();
   if (policy !== undefined) {
     await session.warn(`state server ${server.name} may evict the import journal (maxmemory-policy ${policy})`);
   } else if (info.get('aof_enabled') === '0' && info.get('connected_slaves') === '0') {

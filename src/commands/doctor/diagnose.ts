@@ -157,7 +157,7 @@ async function checkStateServer(session: Session): Promise<CheckResult> {
   const server = await session.stateServer();
   if (!server) return skipped('not configured');
   try {
-    const info = await server.checked((connection) => connection.info());
+    const info = await server.info();
     await (await import('../../append-log/stream-log.ts')).checkPermissions(server, session.context.clock);
     const policy = await server.evictionPolicy();
     const detail = `${server.name} responded, ${server.tls ? 'TLS' : 'no TLS'}`;
