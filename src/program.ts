@@ -59,7 +59,7 @@ async function parseAndRun(program: Program, output: string[], json: boolean): P
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     const { exitCode, code, command } = error as ParseError;
-    if (exitCode !== 0) throw usageError(error as ParseError, args);
+    if (exitCode !== 0) throw usageError(error as ParseError);
     const document = code === 'commander.version' ? { version } : describeCommands(command);
     if (json) output.splice(0, output.length, `${JSON.stringify(document)}\n`);
   }

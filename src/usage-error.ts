@@ -15,15 +15,13 @@ export interface ParseError extends CommanderError {
 type CommandHint = (petstore: WriteCommand) => string;
 type Explanation = readonly [message: string, hint?: string | CommandHint | undefined];
 
-/** @param args the arguments as typed */
-export function usageError(error: ParseError, args: readonly string[]): PetstoreError {
-  const { command } = error;
-  const [message, hint = `see \`${pathOf(command)} --help\``] = explain(error, args);
+export function usageError(error: ParseError): PetstoreError {
+  const [message, hint = `see \`${pathOf(error.command)} --help\``] = explain(error);
   return new PetstoreError('usage', message, typeof hint === 'string' ? { hint } : { commandHint: hint });
 }
 
 // Rewrites commander's messages, which name only the wrong word or option.
-function explain({ code, command, message }: ParseError, args: readonly string[]): Explanation {
+function explain({ code, command, message }: ParseError): Explanation {
   const option = /option '.*?(--[\w-]+)/.exec(message)?.[1] ?? '';
   const word = /'([^']*)'/.exec(message)?.[1] ?? '';
   switch (code) {
@@ -51,14 +49,16 @@ function explain({ code, command, message }: ParseError, args: readonly string[]
       return [`unexpected argument ${quoted(extra)} for \`${pathOf(command)}\``, meantOption(command)];
     }
     case 'commander.invalidArgument':
-      return invalidValue(command, option, message, args);
+      return invalidValue(command, option, message);
     default:
       return [message.replace(/^error: /, '')];
   }
 }
 
 function unknownCommand(command: Command, word: string): Explanation {
-  const near = closestCommand(visibleCommands(command), word) ?? commandNamed(word, rootOf(command));
+  // `petstore login` means `petstore auth login`.
+  const others = rootOf(command).commands.flatMap((parent) => parent.commands);
+  const near = closestCommand(visibleCommands(command), word) ?? closestCommand(others, word);
   return [`unknown command ${quoted(word)}`, near && didYouMean(near)];
 }
 
@@ -72,14 +72,6 @@ function closestCommand(commands: readonly Command[], word: string): Command | u
   return named.find(({ name }) => name === match)?.one;
 }
 
-// `petstore login` means `petstore auth login`.
-function commandNamed(word: string, program: Command): Command | undefined {
-  return closestCommand(
-    program.commands.flatMap((parent) => parent.commands),
-    word,
-  );
-}
-
 function unknownOption(command: Command, word: string): Explanation {
   // The text after `=` or after an option's letter may be a key.
   const flag = /^-\w|/.exec(word)?.[0] || word.replace(/=.*$/s, '');
@@ -88,20 +80,19 @@ function unknownOption(command: Command, word: string): Explanation {
   return [`unknown option ${quoted(flag)}`, match && `did you mean \`${match}\`?`];
 }
 
-function invalidValue(command: Command, flag: string, message: string, args: readonly string[]): Explanation {
+function invalidValue(command: Command, flag: string, message: string): Explanation {
   const value = /(?:argument|value) '(.*)' is invalid/s.exec(message)?.[1] ?? '';
   const option = optionNamed(command, flag);
   if (option) return [`invalid value ${quoted(value)} for ${flag}`, useOneOf(option.argChoices)];
   const argument = command.registeredArguments.find(({ argChoices }) => argChoices);
-  if (args.length === 0 || !argument) return [message.replace(/^error: /, '')];
-  return [`unknown ${argument.name()} ${quoted(value)}`, useOneOf(argument.argChoices)];
+  return [`unknown ${argument?.name()} ${quoted(value)}`, useOneOf(argument?.argChoices)];
 }
 
 function optionNamed(command: Command, flag: string): Option | undefined {
   return [...command.options, ...rootOf(command).options].find(({ long }) => long === flag);
 }
 
-function useOneOf(choices: Option['argChoices']): string | undefined {
+function useOneOf(choices: readonly string[] | undefined): string | undefined {
   return choices && `use ${choices.slice(0, -1).join(', ')} or ${choices.at(-1)}`;
 }
 
@@ -129,11 +120,11 @@ function didYouMean(command: Command, ...words: readonly string[]): CommandHint 
 
 function missingSubcommand(command: Command): Explanation {
   const names = visibleCommands(command).map((one) => one.name());
-  return [`missing subcommand after \`${pathOf(command)}\``, `use ${names.slice(0, -1).join(', ')} or ${names.at(-1)}`];
+  return [`missing subcommand after \`${pathOf(command)}\``, useOneOf(names)];
 }
 
 function visibleCommands(command: Command): readonly Command[] {
-  return [...command.createHelp().visibleCommands(command)];
+  return command.createHelp().visibleCommands(command);
 }
 
 function quoted(word: string): string {

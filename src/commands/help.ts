@@ -1,7 +1,6 @@
 // `petstore help COMMAND`, the text of a bare `petstore`, and the command reference as JSON (`--help --json`).
 import type { Command, Option } from 'commander';
-import { PetstoreCommand, pathOf, rootOf } from '../command.ts';
-import { PetstoreError } from '../errors.ts';
+import { PetstoreCommand, pathOf, rootOf, subcommandNamed } from '../command.ts';
 import { wrapParagraphs } from '../output/wrap.ts';
 import { ENVIRONMENT, EXIT_CODES, GLOBAL_OPTIONS } from '../reference.ts';
 
@@ -35,9 +34,8 @@ export const help = (): PetstoreCommand =>
     });
 
 function subcommandOf(parent: Command, word: string): Command {
-  const found = parent.commands.find((one) => one.name() === word || one.aliases().includes(word));
-  if (found) return found;
-  throw new PetstoreError('usage', `unknown command "${word}"`, { hint: `see \`${pathOf(parent)} --help\`` });
+  // The same error as for an unknown command that is to run.
+  return subcommandNamed(parent, word) ?? parent.error(`'${word}'`, { code: 'commander.unknownCommand' });
 }
 
 /** The reference of all commands below the given one, with global options, environment variables and exit codes. */

@@ -1,6 +1,7 @@
 // Suggests completions for the words typed so far; called by the completion scripts.
 import type { Argument, Command, Option } from 'commander';
 import type { Action } from '../../command.ts';
+import { subcommandNamed } from '../../command.ts';
 import { escapeControls } from '../../escape.ts';
 import { BUILT_IN } from '../../profiles/store.ts';
 import { FAULT_KINDS } from '../../sandbox/faults.ts';
@@ -84,7 +85,7 @@ function read(root: Command, words: readonly string[]): Position {
       const option = options.find(({ long, short }) => long === flag || short === flag);
       if (option?.required && !word.includes('=')) awaiting = option;
     } else {
-      const child = command.commands.find((one) => one.name() === word || one.aliases().includes(word));
+      const child = subcommandNamed(command, word);
       if (child && operands === 0) {
         // The words after `petstore help` name a command.
         if (child.name() === 'help') continue;
