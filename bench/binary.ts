@@ -24,13 +24,13 @@ export async function run([rounds = '20']: readonly string[]): Promise<void> {
   try {
     const binary = join(dir, 'bin', 'petstore');
     execFileSync(process.execPath, ['scripts/package-binary.mjs', binary], { stdio: ['ignore', 'ignore', 'inherit'] });
-    const [files, folders] = [join(dir, 'files'), { PATH: join(dir, 'bin'), HOME: join(dir, 'home') }];
-    for (const folder of [files, folders.HOME]) mkdirSync(folder, { mode: 0o700 });
+    const [files, directories] = [join(dir, 'files'), { PATH: join(dir, 'bin'), HOME: join(dir, 'home') }];
+    for (const directory of [files, directories.HOME]) mkdirSync(directory, { mode: 0o700 });
     writeFileSync(join(files, 'in.csv'), 'name,description\ncat,Felis catus\n');
     for (const [args, shows] of STEPS) {
       const { status, stdout, stderr } = spawnSync('petstore', args.split(' '), {
         cwd: files,
-        env: folders,
+        env: directories,
         encoding: 'utf8',
       });
       if (status !== 0 || !shows.test(stdout)) throw new Error(`petstore ${args}: exit ${status}\n${stdout}${stderr}`);
@@ -38,12 +38,12 @@ export async function run([rounds = '20']: readonly string[]): Promise<void> {
     say(`${STEPS.length} commands without Node on the PATH: as expected`);
     say(`size: ${(statSync(binary).size / 2 ** 20).toFixed(0)} MiB`);
     // Compare with the Node.js version inside the executable, so that only the packaging differs.
-    const inside = spawnSync(binary, ['doctor', '-p', 'sandbox', '--json'], { env: folders, encoding: 'utf8' });
+    const inside = spawnSync(binary, ['doctor', '-p', 'sandbox', '--json'], { env: directories, encoding: 'utf8' });
     const version = /\d+\.\d+\.\d+/.exec(inside.stdout)?.[0] ?? '';
     const node = execFileSync('npx', ['-y', '-p', `node@${version}`, 'node', '-p', 'process.execPath'], {
       encoding: 'utf8',
     }).trim();
-    for (const args of COMMANDS) compare(args, [node, 'bin/petstore.js'], [binary], folders, Number(rounds));
+    for (const args of COMMANDS) compare(args, [node, 'bin/petstore.js'], [binary], directories, Number(rounds));
   } finally {
     rmSync(dir, { recursive: true, force: true });
   }

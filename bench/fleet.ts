@@ -117,7 +117,7 @@ async function measure(row: Row, startWorker: StartWorker): Promise<string[]> {
   const proxy = latencyMs > 0 ? await delayingProxy(server.port, latencyMs) : undefined;
   if (row.absent) await server.kill();
   const processes = machines * perMachine;
-  const folders = Array.from({ length: machines }, () => tempDir());
+  const directories = Array.from({ length: machines }, () => tempDir());
   const { limit, windowMs } = options;
   const children = Array.from({ length: processes }, (_, index) => {
     const machine = index % machines;
@@ -125,7 +125,7 @@ async function measure(row: Row, startWorker: StartWorker): Promise<string[]> {
       ...{ peer: peerOf(row), url: service.baseUrl, limit, windowMs, workers: 2, prefix: `p${index}-` },
       count: Math.floor((requests + index) / processes),
       skewMs: Math.round(-30_000 + (60_000 * machine) / (machines - 1)),
-      stateDir: folders[machine] ?? '',
+      stateDir: directories[machine] ?? '',
       stateUrl: row.sharing === 'files' ? undefined : `redis://127.0.0.1:${proxy?.port ?? server.port}`,
     });
     if (child.pid) prefer(child.pid, 0);

@@ -24,7 +24,7 @@ export interface RateLimiter {
   readonly bound: number;
   /** The least time from the first of `requests` to the last, milliseconds. */
   optimumMs(requests: number): number;
-  start(folder: string): Promise<RunningLimiter>;
+  start(directory: string): Promise<RunningLimiter>;
 }
 
 export interface RunningLimiter {
@@ -41,10 +41,10 @@ const PACKAGES = [
 
 /** Installs limiters and clients, and copies the scripts that use them; returns the directory. */
 export function installLimiters(): string {
-  const folder = installPackages('limiters', PACKAGES);
+  const directory = installPackages('limiters', PACKAGES);
   for (const script of ['limiters-services.mjs', 'limiters-peers.mjs'])
-    copyFileSync(join('bench', script), join(folder, script));
-  return folder;
+    copyFileSync(join('bench', script), join(directory, script));
+  return directory;
 }
 
 function library(name: string, title: string, announced: boolean, limit = 20, windowMs = 5000): RateLimiter {
@@ -56,7 +56,7 @@ function library(name: string, title: string, announced: boolean, limit = 20, wi
     // The reset of a one-second window is rounded by as much as its length.
     bound: announced ? (windowMs <= 1000 ? 2.1 : 1.5) : 2,
     optimumMs: (requests) => (Math.ceil(requests / limit) - 1) * windowMs,
-    start: (folder) => startService(folder, name.replace(/-fast$/, ''), limit, windowMs),
+    start: (directory) => startService(directory, name.replace(/-fast$/, ''), limit, windowMs),
   };
 }
 
@@ -70,8 +70,8 @@ function nginx(name: string, rate: string, perSecond: number, burst: number, sta
     bound: 2,
     status503,
     optimumMs: (requests) => Math.max(0, (requests - 1 - burst) / perSecond) * 1000,
-    start: (folder) =>
-      startProxy(folder, 'nginx', (port, service, at) => ({
+    start: (directory) =>
+      startProxy(directory, 'nginx', (port, service, at) => ({
         args: ['-p', at, '-c', 'config', '-e', 'stderr'],
         config: `daemon off; master_process off; pid pid; error_log /dev/null; events {}
 http {
@@ -94,8 +94,8 @@ const HAPROXY: RateLimiter = {
   window: 20,
   // HAProxy averages over two periods, so after the first burst it admits an even 4 per second.
   optimumMs: (requests) => (requests <= 20 ? 0 : 5000 + (requests - 20) * 250),
-  start: (folder) =>
-    startProxy(folder, 'haproxy', (port, service) => ({
+  start: (directory) =>
+    startProxy(directory, 'haproxy', (port, service) => ({
       args: ['-db', '-q', '-f', 'config'],
       config: `defaults
   mode http
@@ -134,12 +134,12 @@ export const LIMITERS: readonly RateLimiter[] = [
 /** Returns the Debian packages that the benchmark needs and this machine lacks. */
 export function missingPackages(): string[] {
   const path = `${process.env['PATH']}:/usr/sbin`.split(':');
-  return ['nginx', 'haproxy'].filter((program) => !path.some((folder) => existsSync(join(folder, program))));
+  return ['nginx', 'haproxy'].filter((program) => !path.some((directory) => existsSync(join(directory, program))));
 }
 
-async function startService(folder: string, kind: string, limit: number, windowMs: number): Promise<RunningLimiter> {
+async function startService(directory: string, kind: string, limit: number, windowMs: number): Promise<RunningLimiter> {
   const child = spawn(process.execPath, ['limiters-services.mjs', kind, `${limit}`, `${windowMs}`], {
-    cwd: folder,
+    cwd: directory,
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const [port] = await once(child.stdout, 'data');
@@ -147,11 +147,11 @@ async function startService(folder: string, kind: string, limit: number, windowM
 }
 
 async function startProxy(
-  folder: string,
+  directory: string,
   program: string,
   configure: (port: number, service: number, at: string) => { readonly args: string[]; readonly config: string },
 ): Promise<RunningLimiter> {
-  const service = await startService(folder, 'plain', 0, 0);
+  const service = await startService(directory, 'plain', 0, 0);
   const at = mkdtempSync(join(tmpdir(), 'limiters-bench-'));
   // Find a free port with a server that closes at once.
   const finder = createServer().listen(0, '127.0.0.1');

@@ -175,8 +175,8 @@ function startXargs(at: Place, command: string, count: number, parallel: number)
 }
 
 function environment({ baseUrl, state }: Place): NodeJS.ProcessEnv {
-  const folders = { HOME: state, PETSTORE_STATE_DIR: state, PETSTORE_CONFIG_DIR: state };
-  return { PATH: process.env['PATH'], PETSTORE_API_KEY: KEY, PETSTORE_BASE_URL: baseUrl, ...folders };
+  const directories = { HOME: state, PETSTORE_STATE_DIR: state, PETSTORE_CONFIG_DIR: state };
+  return { PATH: process.env['PATH'], PETSTORE_API_KEY: KEY, PETSTORE_BASE_URL: baseUrl, ...directories };
 }
 
 function ended(child: ChildProcess): Promise<{ code: number; out: string }> {

@@ -54,8 +54,8 @@ export type StartWorker = (work: Work) => ChildProcess;
 /** Installs missing peers from the npm registry. */
 export function installPeers(peers: readonly Peer[]): StartWorker {
   const fromRegistry = peers.some((peer) => peer !== 'petstore' && peer !== 'curl' && peer !== 'naive');
-  const folder = installPackages('limits', fromRegistry ? PACKAGES : []);
-  const script = join(folder, 'worker.mjs');
+  const directory = installPackages('limits', fromRegistry ? PACKAGES : []);
+  const script = join(directory, 'worker.mjs');
   copyFileSync('bench/worker.mjs', script);
   const client = compile('src/client.ts');
   return (work) =>

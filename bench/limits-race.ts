@@ -44,15 +44,15 @@ export async function runRace(race: Race, startWorker: StartWorker): Promise<Res
   const { service } = race;
   const server = await startLimitServer(service);
   const stop = race.foreignPerSecond ? trickle(server.baseUrl, race.foreignPerSecond) : () => undefined;
-  const folders = Array.from({ length: race.hosts ?? 1 }, () => tempDir());
+  const directories = Array.from({ length: race.hosts ?? 1 }, () => tempDir());
   let ended = 0;
   if (race.perRequest) {
     await untilWindowBegins(service);
-    await perRequest(race, server.baseUrl, folders[0] ?? '');
+    await perRequest(race, server.baseUrl, directories[0] ?? '');
   } else {
     const { peer, workers } = race;
     const children = shares(race).map((count, index) => {
-      const stateDir = folders[index % folders.length] ?? '';
+      const stateDir = directories[index % directories.length] ?? '';
       const { limit, windowMs } = service;
       return startWorker({
         peer,
@@ -127,9 +127,9 @@ let copied: string | undefined;
 // Copies the program, so that a build does not disturb a running race.
 function builtProgram(): string {
   if (copied) return copied;
-  const folder = tempDir();
-  for (const part of ['bin', 'dist', 'package.json']) cpSync(part, join(folder, part), { recursive: true });
-  const bin = join(folder, 'bin', 'petstore.js');
+  const directory = tempDir();
+  for (const part of ['bin', 'dist', 'package.json']) cpSync(part, join(directory, part), { recursive: true });
+  const bin = join(directory, 'bin', 'petstore.js');
   // Fail early with the program's own error if the copy does not run.
   execFileSync(process.execPath, [bin, 'quota', '--help'], { stdio: ['ignore', 'ignore', 'inherit'] });
   copied = bin;

@@ -46,19 +46,19 @@ export async function run([count = `${COUNT}`, from = '0']: string[]): Promise<v
   const all = FILES.flatMap(mutationsOf);
   const step = Math.max(1, all.length / Number(count));
   const chosen = Array.from({ length: Math.min(all.length, Number(count)) }, (_, at) => all[Math.floor(at * step)]);
-  const folder = copyProject();
+  const directory = copyProject();
   const survivors: Mutation[] = [];
   for (const [index, mutation] of chosen.entries()) {
     if (!mutation || index < Number(from)) continue;
     process.stderr.write(`${index} ${mutation.file}:${mutation.line}\n`);
-    writeFileSync(join(folder, mutation.file), mutation.source);
-    if (passes(folder, QUICK) && passes(folder, SLOW)) {
+    writeFileSync(join(directory, mutation.file), mutation.source);
+    if (passes(directory, QUICK) && passes(directory, SLOW)) {
       survivors.push(mutation);
       say(`survived ${mutation.file}:${mutation.line}: ${mutation.before}  ->  ${mutation.after}`);
     }
-    writeFileSync(join(folder, mutation.file), readFileSync(mutation.file));
+    writeFileSync(join(directory, mutation.file), readFileSync(mutation.file));
   }
-  rmSync(folder, { recursive: true, force: true });
+  rmSync(directory, { recursive: true, force: true });
   say(`${chosen.length} of ${all.length} possible mutations: ${survivors.length} survived`);
 }
 
@@ -78,21 +78,21 @@ function mutationsOf(file: string): readonly Mutation[] {
 
 // Runs the tests on a copy, so that no mutation stays in the project.
 function copyProject(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'mutations-'));
+  const directory = mkdtempSync(join(tmpdir(), 'mutations-'));
   for (const part of ['src', 'test', 'package.json', 'tsconfig.json'])
-    cpSync(part, join(folder, part), { recursive: true });
-  symlinkSync(join(process.cwd(), 'node_modules'), join(folder, 'node_modules'));
+    cpSync(part, join(directory, part), { recursive: true });
+  symlinkSync(join(process.cwd(), 'node_modules'), join(directory, 'node_modules'));
   writeFileSync(
-    join(folder, 'vitest.config.ts'),
+    join(directory, 'vitest.config.ts'),
     "export default { test: { include: ['test/rate-limit/*.test.ts'] } };",
   );
-  return folder;
+  return directory;
 }
 
-function passes(folder: string, tests: readonly string[]): boolean {
+function passes(directory: string, tests: readonly string[]): boolean {
   const files = tests.map((name) => `test/rate-limit/${name}.test.ts`);
-  const program = join(folder, 'node_modules', 'vitest', 'vitest.mjs');
+  const program = join(directory, 'node_modules', 'vitest', 'vitest.mjs');
   const args = [program, 'run', '--bail=1', '--maxWorkers=2', '--testTimeout=60000', ...files];
   // A mutation that causes an endless loop counts as detected.
-  return spawnSync(process.execPath, args, { cwd: folder, stdio: 'ignore', timeout: 120_000 }).status === 0;
+  return spawnSync(process.execPath, args, { cwd: directory, stdio: 'ignore', timeout: 120_000 }).status === 0;
 }

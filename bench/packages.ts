@@ -8,12 +8,12 @@ import { join } from 'node:path';
  * @returns the directory
  */
 export function installPackages(name: string, packages: readonly string[]): string {
-  const folder = join(process.cwd(), 'node_modules', '.cache', name);
-  mkdirSync(folder, { recursive: true });
-  if (packages.length > 0 && !existsSync(join(folder, 'node_modules'))) {
-    writeFileSync(join(folder, 'package.json'), '{"private":true,"type":"module"}');
-    const args = ['install', '--no-audit', '--no-fund', '--ignore-scripts', '--prefix', folder, ...packages];
+  const directory = join(process.cwd(), 'node_modules', '.cache', name);
+  mkdirSync(directory, { recursive: true });
+  if (packages.length > 0 && !existsSync(join(directory, 'node_modules'))) {
+    writeFileSync(join(directory, 'package.json'), '{"private":true,"type":"module"}');
+    const args = ['install', '--no-audit', '--no-fund', '--ignore-scripts', '--prefix', directory, ...packages];
     execFileSync('npm', args, { stdio: ['ignore', 'ignore', 'inherit'] });
   }
-  return folder;
+  return directory;
 }

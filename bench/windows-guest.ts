@@ -54,7 +54,7 @@ function petstore(args: readonly string[], env: Env, input = ''): Promise<Result
 }
 
 /** Returns separate directories for one check. */
-function folders(name: string): Env {
+function directories(name: string): Env {
   return { PETSTORE_CONFIG_DIR: join(work, name, 'config'), PETSTORE_STATE_DIR: join(work, name, 'state') };
 }
 
@@ -121,7 +121,7 @@ const SMOKE: readonly Step[] = [
 ];
 
 async function smoke(): Promise<string> {
-  const env = folders('smoke');
+  const env = directories('smoke');
   writeFileSync(join(work, 'in.csv'), ROWS);
   const wrong: string[] = [];
   for (const [line, code, shows, { input, env: more } = {}] of SMOKE) {
@@ -143,7 +143,7 @@ async function npmShim(): Promise<string> {
 }
 
 async function sharedLedger(): Promise<string> {
-  return withSandbox(['--limit', '4/3s', '-q'], folders('ledger'), async (env) => {
+  return withSandbox(['--limit', '4/3s', '-q'], directories('ledger'), async (env) => {
     // The ledger learns the limit from the first request.
     await petstore(['categories', 'list', '-q'], env);
     const names = Array.from({ length: 8 }, (_, index) => `parallel ${index}`);
@@ -169,7 +169,7 @@ async function namesOf(env: Env, pattern: RegExp): Promise<readonly string[]> {
 }
 
 async function killedImport(): Promise<string> {
-  return withSandbox(['--limit', '100/1s', '-q'], folders('import'), async (env) => {
+  return withSandbox(['--limit', '100/1s', '-q'], directories('import'), async (env) => {
     const rows = Array.from({ length: 300 }, (_, index) => `row ${String(index).padStart(3, '0')}`);
     writeFileSync(join(work, 'rows.csv'), `name\r\n${rows.join('\r\n')}\r\n`);
     const command = ['categories', 'import', 'rows.csv', '--yes'];
@@ -195,11 +195,11 @@ async function killedImport(): Promise<string> {
 // Acts like a virus scanner or indexer: keeps every file of a directory open for 3 ms, then pauses for 5 ms.
 const READER = `
 const fs = require('node:fs'), path = require('node:path');
-const [folder] = process.argv.slice(1);
+const [directory] = process.argv.slice(1);
 const sleep = (ms) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 for (;;) {
-  const open = fs.readdirSync(folder).flatMap((file) => {
-    try { return [fs.openSync(path.join(folder, file))]; } catch { return []; }
+  const open = fs.readdirSync(directory).flatMap((file) => {
+    try { return [fs.openSync(path.join(directory, file))]; } catch { return []; }
   });
   sleep(3);
   for (const file of open) fs.closeSync(file);
@@ -207,7 +207,7 @@ for (;;) {
 }`;
 
 async function profileWrites(): Promise<string> {
-  const env = folders('profiles');
+  const env = directories('profiles');
   const login = (name: string): Promise<Result> =>
     petstore(['auth', 'login', '-p', name, '--url', 'http://127.0.0.1:9/v1', '--no-verify'], env, `${KEY}\n`);
   // Windows does not replace a file that another process has open.
@@ -232,7 +232,7 @@ async function profileWrites(): Promise<string> {
 }
 
 async function namesInAnyCase(): Promise<string> {
-  const env = folders('case');
+  const env = directories('case');
   const data = (name: string): string[] => ['--data', join(work, 'case', name), '-q'];
   mkdirSync(join(work, 'case'), { recursive: true });
   for (const name of ['Pets', 'pets', 'PETS', 'Pets', 'z\u00f6lf', 'zo\u0308lf']) {

@@ -70,8 +70,8 @@ function whyNot(): string | undefined {
 }
 
 function isInstalled(command: string): boolean {
-  const folders = (process.env['PATH'] ?? '').split(':');
-  return [...folders, '/usr/sbin'].some((folder) => existsSync(join(folder, command)));
+  const directories = (process.env['PATH'] ?? '').split(':');
+  return [...directories, '/usr/sbin'].some((directory) => existsSync(join(directory, command)));
 }
 
 function buildChroot(): void {
@@ -111,12 +111,15 @@ class WindowsMachine {
   }
 
   /** Runs a program in a directory of the C: drive. Its output goes to a file, because wine cannot use a Unix pipe as stdout. */
-  async run(command: readonly string[], folder = ''): Promise<{ readonly code: number | null; readonly out: string }> {
+  async run(
+    command: readonly string[],
+    directory = '',
+  ): Promise<{ readonly code: number | null; readonly out: string }> {
     const results = mkdtempSync(join(tmpdir(), 'petstore-windows-'));
     const file = join(results, 'out');
     const out = openSync(file, 'w');
     try {
-      const child = spawn('unshare', this.#arguments(['wine', ...command], this.#preload, folder), {
+      const child = spawn('unshare', this.#arguments(['wine', ...command], this.#preload, directory), {
         stdio: ['ignore', out, out],
       });
       const code = await new Promise<number | null>((resolve, reject) =>
@@ -141,9 +144,9 @@ class WindowsMachine {
   }
 
   // Uses a separate process and mount namespace, so that remaining processes end with it and /proc is mounted only there.
-  #arguments(command: readonly string[], preload = '', folder = ''): string[] {
+  #arguments(command: readonly string[], preload = '', directory = ''): string[] {
     const env = [
-      `--chdir=${folder === '' ? '/' : join(this.#prefix, 'drive_c', folder)}`,
+      `--chdir=${directory === '' ? '/' : join(this.#prefix, 'drive_c', directory)}`,
       'PATH=/usr/bin:/bin',
       'HOME=/root',
       `WINEPREFIX=${this.#prefix}`,

@@ -25,7 +25,7 @@ export function responseError(request: HttpRequest, response: HttpResponse): Pet
     });
   }
   if (status >= 300 && status < 400) return redirectError(request, response);
-  // The service may have processed the request before it failed; an unexpected 2xx does not confirm it either.
+  // The service may have processed the request before the error, and an unexpected 2xx does not confirm that it did.
   if (!request.safe && statusTraits(status).ambiguous) {
     const { what, hints } = describeUncertain(request);
     const reason = `the outcome of ${what} is unknown: the service returned ${status}${detail}`;

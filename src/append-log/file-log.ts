@@ -58,7 +58,7 @@ export class FileLog<State, Result = void> implements Log<State> {
   /**
    * Opens the newest generation, or creates the first.
    * @throws file system errors unchanged (EACCES, EROFS, ENOSPC, …); PetstoreError `storage` if the path is not a regular file
-   *   or, with `rejectForeign`, not a log
+   *   or, with `rejectForeign`, not a log or damaged
    */
   constructor(format: LogFormat<State, Result>, options: LogOptions) {
     this.#format = format;
@@ -216,7 +216,7 @@ export class FileLog<State, Result = void> implements Log<State> {
     this.#syncing.then(close, close);
   }
 
-  // The void line terminates and invalidates a torn write before it, even one that lacks its line break only.
+  // The void line terminates and invalidates a torn write before it, even one that lacks only its line break.
   #write(line: string): void {
     const bytes = Buffer.from(`${VOID}\n${line}\n`);
     const written = this.#fs.writeSync(this.#fd, bytes, 0, bytes.length, null);

@@ -3,7 +3,7 @@ import * as nodeFs from 'node:fs';
 import { dirname, join } from 'node:path';
 import { mkdirp } from './mkdirp.ts';
 
-/** Tests pass one that fails. */
+/** The file system, injected in tests. */
 export type LogFs = typeof nodeFs;
 
 /** Only part of a record was written, as on a full disk. The part is void. */

@@ -29,7 +29,7 @@ export interface Log<State> {
   recent(): State | undefined;
   /** Reads the records of other processes. */
   refresh(): Awaitable<State>;
-  /** Writes one record, text without line breaks, and reduces it and everything before it. */
+  /** Writes one record (a single line), and reduces it and all records before it. */
   append(record: string): Awaitable<unknown>;
   close(): void;
 }

@@ -1,4 +1,4 @@
-// Replaces mkdir with `recursive: true`, which can loop endlessly.
+// Creates directories without Node's `recursive` option, which can loop endlessly.
 import { existsSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 

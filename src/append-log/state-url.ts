@@ -1,9 +1,9 @@
-// The address of a state server, read from a URL.
+// Parses the URL of a state server.
 import { PetstoreError } from '../errors.ts';
 import type { ServerAddress } from './valkey-connection.ts';
 
 /**
- * Reads a state server's address. Messages never repeat it: it may hold a password.
+ * Messages omit the URL, since it may contain a password.
  * @param name the name of the setting, for messages
  * @throws PetstoreError `usage`
  */

@@ -32,7 +32,7 @@ export class TicketQueue {
    * Waits for a ticket. If the first request must wait, so must all others; an aborted request leaves the queue.
    * @param own the request's own signal
    * @param signal ends the wait: the request's own or the client's
-   * @param timeoutMs the time limit of the attempt that follows
+   * @param timeoutMs the timeout of the next attempt, which determines the lease
    * @param refusal the last 429 that the request received
    * @throws PetstoreError `rate_limited` if the wait is longer than `maxWaitMs`; the reason of `signal`
    */

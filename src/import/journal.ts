@@ -128,7 +128,7 @@ export class Journal {
     for (const some of inPortions(fresh)) await this.#append(['known', this.#run, some]);
   }
 
-  /** Records that these creations need not be kept, since a list showed them. */
+  /** Records that a list showed these creations as they were sent. */
   async recordSettled(ids: readonly string[]): Promise<void> {
     for (const some of inPortions(ids)) await this.#append(['settled', this.#run, some]);
   }

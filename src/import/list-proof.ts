@@ -68,7 +68,7 @@ function isRenamed({ created }: Account, listed: Listed): boolean {
   return there.length > 0 && there.every(({ id, name }) => isAlike(created.get(String(id))?.name ?? '', name));
 }
 
-/** Whether a service may have altered one name to the other: truncated it, folded it, or replaced characters. */
+/** Whether a service may have altered one name into the other: truncated it, folded it, or replaced characters. */
 export function isAlike(sent: string, name: string): boolean {
   const [one, other] = [fold(sent), fold(name)];
   return one === other || (one !== '' && other !== '' && (one.startsWith(other) || other.startsWith(one)));

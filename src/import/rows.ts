@@ -86,9 +86,7 @@ export interface RowOptions {
   readonly ignoreExtra: boolean;
 }
 
-/**
- * @throws PetstoreError `usage` with every bad row in `problems`
- */
+/** @throws PetstoreError `usage` with every invalid row in `problems` */
 export async function readRows(file: InputFile, options: RowOptions): Promise<readonly NewCategory[]> {
   const { map = [], ignoreExtra } = options;
   const delimiter = options.delimiter === undefined ? undefined : parseDelimiter(options.delimiter);

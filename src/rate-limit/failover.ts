@@ -27,7 +27,7 @@ export interface FailoverOptions {
 
 const ROTATE_AT = 200;
 const KEEP_MS = 48 * 3_600_000;
-const RETURN_EVERY_MS = 1000;
+const RETRY_EVERY_MS = 1000;
 // Older state may lack a 429 that another machine received.
 const RECENT_MS = 1500;
 // Keeps the state recent while tickets are open, since `confirm` cannot wait for the server.
@@ -42,8 +42,8 @@ export class FailoverLedger implements Ledger {
   readonly #tickets = new Map<string, LogLedger>();
   readonly #closed = new AbortController();
   #opened: LogLedger | undefined;
-  #away = false;
-  #returnAt = 0;
+  #usesOwn = false;
+  #retryAt = 0;
   #refreshing = false;
   #refusal: { readonly ticket: string; readonly seen: Observation } | undefined;
 
@@ -63,7 +63,7 @@ export class FailoverLedger implements Ledger {
   }
 
   async acquire(timeoutMs: number): Promise<TicketResult> {
-    if (this.#away && this.#options.clock.monotonic() >= this.#returnAt) void this.#return();
+    if (this.#usesOwn && this.#options.clock.monotonic() >= this.#retryAt) void this.#switchToShared();
     return this.#orOwn(async (ledger) => {
       const result = await ledger.acquire(timeoutMs);
       if (result.granted) this.#tickets.set(result.ticket, ledger);
@@ -81,7 +81,7 @@ export class FailoverLedger implements Ledger {
     ledger.observe(ticket, seen);
     if (ledger !== this.#shared) return;
     if (seen.refused) this.#refusal = { ticket, seen };
-    if (this.#away) this.#own.observe(ticket, seen);
+    if (this.#usesOwn) this.#own.observe(ticket, seen);
   }
 
   release(ticket: string, how: Exclude<TicketEnd, 'dead'>): void {
@@ -89,7 +89,7 @@ export class FailoverLedger implements Ledger {
   }
 
   view(): QuotaView {
-    return this.#away ? this.#own.view() : { ...this.#shared.view(), stateServer: this.#options.server.name };
+    return this.#usesOwn ? this.#own.view() : { ...this.#shared.view(), stateServer: this.#options.server.name };
   }
 
   refresh(): Promise<void> {
@@ -103,7 +103,7 @@ export class FailoverLedger implements Ledger {
   // Waits for all replies: closing with one unread resets the connection and may lose the last record.
   async close(): Promise<void> {
     const isKnown = this.#log.last().seq > 0;
-    if (this.#away && (isKnown || this.#own.view().blocked)) await this.#return();
+    if (this.#usesOwn && (isKnown || this.#own.view().blocked)) await this.#switchToShared();
     await this.#shared.close();
     this.#closed.abort();
     this.#options.server.close();
@@ -116,7 +116,7 @@ export class FailoverLedger implements Ledger {
   }
 
   get #current(): LogLedger {
-    return this.#away ? this.#own : this.#shared;
+    return this.#usesOwn ? this.#own : this.#shared;
   }
 
   #end(ticket: string): LogLedger {
@@ -129,32 +129,32 @@ export class FailoverLedger implements Ledger {
     try {
       return await use(this.#current);
     } catch (error) {
-      this.#leave(error);
+      this.#switchToOwn(error);
       return use(this.#own);
     }
   }
 
-  // Switches to this machine's own ledger, which inherits the block.
-  #leave(error: unknown): void {
+  // This machine's own ledger inherits the block.
+  #switchToOwn(error: unknown): void {
     const { server, clock, onWarning } = this.#options;
     if (!(error instanceof StateServerError)) throw error;
     if (error.problem === 'rejected') throw server.toPetstoreError(error);
-    if (this.#away) return;
+    if (this.#usesOwn) return;
     if (!this.#opened) {
       const problem = `cannot use state server ${server.name} (${error.message})`;
       onWarning?.(`${problem}; the rate limit is shared only on this machine`);
     }
     const { blocked } = this.#shared.view();
-    this.#away = true;
-    this.#returnAt = clock.monotonic() + RETURN_EVERY_MS;
+    this.#usesOwn = true;
+    this.#retryAt = clock.monotonic() + RETRY_EVERY_MS;
     if (blocked) this.#own.inherit(blocked);
     // The server did not receive the refusal if its log still shows the ticket.
     const { ticket = '', seen } = this.#refusal ?? {};
     if (seen && ticket in this.#log.last().tickets) this.#own.observe(ticket, seen);
   }
 
-  async #return(): Promise<void> {
-    this.#returnAt = this.#options.clock.monotonic() + RETURN_EVERY_MS;
+  async #switchToShared(): Promise<void> {
+    this.#retryAt = this.#options.clock.monotonic() + RETRY_EVERY_MS;
     try {
       await this.#log.refresh();
     } catch {
@@ -162,7 +162,7 @@ export class FailoverLedger implements Ledger {
       return;
     }
     const { blocked } = this.#own.view();
-    this.#away = false;
+    this.#usesOwn = false;
     if (blocked) this.#shared.inherit(blocked);
     this.#shared.resend();
   }

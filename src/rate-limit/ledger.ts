@@ -27,7 +27,7 @@ export type TicketResult = { readonly granted: true; readonly ticket: string } |
 export interface Ledger {
   /**
    * Asks for a ticket, the right to send one request now; `observe` or `release` closes it.
-   * @param timeoutMs the request's time limit; its ticket counts for a little longer
+   * @param timeoutMs the timeout of the request, which determines the lease
    */
   acquire(timeoutMs: number): Promise<TicketResult>;
   /** The last check before the first byte: false after a 429 to another request, or once the ticket has expired. */
@@ -118,7 +118,7 @@ export class LogLedger implements Ledger {
   }
 
   observe(ticket: string, seen: Observation): void {
-    // Otherwise moving the earlier records back would move this one too.
+    // Move the earlier records back first; later, this one would be moved with them.
     if (isAhead(this.#log.last(), this.#now())) this.#write({ kind: 'clock', at: this.#now() });
     const shifted = this.#toLog(seen);
     const jitterDraw = Math.floor(this.#options.clock.random() * 1000);

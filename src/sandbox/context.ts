@@ -22,7 +22,7 @@ export interface SandboxOptions {
   readonly seed?: number;
   /** Deletes the categories and rate limit windows first. */
   readonly reset?: boolean;
-  /** Tests pass one that fails. */
+  /** Injected in tests. */
   readonly fs?: LogFs;
   readonly onRequest?: (record: RequestRecord) => void;
 }

@@ -146,7 +146,7 @@ export class Limiter {
   /**
    * Counts one request.
    * @param now epoch milliseconds
-   * @throws errors of the file system; the request is then not counted
+   * @throws file system errors; the request is then not counted
    */
   admit(key: string, now: number): LimitDecision {
     const status = unlimited(now);

@@ -92,7 +92,7 @@ export class Store {
   /**
    * Creates a category and syncs it to the disk.
    * @returns the category as JSON
-   * @throws errors of the file system; if the sync failed, the category may exist
+   * @throws file system errors; if the sync failed, the category may exist
    */
   async create({ name, description }: CategoryInput): Promise<string> {
     const item = this.#log.append(`c ${JSON.stringify({ name, description })}`);
