@@ -70,7 +70,7 @@ test('a torn record is ignored and does not damage the next record', () => {
 });
 
 // A record that lacks only its line feed is ignored too, because its writer received an error.
-test.each([4, 1])('a write that is %i bytes short is an error, and every process ignores the record', (missing) => {
+test.each([4, 1])('a short write (missing bytes: %i) is an error, and every process ignores the record', (missing) => {
   const dir = tempDir();
   let full = false;
   const tearing = withWrite((fd, bytes, from, count) => realWrite(fd, bytes, from, full ? count - missing : count));

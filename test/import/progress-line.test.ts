@@ -46,12 +46,12 @@ function line({ done, total = 900, unknown = 0, view = quota(2), waiting = false
 }
 
 test.each<[string, number | undefined, string]>([
-  ['80 columns', ROOM_80, '█░░░░░░░░░░░ 118 of 900 · 13m left · quota 2 of 60'],
-  ['60 columns', ROOM_60, '█░░░░░░░░░░░ 118 of 900 · 13m left · quota 2 of 60'],
-  ['59 columns', ROOM_59, '118 of 900 · 13m left · quota 2 of 60'],
-  ['40 columns', ROOM_40, '118 of 900 · 13m left'],
-  ['a pipe', undefined, '118 of 900 · 13m left · quota 2 of 60'],
-])('the progress line on %s shows rows done, time left, and the bar and quota that fit', (_what, room, expected) => {
+  ['at 80 columns', ROOM_80, '█░░░░░░░░░░░ 118 of 900 · 13m left · quota 2 of 60'],
+  ['at 60 columns', ROOM_60, '█░░░░░░░░░░░ 118 of 900 · 13m left · quota 2 of 60'],
+  ['at 59 columns', ROOM_59, '118 of 900 · 13m left · quota 2 of 60'],
+  ['at 40 columns', ROOM_40, '118 of 900 · 13m left'],
+  ['in a pipe', undefined, '118 of 900 · 13m left · quota 2 of 60'],
+])('the progress line %s shows rows done, time left, and the bar and quota that fit', (_what, room, expected) => {
   expect(line({ done: 118 }, room)).toBe(expected);
 });
 
