@@ -9,8 +9,8 @@ function fail(exitCode, kind, message, hint) {
   process.stderr.write(`${process.argv.includes('--json') ? JSON.stringify({ error }) : text}\n`);
 }
 
-const [major, minor] = process.versions.node.split('.').map(Number);
-if (major < 20 || (major === 20 && minor < 18)) {
+const [major, minor, patch] = process.versions.node.split('.').map(Number);
+if (major < 20 || (major === 20 && (minor < 18 || (minor === 18 && patch < 1)))) {
   fail(2, 'usage', `petstore requires Node.js 20.18.1 or newer; this is ${process.versions.node}`, 'update Node.js');
 } else {
   process.exitCode = 1;

@@ -85,7 +85,7 @@ export function createClient(options: ClientOptions): Client {
   const key = checkKey(given.apiKey, 'apiKey');
   const limits = {
     maxWaitMs: checkNumber(given.maxWaitMs ?? 120_000, 'maxWaitMs'),
-    maxRetries: checkNumber(given.maxRetries ?? 4, 'maxRetries', Number.isInteger),
+    maxRetries: checkWholeNumber(given.maxRetries ?? 4, 'maxRetries'),
     timeoutMs: checkTimeout(given.timeoutMs ?? 30_000),
   };
   const redactor = new Redactor();
@@ -154,13 +154,10 @@ function openService(given: Partial<ClientOptions>, url: string, key: string, li
   return {
     quota: () => ledger?.view() ?? quotaView(initialState(), systemClock.now(), true),
     http: () => (opened ??= open()),
-    close: async () =>
-      opened
-        ? opened.then(
-            (client) => client.close(),
-            () => ledger?.close(),
-          )
-        : ledger?.close(),
+    async close() {
+      const client = await opened?.catch(() => undefined);
+      await (client ?? ledger)?.close();
+    },
   };
 }
 
@@ -185,10 +182,14 @@ function checkOptions<T extends object>(options: unknown, names: readonly string
   throw new PetstoreError('usage', `unknown option "${escapeControls(unknown)}" of ${of}`, { hint });
 }
 
-function checkNumber(value: unknown, name: string, isValid = (number: number) => number >= 0): number {
-  if (typeof value === 'number' && Number.isFinite(value) && value >= 0 && isValid(value)) return value;
-  const kind = isValid === Number.isInteger ? 'a whole number' : 'a number';
-  throw new PetstoreError('usage', `${name} must be ${kind} of at least 0`);
+function checkNumber(value: unknown, name: string): number {
+  if (typeof value === 'number' && Number.isFinite(value) && value >= 0) return value;
+  throw new PetstoreError('usage', `${name} must be a number of at least 0`);
+}
+
+function checkWholeNumber(value: unknown, name: string): number {
+  if (Number.isInteger(value)) return checkNumber(value, name);
+  throw new PetstoreError('usage', `${name} must be a whole number of at least 0`);
 }
 
 function checkTimeout(value: unknown): number {
@@ -213,10 +214,8 @@ function checkCategory(category: NewCategory): NewCategory {
 }
 
 // Rounds numbers to the nearest double, except the id.
-function plain(category: Category): Category {
-  const { id, ...rest } = category;
-  if (!Object.values(rest).some((value) => typeof value === 'object' || typeof value === 'bigint')) return category;
-  return { id, ...(toPlainJson(rest) as Omit<Category, 'id'>) } as Category;
+function plain({ id, ...rest }: Category): Category {
+  return { ...(toPlainJson(rest) as Category), id };
 }
 
 function closedError(): PetstoreError {
@@ -226,17 +225,10 @@ function closedError(): PetstoreError {
 // Omits the facts for the command line, and redacts the key, which the service may have repeated.
 function publicError(thrown: unknown, signal: AbortSignal | undefined, redactor: Redactor): PetstoreError {
   const error = thrown instanceof PetstoreError ? thrown : toKnownError(thrown, signal);
-  const { kind, message, hint, code, serviceMessage, status, retryAt, processed, cause } = error;
+  const { kind, message, hint, code, serviceMessage, cause } = error;
   const redact = (text: string | undefined): string | undefined => text && redactor.redact(text);
-  return new PetstoreError(kind, redactor.redact(message), {
-    hint: redact(hint),
-    code: redact(code),
-    serviceMessage: redact(serviceMessage),
-    status,
-    retryAt,
-    processed,
-    cause,
-  });
+  const redacted = { hint: redact(hint), code: redact(code), serviceMessage: redact(serviceMessage) };
+  return new PetstoreError(kind, redactor.redact(message), { ...error, ...redacted, commandHint: undefined, cause });
 }
 
 function toKnownError(thrown: unknown, signal: AbortSignal | undefined): PetstoreError {

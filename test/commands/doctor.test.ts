@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { checkClock, checkNode } from '../../src/commands/doctor/diagnose.ts';
+import { checkClock } from '../../src/commands/doctor/diagnose.ts';
 import { hasModes, hasMounts } from '../support/capabilities.ts';
 import { startHttpFake } from '../support/http-fake.ts';
 import { place } from '../support/processes.ts';
@@ -241,15 +241,6 @@ test.runIf(hasStateServer)('doctor shows a state server, and warns if it may evi
     detail: expect.stringMatching(/^127\.0\.0\.1:\d+ responded, no TLS, append-only file on/),
   };
   expect(await check('--appendonly', 'yes')).toMatchObject(ok);
-});
-
-test.each([
-  ['20.18.1', true],
-  ['20.18.0', false],
-  ['26.1.0', true],
-])('Node.js %s is supported: %s', (version, supported) => {
-  if (supported) expect(checkNode(version).status).toBe('ok');
-  else expect(() => checkNode(version)).toThrow(`Node ${version} is too old`);
 });
 
 test.each([

@@ -14,10 +14,13 @@ function runOn(version: string, ...args: readonly string[]) {
   return { status, err: stderr.toString() };
 }
 
-test.each(['18.20.8', '20.17.0'])('Node.js %s is rejected, and the error names the required version', (version) => {
-  expect(runOn(version, '--version')).toEqual({
-    status: 2,
-    err: `error: petstore requires Node.js 20.18.1 or newer; this is ${version}\nhint: update Node.js\n`,
-  });
-  expect(JSON.parse(runOn(version, '--version', '--json').err)).toMatchObject({ error: { kind: 'usage' } });
-});
+test.each(['18.20.8', '20.17.0', '20.18.0'])(
+  'Node.js %s is rejected, and the error names the required version',
+  (version) => {
+    expect(runOn(version, '--version')).toEqual({
+      status: 2,
+      err: `error: petstore requires Node.js 20.18.1 or newer; this is ${version}\nhint: update Node.js\n`,
+    });
+    expect(JSON.parse(runOn(version, '--version', '--json').err)).toMatchObject({ error: { kind: 'usage' } });
+  },
+);

@@ -20,7 +20,6 @@ import { systemReason } from '../../system-error.ts';
 import type { Check, CheckDefinition, CheckResult } from './check.ts';
 import { ok, runChecks, skipped, warning } from './check.ts';
 
-const OLDEST_NODE = '20.18.1';
 /** The Date header has one-second resolution and network delay. */
 const TOLERATED_SKEW_MS = 5_000;
 const FROM_ENVIRONMENT = 'API key and base URL come from the environment';
@@ -103,7 +102,7 @@ async function diagnose(session: Session): Promise<readonly Check[]> {
     return ok(`${maskKey(key)} accepted (${from})`);
   };
   const checks: readonly CheckDefinition[] = [
-    ['node', 'Node', () => checkNode(context.nodeVersion)],
+    ['node', 'Node', () => ok(context.nodeVersion)],
     ['config', 'Config', config],
     // Chained for the sandbox, whose data is in the state directory.
     ['state', 'State', () => checkDirectory(session, session.stateDir(), 'PETSTORE_STATE_DIR'), typedSandbox],
@@ -118,12 +117,6 @@ async function diagnose(session: Session): Promise<readonly Check[]> {
   const configured = checks.filter(([id]) => id !== 'state_server' || env['PETSTORE_STATE_URL']);
   const petstore = commandWriter(context, options.profile);
   return runChecks(configured, (error) => withCommands(error, petstore).hint);
-}
-
-/** @throws PetstoreError `usage` for a version that is too old */
-export function checkNode(version: string): CheckResult {
-  if (version.localeCompare(OLDEST_NODE, 'en', { numeric: true }) >= 0) return ok(version);
-  throw new PetstoreError('usage', `Node ${version} is too old`, { hint: `install Node ${OLDEST_NODE} or newer` });
 }
 
 /**
