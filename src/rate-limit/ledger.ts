@@ -14,7 +14,7 @@ import { formatRecord } from './ledger-record.ts';
 import type { FileSystemType } from './paths.ts';
 import { ledgerDirectory, ledgerName } from './paths.ts';
 import type { Admission, Denied, KeyState } from './policy.ts';
-import { admit, confirm, isAhead, shiftTimes } from './policy.ts';
+import { admit, confirm, isAhead, reduce, shiftTimes } from './policy.ts';
 import type { QuotaView } from './quota-view.ts';
 import { quotaView } from './quota-view.ts';
 import { ledgerFormat } from './reducer.ts';
@@ -131,8 +131,11 @@ export class LogLedger implements Ledger {
 
   view(): QuotaView {
     const state = this.#withLog((log) => log.recent() ?? log.last());
-    const local = this.#ahead === 0 ? state : shiftTimes(state, -this.#ahead);
-    return quotaView(local, this.#options.clock.now(), this.#shared);
+    const { serverClock, clock } = this.#options;
+    if (!serverClock) return quotaView(state, clock.now(), this.#shared);
+    const latest = shiftTimes(state, 0);
+    for (const record of this.#pending.values()) reduce(latest, record);
+    return quotaView(shiftTimes(latest, -this.#ahead), clock.now(), this.#shared);
   }
 
   async refresh(): Promise<void> {

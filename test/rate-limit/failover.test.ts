@@ -107,6 +107,18 @@ function recordsIn(dir: string): readonly string[] {
 
 const refused = { waitMs: 600_000, waitFrom: 'retry_after', status: 429, refused: true } as const;
 
+withServer('the view includes a response whose record is on its way to the server', async () => {
+  const machine = new Machine(-30_000);
+  machine.see(await machine.take(), 2);
+  expect(machine.ledger.view()).toMatchObject({ window: { remaining: 2 }, inFlight: 0 });
+  await machine.ledger.refresh();
+  machine.see(await machine.take(), 1, refused);
+  const { blocked } = machine.ledger.view();
+  expect((blocked?.until ?? 0) - machine.clock.at).toBeGreaterThanOrEqual(600_000);
+  await machine.ledger.refresh();
+  expect(machine.ledger.view()).toMatchObject({ window: { remaining: 1 }, blocked: { refusals: 1 } });
+});
+
 withServer('machines whose clocks differ by a minute share tickets, windows and waits', async () => {
   const [one, two] = [new Machine(-30_000), new Machine(30_000)];
   const first = await one.take();
