@@ -7,7 +7,7 @@ import { PetstoreError } from '../errors.ts';
 import { escapeControls } from '../escape.ts';
 import type { Input } from '../io.ts';
 import { systemReason } from '../system-error.ts';
-import { RowValidator } from './validate-row.ts';
+import { quoted, RowValidator } from './validate-row.ts';
 
 /** The largest input, in bytes; at 100,000 requests a day a larger one takes weeks. */
 const MAX_BYTES = 64 * 1024 * 1024;
@@ -110,7 +110,9 @@ export async function readRows(file: InputFile, options: RowOptions): Promise<re
 function parseDelimiter(typed: string): string {
   const delimiter = typed === 'tab' || typed === '\\t' ? '\t' : typed;
   if ([...delimiter].length === 1 && !/["\r\n\p{Surrogate}\ufeff]/u.test(delimiter)) return delimiter;
-  throw unusable('--delimiter', 'must be one character', 'use a value such as ";" or tab');
+  throw new PetstoreError('usage', `invalid value ${quoted(typed)} for --delimiter`, {
+    hint: 'use one character such as ";", or the word tab',
+  });
 }
 
 /** @returns the text of UTF-8 or, after a byte order mark, UTF-16; without the mark */

@@ -114,7 +114,7 @@ test.each<[string, string | Uint8Array, Given, string]>([
   ['an unknown column', 'name,__proto__\na,b\n', {}, 'unknown column "__proto__" (use --ignore-extra to ignore it)'],
   ['an unknown field', '[{"name":"a","__proto__":{}}]', {}, 'unknown field "__proto__"'],
   ['a value in a column without a name', 'name,\na,b\n', {}, 'line 2 (row 1): has a value in a column without a name'],
-  ['a delimiter of two characters', 'name\na\n', { delimiter: '||' }, '--delimiter must be one character'],
+  ['a delimiter of two characters', 'name\na\n', { delimiter: '||' }, 'invalid value "||" for --delimiter'],
   ['--map with JSON', '[{"name":"a"}]', { map: ['name=a'] }, '--map requires a CSV or TSV file'],
   ['--map of an id', 'Nr,name\n1,a\n', { map: ['id=Nr'] }, 'invalid value "id=Nr" for --map'],
   ['--map without a column', 'name\na\n', { map: ['name='] }, 'invalid value "name=" for --map'],
