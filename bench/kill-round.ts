@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Place } from '../test/support/processes.ts';
-import { ended, place, runProgram, startProgram, startSandbox, untilNoted } from '../test/support/processes.ts';
+import { ended, place, runProgram, startProgram, startSandbox, untilRecorded } from '../test/support/processes.ts';
 
 export interface Round {
   readonly bin: string;
@@ -56,7 +56,7 @@ export function containerRound(round: Round, mishap: Mishap): Promise<Result & {
     const [ahead, behind] = round.seed % 2 === 0 ? ['+70s', '-70s'] : ['-70s', '+70s'];
     const first = startContained(scene, ahead as string);
     const firstEnded = ended(first);
-    await untilNoted(scene.at, '"created"');
+    await untilRecorded(scene.at, '"created"');
     await pause(Math.random() * 500);
     const pid = pidInside(first);
     if (mishap === 'killed') first.kill('SIGKILL');
@@ -64,7 +64,7 @@ export function containerRound(round: Round, mishap: Mishap): Promise<Result & {
     const since = performance.now();
     const secondEnded = ended(startContained(scene, behind as string));
     const stopped = mishap === 'stopped' ? pause(65_000) : undefined;
-    await Promise.race([untilNoted(scene.at, '"expire"'), secondEnded]);
+    await Promise.race([untilRecorded(scene.at, '"expire"'), secondEnded]);
     const waitedMs = performance.now() - since;
     await stopped;
     if (mishap === 'stopped') process.kill(pid, 'SIGCONT');

@@ -38,7 +38,7 @@ const wandering = (shape: typeof one) =>
     service: { ...SLOWER, mode },
   }));
 const dayEndsAt = Date.now() + 9 * 3_600_000;
-const DAY: LimitServerOptions = { ...CEIL, tells: 'tightest', daily: { limit: 150, endsAt: dayEndsAt } };
+const DAY: LimitServerOptions = { ...CEIL, reports: 'tightest', daily: { limit: 150, endsAt: dayEndsAt } };
 const BANS: LimitServerOptions = { ...CEIL, ban: { after: 3, forMs: 20_000 } };
 
 function scenario(

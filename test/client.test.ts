@@ -194,7 +194,7 @@ test('the timeout of a call overrides that of the client', async () => {
 });
 
 describe('errors of the client library', () => {
-  test('of a refused connection name the host, and their cause has the system code', async () => {
+  test('about a closed port name the host, and their cause has the system code', async () => {
     const error = await errorOf(open({ maxRetries: 0 }).categories.list());
     expect(error).toMatchObject({
       kind: 'network',
@@ -204,7 +204,7 @@ describe('errors of the client library', () => {
     expect(error.cause).toMatchObject({ code: 'ECONNREFUSED' });
   });
 
-  test('of a create without a response have kind unknown_outcome, and the create is sent once', async () => {
+  test('about a create without a response have the kind unknown_outcome, and the create is sent once', async () => {
     const fake = await scripted(() => 'reset');
     expect(await errorOf(open({ baseUrl: fake.url }).categories.create({ name: 'dog' }))).toMatchObject({
       kind: 'unknown_outcome',

@@ -34,8 +34,8 @@ async function serving(
   headers: Record<string, string> = {},
   body: unknown = '[]',
 ): Promise<Record<string, string>> {
-  const answer = { status, headers, body: status === 200 ? body : { code: 'unauthorized', message: 'No.', status } };
-  const { url, close } = await startHttpFake(() => answer);
+  const response = { status, headers, body: status === 200 ? body : { code: 'unauthorized', message: 'No.', status } };
+  const { url, close } = await startHttpFake(() => response);
   onTestFinished(close);
   return { ...KEY, PETSTORE_BASE_URL: url };
 }

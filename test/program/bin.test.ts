@@ -1,4 +1,4 @@
-// bin/petstore.js: an unsupported Node.js is rejected.
+// bin/petstore.js with an unsupported version of Node.js.
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -88,7 +88,7 @@ test.runIf(hasModes)(
 test.runIf(hasSilentBacklog)(
   'a list and a create exit with 6 at the timeout if the connection is never established',
   async () => {
-    // A full accept queue: further connections hang, as behind a firewall that drops packets.
+    // A full accept queue: further connections hang, like those that a firewall drops.
     // The process connects to itself until the queue is full, and then blocks.
     const script = `
     const { writeSync } = require('node:fs');

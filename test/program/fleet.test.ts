@@ -51,7 +51,7 @@ beforeEach(() => {
   onCreate = undefined;
 });
 
-/** The environment of a machine; each call is another machine. */
+/** The settings that machines share; their directories differ. */
 function machine(url: string, more: Record<string, string> = {}): Record<string, string> {
   return { PETSTORE_BASE_URL: service.url, PETSTORE_API_KEY: KEY, PETSTORE_STATE_URL: url, ...more };
 }

@@ -33,9 +33,9 @@ let proxyPort = 0;
 
 beforeAll(async () => {
   const good = { body: [{ id: 1, name: 'dog' }] };
-  const answer = ({ headers }: ReceivedRequest): FakeResponse =>
+  const respond = ({ headers }: ReceivedRequest): FakeResponse =>
     headers.authorization === `Bearer ${KEY}` ? good : { status: 401 };
-  service = await startHttpFake(answer, { key: TEST_KEY, cert: TEST_CERT });
+  service = await startHttpFake(respond, { key: TEST_KEY, cert: TEST_CERT });
   await new Promise<void>((done) => proxy.listen(0, '127.0.0.1', done));
   proxyPort = (proxy.address() as AddressInfo).port;
   return () => {

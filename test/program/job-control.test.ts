@@ -16,12 +16,12 @@ const SHELL = 'shell> ';
 const CTRL_Z = '\u001a';
 
 // Sends the response to a create; the spinner turns until then.
-let answer: (() => void) | undefined;
+let respond: (() => void) | undefined;
 let url = '';
 beforeAll(async () => {
   const created = { status: 201, body: { id: 1, name: 'dog' } };
   const service = await startHttpFake(({ method }) =>
-    method === 'GET' ? { body: [] } : new Promise((resolve) => (answer = () => resolve(created))),
+    method === 'GET' ? { body: [] } : new Promise((resolve) => (respond = () => resolve(created))),
   );
   url = service.url;
   return service.close;
@@ -56,7 +56,7 @@ test('an import stopped by Ctrl-Z during its spinner continues after fg', async 
     run('petstore categories import pets.ndjson'),
     { after: 'Create 1 category', send: 'y\r' },
     ...stopAt('0 of 1'),
-    { after: '0 of 1', act: () => answer?.() },
+    { after: '0 of 1', act: () => respond?.() },
     { after: 'Created 1', send: '' },
     ...leave(0),
   ]);

@@ -156,7 +156,7 @@ test('the password of a proxy is not shown', async () => {
   }
 });
 
-// Starts a list that gets no response, and resolves once its request was received.
+// Starts a list that gets no response, and resolves once its request has been received.
 async function hanging(env: Record<string, string> = {}) {
   const service = await startFaulty(FAULTS['no response'] as Fault);
   onTestFinished(() => service.close());

@@ -29,7 +29,7 @@ const MARKERS = {
   'the proxy agent': 'proxyTunnel',
 } as const;
 
-/** Runs a process, asks V8 which files it compiled, and looks for the markers in them. */
+/** Runs a process and returns the packages whose markers are in the files that V8 compiled. */
 async function markersOf(run: (env: Record<string, string>) => unknown): Promise<string[]> {
   const coverage = tempDir();
   await run({ NODE_V8_COVERAGE: coverage });

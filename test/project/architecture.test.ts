@@ -63,6 +63,7 @@ const unitOf = (file: string): string => file.split('/')[0] ?? file;
 const levelOf = (file: string): number => LAYERS.findIndex((units) => units.includes(unitOf(file)));
 
 test('every source file belongs to a layer', () => {
+  expect(files).toContain('main.ts');
   expect(files.filter((file) => levelOf(file) < 0)).toEqual([]);
 });
 

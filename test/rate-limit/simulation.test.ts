@@ -64,7 +64,15 @@ test('two hosts without shared state have at most 12 refusals and finish in the 
 test('a used up daily limit that headers report causes no 429, and further requests fail with the time to retry', async () => {
   const endsAt = Date.parse('2026-11-22T00:00:00Z');
   const daily = { limit: 100, endsAt };
-  const run = { ...minute, mode: 'fixed', tells: 'tightest', daily, processes: 8, workers: 1, requests: 130 } as const;
+  const run = {
+    ...minute,
+    mode: 'fixed',
+    reports: 'tightest',
+    daily,
+    processes: 8,
+    workers: 1,
+    requests: 130,
+  } as const;
   const outcome = await simulate({ ...run, maxWaitMs: 120_000 });
   expect(outcome).toMatchObject({ sent: 100, refused: 0, answered: 100 });
   expect(outcome.failures).toHaveLength(30);
@@ -84,7 +92,7 @@ test('headers that alternate between day and minute cause no failure and take at
     [20, 2000, 32],
     [60, 60_000, 64],
   ] as const) {
-    const run = { limit, windowMs, mode: 'fixed', tells: 'share', daily, processes: 1, workers } as const;
+    const run = { limit, windowMs, mode: 'fixed', reports: 'share', daily, processes: 1, workers } as const;
     const outcome = await simulate({ ...run, requests: 5 * limit, latencyMs: [3, 40] });
     expect(outcome).toMatchObject({ failures: [], answered: 5 * limit, insideLate: 0 });
     expect(outcome.makespan).toBeLessThanOrEqual(1.5 * 5 * windowMs);

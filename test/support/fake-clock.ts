@@ -1,5 +1,5 @@
 // Fake clocks: `FakeClock` jumps to the next alarm when all work sleeps, `FakeClock.manual()` moves only by `advance`,
-// and `IdleClock` works for commands that wait for a real server.
+// and `IdleClock` jumps when a command and its real servers are idle.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Clock } from '../../src/clock.ts';
 

@@ -107,16 +107,16 @@ async function serve(
   if (options.latencyMs) await new Promise((resolve) => setTimeout(resolve, options.latencyMs));
   const all = { ...headers, 'content-type': 'application/json' };
   if (arrival.refused)
-    return void answer(response, 429, all, { code: 'rate_limited', message: 'too many', status: 429 });
-  if (request.method === 'GET') return void answer(response, 200, all, []);
+    return void respond(response, 429, all, { code: 'rate_limited', message: 'too many', status: 429 });
+  if (request.method === 'GET') return void respond(response, 200, all, []);
   const times = (seen.created.get(name) ?? 0) + 1;
   seen.created.set(name, times);
   if (options.fault && times === 1) return fail(options.fault, response, all);
-  answer(response, 201, all, { id: seen.created.size, name });
+  respond(response, 201, all, { id: seen.created.size, name });
   seen.lastAnsweredAt = Date.now();
 }
 
-function answer(response: ServerResponse, status: number, headers: Record<string, string>, body: unknown): void {
+function respond(response: ServerResponse, status: number, headers: Record<string, string>, body: unknown): void {
   const text = JSON.stringify(body);
   response.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(text) });
   response.end(text);
@@ -129,8 +129,8 @@ function fail(
 ): void {
   if (fault === 'rst') response.socket?.resetAndDestroy();
   else if (fault === 'fin') response.socket?.end();
-  else if (fault === '502') answer(response, 502, headers, {});
-  else if (fault === '408') answer(response, 408, headers, {});
+  else if (fault === '502') respond(response, 502, headers, {});
+  else if (fault === '408') respond(response, 408, headers, {});
   else {
     response.writeHead(201, { ...headers, 'content-length': '500' });
     response.write('{"id":1,');

@@ -14,7 +14,7 @@ export interface LimiterOptions {
   /** A second limit, which applies until `endsAt`. */
   readonly daily?: { readonly limit: number; readonly endsAt: number };
   /** The limit that the headers report of two: nearest reset (default), fewest left, or smallest share left. */
-  readonly tells?: 'nearest' | 'tightest' | 'share';
+  readonly reports?: 'nearest' | 'tightest' | 'share';
   readonly reset?: 'ceil' | 'floor' | 'tenths' | 'ms' | 'delta';
   readonly retryAfter?: 'delta' | 'floor' | 'one' | 'none';
   /** The number of requests inside a wait that cause a ban, and its duration. */
@@ -127,7 +127,7 @@ export class Limiter {
   }
 
   #status(now: number): Status {
-    const { mode, limit, windowMs, daily, tells = 'nearest' } = this.#options;
+    const { mode, limit, windowMs, daily, reports = 'nearest' } = this.#options;
     const missing = (this.#options.burst ?? limit) - this.#tokens;
     const full = mode === 'bucket' ? now + (missing * windowMs) / limit : this.#freeAt(now);
     const remaining = Math.max(0, Math.floor(this.#room()));
@@ -139,7 +139,7 @@ export class Limiter {
       tightest: day.remaining < short.remaining,
       share: day.remaining / day.limit < short.remaining / short.limit,
     };
-    return dayFirst[tells] ? day : short;
+    return dayFirst[reports] ? day : short;
   }
 
   #headers({ limit, remaining, resetAt }: Status, now: number): Record<string, string> {

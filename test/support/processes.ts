@@ -35,12 +35,10 @@ export function place(env: Record<string, string> = {}): Place {
   return { dir, env: { ...BASE_ENV, HOME: dir, TMPDIR: tmpdir(), ...directories, ...env } };
 }
 
-/** Starts the program at the path `bin`. */
 export function startProgram(bin: string, at: Place, args: readonly string[]): ChildProcess {
   return spawn(process.execPath, [resolve(bin), ...args], { env: at.env, cwd: at.dir });
 }
 
-/** Runs the program at the path `bin` to its end. */
 export function runProgram(
   bin: string,
   at: Place,
@@ -53,7 +51,6 @@ export function runProgram(
   return ended(child);
 }
 
-/** Resolves with the outcome of a process. */
 export function ended(child: ChildProcess): Promise<Outcome> {
   const out: Buffer[] = [];
   const err: Buffer[] = [];
@@ -92,7 +89,7 @@ export async function startSandbox(bin: string, options: readonly string[]): Pro
 }
 
 /** Waits until an import journal of a place contains a text, for example `"created"`. */
-export async function untilNoted(at: Place, text: string): Promise<void> {
+export async function untilRecorded(at: Place, text: string): Promise<void> {
   const dir = join(at.env['PETSTORE_STATE_DIR'] ?? '', 'imports');
   await until(() => {
     const files = existsSync(dir) ? readdirSync(dir, { recursive: true, encoding: 'utf8' }) : [];

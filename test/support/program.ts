@@ -6,12 +6,10 @@ import { runProgram, startProgram } from './processes.ts';
 
 export const BIN = inject('bin');
 
-/** Starts the program. */
 export function start(at: Place, args: readonly string[]): ChildProcess {
   return startProgram(BIN, at, args);
 }
 
-/** Runs the program to its end. */
 export function petstore(at: Place, args: readonly string[], stdin: string | Uint8Array = ''): Promise<Outcome> {
   return runProgram(BIN, at, args, stdin);
 }

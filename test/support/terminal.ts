@@ -56,7 +56,6 @@ const END = '\u0000the end\u0000';
 const ON_TERMINAL = 'exec "$@" <"$0" >"$0" 2>"$0"';
 const STDOUT_PIPED = 'exec "$@" <"$0" 2>"$0"';
 
-/** Runs a command in a pseudo-terminal to its end. */
 export async function runInTerminal(
   command: readonly string[],
   at: Place,

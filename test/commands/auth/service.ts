@@ -2,7 +2,6 @@
 import type { HttpFake } from '../../support/http-fake.ts';
 import { errorResponse, quotaHeaders, startHttpFake } from '../../support/http-fake.ts';
 
-/** The key that the service accepts. */
 export const GOOD_KEY = 'secret-key-good-0123456789';
 
 export function startService(): Promise<HttpFake> {
