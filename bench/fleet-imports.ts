@@ -108,13 +108,13 @@ export async function ticketTimes(): Promise<readonly string[]> {
       await state.info();
       trips.push(performance.now() - before);
       const since = performance.now();
-      const answer = await ledger.acquire(30_000);
+      const result = await ledger.acquire(30_000);
       acquires.push(performance.now() - since);
-      if (!answer.granted) throw new Error(answer.reason);
+      if (!result.granted) throw new Error(result.reason);
       const at = clock.now();
       const reset = { at: at + 600_000, clock: 'local', resolution: 1 } as const;
       const seen = { status: 201, limit: 1_000_000, remaining: 900_000 - count, reset, refused: false } as const;
-      ledger.observe(answer.ticket, { at, ...seen, waitFrom: 'backoff' });
+      ledger.observe(result.ticket, { at, ...seen, waitFrom: 'backoff' });
       await ledger.refresh();
     }
     await ledger.close();

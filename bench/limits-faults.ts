@@ -52,7 +52,7 @@ const FAULTS = ['rst', 'fin', '502', '408', 'truncate'] as const;
  */
 export async function duplicatesAfterFaults(peers: readonly Peer[], startWorker: StartWorker): Promise<string[]> {
   const misses: string[] = [];
-  say('\nJ: duplicates of 5 creates that were carried out and whose answer was then lost');
+  say('\nJ: duplicates of 5 creates that were processed and whose response was then lost');
   say(`\n| client | ${FAULTS.join(' | ')} |\n| --- | ${FAULTS.map(() => '---:').join(' | ')} |`);
   for (const peer of peers.filter((name) => name !== 'naive' && name !== 'p-throttle' && name !== 'bottleneck')) {
     const counts: number[] = [];

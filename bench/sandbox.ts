@@ -17,6 +17,6 @@ export async function run([kills = '200']: readonly string[]): Promise<void> {
   const lost = [...acknowledged].filter(([name, id]) => ids.get(name) !== id).length;
   const twice = listed.length - new Set(listed.map(({ id }) => id)).size;
   say(`${kills} SIGKILLs during creates: ${acknowledged.size} acknowledged, ${lost} lost, ${twice} ids given twice`);
-  say(`  listed but not acknowledged (cut off between disk and answer): ${listed.length - acknowledged.size}`);
+  say(`  listed but not acknowledged (killed between disk and response): ${listed.length - acknowledged.size}`);
   must(lost === 0 && twice === 0, 'no acknowledged create is lost, no id is given twice');
 }

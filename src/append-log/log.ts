@@ -18,9 +18,6 @@ export interface LogFormat<State, Result = void> {
   snapshot(state: State): Iterable<string>;
 }
 
-/** A value, or a promise of it from a log on a server. */
-export type Awaitable<T> = T | Promise<T>;
-
 /** FileLog and MemoryLog are synchronous and throw file system errors; StreamLog returns promises that reject with StateServerError. */
 export interface Log<State> {
   /** The state as last read, without reading. */
@@ -28,9 +25,9 @@ export interface Log<State> {
   /** The latest state that is available without waiting for a server; undefined if it is too old. */
   recent(): State | undefined;
   /** Reads the records of other processes. */
-  refresh(): Awaitable<State>;
+  refresh(): State | Promise<State>;
   /** Writes one record (a single line), and reduces it and all records before it. */
-  append(record: string): Awaitable<unknown>;
+  append(record: string): unknown;
   close(): void;
 }
 

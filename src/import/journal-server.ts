@@ -17,10 +17,10 @@ const CONFIRMED_WITHIN_MS = 30_000;
 /** How long a request of a killed run may be on its way. */
 const SETTLE_MS = 10_000;
 /** How often a run checks, in real time, that the server has not lost its lock to another run. */
-const LOOK_EVERY_MS = 4000;
+const REFRESH_EVERY_MS = 4000;
 
 // Returns whether the journal exists, whether this server process has served it, and whether that process ever flushed data.
-const LOOK = script(`
+const INSPECT = script(`
 local flushed = string.find(redis.call('INFO', 'commandstats'), 'cmdstat_flush', 1, true)
 return {redis.call('EXISTS', KEYS[1]), redis.call('ZSCORE', KEYS[2], ARGV[1]) and 1 or 0, flushed and 1 or 0}`);
 
@@ -52,9 +52,9 @@ export async function openServerJournal(identity: string, options: ServerJournal
     });
   const info = await server.info();
   const epoch = info.get('run_id') ?? '';
-  const [exists, isSameServer, flushed] = (await checked(server.run(LOOK, [key, epochKey], [epoch]))) as number[];
+  const [exists, isSameServer, flushed] = (await checked(server.run(INSPECT, [key, epochKey], [epoch]))) as number[];
   const settledAt = clock.monotonic() + (exists && isSameServer ? 0 : settleMs(info, !exists && !flushed));
-  let looking: NodeJS.Timeout | undefined;
+  let refreshing: NodeJS.Timeout | undefined;
   let lost: JournalState | undefined;
   const onReset = (before: JournalState): void => {
     lost ??= before;
@@ -74,9 +74,9 @@ export async function openServerJournal(identity: string, options: ServerJournal
       });
     },
     async acquired(signal) {
-      looking = setInterval(() => {
+      refreshing = setInterval(() => {
         log.refresh().catch(() => undefined);
-      }, LOOK_EVERY_MS).unref();
+      }, REFRESH_EVERY_MS).unref();
       const left = settledAt - clock.monotonic();
       if (left > 0) {
         onSettle(`state server ${server.name} may have lost the import journal; waiting ${formatDuration(left)}`);
@@ -90,7 +90,7 @@ export async function openServerJournal(identity: string, options: ServerJournal
       return before;
     },
     close() {
-      clearInterval(looking);
+      clearInterval(refreshing);
       server.close();
     },
   };

@@ -91,18 +91,18 @@ export async function runImport(options: RunOptions): Promise<RunResult> {
  */
 export async function firstList(options: ListOptions, accounts: readonly Account[]): Promise<FirstList> {
   const { rows, categories, clock, signal, trustList } = options;
-  for (let look = 0, at = -1; ; look++) {
+  for (let retries = 0, at = -1; ; retries++) {
     const { listed, fromCache } = await categories.listFresh();
     // An empty list after one that showed an account is a stale list of that account.
     if (listed.length > 0 || at < 0) at = accountOf(accounts, listed);
     const gap = gapOf(accounts, at, listed, rows);
     // An empty list may be stale; a list of other categories is another account's.
-    const isSure = at >= 0 || listed.length > 0 || look === LIST_RETRIES;
+    const isSure = at >= 0 || listed.length > 0 || retries === LIST_RETRIES;
     if (trustList || (!fromCache && !gap && isSure)) {
       return { listed, index: at < 0 ? accounts.length : at, account: accounts[at] ?? newAccount(), gap };
     }
-    if (look === LIST_RETRIES) throw notWhole(gap);
-    await sleepLong(clock, SETTLE_MS * 2 ** look, signal);
+    if (retries === LIST_RETRIES) throw notWhole(gap);
+    await sleepLong(clock, SETTLE_MS * 2 ** retries, signal);
   }
 }
 
@@ -324,13 +324,13 @@ class Run {
   // Returns undefined if every list came from a cache, or lacks a category of the first list or one that petstore created.
   async #wholeList(): Promise<readonly Category[] | undefined> {
     const { journal, categories, clock, signal } = this.#options;
-    for (let look = 0; ; look++) {
+    for (let retries = 0; ; retries++) {
       journal.assertHeld();
       const { listed, fromCache } = await categories.listFresh();
       const expected = [...this.#first, ...this.#named, ...journal.account.created.keys()];
       if (!fromCache && missingFrom(expected, listed).length === 0) return listed;
-      if (look === LIST_RETRIES) return undefined;
-      await sleepLong(clock, SETTLE_MS * 2 ** look, signal);
+      if (retries === LIST_RETRIES) return undefined;
+      await sleepLong(clock, SETTLE_MS * 2 ** retries, signal);
     }
   }
 
