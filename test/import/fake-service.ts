@@ -1,4 +1,4 @@
-// A service in memory and imports to it in virtual time; several runs may share a service and a state directory.
+// A service in memory and imports to it in virtual time.
 import * as fs from 'node:fs';
 import type { Api, Category, NewCategory } from '../../src/api/types.ts';
 import type { LogFs } from '../../src/append-log/generations.ts';
@@ -6,7 +6,6 @@ import { PetstoreError } from '../../src/errors.ts';
 import type { LockOptions } from '../../src/import/journal.ts';
 import { Journal } from '../../src/import/journal.ts';
 import { openFileJournal } from '../../src/import/journal-file.ts';
-import type { ImportResults } from '../../src/import/results.ts';
 import type { RunOptions, RunResult } from '../../src/import/run.ts';
 import { runImport } from '../../src/import/run.ts';
 import { FakeClock } from '../support/fake-clock.ts';
@@ -126,15 +125,11 @@ let nextPid = 1;
 /** An import that can be run several times. */
 export class FakeImport {
   rows: readonly NewCategory[];
-  readonly service: FakeService;
-  readonly stateDir: string;
-  readonly plans: ImportResults[] = [];
-  readonly waits: number[] = [];
+  readonly service = new FakeService();
+  readonly stateDir = tempDir();
 
-  constructor(rows: readonly NewCategory[], service = new FakeService(), stateDir = tempDir()) {
+  constructor(rows: readonly NewCategory[]) {
     this.rows = rows;
-    this.service = service;
-    this.stateDir = stateDir;
   }
 
   get clock(): FakeClock {
@@ -143,26 +138,21 @@ export class FakeImport {
 
   /**
    * Runs the import in a new process.
-   * @param judged the liveness of every other process; by default the real one
+   * @param others the liveness of every other process; by default the real one
    * @returns undefined if the process was killed
    */
-  async run(options: Partial<RunOptions> = {}, judged?: 'dead' | 'unknown'): Promise<RunResult | undefined> {
+  async run(options: Partial<RunOptions> = {}, others?: 'dead'): Promise<RunResult | undefined> {
     const self = { pid: nextPid++, start: '1', host: 'here' };
     living.add(self.pid);
     const processes: LockOptions['processes'] = {
       self,
-      livenessOf: ({ pid }) => judged ?? (living.has(pid) ? 'alive' : 'dead'),
+      livenessOf: ({ pid }) => others ?? (living.has(pid) ? 'alive' : 'dead'),
     };
     const journal = new Journal(openFileJournal(this.stateDir, URL, FS));
     const { api, crashed } = this.service.client();
     const { signal } = new AbortController();
     try {
-      await journal.acquire({
-        clock: this.clock,
-        signal,
-        processes,
-        onWait: ({ pid }) => void this.waits.push(pid),
-      });
+      await journal.acquire({ clock: this.clock, signal, processes });
       const running = runImport({
         rows: this.rows,
         journal,
@@ -173,7 +163,7 @@ export class FakeImport {
         concurrency: 4,
         maxRetries: 2,
         timeoutMs: 30_000,
-        onPlan: async (results) => void this.plans.push(results),
+        onPlan: async () => undefined,
         onProgress: () => undefined,
         ...options,
       });

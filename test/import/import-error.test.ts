@@ -15,8 +15,8 @@ const DOCUMENT: ImportDocument = {
 };
 const WORDS = ['categories', 'import', 'my file.csv'];
 
-function ended(given: Partial<ImportDocument>, stop?: PetstoreError, words: readonly string[] | undefined = WORDS) {
-  const error = importError({ ...DOCUMENT, ...given }, stop, words);
+function ended(given: Partial<ImportDocument>, stop?: PetstoreError) {
+  const error = importError({ ...DOCUMENT, ...given }, stop, WORDS);
   return error && withCommands(error, commandWriter({ platform: 'linux', env: {} }, 'staging'));
 }
 

@@ -36,14 +36,14 @@ class Machine {
     return new Journal(openFileJournal(this.stateDir, URL));
   }
 
-  lock(pid: number, judged: Verdict): LockOptions {
-    const processes = { self: { pid, start: '', host: 'here' }, livenessOf: () => judged };
+  lock(pid: number, liveness: Verdict): LockOptions {
+    const processes = { self: { pid, start: '', host: 'here' }, livenessOf: () => liveness };
     return { clock: this.clock, signal: new AbortController().signal, processes };
   }
 
-  async acquire(pid = 1, judged: Verdict = 'dead'): Promise<Journal> {
+  async acquire(pid = 1, liveness: Verdict = 'dead'): Promise<Journal> {
     const journal = this.open();
-    await journal.acquire(this.lock(pid, judged));
+    await journal.acquire(this.lock(pid, liveness));
     return journal;
   }
 }

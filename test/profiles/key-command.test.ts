@@ -77,7 +77,7 @@ test.each([
     /^key command `no-such-program-anywhere` failed \(command not found\)$/,
   ],
   ['is empty', ' ', /^the key command from profile "production" is empty$/],
-])('a key command that %s is an auth error that names at most the program', async (_what, commandLine, message) => {
+])('a key command that %s causes an auth error that names at most the program', async (_what, commandLine, message) => {
   await expect(run(commandLine)).rejects.toMatchObject({ kind: 'auth', message: expect.stringMatching(message) });
 });
 
