@@ -220,12 +220,6 @@ const PROVOCATIONS: Readonly<Record<string, Provocation>> = {
     code: 0,
     followUps: [['auth switch ci', 0, /ci/]],
   },
-  'an unknown quota': {
-    from: 'commands/quota.ts',
-    args: ['quota', '-p', 'sandbox'],
-    code: 0,
-    followUps: [['quota --refresh -p sandbox', 0, /59 of 60/]],
-  },
   'an import whose responses are lost': {
     from: 'import/import-error.ts',
     args: IMPORT,
