@@ -11,7 +11,7 @@ export interface SandboxResponse {
   readonly headers: HeaderValues;
 }
 
-export function jsonResponse(status: number, json: string | Buffer, headers: HeaderValues = {}): SandboxResponse {
+export function jsonResponse(status: number, json: string, headers: HeaderValues = {}): SandboxResponse {
   return { status, body: Buffer.from(json), headers };
 }
 

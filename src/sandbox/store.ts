@@ -32,15 +32,12 @@ interface StoreState {
   /** JSON texts with consecutive ids. */
   items: string[];
   nextId: bigint;
-  /** Incremented by every record. */
-  version: number;
 }
 
 /** Records: `c JSON` creates a category, `n ID` sets the next id, `reset` deletes all, but an id is never reused. */
-export const storeFormat: LogFormat<StoreState, string> = {
-  initial: () => ({ items: [], nextId: 1n, version: 0 }),
+const storeFormat: LogFormat<StoreState, string> = {
+  initial: () => ({ items: [], nextId: 1n }),
   apply(state, record) {
-    state.version += 1;
     const rest = record.slice(2);
     if (record.startsWith('c {"name":') && isCategory(rest)) {
       const item = `{"id":${state.nextId++},${rest.slice(1)}`;
@@ -69,7 +66,6 @@ function isCategory(json: string): boolean {
 
 export class Store {
   readonly #log: FileLog<StoreState, string>;
-  #list: { readonly state: StoreState; readonly version: number; readonly body: Buffer } | undefined;
 
   constructor(
     { dir, dataName: name }: DataPaths,
@@ -81,12 +77,8 @@ export class Store {
   }
 
   /** All categories as a JSON array, oldest first. */
-  list(): Buffer {
-    const state = this.#log.refresh();
-    if (this.#list?.state !== state || this.#list.version !== state.version) {
-      this.#list = { state, version: state.version, body: Buffer.from(`[${state.items.join(',')}]`) };
-    }
-    return this.#list.body;
+  list(): string {
+    return `[${this.#log.refresh().items.join(',')}]`;
   }
 
   /**
