@@ -213,12 +213,14 @@ export class Journal {
       if (isSettled && !uncertain.has(attempt)) await this.recordAbsent(attempt);
     }
     for (const [attempt, { name, slow }] of uncertain) {
-      if (this.account.uncertain.has(attempt) || this.#creationOf(attempt)) continue;
+      const isEnded = (): boolean => this.#ended.has(attempt);
+      if (this.account.uncertain.has(attempt) || isEnded() || this.#creationOf(attempt)) continue;
       await this.#append(['send', this.#run, attempt, name]);
       if (slow) await this.recordSlow(attempt);
       // The append that revealed the loss, or a concurrent one, may have settled the attempt.
       const creation = this.#creationOf(attempt);
       if (creation) await this.recordFound(attempt, creation);
+      else if (isEnded()) await this.recordAbsent(attempt);
     }
   }
 

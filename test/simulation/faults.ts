@@ -161,7 +161,7 @@ export function drawFaults(random: () => number, longestMs: number, hasServer: b
     ],
   ];
   const urn = draws.flatMap(([weight, draw]) => Array.from({ length: weight }, () => draw));
-  const count = random() < 0.1 ? 0 : 1 + Math.floor(random() * 5);
+  const count = random() < 0.1 ? 0 : 1 + Math.floor(random() * 7);
   const drawn = Array.from({ length: count }, () => pick(urn)()).flat();
   // After six seconds without anything an account counts as another one: once is a hiccup, twice may be the truth.
   const hiccup = drawn.find(({ kind }) => kind === 'empty-list');

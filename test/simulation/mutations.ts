@@ -51,6 +51,7 @@ const CHANGES: Readonly<Record<string, readonly (readonly [from: string, to: str
     ["for (const some of inPortions(fresh)) await this.#append(['known', this.#run, some]);", ''],
     ['this.#log.confirm();\n    this.#assertLock();', ''],
     ['|| this.#creationOf(attempt)) continue;', ') continue;'],
+    ['|| isEnded() ||', '||'],
   ],
   'import/journal-state.ts': [
     [

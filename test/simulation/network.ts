@@ -13,6 +13,8 @@ interface NetworkOptions {
   readonly faults: Faults;
   readonly invariants: Invariants;
   readonly trace: Trace;
+  /** Whether the journal knows of a create that was sent at this time: its server may have lost the record, or be down. */
+  readonly isInJournal: (sentAt: number) => boolean;
 }
 
 /** What a fault does on the way; all others are the service's. */
@@ -50,7 +52,7 @@ export class Network {
     request: Parameters<Transport['send']>[0],
     { timeoutMs, signal, onHead, canSend }: Parameters<Transport['send']>[1],
   ): Promise<HttpResponse> {
-    const { scheduler, service, faults, invariants, trace } = this.#options;
+    const { scheduler, service, faults, invariants, trace, isInJournal } = this.#options;
     const kind = request.method === 'GET' ? 'list' : 'create';
     const number = ++this.#requests;
     return new Promise((resolve, reject) => {
@@ -87,7 +89,8 @@ export class Network {
         head = { status: response.status, headers: response.headers, sentAt, receivedAt: now() };
         trace.add(process, `#${number} ${kind} <- ${response.status}${fault ? ` (${fault})` : ''}`);
         // How long such a request may be on its way is known once this is recorded.
-        if (response.status === 202 || response.status === 504) process.sparedUntil = scheduler.now + 10;
+        if (response.status === 202 || response.status === 504)
+          process.sparedUntil = Math.max(process.sparedUntil, scheduler.now + 10);
         onHead?.(head);
         if (fault === 'doubled') onHead?.(head);
         if (!process.dead) invariants.heard(process, key, kind === 'list', response);
@@ -99,7 +102,8 @@ export class Network {
             if (process.hasQuestion && process.creates === 0) return;
             for (const { knownTo } of response.shows ?? []) {
               knownTo.add(String(process.pid));
-              if (kind === 'create' && process.command === 'import') knownTo.add(process.journal);
+              if (kind === 'create' && process.command === 'import' && isInJournal(sentOn))
+                knownTo.add(process.journal);
             }
           });
           const received = head as Head;

@@ -87,8 +87,10 @@ export type ServiceFault =
   | 'html'
   | 'rejects';
 
-/** A create whose sender died before it arrived is processed within what a later run waits. */
-const SOONEST_MS = 4000;
+/** How late a create is carried out if its sender died, or the state server may have lost what it recorded. */
+export const SOONEST_MS = 4000;
+/** How late it is carried out after a 202 or 504: within the default of `--timeout`. */
+export const LATEST_MS = 28_000;
 const DAY_MS = 86_400_000;
 const FIRST_DAY_ENDS = Date.parse('2026-11-22T00:00:00Z') - EPOCH;
 
@@ -99,10 +101,12 @@ export class Service {
   /** Called with a refusal that no fault explains, and with each request. */
   onRefusal: (request: ServiceRequest, excused: boolean) => void = () => undefined;
   readonly #scheduler: Scheduler;
+  readonly #longestLateMs: number;
   readonly #quotas = new Map<string, Quota>();
   #nextId: bigint;
 
-  constructor(scheduler: Scheduler, manners: Manners, key: string) {
+  constructor(scheduler: Scheduler, manners: Manners, key: string, longestLateMs: number) {
+    this.#longestLateMs = longestLateMs;
     this.#scheduler = scheduler;
     this.manners = manners;
     this.validKey = key;
@@ -110,7 +114,7 @@ export class Service {
   }
 
   /** @param name as the service lists it */
-  add(sent: string, description?: string, name = this.#altered(sent)): Stored {
+  add(sent: string, description?: string, name = this.nameOf(sent)): Stored {
     const category = { id: this.#nextId++, name, sent, description, knownTo: new Set<string>() };
     this.stored.push(category);
     return category;
@@ -247,10 +251,10 @@ export class Service {
     fault?: ServiceFault,
   ): ServiceResponse {
     const { name, description } = JSON.parse(request.body ?? '{}') as { name: string; description?: string };
-    const later = (longestMs: number): void => {
+    const later = (): void => {
       // After a crash it must not take as long: no crash before the response.
       request.process.sparedUntil = this.#scheduler.now + 100;
-      const ms = this.#scheduler.between(1, request.process.dead ? SOONEST_MS : longestMs);
+      const ms = this.#scheduler.between(1, request.process.dead ? SOONEST_MS : this.#longestLateMs);
       request.process.owed++;
       this.#scheduler.after(ms, undefined, () => {
         request.process.owed--;
@@ -259,9 +263,9 @@ export class Service {
     };
     if (name.includes('!')) return error(400, `invalid name ${name}`);
     if (fault === 'rejects') return error(422, 'invalid value');
-    if (fault === 'accepted-late') later(28_000);
+    if (fault === 'accepted-late') later();
     if (fault === 'accepted-late') return respond(202, '');
-    if (fault === 'gateway-timeout-late') later(28_000);
+    if (fault === 'gateway-timeout-late') later();
     if (fault === 'gateway-timeout-late') return respond(504, '<html><title>504</title></html>');
     const [old] = knownTo(request.process, this.stored);
     if (fault === 'false-created' && old) return respond(201, categoryText(old));
@@ -272,7 +276,8 @@ export class Service {
     return respond(201, categoryText(category), { shows: [category] });
   }
 
-  #altered(name: string): string {
+  /** @returns the name as this service lists it */
+  nameOf(name: string): string {
     switch (this.manners.alter) {
       case 'trim':
         return name.trim();

@@ -28,6 +28,7 @@ export class Expectations {
   readonly #rows = new Map<string, number>();
   readonly #creates = new Map<string, number>();
   readonly #excused = new Set<string>();
+  #isJournalLost = false;
 
   constructor(service: Service) {
     this.#service = service;
@@ -45,6 +46,11 @@ export class Expectations {
   /** The program said that it does not know, or could say nothing. */
   excuse(names: Iterable<string>): void {
     for (const name of names) this.#excused.add(name);
+  }
+
+  /** Only the journal could tell which row a category with another name belongs to. */
+  journalLost(): void {
+    this.#isJournalLost = true;
   }
 
   /** How many the service has that were sent with this name. */
@@ -65,7 +71,8 @@ export class Expectations {
   }
 
   #allowed(name: string): number {
-    if (this.#excused.has(name)) return Number.POSITIVE_INFINITY;
+    if (this.#excused.has(name) || (this.#isJournalLost && this.#service.nameOf(name) !== name))
+      return Number.POSITIVE_INFINITY;
     return (this.#rows.get(name) ?? 0) + (this.#creates.get(name) ?? 0);
   }
 

@@ -15,7 +15,7 @@ import { setSurroundings } from './replaced/world.ts';
 import type { Machine, SimulatedProcess } from './scheduler.ts';
 import { draws, Scheduler, settled } from './scheduler.ts';
 import type { Manners } from './service.ts';
-import { PLANS, Service } from './service.ts';
+import { LATEST_MS, PLANS, Service, SOONEST_MS } from './service.ts';
 import { StateServer } from './state-server.ts';
 import { Trace } from './trace.ts';
 import type { Task, UserPlan } from './users.ts';
@@ -149,6 +149,7 @@ class World {
   readonly #processes: SimulatedProcess[] = [];
   readonly #keys = ['sk_live_first_key_0001'];
   #commands = 0;
+  #journalLostAt = -1;
 
   constructor(plan: WorldPlan) {
     this.#plan = plan;
@@ -162,7 +163,8 @@ class World {
       freeBytes: Number.POSITIVE_INFINITY,
       diskFailed: false,
     }));
-    this.#service = new Service(scheduler, plan.manners, this.#keys[0] as string);
+    const longestLateMs = plan.faults.some(({ kind }) => kind.startsWith('server')) ? SOONEST_MS : LATEST_MS;
+    this.#service = new Service(scheduler, plan.manners, this.#keys[0] as string, longestLateMs);
     for (const name of plan.before) this.#service.add(name, undefined, name);
     this.#stateServer = new StateServer(scheduler);
     this.#expectations = new Expectations(this.#service);
@@ -199,6 +201,7 @@ class World {
         faults: this.#faults,
         invariants: this.#invariants,
         trace: this.#trace,
+        isInJournal: (sentAt) => !plan.hasStateServer || (sentAt > this.#journalLostAt && !this.#stateServer.isDown),
       }),
       stateServer: this.#stateServer,
       processes: this.#processes,
@@ -386,6 +389,8 @@ class World {
   }
 
   #forgetJournals(): void {
+    this.#expectations.journalLost();
+    this.#journalLostAt = this.#scheduler.now;
     for (const { knownTo } of this.#service.stored) knownTo.delete('server');
   }
 }
