@@ -1,12 +1,9 @@
 // Quotes words of a command line for the shell that a user is likely to paste it into.
 import type { WriteCommand } from './errors.ts';
-import type { Environment } from './io.ts';
+import type { Context } from './io.ts';
 import { looksLikeKey } from './redact.ts';
 
-interface ShellContext {
-  readonly platform: string;
-  readonly env: Environment;
-}
+type ShellContext = Pick<Context, 'platform' | 'env'>;
 
 /** Whether the shell is PowerShell or cmd.exe; Git Bash and other POSIX shells on Windows set `SHELL`. */
 export function isWindowsShell({ platform, env }: ShellContext): boolean {

@@ -3,15 +3,11 @@ import type { Interface } from 'node:readline';
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 import { PetstoreError } from '../errors.ts';
-import type { Input, Output } from '../io.ts';
+import type { Context } from '../io.ts';
 import { wrap } from './wrap.ts';
 
-export interface PromptIO {
-  readonly stdin: Input;
-  readonly stderr: Output;
-  /** Aborts the prompt, which rejects with the signal's reason. */
-  readonly signal: AbortSignal;
-}
+/** If the signal is aborted, the prompt rejects with its reason. */
+export type PromptIO = Pick<Context, 'stdin' | 'stderr' | 'signal'>;
 
 export interface Question<T> {
   /** One line without control characters. */

@@ -1,15 +1,9 @@
 // Locates the configuration and state directories by environment, platform and home directory.
 import { join, posix, win32 } from 'node:path';
 import { PetstoreError } from '../errors.ts';
-import type { Environment } from '../io.ts';
+import type { Context } from '../io.ts';
 
-interface PathContext {
-  readonly env: Environment;
-  /** A value of `process.platform`. */
-  readonly platform: string;
-  /** Undefined if it cannot be determined. */
-  readonly homeDir: string | undefined;
-}
+type PathContext = Pick<Context, 'env' | 'platform' | 'homeDir'>;
 
 /**
  * The directory of the profiles.
@@ -48,21 +42,19 @@ interface ApplicationDirectory {
   readonly leaf?: string;
 }
 
-interface ApplicationDirectories {
-  readonly [platform: string]: ApplicationDirectory;
-  /** Used on all other platforms too. */
-  readonly linux: ApplicationDirectory;
-}
-
 function directory(
   { env, platform, homeDir }: PathContext,
   override: string,
-  directories: ApplicationDirectories,
+  directories: Readonly<Record<'linux' | 'darwin' | 'win32', ApplicationDirectory>>,
 ): string {
   const path = platform === 'win32' ? win32 : posix;
   const own = env[override];
   if (own !== undefined && own !== '') return path.resolve(own);
-  const { variable = '', inHome, leaf = '' } = directories[platform] ?? directories.linux;
+  const {
+    variable = '',
+    inHome,
+    leaf = '',
+  } = directories[platform === 'darwin' || platform === 'win32' ? platform : 'linux'];
   // A relative path in an XDG variable is invalid and ignored (XDG base directory specification).
   const absolute = (value: string | undefined) => (value && path.isAbsolute(value) ? value : undefined);
   const home = absolute(homeDir);
