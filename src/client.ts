@@ -215,7 +215,7 @@ function checkCategory(category: NewCategory): NewCategory {
 
 // Rounds numbers to the nearest double, except the id.
 function plain({ id, ...rest }: Category): Category {
-  return { ...(toPlainJson(rest) as Category), id };
+  return { id, ...(toPlainJson(rest) as typeof rest) };
 }
 
 function closedError(): PetstoreError {

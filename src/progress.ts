@@ -17,6 +17,8 @@ const SPINNER_DELAY_MS = 150;
 const LINE_EVERY_MS = 10_000;
 // Cells for the frame, a space, an echoed ^C, and the last column, which wraps on some terminals when it is used.
 const RESERVED_CELLS = 5;
+// The frame and a space.
+const FRAME_CELLS = 2;
 
 interface ProgressOptions {
   readonly json: boolean;
@@ -136,6 +138,12 @@ class Spinner {
   #starting: AbortController | undefined;
   #shown: Ora | undefined;
   #text = '';
+  // Clears every row: a narrower terminal wraps the line, and ora clears only the last row.
+  readonly #onResize = (): void => {
+    const rows = Math.ceil((this.#text.length + FRAME_CELLS) / (this.#stderr.columns || 80));
+    void this.#stderr.write(`\r${rows > 1 ? `\u001b[${rows - 1}A` : ''}\u001b[J`);
+    this.show(this.#text);
+  };
 
   constructor(stderr: Output, clock: Clock, color: boolean) {
     this.#stderr = stderr;
@@ -148,6 +156,7 @@ class Spinner {
     if (text === undefined) {
       this.#starting?.abort();
       this.#starting = undefined;
+      this.#stderr.raw?.off('resize', this.#onResize);
       this.#shown?.stop();
       this.#shown = undefined;
       return;
@@ -166,6 +175,7 @@ class Spinner {
     // The response may have arrived while the code was loading.
     if (signal.aborted) return;
     this.#shown = spinner.start(this.#text);
+    this.#stderr.raw?.on('resize', this.#onResize);
   }
 
   async #load(): Promise<Ora> {
