@@ -10,7 +10,7 @@ export interface LogFormat<State, Result = void> {
   initial(): State;
   /**
    * Reduces one record into the state, in place.
-   * @returns the result of the record, such as the admission of a ticket
+   * @returns the result of the record, such as the category that it creates
    * @throws DamagedRecordError if the record has another format; the state is then unchanged
    */
   apply(state: State, record: string): Result;

@@ -2,7 +2,7 @@
 import { DamagedRecordError } from '../../src/append-log/log.ts';
 import type { Observation } from '../../src/rate-limit/ledger-record.ts';
 import type { Admission, KeyState } from '../../src/rate-limit/policy.ts';
-import { initialState, reduce } from '../../src/rate-limit/policy.ts';
+import { admit, initialState, reduce } from '../../src/rate-limit/policy.ts';
 import { ledgerFormat } from '../../src/rate-limit/reducer.ts';
 
 /** The start of every history, in epoch milliseconds. */
@@ -31,8 +31,11 @@ export const bare = (at: number, more: Partial<Observation> = {}): Observation =
 export const refused = (at: number, more: Partial<Observation> = {}): Observation =>
   bare(at, { status: 429, refused: true, waitMs: 5000, waitFrom: 'retry_after', ...more });
 
-export function ticket(state: KeyState, at: number, id: string, leaseMs = LEASE): Admission | undefined {
-  return reduce(state, { kind: 'ticket', at, id, pid: 1, start: '1', host: 'h', leaseMs });
+/** Reduces a ticket and returns its admission. */
+export function ticket(state: KeyState, at: number, id: string, leaseMs = LEASE): Admission {
+  reduce(state, { kind: 'ticket', at, id, pid: 1, start: '1', host: 'h', leaseMs });
+  const granted = state.tickets[id];
+  return granted ? { granted: true, probe: granted.probe } : admit(state, state.time);
 }
 
 /** Reduces a line of the log and ignores a damaged one, as a ledger does. */
