@@ -155,7 +155,7 @@ function damagedFile(path: string, what: string): PetstoreError {
   const profile = /profile-([^/\\]+)\.json$/.exec(path)?.[1];
   return new PetstoreError('storage', `${escapeControls(path)} ${what}`, {
     hint: profile
-      ? `delete it with \`petstore auth logout -p ${profile} --delete\`, then run \`petstore auth login -p ${profile}\``
+      ? `run \`petstore auth logout -p ${profile} --delete\` to delete the file, then log in again`
       : 'choose the active profile again with `petstore auth switch PROFILE`',
   });
 }

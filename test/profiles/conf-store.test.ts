@@ -82,7 +82,7 @@ test.each([
   const damage = expect.objectContaining({
     kind: 'storage',
     message: expect.stringMatching(/^(?!.*secret-key).*profile-production\.json/),
-    hint: expect.stringContaining('petstore auth login'),
+    hint: expect.stringContaining('`petstore auth logout -p production --delete`'),
   });
   expect(() => store.get('production')).toThrow(damage);
   expect(() => store.save(PROFILE)).toThrow(damage);

@@ -158,10 +158,7 @@ const PROVOCATIONS: Readonly<Record<string, Provocation>> = {
     args: LIST,
     before: (dir) => writeFileSync(configFile(dir), '{"damaged'),
     code: 9,
-    followUps: [
-      ['auth logout -p staging --delete', 0, /staging/],
-      ['auth login -p staging', 3, /--url/],
-    ],
+    followUps: [['auth logout -p staging --delete', 0, /staging/]],
   },
   'a damaged active.json': {
     from: 'profiles/conf-store.ts',
