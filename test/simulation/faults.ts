@@ -51,6 +51,8 @@ const CREATES: readonly RequestFault[] = [
   'false-created',
   'garbage',
   'rejects',
+  'truncated',
+  'doubled',
   'lost-response',
   'silent',
   'late-request',

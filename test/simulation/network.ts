@@ -13,8 +13,8 @@ interface NetworkOptions {
   readonly faults: Faults;
   readonly invariants: Invariants;
   readonly trace: Trace;
-  /** Whether the journal knows of a create that was sent at this time: its server may have lost the record, or be down. */
-  readonly isInJournal: (sentAt: number) => boolean;
+  /** Whether the journal has what this process records: its server may have lost the first records, or be down. */
+  readonly keepsJournal: (process: SimulatedProcess) => boolean;
 }
 
 /** What a fault does on the way; all others are the service's. */
@@ -52,7 +52,7 @@ export class Network {
     request: Parameters<Transport['send']>[0],
     { timeoutMs, signal, onHead, canSend }: Parameters<Transport['send']>[1],
   ): Promise<HttpResponse> {
-    const { scheduler, service, faults, invariants, trace, isInJournal } = this.#options;
+    const { scheduler, service, faults, invariants, trace, keepsJournal } = this.#options;
     const kind = request.method === 'GET' ? 'list' : 'create';
     const number = ++this.#requests;
     return new Promise((resolve, reject) => {
@@ -102,7 +102,7 @@ export class Network {
             if (process.hasQuestion && process.creates === 0) return;
             for (const { knownTo } of response.shows ?? []) {
               knownTo.add(String(process.pid));
-              if (kind === 'create' && process.command === 'import' && isInJournal(sentOn))
+              if (kind === 'create' && process.command === 'import' && keepsJournal(process))
                 knownTo.add(process.journal);
             }
           });

@@ -201,7 +201,8 @@ class World {
         faults: this.#faults,
         invariants: this.#invariants,
         trace: this.#trace,
-        isInJournal: (sentAt) => !plan.hasStateServer || (sentAt > this.#journalLostAt && !this.#stateServer.isDown),
+        keepsJournal: ({ startedAt }) =>
+          !plan.hasStateServer || (startedAt > this.#journalLostAt && !this.#stateServer.isDown),
       }),
       stateServer: this.#stateServer,
       processes: this.#processes,
