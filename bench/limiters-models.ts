@@ -76,7 +76,7 @@ const toLimiter = ({ make, optimumMs, ...model }: Model): RateLimiter => ({
 });
 
 export const MODEL_LIMITERS: readonly RateLimiter[] = MODELS.map(toLimiter);
-/** Measures the time of a task without a limit, which is not a cost of the limit. */
+/** Measures the time of a task without a limit, which is added to the optimum. */
 export const NO_LIMIT = toLimiter({ name: 'free', title: 'no limit', bound: FOREVER, make: free });
 
 // Starts a service that creates categories and sends a 429 if the model refuses the request.
