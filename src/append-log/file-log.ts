@@ -33,7 +33,6 @@ const TRIES = 100;
 // Shared scratch buffer; reads are synchronous.
 let chunk: Buffer | undefined;
 
-/** A log that all processes on one machine share. */
 export class FileLog<State, Result = void> implements Log<State> {
   readonly #format: LogFormat<State, Result>;
   readonly #files: Generations;

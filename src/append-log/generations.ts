@@ -3,7 +3,6 @@ import * as nodeFs from 'node:fs';
 import { dirname, join } from 'node:path';
 import { mkdirp } from './mkdirp.ts';
 
-/** The file system, injected in tests. */
 export type LogFs = typeof nodeFs;
 
 /** Only part of a record was written, as on a full disk. The part is void. */

@@ -2,7 +2,6 @@
 import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 
-/** A process on any machine. */
 export interface ProcessRef {
   readonly pid: number;
   /** In the kernel's ticks since boot; '' if the platform does not report it. */

@@ -23,7 +23,6 @@ export function listOf(check: Check): Check {
   return (value) => Array.isArray(value) && value.every(check);
 }
 
-/** An array of two elements. */
 export function pair(first: Check, second: Check): Check {
   return (value) => Array.isArray(value) && value.length === 2 && first(value[0]) && second(value[1]);
 }

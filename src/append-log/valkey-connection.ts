@@ -52,7 +52,6 @@ const BY_CODE: Readonly<Record<string, string>> = {
   ENETUNREACH: 'no route to the host',
 };
 
-/** An authenticated connection. */
 export class ValkeyConnection {
   readonly #client: Redis;
   readonly #timeoutMs: number;

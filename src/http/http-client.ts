@@ -27,7 +27,6 @@ interface HttpClientOptions {
 // Time that a create in flight has for its response after Ctrl-C, since the service may process it anyway.
 const GRACE_MS = 2000;
 
-/** The client accepts any number of concurrent requests. */
 export function createHttpClient(options: HttpClientOptions): HttpClient {
   return new RateLimitedClient(options);
 }

@@ -13,7 +13,6 @@ import { TransportError } from './types.ts';
 const MAX_RESPONSE_BYTES = 16 * 1024 * 1024;
 /** The largest response to other requests; a longer error response is cut. */
 const MAX_SHORT_RESPONSE_BYTES = 1024 * 1024;
-/** Node's default. */
 const MAX_HEADER_BYTES = 16 * 1024;
 const CONNECT_TIMEOUT_MS = 10_000;
 /** After a longer idle time the service may close the connection just as a create is written to it. */
@@ -23,9 +22,7 @@ interface TransportOptions {
   /** Without a trailing slash: `https://host/v1`. */
   readonly baseUrl: string;
   readonly key: string;
-  /** For `User-Agent`. */
   readonly version: string;
-  /** The source of the proxy variables. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly nodeVersion: string;
   /** The wall clock, epoch milliseconds. */

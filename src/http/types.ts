@@ -88,7 +88,6 @@ export interface Transport {
       readonly canSend?: () => boolean;
     },
   ): Promise<HttpResponse>;
-  /** Closes all connections. */
   close(): Promise<void>;
 }
 

@@ -85,7 +85,6 @@ export function dailyNotice(rows: number, { isDaily, limit = 0 }: Estimate): str
   return `${formatCount(rows, 'row')} exceed the daily limit of ${formatNumber(limit)} requests`;
 }
 
-/** Numbers of rows. */
 interface Progress {
   readonly done: number;
   readonly created: number;

@@ -26,7 +26,6 @@ export interface Creation {
   readonly label: string;
 }
 
-/** The run that holds the lock. */
 export interface Holder extends ProcessRef {
   readonly run: string;
   /** Incremented by every record of the run: while it changes, the run is alive. */

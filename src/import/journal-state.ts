@@ -6,11 +6,8 @@ import { formatRecord, parseRecord } from './journal-record.ts';
 
 /** One set of categories at a base URL; after a reset of the service's data it is another one. */
 export interface Account {
-  /** By id. */
   readonly known: Map<string, Known>;
-  /** By id. */
   readonly created: Map<string, Creation>;
-  /** By attempt. */
   readonly uncertain: Map<string, UncertainAttempt>;
 }
 

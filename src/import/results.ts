@@ -18,14 +18,12 @@ export interface UnknownRow extends RowRef {
   readonly maybe?: Pick<Category, 'id' | 'name'>;
 }
 
-/** A row whose name exists. */
 export interface SkippedRow extends RowRef {
   readonly id: Int64;
   /** The existing category has another description. */
   readonly differs?: true;
 }
 
-/** A row that the service rejected. */
 export interface FailedRow extends RowRef {
   readonly code?: string | undefined;
   readonly message: string;

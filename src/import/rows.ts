@@ -12,7 +12,6 @@ import { quoted, RowValidator } from './validate-row.ts';
 /** The largest input, in bytes; at 100,000 requests a day a larger one takes weeks. */
 const MAX_BYTES = 64 * 1024 * 1024;
 
-/** An input, read completely. */
 export interface InputFile {
   /** Its name in messages, not escaped. */
   readonly label: string;

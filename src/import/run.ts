@@ -42,7 +42,6 @@ export interface ListOptions {
 }
 
 export interface RunOptions extends ListOptions {
-  /** The journal, whose lock this run holds. */
   readonly journal: Journal;
   readonly concurrency: number;
   /** How often a row is resent after a list proved its absence. */

@@ -20,7 +20,6 @@ export interface FailoverOptions {
   readonly identity: string;
   readonly key: string;
   readonly clock: Clock;
-  /** Opens this machine's own ledger. */
   readonly openOwn: () => LogLedger;
   readonly onWarning?: ((text: string) => void) | undefined;
 }

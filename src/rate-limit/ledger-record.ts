@@ -2,7 +2,6 @@
 import type { Check } from '../append-log/record-shape.ts';
 import { isBoolean, isNumber, isText, oneOf, optional, shape, tryParseJson } from '../append-log/record-shape.ts';
 
-/** When a limit resets. */
 export interface WindowReset {
   /** Epoch milliseconds by `clock`, which is ours if the header was a number of seconds from now. */
   readonly at: number;

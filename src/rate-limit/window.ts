@@ -2,7 +2,6 @@
 import type { Observation } from './ledger-record.ts';
 import { RULES } from './rules.ts';
 
-/** A limit that the service reported, and what is left of it. */
 export interface Window {
   readonly limit?: number | undefined;
   readonly remaining: number;

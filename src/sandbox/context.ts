@@ -22,7 +22,6 @@ export interface SandboxOptions {
   readonly seed?: number;
   /** Deletes the categories and rate limit windows first. */
   readonly reset?: boolean;
-  /** Injected in tests. */
   readonly fs?: LogFs;
   readonly onRequest?: (record: RequestRecord) => void;
 }

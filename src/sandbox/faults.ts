@@ -26,7 +26,6 @@ export function parseFault(text: string): FaultRule | undefined {
   return { kind, percent, delayMs };
 }
 
-/** The faults of one request. */
 export interface FaultPlan {
   readonly delayMs: number;
   readonly fault: Exclude<FaultKind, 'latency'> | undefined;

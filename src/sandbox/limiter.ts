@@ -6,7 +6,6 @@ import { DamagedRecordError } from '../append-log/log.ts';
 import type { Limit } from './plans.ts';
 import type { DataPaths } from './store.ts';
 
-/** The values of the rate limit headers. */
 export interface QuotaStatus {
   readonly limit: number;
   readonly remaining: number;

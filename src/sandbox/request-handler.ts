@@ -11,7 +11,6 @@ import type { SandboxResponse } from './response.ts';
 import { commonHeaders, HttpError, retryAfterHeader, sendResponse } from './response.ts';
 import { findOperation } from './routes.ts';
 
-/** The state of one request in the sandbox. */
 interface Exchange {
   readonly request: IncomingMessage;
   quota: QuotaStatus;
