@@ -69,7 +69,6 @@ export class FileLog<State, Result = void> implements Log<State> {
     if (options.rejectForeign) this.refresh();
   }
 
-  /** The number of the generation in use, from 1. */
   get generation(): number {
     return this.#generation;
   }

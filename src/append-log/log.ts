@@ -24,7 +24,6 @@ export interface Log<State> {
   last(): State;
   /** The latest state that is available without waiting for a server; undefined if it is too old. */
   recent(): State | undefined;
-  /** Reads the records of other processes. */
   refresh(): State | Promise<State>;
   /** Writes one record (a single line), and reduces it and all records before it. */
   append(record: string): unknown;

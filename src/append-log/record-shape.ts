@@ -27,7 +27,6 @@ export function pair(first: Check, second: Check): Check {
   return (value) => Array.isArray(value) && value.length === 2 && first(value[0]) && second(value[1]);
 }
 
-/** An object with at least these fields. */
 export function shape(checks: Readonly<Record<string, Check>>): Check {
   const fields = Object.entries(checks);
   const holds = (value: Readonly<Record<string, unknown>>): boolean =>

@@ -67,9 +67,7 @@ export class StateServer {
     return policy === 'noeviction' || info.get('maxmemory') === '0' ? undefined : escapeControls(policy);
   }
 
-  /**
-   * The error of a command that requires the server: `usage` if the server rejects its first script, otherwise `storage`.
-   */
+  /** The error of a command that requires the server: `usage` if the server rejects its first script, otherwise `storage`. */
   toPetstoreError(error: unknown): unknown {
     if (!(error instanceof StateServerError)) return error;
     const message = `cannot use state server ${this.name}: ${error.message}`;

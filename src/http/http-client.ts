@@ -20,7 +20,6 @@ interface HttpClientOptions {
   readonly limits: { readonly maxWaitMs: number; readonly maxRetries: number; readonly timeoutMs: number };
   /** Called when a wait begins or changes, and with undefined when it ends. */
   readonly onWait?: ((wait: Wait | undefined) => void) | undefined;
-  /** Called with the number of requests in progress. */
   readonly onBusy?: ((requests: number) => void) | undefined;
 }
 

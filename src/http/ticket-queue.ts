@@ -87,7 +87,6 @@ export class TicketQueue {
         if (!own && waited >= longest) throw rateLimited('pending', undefined, now, refusal);
         if (waited > NOTIFY_PENDING_AFTER_MS && notifiedUntil === undefined)
           notify({ until: now + Math.max(0, longest - waited), reason: 'pending' });
-        // Poll less often as the wait grows.
         const poll = Math.min(MAX_POLL_MS, Math.max(MIN_POLL_MS, waited / 8));
         await clock.sleep(own ? poll : Math.max(1, Math.min(poll, longest - waited)), signal);
       }

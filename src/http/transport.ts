@@ -25,7 +25,6 @@ interface TransportOptions {
   readonly version: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly nodeVersion: string;
-  /** The wall clock, epoch milliseconds. */
   readonly now: () => number;
 }
 

@@ -7,7 +7,6 @@ export interface HttpRequest {
   readonly method: string;
   /** Path and query below the base URL, beginning with `/`. */
   readonly path: string;
-  /** Sent with `Content-Type: application/json`. */
   readonly body?: string | Uint8Array | undefined;
   /** True for GET and HEAD, which may be retried after any failure (RFC 9110, 9.2.1). */
   readonly safe: boolean;
@@ -35,7 +34,6 @@ export interface HttpResponse {
 
 export type Head = Pick<HttpResponse, 'status' | 'headers' | 'receivedAt' | 'sentAt'>;
 
-/** Why an attempt ended without a complete response. */
 export type TransportErrorReason =
   | 'connect'
   | 'tls'
@@ -91,7 +89,6 @@ export interface Transport {
   close(): Promise<void>;
 }
 
-/** A wait, as commands show it. */
 export interface Wait {
   /** Epoch milliseconds. */
   readonly until: number;

@@ -26,7 +26,6 @@ export interface LockOptions {
 /** The log of a journal: a file on this machine, or a stream on a state server. Every method throws PetstoreError `storage`. */
 export interface JournalLog {
   refresh(): JournalState | Promise<JournalState>;
-  /** Writes a record, and reduces it and all records before it. */
   append(record: string): void | Promise<void>;
   last(): JournalState;
   /** Makes all appended records as durable as the log can. */

@@ -66,7 +66,6 @@ export class ImportResults {
     else this.#outcomes.delete(row);
   }
 
-  /** @returns the rows that are missing */
   add(findings: readonly Finding[]): number[] {
     const missing: number[] = [];
     for (const [row, finding] of findings.entries()) {
@@ -88,7 +87,6 @@ export class ImportResults {
     return rows;
   }
 
-  /** @returns undefined for a row that is missing */
   stateOf(row: number): Outcome['state'] | undefined {
     return this.#outcomes.get(row)?.state;
   }
@@ -157,7 +155,6 @@ interface PlannedRow extends RowRef {
   readonly description?: string | undefined;
 }
 
-/** The document of `--dry-run`. */
 export interface Preview {
   readonly dryRun: true;
   readonly toCreate: readonly PlannedRow[];

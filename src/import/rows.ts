@@ -80,7 +80,6 @@ const BY_EXTENSION: Readonly<Record<string, FileFormat>> = {
 export interface RowOptions {
   /** The unparsed value of `--delimiter`; if set, the file is read as delimited text whatever its name. */
   readonly delimiter: string | undefined;
-  /** The unparsed values of `--map`. */
   readonly map?: readonly string[] | undefined;
   readonly ignoreExtra: boolean;
 }

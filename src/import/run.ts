@@ -146,7 +146,6 @@ class Run {
     return this.#stop;
   }
 
-  /** Ends the run; only the first error counts. */
   end(error: unknown): void {
     this.#stop ??= toPetstoreError(error);
   }

@@ -61,7 +61,6 @@ export class RowValidator {
     return this.#error(hint);
   }
 
-  /** @throws PetstoreError `usage` if the file has problems */
   check(): void {
     if (this.#problems.length > 0) throw this.#error();
   }

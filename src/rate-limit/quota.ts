@@ -38,7 +38,6 @@ export interface Quota<Time = number> {
   readonly clockOffsetMs: { readonly min: number; readonly max: number } | null;
   /** False if the limit is not shared with other processes. */
   readonly shared: boolean;
-  /** Host and port of the state server. */
   readonly stateServer: string | null;
 }
 

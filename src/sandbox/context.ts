@@ -42,6 +42,5 @@ export interface SandboxContext extends SandboxOptions {
   /** The id of each key in logs. */
   readonly keyIds: ReadonlyMap<string, string>;
   readonly random: () => number;
-  /** Aborted when the server closes. */
   readonly closing: AbortSignal;
 }

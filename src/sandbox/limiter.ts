@@ -15,7 +15,6 @@ export interface QuotaStatus {
 
 export interface LimitDecision {
   readonly status: QuotaStatus;
-  /** Undefined if the request is admitted. */
   readonly rejection?: 'rate_limited' | 'key_banned';
 }
 

@@ -4,7 +4,6 @@ import { parseDuration } from '../format.ts';
 /** Not a secret: the sandbox listens on loopback only and rejects web pages. */
 export const SANDBOX_KEY = 'sandbox_0123456789abcdef';
 
-/** At most `count` requests per window. */
 export interface Limit {
   readonly count: number;
   readonly windowMs: number;

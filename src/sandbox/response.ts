@@ -51,7 +51,6 @@ export function retryAfterHeader(format: RetryAfterFormat = 'seconds', until: nu
 // Neither JSON nor UTF-8.
 const GARBAGE = Buffer.from('<\u0000\u001b[31mthis is not JSON\u00ff>', 'latin1');
 
-/** Sends a response, altered by the fault if there is one. */
 export function sendResponse(to: ServerResponse, outgoing: SandboxResponse, fault: FaultKind | undefined): void {
   const { socket } = to;
   if (!socket || socket.destroyed) return;

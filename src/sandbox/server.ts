@@ -15,7 +15,6 @@ export interface RunningSandbox {
   readonly port: number;
   /** `http://127.0.0.1:PORT/v1` */
   readonly baseUrl: string;
-  /** Closes every connection and the files. */
   close(): Promise<void>;
 }
 
