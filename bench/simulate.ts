@@ -4,6 +4,7 @@ import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { FINDINGS } from '../test/simulation/findings.ts';
 import { MUTATIONS } from '../test/simulation/mutations.ts';
 import type { Findings } from '../test/simulation/simulator.ts';
 import { Simulator } from '../test/simulation/simulator.ts';
@@ -21,9 +22,16 @@ export async function run(args: readonly string[]): Promise<void> {
   const number = { type: 'string' } as const;
   const { values } = parseArgs({
     args: [...args],
-    options: { seed: number, steps: number, worlds: number, mutations: { type: 'boolean' } },
+    options: {
+      seed: number,
+      steps: number,
+      worlds: number,
+      mutations: { type: 'boolean' },
+      findings: { type: 'boolean' },
+    },
   });
   if (values.mutations) await mutate();
+  else if (values.findings) await verifyFindings(Number(values.worlds ?? 3000));
   else if (values.seed !== undefined) await repeat(Number(values.seed), Number(values.steps ?? 0));
   else await search(Number(values.worlds ?? 1000));
 }
@@ -86,4 +94,14 @@ async function mutate(): Promise<void> {
     );
   }
   print(`${noticed} of ${MUTATIONS.length} mutations noticed`);
+}
+
+// Without its fix, the world of a finding must fail; otherwise another one is looked for.
+async function verifyFindings(worlds: number): Promise<void> {
+  for (const { what, seed, undone } of FINDINGS) {
+    const simulator = await Simulator.build(directory(), undone);
+    const isHeld = seed !== undefined && (await simulator.seeds([seed])).found.length > 0;
+    const [first] = isHeld ? [] : (await simulator.worlds(1, worlds, { stop: true })).found;
+    print(`${isHeld ? `seed ${seed} fails` : first ? `NEW SEED ${first.seed}: ${first.what}` : 'NO SEED'}  ${what}`);
+  }
 }

@@ -1,11 +1,11 @@
 // Short worlds with many faults; more with `npm run bench -- simulate --worlds 5000` (docs/simulation.md).
+import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { tempDir } from '../support/temp-dir.ts';
+import { FINDINGS } from './findings.ts';
+import { MUTATIONS } from './mutations.ts';
 import type { Findings } from './simulator.ts';
 import { Simulator } from './simulator.ts';
-
-/** Worlds that found a defect, beyond the first 200; see docs/simulation.md. */
-const SEEDS = [1118];
 
 const FAULTS_OF_CREATES =
   'no-connection lost-request lost-response late-request slow silent truncated doubled refuse error-before error-after ' +
@@ -34,7 +34,13 @@ describe('a simulated world', () => {
   });
 
   test('keeps them in the worlds that found a defect', async () => {
-    expect((await simulator.seeds(SEEDS)).found).toEqual([]);
+    const seeds = FINDINGS.flatMap(({ seed }) => seed ?? []);
+    expect((await simulator.seeds(seeds)).found).toEqual([]);
+  });
+
+  test('has mutations whose text stands once in the source', () => {
+    const all = [...MUTATIONS, ...FINDINGS.map(({ undone }) => undone)];
+    expect(all.filter(({ file, from }) => readFileSync(file, 'utf8').split(from).length !== 2)).toEqual([]);
   });
 
   test('is reproducible from its seed', async () => {
