@@ -24,6 +24,7 @@ export const FINDINGS: readonly Finding[] = [
   },
   {
     what: 'A rotation of the own journal restored attempts that were recorded as absent',
+    seed: 1360,
     undone: journal('|| isEnded() ||', '||'),
   },
   {
@@ -32,7 +33,6 @@ export const FINDINGS: readonly Finding[] = [
   },
   {
     what: 'Rows were looked up before an evicted journal was restored',
-    seed: 2549,
     undone: run(
       'const listed = await this.#wholeList();\n    await journal.restoreLost();',
       'const listed = await this.#wholeList();',
@@ -72,6 +72,7 @@ export const FINDINGS: readonly Finding[] = [
   },
   {
     what: 'A block that was stated after the clock was set back ended at once',
+    seed: 10425,
     undone: {
       file: 'src/rate-limit/ledger.ts',
       from: "if (isAhead(this.#log.last(), this.#now())) this.#write({ kind: 'clock', at: this.#now() });",
@@ -80,7 +81,6 @@ export const FINDINGS: readonly Finding[] = [
   },
   {
     what: 'The time between two runs, or a clock that was set forward, counted as a wait that was needed',
-    seed: 1530,
     undone: {
       file: 'src/rate-limit/policy.ts',
       from: 'stated > 0, block !== undefined && !isNear);',
