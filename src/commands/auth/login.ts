@@ -54,7 +54,7 @@ option for it, because other users can see command-line arguments. It is checked
 you can read, and sent only to the scheme, host and port that it was saved for.
 
 A key command runs each time the key is needed, for at most 30 seconds and without a shell (to use one, write
-sh -c '…'). The first line of its stdout is the key. PETSTORE_API_KEY_COMMAND does the same without a profile.
+sh -c 'COMMAND'). The first line of its stdout is the key. PETSTORE_API_KEY_COMMAND does the same without a profile.
 
 If the active profile has no key, the new profile becomes the active one.`,
       output: 'one line; with --json {"profile", "url", "key", "verified", "active"}, with the key masked.',
