@@ -162,7 +162,7 @@ async function startProxy(
   writeFileSync(join(at, 'config'), config);
   const env = { ...process.env, PATH: `${process.env['PATH']}:/usr/sbin` };
   const child = spawn(program, args, { cwd: at, env, stdio: ['ignore', 'ignore', 'inherit'] });
-  // A request without a key does not count.
+  // A request without a key does not count against the limit.
   while (!(await fetch(`http://127.0.0.1:${port}/`).catch(() => undefined))) {
     if (child.exitCode !== null) throw new Error(`${program} did not start`);
     await setTimeout(50);

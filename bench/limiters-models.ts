@@ -22,7 +22,7 @@ const FOREVER = Number.POSITIVE_INFINITY;
 
 type Model = Pick<RateLimiter, 'name' | 'title' | 'tasks' | 'bound'> & {
   readonly make: MakeService;
-  /** The reference for the makespan; by default a client that waits only the stated times. */
+  /** The makespan in milliseconds to compare with; by default that of a client that waits only the stated times. */
   readonly optimumMs?: (requests: number) => number;
 };
 

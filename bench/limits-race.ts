@@ -33,7 +33,7 @@ export interface Result {
   /** Time from the first request to the last response to a create, and the least possible time, in milliseconds. */
   readonly makespanMs: number;
   readonly optimumMs: number;
-  /** Number of workers that were killed because they would have waited for hours. */
+  /** Number of workers that still waited after `patienceMs` and were killed. */
   readonly ended: number;
 }
 
@@ -81,7 +81,7 @@ function shares({ requests, processes }: Race): number[] {
   return Array.from({ length: processes }, (_, index) => Math.floor((requests + index) / processes));
 }
 
-// Starts each run at the beginning of a window, so that the first burst of every client fits into it.
+// Waits until a brief fixed window begins, so that the first burst of every client fits into one window.
 async function untilWindowBegins({ windowMs, mode, skewMs = 0 }: LimitServerOptions): Promise<void> {
   if (mode !== 'fixed' || windowMs > 10_000) return;
   const now = Date.now() + skewMs;

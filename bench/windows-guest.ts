@@ -24,7 +24,7 @@ interface Running {
 
 type Env = Readonly<Record<string, string>>;
 
-/** One command of the smoke test; `shows` must match stdout or, if the command fails, stderr. */
+/** One command of the smoke test; `shows` must match stdout followed by stderr. */
 type Step = readonly [
   args: string,
   code: number,

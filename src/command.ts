@@ -104,7 +104,6 @@ export function lazyAction<Options, Data>(load: (command: Command) => Promise<Ac
   };
 }
 
-/** Loads the printer for the session's output format. */
 export async function loadPrinter<Data>(session: Session, view: View<Data>): Promise<(data: Data) => Promise<void>> {
   const { stdout, env, clock } = session.context;
   const render = await loadRenderer(session.options.format ?? 'table', view, {

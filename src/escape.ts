@@ -31,7 +31,7 @@ function joinsPictographs(text: string, at: number): boolean {
   return before !== undefined && PICTOGRAPH.test(before) && PICTOGRAPH.test(after);
 }
 
-// Unsafe characters that JSON allows unescaped; tags are matched as surrogate pairs.
+// Unsafe characters that JSON allows unescaped; those above U+FFFF are matched as surrogate pairs.
 const UNSAFE_IN_JSON =
   /[\u007f-\u009f\u00ad\u061c\u180e\u200b\u200c\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\ufff9-\ufffb]|\udb40[\udc00-\udfff]/g;
 

@@ -269,7 +269,7 @@ describe('closing a client', () => {
     expect(await listed).toEqual([]);
   });
 
-  test('is also done by Symbol.asyncDispose', async () => {
+  test('through Symbol.asyncDispose rejects later calls', async () => {
     const client = open(await service());
     await client[Symbol.asyncDispose]();
     expect((await errorOf(client.categories.list())).kind).toBe('usage');

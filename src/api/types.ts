@@ -23,7 +23,7 @@ export interface Api {
   readonly categories: {
     /** `GET /categories`: every category, in the service's order. */
     list(): Promise<readonly Category[]>;
-    /** The same with `Cache-Control: no-cache`; `fromCache` is true if a cache responded anyway (`Age`). */
+    /** `list` with `Cache-Control: no-cache`; `fromCache` is true if a cache responded anyway (`Age`). */
     listFresh(): Promise<{ readonly listed: readonly Category[]; readonly fromCache: boolean }>;
     /**
      * `POST /categories`: the category as created.

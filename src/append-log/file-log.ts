@@ -250,7 +250,7 @@ export class FileLog<State, Result = void> implements Log<State> {
     }
   }
 
-  // A damaged record leaves the state incomplete, so every later use fails too.
+  // Ignores a damaged record or, with `rejectForeign`, fails now and at every later use: the state is incomplete.
   #apply(record: string): Result | undefined {
     try {
       return this.#format.apply(this.#state, record);

@@ -9,7 +9,7 @@ import { quoted } from './validate-row.ts';
 const MOST_NAMED = 5;
 
 /**
- * @param words the command line that creates what is missing; undefined if the rows came from a pipe
+ * @param words the command line that creates the missing rows; undefined if the rows came from a pipe
  * @returns undefined if every row exists; otherwise the first of: unknown rows, an early end of the run, rejected rows; only
  *   an error that `outranksUnknown` comes before unknown rows
  */

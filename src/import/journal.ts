@@ -23,7 +23,7 @@ export interface LockOptions {
   readonly onWait?: (holder: ProcessRef) => void;
 }
 
-/** The log of a journal: a file on this machine, or a stream on a state server. Every method throws PetstoreError `storage`. */
+/** The log of a journal: a file on this machine, or a stream on a state server. Errors are PetstoreErrors of kind `storage`. */
 export interface JournalLog {
   refresh(): JournalState | Promise<JournalState>;
   append(record: string): void | Promise<void>;

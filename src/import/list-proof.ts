@@ -1,4 +1,4 @@
-// Derives from a list which account it shows, whether it is whole, and the outcome of uncertain attempts. Pure.
+// Derives the account of a list, its gaps, and the outcomes of uncertain attempts. Pure.
 import { createHash } from 'node:crypto';
 import type { Category, NewCategory } from '../api/types.ts';
 import type { Labeled } from './journal-record.ts';
@@ -17,8 +17,8 @@ function labelOf(name: string): string {
 }
 
 /**
- * The account whose categories a list shows: ids alone prove little, since another account may use the same.
- * @returns its index; -1 if the list shows no category of any account, because it is another one or the data was reset
+ * Finds the account whose categories a list shows. Ids alone prove little, since another account may use the same ones.
+ * @returns its index; otherwise that of an account without categories, or -1
  */
 export function accountOf(accounts: readonly Account[], listed: Listed): number {
   const names = new Set(listed.map(({ name }) => name));
@@ -36,7 +36,7 @@ function isEmpty({ known, created }: Account): boolean {
   return known.size + created.size === 0;
 }
 
-/** Evidence that a list is not whole. */
+/** Evidence that a list is incomplete. */
 export interface Gap {
   /** The ids of existing categories that the list lacks. */
   readonly lacking: readonly string[];
@@ -85,14 +85,14 @@ export function settledCreations({ created, uncertain }: Account, listed: Listed
   return oldest.filter(([id, { name }]) => labels.get(id) === labelOf(name)).map(([id]) => id);
 }
 
-/** Returns the ids that a list lacks. The service has no delete, so such a list is stale or cut off. */
+/** Returns the ids that a list lacks. The service has no delete, so such a list is stale or truncated. */
 export function missingFrom(ids: Iterable<string>, listed: Listed): string[] {
   const there = new Set(listed.map(({ id }) => String(id)));
   return [...ids].filter((id) => !there.has(id));
 }
 
 interface Match {
-  /** By attempt; a category is assigned to at most one. */
+  /** The category found for each attempt; no category is assigned twice. */
   readonly found: ReadonlyMap<string, Category>;
   /** New categories that nothing explains: each may be the attempt's, under a name that the service altered. */
   readonly suspects: (attempt: string) => readonly Category[];
@@ -128,7 +128,7 @@ export function matchUncertain({ known, created, uncertain }: Account, listed: L
 /** What a list says about a row: a category that exists, an uncertain attempt, or undefined if it is missing. */
 export type Finding = { readonly category: Category } | { readonly attempt: string } | undefined;
 
-/** Compares the rows with a whole list: of k rows with one name, as many exist as the list has categories of that name. */
+/** Compares the rows with a complete list: of k rows with one name, as many exist as the list has categories of that name. */
 export function findRows(rows: readonly NewCategory[], account: Account, listed: Listed): Finding[] {
   const wanted = new Map<string, Finding[]>(rows.map(({ name }) => [name, []]));
   for (const category of listed) {

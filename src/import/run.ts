@@ -29,7 +29,7 @@ const SETTLE_MS = 2000;
 /** The same for requests of an earlier run, from the start of this one: no process saw their connections end. */
 const SETTLE_EARLIER_RUN_MS = 10_000;
 const MOST_NAMED = 5;
-/** How often a list that is not whole is fetched again. */
+/** How often an incomplete list is fetched again. */
 const LIST_RETRIES = 2;
 
 export interface ListOptions {
@@ -58,12 +58,13 @@ export interface RunResult {
   readonly stop: PetstoreError | undefined;
 }
 
-/** A list, and the account that it shows, which is new if the index is the next free one. */
+/** The first list of a run and the account that it shows. */
 interface FirstList {
   readonly listed: readonly Category[];
+  /** The number of accounts if the account is new. */
   readonly index: number;
   readonly account: Account;
-  /** What the list lacks; with `trustList` only. */
+  /** The categories that the list lacks; only with `trustList`. */
   readonly gap: Gap | undefined;
 }
 
@@ -86,7 +87,7 @@ export async function runImport(options: RunOptions): Promise<RunResult> {
 
 /**
  * Fetches the first list of a run, which decides which rows are missing.
- * @throws PetstoreError `service` if the list is cached or not whole
+ * @throws PetstoreError `service` if the list is cached or incomplete
  */
 export async function firstList(options: ListOptions, accounts: readonly Account[]): Promise<FirstList> {
   const { rows, categories, clock, signal, trustList } = options;
@@ -130,7 +131,7 @@ class Run {
   readonly #resends = new Map<number, number>();
   /** Rows that stay unknown for the rest of this run. */
   readonly #givenUp = new Set<number>();
-  /** The ids of the first list, which every whole list contains. */
+  /** The ids of the first list, which every complete list contains. */
   #first: readonly string[] = [];
   /** The ids in responses: they exist, whichever create made them. */
   readonly #named = new Set<string>();

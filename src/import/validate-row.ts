@@ -5,7 +5,7 @@ import { PetstoreError } from '../errors.ts';
 import { escapeControls } from '../escape.ts';
 import { formatCount } from '../format.ts';
 
-/** Accepts `id`, because `categories list` prints it, but never sends it. */
+/** `id` is accepted because `categories list` prints it, but it is never sent. */
 const KNOWN_FIELDS = new Set(['id', 'name', 'description']);
 /** The number of problems in a message; `problems` has all of them. */
 const SHOWN = 20;

@@ -34,7 +34,7 @@ export interface ProfileStore {
   activate(name: string): void;
 }
 
-/** The built-in profile with which a command serves itself (docs/cli.md, sandbox). */
+/** The built-in profile for which a command starts its own sandbox (docs/cli.md, sandbox). */
 export const SANDBOX = 'sandbox';
 /** The active profile until the user switches. */
 export const FIRST_ACTIVE = 'production';

@@ -59,7 +59,7 @@ test.each(reference.commands.map((command) => [command.path, command] as const))
   },
 );
 
-// Splits an example like a shell: quotes, and the petstore command of a pipe.
+// Splits an example like a shell: removes quotes, and keeps only the petstore command of a pipeline.
 function argumentsOf(example: string): string[] {
   const own = example
     .replace(/\s+#.*$/, '')

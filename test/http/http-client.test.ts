@@ -241,7 +241,7 @@ test.each([
   ['a timeout', 'late', new TransportError('timeout', true, 'no response')],
   ['a lost response', 'perhaps', new TransportError('reset', true, 'closed')],
   ['a failed connection', 'no', new TransportError('connect', false, 'refused')],
-])('the error of a create after %s has processed: %s', async (_what, processed, fails) => {
+])('the error of a create after %s has `processed` "%s"', async (_what, processed, fails) => {
   const { sender } = scripted([{ fails }], { maxRetries: 0 });
   expect(await caught(sender.send(CREATE))).toMatchObject({ processed });
 });

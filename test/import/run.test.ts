@@ -67,7 +67,7 @@ test('a list that lacks a created category is fetched again after 2 and 4 s, and
   expect([it.service.sent.length, it.clock.slept]).toEqual([3, [2000, 4000]]);
 });
 
-test('--trust-list creates again what the list lacks, and later runs succeed without it', async () => {
+test('--trust-list creates the categories that the list lacks, and later runs succeed without the option', async () => {
   const it = new FakeImport(named('dog', 'cat'));
   it.service.add({ name: 'old' });
   await it.run();
@@ -149,7 +149,7 @@ test('a row whose response was lost is looked up and not sent again if it exists
   expect([it.service.sent.length, it.service.lists]).toEqual([5, 2]);
 });
 
-test('an absent row is sent again up to --max-retries', async () => {
+test('an absent row is resent up to --max-retries times', async () => {
   const it = new FakeImport(named('dog', 'cat'));
   it.service.fates.push('cut', 'ok', 'cut', 'cut', 'cut');
   const result = await it.run({ concurrency: 1, maxRetries: 2 });

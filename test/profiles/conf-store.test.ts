@@ -131,7 +131,7 @@ test.each([
   expect(fs.readdirSync(dir)).toEqual(left);
 });
 
-// `ulimit` stands for a full disk: of a file nothing fits, or only the first block of 512 bytes.
+// `ulimit` simulates a full disk: a file has room for no byte, or for one block of 512.
 test.runIf(hasShell).each(['0', '1'])(
   'a login on a full disk (%s blocks free) exits with 9, keeps the old key and leaves no other file',
   (blocks) => {

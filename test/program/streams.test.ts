@@ -89,7 +89,7 @@ signalTest('a second SIGINT ends a create without waiting for its response', asy
   const { code, err } = await run;
   clearInterval(again);
   expect(code).toBe(130);
-  // The end of the grace period would be reported.
+  // After the whole grace period, the error would state an unknown outcome.
   expect(err).not.toContain('unknown');
 });
 

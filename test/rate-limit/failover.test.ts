@@ -225,7 +225,7 @@ withServer('a response observed while the server was unavailable is shared when 
   expect(other.ledger.view()).toMatchObject({ window: { remaining: 1 } });
 });
 
-withServer('a 429 received by a machine without the server is shared when the server is available', async () => {
+withServer('a 429 received while the server is unavailable is shared once it is available again', async () => {
   const [machine, other] = [new Machine(25_000), new Machine(-25_000)];
   await other.ledger.refresh();
   await server.kill();

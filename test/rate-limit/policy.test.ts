@@ -63,7 +63,7 @@ test('a success, or a minute after a block without a refusal, resets the count o
   expect(later.block).toMatchObject({ refusals: 1, until: START + 68_001 });
 });
 
-test('after a success, as many stated waits as it took, at most eight, are kept before the floor doubles again', () => {
+test('after a success that took n refusals, at most eight, n more stated waits are kept before the floor doubles', () => {
   const state = initialState();
   const succeed = (id: string, times = 1): void => {
     for (let i = 0; i < times; i++) {
@@ -277,7 +277,7 @@ test('without a reported limit the probe after a block waits for late requests',
   expect(admit(state, START + 5020)).toEqual(PROBE);
 });
 
-test('a used up window is reported immediately even if a request is in flight', () => {
+test('a used-up window is reported immediately even if a request is in flight', () => {
   const state = history({ take: START }, seen(START, { remaining: 2 }));
   for (const id of ['a', 'b']) ticket(state, START + 1, id);
   respond(state, 'b', seen(START + 10, { remaining: 0 }));

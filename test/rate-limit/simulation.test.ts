@@ -61,7 +61,7 @@ test('two hosts without shared state have at most 12 refusals and finish in the 
   expect(outcome.makespan).toBeLessThanOrEqual(4 * 60_000 * 1.03 + 2000);
 });
 
-test('a used up daily limit that headers report causes no 429, and further requests fail with the time to retry', async () => {
+test('a used-up daily limit that headers report causes no 429, and further requests fail with the time to retry', async () => {
   const endsAt = Date.parse('2026-11-22T00:00:00Z');
   const daily = { limit: 100, endsAt };
   const run = {
@@ -99,7 +99,7 @@ test('headers that alternate between day and minute cause no failure and take at
   }
 });
 
-test('a used up daily limit that no header reports causes at most one refusal per process', async () => {
+test('a used-up daily limit that no header reports causes at most one refusal per process', async () => {
   const daily = { limit: 100, endsAt: Date.parse('2026-11-22T00:00:00Z') };
   const outcome = await simulate({
     ...minute,

@@ -22,19 +22,19 @@ export interface Simulation extends LimiterOptions {
   readonly processes: number;
   readonly workers: number;
   readonly requests: number;
-  /** Every request is a process of its own, which takes this long to start, milliseconds. */
+  /** If given, each request is a process of its own, which takes so many milliseconds to start. */
   readonly startMs?: number;
   /** Service's clock minus ours, milliseconds. */
   readonly skewMs?: number;
-  /** A reply takes between these, milliseconds, drawn for each. */
+  /** The shortest and the longest time of a response, milliseconds; each time is drawn at random. */
   readonly latencyMs?: readonly [number, number];
   readonly seed?: number;
   /** When it begins, epoch milliseconds by our clock. */
   readonly startsAt?: number;
   readonly maxWaitMs?: number;
-  /** How many replies are lost on the way, 0 to 1; the requests are reads then, and tried again. */
+  /** The share of responses that are lost, 0 to 1; the requests are then reads and are retried. */
   readonly lose?: number;
-  /** State directories, that is hosts, which the processes are spread over. */
+  /** The number of hosts, each with its own state directory, that share the processes. */
   readonly hosts?: number;
 }
 
@@ -44,7 +44,7 @@ export interface Outcome {
   readonly lost: number;
   readonly refused: number;
   readonly insideWait: number;
-  /** Those of them that were not in flight when the wait was stated. */
+  /** The requests inside a wait that were not in flight when the wait was stated. */
   readonly insideLate: number;
   readonly answered: number;
   readonly failures: readonly unknown[];
@@ -54,7 +54,7 @@ export interface Outcome {
   readonly pauses: readonly number[];
 }
 
-/** A small generator with a seed (mulberry32). */
+/** A seeded random number generator (mulberry32). */
 export function draws(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

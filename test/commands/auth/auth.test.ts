@@ -116,7 +116,7 @@ describe('auth login', () => {
     },
   );
 
-  test('keeps the saved URL, unless --url replaces it with the key', async () => {
+  test('replaces the key and keeps the saved URL, unless --url is given', async () => {
     await login();
     expect(await petstore(['auth', 'login'], GOOD_KEY)).toMatchObject({ code: 0 });
     expect(await petstore(['auth', 'login', '--no-verify', '--url', 'https://b.example/v1'], 'other\n')).toMatchObject({
