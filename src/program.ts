@@ -68,7 +68,7 @@ async function parseAndRun(program: Program, output: string[], json: boolean): P
   return program.exitCode;
 }
 
-// Node replaces invalid UTF-8 by U+FFFD, which would be sent as part of a name.
+// Node replaces invalid UTF-8 with U+FFFD, which would be sent as part of a name.
 function checkEncoding(args: readonly string[]): void {
   const broken = args.find((arg) => arg.includes('\ufffd'));
   if (broken === undefined) return;

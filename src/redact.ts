@@ -16,7 +16,7 @@ export class Redactor {
   }
 
   /**
-   * Replaces every known secret by `[redacted]`, a truncated one too.
+   * Replaces every known secret with `[redacted]`, a truncated one too.
    * @param whole true for data that is never truncated: a prefix alone is then not redacted
    */
   redact(text: string, whole = false): string {

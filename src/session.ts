@@ -89,7 +89,7 @@ function count({ text, from }: Setting): number {
   });
 }
 
-/** Every method throws PetstoreError. Nothing is read, loaded or sent before one is called. */
+/** Errors are PetstoreErrors. Nothing is read, loaded or sent before a method is called. */
 export interface Session {
   readonly context: Context;
   readonly options: GlobalOptions;

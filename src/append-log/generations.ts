@@ -45,7 +45,7 @@ export class Generations {
   }
 
   /**
-   * Writes a generation under a unique draft name and links it into place, so it exists whole or not at all.
+   * Writes a generation under a unique draft name and links it into place, so it exists completely or not at all.
    * @param mark makes the draft's name unique
    */
   publish(generation: number, records: Iterable<string>, mark: string): void {
@@ -129,7 +129,7 @@ export class Generations {
 }
 
 /**
- * Flushes a directory and as many `parents` above it, so that new files survive a power failure. Does nothing on Windows,
+ * Flushes a directory and `parents` directories above it, so that new files survive a power failure. Does nothing on Windows,
  * which has no such operation.
  * @throws file system errors unchanged
  */

@@ -31,7 +31,7 @@ function seesOwnNamespace(): boolean {
   return tryRead(() => readlinkSync('/proc/self')) === String(process.pid);
 }
 
-// Field 22 of /proc/PID/stat (proc(5)); field 2, the command, may contain spaces and brackets. A zombie has ended.
+// Field 22 of /proc/PID/stat (proc(5)); field 2, the command, may contain spaces and parentheses. A zombie has ended.
 function startOf(pid: number | 'self'): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');

@@ -6,7 +6,7 @@ export type Check = (value: unknown) => boolean;
 const LARGEST = 8.64e15;
 
 export const isNumber: Check = (value) => typeof value === 'number' && Math.abs(value) <= LARGEST;
-/** A whole number from 0. */
+/** A non-negative integer. */
 export const isCount: Check = (value) => Number.isSafeInteger(value) && (value as number) >= 0;
 export const isBoolean: Check = (value) => typeof value === 'boolean';
 export const isText: Check = (value) => typeof value === 'string';

@@ -34,7 +34,7 @@ export const help = (): PetstoreCommand =>
     });
 
 function subcommandOf(parent: Command, word: string): Command {
-  // The same error as for an unknown command that is to run.
+  // The same error as for running an unknown command.
   return subcommandNamed(parent, word) ?? parent.error(`'${word}'`, { code: 'commander.unknownCommand' });
 }
 

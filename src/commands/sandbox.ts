@@ -8,7 +8,7 @@ export const sandbox = (): PetstoreCommand =>
   new PetstoreCommand('sandbox')
     .description('run a local test server that implements the API')
     .option('--port <number>', 'port on 127.0.0.1; 0 chooses a free port', '4010')
-    // Only described as the default: as a value, `free` would conflict with --limit.
+    // Show `free` as the default without setting it, since a value would conflict with --limit.
     .addOption(
       new Option('--plan <plan>', 'rate limits of this plan')
         .choices(['free', 'pro', 'business', 'enterprise'])

@@ -65,7 +65,7 @@ function problemOfProxy(error: Error, { host, username }: URL): Problem | undefi
     return ['proxy', `proxy ${host} could not connect (${shown})`];
   }
   const [reason, detail] = problemOf(error, false);
-  // A TLS error is taken for the service's, whose certificate is checked after the proxy has opened the tunnel.
+  // Attribute a TLS error to the service, whose certificate is checked after the proxy has opened the tunnel.
   return reason === 'tls' ? undefined : ['proxy', `cannot connect to proxy ${host}: ${detail}`];
 }
 

@@ -105,7 +105,8 @@ export interface Wait {
 export interface HttpClient {
   /**
    * Returns the final response, which has any status but 429.
-   * @throws PetstoreError `rate_limited`, `network`, `service`, `unknown_outcome` or `interrupted`
+   * @throws PetstoreError `rate_limited`, `network`, `service`, `auth` (a proxy), `unknown_outcome` or `interrupted`; errors of
+   *   the ledger and of `beforeSend`
    */
   send(request: HttpRequest): Promise<HttpResponse>;
   /** Waits for all requests, since other processes need their responses, and closes the ledger. */

@@ -19,7 +19,7 @@ export function ledgerName(identity: string, key: string): string {
 }
 
 /**
- * Creates the directory of a ledger in the state directory or, if that is on a network, in the temporary directory.
+ * Creates the directory of a ledger in the state directory or, if that is on a network file system, in the temporary directory.
  * @throws file system errors unchanged
  */
 export function ledgerDirectory(

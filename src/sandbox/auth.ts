@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { HttpError } from './response.ts';
 
-/** Rejects what a web page could send: a foreign Host (DNS rebinding) or any Origin. */
+/** Rejects requests that a web page could send: a foreign Host (DNS rebinding) or any Origin. */
 export function checkOrigin({ headers }: Pick<IncomingMessage, 'headers'>, port: number): void {
   const { host = '', origin } = headers;
   if (origin !== undefined) throw new HttpError(403, 'origin_rejected', 'requests with an Origin header are rejected');

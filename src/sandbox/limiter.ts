@@ -24,7 +24,7 @@ const BAN_MS = 60_000;
 
 /** The usage of one key; times are epoch milliseconds. */
 interface KeyUsage {
-  /** By the window's length in milliseconds: its number since the epoch, and the requests it admitted. */
+  /** For each window length in milliseconds: the window's number since the epoch, and the requests admitted in it. */
   windows: Record<string, { readonly window: number; readonly used: number }>;
   waitUntil: number;
   /** Requests during the current wait, except the one that started it. */
@@ -81,7 +81,7 @@ function parseLimits(text: string): Limit[] {
 function usageOf(usage: KeyUsage, now: number, { windowMs }: Limit): { window: number; used: number } {
   const window = Math.floor(now / windowMs);
   const known = usage.windows[windowMs];
-  // Records of two processes may be out of order by one window; a larger step is a clock that was set back.
+  // Records of two processes may be out of order by one window; a larger step means that a clock was set back.
   return known && (known.window === window || known.window === window + 1) ? known : { window, used: 0 };
 }
 

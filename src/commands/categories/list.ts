@@ -27,7 +27,7 @@ export const list = (): PetstoreCommand =>
   new PetstoreCommand('list')
     .alias('ls')
     .description('list all categories')
-    // Only described as the default: as a value, `table` would conflict with --json.
+    // Show `table` as the default without setting it, since a value would conflict with --json.
     .addOption(new Option('--format <format>', 'output format').choices(FORMATS).default(undefined, 'table'))
     .option('--search <text>', 'show only categories whose name or description contains this text (case-insensitive)')
     .addOption(
