@@ -53,11 +53,13 @@ export async function openServerJournal(identity: string, options: ServerJournal
   const info = await server.info();
   const epoch = info.get('run_id') ?? '';
   const [exists, isSameServer, flushed] = (await checked(server.run(INSPECT, [key, epochKey], [epoch]))) as number[];
-  const settledAt = clock.monotonic() + (exists && isSameServer ? 0 : settleMs(info, !exists && !flushed));
+  let settledAt = clock.monotonic() + (exists && isSameServer ? 0 : settleMs(info, !exists && !flushed));
   let refreshing: NodeJS.Timeout | undefined;
   let lost: JournalState | undefined;
   const onReset = (before: JournalState): void => {
     lost ??= before;
+    // The run that held the lock may have sent what only lost records announced.
+    if (!refreshing) settledAt = Math.max(settledAt, clock.monotonic() + SETTLE_MS);
   };
   const stream = { rotateAt: ROTATE_AT, recentMs: CONFIRMED_WITHIN_MS, onReset, onWarning };
   const log = new StreamLog(journalFormat, { server, clock, key, ...stream });

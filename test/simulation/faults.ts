@@ -226,6 +226,9 @@ export class Faults {
     const before = this.#others.length;
     this.#others = this.#others.filter((fault) => {
       if (scheduler.now < fault.at) return true;
+      // An older save would give its lock back to a run that has lost it meanwhile.
+      const isAsleep = this.#hooks.running().some(({ suspendedUntil }) => suspendedUntil > scheduler.now);
+      if (fault.kind === 'server-restart' && isAsleep) return true;
       const victims = this.#hooks
         .running()
         .filter((one) => one.suspendedUntil <= scheduler.now && one.sparedUntil < scheduler.now)

@@ -32,6 +32,16 @@ export const FINDINGS: readonly Finding[] = [
     undone: journal('|| this.#creationOf(attempt)) continue;', ') continue;'),
   },
   {
+    what: 'A run that had waited for the lock took new attempts of the run before it for settled ones',
+    seed: 2549,
+    undone: journal('await this.#restoreLost(false);', ''),
+  },
+  {
+    what: 'A run that had waited for the lock restored attempts that the run before it had settled meanwhile',
+    seed: 1423,
+    undone: journal('if (!isComplete) return;', ''),
+  },
+  {
     what: 'Rows were looked up before an evicted journal was restored',
     undone: run(
       'const listed = await this.#wholeList();\n    await journal.restoreLost();',

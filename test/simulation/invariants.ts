@@ -242,7 +242,11 @@ export class Invariants {
   #checkError(process: SimulatedProcess, json: boolean, code: number, out: string, err: string): void {
     // The user has answered no.
     if (code === 130 && err.includes('(y/N)') && !err.includes('interrupted')) return;
-    const lines = err.trim().split('\n');
+    // A question that Ctrl-C ends leaves the cursor behind it.
+    const lines = err
+      .trim()
+      .replaceAll(/.\[\d+G/gu, '\n')
+      .split('\n');
     if (!json) {
       const has = lines.some((line) => line.startsWith('error: '));
       if (has !== (code !== 0)) this.violate(`exit code ${code}, and stderr says: ${err.trim()}`);

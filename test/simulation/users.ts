@@ -219,7 +219,9 @@ export class User {
       args = resumeOf(ended) ?? args;
       // "or allow a longer wait with --max-wait"
       const at = args.indexOf('--max-wait');
-      if (tries > TRIES / 2 && at >= 0) args = [...args.slice(0, at), ...args.slice(at + 2)];
+      const isTired = waits > MOST_WAITS / 2;
+      if (at >= 0 && (isTired || tries > TRIES / 2)) args = [...args.slice(0, at), ...args.slice(at + 2)];
+      if (isTired) args = [...args, '--max-wait', '48h'];
       await this.#pause(ended);
     }
     if (rows.length > 0) violate(`an import is not done after ${TRIES} runs`);

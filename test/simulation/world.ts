@@ -49,7 +49,7 @@ const LONGEST_MS = 14 * 86_400_000;
 const MOST_STEPS = 60_000;
 /** How long a command may go on after Ctrl-C: a create in flight and the state server get some seconds. */
 const GRACE_MS = 8000;
-const MAX_WAITS: Readonly<Record<string, number>> = { '10s': 10_000, '70s': 70_000, '5m': 300_000 };
+const MAX_WAITS: Readonly<Record<string, number>> = { '10s': 10_000, '70s': 70_000, '5m': 300_000, '48h': 172_800_000 };
 
 export function planWorld(seed: number): WorldPlan {
   const random = draws(seed * 7919 + 1);
@@ -112,7 +112,7 @@ export function planWorld(seed: number): WorldPlan {
     });
     const options = [
       chance(0.5) ? ['--json'] : [],
-      chance(0.3) ? ['--max-wait', pick(Object.keys(MAX_WAITS))] : [],
+      chance(0.3) ? ['--max-wait', pick(['10s', '70s', '5m'])] : [],
       chance(0.2) ? ['--quiet'] : [],
     ].flat();
     return {
