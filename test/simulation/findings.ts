@@ -24,7 +24,6 @@ export const FINDINGS: readonly Finding[] = [
   },
   {
     what: 'A rotation of the own journal restored attempts that were recorded as absent',
-    seed: 1360,
     undone: journal('|| isEnded() ||', '||'),
   },
   {
@@ -33,12 +32,10 @@ export const FINDINGS: readonly Finding[] = [
   },
   {
     what: 'A run that had waited for the lock took new attempts of the run before it for settled ones',
-    seed: 2549,
     undone: journal('await this.#restoreLost(false);', ''),
   },
   {
     what: 'A run that had waited for the lock restored attempts that the run before it had settled meanwhile',
-    seed: 1423,
     undone: journal('if (!isComplete) return;', ''),
   },
   {

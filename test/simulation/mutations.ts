@@ -27,6 +27,30 @@ const CHANGES: Readonly<Record<string, readonly (readonly [from: string, to: str
     ['await this.#lookUp();', ''],
     ["this.results.set(row, { state: 'created', attempt, category });\n        return true;", 'return true;'],
     ['if (category) this.results.set(row,', 'if (category && !row) this.results.set(row,'],
+    ['if (trustList || (!fromCache && !gap && isSure)) {', 'if (trustList || (!gap && isSure)) {'],
+    ['const isSure = at >= 0 ||', 'const isSure = true || at >= 0 ||'],
+    [
+      'await categories.create(this.#row(row), () => journal.assertHeld());',
+      'await categories.create(this.#row(row));',
+    ],
+    [
+      'settledAt.reduce((latest, at) => Math.max(latest, at))',
+      'settledAt.reduce((latest, at) => Math.min(latest, at))',
+    ],
+    [
+      "this.#markUncertain(row, means === 'slow' ? Math.max(SETTLE_MS, timeoutMs) : SETTLE_MS);",
+      'this.#markUncertain(row, SETTLE_MS);',
+    ],
+    [
+      'const expected = [...this.#first, ...this.#named, ...journal.account.created.keys()];',
+      'const expected = [...this.#named, ...journal.account.created.keys()];',
+    ],
+    ['else if (!listed || suspect || resends >= maxRetries) {', 'else if (!listed || suspect) {'],
+    [
+      "return { means: 'rejected', stop: !statusTraits(status).rowSpecific };",
+      "return { means: 'rejected', stop: false };",
+    ],
+    ['if (gap) await journal.recordDeleted(gap.lacking);', ''],
   ],
   'import/list-proof.ts': [
     ['fresh.delete(category);', ''],
@@ -41,6 +65,15 @@ const CHANGES: Readonly<Record<string, readonly (readonly [from: string, to: str
       'wanted.set(category.name, [{ category }, { category }, { category }]);\n',
     ],
     ['return [...ids].filter((id) => !there.has(id));', 'return [];'],
+    [
+      '[...fresh].filter((one) => numberOf(one) >= (uncertain.get(attempt)?.known ?? 0));',
+      '[...fresh].filter((one) => numberOf(one) > (uncertain.get(attempt)?.known ?? 0));',
+    ],
+    [
+      '    const { name, label } = account.created.get(String(category.id)) ?? category;',
+      "    const { name, label } = { ...category, label: '' };",
+    ],
+    ["return createHash('sha256').update(name).digest('base64').slice(0, 12);", 'return name;'],
   ],
   'import/journal.ts': [
     ["await this.#append(['send', this.#run, attempt, name]);\n    await this.#log.sync();", ''],
@@ -52,6 +85,11 @@ const CHANGES: Readonly<Record<string, readonly (readonly [from: string, to: str
     ['this.#log.confirm();\n    this.#assertLock();', ''],
     ['|| this.#creationOf(attempt)) continue;', ') continue;'],
     ['|| isEnded() ||', '||'],
+    [
+      "    await this.#append(['send', this.#run, attempt, name]);\n    await this.#log.sync();",
+      "    await this.#append(['send', this.#run, attempt, name]);",
+    ],
+    ["if (state === 'dead' || (state === 'unknown' && now - since >= SILENCE_MS)) {", "if (state !== 'alive') {"],
   ],
   'import/journal-state.ts': [
     [
@@ -61,6 +99,10 @@ const CHANGES: Readonly<Record<string, readonly (readonly [from: string, to: str
     ['if (!account || account.known.has(id)) return;', 'if (!account) return;'],
     ['if (isFreed) state.lock = undefined;', 'if (isFreed) state.lock = lock;'],
     ['uncertain: new Map(uncertain),', 'uncertain: new Map(),'],
+    [
+      "const isFreed = kind === 'release' || (kind === 'expire' && lock.beats === record[2]);",
+      "const isFreed = kind === 'release' || kind === 'expire';",
+    ],
   ],
   'rate-limit/policy.ts': [
     ['if (block && t < block.until) return', 'if (block && t < block.since) return'],
@@ -76,20 +118,42 @@ const CHANGES: Readonly<Record<string, readonly (readonly [from: string, to: str
     ["else if (record.how === 'unsent') delete", "else if (record.how !== 'dead') delete"],
     ['if (block && !(ticket && ticket.seq > block.extendedBy)) return;', ''],
     ['state.block = undefined;\n  state.verified = true;', 'state.block = undefined;'],
+    [
+      'return ticket !== undefined && t <= ticket.expires && !(block && t < block.until);',
+      'return ticket !== undefined && t <= ticket.expires;',
+    ],
+    ['  if (open.some(({ probe }) => probe)) return PENDING;\n', ''],
+    ['if (left - open.length >= 1) return', 'if (left - open.length >= 0) return'],
+    ['if (block && !(ticket && ticket.seq > block.extendedBy)) return;', 'if (block && !ticket) return;'],
+    [
+      'const ms = Math.min(Math.max(stated, floor), RULES.blockCapMs);',
+      'const ms = Math.min(stated || floor, RULES.blockCapMs);',
+    ],
+    ['else if (until > block.until) state.block', 'else if (until < block.until) state.block'],
+    [
+      'Object.assign(state, shiftTimes(state, now - state.time));',
+      'Object.assign(state, shiftTimes(state, state.time - now));',
+    ],
   ],
   'rate-limit/window.ts': [
     ['return resetAt + guardMs;', 'return resetAt - 1500;'],
     ['return resetAt + guardMs;', 'return resetAt + guardMs + 120_000;'],
     ["clock === 'service' ? reset.at - (offset?.lo ?? 0) : reset.at;", 'reset.at;'],
+    ['const guardMs = Math.max(RULES.leastGuardMs, reset.resolution);', 'const guardMs = RULES.leastGuardMs;'],
+    ['if (later < -RULES.sameWindowMs) return known;', 'if (later < -RULES.sameWindowMs) return reading;'],
+    ['const remaining = Math.min(known.remaining, reading.remaining);', 'const remaining = reading.remaining;'],
   ],
   'rate-limit/ledger.ts': [
     ['return state !== undefined && !refused &&', 'return state !== undefined &&'],
     ['if (id in state.tickets) return { granted: true, ticket: id };', 'return { granted: true, ticket: id };'],
+    ['return state !== undefined && !refused && confirm(', 'return state !== undefined && confirm('],
   ],
   'append-log/file-log.ts': [
     ['if (!line.endsWith(RECORD_END)) continue;', ''],
     ['own.startsWith(begins))', "begins !== '~~' && own.startsWith(begins))"],
     ['if (written !== bytes.length) throw', 'if (written === bytes.length) throw'],
+    ['        this.#sealed = true;\n        return;', '        this.#sealed = true;\n        continue;'],
+    ['return there?.ino === this.#fs.fstatSync(this.#fd).ino;', 'return there !== undefined;'],
   ],
   'http/retry.ts': [
     ["if (!request.safe && result.requestSent) return { next: 'unknown' };", ''],
@@ -99,15 +163,50 @@ const CHANGES: Readonly<Record<string, readonly (readonly [from: string, to: str
     ['504: { retry: true, ambiguous: true, slow: true }', '504: { retry: true, ambiguous: true }'],
     ['504: { retry: true, ambiguous: true, slow: true }', '504: { retry: true }'],
     ["if (!left || FINAL_REASONS.has(result.reason)) return { next: 'failed' };", ''],
+    [
+      'if (!request.safe && result.requestSent) return',
+      "if (!request.safe && result.requestSent && result.reason === 'timeout') return",
+    ],
+    ['202: { ambiguous: true, slow: true },', '202: { ambiguous: true },'],
   ],
   'http/ticket-queue.ts': [
     ['if (until - now > limits.maxWaitMs) throw', 'if (until - now > 100 * limits.maxWaitMs) throw'],
+    ['if (!own && waited >= longest) throw', 'if (!own && refusal && waited >= longest) throw'],
   ],
   'http/http-client.ts': [
     ['withdrawn ||= aborted.aborted || !ledger.confirm(ticket);', 'withdrawn ||= aborted.aborted;'],
     ['request.beforeSend?.();', ''],
     ["ledger.release(ticket, unsent ? 'unsent' : 'lost');", "ledger.release(ticket, 'unsent');"],
     ['ledger.observe(ticket, seen);', ''],
+    ['if (refused && this.#successes > successes) made--;', 'if (refused) made--;'],
+  ],
+  'import/import-error.ts': [
+    ['if (unknown.length > 0 && (!stop || !outranksUnknown(stop))) return', 'if (unknown.length > 0 && !stop) return'],
+  ],
+  'rate-limit/failover.ts': [['    if (blocked) this.#own.inherit(blocked);\n', '']],
+  'api/categories.ts': [['fromCache: Number(age) !== 0', 'fromCache: Number(age) > 60']],
+  'http/rate-limit-headers.ts': [
+    [
+      'return Math.ceil(value >= 1000 && isMs ? value : seconds);',
+      'return Math.ceil(value >= 1000 ? value : seconds);',
+    ],
+  ],
+  'api/response-error.ts': [
+    ['if (!request.safe && statusTraits(status).ambiguous) {', 'if (!request.safe && status >= 500) {'],
+  ],
+  'append-log/stream-log.ts': [
+    ["if (fromHead && last !== '') this.#options.onReset?.(before);", ''],
+    [
+      'return passed <= recentMs && jump <= JUMP_MS ? this.#state : undefined;',
+      'return passed <= recentMs ? this.#state : undefined;',
+    ],
+    ['for i = 2, #rest do redis.call', 'for i = 3, #rest do redis.call'],
+  ],
+  'append-log/state-server.ts': [
+    [
+      'if (!this.#responded || now - this.#downSince >= PATIENCE_MS) throw error;',
+      'if (!this.#responded) throw error;',
+    ],
   ],
 };
 
