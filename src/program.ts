@@ -1,6 +1,6 @@
 // Builds the command tree and runs one command, from arguments to exit code.
 import type { Command } from 'commander';
-import { CommanderError, Option } from 'commander';
+import { CommanderError, Help, Option } from 'commander';
 import { bold, fill, PetstoreCommand, Program } from './command.ts';
 import { api } from './commands/api.ts';
 import { login } from './commands/auth/login.ts';
@@ -119,6 +119,7 @@ export function createProgram(context: Context, write: (text: string) => void = 
     .configureHelp({
       styleTitle: bold,
       minWidthToWrap: 10,
+      formatItem,
       subcommandTerm: (command) => command.name(),
       commandDescription: (command) => sentence(command.description()),
       argumentDescription: ({ description, argChoices: choices }) => describeOption({ description, choices }),
@@ -171,7 +172,14 @@ function inherit(command: Command): void {
 
 function globalOptions(command: Command): string {
   const names = GLOBAL_OPTIONS.map(({ flags }) => /--[\w-]+/.exec(flags)?.[0]);
-  return `\n${fill(command, `Global options: ${names.join(', ')}; see petstore --help.`)}`;
+  return `\n${fill(command, `Global options: ${names.join(', ')}; see \`petstore --help\`.`)}`;
+}
+
+// Put descriptions below their terms if the terminal is too narrow for two columns.
+function formatItem(term: string, termWidth: number, description: string, help: Help): string {
+  const width = help.helpWidth ?? 80;
+  if (width - termWidth >= 30) return Help.prototype.formatItem.call(help, term, termWidth, description, help);
+  return `  ${term}\n${help.boxWrap(description, width - 6).replace(/^/gm, '      ')}`;
 }
 
 function sentence(text: string): string {

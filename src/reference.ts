@@ -68,7 +68,7 @@ export const GLOBAL_OPTIONS: readonly GlobalOption[] = [
   { flags: '--json', description: 'print exactly one JSON document; errors are JSON on stderr' },
   {
     flags: '--max-wait <duration>',
-    description: 'maximum wait for the rate limit; exit with code 5 if it is longer',
+    description: 'longest wait for the rate limit; if a longer one is needed, exit with code 5',
     variable: 'PETSTORE_MAX_WAIT',
     fallback: '2m',
   },

@@ -72,7 +72,9 @@ export class StateServer {
     if (!(error instanceof StateServerError)) return error;
     const message = `cannot use state server ${this.name}: ${error.message}`;
     if (error.problem === 'unavailable') {
-      return new PetstoreError('storage', message, { hint: 'run the same command again when the server is available' });
+      return new PetstoreError('storage', message, {
+        hint: 'run the same command again when the state server is available',
+      });
     }
     if (error.problem === 'damaged') {
       return new PetstoreError('storage', message, { hint: 'delete that key while no petstore process is running' });

@@ -10,7 +10,7 @@ export const completion = (): PetstoreCommand =>
     .addArgument(new Argument('<shell>', 'the shell').choices(SHELLS))
     .sections({
       notes: `Completes commands, options, their values and profile names. The script calls petstore, so you don't need to
-regenerate it after an upgrade. To enable completion permanently, run the command in the
+regenerate it after an upgrade. To enable completion permanently, add the command to the
 startup file of the shell: ~/.bashrc, ~/.zshrc (after compinit) or $PROFILE. The bash script works with bash 3.2
 (macOS) and newer.`,
       output: 'the script; with --json {"shell", "script"}.',

@@ -6,7 +6,7 @@ import { ENVIRONMENT, EXIT_CODES, GLOBAL_OPTIONS } from '../reference.ts';
 
 export const WELCOME = `petstore is a command-line client for the pet store API.
 
-Try it without an account, on a local sandbox:
+Try it without an account, in a local sandbox:
   $ petstore categories create --name dog -p sandbox
   $ petstore categories list -p sandbox
 

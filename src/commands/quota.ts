@@ -32,7 +32,7 @@ export const quota = (): PetstoreCommand =>
       notes: `Nothing is sent without --refresh. All petstore processes that use the same key and base URL share the
 quota. A block after a 429 applies to all of them.`,
       output: `remaining requests, limit and reset; with --json {"profile", "limit", "remaining", "resetAt", "blocked",
-"nextRequestAt", "dailyLimit", ...}, null if unknown.`,
+"nextRequestAt", "dailyLimit", ...}. A value is null if unknown.`,
       examples: [
         'petstore quota',
         'petstore quota --refresh -p staging',

@@ -15,9 +15,9 @@ export const sandbox = (): PetstoreCommand =>
         .default(undefined, 'free')
         .conflicts('limit'),
     )
-    .option('--limit <limit>', 'custom rate limit such as 60/6s; repeatable, all apply', collect, [])
-    .option('--key <key>', 'API key to accept; repeatable, each has its own rate limit', collect, [])
-    .option('--data <file>', 'path of the data files, without suffix (default: those of the profile "sandbox")')
+    .option('--limit <limit>', 'custom rate limit such as 60/6s; repeatable (all apply)', collect, [])
+    .option('--key <key>', 'API key to accept; repeatable (each key has its own rate limit)', collect, [])
+    .option('--data <file>', 'path of the data files, without suffix (default: the files of profile "sandbox")')
     .option('--reset', 'delete categories and rate limit windows first; ids are not reused')
     .addOption(
       new Option('--retry-after <format>', 'format of the Retry-After header')

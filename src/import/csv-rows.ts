@@ -93,9 +93,8 @@ function readHeader(cells: Cells, line: number, map: ReadonlyMap<Field, string>,
     column !== '' && at !== name && at !== description && !isSame(column, 'id');
   const extra = validator.ignoreExtra ? [] : columns.filter(isExtra);
   if (extra.length > 0) {
-    const [word, it] = extra.length === 1 ? ['column', 'it'] : ['columns', 'them'];
-    const message = `unknown ${word} ${list(extra)} (use --ignore-extra to ignore ${it})`;
-    throw validator.fatal(message, line, description < 0 ? mapHint('description', extra[0]) : undefined);
+    const hint = description < 0 ? mapHint('description', extra[0]) : undefined;
+    throw validator.fatal(`unknown ${extra.length === 1 ? 'column' : 'columns'} ${list(extra)}`, line, hint);
   }
   return { columns, name, description };
 }
@@ -121,9 +120,9 @@ function addRecord(cells: Cells, line: number, header: Header, validator: RowVal
   if (columns.length > 1 && cells.every((cell) => cell === undefined)) return;
   if (cells.length !== columns.length) {
     const count = cells.length === 1 ? '1 field' : `${cells.length} fields`;
-    validator.addInvalid(`has ${count}, but the header has ${columns.length}`, line);
+    validator.addInvalid(`the row has ${count}, but the header has ${columns.length}`, line);
   } else if (!validator.ignoreExtra && cells.some((cell, at) => cell !== undefined && columns[at] === '')) {
-    validator.addInvalid('has a value in a column without a name (use --ignore-extra to ignore it)', line);
+    validator.addInvalid('the row has a value in a column without a name', line);
   } else validator.add({ name: cells[name] ?? '', description: cells[description] }, line);
 }
 

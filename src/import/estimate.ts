@@ -69,7 +69,7 @@ const UNITS: Readonly<Record<number, string>> = { 1: 'second', 60: 'minute', 360
 export function formatEstimate({ ms, limit, windowMs = 0 }: Estimate): string {
   if (limit === undefined) return 'unknown';
   if (ms === undefined) return 'unknown until the rate limit resets';
-  if (ms === 0) return 'no wait for the rate limit';
+  if (ms === 0) return 'no wait (the quota is sufficient)';
   const seconds = Math.round(windowMs / 1000);
   const per = seconds === 0 ? 'window' : (UNITS[seconds] ?? formatDuration(seconds * 1000));
   return `${formatRough(ms)} (${formatCount(limit, 'request')} per ${per})`;

@@ -40,11 +40,15 @@ export async function readInputFile(
   } catch (error) {
     if (error instanceof PetstoreError) throw error;
     throw new PetstoreError('usage', `cannot read ${escapeControls(label)} (${systemReason(error)})`, {
-      hint: 'check the path and the permissions of the file',
+      hint: isDenied(error) ? 'check the permissions of the file' : 'check the path',
       cause: error,
     });
   }
   return { label, extension: file === '-' ? '' : extname(file).toLowerCase(), bytes: Buffer.concat(chunks) };
+}
+
+function isDenied(error: unknown): boolean {
+  return ['EACCES', 'EPERM'].includes((error as NodeJS.ErrnoException).code ?? '');
 }
 
 // Opens without blocking, since a FIFO without a writer would block the program.
@@ -92,7 +96,9 @@ export async function readRows(file: InputFile, options: RowOptions): Promise<re
   const text = decode(file.bytes, validator);
   // `[]` or a header alone is an empty list, but an empty file is an error: a command before the pipe may have failed.
   if (text.trim() === '') {
-    throw unusable(file.label, 'contains no rows', 'use a JSON array, NDJSON, or CSV or TSV with a header row');
+    const format = 'use a JSON array, NDJSON, or CSV or TSV with a header row';
+    const hint = file.label === 'stdin' ? 'check the command that writes to stdin' : format;
+    throw unusable(file.label, 'contains no rows', hint);
   }
   const format = delimiter === undefined ? (BY_EXTENSION[file.extension] ?? detectFormat(text)) : 'csv';
   if (format === 'csv' || format === 'tsv') {

@@ -65,7 +65,7 @@ export class RowValidator {
     if (this.#problems.length > 0) throw this.#error();
   }
 
-  #error(hint = 'correct the file and run the same command again'): PetstoreError {
+  #error(hint = hintFor(this.#problems)): PetstoreError {
     const problems = this.#problems;
     const label = escapeControls(this.#label);
     const lines = problems.slice(0, SHOWN).map(describe);
@@ -78,10 +78,16 @@ export class RowValidator {
   }
 }
 
+function hintFor(problems: readonly Problem[]): string {
+  return problems.every(({ message }) => /^unknown | column without a name$/.test(message))
+    ? 'use --ignore-extra to ignore unknown columns and fields'
+    : 'correct the file and run the same command again';
+}
+
 function problemOf(value: unknown, ignoreExtra: boolean): string | undefined {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return 'expected an object with "name"';
   const unknown = ignoreExtra ? undefined : Object.keys(value).find((field) => !KNOWN_FIELDS.has(field));
-  if (unknown !== undefined) return `unknown field ${quoted(unknown)} (use --ignore-extra to ignore it)`;
+  if (unknown !== undefined) return `unknown field ${quoted(unknown)}`;
   const { name, description } = value as Readonly<Record<string, unknown>>;
   if (name === undefined) return 'name is missing';
   if (typeof name !== 'string') return 'name must be a string';

@@ -61,17 +61,18 @@ export function isLoopback(hostname: string): boolean {
 export const LONGEST_KEY = 4096;
 
 /** @throws PetstoreError `auth` that never contains the key */
-export function checkKey(key: unknown, from: string): string {
+export function checkKey(key: unknown, from: string, hint = keyHint(key, from)): string {
   const fault = keyFault(key);
   if (fault === undefined) return key as string;
-  const hint =
-    from === 'PETSTORE_API_KEY'
-      ? 'set PETSTORE_API_KEY to only the key, or unset it to use the saved key'
-      : /key.command/.test(from)
-        ? 'make the key command print only the key on its first line'
-        : 'provide only the key: printable ASCII, no spaces';
   const message = key === '' && from === 'stdin' ? 'no API key on stdin' : `the API key from ${from} ${fault}`;
   throw new PetstoreError('auth', message, { hint });
+}
+
+function keyHint(key: unknown, from: string): string {
+  if (from === 'PETSTORE_API_KEY') return 'set PETSTORE_API_KEY to only the key, or unset it to use the saved key';
+  if (/key.command/.test(from)) return 'make the key command print only the key on its first line';
+  if (key === '' && from === 'stdin') return 'pipe the key to stdin';
+  return 'provide only the key: printable ASCII, no spaces';
 }
 
 function keyFault(key: unknown): string | undefined {

@@ -97,8 +97,8 @@ export async function findCredentials(sources: CredentialSources): Promise<Crede
       if (!BUILT_IN.includes(profile)) checkExists(await sources.store(), profile, named?.from);
     } else {
       const stored = storedProfile(await sources.store(), profile, named?.from);
-      url ??= storedUrl(profile, stored, typed);
-      key ??= storedKey(profile, stored, url, typed);
+      url ??= storedUrl(profile, stored, { typed, hasOwnKey: key !== undefined });
+      key ??= storedKey(profile, stored, url);
     }
   } catch (error) {
     if (!(error instanceof PetstoreError)) throw error;
@@ -175,32 +175,34 @@ export function checkExists(store: ProfileStore, name: string, from: string | un
   if (!names.includes(name)) throw unknownProfile(name, names, from);
 }
 
-function storedKey(
-  name: string,
-  stored: StoredProfile | undefined,
-  { url, origin }: BaseUrl,
-  typed: boolean,
-): FoundKey {
+function storedKey(name: string, stored: StoredProfile | undefined, { origin, urlSource }: FoundUrl): FoundKey {
   const from = `profile "${name}"`;
+  const login = `run \`petstore auth login -p ${name}\``;
   if (!stored || !hasKey(stored)) {
     throw new PetstoreError('auth', `${from} has no API key`, {
-      hint: `run \`petstore auth login -p ${name}\`${typed ? '' : `, or set ${KEY_VARIABLE}`}`,
+      hint: urlSource === 'environment' ? `set ${KEY_VARIABLE}` : login,
     });
   }
   if (stored.origin !== origin) {
     throw new PetstoreError('auth', `the API key of ${from} is for ${stored.origin} and is not sent to ${origin}`, {
-      hint: `set ${KEY_VARIABLE} for ${origin}, or run \`petstore auth login -p PROFILE --url ${url}\``,
+      hint: `set ${KEY_VARIABLE} to a key for ${origin}`,
     });
   }
   if (stored.keyCommand !== undefined) return { command: { line: stored.keyCommand, from }, keySource: 'command' };
-  return { key: checkKey(stored.key, from), keySource: 'stored' };
+  return { key: checkKey(stored.key, from, login), keySource: 'stored' };
 }
 
-function storedUrl(name: string, stored: StoredProfile | undefined, typed: boolean): FoundUrl {
+function storedUrl(
+  name: string,
+  stored: StoredProfile | undefined,
+  { typed, hasOwnKey }: { readonly typed: boolean; readonly hasOwnKey: boolean },
+): FoundUrl {
   const login = `run \`petstore auth login -p ${name} --url https://HOST/v1\``;
   if (stored?.url === undefined) {
-    throw new PetstoreError('auth', `profile "${name}" has no base URL`, {
-      hint: typed ? login : `${login}, or set ${URL_VARIABLE}\nto try petstore without an account, add \`-p sandbox\``,
+    // New users without an account see this error first.
+    const other = typed || hasOwnKey ? '' : `; profile "${SANDBOX}" needs none`;
+    throw new PetstoreError('auth', `profile "${name}" has no base URL${other}`, {
+      hint: hasOwnKey ? `set ${URL_VARIABLE}` : login,
     });
   }
   const parsed = parseBaseUrl(stored.url);

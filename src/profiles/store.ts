@@ -67,7 +67,7 @@ export function checkProfileName(name: string, from?: string): string {
 export function unknownProfile(name: string, names: readonly string[], from?: string): PetstoreError {
   if (looksLikeKey(name)) return keyAsProfile(from, names);
   const match = closestMatch(name, names);
-  const message = `profile "${name}"${origin(from)} does not exist; available profiles: ${names.join(', ')}`;
+  const message = `profile "${name}"${origin(from)} does not exist; available profiles: ${list(names)}`;
   return new PetstoreError('usage', message, {
     hint: match ? `did you mean "${match}"?` : `run \`petstore auth login -p ${name}\` to create it`,
   });
@@ -75,10 +75,14 @@ export function unknownProfile(name: string, names: readonly string[], from?: st
 
 /** The error for an API key in place of a name; it does not repeat the key. */
 export function keyAsProfile(from?: string, names: readonly string[] = []): PetstoreError {
-  const list = names.length > 0 ? `; available profiles: ${names.join(', ')}` : '';
-  return new PetstoreError('usage', `the profile name${origin(from)} looks like an API key${list}`, {
+  const others = names.length > 0 ? `; available profiles: ${list(names)}` : '';
+  return new PetstoreError('usage', `the profile name${origin(from)} looks like an API key${others}`, {
     hint: 'run `petstore auth login` and enter the key at the prompt',
   });
+}
+
+function list(names: readonly string[]): string {
+  return names.map((name) => `"${name}"`).join(', ');
 }
 
 function origin(from: string | undefined): string {

@@ -104,8 +104,8 @@ test('the help of a subcommand names the global options in at most two lines, an
   const [line = ''] = /^Global options: [\s\S]*$/m.exec(out) ?? [];
   expect(line.trimEnd().split('\n').length).toBeLessThanOrEqual(2);
   for (const { long } of reference.globalOptions) expect(line).toContain(long);
-  expect(out).not.toContain('maximum wait');
-  expect((await inProcess(['--help'])).out).toContain('maximum wait for the rate limit');
+  expect(out).not.toContain('longest wait');
+  expect((await inProcess(['--help'])).out).toContain('longest wait for the rate limit');
 });
 
 test('`petstore help COMMAND` prints the help of the command, even for its alias', async () => {

@@ -28,9 +28,9 @@ test.each<[string, string, number, Given]>([
   ['a window of unknown length with half an hour left', UNKNOWN, 600, { window: { resetAt: NOW + 30 * MINUTE } }],
   ['one reset', '30s (60 requests per window)', 60, {}],
   ['one reset and a later next request', '32s (60 requests per window)', 60, { nextAt: NOW + 31_050 }],
-  ['enough quota', 'no wait for the rate limit', 20, { window: { remaining: 20 } }],
-  ['no rows', 'no wait for the rate limit', 0, {}],
-  ['no limit', 'no wait for the rate limit', 5000, { window: { limit: 1e9, remaining: 1e9 } }],
+  ['enough quota', 'no wait (the quota is sufficient)', 20, { window: { remaining: 20 } }],
+  ['no rows', 'no wait (the quota is sufficient)', 0, {}],
+  ['no limit', 'no wait (the quota is sufficient)', 5000, { window: { limit: 1e9, remaining: 1e9 } }],
   ['a window of 30 min and 20 ms', '31m (60 requests per 30m)', 120, { windowMs: 30 * MINUTE + 20 }],
   ['a window of a minute', '10m (60 requests per minute)', 600, { windowMs: MINUTE }],
   [

@@ -68,17 +68,17 @@ test('every bad row is reported with its first line', async () => {
     [
       'it has 4 problems',
       '  line 4 (row 2): name is blank',
-      '  line 6 (row 3): has 1 field, but the header has 2',
+      '  line 6 (row 3): the row has 1 field, but the header has 2',
       '  line 7 (row 4): name is blank',
-      '  line 8 (row 5): has 3 fields, but the header has 2',
+      '  line 8 (row 5): the row has 3 fields, but the header has 2',
     ].join('\n'),
   );
-  expect(problems?.[1]).toEqual({ line: 6, row: 3, message: 'has 1 field, but the header has 2' });
+  expect(problems?.[1]).toEqual({ line: 6, row: 3, message: 'the row has 1 field, but the header has 2' });
   const json =
     '[\n{"name":"a"},\n{"name":5},\n\n{"nam":"b"}, {"name":"c","description":[]},{},\n7, {"name":"\\ud800"}]';
   expect((await failure(json)).problems?.map(({ line, row, message }) => [line, row, message])).toEqual([
     [3, 2, 'name must be a string'],
-    [5, 3, 'unknown field "nam" (use --ignore-extra to ignore it)'],
+    [5, 3, 'unknown field "nam"'],
     [5, 4, 'description must be a string'],
     [5, 5, 'name is missing'],
     [6, 6, 'expected an object with "name"'],
@@ -111,9 +111,14 @@ test.each<[string, string | Uint8Array, Given, string]>([
   ['a quote inside an unquoted field', 'name\na"b\n', {}, 'line 2: quote inside an unquoted field'],
   ['text after a closing quote', 'name\n"a"b\n', {}, 'line 2: text after closing quote'],
   ['a duplicate column', 'name,Name\na,b\n', {}, 'duplicate column "name" in the header'],
-  ['an unknown column', 'name,__proto__\na,b\n', {}, 'unknown column "__proto__" (use --ignore-extra to ignore it)'],
+  ['an unknown column', 'name,__proto__\na,b\n', {}, 'unknown column "__proto__"'],
   ['an unknown field', '[{"name":"a","__proto__":{}}]', {}, 'unknown field "__proto__"'],
-  ['a value in a column without a name', 'name,\na,b\n', {}, 'line 2 (row 1): has a value in a column without a name'],
+  [
+    'a value in a column without a name',
+    'name,\na,b\n',
+    {},
+    'line 2 (row 1): the row has a value in a column without a name',
+  ],
   ['a delimiter of two characters', 'name\na\n', { delimiter: '||' }, 'invalid value "||" for --delimiter'],
   ['--map with JSON', '[{"name":"a"}]', { map: ['name=a'] }, '--map requires a CSV or TSV file'],
   ['--map of an id', 'Nr,name\n1,a\n', { map: ['id=Nr'] }, 'invalid value "id=Nr" for --map'],
@@ -193,8 +198,15 @@ test.each<[string, string, Given, string, string]>([
     'with an unknown column',
     'Name;Beschreibung;Nr\na;b;1\n',
     {},
-    'it, line 1: unknown columns "Beschreibung", "Nr" (use --ignore-extra to ignore them)',
+    'it, line 1: unknown columns "Beschreibung", "Nr"',
     'choose the column with `--map description=Beschreibung`',
+  ],
+  [
+    'with an unknown column beside a description',
+    'name,description,color\na,b,c\n',
+    {},
+    'it, line 1: unknown column "color"',
+    'use --ignore-extra to ignore unknown columns and fields',
   ],
   [
     'without the column of --map',
@@ -224,7 +236,7 @@ test.each<[string, string, Given]>([
 
 test('a sep= line counts as a line of the file', async () => {
   expect((await failure('sep=;\nname;description\na;b;c\n')).problems).toEqual([
-    { line: 3, row: 1, message: 'has 3 fields, but the header has 2' },
+    { line: 3, row: 1, message: 'the row has 3 fields, but the header has 2' },
   ]);
 });
 

@@ -132,7 +132,8 @@ test('an empty PETSTORE_PROFILE counts as unset', async () => {
 test('the error about an unknown profile names PETSTORE_PROFILE if the name came from it', async () => {
   await expect(resolve({ PETSTORE_PROFILE: 'stagin' })).rejects.toMatchObject({
     kind: 'usage',
-    message: 'profile "stagin" from PETSTORE_PROFILE does not exist; available profiles: production, staging, sandbox',
+    message:
+      'profile "stagin" from PETSTORE_PROFILE does not exist; available profiles: "production", "staging", "sandbox"',
   });
   await expect(resolve({ PETSTORE_PROFILE: 'sk_live_0123456789' })).rejects.toMatchObject({
     message: expect.stringMatching(/^the profile name from PETSTORE_PROFILE looks like an API key;/),
@@ -148,7 +149,7 @@ test('an unknown profile is an error that lists the profiles and suggests the cl
   const attempt = resolve({}, 'stagin', store);
   await expect(attempt).rejects.toMatchObject({
     kind: 'usage',
-    message: 'profile "stagin" does not exist; available profiles: production, staging, sandbox, farm',
+    message: 'profile "stagin" does not exist; available profiles: "production", "staging", "sandbox", "farm"',
     hint: 'did you mean "staging"?',
   });
   await expect(resolve({}, 'zzzzzzzz', store)).rejects.toMatchObject({ hint: expect.not.stringContaining('did you') });

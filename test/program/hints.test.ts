@@ -180,13 +180,6 @@ const PROVOCATIONS: Readonly<Record<string, Provocation>> = {
     code: 3,
     followUps: [['auth login -p staging', 0, /staging/]],
   },
-  'a key saved for another origin': {
-    from: 'profiles/credentials.ts',
-    args: ['categories', 'list'],
-    env: ({ fake }) => ({ PETSTORE_PROFILE: 'staging', PETSTORE_BASE_URL: `http://localhost:${fake?.port}/old/v1` }),
-    code: 3,
-    followUps: [['auth login -p PROFILE --url http://localhost:PORT/old/v1', 0, /other/]],
-  },
   'an unknown profile': {
     from: 'profiles/store.ts',
     args: ['categories', 'list', '-p', 'warehouse'],

@@ -49,8 +49,8 @@ export const login = (): PetstoreCommand =>
     .option('--key-command <command>', 'save a command that prints the key, instead of a key')
     .option('--no-verify', 'save the key without checking it with the service')
     .sections({
-      notes: `The key is read from a hidden prompt on a terminal, otherwise from the first line of stdin. There is no
-option for it, because other users can see command-line arguments. It is checked with one GET /categories, saved in a file that only
+      notes: `At a terminal, a hidden prompt asks for the key. Otherwise, it is read from the first line of stdin. There
+is no option for it, because other users can see command-line arguments. It is checked with one GET /categories, saved in a file that only
 you can read, and sent only to the scheme, host and port that it was saved for.
 
 A key command runs each time the key is needed, for at most 30 seconds and without a shell (to use one, write
@@ -170,7 +170,7 @@ async function verify(session: Session, profile: string, key: string, url: strin
       auth: status === 401 ? 'check the API key and log in again' : undefined,
       rejected: 'check --url',
       service: status >= 500 ? undefined : 'check --url',
-      network: 'check --url and the network, or save without checking with --no-verify',
+      network: 'check --url and the network',
     };
     throw rephrase(error, `${message}${code ? ` [${code}]` : ''}; nothing was saved`, hints[kind]);
   }

@@ -39,7 +39,7 @@ const view: View<StatusResult> = {
   *text({ profiles }, { table, columns }) {
     yield* table(COLUMNS, profiles);
     const problems = profiles.flatMap(({ problem }) => problem ?? []);
-    const lines = problems.map((problem) => `${hangingIndent(escapeControls(problem), columns, 0)}\n`);
+    const lines = problems.map((problem) => `${hangingIndent(capitalize(escapeControls(problem)), columns, 0)}\n`);
     if (lines.length > 0) yield `\n${lines.join('')}`;
   },
   tables: true,
@@ -80,6 +80,10 @@ function toStatus({ profile, url, urlSource, key, keySource, problem }: Credenti
     keySource: keySource ?? null,
     ...(problem && { problem: problem.message }),
   };
+}
+
+function capitalize(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 }
 
 function cell(value: string | null, source: string | null): string {

@@ -13,9 +13,9 @@ export const importRows = (): PetstoreCommand =>
     .option('-y, --yes', 'do not ask for confirmation', false)
     .option('--concurrency <number>', 'maximum number of concurrent requests', '8')
     .sections({
-      notes: `The whole file is checked before anything is sent. Rows whose name exists are skipped, so you can run
-the same command again after Ctrl-C or a crash, or after you edit the file. If the file contains a name twice, two
-categories of that name are created. Only one import runs at a time; a second one waits.`,
+      notes: `The whole file is checked before anything is sent. Rows whose names exist are skipped, so you can run
+the same command again after Ctrl-C or a crash, or after you edit the file. A name that the file contains twice stands
+for two categories. Only one import runs at a time; a second one waits.`,
       output: `the number of created, skipped, failed and unknown rows, and a table of those that failed or are unknown. With
 --json, one document with "created", "skipped", "failed", "unknown" and "pending", printed whenever something was sent.`,
       exitCodes: `2 invalid file, 3 API key rejected, 4 rows rejected, 5 rate limited, 7 incomplete list of categories, 8 outcome

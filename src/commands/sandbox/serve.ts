@@ -1,6 +1,7 @@
 // `petstore sandbox`: reads the options, starts the server, prints how to use it, and serves until it is interrupted.
 import { once } from 'node:events';
-import { resolve } from 'node:path';
+import { statSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import type { Action } from '../../command.ts';
 import { loadPrinter } from '../../command.ts';
 import { PetstoreError } from '../../errors.ts';
@@ -99,7 +100,7 @@ function readSettings(session: Session, options: ServeOptions) {
     port: wholeNumber('--port', options.port, 65_535),
     ...readLimits(options),
     keys: readKeys(options.key),
-    dataFile: data === undefined ? sandboxDataFile(session.stateDir()) : resolve(cwd, data),
+    dataFile: data === undefined ? sandboxDataFile(session.stateDir()) : dataFile(resolve(cwd, data)),
     reset,
     retryAfter,
     faults: options.fault.map((text) => {
@@ -109,6 +110,14 @@ function readSettings(session: Session, options: ServeOptions) {
     // Drawn here and printed, so that a run with random faults can be repeated.
     seed: seed === undefined ? Math.floor(clock.random() * 2 ** 32) : wholeNumber('--seed', seed, 2 ** 32 - 1),
   };
+}
+
+// Reject a directory: the logs would be created beside it, not inside it.
+function dataFile(path: string): string {
+  if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) return path;
+  throw new PetstoreError('usage', `--data must be a file, but ${escapeControls(path)} is a directory`, {
+    hint: `use a file in it, for example ${escapeControls(join(path, 'pets'))}`,
+  });
 }
 
 function readLimits({ limit, plan = 'free' }: ServeOptions) {

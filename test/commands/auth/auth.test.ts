@@ -78,9 +78,7 @@ describe('auth login', () => {
     expect(run).toMatchObject({
       code: 6,
       out: '',
-      err: expect.stringContaining(
-        '; nothing was saved\nhint: check --url and the network, or save without checking with --no-verify\n',
-      ),
+      err: expect.stringContaining('; nothing was saved\nhint: check --url and the network\n'),
     });
     expect(files()).toEqual([]);
     expect(await petstore([...args, '--no-verify'], `${GOOD_KEY}\n`)).toMatchObject({ code: 0 });
@@ -214,7 +212,9 @@ describe('auth logout', () => {
     for (const more of [[], ['--delete']]) {
       const run = await petstore(['auth', 'logout', '-p', 'farm', ...more]);
       expect(run).toMatchObject({ code: 2, out: '' });
-      expect(run.err).toContain('profile "farm" does not exist; available profiles: production, staging, sandbox\n');
+      expect(run.err).toContain(
+        'profile "farm" does not exist; available profiles: "production", "staging", "sandbox"\n',
+      );
     }
   });
 

@@ -215,6 +215,11 @@ test.each([
   expect(err).toMatch(/^error: .+\nhint: .+\n$/);
 });
 
+test('`sandbox --data` with a directory is wrong usage', async () => {
+  const { code, err } = await inProcess(['sandbox', '--port', '0', '--data', '/']);
+  expect([code, err]).toEqual([2, expect.stringContaining('--data must be a file, but / is a directory')]);
+});
+
 test('a data file of another program causes exit code 9 and is not changed, with and without --reset', async () => {
   const dir = tempDir();
   for (const name of ['mine.1.log', 'mine.windows.1.log']) {
