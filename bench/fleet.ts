@@ -27,7 +27,7 @@ interface Row {
   readonly absent?: boolean;
   /** Called in the middle of the run. */
   readonly event?: (server: RedisServer, children: readonly ChildProcess[]) => Promise<void>;
-  /** A 429 is no failure in this row. */
+  /** True if a 429 does not count as a failure in this row. */
   readonly tolerant?: boolean;
   readonly makespan?: number;
 }

@@ -15,7 +15,7 @@ export interface Scenario {
   races(peer: Peer): readonly Race[];
 }
 
-// 60 requests per minute, ten times as fast; resets are in tenths, since whole seconds would weigh ten times as much.
+// 60 requests per minute, ten times as fast; resets are in tenths, since rounding to whole seconds would cost ten times as much.
 const FAST: LimitServerOptions = { mode: 'fixed', limit: 60, windowMs: 6000, latencyMs: 10, reset: 'tenths' };
 // If a window begins when the last one is used up, the resolution of Date costs a second in each window; longer windows
 // reduce its weight.

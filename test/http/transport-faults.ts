@@ -8,7 +8,7 @@ export interface Fault {
   /** Exit codes of a read and of a write. */
   readonly read: number;
   readonly write: number;
-  /** Only the timeout ends it. */
+  /** True if only the timeout ends the request. */
   readonly timesOut?: boolean;
   /** The HTTP message is intact, so `petstore api` prints the body and succeeds. */
   readonly contentOnly?: boolean;

@@ -9,7 +9,7 @@ import { readRows } from '../../src/import/rows.ts';
 import { mutated } from '../support/mutations.ts';
 import { FakeImport, named } from './fake-service.ts';
 
-// More with FUZZ_SCALE=25.
+// FUZZ_SCALE=25 runs 25 times as many cases.
 const SCALE = Number(process.env['FUZZ_SCALE'] ?? 1);
 const RUNS = 500 * SCALE;
 const VALID: Readonly<Record<string, string>> = {

@@ -100,6 +100,6 @@ test.each([
   [['categories', 'import', 'f', '--profile', 'x']],
   [['categories', 'import', 'f', '--profile=x']],
   [['categories', 'import', 'f', '-px']],
-])('the profile is removed from the arguments %j for the command to resume', (args) => {
+])('the command that resumes an import omits the profile in the arguments %j', (args) => {
   expect(withoutProfile(args)).toEqual(['categories', 'import', 'f']);
 });

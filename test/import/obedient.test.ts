@@ -1,4 +1,4 @@
-// Follows every printed hint literally until none has a command, and checks that the exit code is right about the rows.
+// Follows every printed hint literally until none has a command, and checks that the exit code matches the rows.
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -23,7 +23,7 @@ class Scene {
   readonly clock = new IdleClock();
   readonly service: ScriptedService;
   readonly at: Place = place();
-  /** How often at most the file has ever had each name. */
+  /** The highest number of rows that the file has had for each name. */
   readonly wanted = new Map<string, number>();
   names: readonly string[] = [];
   key = 'sk_test_Abcdef0123456789';
@@ -123,7 +123,7 @@ const ALTERING: Readonly<Record<string, (name: string) => string>> = {
 };
 
 test.each(Object.keys(ALTERING))(
-  'following every hint leaves a row twice only with exit code 8 if the service %s names and loses responses',
+  'after every hint is followed, a row exists twice only with exit code 8 if the service %s names and loses responses',
   async (how) => {
     const it = await scene({ alter: ALTERING[how] as (name: string) => string, fate: lostFirst(2) }, ...ROWS);
     const { code } = await it.obey();
@@ -394,7 +394,7 @@ function damage(path: string): void {
 }
 
 test.each(CASES.map((one) => [one.what, one] as const))(
-  'following every hint leaves a row twice only with exit code 8, and missing only with an error: %s',
+  'after every hint is followed, a row exists twice only with exit code 8, and is missing only with an error: %s',
   async (_what, { script, rows = ROWS, play, codes }) => {
     const it = await scene(script, ...rows);
     await play?.(it);

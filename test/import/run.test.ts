@@ -46,7 +46,7 @@ test('an import that is run again creates nothing and fetches the list once', as
   expect([it.service.lists, it.service.sent.length]).toEqual([lists + 1, 2]);
 });
 
-test('a name that the file has three times is created as often as the list lacks it', async () => {
+test('a name that occurs three times in the file and once in the list is created twice', async () => {
   const it = new FakeImport(named('dog', 'cat', 'dog', 'dog'));
   it.service.add({ name: 'dog' });
   const result = await it.run();
@@ -98,7 +98,7 @@ test('an empty list counts as another account after 6 s, and the first account i
   const running = it.run();
   expect(isComplete(await running)).toBe(true);
   expect([it.clock.slept, it.service.sent.length]).toEqual([[2000, 4000], 2]);
-  // The list of the first account again.
+  // Show the list of the first account again.
   it.service.categories.splice(0, 1, dog, { id: 7, name: 'cat' });
   it.rows = named('dog', 'cat');
   expect(isComplete(await it.run())).toBe(true);

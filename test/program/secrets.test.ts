@@ -65,7 +65,7 @@ const COMMANDS: readonly (readonly string[])[] = [
 
 describe.each(['200', '302', '400'])('a service that responds %s and repeats the key', (status) => {
   test.each(COMMANDS.map((args) => [args.join(' '), args] as const))(
-    'causes no key in the output and files of `%s`',
+    'leaves no key in the output and files of `%s`',
     async (_title, args) => {
       const home = at(`${echo.origin}/${status}/v1`);
       writeFileSync(join(home.dir, 'rows.csv'), 'name\ndog\n');

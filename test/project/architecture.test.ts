@@ -67,7 +67,7 @@ test('every source file belongs to a layer', () => {
   expect(files.filter((file) => levelOf(file) < 0)).toEqual([]);
 });
 
-test('each unit imports only lower layers, apart from types and within the lowest layer', () => {
+test('each unit imports only lower layers, except for types and imports within the lowest layer', () => {
   const wrong: string[] = [];
   for (const [file, imports] of graph) {
     for (const { target, typeOnly, lazy } of imports) {

@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 
-// Supports what the transcripts use: options, one filter, JSON on stdin.
+// Supports only the features that the transcripts use: options, one filter, JSON on stdin.
 const SHIM = `
 const { text } = require('node:stream/consumers');
 const args = process.argv.slice(2);

@@ -283,7 +283,7 @@ withServer.each([
   scripted.close();
 });
 
-test("the state server's clock is known within the round trip, and is measured again after it was set", () => {
+test("the state server's clock is known to within one round trip, and is measured again after it is set", () => {
   const own = FakeClock.manual(1_000_000);
   const clock = new ServerClock(own);
   expect([clock.ahead, clock.errorMs]).toEqual([0, 0]);

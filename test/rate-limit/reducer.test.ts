@@ -11,7 +11,7 @@ import { RULES } from '../../src/rate-limit/rules.ts';
 import { mutated } from '../support/mutations.ts';
 import { history, LEASE, reduceLine, refused, START, seen } from '../support/records.ts';
 
-// `PROPERTY_RUNS=10 npx vitest run test/rate-limit` runs ten times as many.
+// `PROPERTY_RUNS=10 npx vitest run test/rate-limit` runs ten times as many cases.
 const RUNS = Number(process.env['PROPERTY_RUNS'] ?? 1);
 
 interface World {

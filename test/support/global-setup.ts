@@ -23,7 +23,7 @@ export function setup(project: TestProject): () => void {
   try {
     execFileSync(process.execPath, ['build.mjs', join(program, 'dist')], { stdio: ['ignore', 'ignore', 'inherit'] });
   } catch {
-    // Only the tests of the built program fail.
+    // A failed build fails only the tests of the built program.
   }
   project.provide('bin', join(program, 'bin', 'petstore.js'));
   return () => rmSync(root, { recursive: true, force: true });

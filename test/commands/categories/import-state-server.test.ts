@@ -74,7 +74,7 @@ class Fleet {
 const once = Object.fromEntries(NAMES.map((name) => [name, 1]));
 
 withServer(
-  'an import that is killed after a lost response is completed on another machine, each row once',
+  'an import that is killed after a lost response is completed on another machine without duplicates',
   async () => {
     const fleet = await Fleet.start({ fate: (at) => (at === 3 ? 'lost' : undefined) });
     await fleet.killAfter(4);
@@ -117,7 +117,7 @@ withServer.each<[string, (server: RedisServer) => Promise<unknown>]>([
       await server.start();
     },
   ],
-])('a killed import whose state server was %s is completed, each row once', async (_what, harm) => {
+])('a killed import whose state server was %s is completed without duplicates', async (_what, harm) => {
   const fleet = await Fleet.start({ fate: () => ({ later: 3000 }) }, []);
   await fleet.killAfter(4);
   await harm(fleet.server);
