@@ -35,7 +35,7 @@ export async function handleRequest(context: SandboxContext, request: IncomingMe
   }
 }
 
-// Every request with a valid key counts, even if it fails.
+// A request with a valid key counts even if its operation fails; public operations do not count.
 async function operate(context: SandboxContext, exchange: Exchange): Promise<SandboxResponse> {
   const { method = '', url = '', headers } = exchange.request;
   checkOrigin(exchange.request, context.port);

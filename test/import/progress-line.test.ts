@@ -84,8 +84,8 @@ test('the time left is never shorter than the wait for the next request', () => 
 });
 
 test.each([
-  ['without a window the time left follows from the pace, waits included', undefined, '6m'],
-  ['in an open window the time left follows from the pace without waits', quota(60_000).window, '3m'],
+  ['without a window the time left is derived from the pace, waits included', undefined, '6m'],
+  ['in an open window the time left is derived from the pace without waits', quota(60_000).window, '3m'],
 ])('%s', async (_what, window, expected) => {
   const clock = new FakeClock(START);
   const results = { done: 0, created: 0, unknown: 0 };

@@ -71,7 +71,7 @@ export const haproxy = (limit: number, periodMs: number): MakeService => {
   };
 };
 
-/** Windows of 5 s whose limit changes after every `each` windows; `states` is what the responses report. */
+/** Windows of 5 s whose limit changes after every `each` windows; `states` selects the facts that the responses report. */
 export const changing = (
   limits: readonly number[],
   each: number,

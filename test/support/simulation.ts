@@ -16,7 +16,6 @@ export interface Service {
   take(now: number, inFlight: number): Verdict & { readonly delayMs?: number };
 }
 
-/** Settings of a simulation. */
 export interface Simulation extends LimiterOptions {
   readonly service?: Service;
   readonly processes: number;
@@ -38,7 +37,6 @@ export interface Simulation extends LimiterOptions {
   readonly hosts?: number;
 }
 
-/** The result of a simulation. */
 export interface Outcome {
   readonly sent: number;
   readonly lost: number;
@@ -65,11 +63,6 @@ export function draws(seed: number): () => number {
   };
 }
 
-/**
- * Runs one simulation.
- * @param options service, processes, workers and requests
- * @returns counts and the virtual makespan
- */
 export async function simulate(options: Simulation): Promise<Outcome> {
   const dir = tempDir();
   const draw = draws(options.seed ?? 1);
