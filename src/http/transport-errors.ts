@@ -66,7 +66,8 @@ function problemOfProxy(error: Error, { host, username }: URL): Problem | undefi
   }
   const [reason, detail] = problemOf(error, false);
   // Attribute a TLS error to the service, whose certificate is checked after the proxy has opened the tunnel.
-  return reason === 'tls' ? undefined : ['proxy', `cannot connect to proxy ${host}: ${detail}`];
+  const problem = reason === 'reset' ? 'it closed the connection' : detail;
+  return reason === 'tls' ? undefined : ['proxy', `cannot connect to proxy ${host}: ${problem}`];
 }
 
 function problemOf(error: Error, requestSent: boolean): Problem {

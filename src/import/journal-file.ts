@@ -41,7 +41,7 @@ export function openFileJournal(stateDir: string, identity: string, fs?: LogFs):
     confirm() {
       guarded(() => log.refresh());
       if (guarded(() => log.isLinked())) return;
-      throw new PetstoreError('storage', `the import journal was moved or deleted: ${label}`, {
+      throw new PetstoreError('storage', `the import journal was moved or deleted (in ${label})`, {
         hint: 'run the same command again to create what is missing',
       });
     },
@@ -58,14 +58,14 @@ export function hasFileJournal(stateDir: string, identity: string): boolean {
 function placeOf(stateDir: string, identity: string): { dir: string; name: string; label: string } {
   const dir = join(stateDir, 'imports');
   const name = createHash('sha256').update(identity).digest('hex').slice(0, 32);
-  return { dir, name, label: escapeControls(join(dir, `${name}.*.log`)) };
+  return { dir, name, label: escapeControls(dir) };
 }
 
 function storageError(error: unknown, label: string): unknown {
   const { code } = error as NodeJS.ErrnoException;
   if (error instanceof PetstoreError) return rephrase(error, `cannot use the import journal: ${error.message}`);
   if (typeof code !== 'string') return error;
-  return new PetstoreError('storage', `cannot use the import journal ${label} (${systemReason(error)})`, {
+  return new PetstoreError('storage', `cannot use the import journal in ${label} (${systemReason(error)})`, {
     hint: "check the directory's permissions and free space",
     cause: error,
   });
