@@ -1,4 +1,4 @@
-// Bundles the simulator with the program in it: the modules that touch the outside are replaced by those of the world.
+// Bundles the program with the simulator, and replaces the modules that access files, the network, time and randomness.
 import { readFileSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -17,7 +17,7 @@ const MODULES = {
   'src/http/transport.ts': replaced('transport'),
   'src/append-log/process-liveness.ts': replaced('process-liveness'),
 };
-/** Limits that a short world would not reach: the logs rotate sooner. */
+/** Smaller sizes, so that logs rotate in short worlds. */
 const LIMITS = {
   'src/import/journal-file.ts': ['ROTATE_AT_BYTES = 8 * 1024 * 1024;', 'ROTATE_AT_BYTES = 2048;'],
   'src/import/journal-server.ts': ['ROTATE_AT = 10_000;', 'ROTATE_AT = 30;'],
@@ -27,8 +27,8 @@ const LIMITS = {
 const timer = (name) => [name, [replaced('timers'), name]];
 
 /**
- * @param file where the bundle goes
- * @param mutation a text of one source file and what replaces it, to see whether the worlds notice
+ * @param file the path of the bundle
+ * @param mutation a text in one source file and its replacement, to check whether the worlds detect it
  */
 export async function buildSimulator(file, mutation) {
   const outside = {
@@ -41,7 +41,7 @@ export async function buildSimulator(file, mutation) {
       return found ? MODULES[found] : null;
     },
     load(id) {
-      // With a default export, which the packages' own modules have.
+      // Add the default export that the original modules have.
       const [, path] = /^\0package:(.*)$/.exec(id) ?? [];
       if (path) {
         const from = JSON.stringify(path);

@@ -1,4 +1,4 @@
-// Misfortune: what a seed has drawn, when it strikes, and which states it met.
+// Faults: drawn from the seed, injected at their moment, and counted by the state that they met.
 import type { Machine, Scheduler, SimulatedProcess } from './scheduler.ts';
 import type { ServiceFault } from './service.ts';
 import type { StateServer } from './state-server.ts';
@@ -19,15 +19,15 @@ type MachineFault = 'clock-jump' | 'disk-full';
 type ServerFault = 'server-down' | 'server-flush' | 'server-evict' | 'server-restart';
 export type FaultKind = RequestFault | ProcessFault | MachineFault | ServerFault | 'new-key';
 
-/** Which requests or processes a fault waits for; `owed`: the service may still carry out a create that it has answered. */
+/** The requests or processes that a fault waits for; `owed`: the service may still process a create after its response. */
 type Moment = 'create' | 'list' | 'first list' | 'lookup' | 'owed' | 'any';
 
 export interface Fault {
   readonly kind: FaultKind;
-  /** Virtual time from which it waits for its moment. */
+  /** The virtual time from which the fault waits for its moment. */
   readonly at: number;
   readonly moment: Moment;
-  /** How many requests in a row, or how long, milliseconds. */
+  /** The number of requests, or a duration in milliseconds. */
   readonly amount: number;
 }
 
@@ -70,10 +70,10 @@ const LISTS: readonly RequestFault[] = [
 const PROCESSES: readonly ProcessFault[] = ['kill', 'kill-writing', 'suspend', 'interrupt', 'kill'];
 const MACHINES: readonly MachineFault[] = ['clock-jump', 'disk-full'];
 const SERVERS: readonly ServerFault[] = ['server-down', 'server-flush', 'server-evict', 'server-restart'];
-/** What only an import promises to notice. */
+/** Faults that only an import is guaranteed to detect. */
 const OF_IMPORTS = new Set<FaultKind>(['aged-list', 'cut-list', 'empty-list', 'false-created']);
 
-/** Draws the faults of a world. Some come together: what one leaves in doubt meets the other. */
+/** Draws the faults of a world. Some are combined, so that one meets an outcome that another made uncertain. */
 export function drawFaults(random: () => number, longestMs: number, hasServer: boolean): Fault[] {
   const pick = <T>(all: readonly T[]): T => all[Math.floor(random() * all.length)] as T;
   const time = (): number => Math.floor(random() ** 2 * longestMs);
@@ -108,7 +108,7 @@ export function drawFaults(random: () => number, longestMs: number, hasServer: b
         },
       ],
     ],
-    // The very first record of a world.
+    // Kills a process during the first write of the world.
     [1, () => [{ kind: 'kill-writing', at: 0, moment: 'any', amount: 0 }]],
     [
       2,
@@ -119,7 +119,7 @@ export function drawFaults(random: () => number, longestMs: number, hasServer: b
           { kind: 'kill', at, moment: 'owed', amount: 0 },
         ]),
     ],
-    // A refusal while others are in flight, whose responses arrive later.
+    // A refusal while other requests are in flight, whose responses arrive later.
     [
       3,
       () =>
@@ -129,7 +129,7 @@ export function drawFaults(random: () => number, longestMs: number, hasServer: b
           { kind: 'slow', at, moment: 'create', amount: 3 },
         ]),
     ],
-    // So long that another machine takes over.
+    // A suspension so long that another machine takes over.
     [
       hasServer ? 3 : 0,
       () => [{ kind: 'suspend', at: time(), moment: 'any', amount: 65_000 + Math.floor(random() * 60_000) }],
@@ -165,10 +165,10 @@ export function drawFaults(random: () => number, longestMs: number, hasServer: b
   const urn = draws.flatMap(([weight, draw]) => Array.from({ length: weight }, () => draw));
   const count = random() < 0.1 ? 0 : 1 + Math.floor(random() * 7);
   const drawn = Array.from({ length: count }, () => pick(urn)()).flat();
-  // After six seconds without anything an account counts as another one: once is a hiccup, twice may be the truth.
-  const hiccup = drawn.find(({ kind }) => kind === 'empty-list');
+  // Keep at most one empty list, since a list that stays empty for 6 s counts as another account (docs/import.md).
+  const kept = drawn.find(({ kind }) => kind === 'empty-list');
   return drawn.flatMap((fault) =>
-    fault.kind !== 'empty-list' ? [fault] : fault === hiccup ? [{ ...fault, amount: 1 }] : [],
+    fault.kind !== 'empty-list' ? [fault] : fault === kept ? [{ ...fault, amount: 1 }] : [],
   );
 }
 
@@ -184,13 +184,13 @@ interface Hooks {
   readonly onServerLoss: () => void;
 }
 
-/** What each fault met, for the coverage report: `kill × create in flight`. */
+/** How often each fault met each state, for example `kill × create in flight of import`. */
 export type Coverage = Map<string, number>;
 
 export class Faults {
   readonly coverage: Coverage = new Map();
   readonly #hooks: Hooks;
-  /** Waiting for a request, with how many are left. */
+  /** The faults that wait for requests, with the number of requests left. */
   readonly #requests: { readonly fault: Fault; left: number }[];
   #others: Fault[];
 
@@ -202,7 +202,7 @@ export class Faults {
     this.#others = faults.filter((fault) => !isRequest(fault));
   }
 
-  /** @returns what goes wrong with a request that is about to be sent */
+  /** @returns the fault of a request that is about to be sent */
   onRequest(process: SimulatedProcess, kind: 'create' | 'list'): RequestFault | undefined {
     const { scheduler } = this.#hooks;
     const which = kind === 'create' ? kind : process.creates === 0 ? 'first list' : 'lookup';
@@ -213,20 +213,20 @@ export class Faults {
         (fault.moment === 'any' || fault.moment === kind || fault.moment === which) &&
         (process.command === 'import' || !OF_IMPORTS.has(fault.kind)),
     );
-    // Now and then one comes through in between.
+    // One request in five gets through.
     if (!found || scheduler.random() < 0.2) return undefined;
     found.left--;
     this.#met(found.fault.kind, `${which} of ${process.command}`);
     return found.fault.kind as RequestFault;
   }
 
-  /** Strikes wherever the moment has come; called after every step. @returns whether anything happened */
-  strike(): boolean {
+  /** Injects each fault whose moment has come; called after every step. @returns whether a fault was injected */
+  inject(): boolean {
     const { scheduler } = this.#hooks;
     const before = this.#others.length;
     this.#others = this.#others.filter((fault) => {
       if (scheduler.now < fault.at) return true;
-      // An older save would give its lock back to a run that has lost it meanwhile.
+      // An older save would return the lock to a suspended run that has lost it.
       const isAsleep = this.#hooks.running().some(({ suspendedUntil }) => suspendedUntil > scheduler.now);
       if (fault.kind === 'server-restart' && isAsleep) return true;
       const victims = this.#hooks
@@ -234,13 +234,13 @@ export class Faults {
         .filter((one) => one.suspendedUntil <= scheduler.now && one.sparedUntil < scheduler.now)
         .filter((one) => isMoment(fault, one));
       if (victims.length === 0) return true;
-      this.#strike(fault, victims[Math.floor(scheduler.random() * victims.length)] as SimulatedProcess);
+      this.#inject(fault, victims[Math.floor(scheduler.random() * victims.length)] as SimulatedProcess);
       return false;
     });
     return this.#others.length < before;
   }
 
-  #strike({ kind, amount }: Fault, victim: SimulatedProcess): void {
+  #inject({ kind, amount }: Fault, victim: SimulatedProcess): void {
     const { scheduler, trace, stateServer, kill, renewKey, onServerLoss } = this.#hooks;
     this.#met(kind, `${stateOf(victim)} of ${victim.command}`);
     trace.add(victim, `*** ${kind} (${stateOf(victim)})`);

@@ -23,7 +23,7 @@ export const FINDINGS: readonly Finding[] = [
     undone: journal('if (creation) await this.recordFound(attempt, creation);\n      else if', 'if'),
   },
   {
-    what: 'A rotation of the own journal restored attempts that were recorded as absent',
+    what: 'A rotation by the run itself restored attempts that were recorded as absent',
     undone: journal('|| isEnded() ||', '||'),
   },
   {
@@ -46,7 +46,7 @@ export const FINDINGS: readonly Finding[] = [
     ),
   },
   {
-    what: 'A list without an id that two responses had named counted as whole',
+    what: 'A list without an id that two responses had named counted as complete',
     seed: 297,
     undone: run('...this.#named, ', ''),
   },

@@ -1,4 +1,4 @@
-// What must hold at every step, whatever happens; an independent reading of the promises in docs/.
+// The invariants that hold at every step: an independent reading of the guarantees in docs/.
 import { files } from './replaced/fs.ts';
 import type { Scheduler, SimulatedProcess } from './scheduler.ts';
 import { EPOCH } from './scheduler.ts';
@@ -26,12 +26,12 @@ interface StatedWait {
   readonly by: SimulatedProcess;
 }
 
-/** What a process has met so far. */
+/** Counts of the responses and failures of a process. */
 interface Seen {
   refusals: number;
-  /** Lists that were answered with 200. */
+  /** Lists with status 200. */
   lists: number;
-  /** Lists in a row that got no response. */
+  /** Consecutive lists without a response. */
   failed: number;
 }
 
@@ -51,9 +51,9 @@ const CODES: Readonly<Record<string, readonly number[]>> = {
   interrupted: [130, 143],
   internal: [1],
 };
-/** How long news of a 429 may take from one machine to another. */
+/** The longest time until all machines know of a 429, in milliseconds. */
 const NEWS_MS = 2500;
-/** Roundings, backoff of reads, and the pauses between lists. */
+/** Tolerance for rounding, the backoff of reads and the pauses between lists, in milliseconds. */
 const SLACK_MS = 16_000;
 
 interface Options {
@@ -66,24 +66,24 @@ interface Options {
   /** Whether all machines share a state server. */
   readonly shared: boolean;
   readonly machines: number;
-  /** Nothing but the service decides how long a command waits: one user, no process or machine that fails. */
+  /** True if only the service determines waits: one user, no suspension, and no fault of a machine or the state server. */
   readonly calm: boolean;
-  /** How long a request of this world may take, milliseconds. */
+  /** The longest delay that faults add to a request, in milliseconds. */
   readonly slowestMs: number;
-  /** Whether any fault has struck so far. */
-  readonly hasMisfortune: () => boolean;
+  /** Whether any fault has been injected so far. */
+  readonly hasFaults: () => boolean;
 }
 
 export class Invariants {
   readonly violations: Violation[] = [];
   readonly #seen = new WeakMap<SimulatedProcess, Seen>();
-  /** The requests in flight that were sent since the last refusal; by key. */
+  /** For each key, the requests in flight that were sent since its last refusal. */
   readonly #probes = new Map<string, Set<number>>();
-  /** From then on an import that waited for another one while their journal was rotated may look rejected rows up. */
+  /** True after a 400: an import that waited while the journal was rotated may then look up rejected rows. */
   #hasRejections = false;
   readonly #options: Options;
   readonly #waits: StatedWait[] = [];
-  /** When the service's statements end, and how many refusals came in a row; by key. */
+  /** For each key, the end of the stated waits and windows, and the number of refusals in a row. */
   readonly #due = new Map<string, { at: number; refusals: number }>();
 
   constructor(options: Options) {
@@ -96,8 +96,8 @@ export class Invariants {
   }
 
   /**
-   * The head of a response arrived.
-   * @param isList whether a list was asked for
+   * Called when the head of a response has arrived.
+   * @param isList whether it is the response to a list
    */
   heard(
     process: SimulatedProcess,
@@ -105,7 +105,7 @@ export class Invariants {
     isList: boolean,
     { status, waitUntil, headers }: ServiceResponse,
   ): void {
-    const { scheduler, service, shared, hasMisfortune } = this.#options;
+    const { scheduler, service, shared, hasFaults } = this.#options;
     const { now } = scheduler;
     service.heard(key, headers);
     const seen = this.#seenBy(process);
@@ -115,14 +115,14 @@ export class Invariants {
     } else this.#probes.delete(key);
     if (isList) seen.failed = 0;
     else if (status === 400) this.#hasRejections = true;
-    // The question shows the figures of a list of its own.
+    // The prompt fetches a list of its own for its figures.
     const most = process.hasQuestion ? 2 : 1;
     if (
       isList &&
       status === 200 &&
       ++seen.lists > most &&
       process.command === 'import' &&
-      !hasMisfortune() &&
+      !hasFaults() &&
       !(shared && this.#hasRejections)
     )
       this.violate('a second list although the outcome of each create is known');
@@ -138,9 +138,9 @@ export class Invariants {
   }
 
   /**
-   * A first byte goes out.
-   * @param number of the request
-   * @param name what a create sends
+   * Called when the first byte of a request is sent.
+   * @param number the number of the request
+   * @param name the name that a create sends
    */
   sent(process: SimulatedProcess, key: string, number: number, name?: string): void {
     const { now } = this.#options.scheduler;
@@ -152,13 +152,13 @@ export class Invariants {
       this.violate(`"${name}" is sent although nothing is missing of it`);
     const inside = this.#waits.find((wait) => wait.key === key && now < wait.until && this.#knows(process, wait));
     if (inside) this.violate(`sent ${((inside.until - now) / 1000).toFixed(1)} s before a stated wait is over`);
-    // Before a list a process may wait until requests can no longer be on their way.
+    // Before a list, a process may wait until no request can still be in flight.
     this.#checkIdle(process, key, SLACK_MS + (name === undefined ? this.#options.slowestMs : 0));
   }
 
   /**
-   * A request ended without a response.
-   * @param isList whether a list failed that may be tried again
+   * Called when a request has ended without a response.
+   * @param isList whether it was a list that may be retried
    */
   failed(process: SimulatedProcess, key: string, number: number, isList: boolean): void {
     this.#probes.get(key)?.delete(number);
@@ -166,10 +166,10 @@ export class Invariants {
     if (isList && ++seen.failed > ATTEMPTS) this.violate(`a list is tried more than ${ATTEMPTS} times`);
   }
 
-  /** Something was written to stderr. */
+  /** Called for each text that a process writes to stderr. */
   wrote(process: SimulatedProcess, text: string): void {
     const { scheduler } = this.#options;
-    // A request in flight is waited for as long as `--timeout` allows.
+    // Skip waits for a request in flight, which `--timeout` limits.
     for (const [, until = ''] of text.matchAll(/\{"waiting":\{"until":"([^"]+)","reason":"(?!pending)/g)) {
       const ms = Date.parse(until) - EPOCH - scheduler.now - process.machine.skewMs;
       if (ms > process.maxWaitMs + 2) this.violate(`waits for ${(ms / 1000).toFixed(1)} s, longer than --max-wait`);
@@ -182,7 +182,7 @@ export class Invariants {
     return seen;
   }
 
-  // Exit code 5 is for a wait that is too long, or for a request that is refused again and again.
+  // Checks that exit code 5 follows from a wait longer than --max-wait, or from as many refusals as attempts.
   #checkLimited(process: SimulatedProcess, code: number, err: string): void {
     const { scheduler, calm, service } = this.#options;
     if (code !== 5 || !calm || !service.manners.headers || this.#seenBy(process).refusals >= ATTEMPTS) return;
@@ -191,7 +191,7 @@ export class Invariants {
       this.violate(`exit code 5 at ${scheduler.now}, and the wait is shorter than --max-wait`);
   }
 
-  // A process is idle from its last response on; how long it may be depends on what the service said alone.
+  // Checks that the service's statements and --max-wait explain the time since the last request or response.
   #checkIdle(process: SimulatedProcess, key: string, slackMs: number): void {
     const { scheduler, calm } = this.#options;
     const { now } = scheduler;
@@ -205,11 +205,11 @@ export class Invariants {
     if (now > longest) this.violate(`idle for longer than --max-wait`);
   }
 
-  // Whether a process must know of a wait that another one, or it itself, was told.
+  // Whether a process must know of a wait that was stated to it or to another process.
   #knows(process: SimulatedProcess, { by, heardAt }: StatedWait): boolean {
     const { scheduler, shared, stateServer } = this.#options;
     const wasSet = process.machine.jumps.some((at) => at >= heardAt);
-    // A clock that is set forward ends a wait early, unless the state server's clock counts.
+    // A clock that was set forward may end a wait early, unless waits end by the state server's clock.
     if (wasSet && (!shared || stateServer.troubled)) return false;
     if (by === process) return true;
     if (process.machine.diskFailed || by.machine.diskFailed) return false;
@@ -217,7 +217,7 @@ export class Invariants {
     return !stateServer.troubled && !by.dead && by.suspendedUntil === 0 && scheduler.now - heardAt > NEWS_MS;
   }
 
-  // On its own limits the service never has to refuse.
+  // Checks that the service's own limits refuse no request, if the process could know of them.
   #refusedByOwnLimit({ process }: ServiceRequest, excused: boolean): void {
     const { service, shared, machines, stateServer } = this.#options;
     const isAlone = machines === 1 || (shared && !stateServer.troubled);
@@ -227,7 +227,7 @@ export class Invariants {
     this.violate('more requests than the window allows');
   }
 
-  /** After a command has ended. */
+  /** Called after a command has ended. */
   ended(process: SimulatedProcess, { args, code, out, err }: Ended): void {
     for (const key of this.#options.keys) {
       if (out.includes(key) || err.includes(key)) this.violate(`a key in the output of ${args.join(' ')}`);
@@ -242,7 +242,7 @@ export class Invariants {
   #checkError(process: SimulatedProcess, json: boolean, code: number, out: string, err: string): void {
     // The user has answered no.
     if (code === 130 && err.includes('(y/N)') && !err.includes('interrupted')) return;
-    // A question that Ctrl-C ends leaves the cursor behind it.
+    // A prompt ended by Ctrl-C leaves a cursor sequence before the error.
     const lines = err
       .trim()
       .replaceAll(/.\[\d+G/gu, '\n')
@@ -279,7 +279,7 @@ export class Invariants {
     if (at > latest) this.violate(`retryAt is ${((at - latest) / 1000).toFixed(1)} s later than the service asks for`);
   }
 
-  /** No key in any file but the profiles, and none on the state server. */
+  /** Checks that no key is in a file, except in the profiles, or on the state server. */
   checkRecords(): void {
     for (const key of this.#options.keys) {
       for (const [path, bytes] of files()) {
@@ -303,7 +303,7 @@ function kindOf(line: string): string | undefined {
   return /^\{"error":\{"kind":"(\w+)"/.exec(line)?.[1];
 }
 
-/** @returns the milliseconds that a hint says to wait */
+/** @returns the wait that a hint states, in milliseconds */
 export function durationIn(err: string): number | undefined {
   const text = /try again in ([^,"]+)/.exec(err)?.[1];
   if (text === undefined) return undefined;

@@ -15,7 +15,7 @@ const BINARY: readonly (readonly string[])[] = [
 ];
 const ENDS = new Set(['end', 'else', 'elseif', 'until', '']);
 
-/** What `unpack` returns: as the last of several expressions it is all its values. */
+/** The values of `unpack`: all of them if it is the last expression of a list, otherwise only the first. */
 class Many extends Array<Value> {}
 
 /** Helpers of the translated code. */
@@ -55,7 +55,7 @@ const LIBRARY: Readonly<Record<string, Value>> = {
   cjson: { decode: (text: string) => JSON.parse(text), encode: JSON.stringify },
 };
 
-/** Translates a script; the result runs it. */
+/** Translates a script to a function that runs it. */
 export function compileLua(text: string): (keys: readonly string[], args: readonly string[], call: Call) => Value {
   const body = new Translator(text).block();
   const names = [...Object.keys(support), ...Object.keys(LIBRARY)];
@@ -235,7 +235,7 @@ class Translator {
   }
 }
 
-// `get(a, b)` on the left of an assignment sets it.
+// Turns a `get(a, b)` on the left of an assignment into a `set`.
 function assign(target: string, value: string): string {
   return target.startsWith('get(') ? `set(${target.slice(4, -1)}, ${value})` : `${target} = ${value}`;
 }

@@ -4,7 +4,7 @@ import { runSandbox } from './sandbox.ts';
 import { shrink } from './shrink.ts';
 import { planWorld, runWorld } from './world.ts';
 
-/** Lines of the trace before the first violation. */
+/** The number of lines to print from the end of a trace. */
 const SHOWN = 60;
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

@@ -1,7 +1,7 @@
-// Changes of ledger, import, retry and HTTP client that the short worlds should notice: `npm run bench -- simulate --mutations`.
+// Changes to ledger, import, retry and HTTP client that short worlds should detect: `npm run bench -- simulate --mutations`.
 import type { Mutation } from './simulator.ts';
 
-/** By file: a text that stands in it once, and what replaces it. */
+/** For each file, texts that occur in it once, with their replacements. */
 const CHANGES: Readonly<Record<string, readonly (readonly [from: string, to: string])[]>> = {
   'import/run.ts': [
     ['const SETTLE_MS = 2000;', 'const SETTLE_MS = 200;'],

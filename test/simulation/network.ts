@@ -1,4 +1,4 @@
-// Between a process and the service: connections, the way there and back, and everything that goes wrong on it.
+// The network between a process and the service: connections, latency, and the faults on the way.
 import type { Head, HttpResponse, Transport } from '../../src/http/types.ts';
 import { TransportError } from '../../src/http/types.ts';
 import type { Faults, RequestFault } from './faults.ts';
@@ -13,11 +13,11 @@ interface NetworkOptions {
   readonly faults: Faults;
   readonly invariants: Invariants;
   readonly trace: Trace;
-  /** Whether the journal has what this process records: its server may have lost the first records, or be down. */
+  /** Whether the journal keeps the records of a process: the server may have lost the first ones, or be down. */
   readonly keepsJournal: (process: SimulatedProcess) => boolean;
 }
 
-/** What a fault does on the way; all others are the service's. */
+/** The faults of the network; all others are faults of the service. */
 const ON_THE_WAY = new Set<RequestFault>([
   'no-connection',
   'lost-request',
@@ -37,7 +37,7 @@ export class Network {
     this.#options = options;
   }
 
-  /** @param now what the program takes for the time, for `sentAt` and `receivedAt` */
+  /** @param now the program's clock, for `sentAt` and `receivedAt` */
   connect(process: SimulatedProcess, key: string, now: () => number): Transport {
     return {
       close: async () => undefined,
@@ -88,7 +88,7 @@ export class Network {
         if (ended) return;
         head = { status: response.status, headers: response.headers, sentAt, receivedAt: now() };
         trace.add(process, `#${number} ${kind} <- ${response.status}${fault ? ` (${fault})` : ''}`);
-        // How long such a request may be on its way is known once this is recorded.
+        // Spare the process until it has recorded that the create may be processed late.
         if (response.status === 202 || response.status === 504)
           process.sparedUntil = Math.max(process.sparedUntil, scheduler.now + 10);
         onHead?.(head);
@@ -96,9 +96,9 @@ export class Network {
         if (!process.dead) invariants.heard(process, key, kind === 'list', response);
         after(scheduler.between(0.1, 3), () => {
           if (fault === 'truncated') return fail('reset', 'the connection was closed');
-          // Only once the program has recorded it: not if it is killed in that very moment.
+          // The categories count as known once the program has recorded them, unless it is killed first.
           scheduler.after(0, process, () => {
-            // A list for the question is not kept as evidence.
+            // The list for the prompt is not recorded.
             if (process.hasQuestion && process.creates === 0) return;
             for (const { knownTo } of response.shows ?? []) {
               knownTo.add(String(process.pid));
@@ -142,7 +142,7 @@ export class Network {
           return after(scheduler.between(2, 900), () => fail('reset', 'the connection was closed'));
         const onItsWay = fault === 'late-request' ? 1500 : fault === 'slow' ? 8000 : 40;
         if (fault === 'late-request') after(50, () => fail('reset', 'the connection was closed'));
-        // It arrives whatever becomes of the process that sent it.
+        // The request arrives even if its process is killed.
         scheduler.after(scheduler.between(1, onItsWay), undefined, () => arrive(fault));
       });
     });

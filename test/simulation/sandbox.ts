@@ -1,4 +1,4 @@
-// Processes that share the sandbox's data and are killed, also in the middle of a write: what was answered 201 is never lost.
+// Processes that share the sandbox's data and are killed, even during a write: no acknowledged create is lost.
 import { dataPaths, Store } from '../../src/sandbox/store.ts';
 import { formatDisks } from './replaced/fs.ts';
 import type { Surroundings } from './replaced/world.ts';
@@ -11,7 +11,7 @@ const CREATES = 10;
 const ROTATE_AT_BYTES = 700;
 const PATHS = dataPaths('/m0/sandbox/data');
 
-/** @returns the names that were answered and are not there, or are there twice */
+/** @returns the number of acknowledged creates, and the names that are lost or exist twice */
 export async function runSandbox(
   seed: number,
 ): Promise<{ readonly answered: number; readonly wrong: readonly string[] }> {

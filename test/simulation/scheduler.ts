@@ -1,4 +1,4 @@
-// Virtual time: everything that happens in the world is an event here, in an order that the seed decides.
+// Virtual time: the events of the world, in an order that the seed determines.
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Clock } from '../../src/clock.ts';
 
@@ -7,31 +7,31 @@ export const EPOCH = Date.parse('2026-11-21T12:00:00.250Z');
 
 export interface Machine {
   readonly name: string;
-  /** Its wall clock minus true time, milliseconds; jumps when a fault says so. */
+  /** Its wall clock minus true time, milliseconds; a fault may change it. */
   skewMs: number;
   /** Virtual times at which its wall clock was set. */
   readonly jumps: number[];
   /** Bytes that still fit on its disk. */
   freeBytes: number;
-  /** Whether a write of the ledger ever failed here: from then on a process may be on its own. */
+  /** Whether a write to the ledger has ever failed here: a process may then continue alone. */
   diskFailed: boolean;
 }
 
-/** A process of the world. Killed, it does nothing more; suspended, its events wait for it. */
+/** A process of the world. Once killed, it does nothing more; while it is suspended, its events wait. */
 export interface SimulatedProcess {
   readonly pid: number;
   readonly machine: Machine;
   readonly command: string;
   readonly maxWaitMs: number;
-  /** It asks before it creates. */
+  /** Whether it prompts before it creates categories. */
   readonly hasQuestion: boolean;
-  /** Where its imports are recorded: its machine, or the state server. */
+  /** The place of its import journal: the name of its machine, or `server`. */
   readonly journal: string;
   dead: boolean;
   suspendedUntil: number;
-  /** Cut off in the middle of its next write. */
+  /** Whether it is killed during its next write. */
   diesWriting: boolean;
-  /** No crash before this time: the program has not heard all of a response yet whose loss could not be made good. */
+  /** It is not killed before this time, because it could not recover from the loss of a response that is arriving. */
   sparedUntil: number;
   /** Requests whose first byte was sent and whose response is missing. */
   readonly inFlight: { create: number; list: number };
@@ -39,12 +39,12 @@ export interface SimulatedProcess {
   creates: number;
   /** Creates that were in flight when Ctrl-C ended them. */
   interrupted: number;
-  /** Creates that the service has answered with 202 or 504 and may still carry out. */
+  /** Creates that the service may still process after a 202 or 504. */
   owed: number;
   readonly startedAt: number;
   /** Virtual time of the last request or response; -1 before the first. */
   activeAt: number;
-  /** Ctrl-C. */
+  /** Acts like Ctrl-C. */
   readonly onInterrupt: () => void;
   /** Called when it is killed. */
   onDeath: () => void;
@@ -70,7 +70,7 @@ export function currentProcess(): SimulatedProcess | undefined {
   return running.getStore();
 }
 
-/** Resolves after every promise that can settle without time passing. */
+/** Resolves after all promises that can settle before time advances. */
 export function settled(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
@@ -91,7 +91,7 @@ export class Scheduler {
     return low + this.random() * (high - low);
   }
 
-  /** @returns cancels the event */
+  /** @returns a function that cancels the event */
   after(ms: number, owner: SimulatedProcess | undefined, happen: () => void): () => void {
     const event: Event = { at: this.now + Math.max(0, ms), order: this.#order++, owner, happen, cancelled: false };
     this.#push(event);
@@ -111,8 +111,8 @@ export class Scheduler {
   }
 
   /**
-   * Lets one event happen and everything that follows from it without time passing.
-   * @returns false if nothing is left to happen
+   * Runs one event and everything that follows from it before time advances.
+   * @returns false if no event is left
    */
   async step(): Promise<boolean> {
     const event = this.#pop();
@@ -133,7 +133,7 @@ export class Scheduler {
   }
 
   clockOf(owner: SimulatedProcess): Clock {
-    // A change of the program that draws more or fewer numbers leaves the rest of the world as it is.
+    // Each process has its own draws, so that a changed program does not change the rest of the world.
     const random = draws(owner.pid * 104_729 + Math.floor(this.now));
     return {
       now: () => Math.floor(EPOCH + this.now + owner.machine.skewMs),
@@ -191,7 +191,7 @@ function isBefore(a: Event, b: Event): boolean {
   return a.at < b.at || (a.at === b.at && a.order < b.order);
 }
 
-/** A small generator with a seed (mulberry32). */
+/** A seeded random number generator (mulberry32). */
 export function draws(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

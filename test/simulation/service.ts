@@ -1,4 +1,4 @@
-// The service of docs/service.md in virtual time, and what a hostile one does. Only `serve` knows what really exists.
+// The service of docs/service.md in virtual time, with faults.
 import type { Scheduler, SimulatedProcess } from './scheduler.ts';
 import { EPOCH } from './scheduler.ts';
 
@@ -16,10 +16,10 @@ export const PLANS: Readonly<Record<string, Plan>> = {
   tiny: { perWindow: 3, windowMs: 60_000, perDay: 200 },
 };
 
-/** How this service behaves for as long as its world lasts. */
+/** The behavior of the service, constant in one world. */
 export interface Manners {
   readonly plan: Plan;
-  /** Requests of the first window that others have used before. */
+  /** Requests of the first window that other clients have used. */
   readonly usedBefore: number;
   readonly skewMs: number;
   readonly retryAfter: 'seconds' | 'date' | 'none';
@@ -46,7 +46,7 @@ export interface ServiceRequest {
   readonly process: SimulatedProcess;
   /** Virtual time of its first byte. */
   readonly sentAt: number;
-  /** The client has given up already. */
+  /** Whether the client has already stopped waiting. */
   readonly isLate: () => boolean;
 }
 
@@ -54,9 +54,9 @@ export interface ServiceResponse {
   readonly status: number;
   readonly headers: Record<string, string>;
   readonly body: string;
-  /** What the response shows, once it was delivered. */
+  /** The categories that the response shows. */
   readonly shows?: readonly Stored[] | undefined;
-  /** Until when the refusal asks to wait, in true virtual time. */
+  /** The end of the wait that the refusal states, in virtual time. */
   readonly waitUntil?: number | undefined;
 }
 
@@ -67,11 +67,11 @@ interface Quota {
   usedToday: number;
   /** When the first response of this window was received: from then on the client knows of it. */
   heardAt: number;
-  /** A request that nobody waited for counted in this window: the client could not know. */
+  /** True if the client cannot know the quota exactly, for example after a request that timed out. */
   foreign: boolean;
 }
 
-/** What a fault makes of one request; see faults.ts. */
+/** The faults of the service; see faults.ts. */
 export type ServiceFault =
   | 'refuse'
   | 'error-before'
@@ -87,9 +87,9 @@ export type ServiceFault =
   | 'html'
   | 'rejects';
 
-/** How late a create is carried out if its sender died, or the state server may have lost what it recorded. */
+/** The longest delay of a create whose process died, or whose record the state server may have lost, in milliseconds. */
 export const SOONEST_MS = 4000;
-/** How late it is carried out after a 202 or 504: within the default of `--timeout`. */
+/** The longest delay of any other create after a 202 or 504, in milliseconds: less than the default of `--timeout`. */
 export const LATEST_MS = 28_000;
 const DAY_MS = 86_400_000;
 const FIRST_DAY_ENDS = Date.parse('2026-11-22T00:00:00Z') - EPOCH;
@@ -98,7 +98,7 @@ export class Service {
   readonly stored: Stored[] = [];
   readonly manners: Manners;
   validKey: string;
-  /** Called with a refusal that no fault explains, and with each request. */
+  /** Called with each request that the limits refuse; `excused` if its client could not know the quota. */
   onRefusal: (request: ServiceRequest, excused: boolean) => void = () => undefined;
   readonly #scheduler: Scheduler;
   readonly #longestLateMs: number;
@@ -126,9 +126,9 @@ export class Service {
       const headers = { 'content-type': 'application/json', date: new Date(this.#now).toUTCString() };
       return { status, body, ...extra, headers: { ...headers, ...this.#limitHeaders(quota), ...extra.headers } };
     };
-    // After a refusal that no window explains one request goes out to look, whatever was known before.
+    // After these requests the client cannot know the quota: it misses the response, or sends a probe.
     if (request.isLate() || fault === 'refuse' || fault === 'unavailable-after') quota.foreign = true;
-    // What a cache stored has no date by which the reset could be told.
+    // The Date of a cached response does not locate the reset.
     if (fault === 'aged-list') quota.foreign = true;
     const { perWindow, perDay } = this.manners.plan;
     const isExhausted = quota.used >= perWindow || quota.usedToday >= perDay;
@@ -138,7 +138,7 @@ export class Service {
     }
     quota.used++;
     quota.usedToday++;
-    // Until then no header tells of the day.
+    // Earlier responses do not report the daily limit.
     if (quota.usedToday === perDay) quota.heardAt = Number.POSITIVE_INFINITY;
     const error = (status: number, message: string, extra = {}): ServiceResponse =>
       respond(status, JSON.stringify({ code: `E${status}`, message, status }), extra);
@@ -150,11 +150,11 @@ export class Service {
       : this.#create(request, respond, error, fault);
   }
 
-  /** A response was received. */
+  /** Called when a response has been received. */
   heard(key: string, headers: ServiceResponse['headers']): void {
     const quota = this.#quotaOf(key);
     const { perDay } = this.manners.plan;
-    // Of a used-up day only later responses tell.
+    // Only responses after the last request of the day report the daily limit.
     if (quota.usedToday >= perDay && headers['x-ratelimit-limit'] !== String(perDay)) return;
     quota.heardAt = Math.min(quota.heardAt, this.#scheduler.now);
   }
@@ -187,7 +187,7 @@ export class Service {
     return quota;
   }
 
-  // The window nearest its end, or the day if that is what is used up; its end is rounded up to a second.
+  // Reports the short window, or the day once it is used up; the reset is rounded up to whole seconds.
   #limitHeaders({ windowEnds, used, dayEnds, usedToday }: Quota): Record<string, string> {
     const { headers, plan, skewMs } = this.manners;
     if (!headers) return {};
@@ -227,17 +227,17 @@ export class Service {
     if (this.manners.order === 'name') all.sort((a, b) => (a.name < b.name ? -1 : 1));
     const isNewest = this.#scheduler.random() < 0.5;
     const known = knownTo(request.process, all);
-    // From a cache: what this client knows and nothing later, or any older list.
+    // A cached list has exactly the categories that this client knows, or is any older list.
     if (fault === 'aged-list') {
       const old = isNewest ? known : all.slice(0, Math.floor(this.#scheduler.random() * (all.length + 1)));
       return respond(200, listText(old), { headers: { age: '7' } });
     }
     if (fault === 'empty-list' && known.length > 0) return respond(200, '[]');
-    // A list that is cut off lacks something that this client knows: without that, no client could tell. And it shows
-    // something that it knows: without that it would be another account's, or that of a service whose data was reset.
+    // A truncated list lacks a category that the client knows, since no client could detect it otherwise. It also shows a
+    // known category, or it would look like the list of another account or of reset data.
     if (fault === 'cut-list' && known.length > 1) {
       const at = 1 + Math.floor(this.#scheduler.random() * (known.length - 1));
-      // A page of it, or one that lags behind and lacks a single one besides.
+      // Either a stale list that lacks one known category, or only the first page.
       const page = all.slice(0, all.indexOf(known[at] as Stored));
       return respond(200, listText(isNewest ? known.filter((one) => one !== known[at]) : page));
     }
@@ -252,7 +252,7 @@ export class Service {
   ): ServiceResponse {
     const { name, description } = JSON.parse(request.body ?? '{}') as { name: string; description?: string };
     const later = (): void => {
-      // After a crash it must not take as long: no crash before the response.
+      // Spare the process until its response, since a create whose process died must be processed sooner.
       request.process.sparedUntil = this.#scheduler.now + 100;
       const ms = this.#scheduler.between(1, request.process.dead ? SOONEST_MS : this.#longestLateMs);
       request.process.owed++;

@@ -1,11 +1,11 @@
-// Makes a world that goes wrong smaller, for as long as it still goes wrong in the same way.
+// Shrinks a failing world as long as it still fails in the same way.
 import type { UserPlan } from './users.ts';
 import type { WorldPlan, WorldResult } from './world.ts';
 import { runWorld } from './world.ts';
 
 const MOST_TRIALS = 200;
 
-/** @returns the smallest world that was found, with what happens in it */
+/** @returns the result of the smallest failing world that was found */
 export async function shrink(plan: WorldPlan): Promise<WorldResult> {
   let best = await runWorld(plan);
   const wanted = kindOf(best);
@@ -58,7 +58,7 @@ export async function shrink(plan: WorldPlan): Promise<WorldResult> {
   return best;
 }
 
-/** Leaves out halves, then quarters, down to single ones. */
+/** Removes halves, then quarters, down to single elements. */
 async function without<T>(all: () => readonly T[], isEnough: (rest: readonly T[]) => Promise<boolean>): Promise<void> {
   for (let size = Math.ceil(all().length / 2); size > 0; size = size === 1 ? 0 : Math.ceil(size / 2)) {
     for (let at = 0; at < all().length; ) {

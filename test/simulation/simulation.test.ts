@@ -21,24 +21,24 @@ beforeAll(async () => {
 }, 120_000);
 
 describe('a simulated world', () => {
-  test('keeps every promise in 200 short worlds full of faults', () => {
+  test('violates no invariant in 200 short worlds with faults', () => {
     expect(findings.found).toEqual([]);
     expect(findings.worlds).toBe(200);
     expect(findings.commands).toBeGreaterThan(1000);
   });
 
-  test('lets each fault of a create meet an import with a create in flight', () => {
+  test('injects each fault of a create into an import with a create in flight', () => {
     const met = Object.keys(findings.coverage).filter((cell) => /× create.* of import$/.test(cell));
     const faults = met.map((cell) => cell.split(' ')[0]);
     expect(faults).toEqual(expect.arrayContaining(FAULTS_OF_CREATES.split(' ')));
   });
 
-  test('keeps them in the worlds that found a defect', async () => {
+  test('violates no invariant in the worlds that found a defect', async () => {
     const seeds = FINDINGS.flatMap(({ seed }) => seed ?? []);
     expect((await simulator.seeds(seeds)).found).toEqual([]);
   });
 
-  test('has mutations whose text stands once in the source', () => {
+  test('has only mutations whose text occurs once in the source', () => {
     const all = [...MUTATIONS, ...FINDINGS.map(({ undone }) => undone)];
     expect(all.filter(({ file, from }) => readFileSync(file, 'utf8').split(from).length !== 2)).toEqual([]);
   });
@@ -53,14 +53,14 @@ describe('a simulated world', () => {
     expect((await simulator.world(29, 12)).steps).toBe(12);
   });
 
-  test('loses no category of the sandbox that was answered, whenever its processes are killed', async () => {
+  test('loses no acknowledged create of the sandbox, whenever its processes are killed', async () => {
     const { answered, wrong } = await simulator.sandboxes(1, 50);
     expect(wrong).toEqual([]);
     expect(answered).toBeGreaterThan(1000);
   });
 
-  test('shows a planted violation with the steps before it, in a smaller world', async () => {
-    // Creates are no longer recorded before they are sent.
+  test('shows a planted violation in a smaller world, with the preceding steps', async () => {
+    // The mutation sends creates without recording them first.
     const from = "await this.#append(['send', this.#run, attempt, name]);\n    await this.#log.sync();";
     const planted = { file: 'src/import/journal.ts', from, to: '' };
     const broken = await Simulator.build(tempDir(), planted);

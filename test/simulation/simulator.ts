@@ -1,10 +1,10 @@
-// Builds the simulator and runs worlds in a process of its own: the program in it believes that it is alone.
+// Builds the simulator and runs worlds in a separate process.
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 
-/** A change of the program that the worlds should notice. */
+/** A change to the program that the worlds should detect. */
 export interface Mutation {
   readonly file: string;
   readonly from: string;
@@ -27,7 +27,7 @@ export interface OneWorld {
   readonly steps: number;
   readonly violations: readonly { readonly step: number; readonly what: string }[];
   readonly trace: readonly string[];
-  /** The smallest world that goes wrong in the same way. */
+  /** The smallest world that fails in the same way. */
   readonly smallest?: {
     readonly faults: readonly object[];
     readonly users: readonly object[];
@@ -47,7 +47,7 @@ export class Simulator {
   /** @param dir the bundle's directory */
   static async build(dir: string, mutation?: Mutation): Promise<Simulator> {
     const file = join(dir, 'simulator.mjs');
-    // Not a module of the tests: it is resolved from the project's root, wherever the caller was bundled to.
+    // Resolve the module from the project root, because the caller may be bundled elsewhere.
     const { buildSimulator } = (await import(pathToFileURL('test/simulation/build.mjs').href)) as {
       readonly buildSimulator: (file: string, mutation?: Mutation) => Promise<void>;
     };
@@ -55,7 +55,7 @@ export class Simulator {
     return new Simulator(file);
   }
 
-  /** @param timeoutMs after which a world counts as endless */
+  /** @param timeoutMs the time limit of all worlds together */
   worlds(from: number, to: number, { stop = false, timeoutMs = LONGEST_MS } = {}): Promise<Findings> {
     return this.#run(['worlds', String(from), String(to), ...(stop ? ['stop'] : [])], timeoutMs);
   }
@@ -64,7 +64,7 @@ export class Simulator {
     return this.#run(['seeds', ...seeds.map(String)], LONGEST_MS);
   }
 
-  /** @param steps after how many it ends; 0: at its own end */
+  /** @param steps the number of steps after which the world ends; 0: no limit */
   world(seed: number, steps = 0): Promise<OneWorld> {
     return this.#run(['world', String(seed), String(steps)], LONGEST_MS);
   }

@@ -1,4 +1,4 @@
-// A Valkey server in memory: the commands that the program's scripts use, in the server's own time. It fails, forgets and evicts.
+// A Valkey server in memory with the commands that the program's scripts use. It can go down, lose data and evict keys.
 import { compileLua } from './lua.ts';
 import type { Scheduler } from './scheduler.ts';
 import { EPOCH } from './scheduler.ts';
@@ -16,7 +16,7 @@ export class ReplyError extends Error {
 }
 
 export class StateServer {
-  /** Whether anything ever went wrong with it. */
+  /** Whether it has ever had a fault. */
   troubled = false;
   readonly #scheduler: Scheduler;
   #data = new Map<string, Value>();
@@ -54,7 +54,7 @@ export class StateServer {
     this.#data.delete(keys[Math.floor(this.#scheduler.random() * keys.length)] ?? '');
   }
 
-  /** Comes back with what it had on its disk. */
+  /** Restarts with its last save. */
   restart(): void {
     this.goDown(500);
     this.#starts++;
@@ -84,7 +84,7 @@ export class StateServer {
         const run = this.#scripts.get(first) ?? (command === 'EVAL' ? compileLua(first) : undefined);
         if (!run) throw new ReplyError('NOSCRIPT No matching script');
         this.#scripts.set(first, run);
-        // A save now and then: what came after it is lost in a restart.
+        // Save at random: a restart loses later changes.
         if (this.#scheduler.random() < 0.1) this.#saved = structuredClone(this.#data);
         return toReply(
           run(rest.slice(0, count), rest.slice(count), (name, ...values) =>
@@ -195,7 +195,7 @@ export class StateServer {
     return id;
   }
 
-  // Scripts read the end of a stream: its beginning is found by halving.
+  // Uses a binary search, since scripts read the end of a long stream.
   #range(stream: readonly Entry[], from: string, to: string, rest: readonly string[]): Entry[] {
     const first =
       from === '-' ? 0 : from.startsWith('(') ? placeOf(stream, from.slice(1), 1) : placeOf(stream, from, 0);
@@ -205,7 +205,7 @@ export class StateServer {
   }
 }
 
-// The number of entries before `id`; with 1, those that have it included.
+// Returns the number of entries before `id`; if `included` is 1, an entry with that id counts too.
 function placeOf(stream: readonly Entry[], id: string, included: 0 | 1): number {
   let [low, high] = [0, stream.length];
   while (low < high) {
@@ -222,7 +222,7 @@ function compare(a: string, b: string): number {
   return aTime - bTime || aCount - bCount;
 }
 
-// As a server turns Lua's values into replies.
+// Converts a Lua value to a reply, as a server does.
 function toReply(value: unknown): unknown {
   if (value === undefined || value === null || value === false) return null;
   if (value === true) return 1;

@@ -1,4 +1,4 @@
-// What happened, line by line: the same seed gives the same lines.
+// The trace of a world: the same seed gives the same lines.
 import type { Scheduler, SimulatedProcess } from './scheduler.ts';
 
 export class Trace {

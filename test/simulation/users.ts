@@ -1,4 +1,4 @@
-// Obedient users: each has a list of things to do, and does to the letter what the program prints.
+// Users with a list of tasks, who follow every printed hint literally.
 import type { Ended } from './invariants.ts';
 import { durationIn } from './invariants.ts';
 import { mkdirSync, writeFileSync } from './replaced/fs.ts';
@@ -6,7 +6,6 @@ import type { Machine, Scheduler } from './scheduler.ts';
 import type { Service } from './service.ts';
 import type { Trace } from './trace.ts';
 
-/** What a user sets out to do. */
 export type Task =
   | { readonly kind: 'list' | 'quota' | 'login' }
   | { readonly kind: 'create'; readonly name: string; readonly ifMissing: boolean }
@@ -15,14 +14,14 @@ export type Task =
 export interface UserPlan {
   readonly machine: number;
   readonly startsAt: number;
-  /** Imports files, and answers the question before each import; otherwise pipes the rows. */
+  /** Whether the user imports files and answers the prompt before each import, instead of piping the rows. */
   readonly atTerminal: boolean;
   /** Options of every command of this user. */
   readonly options: readonly string[];
   readonly tasks: readonly Task[];
 }
 
-/** Names that may be there more than once, and why. */
+/** The number of categories that each name may have. */
 export class Expectations {
   readonly #service: Service;
   readonly #rows = new Map<string, number>();
@@ -34,7 +33,7 @@ export class Expectations {
     this.#service = service;
   }
 
-  /** A file has this many of a name; the largest file counts. */
+  /** Expects the rows of a file; for each name, the file with the most rows counts. */
   addFile(names: readonly string[]): void {
     for (const [name, count] of counted(names)) this.#rows.set(name, Math.max(count, this.#rows.get(name) ?? 0));
   }
@@ -43,17 +42,17 @@ export class Expectations {
     this.#creates.set(name, 1 + (this.#creates.get(name) ?? 0));
   }
 
-  /** The program said that it does not know, or could say nothing. */
+  /** Allows any number of these names: the program reported an unknown outcome, or was killed. */
   excuse(names: Iterable<string>): void {
     for (const name of names) this.#excused.add(name);
   }
 
-  /** Only the journal could tell which row a category with another name belongs to. */
+  /** Allows any number of names that the service alters: only the journal knew their rows. */
   journalLost(): void {
     this.#isJournalLost = true;
   }
 
-  /** How many the service has that were sent with this name. */
+  /** The number of categories that were sent with this name. */
   count(name: string): number {
     return this.#service.stored.filter(({ sent }) => sent === name).length;
   }
@@ -65,7 +64,7 @@ export class Expectations {
       .map(([name, count]) => `"${name}" is there ${count} times`);
   }
 
-  /** Nothing is missing of this name. */
+  /** Whether no category of this name is missing. */
   isComplete(name: string): boolean {
     return this.count(name) >= this.#allowed(name);
   }
@@ -99,7 +98,7 @@ interface Surroundings {
   readonly machine: Machine;
   readonly run: (machine: Machine, args: readonly string[], stdin: string) => Promise<Ended>;
   readonly expectations: Expectations;
-  /** From now on commands use what is saved. */
+  /** Makes later commands use the saved key. */
   readonly loggedIn: (machine: Machine) => void;
   readonly violate: (what: string) => void;
 }
@@ -112,7 +111,7 @@ interface ImportDocument {
   readonly pending: number;
 }
 
-/** Longer than any fault lasts; a user who is still told to try again then gives up. */
+/** More runs than any fault affects; after them the user gives up. */
 const TRIES = 25;
 const MOST_WAITS = 200;
 
@@ -142,7 +141,7 @@ export class User {
     else await this.#until(task.kind === 'list' ? ['categories', 'list', ...options] : ['quota', ...options]);
   }
 
-  // Runs a command that changes nothing until it succeeds.
+  // Repeats a read-only command until it succeeds.
   async #until(args: readonly string[], stdin = ''): Promise<Ended | undefined> {
     for (let tries = 0; tries < TRIES; tries++) {
       const ended = await this.#world.run(this.#world.machine, args, stdin);
@@ -185,7 +184,7 @@ export class User {
       }
       if (ended.code === 3) await this.#logIn();
       await this.#pause(ended);
-      // Killed, interrupted or unknown: look first, as the hint says.
+      // After a kill, an interruption or an unknown outcome, check the list first, as the hint says.
       if (ended.code !== undefined && ended.code !== 8 && ended.code !== 130) continue;
       expectations.excuse([name]);
       const listed = await this.#until(['categories', 'list', '--json']);
@@ -209,11 +208,11 @@ export class User {
         return this.#mustExist(rows);
       }
       if (ended.code === 3) await this.#logIn();
-      // A short --max-wait costs many runs.
+      // A short --max-wait needs many runs.
       if (ended.code === 5 && waits++ < MOST_WAITS) tries--;
       if (ended.code === 8) rows = correctedRows(rows, ended);
       if (ended.out.includes('E400')) rows = rows.filter((name) => !name.includes('!'));
-      // The user compares, and leaves it at that.
+      // The user compares the list with the file and accepts the duplicates.
       if (/may exist twice|exist twice/.test(ended.err))
         expectations.excuse(rows.filter((name) => ended.err.includes(name)));
       args = resumeOf(ended) ?? args;
@@ -231,7 +230,7 @@ export class User {
     for (const name of this.#world.expectations.missing(names)) this.#world.violate(`${name}, and the exit code was 0`);
   }
 
-  // What it says was created or skipped exists, and every row is accounted for.
+  // Checks that every reported category exists, and that every row is reported.
   #checkDocument({ out }: Ended, rows: readonly string[]): void {
     if (out === '') return;
     const { created, skipped, failed, unknown, pending } = JSON.parse(out) as ImportDocument;
@@ -261,7 +260,7 @@ export class User {
   }
 }
 
-// The command that a hint prints to create what is missing.
+// Returns the command in a hint that creates the missing rows.
 function resumeOf({ err }: Ended): readonly string[] | undefined {
   const line = /the same rows \| petstore ([^\n"`\\]+)/.exec(err)?.[1];
   return line?.trim().split(' ');

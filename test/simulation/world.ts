@@ -1,4 +1,4 @@
-// One world from one seed: machines, users and a service, and what goes wrong.
+// One world from one seed: machines, users, a service and faults.
 
 import { PassThrough } from 'node:stream';
 import { PetstoreError } from '../../src/errors.ts';
@@ -21,7 +21,7 @@ import { Trace } from './trace.ts';
 import type { Task, UserPlan } from './users.ts';
 import { Expectations, User } from './users.ts';
 
-/** Everything that a seed decides before a world begins; a smaller one is a smaller world. */
+/** Everything that the seed determines before the world begins; shrinking removes parts of it. */
 export interface WorldPlan {
   readonly seed: number;
   readonly machines: readonly { readonly skewMs: number }[];
@@ -47,7 +47,7 @@ const WORDS = ['dog', 'cat', 'Tom & Jerry', 'bär', 'a very long species name', 
 /** Virtual time after which every command has ended. */
 const LONGEST_MS = 14 * 86_400_000;
 const MOST_STEPS = 60_000;
-/** How long a command may go on after Ctrl-C: a create in flight and the state server get some seconds. */
+/** The time for a command to end after Ctrl-C: a create in flight and the state server get a few seconds. */
 const GRACE_MS = 8000;
 const MAX_WAITS: Readonly<Record<string, number>> = { '10s': 10_000, '70s': 70_000, '5m': 300_000, '48h': 172_800_000 };
 
@@ -73,10 +73,10 @@ export function planWorld(seed: number): WorldPlan {
     order: pick(['oldest', 'oldest', 'newest', 'name']),
   };
   const sharedFile = Array.from({ length: 3 + Math.floor(random() * 12) }, (_, at) => `both ${at}`);
-  // Two imports of one file at once.
+  // Two users import the same file at once.
   const isRace = chance(machines.length > 1 ? 0.5 : 0.1);
   const users = Array.from({ length: isRace || chance(0.3) ? 2 : 1 }, (_, number): UserPlan => {
-    // Some names stand in the file twice.
+    // Some names occur twice in the file.
     const nameAt = (at: number): string => `${number}${chance(0.35) ? '' : `.${at}`} ${pick(WORDS)}`;
     const own = Array.from({ length: 1 + Math.floor(random() ** 1.5 * 24) }, (_, at) => nameAt(at));
     const importOf = (names: readonly string[]): Task => ({
@@ -129,7 +129,7 @@ export function planWorld(seed: number): WorldPlan {
   return { seed, machines, hasStateServer, manners, before, users, faults };
 }
 
-/** @param mostSteps ends the world early, for a look at what comes before */
+/** @param mostSteps the number of steps after which the world ends */
 export async function runWorld(plan: WorldPlan, mostSteps = MOST_STEPS): Promise<WorldResult> {
   const world = new World(plan);
   await world.run(mostSteps);
@@ -178,7 +178,7 @@ class World {
       shared: plan.hasStateServer,
       machines: plan.machines.length,
       calm: plan.users.length === 1 && !plan.faults.some(({ kind }) => /^(?:suspend|clock|disk|server)/.test(kind)),
-      hasMisfortune: () => this.#faults.coverage.size > 0,
+      hasFaults: () => this.#faults.coverage.size > 0,
       slowestMs: plan.faults.some(({ kind }) => /late|slow|silent|truncated/.test(kind)) ? 31_000 : 0,
     });
     this.#faults = new Faults(plan.faults, {
@@ -232,11 +232,11 @@ class World {
     const { violations } = this.#invariants;
     while (living > 0 && violations.length === 0 && this.#scheduler.steps < mostSteps) {
       if (!(await this.#scheduler.step())) this.#invariants.violate('a command hangs: nothing is left to happen');
-      if (this.#faults.strike()) await settled();
+      if (this.#faults.inject()) await settled();
       if (this.#scheduler.now > LONGEST_MS) this.#invariants.violate('a command does not end');
     }
     if (this.#scheduler.steps >= MOST_STEPS) this.#invariants.violate('a command does not end');
-    // What is still on its way arrives.
+    // Deliver the requests that are still in flight.
     for (let more = true; more && violations.length === 0 && living === 0; ) more = await this.#scheduler.step();
     if (violations.length > 0 || living > 0) return;
     for (const name of this.#expectations.tooOften()) this.#invariants.violate(name);
@@ -283,7 +283,7 @@ class World {
         onInterrupt: () => {
           interrupt.abort(new PetstoreError('interrupted', 'interrupted', { exitCode: 130 }));
           const goesOn = (): void => this.#invariants.violate('a command goes on after Ctrl-C');
-          // The second time, since it may have been suspended meanwhile.
+          // Wait twice, since the process may be suspended during the first wait.
           this.#scheduler.after(GRACE_MS, process, () => this.#scheduler.after(GRACE_MS, process, goesOn));
         },
         onDeath: () => end(undefined),
@@ -344,7 +344,7 @@ class World {
         PETSTORE_CONFIG_DIR: `${home}/config`,
         PETSTORE_STATE_DIR: `${home}/state`,
         PETSTORE_BASE_URL: 'https://pets.example/v1',
-        // A user who has logged in uses what was saved.
+        // A user who has logged in uses the saved key.
         ...(!login && !this.#loggedIn.has(process.machine) && { PETSTORE_API_KEY: this.#keys[0] }),
         ...(this.#plan.hasStateServer && { PETSTORE_STATE_URL: 'redis://state.example:6379/0' }),
       },
@@ -370,7 +370,7 @@ class World {
     };
   }
 
-  // After some thought, which may take so long that the list is another one.
+  // Answers the prompt after a delay in which the list may change.
   #answer(process: SimulatedProcess, keyboard: PassThrough): void {
     const answer = this.#scheduler.random() < 0.9 ? 'y\n' : 'n\n';
     this.#scheduler.after(this.#scheduler.between(300, 20_000), process, () => void keyboard.write(answer));

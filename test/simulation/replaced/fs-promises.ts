@@ -1,4 +1,4 @@
-// `node:fs/promises` in memory: what reads an input file.
+// The part of `node:fs/promises` that reads an input file, in memory.
 import { closeSync, fstatSync, openSync, readFileSync } from './fs.ts';
 
 interface Handle {

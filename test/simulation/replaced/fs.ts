@@ -1,4 +1,4 @@
-// `node:fs` in memory. The first part of a path is the machine. A disk fills up, and a process dies in the middle of a write.
+// `node:fs` in memory; the first part of a path names the machine. Disks can fill up, and a process can die during a write.
 import type { Machine, SimulatedProcess } from '../scheduler.ts';
 import { currentProcess, KilledError } from '../scheduler.ts';
 import { surroundings } from './world.ts';
@@ -55,7 +55,7 @@ function fail(code: string, syscall: string, path: string): never {
   throw Object.assign(new Error(`${code}: ${syscall} '${path}'`), { code, syscall, path, errno: -1 });
 }
 
-// A process that is dead does nothing more, whatever its own code tries to clean up.
+// Throws in a killed process, so that its code cannot clean up.
 function enter(): SimulatedProcess | undefined {
   const caller = currentProcess();
   if (caller?.dead) throw new KilledError();
@@ -114,7 +114,7 @@ export function readSync(fd: number, into: Buffer, offset: number, length: numbe
   return bytes.copy(into, offset, position ?? 0, Math.min(bytes.length, (position ?? 0) + length));
 }
 
-// Always at the end: every file of the program that is written through a descriptor is a log or new.
+// Always appends: the program writes only logs and new files through a descriptor.
 export function writeSync(fd: number, data: Uint8Array | string, offset = 0, length?: number): number {
   const caller = enter();
   const { node, path } = descriptor(fd, 'write');
@@ -135,7 +135,7 @@ export function writeSync(fd: number, data: Uint8Array | string, offset = 0, len
   return written;
 }
 
-// Often within the first two bytes, which make a line void.
+// Often within the first two bytes: the void line that begins each write to a log.
 function cut(length: number): number {
   const { random } = surroundings().scheduler;
   return random() < 0.4 ? Math.floor(random() * 3) : Math.floor(random() * (length + 1));
@@ -247,7 +247,7 @@ export function readFileSync(path: string, encoding?: string | { readonly encodi
 export function writeFileSync(path: string, data: string | Uint8Array, options?: { readonly mode?: number }): void {
   const fd = openSync(path, 'w', options?.mode);
   try {
-    // As Node does, it does not say that only a part was written before the disk was full.
+    // Does not report that a full disk cut the write short (docs/architecture.md, conf).
     writeSync(fd, typeof data === 'string' ? Buffer.from(data) : data);
   } finally {
     closeSync(fd);
@@ -301,7 +301,7 @@ const known: Readonly<Record<string, unknown>> = {
   fchmodSync: () => undefined,
 };
 
-/** What packages import: a function that is not simulated fails when it is called. */
+/** The default export for packages; a function that is not simulated fails when it is called. */
 export const everything = new Proxy(known, {
   get: (target, name) => target[String(name)] ?? (() => fail('ENOSYS', String(name), '')),
 });

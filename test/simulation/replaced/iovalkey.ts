@@ -36,13 +36,13 @@ export class Redis {
     this.status = 'end';
   }
 
-  // There and back; a server that is down takes no connection, and leaves calls without a reply.
+  // Delays a call and its reply; a server that is down rejects both connections and calls.
   #later<T>(work: () => T): Promise<T> {
     const { scheduler, stateServer } = surroundings();
     return new Promise((resolve, reject) => {
       const fail = (error: unknown): void =>
         void scheduler.after(scheduler.between(0.1, 2), this.#owner, () => reject(error));
-      // What is sent arrives also when its sender is killed.
+      // A command arrives even if its sender is killed.
       scheduler.after(scheduler.between(0.1, 2), undefined, () => {
         if (stateServer.isDown) return fail(Object.assign(new Error('connection refused'), { code: 'ECONNREFUSED' }));
         try {

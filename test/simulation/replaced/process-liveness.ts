@@ -1,4 +1,4 @@
-// Which processes of the world run: a pid means something on its own machine only.
+// The liveness of the world's processes: a pid identifies a process on its own machine only.
 import type { ProcessRef } from '../../../src/append-log/process-liveness.ts';
 import { callingProcess, surroundings } from './world.ts';
 

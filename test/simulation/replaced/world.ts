@@ -1,4 +1,4 @@
-// What the replaced modules reach of the world that runs: they are called by the program, which does not know of it.
+// Gives the replaced modules access to the running world, since the program that calls them cannot pass it.
 import type { Network } from '../network.ts';
 import type { Scheduler, SimulatedProcess } from '../scheduler.ts';
 import { currentProcess } from '../scheduler.ts';
@@ -9,7 +9,7 @@ export interface Surroundings {
   readonly network: Network;
   readonly stateServer: StateServer;
   readonly processes: readonly SimulatedProcess[];
-  /** Random bytes that do not disturb the other draws. */
+  /** Draws a random byte without affecting the other draws. */
   readonly randomByte: () => number;
   readonly kill: (process: SimulatedProcess) => void;
 }
