@@ -61,6 +61,13 @@ test('CSV rows keep quotes, line breaks, tabs, lone CRs and emoji', async () => 
   ]);
 });
 
+test('an empty stdin and an empty file have hints of their own', async () => {
+  const hintFor = (label: string) =>
+    readRows({ label, extension: '', bytes: Buffer.alloc(0) }, { delimiter: undefined, ignoreExtra: false });
+  await expect(hintFor('stdin')).rejects.toMatchObject({ hint: 'check the command that writes to stdin' });
+  await expect(hintFor('a.csv')).rejects.toMatchObject({ hint: expect.stringContaining('NDJSON') });
+});
+
 test('every bad row is reported with its first line', async () => {
   const csv = 'name,description\n"two\nlines",ok\n,no name\n\nx\n" ",quoted\nx,y,z\n"fine",""\n';
   const { message, problems } = await failure(csv);

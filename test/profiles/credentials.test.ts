@@ -199,9 +199,24 @@ test('--profile uses the URL and the key of the profile and nothing from the env
     message: 'profile "staging" has no API key',
     hint: 'run `petstore auth login -p staging`',
   });
+  const malformed = memory([{ ...production, key: 'a b' }]);
+  await expect(resolve({}, 'production', malformed)).rejects.toMatchObject({
+    message: 'the API key from profile "production" contains a space',
+    hint: 'run `petstore auth login -p production`',
+  });
   // Ignored variables are not validated.
   const invalid = { PETSTORE_API_KEY: '', PETSTORE_BASE_URL: 'x' };
   expect(await resolve(invalid, 'production')).toMatchObject({ key: KEY, keySource: 'stored' });
+});
+
+test('an environment that sets only the key or only the URL is told which variable to set', async () => {
+  const store = memory([]);
+  await expect(resolve({ PETSTORE_API_KEY: 'k' }, undefined, store)).rejects.toMatchObject({
+    hint: 'set PETSTORE_BASE_URL',
+  });
+  await expect(resolve({ PETSTORE_BASE_URL: 'https://b.example/v1' }, undefined, store)).rejects.toMatchObject({
+    hint: 'set PETSTORE_API_KEY',
+  });
 });
 
 test('a key command of a profile or of the environment provides the key, but that of a profile only for its origin', async () => {
