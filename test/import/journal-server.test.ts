@@ -2,9 +2,12 @@
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { StateServer } from '../../src/append-log/state-server.ts';
 import { parseStateUrl } from '../../src/append-log/state-url.ts';
+import { StreamLog } from '../../src/append-log/stream-log.ts';
 import type { LockOptions } from '../../src/import/journal.ts';
 import { Journal } from '../../src/import/journal.ts';
+import { formatRecord } from '../../src/import/journal-record.ts';
 import { openServerJournal } from '../../src/import/journal-server.ts';
+import { journalFormat } from '../../src/import/journal-state.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { hasStateServer, RedisServer } from '../support/redis-server.ts';
 
@@ -29,11 +32,18 @@ class Machine {
   readonly clock = new FakeClock();
   readonly warnings: string[] = [];
   readonly notices: string[] = [];
+  /** What this machine knows of the process that holds the lock. */
+  holder: 'dead' | 'unknown' = 'unknown';
 
-  async open(at = server): Promise<Journal> {
+  connect(at = server): StateServer {
     const address = parseStateUrl(at.url, undefined, 'PETSTORE_STATE_URL');
     const connection = new StateServer({ address, clock: this.clock, timeoutMs: 10_000 });
     open.push(connection);
+    return connection;
+  }
+
+  async open(at = server): Promise<Journal> {
+    const connection = this.connect(at);
     const journal = new Journal(
       await openServerJournal(URL, {
         server: connection,
@@ -51,7 +61,16 @@ class Machine {
     return {
       clock: this.clock,
       signal: new AbortController().signal,
-      processes: { self, livenessOf: () => 'unknown' },
+      processes: { self, livenessOf: () => this.holder },
+    };
+  }
+
+  duringNextSleep(act: () => Promise<unknown>): void {
+    const sleep = this.clock.sleep.bind(this.clock);
+    this.clock.sleep = async (ms, signal) => {
+      this.clock.sleep = sleep;
+      await act();
+      return sleep(ms, signal);
     };
   }
 
@@ -116,6 +135,7 @@ withServer('a run restores the records that a flushed server lost, even if anoth
   const [machine, other] = [new Machine(), new Machine()];
   const journal = await machine.acquire();
   await journal.recordKnown([['7', 'a']]);
+  const ant = await journal.recordSend('ant');
   const waiting = await other.open();
   const patience = new AbortController();
   const sleep = other.clock.sleep.bind(other.clock);
@@ -126,6 +146,7 @@ withServer('a run restores the records that a flushed server lost, even if anoth
       const [dog, cow] = [await journal.recordSend('dog'), await journal.recordSend('cow')];
       await journal.recordCreated(dog, ['8', 'b']);
       await journal.recordSlow(cow);
+      await journal.recordAbsent(ant);
       await server.command('FLUSHALL');
     }
     if (looks === 4) {
@@ -145,6 +166,62 @@ withServer('a run restores the records that a flushed server lost, even if anoth
     ['cow', true],
   ]);
 });
+
+withServer.each<[string, (journal: Journal, attempt: string) => Promise<unknown>]>([
+  ['created', (journal, attempt) => journal.recordCreated(attempt, ['8', 'b'])],
+  ['found', (journal, attempt) => journal.recordFound(attempt, ['8', 'b'])],
+  ['absent', (journal, attempt) => journal.recordAbsent(attempt)],
+])('an attempt whose "%s" record reveals a rotation is not sent again', async (_outcome, end) => {
+  const machine = new Machine();
+  const journal = await machine.acquire();
+  const dog = await journal.recordSend('dog');
+  await journal.recordSend('cat');
+  const key = await journalKey();
+  const rotating = { server: machine.connect(), clock: machine.clock, key, recentMs: 0, rotateAt: 1 };
+  await new StreamLog(journalFormat, rotating).append(formatRecord(['beat', 'other']));
+  expect(await server.command('XRANGE', key, '-', '+')).not.toContain('"send"');
+  await end(journal, dog);
+  // A run killed after such a record would leave an uncertain attempt beside its own category.
+  expect(await server.command('XRANGE', key, '-', '+')).not.toContain('"send"');
+  expect(uncertainNames(journal)).toEqual(['cat']);
+});
+
+withServer(
+  'a run that waited for the lock trusts the records of the run before it, and waits for lost ones',
+  async () => {
+    const [first, other] = [await new Machine().acquire(), new Machine()];
+    const dog = await first.recordSend('dog');
+    const waiting = await other.open();
+    other.duringNextSleep(async () => {
+      await server.command('FLUSHALL');
+      // The waiting run knew the dog and not the cat.
+      await first.recordSend('cat');
+      await first.recordAbsent(dog);
+      await first.close();
+    });
+    await waiting.acquire(other.lock);
+    await waiting.recordKnown([['7', 'a']]);
+    expect(uncertainNames(waiting)).toEqual(['cat']);
+    expect(other.notices).toEqual([expect.stringMatching(/may have lost the import journal; waiting 10s$/)]);
+  },
+);
+
+withServer(
+  'a run that saw the journal vanish and its holder die waits for requests whose records are lost',
+  async () => {
+    const [first, other] = [await new Machine().acquire(), new Machine()];
+    await first.recordSend('dog');
+    const waiting = await other.open();
+    other.duringNextSleep(async () => {
+      await first.recordSend('cat');
+      await server.command('FLUSHALL');
+      other.holder = 'dead';
+    });
+    await waiting.acquire(other.lock);
+    expect(uncertainNames(waiting)).toEqual(['dog']);
+    expect(other.clock.monotonic()).toBeGreaterThanOrEqual(SETTLE_MS);
+  },
+);
 
 withServer.each<[string, (at: RedisServer) => Promise<unknown>]>([
   ['was flushed', (at) => at.command('FLUSHALL')],
