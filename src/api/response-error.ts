@@ -81,7 +81,7 @@ function forbiddenError({ headers, body }: HttpResponse, facts: Partial<Petstore
     const what = `a firewall or proxy rejected the request (403)${detail}`;
     return new PetstoreError('rejected', what, { ...facts, hint: 'try again in a few minutes' });
   }
-  const hint = 'check the plan and the permissions of the API key';
+  const hint = "check the API key's plan and permissions";
   return new PetstoreError('rejected', `the service rejected the request (403)${detail}`, { ...facts, hint });
 }
 

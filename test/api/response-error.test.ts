@@ -77,7 +77,7 @@ test.each<[string, HttpResponse, string, string]>([
     'the service itself',
     response(403, '{"code":"plan","message":"not in your plan","status":403}'),
     'the service rejected the request (403): not in your plan',
-    'check the plan and the permissions of the API key',
+    "check the API key's plan and permissions",
   ],
 ])('the error about a 403 from %s has its own message and hint', (_what, rejection, message, hint) => {
   expect(responseError(write, rejection)).toMatchObject({ kind: 'rejected', processed: 'no', message, hint });

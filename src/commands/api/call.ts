@@ -125,7 +125,7 @@ function checkJson(body: Uint8Array, source: string, platform: string): Uint8Arr
           ? 'use a JSON document such as {"name":"dog"}'
           : platform === 'win32'
             ? 'use --input FILE, since Windows shells treat quotes differently'
-            : `quote it, for example --data '{"name":"dog"}'`,
+            : `quote the JSON, for example --data '{"name":"dog"}'`,
     });
   }
 }
