@@ -149,7 +149,7 @@ export class Invariants {
       this.violate('a second request after a refusal, before the response to the first');
     probes?.add(number);
     if (name !== undefined && process.command === 'import' && this.#options.expectations.isComplete(name))
-      this.violate(`"${name}" is sent although nothing is missing of it`);
+      this.violate(`"${name}" is sent although no category of it is missing`);
     const inside = this.#waits.find((wait) => wait.key === key && now < wait.until && this.#knows(process, wait));
     if (inside) this.violate(`sent ${((inside.until - now) / 1000).toFixed(1)} s before a stated wait is over`);
     // Before a list, a process may wait until no request can still be in flight.

@@ -88,7 +88,7 @@ export type ServiceFault =
   | 'rejects';
 
 /** The longest delay of a create whose process died, or whose record the state server may have lost, in milliseconds. */
-export const SOONEST_MS = 4000;
+export const LATEST_AFTER_LOSS_MS = 4000;
 /** The longest delay of any other create after a 202 or 504, in milliseconds: less than the default of `--timeout`. */
 export const LATEST_MS = 28_000;
 const DAY_MS = 86_400_000;
@@ -254,7 +254,7 @@ export class Service {
     const later = (): void => {
       // Spare the process until its response, since a create whose process died must be processed sooner.
       request.process.sparedUntil = this.#scheduler.now + 100;
-      const ms = this.#scheduler.between(1, request.process.dead ? SOONEST_MS : this.#longestLateMs);
+      const ms = this.#scheduler.between(1, request.process.dead ? LATEST_AFTER_LOSS_MS : this.#longestLateMs);
       request.process.owed++;
       this.#scheduler.after(ms, undefined, () => {
         request.process.owed--;

@@ -61,7 +61,7 @@ export class Expectations {
     const there = counted(this.#service.stored.map(({ sent }) => sent));
     return [...there]
       .filter(([name, count]) => count > this.#allowed(name))
-      .map(([name, count]) => `"${name}" is there ${count} times`);
+      .map(([name, count]) => `"${name}" exists ${count} times`);
   }
 
   /** Whether no category of this name is missing. */
@@ -81,7 +81,7 @@ export class Expectations {
       this.#service.stored.filter((one) => one.sent === name || one.name === name).length;
     return [...rows]
       .filter(([name, count]) => there(name) < count)
-      .map(([name, count]) => `"${name}" is there ${there(name)} of ${count} times`);
+      .map(([name, count]) => `"${name}" exists ${there(name)} of ${count} times`);
   }
 }
 

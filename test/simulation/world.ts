@@ -15,7 +15,7 @@ import { setSurroundings } from './replaced/world.ts';
 import type { Machine, SimulatedProcess } from './scheduler.ts';
 import { draws, Scheduler, settled } from './scheduler.ts';
 import type { Manners } from './service.ts';
-import { LATEST_MS, PLANS, Service, SOONEST_MS } from './service.ts';
+import { LATEST_AFTER_LOSS_MS, LATEST_MS, PLANS, Service } from './service.ts';
 import { StateServer } from './state-server.ts';
 import { Trace } from './trace.ts';
 import type { Task, UserPlan } from './users.ts';
@@ -163,7 +163,7 @@ class World {
       freeBytes: Number.POSITIVE_INFINITY,
       diskFailed: false,
     }));
-    const longestLateMs = plan.faults.some(({ kind }) => kind.startsWith('server')) ? SOONEST_MS : LATEST_MS;
+    const longestLateMs = plan.faults.some(({ kind }) => kind.startsWith('server')) ? LATEST_AFTER_LOSS_MS : LATEST_MS;
     this.#service = new Service(scheduler, plan.manners, this.#keys[0] as string, longestLateMs);
     for (const name of plan.before) this.#service.add(name, undefined, name);
     this.#stateServer = new StateServer(scheduler);
@@ -226,12 +226,12 @@ class World {
       });
       user.live().then(
         () => living--,
-        (error: unknown) => this.#invariants.violate(`a user is lost: ${(error as Error).stack}`),
+        (error: unknown) => this.#invariants.violate(`a user failed: ${(error as Error).stack}`),
       );
     }
     const { violations } = this.#invariants;
     while (living > 0 && violations.length === 0 && this.#scheduler.steps < mostSteps) {
-      if (!(await this.#scheduler.step())) this.#invariants.violate('a command hangs: nothing is left to happen');
+      if (!(await this.#scheduler.step())) this.#invariants.violate('a command hangs: no event is left');
       if (this.#faults.inject()) await settled();
       if (this.#scheduler.now > LONGEST_MS) this.#invariants.violate('a command does not end');
     }
