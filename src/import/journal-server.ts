@@ -58,7 +58,7 @@ export async function openServerJournal(identity: string, options: ServerJournal
   let lost: JournalState | undefined;
   const onReset = (before: JournalState): void => {
     lost ??= before;
-    // The run that held the lock may have sent what only lost records announced.
+    // Wait for requests of the run that held the lock, since their records may be lost.
     if (!refreshing) settledAt = Math.max(settledAt, clock.monotonic() + SETTLE_MS);
   };
   const stream = { rotateAt: ROTATE_AT, recentMs: CONFIRMED_WITHIN_MS, onReset, onWarning };

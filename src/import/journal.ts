@@ -187,7 +187,7 @@ export class Journal {
     await this.#restoreLost();
   }
 
-  // What was known before the lock was held is incomplete: the run that held it has sent and settled attempts since.
+  // `isComplete` is false for a state read before this run held the lock: the earlier run may have sent attempts since.
   async #restoreLost(isComplete = true): Promise<void> {
     const { accounts, current } = this.#log.takeLost?.() ?? {};
     if (!accounts || current === undefined) return;
@@ -197,7 +197,7 @@ export class Journal {
     await restoring;
   }
 
-  // Records again what the log lost; the lock proves that no other run has begun meanwhile.
+  // Restores the records that the log lost; the lock proves that no other run has begun meanwhile.
   async #restore({ known, created, uncertain }: Account, index: number, isComplete: boolean): Promise<void> {
     await this.useAccount(index);
     await this.recordKnown([...known].map(([id, { label }]) => [id, label]));

@@ -209,7 +209,7 @@ test('--profile uses the URL and the key of the profile and nothing from the env
   expect(await resolve(invalid, 'production')).toMatchObject({ key: KEY, keySource: 'stored' });
 });
 
-test('an environment that sets only the key or only the URL is told which variable to set', async () => {
+test('the hint names the missing variable if the environment sets only the key or only the URL', async () => {
   const store = memory([]);
   await expect(resolve({ PETSTORE_API_KEY: 'k' }, undefined, store)).rejects.toMatchObject({
     hint: 'set PETSTORE_BASE_URL',
