@@ -87,8 +87,8 @@ function jsonLine(error: PetstoreError): string {
 
 function textLines(error: PetstoreError, color: boolean, columns: number | undefined): string {
   const code = error.code === undefined || error.message.includes(error.code) ? '' : ` [${error.code}]`;
-  const hints = error.hint?.split('\n').map((hint) => `hint: ${hint}\n`) ?? [];
-  const text = `error: ${error.message}${code}\n${hints.join('')}`;
+  const hint = error.hint === undefined ? '' : `hint: ${error.hint}\n`;
+  const text = `error: ${error.message}${code}\n${hint}`;
   // Lines are wrapped for a terminal only; a pipe receives whole lines.
   const lines = escapeControls(text, '\n').split('\n');
   const shown = lines.map((line) => wrap(line, columns)).join('\n');

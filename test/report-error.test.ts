@@ -32,11 +32,6 @@ test('an error is printed as an error line and a hint line with control characte
   expect(printed).toEqual({ code: 4, err: 'error: no␛[31m cat\nhint: add␇ one\n', out: '' });
 });
 
-test('two hints are printed on two lines', async () => {
-  const error = new PetstoreError('auth', 'no key', { hint: 'log in\nuse the sandbox' });
-  expect((await print(error)).err).toBe('error: no key\nhint: log in\nhint: use the sandbox\n');
-});
-
 test('a silent error prints nothing but sets the exit code', async () => {
   const error = new PetstoreError('interrupted', 'canceled', { silent: true });
   expect(await print(error)).toEqual({ code: 130, err: '', out: '' });

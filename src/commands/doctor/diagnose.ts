@@ -36,7 +36,7 @@ const COLUMNS: readonly Column<Check>[] = [
   { header: 'check', value: ({ label }) => label },
   {
     header: 'detail',
-    value: ({ detail, hint }) => `${detail}${hint ? `\n${hint}`.replaceAll('\n', '\nhint: ') : ''}`,
+    value: ({ detail, hint }) => `${detail}${hint ? `\nhint: ${hint}` : ''}`,
     wrap: true,
   },
 ];
