@@ -42,7 +42,7 @@ export function openFileJournal(stateDir: string, identity: string, fs?: LogFs):
       guarded(() => log.refresh());
       if (guarded(() => log.isLinked())) return;
       throw new PetstoreError('storage', `the import journal was moved or deleted (in ${label})`, {
-        hint: 'run the same command again to create what is missing',
+        hint: 'run the same command again to create the missing rows',
       });
     },
     close: () => log.close(),

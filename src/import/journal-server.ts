@@ -72,7 +72,7 @@ export async function openServerJournal(identity: string, options: ServerJournal
     confirm() {
       if (log.recent()) return;
       throw new PetstoreError('storage', `the import journal was not confirmed for 30s: ${label}`, {
-        hint: 'run the same command again to create what is missing',
+        hint: 'run the same command again to create the missing rows',
       });
     },
     async acquired(signal) {

@@ -232,7 +232,7 @@ export class Journal {
   #assertLock(): void {
     if (this.#log.last().lock?.run === this.#run) return;
     throw new PetstoreError('storage', 'another process has taken over this import', {
-      hint: 'run the same command again to create what is missing',
+      hint: 'run the same command again to create the missing rows',
     });
   }
 }
