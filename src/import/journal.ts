@@ -156,9 +156,10 @@ export class Journal {
     return this.#append(['found', this.#run, attempt, id, label]);
   }
 
-  /** Records that the service may process an attempt later than usual. */
-  recordSlow(attempt: string): Promise<void> {
-    return this.#append(['slow', this.#run, attempt]);
+  /** Records on disk that the service may process an attempt later than usual. */
+  async recordSlow(attempt: string): Promise<void> {
+    await this.#append(['slow', this.#run, attempt]);
+    await this.#log.sync();
   }
 
   /** Records that an attempt certainly created nothing. */

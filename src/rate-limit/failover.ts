@@ -78,7 +78,11 @@ export class FailoverLedger implements Ledger {
   observe(ticket: string, seen: Observation): void {
     const ledger = this.#end(ticket);
     ledger.observe(ticket, seen);
-    if (ledger !== this.#shared) return;
+    if (ledger !== this.#shared) {
+      // The shared ledger has been in use again since the ticket was granted.
+      if (!this.#usesOwn) this.#shareBlock();
+      return;
+    }
     if (seen.refused) this.#refusal = { ticket, seen };
     if (this.#usesOwn) this.#own.observe(ticket, seen);
   }
@@ -160,10 +164,14 @@ export class FailoverLedger implements Ledger {
       // A later request tries again.
       return;
     }
-    const { blocked } = this.#own.view();
     this.#usesOwn = false;
-    if (blocked) this.#shared.inherit(blocked);
+    this.#shareBlock();
     this.#shared.resend();
+  }
+
+  #shareBlock(): void {
+    const { blocked } = this.#own.view();
+    if (blocked) this.#shared.inherit(blocked);
   }
 
   async #keepRecent(): Promise<void> {

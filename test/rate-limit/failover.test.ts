@@ -237,6 +237,19 @@ withServer('a 429 received while the server is unavailable is shared once it is 
   expect(await other.ledger.acquire(30_000)).toMatchObject({ granted: false, reason: 'blocked' });
 });
 
+withServer('a 429 to a request that was granted alone is shared although the server is used again', async () => {
+  const [machine, other] = [new Machine(), new Machine()];
+  await server.kill();
+  const alone = await machine.outlasting(machine.take());
+  await server.start();
+  await machine.untilBack();
+  machine.see(alone, 0, refused);
+  await machine.ledger.refresh();
+  await other.outlasting(other.ledger.refresh());
+  expect(await machine.ledger.acquire(30_000)).toMatchObject({ granted: false, reason: 'blocked' });
+  expect(await other.ledger.acquire(30_000)).toMatchObject({ granted: false, reason: 'blocked' });
+});
+
 withServer("a 429 that could not be recorded on the server blocks the machine's own ledger", async () => {
   const machine = new Machine();
   const ticket = await machine.take();

@@ -14,13 +14,16 @@ export type RequestFault =
   | 'silent'
   | 'truncated'
   | 'doubled';
-type ProcessFault = 'kill' | 'kill-writing' | 'suspend' | 'interrupt';
-type MachineFault = 'clock-jump' | 'disk-full';
+type ProcessFault = 'kill' | 'kill-writing' | 'suspend' | 'sleep' | 'interrupt';
+type MachineFault = 'clock-jump' | 'disk-full' | 'power-failure' | 'journal-replaced';
 type ServerFault = 'server-down' | 'server-flush' | 'server-evict' | 'server-restart';
 export type FaultKind = RequestFault | ProcessFault | MachineFault | ServerFault | 'new-key';
 
-/** The requests or processes that a fault waits for; `owed`: the service may still process a create after its response. */
-type Moment = 'create' | 'list' | 'first list' | 'lookup' | 'owed' | 'any';
+/**
+ * The requests or processes that a fault waits for; `owed`: the service may still process a create after its response;
+ * `lost`: a create has ended without a response; `refused`: a stated wait has begun.
+ */
+type Moment = 'create' | 'list' | 'first list' | 'lookup' | 'owed' | 'lost' | 'refused' | 'any';
 
 export interface Fault {
   readonly kind: FaultKind;
@@ -70,6 +73,8 @@ const LISTS: readonly RequestFault[] = [
 const PROCESSES: readonly ProcessFault[] = ['kill', 'kill-writing', 'suspend', 'interrupt', 'kill'];
 const MACHINES: readonly MachineFault[] = ['clock-jump', 'disk-full'];
 const SERVERS: readonly ServerFault[] = ['server-down', 'server-flush', 'server-evict', 'server-restart'];
+/** Longer than a command may wait for anything but the service. */
+export const LONG_OUTAGE_MS = 3_600_000;
 /** Faults that only an import is guaranteed to detect. */
 const OF_IMPORTS = new Set<FaultKind>(['aged-list', 'cut-list', 'empty-list', 'false-created']);
 
@@ -135,6 +140,64 @@ export function drawFaults(random: () => number, longestMs: number, hasServer: b
       () => [{ kind: 'suspend', at: time(), moment: 'any', amount: 65_000 + Math.floor(random() * 60_000) }],
     ],
     [hasServer ? 2 : 0, () => [{ kind: 'false-created', at: time(), moment: 'create', amount: few() }]],
+    // The whole machine; its monotonic clock stops meanwhile.
+    [
+      hasServer ? 3 : 1,
+      () => [{ kind: 'sleep', at: time(), moment: 'any', amount: 5000 + Math.floor(random() * 120_000) }],
+    ],
+    // Longer than any run tries.
+    [
+      5,
+      () => {
+        const kinds = ['no-connection', 'lost-request', 'refuse', 'refuse', 'error-before', 'silent'] as const;
+        const amount = 8 + Math.floor(random() * 22);
+        return [{ kind: pick(kinds), at: time(), moment: pick(['create', 'create', 'list', 'any']), amount }];
+      },
+    ],
+    [
+      3,
+      () =>
+        together((at) => [
+          { kind: pick(['lost-response', 'silent', 'slow'] as const), at, moment: 'create', amount: 1 },
+          { kind: 'forbids', at, moment: 'create', amount: 20 },
+        ]),
+    ],
+    [
+      4,
+      () =>
+        together((at) => [
+          { kind: pick(['slow', 'late-request', 'gateway-timeout-late'] as const), at, moment: 'create', amount: 8 },
+          { kind: 'power-failure', at, moment: pick(['create', 'owed', 'lost']), amount: 0 },
+        ]),
+    ],
+    [2, () => [{ kind: 'journal-replaced', at: time(), moment: pick(['create', 'any']), amount: 0 }]],
+    [
+      hasServer ? 6 : 0,
+      () =>
+        together((at) => [
+          {
+            kind: pick(['lost-response', 'error-after', 'gateway-timeout-late'] as const),
+            at,
+            moment: 'create',
+            amount: 3,
+          },
+          { kind: 'server-restart', at, moment: pick(['lost', 'owed']), amount: 0 },
+        ]),
+    ],
+    [
+      hasServer ? 8 : 0,
+      () =>
+        together((at) => [
+          { kind: 'refuse', at, moment: 'any', amount: 2 },
+          {
+            kind: pick(['server-down', 'server-down', 'server-restart'] as const),
+            at,
+            moment: 'refused',
+            amount: 8000,
+          },
+        ]),
+    ],
+    [hasServer ? 2 : 0, () => [{ kind: 'server-down', at: time(), moment: 'any', amount: LONG_OUTAGE_MS }]],
     [1, () => [{ kind: 'new-key', at: time(), moment: pick(['create', 'any']), amount: 1 }]],
     [
       hasServer ? 5 : 0,
@@ -167,9 +230,11 @@ export function drawFaults(random: () => number, longestMs: number, hasServer: b
   const drawn = Array.from({ length: count }, () => pick(urn)()).flat();
   // Keep at most one empty list, since a list that stays empty for 6 s counts as another account (docs/import.md).
   const kept = drawn.find(({ kind }) => kind === 'empty-list');
-  return drawn.flatMap((fault) =>
-    fault.kind !== 'empty-list' ? [fault] : fault === kept ? [{ ...fault, amount: 1 }] : [],
-  );
+  const firewall = drawn.find(({ kind }) => kind === 'forbids');
+  return drawn.flatMap((fault) => {
+    if (fault.kind === 'forbids') return fault === firewall ? [fault] : [];
+    return fault.kind !== 'empty-list' ? [fault] : fault === kept ? [{ ...fault, amount: 1 }] : [];
+  });
 }
 
 interface Hooks {
@@ -179,7 +244,10 @@ interface Hooks {
   readonly machines: readonly Machine[];
   readonly running: () => readonly SimulatedProcess[];
   readonly kill: (process: SimulatedProcess) => void;
+  readonly cutPower: (machine: Machine) => void;
+  readonly replaceJournals: (machine: Machine) => void;
   readonly renewKey: () => void;
+  readonly violate: (what: string) => void;
   /** Called after the journals on the server may have been lost. */
   readonly onServerLoss: () => void;
 }
@@ -197,7 +265,7 @@ export class Faults {
   constructor(faults: readonly Fault[], hooks: Hooks) {
     this.#hooks = hooks;
     const isRequest = ({ kind }: Fault): boolean =>
-      [...ANY_REQUEST, ...CREATES, ...LISTS].includes(kind as RequestFault);
+      [...ANY_REQUEST, ...CREATES, ...LISTS, 'forbids'].includes(kind as RequestFault);
     this.#requests = faults.filter(isRequest).map((fault) => ({ fault, left: fault.amount }));
     this.#others = faults.filter((fault) => !isRequest(fault));
   }
@@ -232,22 +300,36 @@ export class Faults {
       const victims = this.#hooks
         .running()
         .filter((one) => one.suspendedUntil <= scheduler.now && one.sparedUntil < scheduler.now)
-        .filter((one) => isMoment(fault, one));
+        .filter((one) => isMoment(fault, one, scheduler.now));
       if (victims.length === 0) return true;
-      this.#inject(fault, victims[Math.floor(scheduler.random() * victims.length)] as SimulatedProcess);
+      // The state server fails before or after the program has recorded the refusal.
+      if (fault.moment === 'refused' && scheduler.random() < 0.7) return true;
+      const victim = victims[Math.floor(scheduler.random() * victims.length)] as SimulatedProcess;
+      const isSpared = (one: SimulatedProcess): boolean =>
+        one.machine === victim.machine && one.sparedUntil >= scheduler.now;
+      if (fault.kind === 'power-failure' && this.#hooks.running().some(isSpared)) return true;
+      this.#inject(fault, victim);
       return false;
     });
     return this.#others.length < before;
   }
 
   #inject({ kind, amount }: Fault, victim: SimulatedProcess): void {
-    const { scheduler, trace, stateServer, kill, renewKey, onServerLoss } = this.#hooks;
+    const { scheduler, trace, stateServer, kill, cutPower, replaceJournals, renewKey, onServerLoss } = this.#hooks;
     this.#met(kind, `${stateOf(victim)} of ${victim.command}`);
     trace.add(victim, `*** ${kind} (${stateOf(victim)})`);
     const { machine } = victim;
     if (kind === 'kill') kill(victim);
     if (kind === 'kill-writing') victim.diesWriting = true;
     if (kind === 'suspend') victim.suspendedUntil = scheduler.now + amount;
+    if (kind === 'sleep') {
+      for (const one of this.#hooks.running().filter((one) => one.machine === machine)) {
+        one.suspendedUntil = Math.max(one.suspendedUntil, scheduler.now + amount);
+        one.sleptMs += amount;
+      }
+    }
+    if (kind === 'power-failure') cutPower(machine);
+    if (kind === 'journal-replaced') replaceJournals(machine);
     if (kind === 'interrupt') victim.onInterrupt();
     if (kind === 'new-key') renewKey();
     if (kind === 'clock-jump') {
@@ -260,11 +342,23 @@ export class Faults {
         machine.freeBytes = Number.POSITIVE_INFINITY;
       });
     }
-    if (kind === 'server-down') stateServer.goDown(amount);
+    if (kind === 'server-down') {
+      stateServer.goDown(amount);
+      if (amount === LONG_OUTAGE_MS) this.#expectNoneWaits(amount);
+    }
     if (kind === 'server-flush') stateServer.flush();
     if (kind === 'server-evict') stateServer.evict();
     if (kind === 'server-restart') stateServer.restart();
     if (kind === 'server-flush' || kind === 'server-evict' || kind === 'server-restart') onServerLoss();
+  }
+
+  // No command waits for a server that is away.
+  #expectNoneWaits(amount: number): void {
+    const { scheduler, running, violate } = this.#hooks;
+    const before = running().filter(({ maxWaitMs, suspendedUntil }) => maxWaitMs < amount / 2 && suspendedUntil === 0);
+    scheduler.after(amount, undefined, () => {
+      if (before.some(({ dead }) => !dead)) violate('a command waits for the state server');
+    });
   }
 
   #met(kind: FaultKind, state: string): void {
@@ -273,8 +367,10 @@ export class Faults {
   }
 }
 
-function isMoment({ moment }: Fault, { inFlight, owed }: SimulatedProcess): boolean {
+function isMoment({ moment }: Fault, { inFlight, owed, lost, refusedUntil }: SimulatedProcess, now: number): boolean {
   if (moment === 'any') return true;
+  if (moment === 'lost') return lost > 0;
+  if (moment === 'refused') return refusedUntil > now + 6000;
   if (moment === 'owed') return owed > 0;
   return inFlight[moment === 'create' ? 'create' : 'list'] > 0;
 }

@@ -33,10 +33,20 @@ interface Seen {
   lists: number;
   /** Consecutive lists without a response. */
   failed: number;
+  /** Refusals in a row, those of requests in flight together counted once; when the last was received, and its wait ends. */
+  row: number;
+  rowAt: number;
+  rowEnds: number;
+  /** Creates that were answered with 403. */
+  forbidden: number;
+  /** Creates without a response, by name. */
+  readonly lost: Map<string, number>;
 }
 
 /** One more than `--max-retries`. */
 const ATTEMPTS = 5;
+/** The default of `--concurrency`: as many creates may be on their way. */
+const CONCURRENCY = 8;
 
 // docs/cli.md, exit codes.
 const CODES: Readonly<Record<string, readonly number[]>> = {
@@ -83,6 +93,8 @@ export class Invariants {
   #hasRejections = false;
   readonly #options: Options;
   readonly #waits: StatedWait[] = [];
+  /** For each key, the refusals in a row, the most of them before a success, and the time of the last success. */
+  readonly #rows = new Map<string, { now: number; kept: number; passedAt: number }>();
   /** For each key, the end of the stated waits and windows, and the number of refusals in a row. */
   readonly #due = new Map<string, { at: number; refusals: number }>();
 
@@ -104,6 +116,7 @@ export class Invariants {
     key: string,
     isList: boolean,
     { status, waitUntil, headers }: ServiceResponse,
+    sentOn: number,
   ): void {
     const { scheduler, service, shared, hasFaults } = this.#options;
     const { now } = scheduler;
@@ -128,8 +141,16 @@ export class Invariants {
       this.violate('a second list although the outcome of each create is known');
     const due = this.#due.get(key) ?? { at: 0, refusals: 0 };
     this.#due.set(key, due);
-    if (status === 429 && waitUntil !== undefined)
-      this.#waits.push({ key, until: waitUntil, heardAt: now, by: process });
+    const until = Math.max(
+      waitUntil ?? now,
+      now + this.#floorMs(process, key, status, sentOn, service.manners.headers || waitUntil !== undefined),
+    );
+    if (status === 429) {
+      this.#waits.push({ key, until, heardAt: now, by: process });
+      seen.rowEnds = Math.max(seen.rowEnds, until);
+    }
+    if (!isList && status === 403 && ++seen.forbidden > CONCURRENCY)
+      this.violate('an import goes on although every create is forbidden');
     due.refusals = status === 429 ? due.refusals + 1 : 0;
     if (status === 429) due.at = Math.max(due.at, (waitUntil ?? now) + 0.1 * ((waitUntil ?? now) - now));
     if (headers['x-ratelimit-remaining'] === '0') {
@@ -150,6 +171,8 @@ export class Invariants {
     probes?.add(number);
     if (name !== undefined && process.command === 'import' && this.#options.expectations.isComplete(name))
       this.violate(`"${name}" is sent although no category of it is missing`);
+    if (process.hasLostJournal && name !== undefined && process.command === 'import' && !isRecorded(process, name))
+      this.violate('a create is sent before the journal records it');
     const inside = this.#waits.find((wait) => wait.key === key && now < wait.until && this.#knows(process, wait));
     if (inside) this.violate(`sent ${((inside.until - now) / 1000).toFixed(1)} s before a stated wait is over`);
     // Before a list, a process may wait until no request can still be in flight.
@@ -160,10 +183,40 @@ export class Invariants {
    * Called when a request has ended without a response.
    * @param isList whether it was a list that may be retried
    */
-  failed(process: SimulatedProcess, key: string, number: number, isList: boolean): void {
+  failed(process: SimulatedProcess, key: string, number: number, isList: boolean, name?: string): void {
     this.#probes.get(key)?.delete(number);
     const seen = this.#seenBy(process);
+    if (name !== undefined && process.command === 'import') {
+      const lost = 1 + (seen.lost.get(name) ?? 0);
+      seen.lost.set(name, lost);
+      if (lost > ATTEMPTS * Math.max(1, this.#options.expectations.rows(name)))
+        this.violate(`"${name}" is sent again more often than --max-retries allows`);
+    }
     if (isList && ++seen.failed > ATTEMPTS) this.violate(`a list is tried more than ${ATTEMPTS} times`);
+  }
+
+  // Returns a lower bound of the floor after a response (docs/rate-limits.md): the least that this process must know of.
+  #floorMs(process: SimulatedProcess, key: string, status: number, sentOn: number, isStated: boolean): number {
+    const { scheduler, shared, stateServer } = this.#options;
+    const { now } = scheduler;
+    const seen = this.#seenBy(process);
+    const rows = this.#rows.get(key) ?? { now: 0, kept: 0, passedAt: -1 };
+    this.#rows.set(key, rows);
+    // A 503 to a create is a refusal too.
+    if (status === 503) rows.now++;
+    else if (status !== 429) {
+      Object.assign(rows, { now: 0, kept: Math.max(rows.kept, rows.now), passedAt: now });
+    }
+    if (status !== 429) return 0;
+    rows.now++;
+    if (rows.passedAt >= seen.rowAt || sentOn - seen.rowEnds > 60_000) seen.row = 0;
+    if (sentOn > seen.rowAt) seen.row++;
+    seen.rowAt = now;
+    // Before the first create, only one request is in flight.
+    if (process.creates === 0 && seen.row > ATTEMPTS) this.violate(`a request is tried more than ${ATTEMPTS} times`);
+    // Another ledger, or one whose times were moved, may not show the whole row.
+    if ((shared && stateServer.troubled) || process.machine.diskFailed || process.machine.jumps.length > 0) return 1000;
+    return Math.min(60_000, 1000 * 2 ** Math.max(0, seen.row - 1 - (isStated ? rows.kept : 0)));
   }
 
   /** Called for each text that a process writes to stderr. */
@@ -177,7 +230,10 @@ export class Invariants {
   }
 
   #seenBy(process: SimulatedProcess): Seen {
-    const seen = this.#seen.get(process) ?? { refusals: 0, lists: 0, failed: 0 };
+    const seen = this.#seen.get(process) ?? {
+      ...{ refusals: 0, lists: 0, failed: 0, row: 0, rowAt: -1, rowEnds: -1, forbidden: 0 },
+      lost: new Map<string, number>(),
+    };
     this.#seen.set(process, seen);
     return seen;
   }
@@ -288,6 +344,14 @@ export class Invariants {
       if (this.#options.stateServer.dump().includes(key)) this.violate('a key on the state server');
     }
   }
+}
+
+// Whether the next run would know of it.
+function isRecorded({ machine }: SimulatedProcess, name: string): boolean {
+  const text = JSON.stringify(name);
+  return [...files()].some(
+    ([path, bytes]) => path.startsWith(`/${machine.name}/state/imports/`) && bytes.includes(text),
+  );
 }
 
 function isJson(text: string): boolean {

@@ -15,6 +15,8 @@ interface NetworkOptions {
   readonly trace: Trace;
   /** Whether the journal keeps the records of a process: the server may have lost the first ones, or be down. */
   readonly keepsJournal: (process: SimulatedProcess) => boolean;
+  /** How long a connection takes, milliseconds. */
+  readonly connectMs: number;
 }
 
 /** The faults of the network; all others are faults of the service. */
@@ -52,9 +54,11 @@ export class Network {
     request: Parameters<Transport['send']>[0],
     { timeoutMs, signal, onHead, canSend }: Parameters<Transport['send']>[1],
   ): Promise<HttpResponse> {
-    const { scheduler, service, faults, invariants, trace, keepsJournal } = this.#options;
+    const { scheduler, service, faults, invariants, trace, keepsJournal, connectMs } = this.#options;
     const kind = request.method === 'GET' ? 'list' : 'create';
     const number = ++this.#requests;
+    const name = nameIn(request.body);
+    const takenAt = scheduler.now;
     return new Promise((resolve, reject) => {
       let sent = false;
       let ended = false;
@@ -76,7 +80,14 @@ export class Network {
         end(() => {
           trace.add(process, `#${number} ${kind} ${reason}${sent ? '' : ', not sent'}`);
           if (reason === 'aborted' && kind === 'create' && sent && !process.dead) process.interrupted++;
-          invariants.failed(process, key, number, kind === 'list' && reason !== 'aborted' && !head);
+          if (kind === 'create' && sent) process.lost++;
+          invariants.failed(
+            process,
+            key,
+            number,
+            kind === 'list' && reason !== 'aborted' && !head,
+            sent ? name : undefined,
+          );
           reject(new TransportError(reason, sent, detail, head));
         });
       const onAbort = (): void => fail('aborted', 'interrupted');
@@ -91,9 +102,10 @@ export class Network {
         // Spare the process until it has recorded that the create may be processed late.
         if (response.status === 202 || response.status === 504)
           process.sparedUntil = Math.max(process.sparedUntil, scheduler.now + 10);
+        process.refusedUntil = response.waitUntil ?? process.refusedUntil;
         onHead?.(head);
         if (fault === 'doubled') onHead?.(head);
-        if (!process.dead) invariants.heard(process, key, kind === 'list', response);
+        if (!process.dead) invariants.heard(process, key, kind === 'list', response, sentOn);
         after(scheduler.between(0.1, 3), () => {
           if (fault === 'truncated') return fail('reset', 'the connection was closed');
           // The categories count as known once the program has recorded them, unless it is killed first.
@@ -116,7 +128,7 @@ export class Network {
         const { body } = request;
         const text = typeof body === 'string' ? body : undefined;
         const response = service.serve(
-          { method: request.method, body: text, key, process, sentAt: sentOn, isLate },
+          { method: request.method, body: text, key, process, takenAt, sentAt: sentOn, isLate },
           way,
         );
         const isLost = fault === 'lost-response' || fault === 'late-request';
@@ -125,7 +137,7 @@ export class Network {
           isLost ? fail('reset', 'the connection was closed') : deliver(response, fault),
         );
       };
-      after(scheduler.between(0.5, 20), () => {
+      after(scheduler.between(0.5, connectMs), () => {
         const fault = faults.onRequest(process, kind);
         if (fault === 'no-connection') return fail('connect', 'connection refused');
         if (canSend && !canSend()) return fail('aborted', 'not allowed to send');
@@ -135,7 +147,6 @@ export class Network {
         process.inFlight[kind]++;
         if (kind === 'create') process.creates++;
         process.activeAt = scheduler.now;
-        const name = nameIn(request.body);
         invariants.sent(process, key, number, name);
         trace.add(process, `#${number} ${kind} ${name === undefined ? '' : `${name} `}->${fault ? ` (${fault})` : ''}`);
         if (fault === 'lost-request')

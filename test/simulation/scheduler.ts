@@ -29,6 +29,14 @@ export interface SimulatedProcess {
   readonly journal: string;
   dead: boolean;
   suspendedUntil: number;
+  /** How long its machine was suspended, in milliseconds; its monotonic clock stopped meanwhile. */
+  sleptMs: number;
+  /** The end of the wait that its last 429 stated, in virtual time. */
+  refusedUntil: number;
+  /** The number of its creates that ended without a response. */
+  lost: number;
+  /** Whether its journal file was replaced by a copy. */
+  hasLostJournal: boolean;
   /** Whether it is killed during its next write. */
   diesWriting: boolean;
   /** It is not killed before this time, because it could not recover from the loss of a response that is arriving. */
@@ -137,13 +145,14 @@ export class Scheduler {
     const random = draws(owner.pid * 104_729 + Math.floor(this.now));
     return {
       now: () => Math.floor(EPOCH + this.now + owner.machine.skewMs),
-      monotonic: () => this.now + 1000,
+      monotonic: () => this.now + 1000 - owner.sleptMs,
       random,
       sleep: (ms, signal) => {
         if (!Number.isFinite(ms) || ms < 0 || ms > 30_000) return Promise.reject(new RangeError(`sleep(${ms})`));
         return new Promise((resolve, reject) => {
           if (signal?.aborted) return reject(signal.reason);
-          const cancel = this.after(ms, owner, () => {
+          // A timer takes some time, however little is asked for.
+          const cancel = this.after(Math.max(ms, 0.01), owner, () => {
             signal?.removeEventListener('abort', stop);
             resolve();
           });

@@ -24,6 +24,8 @@ export interface Manners {
   readonly skewMs: number;
   readonly retryAfter: 'seconds' | 'date' | 'none';
   readonly headers: boolean;
+  /** How the end of a window is rounded to a second. */
+  readonly rounds: 'up' | 'down';
   readonly alter: 'nothing' | 'trim' | 'cut' | 'escape' | 'fold';
   readonly firstId: bigint;
   readonly order: 'oldest' | 'newest' | 'name';
@@ -44,6 +46,8 @@ export interface ServiceRequest {
   readonly body: string | undefined;
   readonly key: string;
   readonly process: SimulatedProcess;
+  /** Virtual time at which its ticket had been taken. */
+  readonly takenAt: number;
   /** Virtual time of its first byte. */
   readonly sentAt: number;
   /** Whether the client has already stopped waiting. */
@@ -85,6 +89,7 @@ export type ServiceFault =
   | 'cut-list'
   | 'empty-list'
   | 'html'
+  | 'forbids'
   | 'rejects';
 
 /** The longest delay of a create whose process died, or whose record the state server may have lost, in milliseconds. */
@@ -133,7 +138,9 @@ export class Service {
     const { perWindow, perDay } = this.manners.plan;
     const isExhausted = quota.used >= perWindow || quota.usedToday >= perDay;
     if (isExhausted || fault === 'refuse') {
-      if (isExhausted && fault !== 'refuse') this.onRefusal(request, quota.foreign || request.sentAt < quota.heardAt);
+      // Only a 429 withdraws a ticket: news of a used-up day does not.
+      const allowedAt = quota.usedToday >= perDay ? request.takenAt : request.sentAt;
+      if (isExhausted && fault !== 'refuse') this.onRefusal(request, quota.foreign || allowedAt < quota.heardAt);
       return this.#refuse(request, quota, isExhausted, respond);
     }
     quota.used++;
@@ -144,6 +151,7 @@ export class Service {
       respond(status, JSON.stringify({ code: `E${status}`, message, status }), extra);
     if (request.key !== this.validKey) return error(401, `invalid API key ${request.key}`);
     if (fault === 'html') return respond(200, '<html><title>Portal</title></html>');
+    if (fault === 'forbids') return error(403, 'blocked by the firewall');
     if (fault === 'error-before') return error(500, `failed for ${request.key}`);
     return request.method === 'GET'
       ? this.#list(request, respond, fault)
@@ -187,16 +195,16 @@ export class Service {
     return quota;
   }
 
-  // Reports the short window, or the day once it is used up; the reset is rounded up to whole seconds.
+  // Reports the short window, or the day once it is used up.
   #limitHeaders({ windowEnds, used, dayEnds, usedToday }: Quota): Record<string, string> {
-    const { headers, plan, skewMs } = this.manners;
+    const { headers, plan, skewMs, rounds } = this.manners;
     if (!headers) return {};
     const isDay = usedToday >= plan.perDay;
     const [limit, count, ends] = isDay ? [plan.perDay, usedToday, dayEnds] : [plan.perWindow, used, windowEnds];
     return {
       'x-ratelimit-limit': String(limit),
       'x-ratelimit-remaining': String(Math.max(0, limit - count)),
-      'x-ratelimit-reset': String(Math.ceil((EPOCH + ends + skewMs) / 1000)),
+      'x-ratelimit-reset': String(Math[rounds === 'up' ? 'ceil' : 'floor']((EPOCH + ends + skewMs) / 1000)),
     };
   }
 
@@ -209,12 +217,19 @@ export class Service {
     const { retryAfter, plan } = this.manners;
     const ends = quota.usedToday >= plan.perDay ? quota.dayEnds : quota.windowEnds;
     const now = this.#scheduler.now;
-    const seconds = Math.ceil((isExhausted ? ends - now : this.#scheduler.between(1, 20_000)) / 1000);
+    const seconds = isExhausted ? Math.ceil((ends - now) / 1000) : this.#banSeconds(quota.windowEnds - now);
     const date = new Date(Math.ceil((this.#now + seconds * 1000) / 1000) * 1000).toUTCString();
     const stated = { seconds: String(seconds), date, none: undefined }[retryAfter];
     const waitUntil = stated === undefined ? undefined : now + seconds * 1000;
     const body = JSON.stringify({ code: 'rate_limited', message: `slow down, ${request.key}`, status: 429 });
     return respond(429, body, { waitUntil, headers: stated === undefined ? {} : { 'retry-after': stated } });
+  }
+
+  // Mostly a few seconds, now and then an hour: not if the reset would confirm 3600 as milliseconds.
+  #banSeconds(resetInMs: number): number {
+    const draw = this.#scheduler.random();
+    if (draw > 0.92 && Math.abs(resetInMs - 3600) > 6000) return 3600;
+    return Math.ceil(20 * draw ** 3);
   }
 
   #list(

@@ -18,6 +18,8 @@ export class ReplyError extends Error {
 export class StateServer {
   /** Whether it has ever had a fault. */
   troubled = false;
+  /** How long a call takes to it or back, milliseconds. */
+  readonly slowestMs: number;
   readonly #scheduler: Scheduler;
   #data = new Map<string, Value>();
   #saved = new Map<string, Value>();
@@ -28,8 +30,9 @@ export class StateServer {
   #isFlushed = false;
   readonly #scripts = new Map<string, ReturnType<typeof compileLua>>();
 
-  constructor(scheduler: Scheduler) {
+  constructor(scheduler: Scheduler, slowestMs: number) {
     this.#scheduler = scheduler;
+    this.slowestMs = slowestMs;
   }
 
   get isDown(): boolean {

@@ -10,7 +10,7 @@ import { drawFaults, Faults } from './faults.ts';
 import type { Ended, Violation } from './invariants.ts';
 import { Invariants } from './invariants.ts';
 import { Network } from './network.ts';
-import { formatDisks } from './replaced/fs.ts';
+import { formatDisks, loseUnsynced, replaceJournals } from './replaced/fs.ts';
 import { setSurroundings } from './replaced/world.ts';
 import type { Machine, SimulatedProcess } from './scheduler.ts';
 import { draws, Scheduler, settled } from './scheduler.ts';
@@ -26,6 +26,9 @@ export interface WorldPlan {
   readonly seed: number;
   readonly machines: readonly { readonly skewMs: number }[];
   readonly hasStateServer: boolean;
+  /** How long a call to the state server takes, and a connection to the service, milliseconds. */
+  readonly serverMs: number;
+  readonly connectMs: number;
   readonly manners: Manners;
   readonly before: readonly string[];
   readonly users: readonly UserPlan[];
@@ -44,6 +47,7 @@ export interface WorldResult {
 }
 
 const WORDS = ['dog', 'cat', 'Tom & Jerry', 'bär', 'a very long species name', 'rabbit ', 'horse', 'no!', 'ox', '鯉'];
+const FIRST_KEY = 'sk_live_first_key_0001';
 /** Virtual time after which every command has ended. */
 const LONGEST_MS = 14 * 86_400_000;
 const MOST_STEPS = 60_000;
@@ -68,6 +72,7 @@ export function planWorld(seed: number): WorldPlan {
     skewMs: Math.floor((random() - 0.5) * 20_000),
     retryAfter: pick(['seconds', 'seconds', 'date', 'none']),
     headers: chance(0.85),
+    rounds: pick(['up', 'up', 'down']),
     alter: chance(0.75) ? 'nothing' : pick(['trim', 'cut', 'escape', 'fold']),
     firstId: chance(0.1) ? 2n ** 53n + 1n : 1n,
     order: pick(['oldest', 'oldest', 'newest', 'name']),
@@ -126,7 +131,11 @@ export function planWorld(seed: number): WorldPlan {
   const faults = drawFaults(random, chance(0.7) ? 6000 : 60_000, hasStateServer);
   const rows = ['old 1', ...users.flatMap(({ tasks }) => tasks.flatMap((task) => ('names' in task ? task.names : [])))];
   const before = Array.from({ length: chance(0.4) ? 0 : 1 + Math.floor(random() * 6) }, () => pick(rows));
-  return { seed, machines, hasStateServer, manners, before, users, faults };
+  // A key that was pasted where a name belongs.
+  if (chance(0.1) && !faults.some(({ kind }) => kind === 'new-key')) before.push(`pasted ${FIRST_KEY}`);
+  const serverMs = pick([2, 2, 30]);
+  const connectMs = pick([20, 20, 400]);
+  return { seed, machines, hasStateServer, serverMs, connectMs, manners, before, users, faults };
 }
 
 /** @param mostSteps the number of steps after which the world ends */
@@ -147,7 +156,7 @@ class World {
   readonly #invariants: Invariants;
   readonly #expectations: Expectations;
   readonly #processes: SimulatedProcess[] = [];
-  readonly #keys = ['sk_live_first_key_0001'];
+  readonly #keys = [FIRST_KEY];
   #commands = 0;
   #journalLostAt = -1;
 
@@ -163,10 +172,11 @@ class World {
       freeBytes: Number.POSITIVE_INFINITY,
       diskFailed: false,
     }));
-    const longestLateMs = plan.faults.some(({ kind }) => kind.startsWith('server')) ? LATEST_AFTER_LOSS_MS : LATEST_MS;
+    const mayLoseRecords = plan.faults.some(({ kind }) => /^(?:server|journal)/.test(kind));
+    const longestLateMs = mayLoseRecords ? LATEST_AFTER_LOSS_MS : LATEST_MS;
     this.#service = new Service(scheduler, plan.manners, this.#keys[0] as string, longestLateMs);
     for (const name of plan.before) this.#service.add(name, undefined, name);
-    this.#stateServer = new StateServer(scheduler);
+    this.#stateServer = new StateServer(scheduler, plan.serverMs);
     this.#expectations = new Expectations(this.#service);
     this.#expectations.addFile(plan.before);
     this.#invariants = new Invariants({
@@ -177,7 +187,9 @@ class World {
       keys: this.#keys,
       shared: plan.hasStateServer,
       machines: plan.machines.length,
-      calm: plan.users.length === 1 && !plan.faults.some(({ kind }) => /^(?:suspend|clock|disk|server)/.test(kind)),
+      calm:
+        plan.users.length === 1 &&
+        !plan.faults.some(({ kind }) => /^(?:suspend|sleep|power|clock|disk|server)/.test(kind)),
       hasFaults: () => this.#faults.coverage.size > 0,
       slowestMs: plan.faults.some(({ kind }) => /late|slow|silent|truncated/.test(kind)) ? 31_000 : 0,
     });
@@ -188,6 +200,9 @@ class World {
       machines: this.#machines,
       running: () => this.#processes.filter(({ dead }) => !dead),
       kill: (process) => this.#kill(process),
+      cutPower: (machine) => this.#cutPower(machine),
+      replaceJournals: (machine) => this.#replaceJournals(machine),
+      violate: (what) => this.#invariants.violate(what),
       renewKey: () => this.#renewKey(),
       onServerLoss: () => this.#forgetJournals(),
     });
@@ -201,6 +216,7 @@ class World {
         faults: this.#faults,
         invariants: this.#invariants,
         trace: this.#trace,
+        connectMs: plan.connectMs,
         keepsJournal: ({ startedAt }) =>
           !plan.hasStateServer || (startedAt > this.#journalLostAt && !this.#stateServer.isDown),
       }),
@@ -223,6 +239,7 @@ class World {
         expectations: this.#expectations,
         loggedIn: (machine) => void this.#loggedIn.add(machine),
         violate: (what) => this.#invariants.violate(what),
+        serverIsBack: () => this.#serverIsBack(),
       });
       user.live().then(
         () => living--,
@@ -272,6 +289,10 @@ class World {
         journal: this.#plan.hasStateServer ? 'server' : machine.name,
         dead: false,
         suspendedUntil: 0,
+        sleptMs: 0,
+        refusedUntil: 0,
+        lost: 0,
+        hasLostJournal: false,
         sparedUntil: 0,
         diesWriting: false,
         inFlight: { create: 0, list: 0 },
@@ -378,9 +399,28 @@ class World {
 
   readonly #loggedIn = new Set<Machine>();
 
+  async #serverIsBack(): Promise<void> {
+    while (this.#stateServer.isDown) await this.#scheduler.sleep(1000);
+  }
+
   #kill(process: SimulatedProcess): void {
     process.dead = true;
     process.onDeath();
+  }
+
+  #cutPower(machine: Machine): void {
+    for (const process of this.#processes) if (process.machine === machine && !process.dead) this.#kill(process);
+    loseUnsynced(machine.name);
+    // The ledger is not synced, nor is the record of a response.
+    machine.diskFailed = true;
+    for (const { knownTo } of this.#service.stored) knownTo.delete(machine.name);
+  }
+
+  #replaceJournals(machine: Machine): void {
+    replaceJournals(machine.name);
+    for (const process of this.#processes)
+      if (process.machine === machine && process.activeAt >= 0 && !this.#plan.hasStateServer)
+        process.hasLostJournal = true;
   }
 
   #renewKey(): void {

@@ -8,6 +8,8 @@ interface Node {
   readonly isDirectory: boolean;
   bytes: Buffer;
   size: number;
+  /** Bytes that survive a power failure. */
+  synced: number;
   mode: number;
 }
 
@@ -46,6 +48,23 @@ export function formatDisks(): void {
   nextDescriptor = 10;
 }
 
+/** A power failure: any part of what was not synced is lost. */
+export function loseUnsynced(machine: string): void {
+  const { random } = surroundings().scheduler;
+  for (const [path, node] of nodes) {
+    if (path.startsWith(`/${machine}/state/`))
+      node.size = node.synced + Math.floor(random() * (node.size - node.synced + 1));
+  }
+}
+
+/** Puts a copy in the place of each import journal, as a restored backup or a synchronized directory does. */
+export function replaceJournals(machine: string): void {
+  for (const [path, node] of nodes) {
+    if (!path.startsWith(`/${machine}/state/imports/`) || node.isDirectory) continue;
+    nodes.set(path, { ...node, inode: nextInode++, bytes: Buffer.from(node.bytes), synced: node.size });
+  }
+}
+
 /** Every file of all machines, for the invariants. */
 export function* files(): Generator<[path: string, bytes: Buffer]> {
   for (const [path, node] of nodes) if (!node.isDirectory) yield [path, contentOf(node)];
@@ -73,7 +92,14 @@ function parentOf(path: string): string {
 function create(path: string, isDirectory: boolean, mode: number, syscall: string): Node {
   const parent = parentOf(path);
   if (parent !== '/' && !nodes.get(parent)?.isDirectory) fail('ENOENT', syscall, path);
-  const node = { inode: nextInode++, isDirectory, bytes: Buffer.alloc(isDirectory ? 0 : 256), size: 0, mode };
+  const node = {
+    inode: nextInode++,
+    isDirectory,
+    bytes: Buffer.alloc(isDirectory ? 0 : 256),
+    size: 0,
+    synced: 0,
+    mode,
+  };
   nodes.set(path, node);
   return node;
 }
@@ -89,7 +115,7 @@ export function openSync(path: string, flags: number | string = 'r', mode = 0o66
   if (known && bits & constants.O_EXCL) fail('EEXIST', 'open', path);
   if (!known && !(bits & constants.O_CREAT)) fail('ENOENT', 'open', path);
   const node = known ?? create(path, false, mode, 'open');
-  if (bits & constants.O_TRUNC) node.size = 0;
+  if (bits & constants.O_TRUNC) Object.assign(node, { size: 0, synced: 0 });
   descriptors.set(nextDescriptor, { node, path });
   return nextDescriptor++;
 }
@@ -182,12 +208,19 @@ export function statfsSync(): object {
 
 export function fsyncSync(fd: number): void {
   enter();
-  descriptor(fd, 'fsync');
+  const { node } = descriptor(fd, 'fsync');
+  node.synced = node.size;
 }
 
-export function fdatasync(_fd: number, done: (error: Error | null) => void): void {
+export function fdatasync(fd: number, done: (error: Error | null) => void): void {
   const { scheduler } = surroundings();
-  scheduler.after(scheduler.between(0.1, 3), enter(), () => done(null));
+  const caller = enter();
+  const { node } = descriptor(fd, 'fdatasync');
+  const { size } = node;
+  scheduler.after(scheduler.between(0.1, 3), caller, () => {
+    node.synced = Math.max(node.synced, size);
+    done(null);
+  });
 }
 
 export function mkdirSync(path: string, options: { readonly recursive?: boolean; readonly mode?: number } = {}): void {

@@ -41,13 +41,13 @@ export class Redis {
     const { scheduler, stateServer } = surroundings();
     return new Promise((resolve, reject) => {
       const fail = (error: unknown): void =>
-        void scheduler.after(scheduler.between(0.1, 2), this.#owner, () => reject(error));
+        void scheduler.after(scheduler.between(0.1, stateServer.slowestMs), this.#owner, () => reject(error));
       // A command arrives even if its sender is killed.
-      scheduler.after(scheduler.between(0.1, 2), undefined, () => {
+      scheduler.after(scheduler.between(0.1, stateServer.slowestMs), undefined, () => {
         if (stateServer.isDown) return fail(Object.assign(new Error('connection refused'), { code: 'ECONNREFUSED' }));
         try {
           const result = work();
-          scheduler.after(scheduler.between(0.1, 2), this.#owner, () => resolve(result));
+          scheduler.after(scheduler.between(0.1, stateServer.slowestMs), this.#owner, () => resolve(result));
         } catch (error) {
           fail(error);
         }
