@@ -49,7 +49,7 @@ export type Mishap = 'killed' | 'stopped' | 'none';
 
 /**
  * Runs a round in two containers with separate pid namespaces and clocks 140 s apart. The second run must wait for the
- * first; if the first was killed or stopped, it must take over within a minute.
+ * first; if the first was killed or stopped, it must take over within 70 s.
  */
 export function containerRound(round: Round, mishap: Mishap): Promise<Result & { readonly waitedMs: number }> {
   return withScene(round, async (scene) => {

@@ -9,8 +9,8 @@ const BIN = process.env['PETSTORE_BIN'] ?? 'bin/petstore.js';
 const FAULTS = ['lost-response:3', 'truncate:1', 'reset:1', '500:1'];
 
 /**
- * `npm run bench -- kill-rounds [--rounds N] [--parallel N] [--containers | --state-server]`: 200 rounds on one machine, or in two
- * containers with clocks 140 s apart, or 50 rounds on two machines whose state server is killed in two of three.
+ * `npm run bench -- kill-rounds [--rounds N] [--parallel N] [--containers | --state-server]`: 200 rounds on one machine or
+ * in two containers with clocks 140 s apart, or 50 rounds on two machines, with the state server killed in two of three rounds.
  */
 export async function run(args: string[]): Promise<void> {
   const number = (option: string): number | undefined =>

@@ -20,7 +20,7 @@ export interface RateLimiter {
   readonly status503?: boolean;
   /** The tasks to measure; by default those of every limiter. */
   readonly tasks?: readonly string[];
-  /** The longest makespan of our client, over the optimum. */
+  /** The upper bound of our client's makespan, as a multiple of the optimum. */
   readonly bound: number;
   /** The least time from the first of `requests` to the last, milliseconds. */
   optimumMs(requests: number): number;

@@ -1,4 +1,4 @@
-// A reverse proxy between one client and one rate-limited service, which counts requests and changes nothing.
+// A reverse proxy that counts the requests of one client to one rate-limited service, and changes nothing.
 import { once } from 'node:events';
 import { Agent, createServer, request as sendRequest } from 'node:http';
 import type { AddressInfo } from 'node:net';

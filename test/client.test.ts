@@ -235,7 +235,7 @@ describe('errors of the client library', () => {
     ['a reset', 'reset'],
     ['status 429', errorResponse(429, 'slow', 'No.', { 'retry-after': '3600' })],
   ];
-  test.each(responses)('caused by %s have hints without commands and options', async (_what, response) => {
+  test.each(responses)('caused by %s have hints without commands or options', async (_what, response) => {
     const fake = await scripted(() => response);
     const client = open({ baseUrl: fake.url, maxRetries: 0, maxWaitMs: 0 });
     for (const call of [client.categories.list(), client.categories.create({ name: 'dog' })]) {
@@ -246,7 +246,7 @@ describe('errors of the client library', () => {
 });
 
 describe('closing a client', () => {
-  test('rejects later calls as wrong usage', async () => {
+  test('rejects later calls as a usage error', async () => {
     const client = open(await service());
     await client.categories.list();
     await client.close();
@@ -312,7 +312,7 @@ test.each([
   ['a name that is not a string', { name: 5 }, undefined, 'name'],
   ['an empty name', { name: ' ' }, undefined, 'name'],
   ['a description that is not a string', { name: 'dog', description: 5 }, undefined, 'description'],
-])('a create with %s is rejected as wrong usage, and nothing is sent', async (_what, category, options, message) => {
+])('a create with %s is rejected as a usage error, and nothing is sent', async (_what, category, options, message) => {
   const fake = await scripted(() => ({ body: [] }));
   const { create } = open({ baseUrl: fake.url }).categories;
   const error = await errorOf(create(category as { name: string }, options as object));

@@ -39,7 +39,7 @@ test.each([
     'invalid number "x" for --max-retries',
     'use a whole number from 0 to 999',
   ],
-])('`petstore %j` is wrong usage: %s', async (args, message, hint) => {
+])('`petstore %j` is a usage error: %s', async (args, message, hint) => {
   expect(await inProcess(args)).toEqual({ code: 2, out: '', err: `error: ${message}\nhint: ${hint}\n` });
 });
 
@@ -65,7 +65,7 @@ test.each(
   }
 });
 
-test('an argument with invalid UTF-8 is wrong usage', async () => {
+test('an argument with invalid UTF-8 is a usage error', async () => {
   const { code, out, err } = await inProcess(['categories', 'create', '--name', 'caf\ufffd', '-p', 'sandbox']);
   expect({ code, out }).toEqual({ code: 2, out: '' });
   expect(err).toContain('is not valid UTF-8');

@@ -24,7 +24,7 @@ export function createApi(client: Sender): Api {
   };
 }
 
-/** @throws PetstoreError by the status; `service` if the body is not a list of categories */
+/** @throws PetstoreError of the kind that matches the status; `service` if the body is not a list of categories */
 export function categoriesOf(response: HttpResponse): readonly Category[] {
   if (response.status !== 200) throw responseError(LIST, response);
   try {

@@ -28,7 +28,7 @@ const { O_APPEND, O_CREAT, O_RDWR, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = nodeFs.con
 const SEAL = `#seal${RECORD_END}`;
 const VOID = '~';
 const CHUNK_BYTES = 64 * 1024;
-// Limits the retries after concurrent rotations, or an inconsistent directory would cause an endless loop.
+// Limits the retries after concurrent rotations: an inconsistent directory would otherwise cause an endless loop.
 const TRIES = 100;
 // Shared scratch buffer; reads are synchronous.
 let chunk: Buffer | undefined;

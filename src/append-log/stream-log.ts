@@ -219,7 +219,7 @@ export async function checkPermissions(server: StateServer, clock: Clock): Promi
   const key = `petstore:{doctor}:${randomUUID()}`;
   const log = new StreamLog(format, { server, clock, key, ttlMs: 1000, recentMs: 0, rotateAt: 1 });
   try {
-    // The second record follows a known entry, and rotates the log.
+    // Append two records: only the second runs the commands that rotate the log.
     for (const record of ['1', '2']) await log.append(record);
     await server.run(IMPORTS, [key], []);
   } catch (error) {

@@ -8,7 +8,7 @@ export interface HttpRequest {
   /** Path and query below the base URL, beginning with `/`. */
   readonly path: string;
   readonly body?: string | Uint8Array | undefined;
-  /** True for GET and HEAD, which may be retried after any failure (RFC 9110, 9.2.1). */
+  /** True for GET, HEAD and OPTIONS, which may be retried after any failure (RFC 9110, 9.2.1). */
   readonly safe: boolean;
   /** Aborts this request and its waits, even a create that was sent. */
   readonly signal?: AbortSignal | undefined;

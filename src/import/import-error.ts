@@ -85,7 +85,7 @@ function rerun(error: PetstoreError, words: readonly string[] | undefined, why: 
   return new PetstoreError(error.kind, error.message, { ...error, commandHint, cause });
 }
 
-/** @returns the arguments without the profile, which every printed command names */
+/** @returns the arguments without the profile option, which is added to every printed command */
 export function withoutProfile(args: readonly string[]): string[] {
   const isOption = (arg = ''): boolean => arg === '-p' || arg === '--profile';
   return args.filter((arg, at) => !isOption(arg) && !isOption(args[at - 1]) && !/^(?:-p.|--profile=)/.test(arg));

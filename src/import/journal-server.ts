@@ -16,7 +16,7 @@ const ROTATE_AT = 10_000;
 const CONFIRMED_WITHIN_MS = 30_000;
 /** How long a request of a killed run may be on its way. */
 const SETTLE_MS = 10_000;
-/** How often a run checks, in real time, that the server has not lost its lock to another run. */
+/** How often, in real time, a run reads the journal to notice a lost record or lock. */
 const REFRESH_EVERY_MS = 4000;
 
 // Returns whether the journal exists, whether this server process has served it, and whether that process ever flushed data.

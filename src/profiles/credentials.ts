@@ -10,7 +10,7 @@ import { BUILT_IN, checkProfileName, FIRST_ACTIVE, hasKey, SANDBOX, unknownProfi
 /** The base URL and API key of a command's requests. */
 export interface Target {
   readonly profile: string;
-  /** Without trailing slash, ends in `/v1`; empty for the embedded sandbox. */
+  /** Ends in `/v1`, without a trailing slash; empty for the embedded sandbox. */
   readonly baseUrl: string;
   /** Never printed or saved; empty for the embedded sandbox, which creates its own. */
   readonly key: string;
@@ -132,7 +132,7 @@ export function overridingVariables(env: Environment, active: string): readonly 
   return sandbox ? profile : [...profile, ...definedOverrides(env)];
 }
 
-/** The variables that are set, and that a typed profile ignores. */
+/** The variables that are set but overridden by `--profile`. */
 export function definedOverrides(env: Environment): readonly string[] {
   return OVERRIDES.filter((name) => env[name] !== undefined);
 }

@@ -137,7 +137,7 @@ export class FailoverLedger implements Ledger {
     }
   }
 
-  // This machine's own ledger inherits the block.
+  // Switches to this machine's own ledger, which inherits the block. Rethrows other errors and rejections by the server.
   #switchToOwn(error: unknown): void {
     const { server, clock, onWarning } = this.#options;
     if (!(error instanceof StateServerError)) throw error;

@@ -107,7 +107,7 @@ function isBanned({ bannedUntil }: KeyUsage, now: number): boolean {
   return bannedUntil > now && bannedUntil <= now + BAN_MS;
 }
 
-/** Describes the window with the least remaining; of two, the one that resets later. */
+/** Describes the window with the fewest requests left or, in a tie, the one that resets later. During a ban, none are left. */
 function quotaStatus(usage: KeyUsage, now: number, limits: readonly Limit[]): QuotaStatus {
   const [status = unlimited(now)] = limits
     .map((limit): QuotaStatus => {

@@ -22,7 +22,7 @@ export function dataPaths(dataFile: string): DataPaths {
 
 const ROTATE_AT_BYTES = 16 * 1024 * 1024;
 
-/** A NewCategory (docs/service.md). */
+/** The body of a create: `NewCategory` in docs/service.md. */
 export interface CategoryInput {
   readonly name: string;
   readonly description?: string;

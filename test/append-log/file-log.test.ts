@@ -232,7 +232,7 @@ test.runIf(hasSymlinks).each<[string, (path: string) => unknown]>([
   expect(() => open(dir)).toThrow(/cannot open|not a regular file|ELOOP|EISDIR/);
 });
 
-test.runIf(hasSymlinks)('a symlink to another file is an error, and the file is not changed', () => {
+test.runIf(hasSymlinks)('a symlink to another file causes an error, and the file is not changed', () => {
   const dir = tempDir();
   const other = join(dir, '.bashrc');
   fs.writeFileSync(other, 'alias ls=ls\n');

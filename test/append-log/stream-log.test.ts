@@ -99,7 +99,7 @@ withServer('a reader whose last entry was replaced by another history starts aga
   const log = writer(stateServer(server), { onReset: () => resets++ });
   await other.append('a');
   await log.append('b');
-  // As after a failover that lost the last record: its id belongs to another record.
+  // Simulate a failover that lost the last record and reused its id.
   const ids = [...(await server.command('XRANGE', 'petstore:{test}:log', '-', '+')).matchAll(/\d{13}-\d+/g)];
   const last = ids.at(-1)?.[0] ?? '';
   await server.command('XDEL', 'petstore:{test}:log', last);

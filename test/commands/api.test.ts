@@ -75,7 +75,7 @@ test('`api` sends a body from --data or a file unchanged as JSON', async () => {
   expect(service.requests.at(-1)).toMatchObject({ method: 'PUT', body: '{"a":1.0}' });
 });
 
-test('`api --input -` reads the body from stdin, and is wrong usage on a terminal', async () => {
+test('`api --input -` reads the body from stdin, and is a usage error on a terminal', async () => {
   const piped = await inProcess(['api', 'POST', '/stdin', '--input', '-'], { env, stdin: '[1]' });
   expect(piped.code).toBe(0);
   expect(service.requests.at(-1)).toMatchObject({ path: '/v1/stdin', body: '[1]' });
@@ -97,7 +97,7 @@ test.each<[what: string, args: string[], words: string]>([
   ['a missing input file', ['POST', '/x', '--input', 'missing.json'], 'no such file'],
   ['a directory as input', ['POST', '/x', '--input', '/'], '/ is a directory'],
   ...(hasDevices ? ENDLESS : []),
-])('`api` with %s is wrong usage, and nothing is sent', async (_what, args, words) => {
+])('`api` with %s is a usage error, and nothing is sent', async (_what, args, words) => {
   const before = service.requests.length;
   const { code, out, err } = await api(...args);
   expect({ code, out }).toEqual({ code: 2, out: '' });

@@ -103,7 +103,7 @@ test('the help of a subcommand names the global options in at most two lines, an
   expect((await inProcess(['--help'])).out).toContain('longest wait for the rate limit');
 });
 
-test('`petstore help COMMAND` prints the help of the command, even for its alias', async () => {
+test('`petstore help COMMAND` prints the same text as `COMMAND --help`, also for an alias', async () => {
   const { out } = await inProcess(['categories', 'create', '--help']);
   expect((await inProcess(['help', 'categories', 'create'])).out).toBe(out);
   const list = await inProcess(['categories', 'list', '--help']);
@@ -111,7 +111,7 @@ test('`petstore help COMMAND` prints the help of the command, even for its alias
   expect(out).toContain('Usage: petstore categories create');
 });
 
-test('help for an unknown command is wrong usage and does not repeat a key', async () => {
+test('help for an unknown command is a usage error and does not repeat a key', async () => {
   expect(await inProcess(['help', 'categories', 'craete'])).toEqual({
     code: 2,
     out: '',

@@ -158,7 +158,7 @@ test("the Date header bounds the service's clock offset, unless Age shows a cach
   expect(read(200, { date: NOON, age: '3' }).offset).toBeUndefined();
 });
 
-test('the clock offset known from earlier responses corrects a timestamp without a Date header', () => {
+test('the clock offset known from earlier responses corrects a timestamp in a response without a Date header', () => {
   const headers = { 'retry-after': T(3600 + 30) };
   const head = { status: 429, headers, receivedAt: NOW, sentAt: NOW };
   expect(parseRateLimitHeaders(head, true, 3_599_750).waitMs).toBe(30_000);

@@ -144,7 +144,7 @@ export function faultOptions(fault?: Fault): string[] {
 }
 
 /**
- * Starts a service with one category that shows one fault.
+ * Starts a service that has one category and injects one fault.
  * @param writesOnly true if reads get the responses of a healthy service
  */
 export async function startFaulty(fault: Fault, writesOnly = false): Promise<RawServer> {

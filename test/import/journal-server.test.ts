@@ -187,7 +187,7 @@ withServer.each<[string, (journal: Journal, attempt: string) => Promise<unknown>
 });
 
 withServer(
-  'a run that waited for the lock trusts the records of the run before it, and waits for lost ones',
+  "a run that waited for the lock trusts the previous run's records, and waits for requests whose records may be lost",
   async () => {
     const [first, other] = [await new Machine().acquire(), new Machine()];
     const dog = await first.recordSend('dog');

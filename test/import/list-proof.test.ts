@@ -81,12 +81,12 @@ test.each([
   expect(isAlike(sent, name)).toBe(alike);
 });
 
-test('as many rows with one name exist as the list has categories of that name', () => {
+test('if the list has n categories of a name, the first n rows with that name exist', () => {
   const findings = findRows(named('dog', 'cat', 'dog', 'dog'), newAccount(), list('dog', 'x', 'dog'));
   expect(findings.map((one) => one && 'category' in one && one.category.id)).toEqual([1, undefined, 3, undefined]);
 });
 
-test('a row exists under the name to which the service altered it', () => {
+test('a row exists if the list has its name as the service changed it', () => {
   const it = account([], ['Dog']);
   const altered = list('dog');
   it.created.set('1', { attempt: 'c0', name: 'Dog', label: labeled(altered[0] as Category)[1] });

@@ -155,7 +155,7 @@ test('an unknown profile is an error that lists the profiles and suggests the cl
   await expect(resolve({}, 'zzzzzzzz', store)).rejects.toMatchObject({ hint: expect.not.stringContaining('did you') });
 });
 
-test('a profile without URL or key is an error whose hint says how to log in', async () => {
+test('a profile without a URL or key causes an error whose hint says how to log in', async () => {
   await expect(resolve({}, 'staging')).rejects.toMatchObject({ kind: 'auth', message: expect.stringContaining('URL') });
   const store = memory([{ name: 'staging', url: 'https://s.example/v1' }]);
   await expect(resolve({}, 'staging', store)).rejects.toMatchObject({

@@ -2,7 +2,7 @@
 import { lstatSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** A key of which no eight characters occur elsewhere. */
+/** A key; none of its eight-character pieces occurs elsewhere. */
 export const SECRET = 'qZ7xK2mW9vB4nL8tR3yC6jH1';
 
 const PIECE = 8;

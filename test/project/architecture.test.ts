@@ -94,7 +94,7 @@ test('the four files of the rate-limit policy import only each other and types',
   expect(foreign).toEqual([]);
 });
 
-test('static imports have no cycles, even of types', () => {
+test('static imports, including imports of types, have no cycles', () => {
   const done = new Set<string>();
   const cycles: string[] = [];
   const visit = (file: string, path: readonly string[]): void => {

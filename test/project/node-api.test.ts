@@ -108,7 +108,7 @@ console.log(Object.keys(module).join(), Object.keys(required).sort().join(), mod
   expect(stdout).toBe('PetstoreError,createClient PetstoreError,createClient true\n');
 });
 
-test('a call with an invalid proxy variable is rejected as wrong usage, and the client can be closed', async () => {
+test('a call with an invalid proxy variable is rejected as a usage error, and the client can be closed', async () => {
   const script = `import { createClient } from 'petstore-cli';
 const client = createClient({ baseUrl: 'https://pets.example/v1', apiKey: 'k_0123456789' });
 await client.categories.list().catch(({ kind, message }) => console.log(kind, message));

@@ -94,7 +94,7 @@ test('--reset reuses no id, even after a rotation', async () => {
   expect(JSON.parse(await reset.create({ name: 'cat' }))).toEqual({ id: 21, name: 'cat' });
 });
 
-test('fifty clients of four processes create two thousand categories, each with its own id', async () => {
+test('fifty clients of four sandbox processes create two thousand categories, each with its own id', async () => {
   const dataFile = join(tempDir(), 'data');
   const sandboxes = await Promise.all([0, 1, 2, 3].map(() => startShared(BIN, dataFile)));
   const created = new Map<number, string>();

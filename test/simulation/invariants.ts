@@ -48,7 +48,7 @@ const ATTEMPTS = 5;
 /** The default of `--concurrency`: as many creates may be on their way. */
 const CONCURRENCY = 8;
 
-// docs/cli.md, exit codes.
+// The exit codes of each kind of error (docs/cli.md, exit codes).
 const CODES: Readonly<Record<string, readonly number[]>> = {
   usage: [2],
   auth: [3],

@@ -145,7 +145,7 @@ export class Service {
     }
     quota.used++;
     quota.usedToday++;
-    // Earlier responses do not report the daily limit.
+    // The client cannot know yet that the day is used up: earlier responses do not report the daily limit.
     if (quota.usedToday === perDay) quota.heardAt = Number.POSITIVE_INFINITY;
     const error = (status: number, message: string, extra = {}): ServiceResponse =>
       respond(status, JSON.stringify({ code: `E${status}`, message, status }), extra);

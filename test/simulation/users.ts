@@ -280,7 +280,7 @@ function resumeOf({ err }: Ended): readonly string[] | undefined {
   return line?.trim().split(' ');
 }
 
-// "use the changed name in the file"
+// Follows the hint to use the changed names in the file.
 function correctedRows(rows: readonly string[], { out, err }: Ended): string[] {
   const corrected = [...rows];
   for (const [, row = '', name = ''] of `${err}\n${out}`

@@ -21,7 +21,7 @@ export interface Simulation extends LimiterOptions {
   readonly processes: number;
   readonly workers: number;
   readonly requests: number;
-  /** If given, each request is a process of its own, which takes so many milliseconds to start. */
+  /** If set, each request is a separate process that takes this many milliseconds to start. */
   readonly startMs?: number;
   /** Service's clock minus ours, milliseconds. */
   readonly skewMs?: number;

@@ -6,7 +6,7 @@ test('a response without deprecation headers causes no notice', () => {
   expect(deprecationNotices('GET', '/categories', { 'content-type': 'application/json' })).toEqual([]);
 });
 
-test('GET /pets/{petId} is reported as deprecated without a header, other operations are not', () => {
+test('GET /pets/{petId} is reported as deprecated even without a header, and other operations are not', () => {
   expect(deprecationNotices('GET', '/pets/1', {})).toEqual([
     "GET /pets/1 is deprecated according to the service's documentation and will be removed",
   ]);

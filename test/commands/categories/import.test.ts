@@ -154,7 +154,7 @@ test.each<[string, readonly string[], string]>([
   ['no workers', ['--concurrency', '0'], 'invalid number "0" for --concurrency'],
   ['half a worker', ['--concurrency', '1.5'], 'invalid number "1.5" for --concurrency'],
   ['a delimiter of two characters', ['--delimiter', ';;'], 'invalid value ";;" for --delimiter'],
-])('an import with %s is wrong usage', async (_what, more, message) => {
+])('an import with %s is a usage error', async (_what, more, message) => {
   const { file, run } = shop();
   file('a.csv', 'name\na\n');
   const { code, err } = await run([...IMPORT, 'a.csv', ...more]);

@@ -77,7 +77,7 @@ test.each([40, 80])('messages of the sandbox wrap between words at %i columns', 
   expect(wide).toEqual([]);
 });
 
-test('the sandbox prints its `export` lines for PowerShell on Windows', async () => {
+test('on Windows the sandbox prints the lines that set its variables in PowerShell syntax', async () => {
   const { out, stop } = await serve(['--key', "it's$HOME", '--data', join(tempDir(), 'data')], { platform: 'win32' });
   expect(out()).toContain("  $env:PETSTORE_API_KEY = 'it''s$HOME'\n");
   await stop();
@@ -190,7 +190,7 @@ test('commands with the profile `sandbox` share data and windows', async () => {
   expect(ids.sort((a, b) => a - b)).toEqual(names.map((_, i) => i + 3));
 });
 
-test('`sandbox` on a busy port is wrong usage, and the hint is --port 0', async () => {
+test('`sandbox` on a busy port is a usage error, and the hint is --port 0', async () => {
   const { port } = await startTestSandbox();
   const busy = await inProcess(['sandbox', '--port', String(port)]);
   expect([busy.code, busy.out]).toEqual([2, '']);
@@ -209,13 +209,13 @@ test.each([
   [['--fault', '503:200']],
   [['--seed', 'x']],
   [['--retry-after', 'soon']],
-])('`sandbox` with the options %j is wrong usage', async (args) => {
+])('`sandbox` with the options %j is a usage error', async (args) => {
   const { code, out, err } = await inProcess(['sandbox', ...args]);
   expect([code, out]).toEqual([2, '']);
   expect(err).toMatch(/^error: .+\nhint: .+\n$/);
 });
 
-test('`sandbox --data` with a directory is wrong usage', async () => {
+test('`sandbox --data` with a directory is a usage error', async () => {
   const { code, err } = await inProcess(['sandbox', '--port', '0', '--data', '/']);
   expect([code, err]).toEqual([2, expect.stringContaining('--data must be a file, but / is a directory')]);
 });
