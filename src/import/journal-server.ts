@@ -57,9 +57,9 @@ export async function openServerJournal(identity: string, options: ServerJournal
   let refreshing: NodeJS.Timeout | undefined;
   let lost: JournalState | undefined;
   const onReset = (before: JournalState): void => {
-    lost ??= before;
-    // Wait for requests of the run that held the lock, since their records may be lost.
-    if (!refreshing) settledAt = Math.max(settledAt, clock.monotonic() + SETTLE_MS);
+    // Only the run that holds the lock knows every record. Another run waits for requests whose records may be lost.
+    if (refreshing) lost ??= before;
+    else settledAt = Math.max(settledAt, clock.monotonic() + SETTLE_MS);
   };
   const stream = { rotateAt: ROTATE_AT, recentMs: CONFIRMED_WITHIN_MS, onReset, onWarning };
   const log = new StreamLog(journalFormat, { server, clock, key, ...stream });

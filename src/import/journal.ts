@@ -92,7 +92,6 @@ export class Journal {
       await clock.sleep(POLL_MS, signal);
     }
     this.#held = true;
-    await this.#restoreLost(false);
     // Use real time even if tests inject another clock. A failure shows at the next request.
     this.#beating = setInterval(() => {
       this.#append(['beat', this.#run]).catch(() => undefined);
@@ -188,18 +187,17 @@ export class Journal {
     await this.#restoreLost();
   }
 
-  // `isComplete` is false for a state read before this run held the lock: the earlier run may have sent attempts since.
-  async #restoreLost(isComplete = true): Promise<void> {
+  async #restoreLost(): Promise<void> {
     const { accounts, current } = this.#log.takeLost?.() ?? {};
     if (!accounts || current === undefined) return;
-    const restoring = this.#restore(accounts[current] as Account, current, isComplete);
+    const restoring = this.#restore(accounts[current] as Account, current);
     this.#restored = Promise.all([this.#restored, restoring]);
     this.#restored.catch(() => undefined);
     await restoring;
   }
 
   // Restores the records that the log lost; the lock proves that no other run has begun meanwhile.
-  async #restore({ known, created, uncertain }: Account, index: number, isComplete: boolean): Promise<void> {
+  async #restore({ known, created, uncertain }: Account, index: number): Promise<void> {
     await this.useAccount(index);
     await this.recordKnown([...known].map(([id, { label }]) => [id, label]));
     for (const [id, { attempt, name, label }] of created) {
@@ -207,7 +205,6 @@ export class Journal {
       await this.#append(['send', this.#run, attempt, name]);
       await this.recordFound(attempt, [id, label]);
     }
-    if (!isComplete) return;
     // Mark settled attempts absent, or they could claim another attempt's category.
     for (const attempt of [...this.account.uncertain.keys()]) {
       const isSettled = this.#ended.has(attempt) || !attempt.startsWith(`${this.#run}-`);

@@ -206,6 +206,22 @@ withServer(
   },
 );
 
+withServer('a run that waited for the lock does not restore what the run before it recorded as deleted', async () => {
+  const [first, other] = [await new Machine().acquire(), new Machine()];
+  await first.recordFound(await first.recordSend('dog'), ['7', 'a']);
+  const waiting = await other.open();
+  other.duringNextSleep(async () => {
+    await first.recordDeleted(['7']);
+    await server.command('FLUSHALL');
+    await first.recordKnown([['8', 'b']]);
+    await first.close();
+  });
+  await waiting.acquire(other.lock);
+  await waiting.restoreLost();
+  await waiting.recordKnown([['9', 'c']]);
+  expect([...waiting.account.created.keys()]).toEqual([]);
+});
+
 withServer(
   'a run that saw the journal vanish and its holder die waits for requests whose records are lost',
   async () => {

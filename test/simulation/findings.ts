@@ -31,12 +31,12 @@ export const FINDINGS: readonly Finding[] = [
     undone: journal('|| this.#creationOf(attempt)) continue;', ') continue;'),
   },
   {
-    what: 'A run that had waited for the lock took new attempts of the run before it for settled ones',
-    undone: journal('await this.#restoreLost(false);', ''),
-  },
-  {
-    what: 'A run that had waited for the lock restored attempts that the run before it had settled meanwhile',
-    undone: journal('if (!isComplete) return;', ''),
+    what: 'A run that had waited for the lock restored what the run before it had settled meanwhile',
+    undone: {
+      file: 'src/import/journal-server.ts',
+      from: 'if (refreshing) lost ??= before;\n    else',
+      to: 'lost ??= before;\n   ',
+    },
   },
   {
     what: 'Rows were looked up before an evicted journal was restored',
