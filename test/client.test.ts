@@ -107,6 +107,12 @@ test('the client library treats undefined options as absent', async () => {
   });
 });
 
+test.each([202, 206])('the client library does not take a %i with a category for a created one', async (status) => {
+  const { url } = await scripted(() => ({ status, body: { id: 1, name: 'dog' } }));
+  const error = await errorOf(open({ baseUrl: url }).categories.create({ name: 'dog' }));
+  expect(error).toMatchObject({ kind: 'unknown_outcome', status });
+});
+
 test('the client library returns an id above 2^53 as a bigint and other fields as plain JSON values', async () => {
   const body = `[{"id":9007199254740993,"name":"dog","price":1.10,"big":9007199254740993,"more":{"list":[1.0,null,"x"]}}]`;
   const { url } = await scripted(() => ({ body }));

@@ -92,7 +92,8 @@ test('a ledger that cannot be written is kept in memory, with one warning', asyn
   expect(ledger.warnings[0]).not.toContain(KEY);
 });
 
-test('a disk that fills up later causes one warning, and blocks and tickets are kept in memory', async () => {
+/** A ledger whose disk is full from `fill()` on. */
+function openOnFillingDisk() {
   let full = false;
   const filling: LogFs = {
     ...fs,
@@ -101,15 +102,33 @@ test('a disk that fills up later causes one warning, and blocks and tickets are 
       return fs.writeSync(fd, bytes, from, count, at);
     }) as LogFs['writeSync'],
   };
-  const ledger = open(tempDir(), { fs: filling });
+  const fill = (): void => {
+    full = true;
+  };
+  return { ledger: open(tempDir(), { fs: filling }), fill };
+}
+
+test('a disk that fills up later causes one warning, and blocks and tickets are kept in memory', async () => {
+  const { ledger, fill } = openOnFillingDisk();
   const ticket = await take(ledger);
-  full = true;
+  fill();
   ledger.observe(ticket, response(ledger.clock, { status: 429, waitMs: 9000 }));
   expect(await ledger.acquire(30_000)).toMatchObject({ granted: false, reason: 'blocked' });
   ledger.clock.at += 10_000;
   await take(ledger);
   expect(await ledger.acquire(30_000)).toMatchObject({ granted: false, reason: 'pending' });
   expect(ledger.warnings).toHaveLength(1);
+});
+
+test('a disk that fills up after a 429 does not end its wait', async () => {
+  const { ledger, fill } = openOnFillingDisk();
+  ledger.observe(await take(ledger), response(ledger.clock));
+  const [refused, late] = [await take(ledger), await take(ledger)];
+  ledger.observe(refused, response(ledger.clock, { status: 429, waitMs: 9000 }));
+  fill();
+  ledger.observe(late, response(ledger.clock, { remaining: 58 }));
+  expect(ledger.warnings).toHaveLength(1);
+  expect(await ledger.acquire(30_000)).toMatchObject({ granted: false, reason: 'blocked' });
 });
 
 test.runIf(hasModes)(
