@@ -61,7 +61,9 @@ export function nextWindow(
   if (!known || later > RULES.sameWindowMs || refilled) {
     const { limit = 0, remaining, resetAt, seenAt } = reading;
     // If this window and the one before it are brief, a guard of a second would cost too much.
-    const brief = limit - remaining <= 1 && Math.max(resetAt - seenAt, later) <= RULES.briefMs && !roundsDown;
+    const isSuccessor = known?.limit === reading.limit;
+    const brief =
+      isSuccessor && limit - remaining <= 1 && Math.max(resetAt - seenAt, later) <= RULES.briefMs && !roundsDown;
     return brief ? { ...reading, guardMs: RULES.leastGuardMs } : reading;
   }
   // A late response describes the previous window.

@@ -31,3 +31,16 @@ test.each([
 ])('the length of a window after %s (%s) is %s', (_what, responses, expected) => {
   expect(length(responses)).toBe(expected);
 });
+
+test('a window of another limit does not make the next one brief, so the full guard applies', () => {
+  const state = initialState();
+  for (const [number, at, reset, limit] of [
+    [0, 0, 100, 60],
+    [1, 102, 108, 5],
+  ] as const) {
+    ticket(state, START + at * SECOND, `t${number}`);
+    const resetAt = { at: START + reset * SECOND, clock: 'local', resolution: SECOND } as const;
+    respond(state, `t${number}`, seen(START + at * SECOND, { limit, remaining: limit - 1, reset: resetAt }));
+  }
+  expect(state.window?.guardMs).toBe(SECOND);
+});

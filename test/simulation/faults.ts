@@ -150,7 +150,7 @@ export function drawFaults(random: () => number, longestMs: number, hasServer: b
       5,
       () => {
         const kinds = ['no-connection', 'lost-request', 'refuse', 'refuse', 'error-before', 'silent'] as const;
-        const amount = 8 + Math.floor(random() * 22);
+        const amount = 8 + Math.floor(random() * 10);
         return [{ kind: pick(kinds), at: time(), moment: pick(['create', 'create', 'list', 'any']), amount }];
       },
     ],
@@ -159,20 +159,25 @@ export function drawFaults(random: () => number, longestMs: number, hasServer: b
       () =>
         together((at) => [
           { kind: pick(['lost-response', 'silent', 'slow'] as const), at, moment: 'create', amount: 1 },
-          { kind: 'forbids', at, moment: 'create', amount: 20 },
+          { kind: 'forbids', at, moment: 'create', amount: 14 },
         ]),
     ],
     [
-      4,
+      6,
       () =>
         together((at) => [
-          { kind: pick(['slow', 'late-request', 'gateway-timeout-late'] as const), at, moment: 'create', amount: 8 },
+          {
+            kind: pick(['slow', 'slow', 'slow', 'late-request', 'gateway-timeout-late'] as const),
+            at,
+            moment: 'create',
+            amount: 8,
+          },
           { kind: 'power-failure', at, moment: pick(['create', 'owed', 'lost']), amount: 0 },
         ]),
     ],
     [2, () => [{ kind: 'journal-replaced', at: time(), moment: pick(['create', 'any']), amount: 0 }]],
     [
-      hasServer ? 6 : 0,
+      hasServer ? 9 : 0,
       () =>
         together((at) => [
           {

@@ -270,7 +270,9 @@ export class User {
     const { scheduler } = this.#world;
     if (err.includes('when the state server is available')) await this.#world.serverIsBack();
     const stated = code === 5 ? durationIn(err) : undefined;
-    await scheduler.sleep(stated === undefined ? scheduler.between(100, 8000) : stated + scheduler.between(1, 1000));
+    // After a crash, the user repeats the command soon.
+    const longest = code === undefined ? 2000 : 8000;
+    await scheduler.sleep(stated === undefined ? scheduler.between(100, longest) : stated + scheduler.between(1, 1000));
   }
 }
 

@@ -128,7 +128,10 @@ export function planWorld(seed: number): WorldPlan {
       tasks,
     };
   });
-  const faults = drawFaults(random, chance(0.7) ? 6000 : 60_000, hasStateServer);
+  // Only one user's journal is replaced: another import would go on with what the copy lacks.
+  const faults = drawFaults(random, chance(0.7) ? 6000 : 60_000, hasStateServer).filter(
+    ({ kind }) => kind !== 'journal-replaced' || users.length === 1,
+  );
   const rows = ['old 1', ...users.flatMap(({ tasks }) => tasks.flatMap((task) => ('names' in task ? task.names : [])))];
   const before = Array.from({ length: chance(0.4) ? 0 : 1 + Math.floor(random() * 6) }, () => pick(rows));
   // A key that was pasted where a name belongs.
