@@ -44,7 +44,8 @@ export class FailoverLedger implements Ledger {
   #usesOwn = false;
   #retryAt = 0;
   #refreshing = false;
-  #refusal: { readonly ticket: string; readonly seen: Observation } | undefined;
+  // The latest refusals, whose records the server may not have received.
+  #refusals: readonly { readonly ticket: string; readonly seen: Observation }[] = [];
 
   constructor(options: FailoverOptions) {
     const { server, identity, key, clock, onWarning } = options;
@@ -83,7 +84,7 @@ export class FailoverLedger implements Ledger {
       if (!this.#usesOwn) this.#shareBlock();
       return;
     }
-    if (seen.refused) this.#refusal = { ticket, seen };
+    if (seen.refused) this.#refusals = [...this.#unrecorded(), { ticket, seen }];
     if (this.#usesOwn) this.#own.observe(ticket, seen);
   }
 
@@ -151,9 +152,12 @@ export class FailoverLedger implements Ledger {
     this.#usesOwn = true;
     this.#retryAt = clock.monotonic() + RETRY_EVERY_MS;
     if (blocked) this.#own.inherit(blocked);
-    // The server did not receive the refusal if its log still shows the ticket.
-    const { ticket = '', seen } = this.#refusal ?? {};
-    if (seen && ticket in this.#log.last().tickets) this.#own.observe(ticket, seen);
+    for (const { ticket, seen } of this.#unrecorded()) this.#own.observe(ticket, seen);
+  }
+
+  // The server did not receive a refusal if its log still shows the ticket.
+  #unrecorded() {
+    return this.#refusals.filter(({ ticket }) => ticket in this.#log.last().tickets);
   }
 
   async #switchToShared(): Promise<void> {

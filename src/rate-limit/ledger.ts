@@ -112,8 +112,10 @@ export class LogLedger implements Ledger {
 
   confirm(ticket: string): boolean {
     const state = this.#withLog((log) => log.recent());
-    // A refusal not yet written to the log voids earlier tickets.
-    const refused = [...this.#pending.values()].some((one) => one.kind === 'response' && one.seen.refused);
+    // A refusal or block not yet written to the log voids earlier tickets.
+    const refused = [...this.#pending.values()].some(
+      (one) => one.kind === 'block' || (one.kind === 'response' && one.seen.refused),
+    );
     return state !== undefined && !refused && confirm(state, ticket, Math.max(this.#now(), state.time));
   }
 

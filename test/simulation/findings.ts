@@ -15,7 +15,6 @@ const run = (from: string, to: string): Mutation => ({ file: 'src/import/run.ts'
 export const FINDINGS: readonly Finding[] = [
   {
     what: 'A restart of the state server brought back attempts that had been settled, and they claimed categories of others',
-    seed: 874,
     undone: journal('if (isSettled && !uncertain.has(attempt)) await this.recordAbsent(attempt);', ''),
   },
   {
@@ -47,12 +46,10 @@ export const FINDINGS: readonly Finding[] = [
   },
   {
     what: 'A list without an id that two responses had named counted as complete',
-    seed: 297,
     undone: run('...this.#named, ', ''),
   },
   {
     what: 'A created row was withdrawn by the dispute of another row while its record was on its way',
-    seed: 292,
     undone: run(
       "this.results.set(row, { state: 'created', attempt, category });\n        return true;",
       'return true;',
@@ -60,12 +57,11 @@ export const FINDINGS: readonly Finding[] = [
   },
   {
     what: 'An empty list after one that showed the account counted as another account',
-    seed: 1680,
     undone: run('if (listed.length > 0 || at < 0) at =', 'at ='),
   },
   {
     what: 'An import that was interrupted with a create in flight did not report the outcome as unknown',
-    seed: 79,
+    seed: 234,
     undone: {
       file: 'src/import/import-error.ts',
       from: "const processed = unknown.length > 0 ? 'perhaps' : stop.processed;",
@@ -74,12 +70,25 @@ export const FINDINGS: readonly Finding[] = [
   },
   {
     what: 'A request was sent while the 429 to another one was being recorded on the state server',
-    seed: 96,
+    seed: 284,
     undone: { file: 'src/rate-limit/ledger.ts', from: '!refused && confirm(', to: 'confirm(' },
   },
   {
+    what: 'A request was sent while a block of the machine was being recorded on the state server that was back',
+    seed: 2037,
+    undone: { file: 'src/rate-limit/ledger.ts', from: "one.kind === 'block' || ", to: '' },
+  },
+  {
+    what: 'Of two 429s that an unavailable state server did not receive, only the later one was kept',
+    seed: 3660,
+    undone: {
+      file: 'src/rate-limit/failover.ts',
+      from: '[...this.#unrecorded(), { ticket, seen }]',
+      to: '[{ ticket, seen }]',
+    },
+  },
+  {
     what: 'A block that was stated after the clock was set back ended at once',
-    seed: 10425,
     undone: {
       file: 'src/rate-limit/ledger.ts',
       from: "if (isAhead(this.#log.last(), this.#now())) this.#write({ kind: 'clock', at: this.#now() });",
@@ -96,7 +105,6 @@ export const FINDINGS: readonly Finding[] = [
   },
   {
     what: 'A log whose first write was torn after one byte could never be opened again',
-    seed: 208,
     undone: {
       file: 'src/append-log/file-log.ts',
       from: 'own.startsWith(begins))',

@@ -29,6 +29,8 @@ interface StatedWait {
 /** Counts of the responses and failures of a process. */
 interface Seen {
   refusals: number;
+  /** Responses with a status from 500 to a list, each of which is an attempt too. */
+  errors: number;
   /** Lists with status 200. */
   lists: number;
   /** Consecutive lists without a response. */
@@ -97,6 +99,8 @@ export class Invariants {
   readonly #rows = new Map<string, { now: number; kept: number; passedAt: number }>();
   /** For each key, the end of the stated waits and windows, and the number of refusals in a row. */
   readonly #due = new Map<string, { at: number; refusals: number }>();
+  /** The longest wait that a response stated, milliseconds. */
+  #longestMs = 0;
 
   constructor(options: Options) {
     this.#options = options;
@@ -126,6 +130,7 @@ export class Invariants {
       seen.refusals++;
       this.#probes.set(key, new Set());
     } else this.#probes.delete(key);
+    if (isList && status >= 500) seen.errors++;
     if (isList) seen.failed = 0;
     else if (status === 400) this.#hasRejections = true;
     // The prompt fetches a list of its own for its figures.
@@ -152,6 +157,7 @@ export class Invariants {
     if (!isList && status === 403 && ++seen.forbidden > CONCURRENCY)
       this.violate('an import goes on although every create is forbidden');
     due.refusals = status === 429 ? due.refusals + 1 : 0;
+    if (waitUntil !== undefined) this.#longestMs = Math.max(this.#longestMs, waitUntil - now);
     if (status === 429) due.at = Math.max(due.at, (waitUntil ?? now) + 0.1 * ((waitUntil ?? now) - now));
     if (headers['x-ratelimit-remaining'] === '0') {
       due.at = Math.max(due.at, Number(headers['x-ratelimit-reset']) * 1000 - EPOCH - service.manners.skewMs);
@@ -231,17 +237,18 @@ export class Invariants {
 
   #seenBy(process: SimulatedProcess): Seen {
     const seen = this.#seen.get(process) ?? {
-      ...{ refusals: 0, lists: 0, failed: 0, row: 0, rowAt: -1, rowEnds: -1, forbidden: 0 },
+      ...{ refusals: 0, errors: 0, lists: 0, failed: 0, row: 0, rowAt: -1, rowEnds: -1, forbidden: 0 },
       lost: new Map<string, number>(),
     };
     this.#seen.set(process, seen);
     return seen;
   }
 
-  // Checks that exit code 5 follows from a wait longer than --max-wait, or from as many refusals as attempts.
+  // Checks that exit code 5 follows from a wait longer than --max-wait, or from the last attempt.
   #checkLimited(process: SimulatedProcess, code: number, err: string): void {
     const { scheduler, calm, service } = this.#options;
-    if (code !== 5 || !calm || !service.manners.headers || this.#seenBy(process).refusals >= ATTEMPTS) return;
+    const { refusals, errors } = this.#seenBy(process);
+    if (code !== 5 || !calm || !service.manners.headers || refusals + errors >= ATTEMPTS) return;
     const stated = durationIn(err);
     if (stated !== undefined && stated + SLACK_MS < process.maxWaitMs)
       this.violate(`exit code 5 at ${scheduler.now}, and the wait is shorter than --max-wait`);
@@ -327,11 +334,13 @@ export class Invariants {
   }
 
   #checkRetryAt(process: SimulatedProcess, lines: readonly string[]): void {
-    const { scheduler, calm } = this.#options;
+    const { scheduler, calm, service } = this.#options;
     const retryAt = /"retryAt":"([^"]+)"/.exec(lines.join('\n'))?.[1];
     if (retryAt === undefined || !calm) return;
     const at = Date.parse(retryAt) - EPOCH - process.machine.skewMs;
-    const latest = Math.max(scheduler.now, ...[...this.#due.values()].map((due) => due.at)) + 62_000 + SLACK_MS;
+    // Without headers, requests may be as far apart as the longest stated wait (docs/rate-limits.md).
+    const gapMs = service.manners.headers ? 0 : this.#longestMs;
+    const latest = Math.max(scheduler.now, ...[...this.#due.values()].map((due) => due.at)) + gapMs + 62_000 + SLACK_MS;
     if (at > latest) this.violate(`retryAt is ${((at - latest) / 1000).toFixed(1)} s later than the service asks for`);
   }
 
