@@ -209,6 +209,20 @@ withServer(
   },
 );
 
+withServer('a machine whose server misses two 429s keeps the longer wait', async () => {
+  const machine = new Machine();
+  machine.see(await machine.take(), 3);
+  await machine.ledger.refresh();
+  const [first, second] = [await machine.take(), await machine.take()];
+  await server.kill();
+  machine.see(first, 0, refused);
+  machine.see(second, 0, { ...refused, waitMs: 1000 });
+  const admission = await machine.outlasting(machine.ledger.acquire(30_000));
+  expect(admission).toMatchObject({ granted: false, reason: 'blocked' });
+  const left = 'until' in admission ? admission.until - machine.clock.now() : 0;
+  expect(left).toBeGreaterThan(100_000);
+});
+
 withServer('a response observed while the server was unavailable is shared when it is available again', async () => {
   const [machine, other] = [new Machine(), new Machine()];
   machine.see(await machine.take(), 3);
