@@ -67,3 +67,7 @@ export function formatRemaining(remaining: number, limit: number | undefined): s
   if (limit === undefined) return formatNumber(remaining);
   return limit > UNLIMITED ? 'unlimited' : `${formatNumber(remaining)} of ${formatNumber(limit)}`;
 }
+
+export function capitalize(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
+}

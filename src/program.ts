@@ -17,6 +17,7 @@ import { quota } from './commands/quota.ts';
 import { sandbox } from './commands/sandbox.ts';
 import { PetstoreError } from './errors.ts';
 import { escapeControls } from './escape.ts';
+import { capitalize } from './format.ts';
 import type { Context } from './io.ts';
 import { colorLevel } from './io.ts';
 import { FORMATS } from './output/render.ts';
@@ -183,7 +184,7 @@ function formatItem(term: string, termWidth: number, description: string, help: 
 }
 
 function sentence(text: string): string {
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}${text.endsWith('.') ? '' : '.'}`;
+  return `${capitalize(text)}${text.endsWith('.') ? '' : '.'}`;
 }
 
 function exitCodes(): string {

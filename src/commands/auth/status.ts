@@ -2,6 +2,7 @@
 import { action, PetstoreCommand } from '../../command.ts';
 import type { PetstoreError } from '../../errors.ts';
 import { escapeControls } from '../../escape.ts';
+import { capitalize } from '../../format.ts';
 import type { Column, View } from '../../output/view.ts';
 import { hangingIndent } from '../../output/wrap.ts';
 import type { Credentials, Target } from '../../profiles/credentials.ts';
@@ -80,10 +81,6 @@ function toStatus({ profile, url, urlSource, key, keySource, problem }: Credenti
     keySource: keySource ?? null,
     ...(problem && { problem: problem.message }),
   };
-}
-
-function capitalize(text: string): string {
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 }
 
 function cell(value: string | null, source: string | null): string {
