@@ -56,6 +56,11 @@ test('the widest gap is the longest stated wait while there is a gap, and otherw
   expect(refusedAlone(passed(long, 40), 100, 1000).widestMs).toBe(1000);
 });
 
+test('the widest gap is at most a minute, because a longer wait is not a pace', () => {
+  expect(refusedAlone(begun, 0, 12 * 3_600_000).widestMs).toBe(60_000);
+  expect(refusedAlone(passed(refusedAlone(begun, 0, 60_000), 3), 0, 3_600_000).widestMs).toBe(60_000);
+});
+
 test('without a stated wait the widest gap is the time from the first refusal until the end of the last wait', () => {
   let pace = paceRefused(begun, 0, 1, 1000, false);
   pace = paceRefused(pace, 1000, 1, 2000, false);
