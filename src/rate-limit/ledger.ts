@@ -184,11 +184,11 @@ export class LogLedger implements Ledger {
   #toLog(seen: Observation): Observation {
     const { serverClock } = this.#options;
     if (!serverClock) return seen;
-    const { ahead, errorMs } = serverClock;
+    const { ahead, aheadOnArrival, errorMs } = serverClock;
     const { at, reset, offset } = seen;
     return {
       ...seen,
-      at: Math.round(at + ahead),
+      at: Math.round(at + aheadOnArrival),
       reset: reset?.clock === 'local' ? { ...reset, at: reset.at + ahead } : reset,
       offset: offset && { lo: offset.lo - ahead - errorMs, hi: offset.hi - ahead + errorMs },
     };

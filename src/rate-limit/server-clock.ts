@@ -10,6 +10,7 @@ export class ServerClock {
   #lo = Number.NEGATIVE_INFINITY;
   #hi = Number.POSITIVE_INFINITY;
   #since = 0;
+  #aheadAtReply = 0;
 
   constructor(own: Clock) {
     this.#own = own;
@@ -18,6 +19,14 @@ export class ServerClock {
   /** Server time minus this machine's own, milliseconds; 0 before the first reply. */
   get ahead(): number {
     return this.#known ? Math.round(this.#own.monotonic() + (this.#lo + this.#hi) / 2) - this.#own.now() : 0;
+  }
+
+  /**
+   * The same for the arrival of a response, never less than at the last reply: while a machine sleeps, its monotonic clock
+   * stops. The server replaces a time that is later than its own.
+   */
+  get aheadOnArrival(): number {
+    return Math.max(this.ahead, this.#aheadAtReply);
   }
 
   /** How far `ahead` may be off, milliseconds. */
@@ -42,5 +51,6 @@ export class ServerClock {
       this.#lo = Math.max(this.#lo, lo);
       this.#hi = Math.min(this.#hi, hi);
     }
+    this.#aheadAtReply = this.ahead;
   }
 }

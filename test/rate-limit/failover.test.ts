@@ -321,3 +321,25 @@ test("the state server's clock is known to within one round trip, and is measure
   clock.sample(3_000_000, 10, 12);
   expect(Math.round(clock.ahead / 1000)).toBe(2000);
 });
+
+test('a response that arrives after a sleep is dated by the wall clock, because the monotonic one stopped meanwhile', () => {
+  const own = FakeClock.manual(1_000_000);
+  const clock = new ServerClock(own);
+  clock.sample(2_000_000, 0, 0);
+  const { ahead } = clock;
+  own.at += 15_000;
+  expect(clock.ahead).toBe(ahead - 15_000);
+  expect(clock.aheadOnArrival).toBe(ahead);
+});
+
+withServer('a 429 after the clock was set forward blocks other machines no longer than stated', async () => {
+  const [one, other] = [new Machine(), new Machine()];
+  const ticket = await one.take();
+  one.clock.at += 3_600_000;
+  one.see(ticket, 0, refused);
+  await one.ledger.refresh();
+  await other.ledger.refresh();
+  const waitMs = (other.ledger.view().blocked?.until ?? 0) - other.clock.at;
+  expect(waitMs).toBeGreaterThan(590_000);
+  expect(waitMs).toBeLessThan(660_000);
+});
