@@ -21,13 +21,14 @@ export type FaultKind = RequestFault | ProcessFault | MachineFault | ServerFault
 
 /**
  * The requests or processes that a fault waits for; `owed`: the service may still process a create after its response;
- * `lost`: a create has ended without a response; `refused`: a stated wait has begun.
+ * `lost`: a create has ended without a response; `refused`: a stated wait has begun; `connecting`: a request is allowed,
+ * and not sent yet.
  */
-type Moment = 'create' | 'list' | 'first list' | 'lookup' | 'owed' | 'lost' | 'refused' | 'any';
+type Moment = 'create' | 'list' | 'first list' | 'lookup' | 'owed' | 'lost' | 'refused' | 'connecting' | 'any';
 
 export interface Fault {
   readonly kind: FaultKind;
-  /** The virtual time from which the fault waits for its moment. */
+  /** The number of requests after which the fault waits for its moment. */
   readonly at: number;
   readonly moment: Moment;
   /** The number of requests, or a duration in milliseconds. */
@@ -70,18 +71,23 @@ const LISTS: readonly RequestFault[] = [
   'empty-list',
   'html',
 ];
-const PROCESSES: readonly ProcessFault[] = ['kill', 'kill-writing', 'suspend', 'interrupt', 'kill'];
-const MACHINES: readonly MachineFault[] = ['clock-jump', 'disk-full'];
+const ENDS: readonly ProcessFault[] = ['kill', 'kill-writing', 'interrupt', 'kill'];
 const SERVERS: readonly ServerFault[] = ['server-down', 'server-flush', 'server-evict', 'server-restart'];
 /** Longer than a command may wait for anything but the service. */
 export const LONG_OUTAGE_MS = 3_600_000;
 /** Faults that only an import is guaranteed to detect. */
 const OF_IMPORTS = new Set<FaultKind>(['aged-list', 'cut-list', 'empty-list', 'false-created']);
 
-/** Draws the faults of a world. Some are combined, so that one meets an outcome that another made uncertain. */
-export function drawFaults(random: () => number, longestMs: number, hasServer: boolean): Fault[] {
+/** Faults of one cause. A world draws from some of them only, so that its other checks stay exact and faults meet often. */
+type Cause = 'service' | 'process' | 'pause' | 'machine' | 'server';
+
+/**
+ * Draws the faults of a world. Some are combined, so that one meets an outcome that another made uncertain.
+ * @param longest the number of requests after which no fault begins to wait for its moment
+ */
+export function drawFaults(random: () => number, longest: number, causes: ReadonlySet<Cause>): Fault[] {
   const pick = <T>(all: readonly T[]): T => all[Math.floor(random() * all.length)] as T;
-  const time = (): number => Math.floor(random() ** 2 * longestMs);
+  const time = (): number => Math.floor(random() ** 2 * longest);
   const few = (): number => 1 + Math.floor(random() ** 2 * 9);
   const ofCreate = (at = time()): Fault => ({ kind: pick(CREATES), at, moment: 'create', amount: few() });
   const ofList = (moment: Moment, at = time()): Fault => ({
@@ -90,148 +96,131 @@ export function drawFaults(random: () => number, longestMs: number, hasServer: b
     moment,
     amount: 1 + Math.floor(random() * 4),
   });
-  const kill = (at = time()): Fault => ({
-    kind: pick(PROCESSES),
+  const end = (at = time()): Fault => ({
+    kind: pick(ENDS),
     at,
     moment: pick(['create', 'create', 'list', 'any']),
-    amount: Math.floor(random() ** 2 * 120_000),
+    amount: 0,
   });
+  const one = (kind: FaultKind, moment: Moment, amount: number, at = time()): Fault => ({ kind, at, moment, amount });
   const together = (draw: (at: number) => Fault[]): Fault[] => draw(time());
-  const draws: readonly [weight: number, draw: () => Fault[]][] = [
-    [2, () => [{ kind: pick(ANY_REQUEST), at: time(), moment: pick(['create', 'list', 'any']), amount: few() }]],
-    [3, () => [ofCreate()]],
-    [2, () => [ofList(pick(['first list', 'lookup', 'lookup']))]],
-    [2, () => [kill()]],
-    [
-      1,
-      () => [
-        {
-          kind: pick(MACHINES),
-          at: time(),
-          moment: pick(['create', 'any']),
-          amount: Math.floor((random() - 0.3) * 7_200_000),
-        },
-      ],
-    ],
-    // Kills a process during the first write of the world.
-    [1, () => [{ kind: 'kill-writing', at: 0, moment: 'any', amount: 0 }]],
-    [
-      2,
-      () =>
-        together((at) => [
-          { kind: pick(['accepted-late', 'gateway-timeout-late'] as const), at, moment: 'create', amount: 4 },
-          { kind: 'kill', at, moment: 'owed', amount: 0 },
-          { kind: 'kill', at, moment: 'owed', amount: 0 },
-        ]),
-    ],
+  const draws: readonly [cause: Cause, weight: number, draw: () => Fault[]][] = [
+    ['service', 2, () => [one(pick(ANY_REQUEST), pick(['create', 'list', 'any']), few())]],
+    ['service', 3, () => [ofCreate()]],
+    ['service', 2, () => [ofList(pick(['first list', 'lookup', 'lookup']))]],
+    ['service', 4, () => together((at) => [ofCreate(at), ofList('lookup', at)])],
     // A refusal while other requests are in flight, whose responses arrive later.
     [
-      3,
+      'service',
+      4,
       () =>
-        together((at) => [
-          { kind: 'slow', at, moment: 'create', amount: 3 },
-          { kind: 'refuse', at, moment: 'create', amount: 1 },
-          { kind: 'slow', at, moment: 'create', amount: 3 },
-        ]),
-    ],
-    // A suspension so long that another machine takes over.
-    [
-      hasServer ? 3 : 0,
-      () => [{ kind: 'suspend', at: time(), moment: 'any', amount: 65_000 + Math.floor(random() * 60_000) }],
-    ],
-    [hasServer ? 2 : 0, () => [{ kind: 'false-created', at: time(), moment: 'create', amount: few() }]],
-    // The whole machine; its monotonic clock stops meanwhile.
-    [
-      hasServer ? 3 : 1,
-      () => [{ kind: 'sleep', at: time(), moment: 'any', amount: 5000 + Math.floor(random() * 120_000) }],
+        together((at) => [one('slow', 'create', 3, at), one('refuse', 'create', 1, at), one('slow', 'create', 3, at)]),
     ],
     // Longer than any run tries.
     [
-      5,
+      'service',
+      3,
       () => {
         const kinds = ['no-connection', 'lost-request', 'refuse', 'refuse', 'error-before', 'silent'] as const;
-        const amount = 8 + Math.floor(random() * 10);
-        return [{ kind: pick(kinds), at: time(), moment: pick(['create', 'create', 'list', 'any']), amount }];
+        return [one(pick(kinds), pick(['create', 'create', 'list', 'any']), 8 + Math.floor(random() * 10))];
       },
     ],
     [
-      3,
-      () =>
-        together((at) => [
-          { kind: pick(['lost-response', 'silent', 'slow'] as const), at, moment: 'create', amount: 1 },
-          { kind: 'forbids', at, moment: 'create', amount: 14 },
-        ]),
-    ],
-    [
-      6,
-      () =>
-        together((at) => [
-          {
-            kind: pick(['slow', 'slow', 'slow', 'late-request', 'gateway-timeout-late'] as const),
-            at,
-            moment: 'create',
-            amount: 8,
-          },
-          { kind: 'power-failure', at, moment: pick(['create', 'owed', 'lost']), amount: 0 },
-        ]),
-    ],
-    [2, () => [{ kind: 'journal-replaced', at: time(), moment: pick(['create', 'any']), amount: 0 }]],
-    [
-      hasServer ? 9 : 0,
-      () =>
-        together((at) => [
-          {
-            kind: pick(['lost-response', 'error-after', 'gateway-timeout-late'] as const),
-            at,
-            moment: 'create',
-            amount: 3,
-          },
-          { kind: 'server-restart', at, moment: pick(['lost', 'owed']), amount: 0 },
-        ]),
-    ],
-    [
-      hasServer ? 8 : 0,
-      () =>
-        together((at) => [
-          { kind: 'refuse', at, moment: 'any', amount: 2 },
-          {
-            kind: pick(['server-down', 'server-down', 'server-restart'] as const),
-            at,
-            moment: 'refused',
-            amount: 8000,
-          },
-        ]),
-    ],
-    [hasServer ? 2 : 0, () => [{ kind: 'server-down', at: time(), moment: 'any', amount: LONG_OUTAGE_MS }]],
-    [1, () => [{ kind: 'new-key', at: time(), moment: pick(['create', 'any']), amount: 1 }]],
-    [
-      hasServer ? 5 : 0,
-      () => [
-        { kind: pick(SERVERS), at: time(), moment: pick(['create', 'any']), amount: Math.floor(random() * 15_000) },
-      ],
-    ],
-    [6, () => together((at) => [ofCreate(at), ofList('lookup', at)])],
-    [5, () => together((at) => [ofCreate(at), kill(at), ofList('first list', at)])],
-    [
-      5,
-      () =>
-        together((at) => [
-          { kind: 'slow', at, moment: 'create', amount: 8 },
-          { ...kill(at), moment: 'create' },
-        ]),
-    ],
-    [
+      'service',
       2,
       () =>
         together((at) => [
-          { kind: 'lost-response', at, moment: 'create', amount: 2 },
-          { kind: 'lost-request', at, moment: 'create', amount: 2 },
-          { kind: 'no-connection', at, moment: 'create', amount: 2 },
+          one(pick(['lost-response', 'silent', 'slow']), 'create', 1, at),
+          one('forbids', 'create', 14, at),
         ]),
     ],
+    [
+      'service',
+      2,
+      () =>
+        together((at) => [
+          one('lost-response', 'create', 2, at),
+          one('lost-request', 'create', 2, at),
+          one('no-connection', 'create', 2, at),
+        ]),
+    ],
+    ['service', 1, () => [one('new-key', pick(['create', 'any']), 1)]],
+    ['process', 2, () => [end()]],
+    // Kills a process during the first write of the world.
+    ['process', 1, () => [one('kill-writing', 'any', 0, 0)]],
+    [
+      'process',
+      2,
+      () =>
+        together((at) => [
+          one(pick(['accepted-late', 'gateway-timeout-late']), 'create', 4, at),
+          one('kill', 'owed', 0, at),
+          one('kill', 'owed', 0, at),
+        ]),
+    ],
+    ['process', 4, () => together((at) => [ofCreate(at), end(at), ofList('first list', at)])],
+    ['process', 4, () => together((at) => [one('slow', 'create', 8, at), { ...end(at), moment: 'create' }])],
+    ['pause', 2, () => [one('suspend', pick(['create', 'list', 'any']), Math.floor(random() ** 2 * 120_000))]],
+    // So long that another machine takes over.
+    ['pause', 2, () => [one('suspend', 'any', 65_000 + Math.floor(random() * 60_000))]],
+    // The whole machine; its monotonic clock stops meanwhile.
+    ['pause', 2, () => [one('sleep', pick(['connecting', 'any']), 5000 + Math.floor(random() * 120_000))]],
+    [
+      'pause',
+      2,
+      () =>
+        together((at) => [
+          one(pick(['sleep', 'suspend']), 'connecting', 4000 + Math.floor(random() * 20_000), at),
+          one('refuse', 'any', 4, at),
+        ]),
+    ],
+    ['machine', 2, () => [one('clock-jump', pick(['create', 'any']), Math.floor((random() - 0.5) * 7_200_000))]],
+    [
+      'machine',
+      2,
+      () =>
+        together((at) => [
+          one('refuse', 'any', 2, at),
+          one('clock-jump', 'refused', Math.floor((random() - 0.7) * 7_200_000), at),
+        ]),
+    ],
+    ['machine', 1, () => [one('disk-full', pick(['create', 'any']), Math.floor(random() * 60_000))]],
+    [
+      'machine',
+      4,
+      () =>
+        together((at) => [
+          one(pick(['slow', 'slow', 'slow', 'late-request', 'gateway-timeout-late']), 'create', 8, at),
+          one('power-failure', pick(['create', 'owed', 'lost']), 0, at),
+        ]),
+    ],
+    ['machine', 2, () => [one('journal-replaced', pick(['create', 'any']), 0)]],
+    ['server', 2, () => [one('false-created', 'create', few())]],
+    [
+      'server',
+      4,
+      () =>
+        together((at) => [
+          one(pick(['lost-response', 'error-after', 'gateway-timeout-late']), 'create', 3, at),
+          one('server-restart', pick(['lost', 'owed']), 0, at),
+        ]),
+    ],
+    [
+      'server',
+      5,
+      () =>
+        together((at) => [
+          one('refuse', 'any', 2, at),
+          one(pick(['server-down', 'server-down', 'server-restart', 'server-flush']), 'refused', 8000, at),
+        ]),
+    ],
+    ['server', 1, () => [one('server-down', 'any', LONG_OUTAGE_MS)]],
+    ['server', 3, () => [one(pick(SERVERS), pick(['create', 'any']), Math.floor(random() * 15_000))]],
   ];
-  const urn = draws.flatMap(([weight, draw]) => Array.from({ length: weight }, () => draw));
-  const count = random() < 0.1 ? 0 : 1 + Math.floor(random() * 7);
+  const urn = draws
+    .filter(([cause]) => causes.has(cause) && random() < 0.6)
+    .flatMap(([, weight, draw]) => Array.from({ length: weight }, () => draw));
+  const count = urn.length === 0 || random() < 0.1 ? 0 : 2 + Math.floor(random() * 8);
   const drawn = Array.from({ length: count }, () => pick(urn)()).flat();
   // Keep at most one empty list, since a list that stays empty for 6 s counts as another account (docs/import.md).
   const kept = drawn.find(({ kind }) => kind === 'empty-list');
@@ -266,6 +255,7 @@ export class Faults {
   /** The faults that wait for requests, with the number of requests left. */
   readonly #requests: { readonly fault: Fault; left: number }[];
   #others: Fault[];
+  #sent = 0;
 
   constructor(faults: readonly Fault[], hooks: Hooks) {
     this.#hooks = hooks;
@@ -278,11 +268,12 @@ export class Faults {
   /** @returns the fault of a request that is about to be sent */
   onRequest(process: SimulatedProcess, kind: 'create' | 'list'): RequestFault | undefined {
     const { scheduler } = this.#hooks;
+    this.#sent++;
     const which = kind === 'create' ? kind : process.creates === 0 ? 'first list' : 'lookup';
     const found = this.#requests.find(
       ({ fault, left }) =>
         left > 0 &&
-        scheduler.now >= fault.at &&
+        this.#sent > fault.at &&
         (fault.moment === 'any' || fault.moment === kind || fault.moment === which) &&
         (process.command === 'import' || !OF_IMPORTS.has(fault.kind)),
     );
@@ -298,7 +289,7 @@ export class Faults {
     const { scheduler } = this.#hooks;
     const before = this.#others.length;
     this.#others = this.#others.filter((fault) => {
-      if (scheduler.now < fault.at) return true;
+      if (this.#sent < fault.at) return true;
       // An older save would return the lock to a suspended run that has lost it.
       const isAsleep = this.#hooks.running().some(({ suspendedUntil }) => suspendedUntil > scheduler.now);
       if (fault.kind === 'server-restart' && isAsleep) return true;
@@ -372,11 +363,13 @@ export class Faults {
   }
 }
 
-function isMoment({ moment }: Fault, { inFlight, owed, lost, refusedUntil }: SimulatedProcess, now: number): boolean {
+function isMoment({ moment }: Fault, process: SimulatedProcess, now: number): boolean {
+  const { inFlight, owed, lost, refusedUntil, connecting } = process;
   if (moment === 'any') return true;
   if (moment === 'lost') return lost > 0;
   if (moment === 'refused') return refusedUntil > now + 6000;
   if (moment === 'owed') return owed > 0;
+  if (moment === 'connecting') return connecting > 0;
   return inFlight[moment === 'create' ? 'create' : 'list'] > 0;
 }
 

@@ -26,10 +26,15 @@ interface StatedWait {
   readonly by: SimulatedProcess;
 }
 
+interface Probe {
+  readonly process: SimulatedProcess;
+  readonly sentAt: number;
+}
+
 /** Counts of the responses and failures of a process. */
 interface Seen {
   refusals: number;
-  /** Responses with a status from 500 to a list, each of which is an attempt too. */
+  /** Lists without a valid response, and creates without a connection: each is an attempt too. */
   errors: number;
   /** Lists with status 200. */
   lists: number;
@@ -89,18 +94,20 @@ interface Options {
 export class Invariants {
   readonly violations: Violation[] = [];
   readonly #seen = new WeakMap<SimulatedProcess, Seen>();
-  /** For each key, the requests in flight that were sent since its last refusal. */
-  readonly #probes = new Map<string, Set<number>>();
+  /** For each key, its last refusal, and the requests in flight that were sent by processes that knew of it. */
+  readonly #refusals = new Map<string, StatedWait & { readonly probes: Map<number, Probe> }>();
   /** True after a 400: an import that waited while the journal was rotated may then look up rejected rows. */
   #hasRejections = false;
   readonly #options: Options;
   readonly #waits: StatedWait[] = [];
-  /** For each key, the refusals in a row, the most of them before a success, and the time of the last success. */
-  readonly #rows = new Map<string, { now: number; kept: number; passedAt: number }>();
+  /** For each key, the refusals in a row, the most of them before a success, and the times of the last success and refusal. */
+  readonly #rows = new Map<string, { now: number; kept: number; passedAt: number; refusedAt: number }>();
   /** For each key, the end of the stated waits and windows, and the number of refusals in a row. */
   readonly #due = new Map<string, { at: number; refusals: number }>();
   /** The longest wait that a response stated, milliseconds. */
   #longestMs = 0;
+  /** The end of the last stated wait or window, and the number of refusals. */
+  readonly #stated = { until: 0, refusals: 0 };
 
   constructor(options: Options) {
     this.#options = options;
@@ -128,8 +135,7 @@ export class Invariants {
     const seen = this.#seenBy(process);
     if (status === 429) {
       seen.refusals++;
-      this.#probes.set(key, new Set());
-    } else this.#probes.delete(key);
+    } else if (sentOn >= (this.#refusals.get(key)?.heardAt ?? now)) this.#refusals.delete(key);
     if (isList && status >= 500) seen.errors++;
     if (isList) seen.failed = 0;
     else if (status === 400) this.#hasRejections = true;
@@ -151,7 +157,9 @@ export class Invariants {
       now + this.#floorMs(process, key, status, sentOn, service.manners.headers || waitUntil !== undefined),
     );
     if (status === 429) {
-      this.#waits.push({ key, until, heardAt: now, by: process });
+      const wait = { key, until, heardAt: now, by: process };
+      this.#waits.push(wait);
+      this.#refusals.set(key, { ...wait, probes: new Map() });
       seen.rowEnds = Math.max(seen.rowEnds, until);
     }
     if (!isList && status === 403 && ++seen.forbidden > CONCURRENCY)
@@ -159,9 +167,10 @@ export class Invariants {
     due.refusals = status === 429 ? due.refusals + 1 : 0;
     if (waitUntil !== undefined) this.#longestMs = Math.max(this.#longestMs, waitUntil - now);
     if (status === 429) due.at = Math.max(due.at, (waitUntil ?? now) + 0.1 * ((waitUntil ?? now) - now));
-    if (headers['x-ratelimit-remaining'] === '0') {
-      due.at = Math.max(due.at, Number(headers['x-ratelimit-reset']) * 1000 - EPOCH - service.manners.skewMs);
-    }
+    const resetAt = Number(headers['x-ratelimit-reset'] ?? 0) * 1000 - EPOCH - service.manners.skewMs;
+    if (headers['x-ratelimit-remaining'] === '0') due.at = Math.max(due.at, resetAt);
+    if (status === 429 || status === 503) this.#stated.refusals++;
+    this.#stated.until = Math.max(this.#stated.until, due.at, resetAt);
   }
 
   /**
@@ -170,11 +179,17 @@ export class Invariants {
    * @param name the name that a create sends
    */
   sent(process: SimulatedProcess, key: string, number: number, name?: string): void {
-    const { now } = this.#options.scheduler;
-    const probes = this.#probes.get(key);
-    if (this.#options.calm && probes && probes.size > 0)
-      this.violate('a second request after a refusal, before the response to the first');
-    probes?.add(number);
+    const { scheduler, shared, stateServer } = this.#options;
+    const { now } = scheduler;
+    const refusal = this.#refusals.get(key);
+    // Where the state server was unavailable, two ledgers grant a probe each.
+    if (refusal && this.#knows(process, refusal) && !(shared && stateServer.troubled)) {
+      const { probes } = refusal;
+      // The ticket of a process that was suspended may have expired.
+      if ([...probes.values()].some((one) => !one.process.dead && one.process.suspendedUntil <= one.sentAt))
+        this.violate('a second request after a refusal, before the response to the first');
+      probes.set(number, { process, sentAt: now });
+    }
     if (name !== undefined && process.command === 'import' && this.#options.expectations.isComplete(name))
       this.violate(`"${name}" is sent although no category of it is missing`);
     if (process.hasLostJournal && name !== undefined && process.command === 'import' && !isRecorded(process, name))
@@ -182,7 +197,9 @@ export class Invariants {
     const inside = this.#waits.find((wait) => wait.key === key && now < wait.until && this.#knows(process, wait));
     if (inside) this.violate(`sent ${((inside.until - now) / 1000).toFixed(1)} s before a stated wait is over`);
     // Before a list, a process may wait until no request can still be in flight.
-    this.#checkIdle(process, key, SLACK_MS + (name === undefined ? this.#options.slowestMs : 0));
+    const slackMs = SLACK_MS + (name === undefined ? this.#options.slowestMs : 0);
+    this.#checkIdle(process, key, slackMs);
+    this.#checkPatience(process, slackMs);
   }
 
   /**
@@ -190,7 +207,7 @@ export class Invariants {
    * @param isList whether it was a list that may be retried
    */
   failed(process: SimulatedProcess, key: string, number: number, isList: boolean, name?: string): void {
-    this.#probes.get(key)?.delete(number);
+    this.#refusals.get(key)?.probes.delete(number);
     const seen = this.#seenBy(process);
     if (name !== undefined && process.command === 'import') {
       const lost = 1 + (seen.lost.get(name) ?? 0);
@@ -198,6 +215,7 @@ export class Invariants {
       if (lost > ATTEMPTS * Math.max(1, this.#options.expectations.rows(name)))
         this.violate(`"${name}" is sent again more often than --max-retries allows`);
     }
+    if (isList || name === undefined) seen.errors++;
     if (isList && ++seen.failed > ATTEMPTS) this.violate(`a list is tried more than ${ATTEMPTS} times`);
   }
 
@@ -206,15 +224,15 @@ export class Invariants {
     const { scheduler, shared, stateServer } = this.#options;
     const { now } = scheduler;
     const seen = this.#seenBy(process);
-    const rows = this.#rows.get(key) ?? { now: 0, kept: 0, passedAt: -1 };
+    const rows = this.#rows.get(key) ?? { now: 0, kept: 0, passedAt: -1, refusedAt: -1 };
     this.#rows.set(key, rows);
     // A 503 to a create is a refusal too.
-    if (status === 503) rows.now++;
-    else if (status !== 429) {
+    if (status === 503 || status === 429) Object.assign(rows, { now: rows.now + 1, refusedAt: now });
+    // The success of a request that was sent before the refusal does not end the row.
+    else if (sentOn > rows.refusedAt) {
       Object.assign(rows, { now: 0, kept: Math.max(rows.kept, rows.now), passedAt: now });
     }
     if (status !== 429) return 0;
-    rows.now++;
     if (rows.passedAt >= seen.rowAt || sentOn - seen.rowEnds > 60_000) seen.row = 0;
     if (sentOn > seen.rowAt) seen.row++;
     seen.rowAt = now;
@@ -232,7 +250,21 @@ export class Invariants {
     for (const [, until = ''] of text.matchAll(/\{"waiting":\{"until":"([^"]+)","reason":"(?!pending)/g)) {
       const ms = Date.parse(until) - EPOCH - scheduler.now - process.machine.skewMs;
       if (ms > process.maxWaitMs + 2) this.violate(`waits for ${(ms / 1000).toFixed(1)} s, longer than --max-wait`);
+      this.#checkUntil(process, 'a wait ends', scheduler.now + ms);
     }
+  }
+
+  // Checks a time from which a request is allowed, whichever process received the responses.
+  #checkUntil({ machine, activeAt }: SimulatedProcess, what: string, at: number): void {
+    const { scheduler, service } = this.#options;
+    // A clock that has just been set differs from the one that determined the time.
+    if (machine.jumps.some((jumpedAt) => jumpedAt >= activeAt)) return;
+    // Without headers, requests may be as far apart as the longest wait (docs/rate-limits.md).
+    if (!service.manners.headers) return;
+    const { until, refusals } = this.#stated;
+    const floor = refusals === 0 ? 0 : 1.1 * Math.min(60_000, 1000 * 2 ** (refusals - 1));
+    const late = at - Math.max(scheduler.now + floor, until) - SLACK_MS;
+    if (late > 0) this.violate(`${what} ${(late / 1000).toFixed(1)} s later than the service asks for`);
   }
 
   #seenBy(process: SimulatedProcess): Seen {
@@ -264,8 +296,16 @@ export class Invariants {
     const floor = refusals === 0 ? 0 : 1.1 * Math.min(60_000, 1000 * 2 ** (refusals - 1));
     const latest = Math.max(activeAt + floor, at) + slackMs;
     if (now > latest) this.violate(`idle ${((now - latest) / 1000).toFixed(1)} s longer than the service asks for`);
-    const longest = activeAt + 1.1 * process.maxWaitMs + slackMs;
-    if (now > longest) this.violate(`idle for longer than --max-wait`);
+  }
+
+  // Checks that no wait is longer than --max-wait, whoever causes it: not a suspension, the prompt or another import.
+  #checkPatience(process: SimulatedProcess, slackMs: number): void {
+    const { scheduler, stateServer } = this.#options;
+    const { activeAt, startedAt, command, suspendedUntil, hasQuestion, creates, maxWaitMs } = process;
+    if (suspendedUntil > 0 || stateServer.troubled || (command === 'import' && activeAt < 0)) return;
+    if (hasQuestion && creates === 0) return;
+    const idleMs = scheduler.now - (activeAt < 0 ? startedAt : activeAt);
+    if (idleMs > 1.1 * maxWaitMs + slackMs) this.violate(`idle for longer than --max-wait`);
   }
 
   // Whether a process must know of a wait that was stated to it or to another process.
@@ -295,10 +335,14 @@ export class Invariants {
     for (const key of this.#options.keys) {
       if (out.includes(key) || err.includes(key)) this.violate(`a key in the output of ${args.join(' ')}`);
     }
-    if (code === undefined) for (const probes of this.#probes.values()) probes.clear();
     if (code === undefined) return;
     if (code === 1) this.violate(`internal error: ${err.trim()}`);
     this.#checkLimited(process, code, err);
+    this.#checkPatience(process, SLACK_MS + this.#options.slowestMs);
+    const statedMs = durationIn(err) ?? 0;
+    // An hour and more is rounded up to a minute.
+    const roundedMs = statedMs >= 3_600_000 ? 60_000 : 0;
+    if (code === 5) this.#checkUntil(process, 'the hint ends', this.#options.scheduler.now + statedMs - roundedMs);
     this.#checkError(process, args.includes('--json'), code, out, err);
   }
 
@@ -334,14 +378,9 @@ export class Invariants {
   }
 
   #checkRetryAt(process: SimulatedProcess, lines: readonly string[]): void {
-    const { scheduler, calm, service } = this.#options;
     const retryAt = /"retryAt":"([^"]+)"/.exec(lines.join('\n'))?.[1];
-    if (retryAt === undefined || !calm) return;
-    const at = Date.parse(retryAt) - EPOCH - process.machine.skewMs;
-    // Without headers, requests may be as far apart as the longest stated wait (docs/rate-limits.md).
-    const gapMs = service.manners.headers ? 0 : this.#longestMs;
-    const latest = Math.max(scheduler.now, ...[...this.#due.values()].map((due) => due.at)) + gapMs + 62_000 + SLACK_MS;
-    if (at > latest) this.violate(`retryAt is ${((at - latest) / 1000).toFixed(1)} s later than the service asks for`);
+    if (retryAt !== undefined)
+      this.#checkUntil(process, 'retryAt is', Date.parse(retryAt) - EPOCH - process.machine.skewMs);
   }
 
   /** Checks that no key is in a file, except in the profiles, or on the state server. */

@@ -73,6 +73,7 @@ export class Network {
         for (const cancel of cancels) cancel();
         signal.removeEventListener('abort', onAbort);
         if (sent) process.inFlight[kind]--;
+        else process.connecting--;
         process.activeAt = scheduler.now;
         settle();
       };
@@ -91,6 +92,7 @@ export class Network {
           reject(new TransportError(reason, sent, detail, head));
         });
       const onAbort = (): void => fail('aborted', 'interrupted');
+      process.connecting++;
       if (signal.aborted) return fail('aborted', 'interrupted');
       signal.addEventListener('abort', onAbort, { once: true });
       after(timeoutMs, () => fail('timeout', 'no complete response in time'));
@@ -144,6 +146,7 @@ export class Network {
         sent = true;
         sentAt = now();
         sentOn = scheduler.now;
+        process.connecting--;
         process.inFlight[kind]++;
         if (kind === 'create') process.creates++;
         process.activeAt = scheduler.now;

@@ -41,6 +41,8 @@ export interface SimulatedProcess {
   diesWriting: boolean;
   /** It is not killed before this time, because it could not recover from the loss of a response that is arriving. */
   sparedUntil: number;
+  /** Requests that may be sent as soon as there is a connection. */
+  connecting: number;
   /** Requests whose first byte was sent and whose response is missing. */
   readonly inFlight: { create: number; list: number };
   /** Creates that were sent. */

@@ -100,7 +100,7 @@ const DAY_MS = 86_400_000;
 const FIRST_DAY_ENDS = Date.parse('2026-11-22T00:00:00Z') - EPOCH;
 
 export class Service {
-  readonly stored: Stored[] = [];
+  stored: Stored[] = [];
   readonly manners: Manners;
   validKey: string;
   /** Called with each request that the limits refuse; `excused` if its client could not know the quota. */
@@ -123,6 +123,10 @@ export class Service {
     const category = { id: this.#nextId++, name, sent, description, knownTo: new Set<string>() };
     this.stored.push(category);
     return category;
+  }
+
+  remove(which: (one: Stored) => boolean): void {
+    this.stored = this.stored.filter((one) => !which(one));
   }
 
   serve(request: ServiceRequest, fault?: ServiceFault): ServiceResponse {

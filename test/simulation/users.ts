@@ -9,7 +9,13 @@ import type { Trace } from './trace.ts';
 export type Task =
   | { readonly kind: 'list' | 'quota' | 'login' }
   | { readonly kind: 'create'; readonly name: string; readonly ifMissing: boolean }
-  | { readonly kind: 'import'; readonly names: readonly string[]; readonly format: 'csv' | 'json' | 'ndjson' };
+  | {
+      readonly kind: 'import';
+      readonly names: readonly string[];
+      readonly format: 'csv' | 'json' | 'ndjson';
+      /** Some of its categories have been deleted, and the user knows. */
+      readonly trustList?: true;
+    };
 
 export interface UserPlan {
   readonly machine: number;
@@ -142,8 +148,12 @@ export class User {
 
   async #do(task: Task): Promise<void> {
     const { options } = this.#plan;
-    if (task.kind === 'import') await this.#import([...task.names], task.format);
-    else if (task.kind === 'create') await this.#create(task.name, task.ifMissing);
+    const { scheduler } = this.#world;
+    if (task.kind === 'import') {
+      if (task.trustList)
+        this.#world.service.remove(({ sent }) => task.names.includes(sent) && scheduler.random() < 0.5);
+      await this.#import([...task.names], task.format, task.trustList ? ['--trust-list'] : []);
+    } else if (task.kind === 'create') await this.#create(task.name, task.ifMissing);
     else if (task.kind === 'login') await this.#logIn();
     else await this.#until(task.kind === 'list' ? ['categories', 'list', ...options] : ['quota', ...options]);
   }
@@ -199,11 +209,11 @@ export class User {
     }
   }
 
-  async #import(rows: string[], format: 'csv' | 'json' | 'ndjson'): Promise<void> {
+  async #import(rows: string[], format: 'csv' | 'json' | 'ndjson', extra: readonly string[]): Promise<void> {
     const { machine, run, expectations, violate } = this.#world;
     const { atTerminal, options } = this.#plan;
     const path = `/${machine.name}/rows.${format}`;
-    let args: readonly string[] = ['categories', 'import', atTerminal ? path : '-', ...options];
+    let args: readonly string[] = ['categories', 'import', atTerminal ? path : '-', ...extra, ...options];
     for (let tries = 0, waits = 0; tries < TRIES && rows.length > 0; tries++) {
       expectations.addFile(rows);
       mkdirSync(`/${machine.name}`, { recursive: true });

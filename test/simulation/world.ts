@@ -59,19 +59,29 @@ export function planWorld(seed: number): WorldPlan {
   const random = draws(seed * 7919 + 1);
   const pick = <T>(all: readonly T[]): T => all[Math.floor(random() * all.length)] as T;
   const chance = (share: number): boolean => random() < share;
-  const machines = Array.from({ length: chance(0.3) ? 2 : 1 }, () => ({
+  // In one world in three only the service determines what a process must wait for, and these checks are exact.
+  const isCalm = chance(0.35);
+  const machines = Array.from({ length: !isCalm && chance(0.45) ? 2 : 1 }, () => ({
     skewMs: chance(0.5) ? 0 : Math.floor((random() - 0.5) * 120_000),
   }));
   const hasStateServer = machines.length > 1 || chance(0.2);
-  const plan = pick(
+  const others = (['pause', 'machine', 'server'] as const).filter(
+    (cause) => !isCalm && chance(cause === 'server' ? 0.7 : 0.4) && (cause !== 'server' || hasStateServer),
+  );
+  const causes = new Set(['service', ...(chance(0.7) ? (['process'] as const) : []), ...others] as const);
+  const headers = chance(0.85);
+  const retryAfter = pick(['seconds', 'seconds', 'date', 'none'] as const);
+  const drawn = pick(
     ['free', 'free', 'pro', 'business', 'tight', 'tight', 'tiny'].map((name) => PLANS[name] ?? PLANS['free']),
   ) as Manners['plan'];
+  // Nobody can wait for the end of a day that no response states.
+  const plan = headers || retryAfter !== 'none' ? drawn : { ...drawn, perDay: Number.POSITIVE_INFINITY };
   const manners: Manners = {
     plan,
     usedBefore: chance(0.5) ? 0 : Math.floor(random() * plan.perWindow),
     skewMs: Math.floor((random() - 0.5) * 20_000),
-    retryAfter: pick(['seconds', 'seconds', 'date', 'none']),
-    headers: chance(0.85),
+    retryAfter,
+    headers,
     rounds: pick(['up', 'up', 'down']),
     alter: chance(0.75) ? 'nothing' : pick(['trim', 'cut', 'escape', 'fold']),
     firstId: chance(0.1) ? 2n ** 53n + 1n : 1n,
@@ -79,18 +89,19 @@ export function planWorld(seed: number): WorldPlan {
   };
   const sharedFile = Array.from({ length: 3 + Math.floor(random() * 12) }, (_, at) => `both ${at}`);
   // Two users import the same file at once.
-  const isRace = chance(machines.length > 1 ? 0.5 : 0.1);
-  const users = Array.from({ length: isRace || chance(0.3) ? 2 : 1 }, (_, number): UserPlan => {
+  const isRace = !isCalm && chance(machines.length > 1 ? 0.5 : 0.15);
+  const count = isRace || (!isCalm && chance(0.45)) ? 2 : 1;
+  const users = Array.from({ length: count }, (_, number): UserPlan => {
     // Some names occur twice in the file.
     const nameAt = (at: number): string => `${number}${chance(0.35) ? '' : `.${at}`} ${pick(WORDS)}`;
     const own = Array.from({ length: 1 + Math.floor(random() ** 1.5 * 24) }, (_, at) => nameAt(at));
-    const importOf = (names: readonly string[]): Task => ({
+    const importOf = (names: readonly string[]): Task & { kind: 'import' } => ({
       kind: 'import',
       names,
       format: pick(['csv', 'json', 'ndjson']),
     });
     const edited = [...own.slice(Math.floor(random() * 3)), own[0] as string, `new ${number}`];
-    const tasks = Array.from({ length: 1 + Math.floor(random() * 3) }, (_, at): Task => {
+    const tasks = Array.from({ length: 1 + Math.floor(random() * 4) }, (_, at): Task => {
       const kind =
         isRace && at === 0
           ? 'both'
@@ -115,6 +126,9 @@ export function planWorld(seed: number): WorldPlan {
         return { kind: 'create', name: `solo ${number}`, ifMissing: kind === 'if-missing' };
       return { kind: kind as 'list' | 'quota' | 'login' };
     });
+    if (chance(0.4)) tasks.push(importOf(own));
+    // The service's operator deletes categories, and the user says so.
+    if (count === 1 && chance(0.15)) tasks.push({ ...importOf(own), trustList: true }, importOf(own));
     const options = [
       chance(0.5) ? ['--json'] : [],
       chance(0.3) ? ['--max-wait', pick(['10s', '70s', '5m'])] : [],
@@ -128,15 +142,19 @@ export function planWorld(seed: number): WorldPlan {
       tasks,
     };
   });
-  // Only one user's journal is replaced: another import would go on with what the copy lacks.
-  const faults = drawFaults(random, chance(0.7) ? 6000 : 60_000, hasStateServer).filter(
-    ({ kind }) => kind !== 'journal-replaced' || users.length === 1,
-  );
   const rows = ['old 1', ...users.flatMap(({ tasks }) => tasks.flatMap((task) => ('names' in task ? task.names : [])))];
+  const isTrusting = users.some(({ tasks }) => tasks.some((task) => 'trustList' in task && task.trustList));
+  const faults = drawFaults(random, rows.length, causes).filter(
+    ({ kind }) =>
+      // Only one user's journal is replaced: another import would go on with what the copy lacks.
+      (kind !== 'journal-replaced' || users.length === 1) &&
+      // Whoever trusts a list that lacks categories creates them again.
+      (!isTrusting || !/-list$/.test(kind)),
+  );
   const before = Array.from({ length: chance(0.4) ? 0 : 1 + Math.floor(random() * 6) }, () => pick(rows));
   // A key that was pasted where a name belongs.
   if (chance(0.1) && !faults.some(({ kind }) => kind === 'new-key')) before.push(`pasted ${FIRST_KEY}`);
-  const serverMs = pick([2, 2, 30]);
+  const serverMs = pick([2, 30, 150]);
   const connectMs = pick([20, 20, 400]);
   return { seed, machines, hasStateServer, serverMs, connectMs, manners, before, users, faults };
 }
@@ -298,6 +316,7 @@ class World {
         hasLostJournal: false,
         sparedUntil: 0,
         diesWriting: false,
+        connecting: 0,
         inFlight: { create: 0, list: 0 },
         creates: 0,
         interrupted: 0,
