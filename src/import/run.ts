@@ -254,26 +254,32 @@ class Run {
   }
 
   async #settleCreated(row: number, attempt: string, category: Category): Promise<boolean> {
-    this.#named.add(String(category.id));
+    const { journal } = this.#options;
+    const id = String(category.id);
+    const isTaken = this.#named.has(id) || journal.account.known.has(id);
+    this.#named.add(id);
     // A response with the name of a row whose own response was lost may show that row's category.
-    if (category.name !== this.#row(row).name && this.#isUncertain(category.name)) {
+    const isOther = category.name !== this.#row(row).name && this.#isUncertain(category.name);
+    // Once a record was lost, the journal cannot tell to which create the category belongs.
+    if (isOther || (isTaken && this.#stop)) {
       this.results.set(row, { state: 'unknown', attempt });
       this.#markUncertain(row, SETTLE_MS);
       return false;
     }
     this.results.set(row, { state: 'created', attempt, category });
     try {
-      if (await this.#options.journal.recordCreated(attempt, labeled(category))) {
+      if (await journal.recordCreated(attempt, labeled(category))) {
         // Another row may have withdrawn it while the record was on its way to a state server.
         this.results.set(row, { state: 'created', attempt, category });
         return true;
       }
     } catch (error) {
       // The category exists even if that cannot be recorded.
+      if (isTaken) this.results.set(row, { state: 'unknown', attempt });
       this.end(error);
       return true;
     }
-    const { uncertain } = this.#options.journal.account;
+    const { uncertain } = journal.account;
     for (const other of this.results.withdraw((one) => uncertain.has(one))) this.#markUncertain(other, SETTLE_MS);
     return false;
   }

@@ -116,8 +116,6 @@ export class FakeService {
   }
 }
 
-// Disk writes take no time, or the clock would advance during them.
-const FS: LogFs = { ...fs, fdatasync: ((_fd, done) => done(null)) as LogFs['fdatasync'] };
 const URL = 'https://pets.example/v1';
 const living = new Set<number>();
 let nextPid = 1;
@@ -127,6 +125,16 @@ export class FakeImport {
   rows: readonly NewCategory[];
   readonly service = new FakeService();
   readonly stateDir = tempDir();
+  isDiskFull = false;
+  // Disk writes take no time, or the clock would advance during them.
+  readonly #fs: LogFs = {
+    ...fs,
+    fdatasync: ((_fd, done) => done(null)) as LogFs['fdatasync'],
+    writeSync: ((fd: number, bytes: Uint8Array) => {
+      if (this.isDiskFull) throw Object.assign(new Error('ENOSPC'), { code: 'ENOSPC' });
+      return fs.writeSync(fd, bytes);
+    }) as LogFs['writeSync'],
+  };
 
   constructor(rows: readonly NewCategory[]) {
     this.rows = rows;
@@ -148,7 +156,7 @@ export class FakeImport {
       self,
       livenessOf: ({ pid }) => others ?? (living.has(pid) ? 'alive' : 'dead'),
     };
-    const journal = new Journal(openFileJournal(this.stateDir, URL, FS));
+    const journal = new Journal(openFileJournal(this.stateDir, URL, this.#fs));
     const { api, crashed } = this.service.client();
     const { signal } = new AbortController();
     try {

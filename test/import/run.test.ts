@@ -249,6 +249,22 @@ test('a 201 with a known category, or with that of another row, does not count a
   expect(namesAt(it)).toEqual(['cat', 'cow', 'dog', 'old']);
 });
 
+test('a 201 with the category of a row that could not be recorded does not count as created', async () => {
+  const it = new FakeImport(named('dog', 'cat'));
+  it.service.fates.push('ok', 'one');
+  const { api } = it.service.client();
+  const create = async (row: NewCategory): Promise<Category> => {
+    const category = await api.create(row);
+    it.isDiskFull = row.name === 'dog';
+    return category;
+  };
+  const result = await it.run({ categories: { ...api, create } });
+  expect(result?.stop?.kind).toBe('storage');
+  expect(result?.results.document()).toMatchObject({ created: [{ name: 'dog' }], unknown: [{ name: 'cat' }] });
+  expect(isComplete(await it.run())).toBe(true);
+  expect(namesAt(it)).toEqual(['cat', 'dog']);
+});
+
 test('rows are looked up after several lost responses in a row, and the import stops if none exists', async () => {
   const found = new FakeImport(numbered(20));
   found.service.fate = () => 'lost';
