@@ -17,10 +17,12 @@ const MODULES = {
   'src/http/transport.ts': replaced('transport'),
   'src/append-log/process-liveness.ts': replaced('process-liveness'),
 };
-/** Smaller sizes, so that logs rotate in short worlds. */
+/** Smaller sizes, so that logs rotate in short worlds, and longer pauses of processes that wait for each other. */
 const LIMITS = {
   'src/import/journal-file.ts': ['ROTATE_AT_BYTES = 8 * 1024 * 1024;', 'ROTATE_AT_BYTES = 2048;'],
   'src/import/journal-server.ts': ['ROTATE_AT = 10_000;', 'ROTATE_AT = 30;'],
+  'src/import/journal.ts': ['POLL_MS = 200;', 'POLL_MS = 2000;'],
+  'src/http/ticket-queue.ts': ['MAX_POLL_MS = 100;', 'MAX_POLL_MS = 500;'],
   'src/rate-limit/ledger.ts': ['ROTATE_AT_BYTES = 32 * 1024;', 'ROTATE_AT_BYTES = 8192;'],
   'src/rate-limit/failover.ts': ['ROTATE_AT = 200;', 'ROTATE_AT = 30;'],
 };

@@ -121,8 +121,16 @@ export function drawFaults(random: () => number, longest: number, causes: Readon
       'service',
       3,
       () => {
-        const kinds = ['no-connection', 'lost-request', 'refuse', 'refuse', 'error-before', 'silent'] as const;
-        return [one(pick(kinds), pick(['create', 'create', 'list', 'any']), 8 + Math.floor(random() * 10))];
+        const kinds = [
+          'no-connection',
+          'lost-request',
+          'lost-request',
+          'refuse',
+          'refuse',
+          'error-before',
+          'silent',
+        ] as const;
+        return [one(pick(kinds), pick(['create', 'create', 'list', 'any']), 8 + Math.floor(random() ** 2 * 40))];
       },
     ],
     [
@@ -162,7 +170,11 @@ export function drawFaults(random: () => number, longest: number, causes: Readon
     ['process', 4, () => together((at) => [one('slow', 'create', 8, at), { ...end(at), moment: 'create' }])],
     ['pause', 2, () => [one('suspend', pick(['create', 'list', 'any']), Math.floor(random() ** 2 * 120_000))]],
     // So long that another machine takes over.
-    ['pause', 2, () => [one('suspend', 'any', 65_000 + Math.floor(random() * 60_000))]],
+    [
+      'pause',
+      3,
+      () => [one('suspend', pick(['connecting', 'connecting', 'any']), 65_000 + Math.floor(random() * 60_000))],
+    ],
     // The whole machine; its monotonic clock stops meanwhile.
     ['pause', 2, () => [one('sleep', pick(['connecting', 'any']), 5000 + Math.floor(random() * 120_000))]],
     [
@@ -194,8 +206,8 @@ export function drawFaults(random: () => number, longest: number, causes: Readon
           one('power-failure', pick(['create', 'owed', 'lost']), 0, at),
         ]),
     ],
-    ['machine', 2, () => [one('journal-replaced', pick(['create', 'any']), 0)]],
-    ['server', 2, () => [one('false-created', 'create', few())]],
+    ['machine', 4, () => [one('journal-replaced', pick(['create', 'connecting', 'any']), 0)]],
+    ['server', 4, () => [one('false-created', 'create', few())]],
     [
       'server',
       4,
@@ -210,12 +222,13 @@ export function drawFaults(random: () => number, longest: number, causes: Readon
       5,
       () =>
         together((at) => [
+          one('slow', 'create', 3, at),
           one('refuse', 'any', 2, at),
           one(pick(['server-down', 'server-down', 'server-restart', 'server-flush']), 'refused', 8000, at),
         ]),
     ],
     ['server', 1, () => [one('server-down', 'any', LONG_OUTAGE_MS)]],
-    ['server', 3, () => [one(pick(SERVERS), pick(['create', 'any']), Math.floor(random() * 15_000))]],
+    ['server', 6, () => [one(pick(SERVERS), pick(['create', 'create', 'any']), Math.floor(random() * 15_000))]],
   ];
   const urn = draws
     .filter(([cause]) => causes.has(cause) && random() < 0.6)

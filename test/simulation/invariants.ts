@@ -170,7 +170,8 @@ export class Invariants {
     const resetAt = Number(headers['x-ratelimit-reset'] ?? 0) * 1000 - EPOCH - service.manners.skewMs;
     if (headers['x-ratelimit-remaining'] === '0') due.at = Math.max(due.at, resetAt);
     if (status === 429 || status === 503) this.#stated.refusals++;
-    this.#stated.until = Math.max(this.#stated.until, due.at, resetAt);
+    // A response that was long on its way states its wait later.
+    this.#stated.until = Math.max(this.#stated.until, Math.max(due.at, resetAt) + now - sentOn);
   }
 
   /**

@@ -107,11 +107,14 @@ export class Service {
   onRefusal: (request: ServiceRequest, excused: boolean) => void = () => undefined;
   readonly #scheduler: Scheduler;
   readonly #longestLateMs: number;
+  readonly #newsMs: number;
   readonly #quotas = new Map<string, Quota>();
   #nextId: bigint;
 
-  constructor(scheduler: Scheduler, manners: Manners, key: string, longestLateMs: number) {
+  /** @param newsMs how long it takes until all machines know of a response */
+  constructor(scheduler: Scheduler, manners: Manners, key: string, longestLateMs: number, newsMs: number) {
     this.#longestLateMs = longestLateMs;
+    this.#newsMs = newsMs;
     this.#scheduler = scheduler;
     this.manners = manners;
     this.validKey = key;
@@ -143,7 +146,7 @@ export class Service {
     const isExhausted = quota.used >= perWindow || quota.usedToday >= perDay;
     if (isExhausted || fault === 'refuse') {
       // Only a 429 withdraws a ticket: news of a used-up day does not.
-      const allowedAt = quota.usedToday >= perDay ? request.takenAt : request.sentAt;
+      const allowedAt = (quota.usedToday >= perDay ? request.takenAt : request.sentAt) - this.#newsMs;
       if (isExhausted && fault !== 'refuse') this.onRefusal(request, quota.foreign || allowedAt < quota.heardAt);
       return this.#refuse(request, quota, isExhausted, respond);
     }

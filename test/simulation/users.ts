@@ -18,6 +18,7 @@ export type Task =
     };
 
 export interface UserPlan {
+  readonly name: string;
   readonly machine: number;
   readonly startsAt: number;
   /** Whether the user imports files and answers the prompt before each import, instead of piping the rows. */
@@ -125,7 +126,7 @@ interface ImportDocument {
 }
 
 /** More runs than any fault affects; after them the user gives up. */
-const TRIES = 25;
+const TRIES = 60;
 const MOST_WAITS = 200;
 
 export class User {
@@ -212,7 +213,7 @@ export class User {
   async #import(rows: string[], format: 'csv' | 'json' | 'ndjson', extra: readonly string[]): Promise<void> {
     const { machine, run, expectations, violate } = this.#world;
     const { atTerminal, options } = this.#plan;
-    const path = `/${machine.name}/rows.${format}`;
+    const path = `/${machine.name}/rows-${this.#plan.name}.${format}`;
     let args: readonly string[] = ['categories', 'import', atTerminal ? path : '-', ...extra, ...options];
     for (let tries = 0, waits = 0; tries < TRIES && rows.length > 0; tries++) {
       expectations.addFile(rows);

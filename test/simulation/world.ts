@@ -59,14 +59,14 @@ export function planWorld(seed: number): WorldPlan {
   const random = draws(seed * 7919 + 1);
   const pick = <T>(all: readonly T[]): T => all[Math.floor(random() * all.length)] as T;
   const chance = (share: number): boolean => random() < share;
-  // In one world in three only the service determines what a process must wait for, and these checks are exact.
-  const isCalm = chance(0.35);
-  const machines = Array.from({ length: !isCalm && chance(0.45) ? 2 : 1 }, () => ({
+  // In three worlds in ten only the service determines what a process must wait for, and these checks are exact.
+  const isCalm = chance(0.3);
+  const machines = Array.from({ length: !isCalm && chance(0.55) ? 2 : 1 }, () => ({
     skewMs: chance(0.5) ? 0 : Math.floor((random() - 0.5) * 120_000),
   }));
   const hasStateServer = machines.length > 1 || chance(0.2);
   const others = (['pause', 'machine', 'server'] as const).filter(
-    (cause) => !isCalm && chance(cause === 'server' ? 0.7 : 0.4) && (cause !== 'server' || hasStateServer),
+    (cause) => !isCalm && chance(cause === 'server' ? 0.8 : 0.4) && (cause !== 'server' || hasStateServer),
   );
   const causes = new Set(['service', ...(chance(0.7) ? (['process'] as const) : []), ...others] as const);
   const headers = chance(0.85);
@@ -94,7 +94,7 @@ export function planWorld(seed: number): WorldPlan {
   const users = Array.from({ length: count }, (_, number): UserPlan => {
     // Some names occur twice in the file.
     const nameAt = (at: number): string => `${number}${chance(0.35) ? '' : `.${at}`} ${pick(WORDS)}`;
-    const own = Array.from({ length: 1 + Math.floor(random() ** 1.5 * 24) }, (_, at) => nameAt(at));
+    const own = Array.from({ length: 1 + Math.floor(random() ** 2 * 24) }, (_, at) => nameAt(at));
     const importOf = (names: readonly string[]): Task & { kind: 'import' } => ({
       kind: 'import',
       names,
@@ -135,6 +135,7 @@ export function planWorld(seed: number): WorldPlan {
       chance(0.2) ? ['--quiet'] : [],
     ].flat();
     return {
+      name: `user-${number}`,
       machine: number % machines.length,
       startsAt: Math.floor(random() * (isRace ? 200 : 3000)),
       atTerminal: chance(0.2),
@@ -195,7 +196,9 @@ class World {
     }));
     const mayLoseRecords = plan.faults.some(({ kind }) => /^(?:server|journal)/.test(kind));
     const longestLateMs = mayLoseRecords ? LATEST_AFTER_LOSS_MS : LATEST_MS;
-    this.#service = new Service(scheduler, plan.manners, this.#keys[0] as string, longestLateMs);
+    // A record and a ticket each take a call to the state server and back.
+    const newsMs = plan.hasStateServer ? 4 * plan.serverMs : 0;
+    this.#service = new Service(scheduler, plan.manners, this.#keys[0] as string, longestLateMs, newsMs);
     for (const name of plan.before) this.#service.add(name, undefined, name);
     this.#stateServer = new StateServer(scheduler, plan.serverMs);
     this.#expectations = new Expectations(this.#service);
