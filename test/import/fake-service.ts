@@ -130,9 +130,9 @@ export class FakeImport {
   readonly #fs: LogFs = {
     ...fs,
     fdatasync: ((_fd, done) => done(null)) as LogFs['fdatasync'],
-    writeSync: ((fd: number, bytes: Uint8Array) => {
+    writeSync: ((fd: number, bytes: Uint8Array, from: number, count: number) => {
       if (this.isDiskFull) throw Object.assign(new Error('ENOSPC'), { code: 'ENOSPC' });
-      return fs.writeSync(fd, bytes);
+      return fs.writeSync(fd, bytes, from, count);
     }) as LogFs['writeSync'],
   };
 
