@@ -73,7 +73,9 @@ export class FailoverLedger implements Ledger {
   }
 
   confirm(ticket: string): boolean {
-    return this.#tickets.get(ticket)?.confirm(ticket) ?? false;
+    const ledger = this.#tickets.get(ticket);
+    // The other ledger may not know a block of this one.
+    return ledger === this.#current && ledger.confirm(ticket);
   }
 
   observe(ticket: string, seen: Observation): void {

@@ -264,6 +264,16 @@ withServer('a 429 to a request that was granted alone is shared although the ser
   expect(await other.ledger.acquire(30_000)).toMatchObject({ granted: false, reason: 'blocked' });
 });
 
+withServer("a ticket of the machine's own ledger is void once the server is used again", async () => {
+  const machine = new Machine();
+  await server.kill();
+  const alone = await machine.outlasting(machine.take());
+  expect(machine.ledger.confirm(alone)).toBe(true);
+  await server.start();
+  await machine.untilBack();
+  expect(machine.ledger.confirm(alone)).toBe(false);
+});
+
 withServer("a 429 that could not be recorded on the server blocks the machine's own ledger", async () => {
   const machine = new Machine();
   const ticket = await machine.take();
@@ -320,6 +330,16 @@ test("the state server's clock is known to within one round trip, and is measure
   expect([clock.ahead, clock.errorMs]).toEqual([1_000_003, 2]);
   clock.sample(3_000_000, 10, 12);
   expect(Math.round(clock.ahead / 1000)).toBe(2000);
+});
+
+test('a reply that took long does not replace closer bounds of the clock, however old they are', () => {
+  const clock = new ServerClock(FakeClock.manual(1_000_000));
+  clock.sample(2_000_000, 0, 2);
+  const { ahead } = clock;
+  clock.sample(2_061_000, 61_000, 128_000);
+  expect(clock.ahead).toBe(ahead);
+  clock.sample(2_128_100, 128_000, 128_002);
+  expect(clock.ahead).toBe(ahead + 100);
 });
 
 test('a response that arrives after a sleep is dated by the wall clock, because the monotonic one stopped meanwhile', () => {
