@@ -2,6 +2,8 @@
 import type { Clock } from '../clock.ts';
 
 const SAMPLE_LIFE_MS = 60_000;
+// A reply that took longer, for example because the process was suspended, is no reason to discard closer bounds.
+const LONGEST_TRIP_MS = 1000;
 
 /** The difference between the state server's clock and ours, bounded by the round trips of its replies. */
 export class ServerClock {
@@ -10,7 +12,7 @@ export class ServerClock {
   #lo = Number.NEGATIVE_INFINITY;
   #hi = Number.POSITIVE_INFINITY;
   #since = 0;
-  #aheadAtReply = 0;
+  #mostAhead = Number.NEGATIVE_INFINITY;
 
   constructor(own: Clock) {
     this.#own = own;
@@ -22,11 +24,11 @@ export class ServerClock {
   }
 
   /**
-   * The same for the arrival of a response, never less than at the last reply: while a machine sleeps, its monotonic clock
+   * The same for the arrival of a response, never less than at an earlier reply: while a machine sleeps, its monotonic clock
    * stops. The server replaces a time that is later than its own.
    */
   get aheadOnArrival(): number {
-    return Math.max(this.ahead, this.#aheadAtReply);
+    return Math.max(this.ahead, this.#mostAhead);
   }
 
   /** How far `ahead` may be off, milliseconds. */
@@ -42,8 +44,9 @@ export class ServerClock {
   sample(serverMs: number, sentAt: number, receivedAt: number): void {
     const lo = serverMs - receivedAt;
     const hi = serverMs + 1 - sentAt;
+    const isOld = receivedAt - this.#since > SAMPLE_LIFE_MS && receivedAt - sentAt <= LONGEST_TRIP_MS;
     // Bounds that exclude each other mean that a machine slept or the server's clock was set.
-    if (receivedAt - this.#since > SAMPLE_LIFE_MS || lo > this.#hi || hi < this.#lo) {
+    if (isOld || lo > this.#hi || hi < this.#lo) {
       this.#lo = lo;
       this.#hi = hi;
       this.#since = receivedAt;
@@ -51,6 +54,6 @@ export class ServerClock {
       this.#lo = Math.max(this.#lo, lo);
       this.#hi = Math.min(this.#hi, hi);
     }
-    this.#aheadAtReply = this.ahead;
+    this.#mostAhead = this.aheadOnArrival;
   }
 }
