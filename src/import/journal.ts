@@ -155,6 +155,12 @@ export class Journal {
     return this.#append(['found', this.#run, attempt, id, label]);
   }
 
+  /** The category that an attempt is recorded to have created. */
+  creationOf(attempt: string): Labeled | undefined {
+    const [id, creation] = [...this.account.created].find(([, one]) => one.attempt === attempt) ?? [];
+    return id === undefined || !creation ? undefined : [id, creation.label];
+  }
+
   /** Records on disk that the service may process an attempt later than usual. */
   async recordSlow(attempt: string): Promise<void> {
     await this.#append(['slow', this.#run, attempt]);
@@ -212,19 +218,14 @@ export class Journal {
     }
     for (const [attempt, { name, slow }] of uncertain) {
       const isEnded = (): boolean => this.#ended.has(attempt);
-      if (this.account.uncertain.has(attempt) || isEnded() || this.#creationOf(attempt)) continue;
+      if (this.account.uncertain.has(attempt) || isEnded() || this.creationOf(attempt)) continue;
       await this.#append(['send', this.#run, attempt, name]);
       if (slow) await this.recordSlow(attempt);
       // The append that revealed the loss, or a concurrent one, may have settled the attempt.
-      const creation = this.#creationOf(attempt);
+      const creation = this.creationOf(attempt);
       if (creation) await this.recordFound(attempt, creation);
       else if (isEnded()) await this.recordAbsent(attempt);
     }
-  }
-
-  #creationOf(attempt: string): Labeled | undefined {
-    const [id, creation] = [...this.account.created].find(([, one]) => one.attempt === attempt) ?? [];
-    return id === undefined || !creation ? undefined : [id, creation.label];
   }
 
   #assertLock(): void {

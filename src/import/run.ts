@@ -268,11 +268,7 @@ class Run {
     }
     this.results.set(row, { state: 'created', attempt, category });
     try {
-      if (await journal.recordCreated(attempt, labeled(category))) {
-        // Another row may have withdrawn it while the record was on its way to a state server.
-        this.results.set(row, { state: 'created', attempt, category });
-        return true;
-      }
+      if (await journal.recordCreated(attempt, labeled(category))) return true;
     } catch (error) {
       // The category exists even if that cannot be recorded.
       if (isTaken) this.results.set(row, { state: 'unknown', attempt });
@@ -309,7 +305,9 @@ class Run {
     const { found, suspects } = matchUncertain(journal.account, listed ?? []);
     for (const [attempt, category] of found) await journal.recordFound(attempt, labeled(category));
     for (const [row, attempt] of rows) {
-      const category = found.get(attempt);
+      // Another record may have settled the attempt after its row was withdrawn.
+      const [id] = journal.creationOf(attempt) ?? [];
+      const category = found.get(attempt) ?? listed?.find((one) => String(one.id) === id);
       const resends = this.#resends.get(row) ?? 0;
       const suspect = nearest(this.#row(row).name, suspects(attempt));
       if (category) this.results.set(row, { state: 'created', attempt, category });
