@@ -10,13 +10,15 @@ export type RequestFault =
   | 'lost-request'
   | 'lost-response'
   | 'late-request'
+  | 'very-late-request'
   | 'slow'
+  | 'slow-refusal'
   | 'silent'
   | 'truncated'
   | 'doubled';
 type ProcessFault = 'kill' | 'kill-writing' | 'suspend' | 'sleep' | 'interrupt';
 type MachineFault = 'clock-jump' | 'disk-full' | 'power-failure' | 'journal-replaced';
-type ServerFault = 'server-down' | 'server-flush' | 'server-evict' | 'server-restart';
+type ServerFault = 'server-down' | 'server-hang' | 'server-flush' | 'server-evict' | 'server-restart';
 export type FaultKind = RequestFault | ProcessFault | MachineFault | ServerFault | 'new-key';
 
 /**
@@ -43,7 +45,9 @@ const ANY_REQUEST: readonly RequestFault[] = [
   'truncated',
   'doubled',
   'refuse',
+  'slow-refusal',
   'error-before',
+  'unavailable',
 ];
 const CREATES: readonly RequestFault[] = [
   'lost-response',
@@ -61,6 +65,7 @@ const CREATES: readonly RequestFault[] = [
   'silent',
   'late-request',
   'late-request',
+  'very-late-request',
 ];
 const LISTS: readonly RequestFault[] = [
   'aged-list',
@@ -72,7 +77,13 @@ const LISTS: readonly RequestFault[] = [
   'html',
 ];
 const ENDS: readonly ProcessFault[] = ['kill', 'kill-writing', 'interrupt', 'kill'];
-const SERVERS: readonly ServerFault[] = ['server-down', 'server-flush', 'server-evict', 'server-restart'];
+const SERVERS: readonly ServerFault[] = [
+  'server-down',
+  'server-hang',
+  'server-flush',
+  'server-evict',
+  'server-restart',
+];
 /** Longer than a command may wait for anything but the service. */
 export const LONG_OUTAGE_MS = 3_600_000;
 /** Faults that only an import is guaranteed to detect. */
@@ -114,7 +125,11 @@ export function drawFaults(random: () => number, longest: number, causes: Readon
       'service',
       4,
       () =>
-        together((at) => [one('slow', 'create', 3, at), one('refuse', 'create', 1, at), one('slow', 'create', 3, at)]),
+        together((at) => [
+          one('slow', 'create', 3, at),
+          one(pick(['refuse', 'refuse', 'slow-refusal']), 'create', 2, at),
+          one('slow', 'create', 3, at),
+        ]),
     ],
     // Longer than any run tries.
     [
@@ -179,11 +194,11 @@ export function drawFaults(random: () => number, longest: number, causes: Readon
     ['pause', 2, () => [one('sleep', pick(['connecting', 'any']), 5000 + Math.floor(random() * 120_000))]],
     [
       'pause',
-      2,
+      4,
       () =>
         together((at) => [
           one(pick(['sleep', 'suspend']), 'connecting', 4000 + Math.floor(random() * 20_000), at),
-          one('refuse', 'any', 4, at),
+          one('refuse', 'any', 8, at),
         ]),
     ],
     ['machine', 2, () => [one('clock-jump', pick(['create', 'any']), Math.floor((random() - 0.5) * 7_200_000))]],
@@ -199,7 +214,7 @@ export function drawFaults(random: () => number, longest: number, causes: Readon
     ['machine', 1, () => [one('disk-full', pick(['create', 'any']), Math.floor(random() * 60_000))]],
     [
       'machine',
-      4,
+      6,
       () =>
         together((at) => [
           one(pick(['slow', 'slow', 'slow', 'late-request', 'gateway-timeout-late']), 'create', 8, at),
@@ -227,6 +242,16 @@ export function drawFaults(random: () => number, longest: number, causes: Readon
           one(pick(['server-down', 'server-down', 'server-restart', 'server-flush']), 'refused', 8000, at),
         ]),
     ],
+    // A refusal that the state server does not receive.
+    [
+      'server',
+      4,
+      () =>
+        together((at) => [
+          one(pick(['server-down', 'server-hang']), 'any', 2000 + Math.floor(random() * 10_000), at),
+          one('refuse', 'any', 3, at),
+        ]),
+    ],
     ['server', 1, () => [one('server-down', 'any', LONG_OUTAGE_MS)]],
     ['server', 6, () => [one(pick(SERVERS), pick(['create', 'create', 'any']), Math.floor(random() * 15_000))]],
   ];
@@ -235,12 +260,16 @@ export function drawFaults(random: () => number, longest: number, causes: Readon
     .flatMap(([, weight, draw]) => Array.from({ length: weight }, () => draw));
   const count = urn.length === 0 || random() < 0.1 ? 0 : 2 + Math.floor(random() * 8);
   const drawn = Array.from({ length: count }, () => pick(urn)()).flat();
-  // Keep at most one empty list, since a list that stays empty for 6 s counts as another account (docs/import.md).
+  // Keep at most two empty lists, since a list that stays empty for 6 s counts as another account (docs/import.md).
   const kept = drawn.find(({ kind }) => kind === 'empty-list');
   const firewall = drawn.find(({ kind }) => kind === 'forbids');
   return drawn.flatMap((fault) => {
     if (fault.kind === 'forbids') return fault === firewall ? [fault] : [];
-    return fault.kind !== 'empty-list' ? [fault] : fault === kept ? [{ ...fault, amount: 1 }] : [];
+    return fault.kind !== 'empty-list'
+      ? [fault]
+      : fault === kept
+        ? [{ ...fault, amount: Math.min(2, fault.amount) }]
+        : [];
   });
 }
 
@@ -355,6 +384,7 @@ export class Faults {
       stateServer.goDown(amount);
       if (amount === LONG_OUTAGE_MS) this.#expectNoneWaits(amount);
     }
+    if (kind === 'server-hang') stateServer.hang(amount);
     if (kind === 'server-flush') stateServer.flush();
     if (kind === 'server-evict') stateServer.evict();
     if (kind === 'server-restart') stateServer.restart();

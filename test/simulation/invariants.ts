@@ -12,6 +12,9 @@ export interface Ended {
   readonly code: number | undefined;
   readonly out: string;
   readonly err: string;
+  /** The categories in the last list that it received. */
+  readonly listed: ReadonlySet<object>;
+  readonly sentNames: ReadonlySet<string>;
 }
 
 export interface Violation {
@@ -44,6 +47,8 @@ interface Seen {
   row: number;
   rowAt: number;
   rowEnds: number;
+  /** When the wait ends that a 503 to a list stated. */
+  pausedUntil: number;
   /** Creates that were answered with 403. */
   forbidden: number;
   /** Creates without a response, by name. */
@@ -70,6 +75,12 @@ const CODES: Readonly<Record<string, readonly number[]>> = {
 };
 /** The longest time until all machines know of a 429, in milliseconds. */
 const NEWS_MS = 2500;
+/** The longest backoff of a read, and the patience with a state server, in milliseconds. */
+const BACKOFF_MS = 8000;
+/** How long a command must tolerate that the state server is unavailable, in milliseconds. */
+const PATIENCE_MS = 4000;
+/** The longest time until a command has used the state server for the first time, in milliseconds. */
+const START_MS = 1000;
 /** Tolerance for rounding, the backoff of reads and the pauses between lists, in milliseconds. */
 const SLACK_MS = 16_000;
 
@@ -131,7 +142,7 @@ export class Invariants {
   ): void {
     const { scheduler, service, shared, hasFaults } = this.#options;
     const { now } = scheduler;
-    service.heard(key, headers);
+    service.heard(key, headers, sentOn);
     const seen = this.#seenBy(process);
     if (status === 429) {
       seen.refusals++;
@@ -164,9 +175,14 @@ export class Invariants {
     }
     if (!isList && status === 403 && ++seen.forbidden > CONCURRENCY)
       this.violate('an import goes on although every create is forbidden');
-    due.refusals = status === 429 ? due.refusals + 1 : 0;
+    const isRefusal = status === 429 || (status === 503 && !isList);
+    due.refusals = isRefusal ? due.refusals + 1 : 0;
+    if (status === 503 && waitUntil !== undefined) {
+      if (isList) seen.pausedUntil = waitUntil;
+      else this.#waits.push({ key, until: waitUntil, heardAt: now, by: process });
+    }
     if (waitUntil !== undefined) this.#longestMs = Math.max(this.#longestMs, waitUntil - now);
-    if (status === 429) due.at = Math.max(due.at, (waitUntil ?? now) + 0.1 * ((waitUntil ?? now) - now));
+    due.at = Math.max(due.at, (waitUntil ?? now) + 0.1 * ((waitUntil ?? now) - now));
     const resetAt = Number(headers['x-ratelimit-reset'] ?? 0) * 1000 - EPOCH - service.manners.skewMs;
     if (headers['x-ratelimit-remaining'] === '0') due.at = Math.max(due.at, resetAt);
     if (status === 429 || status === 503) this.#stated.refusals++;
@@ -183,8 +199,9 @@ export class Invariants {
     const { scheduler, shared, stateServer } = this.#options;
     const { now } = scheduler;
     const refusal = this.#refusals.get(key);
-    // Where the state server was unavailable, two ledgers grant a probe each.
-    if (refusal && this.#knows(process, refusal) && !(shared && stateServer.troubled)) {
+    // A ledger that was not in use knows only of blocks that are not over.
+    const isInLedger = !shared || stateServer.troubledUntil < (refusal?.heardAt ?? 0);
+    if (refusal && isInLedger && this.#knows(process, refusal)) {
       const { probes } = refusal;
       // The ticket of a process that was suspended may have expired.
       if ([...probes.values()].some((one) => !one.process.dead && one.process.suspendedUntil <= one.sentAt))
@@ -195,6 +212,8 @@ export class Invariants {
       this.violate(`"${name}" is sent although no category of it is missing`);
     if (process.hasLostJournal && name !== undefined && process.command === 'import' && !isRecorded(process, name))
       this.violate('a create is sent before the journal records it');
+    if (name === undefined && now < this.#seenBy(process).pausedUntil)
+      this.violate('a list is sent again before the time that a 503 stated');
     const inside = this.#waits.find((wait) => wait.key === key && now < wait.until && this.#knows(process, wait));
     if (inside) this.violate(`sent ${((inside.until - now) / 1000).toFixed(1)} s before a stated wait is over`);
     // Before a list, a process may wait until no request can still be in flight.
@@ -270,7 +289,7 @@ export class Invariants {
 
   #seenBy(process: SimulatedProcess): Seen {
     const seen = this.#seen.get(process) ?? {
-      ...{ refusals: 0, errors: 0, lists: 0, failed: 0, row: 0, rowAt: -1, rowEnds: -1, forbidden: 0 },
+      ...{ refusals: 0, errors: 0, lists: 0, failed: 0, row: 0, rowAt: -1, rowEnds: -1, pausedUntil: -1, forbidden: 0 },
       lost: new Map<string, number>(),
     };
     this.#seen.set(process, seen);
@@ -306,7 +325,8 @@ export class Invariants {
     if (suspendedUntil > 0 || stateServer.troubled || (command === 'import' && activeAt < 0)) return;
     if (hasQuestion && creates === 0) return;
     const idleMs = scheduler.now - (activeAt < 0 ? startedAt : activeAt);
-    if (idleMs > 1.1 * maxWaitMs + slackMs) this.violate(`idle for longer than --max-wait`);
+    const longestMs = 1.1 * maxWaitMs + (command === 'import' ? slackMs : BACKOFF_MS);
+    if (idleMs > longestMs) this.violate(`idle for longer than --max-wait`);
   }
 
   // Whether a process must know of a wait that was stated to it or to another process.
@@ -318,7 +338,9 @@ export class Invariants {
     if (by === process) return true;
     if (process.machine.diskFailed || by.machine.diskFailed) return false;
     if (!shared) return by.machine === process.machine;
-    return !stateServer.troubled && !by.dead && by.suspendedUntil === 0 && scheduler.now - heardAt > NEWS_MS;
+    // During an outage each machine uses a ledger of its own, and a process may use it once more afterwards.
+    const isShared = Math.min(heardAt, process.startedAt, by.startedAt) > stateServer.troubledUntil;
+    return isShared && !by.dead && by.suspendedUntil === 0 && scheduler.now - heardAt > NEWS_MS;
   }
 
   // Checks that the service's own limits refuse no request, if the process could know of them.
@@ -340,11 +362,29 @@ export class Invariants {
     if (code === 1) this.violate(`internal error: ${err.trim()}`);
     this.#checkLimited(process, code, err);
     this.#checkPatience(process, SLACK_MS + this.#options.slowestMs);
+    this.#checkStorage(process, code, err);
     const statedMs = durationIn(err) ?? 0;
     // An hour and more is rounded up to a minute.
     const roundedMs = statedMs >= 3_600_000 ? 60_000 : 0;
     if (code === 5) this.#checkUntil(process, 'the hint ends', this.#options.scheduler.now + statedMs - roundedMs);
     this.#checkError(process, args.includes('--json'), code, out, err);
+  }
+
+  // Checks that an import gives up its journal only if it must, and then says so.
+  #checkStorage(process: SimulatedProcess, code: number, err: string): void {
+    const { scheduler, stateServer } = this.#options;
+    const { suspendedUntil, hasLostJournal, startedAt } = process;
+    const isTakenOver = err.includes('has taken over this import');
+    if (isTakenOver && ![9, 130, 143].includes(code)) this.violate(`taken over, and the exit code is ${code}`);
+    if (suspendedUntil > 0 || hasLostJournal) return;
+    if (isTakenOver && !stateServer.troubled) this.violate('taken over, although it was never suspended');
+    const awayMs = stateServer.outages
+      .map(({ from, to }) => Math.min(to, scheduler.now) - Math.max(from, startedAt))
+      .reduce((sum, ms) => sum + Math.max(0, ms), 0);
+    // At the start, a server that is unavailable is an error at once.
+    const hasMetIt = stateServer.outages.some(({ from, to }) => from <= startedAt + START_MS && startedAt <= to);
+    if (code === 9 && err.includes('cannot use state server') && !hasMetIt && awayMs < PATIENCE_MS)
+      this.violate(`the state server was away for ${awayMs} ms, and the exit code is 9`);
   }
 
   #checkError(process: SimulatedProcess, json: boolean, code: number, out: string, err: string): void {

@@ -25,11 +25,16 @@ const ON_THE_WAY = new Set<RequestFault>([
   'lost-request',
   'lost-response',
   'late-request',
+  'very-late-request',
   'slow',
+  'slow-refusal',
   'silent',
   'truncated',
   'doubled',
 ]);
+
+/** The longest time that a request takes to the service, milliseconds. */
+const LONGEST_MS: Readonly<Record<string, number>> = { 'late-request': 1500, 'very-late-request': 60_000, slow: 8000 };
 
 export class Network {
   readonly #options: NetworkOptions;
@@ -62,6 +67,7 @@ export class Network {
     return new Promise((resolve, reject) => {
       let sent = false;
       let ended = false;
+      let endedAt: number | undefined;
       let head: Head | undefined;
       let sentAt = 0;
       let sentOn = 0;
@@ -70,6 +76,7 @@ export class Network {
       const end = (settle: () => void): void => {
         if (ended) return;
         ended = true;
+        endedAt = scheduler.now;
         for (const cancel of cancels) cancel();
         signal.removeEventListener('abort', onAbort);
         if (sent) process.inFlight[kind]--;
@@ -110,6 +117,7 @@ export class Network {
         if (!process.dead) invariants.heard(process, key, kind === 'list', response, sentOn);
         after(scheduler.between(0.1, 3), () => {
           if (fault === 'truncated') return fail('reset', 'the connection was closed');
+          if (response.shows && kind === 'list') process.listed = new Set(response.shows);
           // The categories count as known once the program has recorded them, unless it is killed first.
           scheduler.after(0, process, () => {
             // The list for the prompt is not recorded.
@@ -125,17 +133,18 @@ export class Network {
         });
       };
       const arrive = (fault: RequestFault | undefined): void => {
-        const way = fault !== undefined && ON_THE_WAY.has(fault) ? undefined : (fault as ServiceFault | undefined);
-        const isLate = (): boolean => ended || process.dead;
+        const onTheWay = fault !== undefined && ON_THE_WAY.has(fault);
+        const way = fault === 'slow-refusal' ? 'refuse' : onTheWay ? undefined : (fault as ServiceFault | undefined);
+        const lateSince = ended || process.dead ? (endedAt ?? process.activeAt) : undefined;
         const { body } = request;
         const text = typeof body === 'string' ? body : undefined;
         const response = service.serve(
-          { method: request.method, body: text, key, process, takenAt, sentAt: sentOn, isLate },
+          { method: request.method, body: text, key, process, takenAt, sentAt: sentOn, lateSince },
           way,
         );
-        const isLost = fault === 'lost-response' || fault === 'late-request';
+        const isLost = fault === 'lost-response' || fault === 'late-request' || fault === 'very-late-request';
         if (fault === 'silent') return;
-        after(scheduler.between(2, 60), () =>
+        after(scheduler.between(2, fault === 'slow-refusal' ? 8000 : 60), () =>
           isLost ? fail('reset', 'the connection was closed') : deliver(response, fault),
         );
       };
@@ -154,8 +163,11 @@ export class Network {
         trace.add(process, `#${number} ${kind} ${name === undefined ? '' : `${name} `}->${fault ? ` (${fault})` : ''}`);
         if (fault === 'lost-request')
           return after(scheduler.between(2, 900), () => fail('reset', 'the connection was closed'));
-        const onItsWay = fault === 'late-request' ? 1500 : fault === 'slow' ? 8000 : 40;
-        if (fault === 'late-request') after(50, () => fail('reset', 'the connection was closed'));
+        const onItsWay = LONGEST_MS[fault ?? ''] ?? 40;
+        if (fault === 'very-late-request') service.expectLate(name);
+        if (name !== undefined) process.sentNames.add(name);
+        if (fault === 'late-request' || fault === 'very-late-request')
+          after(50, () => fail('reset', 'the connection was closed'));
         // The request arrives even if its process is killed.
         scheduler.after(scheduler.between(1, onItsWay), undefined, () => arrive(fault));
       });

@@ -45,6 +45,9 @@ export interface SimulatedProcess {
   connecting: number;
   /** Requests whose first byte was sent and whose response is missing. */
   readonly inFlight: { create: number; list: number };
+  readonly sentNames: Set<string>;
+  /** The categories in the last list that it received. */
+  listed: ReadonlySet<object>;
   /** Creates that were sent. */
   creates: number;
   /** Creates that were in flight when Ctrl-C ended them. */

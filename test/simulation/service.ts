@@ -50,8 +50,8 @@ export interface ServiceRequest {
   readonly takenAt: number;
   /** Virtual time of its first byte. */
   readonly sentAt: number;
-  /** Whether the client has already stopped waiting. */
-  readonly isLate: () => boolean;
+  /** When its client stopped waiting for the response, if it did, in virtual time. */
+  readonly lateSince: number | undefined;
 }
 
 export interface ServiceResponse {
@@ -73,6 +73,8 @@ interface Quota {
   heardAt: number;
   /** True if the client cannot know the quota exactly, for example after a request that timed out. */
   foreign: boolean;
+  /** When the last request was sent whose response was received. */
+  confirmedAt: number;
 }
 
 /** The faults of the service; see faults.ts. */
@@ -80,6 +82,7 @@ export type ServiceFault =
   | 'refuse'
   | 'error-before'
   | 'error-after'
+  | 'unavailable'
   | 'unavailable-after'
   | 'accepted-late'
   | 'gateway-timeout-late'
@@ -128,6 +131,13 @@ export class Service {
     return category;
   }
 
+  /** Names that may exist twice, since a request was longer on its way than any client waits. */
+  readonly late = new Set<string>();
+
+  expectLate(name: string | undefined): void {
+    if (name !== undefined) this.late.add(name);
+  }
+
   remove(which: (one: Stored) => boolean): void {
     this.stored = this.stored.filter((one) => !which(one));
   }
@@ -138,8 +148,10 @@ export class Service {
       const headers = { 'content-type': 'application/json', date: new Date(this.#now).toUTCString() };
       return { status, body, ...extra, headers: { ...headers, ...this.#limitHeaders(quota), ...extra.headers } };
     };
-    // After these requests the client cannot know the quota: it misses the response, or sends a probe.
-    if (request.isLate() || fault === 'refuse' || fault === 'unavailable-after') quota.foreign = true;
+    // After these requests the client cannot know the quota: it sends a probe, or a later response did not count a request
+    // whose response it misses.
+    const isForgotten = request.lateSince !== undefined && quota.confirmedAt > request.lateSince;
+    if (isForgotten || fault === 'refuse' || fault === 'unavailable-after') quota.foreign = true;
     // The Date of a cached response does not locate the reset.
     if (fault === 'aged-list') quota.foreign = true;
     const { perWindow, perDay } = this.manners.plan;
@@ -159,6 +171,7 @@ export class Service {
     if (request.key !== this.validKey) return error(401, `invalid API key ${request.key}`);
     if (fault === 'html') return respond(200, '<html><title>Portal</title></html>');
     if (fault === 'forbids') return error(403, 'blocked by the firewall');
+    if (fault === 'unavailable') return this.#overloaded(error);
     if (fault === 'error-before') return error(500, `failed for ${request.key}`);
     return request.method === 'GET'
       ? this.#list(request, respond, fault)
@@ -166,8 +179,9 @@ export class Service {
   }
 
   /** Called when a response has been received. */
-  heard(key: string, headers: ServiceResponse['headers']): void {
+  heard(key: string, headers: ServiceResponse['headers'], sentOn: number): void {
     const quota = this.#quotaOf(key);
+    quota.confirmedAt = Math.max(quota.confirmedAt, sentOn);
     const { perDay } = this.manners.plan;
     // Only responses after the last request of the day report the daily limit.
     if (quota.usedToday >= perDay && headers['x-ratelimit-limit'] !== String(perDay)) return;
@@ -191,6 +205,7 @@ export class Service {
         usedToday: 0,
         heardAt: Number.POSITIVE_INFINITY,
         foreign: false,
+        confirmedAt: -1,
       };
       this.#quotas.set(key, quota);
     }
@@ -237,6 +252,12 @@ export class Service {
     const draw = this.#scheduler.random();
     if (draw > 0.92 && Math.abs(resetInMs - 3600) > 6000) return 3600;
     return Math.ceil(20 * draw ** 3);
+  }
+
+  #overloaded(error: (status: number, message: string, extra?: object) => ServiceResponse): ServiceResponse {
+    const seconds = Math.ceil(this.#scheduler.between(1, 20));
+    const waitUntil = this.#scheduler.now + seconds * 1000;
+    return error(503, 'overloaded', { waitUntil, headers: { 'retry-after': String(seconds) } });
   }
 
   #list(
@@ -292,8 +313,9 @@ export class Service {
     const [old] = knownTo(request.process, this.stored);
     if (fault === 'false-created' && old) return respond(201, categoryText(old));
     const category = this.add(name, description);
-    if (fault === 'error-after') return error(500, 'failed');
-    if (fault === 'unavailable-after') return error(503, 'overloaded', { headers: { 'retry-after': '2' } });
+    if (fault === 'error-after')
+      return error([500, 502, 507, 303][Math.floor(this.#scheduler.random() * 4)] ?? 500, 'failed');
+    if (fault === 'unavailable-after') return this.#overloaded(error);
     if (fault === 'garbage') return respond(201, '{"id":');
     return respond(201, categoryText(category), { shows: [category] });
   }

@@ -15,15 +15,21 @@ export class ReplyError extends Error {
   override readonly name = 'ReplyError';
 }
 
+/** The time until all machines use it again after an outage, milliseconds. */
+const SETTLED_AFTER_MS = 10_000;
+
 export class StateServer {
-  /** Whether it has ever had a fault. */
-  troubled = false;
+  /** Until when a machine may have missed or lost records; -1 before the first fault. */
+  troubledUntil = -1;
+  /** When it was unavailable. */
+  readonly outages: { readonly from: number; readonly to: number }[] = [];
   /** How long a call takes to it or back, milliseconds. */
   readonly slowestMs: number;
   readonly #scheduler: Scheduler;
   #data = new Map<string, Value>();
   #saved = new Map<string, Value>();
   #downUntil = 0;
+  #hungUntil = 0;
   #startedAt = 0;
   #starts = 0;
   #evicted = 0;
@@ -35,23 +41,44 @@ export class StateServer {
     this.slowestMs = slowestMs;
   }
 
+  /** Whether it has ever had a fault. */
+  get troubled(): boolean {
+    return this.troubledUntil >= 0;
+  }
+
+  get hungUntil(): number {
+    return this.#hungUntil;
+  }
+
   get isDown(): boolean {
     return this.#scheduler.now < this.#downUntil;
   }
 
   goDown(ms: number): void {
-    this.troubled = true;
     this.#downUntil = this.#scheduler.now + ms;
+    this.#trouble(ms);
+  }
+
+  /** Commands arrive, and are executed afterwards. */
+  hang(ms: number): void {
+    this.#hungUntil = this.#scheduler.now + ms;
+    this.#trouble(ms);
+  }
+
+  #trouble(ms: number): void {
+    const { now } = this.#scheduler;
+    this.outages.push({ from: now, to: now + ms });
+    this.troubledUntil = Math.max(this.troubledUntil, now + ms + SETTLED_AFTER_MS);
   }
 
   flush(): void {
-    this.troubled = true;
+    this.#trouble(0);
     this.#isFlushed = true;
     this.#data.clear();
   }
 
   evict(): void {
-    this.troubled = true;
+    this.#trouble(0);
     this.#evicted++;
     const keys = [...this.#data.keys()];
     this.#data.delete(keys[Math.floor(this.#scheduler.random() * keys.length)] ?? '');

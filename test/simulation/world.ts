@@ -179,6 +179,7 @@ class World {
   readonly #expectations: Expectations;
   readonly #processes: SimulatedProcess[] = [];
   readonly #keys = [FIRST_KEY];
+  readonly #mayLoseRecords: boolean;
   #commands = 0;
   #journalLostAt = -1;
 
@@ -194,8 +195,8 @@ class World {
       freeBytes: Number.POSITIVE_INFINITY,
       diskFailed: false,
     }));
-    const mayLoseRecords = plan.faults.some(({ kind }) => /^(?:server|journal)/.test(kind));
-    const longestLateMs = mayLoseRecords ? LATEST_AFTER_LOSS_MS : LATEST_MS;
+    this.#mayLoseRecords = plan.faults.some(({ kind }) => /^(?:server|journal)/.test(kind));
+    const longestLateMs = this.#mayLoseRecords ? LATEST_AFTER_LOSS_MS : LATEST_MS;
     // A record and a ticket each take a call to the state server and back.
     const newsMs = plan.hasStateServer ? 4 * plan.serverMs : 0;
     this.#service = new Service(scheduler, plan.manners, this.#keys[0] as string, longestLateMs, newsMs);
@@ -263,6 +264,7 @@ class World {
         expectations: this.#expectations,
         loggedIn: (machine) => void this.#loggedIn.add(machine),
         violate: (what) => this.#invariants.violate(what),
+        mayLoseRecords: this.#mayLoseRecords,
         serverIsBack: () => this.#serverIsBack(),
       });
       user.live().then(
@@ -321,6 +323,8 @@ class World {
         diesWriting: false,
         connecting: 0,
         inFlight: { create: 0, list: 0 },
+        sentNames: new Set(),
+        listed: new Set(),
         creates: 0,
         interrupted: 0,
         owed: 0,
@@ -341,7 +345,7 @@ class World {
         if (hasEnded) return;
         hasEnded = true;
         process.dead = true;
-        const ended = { args, code, ...output };
+        const ended = { args, code, ...output, listed: process.listed, sentNames: process.sentNames };
         this.#trace.add(
           process,
           `$ ${args.join(' ')} -> ${code ?? 'killed'} ${output.err.trim().replaceAll('\n', ' | ')}`,

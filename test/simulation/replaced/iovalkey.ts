@@ -43,15 +43,18 @@ export class Redis {
       const fail = (error: unknown): void =>
         void scheduler.after(scheduler.between(0.1, stateServer.slowestMs), this.#owner, () => reject(error));
       // A command arrives even if its sender is killed.
-      scheduler.after(scheduler.between(0.1, stateServer.slowestMs), undefined, () => {
-        if (stateServer.isDown) return fail(Object.assign(new Error('connection refused'), { code: 'ECONNREFUSED' }));
+      const arrive = (): void => {
+        const hungMs = stateServer.hungUntil - scheduler.now;
         try {
+          if (hungMs > 0) return void scheduler.after(hungMs, undefined, arrive);
+          if (stateServer.isDown) throw Object.assign(new Error('connection refused'), { code: 'ECONNREFUSED' });
           const result = work();
           scheduler.after(scheduler.between(0.1, stateServer.slowestMs), this.#owner, () => resolve(result));
         } catch (error) {
           fail(error);
         }
-      });
+      };
+      scheduler.after(scheduler.between(0.1, stateServer.slowestMs), undefined, arrive);
     });
   }
 }
