@@ -113,7 +113,9 @@ export function matchUncertain({ known, created, uncertain }: Account, listed: L
     if (!byName.get(one.name)?.push(one)) byName.set(one.name, [one]);
   }
   const found = new Map<string, Category>();
-  for (const [attempt, { name, known: before }] of uncertain) {
+  // Of two attempts with one name, the slow one stays uncertain: the service may still process it.
+  const slowLast = [...uncertain].sort(([, a], [, b]) => Number(a.slow ?? false) - Number(b.slow ?? false));
+  for (const [attempt, { name, known: before }] of slowLast) {
     const isFree = (one: Category): boolean => fresh.has(one) && !created.has(String(one.id));
     const category = byName.get(name)?.find((one) => isFree(one) && numberOf(one) >= before);
     if (!category) continue;

@@ -116,6 +116,12 @@ test('ids of nineteen digits are compared exactly', () => {
   expect(matchUncertain(it, listed).found.get('d')?.id).toBe(9223372036854775807n);
 });
 
+test('of two attempts with one name, a category belongs to the one that the service no longer processes', () => {
+  const it = account([], [], ['dog', 'dog']);
+  it.uncertain.set('d0', { name: 'dog', known: 0, slow: true });
+  expect([...matchUncertain(it, list('dog')).found.keys()]).toEqual(['d1']);
+});
+
 test('the category suggested for an unknown row has a similar name if there is one', () => {
   expect(nearest('Bär & Co', list('dog', 'bar &amp; co'))?.id).toBe(2);
   expect(nearest('Bär & Co', list('dog', 'cat'))?.id).toBe(1);

@@ -13,6 +13,7 @@ export type RequestFault =
   | 'very-late-request'
   | 'slow'
   | 'slow-refusal'
+  | 'slow-response'
   | 'silent'
   | 'truncated'
   | 'doubled';
@@ -46,6 +47,7 @@ const ANY_REQUEST: readonly RequestFault[] = [
   'doubled',
   'refuse',
   'slow-refusal',
+  'slow-response',
   'error-before',
   'unavailable',
 ];
@@ -118,7 +120,7 @@ export function drawFaults(random: () => number, longest: number, causes: Readon
   const draws: readonly [cause: Cause, weight: number, draw: () => Fault[]][] = [
     ['service', 2, () => [one(pick(ANY_REQUEST), pick(['create', 'list', 'any']), few())]],
     ['service', 3, () => [ofCreate()]],
-    ['service', 2, () => [ofList(pick(['first list', 'lookup', 'lookup']))]],
+    ['service', 2, () => [ofList(pick(['first list', 'lookup']))]],
     ['service', 4, () => together((at) => [ofCreate(at), ofList('lookup', at)])],
     // A refusal while other requests are in flight, whose responses arrive later.
     [
@@ -126,9 +128,9 @@ export function drawFaults(random: () => number, longest: number, causes: Readon
       4,
       () =>
         together((at) => [
-          one('slow', 'create', 3, at),
+          one(pick(['slow', 'slow-response']), 'create', 3, at),
           one(pick(['refuse', 'refuse', 'slow-refusal']), 'create', 2, at),
-          one('slow', 'create', 3, at),
+          one(pick(['slow', 'slow-response']), 'create', 3, at),
         ]),
     ],
     // Longer than any run tries.
@@ -188,7 +190,7 @@ export function drawFaults(random: () => number, longest: number, causes: Readon
     [
       'pause',
       3,
-      () => [one('suspend', pick(['connecting', 'connecting', 'any']), 65_000 + Math.floor(random() * 60_000))],
+      () => [one('suspend', pick(['create', 'connecting', 'any']), 65_000 + Math.floor(random() * 100_000))],
     ],
     // The whole machine; its monotonic clock stops meanwhile.
     ['pause', 2, () => [one('sleep', pick(['connecting', 'any']), 5000 + Math.floor(random() * 120_000))]],
@@ -214,7 +216,7 @@ export function drawFaults(random: () => number, longest: number, causes: Readon
     ['machine', 1, () => [one('disk-full', pick(['create', 'any']), Math.floor(random() * 60_000))]],
     [
       'machine',
-      6,
+      8,
       () =>
         together((at) => [
           one(pick(['slow', 'slow', 'slow', 'late-request', 'gateway-timeout-late']), 'create', 8, at),

@@ -28,6 +28,7 @@ const ON_THE_WAY = new Set<RequestFault>([
   'very-late-request',
   'slow',
   'slow-refusal',
+  'slow-response',
   'silent',
   'truncated',
   'doubled',
@@ -144,7 +145,7 @@ export class Network {
         );
         const isLost = fault === 'lost-response' || fault === 'late-request' || fault === 'very-late-request';
         if (fault === 'silent') return;
-        after(scheduler.between(2, fault === 'slow-refusal' ? 8000 : 60), () =>
+        after(scheduler.between(2, fault?.startsWith('slow-re') ? 8000 : 60), () =>
           isLost ? fail('reset', 'the connection was closed') : deliver(response, fault),
         );
       };

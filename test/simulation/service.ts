@@ -250,8 +250,14 @@ export class Service {
   // Mostly a few seconds, now and then an hour: not if the reset would confirm 3600 as milliseconds.
   #banSeconds(resetInMs: number): number {
     const draw = this.#scheduler.random();
-    if (draw > 0.92 && Math.abs(resetInMs - 3600) > 6000) return 3600;
+    if (draw > 0.92 && Math.abs(resetInMs - 3600) > 16_000) return 3600;
     return Math.ceil(20 * draw ** 3);
+  }
+
+  // A redirect ends any other command with exit code 7 (docs/cli.md), and its user repeats it.
+  #ambiguousStatus({ process }: ServiceRequest): number {
+    const statuses = process.command === 'import' ? [500, 502, 507, 303] : [500, 502, 507];
+    return statuses[Math.floor(this.#scheduler.random() * statuses.length)] ?? 500;
   }
 
   #overloaded(error: (status: number, message: string, extra?: object) => ServiceResponse): ServiceResponse {
@@ -313,8 +319,7 @@ export class Service {
     const [old] = knownTo(request.process, this.stored);
     if (fault === 'false-created' && old) return respond(201, categoryText(old));
     const category = this.add(name, description);
-    if (fault === 'error-after')
-      return error([500, 502, 507, 303][Math.floor(this.#scheduler.random() * 4)] ?? 500, 'failed');
+    if (fault === 'error-after') return error(this.#ambiguousStatus(request), 'failed');
     if (fault === 'unavailable-after') return this.#overloaded(error);
     if (fault === 'garbage') return respond(201, '{"id":');
     return respond(201, categoryText(category), { shows: [category] });

@@ -66,7 +66,7 @@ export function planWorld(seed: number): WorldPlan {
   }));
   const hasStateServer = machines.length > 1 || chance(0.2);
   const others = (['pause', 'machine', 'server'] as const).filter(
-    (cause) => !isCalm && chance(cause === 'server' ? 0.8 : 0.4) && (cause !== 'server' || hasStateServer),
+    (cause) => !isCalm && chance(cause === 'server' ? 0.8 : 0.45) && (cause !== 'server' || hasStateServer),
   );
   const causes = new Set(['service', ...(chance(0.7) ? (['process'] as const) : []), ...others] as const);
   const headers = chance(0.85);
@@ -115,6 +115,7 @@ export function planWorld(seed: number): WorldPlan {
               'both',
               'create',
               'if-missing',
+              'if-missing',
               'list',
               'quota',
               'login',
@@ -122,8 +123,10 @@ export function planWorld(seed: number): WorldPlan {
       if (kind === 'import') return importOf(own);
       if (kind === 'edit') return importOf(edited);
       if (kind === 'both') return importOf(sharedFile);
-      if (kind === 'create' || kind === 'if-missing')
-        return { kind: 'create', name: `solo ${number}`, ifMissing: kind === 'if-missing' };
+      if (kind === 'create') return { kind, name: `solo ${number}`, ifMissing: false };
+      // A row of the file, which its import skips: unless the service lists it under another name.
+      const name = manners.alter === 'nothing' && chance(0.7) ? pick(own) : `solo ${number}`;
+      if (kind === 'if-missing') return { kind: 'create', name, ifMissing: true };
       return { kind: kind as 'list' | 'quota' | 'login' };
     });
     if (chance(0.4)) tasks.push(importOf(own));
