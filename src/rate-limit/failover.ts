@@ -7,7 +7,7 @@ import type { Clock } from '../clock.ts';
 import type { Ledger, TicketResult } from './ledger.ts';
 import { LogLedger } from './ledger.ts';
 import type { Observation, TicketEnd } from './ledger-record.ts';
-import { formatRecord, parseRecord } from './ledger-record.ts';
+import { formatRecord, parseRecord, stamped } from './ledger-record.ts';
 import { ledgerName } from './paths.ts';
 import type { KeyState } from './policy.ts';
 import type { QuotaView } from './quota-view.ts';
@@ -196,11 +196,7 @@ export class FailoverLedger implements Ledger {
   }
 }
 
-// Sets a record's time to the server's; a response keeps its arrival time, at most ten minutes before that.
 function stamp(text: string, at: number): string {
   const record = parseRecord(text);
-  if (!record) return text;
-  if (record.kind !== 'response') return formatRecord({ ...record, at });
-  const seenAt = Math.max(Math.min(record.at, at), at - 600_000);
-  return formatRecord({ ...record, at: seenAt, seen: { ...record.seen, at: seenAt } });
+  return record ? formatRecord(stamped(record, at)) : text;
 }

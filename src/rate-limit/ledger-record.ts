@@ -83,6 +83,13 @@ const RECORDS: Readonly<Record<LedgerRecord['kind'], Check>> = {
   forget: () => true,
 };
 
+/** Sets a record's time to the server's; a response keeps its arrival time, at most ten minutes before that. */
+export function stamped(record: LedgerRecord, at: number): LedgerRecord {
+  if (record.kind !== 'response') return { ...record, at };
+  const seenAt = Math.max(Math.min(record.at, at), at - 600_000);
+  return { ...record, at: seenAt, seen: { ...record.seen, at: seenAt } };
+}
+
 export function formatRecord(record: LedgerRecord): string {
   return JSON.stringify(record);
 }

@@ -10,7 +10,7 @@ import { currentProcess, livenessOf } from '../append-log/process-liveness.ts';
 import type { Clock } from '../clock.ts';
 import { systemReason } from '../system-error.ts';
 import type { LedgerRecord, Observation, TicketEnd } from './ledger-record.ts';
-import { formatRecord } from './ledger-record.ts';
+import { formatRecord, stamped } from './ledger-record.ts';
 import type { FileSystemType } from './paths.ts';
 import { ledgerDirectory, ledgerName } from './paths.ts';
 import type { Admission, Denied, KeyState } from './policy.ts';
@@ -136,7 +136,7 @@ export class LogLedger implements Ledger {
     const { serverClock, clock } = this.#options;
     if (!serverClock) return quotaView(state, clock.now(), this.#shared);
     const latest = shiftTimes(state, 0);
-    for (const record of this.#pending.values()) reduce(latest, record);
+    for (const record of this.#pending.values()) reduce(latest, stamped(record, this.#now()));
     return quotaView(shiftTimes(latest, -this.#ahead), clock.now(), this.#shared);
   }
 

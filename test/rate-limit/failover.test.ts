@@ -352,14 +352,15 @@ test('a response that arrives after a sleep is dated by the wall clock, because 
   expect(clock.aheadOnArrival).toBe(ahead);
 });
 
-withServer('a 429 after the clock was set forward blocks other machines no longer than stated', async () => {
+withServer('a 429 after the clock was set forward blocks no machine for longer than stated', async () => {
   const [one, other] = [new Machine(), new Machine()];
   const ticket = await one.take();
   one.clock.at += 3_600_000;
   one.see(ticket, 0, refused);
+  const waitOf = ({ ledger, clock }: Machine): number => (ledger.view().blocked?.until ?? 0) - clock.at;
+  const waits = [waitOf(one)];
   await one.ledger.refresh();
   await other.ledger.refresh();
-  const waitMs = (other.ledger.view().blocked?.until ?? 0) - other.clock.at;
-  expect(waitMs).toBeGreaterThan(590_000);
-  expect(waitMs).toBeLessThan(660_000);
+  waits.push(waitOf(one), waitOf(other));
+  expect(waits.filter((ms) => ms > 590_000 && ms < 660_000)).toEqual(waits);
 });
