@@ -133,6 +133,24 @@ export function drawFaults(random: () => number, longest: number, causes: Readon
           one(pick(['slow', 'slow-response']), 'create', 3, at),
         ]),
     ],
+    // A stale list, then two empty ones.
+    [
+      'service',
+      2,
+      () => together((at) => [one('cut-list', 'first list', 1, at), one('empty-list', 'first list', 2, at)]),
+    ],
+    // A late refusal that extends a wait while a probe is in flight.
+    [
+      'service',
+      2,
+      () =>
+        together((at) => [
+          one('slow-refusal', 'create', 2, at),
+          one('refuse', 'create', 1, at),
+          one(pick(['slow', 'slow-response']), 'create', 2, at),
+        ]),
+    ],
+    ['service', 1, () => [one('very-late-request', 'create', 4)]],
     // Longer than any run tries.
     [
       'service',
@@ -172,7 +190,7 @@ export function drawFaults(random: () => number, longest: number, causes: Readon
     ['service', 1, () => [one('new-key', pick(['create', 'any']), 1)]],
     ['process', 2, () => [end()]],
     // Kills a process during the first write of the world.
-    ['process', 1, () => [one('kill-writing', 'any', 0, 0)]],
+    ['process', 2, () => [one('kill-writing', 'any', 0, 0)]],
     [
       'process',
       2,
@@ -223,7 +241,7 @@ export function drawFaults(random: () => number, longest: number, causes: Readon
           one('power-failure', pick(['create', 'owed', 'lost']), 0, at),
         ]),
     ],
-    ['machine', 4, () => [one('journal-replaced', pick(['create', 'connecting', 'any']), 0)]],
+    ['machine', 6, () => [one('journal-replaced', pick(['create', 'connecting', 'any']), 0)]],
     ['server', 4, () => [one('false-created', 'create', few())]],
     [
       'server',
@@ -232,6 +250,7 @@ export function drawFaults(random: () => number, longest: number, causes: Readon
         together((at) => [
           one(pick(['lost-response', 'error-after', 'gateway-timeout-late']), 'create', 3, at),
           one('server-restart', pick(['lost', 'owed']), 0, at),
+          ...(random() < 0.4 ? [one('kill', pick(['lost', 'owed']), 0, at)] : []),
         ]),
     ],
     [
@@ -255,7 +274,7 @@ export function drawFaults(random: () => number, longest: number, causes: Readon
         ]),
     ],
     ['server', 1, () => [one('server-down', 'any', LONG_OUTAGE_MS)]],
-    ['server', 6, () => [one(pick(SERVERS), pick(['create', 'create', 'any']), Math.floor(random() * 15_000))]],
+    ['server', 6, () => [one(pick(SERVERS), pick(['create', 'create', 'any']), Math.floor(random() ** 3 * 15_000))]],
   ];
   const urn = draws
     .filter(([cause]) => causes.has(cause) && random() < 0.6)

@@ -254,10 +254,12 @@ export class Invariants {
     }
     if (status !== 429) return 0;
     if (rows.passedAt >= seen.rowAt || sentOn - seen.rowEnds > 60_000) seen.row = 0;
-    if (sentOn > seen.rowAt) seen.row++;
+    const isTogether = sentOn <= seen.rowAt;
+    if (!isTogether) seen.row++;
     seen.rowAt = now;
     // Before the first create, only one request is in flight.
     if (process.creates === 0 && seen.row > ATTEMPTS) this.violate(`a request is tried more than ${ATTEMPTS} times`);
+    if (isTogether) return 1000;
     // Another ledger, or one whose times were moved, may not show the whole row.
     if ((shared && stateServer.troubled) || process.machine.diskFailed || process.machine.jumps.length > 0) return 1000;
     return Math.min(60_000, 1000 * 2 ** Math.max(0, seen.row - 1 - (isStated ? rows.kept : 0)));

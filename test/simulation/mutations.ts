@@ -25,9 +25,7 @@ const CHANGES: Readonly<Record<string, readonly (readonly [from: string, to: str
     ["if (means === 'slow') await journal.recordSlow(attempt);", ''],
     ["means === 'slow' ? Math.max(SETTLE_MS, timeoutMs) : SETTLE_MS", 'SETTLE_MS'],
     ['await this.#lookUp();', ''],
-    ["this.results.set(row, { state: 'created', attempt, category });\n        return true;", 'return true;'],
     ['if (category) this.results.set(row,', 'if (category && !row) this.results.set(row,'],
-    ['if (trustList || (!fromCache && !gap && isSure)) {', 'if (trustList || (!gap && isSure)) {'],
     ['const isSure = at >= 0 ||', 'const isSure = true || at >= 0 ||'],
     [
       'await categories.create(this.#row(row), () => journal.assertHeld());',
@@ -36,10 +34,6 @@ const CHANGES: Readonly<Record<string, readonly (readonly [from: string, to: str
     [
       'settledAt.reduce((latest, at) => Math.max(latest, at))',
       'settledAt.reduce((latest, at) => Math.min(latest, at))',
-    ],
-    [
-      "this.#markUncertain(row, means === 'slow' ? Math.max(SETTLE_MS, timeoutMs) : SETTLE_MS);",
-      'this.#markUncertain(row, SETTLE_MS);',
     ],
     [
       'const expected = [...this.#first, ...this.#named, ...journal.account.created.keys()];',
@@ -51,6 +45,8 @@ const CHANGES: Readonly<Record<string, readonly (readonly [from: string, to: str
       "return { means: 'rejected', stop: false };",
     ],
     ['if (gap) await journal.recordDeleted(gap.lacking);', ''],
+    ['if (listed.length > 0 || at < 0) at = accountOf(accounts, listed);', 'at = accountOf(accounts, listed);'],
+    ['names.some((name) => isAlike(name, one.name))', 'names.every((name) => isAlike(name, one.name))'],
   ],
   'import/list-proof.ts': [
     ['fresh.delete(category);', ''],
@@ -83,13 +79,18 @@ const CHANGES: Readonly<Record<string, readonly (readonly [from: string, to: str
     ["return this.#append(['absent', this.#run, attempt]);", 'return Promise.resolve();'],
     ["for (const some of inPortions(fresh)) await this.#append(['known', this.#run, some]);", ''],
     ['this.#log.confirm();\n    this.#assertLock();', ''],
-    ['|| this.#creationOf(attempt)) continue;', ') continue;'],
+    ['|| this.creationOf(attempt)) continue;', ') continue;'],
     ['|| isEnded() ||', '||'],
     [
       "    await this.#append(['send', this.#run, attempt, name]);\n    await this.#log.sync();",
       "    await this.#append(['send', this.#run, attempt, name]);",
     ],
     ["if (state === 'dead' || (state === 'unknown' && now - since >= SILENCE_MS)) {", "if (state !== 'alive') {"],
+    [
+      "await this.#append(['send', this.#run, attempt, name]);\n    await this.#log.sync();\n    return attempt;",
+      "await this.#append(['send', this.#run, attempt, name]);\n    this.#log.sync();\n    return attempt;",
+    ],
+    [' since = now;', ' since ||= now;'],
   ],
   'import/journal-state.ts': [
     [
@@ -118,12 +119,6 @@ const CHANGES: Readonly<Record<string, readonly (readonly [from: string, to: str
     ["else if (record.how === 'unsent') delete", "else if (record.how !== 'dead') delete"],
     ['if (block && !(ticket && ticket.seq > block.extendedBy)) return;', ''],
     ['state.block = undefined;\n  state.verified = true;', 'state.block = undefined;'],
-    [
-      'return ticket !== undefined && t <= ticket.expires && !(block && t < block.until);',
-      'return ticket !== undefined && t <= ticket.expires;',
-    ],
-    ['  if (open.some(({ probe }) => probe)) return PENDING;\n', ''],
-    ['if (left - open.length >= 1) return', 'if (left - open.length >= 0) return'],
     ['if (block && !(ticket && ticket.seq > block.extendedBy)) return;', 'if (block && !ticket) return;'],
     [
       'const ms = Math.min(Math.max(stated, floor), RULES.blockCapMs);',
@@ -134,6 +129,8 @@ const CHANGES: Readonly<Record<string, readonly (readonly [from: string, to: str
       'Object.assign(state, shiftTimes(state, now - state.time));',
       'Object.assign(state, shiftTimes(state, state.time - now));',
     ],
+    ['ticket.seq > block.extendedBy', 'ticket.seq > block.seq'],
+    ["else if (record.how === 'unsent') delete", "else if (record.how !== 'lost') delete"],
   ],
   'rate-limit/window.ts': [
     ['return resetAt + guardMs;', 'return resetAt - 1500;'],
@@ -142,11 +139,12 @@ const CHANGES: Readonly<Record<string, readonly (readonly [from: string, to: str
     ['const guardMs = Math.max(RULES.leastGuardMs, reset.resolution);', 'const guardMs = RULES.leastGuardMs;'],
     ['if (later < -RULES.sameWindowMs) return known;', 'if (later < -RULES.sameWindowMs) return reading;'],
     ['const remaining = Math.min(known.remaining, reading.remaining);', 'const remaining = reading.remaining;'],
+    ['    known.seenSeq < ticket.seq &&\n', ''],
   ],
   'rate-limit/ledger.ts': [
     ['return state !== undefined && !refused &&', 'return state !== undefined &&'],
     ['if (id in state.tickets) return { granted: true, ticket: id };', 'return { granted: true, ticket: id };'],
-    ['return state !== undefined && !refused && confirm(', 'return state !== undefined && confirm('],
+    ['const refused = [...this.#pending.values()].some(', 'const refused = [...this.#unwritten].some('],
   ],
   'append-log/file-log.ts': [
     ['if (!line.endsWith(RECORD_END)) continue;', ''],
@@ -168,10 +166,12 @@ const CHANGES: Readonly<Record<string, readonly (readonly [from: string, to: str
       "if (!request.safe && result.requestSent && result.reason === 'timeout') return",
     ],
     ['202: { ambiguous: true, slow: true },', '202: { ambiguous: true },'],
+    ['Math.ceil(Math.max(backoff, retryAfterMs +', 'Math.ceil(Math.min(backoff, retryAfterMs +'],
   ],
   'http/ticket-queue.ts': [
     ['if (until - now > limits.maxWaitMs) throw', 'if (until - now > 100 * limits.maxWaitMs) throw'],
     ['if (!own && waited >= longest) throw', 'if (!own && refusal && waited >= longest) throw'],
+    ['pendingSince = undefined;\n          notify', 'notify'],
   ],
   'http/http-client.ts': [
     ['withdrawn ||= aborted.aborted || !ledger.confirm(ticket);', 'withdrawn ||= aborted.aborted;'],
@@ -179,20 +179,37 @@ const CHANGES: Readonly<Record<string, readonly (readonly [from: string, to: str
     ["ledger.release(ticket, unsent ? 'unsent' : 'lost');", "ledger.release(ticket, 'unsent');"],
     ['ledger.observe(ticket, seen);', ''],
     ['if (refused && this.#successes > successes) made--;', 'if (refused) made--;'],
+    ['if (refused && this.#successes > successes) made--;', 'if (refused && this.#successes >= successes) made--;'],
   ],
   'import/import-error.ts': [
     ['if (unknown.length > 0 && (!stop || !outranksUnknown(stop))) return', 'if (unknown.length > 0 && !stop) return'],
+    ["kind === 'auth' || kind === 'storage' || kind === 'internal'", "kind === 'auth' || kind === 'internal'"],
   ],
-  'rate-limit/failover.ts': [['    if (blocked) this.#own.inherit(blocked);\n', '']],
-  'api/categories.ts': [['fromCache: Number(age) !== 0', 'fromCache: Number(age) > 60']],
+  'rate-limit/failover.ts': [
+    ['    if (blocked) this.#own.inherit(blocked);\n', ''],
+    ['this.#usesOwn = false;\n    this.#shareBlock();', 'this.#usesOwn = false;'],
+  ],
+  'api/categories.ts': [
+    ['fromCache: Number(age) !== 0', 'fromCache: Number(age) > 60'],
+    [
+      'if (response.status !== 201 && response.status !== 200) throw',
+      'if (response.status < 200 || response.status >= 300) throw',
+    ],
+  ],
   'http/rate-limit-headers.ts': [
     [
       'return Math.ceil(value >= 1000 && isMs ? value : seconds);',
       'return Math.ceil(value >= 1000 ? value : seconds);',
     ],
+    [
+      'if (exhausted && near && resetInMs > retryAfter)',
+      'if (exhausted && resetInMs !== undefined && resetInMs > retryAfter)',
+    ],
+    ['date ?? receivedAt + offsetMs', 'date ?? receivedAt - offsetMs'],
   ],
   'api/response-error.ts': [
     ['if (!request.safe && statusTraits(status).ambiguous) {', 'if (!request.safe && status >= 500) {'],
+    ["const processed = safe ? 'no' : 'perhaps';", "const processed = safe ? 'perhaps' : 'no';"],
   ],
   'append-log/stream-log.ts': [
     ["if (fromHead && last !== '') this.#options.onReset?.(before);", ''],
@@ -201,12 +218,18 @@ const CHANGES: Readonly<Record<string, readonly (readonly [from: string, to: str
       'return passed <= recentMs ? this.#state : undefined;',
     ],
     ['for i = 2, #rest do redis.call', 'for i = 3, #rest do redis.call'],
+    ['passed <= recentMs && jump <= JUMP_MS', 'passed <= recentMs || jump <= JUMP_MS'],
   ],
   'append-log/state-server.ts': [
     [
       'if (!this.#responded || now - this.#downSince >= PATIENCE_MS) throw error;',
       'if (!this.#responded) throw error;',
     ],
+    ['this.#responded = true;\n        this.#downSince = undefined;', 'this.#responded = true;'],
+  ],
+  'import/journal-server.ts': [['(exists && isSameServer ? 0 :', '(exists || isSameServer ? 0 :']],
+  'http/request-errors.ts': [
+    ["is unknown`, {\n    ...hints,\n    processed: 'perhaps',", "is unknown`, {\n    ...hints,\n    processed: 'no',"],
   ],
 };
 

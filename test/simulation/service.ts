@@ -73,6 +73,8 @@ interface Quota {
   heardAt: number;
   /** True if the client cannot know the quota exactly, for example after a request that timed out. */
   foreign: boolean;
+  /** When the client first stopped waiting for a request that was served later. */
+  lateSince: number;
   /** When the last request was sent whose response was received. */
   confirmedAt: number;
 }
@@ -150,8 +152,8 @@ export class Service {
     };
     // After these requests the client cannot know the quota: it sends a probe, or a later response did not count a request
     // whose response it misses.
-    const isForgotten = request.lateSince !== undefined && quota.confirmedAt > request.lateSince;
-    if (isForgotten || fault === 'refuse' || fault === 'unavailable-after') quota.foreign = true;
+    quota.lateSince = Math.min(quota.lateSince, request.lateSince ?? Number.POSITIVE_INFINITY);
+    if (fault === 'refuse' || fault === 'unavailable-after') quota.foreign = true;
     // The Date of a cached response does not locate the reset.
     if (fault === 'aged-list') quota.foreign = true;
     const { perWindow, perDay } = this.manners.plan;
@@ -159,7 +161,8 @@ export class Service {
     if (isExhausted || fault === 'refuse') {
       // Only a 429 withdraws a ticket: news of a used-up day does not.
       const allowedAt = (quota.usedToday >= perDay ? request.takenAt : request.sentAt) - this.#newsMs;
-      if (isExhausted && fault !== 'refuse') this.onRefusal(request, quota.foreign || allowedAt < quota.heardAt);
+      const isKnown = !quota.foreign && quota.lateSince >= quota.confirmedAt && allowedAt >= quota.heardAt;
+      if (isExhausted && fault !== 'refuse') this.onRefusal(request, !isKnown);
       return this.#refuse(request, quota, isExhausted, respond);
     }
     quota.used++;
@@ -205,6 +208,7 @@ export class Service {
         usedToday: 0,
         heardAt: Number.POSITIVE_INFINITY,
         foreign: false,
+        lateSince: Number.POSITIVE_INFINITY,
         confirmedAt: -1,
       };
       this.#quotas.set(key, quota);
@@ -212,6 +216,7 @@ export class Service {
     if (now >= quota.windowEnds) {
       const ends = quota.windowEnds + Math.ceil((now - quota.windowEnds + 1) / windowMs) * windowMs;
       Object.assign(quota, { windowEnds: ends, used: 0, heardAt: Number.POSITIVE_INFINITY, foreign: false });
+      quota.lateSince = Number.POSITIVE_INFINITY;
     }
     if (now >= quota.dayEnds) Object.assign(quota, { dayEnds: quota.dayEnds + DAY_MS, usedToday: 0 });
     return quota;

@@ -114,6 +114,8 @@ export function planWorld(seed: number): WorldPlan {
               'edit',
               'both',
               'create',
+              'create',
+              'list',
               'if-missing',
               'if-missing',
               'list',

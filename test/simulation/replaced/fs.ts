@@ -165,7 +165,7 @@ export function writeSync(fd: number, data: Uint8Array | string, offset = 0, len
 // Often within the first two bytes: the void line that begins each write to a log.
 function cut(length: number): number {
   const { random } = surroundings().scheduler;
-  return random() < 0.4 ? Math.floor(random() * 3) : Math.floor(random() * (length + 1));
+  return random() < 0.6 ? Math.floor(random() * 3) : Math.floor(random() * (length + 1));
 }
 
 function machineOf(path: string): Machine | undefined {
