@@ -1,15 +1,16 @@
 // Simulated worlds (docs/simulation.md): `--seed N [--steps M]` repeats one, `--worlds N` runs many, `--mutations` looks
-// for mutations of the program that 200 short worlds do not detect.
+// for mutations of the program that the worlds of `npm test` do not detect, `--findings` verifies the seeds of findings.ts,
+// `--choose` chooses those of seeds.ts.
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { FINDINGS } from '../test/simulation/findings.ts';
 import { MUTATIONS } from '../test/simulation/mutations.ts';
+import { SEEDS } from '../test/simulation/seeds.ts';
 import type { Findings } from '../test/simulation/simulator.ts';
 import { Simulator } from '../test/simulation/simulator.ts';
 
-const SHORT_WORLDS = 200;
 /** Far longer than 200 worlds take, so that a mutation that causes an endless loop is detected. */
 const LONGEST_MS = 120_000;
 const PORTION = 250;
@@ -28,12 +29,19 @@ export async function run(args: readonly string[]): Promise<void> {
       worlds: number,
       mutations: { type: 'boolean' },
       findings: { type: 'boolean' },
+      choose: { type: 'boolean' },
     },
   });
   if (values.mutations) await mutate();
+  else if (values.choose) await chooseSeeds(Number(values.worlds ?? 5000));
   else if (values.findings) await verifyFindings(Number(values.worlds ?? 3000));
   else if (values.seed !== undefined) await repeat(Number(values.seed), Number(values.steps ?? 0));
   else await search(Number(values.worlds ?? 1000));
+}
+
+/** Prints the seeds for test/simulation/seeds.ts. */
+async function chooseSeeds(worlds: number): Promise<void> {
+  print((await (await Simulator.build(directory())).choose(1, worlds, SEEDS.length)).seeds.join(', '));
 }
 
 async function repeat(seed: number, steps: number): Promise<void> {
@@ -83,7 +91,7 @@ async function mutate(): Promise<void> {
   let noticed = 0;
   for (const [at, mutation] of MUTATIONS.entries()) {
     const simulator = await Simulator.build(directory(), mutation);
-    const what = await simulator.worlds(1, SHORT_WORLDS, { stop: true, timeoutMs: LONGEST_MS }).then(
+    const what = await simulator.seeds(SEEDS, { stop: true, timeoutMs: LONGEST_MS }).then(
       ({ found: [first] }) => first && `seed ${first.seed}: ${first.what}`,
       () => 'a world crashes, or does not end',
     );

@@ -55,6 +55,8 @@ interface Seen {
   readonly lost: Map<string, number>;
 }
 
+/** The statuses that tell whether a category was created. */
+const CERTAIN = new Set([201, 400, 401, 403, 422, 429]);
 /** One more than `--max-retries`. */
 const ATTEMPTS = 5;
 /** The default of `--concurrency`: as many creates may be on their way. */
@@ -96,10 +98,10 @@ interface Options {
   readonly machines: number;
   /** True if only the service determines waits: one user, no suspension, and no fault of a machine or the state server. */
   readonly calm: boolean;
+  /** True if no process is suspended, so that no other takes over its import. */
+  readonly neverPaused: boolean;
   /** The longest delay that faults add to a request, in milliseconds. */
   readonly slowestMs: number;
-  /** Whether any fault has been injected so far. */
-  readonly hasFaults: () => boolean;
 }
 
 export class Invariants {
@@ -107,6 +109,8 @@ export class Invariants {
   readonly #seen = new WeakMap<SimulatedProcess, Seen>();
   /** For each key, its last refusal, and the requests in flight that were sent by processes that knew of it. */
   readonly #refusals = new Map<string, StatedWait & { readonly probes: Map<number, Probe> }>();
+  /** Whether the outcome of any create has ever been unknown to its process. */
+  #isUncertain = false;
   /** True after a 400: an import that waited while the journal was rotated may then look up rejected rows. */
   #hasRejections = false;
   readonly #options: Options;
@@ -132,6 +136,7 @@ export class Invariants {
   /**
    * Called when the head of a response has arrived.
    * @param isList whether it is the response to a list
+   * @param isFaulty whether the response to a create may not tell the truth
    */
   heard(
     process: SimulatedProcess,
@@ -139,9 +144,11 @@ export class Invariants {
     isList: boolean,
     { status, waitUntil, headers }: ServiceResponse,
     sentOn: number,
+    isFaulty: boolean,
   ): void {
-    const { scheduler, service, shared, hasFaults } = this.#options;
+    const { scheduler, service, shared, stateServer, neverPaused } = this.#options;
     const { now } = scheduler;
+    if (!isList && (isFaulty || !CERTAIN.has(status))) this.#isUncertain = true;
     service.heard(key, headers, sentOn);
     const seen = this.#seenBy(process);
     if (status === 429) {
@@ -157,7 +164,10 @@ export class Invariants {
       status === 200 &&
       ++seen.lists > most &&
       process.command === 'import' &&
-      !hasFaults() &&
+      process.creates > 0 &&
+      !this.#isUncertain &&
+      neverPaused &&
+      !stateServer.troubled &&
       !(shared && this.#hasRejections)
     )
       this.violate('a second list although the outcome of each create is known');
@@ -229,6 +239,7 @@ export class Invariants {
   failed(process: SimulatedProcess, key: string, number: number, isList: boolean, name?: string): void {
     this.#refusals.get(key)?.probes.delete(number);
     const seen = this.#seenBy(process);
+    if (name !== undefined) this.#isUncertain = true;
     if (name !== undefined && process.command === 'import') {
       const lost = 1 + (seen.lost.get(name) ?? 0);
       seen.lost.set(name, lost);
@@ -360,6 +371,9 @@ export class Invariants {
     for (const key of this.#options.keys) {
       if (out.includes(key) || err.includes(key)) this.violate(`a key in the output of ${args.join(' ')}`);
     }
+    // The journal may lack the last outcomes.
+    const isDoubtful = code === undefined || code === 9 || process.hasLostJournal;
+    if (isDoubtful && process.command === 'import') this.#isUncertain = true;
     if (code === undefined) return;
     if (code === 1) this.violate(`internal error: ${err.trim()}`);
     this.#checkLimited(process, code, err);

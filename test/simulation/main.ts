@@ -1,5 +1,7 @@
-// The entry point of the bundled simulator: `worlds FROM TO [stop]`, `seeds N…`, `world SEED STEPS`, or `sandboxes FROM TO`; prints one JSON document.
+// The entry point of the bundled simulator: `worlds FROM TO [stop]`, `seeds N… [stop]`, `choose FROM TO COUNT`, `world SEED STEPS`, or `sandboxes FROM TO`; prints one JSON document.
 import { fileURLToPath } from 'node:url';
+import type { Candidate } from './choose.ts';
+import { candidate, choose } from './choose.ts';
 import { runSandbox } from './sandbox.ts';
 import { shrink } from './shrink.ts';
 import { planWorld, runWorld } from './world.ts';
@@ -12,7 +14,8 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const [first = 0, second = 0] = args.map(Number);
   const runs: Readonly<Record<string, () => Promise<object>>> = {
     worlds: () => runWorlds(range(first, second), args.includes('stop')),
-    seeds: () => runWorlds(args.map(Number), false),
+    seeds: () => runWorlds(args.filter((arg) => arg !== 'stop').map(Number), args.includes('stop')),
+    choose: () => chooseWorlds(first, second, Number(args[2])),
     world: () => runOne(first, second),
     sandboxes: () => runSandboxes(first, second),
   };
@@ -38,6 +41,12 @@ async function runWorlds(seeds: Iterable<number>, stopsAtFirst: boolean): Promis
   }
   const seconds = (performance.now() - startedAt) / 1000;
   return { ...sums, seconds, found, coverage: Object.fromEntries([...coverage].sort()) };
+}
+
+async function chooseWorlds(from: number, to: number, count: number): Promise<object> {
+  const candidates: Candidate[] = [];
+  for (const seed of range(from, to)) candidates.push(candidate(await runWorld(planWorld(seed))));
+  return { seeds: choose(candidates, count) };
 }
 
 function* range(from: number, to: number): Generator<number> {

@@ -37,6 +37,9 @@ const ON_THE_WAY = new Set<RequestFault>([
 /** The longest time that a request takes to the service, milliseconds. */
 const LONGEST_MS: Readonly<Record<string, number>> = { 'late-request': 1500, 'very-late-request': 60_000, slow: 8000 };
 
+/** Faults that only delay a response, or refuse the request. */
+const HARMLESS = new Set<RequestFault>(['slow', 'slow-response', 'doubled', 'refuse', 'slow-refusal']);
+
 export class Network {
   readonly #options: NetworkOptions;
   #requests = 0;
@@ -115,7 +118,15 @@ export class Network {
         process.refusedUntil = response.waitUntil ?? process.refusedUntil;
         onHead?.(head);
         if (fault === 'doubled') onHead?.(head);
-        if (!process.dead) invariants.heard(process, key, kind === 'list', response, sentOn);
+        if (!process.dead)
+          invariants.heard(
+            process,
+            key,
+            kind === 'list',
+            response,
+            sentOn,
+            fault !== undefined && !HARMLESS.has(fault),
+          );
         after(scheduler.between(0.1, 3), () => {
           if (fault === 'truncated') return fail('reset', 'the connection was closed');
           if (response.shows && kind === 'list') process.listed = new Set(response.shows);

@@ -153,7 +153,7 @@ export class Service {
     // After these requests the client cannot know the quota: it sends a probe, or a later response did not count a request
     // whose response it misses.
     quota.lateSince = Math.min(quota.lateSince, request.lateSince ?? Number.POSITIVE_INFINITY);
-    if (fault === 'refuse' || fault === 'unavailable-after') quota.foreign = true;
+    if (fault === 'refuse' || fault?.startsWith('unavailable')) quota.foreign = true;
     // The Date of a cached response does not locate the reset.
     if (fault === 'aged-list') quota.foreign = true;
     const { perWindow, perDay } = this.manners.plan;

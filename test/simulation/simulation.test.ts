@@ -4,6 +4,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { tempDir } from '../support/temp-dir.ts';
 import { FINDINGS } from './findings.ts';
 import { MUTATIONS } from './mutations.ts';
+import { SEEDS } from './seeds.ts';
 import type { Findings } from './simulator.ts';
 import { Simulator } from './simulator.ts';
 
@@ -17,7 +18,7 @@ let findings: Findings;
 
 beforeAll(async () => {
   simulator = await Simulator.build(tempDir());
-  findings = await simulator.worlds(1, 200);
+  findings = await simulator.seeds(SEEDS);
 }, 120_000);
 
 describe('a simulated world', () => {

@@ -60,8 +60,13 @@ export class Simulator {
     return this.#run(['worlds', String(from), String(to), ...(stop ? ['stop'] : [])], timeoutMs);
   }
 
-  seeds(seeds: readonly number[]): Promise<Findings> {
-    return this.#run(['seeds', ...seeds.map(String)], LONGEST_MS);
+  seeds(seeds: readonly number[], { stop = false, timeoutMs = LONGEST_MS } = {}): Promise<Findings> {
+    return this.#run(['seeds', ...seeds.map(String), ...(stop ? ['stop'] : [])], timeoutMs);
+  }
+
+  /** Chooses `count` of the worlds that together meet the most states. */
+  choose(from: number, to: number, count: number): Promise<{ readonly seeds: readonly number[] }> {
+    return this.#run(['choose', String(from), String(to), String(count)], LONGEST_MS);
   }
 
   /** @param steps the number of steps after which the world ends; 0: no limit */

@@ -40,6 +40,8 @@ export interface WorldResult {
   readonly violations: readonly Violation[];
   readonly trace: readonly string[];
   readonly coverage: Coverage;
+  /** Exit codes with error messages, without names and numbers. */
+  readonly endings: ReadonlySet<string>;
   readonly steps: number;
   /** Virtual milliseconds. */
   readonly lasted: number;
@@ -185,6 +187,7 @@ class World {
   readonly #processes: SimulatedProcess[] = [];
   readonly #keys = [FIRST_KEY];
   readonly #mayLoseRecords: boolean;
+  readonly #endings = new Set<string>();
   #commands = 0;
   #journalLostAt = -1;
 
@@ -220,7 +223,7 @@ class World {
       calm:
         plan.users.length === 1 &&
         !plan.faults.some(({ kind }) => /^(?:suspend|sleep|power|clock|disk|server)/.test(kind)),
-      hasFaults: () => this.#faults.coverage.size > 0,
+      neverPaused: !plan.faults.some(({ kind }) => /^(?:suspend|sleep)/.test(kind)),
       slowestMs: plan.faults.some(({ kind }) => /late|slow|silent|truncated/.test(kind)) ? 31_000 : 0,
     });
     this.#faults = new Faults(plan.faults, {
@@ -301,6 +304,7 @@ class World {
       violations,
       trace: this.#trace.lines,
       coverage,
+      endings: this.#endings,
       steps,
       lasted: now,
       commands: this.#commands,
@@ -356,6 +360,8 @@ class World {
           `$ ${args.join(' ')} -> ${code ?? 'killed'} ${output.err.trim().replaceAll('\n', ' | ')}`,
         );
         this.#invariants.ended(process, ended);
+        const [, message = ''] = /(?:error: |"message":")([^"|\n]*)/.exec(output.err) ?? [];
+        this.#endings.add(`${code} ${message.replace(/"[^"]*"|\d+/g, '…').slice(0, 60)}`);
         this.#scheduler.after(1, undefined, () => resolve(ended));
       };
       this.#trace.add(process, `$ ${args.join(' ')}`);

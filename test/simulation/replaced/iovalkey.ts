@@ -8,6 +8,8 @@ export { ReplyError };
 export class Redis {
   status = 'wait';
   readonly #owner = callingProcess();
+  #arrivedAt = 0;
+  #repliedAt = 0;
 
   on(): this {
     return this;
@@ -40,22 +42,31 @@ export class Redis {
   #later<T>(work: () => T): Promise<T> {
     const { scheduler, stateServer } = surroundings();
     return new Promise((resolve, reject) => {
-      const fail = (error: unknown): void =>
-        void scheduler.after(scheduler.between(0.1, stateServer.slowestMs), this.#owner, () => reject(error));
-      // A command arrives even if its sender is killed.
+      const reply = (settle: () => void): void => {
+        this.#repliedAt = this.#inOrder(this.#repliedAt);
+        scheduler.after(this.#repliedAt - scheduler.now, this.#owner, settle);
+      };
       const arrive = (): void => {
         const hungMs = stateServer.hungUntil - scheduler.now;
         try {
           if (hungMs > 0) return void scheduler.after(hungMs, undefined, arrive);
           if (stateServer.isDown) throw Object.assign(new Error('connection refused'), { code: 'ECONNREFUSED' });
           const result = work();
-          scheduler.after(scheduler.between(0.1, stateServer.slowestMs), this.#owner, () => resolve(result));
+          reply(() => resolve(result));
         } catch (error) {
-          fail(error);
+          reply(() => reject(error));
         }
       };
-      scheduler.after(scheduler.between(0.1, stateServer.slowestMs), undefined, arrive);
+      this.#arrivedAt = this.#inOrder(this.#arrivedAt);
+      // A command arrives even if its sender is killed.
+      scheduler.after(this.#arrivedAt - scheduler.now, undefined, arrive);
     });
+  }
+
+  // A connection delivers calls and replies in their order.
+  #inOrder(previous: number): number {
+    const { scheduler, stateServer } = surroundings();
+    return Math.max(previous, scheduler.now + scheduler.between(0.1, stateServer.slowestMs));
   }
 }
 
