@@ -142,7 +142,7 @@ export function drawFaults(random: () => number, longest: number, causes: Readon
     // A late refusal that extends a wait while a probe is in flight.
     [
       'service',
-      2,
+      4,
       () =>
         together((at) => [
           one('slow-refusal', 'create', 2, at),
@@ -151,6 +151,7 @@ export function drawFaults(random: () => number, longest: number, causes: Readon
         ]),
     ],
     ['service', 1, () => [one('very-late-request', 'create', 4)]],
+    ['service', 2, () => [one('slow-response', 'create', 4)]],
     // Longer than any run tries.
     [
       'service',
@@ -245,7 +246,7 @@ export function drawFaults(random: () => number, longest: number, causes: Readon
     ['server', 4, () => [one('false-created', 'create', few())]],
     [
       'server',
-      4,
+      6,
       () =>
         together((at) => [
           one(pick(['lost-response', 'error-after', 'gateway-timeout-late']), 'create', 3, at),
@@ -266,14 +267,14 @@ export function drawFaults(random: () => number, longest: number, causes: Readon
     // A refusal that the state server does not receive.
     [
       'server',
-      4,
+      6,
       () =>
         together((at) => [
           one(pick(['server-down', 'server-hang']), 'any', 2000 + Math.floor(random() * 10_000), at),
           one('refuse', 'any', 3, at),
         ]),
     ],
-    ['server', 1, () => [one('server-down', 'any', LONG_OUTAGE_MS)]],
+    ['server', 3, () => [one('server-down', 'any', LONG_OUTAGE_MS)]],
     ['server', 6, () => [one(pick(SERVERS), pick(['create', 'create', 'any']), Math.floor(random() ** 3 * 15_000))]],
   ];
   const urn = draws

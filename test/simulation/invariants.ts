@@ -309,6 +309,16 @@ export class Invariants {
     return seen;
   }
 
+  // Checks that no command gives up on another process sooner than --max-wait, waits for the service excluded.
+  #checkPending(process: SimulatedProcess, err: string): void {
+    if (!err.includes('waiting for another petstore process') || !/error.*timed out/.test(err)) return;
+    const { now } = this.#options.scheduler;
+    const waits = this.#waits.filter((wait) => wait.until <= now && this.#knows(process, wait));
+    const since = Math.max(process.activeAt, process.startedAt, ...waits.map(({ until }) => until));
+    if (now - since < 0.9 * process.maxWaitMs - NEWS_MS)
+      this.violate(`waits for another process for ${((now - since) / 1000).toFixed(1)} s only`);
+  }
+
   // Checks that exit code 5 follows from a wait longer than --max-wait, or from the last attempt.
   #checkLimited(process: SimulatedProcess, code: number, err: string): void {
     const { scheduler, calm, service } = this.#options;
@@ -352,7 +362,12 @@ export class Invariants {
     if (process.machine.diskFailed || by.machine.diskFailed) return false;
     if (!shared) return by.machine === process.machine;
     // During an outage each machine uses a ledger of its own, and a process may use it once more afterwards.
-    const isShared = Math.min(heardAt, process.startedAt, by.startedAt) > stateServer.troubledUntil;
+    const { troubledUntil, lostAt } = stateServer;
+    // A process that ends hands its block over, if the state server is back.
+    const isBack = !stateServer.outages.some(({ to }) => to > by.endedAt - NEWS_MS);
+    const isHandedOver = by.endedAt >= 0 && process.startedAt > by.endedAt && lostAt < heardAt && isBack;
+    if (isHandedOver) return true;
+    const isShared = Math.min(heardAt, process.startedAt, by.startedAt) > troubledUntil;
     return isShared && !by.dead && by.suspendedUntil === 0 && scheduler.now - heardAt > NEWS_MS;
   }
 
@@ -377,6 +392,7 @@ export class Invariants {
     if (code === undefined) return;
     if (code === 1) this.violate(`internal error: ${err.trim()}`);
     this.#checkLimited(process, code, err);
+    if (code === 5) this.#checkPending(process, err);
     this.#checkPatience(process, SLACK_MS + this.#options.slowestMs);
     this.#checkStorage(process, code, err);
     const statedMs = durationIn(err) ?? 0;
@@ -399,7 +415,8 @@ export class Invariants {
       .reduce((sum, ms) => sum + Math.max(0, ms), 0);
     // At the start, a server that is unavailable is an error at once.
     const hasMetIt = stateServer.outages.some(({ from, to }) => from <= startedAt + START_MS && startedAt <= to);
-    if (code === 9 && err.includes('cannot use state server') && !hasMetIt && awayMs < PATIENCE_MS)
+    const isAway = err.includes('cannot use state server') && !err.includes('keeps no data');
+    if (code === 9 && isAway && !hasMetIt && awayMs < PATIENCE_MS)
       this.violate(`the state server was away for ${awayMs} ms, and the exit code is 9`);
   }
 

@@ -55,6 +55,8 @@ export interface SimulatedProcess {
   /** Creates that the service may still process after a 202 or 504. */
   owed: number;
   readonly startedAt: number;
+  /** When it ended by itself; -1 before. */
+  endedAt: number;
   /** Virtual time of the last request or response; -1 before the first. */
   activeAt: number;
   /** Acts like Ctrl-C. */

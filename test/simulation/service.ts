@@ -261,7 +261,7 @@ export class Service {
 
   // A redirect ends any other command with exit code 7 (docs/cli.md), and its user repeats it.
   #ambiguousStatus({ process }: ServiceRequest): number {
-    const statuses = process.command === 'import' ? [500, 502, 507, 303] : [500, 502, 507];
+    const statuses = process.command === 'import' ? [500, 507, 303, 303] : [500, 502, 507];
     return statuses[Math.floor(this.#scheduler.random() * statuses.length)] ?? 500;
   }
 

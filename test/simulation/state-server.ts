@@ -21,6 +21,8 @@ const SETTLED_AFTER_MS = 10_000;
 export class StateServer {
   /** Until when a machine may have missed or lost records; -1 before the first fault. */
   troubledUntil = -1;
+  /** When it last lost data; -1 before. */
+  lostAt = -1;
   /** When it was unavailable. */
   readonly outages: { readonly from: number; readonly to: number }[] = [];
   /** How long a call takes to it or back, milliseconds. */
@@ -65,6 +67,11 @@ export class StateServer {
     this.#trouble(ms);
   }
 
+  #lose(): void {
+    this.lostAt = this.#scheduler.now;
+    this.#trouble(0);
+  }
+
   #trouble(ms: number): void {
     const { now } = this.#scheduler;
     this.outages.push({ from: now, to: now + ms });
@@ -72,13 +79,13 @@ export class StateServer {
   }
 
   flush(): void {
-    this.#trouble(0);
+    this.#lose();
     this.#isFlushed = true;
     this.#data.clear();
   }
 
   evict(): void {
-    this.#trouble(0);
+    this.#lose();
     this.#evicted++;
     const keys = [...this.#data.keys()];
     this.#data.delete(keys[Math.floor(this.#scheduler.random() * keys.length)] ?? '');
@@ -87,6 +94,7 @@ export class StateServer {
   /** Restarts with its last save. */
   restart(): void {
     this.goDown(500);
+    this.#lose();
     this.#starts++;
     this.#startedAt = this.#downUntil;
     this.#evicted = 0;

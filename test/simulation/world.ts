@@ -338,6 +338,7 @@ class World {
         interrupted: 0,
         owed: 0,
         startedAt: this.#scheduler.now,
+        endedAt: -1,
         activeAt: -1,
         onInterrupt: () => {
           interrupt.abort(new PetstoreError('interrupted', 'interrupted', { exitCode: 130 }));
@@ -354,6 +355,7 @@ class World {
         if (hasEnded) return;
         hasEnded = true;
         process.dead = true;
+        if (code !== undefined) process.endedAt = this.#scheduler.now;
         const ended = { args, code, ...output, listed: process.listed, sentNames: process.sentNames };
         this.#trace.add(
           process,
