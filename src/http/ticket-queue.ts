@@ -58,8 +58,9 @@ export class TicketQueue {
   async #wait(signal: AbortSignal, timeoutMs: number, refusal: HttpResponse | undefined): Promise<string> {
     const { ledger, clock, limits, onWait } = this.#options;
     let notifiedUntil: number | undefined;
-    // Start of the wait for the response to a request in flight, on the monotonic clock.
+    // Starts of the wait for the response to a request in flight, and of that for another process, on the monotonic clock.
     let pendingSince: number | undefined;
+    let othersSince: number | undefined;
     const notify = (wait: Wait): void => {
       if (wait.until === notifiedUntil) return;
       notifiedUntil = wait.until;
@@ -74,21 +75,22 @@ export class TicketQueue {
         if (ticket.reason !== 'pending') {
           const { until, reason } = ticket;
           if (until - now > limits.maxWaitMs) throw rateLimited(reason, until, now, refusal);
-          pendingSince = undefined;
+          pendingSince = othersSince = undefined;
           notify({ until, reason });
           await clock.sleep(sleepChunk(until - now), signal);
           continue;
         }
-        pendingSince ??= clock.monotonic();
-        const waited = clock.monotonic() - pendingSince;
+        const passed = clock.monotonic();
+        pendingSince ??= passed;
         // Do not limit the wait for a request of this process: its own timeout ends it.
-        const own = this.#isBusy();
-        const longest = own ? timeoutMs : limits.maxWaitMs;
-        if (!own && waited >= longest) throw rateLimited('pending', undefined, now, refusal);
+        othersSince = this.#isBusy() ? undefined : (othersSince ?? passed);
+        const left = othersSince === undefined ? timeoutMs : limits.maxWaitMs - (passed - othersSince);
+        if (left <= 0) throw rateLimited('pending', undefined, now, refusal);
+        const waited = passed - pendingSince;
         if (waited > NOTIFY_PENDING_AFTER_MS && notifiedUntil === undefined)
-          notify({ until: now + Math.max(0, longest - waited), reason: 'pending' });
+          notify({ until: now + left, reason: 'pending' });
         const poll = Math.min(MAX_POLL_MS, Math.max(MIN_POLL_MS, waited / 8));
-        await clock.sleep(own ? poll : Math.max(1, Math.min(poll, longest - waited)), signal);
+        await clock.sleep(Math.max(1, Math.min(poll, left)), signal);
       }
     } finally {
       if (notifiedUntil !== undefined) onWait?.(undefined);

@@ -358,6 +358,22 @@ test('--max-wait limits the wait for a request of another process', async () => 
   expect(sentAt).toHaveLength(0);
 });
 
+test('--max-wait does not limit the wait for a request of this process, nor count it as one for another', async () => {
+  const clock = new FakeClock(undefined, () => 0);
+  const script = [{ status: 200, ms: 5000, headers: headers(1) }, { status: 200 }];
+  const { sender, sentAt, open } = scripted(script, { clock, maxWaitMs: 2000 });
+  const other = open();
+  const first = sender.send(LIST).then(async () => {
+    // Another process takes the last request of the window first.
+    const result = await other.acquire(30_000);
+    await clock.sleep(1000);
+    other.release(result.granted ? result.ticket : '', 'unsent');
+  });
+  await Promise.all([first, sender.send(LIST)]);
+  expect(sentAt).toHaveLength(2);
+  expect(sentAt[1] ?? 0).toBeGreaterThanOrEqual((sentAt[0] ?? 0) + 6000);
+});
+
 test('a request with a timeout of its own counts in other processes until that timeout', async () => {
   const clock = new FakeClock(undefined, () => 0);
   const { sender, open } = scripted([{ status: 200, connectMs: 30_000, ms: 30_000 }], { clock });
