@@ -27,7 +27,7 @@ export const FINDINGS: readonly Finding[] = [
   },
   {
     what: 'A rotation of the journal by another machine restored attempts that had created their category',
-    undone: journal('|| this.#creationOf(attempt)) continue;', ') continue;'),
+    undone: journal('|| this.creationOf(attempt)) continue;', ') continue;'),
   },
   {
     what: 'A run that had waited for the lock restored what the run before it had settled meanwhile',
@@ -47,13 +47,6 @@ export const FINDINGS: readonly Finding[] = [
   {
     what: 'A list without an id that two responses had named counted as complete',
     undone: run('...this.#named, ', ''),
-  },
-  {
-    what: 'A created row was withdrawn by the dispute of another row while its record was on its way',
-    undone: run(
-      "this.results.set(row, { state: 'created', attempt, category });\n        return true;",
-      'return true;',
-    ),
   },
   {
     what: 'An empty list after one that showed the account counted as another account',
@@ -109,6 +102,58 @@ export const FINDINGS: readonly Finding[] = [
       file: 'src/append-log/file-log.ts',
       from: 'own.startsWith(begins))',
       to: "begins !== '~~' && own.startsWith(begins))",
+    },
+  },
+  {
+    what: 'A row was sent again whose creation the journal had restored after the row was withdrawn',
+    undone: run(' ?? listed?.find((one) => String(one.id) === id)', ''),
+  },
+  {
+    what: "A 201 with another row's category counted as that of its own row, because the record of the other was lost",
+    undone: run(' || (isTaken && this.#stop)', ''),
+  },
+  {
+    what: 'Of two attempts with one name, the one that the service still processed was taken as created, and the other was resent',
+    undone: { file: 'src/import/list-proof.ts', from: 'of slowLast)', to: 'of uncertain)' },
+  },
+  {
+    what: 'A 429 that arrived after a sleep of the machine ended before its stated wait',
+    undone: { file: 'src/rate-limit/ledger.ts', from: 'Math.round(at + aheadOnArrival)', to: 'Math.round(at + ahead)' },
+  },
+  {
+    what: "After a long suspension a process waited half of it again, because it trusted a reply's wide bounds of the clock",
+    undone: {
+      file: 'src/rate-limit/server-clock.ts',
+      from: ' && receivedAt - sentAt <= LONGEST_TRIP_MS',
+      to: '',
+    },
+  },
+  {
+    what: "A ticket of the machine's own ledger was used during a block of the state server's ledger",
+    undone: {
+      file: 'src/rate-limit/failover.ts',
+      from: 'return ledger === this.#current && ledger.confirm(ticket);',
+      to: 'return ledger?.confirm(ticket) ?? false;',
+    },
+  },
+  {
+    what: 'After the clock was set forward, a 429 on its way to the state server was announced an hour too late',
+    undone: { file: 'src/rate-limit/ledger.ts', from: 'stamped(record, this.#now())', to: 'record' },
+  },
+  {
+    what: 'Without headers, the wait for the next day became the gap between requests',
+    undone: {
+      file: 'src/rate-limit/pace.ts',
+      from: 'Math.min(RULES.gapCapMs, Math.max(needed, passed < RULES.soon || step > 0 ? pace.widestMs : 0))',
+      to: 'Math.max(needed, passed < RULES.soon || step > 0 ? pace.widestMs : 0)',
+    },
+  },
+  {
+    what: 'A request that had waited for its own process timed out waiting for another one',
+    undone: {
+      file: 'src/http/ticket-queue.ts',
+      from: 'this.#isBusy() ? undefined : (othersSince ?? passed)',
+      to: 'othersSince ?? passed',
     },
   },
 ];

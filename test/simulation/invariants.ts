@@ -196,6 +196,8 @@ export class Invariants {
     const resetAt = Number(headers['x-ratelimit-reset'] ?? 0) * 1000 - EPOCH - service.manners.skewMs;
     if (headers['x-ratelimit-remaining'] === '0') due.at = Math.max(due.at, resetAt);
     if (status === 429 || status === 503) this.#stated.refusals++;
+    // The Date of a cached response does not tell when its window ends.
+    if (headers['age'] !== undefined) this.#stated.until = Number.POSITIVE_INFINITY;
     // A response that was long on its way states its wait later.
     this.#stated.until = Math.max(this.#stated.until, Math.max(due.at, resetAt) + now - sentOn);
   }
@@ -211,7 +213,8 @@ export class Invariants {
     const refusal = this.#refusals.get(key);
     // A ledger that was not in use knows only of blocks that are not over.
     const isInLedger = !shared || stateServer.troubledUntil < (refusal?.heardAt ?? 0);
-    if (refusal && isInLedger && this.#knows(process, refusal)) {
+    // A ticket that a suspended process held is valid again after the block.
+    if (refusal && isInLedger && process.suspendedUntil < refusal.heardAt && this.#knows(process, refusal)) {
       const { probes } = refusal;
       // The ticket of a process that was suspended may have expired.
       if ([...probes.values()].some((one) => !one.process.dead && one.process.suspendedUntil <= one.sentAt))

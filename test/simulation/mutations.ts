@@ -170,8 +170,8 @@ const CHANGES: Readonly<Record<string, readonly (readonly [from: string, to: str
   ],
   'http/ticket-queue.ts': [
     ['if (until - now > limits.maxWaitMs) throw', 'if (until - now > 100 * limits.maxWaitMs) throw'],
-    ['if (!own && waited >= longest) throw', 'if (!own && refusal && waited >= longest) throw'],
-    ['pendingSince = undefined;\n          notify', 'notify'],
+    ['if (left <= 0) throw', 'if (refusal && left <= 0) throw'],
+    ['pendingSince = othersSince = undefined;', 'pendingSince = undefined;'],
   ],
   'http/http-client.ts': [
     ['withdrawn ||= aborted.aborted || !ledger.confirm(ticket);', 'withdrawn ||= aborted.aborted;'],
