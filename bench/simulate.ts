@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { FINDINGS } from '../test/simulation/findings.ts';
 import { MUTATIONS } from '../test/simulation/mutations.ts';
-import { SEEDS } from '../test/simulation/seeds.ts';
+import { NOTICING, SEEDS } from '../test/simulation/seeds.ts';
 import type { Findings } from '../test/simulation/simulator.ts';
 import { Simulator } from '../test/simulation/simulator.ts';
 
@@ -41,7 +41,7 @@ export async function run(args: readonly string[]): Promise<void> {
 
 /** Prints the seeds for test/simulation/seeds.ts. */
 async function chooseSeeds(worlds: number): Promise<void> {
-  print((await (await Simulator.build(directory())).choose(1, worlds, SEEDS.length)).seeds.join(', '));
+  print((await (await Simulator.build(directory())).choose(1, worlds, SEEDS.length, NOTICING)).seeds.join(', '));
 }
 
 async function repeat(seed: number, steps: number): Promise<void> {

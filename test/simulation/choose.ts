@@ -20,18 +20,23 @@ export function candidate({ plan, steps, commands, coverage, endings }: WorldRes
   return { seed: plan.seed, cost, met: [...coverage.keys(), ...pairs, ...ends] };
 }
 
-/** Repeatedly takes the world that adds most to what the chosen ones met, in relation to its cost. */
-export function choose(candidates: readonly Candidate[], count: number): number[] {
+/**
+ * Repeatedly takes the world that adds most to what the chosen ones met, in relation to its cost.
+ * @param wanted seeds that are chosen in any case
+ */
+export function choose(candidates: readonly Candidate[], count: number, wanted: readonly number[]): number[] {
   const left = new Set(candidates);
   const times = new Map<string, number>();
   const gain = ({ cost, met }: Candidate): number =>
     met.reduce((sum, state) => sum + 1 / (1 + (times.get(state) ?? 0)) ** 2, 0) / cost;
   const chosen: number[] = [];
-  while (chosen.length < count && left.size > 0) {
-    const best = [...left].reduce((one, other) => (gain(other) > gain(one) ? other : one));
-    left.delete(best);
-    chosen.push(best.seed);
-    for (const state of best.met) times.set(state, 1 + (times.get(state) ?? 0));
-  }
+  const take = (one: Candidate): void => {
+    left.delete(one);
+    chosen.push(one.seed);
+    for (const state of one.met) times.set(state, 1 + (times.get(state) ?? 0));
+  };
+  for (const one of candidates) if (wanted.includes(one.seed)) take(one);
+  while (chosen.length < count && left.size > 0)
+    take([...left].reduce((one, other) => (gain(other) > gain(one) ? other : one)));
   return chosen.sort((a, b) => a - b);
 }

@@ -15,6 +15,7 @@ const run = (from: string, to: string): Mutation => ({ file: 'src/import/run.ts'
 export const FINDINGS: readonly Finding[] = [
   {
     what: 'A restart of the state server brought back attempts that had been settled, and they claimed categories of others',
+    seed: 962,
     undone: journal('if (isSettled && !uncertain.has(attempt)) await this.recordAbsent(attempt);', ''),
   },
   {
@@ -50,11 +51,12 @@ export const FINDINGS: readonly Finding[] = [
   },
   {
     what: 'An empty list after one that showed the account counted as another account',
+    seed: 3,
     undone: run('if (listed.length > 0 || at < 0) at =', 'at ='),
   },
   {
     what: 'An import that was interrupted with a create in flight did not report the outcome as unknown',
-    seed: 234,
+    seed: 9,
     undone: {
       file: 'src/import/import-error.ts',
       from: "const processed = unknown.length > 0 ? 'perhaps' : stop.processed;",
@@ -63,17 +65,15 @@ export const FINDINGS: readonly Finding[] = [
   },
   {
     what: 'A request was sent while the 429 to another one was being recorded on the state server',
-    seed: 284,
+    seed: 26,
     undone: { file: 'src/rate-limit/ledger.ts', from: '!refused && confirm(', to: 'confirm(' },
   },
   {
     what: 'A request was sent while a block of the machine was being recorded on the state server that was back',
-    seed: 2037,
     undone: { file: 'src/rate-limit/ledger.ts', from: "one.kind === 'block' || ", to: '' },
   },
   {
     what: 'Of two 429s that an unavailable state server did not receive, only the later one was kept',
-    seed: 3660,
     undone: {
       file: 'src/rate-limit/failover.ts',
       from: '[...this.#unrecorded(), { ticket, seen }]',
@@ -82,6 +82,7 @@ export const FINDINGS: readonly Finding[] = [
   },
   {
     what: 'A block that was stated after the clock was set back ended at once',
+    seed: 1021,
     undone: {
       file: 'src/rate-limit/ledger.ts',
       from: "if (isAhead(this.#log.last(), this.#now())) this.#write({ kind: 'clock', at: this.#now() });",
@@ -98,6 +99,7 @@ export const FINDINGS: readonly Finding[] = [
   },
   {
     what: 'A log whose first write was torn after one byte could never be opened again',
+    seed: 355,
     undone: {
       file: 'src/append-log/file-log.ts',
       from: 'own.startsWith(begins))',
@@ -106,6 +108,7 @@ export const FINDINGS: readonly Finding[] = [
   },
   {
     what: 'A row was sent again whose creation the journal had restored after the row was withdrawn',
+    seed: 300,
     undone: run(' ?? listed?.find((one) => String(one.id) === id)', ''),
   },
   {
@@ -130,6 +133,7 @@ export const FINDINGS: readonly Finding[] = [
   },
   {
     what: "A ticket of the machine's own ledger was used during a block of the state server's ledger",
+    seed: 238,
     undone: {
       file: 'src/rate-limit/failover.ts',
       from: 'return ledger === this.#current && ledger.confirm(ticket);',
@@ -138,10 +142,12 @@ export const FINDINGS: readonly Finding[] = [
   },
   {
     what: 'After the clock was set forward, a 429 on its way to the state server was announced an hour too late',
+    seed: 6,
     undone: { file: 'src/rate-limit/ledger.ts', from: 'stamped(record, this.#now())', to: 'record' },
   },
   {
     what: 'Without headers, the wait for the next day became the gap between requests',
+    seed: 3287,
     undone: {
       file: 'src/rate-limit/pace.ts',
       from: 'Math.min(RULES.gapCapMs, Math.max(needed, passed < RULES.soon || step > 0 ? pace.widestMs : 0))',

@@ -1,4 +1,4 @@
-// The entry point of the bundled simulator: `worlds FROM TO [stop]`, `seeds N… [stop]`, `choose FROM TO COUNT`, `world SEED STEPS`, or `sandboxes FROM TO`; prints one JSON document.
+// The entry point of the bundled simulator: `worlds FROM TO [stop]`, `seeds N… [stop]`, `choose FROM TO COUNT WANTED…`, `world SEED STEPS`, or `sandboxes FROM TO`; prints one JSON document.
 import { fileURLToPath } from 'node:url';
 import type { Candidate } from './choose.ts';
 import { candidate, choose } from './choose.ts';
@@ -15,7 +15,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const runs: Readonly<Record<string, () => Promise<object>>> = {
     worlds: () => runWorlds(range(first, second), args.includes('stop')),
     seeds: () => runWorlds(args.filter((arg) => arg !== 'stop').map(Number), args.includes('stop')),
-    choose: () => chooseWorlds(first, second, Number(args[2])),
+    choose: () => chooseWorlds(first, second, Number(args[2]), args.slice(3).map(Number)),
     world: () => runOne(first, second),
     sandboxes: () => runSandboxes(first, second),
   };
@@ -43,10 +43,10 @@ async function runWorlds(seeds: Iterable<number>, stopsAtFirst: boolean): Promis
   return { ...sums, seconds, found, coverage: Object.fromEntries([...coverage].sort()) };
 }
 
-async function chooseWorlds(from: number, to: number, count: number): Promise<object> {
+async function chooseWorlds(from: number, to: number, count: number, wanted: readonly number[]): Promise<object> {
   const candidates: Candidate[] = [];
   for (const seed of range(from, to)) candidates.push(candidate(await runWorld(planWorld(seed))));
-  return { seeds: choose(candidates, count) };
+  return { seeds: choose(candidates, count, wanted) };
 }
 
 function* range(from: number, to: number): Generator<number> {

@@ -143,7 +143,6 @@ const CHANGES: Readonly<Record<string, readonly (readonly [from: string, to: str
   ],
   'rate-limit/ledger.ts': [
     ['return state !== undefined && !refused &&', 'return state !== undefined &&'],
-    ['if (id in state.tickets) return { granted: true, ticket: id };', 'return { granted: true, ticket: id };'],
     ['const refused = [...this.#pending.values()].some(', 'const refused = [...this.#unwritten].some('],
   ],
   'append-log/file-log.ts': [

@@ -64,9 +64,14 @@ export class Simulator {
     return this.#run(['seeds', ...seeds.map(String), ...(stop ? ['stop'] : [])], timeoutMs);
   }
 
-  /** Chooses `count` of the worlds that together meet the most states. */
-  choose(from: number, to: number, count: number): Promise<{ readonly seeds: readonly number[] }> {
-    return this.#run(['choose', String(from), String(to), String(count)], LONGEST_MS);
+  /** Chooses `count` of the worlds that together meet the most states, the `wanted` ones among them. */
+  choose(
+    from: number,
+    to: number,
+    count: number,
+    wanted: readonly number[],
+  ): Promise<{ readonly seeds: readonly number[] }> {
+    return this.#run(['choose', ...[from, to, count, ...wanted].map(String)], LONGEST_MS);
   }
 
   /** @param steps the number of steps after which the world ends; 0: no limit */
