@@ -420,7 +420,7 @@ export class Invariants {
     const hasMetIt = stateServer.outages.some(({ from, to }) => from <= startedAt + START_MS && startedAt <= to);
     const isAway = err.includes('cannot use state server') && !err.includes('keeps no data');
     if (code === 9 && isAway && !hasMetIt && awayMs < PATIENCE_MS)
-      this.violate(`the state server was away for ${awayMs} ms, and the exit code is 9`);
+      this.violate(`the state server was unavailable for ${awayMs} ms only, and the exit code is 9`);
   }
 
   #checkError(process: SimulatedProcess, json: boolean, code: number, out: string, err: string): void {

@@ -76,7 +76,7 @@ export function planWorld(seed: number): WorldPlan {
   const drawn = pick(
     ['free', 'free', 'pro', 'business', 'tight', 'tight', 'tiny'].map((name) => PLANS[name] ?? PLANS['free']),
   ) as Manners['plan'];
-  // Nobody can wait for the end of a day that no response states.
+  // No user can wait for the end of a day that no response states.
   const plan = headers || retryAfter !== 'none' ? drawn : { ...drawn, perDay: Number.POSITIVE_INFINITY };
   const manners: Manners = {
     plan,
@@ -160,7 +160,7 @@ export function planWorld(seed: number): WorldPlan {
       (!isTrusting || !/-list$/.test(kind)),
   );
   const before = Array.from({ length: chance(0.4) ? 0 : 1 + Math.floor(random() * 6) }, () => pick(rows));
-  // A key that was pasted where a name belongs.
+  // A key that was pasted in place of a name.
   if (chance(0.1) && !faults.some(({ kind }) => kind === 'new-key')) before.push(`pasted ${FIRST_KEY}`);
   const serverMs = pick([2, 30, 150]);
   const connectMs = pick([20, 20, 400]);
