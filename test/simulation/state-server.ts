@@ -255,9 +255,9 @@ function placeOf(stream: readonly Entry[], id: string, included: 0 | 1): number 
 }
 
 function compare(a: string, b: string): number {
-  const [aTime = 0, aCount = 0] = a.split('-').map(Number);
-  const [bTime = 0, bCount = 0] = b.split('-').map(Number);
-  return aTime - bTime || aCount - bCount;
+  const [aEnd, bEnd] = [a.indexOf('-'), b.indexOf('-')];
+  const difference = Number(a.slice(0, aEnd)) - Number(b.slice(0, bEnd));
+  return difference || Number(a.slice(aEnd + 1)) - Number(b.slice(bEnd + 1));
 }
 
 // Converts a Lua value to a reply, as a server does.
