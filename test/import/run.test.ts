@@ -1,8 +1,9 @@
 // Runs of an import against a service in memory, in virtual time.
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import type { Category, NewCategory } from '../../src/api/types.ts';
 import type { ErrorKind } from '../../src/errors.ts';
 import { PetstoreError } from '../../src/errors.ts';
+import { Journal } from '../../src/import/journal.ts';
 import type { RunResult } from '../../src/import/run.ts';
 import { classifyError } from '../../src/import/run.ts';
 import type { Fate } from './fake-service.ts';
@@ -263,6 +264,25 @@ test('a 201 with the category of a row that could not be recorded does not count
   expect(result?.results.document()).toMatchObject({ created: [{ name: 'dog' }], unknown: [{ name: 'cat' }] });
   expect(isComplete(await it.run())).toBe(true);
   expect(namesAt(it)).toEqual(['cat', 'dog']);
+});
+
+test('a row whose creation is recorded again after it was withdrawn is not sent again', async () => {
+  const it = new FakeImport(named('dog', 'cat'));
+  const { recordCreated } = Journal.prototype;
+  // A state server that loses its data has the attempt restored as uncertain, and then as created.
+  vi.spyOn(Journal.prototype, 'recordCreated').mockImplementationOnce(async function (
+    this: Journal,
+    attempt,
+    category,
+  ) {
+    await recordCreated.call(this, attempt, category);
+    const uncertain = this.account.uncertain as Map<string, object>;
+    uncertain.set(attempt, { name: 'dog', known: 0 });
+    setImmediate(() => uncertain.delete(attempt));
+    return false;
+  });
+  expect(isComplete(await it.run({ concurrency: 1 }))).toBe(true);
+  expect([it.service.sent.length, namesAt(it)]).toEqual([2, ['cat', 'dog']]);
 });
 
 test('rows are looked up after several lost responses in a row, and the import stops if none exists', async () => {
