@@ -80,13 +80,13 @@ export class TicketQueue {
           await clock.sleep(sleepChunk(until - now), signal);
           continue;
         }
-        const passed = clock.monotonic();
-        pendingSince ??= passed;
+        const monotonic = clock.monotonic();
+        pendingSince ??= monotonic;
         // Do not limit the wait for a request of this process: its own timeout ends it.
-        othersSince = this.#isBusy() ? undefined : (othersSince ?? passed);
-        const left = othersSince === undefined ? timeoutMs : limits.maxWaitMs - (passed - othersSince);
+        othersSince = this.#isBusy() ? undefined : (othersSince ?? monotonic);
+        const left = othersSince === undefined ? timeoutMs : limits.maxWaitMs - (monotonic - othersSince);
         if (left <= 0) throw rateLimited('pending', undefined, now, refusal);
-        const waited = passed - pendingSince;
+        const waited = monotonic - pendingSince;
         if (waited > NOTIFY_PENDING_AFTER_MS && notifiedUntil === undefined)
           notify({ until: now + left, reason: 'pending' });
         const poll = Math.min(MAX_POLL_MS, Math.max(MIN_POLL_MS, waited / 8));

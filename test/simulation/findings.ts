@@ -158,8 +158,8 @@ export const FINDINGS: readonly Finding[] = [
     what: 'A request that had waited for its own process timed out waiting for another one',
     undone: {
       file: 'src/http/ticket-queue.ts',
-      from: 'this.#isBusy() ? undefined : (othersSince ?? passed)',
-      to: 'othersSince ?? passed',
+      from: 'this.#isBusy() ? undefined : (othersSince ?? monotonic)',
+      to: 'othersSince ?? monotonic',
     },
   },
 ];

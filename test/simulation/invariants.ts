@@ -83,6 +83,8 @@ const BACKOFF_MS = 8000;
 const PATIENCE_MS = 4000;
 /** The longest time until a command has used the state server for the first time, in milliseconds. */
 const START_MS = 1000;
+/** The longest time between requests without headers (docs/rate-limits.md), in milliseconds. */
+const LONGEST_GAP_MS = 60_000;
 /** Tolerance for rounding, the backoff of reads and the pauses between lists, in milliseconds. */
 const SLACK_MS = 16_000;
 
@@ -98,6 +100,8 @@ interface Options {
   readonly machines: number;
   /** True if only the service determines waits: one user, no suspension, and no fault of a machine or the state server. */
   readonly calm: boolean;
+  /** Whether any fault has been injected so far. */
+  readonly hasFaults: () => boolean;
   /** True if no process is suspended, so that no other takes over its import. */
   readonly neverPaused: boolean;
   /** The longest delay that faults add to a request, in milliseconds. */
@@ -119,8 +123,6 @@ export class Invariants {
   readonly #rows = new Map<string, { now: number; kept: number; passedAt: number; refusedAt: number }>();
   /** For each key, the end of the stated waits and windows, and the number of refusals in a row. */
   readonly #due = new Map<string, { at: number; refusals: number }>();
-  /** The longest wait that a response stated, milliseconds. */
-  #longestMs = 0;
   /** The end of the last stated wait or window, and the number of refusals. */
   readonly #stated = { until: 0, refusals: 0 };
 
@@ -146,7 +148,7 @@ export class Invariants {
     sentOn: number,
     isFaulty: boolean,
   ): void {
-    const { scheduler, service, shared, stateServer, neverPaused } = this.#options;
+    const { scheduler, service, shared, stateServer, neverPaused, hasFaults } = this.#options;
     const { now } = scheduler;
     if (!isList && (isFaulty || !CERTAIN.has(status))) this.#isUncertain = true;
     service.heard(key, headers, sentOn);
@@ -164,10 +166,7 @@ export class Invariants {
       status === 200 &&
       ++seen.lists > most &&
       process.command === 'import' &&
-      process.creates > 0 &&
-      !this.#isUncertain &&
-      neverPaused &&
-      !stateServer.troubled &&
+      (!hasFaults() || (process.creates > 0 && !this.#isUncertain && neverPaused && !stateServer.troubled)) &&
       !(shared && this.#hasRejections)
     )
       this.violate('a second list although the outcome of each create is known');
@@ -191,7 +190,6 @@ export class Invariants {
       if (isList) seen.pausedUntil = waitUntil;
       else this.#waits.push({ key, until: waitUntil, heardAt: now, by: process });
     }
-    if (waitUntil !== undefined) this.#longestMs = Math.max(this.#longestMs, waitUntil - now);
     due.at = Math.max(due.at, (waitUntil ?? now) + 0.1 * ((waitUntil ?? now) - now));
     const resetAt = Number(headers['x-ratelimit-reset'] ?? 0) * 1000 - EPOCH - service.manners.skewMs;
     if (headers['x-ratelimit-remaining'] === '0') due.at = Math.max(due.at, resetAt);
@@ -295,11 +293,10 @@ export class Invariants {
     const { scheduler, service } = this.#options;
     // A clock that has just been set differs from the one that determined the time.
     if (machine.jumps.some((jumpedAt) => jumpedAt >= activeAt)) return;
-    // Without headers, requests may be as far apart as the longest wait (docs/rate-limits.md).
-    if (!service.manners.headers) return;
     const { until, refusals } = this.#stated;
     const floor = refusals === 0 ? 0 : 1.1 * Math.min(60_000, 1000 * 2 ** (refusals - 1));
-    const late = at - Math.max(scheduler.now + floor, until) - SLACK_MS;
+    const gapMs = service.manners.headers ? 0 : LONGEST_GAP_MS;
+    const late = at - Math.max(scheduler.now + Math.max(floor, gapMs), until) - SLACK_MS;
     if (late > 0) this.violate(`${what} ${(late / 1000).toFixed(1)} s later than the service asks for`);
   }
 
@@ -346,10 +343,10 @@ export class Invariants {
 
   // Checks that no wait is longer than --max-wait, whoever causes it: not a suspension, the prompt or another import.
   #checkPatience(process: SimulatedProcess, slackMs: number): void {
-    const { scheduler, stateServer } = this.#options;
+    const { scheduler, stateServer, calm } = this.#options;
     const { activeAt, startedAt, command, suspendedUntil, hasQuestion, creates, maxWaitMs } = process;
-    if (suspendedUntil > 0 || stateServer.troubled || (command === 'import' && activeAt < 0)) return;
-    if (hasQuestion && creates === 0) return;
+    const mayWaitForOthers = (command === 'import' && activeAt < 0) || (hasQuestion && creates === 0);
+    if (!calm && (suspendedUntil > 0 || stateServer.troubled || mayWaitForOthers)) return;
     const idleMs = scheduler.now - (activeAt < 0 ? startedAt : activeAt);
     const longestMs = 1.1 * maxWaitMs + (command === 'import' ? slackMs : BACKOFF_MS);
     if (idleMs > longestMs) this.violate(`idle for longer than --max-wait`);

@@ -34,6 +34,8 @@ const ON_THE_WAY = new Set<RequestFault>([
   'doubled',
 ]);
 
+/** The longest time that a response takes, milliseconds. */
+const LONGEST_RESPONSE_MS: Readonly<Record<string, number>> = { 'slow-refusal': 8000, 'slow-response': 8000 };
 /** The longest time that a request takes to the service, milliseconds. */
 const LONGEST_MS: Readonly<Record<string, number>> = { 'late-request': 1500, 'very-late-request': 60_000, slow: 8000 };
 
@@ -156,7 +158,7 @@ export class Network {
         );
         const isLost = fault === 'lost-response' || fault === 'late-request' || fault === 'very-late-request';
         if (fault === 'silent') return;
-        after(scheduler.between(2, fault?.startsWith('slow-re') ? 8000 : 60), () =>
+        after(scheduler.between(2, LONGEST_RESPONSE_MS[fault ?? ''] ?? 60), () =>
           isLost ? fail('reset', 'the connection was closed') : deliver(response, fault),
         );
       };

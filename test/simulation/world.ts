@@ -223,6 +223,7 @@ class World {
       calm:
         plan.users.length === 1 &&
         !plan.faults.some(({ kind }) => /^(?:suspend|sleep|power|clock|disk|server)/.test(kind)),
+      hasFaults: () => this.#faults.coverage.size > 0,
       neverPaused: !plan.faults.some(({ kind }) => /^(?:suspend|sleep)/.test(kind)),
       slowestMs: plan.faults.some(({ kind }) => /late|slow|silent|truncated/.test(kind)) ? 31_000 : 0,
     });
