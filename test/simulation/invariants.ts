@@ -83,6 +83,8 @@ const BACKOFF_MS = 8000;
 const PATIENCE_MS = 4000;
 /** The longest time until a command has used the state server for the first time, in milliseconds. */
 const START_MS = 1000;
+/** The longest time from the head of a response to its end, in milliseconds. */
+const LONGEST_BODY_MS = 3;
 /** The longest time between requests without headers (docs/rate-limits.md), in milliseconds. */
 const LONGEST_GAP_MS = 60_000;
 /** Tolerance for rounding, the backoff of reads and the pauses between lists, in milliseconds. */
@@ -291,8 +293,8 @@ export class Invariants {
   // Checks a time from which a request is allowed, whichever process received the responses.
   #checkUntil({ machine, activeAt }: SimulatedProcess, what: string, at: number): void {
     const { scheduler, service } = this.#options;
-    // A clock that has just been set differs from the one that determined the time.
-    if (machine.jumps.some((jumpedAt) => jumpedAt >= activeAt)) return;
+    // A clock that has been set since the head of the last response differs from the one that determined the time.
+    if (machine.jumps.some((jumpedAt) => jumpedAt >= activeAt - LONGEST_BODY_MS)) return;
     const { until, refusals } = this.#stated;
     const floor = refusals === 0 ? 0 : 1.1 * Math.min(60_000, 1000 * 2 ** (refusals - 1));
     const gapMs = service.manners.headers ? 0 : LONGEST_GAP_MS;
