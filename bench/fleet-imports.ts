@@ -58,7 +58,7 @@ async function oneRound(mishap: (typeof MISHAPS)[number]) {
     return (JSON.parse(out) as { name: string }[]).map(({ name }) => name);
   };
   try {
-    // Create the journal first: on a new server without one, an import waits before its first request.
+    // On a new server, an import waits before its first request.
     await runProgram(BIN, machine(1), IMPORT);
     const first = startProgram(BIN, machine(), IMPORT);
     const outcome = ended(first);

@@ -1,10 +1,18 @@
 // One round: kills an import at random moments while responses are lost, runs it again until it is done, and counts the rows.
 import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Place } from '../test/support/processes.ts';
-import { ended, place, runProgram, startProgram, startSandbox, untilRecorded } from '../test/support/processes.ts';
+import {
+  ended,
+  place,
+  runProgram,
+  startProgram,
+  startSandbox,
+  untilCreated,
+  untilRecorded,
+} from '../test/support/processes.ts';
 
 export interface Round {
   readonly bin: string;
@@ -56,7 +64,7 @@ export function containerRound(round: Round, mishap: Mishap): Promise<Result & {
     const [ahead, behind] = round.seed % 2 === 0 ? ['+70s', '-70s'] : ['-70s', '+70s'];
     const first = startContained(scene, ahead as string);
     const firstEnded = ended(first);
-    await untilRecorded(scene.at, '"created"');
+    await untilCreated(scene.at);
     await pause(Math.random() * 500);
     const pid = pidInside(first);
     if (mishap === 'killed') first.kill('SIGKILL');
@@ -150,13 +158,11 @@ function pidInside({ pid }: ChildProcess): number {
   return Number(readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ')[0]);
 }
 
-async function killed({ bin, at, stateDir }: Scene): Promise<boolean> {
+async function killed({ bin, at }: Scene): Promise<boolean> {
   const child = startProgram(bin, at, IMPORT);
   const outcome = ended(child);
-  const size = sizeOf(stateDir);
-  // Kill one in ten during start-up, the others once they write the journal.
-  const early = Math.random() < 0.1;
-  while (!early && child.exitCode === null && sizeOf(stateDir) === size) await pause(5);
+  // Kill one in ten during start-up or while it waits for the requests of the last one, the others once they create.
+  if (Math.random() >= 0.1) await Promise.race([untilCreated(at), outcome]);
   // A thousand rows take about a second.
   await pause(Math.random() * 600);
   const alive = child.kill('SIGKILL');
@@ -165,12 +171,6 @@ async function killed({ bin, at, stateDir }: Scene): Promise<boolean> {
 }
 
 const pause = (ms: number): Promise<void> => new Promise((done) => setTimeout(done, ms));
-
-function sizeOf(stateDir: string): number {
-  const files = readdirSync(stateDir, { recursive: true, encoding: 'utf8' });
-  const journals = files.filter((file) => /^imports[\\/][0-9a-f]{32}\.\d+\.log$/.test(file));
-  return journals.reduce((sum, file) => sum + statSync(join(stateDir, file)).size, 0);
-}
 
 async function count({ bin, at, names }: Scene): Promise<{ duplicates: number; missing: number }> {
   const listed = await runProgram(bin, at, ['categories', 'list', '--json', '--max-retries', '30']);

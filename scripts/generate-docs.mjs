@@ -119,7 +119,7 @@ export function manPage(reference) {
       '~/.config/petstore',
       'profiles and keys (macOS: ~/Library/Preferences/petstore); PETSTORE_CONFIG_DIR overrides it',
       '~/.local/state/petstore',
-      'quota, journals and sandbox data (macOS: ~/Library/Application Support/petstore); PETSTORE_STATE_DIR overrides it',
+      'quota, import locks and sandbox data (macOS: ~/Library/Application Support/petstore); PETSTORE_STATE_DIR overrides it',
     ]
       .map(roff)
       .flatMap((line, at) => (at % 2 === 0 ? ['.TP', `.I ${line}`] : [line])),

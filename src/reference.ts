@@ -126,7 +126,7 @@ export const ENVIRONMENT: readonly Variable[] = [
   { name: 'PETSTORE_CONFIG_DIR', meaning: 'directory for profiles and keys (default on Linux: ~/.config/petstore)' },
   {
     name: 'PETSTORE_STATE_DIR',
-    meaning: 'directory for quota, journals and sandbox data (default on Linux: ~/.local/state/petstore)',
+    meaning: 'directory for quota, import locks and sandbox data (default on Linux: ~/.local/state/petstore)',
   },
   {
     name: 'PETSTORE_STATE_URL',

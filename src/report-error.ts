@@ -51,7 +51,6 @@ const FILE_OPERATIONS: Readonly<Record<string, string>> = {
   fstat: 'read',
   write: 'write',
   fsync: 'write',
-  fdatasync: 'write',
   ftruncate: 'write',
   close: 'write',
   mkdir: 'create',

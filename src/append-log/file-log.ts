@@ -17,8 +17,6 @@ export interface LogOptions {
   readonly name: string;
   /** A generation of this size is sealed. */
   readonly rotateAtBytes: number;
-  /** True: a new generation is synced before it is linked. */
-  readonly durable?: boolean;
   /** True: a file or record that petstore did not write is an error. Otherwise it is ignored. */
   readonly rejectForeign?: boolean;
   readonly fs?: LogFs | undefined;
@@ -51,8 +49,6 @@ export class FileLog<State, Result = void> implements Log<State> {
   #pending = '';
   #written: { readonly result: Result } | undefined;
   #damage: unknown;
-  #syncing: Promise<void> = Promise.resolve();
-  #nextSync: Promise<void> | undefined;
 
   /**
    * Opens the newest generation, or creates the first.
@@ -64,7 +60,7 @@ export class FileLog<State, Result = void> implements Log<State> {
     this.#options = options;
     this.#fs = options.fs ?? nodeFs;
     this.#state = format.initial();
-    this.#files = new Generations(this.#fs, options.dir, options.name, options.durable ?? false);
+    this.#files = new Generations(this.#fs, options.dir, options.name);
     this.#openNewest();
     if (options.rejectForeign) this.refresh();
   }
@@ -109,25 +105,6 @@ export class FileLog<State, Result = void> implements Log<State> {
     }
   }
 
-  /** Makes all appended records survive a power failure. */
-  sync(): Promise<void> {
-    // A sync in flight may have begun before the caller's record, so all waiting callers share the next one.
-    this.#nextSync ??= this.#syncing
-      .catch(() => undefined)
-      .then(() => {
-        this.#nextSync = undefined;
-        this.#syncing = this.#fdatasync();
-        return this.#syncing;
-      });
-    return this.#nextSync;
-  }
-
-  /** @returns false once the file was deleted or moved: later records would reach no other process */
-  isLinked(): boolean {
-    const there = this.#fs.statSync(this.#files.path(this.#generation), { throwIfNoEntry: false });
-    return there?.ino === this.#fs.fstatSync(this.#fd).ino;
-  }
-
   close(): void {
     if (this.#fd >= 0) this.#fs.closeSync(this.#fd);
     this.#fd = -1;
@@ -143,12 +120,6 @@ export class FileLog<State, Result = void> implements Log<State> {
     } finally {
       this.#pending = '';
     }
-  }
-
-  #fdatasync(): Promise<void> {
-    return new Promise((resolve, reject) => {
-      this.#fs.fdatasync(this.#fd, (error) => (error ? reject(error) : resolve()));
-    });
   }
 
   // Other processes may rotate between readdir and open, so the opened generation must still be the newest.
@@ -176,8 +147,7 @@ export class FileLog<State, Result = void> implements Log<State> {
       this.#fs.closeSync(fd);
       throw this.#unusable(problem, generation || 1);
     }
-    this.#release();
-    if (generation === 0) this.#files.syncDir();
+    this.close();
     this.#fd = fd;
     this.#generation = generation || 1;
     this.#offset = 0;
@@ -204,14 +174,6 @@ export class FileLog<State, Result = void> implements Log<State> {
     return new PetstoreError('storage', `${escapeControls(this.#files.path(generation))} ${problem}`, {
       hint: 'move the file to another directory',
     });
-  }
-
-  // Closes the descriptor after a sync in flight, which would otherwise fail or sync another file with that number.
-  #release(): void {
-    const fd = this.#fd;
-    if (fd < 0) return;
-    const close = (): void => this.#fs.closeSync(fd);
-    this.#syncing.then(close, close);
   }
 
   // The void line terminates and invalidates a torn write before it, even one that lacks only its line break.
@@ -269,8 +231,6 @@ export class FileLog<State, Result = void> implements Log<State> {
     }
     // Other processes may have rotated several times meanwhile.
     this.#openNewest();
-    // The process that linked the file may have been killed before it synced the directory.
-    this.#files.syncDir();
     this.#files.sweep(this.#generation);
   }
 }

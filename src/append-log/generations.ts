@@ -1,6 +1,6 @@
 // The files of a log: one per generation, each beginning with a snapshot of the one before it.
-import * as nodeFs from 'node:fs';
-import { dirname, join } from 'node:path';
+import type * as nodeFs from 'node:fs';
+import { join } from 'node:path';
 import { mkdirp } from './mkdirp.ts';
 
 export type LogFs = typeof nodeFs;
@@ -25,13 +25,11 @@ export class Generations {
   readonly #fs: LogFs;
   readonly #dir: string;
   readonly #name: string;
-  readonly #durable: boolean;
 
-  constructor(fs: LogFs, dir: string, name: string, durable: boolean) {
+  constructor(fs: LogFs, dir: string, name: string) {
     this.#fs = fs;
     this.#dir = dir;
     this.#name = name;
-    this.#durable = durable;
     mkdirp(dir);
   }
 
@@ -69,11 +67,6 @@ export class Generations {
     for (const [, name] of [...old, ...abandoned]) this.#remove(join(this.#dir, name));
   }
 
-  /** Makes the directory's entries survive a power failure, in a durable log. */
-  syncDir(): void {
-    if (this.#durable) fsyncDir(this.#dir, 0, this.#fs);
-  }
-
   // Without hard links, checks that the generation is missing: unlike a link, a rename would replace it.
   #link(draft: string, generation: number): void {
     try {
@@ -104,7 +97,6 @@ export class Generations {
         lines = '';
       }
       this.#writeAll(fd, lines);
-      if (this.#durable) this.#fs.fsyncSync(fd);
     } finally {
       this.#fs.closeSync(fd);
     }
@@ -126,20 +118,4 @@ export class Generations {
       // The file is gone, or open on Windows; the next rotation tries again.
     }
   }
-}
-
-/**
- * Flushes a directory and `parents` directories above it, so that new files survive a power failure. Does nothing on Windows,
- * which has no such operation.
- * @throws file system errors unchanged
- */
-export function fsyncDir(dir: string, parents = 0, fs: LogFs = nodeFs): void {
-  if (process.platform === 'win32') return;
-  const fd = fs.openSync(dir, 'r');
-  try {
-    fs.fsyncSync(fd);
-  } finally {
-    fs.closeSync(fd);
-  }
-  if (parents > 0) fsyncDir(dirname(dir), parents - 1, fs);
 }

@@ -5,7 +5,6 @@ import type { Int64 } from '../json.ts';
 import type { QuotaView } from '../rate-limit/quota-view.ts';
 import type { Estimate } from './estimate.ts';
 import { estimate } from './estimate.ts';
-import type { Finding } from './list-proof.ts';
 
 /** Rows count from 1 in the documents. */
 interface RowRef {
@@ -15,7 +14,7 @@ interface RowRef {
 
 /** A row that may or may not exist, and the category that it may be. */
 export interface UnknownRow extends RowRef {
-  readonly maybe?: Pick<Category, 'id' | 'name'>;
+  readonly maybe?: Pick<Category, 'id' | 'name'> | undefined;
 }
 
 export interface SkippedRow extends RowRef {
@@ -42,16 +41,15 @@ export interface ImportDocument {
 
 export type Outcome =
   | { readonly state: 'exists'; readonly category: Category }
-  | { readonly state: 'sending'; readonly attempt: string }
-  | { readonly state: 'unknown'; readonly attempt: string; readonly suspect?: Category }
-  | { readonly state: 'created'; readonly attempt: string; readonly category: Category }
+  | { readonly state: 'unknown'; readonly maybe?: UnknownRow['maybe'] }
+  | { readonly state: 'created'; readonly category: Category }
   | { readonly state: 'failed'; readonly error: PetstoreError };
 
 /** The outcomes of the rows, by zero-based index; a row without an outcome is pending. */
 export class ImportResults {
   readonly rows: readonly NewCategory[];
   readonly #outcomes = new Map<number, Outcome>();
-  readonly #counts = { exists: 0, sending: 0, unknown: 0, created: 0, failed: 0 };
+  readonly #counts = { exists: 0, unknown: 0, created: 0, failed: 0 };
 
   constructor(rows: readonly NewCategory[]) {
     this.rows = rows;
@@ -66,33 +64,14 @@ export class ImportResults {
     else this.#outcomes.delete(row);
   }
 
-  add(findings: readonly Finding[]): number[] {
-    const missing: number[] = [];
-    for (const [row, finding] of findings.entries()) {
-      if (!finding) missing.push(row);
-      else if ('category' in finding) this.set(row, { state: 'exists', ...finding });
-      else this.set(row, { state: 'unknown', ...finding });
-    }
-    return missing;
-  }
-
-  /** Makes created rows uncertain again; returns them. */
-  withdraw(isUncertain: (attempt: string) => boolean): number[] {
-    const rows: number[] = [];
-    for (const [row, outcome] of this.#outcomes) {
-      if (outcome.state !== 'created' || !isUncertain(outcome.attempt)) continue;
-      this.set(row, { state: 'unknown', attempt: outcome.attempt });
-      rows.push(row);
-    }
-    return rows;
-  }
-
   stateOf(row: number): Outcome['state'] | undefined {
     return this.#outcomes.get(row)?.state;
   }
 
-  *uncertain(): Generator<[row: number, attempt: string]> {
-    for (const [row, outcome] of this.#outcomes) if (outcome.state === 'unknown') yield [row, outcome.attempt];
+  /** The unknown rows, in the order of the file. */
+  uncertain(): number[] {
+    const rows = [...this.#outcomes].filter(([, { state }]) => state === 'unknown').map(([row]) => row);
+    return rows.sort((a, b) => a - b);
   }
 
   get created(): number {
@@ -110,13 +89,7 @@ export class ImportResults {
   }
 
   get left(): number {
-    return this.rows.length - this.done - this.unknown - this.#counts.sending;
-  }
-
-  /** The number of rows whose name the service altered. */
-  get altered(): number {
-    return [...this.#outcomes].filter(([row, one]) => 'category' in one && one.category.name !== this.rows[row]?.name)
-      .length;
+    return this.rows.length - this.done - this.unknown;
   }
 
   document(): ImportDocument {
@@ -128,27 +101,17 @@ export class ImportResults {
       const row = { row: at + 1, name };
       const outcome = this.#outcomes.get(at);
       if (outcome?.state === 'created') created.push(outcome.category);
-      else if (outcome?.state === 'exists') skipped.push({ ...row, ...skippedAs(outcome.category, description) });
-      else if (outcome?.state === 'failed') failed.push({ ...row, ...failureOf(outcome.error) });
-      else if (outcome?.state === 'unknown' && outcome.suspect) {
-        const { id, name } = outcome.suspect;
-        unknown.push({ ...row, maybe: { id, name } });
-      } else if (outcome) unknown.push(row);
+      else if (outcome?.state === 'exists') {
+        const { id, description: there = '' } = outcome.category;
+        const differs = description !== undefined && description !== there;
+        skipped.push({ ...row, id, ...(differs && { differs }) });
+      } else if (outcome?.state === 'failed') {
+        const { code, serviceMessage, message, status } = outcome.error;
+        failed.push({ ...row, code, message: serviceMessage ?? message, status });
+      } else if (outcome) unknown.push({ ...row, maybe: outcome.maybe });
     }
     return { created, skipped, failed, unknown, pending: this.left };
   }
-}
-
-function skippedAs(
-  { id, description: there }: Category,
-  description: string | undefined,
-): Omit<SkippedRow, keyof RowRef> {
-  const differs = description !== undefined && description !== (there ?? '');
-  return differs ? { id, differs } : { id };
-}
-
-function failureOf({ code, serviceMessage, message, status }: PetstoreError): Omit<FailedRow, keyof RowRef> {
-  return { code, message: serviceMessage ?? message, status };
 }
 
 interface PlannedRow extends RowRef {
@@ -159,19 +122,18 @@ export interface Preview {
   readonly dryRun: true;
   readonly toCreate: readonly PlannedRow[];
   readonly skipped: readonly SkippedRow[];
-  /** The number of rows that an earlier run left unknown; an import looks them up. */
-  readonly unknown: number;
   readonly estimate: Estimate;
 }
 
+/** @param found the rows that exist */
 export function previewOf(
   rows: readonly NewCategory[],
-  findings: readonly Finding[],
+  found: ReadonlyMap<number, Category>,
   { quota, now }: { readonly quota: QuotaView; readonly now: number },
 ): Preview {
   const results = new ImportResults(rows);
-  const toCreate = results.add(findings).map((at): PlannedRow => ({ row: at + 1, ...(rows[at] as NewCategory) }));
-  const { skipped, unknown } = results.document();
-  const requests = toCreate.length + unknown.length;
-  return { dryRun: true, toCreate, skipped, unknown: unknown.length, estimate: estimate(requests, quota, now) };
+  for (const [row, category] of found) results.set(row, { state: 'exists', category });
+  const toCreate = rows.flatMap((row, at): PlannedRow[] => (found.has(at) ? [] : [{ row: at + 1, ...row }]));
+  const { skipped } = results.document();
+  return { dryRun: true, toCreate, skipped, estimate: estimate(toCreate.length, quota, now) };
 }

@@ -1,52 +1,34 @@
-// One run of an import (docs/import.md): fetches a list, sends the missing rows, and looks up the uncertain ones.
-import type { Api, Category, NewCategory } from '../api/types.ts';
-import type { Clock } from '../clock.ts';
-import { sleepLong } from '../clock.ts';
+// One run of an import (docs/import.md): list, send, look up what is uncertain, and again until nothing is left to send.
+import type { Category, NewCategory } from '../api/types.ts';
 import { PetstoreError } from '../errors.ts';
-import { formatCount } from '../format.ts';
-import { checkConnection } from '../http/request-errors.ts';
-import { statusTraits } from '../http/retry.ts';
-import type { Journal } from './journal.ts';
-import type { Account } from './journal-state.ts';
-import { newAccount } from './journal-state.ts';
-import type { Gap } from './list-proof.ts';
 import {
-  accountOf,
-  findRows,
-  gapOf,
-  isAlike,
-  labeled,
-  matchUncertain,
-  missingFrom,
-  nearest,
-  settledCreations,
-} from './list-proof.ts';
+  changedName,
+  classifyError,
+  listLacks,
+  noValidResponse,
+  perhapsTwice,
+  toPetstoreError,
+} from './import-error.ts';
+import type { Fetched, ListOptions } from './list.ts';
+import { fetchList, firstList, isAlike, keyOf, matchRows, nearest, tooOften } from './list.ts';
+import type { Lock } from './lock.ts';
+import { ABANDONED_MS } from './lock.ts';
 import { ImportResults } from './results.ts';
-import { quoted } from './validate-row.ts';
 
-/** How long a request may be on its way after its response was lost; after a timeout, `--timeout` counts if it is longer. */
-const SETTLE_MS = 2000;
-/** The same for requests of an earlier run, from the start of this one: no process saw their connections end. */
-const SETTLE_EARLIER_RUN_MS = 10_000;
-const MOST_NAMED = 5;
-/** How often an incomplete list is fetched again. */
-const LIST_RETRIES = 2;
-
-export interface ListOptions {
-  readonly rows: readonly NewCategory[];
-  readonly categories: Api['categories'];
-  readonly clock: Clock;
-  readonly signal: AbortSignal;
-  /** True: categories that the list lacks were deleted on purpose. */
-  readonly trustList: boolean;
-}
+/** How long a create may be on its way after its response was lost; after a timeout, `--timeout` counts if it is longer. */
+const LOST_MS = 2000;
+/** More lost responses in a row than workers, or this many, mean that the service is not well. */
+const LEAST_LOST = 4;
 
 export interface RunOptions extends ListOptions {
-  readonly journal: Journal;
+  readonly rows: readonly NewCategory[];
+  readonly lock: Lock;
   readonly concurrency: number;
-  /** How often a row is resent after a list proved its absence. */
+  /** How often a row is sent again after a list proved its absence. */
   readonly maxRetries: number;
   readonly timeoutMs: number;
+  /** Whether the quota allows one more request without a wait. */
+  readonly hasQuota: () => boolean;
   /** Called once, before the first row is sent; may reject to end the run. */
   readonly onPlan: (results: ImportResults) => Promise<void>;
   readonly onProgress: (results: ImportResults) => void;
@@ -54,18 +36,8 @@ export interface RunOptions extends ListOptions {
 
 export interface RunResult {
   readonly results: ImportResults;
-  /** The error that ended the run early. */
+  /** The error that ended the run. */
   readonly stop: PetstoreError | undefined;
-}
-
-/** The first list of a run and the account that it shows. */
-interface FirstList {
-  readonly listed: readonly Category[];
-  /** The number of accounts if the account is new. */
-  readonly index: number;
-  readonly account: Account;
-  /** The categories that the list lacks; only with `trustList`. */
-  readonly gap: Gap | undefined;
 }
 
 /**
@@ -74,152 +46,105 @@ interface FirstList {
  */
 export async function runImport(options: RunOptions): Promise<RunResult> {
   const run = new Run(options);
-  if (options.rows.length === 0) return { results: run.results, stop: undefined };
+  if (options.rows.length === 0) return run;
   await run.begin();
   try {
-    await run.sendAll();
-    await run.checkResent();
+    await run.createAll();
+    await run.checkLastList();
   } catch (error) {
     run.end(error);
   }
-  return { results: run.results, stop: run.stop };
+  return run;
 }
 
-/**
- * Fetches the first list of a run, which decides which rows are missing.
- * @throws PetstoreError `service` if the list is cached or incomplete
- */
-export async function firstList(options: ListOptions, accounts: readonly Account[]): Promise<FirstList> {
-  const { rows, categories, clock, signal, trustList } = options;
-  for (let retries = 0, at = -1; ; retries++) {
-    const { listed, fromCache } = await categories.listFresh();
-    // An empty list after one that showed an account is a stale list of that account.
-    if (listed.length > 0 || at < 0) at = accountOf(accounts, listed);
-    const gap = gapOf(accounts, at, listed, rows);
-    // An empty list may be stale; a list of other categories is another account's.
-    const isSure = at >= 0 || listed.length > 0 || retries === LIST_RETRIES;
-    if (trustList || (!fromCache && !gap && isSure)) {
-      return { listed, index: at < 0 ? accounts.length : at, account: accounts[at] ?? newAccount(), gap };
-    }
-    if (retries === LIST_RETRIES) throw notWhole(gap);
-    await sleepLong(clock, SETTLE_MS * 2 ** retries, signal);
-  }
-}
-
-function notWhole(gap: Gap | undefined): PetstoreError {
-  const problem = (message: string, hint: string): PetstoreError =>
-    new PetstoreError('service', `cannot tell which rows are missing: ${message}`, { hint });
-  if (!gap) return problem('the list of categories comes from a cache', 'run the same command again later');
-  if (gap.renamed) {
-    return problem(
-      'categories that petstore created are listed under other names',
-      'compare the names in the file with the list of categories',
-    );
-  }
-  const lacking = formatCount(gap.lacking.length, 'category', 'categories');
-  return problem(`the list lacks ${lacking} that existed before`, 'run the same command again later');
-}
-
-class Run {
+class Run implements RunResult {
   readonly results: ImportResults;
   readonly #options: RunOptions;
-  readonly #startedAt: number;
   /** Rows to send; the last element is the next one. */
-  #queue: number[] = [];
-  /** When the latest request of a row can no longer be on its way, by the monotonic clock. */
-  readonly #settledAt = new Map<number, number>();
-  readonly #resends = new Map<number, number>();
-  /** Rows that stay unknown for the rest of this run. */
-  readonly #givenUp = new Set<number>();
-  /** The ids of the first list, which every complete list contains. */
-  #first: readonly string[] = [];
-  /** The ids in responses: they exist, whichever create made them. */
-  readonly #named = new Set<string>();
+  #queue: number[];
+  /** How often each row was sent. */
+  readonly #sent = new Map<number, number>();
+  /** Rows to look up. */
+  readonly #doubtful = new Set<number>();
+  #first: readonly Category[] = [];
+  /** The last list after the first one. */
+  #last: Fetched | undefined;
+  /** True if a category was created after the last list. */
+  #isUnlisted = false;
+  /** The keys of all categories that lists and responses have shown. */
+  readonly #known = new Set<string>();
+  /** The rows that exist, by the keys of their categories. */
+  readonly #rowOf = new Map<string, number>();
+  /** The service changes names: nothing more is sent. */
+  #changed: PetstoreError | undefined;
   #stop: PetstoreError | undefined;
 
   constructor(options: RunOptions) {
     this.#options = options;
-    this.#startedAt = options.clock.monotonic();
     this.results = new ImportResults(options.rows);
+    this.#queue = [...options.rows.keys()].reverse();
   }
 
+  /** A changed name comes first, because another import would create the row twice. */
   get stop(): PetstoreError | undefined {
-    return this.#stop;
+    return this.#changed ?? this.#stop;
   }
 
   end(error: unknown): void {
     this.#stop ??= toPetstoreError(error);
   }
 
-  /** Determines the missing rows, and records all existing categories so that later ones count as new. */
   async begin(): Promise<void> {
-    const { rows, journal, onPlan, onProgress } = this.#options;
-    const { listed, index, gap } = await firstList(this.#options, journal.accounts);
-    this.#first = listed.map(({ id }) => String(id));
-    await journal.restoreLost();
-    await journal.useAccount(index);
-    if (gap) await journal.recordDeleted(gap.lacking);
-    for (const [attempt, category] of matchUncertain(journal.account, listed).found) {
-      await journal.recordFound(attempt, labeled(category));
-    }
-    this.#queue = this.results.add(findRows(rows, journal.account, listed)).reverse();
+    const { lock, signal, onPlan, onProgress } = this.#options;
+    await lock.settle(signal);
+    this.#first = await firstList(this.#options);
+    for (const category of this.#first) this.#known.add(keyOf(category));
+    this.#findRows(this.#first);
     await onPlan(this.results);
-    await journal.recordKnown(listed.map(labeled));
-    await journal.recordSettled(settledCreations(journal.account, listed));
     onProgress(this.results);
   }
 
   /** Alternates between sending and looking up, until no row is left to send. */
-  async sendAll(): Promise<void> {
-    const { maxRetries } = this.#options;
-    for (let withoutProgress = 0; !this.#stop; ) {
-      const before = this.results.created;
+  async createAll(): Promise<void> {
+    while (this.#queue.length > 0) {
       const isBroken = await this.#sendQueue();
       if (this.#stop) return;
       await this.#lookUp();
-      if (this.#queue.length === 0) return;
-      withoutProgress = isBroken && this.results.created === before ? withoutProgress + 1 : 0;
-      if (withoutProgress > maxRetries) this.end(noValidResponse());
+      if (this.#changed) return;
+      // The rows that stay unknown were sent `maxRetries` times more.
+      if (isBroken && this.results.unknown > 0) throw noValidResponse();
     }
   }
 
-  /** Looks for rows that exist twice, because a request was processed after a list had proved its absence. */
-  async checkResent(): Promise<void> {
-    if (this.#resends.size === 0 || this.#stop) return;
-    const { account } = this.#options.journal;
-    const listed = await this.#wholeList().catch((error: unknown) => {
-      if (error instanceof PetstoreError && error.kind === 'interrupted') throw error;
-    });
-    const names = [...this.#resends.keys()].map((row) => this.#row(row).name);
-    if (!listed) {
-      const which = [...new Set(names)].slice(0, MOST_NAMED).map(quoted).join(', ');
-      throw new PetstoreError('unknown_outcome', `cannot check whether resent rows exist twice: ${which}`, {
-        hint: 'compare the list of categories with the file',
+  /** Checks in a last list that every created category is there, and none twice. */
+  async checkLastList(): Promise<void> {
+    if (this.stop) return;
+    if (this.#isUnlisted && this.#options.hasQuota()) {
+      await this.#list().catch((error: unknown) => {
+        if (error instanceof PetstoreError && error.kind === 'interrupted') throw error;
       });
     }
-    const isNew = ({ id }: Category): boolean => !account.known.has(String(id)) && !account.created.has(String(id));
-    const late = listed.filter((one) => isNew(one) && names.some((name) => isAlike(name, one.name)));
-    if (late.length === 0) return;
-    const which = late.slice(0, MOST_NAMED).map(({ id, name }) => `${quoted(name)} (id ${id})`);
-    throw new PetstoreError('unknown_outcome', `resent rows may exist twice: ${which.join(', ')}`, {
-      hint: 'compare the list of categories with the file',
-    });
+    if (!this.#last) return;
+    const { listed, lacking, fromCache } = this.#last;
+    const names = [...this.#sent.keys()].map((row) => this.#row(row).name);
+    const twice = tooOften(names, listed, this.#options.rows, this.#first);
+    if (twice.length > 0) throw perhapsTwice(twice);
+    if (fromCache) return;
+    const created = lacking.filter((key) => this.#createdAs(key) !== undefined);
+    if (created.length > 0) throw listLacks(created.length, 'just created');
+    if (lacking.length > 0 && this.results.unknown > 0) throw listLacks(lacking.length, 'listed before');
   }
 
   // Sends rows with several workers. Returns true after so many lost responses in a row that a lookup must come first.
   async #sendQueue(): Promise<boolean> {
     const { concurrency, onProgress } = this.#options;
     let lostInARow = 0;
-    const isBroken = (): boolean => lostInARow >= Math.max(concurrency, 4);
+    const isBroken = (): boolean => lostInARow >= Math.max(concurrency, LEAST_LOST);
     const worker = async (): Promise<void> => {
-      while (!this.#stop && !isBroken()) {
+      while (!this.stop && !isBroken()) {
         const row = this.#queue.pop();
         if (row === undefined) return;
-        try {
-          lostInARow = (await this.#send(row)) ? 0 : lostInARow + 1;
-        } catch (error) {
-          this.end(error);
-        }
+        lostInARow = (await this.#send(row)) ? 0 : lostInARow + 1;
         onProgress(this.results);
       }
     };
@@ -227,148 +152,111 @@ class Run {
     return isBroken();
   }
 
-  // Returns false if the outcome is now uncertain.
+  // Returns false if the row is now uncertain.
   async #send(row: number): Promise<boolean> {
-    const { journal, signal, categories, timeoutMs } = this.#options;
-    signal.throwIfAborted();
-    const attempt = await journal.recordSend(this.#row(row).name);
-    this.results.set(row, { state: 'sending', attempt });
+    const { lock, categories, timeoutMs } = this.#options;
+    this.#sent.set(row, 1 + (this.#sent.get(row) ?? 0));
     try {
-      signal.throwIfAborted();
-      const category = await categories.create(this.#row(row), () => journal.assertHeld());
-      return await this.#settleCreated(row, attempt, category);
+      return this.#settleCreated(row, await categories.create(this.#row(row), () => lock.assertHeld()));
     } catch (error) {
       const { means, stop } = classifyError(error);
       if (stop) this.end(error);
       if (means === 'rejected') this.results.set(row, { state: 'failed', error: toPetstoreError(error) });
-      if (means === 'unsent') this.results.set(row, undefined);
-      if (means === 'rejected' || means === 'unsent') {
-        await journal.recordAbsent(attempt);
-        return true;
-      }
-      this.results.set(row, { state: 'unknown', attempt });
-      this.#markUncertain(row, means === 'slow' ? Math.max(SETTLE_MS, timeoutMs) : SETTLE_MS);
-      if (means === 'slow') await journal.recordSlow(attempt);
-      return false;
+      if (means === 'rejected' || means === 'unsent') return true;
+      const ms = { lost: LOST_MS, slow: Math.max(LOST_MS, timeoutMs), aborted: ABANDONED_MS }[means];
+      return this.#doubt(row, ms);
     }
   }
 
-  async #settleCreated(row: number, attempt: string, category: Category): Promise<boolean> {
-    const { journal } = this.#options;
-    const id = String(category.id);
-    const isTaken = this.#named.has(id) || journal.account.known.has(id);
-    this.#named.add(id);
-    // A response with the name of a row whose own response was lost may show that row's category.
-    const isOther = category.name !== this.#row(row).name && this.#isUncertain(category.name);
-    // Once a record was lost, the journal cannot tell to which create the category belongs.
-    if (isOther || (isTaken && this.#stop)) {
-      this.results.set(row, { state: 'unknown', attempt });
-      this.#markUncertain(row, SETTLE_MS);
-      return false;
+  #settleCreated(row: number, category: Category): boolean {
+    const key = keyOf(category);
+    const isKnown = this.#known.has(key);
+    this.#known.add(key);
+    // A category that existed before, or that two responses name, proves nothing; nor does one of quite another name.
+    if (isKnown || !isAlike(this.#row(row).name, category.name)) {
+      const other = this.#createdAs(key);
+      if (other !== undefined) {
+        this.#rowOf.delete(key);
+        this.#doubt(other, LOST_MS);
+      }
+      return this.#doubt(row, LOST_MS);
     }
-    this.results.set(row, { state: 'created', attempt, category });
-    try {
-      if (await journal.recordCreated(attempt, labeled(category))) return true;
-    } catch (error) {
-      // The category exists even if that cannot be recorded.
-      if (isTaken) this.results.set(row, { state: 'unknown', attempt });
-      this.end(error);
-      return true;
-    }
-    const { uncertain } = journal.account;
-    for (const other of this.results.withdraw((one) => uncertain.has(one))) this.#markUncertain(other, SETTLE_MS);
+    this.#assign(row, category);
+    this.#isUnlisted = true;
+    return true;
+  }
+
+  // The next list that can tell comes after `ms`.
+  #doubt(row: number, ms: number): false {
+    this.results.set(row, { state: 'unknown' });
+    this.#doubtful.add(row);
+    this.#options.lock.mayArrive(ms);
     return false;
   }
 
-  #isUncertain(name: string): boolean {
-    return [...this.results.uncertain()].some(([row]) => this.#row(row).name === name);
-  }
-
-  #markUncertain(row: number, settleMs: number): void {
-    this.#settledAt.set(row, this.#options.clock.monotonic() + settleMs);
-  }
-
-  // Looks up every uncertain row; rows that do not exist are queued again, up to `maxRetries`.
+  // Looks up every uncertain row; rows that do not exist are queued again, up to `maxRetries` times.
   async #lookUp(): Promise<void> {
-    const { journal, clock, signal, maxRetries, timeoutMs, onProgress } = this.#options;
-    const rows = [...this.results.uncertain()].filter(([row]) => !this.#givenUp.has(row));
-    if (rows.length === 0) return;
-    const settledByStart = (attempt: string): number =>
-      this.#startedAt +
-      (journal.account.uncertain.get(attempt)?.slow
-        ? Math.max(SETTLE_EARLIER_RUN_MS, timeoutMs)
-        : SETTLE_EARLIER_RUN_MS);
-    const settledAt = rows.map(([row, attempt]) => this.#settledAt.get(row) ?? settledByStart(attempt));
-    await sleepLong(clock, settledAt.reduce((latest, at) => Math.max(latest, at)) - clock.monotonic(), signal);
-    const listed = await this.#wholeList();
-    await journal.restoreLost();
-    const { found, suspects } = matchUncertain(journal.account, listed ?? []);
-    for (const [attempt, category] of found) await journal.recordFound(attempt, labeled(category));
-    for (const [row, attempt] of rows) {
-      // Another record may have settled the attempt after its row was withdrawn.
-      const [id] = journal.creationOf(attempt) ?? [];
-      const category = found.get(attempt) ?? listed?.find((one) => String(one.id) === id);
-      const resends = this.#resends.get(row) ?? 0;
-      const suspect = nearest(this.#row(row).name, suspects(attempt));
-      if (category) this.results.set(row, { state: 'created', attempt, category });
-      else if (!listed || suspect || resends >= maxRetries) {
-        this.#givenUp.add(row);
-        if (suspect) this.results.set(row, { state: 'unknown', attempt, suspect });
-      } else {
-        await journal.recordAbsent(attempt);
-        this.results.set(row, undefined);
-        this.#resends.set(row, resends + 1);
-        this.#queue.push(row);
-      }
+    const { lock, signal, maxRetries, onProgress } = this.#options;
+    if (this.#doubtful.size === 0) return;
+    await lock.settle(signal);
+    const { listed, isWhole } = await this.#list();
+    // Even a list that is not whole shows what exists.
+    this.#findRows(listed);
+    const before = new Set(this.#first.map(keyOf));
+    const unexplained = this.#free(listed).filter((one) => !before.has(keyOf(one)));
+    for (const row of this.#doubtful) {
+      if (this.results.stateOf(row) !== 'unknown') continue;
+      const maybe = nearest(this.#row(row).name, unexplained);
+      const isQueued = isWhole && !maybe && (this.#sent.get(row) ?? 0) <= maxRetries;
+      if (isQueued) this.#queue.push(row);
+      this.results.set(row, isQueued ? undefined : { state: 'unknown', maybe });
     }
+    this.#doubtful.clear();
     onProgress(this.results);
   }
 
-  // Returns undefined if every list came from a cache, or lacks a category of the first list or one that petstore created.
-  async #wholeList(): Promise<readonly Category[] | undefined> {
-    const { journal, categories, clock, signal } = this.#options;
-    for (let retries = 0; ; retries++) {
-      journal.assertHeld();
-      const { listed, fromCache } = await categories.listFresh();
-      const expected = [...this.#first, ...this.#named, ...journal.account.created.keys()];
-      if (!fromCache && missingFrom(expected, listed).length === 0) return listed;
-      if (retries === LIST_RETRIES) return undefined;
-      await sleepLong(clock, SETTLE_MS * 2 ** retries, signal);
+  async #list(): Promise<Fetched> {
+    this.#last = await fetchList(this.#options, this.#known);
+    this.#isUnlisted = false;
+    // A service may change a name although its response showed the name that was sent.
+    for (const category of this.#last.listed) {
+      const row = this.#createdAs(keyOf(category));
+      if (row !== undefined) this.#checkName(row, category);
     }
+    return this.#last;
+  }
+
+  // Marks the rows that a list shows.
+  #findRows(listed: readonly Category[]): void {
+    const open = [...this.results.uncertain(), ...this.#queue.toReversed()];
+    const found = matchRows(this.#options.rows, open, this.#free(listed));
+    for (const [row, category] of found) this.#assign(row, category);
+    this.#queue = this.#queue.filter((row) => !found.has(row));
+  }
+
+  // The categories that no row has.
+  #free(listed: readonly Category[]): Category[] {
+    return listed.filter((one) => !this.#rowOf.has(keyOf(one)));
+  }
+
+  #assign(row: number, category: Category): void {
+    this.#rowOf.set(keyOf(category), row);
+    this.results.set(row, { state: this.#sent.has(row) ? 'created' : 'exists', category });
+    this.#checkName(row, category);
+  }
+
+  #checkName(row: number, category: Category): void {
+    const { name } = this.#row(row);
+    if (category.name !== name) this.#changed ??= changedName(name, category.name);
+  }
+
+  // The row that this run created as the category with this key.
+  #createdAs(key: string): number | undefined {
+    const row = this.#rowOf.get(key);
+    return row !== undefined && this.results.stateOf(row) === 'created' ? row : undefined;
   }
 
   #row(row: number): NewCategory {
     return this.#options.rows[row] as NewCategory;
   }
-}
-
-function noValidResponse(): PetstoreError {
-  return new PetstoreError('unknown_outcome', 'the service returned no valid response to any create', {
-    commandHint: checkConnection,
-  });
-}
-
-function toPetstoreError(error: unknown): PetstoreError {
-  if (error instanceof PetstoreError) return error;
-  const hint = 'run the command again with --verbose and report the output';
-  return new PetstoreError('internal', 'unexpected failure during the import (a bug in petstore)', {
-    hint,
-    cause: error,
-  });
-}
-
-/** The effect of a failed create on its row, and whether it ends the run because other rows would fail too. */
-interface ErrorClass {
-  /** `slow`: the service may still process the request. */
-  readonly means: 'rejected' | 'unsent' | 'lost' | 'slow';
-  readonly stop: boolean;
-}
-
-export function classifyError(error: unknown): ErrorClass {
-  if (!(error instanceof PetstoreError)) return { means: 'lost', stop: true };
-  const { kind, processed, status = 0 } = error;
-  if (processed !== 'no') return { means: processed === 'late' ? 'slow' : 'lost', stop: kind !== 'unknown_outcome' };
-  // Other rejections concern every row, such as a 403 of a firewall.
-  if (kind === 'rejected') return { means: 'rejected', stop: !statusTraits(status).rowSpecific };
-  return { means: 'unsent', stop: true };
 }

@@ -16,7 +16,7 @@ export interface Target {
   readonly key: string;
   readonly keySource: 'environment' | 'stored' | 'command' | 'sandbox';
   readonly urlSource: 'environment' | 'stored' | 'sandbox';
-  /** Identifies the service, for rate limits and journals: the base URL, or `sandbox:` and the data file. */
+  /** Identifies the service, for rate limits and import locks: the base URL, or `sandbox:` and the data file. */
   readonly identity: string;
 }
 

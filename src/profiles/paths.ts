@@ -18,7 +18,7 @@ export function configDir(context: PathContext): string {
 }
 
 /**
- * The directory of quota, journals and sandbox data.
+ * The directory of quota, import locks and sandbox data.
  * @throws PetstoreError `storage` if it cannot be determined
  */
 export function stateDir(context: PathContext): string {

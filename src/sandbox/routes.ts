@@ -22,7 +22,7 @@ const OPERATIONS: readonly Operation[] = [
   {
     method: 'POST',
     path: /^\/v1\/categories$/,
-    handle: async (request, { store }) => jsonResponse(201, await store.create(await readNewCategory(request))),
+    handle: async (request, { store }) => jsonResponse(201, store.create(await readNewCategory(request))),
   },
   {
     method: 'GET',

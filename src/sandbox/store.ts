@@ -72,7 +72,7 @@ export class Store {
     options: { readonly reset?: boolean; readonly rotateAtBytes?: number; readonly fs?: LogFs | undefined } = {},
   ) {
     const { rotateAtBytes = ROTATE_AT_BYTES, fs } = options;
-    this.#log = new FileLog(storeFormat, { dir, name, rotateAtBytes, durable: true, rejectForeign: true, fs });
+    this.#log = new FileLog(storeFormat, { dir, name, rotateAtBytes, rejectForeign: true, fs });
     if (options.reset) this.#log.append('reset');
   }
 
@@ -82,14 +82,11 @@ export class Store {
   }
 
   /**
-   * Creates a category and syncs it to the disk.
    * @returns the category as JSON
-   * @throws file system errors; if the sync failed, the category may exist
+   * @throws file system errors
    */
-  async create({ name, description }: CategoryInput): Promise<string> {
-    const item = this.#log.append(`c ${JSON.stringify({ name, description })}`);
-    await this.#log.sync();
-    return item;
+  create({ name, description }: CategoryInput): string {
+    return this.#log.append(`c ${JSON.stringify({ name, description })}`);
   }
 
   close(): void {

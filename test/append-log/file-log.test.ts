@@ -8,7 +8,7 @@ import { FileLog } from '../../src/append-log/file-log.ts';
 import type { LogFs } from '../../src/append-log/generations.ts';
 import { ShortWriteError } from '../../src/append-log/generations.ts';
 import type { LogFormat } from '../../src/append-log/log.ts';
-import { hasDirectorySync, hasModes, hasSymlinks } from '../support/capabilities.ts';
+import { hasModes, hasSymlinks } from '../support/capabilities.ts';
 import { compile } from '../support/compile.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
@@ -19,11 +19,8 @@ const list: LogFormat<string[], number> = {
   snapshot: (state) => state,
 };
 
-const open = (
-  dir: string,
-  rotateAtBytes = 1e9,
-  more: { fs?: LogFs; durable?: boolean } = {},
-): FileLog<string[], number> => new FileLog(list, { dir, name: 'led', rotateAtBytes, ...more });
+const open = (dir: string, rotateAtBytes = 1e9, more: { fs?: LogFs } = {}): FileLog<string[], number> =>
+  new FileLog(list, { dir, name: 'led', rotateAtBytes, ...more });
 
 type Write = (fd: number, bytes: Buffer, from: number, count: number) => number;
 const realWrite: Write = (fd, bytes, from, count) => fs.writeSync(fd, bytes, from, count, null);
@@ -93,35 +90,6 @@ test('a rotation keeps the state and only the last two generations', () => {
   expect(fs.readdirSync(dir).length).toBeLessThanOrEqual(2);
 });
 
-test.runIf(hasDirectorySync)(
-  'a durable log flushes its directory when opened and rotated, and a new generation before it is linked',
-  () => {
-    const dir = tempDir();
-    const calls: string[] = [];
-    const kinds = new Map<number, string>();
-    const watched: LogFs = {
-      ...fs,
-      openSync: ((path: string, ...rest: [string | number, number?]) => {
-        const fd = fs.openSync(path, ...rest);
-        kinds.set(fd, path === dir ? 'directory' : /tmp$/.test(path) ? 'draft' : 'log');
-        return fd;
-      }) as LogFs['openSync'],
-      fsyncSync: (fd) => {
-        calls.push(`fsync ${kinds.get(fd)}`);
-        fs.fsyncSync(fd);
-      },
-      linkSync: (from, to) => {
-        calls.push('link');
-        fs.linkSync(from, to);
-      },
-    };
-    const log = open(dir, 100, { fs: watched, durable: true });
-    expect(calls).toEqual(['fsync directory']);
-    while (log.generation === 1) log.append('a record');
-    expect(calls).toEqual(['fsync directory', 'fsync draft', 'link', 'fsync directory']);
-  },
-);
-
 test('a process that was suspended during many rotations joins the newest generation and loses nothing', () => {
   const dir = tempDir();
   const suspended = open(dir, 300);
@@ -152,56 +120,6 @@ test.runIf(hasModes)('the file and directory of a log are private to their owner
   open(dir);
   expect(fs.statSync(dir).mode & 0o777).toBe(0o700);
   expect(fs.statSync(join(dir, 'led.1.log')).mode & 0o777).toBe(0o600);
-});
-
-/** A file system whose disk writes wait for `finish`. */
-function slowDisk(): {
-  readonly fs: LogFs;
-  readonly started: Promise<void>;
-  readonly finish: () => void;
-  writes: number;
-} {
-  let begin = (): void => undefined;
-  let finish = (): void => undefined;
-  const started = new Promise<void>((resolve) => {
-    begin = resolve;
-  });
-  const finished = new Promise<void>((resolve) => {
-    finish = resolve;
-  });
-  const fdatasync = (fd: number, done: fs.NoParamCallback): void => {
-    disk.writes++;
-    begin();
-    void finished.then(() => fs.fdatasync(fd, done));
-  };
-  const disk = { fs: { ...fs, fdatasync: fdatasync as LogFs['fdatasync'] }, started, finish, writes: 0 };
-  return disk;
-}
-
-test('concurrent syncs share one disk write, which starts after their records were appended', async () => {
-  const disk = slowDisk();
-  const log = open(tempDir(), 1e9, { fs: disk.fs, durable: true });
-  log.append('one');
-  const early = Array.from({ length: 50 }, () => log.sync());
-  await disk.started;
-  log.append('two');
-  const late = Array.from({ length: 50 }, () => log.sync());
-  disk.finish();
-  await Promise.all([...early, ...late]);
-  expect(disk.writes).toBe(2);
-});
-
-test('a sync in flight keeps its file open while the log rotates', async () => {
-  const disk = slowDisk();
-  const log = open(tempDir(), 300, { fs: disk.fs, durable: true });
-  log.append('one');
-  const synced = log.sync();
-  await disk.started;
-  const before = log.generation;
-  for (const record of numbered(50)) log.append(record);
-  expect(log.generation).toBeGreaterThan(before);
-  disk.finish();
-  await synced;
 });
 
 test('8 processes that append 100 records each through rotations lose none', async () => {

@@ -231,7 +231,7 @@ withServer(
   },
 );
 
-withServer.each(['xadd', 'xrange', 'xlen', 'del', 'exists', 'time', 'pexpire', 'zadd', 'zscore'])(
+withServer.each(['xadd', 'xrange', 'xlen', 'del', 'exists', 'time', 'pexpire'])(
   'a user without the permission for %s is rejected',
   async (command) => {
     await using server = await RedisServer.start();

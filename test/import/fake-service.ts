@@ -1,11 +1,9 @@
 // A service in memory and imports to it in virtual time.
-import * as fs from 'node:fs';
 import type { Api, Category, NewCategory } from '../../src/api/types.ts';
-import type { LogFs } from '../../src/append-log/generations.ts';
 import { PetstoreError } from '../../src/errors.ts';
-import type { LockOptions } from '../../src/import/journal.ts';
-import { Journal } from '../../src/import/journal.ts';
-import { openFileJournal } from '../../src/import/journal-file.ts';
+import type { LockOptions } from '../../src/import/lock.ts';
+import { Lock } from '../../src/import/lock.ts';
+import { openFileLock } from '../../src/import/lock-log.ts';
 import type { RunOptions, RunResult } from '../../src/import/run.ts';
 import { runImport } from '../../src/import/run.ts';
 import { FakeClock } from '../support/fake-clock.ts';
@@ -125,17 +123,6 @@ export class FakeImport {
   rows: readonly NewCategory[];
   readonly service = new FakeService();
   readonly stateDir = tempDir();
-  isDiskFull = false;
-  // Disk writes take no time, or the clock would advance during them.
-  readonly #fs: LogFs = {
-    ...fs,
-    fdatasync: ((_fd, done) => done(null)) as LogFs['fdatasync'],
-    writeSync: ((fd: number, bytes: Uint8Array, from: number, count: number) => {
-      if (this.isDiskFull) throw Object.assign(new Error('ENOSPC'), { code: 'ENOSPC' });
-      return fs.writeSync(fd, bytes, from, count);
-    }) as LogFs['writeSync'],
-  };
-
   constructor(rows: readonly NewCategory[]) {
     this.rows = rows;
   }
@@ -156,28 +143,28 @@ export class FakeImport {
       self,
       livenessOf: ({ pid }) => others ?? (living.has(pid) ? 'alive' : 'dead'),
     };
-    const journal = new Journal(openFileJournal(this.stateDir, URL, this.#fs));
+    const lock = new Lock(openFileLock(this.stateDir, URL), this.clock);
     const { api, crashed } = this.service.client();
     const { signal } = new AbortController();
     try {
-      await journal.acquire({ clock: this.clock, signal, processes });
+      await lock.acquire({ signal, processes });
       const running = runImport({
         rows: this.rows,
-        journal,
+        lock,
         categories: api,
-        trustList: false,
         clock: this.clock,
         signal,
         concurrency: 4,
         maxRetries: 2,
         timeoutMs: 30_000,
+        hasQuota: () => true,
         onPlan: async () => undefined,
         onProgress: () => undefined,
         ...options,
       });
       const result = await Promise.race([running, crashed]);
       if (result === 'crashed') return undefined;
-      await journal.close();
+      await lock.close();
       return result;
     } finally {
       living.delete(self.pid);

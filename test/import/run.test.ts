@@ -1,11 +1,9 @@
 // Runs of an import against a service in memory, in virtual time.
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import type { Category, NewCategory } from '../../src/api/types.ts';
 import type { ErrorKind } from '../../src/errors.ts';
 import { PetstoreError } from '../../src/errors.ts';
-import { Journal } from '../../src/import/journal.ts';
-import type { RunResult } from '../../src/import/run.ts';
-import { classifyError } from '../../src/import/run.ts';
+import { classifyError } from '../../src/import/import-error.ts';
 import type { Fate } from './fake-service.ts';
 import { FakeImport, isComplete, named } from './fake-service.ts';
 
@@ -55,76 +53,35 @@ test('a name that occurs three times in the file and once in the list is created
   expect(namesAt(it)).toEqual(['cat', 'dog', 'dog', 'dog']);
 });
 
-test('a list that lacks a created category is fetched again after 2 and 4 s, and then nothing is sent', async () => {
-  const it = new FakeImport(named('dog', 'cat', 'cow'));
-  it.service.add({ name: 'old' });
-  it.service.fates.push('ok', 'ok', 'unauthorized');
-  await it.run({ concurrency: 1 });
-  it.service.show = (all) => all.filter(({ name }) => name !== 'dog');
-  await expect(it.run()).rejects.toMatchObject({
-    kind: 'service',
-    message: expect.stringContaining('lacks 1 category'),
-  });
-  expect([it.service.sent.length, it.clock.slept]).toEqual([3, [2000, 4000]]);
-});
-
-test('--trust-list creates the categories that the list lacks, and later runs succeed without the option', async () => {
-  const it = new FakeImport(named('dog', 'cat'));
-  it.service.add({ name: 'old' });
-  await it.run();
-  it.service.categories.splice(1, 1);
-  await expect(it.run()).rejects.toMatchObject({ kind: 'service' });
-  expect(isComplete(await it.run({ trustList: true }))).toBe(true);
-  expect(isComplete(await it.run())).toBe(true);
-  expect(namesAt(it)).toEqual(['cat', 'dog', 'old']);
-});
-
-test('a list that lacks a category of an earlier list is incomplete only if a row has its name', async () => {
+test('nothing is sent if the first list comes from a cache', async () => {
   const it = new FakeImport(named('dog'));
-  it.service.add({ name: 'old' });
-  it.service.add({ name: 'older' });
+  it.service.isCached = () => true;
+  await expect(it.run()).rejects.toMatchObject({ exitCode: 7, message: expect.stringContaining('cache') });
+  expect([it.service.sent, it.clock.slept]).toEqual([[], [2000, 4000]]);
+});
+
+test('categories that were deleted are created again', async () => {
+  const it = new FakeImport(named('dog', 'cat'));
   await it.run();
   it.service.categories.shift();
-  it.rows = named('dog', 'cat');
   expect(isComplete(await it.run())).toBe(true);
-  it.rows = named('dog', 'old');
-  await expect(it.run()).rejects.toMatchObject({ kind: 'service' });
-  expect(it.service.sent).toHaveLength(2);
+  expect(namesAt(it)).toEqual(['cat', 'dog']);
 });
 
-test('an empty list counts as another account after 6 s, and the first account is recognized later', async () => {
-  const it = new FakeImport(named('dog'));
-  await it.run();
-  const [dog] = it.service.categories.splice(0) as [Category];
-  const running = it.run();
-  expect(isComplete(await running)).toBe(true);
-  expect([it.clock.slept, it.service.sent.length]).toEqual([[2000, 4000], 2]);
-  // Show the list of the first account again.
-  it.service.categories.splice(0, 1, dog, { id: 7, name: 'cat' });
-  it.rows = named('dog', 'cat');
-  expect(isComplete(await it.run())).toBe(true);
-  expect(it.service.sent).toHaveLength(2);
-});
-
-test('an empty list after one that showed the account is not another account', async () => {
-  const it = new FakeImport(named('dog', 'cat'));
-  await it.run();
-  const shown = [1, 1, 0];
-  it.service.show = (all) => all.slice(0, shown.shift());
-  await expect(it.run()).rejects.toMatchObject({ kind: 'service', message: expect.stringContaining('lacks') });
-  expect([it.clock.slept, it.service.sent.length]).toEqual([[2000, 4000], 2]);
-});
-
-test('a list cut off after the first categories leaves a row unknown, and the next run sends nothing', async () => {
+test('uncertain rows stay unknown if the list lacks categories that were just created, or listed before', async () => {
   const it = new FakeImport(numbered(6));
   it.service.show = (all) => all.slice(0, 2);
   it.service.fates.push('ok', 'ok', 'ok', 'lost');
   const result = await it.run({ concurrency: 1 });
   expect(result?.results.document()).toMatchObject({ unknown: [{ row: 4 }], pending: 0 });
-  await expect(it.run()).rejects.toMatchObject({ exitCode: 7 });
-  it.service.show = (all) => all;
-  expect(isComplete(await it.run())).toBe(true);
-  expect(it.service.sent).toHaveLength(6);
+  expect(result?.stop).toMatchObject({ message: 'the list lacks 3 categories that were just created' });
+  const other = new FakeImport(named('dog'));
+  for (const name of ['old', 'older']) other.service.add({ name });
+  other.service.show = (all) => (other.service.lists > 1 ? all.slice(1) : all);
+  other.service.fates.push('cut');
+  const again = await other.run();
+  expect(again?.results.document()).toMatchObject({ unknown: [{ row: 1 }] });
+  expect(again?.stop).toMatchObject({ message: 'the list lacks 1 category that were listed before' });
 });
 
 test.each<[string, Fate, string, object]>([
@@ -180,12 +137,72 @@ test('a row whose name the service altered stays unknown, and the category that 
   expect(it.service.sent).toHaveLength(2);
 });
 
-test('a name that the service altered in its response is recognized in every later run', async () => {
+test('an import stops if a 201 shows that the service changes names, and the file with its spelling is complete', async () => {
+  const it = new FakeImport(named('Dog', 'Cat', 'Cow'));
+  it.service.alter = (name) => name.toLowerCase();
+  const result = await it.run({ concurrency: 2 });
+  expect(result?.stop).toMatchObject({
+    exitCode: 7,
+    message: 'the service changed the name "Dog" to "dog"',
+    hint: "use the service's spelling of all names in the file: another import would create them twice",
+  });
+  expect(result?.results.document()).toMatchObject({ created: [{ name: 'dog' }, { name: 'cat' }], pending: 1 });
+  it.rows = named('dog', 'cat');
+  expect(isComplete(await it.run())).toBe(true);
+  expect(it.service.sent).toHaveLength(2);
+});
+
+test('an import stops if a list shows other names than the responses did', async () => {
+  const it = new FakeImport(named('Dog'));
+  it.service.show = (all) => all.map((one) => ({ ...one, name: one.name.toLowerCase() }));
+  const result = await it.run();
+  expect(result?.stop?.message).toBe('the service changed the name "Dog" to "dog"');
+});
+
+test('a changed name is reported although the import ends for another reason', async () => {
   const it = new FakeImport(named('Dog', 'Cat'));
   it.service.alter = (name) => name.toLowerCase();
-  await it.run();
+  it.service.fates.push('unauthorized');
+  expect((await it.run())?.stop?.message).toBe('the service changed the name "Cat" to "cat"');
+});
+
+test('after a changed name, rows without a response are looked up before the import ends', async () => {
+  const it = new FakeImport(named('Dog', 'Cat', 'Cow'));
+  it.service.alter = (name) => name.toLowerCase();
+  it.service.fates.push('lost', 'cut');
   const result = await it.run();
-  expect([isComplete(result), result?.results.altered, it.service.sent.length]).toEqual([true, 2, 2]);
+  expect(result?.results.document()).toMatchObject({
+    created: [{ name: 'cow' }],
+    unknown: [
+      { row: 1, maybe: { name: 'dog' } },
+      { row: 2, maybe: { name: 'dog' } },
+    ],
+  });
+  expect(it.service.sent).toHaveLength(3);
+});
+
+test('a list that lacks categories that were just created is an error', async () => {
+  const it = new FakeImport(numbered(5));
+  it.service.show = (all) => all.slice(0, 3);
+  const result = await it.run();
+  expect(result?.stop).toMatchObject({ exitCode: 7, message: 'the list lacks 2 categories that were just created' });
+  expect(it.clock.slept).toEqual([2000, 4000]);
+});
+
+test('the list is not fetched again after the last create if the quota is used up', async () => {
+  const it = new FakeImport(numbered(5));
+  expect(isComplete(await it.run({ hasQuota: () => false }))).toBe(true);
+  expect(it.service.lists).toBe(1);
+});
+
+test('a row that another client creates while the import looks up others is not sent', async () => {
+  const it = new FakeImport(numbered(6));
+  it.service.fates.push('cut', 'cut', 'cut', 'cut');
+  it.service.onList = () => {
+    if (it.service.lists === 2) it.service.add({ name: 'n5' });
+  };
+  expect(isComplete(await it.run({ concurrency: 1 }))).toBe(true);
+  expect(namesAt(it)).toEqual(namesOf(numbered(6)));
 });
 
 test.each<[string, number, Fate]>([
@@ -199,7 +216,7 @@ test.each<[string, number, Fate]>([
   expect(namesAt(it)).toEqual(['dog']);
 });
 
-test('rows that a killed run had in flight are looked up 10 s after the next run starts', async () => {
+test('after a run was killed, the next one fetches its list 10 s later', async () => {
   const it = new FakeImport(named('dog', 'cat'));
   it.service.fates.push('ok', 'crash');
   expect(await it.run({ concurrency: 1 })).toBeUndefined();
@@ -207,7 +224,7 @@ test('rows that a killed run had in flight are looked up 10 s after the next run
   expect([total(it.clock.slept), namesAt(it)]).toEqual([10_000, ['cat', 'dog']]);
 });
 
-test('a resumed run waits as long as the timeout for a row that timed out', async () => {
+test('a run waits as long as the timeout of a create that timed out in the last one', async () => {
   const it = new FakeImport(named('dog', 'cat'));
   it.service.fates.push('slow', 'unauthorized');
   await it.run({ concurrency: 1, timeoutMs: 40_000 });
@@ -227,19 +244,17 @@ test('a create that is processed after its row was resent is reported as a dupli
   const result = await it.run({ concurrency: 1 });
   expect(result?.stop).toMatchObject({
     kind: 'unknown_outcome',
-    message: 'resent rows may exist twice: "dog" (id 3)',
+    message: 'the list shows more categories than rows: "dog"',
   });
 });
 
-test('a resent row has an unknown outcome if no list shows whether it exists twice', async () => {
-  const it = new FakeImport(named('dog'));
-  it.service.fates.push('cut');
-  it.service.isCached = () => it.service.lists > 2;
-  const result = await it.run();
-  expect(result?.stop).toMatchObject({
-    kind: 'unknown_outcome',
-    message: 'cannot check whether resent rows exist twice: "dog"',
-  });
+test('a row of an earlier run that is processed after it was sent again is reported as a duplicate', async () => {
+  const it = new FakeImport(named('dog', 'cat'));
+  it.service.fates.push('ok', 'lost');
+  it.service.onList = () => {
+    if (it.service.lists === 2) it.service.add({ name: 'cat' });
+  };
+  expect((await it.run({ concurrency: 1 }))?.stop?.message).toBe('the list shows more categories than rows: "cat"');
 });
 
 test('a 201 with a known category, or with that of another row, does not count as created', async () => {
@@ -248,41 +263,6 @@ test('a 201 with a known category, or with that of another row, does not count a
   it.service.fates.push('old', 'ok', 'one');
   expect(isComplete(await it.run({ concurrency: 1 }))).toBe(true);
   expect(namesAt(it)).toEqual(['cat', 'cow', 'dog', 'old']);
-});
-
-test('a 201 with the category of a row that could not be recorded does not count as created', async () => {
-  const it = new FakeImport(named('dog', 'cat'));
-  it.service.fates.push('ok', 'one');
-  const { api } = it.service.client();
-  const create = async (row: NewCategory): Promise<Category> => {
-    const category = await api.create(row);
-    it.isDiskFull = row.name === 'dog';
-    return category;
-  };
-  const result = await it.run({ categories: { ...api, create } });
-  expect(result?.stop?.kind).toBe('storage');
-  expect(result?.results.document()).toMatchObject({ created: [{ name: 'dog' }], unknown: [{ name: 'cat' }] });
-  expect(isComplete(await it.run())).toBe(true);
-  expect(namesAt(it)).toEqual(['cat', 'dog']);
-});
-
-test('a row whose creation is recorded again after it was withdrawn is not sent again', async () => {
-  const it = new FakeImport(named('dog', 'cat'));
-  const { recordCreated } = Journal.prototype;
-  // A state server that loses its data has the attempt restored as uncertain, and then as created.
-  vi.spyOn(Journal.prototype, 'recordCreated').mockImplementationOnce(async function (
-    this: Journal,
-    attempt,
-    category,
-  ) {
-    await recordCreated.call(this, attempt, category);
-    const uncertain = this.account.uncertain as Map<string, object>;
-    uncertain.set(attempt, { name: 'dog', known: 0 });
-    setImmediate(() => uncertain.delete(attempt));
-    return false;
-  });
-  expect(isComplete(await it.run({ concurrency: 1 }))).toBe(true);
-  expect([it.service.sent.length, namesAt(it)]).toEqual([2, ['cat', 'dog']]);
 });
 
 test('rows are looked up after several lost responses in a row, and the import stops if none exists', async () => {
@@ -297,7 +277,7 @@ test('rows are looked up after several lost responses in a row, and the import s
   expect(hopeless.service.sent.length).toBeLessThan(30);
 });
 
-test('rows stay unknown if the lookup fails, and the next run resolves them', async () => {
+test('rows stay unknown if the lookup fails, and the next run creates those that the list lacks', async () => {
   const it = new FakeImport(named('dog', 'cat'));
   it.service.fates.push('lost', 'cut');
   it.service.onList = () => {
@@ -319,27 +299,15 @@ test('an import sends nothing if its first list fails', async () => {
   expect(it.service.sent).toEqual([]);
 });
 
-test('a 201 to a run that was taken over counts as created for the run that took over', async () => {
+test('a run that was taken over sends nothing more, and the other one creates the rest', async () => {
   const it = new FakeImport(numbered(12));
   const { api } = it.service.client();
-  let respond: () => void = () => undefined;
-  let second: Promise<RunResult | undefined> | undefined;
-  // The first run receives the response to its third create once the second run has sent rows of its own.
-  const takeOver = (): Promise<void> => {
-    const onProgress = ({ created }: { readonly created: number }): void => (created === 5 ? respond() : undefined);
-    second = it.run({ concurrency: 1, onProgress }, 'dead');
-    return new Promise((resolve) => {
-      respond = resolve;
-    });
-  };
-  const create = async (row: NewCategory): Promise<Category> => {
-    const category = await api.create(row);
-    if (row.name === 'n2') await takeOver();
-    return category;
+  const create = async (row: NewCategory, beforeSend?: () => void): Promise<Category> => {
+    if (row.name === 'n3') expect(isComplete(await it.run({}, 'dead'))).toBe(true);
+    return api.create(row, beforeSend);
   };
   const first = await it.run({ concurrency: 1, categories: { ...api, create } });
   expect(first?.stop).toMatchObject({ message: 'another process has taken over this import' });
-  expect(isComplete(await second)).toBe(true);
   expect(it.service.sent).toHaveLength(12);
 });
 
@@ -362,6 +330,6 @@ test('an error after which the request may have been processed leaves its row "s
   const late = new PetstoreError('unknown_outcome', 'x', { processed: 'late' });
   expect(classifyError(late)).toEqual({ means: 'slow', stop: false });
   const interrupted = new PetstoreError('interrupted', 'x', { processed: 'perhaps' });
-  expect(classifyError(interrupted)).toEqual({ means: 'lost', stop: true });
+  expect(classifyError(interrupted)).toEqual({ means: 'aborted', stop: true });
   expect(classifyError(new TypeError('x'))).toEqual({ means: 'lost', stop: true });
 });

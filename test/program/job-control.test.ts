@@ -19,10 +19,17 @@ const CTRL_Z = '\u001a';
 let respond: (() => void) | undefined;
 let url = '';
 beforeAll(async () => {
-  const created = { status: 201, body: { id: 1, name: 'dog' } };
-  const service = await startHttpFake(({ method }) =>
-    method === 'GET' ? { body: [] } : new Promise((resolve) => (respond = () => resolve(created))),
-  );
+  const dog = { id: 1, name: 'dog' };
+  const listed: object[] = [];
+  const service = await startHttpFake(({ method }) => {
+    if (method === 'GET') return { body: listed };
+    return new Promise((resolve) => {
+      respond = () => {
+        listed.push(dog);
+        resolve({ status: 201, body: dog });
+      };
+    });
+  });
   url = service.url;
   return service.close;
 });

@@ -19,12 +19,14 @@ const MODULES = {
 };
 /** Smaller sizes, so that logs rotate in short worlds, and longer pauses of processes that wait for each other. */
 const LIMITS = {
-  'src/import/journal-file.ts': ['ROTATE_AT_BYTES = 8 * 1024 * 1024;', 'ROTATE_AT_BYTES = 2048;'],
-  'src/import/journal-server.ts': ['ROTATE_AT = 10_000;', 'ROTATE_AT = 30;'],
-  'src/import/journal.ts': ['POLL_MS = 200;', 'POLL_MS = 2000;'],
-  'src/http/ticket-queue.ts': ['MAX_POLL_MS = 100;', 'MAX_POLL_MS = 500;'],
-  'src/rate-limit/ledger.ts': ['ROTATE_AT_BYTES = 32 * 1024;', 'ROTATE_AT_BYTES = 8192;'],
-  'src/rate-limit/failover.ts': ['ROTATE_AT = 200;', 'ROTATE_AT = 30;'],
+  'src/import/lock-log.ts': [
+    ['ROTATE_AT_BYTES = 64 * 1024;', 'ROTATE_AT_BYTES = 2048;'],
+    ['ROTATE_AT_RECORDS = 1000;', 'ROTATE_AT_RECORDS = 30;'],
+  ],
+  'src/import/lock.ts': [['POLL_MS = 200;', 'POLL_MS = 2000;']],
+  'src/http/ticket-queue.ts': [['MAX_POLL_MS = 100;', 'MAX_POLL_MS = 500;']],
+  'src/rate-limit/ledger.ts': [['ROTATE_AT_BYTES = 32 * 1024;', 'ROTATE_AT_BYTES = 8192;']],
+  'src/rate-limit/failover.ts': [['ROTATE_AT = 200;', 'ROTATE_AT = 30;']],
 };
 const timer = (name) => [name, [replaced('timers'), name]];
 
@@ -51,7 +53,7 @@ export async function buildSimulator(file, mutation) {
       }
       const file = relative(resolve(here, '../..'), id);
       const changes = mutation?.file === file ? [[mutation.from, mutation.to]] : [];
-      if (LIMITS[file]) changes.push(LIMITS[file]);
+      changes.push(...(LIMITS[file] ?? []));
       return changes.length === 0 ? null : changes.reduce(changed, readFileSync(id, 'utf8'));
     },
   };

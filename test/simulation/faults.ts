@@ -354,9 +354,9 @@ export class Faults {
     const before = this.#others.length;
     this.#others = this.#others.filter((fault) => {
       if (this.#sent < fault.at) return true;
-      // An older save would return the lock to a suspended run that has lost it.
+      // Without the latest records, a suspended run that has lost the lock would take it back.
       const isAsleep = this.#hooks.running().some(({ suspendedUntil }) => suspendedUntil > scheduler.now);
-      if (fault.kind === 'server-restart' && isAsleep) return true;
+      if (/^server-(?:restart|flush|evict)$/.test(fault.kind) && isAsleep) return true;
       const victims = this.#hooks
         .running()
         .filter((one) => one.suspendedUntil <= scheduler.now && one.sparedUntil < scheduler.now)

@@ -9,51 +9,7 @@ interface Finding {
   readonly undone: Mutation;
 }
 
-const journal = (from: string, to: string): Mutation => ({ file: 'src/import/journal.ts', from, to });
-const run = (from: string, to: string): Mutation => ({ file: 'src/import/run.ts', from, to });
-
 export const FINDINGS: readonly Finding[] = [
-  {
-    what: 'A restart of the state server brought back attempts that had been settled, and they claimed categories of others',
-    seed: 962,
-    undone: journal('if (isSettled && !uncertain.has(attempt)) await this.recordAbsent(attempt);', ''),
-  },
-  {
-    what: 'An attempt that was settled by the append that showed a loss was restored as uncertain',
-    undone: journal('if (creation) await this.recordFound(attempt, creation);\n      else if', 'if'),
-  },
-  {
-    what: 'A rotation by the run itself restored attempts that were recorded as absent',
-    undone: journal('|| isEnded() ||', '||'),
-  },
-  {
-    what: 'A rotation of the journal by another machine restored attempts that had created their category',
-    undone: journal('|| this.creationOf(attempt)) continue;', ') continue;'),
-  },
-  {
-    what: 'A run that had waited for the lock restored what the run before it had settled meanwhile',
-    undone: {
-      file: 'src/import/journal-server.ts',
-      from: 'if (refreshing) lost ??= before;\n    else',
-      to: 'lost ??= before;\n   ',
-    },
-  },
-  {
-    what: 'Rows were looked up before an evicted journal was restored',
-    undone: run(
-      'const listed = await this.#wholeList();\n    await journal.restoreLost();',
-      'const listed = await this.#wholeList();',
-    ),
-  },
-  {
-    what: 'A list without an id that two responses had named counted as complete',
-    undone: run('...this.#named, ', ''),
-  },
-  {
-    what: 'An empty list after one that showed the account counted as another account',
-    seed: 3,
-    undone: run('if (listed.length > 0 || at < 0) at =', 'at ='),
-  },
   {
     what: 'An import that was interrupted with a create in flight did not report the outcome as unknown',
     seed: 9,
@@ -105,19 +61,6 @@ export const FINDINGS: readonly Finding[] = [
       from: 'own.startsWith(begins))',
       to: "begins !== '~~' && own.startsWith(begins))",
     },
-  },
-  {
-    what: 'A row was sent again whose creation the journal had restored after the row was withdrawn',
-    seed: 300,
-    undone: run(' ?? listed?.find((one) => String(one.id) === id)', ''),
-  },
-  {
-    what: "A 201 with another row's category counted as that of its own row, because the record of the other was lost",
-    undone: run(' || (isTaken && this.#stop)', ''),
-  },
-  {
-    what: 'Of two attempts with one name, the one that the service still processed was taken as created, and the other was resent',
-    undone: { file: 'src/import/list-proof.ts', from: 'of slowLast)', to: 'of uncertain)' },
   },
   {
     what: 'A 429 that arrived after a sleep of the machine ended before its stated wait',

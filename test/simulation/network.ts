@@ -13,8 +13,6 @@ interface NetworkOptions {
   readonly faults: Faults;
   readonly invariants: Invariants;
   readonly trace: Trace;
-  /** Whether the journal keeps the records of a process: the server may have lost the first ones, or be down. */
-  readonly keepsJournal: (process: SimulatedProcess) => boolean;
   /** How long a connection takes, milliseconds. */
   readonly connectMs: number;
 }
@@ -65,7 +63,7 @@ export class Network {
     request: Parameters<Transport['send']>[0],
     { timeoutMs, signal, onHead, canSend }: Parameters<Transport['send']>[1],
   ): Promise<HttpResponse> {
-    const { scheduler, service, faults, invariants, trace, keepsJournal, connectMs } = this.#options;
+    const { scheduler, service, faults, invariants, trace, connectMs } = this.#options;
     const kind = request.method === 'GET' ? 'list' : 'create';
     const number = ++this.#requests;
     const name = nameIn(request.body);
@@ -132,15 +130,11 @@ export class Network {
         after(scheduler.between(0.1, 3), () => {
           if (fault === 'truncated') return fail('reset', 'the connection was closed');
           if (response.shows && kind === 'list') process.listed = new Set(response.shows);
-          // The categories count as known once the program has recorded them, unless it is killed first.
+          // The categories count as known to the process, unless it is killed first.
           scheduler.after(0, process, () => {
-            // The list for the prompt is not recorded.
+            // The list for the prompt does not count.
             if (process.hasQuestion && process.creates === 0) return;
-            for (const { knownTo } of response.shows ?? []) {
-              knownTo.add(String(process.pid));
-              if (kind === 'create' && process.command === 'import' && keepsJournal(process))
-                knownTo.add(process.journal);
-            }
+            for (const { knownTo } of response.shows ?? []) knownTo.add(String(process.pid));
           });
           const received = head as Head;
           end(() => resolve({ ...received, body: new TextEncoder().encode(response.body) }));

@@ -25,8 +25,6 @@ export interface SimulatedProcess {
   readonly maxWaitMs: number;
   /** Whether it prompts before it creates categories. */
   readonly hasQuestion: boolean;
-  /** The place of its import journal: the name of its machine, or `server`. */
-  readonly journal: string;
   dead: boolean;
   suspendedUntil: number;
   /** How long its machine was suspended, in milliseconds; its monotonic clock stopped meanwhile. */
@@ -35,7 +33,7 @@ export interface SimulatedProcess {
   refusedUntil: number;
   /** The number of its creates that ended without a response. */
   lost: number;
-  /** Whether its journal file was replaced by a copy. */
+  /** Whether its lock file was replaced by a copy. */
   hasLostJournal: boolean;
   /** Whether it is killed during its next write. */
   diesWriting: boolean;

@@ -37,7 +37,7 @@ export interface Stored {
   /** The name that was sent. */
   readonly sent: string;
   readonly description: string | undefined;
-  /** The processes and journals that know it, from a list or from their own 201. */
+  /** The processes that know it, from a list or from their own 201. */
   readonly knownTo: Set<string>;
 }
 
@@ -287,8 +287,7 @@ export class Service {
       return respond(200, listText(old), { headers: { age: '7' } });
     }
     if (fault === 'empty-list' && known.length > 0) return respond(200, '[]');
-    // A truncated list lacks a category that the client knows, since no client could detect it otherwise. It also shows a
-    // known category, or it would look like the list of another account or of reset data.
+    // A truncated list lacks a category that the client knows, since no client could detect it otherwise.
     if (fault === 'cut-list' && known.length > 1) {
       const at = 1 + Math.floor(this.#scheduler.random() * (known.length - 1));
       // Either a stale list that lacks one known category, or only the first page.
@@ -356,6 +355,6 @@ function listText(all: readonly Stored[]): string {
   return `[${all.map(categoryText).join(',')}]`;
 }
 
-function knownTo({ pid, journal }: SimulatedProcess, all: readonly Stored[]): readonly Stored[] {
-  return all.filter((one) => one.knownTo.has(String(pid)) || one.knownTo.has(journal));
+function knownTo({ pid }: SimulatedProcess, all: readonly Stored[]): readonly Stored[] {
+  return all.filter((one) => one.knownTo.has(String(pid)));
 }

@@ -61,9 +61,9 @@ describe('a simulated world', () => {
   });
 
   test('shows a planted violation in a smaller world, with the preceding steps', async () => {
-    // The mutation sends creates without recording them first.
-    const from = "await this.#append(['send', this.#run, attempt, name]);\n    await this.#log.sync();";
-    const mutation = { file: 'src/import/journal.ts', from, to: '' };
+    // The mutation fetches lists while creates are on their way.
+    const from = 'await sleepLong(this.#clock, this.busyMs, signal);';
+    const mutation = { file: 'src/import/lock.ts', from, to: '' };
     const broken = await Simulator.build(tempDir(), mutation);
     const { found } = await broken.worlds(1, 100);
     const planted = found.find(({ what }) => /exists \d+ times|not done/.test(what));

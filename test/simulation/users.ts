@@ -13,8 +13,8 @@ export type Task =
       readonly kind: 'import';
       readonly names: readonly string[];
       readonly format: 'csv' | 'json' | 'ndjson';
-      /** Some of its categories have been deleted, and the user knows. */
-      readonly trustList?: true;
+      /** The service's operator has deleted some of its categories. */
+      readonly isAfterDeletion?: true;
     };
 
 export interface UserPlan {
@@ -34,7 +34,7 @@ export class Expectations {
   readonly #rows = new Map<string, number>();
   readonly #creates = new Map<string, number>();
   readonly #excused = new Set<string>();
-  #isJournalLost = false;
+  #hasEndedEarly = false;
 
   constructor(service: Service) {
     this.#service = service;
@@ -54,9 +54,9 @@ export class Expectations {
     for (const name of names) this.#excused.add(name);
   }
 
-  /** Allows any number of names that the service alters: only the journal knew their rows. */
-  journalLost(): void {
-    this.#isJournalLost = true;
+  /** Allows any number of names that the service alters: a row whose import ended early is recognized by its own name only. */
+  endedEarly(): void {
+    this.#hasEndedEarly = true;
   }
 
   /** The number of rows of a file, or of creates, with this name. */
@@ -89,9 +89,13 @@ export class Expectations {
       .map(([name, count]) => `"${name}" was listed ${count} times`);
   }
 
+  isExcused(name: string): boolean {
+    return this.#allowed(name) === Number.POSITIVE_INFINITY;
+  }
+
   #allowed(name: string): number {
     if (this.#service.late.has(name)) return Number.POSITIVE_INFINITY;
-    if (this.#excused.has(name) || (this.#isJournalLost && this.#service.nameOf(name) !== name))
+    if (this.#excused.has(name) || (this.#hasEndedEarly && this.#service.nameOf(name) !== name))
       return Number.POSITIVE_INFINITY;
     return this.rows(name);
   }
@@ -122,7 +126,7 @@ interface Surroundings {
   /** Makes later commands use the saved key. */
   readonly loggedIn: (machine: Machine) => void;
   readonly violate: (what: string) => void;
-  /** Whether a journal may lose records. */
+  /** Whether a lock may lose records. */
   readonly mayLoseRecords: boolean;
   /** Resolves when the state server can be used. */
   readonly serverIsBack: () => Promise<void>;
@@ -143,6 +147,8 @@ const MOST_WAITS = 200;
 export class User {
   readonly #plan: UserPlan;
   readonly #world: Surroundings;
+  /** Whether an import has said that the service changes names. */
+  #knowsSpelling = false;
 
   constructor(plan: UserPlan, world: Surroundings) {
     this.#plan = plan;
@@ -162,9 +168,9 @@ export class User {
     const { options } = this.#plan;
     const { scheduler } = this.#world;
     if (task.kind === 'import') {
-      if (task.trustList)
+      if (task.isAfterDeletion)
         this.#world.service.remove(({ sent }) => task.names.includes(sent) && scheduler.random() < 0.5);
-      await this.#import([...task.names], task.format, task.trustList ? ['--trust-list'] : []);
+      await this.#import([...task.names], task.format);
     } else if (task.kind === 'create') await this.#create(task.name, task.ifMissing);
     else if (task.kind === 'login') await this.#logIn();
     else await this.#until(task.kind === 'list' ? ['categories', 'list', ...options] : ['quota', ...options]);
@@ -221,11 +227,13 @@ export class User {
     }
   }
 
-  async #import(rows: string[], format: 'csv' | 'json' | 'ndjson', extra: readonly string[]): Promise<void> {
+  async #import(rows: string[], format: 'csv' | 'json' | 'ndjson'): Promise<void> {
     const { machine, run, expectations, violate } = this.#world;
     const { atTerminal, options } = this.#plan;
     const path = `/${machine.name}/rows-${this.#plan.name}.${format}`;
-    let args: readonly string[] = ['categories', 'import', atTerminal ? path : '-', ...extra, ...options];
+    const { stored } = this.#world.service;
+    if (this.#knowsSpelling) rows = rows.map((name) => stored.findLast(({ sent }) => sent === name)?.name ?? name);
+    let args: readonly string[] = ['categories', 'import', atTerminal ? path : '-', ...options];
     for (let tries = 0, waits = 0; tries < TRIES && rows.length > 0; tries++) {
       expectations.addFile(rows);
       mkdirSync(`/${machine.name}`, { recursive: true });
@@ -240,9 +248,11 @@ export class User {
       if (ended.code === 3) await this.#logIn();
       // A short --max-wait needs many runs.
       if (ended.err.includes('rate limited') && waits++ < MOST_WAITS) tries--;
-      if (ended.code === 8) rows = correctedRows(rows, ended);
+      this.#knowsSpelling ||= ended.err.includes('spelling');
+      if (this.#knowsSpelling) rows = this.#spelled(rows);
+      else if (ended.code !== 4) expectations.endedEarly();
       if (ended.out.includes('E400')) rows = rows.filter((name) => !name.includes('!'));
-      if (/may exist twice|exist twice/.test(ended.err)) {
+      if (ended.err.includes('more categories than rows')) {
         // No simulated request is delayed longer than the waits of an import (docs/import.md).
         for (const name of expectations.tooOften()) violate(`${name}, and the import reports it`);
         // The user compares the list with the file and accepts the duplicates.
@@ -259,7 +269,16 @@ export class User {
     if (rows.length > 0) violate(`an import is not done after ${TRIES} runs`);
   }
 
-  // A journal that lost records does not know that a row was sent again.
+  // Follows the hint to use the service's spelling in the file.
+  #spelled(rows: readonly string[]): string[] {
+    const stored = [...this.#world.service.stored];
+    return rows.map((name) => {
+      const at = stored.findIndex(({ sent }) => sent === name);
+      return at < 0 ? name : (stored.splice(at, 1)[0]?.name ?? name);
+    });
+  }
+
+  // A run that starts after records were lost does not know that a row was sent again.
   #shownTooOften(ended: Ended): string[] {
     const { machine, expectations } = this.#world;
     return machine.diskFailed || this.#world.mayLoseRecords ? [] : expectations.shownTooOften(ended);
@@ -280,12 +299,12 @@ export class User {
       const others = rows.filter((one) => one === name).length - failed.filter((one) => one.name === name).length;
       // Another user may have created a row of the shared file meanwhile.
       const isOwn = !name.startsWith('both ') && !this.#world.service.late.has(name);
-      if (isOwn && this.#world.expectations.count(name) > others)
+      if (isOwn && !this.#world.expectations.isExcused(name) && this.#world.expectations.count(name) > others)
         this.#world.violate(`"${name}" is reported as rejected and exists`);
     }
     const sum = created.length + skipped.length + failed.length + unknown.length + pending;
     if (sum !== rows.length) this.#world.violate(`${sum} of ${rows.length} rows are reported`);
-    // Whatever ended it: docs/cli.md lets only a key, a journal, Ctrl-C and a redirect come first.
+    // Whatever ended it: docs/cli.md lets only a key, the lock, Ctrl-C and a redirect come first.
     if (unknown.length > 0 && ![3, 8, 9, 130, 143].includes(code ?? 8) && !err.includes('303'))
       this.#world.violate(`a row is unknown, and the exit code is ${code}`);
     const own = [...out.slice(0, out.indexOf('"skipped"')).matchAll(/"id":(\d+)/g)].map(([, id]) => id);
@@ -311,17 +330,6 @@ export class User {
 function resumeOf({ err }: Ended): readonly string[] | undefined {
   const line = /the same rows \| petstore ([^\n"`\\]+)/.exec(err)?.[1];
   return line?.trim().split(' ');
-}
-
-// Follows the hint to use the changed names in the file.
-function correctedRows(rows: readonly string[], { out, err }: Ended): string[] {
-  const corrected = [...rows];
-  for (const [, row = '', name = ''] of `${err}\n${out}`
-    .replaceAll('\\"', '"')
-    .matchAll(/row (\d+) "[^"]*" \(perhaps category \d+ "([^"]*)"\)/g)) {
-    corrected[Number(row) - 1] = name;
-  }
-  return corrected;
 }
 
 function fileText(rows: readonly string[], format: 'csv' | 'json' | 'ndjson'): string {

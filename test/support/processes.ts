@@ -88,13 +88,28 @@ export async function startSandbox(bin: string, options: readonly string[]): Pro
   };
 }
 
-/** Waits until an import journal of a place contains a text, for example `"created"`. */
+/** Waits until the log of an import's lock contains a text, for example `"acquire"`. */
 export async function untilRecorded(at: Place, text: string): Promise<void> {
   const dir = join(at.env['PETSTORE_STATE_DIR'] ?? '', 'imports');
   await until(() => {
     const files = existsSync(dir) ? readdirSync(dir, { recursive: true, encoding: 'utf8' }) : [];
     return files.some((file) => file.endsWith('.log') && readFileSync(join(dir, file), 'utf8').includes(text));
   });
+}
+
+/** Waits until the service of a place lists more categories than now. */
+export async function untilCreated({ env }: Place): Promise<void> {
+  const count = async (): Promise<number | undefined> => {
+    const headers = { authorization: `Bearer ${env['PETSTORE_API_KEY']}` };
+    const response = await fetch(`${env['PETSTORE_BASE_URL']}/categories`, { headers }).catch(() => undefined);
+    const listed: unknown = await response?.json().catch(() => undefined);
+    return Array.isArray(listed) ? listed.length : undefined;
+  };
+  let before: number | undefined;
+  for (let now = before; before === undefined || (now ?? 0) <= before; now = await count()) {
+    before ??= now;
+    await new Promise((done) => setTimeout(done, 20));
+  }
 }
 
 /** Waits in real time for a condition that another process or a server fulfills. */

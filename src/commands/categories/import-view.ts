@@ -45,11 +45,10 @@ function* summary(
   yield* table(context, unknown, 'unknown', UNKNOWN);
 }
 
-function* planned({ toCreate, skipped, unknown, estimate }: Preview, context: TextContext): Generator<string> {
+function* planned({ toCreate, skipped, estimate }: Preview, context: TextContext): Generator<string> {
   yield* table(context, toCreate, 'to create', PLANNED);
   const create = `Would create ${formatCount(toCreate.length, 'category', 'categories')}`;
-  const lookUp = unknown > 0 ? `, after looking up ${formatCount(unknown, 'unknown row')}` : '';
-  yield wrapped(`${create} and skip ${formatNumber(skipped.length)}${lookUp}`, context);
+  yield wrapped(`${create} and skip ${formatNumber(skipped.length)}`, context);
   if (toCreate.length > 0) yield wrapped(`Estimated time: ${formatEstimate(estimate)}`, context);
   const daily = dailyNotice(toCreate.length, estimate);
   if (daily !== undefined) yield wrapped(daily, context);

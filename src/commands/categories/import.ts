@@ -8,7 +8,6 @@ export const importRows = (): PetstoreCommand =>
     .option('--delimiter <char>', 'field separator of a CSV file (default: detected among comma, semicolon and tab)')
     .option('--ignore-extra', 'ignore columns and fields other than name and description', false)
     .option('--map <name=column>', 'read the name or the description from this column; repeatable', collect)
-    .option('--trust-list', 'continue even if the list lacks categories that existed before', false)
     .option('--dry-run', 'preview without creating anything', false)
     .option('-y, --yes', 'do not ask for confirmation', false)
     .option('--concurrency <number>', 'maximum number of concurrent requests', '8')
@@ -19,7 +18,7 @@ for two categories. Only one import runs at a time; a second one waits.`,
       output: `the number of created, skipped, failed and unknown rows, and a table of those that failed or are unknown. With
 --json, one document with "created", "skipped", "failed", "unknown" and "pending", printed whenever something was sent.`,
       exitCodes: `2 invalid file, 3 API key rejected, 4 rows rejected, 5 rate limited, 7 incomplete list of categories, 8 outcome
-of rows unknown, 9 journal unavailable, 130 interrupted.`,
+of rows unknown, 9 import lock unavailable, 130 interrupted.`,
       examples: [
         'petstore categories import species.csv',
         'petstore categories import arten.csv --map name=Name --map description=Beschreibung --dry-run',

@@ -1,24 +1,23 @@
 // `petstore categories import`: creates the categories of a file that do not exist yet.
 import type { NewCategory } from '../../api/types.ts';
+import type { Log } from '../../append-log/log.ts';
 import type { ProcessRef } from '../../append-log/process-liveness.ts';
 import type { StateServer } from '../../append-log/state-server.ts';
 import type { Action } from '../../command.ts';
 import { PetstoreError } from '../../errors.ts';
 import { escapeControls } from '../../escape.ts';
-import { formatCount, formatNumber } from '../../format.ts';
+import { formatCount, formatDuration, formatNumber } from '../../format.ts';
 import { dailyNotice, estimate, formatEstimate, startProgressLine } from '../../import/estimate.ts';
-import { importError, withoutProfile } from '../../import/import-error.ts';
-import type { JournalLog } from '../../import/journal.ts';
-import { Journal } from '../../import/journal.ts';
-import { hasFileJournal, openFileJournal } from '../../import/journal-file.ts';
-import type { Account } from '../../import/journal-state.ts';
-import { newAccount } from '../../import/journal-state.ts';
-import { findRows } from '../../import/list-proof.ts';
+import { importError } from '../../import/import-error.ts';
+import { firstList, matchRows } from '../../import/list.ts';
+import type { LockState } from '../../import/lock.ts';
+import { Lock } from '../../import/lock.ts';
+import { openFileLock, openServerLock } from '../../import/lock-log.ts';
 import type { ImportResults, Preview } from '../../import/results.ts';
 import { previewOf } from '../../import/results.ts';
 import { readInputFile, readRows } from '../../import/rows.ts';
 import type { RunResult } from '../../import/run.ts';
-import { firstList, runImport } from '../../import/run.ts';
+import { runImport } from '../../import/run.ts';
 import { wrap } from '../../output/wrap.ts';
 import type { Session } from '../../session.ts';
 import type { ImportData } from './import-view.ts';
@@ -28,7 +27,6 @@ interface ImportOptions {
   readonly delimiter: string | undefined;
   readonly map: readonly string[] | undefined;
   readonly ignoreExtra: boolean;
-  readonly trustList: boolean;
   readonly dryRun: boolean;
   readonly yes: boolean;
   /** The unparsed value of `--concurrency`. */
@@ -50,71 +48,56 @@ export const importAction: Action<ImportOptions, ImportData> = {
     if (options.dryRun) return preview(job);
     // The prompt comes before the lock, so that an open prompt does not block other imports.
     const asked = await confirm(job);
-    const journal = new Journal(await openLog(job));
+    const { args, clock, signal } = session.context;
+    const lock = new Lock(await openLog(job), clock);
     try {
-      const { args, clock, signal } = session.context;
-      await journal.acquire({ clock, signal, onWait: (holder) => reportWait(session, holder) });
-      const { results, stop } = await send(job, journal, asked);
+      await lock.acquire({ signal, onWait: (holder) => notifyHolder(session, holder) });
+      if (lock.busyMs > 0) {
+        const text = `waiting ${formatDuration(lock.busyMs)} for requests of an earlier import`;
+        await notifyWait(session, { reason: 'requests', ms: Math.ceil(lock.busyMs) }, text);
+      }
+      const { results, stop } = await send(job, lock, asked);
       session.progress.status(undefined);
       const document = results.document();
       return { document, failure: importError(document, stop, file === '-' ? undefined : withoutProfile(args)) };
     } finally {
       // If the release cannot be recorded, the next run detects that this process has ended.
-      await journal.close().catch(() => undefined);
+      await lock.close().catch(() => undefined);
     }
   },
   view: importView,
 };
 
-// Opens the journal of the target, on the state server if one is configured, otherwise on this machine.
-async function openLog({ session, server }: Job): Promise<JournalLog> {
-  const { identity } = await session.target();
-  if (server === undefined) return openFileJournal(session.stateDir(), identity);
-  const { openServerJournal } = await import('../../import/journal-server.ts');
-  return openServerJournal(identity, {
-    server,
-    clock: session.context.clock,
-    onWarning: (text) => void session.warn(text),
-    onSettle: (text) => void session.notice(text),
-  });
+/** @returns the arguments without the profile option, which is added to every printed command */
+export function withoutProfile(args: readonly string[]): string[] {
+  const isOption = (arg = ''): boolean => arg === '-p' || arg === '--profile';
+  return args.filter((arg, at) => !isOption(arg) && !isOption(args[at - 1]) && !/^(?:-p.|--profile=)/.test(arg));
 }
 
-// Reads the accounts from the journal, without its lock and without writing.
-async function peek(job: Job): Promise<readonly Account[]> {
-  const { session, server } = job;
+// Opens the lock of the target, on the state server if one is configured, otherwise on this machine.
+async function openLog({ session, server }: Job): Promise<Log<LockState>> {
   const { identity } = await session.target();
-  if (!server && !hasFileJournal(session.stateDir(), identity)) return [newAccount()];
-  const log = await openLog(job);
-  try {
-    return (await log.refresh()).accounts;
-  } finally {
-    log.close();
-  }
+  if (server === undefined) return openFileLock(session.stateDir(), identity);
+  const { clock } = session.context;
+  return openServerLock(identity, server, { clock, onWarning: (text) => void session.warn(text) });
 }
 
-// Warns about a server that may lose the journal, before anything is sent.
 async function openStateServer(session: Session): Promise<StateServer | undefined> {
   const { keySource } = await session.target();
   const server = keySource === 'sandbox' ? undefined : await session.stateServer();
-  if (!server) return undefined;
-  session.context.cleanups.push(async () => server.close());
-  const policy = await server.evictionPolicy();
-  const info = await server.info();
-  if (policy !== undefined) {
-    await session.warn(`state server ${server.name} may evict the import journal (maxmemory-policy ${policy})`);
-  } else if (info.get('aof_enabled') === '0' && info.get('connected_slaves') === '0') {
-    const { name } = server;
-    await session.warn(`append-only persistence is off on state server ${name}; a restart could cause duplicate rows`);
-  }
+  if (server) session.context.cleanups.push(async () => server.close());
   return server;
 }
 
-async function reportWait({ context, options, notice }: Session, { pid, host }: ProcessRef): Promise<void> {
+async function notifyHolder(session: Session, { pid, host }: ProcessRef): Promise<void> {
   const machine = host.split(' ')[0] ?? '';
-  if (options.json && !options.quiet) {
-    await context.stderr.write(`${JSON.stringify({ waiting: { reason: 'import', pid, host: machine } })}\n`);
-  }
-  await notice(`waiting for another import to finish (PID ${pid} on ${machine})`);
+  const text = `waiting for another import to finish (PID ${pid} on ${machine})`;
+  await notifyWait(session, { reason: 'import', pid, host: machine }, text);
+}
+
+async function notifyWait({ context, options, notice }: Session, waiting: object, text: string): Promise<void> {
+  if (options.json && !options.quiet) await context.stderr.write(`${JSON.stringify({ waiting })}\n`);
+  await notice(text);
 }
 
 const MAX_CONCURRENCY = 64;
@@ -145,16 +128,13 @@ async function mayAsk({ context, target }: Session, { yes }: ImportOptions): Pro
   return !yes && !env['CI'] && stderr.isTTY && (await target()).keySource !== 'sandbox';
 }
 
-async function preview(job: Job): Promise<Preview> {
-  const { session, options, rows } = job;
+async function preview({ session, rows }: Job): Promise<Preview> {
   const { categories } = await session.api();
   const { clock, signal } = session.context;
-  const { trustList } = options;
-  const accounts = await peek(job);
-  const { listed, account } = await firstList({ rows, categories, clock, signal, trustList }, accounts);
+  const listed = await firstList({ categories, clock, signal });
   const ledger = await session.ledger();
   await ledger.refresh();
-  return previewOf(rows, findRows(rows, account, listed), { quota: ledger.view(), now: session.context.clock.now() });
+  return previewOf(rows, matchRows(rows, rows.keys(), listed), { quota: ledger.view(), now: clock.now() });
 }
 
 /** The suffix that the prompt adds to a question. */
@@ -176,8 +156,7 @@ async function confirm(job: Job): Promise<boolean> {
   return true;
 }
 
-async function send(job: Job, journal: Journal, asked: boolean): Promise<RunResult> {
-  const { session, options, rows, concurrency } = job;
+async function send({ session, rows, concurrency }: Job, lock: Lock, asked: boolean): Promise<RunResult> {
   const { context, progress } = session;
   const [api, ledger] = await Promise.all([session.api(), session.ledger()]);
   const line = startProgressLine(
@@ -188,14 +167,14 @@ async function send(job: Job, journal: Journal, asked: boolean): Promise<RunResu
   );
   return runImport({
     rows,
-    journal,
-    trustList: options.trustList,
+    lock,
     categories: api.categories,
     clock: context.clock,
     signal: context.signal,
     concurrency,
     maxRetries: session.options.maxRetries,
     timeoutMs: session.options.timeoutMs,
+    hasQuota: () => ledger.view().nextAt === undefined,
     onPlan: (results) => report(session, results, asked),
     onProgress: (results) => progress.status((room) => line(results, room)),
   });
@@ -208,9 +187,6 @@ async function report(session: Session, results: ImportResults, asked: boolean):
   if (differing > 0) {
     const have = differing === 1 ? '1 existing category has' : `${formatNumber(differing)} existing categories have`;
     await session.warn(`${have} a different description and cannot be updated`);
-  }
-  if (results.altered > 0) {
-    await session.warn(`the service lists ${formatCount(results.altered, 'row')} under a different name`);
   }
   if (asked || results.left === 0) return;
   const ledger = await session.ledger();

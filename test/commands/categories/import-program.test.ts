@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { dataFileWith } from '../../sandbox/support.ts';
 import { hasPty, hasSignals } from '../../support/capabilities.ts';
 import type { Place, SandboxProcess } from '../../support/processes.ts';
-import { ended, place as freshPlace, startSandbox, untilRecorded } from '../../support/processes.ts';
+import { ended, place as freshPlace, startSandbox, untilCreated } from '../../support/processes.ts';
 import { BIN, petstore, start } from '../../support/program.ts';
 import { inTerminal } from '../../support/pty.ts';
 
@@ -45,7 +45,7 @@ test.runIf(hasSignals)(
     const at = place(slow, 100);
     const child = start(at, ['categories', 'import', 'rows.csv', '--json']);
     const outcome = ended(child);
-    await untilRecorded(at, '"created"');
+    await untilCreated(at);
     child.kill('SIGINT');
     const { code, out, err } = await outcome;
     expect(code).toBe(130);
@@ -70,7 +70,7 @@ test.runIf(hasSignals)('after SIGTERM ends an import with 143, a waiting second 
   const at = place(slow, 60);
   const child = start(at, ['categories', 'import', 'rows.csv']);
   const outcome = ended(child);
-  await untilRecorded(at, '"created"');
+  await untilCreated(at);
   const second = start(at, ['categories', 'import', 'rows.csv']);
   const secondOutcome = ended(second);
   await once(second.stderr as Readable, 'data');

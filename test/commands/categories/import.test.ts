@@ -109,7 +109,6 @@ test('`import --dry-run` prints the rows to create and the estimated time, and c
   expect(JSON.parse(json.out)).toMatchObject({
     dryRun: true,
     skipped: [{ row: 1, name: 'dog', id: 1 }],
-    unknown: 0,
     estimatedSeconds: expect.any(Number),
     exceedsDailyLimit: false,
   });

@@ -1,0 +1,118 @@
+// The list of categories, which says what exists: fetched until it is whole, and compared with rows.
+import type { Api, Category, NewCategory } from '../api/types.ts';
+import type { Clock } from '../clock.ts';
+import { sleepLong } from '../clock.ts';
+import { cachedList } from './import-error.ts';
+
+type Listed = readonly Category[];
+
+const FIRST_RETRY_MS = 2000;
+const LAST_RETRY_MS = 4000;
+
+export interface ListOptions {
+  readonly categories: Api['categories'];
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+}
+
+export interface Fetched {
+  readonly listed: Listed;
+  readonly fromCache: boolean;
+  /** The keys of the known categories that the list does not show. */
+  readonly lacking: readonly string[];
+  /** The list comes from no cache and lacks nothing: a row that it does not show does not exist. */
+  readonly isWhole: boolean;
+}
+
+/** The id of a category as the key of a map. */
+export function keyOf({ id }: Category): string {
+  return String(id);
+}
+
+/**
+ * Fetches a list, and again after 2 s and 4 s if it is not whole.
+ * @param known the keys of all categories that a list or a response has shown; those of the new list are added
+ */
+export async function fetchList(options: ListOptions, known: Set<string>): Promise<Fetched> {
+  const { categories, clock, signal } = options;
+  for (let retryMs = FIRST_RETRY_MS; ; retryMs *= 2) {
+    const { listed, fromCache } = await categories.listFresh();
+    const shown = new Set(listed.map(keyOf));
+    const lacking = [...known].filter((key) => !shown.has(key));
+    const isWhole = !fromCache && lacking.length === 0;
+    // A cached list may show categories that have been deleted.
+    if (!fromCache) for (const key of shown) known.add(key);
+    if (isWhole || retryMs > LAST_RETRY_MS) return { listed, fromCache, lacking, isWhole };
+    await sleepLong(clock, retryMs, signal);
+  }
+}
+
+/**
+ * Fetches the first list of a run.
+ * @throws PetstoreError `service` if it is not whole
+ */
+export async function firstList(options: ListOptions): Promise<Listed> {
+  const { listed, isWhole } = await fetchList(options, new Set());
+  if (!isWhole) throw cachedList();
+  return listed;
+}
+
+/**
+ * Assigns categories to rows of exactly the same name; no category is assigned twice.
+ * @param open the rows to match; of rows with one name, the first come first
+ */
+export function matchRows(
+  rows: readonly NewCategory[],
+  open: Iterable<number>,
+  listed: Listed,
+): ReadonlyMap<number, Category> {
+  const byName = new Map<string, Category[]>();
+  for (const one of [...listed].reverse()) {
+    if (!byName.get(one.name)?.push(one)) byName.set(one.name, [one]);
+  }
+  const found = new Map<number, Category>();
+  for (const row of open) {
+    const category = byName.get((rows[row] as NewCategory).name)?.pop();
+    if (category) found.set(row, category);
+  }
+  return found;
+}
+
+/** The names that a list shows more often than the rows and the first list explain. */
+export function tooOften(
+  names: Iterable<string>,
+  listed: Listed,
+  rows: readonly NewCategory[],
+  first: Listed,
+): string[] {
+  const [shown, wanted, before] = [countOf(listed), countOf(rows), countOf(first)];
+  return [...new Set(names)].filter((name) => shown(name) > Math.max(wanted(name), before(name)));
+}
+
+function countOf(some: readonly { readonly name: string }[]): (name: string) => number {
+  const counts = new Map<string, number>();
+  for (const { name } of some) counts.set(name, 1 + (counts.get(name) ?? 0));
+  return (name) => counts.get(name) ?? 0;
+}
+
+/** Whether a service may have changed one name into the other: truncated it, folded it, or replaced characters. */
+export function isAlike(sent: string, name: string): boolean {
+  const [one, other] = [fold(sent), fold(name)];
+  return one === other || (one !== '' && other !== '' && (one.startsWith(other) || other.startsWith(one)));
+}
+
+/** @returns the category with a similar name, otherwise the first */
+export function nearest(name: string, categories: Listed): Pick<Category, 'id' | 'name'> | undefined {
+  const one = categories.find((other) => isAlike(name, other.name)) ?? categories[0];
+  return one && { id: one.id, name: one.name };
+}
+
+// Keeps letters and digits, without case, accents and HTML entities.
+function fold(name: string): string {
+  const text = name
+    .slice(0, 2000)
+    .replace(/&#?\w+;/g, '')
+    .normalize('NFKD')
+    .toLowerCase();
+  return text.replace(/[^\p{L}\p{N}]/gu, '').slice(0, 200);
+}

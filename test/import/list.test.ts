@@ -1,0 +1,81 @@
+// What a list says about rows, and whether it is whole.
+import { expect, test } from 'vitest';
+import type { Category } from '../../src/api/types.ts';
+import { fetchList, firstList, isAlike, matchRows, nearest, tooOften } from '../../src/import/list.ts';
+import { FakeService, named } from './fake-service.ts';
+
+const list = (...names: string[]): Category[] => names.map((name, at) => ({ id: at + 1, name }));
+
+function service(...names: string[]) {
+  const it = new FakeService();
+  for (const name of names) it.add({ name });
+  const { signal } = new AbortController();
+  return { it, options: { categories: it.client().api, clock: it.clock, signal } };
+}
+
+test('if the list has n categories of a name, the first n open rows with that name exist', () => {
+  const rows = named('dog', 'cat', 'dog', 'dog');
+  const ids = (open: Iterable<number>) =>
+    [...matchRows(rows, open, list('dog', 'x', 'dog'))].map(([row, { id }]) => [row, id]);
+  expect(ids(rows.keys())).toEqual([
+    [0, 1],
+    [2, 3],
+  ]);
+  expect(ids([3, 0])).toEqual([
+    [3, 1],
+    [0, 3],
+  ]);
+});
+
+test('a list that lacks a known category is fetched again after 2 and 4 s, and every shown category is known then', async () => {
+  const { it, options } = service('dog', 'cat');
+  const known = new Set(['2', '7']);
+  expect(await fetchList(options, known)).toMatchObject({ isWhole: false, lacking: ['7'] });
+  expect([it.clock.slept, [...known]]).toEqual([
+    [2000, 4000],
+    ['2', '7', '1'],
+  ]);
+  it.show = (all) => (it.lists === 4 ? [] : all);
+  expect(await fetchList(options, new Set(['1']))).toMatchObject({ isWhole: true, lacking: [] });
+  expect(it.lists).toBe(5);
+});
+
+test('a cached list is not whole, and what it shows need not exist', async () => {
+  const { it, options } = service('dog');
+  it.isCached = () => it.lists < 2;
+  expect(await firstList(options)).toEqual([{ id: 1, name: 'dog' }]);
+  it.isCached = () => true;
+  const known = new Set<string>();
+  expect(await fetchList(options, known)).toMatchObject({ isWhole: false, fromCache: true, lacking: [] });
+  expect(known.size).toBe(0);
+  await expect(firstList(options)).rejects.toMatchObject({ exitCode: 7, message: expect.stringContaining('cache') });
+});
+
+test('ids of nineteen digits are compared exactly', async () => {
+  const { it, options } = service();
+  it.categories.push({ id: 9223372036854775806n, name: 'dog' });
+  expect(await fetchList(options, new Set(['9223372036854775807']))).toMatchObject({ isWhole: false });
+});
+
+test('names that a list shows more often than the file and the first list are named once', () => {
+  const shown = list('dog', 'dog', 'cat', 'cat', 'cow', 'cow', 'ant', 'ant');
+  const rows = named('dog', 'cat', 'cat', 'cow', 'ant');
+  expect(tooOften(['dog', 'dog', 'cat', 'cow'], shown, rows, list('cow', 'cow'))).toEqual(['dog']);
+});
+
+test.each([
+  ['a very long name', 'a very lo', true],
+  ['Bär', 'Bar', true],
+  ['Fish & Chips', 'fish &amp; chips', true],
+  ['🐟 fish', '? fish', true],
+  ['dog', 'cat', false],
+  ['🐟', 'cat', false],
+])('the names "%s" and "%s" are similar: %s', (sent, name, alike) => {
+  expect(isAlike(sent, name)).toBe(alike);
+});
+
+test('the category suggested for an unknown row has a similar name if there is one', () => {
+  expect(nearest('Bär & Co', list('dog', 'bar &amp; co'))?.id).toBe(2);
+  expect(nearest('Bär & Co', list('dog', 'cat'))?.id).toBe(1);
+  expect(nearest('dog', [])).toBeUndefined();
+});
