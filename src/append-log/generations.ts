@@ -78,12 +78,21 @@ export class Generations {
   }
 
   #entries(ending: '.log' | '.tmp'): [generation: number, name: string][] {
-    const prefix = `${this.#name}.`;
-    return this.#fs.readdirSync(this.#dir).flatMap((name): [number, string][] => {
-      if (!name.startsWith(prefix) || !name.endsWith(ending)) return [];
-      const [, generation] = /^([1-9]\d{0,14})\.log(?:\.[\w-]+\.tmp)?$/.exec(name.slice(prefix.length)) ?? [];
-      return generation === undefined ? [] : [[Number(generation), name]];
+    const listed = this.#fs.readdirSync(this.#dir);
+    return listed.flatMap((name): [number, string][] => {
+      const [, own = '', rest = '', generation] = /^(.*)(\.([1-9]\d{0,14})\.log(?:\.[\w-]+\.tmp)?)$/s.exec(name) ?? [];
+      if (!rest.endsWith(ending) || !this.#isOwn(own, rest, listed)) return [];
+      return [[Number(generation), name]];
     });
+  }
+
+  // A case-insensitive file system finds `pets.1.log` although it lists `Pets.1.log`.
+  #isOwn(name: string, rest: string, listed: readonly string[]): boolean {
+    if (name === this.#name) return true;
+    const spelled = `${this.#name}${rest}`;
+    return (
+      fold(name) === fold(this.#name) && !listed.includes(spelled) && this.#fs.existsSync(join(this.#dir, spelled))
+    );
   }
 
   #write(draft: string, records: Iterable<string>): void {
@@ -118,4 +127,8 @@ export class Generations {
       // The file is gone, or open on Windows; the next rotation tries again.
     }
   }
+}
+
+function fold(name: string): string {
+  return name.normalize('NFC').toLowerCase();
 }
