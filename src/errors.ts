@@ -62,46 +62,79 @@ interface ErrorFacts {
 
 /** The error of the program and the client library; its message never contains an API key. */
 export class PetstoreError extends Error {
-  override readonly name = 'PetstoreError';
+  declare readonly name: 'PetstoreError';
   readonly kind: ErrorKind;
   /** What to do, one action per line. */
-  readonly hint: string | undefined;
+  declare readonly hint: string | undefined;
   /** The service's own error code. */
-  readonly code: string | undefined;
+  declare readonly code: string | undefined;
   /** The service's own message. */
-  readonly serviceMessage: string | undefined;
+  declare readonly serviceMessage: string | undefined;
   /** The HTTP status, if the service responded. */
-  readonly status: number | undefined;
+  declare readonly status: number | undefined;
   /** When the rate limit permits the next request, in epoch milliseconds. */
-  readonly retryAt: number | undefined;
+  declare readonly retryAt: number | undefined;
   /** `unknown` if an interrupted create may have been carried out. */
-  readonly outcome: 'unknown' | undefined;
-  /** @internal */
-  readonly processed: Processed;
-  /** @internal */
-  readonly commandHint: ((petstore: WriteCommand) => string) | undefined;
-  /** @internal */
-  readonly problems: readonly Problem[] | undefined;
-  /** @internal */
-  readonly exitCode: number;
-  /** @internal */
-  readonly silent: boolean;
+  declare readonly outcome: 'unknown' | undefined;
+  readonly #facts: ErrorFacts;
+
+  static {
+    // On the prototype, the name is part of the stack and not a property that console.log repeats.
+    Object.defineProperty(PetstoreError.prototype, 'name', { value: 'PetstoreError' });
+  }
 
   /** @param message what happened, beginning in lower case and without a full stop */
   constructor(kind: ErrorKind, message: string, facts: ErrorFacts = {}) {
     super(message, facts.cause === undefined ? undefined : { cause: facts.cause });
     this.kind = kind;
-    this.hint = facts.hint;
-    this.code = facts.code;
-    this.serviceMessage = facts.serviceMessage;
-    this.status = facts.status;
-    this.retryAt = facts.retryAt;
-    this.processed = facts.processed ?? (kind === 'unknown_outcome' || kind === 'internal' ? 'perhaps' : 'no');
-    this.outcome = kind === 'interrupted' && this.processed !== 'no' ? 'unknown' : undefined;
-    this.commandHint = facts.commandHint;
-    this.problems = facts.problems;
-    this.exitCode = facts.exitCode ?? EXIT_CODES[kind].code;
-    this.silent = facts.silent ?? false;
+    this.#facts = facts;
+    const outcome = kind === 'interrupted' && this.processed !== 'no' ? 'unknown' : undefined;
+    const { hint, code, serviceMessage, status, retryAt } = facts;
+    for (const [name, value] of Object.entries({ hint, code, serviceMessage, status, retryAt, outcome })) {
+      // console.log and loggers show enumerable properties.
+      Object.defineProperty(this, name, { value, enumerable: value !== undefined });
+    }
+  }
+
+  /**
+   * A program that both imports and requires the package has two classes; either accepts the errors of both.
+   * @internal
+   */
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return value instanceof Error && value.name === 'PetstoreError';
+  }
+
+  /**
+   * For a copy with other facts.
+   * @internal
+   */
+  get facts(): ErrorFacts {
+    return this.#facts;
+  }
+
+  /** @internal */
+  get processed(): Processed {
+    return this.#facts.processed ?? (this.kind === 'unknown_outcome' || this.kind === 'internal' ? 'perhaps' : 'no');
+  }
+
+  /** @internal */
+  get commandHint(): ((petstore: WriteCommand) => string) | undefined {
+    return this.#facts.commandHint;
+  }
+
+  /** @internal */
+  get problems(): readonly Problem[] | undefined {
+    return this.#facts.problems;
+  }
+
+  /** @internal */
+  get exitCode(): number {
+    return this.#facts.exitCode ?? EXIT_CODES[this.kind].code;
+  }
+
+  /** @internal */
+  get silent(): boolean {
+    return this.#facts.silent ?? false;
   }
 
   /** The error as `--json` prints it; `retryAt` is ISO 8601. */
@@ -117,8 +150,7 @@ export class PetstoreError extends Error {
  * @internal
  */
 export function rephrase(error: PetstoreError, message: string, hint?: string): PetstoreError {
-  const { cause } = error;
-  return new PetstoreError(error.kind, message, { ...error, ...(hint && { hint, commandHint: undefined }), cause });
+  return new PetstoreError(error.kind, message, { ...error.facts, ...(hint && { hint, commandHint: undefined }) });
 }
 
 /**

@@ -27,7 +27,7 @@ export function importError(
     // The first worker to stop may have waited while a create was in flight; running the import again checks its outcome.
     const processed = unknown.length > 0 ? 'perhaps' : stop.processed;
     const message = stop.exitCode === 143 ? 'terminated' : 'interrupted';
-    return rerun(new PetstoreError(stop.kind, message, { ...stop, processed, cause: stop.cause }), words, 'to resume');
+    return rerun(new PetstoreError(stop.kind, message, { ...stop.facts, processed }), words, 'to resume');
   }
   if (stop) return stop.hint || stop.commandHint ? stop : rerun(stop, words, 'to resume');
   const [first] = failed;
@@ -69,8 +69,7 @@ function unknownRows(
 function rerun(error: PetstoreError, words: readonly string[] | undefined, why: string): PetstoreError {
   const same = `run the same command with the same rows ${why}`;
   const commandHint = (petstore: WriteCommand): string => (words ? `run ${petstore(...words)} ${why}` : same);
-  const { cause } = error;
-  return new PetstoreError(error.kind, error.message, { ...error, commandHint, cause });
+  return new PetstoreError(error.kind, error.message, { ...error.facts, commandHint });
 }
 
 /** The effect of a failed create on its row, and whether it ends the run because other rows would fail too. */
