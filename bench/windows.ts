@@ -168,7 +168,7 @@ class WindowsMachine {
       process.stdout.write('without a C compiler, appends are not atomic: eight processes on one ledger may fail\n');
       return '';
     }
-    const source = join('test', 'bench', 'windows-append.c');
+    const source = join('bench', 'windows-append.c');
     execFileSync('cc', ['-O2', '-shared', '-fPIC', '-o', join(DEBIAN, library), source, '-ldl']);
     return library;
   }
@@ -188,7 +188,7 @@ function unpack(spec: string, inside: string, target: string): string {
 
 async function checks(machine: WindowsMachine, lines: readonly string[]): Promise<number> {
   const packed = execFileSync('npm', ['pack', '--silent', '--ignore-scripts', '--pack-destination', machine.drive]);
-  const guest = await rolldown({ input: join('test', 'bench', 'windows-guest.ts'), platform: 'node' });
+  const guest = await rolldown({ input: join('bench', 'windows-guest.ts'), platform: 'node' });
   await guest.write({ file: join(machine.drive, 'guest.mjs'), format: 'esm' });
   writeFileSync(join(machine.drive, 'title.cjs'), "process.title = 'petstore';");
   let failed = 0;
