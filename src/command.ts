@@ -1,39 +1,31 @@
-// Runs a command's action: opens the session, prints the result, reports the error and the quota. Also formats help texts.
+// Runs a command's action: opens the session, prints the result, the quota and the error.
 import { Command } from 'commander';
+import type { ErrorKind } from './errors.ts';
 import { PetstoreError, rephrase } from './errors.ts';
 import type { Context } from './io.ts';
-import { colorLevel } from './io.ts';
+import { hasColor } from './io.ts';
 import { loadRenderer } from './output/render.ts';
 import type { View } from './output/view.ts';
-import { wrapParagraphs } from './output/wrap.ts';
 import { reportError } from './report-error.ts';
-import type { Session } from './session.ts';
-import { openSession, readGlobalOptions } from './session.ts';
+import { Session } from './session.ts';
 
-/** The sections below the options in a command's help. Paragraphs are wrapped, indented lines are not. */
+/** The sections of a command's help below its options. A line break within a paragraph counts as a space. */
 interface HelpSections {
   readonly notes?: string;
   readonly output?: string;
-  readonly exitCodes?: string;
+  /** The kinds of error whose exit codes are listed. */
+  readonly exitCodes?: readonly ErrorKind[];
   /** Command lines; a comment starts with two spaces and a `#`. */
   readonly examples: readonly string[];
 }
 
-/** A command with sections below the options in its help. */
+/** A command with more sections in its help. */
 export class PetstoreCommand extends Command {
   helpSections: HelpSections = { examples: [] };
 
   sections(sections: HelpSections): this {
     this.helpSections = sections;
-    const examples = sections.examples.map((line) => `  $ ${line}`).join('\n');
-    const text = [this.notes, `Examples:\n${examples}`].filter(Boolean).join('\n\n');
-    return this.addHelpText('after', () => `\n${fill(this, text)}`);
-  }
-
-  /** The sections above the examples, not wrapped. */
-  get notes(): string {
-    const { notes, output, exitCodes } = this.helpSections;
-    return [notes, output && `Output: ${output}`, exitCodes && `Exit codes: ${exitCodes}`].filter(Boolean).join('\n\n');
+    return this;
   }
 }
 
@@ -84,7 +76,7 @@ export function lazyAction<Options, Data>(load: (command: Command) => Promise<Ac
   return async function handle(this: Command) {
     const program = rootOf(this);
     const { context } = program;
-    const session = openSession(context, readGlobalOptions(this.optsWithGlobals(), context.env));
+    const session = new Session(context, this.optsWithGlobals());
     const { view, run } = await load(this);
     // Load the printer first: a create must not be sent if its result cannot be printed.
     const print = await loadPrinter(session, view);
@@ -99,17 +91,17 @@ export function lazyAction<Options, Data>(load: (command: Command) => Promise<Ac
     } catch (error) {
       failure = error;
     }
-    if (failure !== undefined) program.exitCode = await reportError(failure, context, session.options);
     await printQuotaLine(session, failure);
+    if (failure !== undefined) program.exitCode = await reportError(failure, context, session.options);
   };
 }
 
 export async function loadPrinter<Data>(session: Session, view: View<Data>): Promise<(data: Data) => Promise<void>> {
   const { stdout, env, clock } = session.context;
-  const render = await loadRenderer(session.options.format ?? 'table', view, {
+  const render = await loadRenderer(session.options.format, view, {
     isTTY: stdout.isTTY,
     columns: stdout.columns,
-    colorLevel: colorLevel(stdout, env, session.options.noColor),
+    color: hasColor(stdout, env, session.options.color),
     now: clock.now,
   });
   return async (data) => {
@@ -120,26 +112,20 @@ export async function loadPrinter<Data>(session: Session, view: View<Data>): Pro
 // Prints the quota only if this command received a response; `petstore quota` shows older values.
 async function printQuotaLine(session: Session, failure: unknown): Promise<void> {
   const { options, context, usedLedger } = session;
-  // The line would overwrite a pager's screen, and after a 401 it would not describe a valid key.
+  // The line would overwrite a pager's screen, describe no valid key after a 401, and repeat the error after a 429.
   const isPaged = context.stderr.isTTY && !context.stdout.isTTY;
-  const isRejected = failure instanceof PetstoreError && failure.status === 401;
+  const isRejected = failure instanceof PetstoreError && [401, 429].includes(failure.status ?? 0);
   if (!usedLedger || options.json || options.quiet || isPaged || isRejected) return;
   const { ledger, since } = usedLedger;
-  await ledger.refresh();
+  try {
+    await ledger.refresh();
+  } catch {
+    // A state server that rejects petstore has failed the command, too.
+    return;
+  }
   const view = ledger.view();
   if (view.seenAt === undefined || view.seenAt < since) return;
   const { quotaLine } = await import('./rate-limit/quota-view.ts');
   const line = quotaLine(view, context.clock.now());
   if (line !== undefined) await session.notice(line);
-}
-
-/** Wraps a text to the width of a command's help, and makes its headings bold. */
-export function fill(command: Command, text: string): string {
-  const width = command.configureOutput().getOutHelpWidth?.() ?? 80;
-  return wrapParagraphs(text, width).replace(/^(?:Output|Exit codes|Examples|Global options):/gm, bold);
-}
-
-/** Commander strips the escape codes if the stream has no color. */
-export function bold(text: string): string {
-  return `\u001b[1m${text}\u001b[22m`;
 }

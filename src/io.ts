@@ -30,20 +30,14 @@ export interface Input {
   readonly raw?: NodeJS.ReadStream;
 }
 
-/** 0: no color; 1: 16 colors; 2: 256; 3: true color. */
-export type ColorLevel = 0 | 1 | 2 | 3;
-
-/** Decided by, in this order: `--no-color`, NO_COLOR, FORCE_COLOR, terminal (no-color.org, force-color.org; chalk ignores NO_COLOR). */
-export function colorLevel(stream: Pick<Output, 'isTTY'>, env: Environment, noColor = false): ColorLevel {
-  if (noColor || (env['NO_COLOR'] ?? '') !== '') return 0;
+/**
+ * Decided by, in this order: `--no-color`, NO_COLOR, FORCE_COLOR, terminal (no-color.org, force-color.org).
+ * @param wanted false after `--no-color`
+ */
+export function hasColor(stream: Pick<Output, 'isTTY'>, env: Environment, wanted: boolean): boolean {
+  if (!wanted || env['NO_COLOR']) return false;
   const forced = env['FORCE_COLOR'];
-  if (forced !== undefined) {
-    if (forced === '0' || forced === 'false') return 0;
-    return forced === '2' ? 2 : forced === '3' ? 3 : 1;
-  }
-  if (!stream.isTTY || env['TERM'] === 'dumb') return 0;
-  if (/^(truecolor|24bit)$/.test(env['COLORTERM'] ?? '')) return 3;
-  return /256/.test(env['TERM'] ?? '') ? 2 : 1;
+  return forced === undefined ? stream.isTTY && env['TERM'] !== 'dumb' : forced !== '0' && forced !== 'false';
 }
 
 /** The process as a command sees it; tests create their own. */

@@ -124,7 +124,7 @@ async function perform(context: Context): Promise<number> {
       return 0;
     } catch (error) {
       const { reportError } = await import('./report-error.ts');
-      return reportError(error, context, { json: false, verbose: false, noColor: false });
+      return reportError(error, context, { json: false, color: true });
     }
   }
   const { run } = await import('./program.ts');

@@ -1,7 +1,8 @@
 // Builds the command tree and runs one command, from arguments to exit code.
 import type { Command } from 'commander';
-import { CommanderError, Help, Option } from 'commander';
-import { bold, fill, PetstoreCommand, Program } from './command.ts';
+import { CommanderError, Option } from 'commander';
+import { LONGEST_TIMER_MS } from './clock.ts';
+import { PetstoreCommand, Program } from './command.ts';
 import { api } from './commands/api.ts';
 import { login } from './commands/auth/login.ts';
 import { logout } from './commands/auth/logout.ts';
@@ -12,61 +13,62 @@ import { importRows } from './commands/categories/import.ts';
 import { list } from './commands/categories/list.ts';
 import { completion, suggestions } from './commands/completion.ts';
 import { doctor } from './commands/doctor.ts';
-import { defaultOf, describeCommands, help, WELCOME } from './commands/help.ts';
 import { quota } from './commands/quota.ts';
 import { sandbox } from './commands/sandbox.ts';
 import { PetstoreError } from './errors.ts';
 import { escapeControls } from './escape.ts';
-import { capitalize } from './format.ts';
+import { parseDuration } from './format.ts';
 import type { Context } from './io.ts';
-import { colorLevel } from './io.ts';
 import { FORMATS } from './output/render.ts';
-import { wrapParagraphs } from './output/wrap.ts';
-import { describeOption, EXIT_CODES, GLOBAL_OPTIONS } from './reference.ts';
+import { GLOBAL_OPTIONS } from './reference.ts';
 import { reportError } from './report-error.ts';
 import type { ParseError } from './usage-error.ts';
 import { usageError } from './usage-error.ts';
 
 /** @returns the exit code (docs/cli.md, exit codes); never rejects */
 export async function run(context: Context): Promise<number> {
-  const end = context.args.indexOf('--');
-  const flags = end < 0 ? context.args : context.args.slice(0, end);
+  const { args, stdout, cleanups } = context;
+  const flags = args.includes('--') ? args.slice(0, args.indexOf('--')) : args;
   const isJson = (flag: string, at: number): boolean =>
     flag === '--json' || flag === '--format=json' || (flag === '--format' && flags[at + 1] === 'json');
   const json = flags.some(isJson);
-  const verbose = flags.includes('--verbose') || flags.includes('-v');
-  const output: string[] = [];
-  const program = createProgram(context, (text) => output.push(text));
+  const program = createProgram(context);
   try {
-    return await parseAndRun(program, output, json);
+    checkEncoding(args);
+    const text = await parseAndRun(program, json);
+    if (text !== undefined) await stdout.write(text);
+    return program.exitCode;
   } catch (error) {
-    const profile = program.opts()['profile'];
-    return await reportError(error, context, { profile, json, verbose, noColor: flags.includes('--no-color') });
+    const failure = error instanceof CommanderError ? usageError(error as ParseError) : error;
+    const verbose = flags.includes('--verbose') || flags.includes('-v');
+    const options = { profile: program.opts()['profile'], json, verbose, color: !flags.includes('--no-color') };
+    return await reportError(failure, context, options);
   } finally {
     // A failed cleanup does not change the exit code.
-    for (const cleanup of context.cleanups) await cleanup().catch(() => undefined);
+    for (const cleanup of cleanups) await cleanup().catch(() => undefined);
   }
 }
 
-async function parseAndRun(program: Program, output: string[], json: boolean): Promise<number> {
-  const { args, stdout, version } = program.context;
-  if (args.length === 0) {
-    await stdout.write(wrapParagraphs(WELCOME, stdout.columns));
-    return 0;
-  }
-  checkEncoding(args);
+// Returns a help or version text; commands write their results themselves.
+async function parseAndRun(program: Program, json: boolean): Promise<string | undefined> {
+  const { context } = program;
+  const { args, stdout, version } = context;
+  if (args.length === 0) return (await import('./commands/help.ts')).welcomeText(stdout.columns);
   try {
-    await program.parseAsync(args, { from: 'user' });
+    await program.parseAsync(args[0] === 'help' ? [...args.slice(1), '--help'] : args, { from: 'user' });
+    return undefined;
   } catch (error) {
-    if (!(error instanceof CommanderError)) throw error;
-    const { exitCode, code, command } = error as ParseError;
-    if (exitCode !== 0) throw usageError(error as ParseError);
-    const document = code === 'commander.version' ? { version } : describeCommands(command);
-    if (json) output.splice(0, output.length, `${JSON.stringify(document)}\n`);
+    if (!(error instanceof CommanderError) || error.exitCode !== 0) throw error;
+    const { code, command } = error as ParseError;
+    if (code === 'commander.version') return json ? `${JSON.stringify({ version })}\n` : `${version}\n`;
+    const [word = ''] = command.args;
+    // Commander shows the help of a group for an unknown command in it.
+    if (command.commands.length > 0 && /^[^-]/.test(word)) {
+      command.error(`error: unknown command '${word}'`, { code: 'commander.unknownCommand' });
+    }
+    const { describeCommands, helpText } = await import('./commands/help.ts');
+    return json ? `${JSON.stringify(describeCommands(command))}\n` : helpText(command, context);
   }
-  // This is a help or version text: commands write their results themselves.
-  if (output.length > 0) await stdout.write(output.join(''));
-  return program.exitCode;
 }
 
 // Node replaces invalid UTF-8 with U+FFFD, which would be sent as part of a name.
@@ -103,48 +105,25 @@ const auth = (): PetstoreCommand =>
     .addCommand(switchTo());
 
 /** @returns the root command; its `parseAsync` rejects with CommanderError or PetstoreError */
-export function createProgram(context: Context, write: (text: string) => void = () => undefined): Program {
-  const { stdout, env, args, version } = context;
+export function createProgram(context: Context): Program {
   const program = new Program(context);
-  program.optionsGroup('Global options:');
-  // Defaults appear in descriptions only, because the environment may set an option that is not typed.
-  for (const option of GLOBAL_OPTIONS) program.option(option.flags, describeOption(option));
+  addGlobalOptions(program);
   program
-    // Accepted before the command too, but listed only in the help of a command with several formats.
-    .addOption(new Option('--format <format>', 'output format').choices(FORMATS).hideHelp())
     .optionsGroup('Options:')
     .description('Command-line client for the pet store API: list, create and import pet categories.')
-    .version(version, '-V, --version', 'print the version')
+    .version(context.version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'show help')
-    .helpCommand(false)
-    .configureHelp({
-      styleTitle: bold,
-      minWidthToWrap: 10,
-      formatItem,
-      subcommandTerm: (command) => command.name(),
-      commandDescription: (command) => sentence(command.description()),
-      argumentDescription: ({ description, argChoices: choices }) => describeOption({ description, choices }),
-      optionDescription: ({ description, mandatory: required, argChoices: choices, ...option }) =>
-        describeOption({ description, required, choices, fallback: defaultOf(option) }),
-    })
-    .configureOutput({
-      writeOut: write,
-      // `run` reports all errors.
-      writeErr: () => undefined,
-      getOutHelpWidth: () => Math.max(40, Math.min(100, stdout.columns || 80)),
-      getOutHasColors: () => colorLevel(stdout, env, args.includes('--no-color')) > 0,
-    })
+    // `run` prints help and errors.
+    .configureOutput({ writeOut: () => undefined, writeErr: () => undefined })
     .sections({
-      notes: `petstore waits when the rate limit is exhausted, shares it with other petstore processes, and never resends
+      notes: `petstore waits when the quota is exhausted, shares it with other petstore processes, and never resends
 a create that may have succeeded. Results go to stdout; everything else goes to stderr.`,
-      exitCodes: `\n${exitCodes()}`,
       examples: [
         'petstore categories list -p sandbox',
         'petstore auth login --url https://HOST/v1',
-        'petstore help categories create',
+        'petstore categories create --help',
       ],
     })
-    .addHelpText('afterAll', ({ command }) => (command.parent ? globalOptions(command) : ''))
     .commandsGroup('Categories:')
     .addCommand(categories())
     .addCommand(api())
@@ -155,10 +134,62 @@ a create that may have succeeded. Results go to stdout; everything else goes to 
     .commandsGroup('Testing and scripting:')
     .addCommand(sandbox())
     .addCommand(completion())
-    .addCommand(help())
-    .addCommand(suggestions(), { hidden: true });
+    .addCommand(suggestions(), { hidden: true })
+    .commandsGroup('Help:')
+    .helpCommand('help [command...]', 'show help for a command, for example categories create');
   inherit(program);
   return program;
+}
+
+// A variable sets an option that is not typed; commander's own `env` reads process.env, and takes `0` for a set switch.
+function addGlobalOptions(program: Program): void {
+  const { env } = program.context;
+  program.optionsGroup('Global options:');
+  for (const { flags, description, variable = '', fallback } of GLOBAL_OPTIONS) {
+    const option = new Option(flags, description);
+    const name = option.attributeName();
+    const parse = PARSERS[name];
+    if (parse && fallback !== undefined) option.argParser((text) => parse(text, `--${option.name()}`));
+    program.addOption(option.default(fallback && parse?.(fallback, variable), fallback));
+    program.hook('preAction', () => {
+      if (!parse || !env[variable] || program.getOptionValueSource(name) === 'cli') return;
+      program.setOptionValueWithSource(name, parse(env[variable], variable), 'env');
+    });
+  }
+  program
+    // Accepted before the command too, but listed only in the help of a command with several formats.
+    .addOption(new Option('--format <format>', 'output format').choices(FORMATS).conflicts('json').hideHelp())
+    .hook('preAction', () => {
+      const { json, format = json ? 'json' : 'table' } = program.opts();
+      program.setOptionValue('format', format).setOptionValue('json', format === 'json');
+    });
+}
+
+type Parser = (text: string, from: string) => unknown;
+
+/** The parsers of options that a variable may set; `from` is the option or the variable, for the error. */
+const PARSERS: Readonly<Record<string, Parser>> = {
+  maxWait: (text, from) => duration(text, from, 0),
+  // With a timeout of 0 the outcome of a create would always be unknown.
+  timeout: (text, from) => duration(text, from, 1),
+  maxRetries(text, from) {
+    if (/^\d{1,3}$/.test(text)) return Number(text);
+    throw new PetstoreError('usage', `invalid number "${escapeControls(text)}" for ${from}`, {
+      hint: 'use a whole number from 0 to 999',
+    });
+  },
+  quiet: (text) => !/^(?:0|false)$/.test(text),
+};
+
+function duration(text: string, from: string, least: number): number {
+  const ms = parseDuration(text);
+  if (ms === undefined) {
+    throw new PetstoreError('usage', `invalid duration "${escapeControls(text)}" for ${from}`, {
+      hint: 'use a duration such as 500ms, 30s, 2m or 1h',
+    });
+  }
+  if (ms >= least) return Math.min(ms, LONGEST_TIMER_MS);
+  throw new PetstoreError('usage', `${from} must be greater than 0`, { hint: 'use a value such as 30s' });
 }
 
 // Commands added by `addCommand` inherit no settings. A thrown error carries the command that was being parsed.
@@ -169,25 +200,4 @@ function inherit(command: Command): void {
   for (const child of command.commands) {
     inherit(child.copyInheritedSettings(command).helpCommand(false));
   }
-}
-
-function globalOptions(command: Command): string {
-  const names = GLOBAL_OPTIONS.map(({ flags }) => /--[\w-]+/.exec(flags)?.[0]);
-  return `\n${fill(command, `Global options: ${names.join(', ')}; see \`petstore --help\`.`)}`;
-}
-
-// Put descriptions below their terms if the terminal is too narrow for two columns.
-function formatItem(term: string, termWidth: number, description: string, help: Help): string {
-  const width = help.helpWidth ?? 80;
-  if (width - termWidth >= 30) return Help.prototype.formatItem.call(help, term, termWidth, description, help);
-  return `  ${term}\n${help.boxWrap(description, width - 6).replace(/^/gm, '      ')}`;
-}
-
-function sentence(text: string): string {
-  return `${capitalize(text)}${text.endsWith('.') ? '' : '.'}`;
-}
-
-function exitCodes(): string {
-  const row = (code: number, meaning: string): string => `  ${String(code).padEnd(3)}  ${meaning}`;
-  return [row(0, 'success'), ...Object.values(EXIT_CODES).map(({ code, meaning }) => row(code, meaning))].join('\n');
 }

@@ -5,7 +5,7 @@ import { escapeControls } from './escape.ts';
 import { formatDuration, localTime, SHORT_MS } from './format.ts';
 import type { Wait } from './http/types.ts';
 import type { Context, Environment, Output } from './io.ts';
-import { colorLevel } from './io.ts';
+import { hasColor } from './io.ts';
 
 /** Shorter waits are not shown: they end before they can be read. */
 const SHORTEST_WAIT_MS = 1000;
@@ -22,9 +22,9 @@ const FRAME_CELLS = 2;
 
 interface ProgressOptions {
   readonly json: boolean;
-  readonly quiet: boolean;
-  readonly verbose: boolean;
-  readonly noColor: boolean;
+  readonly quiet?: boolean;
+  readonly verbose?: boolean;
+  readonly color: boolean;
 }
 
 /** Whether stderr is a terminal with a movable cursor and a known width, outside of CI. */
@@ -49,7 +49,7 @@ export class Progress {
     this.#options = options;
     this.#lastLineAt = clock.monotonic();
     if (options.quiet || options.json || options.verbose || !canSpin(stderr, env)) return;
-    this.#spinner = new Spinner(stderr, clock, colorLevel(stderr, env, options.noColor) > 0);
+    this.#spinner = new Spinner(stderr, clock, hasColor(stderr, env, options.color));
     this.#countDown().catch(() => undefined);
   }
 

@@ -28,14 +28,18 @@ export const EXIT_CODES = {
   rejected: { code: 4, meaning: 'the service rejected the request (4xx)', retry: 'after correcting it' },
   rate_limited: {
     code: 5,
-    meaning: 'rate limited for longer than `--max-wait`, or after the last attempt',
-    retry: 'from `error.retryAt` on',
+    meaning: 'rate limited: the wait would exceed `--max-wait`, or no attempts are left',
+    retry: 'at or after `error.retryAt`',
   },
   network: { code: 6, meaning: 'no response; nothing was changed', retry: 'yes' },
-  service: { code: 7, meaning: 'server error on a read (5xx), invalid response, or redirect', retry: 'yes' },
+  service: {
+    code: 7,
+    meaning: 'server error on a read (5xx), invalid response, or redirect',
+    retry: 'server error: yes; otherwise after correcting the base URL',
+  },
   unknown_outcome: {
     code: 8,
-    meaning: 'a create was sent without a valid response; the category may exist',
+    meaning: 'a create was sent, but no valid response was received; the category may exist',
     retry: 'after `petstore categories list`',
   },
   storage: { code: 9, meaning: 'storage error: local files or the state server', retry: 'after fixing it' },

@@ -2,8 +2,8 @@
 import { PetstoreError, rephrase, withCommands } from './errors.ts';
 import { escapeControls, terminalSafeJson } from './escape.ts';
 import type { Context } from './io.ts';
-import { colorLevel } from './io.ts';
-import { wrap } from './output/wrap.ts';
+import { hasColor } from './io.ts';
+import { loadStyle } from './output/render.ts';
 import { withoutTypedKeys } from './redact.ts';
 import { commandWriter } from './shell-quote.ts';
 import { systemReason } from './system-error.ts';
@@ -12,8 +12,8 @@ interface ReportOptions {
   /** The value of `--profile`, which hints repeat. */
   readonly profile?: string | undefined;
   readonly json: boolean;
-  readonly verbose: boolean;
-  readonly noColor: boolean;
+  readonly verbose?: boolean;
+  readonly color: boolean;
 }
 
 /**
@@ -24,8 +24,8 @@ export async function reportError(error: unknown, context: Context, options: Rep
   const known = withoutKeys(withCommands(toKnownError(error), commandWriter(context, options.profile)), context.args);
   if (known.silent) return known.exitCode;
   const { stderr, env } = context;
-  const color = colorLevel(stderr, env, options.noColor) > 0;
-  await stderr.write(options.json ? jsonLine(known) : textLines(known, color, stderr.columns));
+  const { red } = await loadStyle(hasColor(stderr, env, options.color));
+  await stderr.write(options.json ? jsonLine(known) : textLines(known, red));
   if (options.verbose && known.kind === 'internal') await stderr.write(stackTrace(known));
   return known.exitCode;
 }
@@ -84,14 +84,10 @@ function jsonLine(error: PetstoreError): string {
   return `${terminalSafeJson(JSON.stringify({ error }))}\n`;
 }
 
-function textLines(error: PetstoreError, color: boolean, columns: number | undefined): string {
+function textLines(error: PetstoreError, red: (text: string) => string): string {
   const code = error.code === undefined || error.message.includes(error.code) ? '' : ` [${error.code}]`;
   const hint = error.hint === undefined ? '' : `hint: ${error.hint}\n`;
-  const text = `error: ${error.message}${code}\n${hint}`;
-  // Lines are wrapped for a terminal only; a pipe receives whole lines.
-  const lines = escapeControls(text, '\n').split('\n');
-  const shown = lines.map((line) => wrap(line, columns)).join('\n');
-  return color ? shown.replace('error:', '\u001b[31merror:\u001b[39m') : shown;
+  return `${red('error:')} ${escapeControls(`${error.message}${code}\n${hint}`, '\n')}`;
 }
 
 function stackTrace(error: PetstoreError): string {

@@ -19,7 +19,7 @@ interface Options {
 function start(options: Options = {}, place: WorldOptions = {}) {
   const clock = FakeClock.manual(NOW);
   const context = world([], { clock, ...place });
-  const progress = new Progress(context, { json: false, quiet: false, verbose: false, noColor: false, ...options });
+  const progress = new Progress(context, { json: false, quiet: false, verbose: false, color: true, ...options });
   return { clock, progress, shown: context.stderr.text };
 }
 
@@ -194,7 +194,7 @@ test('a status on a terminal that becomes narrower leaves no stale text', async 
   const terminal = { ...stderr, raw: Object.assign(Object.create(stderr.raw ?? null), raw) };
   Object.defineProperty(terminal, 'columns', { get: () => columns });
   const context = { ...world([], { columns: 80 }), stderr: terminal, clock, signal };
-  const progress = new Progress(context as Context, { json: false, quiet: false, verbose: false, noColor: true });
+  const progress = new Progress(context as Context, { json: false, quiet: false, verbose: false, color: false });
   const screen = new xterm.Terminal({ cols: 80, rows: 10, allowProposedApi: true, reflowCursorLine: true });
   const show = (text: string): Promise<void> => new Promise((resolve) => screen.write(text, resolve));
   await show('two lines\r\nof output\r\n');

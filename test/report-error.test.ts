@@ -19,7 +19,7 @@ const CODES: Readonly<Record<ErrorKind, number>> = {
   interrupted: 130,
 };
 const kinds = Object.keys(EXIT_CODES) as ErrorKind[];
-const plain = { json: false, verbose: false, noColor: true };
+const plain = { json: false, verbose: false, color: false };
 
 async function print(error: unknown, options = plain): Promise<{ code: number; err: string; out: string }> {
   const context = world([]);

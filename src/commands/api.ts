@@ -16,8 +16,7 @@ retries and exit codes work as in other commands; after a failure, only GET, HEA
 response marks the operation as deprecated, sunset or unstable. On Windows, use --input rather than --data.`,
       output: `the body, byte for byte, even if the status is an error; with --json one JSON document:
 the body, or {"status", "headers", "body"} with --include.`,
-      exitCodes: `2 invalid path or body, 3 key rejected, 4 request rejected, 7 read failed or redirect, 8 a write
-received no valid response.`,
+      exitCodes: ['usage', 'auth', 'rejected', 'rate_limited', 'network', 'service', 'unknown_outcome'],
       examples: [
         'petstore api GET categories',
         'petstore api GET store/orders --include',

@@ -7,10 +7,10 @@ export const doctor = (): PetstoreCommand =>
     .sections({
       notes: `Checks the Node version, the config and state directories (readable, private, writable), the profile, its base
 URL, the proxy, the connection (its error says whether DNS, TCP or TLS failed), the API key (one GET /categories), the
-clock, and the state server if one is configured. A check that depends on a failed one is skipped.`,
+clock, and the state server if one is configured. A check that depends on a failed one is skipped.
+The exit code is that of the first failed check.`,
       output: `one row per check; with --json an array of {"id", "label", "status", "detail", "hint"}. Status is ok, warning,
 failed or skipped; ids are node, config, state, state_server, profile, base_url, proxy, connection, api_key and clock.`,
-      exitCodes: '0 no check failed, otherwise the code of the first failed check.',
       examples: [
         'petstore doctor',
         'petstore doctor -p staging',

@@ -1,10 +1,14 @@
-// `petstore help COMMAND`, the text of a bare `petstore`, and the command reference as JSON (`--help --json`).
-import type { Command, Option } from 'commander';
-import { PetstoreCommand, pathOf, rootOf, subcommandNamed } from '../command.ts';
-import { wrapParagraphs } from '../output/wrap.ts';
-import { ENVIRONMENT, EXIT_CODES, GLOBAL_OPTIONS } from '../reference.ts';
+// Help: the text of `--help`, the text of a bare `petstore`, and the command reference as JSON (`--help --json`).
+import type { Argument, Command, Option } from 'commander';
+import { Help } from 'commander';
+import { PetstoreCommand, pathOf, rootOf } from '../command.ts';
+import { capitalize } from '../format.ts';
+import type { Context } from '../io.ts';
+import { hasColor } from '../io.ts';
+import { loadStyle } from '../output/render.ts';
+import { describeOption, ENVIRONMENT, EXIT_CODES, GLOBAL_OPTIONS } from '../reference.ts';
 
-export const WELCOME = `petstore is a command-line client for the pet store API.
+const WELCOME = `petstore is a command-line client for the pet store API.
 
 Try it without an account, in a local sandbox:
   $ petstore categories create --name dog -p sandbox
@@ -15,59 +19,107 @@ Use it with your API key:
   $ petstore categories list
 
 More:
-  $ petstore help                     all commands
-  $ petstore help categories create   one command, with examples
-  $ petstore doctor                   diagnose problems
+  $ petstore --help                     all commands
+  $ petstore categories create --help   one command, with examples
+  $ petstore doctor                     diagnose problems
 `;
 
-export const help = (): PetstoreCommand =>
-  new PetstoreCommand('help')
-    .description('show help for a command')
-    .argument('[command...]', 'for example: categories create')
-    .sections({ examples: ['petstore help', 'petstore help categories create'] })
-    .action((words: readonly string[], _options: unknown, command: Command) => {
-      const root = rootOf(command);
-      const meant = words.reduce<Command>(subcommandOf, root);
-      if (command.optsWithGlobals()['json'])
-        root.configureOutput().writeOut?.(`${JSON.stringify(describeCommands(meant))}\n`);
-      else meant.outputHelp();
-    });
+const SUCCESS = { code: 0, meaning: 'success' };
+// Wider text is hard to read, and narrower text hard to follow.
+const WIDEST = 100;
+const NARROWEST = 40;
+/** In a narrower terminal, descriptions stand below their terms. */
+const MIN_DESCRIPTION = 30;
 
-function subcommandOf(parent: Command, word: string): Command {
-  // The same error as for running an unknown command.
-  return subcommandNamed(parent, word) ?? parent.error(`'${word}'`, { code: 'commander.unknownCommand' });
+/** The text of a command's `--help`. */
+export async function helpText(command: Command, { stdout, env, args }: Context): Promise<string> {
+  const { bold } = await loadStyle(hasColor(stdout, env, !args.includes('--no-color')));
+  const help = new PetstoreHelp();
+  help.styleTitle = bold;
+  help.helpWidth = Math.max(NARROWEST, Math.min(WIDEST, stdout.columns || 80));
+  return help.formatHelp(command, help);
+}
+
+/** The text of `petstore` without arguments. */
+export function welcomeText(columns: number | undefined): string {
+  return columns ? new Help().boxWrap(WELCOME, columns) : WELCOME;
+}
+
+/** Commander's layout, with subcommands before options, and with the sections of PetstoreCommand. */
+class PetstoreHelp extends Help {
+  override minWidthToWrap = 10;
+
+  override formatHelp(command: Command, help: Help): string {
+    const blocks = super.formatHelp(command, help).trimEnd().split('\n\n');
+    const isOptions = (block: string): boolean => /^\S*(?:Global o|O)ptions:/.test(block);
+    const parts = [...blocks.filter((block) => !isOptions(block)), ...blocks.filter(isOptions)];
+    const { notes, output, examples } = sectionsOf(command);
+    if (notes) parts.push(this.#prose(notes));
+    if (output) parts.push(this.#prose(output, 'Output:'));
+    const codes = exitCodesOf(command).map(({ code, meaning }) => this.formatItem(String(code), 3, meaning, help));
+    if (codes.length > 0) parts.push([this.styleTitle('Exit codes:'), ...codes].join('\n'));
+    parts.push([this.styleTitle('Examples:'), ...examples.map((line) => `  $ ${line}`)].join('\n'));
+    if (command.parent) {
+      const names = GLOBAL_OPTIONS.map(({ flags }) => longName(flags));
+      parts.push(this.#prose(`${names.join(', ')}; see \`petstore --help\`.`, 'Global options:'));
+    }
+    return `${parts.join('\n\n')}\n`;
+  }
+
+  #prose(text: string, title = ''): string {
+    const { helpWidth = 80 } = this;
+    return this.boxWrap(`${title} ${text}`.trimStart(), helpWidth).replace(title, this.styleTitle(title));
+  }
+
+  override formatItem(term: string, termWidth: number, description: string, help: Help): string {
+    const { helpWidth = 80 } = this;
+    if (helpWidth - termWidth >= MIN_DESCRIPTION) return super.formatItem(term, termWidth, description, help);
+    return `  ${term}\n${this.boxWrap(description, helpWidth - 6).replace(/^/gm, '      ')}`;
+  }
+
+  override subcommandTerm = (command: Command): string => command.name();
+
+  override commandDescription = (command: Command): string => sentence(command.description());
+
+  override argumentDescription = ({ description, argChoices: choices }: Argument): string =>
+    describeOption({ description, choices });
+
+  override optionDescription({ description, mandatory: required, argChoices: choices, ...option }: Option): string {
+    const { variable } = GLOBAL_OPTIONS.find(({ flags }) => flags === option.flags) ?? {};
+    return describeOption({ description, required, choices, variable, fallback: defaultOf(option) });
+  }
 }
 
 /** The reference of all commands below the given one, with global options, environment variables and exit codes. */
 export function describeCommands(command: Command) {
   const root = rootOf(command);
-  const leaves = leavesOf(command);
   return {
     version: root.context.version,
     description: root.description(),
-    notes: unwrapped(root.helpSections.notes),
+    notes: sectionsOf(root).notes,
     examples: examplesOf(root),
-    commands: leaves.map(describeCommand),
+    commands: leavesOf(command).map(describeCommand),
     globalOptions: GLOBAL_OPTIONS.map(({ flags, description, variable, fallback }) => {
-      const long = /--[\w-]+/.exec(flags)?.[0];
-      return { flags, long, description, env: variable, default: fallback };
+      return { flags, long: longName(flags), description, env: variable, default: fallback };
     }),
     environment: ENVIRONMENT,
     exitCodes: [
-      { code: 0, meaning: 'success' },
+      SUCCESS,
       ...Object.entries(EXIT_CODES).map(([kind, { code, meaning, retry }]) => ({ code, kind, meaning, retry })),
     ],
   };
 }
 
+// Commander's own `help` command has no reference.
 function leavesOf(command: Command): readonly PetstoreCommand[] {
-  return command.commands.length === 0
-    ? [command as PetstoreCommand]
-    : command.createHelp().visibleCommands(command).flatMap(leavesOf);
+  if (!(command instanceof PetstoreCommand)) return [];
+  return command.commands.length === 0 ? [command] : command.createHelp().visibleCommands(command).flatMap(leavesOf);
 }
 
 function describeCommand(command: PetstoreCommand) {
   const path = pathOf(command);
+  const { notes, output } = sectionsOf(command);
+  const codes = exitCodesOf(command).map(({ code }) => code);
   return {
     /** Without the program's name: `categories list`. */
     path: path.replace(/^petstore ?/, ''),
@@ -93,21 +145,44 @@ function describeCommand(command: PetstoreCommand) {
         choices,
         default: defaultOf(option),
       })),
-    notes: unwrapped(command.notes),
+    notes: [notes, output && `Output: ${output}`, codes.length > 0 && `Exit codes: ${codes.join(', ')}.`]
+      .filter(Boolean)
+      .join('\n\n'),
     examples: examplesOf(command),
   };
 }
 
+function sectionsOf(command: Command) {
+  const { notes, output, examples } = (command as PetstoreCommand).helpSections;
+  return { notes: unwrapped(notes), output: unwrapped(output), examples };
+}
+
+// Joins the lines of a paragraph; a line that is indented stays.
+function unwrapped(text = ''): string {
+  return text.replace(/(\S)\n(?=\S)/g, '$1 ');
+}
+
+function exitCodesOf(command: Command): readonly { readonly code: number; readonly meaning: string }[] {
+  if (!command.parent) return [SUCCESS, ...Object.values(EXIT_CODES)];
+  return ((command as PetstoreCommand).helpSections.exitCodes ?? []).map((kind) => EXIT_CODES[kind]);
+}
+
+function examplesOf(command: Command): readonly string[] {
+  return sectionsOf(command).examples.map((line) => line.replace(/ {2,}#.*$/, ''));
+}
+
 /** The value of an option that is not typed; switches have no default. */
-export function defaultOf(option: Pick<Option, 'defaultValue' | 'defaultValueDescription'>): string | undefined {
-  const { defaultValue, defaultValueDescription } = option;
+function defaultOf({
+  defaultValue,
+  defaultValueDescription,
+}: Pick<Option, 'defaultValue' | 'defaultValueDescription'>) {
   return defaultValueDescription ?? (typeof defaultValue === 'string' ? defaultValue : undefined);
 }
 
-function examplesOf({ helpSections }: PetstoreCommand): readonly string[] {
-  return helpSections.examples.map((line) => line.replace(/ {2,}#.*$/, ''));
+function longName(flags: string): string | undefined {
+  return /--[\w-]+/.exec(flags)?.[0];
 }
 
-function unwrapped(text = ''): string {
-  return wrapParagraphs(text, Number.POSITIVE_INFINITY);
+function sentence(text: string): string {
+  return `${capitalize(text)}${text.endsWith('.') ? '' : '.'}`;
 }

@@ -27,8 +27,8 @@ export const sandbox = (): PetstoreCommand =>
     .option('--fault <fault>', 'inject a fault, KIND[:PERCENT]; repeatable, see below', collect, [])
     .option('--seed <number>', 'seed for fault injection, for reproducible runs')
     .sections({
-      notes: `The server runs until Ctrl-C and prints one line per request on stderr, except with --quiet or --json. The
-profile "sandbox" does not need it: with -p sandbox, commands use the same data directly. Any number of processes can
+      notes: `The server runs until Ctrl-C and prints one line per request on stderr, except with --quiet or --json. With
+-p sandbox, commands use the same data without this server. Any number of processes can
 share the data. --data FILE creates FILE.1.log and FILE.windows.1.log. The enterprise plan is unlimited.
 
 Faults (affect every request unless PERCENT is given):
@@ -41,7 +41,7 @@ Faults (affect every request unless PERCENT is given):
 
 To inject a fault into one request, send the header x-sandbox-fault: KIND.`,
       output: 'the URL and the key; with --json one line {"url", "key", ...}.',
-      exitCodes: '2 port in use, 9 data files unusable, 130 stopped with Ctrl-C.',
+      exitCodes: ['usage', 'storage', 'interrupted'],
       examples: [
         'petstore sandbox',
         'petstore sandbox --port 0 --plan pro --json',

@@ -4,7 +4,6 @@ import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 import { PetstoreError } from '../errors.ts';
 import type { Context } from '../io.ts';
-import { wrap } from './wrap.ts';
 
 /** If the signal is aborted, the prompt rejects with its reason. */
 export type PromptIO = Pick<Context, 'stdin' | 'stderr' | 'signal'>;
@@ -29,7 +28,7 @@ export async function askFor<T>(io: PromptIO, { message, hidden = false, parse }
       return parse(answer.trim());
     } catch (error) {
       if (!(error instanceof PetstoreError)) throw error;
-      await io.stderr.write(`${wrap(`${error.message}; ${error.hint}`, io.stderr.columns)}\n`);
+      await io.stderr.write(`${error.message}; ${error.hint}\n`);
     }
   }
 }

@@ -1,7 +1,6 @@
 // Renders a result for stdout: one renderer per format, whose packages are loaded on use. The only file that imports chalk.
 import { PetstoreError } from '../errors.ts';
 import { terminalSafeJson } from '../escape.ts';
-import type { ColorLevel } from '../io.ts';
 import { stringifyJson, stringifyLines } from '../json.ts';
 import type { Column, Style, TextContext, View } from './view.ts';
 
@@ -9,7 +8,7 @@ export interface OutputTarget {
   readonly isTTY: boolean;
   /** Width in cells; undefined for a pipe, 0 for a terminal that does not report its width. */
   readonly columns: number | undefined;
-  readonly colorLevel: ColorLevel;
+  readonly color: boolean;
   readonly now: () => number;
 }
 
@@ -72,9 +71,8 @@ async function loadDelimited<Data>(
   return (data) => delimited(format, columns, records?.rows(data) ?? [], isTTY);
 }
 
-/** Loads the text renderer, with cli-table3 only for views with tables. */
 async function loadText<Data>(view: View<Data>, target: OutputTarget): Promise<Renderer<Data>> {
-  const style = await loadStyle(target.colorLevel);
+  const style = await loadStyle(target.color);
   const table = view.tables && (await import('./table.ts')).table;
   // The width is unknown if the terminal reports 0 columns.
   const columns = target.columns === 0 ? undefined : target.columns;
@@ -88,9 +86,9 @@ async function loadText<Data>(view: View<Data>, target: OutputTarget): Promise<R
 
 /**
  * Only the 16 named colors are used, which terminal themes keep readable on dark and light backgrounds.
- * @param level from `colorLevel`; chalk itself ignores NO_COLOR
+ * @param color from `hasColor`; chalk itself ignores NO_COLOR
  */
-export async function loadStyle(level: ColorLevel): Promise<Style> {
+export async function loadStyle(color: boolean): Promise<Style> {
   const { Chalk } = await import('chalk');
-  return new Chalk({ level });
+  return new Chalk({ level: color ? 1 : 0 });
 }

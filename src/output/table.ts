@@ -3,7 +3,6 @@ import CliTable from 'cli-table3';
 import stringWidth from 'string-width';
 import { escapeControls } from '../escape.ts';
 import type { Column, Style } from './view.ts';
-import { longestPrefix, wrap } from './wrap.ts';
 
 const GAP_CELLS = 2;
 /** cli-table3's time grows with the square of a table's rows. */
@@ -47,7 +46,7 @@ export function* table<Row>(
   const cell = (row: Row, column: Column<Row>, at: number): string => {
     const [content, cells] = [text(row, column), widths[at] ?? 0];
     if (column.wrap) {
-      const lines = content.split('\n').map((line) => (width(line) > cells ? wrap(line, cells, stringWidth) : line));
+      const lines = content.split('\n').map((line) => (width(line) > cells ? wrap(line, cells) : line));
       return lines.join('\n');
     }
     const visible = cut(content, cells);
@@ -61,7 +60,7 @@ export function* table<Row>(
 
 function cut(text: string, cells: number): string {
   if (width(text) <= cells) return text;
-  return cells < 2 ? '…' : `${longestPrefix(text, cells - 1, stringWidth)}…`;
+  return cells < 2 ? '…' : `${longestPrefix(text, cells - 1)}…`;
 }
 
 function width(text: string): number {
@@ -83,4 +82,35 @@ export function fitWidths(natural: readonly number[], available: number, whole: 
     left -= widths[at] ?? 0;
   }
   return widths;
+}
+
+/** Breaks a text between words, and a word that is longer than a line anywhere. */
+function wrap(text: string, cells: number): string {
+  const lines: string[] = [];
+  let line = '';
+  for (const word of text.trim().split(/\s+/)) {
+    const longer = line === '' ? word : `${line} ${word}`;
+    if (stringWidth(longer) <= cells) {
+      line = longer;
+      continue;
+    }
+    if (line !== '') lines.push(line);
+    line = word;
+    while (stringWidth(line) > cells) {
+      const part = longestPrefix(line, cells);
+      lines.push(part);
+      line = line.slice(part.length);
+    }
+  }
+  return [...lines, line].join('\n');
+}
+
+/** The longest prefix of a text that fits; at least one character. */
+function longestPrefix(text: string, cells: number): string {
+  let part = '';
+  for (const char of text) {
+    if (part !== '' && stringWidth(part + char) > cells) break;
+    part += char;
+  }
+  return part;
 }

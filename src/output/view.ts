@@ -14,14 +14,7 @@ export interface Column<Row> {
 }
 
 /** Functions that color text, or return it unchanged if the stream has no color. */
-export interface Style {
-  readonly bold: (text: string) => string;
-  readonly dim: (text: string) => string;
-  readonly red: (text: string) => string;
-  readonly green: (text: string) => string;
-  readonly yellow: (text: string) => string;
-  readonly cyan: (text: string) => string;
-}
+export type Style = Readonly<Record<'bold' | 'dim' | 'red' | 'green' | 'yellow', (text: string) => string>>;
 
 export interface TextContext {
   readonly style: Style;

@@ -11,8 +11,8 @@ interface Pet {
 }
 
 const view: View<readonly Pet[]> = {
-  tables: true,
   text: (pets, { table }) => table([{ header: 'name', value: (pet: Pet) => pet.name }], pets),
+  tables: true,
   records: {
     columns: [
       { header: 'id', value: (pet: Pet) => String(pet.id) },
@@ -25,8 +25,8 @@ const pets: readonly Pet[] = [
   { id: 9007199254740993n, name: 'dog\u009b' },
   { id: 2, name: '犬' },
 ];
-const pipe: OutputTarget = { isTTY: false, columns: undefined, colorLevel: 0, now: () => 0 };
-const terminal: OutputTarget = { isTTY: true, columns: 80, colorLevel: 0, now: () => 0 };
+const pipe: OutputTarget = { isTTY: false, columns: undefined, color: false, now: () => 0 };
+const terminal: OutputTarget = { isTTY: true, columns: 80, color: false, now: () => 0 };
 
 async function shown(format: Format, target: OutputTarget = pipe): Promise<string> {
   const render = await loadRenderer(format, view, target);

@@ -18,7 +18,7 @@ const columns: readonly Column<Row>[] = [
   { header: 'description', value: (row) => row.description },
 ];
 
-const style = await loadStyle(0);
+const style = await loadStyle(false);
 const draw = (rows: readonly Row[], width?: number): string =>
   [...table(columns, rows, { columns: width, style })].join('');
 const lines = (text: string): string[] => text.slice(0, -1).split('\n');
@@ -99,7 +99,7 @@ test('a table without rows has only headings', () => {
 });
 
 test('table headings are bold if color is enabled, with the same layout', async () => {
-  const painted = [...table(columns, pets, { columns: 40, style: await loadStyle(1) })].join('');
+  const painted = [...table(columns, pets, { columns: 40, style: await loadStyle(true) })].join('');
   expect(painted).toContain('\u001b[1m');
   expect(painted.replaceAll(/\u001b\[\d+m/g, '')).toBe(draw(pets, 40));
 });

@@ -4,7 +4,6 @@ import { PetstoreError, rephrase } from '../../errors.ts';
 import { escapeControls } from '../../escape.ts';
 import type { Environment } from '../../io.ts';
 import type { View } from '../../output/view.ts';
-import { wrap } from '../../output/wrap.ts';
 import type { BaseUrl } from '../../profiles/credential-rules.ts';
 import { checkBaseUrl, checkKey, LONGEST_KEY, parseBaseUrl } from '../../profiles/credential-rules.ts';
 import { environmentUrl, keyVariable, namedProfile } from '../../profiles/credentials.ts';
@@ -33,12 +32,12 @@ interface LoginResult {
 }
 
 const view: View<LoginResult> = {
-  text({ profile, url, key, keyCommand, verified, active, activated }, { columns }) {
+  text({ profile, url, key, keyCommand, verified, active, activated }) {
     const what = keyCommand === undefined ? `key ${key}` : `key command \`${escapeControls(keyCommand)}\``;
     const lines = [`Saved ${what} for profile "${profile}" (${url})${verified ? '' : ', not verified'}`];
     if (activated) lines.push(`Profile "${profile}" is now active`);
     else if (!active) lines.push(`To use it, add \`-p ${profile}\` or run \`petstore auth switch ${profile}\``);
-    return lines.map((line) => `${wrap(line, columns)}\n`);
+    return lines.map((line) => `${line}\n`);
   },
 };
 
@@ -49,16 +48,19 @@ export const login = (): PetstoreCommand =>
     .option('--key-command <command>', 'save a command that prints the key, instead of a key')
     .option('--no-verify', 'save the key without checking it with the service')
     .sections({
-      notes: `At a terminal, a hidden prompt asks for the key. Otherwise, it is read from the first line of stdin. There
-is no option for it, because other users can see command-line arguments. It is checked with one GET /categories, saved in a file that only
-you can read, and sent only to the scheme, host and port that it was saved for.
+      notes: `At a terminal, a hidden prompt asks for the key. Otherwise, the key is read from the first line of
+stdin. There is no option for the key, because other users can see command-line arguments. The key is verified with one
+GET /categories, saved in a file that only you can read, and sent only to the scheme, host and port that it was saved
+for.
 
 A key command runs each time the key is needed, for at most 30 seconds and without a shell (to use one, write
-sh -c 'COMMAND'). The first line of its stdout is the key. PETSTORE_API_KEY_COMMAND does the same without a profile.
+sh -c 'COMMAND'). The first line of its stdout is the key. To use a key command without a
+profile, set PETSTORE_API_KEY_COMMAND.
 
 If the active profile has no key, the new profile becomes the active one.`,
-      output: 'one line; with --json {"profile", "url", "key", "verified", "active"}, with the key masked.',
-      exitCodes: '2 invalid base URL, 3 key rejected and nothing saved, 9 storage error.',
+      output: `one line; with --json {"profile", "url", "key", "keyCommand", "verified", "active", "activated"}, with the key
+masked.`,
+      exitCodes: ['usage', 'auth', 'network', 'storage'],
       examples: [
         'petstore auth login --url https://HOST/v1',
         'petstore auth login -p staging --url https://STAGING_HOST/v1 < key.txt',

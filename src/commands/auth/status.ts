@@ -4,7 +4,6 @@ import type { PetstoreError } from '../../errors.ts';
 import { escapeControls } from '../../escape.ts';
 import { capitalize } from '../../format.ts';
 import type { Column, View } from '../../output/view.ts';
-import { hangingIndent } from '../../output/wrap.ts';
 import type { Credentials, Target } from '../../profiles/credentials.ts';
 import { findCredentials } from '../../profiles/credentials.ts';
 import { maskKey } from '../../redact.ts';
@@ -37,10 +36,10 @@ const COLUMNS: readonly Column<ProfileStatus>[] = [
 
 const view: View<StatusResult> = {
   json: ({ profiles }) => profiles,
-  *text({ profiles }, { table, columns }) {
+  *text({ profiles }, { table }) {
     yield* table(COLUMNS, profiles);
     const problems = profiles.flatMap(({ problem }) => problem ?? []);
-    const lines = problems.map((problem) => `${hangingIndent(capitalize(escapeControls(problem)), columns, 0)}\n`);
+    const lines = problems.map((problem) => `${capitalize(escapeControls(problem))}\n`);
     if (lines.length > 0) yield `\n${lines.join('')}`;
   },
   tables: true,

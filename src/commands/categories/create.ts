@@ -38,8 +38,7 @@ export const create = (): PetstoreCommand =>
       notes: `A create that may have succeeded is never resent. Exit code 8 means that the category may exist: check the
 list before you retry.`,
       output: 'one line; with --json the category as the service returned it.',
-      exitCodes: `3 no API key or key rejected, 4 request rejected, 5 rate limited, 6 no response and nothing created, 7
-cached list with --if-missing, 8 outcome unknown.`,
+      exitCodes: ['auth', 'rejected', 'rate_limited', 'network', 'service', 'unknown_outcome'],
       examples: [
         'petstore categories create --name dog',
         'petstore categories create --name cat --description "Felis catus" --json',

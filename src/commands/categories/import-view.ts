@@ -1,12 +1,10 @@
 // The view of an import: its counts and the rows that need attention; with --json the document of docs/cli.md.
-import { stripVTControlCharacters } from 'node:util';
 import type { PetstoreError } from '../../errors.ts';
 import { escapeControls } from '../../escape.ts';
 import { formatCount, formatNumber } from '../../format.ts';
 import { dailyNotice, formatEstimate } from '../../import/estimate.ts';
 import type { FailedRow, ImportDocument, Preview, UnknownRow } from '../../import/results.ts';
 import type { Column, TextContext, View } from '../../output/view.ts';
-import { wrap } from '../../output/wrap.ts';
 
 /** The outcome of an import, with its error if it failed, or the preview of a dry run. */
 export type ImportData = { readonly document: ImportDocument; readonly failure: PetstoreError | undefined } | Preview;
@@ -38,7 +36,7 @@ function* summary(
     part('unknown', unknown, yellow),
   ];
   if (pending > 0) parts.push(part('pending', { length: pending }, yellow));
-  yield wrapped(parts.join(dim(', ')), context);
+  yield `${parts.join(dim(', '))}\n`;
   if (failed.length > 0) yield '\nRejected by the service:\n';
   yield* table(context, failed, 'rejected', FAILED);
   if (unknown.length > 0) yield '\nMay or may not exist:\n';
@@ -48,14 +46,10 @@ function* summary(
 function* planned({ toCreate, skipped, estimate }: Preview, context: TextContext): Generator<string> {
   yield* table(context, toCreate, 'to create', PLANNED);
   const create = `Would create ${formatCount(toCreate.length, 'category', 'categories')}`;
-  yield wrapped(`${create} and skip ${formatNumber(skipped.length)}`, context);
-  if (toCreate.length > 0) yield wrapped(`Estimated time: ${formatEstimate(estimate)}`, context);
+  yield `${create} and skip ${formatNumber(skipped.length)}\n`;
+  if (toCreate.length > 0) yield `Estimated time: ${formatEstimate(estimate)}\n`;
   const daily = dailyNotice(toCreate.length, estimate);
-  if (daily !== undefined) yield wrapped(daily, context);
-}
-
-function wrapped(text: string, { columns }: TextContext): string {
-  return `${wrap(text, columns, (part) => stripVTControlCharacters(part).length)}\n`;
+  if (daily !== undefined) yield `${daily}\n`;
 }
 
 function previewJson({ estimate, ...preview }: Preview): object {

@@ -13,15 +13,14 @@ export const importRows = (): PetstoreCommand =>
     .option('--concurrency <number>', 'maximum number of concurrent requests', '8')
     .sections({
       notes: `The whole file is checked before anything is sent. Rows whose names exist are skipped, so you can run
-the same command again after Ctrl-C or a crash, or after you edit the file. A name that the file contains twice stands
-for two categories. Only one import runs at a time; a second one waits.`,
+the same command again after Ctrl-C or a crash, or after you edit the file. If a name occurs twice in the file, two
+categories are created. Only one import runs at a time; a second one waits.`,
       output: `the number of created, skipped, failed and unknown rows, and a table of those that failed or are unknown. With
 --json, one document with "created", "skipped", "failed", "unknown" and "pending", printed whenever something was sent.`,
-      exitCodes: `2 invalid file, 3 API key rejected, 4 rows rejected, 5 rate limited, 7 incomplete list of categories, 8 outcome
-of rows unknown, 9 import lock unavailable, 130 interrupted.`,
+      exitCodes: ['usage', 'auth', 'rejected', 'rate_limited', 'service', 'unknown_outcome', 'storage', 'interrupted'],
       examples: [
         'petstore categories import species.csv',
-        'petstore categories import arten.csv --map name=Name --map description=Beschreibung --dry-run',
+        'petstore categories import animals.csv --map name=Species --map description=Notes --dry-run',
         'petstore categories list --format ndjson -p production | petstore categories import - -p staging --yes',
       ],
     })

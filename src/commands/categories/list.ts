@@ -35,7 +35,8 @@ export const list = (): PetstoreCommand =>
     )
     .sections({
       output: `a table, shortened only to fit a terminal; with --json an array of {"id", "name", "description"} with any
-other fields that the service returns. You can import the csv, tsv, json and ndjson formats.`,
+other fields that the service returns. \`petstore categories import\` reads the csv, tsv, json and
+ndjson formats.`,
       examples: [
         'petstore categories list',
         'petstore categories list --search cat --sort name',

@@ -18,7 +18,6 @@ import { previewOf } from '../../import/results.ts';
 import { readInputFile, readRows } from '../../import/rows.ts';
 import type { RunResult } from '../../import/run.ts';
 import { runImport } from '../../import/run.ts';
-import { wrap } from '../../output/wrap.ts';
 import type { Session } from '../../session.ts';
 import type { ImportData } from './import-view.ts';
 import { importView } from './import-view.ts';
@@ -137,9 +136,6 @@ async function preview({ session, rows }: Job): Promise<Preview> {
   return previewOf(rows, matchRows(rows, rows.keys(), listed), { quota: ledger.view(), now: clock.now() });
 }
 
-/** The suffix that the prompt adds to a question. */
-const ANSWERS = ' (y/N)';
-
 // Asks on a terminal, with the figures of a dry run. Returns whether it asked.
 async function confirm(job: Job): Promise<boolean> {
   const { context } = job.session;
@@ -151,8 +147,8 @@ async function confirm(job: Job): Promise<boolean> {
   const { baseUrl } = await job.session.target();
   const { askYesNo } = await import('../../output/prompt.ts');
   const question = `Create ${formatCount(toCreate.length, 'category', 'categories')} at ${baseUrl}? Estimated time: ${formatEstimate(estimate)}`;
-  const lines = wrap(`${escapeControls(question)}${ANSWERS}`, context.stderr.columns ?? 80).slice(0, -ANSWERS.length);
-  if (!(await askYesNo(context, lines))) throw new PetstoreError('interrupted', 'canceled', { silent: true });
+  if (!(await askYesNo(context, escapeControls(question))))
+    throw new PetstoreError('interrupted', 'canceled', { silent: true });
   return true;
 }
 
@@ -173,7 +169,7 @@ async function send({ session, rows, concurrency }: Job, lock: Lock, asked: bool
     signal: context.signal,
     concurrency,
     maxRetries: session.options.maxRetries,
-    timeoutMs: session.options.timeoutMs,
+    timeoutMs: session.options.timeout,
     hasQuota: () => ledger.view().nextAt === undefined,
     onPlan: (results) => report(session, results, asked),
     onProgress: (results) => progress.status((room) => line(results, room)),

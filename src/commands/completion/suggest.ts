@@ -86,9 +86,9 @@ function read(root: Command, words: readonly string[]): Position {
       if (option?.required && !word.includes('=')) awaiting = option;
     } else {
       const child = subcommandNamed(command, word);
+      // The words after `petstore help` name a command.
+      if (command === root && operands === 0 && word === 'help') continue;
       if (child && operands === 0) {
-        // The words after `petstore help` name a command.
-        if (child.name() === 'help') continue;
         command = child;
         options = optionsOf(child);
       } else operands++;

@@ -13,8 +13,7 @@ import type { Column, Style } from '../../output/view.ts';
 import { environmentSuffices, findCredentials, namedProfile, storedProfile } from '../../profiles/credentials.ts';
 import { SANDBOX } from '../../profiles/store.ts';
 import { maskKey } from '../../redact.ts';
-import type { Session } from '../../session.ts';
-import { openSession } from '../../session.ts';
+import { Session } from '../../session.ts';
 import { commandWriter, quoteForShell } from '../../shell-quote.ts';
 import { systemReason } from '../../system-error.ts';
 import type { Check, CheckDefinition, CheckResult } from './check.ts';
@@ -56,9 +55,9 @@ async function diagnose(session: Session): Promise<readonly Check[]> {
   const { env } = context;
   const typedSandbox = (options.profile ?? env['PETSTORE_PROFILE']) === SANDBOX;
   const environmentUsed = options.profile === undefined && environmentSuffices(env);
-  const once = openSession(context, { ...options, maxRetries: 0 });
+  const once = new Session(context, { ...options, maxRetries: 0 });
   // The checks report warnings themselves.
-  once.warn = async () => undefined;
+  Object.assign(once, { warn: async () => undefined });
   const credentials = () => findCredentials({ env, profile: options.profile, store: session.profiles });
   let response: HttpResponse | undefined;
 

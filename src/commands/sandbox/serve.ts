@@ -8,7 +8,6 @@ import { PetstoreError } from '../../errors.ts';
 import { escapeControls } from '../../escape.ts';
 import { formatDuration, formatNumber } from '../../format.ts';
 import type { View } from '../../output/view.ts';
-import { hangingIndent } from '../../output/wrap.ts';
 import { sandboxDataFile } from '../../profiles/paths.ts';
 import type { RequestRecord } from '../../sandbox/context.ts';
 import { FAULT_KINDS, parseFault } from '../../sandbox/faults.ts';
@@ -46,14 +45,13 @@ interface SandboxInfo {
 }
 
 const viewFor = (powershell: boolean): View<SandboxInfo> => ({
-  *text(info, { style, columns }) {
-    yield `${hangingIndent(`Pet store sandbox, plan ${info.plan}: ${limitsText(info)}`, columns, 0)}\n\n`;
+  *text(info, { style }) {
+    yield `Pet store sandbox, plan ${info.plan}: ${limitsText(info)}\n\n`;
     yield `  URL   ${info.url}\n`;
     for (const key of info.keys) yield `  key   ${escapeControls(key)}\n`;
     yield `  data  ${escapeControls(info.data)}\n`;
     if (info.faults.length > 0) {
-      const faults = `injected faults: ${info.faults.join(', ')} (repeat with --seed ${info.seed})`;
-      yield `  ${hangingIndent(faults, columns, 2).replace('injected faults', (text) => style.yellow(text))}\n`;
+      yield `  ${style.yellow('injected faults')}: ${info.faults.join(', ')} (repeat with --seed ${info.seed})\n`;
     }
     const assign = (name: string, value: string): string =>
       powershell ? `$env:${name} = ${quoteForPowerShell(value)}` : `export ${name}=${quoteForPosix(value)}`;

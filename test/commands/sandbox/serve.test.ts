@@ -63,18 +63,13 @@ test('`petstore sandbox` prints its limits and `export` lines, and an interrupti
   expect([await stop(), err()]).toEqual([130, '']);
 });
 
-test.each([40, 80])('messages of the sandbox wrap between words at %i columns', async (columns) => {
+test('the sandbox names its limits and its faults with their seed', async () => {
   const faults = ['--fault', '503:10', '--fault', 'latency=300ms:5', '--fault', 'lost-response:5'];
-  const { out, stop } = await serve([...faults, '--seed', '4000000000'], { columns, env: { NO_COLOR: '1' } });
+  const { out, stop } = await serve([...faults, '--seed', '4000000000'], { columns: 80, env: { NO_COLOR: '1' } });
   const text = out();
   await stop();
-  expect(text.replace(/\s+/g, ' ')).toContain('plan free: 60 requests per minute, 1,000 per day URL ');
-  expect(text.replace(/\s+/g, ' ')).toContain('injected faults: 503:10, latency=300ms:5, lost-response:5 (repeat with');
-  // Lines for copying are not wrapped.
-  const wide = text
-    .split('\n')
-    .filter((line) => line.length > columns && !/^ {2}(?:URL|key|data|export|\$env)/.test(line));
-  expect(wide).toEqual([]);
+  expect(text).toContain('plan free: 60 requests per minute, 1,000 per day\n');
+  expect(text).toContain('injected faults: 503:10, latency=300ms:5, lost-response:5 (repeat with --seed 4000000000)\n');
 });
 
 test('on Windows the sandbox prints the lines that set its variables in PowerShell syntax', async () => {
