@@ -1,8 +1,8 @@
 // Models of real rate limiters, for simulations and HTTP servers.
+import { draws } from './draws.ts';
 import type { LimiterOptions, Verdict } from './limiter.ts';
 import { Limiter } from './limiter.ts';
 import type { Service } from './simulation.ts';
-import { draws } from './simulation.ts';
 
 /** Creates a service that starts at `startsAt`, with a seed for its randomness. */
 export type MakeService = (startsAt: number, seed: number) => Service;

@@ -5,6 +5,7 @@ import { createHttpClient } from '../../src/http/http-client.ts';
 import type { HttpClient, HttpRequest, HttpResponse, Transport } from '../../src/http/types.ts';
 import { TransportError } from '../../src/http/types.ts';
 import { openLedger } from '../../src/rate-limit/ledger.ts';
+import { draws } from './draws.ts';
 import { FakeClock } from './fake-clock.ts';
 import type { LimiterOptions, Verdict } from './limiter.ts';
 import { Limiter } from './limiter.ts';
@@ -50,17 +51,6 @@ export interface Outcome {
   readonly makespan: number;
   readonly bans: number;
   readonly pauses: readonly number[];
-}
-
-/** A seeded random number generator (mulberry32). */
-export function draws(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
-  };
 }
 
 export async function simulate(options: Simulation): Promise<Outcome> {
