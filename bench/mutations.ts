@@ -1,9 +1,12 @@
-// Applies about fifty mutations to the policy, one at a time, and prints each one that no test of the rate limit detects.
+// Applies mutations one at a time, and prints those that survive: about fifty of the policy, against the tests of the rate
+// limit, or with `worlds` twenty of the whole program, against the simulated worlds of `npm test`.
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
+import type { Mutation as WorldMutation } from '../test/simulation/simulator.ts';
+import { Simulator } from '../test/simulation/simulator.ts';
 import { say } from './report.ts';
 
 const FILES = ['policy', 'pace', 'window'].map((name) => `src/rate-limit/${name}.ts`);
@@ -33,6 +36,44 @@ const CHANGES: readonly (readonly [RegExp, string])[] = [
   [/!(?=\w)/g, ''],
 ];
 
+const LAST_WORLD = 150;
+/** Far longer than the worlds take, so that a mutation that causes an endless loop is detected. */
+const LONGEST_MS = 120_000;
+
+/** For each file, texts that occur in it once, with their replacements. */
+const OF_WORLDS: Readonly<Record<string, readonly (readonly [from: string, to: string])[]>> = {
+  'http/retry.ts': [
+    ["if (!request.safe && result.requestSent) return { next: 'unknown' };", ''],
+    ['500: { retry: true, ambiguous: true }', '500: { retry: true }'],
+    ["if (!left || FINAL_REASONS.has(result.reason)) return { next: 'failed' };", ''],
+    ['Math.ceil(Math.max(backoff, retryAfterMs +', 'Math.ceil(Math.min(backoff, retryAfterMs +'],
+  ],
+  'http/http-client.ts': [
+    ["ledger.release(ticket, unsent ? 'unsent' : 'lost');", "ledger.release(ticket, 'unsent');"],
+    ['if (refused && this.#successes > successes) made--;', 'if (refused) made--;'],
+  ],
+  'import/run.ts': [
+    ["if (means === 'rejected' || means === 'unsent') return true;", "if (means !== 'slow') return true;"],
+    ['slow: Math.max(LOST_MS, timeoutMs)', 'slow: LOST_MS'],
+    ['    await lock.settle(signal);\n    const { listed, isWhole }', '    const { listed, isWhole }'],
+  ],
+  'import/list.ts': [['const isWhole = !fromCache && lacking.length === 0;', 'const isWhole = !fromCache;']],
+  'import/lock.ts': [
+    ['await sleepLong(this.#clock, this.busyMs, signal);', ''],
+    ["if (state === 'dead' || (state === 'unknown' && now - since >= SILENCE_MS)) {", "if (state !== 'alive') {"],
+    ['if (state?.holder?.run === this.#run) return;', 'return;'],
+  ],
+  'rate-limit/ledger.ts': [['return state !== undefined && !refused &&', 'return state !== undefined &&']],
+  'rate-limit/policy.ts': [
+    ['if (left - open.length >= 1)', 'if (left >= 1)'],
+    ['const left = window.remaining - unanswered;', 'const left = window.remaining;'],
+    ['const ms = Math.min(Math.max(stated, floor), RULES.blockCapMs);', 'const ms = floor;'],
+    ['if (block && !(ticket && ticket.seq > block.extendedBy)) return;', ''],
+  ],
+  'rate-limit/window.ts': [['return resetAt + guardMs;', 'return resetAt + guardMs + 120_000;']],
+  'api/categories.ts': [['fromCache: Number(age) !== 0', 'fromCache: false']],
+};
+
 interface Mutation {
   readonly file: string;
   readonly line: number;
@@ -41,8 +82,9 @@ interface Mutation {
   readonly source: string;
 }
 
-/** `npm run bench -- mutations [COUNT [FROM]]`; FROM skips the first mutations. */
+/** `npm run bench -- mutations [COUNT [FROM]]`, where FROM skips the first mutations, or `mutations worlds`. */
 export async function run([count = `${COUNT}`, from = '0']: string[]): Promise<void> {
+  if (count === 'worlds') return mutateWorlds();
   const all = FILES.flatMap(mutationsOf);
   const step = Math.max(1, all.length / Number(count));
   const chosen = Array.from({ length: Math.min(all.length, Number(count)) }, (_, at) => all[Math.floor(at * step)]);
@@ -60,6 +102,23 @@ export async function run([count = `${COUNT}`, from = '0']: string[]): Promise<v
   }
   rmSync(directory, { recursive: true, force: true });
   say(`${chosen.length} of ${all.length} possible mutations: ${survivors.length} survived`);
+}
+
+async function mutateWorlds(): Promise<void> {
+  const mutations = Object.entries(OF_WORLDS).flatMap(([file, changes]) =>
+    changes.map(([from, to]): WorldMutation => ({ file: `src/${file}`, from, to })),
+  );
+  let survived = 0;
+  for (const mutation of mutations) {
+    const simulator = await Simulator.build(mkdtempSync(join(tmpdir(), 'mutations-')), mutation);
+    const what = await simulator.worlds(1, LAST_WORLD, LONGEST_MS).then(
+      ({ found: [first] }) => first && `seed ${first.seed}: ${first.what}`,
+      () => 'a world crashes, or does not end',
+    );
+    if (what === undefined) survived++;
+    say(`${what ?? 'SURVIVED'}\n  ${mutation.file}: ${mutation.from} -> ${mutation.to || '(nothing)'}`);
+  }
+  say(`${mutations.length} mutations: ${survived} survived`);
 }
 
 function mutationsOf(file: string): readonly Mutation[] {

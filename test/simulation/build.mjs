@@ -66,7 +66,9 @@ export async function buildSimulator(file, mutation) {
   const bundle = await rolldown({
     input: join(here, 'main.ts'),
     platform: 'node',
-    logLevel: 'silent',
+    onLog(_level, { code, message }) {
+      if (code === 'IMPORT_IS_UNDEFINED' || code === 'MISSING_EXPORT') throw new Error(message);
+    },
     plugins: [outside, withoutAjv],
     transform: { define: { __VERSION__: '"0.0.0"' }, inject: Object.fromEntries(names.map(timer)) },
   });

@@ -1,10 +1,10 @@
 // The network between a process and the service: connections, latency, and the faults on the way.
 import type { Head, HttpResponse, Transport } from '../../src/http/types.ts';
 import { TransportError } from '../../src/http/types.ts';
-import type { Faults, RequestFault } from './faults.ts';
+import type { Faults } from './faults.ts';
 import type { Invariants } from './invariants.ts';
 import type { Scheduler, SimulatedProcess } from './scheduler.ts';
-import type { Service, ServiceFault, ServiceResponse } from './service.ts';
+import type { Service, ServiceResponse } from './service.ts';
 import type { Trace } from './trace.ts';
 
 interface NetworkOptions {
@@ -17,28 +17,16 @@ interface NetworkOptions {
   readonly connectMs: number;
 }
 
-/** The faults of the network; all others are faults of the service. */
-const ON_THE_WAY = new Set<RequestFault>([
-  'no-connection',
-  'lost-request',
-  'lost-response',
-  'late-request',
-  'very-late-request',
-  'slow',
-  'slow-refusal',
-  'slow-response',
-  'silent',
-  'truncated',
-  'doubled',
-]);
-
-/** The longest time that a response takes, milliseconds. */
-const LONGEST_RESPONSE_MS: Readonly<Record<string, number>> = { 'slow-refusal': 8000, 'slow-response': 8000 };
-/** The longest time that a request takes to the service, milliseconds. */
-const LONGEST_MS: Readonly<Record<string, number>> = { 'late-request': 1500, 'very-late-request': 60_000, slow: 8000 };
-
+const words = (text: string): ReadonlySet<string | undefined> => new Set(text.split(' '));
+/** Faults that only the network knows; all others are faults of the service. */
+const ON_THE_WAY = words('lost-response late-request very-late-request slow slow-response silent truncated doubled');
+/** Faults after which the client sees its connection end. */
+const LATE = words('late-request very-late-request');
 /** Faults that only delay a response, or refuse the request. */
-const HARMLESS = new Set<RequestFault>(['slow', 'slow-response', 'doubled', 'refuse', 'slow-refusal']);
+const HARMLESS = words('slow slow-response doubled refuse slow-refusal');
+/** The longest time that a request takes to the service, and its response back, milliseconds. */
+const TO_MS: Readonly<Record<string, number>> = { 'late-request': 1500, 'very-late-request': 60_000, slow: 8000 };
+const BACK_MS: Readonly<Record<string, number>> = { 'slow-refusal': 8000, 'slow-response': 8000 };
 
 export class Network {
   readonly #options: NetworkOptions;
@@ -60,17 +48,18 @@ export class Network {
     process: SimulatedProcess,
     key: string,
     now: () => number,
-    request: Parameters<Transport['send']>[0],
+    { method, body }: Parameters<Transport['send']>[0],
     { timeoutMs, signal, onHead, canSend }: Parameters<Transport['send']>[1],
   ): Promise<HttpResponse> {
     const { scheduler, service, faults, invariants, trace, connectMs } = this.#options;
-    const kind = request.method === 'GET' ? 'list' : 'create';
+    const kind = method === 'GET' ? 'list' : 'create';
+    const isList = kind === 'list';
+    const text = typeof body === 'string' ? body : undefined;
+    const name = text === undefined ? undefined : (JSON.parse(text) as { name: string }).name;
     const number = ++this.#requests;
-    const name = nameIn(request.body);
     const takenAt = scheduler.now;
     return new Promise((resolve, reject) => {
       let sent = false;
-      let ended = false;
       let endedAt: number | undefined;
       let head: Head | undefined;
       let sentAt = 0;
@@ -78,8 +67,7 @@ export class Network {
       const cancels: (() => void)[] = [];
       const after = (ms: number, happen: () => void): void => void cancels.push(scheduler.after(ms, process, happen));
       const end = (settle: () => void): void => {
-        if (ended) return;
-        ended = true;
+        if (endedAt !== undefined) return;
         endedAt = scheduler.now;
         for (const cancel of cancels) cancel();
         signal.removeEventListener('abort', onAbort);
@@ -91,25 +79,19 @@ export class Network {
       const fail = (reason: TransportError['reason'], detail: string): void =>
         end(() => {
           trace.add(process, `#${number} ${kind} ${reason}${sent ? '' : ', not sent'}`);
-          if (reason === 'aborted' && kind === 'create' && sent && !process.dead) process.interrupted++;
-          if (kind === 'create' && sent) process.lost++;
-          invariants.failed(
-            process,
-            key,
-            number,
-            kind === 'list' && reason !== 'aborted' && !head,
-            sent ? name : undefined,
-          );
+          if (reason === 'aborted' && !isList && sent && !process.dead) process.interrupted++;
+          if (!isList && sent) process.lost++;
+          const isRetried = isList && reason !== 'aborted' && !head;
+          invariants.failed(process, key, number, isRetried, sent ? name : undefined);
           reject(new TransportError(reason, sent, detail, head));
         });
       const onAbort = (): void => fail('aborted', 'interrupted');
       process.connecting++;
-      if (signal.aborted) return fail('aborted', 'interrupted');
+      if (signal.aborted) return onAbort();
       signal.addEventListener('abort', onAbort, { once: true });
       after(timeoutMs, () => fail('timeout', 'no complete response in time'));
 
-      const deliver = (response: ServiceResponse, fault: RequestFault | undefined): void => {
-        if (ended) return;
+      const deliver = (response: ServiceResponse, fault: string | undefined): void => {
         head = { status: response.status, headers: response.headers, sentAt, receivedAt: now() };
         trace.add(process, `#${number} ${kind} <- ${response.status}${fault ? ` (${fault})` : ''}`);
         // Spare the process until it has recorded that the create may be processed late.
@@ -118,42 +100,31 @@ export class Network {
         process.refusedUntil = response.waitUntil ?? process.refusedUntil;
         onHead?.(head);
         if (fault === 'doubled') onHead?.(head);
-        if (!process.dead)
-          invariants.heard(
-            process,
-            key,
-            kind === 'list',
-            response,
-            sentOn,
-            fault !== undefined && !HARMLESS.has(fault),
-          );
+        const isFaulty = fault !== undefined && !HARMLESS.has(fault);
+        if (!process.dead) invariants.heard(process, key, isList, response, sentOn, isFaulty);
         after(scheduler.between(0.1, 3), () => {
           if (fault === 'truncated') return fail('reset', 'the connection was closed');
-          if (response.shows && kind === 'list') process.listed = new Set(response.shows);
+          if (response.shows && isList) process.listed = new Set(response.shows);
           // The categories count as known to the process, unless it is killed first.
           scheduler.after(0, process, () => {
             // The list for the prompt does not count.
             if (process.hasQuestion && process.creates === 0) return;
-            for (const { knownTo } of response.shows ?? []) knownTo.add(String(process.pid));
+            for (const { knownTo } of response.shows ?? []) knownTo.add(process.pid);
           });
           const received = head as Head;
           end(() => resolve({ ...received, body: new TextEncoder().encode(response.body) }));
         });
       };
-      const arrive = (fault: RequestFault | undefined): void => {
-        const onTheWay = fault !== undefined && ON_THE_WAY.has(fault);
-        const way = fault === 'slow-refusal' ? 'refuse' : onTheWay ? undefined : (fault as ServiceFault | undefined);
-        const lateSince = ended || process.dead ? (endedAt ?? process.activeAt) : undefined;
-        const { body } = request;
-        const text = typeof body === 'string' ? body : undefined;
-        const response = service.serve(
-          { method: request.method, body: text, key, process, takenAt, sentAt: sentOn, lateSince },
-          way,
-        );
-        const isLost = fault === 'lost-response' || fault === 'late-request' || fault === 'very-late-request';
+      const arrive = (fault: string | undefined): void => {
+        const ofService = fault === 'slow-refusal' ? 'refuse' : ON_THE_WAY.has(fault) ? undefined : fault;
+        const lateSince = endedAt ?? (process.dead ? process.activeAt : undefined);
+        const request = { method, body: text, key, process, takenAt, sentAt: sentOn, lateSince };
+        const response = service.serve(request, ofService);
         if (fault === 'silent') return;
-        after(scheduler.between(2, LONGEST_RESPONSE_MS[fault ?? ''] ?? 60), () =>
-          isLost ? fail('reset', 'the connection was closed') : deliver(response, fault),
+        after(scheduler.between(2, BACK_MS[fault ?? ''] ?? 60), () =>
+          fault === 'lost-response' || LATE.has(fault)
+            ? fail('reset', 'the connection was closed')
+            : deliver(response, fault),
         );
       };
       after(scheduler.between(0.5, connectMs), () => {
@@ -165,24 +136,18 @@ export class Network {
         sentOn = scheduler.now;
         process.connecting--;
         process.inFlight[kind]++;
-        if (kind === 'create') process.creates++;
+        if (!isList) process.creates++;
         process.activeAt = scheduler.now;
         invariants.sent(process, key, number, name);
         trace.add(process, `#${number} ${kind} ${name === undefined ? '' : `${name} `}->${fault ? ` (${fault})` : ''}`);
         if (fault === 'lost-request')
           return after(scheduler.between(2, 900), () => fail('reset', 'the connection was closed'));
-        const onItsWay = LONGEST_MS[fault ?? ''] ?? 40;
-        if (fault === 'very-late-request') service.expectLate(name);
         if (name !== undefined) process.sentNames.add(name);
-        if (fault === 'late-request' || fault === 'very-late-request')
-          after(50, () => fail('reset', 'the connection was closed'));
+        if (fault === 'very-late-request' && name !== undefined) service.late.add(name);
+        if (LATE.has(fault)) after(50, () => fail('reset', 'the connection was closed'));
         // The request arrives even if its process is killed.
-        scheduler.after(scheduler.between(1, onItsWay), undefined, () => arrive(fault));
+        scheduler.after(scheduler.between(1, TO_MS[fault ?? ''] ?? 40), undefined, () => arrive(fault));
       });
     });
   }
-}
-
-function nameIn(body: string | Uint8Array | undefined): string | undefined {
-  return typeof body === 'string' ? (JSON.parse(body) as { name: string }).name : undefined;
 }

@@ -38,7 +38,7 @@ export interface Stored {
   readonly sent: string;
   readonly description: string | undefined;
   /** The processes that know it, from a list or from their own 201. */
-  readonly knownTo: Set<string>;
+  readonly knownTo: Set<number>;
 }
 
 export interface ServiceRequest {
@@ -79,24 +79,6 @@ interface Quota {
   confirmedAt: number;
 }
 
-/** The faults of the service; see faults.ts. */
-export type ServiceFault =
-  | 'refuse'
-  | 'error-before'
-  | 'error-after'
-  | 'unavailable'
-  | 'unavailable-after'
-  | 'accepted-late'
-  | 'gateway-timeout-late'
-  | 'false-created'
-  | 'garbage'
-  | 'aged-list'
-  | 'cut-list'
-  | 'empty-list'
-  | 'html'
-  | 'forbids'
-  | 'rejects';
-
 /** The longest delay of a create whose process died, or whose record the state server may have lost, in milliseconds. */
 export const LATEST_AFTER_LOSS_MS = 4000;
 /** The longest delay of any other create after a 202 or 504, in milliseconds: less than the default of `--timeout`. */
@@ -128,7 +110,7 @@ export class Service {
 
   /** @param name as the service lists it */
   add(sent: string, description?: string, name = this.nameOf(sent)): Stored {
-    const category = { id: this.#nextId++, name, sent, description, knownTo: new Set<string>() };
+    const category = { id: this.#nextId++, name, sent, description, knownTo: new Set<number>() };
     this.stored.push(category);
     return category;
   }
@@ -144,7 +126,7 @@ export class Service {
     this.stored = this.stored.filter((one) => !which(one));
   }
 
-  serve(request: ServiceRequest, fault?: ServiceFault): ServiceResponse {
+  serve(request: ServiceRequest, fault?: string): ServiceResponse {
     const quota = this.#quotaOf(request.key);
     const respond = (status: number, body: string, extra: Partial<ServiceResponse> = {}): ServiceResponse => {
       const headers = { 'content-type': 'application/json', date: new Date(this.#now).toUTCString() };
@@ -274,7 +256,7 @@ export class Service {
   #list(
     request: ServiceRequest,
     respond: (status: number, body: string, extra?: Partial<ServiceResponse>) => ServiceResponse,
-    fault?: ServiceFault,
+    fault?: string,
   ): ServiceResponse {
     const all = [...this.stored];
     if (this.manners.order === 'newest') all.reverse();
@@ -301,12 +283,12 @@ export class Service {
     request: ServiceRequest,
     respond: (status: number, body: string, extra?: Partial<ServiceResponse>) => ServiceResponse,
     error: (status: number, message: string, extra?: object) => ServiceResponse,
-    fault?: ServiceFault,
+    fault?: string,
   ): ServiceResponse {
     const { name, description } = JSON.parse(request.body ?? '{}') as { name: string; description?: string };
     const later = (): void => {
       // Spare the process until its response, since a create whose process died must be processed sooner.
-      request.process.sparedUntil = Math.max(this.#scheduler.now, request.process.suspendedUntil) + 100;
+      request.process.sparedUntil = this.#scheduler.now + 100;
       const ms = this.#scheduler.between(1, request.process.dead ? LATEST_AFTER_LOSS_MS : this.#longestLateMs);
       request.process.owed++;
       this.#scheduler.after(ms, undefined, () => {
@@ -323,6 +305,7 @@ export class Service {
     const [old] = knownTo(request.process, this.stored);
     if (fault === 'false-created' && old) return respond(201, categoryText(old));
     const category = this.add(name, description);
+    if (fault === 'created-twice') this.add(name, description);
     if (fault === 'error-after') return error(this.#ambiguousStatus(request), 'failed');
     if (fault === 'unavailable-after') return this.#overloaded(error);
     if (fault === 'garbage') return respond(201, '{"id":');
@@ -356,5 +339,5 @@ function listText(all: readonly Stored[]): string {
 }
 
 function knownTo({ pid }: SimulatedProcess, all: readonly Stored[]): readonly Stored[] {
-  return all.filter((one) => one.knownTo.has(String(pid)));
+  return all.filter((one) => one.knownTo.has(pid));
 }

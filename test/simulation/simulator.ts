@@ -23,16 +23,11 @@ export interface Findings {
 }
 
 export interface OneWorld {
-  readonly seed: number;
   readonly steps: number;
   readonly violations: readonly { readonly step: number; readonly what: string }[];
+  /** The faults, without those that the violation does not need, and the trace of the world with these. */
+  readonly faults: readonly object[];
   readonly trace: readonly string[];
-  /** The smallest world that fails in the same way. */
-  readonly smallest?: {
-    readonly faults: readonly object[];
-    readonly users: readonly object[];
-    readonly trace: readonly string[];
-  };
 }
 
 const LONGEST_MS = 1_800_000;
@@ -56,37 +51,21 @@ export class Simulator {
   }
 
   /** @param timeoutMs the time limit of all worlds together */
-  worlds(from: number, to: number, { stop = false, timeoutMs = LONGEST_MS } = {}): Promise<Findings> {
-    return this.#run(['worlds', String(from), String(to), ...(stop ? ['stop'] : [])], timeoutMs);
+  worlds(from: number, to: number, timeoutMs = LONGEST_MS): Promise<Findings> {
+    return this.#run(['worlds', from, to], timeoutMs);
   }
 
-  seeds(seeds: readonly number[], { stop = false, timeoutMs = LONGEST_MS } = {}): Promise<Findings> {
-    return this.#run(['seeds', ...seeds.map(String), ...(stop ? ['stop'] : [])], timeoutMs);
+  /**
+   * @param steps the number of steps after which the world ends; 0: no limit
+   * @param isPlanted whether the service creates categories twice, a violation that every world with creates shows
+   */
+  world(seed: number, { steps = 0, isPlanted = false } = {}): Promise<OneWorld> {
+    return this.#run(['world', seed, steps, ...(isPlanted ? ['planted'] : [])], LONGEST_MS);
   }
 
-  /** Chooses `count` of the worlds that together meet the most states, the `wanted` ones among them. */
-  choose(
-    from: number,
-    to: number,
-    count: number,
-    wanted: readonly number[],
-  ): Promise<{ readonly seeds: readonly number[] }> {
-    return this.#run(['choose', ...[from, to, count, ...wanted].map(String)], LONGEST_MS);
-  }
-
-  /** @param steps the number of steps after which the world ends; 0: no limit */
-  world(seed: number, steps = 0): Promise<OneWorld> {
-    return this.#run(['world', String(seed), String(steps)], LONGEST_MS);
-  }
-
-  /** Worlds of processes that share the sandbox's data. */
-  sandboxes(from: number, to: number): Promise<{ readonly answered: number; readonly wrong: readonly string[] }> {
-    return this.#run(['sandboxes', String(from), String(to)], LONGEST_MS);
-  }
-
-  async #run<T>(args: readonly string[], timeout: number): Promise<T> {
+  async #run<T>(args: readonly (string | number)[], timeout: number): Promise<T> {
     const options = { timeout, maxBuffer: 1e9, killSignal: 'SIGKILL' } as const;
-    const { stdout } = await promisify(execFile)(process.execPath, [this.#file, ...args], options);
+    const { stdout } = await promisify(execFile)(process.execPath, [this.#file, ...args.map(String)], options);
     return JSON.parse(stdout) as T;
   }
 }

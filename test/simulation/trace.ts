@@ -1,4 +1,5 @@
 // The trace of a world: the same seed gives the same lines.
+import { root } from './replaced/fs.ts';
 import type { Scheduler, SimulatedProcess } from './scheduler.ts';
 
 export class Trace {
@@ -11,6 +12,7 @@ export class Trace {
 
   add(process: SimulatedProcess | undefined, text: string): void {
     const who = process ? `${process.machine.name}/${process.pid}` : 'world';
-    this.lines.push(`${(this.#scheduler.now / 1000).toFixed(3).padStart(10)}s ${who.padEnd(8)} ${text}`);
+    const time = (this.#scheduler.now / 1000).toFixed(3).padStart(10);
+    this.lines.push(`${time}s ${who.padEnd(8)} ${text.replaceAll(root, '')}`);
   }
 }

@@ -1,21 +1,18 @@
 // Users with a list of tasks, who follow every printed hint literally.
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
 import type { Ended } from './invariants.ts';
 import { durationIn } from './invariants.ts';
-import { mkdirSync, writeFileSync } from './replaced/fs.ts';
+import { root } from './replaced/fs.ts';
 import type { Machine, Scheduler } from './scheduler.ts';
 import type { Service } from './service.ts';
-import type { Trace } from './trace.ts';
+
+type Format = 'csv' | 'json' | 'ndjson';
 
 export type Task =
   | { readonly kind: 'list' | 'quota' | 'login' }
   | { readonly kind: 'create'; readonly name: string; readonly ifMissing: boolean }
-  | {
-      readonly kind: 'import';
-      readonly names: readonly string[];
-      readonly format: 'csv' | 'json' | 'ndjson';
-      /** The service's operator has deleted some of its categories. */
-      readonly isAfterDeletion?: true;
-    };
+  | { readonly kind: 'import'; readonly names: readonly string[]; readonly format: Format };
 
 export interface UserPlan {
   readonly name: string;
@@ -70,8 +67,7 @@ export class Expectations {
   }
 
   tooOften(): string[] {
-    const there = counted(this.#service.stored.map(({ sent }) => sent));
-    return [...there]
+    return [...counted(this.#service.stored.map(({ sent }) => sent))]
       .filter(([name, count]) => count > this.#allowed(name))
       .map(([name, count]) => `"${name}" exists ${count} times`);
   }
@@ -94,17 +90,15 @@ export class Expectations {
   }
 
   #allowed(name: string): number {
-    if (this.#service.late.has(name)) return Number.POSITIVE_INFINITY;
-    if (this.#excused.has(name) || (this.#hasEndedEarly && this.#service.nameOf(name) !== name))
-      return Number.POSITIVE_INFINITY;
-    return this.rows(name);
+    const isAltered = this.#hasEndedEarly && this.#service.nameOf(name) !== name;
+    const isExcused = this.#service.late.has(name) || this.#excused.has(name) || isAltered;
+    return isExcused ? Number.POSITIVE_INFINITY : this.rows(name);
   }
 
   missing(names: readonly string[]): string[] {
-    const rows = counted(names);
     const there = (name: string): number =>
       this.#service.stored.filter((one) => one.sent === name || one.name === name).length;
-    return [...rows]
+    return [...counted(names)]
       .filter(([name, count]) => there(name) < count)
       .map(([name, count]) => `"${name}" exists ${there(name)} of ${count} times`);
   }
@@ -119,15 +113,12 @@ function counted(names: readonly string[]): Map<string, number> {
 interface Surroundings {
   readonly scheduler: Scheduler;
   readonly service: Service;
-  readonly trace: Trace;
   readonly machine: Machine;
-  readonly run: (machine: Machine, args: readonly string[], stdin: string) => Promise<Ended>;
+  readonly run: (args: readonly string[], stdin: string) => Promise<Ended>;
   readonly expectations: Expectations;
   /** Makes later commands use the saved key. */
-  readonly loggedIn: (machine: Machine) => void;
+  readonly loggedIn: () => void;
   readonly violate: (what: string) => void;
-  /** Whether a lock may lose records. */
-  readonly mayLoseRecords: boolean;
   /** Resolves when the state server can be used. */
   readonly serverIsBack: () => Promise<void>;
 }
@@ -159,93 +150,75 @@ export class User {
     const { scheduler } = this.#world;
     await scheduler.sleep(this.#plan.startsAt);
     for (const task of this.#plan.tasks) {
-      await this.#do(task);
+      if (task.kind === 'import') await this.#import(task.names, task.format);
+      else if (task.kind === 'create') await this.#create(task.name, task.ifMissing);
+      else if (task.kind === 'login') await this.#logIn();
+      else await this.#until(task.kind === 'list' ? ['categories', 'list'] : ['quota']);
       await scheduler.sleep(scheduler.between(50, 5000));
     }
   }
 
-  async #do(task: Task): Promise<void> {
-    const { options } = this.#plan;
-    const { scheduler } = this.#world;
-    if (task.kind === 'import') {
-      if (task.isAfterDeletion)
-        this.#world.service.remove(({ sent }) => task.names.includes(sent) && scheduler.random() < 0.5);
-      await this.#import([...task.names], task.format);
-    } else if (task.kind === 'create') await this.#create(task.name, task.ifMissing);
-    else if (task.kind === 'login') await this.#logIn();
-    else await this.#until(task.kind === 'list' ? ['categories', 'list', ...options] : ['quota', ...options]);
-  }
-
   // Repeats a read-only command until it succeeds.
-  async #until(args: readonly string[], stdin = ''): Promise<Ended | undefined> {
+  async #until(args: readonly string[]): Promise<Ended | undefined> {
     for (let tries = 0; tries < TRIES; tries++) {
-      const ended = await this.#world.run(this.#world.machine, args, stdin);
+      const ended = await this.#world.run([...args, ...this.#plan.options], '');
       if (ended.code === 0) return ended;
-      if (ended.code === 3) await this.#logIn();
       await this.#pause(ended);
     }
     return undefined;
   }
 
   async #logIn(): Promise<void> {
-    const { service, machine, run, loggedIn } = this.#world;
+    const { service, run, loggedIn } = this.#world;
     for (let tries = 0; tries < TRIES; tries++) {
-      const ended = await run(machine, ['auth', 'login', ...this.#plan.options], `${service.validKey}\n`);
-      if (ended.code === 0) return loggedIn(machine);
-      await this.#pause(ended);
+      const ended = await run(['auth', 'login', ...this.#plan.options], `${service.validKey}\n`);
+      if (ended.code === 0) return loggedIn();
+      await this.#pause(ended, false);
     }
   }
 
   async #create(name: string, ifMissing: boolean): Promise<void> {
-    const { machine, run, expectations } = this.#world;
-    const args = [
-      'categories',
-      'create',
-      '--name',
-      name,
-      ...(ifMissing ? ['--if-missing'] : []),
-      ...this.#plan.options,
-    ];
+    const { run, expectations, violate } = this.#world;
+    const { options } = this.#plan;
+    const args = ['categories', 'create', '--name', name, ...(ifMissing ? ['--if-missing'] : []), ...options];
     if (ifMissing) expectations.addFile([name]);
     else expectations.addCreate(name);
     for (let tries = 0; tries < TRIES; tries++) {
       const before = expectations.count(name);
-      const ended = await run(machine, args, '');
+      const ended = await run(args, '');
       if (ended.code === 0) return this.#mustExist([name]);
       if (ended.code === 4) {
-        if (this.#world.expectations.count(name) > before)
-          this.#world.violate(`"${name}" is reported as rejected and exists`);
+        if (expectations.count(name) > before) violate(`"${name}" is reported as rejected and exists`);
         return;
       }
-      if (ended.code === 3) await this.#logIn();
       await this.#pause(ended);
       // After a kill, an interruption or an unknown outcome, check the list first, as the hint says.
       if (ended.code !== undefined && ended.code !== 8 && ended.code !== 130) continue;
       expectations.excuse([name]);
       const listed = await this.#until(['categories', 'list', '--json']);
-      if (listed && this.#names(listed.out).includes(name)) return;
+      if (listed && (JSON.parse(listed.out) as { name: string }[]).some((one) => one.name === name)) return;
     }
   }
 
-  async #import(rows: string[], format: 'csv' | 'json' | 'ndjson'): Promise<void> {
-    const { machine, run, expectations, violate } = this.#world;
+  async #import(names: readonly string[], format: Format): Promise<void> {
+    const { run, expectations, violate, machine, service } = this.#world;
     const { atTerminal, options } = this.#plan;
-    const path = `/${machine.name}/rows-${this.#plan.name}.${format}`;
-    const { stored } = this.#world.service;
-    if (this.#knowsSpelling) rows = rows.map((name) => stored.findLast(({ sent }) => sent === name)?.name ?? name);
+    const path = `${root}/${machine.name}/rows-${this.#plan.name}.${format}`;
+    let rows = names;
+    if (this.#knowsSpelling)
+      rows = rows.map((name) => service.stored.findLast(({ sent }) => sent === name)?.name ?? name);
     let args: readonly string[] = ['categories', 'import', atTerminal ? path : '-', ...options];
     for (let tries = 0, waits = 0; tries < TRIES && rows.length > 0; tries++) {
       expectations.addFile(rows);
-      mkdirSync(`/${machine.name}`, { recursive: true });
+      mkdirSync(dirname(path), { recursive: true });
       writeFileSync(path, fileText(rows, format));
-      const ended = await run(machine, args, fileText(rows, format));
+      const ended = await run(args, fileText(rows, format));
       if (ended.code !== undefined && args.includes('--json')) this.#checkDocument(ended, rows);
       if (ended.code === 0) {
-        for (const name of [...expectations.tooOften(), ...this.#shownTooOften(ended)])
+        for (const name of [...expectations.tooOften(), ...expectations.shownTooOften(ended)])
           violate(`${name}, and the import ended with exit code 0`);
         return this.#mustExist(rows);
       }
-      if (ended.code === 3) await this.#logIn();
       // A short --max-wait needs many runs.
       if (ended.err.includes('rate limited') && waits++ < MOST_WAITS) tries--;
       this.#knowsSpelling ||= ended.err.includes('spelling');
@@ -258,7 +231,8 @@ export class User {
         // The user compares the list with the file and accepts the duplicates.
         expectations.excuse(rows.filter((name) => ended.err.includes(name)));
       }
-      args = resumeOf(ended) ?? args;
+      // The hint may name the command that creates the missing rows.
+      args = /the same rows \| petstore ([^\n"`\\]+)/.exec(ended.err)?.[1]?.trim().split(' ') ?? args;
       // "or allow a longer wait with --max-wait"
       const at = args.indexOf('--max-wait');
       const isTired = waits > MOST_WAITS / 2;
@@ -278,12 +252,6 @@ export class User {
     });
   }
 
-  // A run that starts after records were lost does not know that a row was sent again.
-  #shownTooOften(ended: Ended): string[] {
-    const { machine, expectations } = this.#world;
-    return machine.diskFailed || this.#world.mayLoseRecords ? [] : expectations.shownTooOften(ended);
-  }
-
   #mustExist(names: readonly string[]): void {
     for (const name of this.#world.expectations.missing(names)) this.#world.violate(`${name}, and the exit code was 0`);
   }
@@ -291,34 +259,31 @@ export class User {
   // Checks that every reported category exists, and that every row is reported.
   #checkDocument({ out, err, code }: Ended, rows: readonly string[]): void {
     if (out === '') return;
+    const { service, expectations, violate } = this.#world;
     const { created, skipped, failed, unknown, pending } = JSON.parse(out) as ImportDocument;
-    const ids = new Set(this.#world.service.stored.map(({ id }) => String(id)));
-    const printed = [...out.matchAll(/"id":(\d+)/g)].map(([, id]) => id ?? '');
-    for (const id of printed) if (!ids.has(id)) this.#world.violate(`category ${id} is reported and does not exist`);
+    const ids = new Set(service.stored.map(({ id }) => String(id)));
+    for (const [, id = ''] of out.matchAll(/"id":(\d+)/g))
+      if (!ids.has(id)) violate(`category ${id} is reported and does not exist`);
     for (const { name } of failed) {
       const others = rows.filter((one) => one === name).length - failed.filter((one) => one.name === name).length;
       // Another user may have created a row of the shared file meanwhile.
-      const isOwn = !name.startsWith('both ') && !this.#world.service.late.has(name);
-      if (isOwn && !this.#world.expectations.isExcused(name) && this.#world.expectations.count(name) > others)
-        this.#world.violate(`"${name}" is reported as rejected and exists`);
+      const isOwn = !name.startsWith('both ') && !expectations.isExcused(name);
+      if (isOwn && expectations.count(name) > others) violate(`"${name}" is reported as rejected and exists`);
     }
     const sum = created.length + skipped.length + failed.length + unknown.length + pending;
-    if (sum !== rows.length) this.#world.violate(`${sum} of ${rows.length} rows are reported`);
+    if (sum !== rows.length) violate(`${sum} of ${rows.length} rows are reported`);
     // Whatever ended it: docs/cli.md lets only a key, the lock, Ctrl-C and a redirect come first.
     if (unknown.length > 0 && ![3, 8, 9, 130, 143].includes(code ?? 8) && !err.includes('303'))
-      this.#world.violate(`a row is unknown, and the exit code is ${code}`);
+      violate(`a row is unknown, and the exit code is ${code}`);
     const own = [...out.slice(0, out.indexOf('"skipped"')).matchAll(/"id":(\d+)/g)].map(([, id]) => id);
-    if (new Set(own).size !== own.length) this.#world.violate('two rows are reported as one category');
+    if (new Set(own).size !== own.length) violate('two rows are reported as one category');
   }
 
-  #names(out: string): string[] {
-    return (JSON.parse(out) as { name: string }[]).map(({ name }) => name);
-  }
-
-  // Waits for as long as the hint says.
-  async #pause({ code, err }: Ended): Promise<void> {
-    const { scheduler } = this.#world;
-    if (err.includes('when the state server is available')) await this.#world.serverIsBack();
+  // Logs in again if the key was rejected, and waits for as long as the hint says.
+  async #pause({ code, err }: Ended, mayLogIn = true): Promise<void> {
+    const { scheduler, serverIsBack } = this.#world;
+    if (code === 3 && mayLogIn) await this.#logIn();
+    if (err.includes('when the state server is available')) await serverIsBack();
     const stated = code === 5 ? durationIn(err) : undefined;
     // After a crash, the user repeats the command soon.
     const longest = code === undefined ? 2000 : 8000;
@@ -326,13 +291,7 @@ export class User {
   }
 }
 
-// Returns the command in a hint that creates the missing rows.
-function resumeOf({ err }: Ended): readonly string[] | undefined {
-  const line = /the same rows \| petstore ([^\n"`\\]+)/.exec(err)?.[1];
-  return line?.trim().split(' ');
-}
-
-function fileText(rows: readonly string[], format: 'csv' | 'json' | 'ndjson'): string {
+function fileText(rows: readonly string[], format: Format): string {
   if (format === 'json') return JSON.stringify(rows.map((name) => ({ name })));
   if (format === 'ndjson') return rows.map((name) => JSON.stringify({ name })).join('\n');
   return `name\n${rows.map((name) => `"${name.replaceAll('"', '""')}"`).join('\n')}\n`;

@@ -1,18 +1,12 @@
-// The part of `node:fs/promises` that reads an input file, in memory.
+// The part of `node:fs/promises` that reads an input file, without threads.
 import { closeSync, fstatSync, openSync, readFileSync } from './fs.ts';
 
-interface Handle {
-  stat(): Promise<object>;
-  createReadStream(): AsyncIterable<Buffer>;
-  close(): Promise<void>;
-}
-
-export async function open(path: string): Promise<Handle> {
-  const fd = openSync(path);
+export async function open(path: string): Promise<object> {
+  const fd = openSync(path, 'r');
   return {
     stat: async () => fstatSync(fd),
-    async *createReadStream() {
-      yield readFileSync(path) as Buffer;
+    createReadStream: async function* () {
+      yield readFileSync(path);
       closeSync(fd);
     },
     close: async () => closeSync(fd),

@@ -1,9 +1,8 @@
 // The client library's connection to a state server, replaced by one in virtual time.
-import { createHash } from 'node:crypto';
-import { ReplyError } from '../state-server.ts';
 import { callingProcess, surroundings } from './world.ts';
 
-export { ReplyError };
+/** An error reply; the simulated server sends none. */
+export class ReplyError extends Error {}
 
 export class Redis {
   status = 'wait';
@@ -22,16 +21,7 @@ export class Redis {
   }
 
   call(command: string, ...args: readonly (string | number)[]): Promise<unknown> {
-    const { stateServer } = surroundings();
-    const texts = args.map(String);
-    if (command === 'EVAL')
-      stateServer.learn(
-        createHash('sha1')
-          .update(texts[0] ?? '')
-          .digest('hex'),
-        texts[0] ?? '',
-      );
-    return this.#later(() => stateServer.call(command, texts));
+    return this.#later(() => surroundings().stateServer.call(command, args.map(String)));
   }
 
   disconnect(): void {
@@ -42,20 +32,17 @@ export class Redis {
   #later<T>(work: () => T): Promise<T> {
     const { scheduler, stateServer } = surroundings();
     return new Promise((resolve, reject) => {
-      const reply = (settle: () => void): void => {
-        this.#repliedAt = this.#inOrder(this.#repliedAt);
-        scheduler.after(this.#repliedAt - scheduler.now, this.#owner, settle);
-      };
       const arrive = (): void => {
         const hungMs = stateServer.hungUntil - scheduler.now;
-        try {
-          if (hungMs > 0) return void scheduler.after(hungMs, undefined, arrive);
-          if (stateServer.isDown) throw Object.assign(new Error('connection refused'), { code: 'ECONNREFUSED' });
-          const result = work();
-          reply(() => resolve(result));
-        } catch (error) {
-          reply(() => reject(error));
-        }
+        if (hungMs > 0) return void scheduler.after(hungMs, undefined, arrive);
+        const isDown = stateServer.isDown;
+        const result = isDown ? undefined : work();
+        this.#repliedAt = this.#inOrder(this.#repliedAt);
+        scheduler.after(this.#repliedAt - scheduler.now, this.#owner, () =>
+          isDown
+            ? reject(Object.assign(new Error('connection refused'), { code: 'ECONNREFUSED' }))
+            : resolve(result as T),
+        );
       };
       this.#arrivedAt = this.#inOrder(this.#arrivedAt);
       // A command arrives even if its sender is killed.
