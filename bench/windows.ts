@@ -17,6 +17,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { rolldown } from 'rolldown';
+import { startSandbox } from '../test/support/processes.ts';
 import type { Step } from '../test/support/terminal.ts';
 import { runInTerminal } from '../test/support/terminal.ts';
 
@@ -27,6 +28,7 @@ const PACKAGES = join(HOME, 'packages');
 const NODES = ['20', '22', '24'];
 // The npm version that all of these Node.js versions can run.
 const NPM = 'npm@10';
+const CTRL_C = '\u0003';
 const WINDOWS_PATH = 'C:\\windows\\system32;C:\\windows';
 
 const NOT_POSSIBLE = [
@@ -234,15 +236,32 @@ async function checksOn(machine: WindowsMachine, line: string, node: string, pac
 }
 
 async function typed(machine: WindowsMachine, petstore: readonly string[]): Promise<Result[]> {
-  const key = 'sk-windows-0123456789';
-  const sandbox = await machine.type([...petstore, 'sandbox', '--port', '0'], [{ after: 'Ctrl-C', send: '\u0003' }]);
-  const login = ['auth', 'login', '-p', 'typed', '--url', 'http://127.0.0.1:9/v1', '--no-verify'];
-  const prompt = await machine.type([...petstore, ...login], [{ after: 'API key', send: `${key}\r` }]);
-  const hidden = prompt.code === 0 && !prompt.screen.includes(key);
-  return [
-    { title: 'Ctrl-C at a console', passed: sandbox.code === 130, detail: `exit ${sandbox.code}` },
-    { title: 'hidden prompt', passed: hidden, detail: `exit ${prompt.code}, key ${hidden ? 'not ' : ''}shown` },
-  ];
+  const sandbox = await machine.type([...petstore, 'sandbox', '--port', '0'], [{ after: 'Ctrl-C', send: CTRL_C }]);
+  const service = await startSandbox('bin/petstore.js', ['--limit', '20/60s']);
+  try {
+    const { PETSTORE_BASE_URL: url = '', PETSTORE_API_KEY: key = '' } = service.env;
+    const login = ['auth', 'login', '-p', 'typed', '--url', url];
+    const prompt = await machine.type([...petstore, ...login], [{ after: 'API key', send: `${key}\r` }]);
+    const hidden = prompt.code === 0 && !prompt.screen.includes(key);
+    writeFileSync(
+      join(machine.drive, 'typed.csv'),
+      `name\n${Array.from({ length: 30 }, (_, row) => row).join('\n')}\n`,
+    );
+    const rows = ['categories', 'import', 'C:\\typed.csv', '-p', 'typed', '--yes'];
+    const ended = await machine.type([...petstore, ...rows], [{ after: 'waiting', send: CTRL_C }]);
+    const counts = /Created \d+/.exec(ended.screen)?.[0];
+    return [
+      { title: 'Ctrl-C at a console', passed: sandbox.code === 130, detail: `exit ${sandbox.code}` },
+      { title: 'hidden prompt', passed: hidden, detail: `exit ${prompt.code}, key ${hidden ? 'not ' : ''}shown` },
+      {
+        title: 'Ctrl-C in an import with a saved profile',
+        passed: ended.code === 130 && counts !== undefined,
+        detail: `exit ${ended.code}, ${counts ?? ended.screen}`,
+      },
+    ];
+  } finally {
+    await service.stop();
+  }
 }
 
 interface Report {
