@@ -1,6 +1,6 @@
 // The second part of the fleet benchmark: imports killed on one machine and resumed on another, and the time of a ticket.
 import { writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { StateServer } from '../src/append-log/state-server.ts';
 import { parseStateUrl } from '../src/append-log/state-url.ts';
 import { systemClock } from '../src/clock.ts';
@@ -11,10 +11,9 @@ import { ended, place, runProgram, startProgram, startSandbox } from '../test/su
 import { RedisServer } from '../test/support/redis-server.ts';
 import { tempDir } from '../test/support/temp-dir.ts';
 import { delayingProxy } from './delaying-proxy.ts';
-import { median, say } from './report.ts';
+import { BIN, median, say } from './report.ts';
 
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
-const BIN = resolve(process.env['PETSTORE_BIN'] ?? 'bin/petstore.js');
 const ROWS = 300;
 const IMPORT = ['categories', 'import', 'rows.csv', '--yes', '--json'];
 const DURABLE = ['--appendonly', 'yes', '--appendfsync', 'always'];

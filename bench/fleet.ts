@@ -95,11 +95,11 @@ const ROWS: readonly Row[] = [
  * @throws Error if a row misses its bound
  */
 export async function run(args: string[]): Promise<void> {
-  const [part, rounds = '12'] = args;
+  const [part, number] = args;
   prefer(process.pid, -10);
   const misses: string[] = [];
   if (part === undefined || part === 'ticket') misses.push(...(await ticketTimes()));
-  if (part === undefined || part === 'imports') await resumedElsewhere(Number(rounds));
+  if (part === undefined || part === 'imports') await resumedElsewhere(Number(number ?? 12));
   const rows = ROWS.filter(({ name }) => name.includes(args.join(' ')));
   const startWorker = installPeers(rows.map(peerOf));
   if (rows.length > 0)

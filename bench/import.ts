@@ -5,15 +5,13 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Place } from '../test/support/processes.ts';
 import { place, runProgram, startSandbox } from '../test/support/processes.ts';
-import { median, must, say } from './report.ts';
+import { BIN, median, must, say } from './report.ts';
 
-const BIN = process.env['PETSTORE_BIN'] ?? 'bin/petstore.js';
-
-/** `npm run bench -- import [pace | throughput [ROWS]]`: both parts by default. */
+/** `npm run bench -- import [pace | throughput [ROWS [RUNS]]]`: both parts by default, 5,000 rows, 5 runs. */
 export async function run(args: string[]): Promise<void> {
-  const [part, number] = args;
+  const [part, rows = '5000', runs = '5'] = args;
   if (part === undefined || part === 'pace') await pace();
-  if (part === undefined || part === 'throughput') await throughput(Number(number ?? 5000));
+  if (part === undefined || part === 'throughput') await throughput(Number(rows), Number(runs));
 }
 
 const WINDOW_MS = 2000;
@@ -56,15 +54,14 @@ async function pace(): Promise<void> {
 }
 
 const CONNECTIONS = 8;
-const RUNS = 5;
 
 // Interleaves the runs, with the server in its own process, and compares the medians.
-async function throughput(rows: number): Promise<void> {
-  const server = fork(join(import.meta.dirname, '../../../bench/fast-server.mjs'));
+async function throughput(rows: number, runs: number): Promise<void> {
+  const server = fork('bench/fast-server.mjs');
   const [url] = (await once(server, 'message')) as [string];
   const times = { plain: [] as number[], petstore: [] as number[] };
   try {
-    for (let run = 0; run < RUNS; run++) {
+    for (let run = 0; run < runs; run++) {
       const names = Array.from({ length: rows }, (_, row) => `run ${run} row ${row}`);
       const at = place({ PETSTORE_BASE_URL: url, PETSTORE_API_KEY: 'key-of-the-benchmark' });
       writeFileSync(join(at.dir, 'rows.ndjson'), names.map((name) => `${JSON.stringify({ name })}\n`).join(''));
@@ -97,10 +94,13 @@ async function imported(at: Place): Promise<void> {
 
 // Runs a process that only sends, with as many connections.
 async function plainLoop(at: Place, url: string): Promise<void> {
-  const script = join(import.meta.dirname, '../../../bench/plain-loop.mjs');
-  const child = spawn(process.execPath, [script, url, join(at.dir, 'rows.ndjson'), String(CONNECTIONS)], {
-    stdio: 'inherit',
-  });
+  const child = spawn(
+    process.execPath,
+    ['bench/plain-loop.mjs', url, join(at.dir, 'rows.ndjson'), String(CONNECTIONS)],
+    {
+      stdio: 'inherit',
+    },
+  );
   const [code] = (await once(child, 'close')) as [number];
   must(code === 0, `the plain loop ended with ${code}`);
 }

@@ -3,9 +3,8 @@
 import { resumedElsewhere } from './fleet-imports.ts';
 import type { Result } from './kill-round.ts';
 import { containerRound, killRound } from './kill-round.ts';
-import { must, say } from './report.ts';
+import { BIN, must, say } from './report.ts';
 
-const BIN = process.env['PETSTORE_BIN'] ?? 'bin/petstore.js';
 const FAULTS = ['lost-response:3', 'truncate:1', 'reset:1', '500:1'];
 
 /**

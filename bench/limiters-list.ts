@@ -20,7 +20,7 @@ export interface RateLimiter {
   readonly status503?: boolean;
   /** The tasks to measure; by default those of every limiter. */
   readonly tasks?: readonly string[];
-  /** The upper bound of our client's makespan, as a multiple of the optimum. */
+  /** The upper bound of the time, as a multiple of the optimum. */
   readonly bound: number;
   /** The least time from the first of `requests` to the last, milliseconds. */
   optimumMs(requests: number): number;
@@ -32,18 +32,18 @@ export interface RunningLimiter {
   stop(): void;
 }
 
+const SERVICES = 'limiters-services.mjs';
 const PACKAGES = [
   ...['express@5.3.0', 'express-rate-limit@8.7.4', 'fastify@5.12.8', '@fastify/rate-limit@11.2.0', 'hono@4.13.19'],
   ...['@hono/node-server@2.1.8', 'hono-rate-limiter@0.5.4', 'rate-limiter-flexible@11.4.0', 'koa@3.3.0'],
   ...['koa-ratelimit@6.0.0', '@nestjs/common@11', '@nestjs/core@11', '@nestjs/platform-express@11'],
-  ...['@nestjs/throttler@6.7.1', 'reflect-metadata@0.2.2', 'rxjs@7.8.2', 'got@14.6.6', 'ky@1.14.3'],
+  ...['@nestjs/throttler@6.7.1', 'reflect-metadata@0.2.2', 'rxjs@7.8.2'],
 ];
 
-/** Installs limiters and clients, and copies the scripts that use them; returns the directory. */
+/** Installs the limiters, and copies the script that uses them; returns the directory. */
 export function installLimiters(): string {
   const directory = installPackages('limiters', PACKAGES);
-  for (const script of ['limiters-services.mjs', 'limiters-peers.mjs'])
-    copyFileSync(join('bench', script), join(directory, script));
+  copyFileSync(join('bench', SERVICES), join(directory, SERVICES));
   return directory;
 }
 
@@ -138,7 +138,7 @@ export function missingPackages(): string[] {
 }
 
 async function startService(directory: string, kind: string, limit: number, windowMs: number): Promise<RunningLimiter> {
-  const child = spawn(process.execPath, ['limiters-services.mjs', kind, `${limit}`, `${windowMs}`], {
+  const child = spawn(process.execPath, [SERVICES, kind, `${limit}`, `${windowMs}`], {
     cwd: directory,
     stdio: ['ignore', 'pipe', 'inherit'],
   });

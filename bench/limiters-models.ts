@@ -77,13 +77,15 @@ const toLimiter = ({ make, optimumMs, ...model }: Model): RateLimiter => ({
 
 export const MODEL_LIMITERS: readonly RateLimiter[] = MODELS.map(toLimiter);
 /** Measures the time of a task without a limit, which is added to the optimum. */
-export const NO_LIMIT = toLimiter({ name: 'free', title: 'no limit', bound: FOREVER, make: free });
+export const NO_LIMIT = toLimiter({
+  ...{ name: 'free', title: 'no limit', tasks: ['commands'], bound: FOREVER, make: free },
+});
 
 // Starts a service that creates categories and sends a 429 if the model refuses the request.
 async function startModel(make: MakeService): Promise<RunningLimiter> {
   let service: ReturnType<MakeService> | undefined;
   let inFlight = 0;
-  let created = 0;
+  const categories: object[] = [];
   const server = createServer(async (request, response) => {
     const now = Date.now();
     service ??= make(now, SEED);
@@ -97,8 +99,12 @@ async function startModel(make: MakeService): Promise<RunningLimiter> {
       'content-type': 'application/json',
     });
     if (!allowed) response.end('{"code":"rate_limited","message":"too many requests","status":429}');
-    else if (request.method === 'GET') response.end('[]');
-    else response.end(JSON.stringify({ id: ++created, ...(JSON.parse(body) as object) }));
+    else if (request.method === 'GET') response.end(JSON.stringify(categories));
+    else {
+      const category = { id: categories.length + 1, ...(JSON.parse(body) as object) };
+      categories.push(category);
+      response.end(JSON.stringify(category));
+    }
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   return {

@@ -54,7 +54,7 @@ export async function duplicatesAfterFaults(peers: readonly Peer[], startWorker:
   const misses: string[] = [];
   say('\nJ: duplicates of 5 creates that were processed and whose response was then lost');
   say(`\n| client | ${FAULTS.join(' | ')} |\n| --- | ${FAULTS.map(() => '---:').join(' | ')} |`);
-  for (const peer of peers.filter((name) => name !== 'naive' && name !== 'p-throttle' && name !== 'bottleneck')) {
+  for (const peer of peers.filter((name) => name !== 'bottleneck')) {
     const counts: number[] = [];
     for (const fault of FAULTS) {
       const service = { mode: 'fixed', limit: 1000, windowMs: 60_000, fault } as const;

@@ -6,27 +6,15 @@ import { join } from 'node:path';
 import { compile } from '../test/support/compile.ts';
 import { installPackages } from './packages.ts';
 
-/** Every client by name; `bottleneck`, `p-throttle` and `naive` do not retry. */
-export const PEERS = [
-  'petstore',
-  'undici',
-  'ky',
-  'got',
-  'octokit',
-  'p-throttle',
-  'bottleneck',
-  'naive',
-  'curl',
-] as const;
+/** Every client by name; `bottleneck` does not retry. */
+export const PEERS = ['petstore', 'undici', 'got', 'octokit', 'bottleneck', 'curl'] as const;
 export type Peer = (typeof PEERS)[number];
 
 const PACKAGES = [
   'undici@7.30.2',
-  'ky@1.14.3',
   'got@14.6.6',
   '@octokit/core@7',
   '@octokit/plugin-throttling@11.0.5',
-  'p-throttle@8.1.1',
   'bottleneck@2.19.5',
   'ioredis@5.11.1',
 ];
@@ -53,7 +41,7 @@ export type StartWorker = (work: Work) => ChildProcess;
 
 /** Installs missing peers from the npm registry. */
 export function installPeers(peers: readonly Peer[]): StartWorker {
-  const fromRegistry = peers.some((peer) => peer !== 'petstore' && peer !== 'curl' && peer !== 'naive');
+  const fromRegistry = peers.some((peer) => peer !== 'petstore' && peer !== 'curl');
   const directory = installPackages('limits', fromRegistry ? PACKAGES : []);
   const script = join(directory, 'worker.mjs');
   copyFileSync('bench/worker.mjs', script);

@@ -1,13 +1,12 @@
 // One measured run: a service, and one client in one or more processes.
 import type { ChildProcess } from 'node:child_process';
-import { execFileSync, spawn } from 'node:child_process';
-import { cpSync } from 'node:fs';
-import { join } from 'node:path';
+import { spawn } from 'node:child_process';
 import type { LimitServerOptions, Seen } from '../test/support/limit-server.ts';
 import { startLimitServer } from '../test/support/limit-server.ts';
 import { tempDir } from '../test/support/temp-dir.ts';
 import type { Peer, StartWorker } from './limits-peers.ts';
 import { allReady } from './limits-peers.ts';
+import { copyProgram } from './report.ts';
 
 export interface Race {
   readonly peer: Peer;
@@ -107,9 +106,7 @@ function perRequest(race: Race, url: string, stateDir: string): Promise<void> {
   const command =
     peer === 'curl'
       ? [...curl, '--retry', '5', '-d', '{"name":"{}"}', `${url}/categories`]
-      : peer === 'naive'
-        ? [...curl, '-d', '{"name":"{}"}', `${url}/categories`]
-        : [process.execPath, builtProgram(), 'categories', 'create', '--name', '{}', '--quiet', '--json'];
+      : [process.execPath, builtProgram(), 'categories', 'create', '--name', '{}', '--quiet', '--json'];
   const env = {
     ...process.env,
     PETSTORE_API_KEY: KEY,
@@ -124,15 +121,8 @@ function perRequest(race: Race, url: string, stateDir: string): Promise<void> {
 
 let copied: string | undefined;
 
-// Copies the program, so that a build does not disturb a running race.
 function builtProgram(): string {
-  if (copied) return copied;
-  const directory = tempDir();
-  for (const part of ['bin', 'dist', 'package.json']) cpSync(part, join(directory, part), { recursive: true });
-  const bin = join(directory, 'bin', 'petstore.js');
-  // Fail early with the program's own error if the copy does not run.
-  execFileSync(process.execPath, [bin, 'quota', '--help'], { stdio: ['ignore', 'ignore', 'inherit'] });
-  copied = bin;
+  copied ??= copyProgram();
   return copied;
 }
 

@@ -61,7 +61,7 @@ export const SCENARIOS: readonly Scenario[] = [
   ]),
   scenario('C', 'a process per request, xargs -P 8', (peer) => {
     const service = { ...CEIL, limit: 20, windowMs: 10_000 };
-    const takesPart = peer === 'petstore' || peer === 'curl' || peer === 'naive';
+    const takesPart = peer === 'petstore' || peer === 'curl';
     return takesPart ? [{ ...eight, peer, requests: 80, perRequest: true, service }] : [];
   }),
   scenario('D', '300 at once in one process', (peer) => libraries(peer, { ...one, workers: 300, service: CEIL })),

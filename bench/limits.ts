@@ -3,7 +3,7 @@
 import { duplicatesAfterFaults, killFuzz } from './limits-faults.ts';
 import type { Peer, StartWorker } from './limits-peers.ts';
 import { installPeers, PEERS } from './limits-peers.ts';
-import { PLOTTED, plot } from './limits-plot.ts';
+import { drawPictures } from './limits-plot.ts';
 import type { Result } from './limits-race.ts';
 import { runRace } from './limits-race.ts';
 import type { Scenario } from './limits-scenarios.ts';
@@ -11,12 +11,11 @@ import { REAL_SCENARIOS, SCENARIOS } from './limits-scenarios.ts';
 import { printInOrder, say } from './report.ts';
 
 /**
- * `npm run bench -- limits [A…K | PEER]… [--real] [--plot] [--parallel N]`: everything by default;
- * `--plot` only draws docs/rate-limits.svg.
- * @throws Error if our own client misses a bound
+ * `npm run bench -- limits [A…K | PEER]… [--real] [--parallel N]`: everything by default. Scenario B also draws
+ * docs/rate-limits.svg and docs/rate-limits-dark.svg.
+ * @throws Error if petstore misses a bound
  */
 export async function run(args: string[]): Promise<void> {
-  if (args.includes('--plot')) return plot(installPeers(PLOTTED));
   const at = args.indexOf('--parallel');
   const parallel = at < 0 ? 1 : Number(args.splice(at, 2)[1]);
   const real = args.includes('--real');
@@ -28,46 +27,53 @@ export async function run(args: string[]): Promise<void> {
   const startWorker = installPeers(real ? ['petstore'] : taking);
   const misses: string[] = [];
   const scenarios = [...SCENARIOS.filter(({ letter }) => wanted(letter)), ...(real ? REAL_SCENARIOS : [])];
-  if (scenarios.length > 0) await raceAll(scenarios, taking, startWorker, parallel, misses);
+  if (scenarios.length > 0) misses.push(...(await raceAll(scenarios, taking, startWorker, parallel)));
   if (wanted('H') && taking.includes('petstore')) misses.push(...(await killFuzz(startWorker)));
   if (wanted('J')) misses.push(...(await duplicatesAfterFaults(taking, startWorker)));
   if (misses.length > 0) throw new Error(`not met:\n${misses.join('\n')}`);
 }
+
+const COLUMNS = [
+  ...['scenario', 'client', 'processes', 'service', 'sent', '429', 'in a wait', 'after 50 ms'],
+  ...['created', 'still waiting', 'duplicates', 'bans', 'seconds', 'extra time'],
+];
 
 async function raceAll(
   scenarios: readonly Scenario[],
   peers: readonly Peer[],
   startWorker: StartWorker,
   parallel: number,
-  misses: string[],
-): Promise<void> {
-  say(
-    '| scenario | client | service | sent | 429 | inside a wait | created | duplicates | bans | makespan | over optimum |',
-  );
-  say('| --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |');
+): Promise<string[]> {
+  say(`| ${COLUMNS.join(' | ')} |`);
+  say(`| ${COLUMNS.map((_, index) => (index < 4 ? '---' : '---:')).join(' | ')} |`);
   const jobs = scenarios.flatMap((scenario) =>
     peers.flatMap((peer) => scenario.races(peer).map((race) => ({ scenario, race }))),
   );
+  const misses: string[] = [];
+  const pictured: Result[] = [];
   await printInOrder(jobs, parallel, async ({ scenario, race }) => {
     const result = await runRace(race, startWorker);
     misses.push(...missesOf(scenario, result));
+    if (scenario.letter === 'B') pictured.push(result);
     return rowOf(scenario, result);
   });
+  drawPictures(pictured);
+  return misses;
 }
 
-function rowOf({ letter }: Scenario, result: Result): string {
-  const { race, seen, created, duplicates, makespanMs, optimumMs } = result;
+function rowOf(
+  { letter }: Scenario,
+  { race, seen, created, ended, duplicates, makespanMs, optimumMs }: Result,
+): string {
   const { service, processes, workers, requests } = race;
-  const shape = `${race.perRequest ? 'process each' : `${processes}×${workers}`}, ${service.limit}/${service.windowMs / 1000}s ${service.mode}`;
+  const shape = race.perRequest ? 'one per create' : `${processes} × ${workers}`;
   const off = service.skewMs ? `, clock ${service.skewMs / 1000} s off` : '';
-  const inside = seen.inside === 0 ? '0' : `${seen.inside} (${seen.insideLate})`;
+  const limit = `${service.limit} per ${service.windowMs / 1000} s, ${service.mode}${off}`;
   const seconds = (makespanMs - optimumMs) / 1000;
-  const over = `${seconds < 0 ? '−' : '+'}${Math.abs(seconds).toFixed(1)} s`;
-  const ratio = optimumMs > 0 ? ` (${(makespanMs / optimumMs).toFixed(2)}×)` : '';
-  const time = created < Math.min(requests, service.daily?.limit ?? requests) ? '–' : over + ratio;
-  const made = `${created}/${requests}${result.ended > 0 ? `, ${result.ended} still waiting` : ''}`;
-  const cells = [letter, race.peer, shape + off, seen.sent, seen.refused, inside, made, duplicates, seen.bans];
-  return `| ${[...cells, `${(makespanMs / 1000).toFixed(1)} s`, time].join(' | ')} |`;
+  const complete = created >= Math.min(requests, service.daily?.limit ?? requests);
+  const extra = complete ? `${seconds < 0 ? '−' : '+'}${Math.abs(seconds).toFixed(1)} s` : '–';
+  const counts = [seen.sent, seen.refused, seen.inside, seen.insideLate, created, ended, duplicates, seen.bans];
+  return `| ${[letter, race.peer, shape, limit, ...counts, (makespanMs / 1000).toFixed(1), extra].join(' | ')} |`;
 }
 
 function missesOf(scenario: Scenario, { race, seen, created, duplicates, makespanMs, optimumMs }: Result): string[] {

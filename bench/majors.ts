@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Outcome, Place } from '../test/support/processes.ts';
 import { ended, place, startSandbox } from '../test/support/processes.ts';
-import { must, say } from './report.ts';
+import { BIN, must, say } from './report.ts';
 
 const MAJORS = { chalk: '6', commander: '15', conf: '16', undici: '8' };
 /** Packages that the build does not need. */
@@ -45,7 +45,7 @@ export async function run(): Promise<void> {
 type Petstore = (at: Place, args: readonly string[], stdin?: string) => Promise<Outcome>;
 
 async function mainJob(petstore: Petstore): Promise<void> {
-  const service = await startSandbox('bin/petstore.js', []);
+  const service = await startSandbox(BIN, []);
   const at = place();
   try {
     const step = async (args: readonly string[], shows: RegExp, stdin = ''): Promise<void> => {

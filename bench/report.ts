@@ -1,4 +1,16 @@
-// Shared by the benchmarks: output, requirements and medians.
+// Shared by the benchmarks: the measured program, output, requirements and medians.
+import { cpSync, mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+
+export const BIN = resolve(process.env['PETSTORE_BIN'] ?? 'bin/petstore.js');
+
+/** Copies the program, so that a build does not disturb a running benchmark; returns the path of the copied `petstore.js`. */
+export function copyProgram(): string {
+  const [from, to] = [dirname(dirname(BIN)), mkdtempSync(join(tmpdir(), 'petstore-program-'))];
+  for (const part of ['bin', 'dist', 'package.json']) cpSync(join(from, part), join(to, part), { recursive: true });
+  return join(to, 'bin', 'petstore.js');
+}
 
 export const say = (line: string): void => void process.stdout.write(`${line}\n`);
 

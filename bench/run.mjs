@@ -1,4 +1,5 @@
 // Runs one benchmark: `npm run bench -- NAME [ARGS]`. Builds the program, compiles bench/NAME.ts, calls its run().
+// PETSTORE_BIN names another built program (…/bin/petstore.js) to measure.
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -16,7 +17,7 @@ if (!/^[a-z-]+$/.test(name) || !existsSync(entry)) {
   process.stderr.write(`usage: npm run bench -- ${names.join('|')} [arguments]\n`);
   process.exit(2);
 }
-execFileSync(process.execPath, ['build.mjs'], { stdio: 'inherit' });
+if (!process.env.PETSTORE_BIN) execFileSync(process.execPath, ['build.mjs'], { stdio: 'inherit' });
 const outfile = `${process.cwd()}/node_modules/.cache/petstore-bench/${name}.mjs`;
 const bundle = await rolldown({ input: entry, platform: 'node', external: /^[^./]/ });
 await bundle.write({ file: outfile, format: 'esm', codeSplitting: false });

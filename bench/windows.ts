@@ -20,6 +20,7 @@ import { rolldown } from 'rolldown';
 import { startSandbox } from '../test/support/processes.ts';
 import type { Step } from '../test/support/terminal.ts';
 import { runInTerminal } from '../test/support/terminal.ts';
+import { BIN } from './report.ts';
 
 // Kept outside the repository, because building it takes minutes and 1.2 GB.
 const HOME = '/var/tmp/petstore-windows';
@@ -170,8 +171,7 @@ class WindowsMachine {
       process.stdout.write('without a C compiler, appends are not atomic: eight processes on one ledger may fail\n');
       return '';
     }
-    const source = join('bench', 'windows-append.c');
-    execFileSync('cc', ['-O2', '-shared', '-fPIC', '-o', join(DEBIAN, library), source, '-ldl']);
+    execFileSync('cc', ['-O2', '-shared', '-fPIC', '-o', join(DEBIAN, library), 'bench/windows-append.c', '-ldl']);
     return library;
   }
 }
@@ -190,7 +190,7 @@ function unpack(spec: string, inside: string, target: string): string {
 
 async function checks(machine: WindowsMachine, lines: readonly string[]): Promise<number> {
   const packed = execFileSync('npm', ['pack', '--silent', '--ignore-scripts', '--pack-destination', machine.drive]);
-  const guest = await rolldown({ input: join('bench', 'windows-guest.ts'), platform: 'node' });
+  const guest = await rolldown({ input: 'bench/windows-guest.ts', platform: 'node' });
   await guest.write({ file: join(machine.drive, 'guest.mjs'), format: 'esm' });
   writeFileSync(join(machine.drive, 'title.cjs'), "process.title = 'petstore';");
   let failed = 0;
@@ -237,7 +237,7 @@ async function checksOn(machine: WindowsMachine, line: string, node: string, pac
 
 async function typed(machine: WindowsMachine, petstore: readonly string[]): Promise<Result[]> {
   const sandbox = await machine.type([...petstore, 'sandbox', '--port', '0'], [{ after: 'Ctrl-C', send: CTRL_C }]);
-  const service = await startSandbox('bin/petstore.js', ['--limit', '20/60s']);
+  const service = await startSandbox(BIN, ['--limit', '20/60s']);
   try {
     const { PETSTORE_BASE_URL: url = '', PETSTORE_API_KEY: key = '' } = service.env;
     const login = ['auth', 'login', '-p', 'typed', '--url', url];

@@ -30,11 +30,6 @@ const makers = {
       return statusCode;
     };
   },
-  async ky() {
-    const { default: ky } = await import('ky');
-    const retry = { limit: 5, methods: ['get', 'post'] };
-    return async (name) => (await ky(target, { ...post(name), timeout: false, retry })).status;
-  },
   async got() {
     const { got } = await import('got');
     const retry = { limit: 5, methods: ['GET', 'POST'] };
@@ -51,10 +46,6 @@ const makers = {
     const throttle = { write, onRateLimit: again, onSecondaryRateLimit: again };
     const octokit = new (Octokit.plugin(throttling))({ auth: key, baseUrl: url, log, throttle });
     return async (name) => (await octokit.request('POST /categories', { name })).status;
-  },
-  async 'p-throttle'() {
-    const { default: pThrottle } = await import('p-throttle');
-    return pThrottle({ limit, interval: windowMs })(plain);
   },
   // Uses cluster mode if there is a state server.
   async bottleneck() {
@@ -74,9 +65,6 @@ const makers = {
       limiter ??= new Bottleneck({ ...reservoir, maxConcurrent: workers });
       return limiter.schedule(() => plain(name));
     };
-  },
-  async naive() {
-    return plain;
   },
 };
 
