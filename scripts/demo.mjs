@@ -1,5 +1,5 @@
-// Draws docs/demo.svg: runs the built program in a pseudo-terminal and renders the screen as SVG.
-// `node scripts/demo.mjs [FILE]`; needs `npm run build` first.
+// Draws docs/demo.svg and docs/demo-dark.svg: runs the built program in a pseudo-terminal and renders the screen as SVG.
+// `node scripts/demo.mjs [DIRECTORY]`; needs `npm run build` first.
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import xterm from '@xterm/headless';
 
 const IMPORT = 'petstore categories import species.csv -p sandbox';
 const COMMANDS = [
-  'head -n 4 species.csv; wc -l < species.csv',
+  'head -n 3 species.csv',
   'petstore categories create --name dog --description "Canis familiaris" -p sandbox',
   IMPORT,
   IMPORT,
@@ -42,15 +42,26 @@ const PROMPT = '$ ';
 const CELL = { width: 8.43, height: 19 };
 const MARGIN = 20;
 const TITLE_BAR = 34;
-const COLORS = { ink: '#d6deeb', paper: '#0b1320', dim: '#7c8a9e', prompt: '#5ccfe6' };
-// The eight colors of a terminal, then their bright forms.
-const PALETTE = [
-  ['#2b3648', '#ff6b6b', '#8bd49c', '#ffd479', '#6cb6ff', '#d2a6ff', '#5ccfe6', '#d6deeb'],
-  ['#7c8a9e', '#ff8f8f', '#a8e6b4', '#ffe3a3', '#8ccaff', '#e2c5ff', '#86e1f0', '#ffffff'],
-].flat();
+// `palette` has the eight colors of a terminal, then their bright forms.
+const LIGHT = {
+  ...{ ink: '#1f2328', paper: '#f6f8fa', edge: '#d1d9e0', dim: '#59636e', prompt: '#1b7c83' },
+  palette: [
+    ['#24292f', '#cf222e', '#116329', '#7d4e00', '#0969da', '#8250df', '#1b7c83', '#59636e'],
+    ['#57606a', '#a40e26', '#1a7f37', '#633c01', '#218bff', '#a475f9', '#3192aa', '#24292f'],
+  ].flat(),
+};
+const DARK = {
+  ...{ ink: '#d6deeb', paper: '#0b1320', edge: '#2b3648', dim: '#7c8a9e', prompt: '#5ccfe6' },
+  palette: [
+    ['#2b3648', '#ff6b6b', '#8bd49c', '#ffd479', '#6cb6ff', '#d2a6ff', '#5ccfe6', '#d6deeb'],
+    ['#7c8a9e', '#ff8f8f', '#a8e6b4', '#ffe3a3', '#8ccaff', '#e2c5ff', '#86e1f0', '#ffffff'],
+  ].flat(),
+};
 
 const screen = await record();
-writeFileSync(process.argv[2] ?? 'docs/demo.svg', draw(screen));
+const directory = process.argv[2] ?? 'docs';
+writeFileSync(join(directory, 'demo.svg'), draw(screen, LIGHT));
+writeFileSync(join(directory, 'demo-dark.svg'), draw(screen, DARK));
 
 /** Types the commands into a shell, each when the prompt has appeared, and returns the screen afterwards. */
 async function record() {
@@ -69,7 +80,8 @@ async function record() {
   const shell = spawn('bash', ['--norc', '--noprofile', '-i'], { ...SIZE, cwd: home, env });
   const terminal = new xterm.Terminal({ ...SIZE, allowProposedApi: true });
   const remaining = [...COMMANDS, 'exit'];
-  let interrupted;
+  let interrupted = false;
+  let erased;
   shell.onData((text) => {
     terminal.write(text, () => {
       const { cursorX, cursorY, baseY } = terminal.buffer.active;
@@ -78,23 +90,26 @@ async function record() {
       if (cursorX === PROMPT.length && shown.startsWith(PROMPT) && remaining.length > 0) {
         shell.write(`${remaining.shift()}\r`);
       } else if (!interrupted && shown.includes(INTERRUPT_AT)) {
-        // Keep a copy of the progress line, which is erased when the import ends.
-        interrupted = { row: baseY + cursorY, runs: runs(line) };
+        interrupted = true;
         shell.write('\x03');
+      } else if (interrupted && shown.includes('^C')) {
+        // Keep a copy of the progress line with the echo of Ctrl-C, which is erased when the import ends.
+        erased ??= { row: baseY + cursorY, runs: runs(line) };
       }
     });
   });
   await new Promise((ended) => shell.onExit(ended));
   await new Promise((written) => terminal.write('', written));
   rmSync(home, { recursive: true, force: true });
-  return { buffer: terminal.buffer.active, interrupted };
+  if (!erased) throw new Error('the terminal did not show ^C');
+  return { buffer: terminal.buffer.active, erased };
 }
 
-function draw({ buffer, interrupted }) {
+function draw({ buffer, erased }, colors) {
   const lines = Array.from({ length: buffer.length }, (_, row) => buffer.getLine(row));
   const end = lines.findIndex((line) => line.translateToString(true) === `${PROMPT}exit`);
   const shown = lines.slice(0, end).map(runs);
-  shown.splice(interrupted.row, 0, interrupted.runs);
+  shown.splice(erased.row, 0, erased.runs);
   const width = Math.round(SIZE.cols * CELL.width) + 2 * MARGIN;
   const height = shown.length * CELL.height + TITLE_BAR + 2 * MARGIN;
   const dots = ['#ff5f57', '#febc2e', '#28c840'].map(
@@ -103,17 +118,17 @@ function draw({ buffer, interrupted }) {
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img">`,
     '<title>Terminal session: create a category, interrupt an import at the rate limit, run it again, list categories as a table and as JSON</title>',
-    `<rect width="${width}" height="${height}" rx="10" fill="${COLORS.paper}"/>`,
+    `<rect x="0.5" y="0.5" width="${width - 1}" height="${height - 1}" rx="10" fill="${colors.paper}" stroke="${colors.edge}"/>`,
     ...dots,
-    `<g font-family="ui-monospace, 'SF Mono', Menlo, Consolas, 'DejaVu Sans Mono', monospace" font-size="14" fill="${COLORS.ink}" xml:space="preserve">`,
-    ...shown.flatMap((line, row) => line.map((run) => textOf(run, row))),
+    `<g font-family="ui-monospace, 'SF Mono', Menlo, Consolas, 'DejaVu Sans Mono', monospace" font-size="14" fill="${colors.ink}" xml:space="preserve">`,
+    ...shown.flatMap((line, row) => line.map((run) => textOf(run, row, colors))),
     '</g>',
     '</svg>',
     '',
   ].join('\n');
 }
 
-/** Neighboring cells of one style, as text with the column where it starts. */
+/** Neighboring cells of one style, as text with the column where it starts. The color is a name or index of a palette. */
 function runs(line) {
   const found = [];
   const typed = line.translateToString().startsWith(PROMPT);
@@ -129,19 +144,18 @@ function runs(line) {
 }
 
 function styleOf(cell, isPrompt) {
-  const color = isPrompt
-    ? COLORS.prompt
-    : cell.isDim()
-      ? COLORS.dim
-      : PALETTE[cell.isFgPalette() ? cell.getFgColor() : -1];
-  return `${color ? ` fill="${color}"` : ''}${cell.isBold() ? ' font-weight="bold"' : ''}`;
+  const color = isPrompt ? 'prompt' : cell.isDim() ? 'dim' : cell.isFgPalette() ? cell.getFgColor() : 'ink';
+  return `${color}${cell.isBold() ? ' bold' : ''}`;
 }
 
-function textOf({ column, style, text }, row) {
+function textOf({ column, style, text }, row, colors) {
+  const [color, weight] = style.split(' ');
+  const fill = color === 'ink' ? '' : ` fill="${colors[color] ?? colors.palette[color]}"`;
+  const bold = weight ? ' font-weight="bold"' : '';
   const x = (MARGIN + column * CELL.width).toFixed(1);
   const y = TITLE_BAR + MARGIN + row * CELL.height;
   const trimmed = text.trimEnd();
   const length = (trimmed.length * CELL.width).toFixed(1);
   const escaped = trimmed.replace(/[&<>]/g, (char) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;' })[char]);
-  return `<text x="${x}" y="${y}" textLength="${length}"${style}>${escaped}</text>`;
+  return `<text x="${x}" y="${y}" textLength="${length}"${fill}${bold}>${escaped}</text>`;
 }
