@@ -55,11 +55,11 @@ const OF_WORLDS: Readonly<Record<string, readonly (readonly [from: string, to: s
   'import/run.ts': [
     ["if (means === 'rejected' || means === 'unsent') return true;", "if (means !== 'slow') return true;"],
     ['slow: Math.max(LOST_MS, timeoutMs)', 'slow: LOST_MS'],
-    ['    await lock.settle(signal);\n    const { listed, isWhole }', '    const { listed, isWhole }'],
+    ["    await pause(lock.busyMs, 'requests');\n    const { listed, isWhole }", '    const { listed, isWhole }'],
+    ["    await pause(lock.busyMs, 'requests');\n    this.#first", '    this.#first'],
   ],
   'import/list.ts': [['const isWhole = !fromCache && lacking.length === 0;', 'const isWhole = !fromCache;']],
   'import/lock.ts': [
-    ['await sleepLong(this.#clock, this.busyMs, signal);', ''],
     ["if (state === 'dead' || (state === 'unknown' && now - since >= SILENCE_MS)) {", "if (state !== 'alive') {"],
     ['if (state?.holder?.run === this.#run) return;', 'return;'],
   ],

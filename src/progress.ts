@@ -125,6 +125,8 @@ function describeWait({ reason, until, failure }: Wait, now: number): readonly s
   if (reason === 'pending') return ['waiting for another petstore process'];
   const left = formatDuration(until - now);
   const shortest = `wait ${left}`;
+  if (reason === 'list') return [`the list is incomplete; fetching it again in ${left}`, shortest];
+  if (reason === 'requests') return [`waiting ${left} for creates that may still be processed`, shortest];
   if (reason === 'backoff') return [`request failed (${failure}); retrying in ${left}`, shortest];
   const wait = `waiting ${left} for the rate limit`;
   return [`${wait} to reset${until - now > SHORT_MS ? ` (until ${localTime(until, now)})` : ''}`, wait, shortest];

@@ -94,9 +94,10 @@ export interface Wait {
   readonly until: number;
   /**
    * `blocked`: after a refusal; `window`: the quota is used up; `pending`: until the response to a request in flight of any
-   * process; `backoff`: after a failed read.
+   * process; `backoff`: after a failed read; `list`: until an incomplete list is fetched again; `requests`: until no create of
+   * an import can still be processed.
    */
-  readonly reason: 'blocked' | 'window' | 'pending' | 'backoff';
+  readonly reason: 'blocked' | 'window' | 'pending' | 'backoff' | 'list' | 'requests';
   /** The failure, if the reason is `backoff`. */
   readonly failure?: string;
 }

@@ -1,50 +1,112 @@
 // The errors of an import, and which of them decides its exit code. Pure.
-import type { WriteCommand } from '../errors.ts';
+import type { ErrorKind, WriteCommand } from '../errors.ts';
 import { PetstoreError } from '../errors.ts';
 import { formatCount, formatNumber } from '../format.ts';
 import { checkConnection } from '../http/request-errors.ts';
 import { statusTraits } from '../http/retry.ts';
-import type { ImportDocument, UnknownRow } from './results.ts';
+import type { FailedRow, ImportDocument, UnknownRow } from './results.ts';
 import { quoted } from './validate-row.ts';
 
 const MOST_NAMED = 5;
 const COMPARE = 'compare the list of categories with the file';
 const TWICE = 'another import would create them twice';
-const SPELLING = 'if the service changed the name, use its spelling in the file; otherwise run the same command again';
+const SPELLING = 'if a possible match is the row, use its spelling in the file before you run the same command again';
+
+/** Why a run ended before every row was done. */
+export interface Stop {
+  readonly error: PetstoreError;
+  /** Another import of the same file may create rows twice: this error comes first, and its hint says so. */
+  readonly isFinal?: true;
+}
+
+/** The effect of a failed create on its row, and whether it ends the run because other rows would fail too. */
+export function classifyError(error: unknown): {
+  /** `slow`: the service may still process the request; `aborted`: nobody has seen its connection end. */
+  readonly means: 'rejected' | 'unsent' | 'lost' | 'slow' | 'aborted';
+  readonly isFatal: boolean;
+} {
+  if (!(error instanceof PetstoreError)) return { means: 'lost', isFatal: true };
+  const { kind, processed, status = 0 } = error;
+  if (kind === 'interrupted' && processed !== 'no') return { means: 'aborted', isFatal: true };
+  if (processed !== 'no') return { means: processed === 'late' ? 'slow' : 'lost', isFatal: kind !== 'unknown_outcome' };
+  // Other rejections concern every row, such as a 403 of a firewall.
+  if (kind === 'rejected') return { means: 'rejected', isFatal: !statusTraits(status).rowSpecific };
+  return { means: 'unsent', isFatal: true };
+}
+
+export function stopBy(error: unknown): Stop {
+  if (error instanceof PetstoreError) return { error };
+  const hint = 'run the command again with --verbose and report the output';
+  const message = 'unexpected failure during the import (a bug in petstore)';
+  return { error: new PetstoreError('internal', message, { hint, cause: error }) };
+}
+
+export function cachedList(): PetstoreError {
+  const message = 'cannot tell which rows are missing: the list of categories comes from a cache';
+  return new PetstoreError('service', message, { hint: 'try again later' });
+}
+
+/** The last list lacks categories that this run created. */
+export function listLacksCreated(count: number): Stop {
+  return final('service', `the list lacks ${lacking(count, 'just created')}`, `${TWICE}: ${COMPARE}`);
+}
+
+/** The last list lacks categories that an earlier one showed, so that it cannot tell which uncertain rows exist. */
+export function listLacksKnown(count: number): Stop {
+  const message = `cannot tell which rows exist: the list lacks ${lacking(count, 'listed before')}`;
+  return final('unknown_outcome', message, `${TWICE}: ${COMPARE}`);
+}
+
+function lacking(count: number, how: string): string {
+  return `${formatCount(count, 'category', 'categories')} that ${count === 1 ? 'was' : 'were'} ${how}`;
+}
+
+export function changedName(name: string, changed: string): Stop {
+  const message = `the service changed the name ${quoted(name)} to ${quoted(changed)}`;
+  return final('service', message, `use the service's spelling of all names in the file: ${TWICE}`);
+}
+
+export function perhapsTwice(names: readonly string[]): Stop {
+  const which = names.slice(0, MOST_NAMED).map(quoted).join(', ');
+  return final('unknown_outcome', `the list shows more categories than rows: ${which}`, COMPARE);
+}
+
+function final(kind: ErrorKind, message: string, hint: string): Stop {
+  return { error: new PetstoreError(kind, message, { hint }), isFinal: true };
+}
+
+export function noValidResponse(): Stop {
+  const message = 'the service returned no valid response to several creates';
+  return { error: new PetstoreError('unknown_outcome', message, { commandHint: checkConnection }) };
+}
 
 /**
  * @param words the command line that creates the missing rows; undefined if the rows came from a pipe
- * @returns undefined if every row exists; otherwise the first of: unknown rows, the end of the run, rejected rows; only an
- *   end that `outranksUnknown` comes before unknown rows
+ * @returns undefined if every row exists; otherwise the first of: an end that `outranksUnknown`, unknown rows, any other
+ *   end, rejected rows
  */
 export function importError(
   { unknown, failed }: ImportDocument,
-  stop: PetstoreError | undefined,
+  stop: Stop | undefined,
   words: readonly string[] | undefined,
 ): PetstoreError | undefined {
-  if (unknown.length > 0 && (!stop || !outranksUnknown(stop))) return unknownRows(unknown, stop, words);
-  if (stop?.kind === 'interrupted') {
-    // The first worker to stop may have waited while a create was in flight; running the import again checks its outcome.
-    const processed = unknown.length > 0 ? 'perhaps' : stop.processed;
-    const message = stop.exitCode === 143 ? 'terminated' : 'interrupted';
-    return rerun(new PetstoreError(stop.kind, message, { ...stop.facts, processed }), words, 'to resume');
-  }
-  if (stop) return stop.hint || stop.commandHint ? stop : rerun(stop, words, 'to resume');
-  const [first] = failed;
-  if (!first) return undefined;
-  const more = `${formatNumber(failed.length)} rows, the first of which is row ${first.row}`;
-  const rows = failed.length === 1 ? `row ${first.row}` : more;
-  return new PetstoreError('rejected', `the service rejected ${rows}: ${first.message}`, {
-    hint: 'correct the rejected rows, then import the file again',
-    code: first.code,
-    status: first.status,
-  });
+  if (unknown.length > 0 && !(stop && outranksUnknown(stop))) return unknownRows(unknown, stop?.error, words);
+  if (stop?.error.kind === 'interrupted') return interrupted(stop.error, unknown.length > 0, words);
+  if (stop) return stop.error.hint || stop.error.commandHint ? stop.error : rerun(stop.error, words, 'to resume');
+  return failed[0] && rejectedRows(failed[0], failed.length);
 }
 
 // The exit codes of all other errors would say that nothing was changed, or that waiting is enough.
-function outranksUnknown({ kind, status = 0 }: PetstoreError): boolean {
+function outranksUnknown({ error: { kind, status = 0 }, isFinal }: Stop): boolean {
   const isRedirect = kind === 'service' && status >= 300 && status < 400;
-  return isRedirect || kind === 'interrupted' || kind === 'auth' || kind === 'storage' || kind === 'internal';
+  return isFinal === true || isRedirect || ['interrupted', 'auth', 'storage', 'internal'].includes(kind);
+}
+
+// The first worker to stop may have waited while a create was in flight.
+function interrupted(error: PetstoreError, isUnknown: boolean, words: readonly string[] | undefined): PetstoreError {
+  const message = error.exitCode === 143 ? 'terminated' : 'interrupted';
+  const processed = isUnknown ? 'perhaps' : error.processed;
+  return rerun(new PetstoreError(error.kind, message, { ...error.facts, processed }), words, 'to resume');
 }
 
 function unknownRows(
@@ -58,70 +120,22 @@ function unknownRows(
   });
   const more = unknown.length > MOST_NAMED ? `, and ${formatNumber(unknown.length - MOST_NAMED)} more` : '';
   const message = `${formatCount(unknown.length, 'row')} may or may not exist: ${rows.join(', ')}${more}`;
-  const warning = stop?.hint?.includes(TWICE) ? stop.hint : undefined;
-  const hint = warning ?? (unknown.some(({ maybe }) => maybe) ? SPELLING : undefined);
   const { code, status } = stop ?? {};
+  const hint = unknown.some(({ maybe }) => maybe) ? SPELLING : undefined;
   const facts = { hint, code, status, cause: stop };
   const error = new PetstoreError('unknown_outcome', stop ? `${message} (${stop.message})` : message, facts);
-  return hint ? error : rerun(error, words, 'to look them up again');
+  const them = unknown.length === 1 ? 'it' : 'them';
+  return hint ? error : rerun(error, words, `to look ${them} up again`);
+}
+
+function rejectedRows({ row, message, code, status }: FailedRow, count: number): PetstoreError {
+  const rows = count === 1 ? `row ${row}` : `${formatNumber(count)} rows, the first of which is row ${row}`;
+  const hint = 'correct the rejected rows, then import the file again';
+  return new PetstoreError('rejected', `the service rejected ${rows}: ${message}`, { hint, code, status });
 }
 
 function rerun(error: PetstoreError, words: readonly string[] | undefined, why: string): PetstoreError {
   const same = `run the same command with the same rows ${why}`;
   const commandHint = (petstore: WriteCommand): string => (words ? `run ${petstore(...words)} ${why}` : same);
   return new PetstoreError(error.kind, error.message, { ...error.facts, commandHint });
-}
-
-/** The effect of a failed create on its row, and whether it ends the run because other rows would fail too. */
-export function classifyError(error: unknown): {
-  /** `slow`: the service may still process the request; `aborted`: nobody has seen its connection end. */
-  readonly means: 'rejected' | 'unsent' | 'lost' | 'slow' | 'aborted';
-  readonly stop: boolean;
-} {
-  if (!(error instanceof PetstoreError)) return { means: 'lost', stop: true };
-  const { kind, processed, status = 0 } = error;
-  if (kind === 'interrupted' && processed !== 'no') return { means: 'aborted', stop: true };
-  if (processed !== 'no') return { means: processed === 'late' ? 'slow' : 'lost', stop: kind !== 'unknown_outcome' };
-  // Other rejections concern every row, such as a 403 of a firewall.
-  if (kind === 'rejected') return { means: 'rejected', stop: !statusTraits(status).rowSpecific };
-  return { means: 'unsent', stop: true };
-}
-
-export function toPetstoreError(error: unknown): PetstoreError {
-  if (error instanceof PetstoreError) return error;
-  const hint = 'run the command again with --verbose and report the output';
-  const message = 'unexpected failure during the import (a bug in petstore)';
-  return new PetstoreError('internal', message, { hint, cause: error });
-}
-
-export function cachedList(): PetstoreError {
-  return serviceError(
-    'cannot tell which rows are missing: the list of categories comes from a cache',
-    'try again later',
-  );
-}
-
-/** @param which how the run knows of the categories that its last list does not show */
-export function listLacks(count: number, which: 'just created' | 'listed before'): PetstoreError {
-  const lacking = formatCount(count, 'category', 'categories');
-  return serviceError(`the list lacks ${lacking} that were ${which}`, `${TWICE}: ${COMPARE}`);
-}
-
-export function changedName(name: string, changed: string): PetstoreError {
-  const hint = `use the service's spelling of all names in the file: ${TWICE}`;
-  return serviceError(`the service changed the name ${quoted(name)} to ${quoted(changed)}`, hint);
-}
-
-function serviceError(message: string, hint: string): PetstoreError {
-  return new PetstoreError('service', message, { hint });
-}
-
-export function perhapsTwice(names: readonly string[]): PetstoreError {
-  const which = names.slice(0, MOST_NAMED).map(quoted).join(', ');
-  return new PetstoreError('unknown_outcome', `the list shows more categories than rows: ${which}`, { hint: COMPARE });
-}
-
-export function noValidResponse(): PetstoreError {
-  const message = 'the service returned no valid response to several creates';
-  return new PetstoreError('unknown_outcome', message, { commandHint: checkConnection });
 }

@@ -1,18 +1,15 @@
 // The list of categories, which says what exists: fetched until it is whole, and compared with rows.
 import type { Api, Category, NewCategory } from '../api/types.ts';
-import type { Clock } from '../clock.ts';
-import { sleepLong } from '../clock.ts';
 import { cachedList } from './import-error.ts';
 
 type Listed = readonly Category[];
 
-const FIRST_RETRY_MS = 2000;
-const LAST_RETRY_MS = 4000;
+const RETRIES_MS = [2000, 4000];
 
 export interface ListOptions {
   readonly categories: Api['categories'];
-  readonly clock: Clock;
-  readonly signal: AbortSignal;
+  /** Waits, and shows why. */
+  readonly pause: (ms: number, reason: 'list' | 'requests') => Promise<void>;
 }
 
 export interface Fetched {
@@ -33,17 +30,17 @@ export function keyOf({ id }: Category): string {
  * Fetches a list, and again after 2 s and 4 s if it is not whole.
  * @param known the keys of all categories that a list or a response has shown; those of the new list are added
  */
-export async function fetchList(options: ListOptions, known: Set<string>): Promise<Fetched> {
-  const { categories, clock, signal } = options;
-  for (let retryMs = FIRST_RETRY_MS; ; retryMs *= 2) {
+export async function fetchList({ categories, pause }: ListOptions, known: Set<string>): Promise<Fetched> {
+  for (let attempt = 0; ; attempt++) {
     const { listed, fromCache } = await categories.listFresh();
     const shown = new Set(listed.map(keyOf));
     const lacking = [...known].filter((key) => !shown.has(key));
     const isWhole = !fromCache && lacking.length === 0;
     // A cached list may show categories that have been deleted.
     if (!fromCache) for (const key of shown) known.add(key);
-    if (isWhole || retryMs > LAST_RETRY_MS) return { listed, fromCache, lacking, isWhole };
-    await sleepLong(clock, retryMs, signal);
+    const retryMs = RETRIES_MS[attempt];
+    if (isWhole || retryMs === undefined) return { listed, fromCache, lacking, isWhole };
+    await pause(retryMs, 'list');
   }
 }
 
@@ -95,24 +92,23 @@ function countOf(some: readonly { readonly name: string }[]): (name: string) => 
   return (name) => counts.get(name) ?? 0;
 }
 
-/** Whether a service may have changed one name into the other: truncated it, folded it, or replaced characters. */
-export function isAlike(sent: string, name: string): boolean {
-  const [one, other] = [fold(sent), fold(name)];
-  return one === other || (one !== '' && other !== '' && (one.startsWith(other) || other.startsWith(one)));
-}
-
 /** @returns the category with a similar name, otherwise the first */
 export function nearest(name: string, categories: Listed): Pick<Category, 'id' | 'name'> | undefined {
   const one = categories.find((other) => isAlike(name, other.name)) ?? categories[0];
   return one && { id: one.id, name: one.name };
 }
 
+// Whether a service may have changed one name into the other: truncated it, folded it, or replaced characters.
+function isAlike(sent: string, name: string): boolean {
+  const [one, other] = [fold(sent), fold(name)];
+  return one === other || (one !== '' && other !== '' && (one.startsWith(other) || other.startsWith(one)));
+}
+
 // Keeps letters and digits, without case, accents and HTML entities.
 function fold(name: string): string {
   const text = name
-    .slice(0, 2000)
+    .slice(0, 200)
     .replace(/&#?\w+;/g, '')
-    .normalize('NFKD')
-    .toLowerCase();
-  return text.replace(/[^\p{L}\p{N}]/gu, '').slice(0, 200);
+    .normalize('NFKD');
+  return text.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '');
 }

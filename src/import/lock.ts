@@ -7,12 +7,11 @@ import { currentProcess, livenessOf } from '../append-log/process-liveness.ts';
 import type { Check } from '../append-log/record-shape.ts';
 import { isCount, isNumber, isText, shape, tryParseJson } from '../append-log/record-shape.ts';
 import type { Clock } from '../clock.ts';
-import { sleepLong } from '../clock.ts';
 import { PetstoreError } from '../errors.ts';
 
-/** How often a run records that it is alive, in milliseconds of real time. */
-const BEAT_MS = 3000;
-/** How long creates that nobody waits for may be on their way, in milliseconds: after a kill, since the last record. */
+/** How often a run records that it is alive, in milliseconds. */
+export const BEAT_MS = 3000;
+/** How long creates of a run without an end may be on their way, in milliseconds since its last record. */
 export const ABANDONED_MS = 10_000;
 /** A run whose process cannot be seen counts as dead after this long without a record, in milliseconds. */
 const SILENCE_MS = 60_000;
@@ -22,7 +21,7 @@ const POLL_MS = 200;
 
 export interface LockState {
   /** The run that imports; after it took the lock, it waits so long for the creates of earlier runs. */
-  holder: (ProcessRef & { readonly run: string; readonly waitMs: number }) | undefined;
+  holder?: (ProcessRef & { readonly run: string; readonly waitMs: number }) | undefined;
   /** The time of the last record by the log's clock: the holder's last sign of life. */
   at: number;
   /** How long after `at` creates may be on their way. */
@@ -31,43 +30,40 @@ export interface LockState {
 
 type LockRecord = { readonly run: string; readonly at: number } & (
   | { readonly kind: 'acquire'; readonly process: ProcessRef }
-  | { readonly kind: 'beat' }
-  | { readonly kind: 'release'; readonly busyMs: number }
+  | { readonly kind: 'beat' | 'release'; readonly busyMs: number }
   /** Another process has found the run dead; void if the run has written since `lastAt`. */
   | { readonly kind: 'expire'; readonly lastAt: number }
+  | { readonly kind: 'state'; readonly state: LockState }
 );
 
 const FIELDS = { run: isText, at: isNumber };
 const CHECKS: Readonly<Record<string, Check>> = {
   acquire: shape({ ...FIELDS, process: shape({ pid: isCount, start: isText, host: isText }) }),
-  beat: shape(FIELDS),
+  beat: shape({ ...FIELDS, busyMs: isCount }),
   release: shape({ ...FIELDS, busyMs: isCount }),
   expire: shape({ ...FIELDS, lastAt: isNumber }),
+  state: shape({ state: shape({ at: isNumber, busyMs: isCount }) }),
 };
 
 export const lockFormat: LogFormat<LockState> = {
-  initial: () => ({ holder: undefined, at: 0, busyMs: 0 }),
+  initial: () => ({ at: 0, busyMs: 0 }),
   apply(state, text) {
     const record = parse(text);
-    const { holder, busyMs } = state;
-    if (record.kind === 'acquire' ? holder : holder && holder.run !== record.run) return;
-    if (record.kind === 'expire') {
-      if (state.at === record.lastAt) state.holder = undefined;
-      return;
-    }
-    if (record.kind === 'acquire') {
+    const { holder } = state;
+    if (record.kind === 'state') Object.assign(state, record.state);
+    else if (record.kind === 'acquire') {
+      if (holder) return;
+      const { run, at } = record;
       // At most `busyMs`, if the clock was set back.
-      const waitMs = Math.min(Math.max(0, state.at + busyMs - record.at), busyMs);
-      Object.assign(state, { holder: { ...record.process, run: record.run, waitMs }, busyMs: ABANDONED_MS });
-    } else if (record.kind === 'release') Object.assign(state, { holder: undefined, busyMs: record.busyMs });
-    else if (!holder) return;
-    state.at = record.at;
+      const waitMs = Math.min(Math.max(0, state.at + state.busyMs - at), state.busyMs);
+      Object.assign(state, { holder: { ...record.process, run, waitMs }, at, busyMs: Math.max(ABANDONED_MS, waitMs) });
+    } else if (holder?.run !== record.run) return;
+    else if (record.kind === 'expire') state.holder = state.at === record.lastAt ? undefined : holder;
+    else if (record.kind === 'beat') {
+      Object.assign(state, { at: record.at, busyMs: Math.max(ABANDONED_MS, record.busyMs) });
+    } else Object.assign(state, { holder: undefined, at: record.at, busyMs: record.busyMs });
   },
-  *snapshot({ holder, at, busyMs }) {
-    const { run = '', waitMs = busyMs, ...process } = holder ?? {};
-    yield JSON.stringify({ kind: 'release', run, at, busyMs: waitMs });
-    if (holder) yield JSON.stringify({ kind: 'acquire', run, at, process });
-  },
+  snapshot: (state) => [JSON.stringify({ kind: 'state', state })],
 };
 
 function parse(text: string): LockRecord {
@@ -82,21 +78,33 @@ export interface LockOptions {
   readonly processes?: { readonly self: ProcessRef; readonly livenessOf: typeof livenessOf };
   /** Called once, with the process that holds the lock. */
   readonly onWait?: (holder: ProcessRef) => void;
+  /** Starts to call `beat` every BEAT_MS, and returns how to end that; by default in real time. */
+  readonly startBeat?: (beat: () => void) => () => void;
+}
+
+function startBeat(beat: () => void): () => void {
+  const timer = setInterval(beat, BEAT_MS).unref();
+  return () => clearInterval(timer);
 }
 
 /** Every method throws PetstoreError `storage` if the log cannot be read or written. */
 export class Lock {
   readonly #log: Log<LockState>;
   readonly #clock: Clock;
+  readonly #toError: (error: unknown) => unknown;
   readonly #run = randomBytes(6).toString('hex');
-  #beating: NodeJS.Timeout | undefined;
+  #stopBeat: () => void = () => undefined;
   /** Until when creates may be on their way, by the monotonic clock. */
   #busyUntil = Number.NEGATIVE_INFINITY;
 
-  /** @param log is closed with the lock */
-  constructor(log: Log<LockState>, clock: Clock) {
+  /**
+   * @param log is closed with the lock
+   * @param toError converts the errors of the log
+   */
+  constructor(log: Log<LockState>, clock: Clock, toError: (error: unknown) => unknown = (error) => error) {
     this.#log = log;
     this.#clock = clock;
+    this.#toError = toError;
   }
 
   /** How long creates of this run or an earlier one may still be on their way, in milliseconds. */
@@ -105,16 +113,16 @@ export class Lock {
   }
 
   /** Waits until no other run imports to this base URL, and takes the lock. */
-  async acquire({ signal, processes, onWait }: LockOptions): Promise<void> {
+  async acquire({ signal, processes, onWait, startBeat: start = startBeat }: LockOptions): Promise<void> {
     const { self, livenessOf: judge } = processes ?? { self: currentProcess(), livenessOf };
     let seen = '';
     let since = 0;
     let isReported = false;
     for (;;) {
-      const { holder, at: lastAt } = await this.#log.refresh();
+      const { holder, at: lastAt } = await this.#use(() => this.#log.refresh());
       if (holder?.run === this.#run) break;
       if (!holder) {
-        await this.#append({ kind: 'acquire', run: this.#run, process: self });
+        await this.#append({ kind: 'acquire', process: self });
         continue;
       }
       const now = this.#clock.monotonic();
@@ -131,20 +139,14 @@ export class Lock {
       await this.#clock.sleep(POLL_MS, signal);
     }
     this.mayArrive(this.#log.last().holder?.waitMs ?? 0);
-    // Use real time even if tests inject another clock. A failure shows at the next create.
-    this.#beating = setInterval(() => {
-      this.#append({ kind: 'beat', run: this.#run }).catch(() => undefined);
-    }, BEAT_MS).unref();
+    this.#stopBeat = start(() => this.#beat());
   }
 
   /** Call after a create without a valid response, which may be on its way for so long. */
   mayArrive(ms: number): void {
     this.#busyUntil = Math.max(this.#busyUntil, this.#clock.monotonic() + ms);
-  }
-
-  /** Waits until no create of this run or an earlier one can still be on its way. */
-  async settle(signal: AbortSignal): Promise<void> {
-    await sleepLong(this.#clock, this.busyMs, signal);
+    // The next run must know even if this one is killed before the next beat.
+    if (ms > ABANDONED_MS) this.#beat();
   }
 
   /**
@@ -152,7 +154,7 @@ export class Lock {
    * @throws PetstoreError `storage` if another run has taken over or, on a state server, may have
    */
   assertHeld(): void {
-    const state = this.#log.recent();
+    const state = this.#recent();
     if (state?.holder?.run === this.#run) return;
     const message = state
       ? 'another process has taken over this import'
@@ -162,16 +164,41 @@ export class Lock {
 
   /** Releases the lock; the next run waits for creates that may still be on their way. */
   async close(): Promise<void> {
-    clearInterval(this.#beating);
+    this.#stopBeat();
     try {
-      if (this.#log.last().holder?.run !== this.#run) return;
-      await this.#append({ kind: 'release', run: this.#run, busyMs: Math.ceil(this.busyMs) });
+      if (this.#log.last().holder?.run === this.#run) await this.#append(this.#record('release'));
     } finally {
       this.#log.close();
     }
   }
 
-  async #append(record: object): Promise<void> {
-    await this.#log.append(JSON.stringify({ ...record, at: Math.round(this.#clock.now()) }));
+  // A failure shows at the next create.
+  #beat(): void {
+    this.#append(this.#record('beat')).catch(() => undefined);
+  }
+
+  #record(kind: 'beat' | 'release'): object {
+    return { kind, busyMs: Math.ceil(this.busyMs) };
+  }
+
+  #append(record: object): Promise<unknown> {
+    const at = Math.round(this.#clock.now());
+    return this.#use(() => this.#log.append(JSON.stringify({ run: this.#run, at, ...record })));
+  }
+
+  #recent(): LockState | undefined {
+    try {
+      return this.#log.recent();
+    } catch (error) {
+      throw this.#toError(error);
+    }
+  }
+
+  async #use<T>(work: () => T | Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      throw this.#toError(error);
+    }
   }
 }

@@ -48,7 +48,7 @@ export type Outcome =
 /** The outcomes of the rows, by zero-based index; a row without an outcome is pending. */
 export class ImportResults {
   readonly rows: readonly NewCategory[];
-  readonly #outcomes = new Map<number, Outcome>();
+  readonly #outcomes: (Outcome | undefined)[] = [];
   readonly #counts = { exists: 0, unknown: 0, created: 0, failed: 0 };
 
   constructor(rows: readonly NewCategory[]) {
@@ -57,21 +57,19 @@ export class ImportResults {
 
   /** @param outcome undefined: the row certainly does not exist */
   set(row: number, outcome: Outcome | undefined): void {
-    const before = this.#outcomes.get(row);
+    const before = this.#outcomes[row];
     if (before) this.#counts[before.state]--;
     if (outcome) this.#counts[outcome.state]++;
-    if (outcome) this.#outcomes.set(row, outcome);
-    else this.#outcomes.delete(row);
+    this.#outcomes[row] = outcome;
   }
 
   stateOf(row: number): Outcome['state'] | undefined {
-    return this.#outcomes.get(row)?.state;
+    return this.#outcomes[row]?.state;
   }
 
-  /** The unknown rows, in the order of the file. */
-  uncertain(): number[] {
-    const rows = [...this.#outcomes].filter(([, { state }]) => state === 'unknown').map(([row]) => row);
-    return rows.sort((a, b) => a - b);
+  /** The rows in a state, in the order of the file; undefined: pending. */
+  rowsIn(state: Outcome['state'] | undefined): number[] {
+    return [...this.rows.keys()].filter((row) => this.stateOf(row) === state);
   }
 
   get created(): number {
@@ -88,7 +86,7 @@ export class ImportResults {
     return exists + created + failed;
   }
 
-  get left(): number {
+  get pending(): number {
     return this.rows.length - this.done - this.unknown;
   }
 
@@ -99,7 +97,7 @@ export class ImportResults {
     const unknown: UnknownRow[] = [];
     for (const [at, { name, description }] of this.rows.entries()) {
       const row = { row: at + 1, name };
-      const outcome = this.#outcomes.get(at);
+      const outcome = this.#outcomes[at];
       if (outcome?.state === 'created') created.push(outcome.category);
       else if (outcome?.state === 'exists') {
         const { id, description: there = '' } = outcome.category;
@@ -110,7 +108,7 @@ export class ImportResults {
         failed.push({ ...row, code, message: serviceMessage ?? message, status });
       } else if (outcome) unknown.push({ ...row, maybe: outcome.maybe });
     }
-    return { created, skipped, failed, unknown, pending: this.left };
+    return { created, skipped, failed, unknown, pending: this.pending };
   }
 }
 

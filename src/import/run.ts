@@ -1,16 +1,18 @@
-// One run of an import (docs/import.md): list, send, look up what is uncertain, and again until nothing is left to send.
+// One run of an import (docs/import.md): list, send what is missing, look up what is uncertain, and again until nothing is left.
 import type { Category, NewCategory } from '../api/types.ts';
 import { PetstoreError } from '../errors.ts';
+import type { Stop } from './import-error.ts';
 import {
   changedName,
   classifyError,
-  listLacks,
+  listLacksCreated,
+  listLacksKnown,
   noValidResponse,
   perhapsTwice,
-  toPetstoreError,
+  stopBy,
 } from './import-error.ts';
 import type { Fetched, ListOptions } from './list.ts';
-import { fetchList, firstList, isAlike, keyOf, matchRows, nearest, tooOften } from './list.ts';
+import { fetchList, firstList, keyOf, matchRows, nearest, tooOften } from './list.ts';
 import type { Lock } from './lock.ts';
 import { ABANDONED_MS } from './lock.ts';
 import { ImportResults } from './results.ts';
@@ -36,8 +38,8 @@ export interface RunOptions extends ListOptions {
 
 export interface RunResult {
   readonly results: ImportResults;
-  /** The error that ended the run. */
-  readonly stop: PetstoreError | undefined;
+  /** Why the run ended before every row was done. */
+  readonly stop: Stop | undefined;
 }
 
 /**
@@ -52,7 +54,7 @@ export async function runImport(options: RunOptions): Promise<RunResult> {
     await run.createAll();
     await run.checkLastList();
   } catch (error) {
-    run.end(error);
+    run.end(stopBy(error));
   }
   return run;
 }
@@ -60,12 +62,8 @@ export async function runImport(options: RunOptions): Promise<RunResult> {
 class Run implements RunResult {
   readonly results: ImportResults;
   readonly #options: RunOptions;
-  /** Rows to send; the last element is the next one. */
-  #queue: number[];
   /** How often each row was sent. */
   readonly #sent = new Map<number, number>();
-  /** Rows to look up. */
-  readonly #doubtful = new Set<number>();
   #first: readonly Category[] = [];
   /** The last list after the first one. */
   #last: Fetched | undefined;
@@ -75,28 +73,27 @@ class Run implements RunResult {
   readonly #known = new Set<string>();
   /** The rows that exist, by the keys of their categories. */
   readonly #rowOf = new Map<string, number>();
-  /** The service changes names: nothing more is sent. */
-  #changed: PetstoreError | undefined;
-  #stop: PetstoreError | undefined;
+  #stop: Stop | undefined;
+  /** The service changes names. */
+  #changed: Stop | undefined;
 
   constructor(options: RunOptions) {
     this.#options = options;
     this.results = new ImportResults(options.rows);
-    this.#queue = [...options.rows.keys()].reverse();
   }
 
   /** A changed name comes first, because another import would create the row twice. */
-  get stop(): PetstoreError | undefined {
+  get stop(): Stop | undefined {
     return this.#changed ?? this.#stop;
   }
 
-  end(error: unknown): void {
-    this.#stop ??= toPetstoreError(error);
+  end(stop: Stop): void {
+    this.#stop ??= stop;
   }
 
   async begin(): Promise<void> {
-    const { lock, signal, onPlan, onProgress } = this.#options;
-    await lock.settle(signal);
+    const { lock, pause, onPlan, onProgress } = this.#options;
+    await pause(lock.busyMs, 'requests');
     this.#first = await firstList(this.#options);
     for (const category of this.#first) this.#known.add(keyOf(category));
     this.#findRows(this.#first);
@@ -104,15 +101,15 @@ class Run implements RunResult {
     onProgress(this.results);
   }
 
-  /** Alternates between sending and looking up, until no row is left to send. */
+  /** Sends and looks up in turn, until no row is left to send. */
   async createAll(): Promise<void> {
-    while (this.#queue.length > 0) {
-      const isBroken = await this.#sendQueue();
+    while (this.results.pending > 0) {
+      const isBroken = await this.#sendMissing();
       if (this.#stop) return;
-      await this.#lookUp();
+      if (this.results.unknown > 0) await this.#lookUp();
       if (this.#changed) return;
       // The rows that stay unknown were sent `maxRetries` times more.
-      if (isBroken && this.results.unknown > 0) throw noValidResponse();
+      if (isBroken && this.results.unknown > 0) return this.end(noValidResponse());
     }
   }
 
@@ -128,22 +125,24 @@ class Run implements RunResult {
     const { listed, lacking, fromCache } = this.#last;
     const names = [...this.#sent.keys()].map((row) => this.#row(row).name);
     const twice = tooOften(names, listed, this.#options.rows, this.#first);
-    if (twice.length > 0) throw perhapsTwice(twice);
+    if (twice.length > 0) return this.end(perhapsTwice(twice));
     if (fromCache) return;
     const created = lacking.filter((key) => this.#createdAs(key) !== undefined);
-    if (created.length > 0) throw listLacks(created.length, 'just created');
-    if (lacking.length > 0 && this.results.unknown > 0) throw listLacks(lacking.length, 'listed before');
+    if (created.length > 0) this.end(listLacksCreated(created.length));
+    else if (lacking.length > 0 && this.results.unknown > 0) this.end(listLacksKnown(lacking.length));
   }
 
   // Sends rows with several workers. Returns true after so many lost responses in a row that a lookup must come first.
-  async #sendQueue(): Promise<boolean> {
+  async #sendMissing(): Promise<boolean> {
     const { concurrency, onProgress } = this.#options;
+    const rows = this.results.rowsIn(undefined).values();
     let lostInARow = 0;
     const isBroken = (): boolean => lostInARow >= Math.max(concurrency, LEAST_LOST);
     const worker = async (): Promise<void> => {
+      // The workers share one iterator.
       while (!this.stop && !isBroken()) {
-        const row = this.#queue.pop();
-        if (row === undefined) return;
+        const { value: row, done } = rows.next();
+        if (done) return;
         lostInARow = (await this.#send(row)) ? 0 : lostInARow + 1;
         onProgress(this.results);
       }
@@ -157,23 +156,21 @@ class Run implements RunResult {
     const { lock, categories, timeoutMs } = this.#options;
     this.#sent.set(row, 1 + (this.#sent.get(row) ?? 0));
     try {
-      return this.#settleCreated(row, await categories.create(this.#row(row), () => lock.assertHeld()));
+      return this.#acceptCreated(row, await categories.create(this.#row(row), () => lock.assertHeld()));
     } catch (error) {
-      const { means, stop } = classifyError(error);
-      if (stop) this.end(error);
-      if (means === 'rejected') this.results.set(row, { state: 'failed', error: toPetstoreError(error) });
+      const { means, isFatal } = classifyError(error);
+      const stop = stopBy(error);
+      if (isFatal) this.end(stop);
+      if (means === 'rejected') this.results.set(row, { state: 'failed', error: stop.error });
       if (means === 'rejected' || means === 'unsent') return true;
-      const ms = { lost: LOST_MS, slow: Math.max(LOST_MS, timeoutMs), aborted: ABANDONED_MS }[means];
-      return this.#doubt(row, ms);
+      return this.#doubt(row, { lost: LOST_MS, slow: Math.max(LOST_MS, timeoutMs), aborted: ABANDONED_MS }[means]);
     }
   }
 
-  #settleCreated(row: number, category: Category): boolean {
+  #acceptCreated(row: number, category: Category): boolean {
     const key = keyOf(category);
-    const isKnown = this.#known.has(key);
-    this.#known.add(key);
-    // A category that existed before, or that two responses name, proves nothing; nor does one of quite another name.
-    if (isKnown || !isAlike(this.#row(row).name, category.name)) {
+    // A category that existed before, or that two responses name, proves nothing.
+    if (this.#known.has(key)) {
       const other = this.#createdAs(key);
       if (other !== undefined) {
         this.#rowOf.delete(key);
@@ -181,37 +178,32 @@ class Run implements RunResult {
       }
       return this.#doubt(row, LOST_MS);
     }
+    this.#known.add(key);
     this.#assign(row, category);
     this.#isUnlisted = true;
     return true;
   }
 
-  // The next list that can tell comes after `ms`.
+  // A list can tell `ms` from now.
   #doubt(row: number, ms: number): false {
     this.results.set(row, { state: 'unknown' });
-    this.#doubtful.add(row);
     this.#options.lock.mayArrive(ms);
     return false;
   }
 
-  // Looks up every uncertain row; rows that do not exist are queued again, up to `maxRetries` times.
+  // Looks up every uncertain row; rows that a whole list lacks are pending again, up to `maxRetries` times.
   async #lookUp(): Promise<void> {
-    const { lock, signal, maxRetries, onProgress } = this.#options;
-    if (this.#doubtful.size === 0) return;
-    await lock.settle(signal);
+    const { lock, pause, maxRetries, onProgress } = this.#options;
+    await pause(lock.busyMs, 'requests');
     const { listed, isWhole } = await this.#list();
     // Even a list that is not whole shows what exists.
-    this.#findRows(listed);
     const before = new Set(this.#first.map(keyOf));
-    const unexplained = this.#free(listed).filter((one) => !before.has(keyOf(one)));
-    for (const row of this.#doubtful) {
-      if (this.results.stateOf(row) !== 'unknown') continue;
+    const unexplained = this.#findRows(listed).filter((one) => !before.has(keyOf(one)));
+    for (const row of this.results.rowsIn('unknown')) {
       const maybe = nearest(this.#row(row).name, unexplained);
-      const isQueued = isWhole && !maybe && (this.#sent.get(row) ?? 0) <= maxRetries;
-      if (isQueued) this.#queue.push(row);
-      this.results.set(row, isQueued ? undefined : { state: 'unknown', maybe });
+      const isMissing = isWhole && !maybe && (this.#sent.get(row) ?? 0) <= maxRetries;
+      this.results.set(row, isMissing ? undefined : { state: 'unknown', maybe });
     }
-    this.#doubtful.clear();
     onProgress(this.results);
   }
 
@@ -226,17 +218,13 @@ class Run implements RunResult {
     return this.#last;
   }
 
-  // Marks the rows that a list shows.
-  #findRows(listed: readonly Category[]): void {
-    const open = [...this.results.uncertain(), ...this.#queue.toReversed()];
-    const found = matchRows(this.#options.rows, open, this.#free(listed));
+  // Marks the rows that a list shows, and returns the categories that no row has.
+  #findRows(listed: readonly Category[]): Category[] {
+    const open = [...this.results.rowsIn('unknown'), ...this.results.rowsIn(undefined)];
+    const isFree = (category: Category): boolean => !this.#rowOf.has(keyOf(category));
+    const found = matchRows(this.#options.rows, open, listed.filter(isFree));
     for (const [row, category] of found) this.#assign(row, category);
-    this.#queue = this.#queue.filter((row) => !found.has(row));
-  }
-
-  // The categories that no row has.
-  #free(listed: readonly Category[]): Category[] {
-    return listed.filter((one) => !this.#rowOf.has(keyOf(one)));
+    return listed.filter(isFree);
   }
 
   #assign(row: number, category: Category): void {

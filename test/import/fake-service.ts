@@ -1,130 +1,179 @@
 // A service in memory and imports to it in virtual time.
+
 import type { Api, Category, NewCategory } from '../../src/api/types.ts';
+import { MemoryLog } from '../../src/append-log/log.ts';
+import { sleepLong } from '../../src/clock.ts';
 import { PetstoreError } from '../../src/errors.ts';
-import type { LockOptions } from '../../src/import/lock.ts';
-import { Lock } from '../../src/import/lock.ts';
-import { openFileLock } from '../../src/import/lock-log.ts';
+import { BEAT_MS, Lock, lockFormat } from '../../src/import/lock.ts';
 import type { RunOptions, RunResult } from '../../src/import/run.ts';
 import { runImport } from '../../src/import/run.ts';
 import { FakeClock } from '../support/fake-clock.ts';
-import { tempDir } from '../support/temp-dir.ts';
 
-/**
- * The fate of one create. `lost`: committed without a response; `cut`: not committed, no response; `slow`: not committed, timed
- * out; `old`: 201 with an existing category; `one`: 201 with the category of the latest 201; `crash`: not committed, and the
- * process is killed.
- */
-export type Fate =
-  | 'ok'
-  | 'lost'
-  | 'cut'
-  | 'slow'
-  | 'old'
-  | 'one'
-  | 'rejected'
-  | 'forbidden'
-  | 'unauthorized'
-  | 'limited'
-  | 'unreachable'
-  | 'crash';
+const lost = (): PetstoreError => new PetstoreError('unknown_outcome', 'no valid response was received');
+const slow = (): PetstoreError => new PetstoreError('unknown_outcome', 'timed out', { processed: 'late' });
+const cutOff = { processed: 'perhaps' } as const;
+const invalid = { status: 400, code: 'invalid', serviceMessage: 'bad name' };
+/** The timeout of each create; `slow` responses come at once. */
+export const TIMEOUT_MS = 30_000;
+/** How long after a kill the service may process a request of the killed process. */
+const AFTER_KILL_MS = 6900;
 
-const lostResponse = (): PetstoreError => new PetstoreError('unknown_outcome', 'no valid response was received');
-const ERRORS: Partial<Record<Fate, () => PetstoreError>> = {
-  lost: lostResponse,
-  cut: lostResponse,
-  slow: () => new PetstoreError('unknown_outcome', 'timed out', { processed: 'late' }),
-  rejected: () =>
-    new PetstoreError('rejected', 'rejected (400)', { status: 400, code: 'invalid', serviceMessage: 'bad name' }),
-  forbidden: () => new PetstoreError('rejected', 'rejected (403)', { status: 403 }),
-  unauthorized: () => new PetstoreError('auth', 'the key was rejected', { status: 401 }),
-  limited: () => new PetstoreError('rate_limited', 'nothing is left', { retryAt: 1_800_000_500_000 }),
-  unreachable: () => new PetstoreError('network', 'connection refused'),
-};
-const never = <T>(): Promise<T> => new Promise<T>(() => undefined);
+interface Effect {
+  /** Committed within this time; not at all if undefined. */
+  readonly commitMs?: number;
+  readonly error?: () => PetstoreError;
+  readonly afterMs?: number;
+  readonly kills?: true;
+  /** 201 with the category that existed first, or that the latest 201 named. */
+  readonly names?: 'old' | 'latest';
+}
+
+/** The fates of a create. */
+const FATES = {
+  ok: { commitMs: 0 },
+  lost: { commitMs: 0, error: lost },
+  'lost, then committed': { commitMs: 1900, error: lost },
+  cut: { error: lost },
+  slow: { error: slow },
+  'slow, then committed': { commitMs: 28_000, error: slow },
+  hangs: { commitMs: 29_000, error: slow, afterMs: TIMEOUT_MS },
+  'hangs and is cut': { error: slow, afterMs: TIMEOUT_MS },
+  old: { names: 'old' },
+  latest: { names: 'latest' },
+  rejected: { error: () => new PetstoreError('rejected', 'rejected (400)', invalid) },
+  forbidden: { error: () => new PetstoreError('rejected', 'rejected (403)', { status: 403 }) },
+  unauthorized: { error: () => new PetstoreError('auth', 'the key was rejected', { status: 401 }) },
+  limited: { error: () => new PetstoreError('rate_limited', 'nothing is left', { retryAt: 1_800_000_500_000 }) },
+  unreachable: { error: () => new PetstoreError('network', 'connection refused') },
+  interrupted: { commitMs: 0, error: () => new PetstoreError('interrupted', 'interrupted', cutOff) },
+  crash: { kills: true },
+  'crash after the commit': { commitMs: 0, kills: true },
+  'crash before the commit': { commitMs: AFTER_KILL_MS, kills: true },
+} as const satisfies Readonly<Record<string, Effect>>;
+
+export type Fate = keyof typeof FATES;
+
+/** A category, with the name that was sent for it, and by which client. */
+export interface Item extends Category {
+  readonly sent: string;
+  readonly by: string;
+}
+
+/** How one process sees the service. */
+interface Client {
+  readonly api: Api['categories'];
+  readonly crashed: Promise<'crashed'>;
+  readonly isAlive: () => boolean;
+}
 
 export class FakeService {
-  readonly categories: Category[] = [];
+  readonly categories: Item[] = [];
   readonly sent: NewCategory[] = [];
   /** Fates of the next creates; after them `fate` decides. */
   readonly fates: Fate[] = [];
-  fate: () => Fate = () => 'ok';
-  /** Called for each list; may throw. */
-  onList: () => void = () => undefined;
-  /** The part of all categories that the list shows. */
-  show: (all: readonly Category[]) => readonly Category[] = (all) => all;
+  fate: (name: string) => Fate = () => 'ok';
+  /** Called for each list with its client; may throw, or end the process by calling `kill`. */
+  onList: (client: string, kill: () => void) => void = () => undefined;
+  /** The part of all categories that a list shows to a process that has seen these ids. */
+  show: (all: readonly Item[], seen: ReadonlySet<Category['id']>) => readonly Item[] = (all) => all;
   isCached: () => boolean = () => false;
-  /** The service's alteration of a name. */
+  /** The service's alteration of a name, which a 201 shows too unless `echoes`. */
   alter: (name: string) => string = (name) => name;
+  echoes = false;
+  /** A delay of at most `ms`. */
+  draw: (ms: number) => number = () => 0;
   lists = 0;
-  readonly clock = new FakeClock(1_800_000_000_000);
-  #nextId = 1;
-  /** The category that the latest 201 named. */
-  #confirmed: Category | undefined;
-  #seed: Category | undefined;
+  nextId = 1;
+  readonly clock: FakeClock;
+  #latest: Item | undefined;
 
-  /** Adds a category that existed before the first run. */
-  seed(row: NewCategory): Category {
-    this.#seed = this.add(row);
-    return this.#seed;
+  constructor(clock = new FakeClock(1_800_000_000_000)) {
+    this.clock = clock;
   }
 
-  add(row: NewCategory): Category {
-    const { name, description } = row;
+  add({ name, description }: NewCategory, by = 'before'): Item {
     const described = description === undefined ? {} : { description };
-    const category: Category = { id: this.#nextId++, name: this.alter(name), ...described };
-    this.categories.push(category);
-    return category;
+    const item = { id: this.nextId++, name: this.alter(name), ...described, sent: name, by };
+    this.categories.push(item);
+    return item;
   }
 
-  /** @returns the service for one process; it never responds after a crash of that process */
-  client(): { readonly api: Api['categories']; readonly crashed: Promise<'crashed'> } {
-    let dead = false;
-    let crash: () => void = () => undefined;
+  /** The service for one process; it never responds after that process was killed. */
+  client(by = 'a client'): Client {
+    const seen = new Set<Category['id']>();
+    let isDead = false;
+    let kill = (): void => undefined;
     const crashed = new Promise<'crashed'>((resolve) => {
-      crash = () => {
-        dead = true;
+      kill = () => {
+        isDead = true;
         resolve('crashed');
       };
     });
+    const alive = <T>(value: T): T | Promise<never> => (isDead ? new Promise<never>(() => undefined) : value);
     const listFresh = async (): Promise<{ listed: readonly Category[]; fromCache: boolean }> => {
-      await new Promise(setImmediate);
-      if (dead) return never();
+      await this.#delay(60);
+      await alive(undefined);
       this.lists++;
-      this.onList();
-      return { listed: [...this.show(this.categories)], fromCache: this.isCached() };
+      this.onList(by, kill);
+      const fromCache = this.isCached();
+      const listed = this.show([...this.categories], seen).map(visible);
+      if (!fromCache) for (const { id } of listed) seen.add(id);
+      await this.#delay(60);
+      return alive({ listed, fromCache });
     };
     const create = async (row: NewCategory, beforeSend?: () => void): Promise<Category> => {
-      if (dead) return never();
+      await this.#delay(20);
+      await alive(undefined);
       beforeSend?.();
       this.sent.push(row);
-      const fate = this.fates.shift() ?? this.fate();
-      const committed = fate === 'ok' || fate === 'lost' ? this.add(row) : undefined;
-      if (fate === 'crash') crash();
-      await new Promise(setImmediate);
-      if (dead) return never();
-      const error = ERRORS[fate];
+      const { commitMs, error, afterMs = 0, kills, names }: Effect = FATES[this.fates.shift() ?? this.fate(row.name)];
+      let item: Item | undefined;
+      let isAnswered = false;
+      const commit = (): Item => (item ??= this.add(row, by));
+      if (commitMs === 0) commit();
+      else if (commitMs !== undefined) {
+        void this.#delay(kills ? AFTER_KILL_MS : commitMs).then(commit);
+        void crashed.then(() => (isAnswered ? undefined : this.#delay(AFTER_KILL_MS).then(commit)));
+      }
+      if (kills) kill();
+      await this.#delay(80);
+      await sleepLong(this.clock, afterMs, new AbortController().signal);
+      await alive(undefined);
+      isAnswered = true;
       if (error) throw error();
-      if (fate === 'old') return this.#seed ?? this.add(row);
-      if (fate === 'one') return { ...(this.#confirmed ?? this.add(row)), name: row.name };
-      this.#confirmed = committed;
-      return committed ?? never();
+      const named = names === 'old' ? this.categories[0] : names === 'latest' ? this.#latest : undefined;
+      if (named) return { ...visible(named), ...(names === 'latest' && { name: row.name }) };
+      this.#latest = commit();
+      seen.add(this.#latest.id);
+      return { ...visible(this.#latest), ...(this.echoes && { name: row.name }) };
     };
     const list = async (): Promise<readonly Category[]> => (await listFresh()).listed;
-    return { api: { list, listFresh, create }, crashed };
+    return { api: { list, listFresh, create }, crashed, isAlive: () => !isDead };
+  }
+
+  #delay(ms: number): Promise<unknown> {
+    const drawn = this.draw(ms);
+    return drawn > 0 ? this.clock.sleep(drawn) : new Promise(setImmediate);
   }
 }
 
-const URL = 'https://pets.example/v1';
-const living = new Set<number>();
-let nextPid = 1;
+function visible({ sent: _sent, by: _by, ...category }: Item): Category {
+  return category;
+}
 
-/** An import that can be run several times. */
+/** An import that can be run several times, by processes that share a lock. */
 export class FakeImport {
   rows: readonly NewCategory[];
-  readonly service = new FakeService();
-  readonly stateDir = tempDir();
-  constructor(rows: readonly NewCategory[]) {
+  readonly service: FakeService;
+  /** Whether runs record in virtual time that they are alive. */
+  beats = false;
+  readonly #log = new MemoryLog(lockFormat);
+  readonly #living = new Set<number>();
+  #nextPid = 1;
+
+  constructor(rows: readonly NewCategory[], service = new FakeService()) {
     this.rows = rows;
+    this.service = service;
   }
 
   get clock(): FakeClock {
@@ -137,39 +186,59 @@ export class FakeImport {
    * @returns undefined if the process was killed
    */
   async run(options: Partial<RunOptions> = {}, others?: 'dead'): Promise<RunResult | undefined> {
-    const self = { pid: nextPid++, start: '1', host: 'here' };
-    living.add(self.pid);
-    const processes: LockOptions['processes'] = {
-      self,
-      livenessOf: ({ pid }) => others ?? (living.has(pid) ? 'alive' : 'dead'),
-    };
-    const lock = new Lock(openFileLock(this.stateDir, URL), this.clock);
-    const { api, crashed } = this.service.client();
+    const pid = this.#nextPid++;
+    const { clock } = this.service;
+    const { api, crashed, isAlive } = this.service.client(`process ${pid}`);
     const { signal } = new AbortController();
-    try {
-      await lock.acquire({ signal, processes });
-      const running = runImport({
+    const lock = new Lock(this.#log, clock);
+    this.#living.add(pid);
+    const work = async (): Promise<RunResult> => {
+      await lock.acquire({
+        signal,
+        processes: {
+          self: { pid, start: '1', host: 'here' },
+          livenessOf: (other) => others ?? (this.#living.has(other.pid) ? 'alive' : 'dead'),
+        },
+        startBeat: (beat) => (this.beats ? beating(clock, beat, isAlive) : () => undefined),
+      });
+      return runImport({
         rows: this.rows,
         lock,
         categories: api,
-        clock: this.clock,
-        signal,
+        pause: (ms) => sleepLong(clock, ms, signal),
         concurrency: 4,
         maxRetries: 2,
-        timeoutMs: 30_000,
+        timeoutMs: TIMEOUT_MS,
         hasQuota: () => true,
         onPlan: async () => undefined,
         onProgress: () => undefined,
         ...options,
       });
-      const result = await Promise.race([running, crashed]);
-      if (result === 'crashed') return undefined;
-      await lock.close();
-      return result;
+    };
+    try {
+      const result = await Promise.race([work(), crashed]);
+      return result === 'crashed' ? undefined : result;
     } finally {
-      living.delete(self.pid);
+      if (isAlive()) await lock.close();
+      this.#living.delete(pid);
     }
   }
+}
+
+// Beats in virtual time until the process ends.
+function beating(clock: FakeClock, beat: () => void, isAlive: () => boolean): () => void {
+  let isOn = true;
+  const loop = async (): Promise<void> => {
+    for (;;) {
+      await clock.sleep(BEAT_MS);
+      if (!isOn || !isAlive()) return;
+      beat();
+    }
+  };
+  void loop();
+  return () => {
+    isOn = false;
+  };
 }
 
 export function named(...names: string[]): NewCategory[] {

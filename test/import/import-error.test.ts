@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { withoutProfile } from '../../src/commands/categories/run-import.ts';
 import type { ErrorKind } from '../../src/errors.ts';
 import { PetstoreError, withCommands } from '../../src/errors.ts';
-import { importError } from '../../src/import/import-error.ts';
+import { classifyError, importError, listLacksCreated } from '../../src/import/import-error.ts';
 import type { ImportDocument } from '../../src/import/results.ts';
 import { commandWriter } from '../../src/shell-quote.ts';
 
@@ -16,7 +16,8 @@ const DOCUMENT: ImportDocument = {
 };
 const WORDS = ['categories', 'import', 'my file.csv'];
 
-function ended(given: Partial<ImportDocument>, stop?: PetstoreError) {
+function ended(given: Partial<ImportDocument>, stopError?: PetstoreError) {
+  const stop = stopError && { error: stopError };
   const error = importError({ ...DOCUMENT, ...given }, stop, WORDS);
   return error && withCommands(error, commandWriter({ platform: 'linux', env: {} }, 'staging'));
 }
@@ -52,7 +53,7 @@ test('the outcome of an interrupted import is unknown if rows are unknown', () =
 });
 
 test('the hint after an interrupted import from a pipe has no command', () => {
-  const error = importError(DOCUMENT, stopped('interrupted'), undefined);
+  const error = importError(DOCUMENT, { error: stopped('interrupted') }, undefined);
   expect(error && withCommands(error, commandWriter({ platform: 'linux', env: {} }, undefined)).hint).toBe(
     'run the same command with the same rows to resume',
   );
@@ -79,19 +80,21 @@ test("the error about rejected rows has their number and the service's message a
   });
 });
 
+test('an error after which the same file must not be imported again comes before unknown rows', () => {
+  const stop = listLacksCreated(2);
+  expect(importError(DOCUMENT, stop, WORDS)).toBe(stop.error);
+});
+
 test('the error about unknown rows names the category that each may be', () => {
   expect(ended({})).toMatchObject({
     message: '1 row may or may not exist: row 3 "c"',
-    hint: "run `petstore categories import 'my file.csv' -p staging` to look them up again",
+    hint: "run `petstore categories import 'my file.csv' -p staging` to look it up again",
   });
   expect(ended({ unknown: [{ row: 3, name: 'c', maybe: { id: 7, name: 'C' } }] })).toMatchObject({
     message: '1 row may or may not exist: row 3 "c" (perhaps category 7 "C")',
-    hint: expect.stringContaining('use its spelling in the file'),
+    hint: 'if a possible match is the row, use its spelling in the file before you run the same command again',
   });
-  expect(ended({}, stopped('service', { hint: 'another import would create them twice' }))).toMatchObject({
-    message: '1 row may or may not exist: row 3 "c" (why)',
-    hint: 'another import would create them twice',
-  });
+  expect(ended({}, stopped('rate_limited'))?.message).toBe('1 row may or may not exist: row 3 "c" (why)');
   const unknown = Array.from({ length: 1007 }, (_, at) => ({ row: at + 1, name: 'x' }));
   expect(ended({ unknown })?.message).toMatch(/^1,007 rows may .* row 5 "x", and 1,002 more$/);
 });
@@ -103,4 +106,27 @@ test.each([
   [['categories', 'import', 'f', '-px']],
 ])('the command that resumes an import omits the profile in the arguments %j', (args) => {
   expect(withoutProfile(args)).toEqual(['categories', 'import', 'f']);
+});
+
+test.each<[ErrorKind, number | undefined, string, boolean]>([
+  ['rejected', 400, 'rejected', false],
+  ['rejected', 409, 'rejected', false],
+  ['rejected', 403, 'rejected', true],
+  ['auth', 401, 'unsent', true],
+  ['rate_limited', 429, 'unsent', true],
+  ['network', undefined, 'unsent', true],
+  ['storage', undefined, 'unsent', true],
+  ['interrupted', undefined, 'unsent', true],
+  ['unknown_outcome', 500, 'lost', false],
+  ['internal', undefined, 'lost', true],
+])('an error of kind %s (status %s) leaves its row "%s" and stops the import: %s', (kind, status, means, isFatal) => {
+  expect(classifyError(new PetstoreError(kind, 'x', { status }))).toEqual({ means, isFatal });
+});
+
+test('an error after which the request may have been processed leaves its row "slow", "aborted" or "lost"', () => {
+  const late = new PetstoreError('unknown_outcome', 'x', { processed: 'late' });
+  expect(classifyError(late)).toEqual({ means: 'slow', isFatal: false });
+  const interrupted = new PetstoreError('interrupted', 'x', { processed: 'perhaps' });
+  expect(classifyError(interrupted)).toEqual({ means: 'aborted', isFatal: true });
+  expect(classifyError(new TypeError('x'))).toEqual({ means: 'lost', isFatal: true });
 });

@@ -1,74 +1,72 @@
-// The lock in a file: one run at a time, and how long the next one waits.
+// The lock of an import: one run at a time, and how long the next one waits. In a file and on a state server.
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { MemoryLog } from '../../src/append-log/log.ts';
-import type { LockOptions } from '../../src/import/lock.ts';
-import { Lock, lockFormat } from '../../src/import/lock.ts';
-import { openFileLock } from '../../src/import/lock-log.ts';
+import { StateServer } from '../../src/append-log/state-server.ts';
+import { parseStateUrl } from '../../src/append-log/state-url.ts';
+import { systemClock } from '../../src/clock.ts';
+import type { Lock, LockOptions, LockState } from '../../src/import/lock.ts';
+import { lockFormat } from '../../src/import/lock.ts';
+import { openFileLock, openServerLock } from '../../src/import/open-lock.ts';
 import { hasModes } from '../support/capabilities.ts';
 import { FakeClock } from '../support/fake-clock.ts';
+import { hasStateServer, RedisServer } from '../support/redis-server.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 const URL = 'https://secret.example/v1';
-type Verdict = 'alive' | 'dead' | 'unknown';
+type Liveness = 'alive' | 'dead' | 'unknown';
+
+function options(pid: number, liveness: Liveness): LockOptions {
+  const processes = { self: { pid, start: '', host: 'here' }, livenessOf: () => liveness };
+  return { signal: new AbortController().signal, processes };
+}
 
 /** A machine with a state directory, on which runs follow one another. */
 class Machine {
   readonly stateDir = tempDir();
+  readonly dir = join(this.stateDir, 'imports');
   readonly clock = new FakeClock();
-
-  get dir(): string {
-    return join(this.stateDir, 'imports');
-  }
 
   get path(): string {
     return join(this.dir, readdirSync(this.dir)[0] ?? '');
   }
 
-  open(clock = this.clock): Lock {
-    return new Lock(openFileLock(this.stateDir, URL), clock);
+  open(clock = this.clock, url = URL): Lock {
+    return openFileLock(this.stateDir, url, clock);
   }
 
-  options(pid: number, liveness: Verdict): LockOptions {
-    const processes = { self: { pid, start: '', host: 'here' }, livenessOf: () => liveness };
-    return { signal: new AbortController().signal, processes };
-  }
-
-  async acquire(pid = 1, liveness: Verdict = 'dead'): Promise<Lock> {
-    const lock = this.open();
-    await lock.acquire(this.options(pid, liveness));
+  async acquire(pid = 1, liveness: Liveness = 'dead', url = URL): Promise<Lock> {
+    const lock = this.open(this.clock, url);
+    await lock.acquire(options(pid, liveness));
     return lock;
   }
 }
 
 const takenOver = expect.objectContaining({ kind: 'storage', message: expect.stringContaining('taken over') });
 
-test.runIf(hasModes)('the log and its directory are private, and the base URL is not written', async () => {
-  const machine = new Machine();
-  await (await machine.acquire()).close();
-  expect(statSync(machine.dir).mode & 0o777).toBe(0o700);
-  expect(statSync(machine.path).mode & 0o777).toBe(0o600);
-  expect(`${machine.path}${readFileSync(machine.path, 'utf8')}`).not.toContain('secret');
-});
-
-test('each base URL has its own lock', async () => {
-  const machine = new Machine();
-  const first = await machine.acquire();
-  const second = new Lock(openFileLock(machine.stateDir, `${URL}/`), machine.clock);
-  await second.acquire(machine.options(2, 'alive'));
-  first.assertHeld();
-  second.assertHeld();
-});
+test.runIf(hasModes)(
+  'the log of a lock is private, does not contain the base URL, and locks only this URL',
+  async () => {
+    const machine = new Machine();
+    const first = await machine.acquire();
+    expect([statSync(machine.dir).mode & 0o777, statSync(machine.path).mode & 0o777]).toEqual([0o700, 0o600]);
+    expect(`${machine.path}${readFileSync(machine.path, 'utf8')}`).not.toContain('secret');
+    const second = await machine.acquire(2, 'alive', `${URL}/`);
+    first.assertHeld();
+    second.assertHeld();
+  },
+);
 
 test.each([
   ['at once', 0, 10_000],
   ['4 s later', 4000, 6000],
   ['10 s later', 10_000, 0],
+  ['an hour earlier, because the clock was set back', -3_600_000, 10_000],
 ])('a run whose process has died is taken over immediately; %s, the next one waits', async (_when, ms, waitMs) => {
   const machine = new Machine();
   const first = await machine.acquire(11);
-  await machine.clock.sleep(ms);
+  machine.clock.at += ms;
   const second = await machine.acquire(12, 'dead');
   expect(second.busyMs).toBe(waitMs);
   second.assertHeld();
@@ -77,11 +75,26 @@ test.each([
   second.assertHeld();
 });
 
-test('a run after a kill waits at most 10 s if the clock was set back', async () => {
+test('a run waits as long as the creates of a killed one may be on their way, and so does one after it was killed too', async () => {
   const machine = new Machine();
-  await machine.acquire(11);
-  machine.clock.at -= 3_600_000;
-  expect((await machine.acquire(12, 'dead')).busyMs).toBe(10_000);
+  (await machine.acquire(11)).mayArrive(45_000);
+  await machine.clock.sleep(5000);
+  expect((await machine.acquire(12, 'dead')).busyMs).toBe(40_000);
+  await machine.clock.sleep(1000);
+  expect((await machine.acquire(13, 'dead')).busyMs).toBe(39_000);
+});
+
+test('a run waits for the creates that were on their way when the last one ended, and a later run for nothing', async () => {
+  const machine = new Machine();
+  const first = await machine.acquire();
+  first.mayArrive(2000);
+  await first.close();
+  await machine.clock.sleep(500);
+  const second = await machine.acquire();
+  expect(second.busyMs).toBe(1500);
+  await machine.clock.sleep(1500);
+  await second.close();
+  expect((await machine.acquire()).busyMs).toBe(0);
 });
 
 test('a run whose process cannot be seen is taken over after 60 s without a record', async () => {
@@ -99,7 +112,7 @@ test('a run whose process cannot be seen is taken over after 60 s without a reco
       await machine.clock.sleep(ms);
     },
   });
-  await machine.open(clock).acquire(machine.options(12, 'unknown'));
+  await machine.open(clock).acquire(options(12, 'unknown'));
   expect(machine.clock.monotonic()).toBe(45_000 + 60_000);
   expect(() => first.assertHeld()).toThrow(takenOver);
 });
@@ -109,43 +122,25 @@ test('a run waits until the one that holds the lock ends', async () => {
   const first = await machine.acquire(11);
   const waited: number[] = [];
   const second = machine.open();
-  const acquiring = second.acquire({ ...machine.options(12, 'alive'), onWait: ({ pid }) => void waited.push(pid) });
+  const acquiring = second.acquire({ ...options(12, 'alive'), onWait: ({ pid }) => void waited.push(pid) });
   await vi.waitFor(() => expect(machine.clock.slept.length).toBeGreaterThan(2));
   await first.close();
   await acquiring;
   expect([waited, second.busyMs]).toEqual([[11], 0]);
 });
 
-test('the next run waits for the rest of the time that creates of the last one may be on their way', async () => {
-  const machine = new Machine();
-  const first = await machine.acquire();
-  first.mayArrive(45_000);
-  first.mayArrive(2000);
-  await first.close();
-  await machine.clock.sleep(5000);
-  const second = await machine.acquire();
-  expect(second.busyMs).toBe(40_000);
-  await second.settle(new AbortController().signal);
-  expect(second.busyMs).toBe(0);
-  await second.close();
-  expect((await machine.acquire()).busyMs).toBe(0);
+test('a rotation keeps the holder, its last sign of life, and the wait', () => {
+  const log = new MemoryLog(lockFormat);
+  const rotated = (): LockState => new MemoryLog(lockFormat, lockFormat.snapshot(log.last())).last();
+  const process = { pid: 1, start: '', host: 'here' };
+  log.append(JSON.stringify({ kind: 'acquire', run: 'a', at: 5, process }));
+  log.append(JSON.stringify({ kind: 'beat', run: 'a', at: 7, busyMs: 30_000 }));
+  expect(rotated()).toEqual({ holder: { ...process, run: 'a', waitMs: 0 }, at: 7, busyMs: 30_000 });
+  log.append(JSON.stringify({ kind: 'release', run: 'a', at: 9, busyMs: 2000 }));
+  expect(rotated()).toEqual({ at: 9, busyMs: 2000 });
 });
 
-test('a rotation keeps the holder, its last sign of life, and the wait', async () => {
-  const machine = new Machine();
-  const stateOf = async () => openFileLock(machine.stateDir, URL).refresh();
-  const first = await machine.acquire();
-  const held = await stateOf();
-  expect(held).toMatchObject({ holder: { pid: 1, waitMs: 0 }, at: machine.clock.now(), busyMs: 10_000 });
-  expect(new MemoryLog(lockFormat, lockFormat.snapshot(held)).last()).toEqual(held);
-  first.mayArrive(2000);
-  await first.close();
-  const released = await stateOf();
-  expect(released).toMatchObject({ at: machine.clock.now(), busyMs: 2000 });
-  expect(new MemoryLog(lockFormat, lockFormat.snapshot(released)).last()).toEqual(released);
-});
-
-test.each(['x', '{}', '{"kind":"state","at":1,"busyMs":-1}', '{"kind":"release"}', '{"kind":"constructor"}', 'null'])(
+test.each(['x', '{}', '{"kind":"state","state":{}}', '{"kind":"release"}', '{"kind":"constructor"}', 'null'])(
   'the record %s of another program is ignored',
   async (record) => {
     const machine = new Machine();
@@ -166,3 +161,31 @@ test('a run records every 3 s that it is alive', async () => {
   }
   await lock.close();
 });
+
+test.runIf(hasStateServer)(
+  'on a state server a run waits for the one that holds the lock, and after a kill for 10 s unless the server was flushed',
+  async () => {
+    const server = await RedisServer.start();
+    onTestFinished(() => server.kill());
+    const acquire = async (pid: number, liveness: Liveness, onWait?: () => void): Promise<Lock> => {
+      const client = new StateServer({ address: parseStateUrl(server.url, undefined, 'it'), clock: systemClock });
+      onTestFinished(() => client.close());
+      const lock = await openServerLock(URL, client, { clock: systemClock, onWarning: () => undefined });
+      await lock.acquire({ ...options(pid, liveness), ...(onWait && { onWait }) });
+      return lock;
+    };
+    const first = await acquire(1, 'alive');
+    expect(first.busyMs).toBe(0);
+    let release: Promise<void> | undefined;
+    const second = await acquire(2, 'alive', () => {
+      release = first.close();
+    });
+    await release;
+    expect(second.busyMs).toBe(0);
+    const third = await acquire(3, 'dead');
+    expect(third.busyMs).toBeGreaterThan(9000);
+    expect(() => second.assertHeld()).not.toThrow();
+    await server.command('FLUSHALL');
+    expect((await acquire(4, 'dead')).busyMs).toBe(0);
+  },
+);

@@ -1,21 +1,19 @@
 // Runs of an import against a service in memory, in virtual time.
 import { expect, test } from 'vitest';
 import type { Category, NewCategory } from '../../src/api/types.ts';
-import type { ErrorKind } from '../../src/errors.ts';
 import { PetstoreError } from '../../src/errors.ts';
-import { classifyError } from '../../src/import/import-error.ts';
 import type { Fate } from './fake-service.ts';
 import { FakeImport, isComplete, named } from './fake-service.ts';
 
 const numbered = (count: number): NewCategory[] => named(...Array.from({ length: count }, (_, at) => `n${at}`));
 const namesOf = (rows: readonly NewCategory[]): string[] => rows.map(({ name }) => name).sort();
 const namesAt = (it: FakeImport): string[] => namesOf(it.service.categories);
-const total = (waits: readonly number[]): number => waits.reduce((sum, ms) => sum + ms, 0);
 
-test('an import creates every row and lists them in the order of the file', async () => {
+test('an import creates every row, lists them in the order of the file, and creates nothing when it is run again', async () => {
   const it = new FakeImport([{ name: 'dog', description: 'Canis' }, { name: 'cat' }, { name: 'dog' }]);
-  const result = await it.run();
-  expect(result?.results.document()).toEqual({
+  const first = await it.run();
+  expect(first?.stop).toBeUndefined();
+  expect(first?.results.document()).toEqual({
     created: [
       { id: 1, name: 'dog', description: 'Canis' },
       { id: 2, name: 'cat' },
@@ -26,23 +24,16 @@ test('an import creates every row and lists them in the order of the file', asyn
     unknown: [],
     pending: 0,
   });
-  expect(result?.stop).toBeUndefined();
-});
-
-test('an import that is run again creates nothing and fetches the list once', async () => {
-  const it = new FakeImport([{ name: 'dog', description: 'Canis' }, { name: 'cat' }]);
-  await it.run();
-  const { lists } = it.service;
+  expect([it.service.lists, it.clock.slept]).toEqual([2, []]);
   it.rows = [{ name: 'dog', description: 'other' }, { name: 'cat' }];
-  const again = await it.run();
-  expect(again?.results.document()).toMatchObject({
+  expect((await it.run())?.results.document()).toMatchObject({
     created: [],
     skipped: [
       { row: 1, name: 'dog', id: 1, differs: true },
       { row: 2, name: 'cat', id: 2 },
     ],
   });
-  expect([it.service.lists, it.service.sent.length]).toEqual([lists + 1, 2]);
+  expect([it.service.lists, it.service.sent.length]).toEqual([3, 3]);
 });
 
 test('a name that occurs three times in the file and once in the list is created twice', async () => {
@@ -53,35 +44,38 @@ test('a name that occurs three times in the file and once in the list is created
   expect(namesAt(it)).toEqual(['cat', 'dog', 'dog', 'dog']);
 });
 
-test('nothing is sent if the first list comes from a cache', async () => {
+test('nothing is sent if the first list fails, or comes from a cache even after 2 and 4 s', async () => {
   const it = new FakeImport(named('dog'));
   it.service.isCached = () => true;
   await expect(it.run()).rejects.toMatchObject({ exitCode: 7, message: expect.stringContaining('cache') });
-  expect([it.service.sent, it.clock.slept]).toEqual([[], [2000, 4000]]);
+  expect(it.clock.slept).toEqual([2000, 4000]);
+  it.service.onList = () => {
+    throw new PetstoreError('auth', 'the key was rejected', { status: 401 });
+  };
+  await expect(it.run()).rejects.toMatchObject({ kind: 'auth' });
+  expect(it.service.sent).toEqual([]);
 });
 
-test('categories that were deleted are created again', async () => {
-  const it = new FakeImport(named('dog', 'cat'));
-  await it.run();
-  it.service.categories.shift();
-  expect(isComplete(await it.run())).toBe(true);
-  expect(namesAt(it)).toEqual(['cat', 'dog']);
-});
-
-test('uncertain rows stay unknown if the list lacks categories that were just created, or listed before', async () => {
+test('uncertain rows stay unknown if the list lacks categories, and the error says whether this run created them', async () => {
   const it = new FakeImport(numbered(6));
   it.service.show = (all) => all.slice(0, 2);
   it.service.fates.push('ok', 'ok', 'ok', 'lost');
   const result = await it.run({ concurrency: 1 });
   expect(result?.results.document()).toMatchObject({ unknown: [{ row: 4 }], pending: 0 });
-  expect(result?.stop).toMatchObject({ message: 'the list lacks 3 categories that were just created' });
+  expect(result?.stop?.error).toMatchObject({
+    exitCode: 7,
+    message: 'the list lacks 3 categories that were just created',
+  });
   const other = new FakeImport(named('dog'));
   for (const name of ['old', 'older']) other.service.add({ name });
   other.service.show = (all) => (other.service.lists > 1 ? all.slice(1) : all);
   other.service.fates.push('cut');
   const again = await other.run();
   expect(again?.results.document()).toMatchObject({ unknown: [{ row: 1 }] });
-  expect(again?.stop).toMatchObject({ message: 'the list lacks 1 category that were listed before' });
+  expect(again?.stop?.error).toMatchObject({
+    exitCode: 8,
+    message: 'cannot tell which rows exist: the list lacks 1 category that was listed before',
+  });
 });
 
 test.each<[string, Fate, string, object]>([
@@ -93,18 +87,19 @@ test.each<[string, Fate, string, object]>([
   const it = new FakeImport(numbered(20));
   it.service.fates.push('ok', 'ok', fate);
   const result = await it.run({ concurrency: 1 });
-  expect(result?.stop?.kind).toBe(kind);
-  expect(result?.results.document()).toMatchObject({ unknown: [], ...document });
-  expect(it.service.sent).toHaveLength(3);
+  expect(result?.stop?.error.kind).toBe(kind);
+  expect(result?.results.document()).toMatchObject(document);
   expect(isComplete(await it.run())).toBe(true);
-  expect(namesAt(it)).toEqual(namesOf(numbered(20)));
+  expect(namesAt(it)).toEqual(namesOf(it.rows));
 });
 
-test('a row whose response was lost is looked up and not sent again if it exists', async () => {
-  const it = new FakeImport(numbered(5));
-  it.service.fates.push('lost', 'ok', 'lost');
-  expect(isComplete(await it.run())).toBe(true);
-  expect([it.service.sent.length, it.service.lists]).toEqual([5, 2]);
+test('a rejected row is reported, the others are created, and the next run sends only the rejected one', async () => {
+  const it = new FakeImport(named('dog', 'bad', 'cat'));
+  it.service.fate = (name) => (name === 'bad' ? 'rejected' : 'ok');
+  const failed = [{ row: 2, name: 'bad', code: 'invalid', message: 'bad name', status: 400 }];
+  expect((await it.run())?.results.document()).toMatchObject({ created: [{ name: 'dog' }, { name: 'cat' }], failed });
+  expect((await it.run())?.results.document()).toMatchObject({ created: [], failed });
+  expect(it.service.sent).toHaveLength(4);
 });
 
 test('an absent row is resent up to --max-retries times', async () => {
@@ -127,8 +122,7 @@ test('a row whose name the service altered stays unknown, and the category that 
   const it = new FakeImport(named('Big  Dog ', 'cat'));
   it.service.alter = (name) => name.trim().replace(/\s+/g, ' ');
   it.service.fates.push('lost');
-  const result = await it.run();
-  expect(result?.results.document()).toMatchObject({
+  expect((await it.run())?.results.document()).toMatchObject({
     unknown: [{ row: 1, name: 'Big  Dog ', maybe: { id: 1, name: 'Big Dog' } }],
     created: [{ name: 'cat' }],
   });
@@ -141,7 +135,7 @@ test('an import stops if a 201 shows that the service changes names, and the fil
   const it = new FakeImport(named('Dog', 'Cat', 'Cow'));
   it.service.alter = (name) => name.toLowerCase();
   const result = await it.run({ concurrency: 2 });
-  expect(result?.stop).toMatchObject({
+  expect(result?.stop?.error).toMatchObject({
     exitCode: 7,
     message: 'the service changed the name "Dog" to "dog"',
     hint: "use the service's spelling of all names in the file: another import would create them twice",
@@ -152,26 +146,22 @@ test('an import stops if a 201 shows that the service changes names, and the fil
   expect(it.service.sent).toHaveLength(2);
 });
 
-test('an import stops if a list shows other names than the responses did', async () => {
-  const it = new FakeImport(named('Dog'));
-  it.service.show = (all) => all.map((one) => ({ ...one, name: one.name.toLowerCase() }));
-  const result = await it.run();
-  expect(result?.stop?.message).toBe('the service changed the name "Dog" to "dog"');
-});
-
-test('a changed name is reported although the import ends for another reason', async () => {
+test('a changed name is reported if only the list shows it, and if the import ends for another reason', async () => {
   const it = new FakeImport(named('Dog', 'Cat'));
   it.service.alter = (name) => name.toLowerCase();
-  it.service.fates.push('unauthorized');
-  expect((await it.run())?.stop?.message).toBe('the service changed the name "Cat" to "cat"');
+  it.service.echoes = true;
+  expect((await it.run())?.stop?.error.message).toBe('the service changed the name "Dog" to "dog"');
+  const other = new FakeImport(named('Dog', 'Cat'));
+  other.service.alter = (name) => name.toLowerCase();
+  other.service.fates.push('unauthorized');
+  expect((await other.run())?.stop?.error.message).toBe('the service changed the name "Cat" to "cat"');
 });
 
-test('after a changed name, rows without a response are looked up before the import ends', async () => {
+test('after a changed name, rows without a response are looked up and nothing more is sent', async () => {
   const it = new FakeImport(named('Dog', 'Cat', 'Cow'));
   it.service.alter = (name) => name.toLowerCase();
   it.service.fates.push('lost', 'cut');
-  const result = await it.run();
-  expect(result?.results.document()).toMatchObject({
+  expect((await it.run())?.results.document()).toMatchObject({
     created: [{ name: 'cow' }],
     unknown: [
       { row: 1, maybe: { name: 'dog' } },
@@ -181,18 +171,18 @@ test('after a changed name, rows without a response are looked up before the imp
   expect(it.service.sent).toHaveLength(3);
 });
 
-test('a list that lacks categories that were just created is an error', async () => {
+test('a list that lacks categories that were just created is an error, unless the quota allows no last list', async () => {
   const it = new FakeImport(numbered(5));
-  it.service.show = (all) => all.slice(0, 3);
-  const result = await it.run();
-  expect(result?.stop).toMatchObject({ exitCode: 7, message: 'the list lacks 2 categories that were just created' });
+  it.service.show = (all) => all.slice(0, 4);
+  expect((await it.run())?.stop?.error).toMatchObject({
+    exitCode: 7,
+    message: 'the list lacks 1 category that was just created',
+    hint: 'another import would create them twice: compare the list of categories with the file',
+  });
   expect(it.clock.slept).toEqual([2000, 4000]);
-});
-
-test('the list is not fetched again after the last create if the quota is used up', async () => {
-  const it = new FakeImport(numbered(5));
-  expect(isComplete(await it.run({ hasQuota: () => false }))).toBe(true);
-  expect(it.service.lists).toBe(1);
+  const other = new FakeImport(numbered(5));
+  expect(isComplete(await other.run({ hasQuota: () => false }))).toBe(true);
+  expect(other.service.lists).toBe(1);
 });
 
 test('a row that another client creates while the import looks up others is not sent', async () => {
@@ -216,51 +206,41 @@ test.each<[string, number, Fate]>([
   expect(namesAt(it)).toEqual(['dog']);
 });
 
-test('after a run was killed, the next one fetches its list 10 s later', async () => {
-  const it = new FakeImport(named('dog', 'cat'));
-  it.service.fates.push('ok', 'crash');
-  expect(await it.run({ concurrency: 1 })).toBeUndefined();
-  expect(isComplete(await it.run())).toBe(true);
-  expect([total(it.clock.slept), namesAt(it)]).toEqual([10_000, ['cat', 'dog']]);
-});
-
-test('a run waits as long as the timeout of a create that timed out in the last one', async () => {
-  const it = new FakeImport(named('dog', 'cat'));
-  it.service.fates.push('slow', 'unauthorized');
+test.each<[string, number, Fate[]]>([
+  ['was killed', 10_000, ['ok', 'crash']],
+  ['ended while a create that timed out could still arrive', 40_000, ['slow', 'unauthorized']],
+  ['was killed after a create that timed out', 40_000, ['slow', 'crash']],
+  ['was interrupted during a create', 10_000, ['interrupted']],
+])('the run after one that %s fetches its list %i ms later', async (_what, ms, fates) => {
+  const it = new FakeImport(named('dog', 'cat', 'cow'));
+  it.service.fates.push(...fates);
   await it.run({ concurrency: 1, timeoutMs: 40_000 });
-  const from = it.clock.monotonic();
+  expect(it.clock.monotonic()).toBe(0);
   expect(isComplete(await it.run({ concurrency: 1, timeoutMs: 40_000 }))).toBe(true);
-  expect(it.clock.monotonic() - from).toBe(40_000);
-  expect(namesAt(it)).toEqual(['cat', 'dog']);
+  expect([it.clock.monotonic(), namesAt(it)]).toEqual([ms, ['cat', 'cow', 'dog']]);
 });
 
-test('a create that is processed after its row was resent is reported as a duplicate', async () => {
+test('a create that is processed after its row was sent again is reported as a duplicate, also one of an earlier run', async () => {
   const it = new FakeImport(named('dog', 'cat'));
   it.service.fates.push('cut', 'ok', 'ok');
-  let lists = 0;
   it.service.onList = () => {
-    if (++lists === 3) it.service.add({ name: 'dog' });
+    if (it.service.lists === 3) it.service.add({ name: 'dog' });
   };
-  const result = await it.run({ concurrency: 1 });
-  expect(result?.stop).toMatchObject({
+  expect((await it.run({ concurrency: 1 }))?.stop?.error).toMatchObject({
     kind: 'unknown_outcome',
     message: 'the list shows more categories than rows: "dog"',
   });
-});
-
-test('a row of an earlier run that is processed after it was sent again is reported as a duplicate', async () => {
-  const it = new FakeImport(named('dog', 'cat'));
-  it.service.fates.push('ok', 'lost');
-  it.service.onList = () => {
-    if (it.service.lists === 2) it.service.add({ name: 'cat' });
+  const other = new FakeImport(named('dog', 'cat'));
+  other.service.onList = () => {
+    if (other.service.lists === 2) other.service.add({ name: 'cat' });
   };
-  expect((await it.run({ concurrency: 1 }))?.stop?.message).toBe('the list shows more categories than rows: "cat"');
+  expect((await other.run())?.stop?.error.message).toBe('the list shows more categories than rows: "cat"');
 });
 
 test('a 201 with a known category, or with that of another row, does not count as created', async () => {
   const it = new FakeImport(named('dog', 'cat', 'cow'));
-  it.service.seed({ name: 'old' });
-  it.service.fates.push('old', 'ok', 'one');
+  it.service.add({ name: 'old' });
+  it.service.fates.push('old', 'ok', 'latest');
   expect(isComplete(await it.run({ concurrency: 1 }))).toBe(true);
   expect(namesAt(it)).toEqual(['cat', 'cow', 'dog', 'old']);
 });
@@ -272,31 +252,8 @@ test('rows are looked up after several lost responses in a row, and the import s
   expect(found.service.sent).toHaveLength(20);
   const hopeless = new FakeImport(numbered(100));
   hopeless.service.fate = () => 'cut';
-  const result = await hopeless.run();
-  expect(result?.stop?.kind).toBe('unknown_outcome');
+  expect((await hopeless.run())?.stop?.error.kind).toBe('unknown_outcome');
   expect(hopeless.service.sent.length).toBeLessThan(30);
-});
-
-test('rows stay unknown if the lookup fails, and the next run creates those that the list lacks', async () => {
-  const it = new FakeImport(named('dog', 'cat'));
-  it.service.fates.push('lost', 'cut');
-  it.service.onList = () => {
-    if (it.service.lists === 2) throw new PetstoreError('service', 'server error (500)', { status: 500 });
-  };
-  const result = await it.run();
-  expect(result?.stop?.kind).toBe('service');
-  expect(result?.results.document()).toMatchObject({ created: [], unknown: [{ row: 1 }, { row: 2 }], pending: 0 });
-  expect(isComplete(await it.run())).toBe(true);
-  expect(namesAt(it)).toEqual(['cat', 'dog']);
-});
-
-test('an import sends nothing if its first list fails', async () => {
-  const it = new FakeImport(numbered(3));
-  it.service.onList = () => {
-    throw new PetstoreError('auth', 'the key was rejected', { status: 401 });
-  };
-  await expect(it.run()).rejects.toMatchObject({ kind: 'auth' });
-  expect(it.service.sent).toEqual([]);
 });
 
 test('a run that was taken over sends nothing more, and the other one creates the rest', async () => {
@@ -307,29 +264,6 @@ test('a run that was taken over sends nothing more, and the other one creates th
     return api.create(row, beforeSend);
   };
   const first = await it.run({ concurrency: 1, categories: { ...api, create } });
-  expect(first?.stop).toMatchObject({ message: 'another process has taken over this import' });
+  expect(first?.stop?.error).toMatchObject({ message: 'another process has taken over this import' });
   expect(it.service.sent).toHaveLength(12);
-});
-
-test.each<[ErrorKind, number | undefined, string, boolean]>([
-  ['rejected', 400, 'rejected', false],
-  ['rejected', 409, 'rejected', false],
-  ['rejected', 403, 'rejected', true],
-  ['auth', 401, 'unsent', true],
-  ['rate_limited', 429, 'unsent', true],
-  ['network', undefined, 'unsent', true],
-  ['storage', undefined, 'unsent', true],
-  ['interrupted', undefined, 'unsent', true],
-  ['unknown_outcome', 500, 'lost', false],
-  ['internal', undefined, 'lost', true],
-])('an error of kind %s (status %s) leaves its row "%s" and stops the import: %s', (kind, status, means, stop) => {
-  expect(classifyError(new PetstoreError(kind, 'x', { status }))).toEqual({ means, stop });
-});
-
-test('an error after which the request may have been processed leaves its row "slow" or "lost"', () => {
-  const late = new PetstoreError('unknown_outcome', 'x', { processed: 'late' });
-  expect(classifyError(late)).toEqual({ means: 'slow', stop: false });
-  const interrupted = new PetstoreError('interrupted', 'x', { processed: 'perhaps' });
-  expect(classifyError(interrupted)).toEqual({ means: 'aborted', stop: true });
-  expect(classifyError(new TypeError('x'))).toEqual({ means: 'lost', stop: true });
 });

@@ -258,8 +258,10 @@ export class Invariants {
 
   /** Called for each text that a process writes to stderr. */
   wrote(process: SimulatedProcess, text: string): void {
-    // Skip waits for a request in flight, which `--timeout` limits.
-    for (const [, until = ''] of text.matchAll(/\{"waiting":\{"until":"([^"]+)","reason":"(?!pending)/g)) {
+    // Skip waits for requests in flight, which `--timeout` limits, and for a complete list.
+    for (const [, until = ''] of text.matchAll(
+      /\{"waiting":\{"until":"([^"]+)","reason":"(?!pending|requests|list)/g,
+    )) {
       const ms = Date.parse(until) - EPOCH - this.#options.scheduler.now - process.machine.skewMs;
       if (ms > process.maxWaitMs + 2) this.violate(`waits for ${seconds(ms)}, longer than --max-wait`);
       this.#checkUntil(process, 'a wait ends', ms);

@@ -1,18 +1,18 @@
 // `petstore categories import`: creates the categories of a file that do not exist yet.
 import type { NewCategory } from '../../api/types.ts';
-import type { Log } from '../../append-log/log.ts';
 import type { ProcessRef } from '../../append-log/process-liveness.ts';
 import type { StateServer } from '../../append-log/state-server.ts';
+import { sleepLong } from '../../clock.ts';
 import type { Action } from '../../command.ts';
 import { PetstoreError } from '../../errors.ts';
 import { escapeControls } from '../../escape.ts';
-import { formatCount, formatDuration, formatNumber } from '../../format.ts';
+import { formatCount, formatNumber } from '../../format.ts';
 import { dailyNotice, estimate, formatEstimate, startProgressLine } from '../../import/estimate.ts';
 import { importError } from '../../import/import-error.ts';
+import type { ListOptions } from '../../import/list.ts';
 import { firstList, matchRows } from '../../import/list.ts';
-import type { LockState } from '../../import/lock.ts';
-import { Lock } from '../../import/lock.ts';
-import { openFileLock, openServerLock } from '../../import/lock-log.ts';
+import type { Lock } from '../../import/lock.ts';
+import { openFileLock, openServerLock } from '../../import/open-lock.ts';
 import type { ImportResults, Preview } from '../../import/results.ts';
 import { previewOf } from '../../import/results.ts';
 import { readInputFile, readRows } from '../../import/rows.ts';
@@ -47,14 +47,10 @@ export const importAction: Action<ImportOptions, ImportData> = {
     if (options.dryRun) return preview(job);
     // The prompt comes before the lock, so that an open prompt does not block other imports.
     const asked = await confirm(job);
-    const { args, clock, signal } = session.context;
-    const lock = new Lock(await openLog(job), clock);
+    const { args, signal } = session.context;
+    const lock = await openLock(job);
     try {
       await lock.acquire({ signal, onWait: (holder) => notifyHolder(session, holder) });
-      if (lock.busyMs > 0) {
-        const text = `waiting ${formatDuration(lock.busyMs)} for requests of an earlier import`;
-        await notifyWait(session, { reason: 'requests', ms: Math.ceil(lock.busyMs) }, text);
-      }
       const { results, stop } = await send(job, lock, asked);
       session.progress.status(undefined);
       const document = results.document();
@@ -74,10 +70,10 @@ export function withoutProfile(args: readonly string[]): string[] {
 }
 
 // Opens the lock of the target, on the state server if one is configured, otherwise on this machine.
-async function openLog({ session, server }: Job): Promise<Log<LockState>> {
+async function openLock({ session, server }: Job): Promise<Lock> {
   const { identity } = await session.target();
-  if (server === undefined) return openFileLock(session.stateDir(), identity);
   const { clock } = session.context;
+  if (server === undefined) return openFileLock(session.stateDir(), identity, clock);
   return openServerLock(identity, server, { clock, onWarning: (text) => void session.warn(text) });
 }
 
@@ -88,15 +84,11 @@ async function openStateServer(session: Session): Promise<StateServer | undefine
   return server;
 }
 
-async function notifyHolder(session: Session, { pid, host }: ProcessRef): Promise<void> {
+async function notifyHolder({ context, options, notice }: Session, { pid, host }: ProcessRef): Promise<void> {
   const machine = host.split(' ')[0] ?? '';
-  const text = `waiting for another import to finish (PID ${pid} on ${machine})`;
-  await notifyWait(session, { reason: 'import', pid, host: machine }, text);
-}
-
-async function notifyWait({ context, options, notice }: Session, waiting: object, text: string): Promise<void> {
+  const waiting = { reason: 'import', pid, host: machine };
   if (options.json && !options.quiet) await context.stderr.write(`${JSON.stringify({ waiting })}\n`);
-  await notice(text);
+  await notice(`waiting for another import to finish (PID ${pid} on ${machine})`);
 }
 
 const MAX_CONCURRENCY = 64;
@@ -127,10 +119,22 @@ async function mayAsk({ context, target }: Session, { yes }: ImportOptions): Pro
   return !yes && !env['CI'] && stderr.isTTY && (await target()).keySource !== 'sandbox';
 }
 
+// The list of the service, and waits that show their reason.
+async function listOptions({ api, context, progress }: Session): Promise<ListOptions> {
+  const { clock, signal } = context;
+  const { categories } = await api();
+  return {
+    categories,
+    async pause(ms, reason) {
+      progress.wait({ until: clock.now() + ms, reason });
+      await sleepLong(clock, ms, signal).finally(() => progress.wait(undefined));
+    },
+  };
+}
+
 async function preview({ session, rows }: Job): Promise<Preview> {
-  const { categories } = await session.api();
-  const { clock, signal } = session.context;
-  const listed = await firstList({ categories, clock, signal });
+  const { clock } = session.context;
+  const listed = await firstList(await listOptions(session));
   const ledger = await session.ledger();
   await ledger.refresh();
   return previewOf(rows, matchRows(rows, rows.keys(), listed), { quota: ledger.view(), now: clock.now() });
@@ -154,19 +158,17 @@ async function confirm(job: Job): Promise<boolean> {
 
 async function send({ session, rows, concurrency }: Job, lock: Lock, asked: boolean): Promise<RunResult> {
   const { context, progress } = session;
-  const [api, ledger] = await Promise.all([session.api(), session.ledger()]);
+  const [options, ledger] = await Promise.all([listOptions(session), session.ledger()]);
   const line = startProgressLine(
     rows.length,
-    session.context.clock,
+    context.clock,
     () => ledger.view(),
     () => progress.waiting,
   );
   return runImport({
+    ...options,
     rows,
     lock,
-    categories: api.categories,
-    clock: context.clock,
-    signal: context.signal,
     concurrency,
     maxRetries: session.options.maxRetries,
     timeoutMs: session.options.timeout,
@@ -184,9 +186,9 @@ async function report(session: Session, results: ImportResults, asked: boolean):
     const have = differing === 1 ? '1 existing category has' : `${formatNumber(differing)} existing categories have`;
     await session.warn(`${have} a different description and cannot be updated`);
   }
-  if (asked || results.left === 0) return;
+  if (asked || results.pending === 0) return;
   const ledger = await session.ledger();
   await ledger.refresh();
-  const daily = dailyNotice(results.left, estimate(results.left, ledger.view(), session.context.clock.now()));
+  const daily = dailyNotice(results.pending, estimate(results.pending, ledger.view(), session.context.clock.now()));
   if (daily !== undefined) await session.warn(daily);
 }

@@ -1,0 +1,192 @@
+// A random service and a user who follows every hint, in virtual time.
+import { PetstoreError } from '../../src/errors.ts';
+import { importError } from '../../src/import/import-error.ts';
+import { FakeClock } from '../support/fake-clock.ts';
+import type { Fate, Item } from './fake-service.ts';
+import { FakeImport, FakeService, named } from './fake-service.ts';
+
+const NAMES = 'Dog,Cat,Cow,Bee & Co,Ant eater,Ant  hill,Yak,dog,Fox,Gnu,Hen,Elk,Emu,Owl,Ape,Abcdef,Abcd,Abcdxyz'.split(
+  ',',
+);
+const ALTERATIONS: readonly ((name: string) => string)[] = [
+  (name) => name.slice(0, 4),
+  (name) => name.toLowerCase(),
+  (name) => name.trim().replace(/ +/g, ' '),
+  (name) => name.replaceAll('&', '&amp;'),
+];
+const UNCERTAIN: readonly Fate[] = [
+  'lost',
+  'lost',
+  'lost, then committed',
+  'cut',
+  'slow, then committed',
+  'hangs',
+  'hangs and is cut',
+  'old',
+  'latest',
+];
+// Not from a service that changes names: the next run does not know what a run that ends early has found out (docs/import.md).
+const EARLY_ENDS: readonly Fate[] = [
+  'unauthorized',
+  'limited',
+  'unreachable',
+  'interrupted',
+  'crash',
+  'crash after the commit',
+  'crash before the commit',
+];
+const MOST_RUNS = 25;
+const MOST_FAULTS = 30;
+
+export interface RoundResult {
+  /** Empty if no row was created too often, and none is missing after exit code 0. */
+  readonly violations: readonly string[];
+  readonly runs: number;
+  /** Whether a run ended with exit code 0 or 4. */
+  readonly isDone: boolean;
+  /** Whether the service changes names. */
+  readonly alters: boolean;
+}
+
+/** Numbers in [0, 1) from a seed (xorshift). */
+function draws(seed: number): () => number {
+  let state = (seed * 2654435761) >>> 0 || 1;
+  return () => {
+    state ^= state << 13;
+    state ^= state >>> 17;
+    state ^= state << 5;
+    return (state >>> 0) / 2 ** 32;
+  };
+}
+
+/** @param trace receives what happens, for one round that failed */
+export async function playRound(seed: number, trace: (line: string) => void = () => undefined): Promise<RoundResult> {
+  const random = draws(seed);
+  const chance = (share: number): boolean => random() < share;
+  const int = (below: number): number => Math.floor(random() * below);
+  const pick = <T>(some: readonly T[]): T => some[int(some.length)] as T;
+  const some = (most: number): string[] => Array.from({ length: int(most) }, () => pick(NAMES));
+
+  const clock = new FakeClock(1_800_000_000_000, random);
+  const service = new FakeService(clock);
+  const alteration = chance(0.25) ? pick(ALTERATIONS) : undefined;
+  const rejected = chance(0.2) ? pick(NAMES) : undefined;
+  const [lostShare, hasFaults, hasBadLists, hasOthers] = [random() / 2, chance(0.8), chance(0.4), chance(0.3)];
+  const fates = alteration ? UNCERTAIN : [...UNCERTAIN, ...EARLY_ENDS];
+  let faults = hasFaults ? MOST_FAULTS : 0;
+  const isFaulty = (share: number): boolean => faults > 0 && chance(share) && faults-- > 0;
+  const addOthers = (share: number): unknown =>
+    hasOthers && chance(share) && service.add({ name: chance(0.5) ? 'zebra' : pick(NAMES) }, 'another client');
+
+  // A response that shows the name that was sent leaves only the last list to tell.
+  const echoes = alteration !== undefined && chance(0.3);
+  if (alteration) Object.assign(service, { alter: alteration, echoes });
+  service.nextId = 1 + int(5);
+  service.draw = int;
+  for (const name of some(6)) service.add({ name });
+  service.fate = (name) => {
+    addOthers(0.05);
+    return name === rejected ? 'rejected' : isFaulty(lostShare) ? pick(fates) : 'ok';
+  };
+  service.onList = (_client, kill) => {
+    addOthers(0.15);
+    if (alteration || !isFaulty(0.06)) return;
+    if (chance(0.5)) kill();
+    else throw new PetstoreError('service', 'server error (500)', { status: 500 });
+  };
+  const isBadList = (share: number): boolean => hasBadLists && !echoes && isFaulty(share);
+  let isCached = false;
+  service.isCached = () => (isCached = !alteration && isBadList(0.14));
+  // A list that comes from a cache, or that lacks what its reader has seen. An empty list shows no such evidence for long.
+  let empty = 0;
+  service.show = (all, seen) => {
+    if (isCached) return all.slice(0, int(all.length + 1));
+    if (!isBadList(0.2)) return all;
+    const part = all.slice(0, int(seen.size));
+    const isEvident = [...seen].some((id) => !part.some((one) => one.id === id));
+    return isEvident && (part.length > 0 || empty++ < 2) ? part : all;
+  };
+
+  const runs = new FakeImport([], service);
+  runs.beats = true;
+  const run = async (file: readonly string[]) => {
+    runs.rows = named(...file);
+    const options = { concurrency: 1 + int(4), hasQuota: () => echoes || chance(0.7) };
+    const result = await runs.run(options).catch((error: unknown) => {
+      if (error instanceof PetstoreError) return error;
+      throw error;
+    });
+    if (result === undefined || result instanceof PetstoreError)
+      return { code: result?.exitCode ?? 137, error: result };
+    const error = importError(result.results.document(), result.stop, ['categories', 'import', 'rows.csv']);
+    trace(`${JSON.stringify(file)}: ${error?.exitCode ?? 0} ${error?.message ?? ''}`);
+    trace(`  ${service.categories.map(({ id, name, sent, by }) => `${id} ${name} (${sent}, ${by})`).join(', ')}`);
+    return { code: error?.exitCode ?? 0, error };
+  };
+
+  const violations: string[] = [];
+  const wanted = new Map<string, number>();
+  const reported = new Set<string>();
+  const want = (file: readonly string[]): void => {
+    for (const [name, count] of countOf(file)) wanted.set(name, Math.max(count, wanted.get(name) ?? 0));
+  };
+  const check = (file: readonly string[], { code, error }: Awaited<ReturnType<typeof run>>): void => {
+    for (const name of wanted.keys()) {
+      if (/more categories than rows/.test(error?.message ?? '') && error?.message.includes(service.alter(name)))
+        reported.add(name);
+    }
+    if (code !== 0) return;
+    for (const [name, count] of countOf(file)) {
+      const there = service.categories.filter((one) => one.sent === name || one.name === name).length;
+      if (there < count) violations.push(`"${name}" is missing`);
+    }
+  };
+  const checkTwice = (): void => {
+    const created = service.categories.filter(({ by }) => by.startsWith('process')).map(({ sent }) => sent);
+    for (const [name, count] of countOf(created)) {
+      if (count > (wanted.get(name) ?? 0) && !reported.has(name)) violations.push(`"${name}" exists ${count} times`);
+    }
+  };
+
+  let file = [pick(NAMES), ...some(10)];
+  let ends = 0;
+  let tries = 0;
+  let knowsSpelling = false;
+  for (; tries < MOST_RUNS && ends < 3 && file.length > 0; tries++) {
+    want(file);
+    const imports = [run(file)];
+    // Another file, or the same one, at the same time.
+    if (!alteration && chance(0.12)) {
+      const other = chance(0.5) ? file : [...file.slice(int(file.length)), pick(NAMES)];
+      want(other);
+      imports.push(clock.sleep(1 + int(200)).then(() => run(other)));
+      check(other, await (imports[1] as (typeof imports)[0]));
+    }
+    const ending = await (imports[0] as (typeof imports)[0]);
+    check(file, ending);
+    const hint = ending.error?.hint ?? '';
+    if (ending.code === 0 || ending.code === 4) ends++;
+    if (ending.code === 4) file = file.filter((name) => name !== rejected);
+    else if (ending.code === 0 && chance(0.6)) file = [...file, ...some(2)].slice(chance(0.3) ? 1 : 0);
+    knowsSpelling ||= /spelling|compare/.test(hint);
+    if (knowsSpelling) file = respelled(file, service.categories);
+    await clock.sleep(int(20_000));
+  }
+  checkTwice();
+  return { violations, runs: tries, isDone: ends > 0, alters: alteration !== undefined };
+}
+
+function countOf(names: readonly string[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const name of names) counts.set(name, 1 + (counts.get(name) ?? 0));
+  return counts;
+}
+
+// The file with the service's spelling of every row that exists.
+function respelled(file: readonly string[], categories: readonly Item[]): string[] {
+  const left = [...categories];
+  return file.map((name) => {
+    const at = left.findIndex(({ sent }) => sent === name);
+    return at < 0 ? name : (left.splice(at, 1)[0]?.name ?? name);
+  });
+}
