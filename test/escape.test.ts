@@ -19,31 +19,16 @@ const hostile = fc.string({
   maxLength: 12,
 });
 
-test('escaping leaves no dangerous character in random hostile strings', () => {
+test('escaping leaves no dangerous character, removes no letter, and a second time changes nothing', () => {
+  const letters = (text: string): number => text.match(/[a-zA-Z0-9犬é"\\]/g)?.length ?? 0;
   fc.assert(
     fc.property(hostile, (text) => {
       const shown = escapeControls(text);
       if (DANGEROUS.test(shown)) throw new Error(JSON.stringify(text));
+      expect(escapeControls(shown)).toBe(shown);
+      expect(letters(shown.replace(/<U\+[0-9A-F]+>/g, ''))).toBeGreaterThanOrEqual(letters(text));
     }),
-    { numRuns: 200_000 },
-  );
-});
-
-test('escaping an escaped text does not change it', () => {
-  fc.assert(
-    fc.property(hostile, (text) => escapeControls(escapeControls(text)) === escapeControls(text)),
-    { numRuns: 20_000 },
-  );
-});
-
-test('escaping removes no letters', () => {
-  fc.assert(
-    fc.property(hostile, (text) => {
-      const letters = text.match(/[a-zA-Z0-9犬é"\\]/g)?.length ?? 0;
-      const shown = escapeControls(text).replace(/<U\+[0-9A-F]+>/g, '');
-      return (shown.match(/[a-zA-Z0-9犬é"\\]/g)?.length ?? 0) >= letters;
-    }),
-    { numRuns: 20_000 },
+    { numRuns: 25_000 },
   );
 });
 
@@ -59,6 +44,10 @@ test.each([
   ['👩🏽‍🚀 and 👨‍👩‍👧', '👩🏽‍🚀 and 👨‍👩‍👧'],
   ['🏳️‍🌈', '🏳️‍🌈'],
   ['a\u200db', 'a<U+200D>b'],
+  ['سگ\u200cها', 'سگ\u200cها'],
+  ['क्\u200dष', 'क्\u200dष'],
+  ['سگ\u200c', 'سگ<U+200C>'],
+  ['\u200dक', '<U+200D>क'],
   ['犬 café ñ 🐕', '犬 café ñ 🐕'],
 ])('%j is escaped as %s', (text, shown) => {
   expect(escapeControls(text)).toBe(shown);
@@ -75,6 +64,6 @@ test('terminalSafeJson keeps the value and leaves no dangerous character', () =>
       if (DANGEROUS.test(json)) throw new Error(JSON.stringify(text));
       expect(JSON.parse(json)).toEqual({ [text]: text });
     }),
-    { numRuns: 20_000 },
+    { numRuns: 5000 },
   );
 });
