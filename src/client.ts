@@ -10,7 +10,7 @@ import { PetstoreError } from './errors.ts';
 import { escapeControls } from './escape.ts';
 import { createHttpClient } from './http/http-client.ts';
 import { createTransport } from './http/transport.ts';
-import type { HttpClient } from './http/types.ts';
+import type { HttpClient, Limits } from './http/types.ts';
 import { toPlainJson } from './json.ts';
 import { checkBaseUrl, checkKey } from './profiles/credential-rules.ts';
 import { stateDir } from './profiles/paths.ts';
@@ -87,6 +87,7 @@ export function createClient(options: ClientOptions): Client {
     maxWaitMs: checkNumber(given.maxWaitMs ?? 120_000, 'maxWaitMs'),
     maxRetries: checkWholeNumber(given.maxRetries ?? 4, 'maxRetries'),
     timeoutMs: checkTimeout(given.timeoutMs ?? 30_000),
+    names: { maxWait: 'maxWaitMs', timeout: 'timeoutMs' },
   };
   const redactor = new Redactor();
   redactor.add(key);
@@ -129,8 +130,6 @@ interface Service {
   http(): Promise<HttpClient>;
   close(): Promise<void>;
 }
-
-type Limits = Record<'maxWaitMs' | 'maxRetries' | 'timeoutMs', number>;
 
 function openService(given: Partial<ClientOptions>, url: string, key: string, limits: Limits): Service {
   const { env, versions } = process;

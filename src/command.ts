@@ -92,17 +92,19 @@ export function lazyAction<Options, Data>(load: (command: Command) => Promise<Ac
       failure = error;
     }
     await printQuotaLine(session, failure);
-    if (failure !== undefined) program.exitCode = await reportError(failure, context, session.options);
+    if (failure !== undefined)
+      program.exitCode = await reportError(failure, context, { ...session.options, target: session.usedTarget });
   };
 }
 
 export async function loadPrinter<Data>(session: Session, view: View<Data>): Promise<(data: Data) => Promise<void>> {
-  const { stdout, env, clock } = session.context;
+  const { stdout, env, clock, redactor } = session.context;
   const render = await loadRenderer(session.options.format, view, {
     isTTY: stdout.isTTY,
     columns: stdout.columns,
     color: hasColor(stdout, env, session.options.color),
     now: clock.now,
+    redact: (text) => redactor.redact(text),
   });
   return async (data) => {
     for (const piece of render(data)) await stdout.write(piece);

@@ -15,25 +15,22 @@ export interface Problem {
 }
 
 /**
- * Formats a command line to paste: `petstore`, the words quoted for the shell, and the profile that was typed.
- * @internal
- */
-export type WriteCommand = (...words: readonly string[]) => string;
-
-/**
  * Whether the service processed the failed request; `late`: it may still process it after the error.
  * @internal
  */
 export type Processed = 'no' | 'perhaps' | 'late';
 
-interface ErrorFacts {
-  /** What to do, one action per line, without command-line options: the client library shows it too. */
+export interface Hint {
+  /** One action for the user, as an imperative phrase. The client library shows it without the command. */
   readonly hint?: string | undefined;
   /**
-   * The hint that the command line shows instead, with commands or options.
+   * The words of the command that does what the hint says.
    * @internal
    */
-  readonly commandHint?: ((petstore: WriteCommand) => string) | undefined;
+  readonly command?: readonly string[] | undefined;
+}
+
+interface ErrorFacts extends Hint {
   /** The service's own error code (docs/service.md, errors). */
   readonly code?: string | undefined;
   readonly serviceMessage?: string | undefined;
@@ -64,7 +61,7 @@ interface ErrorFacts {
 export class PetstoreError extends Error {
   declare readonly name: 'PetstoreError';
   readonly kind: ErrorKind;
-  /** What to do, one action per line. */
+  /** One action for the user. */
   declare readonly hint: string | undefined;
   /** The service's own error code. */
   declare readonly code: string | undefined;
@@ -118,8 +115,8 @@ export class PetstoreError extends Error {
   }
 
   /** @internal */
-  get commandHint(): ((petstore: WriteCommand) => string) | undefined {
-    return this.#facts.commandHint;
+  get command(): readonly string[] | undefined {
+    return this.#facts.command;
   }
 
   /** @internal */
@@ -146,17 +143,9 @@ export class PetstoreError extends Error {
 }
 
 /**
- * Returns a copy with another message and, if given, another hint.
+ * Returns a copy with another message and, if given, another hint, which replaces the command too.
  * @internal
  */
 export function rephrase(error: PetstoreError, message: string, hint?: string): PetstoreError {
-  return new PetstoreError(error.kind, message, { ...error.facts, ...(hint && { hint, commandHint: undefined }) });
-}
-
-/**
- * Returns a copy with the hint that the command line shows.
- * @internal
- */
-export function withCommands(error: PetstoreError, petstore: WriteCommand): PetstoreError {
-  return error.commandHint ? rephrase(error, error.message, error.commandHint(petstore)) : error;
+  return new PetstoreError(error.kind, message, { ...error.facts, ...(hint && { hint, command: undefined }) });
 }

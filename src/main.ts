@@ -16,16 +16,15 @@ const SECRET_VARIABLES = ['PETSTORE_API_KEY', 'PETSTORE_STATE_PASSWORD', 'PETSTO
 
 const redactor = new Redactor();
 
-function redact(text: string | Uint8Array, whole: boolean): string | Uint8Array {
-  if (typeof text === 'string') return redactor.redact(text, whole);
+function redact(text: string | Uint8Array): string | Uint8Array {
+  if (typeof text === 'string') return redactor.redact(text);
   // Decoded as latin1, every byte is kept.
-  return Buffer.from(redactor.redact(Buffer.from(text).toString('latin1'), whole), 'latin1');
+  return Buffer.from(redactor.redact(Buffer.from(text).toString('latin1')), 'latin1');
 }
 
 /** @param mayFail true for stderr: a message that cannot be written does not change the exit code */
 function output(stream: NodeJS.WriteStream, mayFail = false): Output {
   let closed = false;
-  const whole = !mayFail && stream.isTTY !== true;
   // Without a listener a stream error would end the process with a stack trace.
   stream.on('error', () => {
     closed = true;
@@ -39,7 +38,7 @@ function output(stream: NodeJS.WriteStream, mayFail = false): Output {
     write: (text) =>
       new Promise((resolve, reject) => {
         if (closed) return resolve();
-        stream.write(redact(text, whole), (error: NodeJS.ErrnoException | null | undefined) => {
+        stream.write(redact(text), (error: NodeJS.ErrnoException | null | undefined) => {
           // A closed pipe (`| head`) is not an error.
           if (!error || mayFail || error.code === 'EPIPE' || error.code === 'ERR_STREAM_DESTROYED') return resolve();
           const hint = "check the destination's free space and permissions";

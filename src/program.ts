@@ -22,6 +22,7 @@ import type { Context } from './io.ts';
 import { FORMATS } from './output/render.ts';
 import { GLOBAL_OPTIONS } from './reference.ts';
 import { reportError } from './report-error.ts';
+import { createCommandFormatter } from './shell-quote.ts';
 import type { ParseError } from './usage-error.ts';
 import { usageError } from './usage-error.ts';
 
@@ -39,9 +40,11 @@ export async function run(context: Context): Promise<number> {
     if (text !== undefined) await stdout.write(text);
     return program.exitCode;
   } catch (error) {
-    const failure = error instanceof CommanderError ? usageError(error as ParseError) : error;
+    const { profile } = program.opts();
+    const petstore = createCommandFormatter(context, profile);
+    const failure = error instanceof CommanderError ? usageError(error as ParseError, petstore) : error;
     const verbose = flags.includes('--verbose') || flags.includes('-v');
-    const options = { profile: program.opts()['profile'], json, verbose, color: !flags.includes('--no-color') };
+    const options = { profile, json, verbose, color: !flags.includes('--no-color') };
     return await reportError(failure, context, options);
   } finally {
     // A failed cleanup does not change the exit code.
@@ -113,6 +116,7 @@ export function createProgram(context: Context): Program {
     .description('Command-line client for the pet store API: list, create and import pet categories.')
     .version(context.version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'show help')
+    .showSuggestionAfterError(false)
     // `run` prints help and errors.
     .configureOutput({ writeOut: () => undefined, writeErr: () => undefined })
     .sections({

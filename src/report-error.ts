@@ -1,16 +1,23 @@
-// Prints an error to stderr: its message and hints as text, or one line of JSON.
-import { PetstoreError, rephrase, withCommands } from './errors.ts';
+// Prints an error to stderr: its message and hint as text, or one line of JSON.
+import type { Hint } from './errors.ts';
+import { PetstoreError, rephrase } from './errors.ts';
 import { escapeControls, terminalSafeJson } from './escape.ts';
 import type { Context } from './io.ts';
 import { hasColor } from './io.ts';
 import { loadStyle } from './output/render.ts';
+import type { Target } from './profiles/credentials.ts';
 import { withoutTypedKeys } from './redact.ts';
-import { commandWriter } from './shell-quote.ts';
-import { systemReason } from './system-error.ts';
+import { createCommandFormatter } from './shell-quote.ts';
+import { storageError } from './system-error.ts';
 
-interface ReportOptions {
-  /** The value of `--profile`, which hints repeat. */
+interface HintOptions {
+  /** The value of `--profile`, which the commands of hints repeat. */
   readonly profile?: string | undefined;
+  /** Where the key came from, if the command found one. */
+  readonly target?: Target | undefined;
+}
+
+interface ReportOptions extends HintOptions {
   readonly json: boolean;
   readonly verbose?: boolean;
   readonly color: boolean;
@@ -21,63 +28,49 @@ interface ReportOptions {
  * @returns the exit code (docs/cli.md, exit codes)
  */
 export async function reportError(error: unknown, context: Context, options: ReportOptions): Promise<number> {
-  const known = withoutKeys(withCommands(toKnownError(error), commandWriter(context, options.profile)), context.args);
-  if (known.silent) return known.exitCode;
+  const shown = completeHint(toPetstoreError(error), context, options);
+  if (shown.silent) return shown.exitCode;
   const { stderr, env } = context;
   const { red } = await loadStyle(hasColor(stderr, env, options.color));
-  await stderr.write(options.json ? jsonLine(known) : textLines(known, red));
-  if (options.verbose && known.kind === 'internal') await stderr.write(stackTrace(known));
-  return known.exitCode;
+  await stderr.write(options.json ? jsonLine(shown) : textLines(shown, red));
+  if (options.verbose && shown.kind === 'internal') await stderr.write(stackTrace(shown));
+  return shown.exitCode;
 }
 
 /** Converts any thrown value to an error of this program. */
-export function toKnownError(error: unknown): PetstoreError {
-  return error instanceof PetstoreError ? error : (storageError(error) ?? internalError(error));
-}
-
-// Redacts a key that was typed in place of another argument.
-function withoutKeys(error: PetstoreError, args: readonly string[]): PetstoreError {
-  if (error.kind !== 'usage') return error;
-  return rephrase(error, withoutTypedKeys(error.message, args), error.hint && withoutTypedKeys(error.hint, args));
-}
-
-/** The verb for a system call in messages. */
-const FILE_OPERATIONS: Readonly<Record<string, string>> = {
-  open: 'open',
-  read: 'read',
-  scandir: 'read',
-  stat: 'read',
-  lstat: 'read',
-  fstat: 'read',
-  write: 'write',
-  fsync: 'write',
-  ftruncate: 'write',
-  close: 'write',
-  mkdir: 'create',
-  link: 'create',
-  unlink: 'delete',
-  rename: 'rename',
-  chmod: 'change the permissions of',
-};
-
-function storageError(error: unknown): PetstoreError | undefined {
-  const { code, syscall, path } = (error ?? {}) as NodeJS.ErrnoException;
-  const operation = FILE_OPERATIONS[syscall ?? ''];
-  if (!/^E[A-Z]+$/.test(code ?? '') || operation === undefined) return undefined;
-  const file = path === undefined ? 'a file' : escapeControls(path);
-  return new PetstoreError('storage', `cannot ${operation} ${file} (${systemReason(error)})`, {
-    hint: "check the directory's permissions and free space",
-    cause: error,
-  });
-}
-
-// Third-party messages may contain secrets: only the error's name is printed without --verbose.
-function internalError(error: unknown): PetstoreError {
+export function toPetstoreError(error: unknown): PetstoreError {
+  if (error instanceof PetstoreError) return error;
+  const { code = '', syscall = '', path } = (error ?? {}) as NodeJS.ErrnoException;
+  // Errors of an open file have no path.
+  const isFile = path !== undefined || /^(?:read|write|close|f[a-z]+)$/.test(syscall);
+  if (isFile && /^E[A-Z0-9]+$/.test(code)) return storageError(error, 'access', path ?? 'a file');
+  // Third-party messages may contain secrets: only the error's name is printed without --verbose.
   const name = error instanceof Error ? error.name : typeof error;
   return new PetstoreError('internal', `unexpected ${name} (a bug in petstore)`, {
     hint: 'run the command again with --verbose and report the output',
     cause: error,
   });
+}
+
+/** Names the command or the source of the key in the hint, and redacts a key that was typed in place of another argument. */
+export function completeHint(
+  error: PetstoreError,
+  context: Pick<Context, 'args' | 'env' | 'platform'>,
+  { profile, target }: HintOptions,
+): PetstoreError {
+  const { kind, message } = error;
+  const { hint, command } = kind === 'auth' && error.status === 401 && target ? keyHint(target) : error;
+  const petstore = createCommandFormatter(context, profile);
+  const full = command ? `run ${petstore(...command)} to ${hint}` : hint;
+  if (kind !== 'usage') return rephrase(error, message, full);
+  return rephrase(error, withoutTypedKeys(message, context.args), full && withoutTypedKeys(full, context.args));
+}
+
+// The action that replaces a rejected key.
+function keyHint({ profile, keySource, commandFrom }: Target): Hint {
+  if (keySource === 'environment') return { hint: 'set PETSTORE_API_KEY to a valid key' };
+  if (keySource === 'command') return { hint: `make the key command of ${commandFrom} print a valid key` };
+  return { hint: 'save a valid key', command: ['auth', 'login', '-p', profile] };
 }
 
 function jsonLine(error: PetstoreError): string {

@@ -36,6 +36,9 @@ export class Session {
   /** The ledger of the last opened client, and when it was opened (epoch milliseconds). */
   usedLedger: { readonly ledger: Ledger; readonly since: number } | undefined;
 
+  /** The target, once it is known. */
+  usedTarget: Target | undefined;
+
   /** Clients and sandbox servers are closed by `context.cleanups`. */
   constructor(context: Context, options: GlobalOptions) {
     this.context = context;
@@ -98,6 +101,7 @@ export class Session {
     const runKeyCommand = (line: string, from: string) => this.runKeyCommand(line, from);
     const target = await resolveTarget({ env, profile, store: this.profiles, stateDir: this.stateDir, runKeyCommand });
     redactor.add(target.key);
+    this.usedTarget = target;
     const ignored = profile === undefined ? [] : definedOverrides(env);
     if (ignored.length > 0) await this.notice(`warning: --profile overrides ${ignored.join(' and ')}`);
     return target;
@@ -130,7 +134,7 @@ export class Session {
       ledger,
       clock,
       signal,
-      limits: { maxWaitMs, maxRetries, timeoutMs },
+      limits: { maxWaitMs, maxRetries, timeoutMs, names: { maxWait: '--max-wait', timeout: '--timeout' } },
       onWait: (wait) => this.progress.wait(wait),
       onBusy: (requests) => this.progress.busy(requests),
     });

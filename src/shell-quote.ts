@@ -1,22 +1,24 @@
-// Quotes words of a command line for the shell that a user is likely to paste it into.
-import type { WriteCommand } from './errors.ts';
+// Formats command lines to paste, for the shell that a user is likely to use.
 import type { Context } from './io.ts';
 import { looksLikeKey } from './redact.ts';
 
 type ShellContext = Pick<Context, 'platform' | 'env'>;
 
+/** Formats a command line: `petstore`, the words quoted for the shell, and the profile that was typed, in backquotes. */
+export type FormatCommand = (...words: readonly string[]) => string;
+
+/** @param profile the value of `-p`, which is added to each command */
+export function createCommandFormatter(context: ShellContext, profile: string | undefined): FormatCommand {
+  const typed = profile === undefined ? [] : ['-p', looksLikeKey(profile) ? 'PROFILE' : profile];
+  return (...words) => {
+    const own = words.some((word) => /^(?:-p|--profile|--help$|--version$)/.test(word)) ? [] : typed;
+    return `\`petstore ${[...words, ...own].map((word) => quoteForShell(word, context)).join(' ')}\``;
+  };
+}
+
 /** Whether the shell is PowerShell or cmd.exe; Git Bash and other POSIX shells on Windows set `SHELL`. */
 export function isWindowsShell({ platform, env }: ShellContext): boolean {
   return platform === 'win32' && !env['SHELL'];
-}
-
-/** @param profile the value of `-p`, which is added to each command */
-export function commandWriter(context: ShellContext, profile: string | undefined): WriteCommand {
-  const typed = profile === undefined ? [] : ['-p', looksLikeKey(profile) ? 'PROFILE' : profile];
-  return (...words) => {
-    const own = words.includes('-p') || words.includes('--help') ? [] : typed;
-    return `\`petstore ${[...words, ...own].map((word) => quoteForShell(word, context)).join(' ')}\``;
-  };
 }
 
 export function quoteForShell(word: string, context: ShellContext): string {

@@ -1,8 +1,24 @@
 // Explains the errors of system calls.
 import { getSystemErrorMap } from 'node:util';
+import { PetstoreError } from './errors.ts';
+import { escapeControls } from './escape.ts';
 
 /** @returns for example "not a directory"; the code if the system does not explain it */
 export function systemReason(error: unknown): string {
   const { errno = 0, code, message } = error as NodeJS.ErrnoException;
   return getSystemErrorMap().get(errno)?.[1] ?? code ?? message;
+}
+
+/**
+ * The error of a file system call.
+ * @param variable names the directory that the file is in, for example PETSTORE_STATE_DIR
+ */
+export function storageError(cause: unknown, doing: string, path: string, variable?: string): PetstoreError {
+  const full = /^(?:ENOSPC|EDQUOT)$/.test((cause as NodeJS.ErrnoException).code ?? '');
+  const writable = variable ? `set ${variable} to a directory that you can write to` : undefined;
+  const hint = full ? 'free some disk space' : writable;
+  return new PetstoreError('storage', `cannot ${doing} ${escapeControls(path)} (${systemReason(cause)})`, {
+    hint,
+    cause,
+  });
 }

@@ -1,132 +1,131 @@
-// Converts commander's errors to usage errors with suggestions, in the program's own wording.
-import type { Command, CommanderError, Option } from 'commander';
+// Converts commander's errors to usage errors: commander's words in the program's style, with suggestions.
+import type { Command, CommanderError } from 'commander';
 import { pathOf, rootOf } from './command.ts';
 import { closestMatch } from './did-you-mean.ts';
-import type { WriteCommand } from './errors.ts';
 import { PetstoreError } from './errors.ts';
-import { escapeControls } from './escape.ts';
 import { looksLikeKey } from './redact.ts';
+import type { FormatCommand } from './shell-quote.ts';
 
 /** Commander's error with the command that was being parsed, which program.ts adds by `exitOverride`. */
 export interface ParseError extends CommanderError {
   readonly command: Command;
 }
 
-type CommandHint = (petstore: WriteCommand) => string;
-type Explanation = readonly [message: string, hint?: string | CommandHint | undefined];
+/** The words of other programs for our commands. */
+const SYNONYMS: Readonly<Record<string, string>> = {
+  category: 'categories',
+  add: 'create',
+  new: 'create',
+  whoami: 'auth status',
+  'auth list': 'auth status',
+  version: '--version',
+};
 
-export function usageError(error: ParseError): PetstoreError {
-  const [message, hint = `see \`${pathOf(error.command)} --help\``] = explain(error);
-  return new PetstoreError('usage', message, typeof hint === 'string' ? { hint } : { commandHint: hint });
+/** @param petstore formats the commands of hints */
+export function usageError({ code, command, message }: ParseError, petstore: FormatCommand): PetstoreError {
+  // Commander explains an invalid value in a second sentence, for example by the choices.
+  const [what = '', explanation] = message
+    .replace(/^error: /, '')
+    .split(/(?<=is invalid(?: for argument '\w+')?)\. |\. (?=Expected)/);
+  const word = /'([^']*)'/.exec(what)?.[1] ?? '';
+  const mistyped = command.args.find((one) => /^-./.test(one));
+  if (code === 'commander.help') return missingSubcommand(command);
+  if (code === 'commander.unknownOption') return unknownOption(command, word);
+  // `--nam dog` is a mistyped `--name` rather than a missing one.
+  if (code === 'commander.missingMandatoryOptionValue' && mistyped) return unknownOption(command, mistyped);
+  const hints: Partial<Record<string, string | undefined>> = {
+    'commander.unknownCommand': meantCommand(command, word, petstore),
+    'commander.missingMandatoryOptionValue': meantOption(command, petstore),
+    'commander.missingArgument': meantMethod(command, petstore),
+    'commander.conflictingOption': 'use one of them',
+    'commander.invalidArgument': explanation?.replace(/^Allowed choices are (.*)\.$/s, (_, list) => use(list)),
+  };
+  return error(what.replace(/'([^']*)'/g, '"$1"'), hints[code] ?? help(command));
 }
 
-// Rewrites commander's messages, which name only the wrong word or option.
-function explain({ code, command, message }: ParseError): Explanation {
-  const option = /option '.*?(--[\w-]+)/.exec(message)?.[1] ?? '';
-  const word = /'([^']*)'/.exec(message)?.[1] ?? '';
-  switch (code) {
-    case 'commander.help':
-      return missingSubcommand(command);
-    case 'commander.unknownCommand':
-      return unknownCommand(command, word);
-    case 'commander.unknownOption':
-      return unknownOption(command, word);
-    case 'commander.missingMandatoryOptionValue': {
-      // `--nam dog` is a mistyped `--name` rather than a missing one.
-      const mistyped = command.args.find((one) => /^-./.test(one));
-      return mistyped ? unknownOption(command, mistyped) : [`${option} is required`, meantOption(command)];
-    }
-    case 'commander.optionMissingArgument':
-      return [`${option} requires a value`, useOneOf(optionNamed(command, option)?.argChoices)];
-    case 'commander.conflictingOption': {
-      const other = /with option '.*?(--[\w-]+)/.exec(message)?.[1];
-      return [`${option} and ${other} cannot be combined`, 'use one of them'];
-    }
-    case 'commander.missingArgument':
-      return [`missing argument <${word}>`, meantMethod(command)];
-    case 'commander.excessArguments': {
-      const extra = command.args[command.registeredArguments.length] ?? '';
-      return [`unexpected argument ${quoted(extra)} for \`${pathOf(command)}\``, meantOption(command)];
-    }
-    case 'commander.invalidArgument':
-      return invalidValue(command, option, message);
-    default:
-      return [message.replace(/^error: /, '')];
-  }
+function error(message: string, hint: string): PetstoreError {
+  return new PetstoreError('usage', message, { hint });
 }
 
-function unknownCommand(command: Command, word: string): Explanation {
-  // `petstore login` means `petstore auth login`.
-  const others = rootOf(command).commands.flatMap((parent) => parent.commands);
-  const near = closestCommand(visibleCommands(command), word) ?? closestCommand(others, word);
-  return [`unknown command ${quoted(word)}`, near && didYouMean(near)];
+function help(command: Command): string {
+  return `see \`${pathOf(command)} --help\``;
+}
+
+function missingSubcommand(command: Command): PetstoreError {
+  const names = visibleCommands(command).map((one) => one.name());
+  return error(`missing subcommand after \`${pathOf(command)}\``, use(names.join(', ')));
+}
+
+/** @param list separated by commas */
+function use(list: string): string {
+  return `use ${list.replace(/, ([^,]*)$/, ' or $1')}`;
+}
+
+function unknownOption(command: Command, word: string): PetstoreError {
+  // The text after `=` or after an option's letter may be a key.
+  const flag = /^-\w|/.exec(word)?.[0] || word.replace(/=.*$/s, '');
+  const options = [...command.options, ...rootOf(command).options].filter(({ hidden }) => !hidden);
+  const known = ['--help', ...options.flatMap(({ long }) => long ?? [])];
+  const starts = known.filter((long) => long.startsWith(flag));
+  const match = starts.length === 1 ? starts[0] : closestMatch(flag, known);
+  return error(`unknown option "${flag}"`, match ? `did you mean \`${match}\`?` : help(command));
+}
+
+// Searches all commands: `petstore login` means `petstore auth login`, `category list` means `categories list`.
+function meantCommand(parent: Command, word: string, petstore: FormatCommand): string | undefined {
+  const root = rootOf(parent);
+  const [, ...path] = pathOf(parent).split(' ');
+  const rest = parent.args.slice(parent.args.indexOf(word) + 1);
+  const synonym = SYNONYMS[[...path, word].join(' ')] ?? SYNONYMS[word] ?? word;
+  if (/[ -]/.test(synonym)) return didYouMean(petstore, synonym.split(' '));
+  const near = closestCommand(visibleCommands(parent), synonym) ?? closestCommand(commandsBelow(root), synonym);
+  if (!near) return undefined;
+  const [next = '', ...others] = rest;
+  const [, ...names] = pathOf(near).split(' ');
+  if (near.commands.length === 0) return didYouMean(petstore, [...names, ...rest]);
+  const below = closestCommand(visibleCommands(near), SYNONYMS[next] ?? next);
+  return below ? didYouMean(petstore, [...names, below.name(), ...others]) : help(near);
+}
+
+function commandsBelow(command: Command): readonly Command[] {
+  return visibleCommands(command).flatMap((one) => [one, ...commandsBelow(one)]);
 }
 
 /** The command whose name or alias is closest to the word. */
 function closestCommand(commands: readonly Command[], word: string): Command | undefined {
-  const named = commands.flatMap((one) => [one.name(), ...one.aliases()].map((name) => ({ name, one })));
+  const named = commands.flatMap((one) => [one.name(), ...one.aliases()].map((name) => [name, one] as const));
   const match = closestMatch(
     word,
-    named.map(({ name }) => name),
+    named.map(([name]) => name),
   );
-  return named.find(({ name }) => name === match)?.one;
-}
-
-function unknownOption(command: Command, word: string): Explanation {
-  // The text after `=` or after an option's letter may be a key.
-  const flag = /^-\w|/.exec(word)?.[0] || word.replace(/=.*$/s, '');
-  const known = [...command.options, ...rootOf(command).options].filter(({ hidden }) => !hidden);
-  const match = closestMatch(flag, ['--help', ...known.flatMap(({ long }) => long ?? [])]);
-  return [`unknown option ${quoted(flag)}`, match && `did you mean \`${match}\`?`];
-}
-
-function invalidValue(command: Command, flag: string, message: string): Explanation {
-  const value = /(?:argument|value) '(.*)' is invalid/s.exec(message)?.[1] ?? '';
-  const option = optionNamed(command, flag);
-  if (option) return [`invalid value ${quoted(value)} for ${flag}`, useOneOf(option.argChoices)];
-  const argument = command.registeredArguments.find(({ argChoices }) => argChoices);
-  return [`unknown ${argument?.name()} ${quoted(value)}`, useOneOf(argument?.argChoices)];
-}
-
-function optionNamed(command: Command, flag: string): Option | undefined {
-  return [...command.options, ...rootOf(command).options].find(({ long }) => long === flag);
-}
-
-function useOneOf(choices: readonly string[] | undefined): string | undefined {
-  return choices && `use ${choices.slice(0, -1).join(', ')} or ${choices.at(-1)}`;
+  return named.find(([name]) => name === match)?.[1];
 }
 
 // In `categories create dog`, `dog` is meant as the value of the required option.
-function meantOption(command: Command): CommandHint | undefined {
+function meantOption(command: Command, petstore: FormatCommand): string | undefined {
   const required = command.options.find((option) => option.mandatory);
   const [value, ...others] = command.args;
-  if (!required?.long || value === undefined || others.length > 0 || looksLikeKey(value)) return undefined;
-  return didYouMean(command, required.long, escapeControls(value));
+  if (!required?.long || value === undefined || others.length > 0) return undefined;
+  return insert(command, required.long, value, petstore);
 }
 
 // `petstore api categories` means `petstore api GET categories`.
-function meantMethod(command: Command): CommandHint | undefined {
-  const [first, second] = command.registeredArguments;
+function meantMethod(command: Command, petstore: FormatCommand): string | undefined {
   const [path = ''] = command.args;
-  if (first?.name() !== 'method' || !second || path === '' || /^[A-Z]+$/.test(path) || looksLikeKey(path))
-    return undefined;
-  return didYouMean(command, 'GET', escapeControls(path));
+  if (command.name() !== 'api' || path === '' || /^[A-Z]+$/.test(path)) return undefined;
+  return insert(command, 'GET', path, petstore);
 }
 
-function didYouMean(command: Command, ...words: readonly string[]): CommandHint {
-  const [, ...path] = pathOf(command).split(' ');
-  return (petstore) => `did you mean ${petstore(...path, ...words)}?`;
+function insert(command: Command, word: string, before: string, petstore: FormatCommand): string | undefined {
+  const words = [...rootOf(command).context.args];
+  words.splice(words.lastIndexOf(before), 0, word);
+  return looksLikeKey(before) ? undefined : didYouMean(petstore, words);
 }
 
-function missingSubcommand(command: Command): Explanation {
-  const names = visibleCommands(command).map((one) => one.name());
-  return [`missing subcommand after \`${pathOf(command)}\``, useOneOf(names)];
+function didYouMean(petstore: FormatCommand, words: readonly string[]): string {
+  return `did you mean ${petstore(...words)}?`;
 }
 
 function visibleCommands(command: Command): readonly Command[] {
   return command.createHelp().visibleCommands(command);
-}
-
-function quoted(word: string): string {
-  return looksLikeKey(word) ? '"[redacted]"' : `"${escapeControls(word.slice(0, 60))}"`;
 }

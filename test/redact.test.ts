@@ -1,33 +1,18 @@
-// Redaction: known keys, truncated keys, and arguments that look like keys.
+// Redaction: known keys, and arguments that look like keys.
 import { expect, test } from 'vitest';
 import { maskKey, Redactor } from '../src/redact.ts';
 import { inProcess } from './support/world.ts';
 
-test('a known key is redacted in every encoding, even if truncated', () => {
+test('a whole key is redacted in every encoding, and no part of it elsewhere', () => {
   const redactor = new Redactor();
   // Its base64 form contains + and /.
-  const key = 'sk_>>>???live+secret/0123456789"x';
+  const key = 'team2024->>>???live+secret/0123456789"x';
   redactor.add(key);
   const [base64, base64url] = (['base64', 'base64url'] as const).map((form) => Buffer.from(key).toString(form));
   for (const form of [key, encodeURIComponent(key), JSON.stringify(key).slice(1, -1), base64 ?? '', base64url ?? '']) {
     expect(redactor.redact(`before ${form} after`)).toBe('before [redacted] after');
-    expect(redactor.redact(`before ${form.slice(0, -3)}…`)).toBe('before [redacted]…');
   }
-  expect(redactor.redact('nothing secret')).toBe('nothing secret');
-});
-
-test('a truncated key is redacted, but not its mere prefix', () => {
-  const redactor = new Redactor();
-  redactor.add('sk_live_9f8e7d6c5b4a');
-  expect(redactor.redact('sk_live_9f8e7…')).toBe('[redacted]…');
-  expect(redactor.redact('x sk_live_9f8e7d sk_live_9f8e7d6c5b4a')).toBe('x [redacted] [redacted]');
-  expect(redactor.redact('keys begin with sk_live_')).toBe('keys begin with sk_live_');
-  // Complete data contains no truncated keys.
-  expect(redactor.redact('sk_live_9f8e7 sk_live_9f8e7d6c5b4a', true)).toBe('sk_live_9f8e7 [redacted]');
-  // A key that repeats its prefix must not cause a loop.
-  const twice = new Redactor();
-  twice.add('abcdefg1abcdefg1abcdefg1');
-  expect(twice.redact('abcdefg1abcdefg1abcd')).not.toContain('abcdefg1');
+  expect(redactor.redact('cannot connect to team2024-shop.example')).toBe('cannot connect to team2024-shop.example');
 });
 
 test('a key is masked except for its last four characters, and a short one completely', () => {
@@ -49,7 +34,7 @@ test.each([
   [['abcdefghijklmnop'], 'abcdefgh', 'unknown command'],
   [['categories', 'list', '-kabcdefghijklmnop'], 'abcdefgh', 'unknown option'],
   [['categories', 'list', '-ksk_live_ab12'], 'ab12', 'unknown option'],
-  [['categories', 'list', '--sort=abcdefghijklmnop'], 'abcdefgh', 'invalid value'],
+  [['categories', 'list', '--sort=abcdefghijklmnop'], 'abcdefgh', 'is invalid'],
   [['auth', 'login', '--url', 'https://sk_live_abcd1234efgh5678'], 'abcd1234', 'https://HOST/v1'],
   [['auth', 'login', '--url', 'https://SK_LIVE_ABCD1234'], 'abcd1234', 'https://HOST/v1'],
   [['auth', 'login', '--url', 'https://api.example/testkey-abcdefghijkl'], 'abcdefgh', 'https://HOST/v1'],
@@ -58,15 +43,15 @@ test.each([
   [['Bearer abcdef0123456789abcd'], 'abcdef01', 'unknown command'],
   [['key:abcdef0123456789abcd'], 'abcdef01', 'key:[redacted]'],
   [['-p', '"abcdef0123456789abcd"', 'categories', 'list'], 'abcdef01', 'is not a valid profile name'],
-  [['sandbox', '--seed', 'k'.repeat(70)], 'kkkk', 'invalid value "[redacted]" for --seed'],
+  [['sandbox', '--seed', 'k'.repeat(70)], 'kkkk', '"[redacted]"'],
   [['--key', SECRET], SECRET, 'unknown option "--key"'],
-  [['auth', 'login', SECRET], SECRET, 'unexpected argument "[redacted]"'],
+  [['auth', 'login', SECRET], SECRET, 'too many arguments'],
   [['categories', 'list', '--timeout', SECRET], SECRET, 'invalid duration "[redacted]" for --timeout'],
   [['categories', 'list', '--max-retries', SECRET], SECRET, 'invalid number "[redacted]" for --max-retries'],
   [['api', SECRET, '/x'], SECRET, 'unknown HTTP method "[redacted]"'],
   [['api', 'GET', `//${SECRET}`], SECRET, 'the path is a full URL'],
   [['api', 'GET', '/x', '--data', SECRET], SECRET, 'is not valid JSON'],
-  [['completion', SECRET], SECRET, 'unknown shell "[redacted]"'],
+  [['completion', SECRET], SECRET, 'value "[redacted]" is invalid'],
   [['auth', 'login', '--url', `https://user:${SECRET}@api.example/v1`], SECRET, 'https://HOST/v1'],
 ])('the error about %j omits the key but repeats the rest', async (args, key, words) => {
   const { code, out, err } = await inProcess(args, { stdin: '' });

@@ -33,9 +33,7 @@ export function categoriesOf(response: HttpResponse): readonly Category[] {
     if (!(error instanceof DecodeError)) throw error;
     throw new PetstoreError('service', `invalid response: ${error.message}`, {
       status: 200,
-      hint: 'check the base URL, and check for a proxy or captive portal',
-      commandHint: (petstore) =>
-        `check the base URL with ${petstore('auth', 'status')}, and check for a proxy or captive portal`,
+      ...(error.foreign && { hint: 'check the base URL', command: ['auth', 'status'] }),
     });
   }
 }
@@ -57,8 +55,8 @@ async function create(client: Sender, input: NewCategory, beforeSend: (() => voi
     return decodeCategory(decodeJson(response.body, response.headers));
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
-    const { what, hints } = describeUncertain(request);
+    const { what, ...hint } = describeUncertain(request);
     const message = `the outcome of ${what} is unknown: the service returned ${response.status} with an invalid body (${error.message})`;
-    throw new PetstoreError('unknown_outcome', message, { status: response.status, ...hints });
+    throw new PetstoreError('unknown_outcome', message, { status: response.status, ...hint });
   }
 }

@@ -8,7 +8,7 @@ import { interruptedAfterSending, networkError, rateLimited, unknownOutcome } fr
 import type { Attempt } from './retry.ts';
 import { decideRetry, isRefusal, statusOf } from './retry.ts';
 import { TicketQueue } from './ticket-queue.ts';
-import type { Head, HttpClient, HttpRequest, HttpResponse, Transport, Wait } from './types.ts';
+import type { Head, HttpClient, HttpRequest, HttpResponse, Limits, Transport, Wait } from './types.ts';
 import { TransportError } from './types.ts';
 
 interface HttpClientOptions {
@@ -17,7 +17,7 @@ interface HttpClientOptions {
   readonly clock: Clock;
   /** Aborts all waits and requests; its reason is thrown. */
   readonly signal: AbortSignal;
-  readonly limits: { readonly maxWaitMs: number; readonly maxRetries: number; readonly timeoutMs: number };
+  readonly limits: Limits;
   /** Called when a wait begins or changes, and with undefined when it ends. */
   readonly onWait?: ((wait: Wait | undefined) => void) | undefined;
   readonly onBusy?: ((requests: number) => void) | undefined;
@@ -89,9 +89,11 @@ class RateLimitedClient implements HttpClient {
       const decision = decideRetry(request, attempt, attempts, clock.random());
       if (decision.next === 'response') return responseOf(result);
       refusal = refused ?? refusal;
-      if (decision.next === 'limited')
-        throw rateLimited('attempts', ledger.view().nextAt ?? clock.now(), clock.now(), refusal);
-      if (decision.next !== 'retry') throw errorOf(request, result as TransportError, decision.next, signal);
+      if (decision.next === 'limited') {
+        const now = clock.now();
+        throw rateLimited('attempts', ledger.view().nextAt ?? now, now, limits, refusal);
+      }
+      if (decision.next !== 'retry') throw this.#errorOf(request, result as TransportError, decision.next, signal);
       await this.#pause(decision.pauseMs, result, signal);
     }
   }
@@ -116,8 +118,8 @@ class RateLimitedClient implements HttpClient {
   ): Promise<Attempt | 'withdrawn'> {
     const { transport, ledger } = this.#options;
     let seen: Observation | undefined;
-    let withdrawn = false;
-    let forbidden: { readonly reason: unknown } | undefined;
+    // Why nothing was sent: the ticket is no longer valid, or `beforeSend` has thrown.
+    let held: 'withdrawn' | { readonly reason: unknown } | undefined;
     const onHead = (head: Head): void => {
       if (seen) return;
       const refused = isRefusal(request, head.status);
@@ -125,32 +127,25 @@ class RateLimitedClient implements HttpClient {
       seen = parseRateLimitHeaders(head, refused, ledger.view().clockOffset?.lo);
       ledger.observe(ticket, seen);
     };
-    const isGranted = (): boolean => {
-      withdrawn ||= aborted.aborted || !ledger.confirm(ticket);
-      return !withdrawn;
-    };
     const canSend = (): boolean => {
-      if (!isGranted()) return false;
       try {
-        request.beforeSend?.();
+        if (aborted.aborted || !ledger.confirm(ticket)) held = 'withdrawn';
+        else request.beforeSend?.();
       } catch (reason) {
-        forbidden = { reason };
+        held = { reason };
       }
-      return !forbidden;
+      return held === undefined;
     };
     const { signal, done } = this.#interruptible(request);
     try {
-      // The transport checks again before the first byte; checking here avoids a useless connection.
-      if (!isGranted()) throw new TransportError('aborted', false, 'not allowed to send');
       const response = await transport.send(request, { timeoutMs, signal, onHead, canSend });
       onHead(response);
       return { result: response, retryAfterMs: seen?.waitMs };
     } catch (error) {
       const failure = error instanceof TransportError ? error : undefined;
-      const unsent = failure !== undefined && !failure.requestSent;
-      if (!seen) ledger.release(ticket, unsent ? 'unsent' : 'lost');
-      if (forbidden && unsent) throw forbidden.reason;
-      if (withdrawn && unsent) return 'withdrawn';
+      if (!seen) ledger.release(ticket, failure?.requestSent === false ? 'unsent' : 'lost');
+      if (held === 'withdrawn') return held;
+      if (held) throw held.reason;
       if (!failure) throw error;
       return { result: failure, retryAfterMs: seen?.waitMs };
     } finally {
@@ -184,16 +179,18 @@ class RateLimitedClient implements HttpClient {
     };
     return { signal: ended.signal, done };
   }
-}
 
-function errorOf(
-  request: HttpRequest,
-  failure: TransportError,
-  next: 'failed' | 'unknown',
-  { reason }: AbortSignal,
-): unknown {
-  if (failure.reason === 'aborted') return next === 'unknown' ? interruptedAfterSending(request, reason) : reason;
-  return next === 'unknown' ? unknownOutcome(request, failure) : networkError(failure);
+  #errorOf(
+    request: HttpRequest,
+    failure: TransportError,
+    next: 'failed' | 'unknown',
+    { reason }: AbortSignal,
+  ): unknown {
+    if (failure.reason === 'aborted') return next === 'unknown' ? interruptedAfterSending(request, reason) : reason;
+    return next === 'unknown'
+      ? unknownOutcome(request, failure)
+      : networkError(failure, this.#options.limits.names.timeout);
+  }
 }
 
 // If the body of a rejection was lost, its status is enough.

@@ -1,33 +1,24 @@
 // Creates the errors of the HTTP client and decodes the bodies of error responses.
-import type { ErrorKind, WriteCommand } from '../errors.ts';
+import type { ErrorKind, Hint } from '../errors.ts';
 import { PetstoreError } from '../errors.ts';
 import { escapeControls } from '../escape.ts';
-import { formatTime } from '../format.ts';
+import { formatDuration, formatTime } from '../format.ts';
 import { parseJson } from '../json.ts';
 import { statusTraits } from './retry.ts';
-import type { HttpRequest, HttpResponse, TransportError } from './types.ts';
+import type { HttpRequest, HttpResponse, Limits, TransportError } from './types.ts';
 
 /** Describes a request that may have been processed, and how to check, for an error message and its hint. */
-export function describeUncertain({ method, path, creates }: HttpRequest): {
-  readonly what: string;
-  readonly hints: Pick<PetstoreError, 'hint' | 'commandHint'>;
-} {
-  const operation = `${method} ${escapeControls(path)}`;
+export function describeUncertain({ method, path, creates }: HttpRequest): Hint & { readonly what: string } {
   if (creates === undefined) {
-    return {
-      what: operation,
-      hints: { hint: 'check whether the request was processed before you retry', commandHint: undefined },
-    };
+    const hint = 'check whether the request was processed before you retry';
+    return { what: `${method} ${escapeControls(path)}`, hint };
   }
   // Search only for a name that neither a shell nor the service is likely to alter.
   const search = /^[^\p{Cc}]{1,60}$/u.test(creates) ? ['--search', creates] : [];
   return {
     what: `creating "${escapeControls(creates)}"`,
-    hints: {
-      hint: 'check whether the category exists before you retry',
-      commandHint: (petstore) =>
-        `check whether the category exists before you retry: ${petstore('categories', 'list', ...search)}`,
-    },
+    hint: 'check whether the category exists before you retry',
+    command: ['categories', 'list', ...search],
   };
 }
 
@@ -42,24 +33,23 @@ export function rateLimited(
   reason: LimitReason,
   until: number | undefined,
   now: number,
+  { maxWaitMs, names }: Pick<Limits, 'maxWaitMs' | 'names'>,
   refusal: HttpResponse | undefined,
 ): PetstoreError {
   const retryAt = until === undefined ? undefined : Math.max(until, now);
   const { message, code } = refusal ? decodeServiceError(refusal.body) : {};
   const serviceMessage = message && escapeControls(message);
+  const wait = formatDuration((retryAt ?? now) - now);
+  const longest = `${names.maxWait} ${formatDuration(maxWaitMs)}`;
   const what = {
-    blocked: refusal ? 'rate limited (429)' : 'rate limited by an earlier 429',
-    window: 'rate limit exhausted',
+    blocked: `rate limited ${refusal ? '(429)' : 'by an earlier 429'} for ${wait}, which exceeds ${longest}`,
+    window: `quota exhausted: the wait of ${wait} exceeds ${longest}`,
     pending: 'timed out waiting for another petstore process',
     attempts: 'still rate limited (429) after the last attempt',
   }[reason];
-  const hint = retryAt === undefined ? 'try again' : `try again ${formatTime(retryAt, now)}`;
-  const option =
-    reason === 'attempts' ? 'allow more retries with --max-retries' : 'allow a longer wait with --max-wait';
   return new PetstoreError('rate_limited', serviceMessage ? `${what}: ${serviceMessage}` : what, {
     retryAt,
-    hint,
-    commandHint: () => `${hint}, or ${option}`,
+    hint: retryAt === undefined ? 'try again' : `try again ${formatTime(retryAt, now)}`,
     code: code && escapeControls(code),
     serviceMessage,
     status: refusal?.status,
@@ -72,47 +62,44 @@ const KIND_BY_REASON: Partial<Record<TransportError['reason'], ErrorKind>> = {
   encoding: 'service',
 };
 
-/** The command-line hint after a failed connection. */
-export const checkConnection = (petstore: WriteCommand): string => `run ${petstore('doctor')} to check the connection`;
+/** The hint after a failed connection. */
+export const CHECK_CONNECTION: Hint = { hint: 'check the connection', command: ['doctor'] };
 
-/** The error of a request that received no complete response and changed nothing. */
-export function networkError(failure: TransportError): PetstoreError {
+/**
+ * The error of a request that received no complete response and changed nothing.
+ * @param timeout the option that sets the timeout
+ */
+export function networkError(failure: TransportError, timeout: string): PetstoreError {
   const { reason, head } = failure;
   // An incomplete response is an error of the service, not of the network.
   const incomplete = reason === 'reset' && head !== undefined;
   const kind = reason === 'proxy-auth' ? 'auth' : incomplete ? 'service' : (KIND_BY_REASON[reason] ?? 'network');
-  return new PetstoreError(kind, escapeControls(failure.detail), { ...networkHint(failure), cause: failure });
+  return new PetstoreError(kind, escapeControls(failure.detail), { ...networkHint(failure, timeout), cause: failure });
 }
 
-function networkHint({ reason }: TransportError): Partial<Pick<PetstoreError, 'hint' | 'commandHint'>> {
-  switch (reason) {
-    case 'proxy-auth':
-      return { hint: 'set HTTPS_PROXY to http://USER:PASSWORD@HOST:PORT' };
-    case 'proxy':
-    case 'proxy-refused':
-      return { hint: 'check HTTPS_PROXY' };
-    case 'timeout':
-      return { hint: 'allow a longer timeout', commandHint: () => 'try again with a longer --timeout' };
-    default:
-      return { hint: 'check the base URL and the network connection', commandHint: checkConnection };
-  }
+function networkHint({ reason }: TransportError, timeout: string): Hint | undefined {
+  if (reason === 'too-large') return undefined;
+  if (reason === 'timeout') return { hint: `try again with a longer ${timeout}` };
+  if (reason === 'proxy-auth') return { hint: 'set HTTPS_PROXY to http://USER:PASSWORD@HOST:PORT' };
+  if (reason === 'proxy' || reason === 'proxy-refused') return { hint: 'correct HTTPS_PROXY' };
+  return CHECK_CONNECTION;
 }
 
 /** The error of a create that was sent but received no valid response. */
 export function unknownOutcome(request: HttpRequest, failure: TransportError): PetstoreError {
-  const { what, hints } = describeUncertain(request);
+  const { what, ...hint } = describeUncertain(request);
   const message = `the outcome of ${what} is unknown: ${escapeControls(failure.detail)}`;
   const status = failure.head?.status;
   const processed = failure.reason === 'timeout' || statusTraits(status ?? 0).slow ? 'late' : 'perhaps';
-  return new PetstoreError('unknown_outcome', message, { ...hints, processed, status, cause: failure });
+  return new PetstoreError('unknown_outcome', message, { ...hint, processed, status, cause: failure });
 }
 
 /** @param reason the abort reason of the signal, which has the exit code */
 export function interruptedAfterSending(request: HttpRequest, reason: unknown): PetstoreError {
   const exitCode = reason instanceof PetstoreError ? reason.exitCode : undefined;
-  const { what, hints } = describeUncertain(request);
+  const { what, ...hint } = describeUncertain(request);
   return new PetstoreError('interrupted', `interrupted: the outcome of ${what} is unknown`, {
-    ...hints,
+    ...hint,
     processed: 'perhaps',
     exitCode,
     cause: reason,

@@ -3,12 +3,12 @@ import type { Clock } from '../clock.ts';
 import { LONGEST_SLEEP_MS } from '../clock.ts';
 import type { Ledger } from '../rate-limit/ledger.ts';
 import { rateLimited } from './request-errors.ts';
-import type { HttpResponse, Wait } from './types.ts';
+import type { HttpResponse, Limits, Wait } from './types.ts';
 
 interface TicketQueueOptions {
   readonly ledger: Ledger;
   readonly clock: Clock;
-  readonly limits: { readonly maxWaitMs: number };
+  readonly limits: Pick<Limits, 'maxWaitMs' | 'names'>;
   /** Called when a wait begins or changes, and with undefined when it ends. */
   readonly onWait?: ((wait: Wait | undefined) => void) | undefined;
 }
@@ -74,7 +74,7 @@ export class TicketQueue {
         const now = clock.now();
         if (ticket.reason !== 'pending') {
           const { until, reason } = ticket;
-          if (until - now > limits.maxWaitMs) throw rateLimited(reason, until, now, refusal);
+          if (until - now > limits.maxWaitMs) throw rateLimited(reason, until, now, limits, refusal);
           pendingSince = othersSince = undefined;
           notify({ until, reason });
           await clock.sleep(sleepChunk(until - now), signal);
@@ -85,7 +85,7 @@ export class TicketQueue {
         // Do not limit the wait for a request of this process: its own timeout ends it.
         othersSince = this.#isBusy() ? undefined : (othersSince ?? monotonic);
         const left = othersSince === undefined ? timeoutMs : limits.maxWaitMs - (monotonic - othersSince);
-        if (left <= 0) throw rateLimited('pending', undefined, now, refusal);
+        if (left <= 0) throw rateLimited('pending', undefined, now, limits, refusal);
         const waited = monotonic - pendingSince;
         if (waited > NOTIFY_PENDING_AFTER_MS && notifiedUntil === undefined)
           notify({ until: now + left, reason: 'pending' });

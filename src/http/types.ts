@@ -102,6 +102,14 @@ export interface Wait {
   readonly failure?: string;
 }
 
+/** The limits of an HTTP client, and the names of the caller's options for them, which messages mention. */
+export interface Limits {
+  readonly maxWaitMs: number;
+  readonly maxRetries: number;
+  readonly timeoutMs: number;
+  readonly names: { readonly maxWait: string; readonly timeout: string };
+}
+
 /** Sends requests within the rate limit, and retries if allowed. */
 export interface HttpClient {
   /**

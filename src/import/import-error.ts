@@ -1,8 +1,8 @@
 // The errors of an import, and which of them decides its exit code. Pure.
-import type { ErrorKind, WriteCommand } from '../errors.ts';
+import type { ErrorKind } from '../errors.ts';
 import { PetstoreError } from '../errors.ts';
 import { formatCount, formatNumber } from '../format.ts';
-import { checkConnection } from '../http/request-errors.ts';
+import { CHECK_CONNECTION } from '../http/request-errors.ts';
 import { statusTraits } from '../http/retry.ts';
 import type { FailedRow, ImportDocument, UnknownRow } from './results.ts';
 import { quoted } from './validate-row.ts';
@@ -77,7 +77,7 @@ function final(kind: ErrorKind, message: string, hint: string): Stop {
 
 export function noValidResponse(): Stop {
   const message = 'the service returned no valid response to several creates';
-  return { error: new PetstoreError('unknown_outcome', message, { commandHint: checkConnection }) };
+  return { error: new PetstoreError('unknown_outcome', message, CHECK_CONNECTION) };
 }
 
 /**
@@ -92,7 +92,7 @@ export function importError(
 ): PetstoreError | undefined {
   if (unknown.length > 0 && !(stop && outranksUnknown(stop))) return unknownRows(unknown, stop?.error, words);
   if (stop?.error.kind === 'interrupted') return interrupted(stop.error, unknown.length > 0, words);
-  if (stop) return stop.error.hint || stop.error.commandHint ? stop.error : rerun(stop.error, words, 'to resume');
+  if (stop) return stop.error.hint ? stop.error : rerun(stop.error, words, 'resume');
   return failed[0] && rejectedRows(failed[0], failed.length);
 }
 
@@ -106,7 +106,7 @@ function outranksUnknown({ error: { kind, status = 0 }, isFinal }: Stop): boolea
 function interrupted(error: PetstoreError, isUnknown: boolean, words: readonly string[] | undefined): PetstoreError {
   const message = error.exitCode === 143 ? 'terminated' : 'interrupted';
   const processed = isUnknown ? 'perhaps' : error.processed;
-  return rerun(new PetstoreError(error.kind, message, { ...error.facts, processed }), words, 'to resume');
+  return rerun(new PetstoreError(error.kind, message, { ...error.facts, processed }), words, 'resume');
 }
 
 function unknownRows(
@@ -125,7 +125,7 @@ function unknownRows(
   const facts = { hint, code, status, cause: stop };
   const error = new PetstoreError('unknown_outcome', stop ? `${message} (${stop.message})` : message, facts);
   const them = unknown.length === 1 ? 'it' : 'them';
-  return hint ? error : rerun(error, words, `to look ${them} up again`);
+  return hint ? error : rerun(error, words, `look ${them} up again`);
 }
 
 function rejectedRows({ row, message, code, status }: FailedRow, count: number): PetstoreError {
@@ -135,7 +135,6 @@ function rejectedRows({ row, message, code, status }: FailedRow, count: number):
 }
 
 function rerun(error: PetstoreError, words: readonly string[] | undefined, why: string): PetstoreError {
-  const same = `run the same command with the same rows ${why}`;
-  const commandHint = (petstore: WriteCommand): string => (words ? `run ${petstore(...words)} ${why}` : same);
-  return new PetstoreError(error.kind, error.message, { ...error.facts, commandHint });
+  const hint = words ? why : `run the same command with the same rows to ${why}`;
+  return new PetstoreError(error.kind, error.message, { ...error.facts, hint, command: words });
 }

@@ -1,7 +1,6 @@
 // The documents of an import (docs/cli.md): the outcome of every row, and the preview of a dry run.
 import type { Category, NewCategory } from '../api/types.ts';
 import type { PetstoreError } from '../errors.ts';
-import type { Int64 } from '../json.ts';
 import type { QuotaView } from '../rate-limit/quota-view.ts';
 import type { Estimate } from './estimate.ts';
 import { estimate } from './estimate.ts';
@@ -18,7 +17,7 @@ export interface UnknownRow extends RowRef {
 }
 
 export interface SkippedRow extends RowRef {
-  readonly id: Int64;
+  readonly id: number | bigint;
   /** The existing category has another description. */
   readonly differs?: true;
 }

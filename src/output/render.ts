@@ -1,7 +1,7 @@
 // Renders a result for stdout: one renderer per format, whose packages are loaded on use. The only file that imports chalk.
 import { PetstoreError } from '../errors.ts';
 import { terminalSafeJson } from '../escape.ts';
-import { stringifyJson, stringifyLines } from '../json.ts';
+import { stringifyJson } from '../json.ts';
 import type { Column, Style, TextContext, View } from './view.ts';
 
 export interface OutputTarget {
@@ -10,6 +10,8 @@ export interface OutputTarget {
   readonly columns: number | undefined;
   readonly color: boolean;
   readonly now: () => number;
+  /** Removes keys from a cell before it is cut or wrapped. */
+  readonly redact?: (text: string) => string;
 }
 
 /** Returns the pieces to write, in order; each piece of text ends in a line break. */
@@ -28,7 +30,7 @@ const OUTPUT_FORMATS = {
   },
   ndjson: {
     needsRecords: true,
-    load: async (view) => (data) => [terminalSafeJson(stringifyLines(view.records?.rows(data) ?? []))],
+    load: async (view) => (data) => (view.records?.rows(data) ?? []).map((row) => `${jsonText(row)}\n`),
   },
   csv: { needsRecords: true, load: (view, target) => loadDelimited('csv', view, target) },
   tsv: { needsRecords: true, load: (view, target) => loadDelimited('tsv', view, target) },
@@ -76,8 +78,14 @@ async function loadText<Data>(view: View<Data>, target: OutputTarget): Promise<R
   const table = view.tables && (await import('./table.ts')).table;
   // The width is unknown if the terminal reports 0 columns.
   const columns = target.columns === 0 ? undefined : target.columns;
-  const layOut: TextContext['table'] = (fields, rows, options) =>
-    table?.(fields, rows, { columns, style, ...options }) ?? [];
+  const { redact = (text) => text } = target;
+  const layOut: TextContext['table'] = (fields, rows, options) => {
+    const clean = fields.map((field) => ({
+      ...field,
+      value: (row: (typeof rows)[number]) => redact(field.value(row) ?? ''),
+    }));
+    return table?.(clean, rows, { columns, style, ...options }) ?? [];
+  };
   return (data) => {
     if (view.bytes && !target.isTTY) return [view.bytes(data)];
     return view.text(data, { style, columns, now: target.now(), table: layOut });

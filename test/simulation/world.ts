@@ -303,7 +303,7 @@ class World {
       write: async (text) => {
         const whole = typeof text === 'string' ? text : Buffer.from(text).toString();
         if (process.dead) return;
-        output[name] += redactor.redact(whole, name === 'out');
+        output[name] += redactor.redact(whole);
         if (name === 'err') this.#invariants.wrote(process, whole);
         if (whole.includes('(y/N)')) this.#answer(process, keyboard);
       },

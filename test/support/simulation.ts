@@ -103,7 +103,12 @@ export async function simulate(options: Simulation): Promise<Outcome> {
       }),
       clock,
       signal: new AbortController().signal,
-      limits: { maxWaitMs: options.maxWaitMs ?? 86_400_000, maxRetries: options.lose ? 30 : 4, timeoutMs: 30_000 },
+      limits: {
+        maxWaitMs: options.maxWaitMs ?? 86_400_000,
+        maxRetries: options.lose ? 30 : 4,
+        timeoutMs: 30_000,
+        names: { maxWait: '--max-wait', timeout: '--timeout' },
+      },
     });
   const senders = Array.from({ length: options.processes }, (_, index) => startClient(index));
   const request: HttpRequest = options.lose

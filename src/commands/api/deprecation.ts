@@ -2,7 +2,7 @@
 import { escapeControls } from '../../escape.ts';
 import type { HttpHeaders } from '../../http/types.ts';
 
-const LONGEST = 200;
+const LONGEST = 300;
 
 /**
  * Describes the markers of one response, and deprecations stated in docs/service.md.
@@ -11,44 +11,28 @@ const LONGEST = 200;
  * @returns one sentence per marker, safe to print
  */
 export function deprecationNotices(method: string, path: string, headers: HttpHeaders): readonly string[] {
-  const operation = `${method} ${escapeControls(path.replace(/\?.*$/s, ''))}`;
-  const deprecation = first(headers['deprecation']);
-  const sunset = first(headers['sunset']);
-  const sentences: string[] = [];
-  if (deprecation !== undefined) sentences.push(`${operation} ${deprecatedSince(deprecation)}`);
-  else if (method === 'GET' && /^\/pets\/[^/?]+(?:\?|$)/.test(path)) {
-    sentences.push(`${operation} is deprecated according to the service's documentation and will be removed`);
-  }
-  if (sunset !== undefined) {
-    const at = Date.parse(sunset);
-    sentences.push(`${operation} will be removed on ${Number.isNaN(at) ? short(sunset) : isoDate(at)}`);
-  }
-  for (const [name, value] of Object.entries(headers)) {
-    const text = first(value);
+  const notices = Object.entries(headers).flatMap(([name, value]) => {
+    const text = [value ?? ''].flat()[0] ?? '';
+    if (name === 'deprecation') return deprecated(text);
+    if (name === 'sunset') return `will be removed on ${day(text) ?? text}`;
     // The service does not document which header marks beta and experimental operations.
-    if (/(?:^|-)stability(?:-level)?$/.test(name) && text && !/^stable$/i.test(text)) {
-      sentences.push(`${operation} is marked ${short(text)} and may change without notice`);
-    }
-  }
-  return sentences;
+    const unstable = /(?:^|-)stability(?:-level)?$/.test(name) && !/^(?:stable)?$/i.test(text);
+    return unstable ? `is marked ${text} and may change without notice` : [];
+  });
+  if (method === 'GET' && /^\/pets\/[^/?]+(?:\?|$)/.test(path) && headers['deprecation'] === undefined)
+    notices.push("is deprecated according to the service's documentation and will be removed");
+  const operation = `${method} ${path.replace(/\?.*$/s, '')}`;
+  return notices.map((notice) => escapeControls(`${operation} ${notice}`.slice(0, LONGEST)));
 }
 
 // RFC 9745: "@" and a Unix time; its drafts had an HTTP date, or "true".
-function deprecatedSince(value: string): string {
-  if (/^(?:true|\?1)$/i.test(value.trim())) return 'is deprecated';
-  const unix = /^@(-?\d{1,10})$/.exec(value.trim())?.[1];
-  const at = unix === undefined ? Date.parse(value) : Number(unix) * 1000;
-  return Number.isNaN(at) ? `is deprecated (${short(value)})` : `has been deprecated since ${isoDate(at)}`;
+function deprecated(value: string): string {
+  if (/^(?:true|\?1)$/i.test(value)) return 'is deprecated';
+  const since = day(value);
+  return since ? `has been deprecated since ${since}` : `is deprecated (${value})`;
 }
 
-function isoDate(at: number): string {
-  return new Date(at).toISOString().slice(0, 10);
-}
-
-function short(value: string): string {
-  return escapeControls(value.length > LONGEST ? `${value.slice(0, LONGEST)}…` : value);
-}
-
-function first(value: string | readonly string[] | undefined): string | undefined {
-  return typeof value === 'string' ? value : value?.[0];
+function day(value: string): string | undefined {
+  const at = new Date(value.startsWith('@') ? Number(value.slice(1)) * 1000 : value);
+  return Number.isNaN(at.getTime()) ? undefined : /^\d{4}-\d\d-\d\d/.exec(at.toISOString())?.[0];
 }

@@ -1,6 +1,6 @@
 // Runs the checks of `petstore doctor`: each cause fails one check, and checks that depend on it are skipped.
 import type { PetstoreError } from '../../errors.ts';
-import { toKnownError } from '../../report-error.ts';
+import { toPetstoreError } from '../../report-error.ts';
 
 export interface CheckResult {
   readonly status: 'ok' | 'warning' | 'failed' | 'skipped';
@@ -43,7 +43,7 @@ export async function runChecks(
     try {
       return { id, label, ...(await test()) };
     } catch (thrown) {
-      const failure = toKnownError(thrown);
+      const failure = toPetstoreError(thrown);
       if (failure.kind === 'internal' || failure.kind === 'interrupted') throw thrown;
       const same = checks.find((one) => one.failure && causeOf(one.failure) === causeOf(failure));
       const failed: Check = { id, label, status: 'failed', detail: failure.message, hint: hintOf(failure), failure };

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:f
 import { dirname, join } from 'node:path';
 import { categoriesOf } from '../../api/categories.ts';
 import type { Action } from '../../command.ts';
-import { PetstoreError, rephrase, withCommands } from '../../errors.ts';
+import { PetstoreError, rephrase } from '../../errors.ts';
 import { escapeControls } from '../../escape.ts';
 import { formatDuration } from '../../format.ts';
 import { proxyFor } from '../../http/proxy.ts';
@@ -13,8 +13,9 @@ import type { Column, Style } from '../../output/view.ts';
 import { environmentSuffices, findCredentials, namedProfile, storedProfile } from '../../profiles/credentials.ts';
 import { SANDBOX } from '../../profiles/store.ts';
 import { maskKey } from '../../redact.ts';
+import { completeHint } from '../../report-error.ts';
 import { Session } from '../../session.ts';
-import { commandWriter, quoteForShell } from '../../shell-quote.ts';
+import { quoteForShell } from '../../shell-quote.ts';
 import { systemReason } from '../../system-error.ts';
 import type { Check, CheckDefinition, CheckResult } from './check.ts';
 import { ok, runChecks, skipped, warning } from './check.ts';
@@ -114,8 +115,7 @@ async function diagnose(session: Session): Promise<readonly Check[]> {
     ['clock', 'Clock', () => (response ? checkClock(response) : skipped('no response'))],
   ];
   const configured = checks.filter(([id]) => id !== 'state_server' || env['PETSTORE_STATE_URL']);
-  const petstore = commandWriter(context, options.profile);
-  return runChecks(configured, (error) => withCommands(error, petstore).hint);
+  return runChecks(configured, (error) => completeHint(error, context, { ...options, target: once.usedTarget }).hint);
 }
 
 /**
