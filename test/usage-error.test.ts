@@ -23,7 +23,7 @@ test.each([
   [['auth', 'list'], 'unknown command "list"', 'did you mean `petstore auth status`?'],
   [['whoami', '-p', 'staging'], 'unknown command "whoami"', 'did you mean `petstore auth status -p staging`?'],
   [['version'], 'unknown command "version"', 'did you mean `petstore --version`?'],
-  [['help', 'lst'], 'unknown command "lst"', 'did you mean `petstore categories list`?'],
+  [['help', 'lst'], 'unknown command "lst"', 'did you mean `petstore categories list --help`?'],
   [['categories'], 'missing subcommand after `petstore categories`', 'use list, create or import'],
   [['categories', 'list', '--serach', 'x'], 'unknown option "--serach"', 'did you mean `--search`?'],
   [['categories', 'create', '--nam', 'dog'], 'unknown option "--nam"', 'did you mean `--name`?'],
