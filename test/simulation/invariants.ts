@@ -1,10 +1,10 @@
 // The invariants that hold at every step: an independent reading of the guarantees in docs/.
-import { files } from './replaced/fs.ts';
+import { files } from './disks.ts';
+import type { Expectations } from './expectations.ts';
 import type { Machine, Scheduler, SimulatedProcess } from './scheduler.ts';
 import { EPOCH } from './scheduler.ts';
 import type { Service, ServiceRequest, ServiceResponse } from './service.ts';
 import type { StateServer } from './state-server.ts';
-import type { Expectations } from './users.ts';
 
 /** How a command ended; `code` is undefined if it was killed. */
 export interface Ended {

@@ -1,7 +1,7 @@
 // The entry point of the bundled simulator: `worlds FROM TO` or `world SEED STEPS [planted]`; prints one JSON document.
-import { rmSync } from 'node:fs';
+
+import { removeDisks } from './disks.ts';
 import type { Fault } from './faults.ts';
-import { root } from './replaced/fs.ts';
 import type { WorldPlan, WorldResult } from './world.ts';
 import { planWorld, runWorld } from './world.ts';
 
@@ -48,5 +48,5 @@ function kindOf({ violations }: Pick<WorldResult, 'violations'>): string | undef
 const [what, ...args] = process.argv.slice(2);
 const [first = 0, second = 0] = args.map(Number);
 const document = await (what === 'worlds' ? runWorlds(first, second) : runOne(first, second, args[2] ? [PLANTED] : []));
-rmSync(root, { recursive: true, force: true });
+removeDisks();
 process.stdout.write(`${JSON.stringify(document)}\n`, () => process.exit());

@@ -1,5 +1,5 @@
 // The trace of a world: the same seed gives the same lines.
-import { root } from './replaced/fs.ts';
+import { root } from './disks.ts';
 import type { Scheduler, SimulatedProcess } from './scheduler.ts';
 
 export class Trace {

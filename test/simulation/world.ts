@@ -6,12 +6,13 @@ import type { Context } from '../../src/io.ts';
 import { run as runProgram } from '../../src/program.ts';
 import { Redactor } from '../../src/redact.ts';
 import { draws } from '../support/draws.ts';
+import { formatDisks, root } from './disks.ts';
+import { Expectations } from './expectations.ts';
 import type { Cause, Coverage, Fault } from './faults.ts';
 import { drawFaults, Faults } from './faults.ts';
 import type { Ended, Violation } from './invariants.ts';
 import { Invariants } from './invariants.ts';
 import { Network } from './network.ts';
-import { formatDisks, root } from './replaced/fs.ts';
 import { setSurroundings } from './replaced/world.ts';
 import type { Machine, SimulatedProcess } from './scheduler.ts';
 import { Scheduler, settled } from './scheduler.ts';
@@ -20,7 +21,7 @@ import { LATEST_AFTER_LOSS_MS, LATEST_MS, PLANS, Service } from './service.ts';
 import { StateServer } from './state-server.ts';
 import { Trace } from './trace.ts';
 import type { Task, UserPlan } from './users.ts';
-import { Expectations, User } from './users.ts';
+import { User } from './users.ts';
 
 /** Everything that the seed determines before the world begins. */
 export interface WorldPlan {

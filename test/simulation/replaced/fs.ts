@@ -1,42 +1,18 @@
 // `node:fs` on real files in a temporary directory, one subdirectory per machine. Disks can fill up, a process can die during a
 // write, and a dead process cannot use files.
 import * as fs from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { openFiles } from '../disks.ts';
 import { currentProcess, KilledError } from '../scheduler.ts';
 import { surroundings } from './world.ts';
 
-/** The home directory of each machine is in it. */
-export const root = fs.mkdtempSync(join(tmpdir(), 'petstore-worlds-'));
-
-/** The open files, with their paths. */
-const open = new Map<number, string>();
-
-/** Empties all disks, and closes what killed processes left open. */
-export function formatDisks(): void {
-  for (const fd of open.keys()) fs.closeSync(fd);
-  open.clear();
-  fs.rmSync(root, { recursive: true, force: true });
-  fs.mkdirSync(root);
-}
-
-/** Every file of all machines, for the invariants. */
-export function* files(): Generator<[path: string, bytes: Buffer]> {
-  const all = fs.readdirSync(root, { recursive: true, withFileTypes: true });
-  for (const one of all.filter((entry) => entry.isFile())) {
-    const path = join(one.parentPath, one.name);
-    yield [path, fs.readFileSync(path)];
-  }
-}
-
 function openFile(path: string, flags?: fs.OpenMode, mode?: fs.Mode): number {
   const fd = fs.openSync(path, flags ?? 'r', mode);
-  open.set(fd, path);
+  openFiles.set(fd, path);
   return fd;
 }
 
 function closeFile(fd: number): void {
-  open.delete(fd);
+  openFiles.delete(fd);
   fs.closeSync(fd);
 }
 
@@ -55,7 +31,7 @@ function write(fd: number, data: Uint8Array | string, offset = 0, length?: numbe
     kill(caller);
     throw new KilledError();
   }
-  if (written < bytes.length && open.get(fd)?.includes('/quota/')) caller.machine.diskFailed = true;
+  if (written < bytes.length && openFiles.get(fd)?.includes('/quota/')) caller.machine.diskFailed = true;
   if (written === 0 && bytes.length > 0) throw Object.assign(new Error('ENOSPC: write'), { code: 'ENOSPC' });
   return written;
 }
