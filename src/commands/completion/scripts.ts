@@ -1,8 +1,5 @@
 // The completion scripts: each passes the words to `petstore __complete` and offers the printed candidates.
 import type { Action } from '../../command.ts';
-import type { SHELLS } from '../completion.ts';
-
-type Shell = (typeof SHELLS)[number];
 
 // Bash splits `--profile=sta` into three words: join them, and remove the part before the = from the candidates.
 const BASH = `# petstore completion for bash
@@ -86,7 +83,9 @@ Register-ArgumentCompleter -Native -CommandName petstore -ScriptBlock {
 }
 `;
 
-const SCRIPTS: Readonly<Record<Shell, string>> = { bash: BASH, zsh: ZSH, fish: FISH, powershell: POWERSHELL };
+const SCRIPTS = { bash: BASH, zsh: ZSH, fish: FISH, powershell: POWERSHELL };
+
+type Shell = keyof typeof SCRIPTS;
 
 export const scriptAction: Action<object, { readonly shell: Shell; readonly script: string }> = {
   run: async (_session, _options, shell) => ({ shell: shell as Shell, script: SCRIPTS[shell as Shell] }),
