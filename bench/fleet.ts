@@ -1,12 +1,12 @@
 // The fleet benchmark: 8 machines x 4 processes on one key, clocks up to 30 s apart, sharing nothing, a server, or bottleneck.
 import type { ChildProcess } from 'node:child_process';
 import { setPriority } from 'node:os';
-import type { LimitServerOptions } from '../test/support/limit-server.ts';
-import { startLimitServer } from '../test/support/limit-server.ts';
 import { RedisServer } from '../test/support/redis-server.ts';
 import { tempDir } from '../test/support/temp-dir.ts';
 import { delayingProxy } from './delaying-proxy.ts';
 import { resumedElsewhere, ticketTimes } from './fleet-imports.ts';
+import type { LimitServerOptions } from './limit-server.ts';
+import { startLimitServer } from './limit-server.ts';
 import type { Peer, StartWorker } from './limits-peers.ts';
 import { allReady, installPeers } from './limits-peers.ts';
 import { say } from './report.ts';

@@ -1,6 +1,7 @@
 // Scenarios without a table: processes killed at random, and creates whose response was lost.
-import { startLimitServer } from '../test/support/limit-server.ts';
+
 import { tempDir } from '../test/support/temp-dir.ts';
+import { startLimitServer } from './limit-server.ts';
 import type { Peer, StartWorker } from './limits-peers.ts';
 import { runRace } from './limits-race.ts';
 import { say } from './report.ts';

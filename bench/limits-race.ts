@@ -1,9 +1,9 @@
 // One measured run: a service, and one client in one or more processes.
 import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
-import type { LimitServerOptions, Seen } from '../test/support/limit-server.ts';
-import { startLimitServer } from '../test/support/limit-server.ts';
 import { tempDir } from '../test/support/temp-dir.ts';
+import type { LimitServerOptions, Seen } from './limit-server.ts';
+import { startLimitServer } from './limit-server.ts';
 import type { Peer, StartWorker } from './limits-peers.ts';
 import { allReady } from './limits-peers.ts';
 import { copyProgram } from './report.ts';

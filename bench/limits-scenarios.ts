@@ -1,5 +1,5 @@
 // The scenarios of the benchmark, and the clients that take part in each.
-import type { LimitServerOptions } from '../test/support/limit-server.ts';
+import type { LimitServerOptions } from './limit-server.ts';
 import type { Peer } from './limits-peers.ts';
 import { PEERS } from './limits-peers.ts';
 import type { Race } from './limits-race.ts';

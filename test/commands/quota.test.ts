@@ -1,19 +1,19 @@
 // `petstore quota`: the cached quota, --refresh and --clear.
 import { expect, test } from 'vitest';
 import { FakeClock } from '../support/fake-clock.ts';
-import type { LimitServer, LimitServerOptions } from '../support/limit-server.ts';
-import { startLimitServer } from '../support/limit-server.ts';
+import type { LimitedOptions } from '../support/limited-service.ts';
+import { startLimited } from '../support/limited-service.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { inProcess } from '../support/world.ts';
 
 const KEY = 'pk_secret_quota_0123456789';
 
-async function service(options: Partial<LimitServerOptions> = {}) {
+async function service(options: Partial<LimitedOptions> = {}) {
   const clock = new FakeClock(Date.parse('2026-11-21T12:00:20Z'));
   const window = { mode: 'fixed', limit: 60, windowMs: 60_000 } as const;
-  const server: LimitServer = await startLimitServer({ ...window, now: clock.now, ...options });
+  const server = await startLimited({ ...window, now: clock.now, ...options });
   const dir = tempDir();
-  const env = { PETSTORE_API_KEY: KEY, PETSTORE_BASE_URL: server.baseUrl };
+  const env = { PETSTORE_API_KEY: KEY, PETSTORE_BASE_URL: server.url };
   const run = (line: string, columns?: number) =>
     inProcess(line.split(' '), { env, dir, clock, ...(columns && { columns }) });
   return { server, run };
@@ -33,7 +33,7 @@ test('`quota` before the first response prints "unknown" and sends nothing', asy
     blocked: null,
   });
   expect(server.seen.sent).toBe(0);
-  await server.close();
+  server.close();
 });
 
 test('`quota --refresh` sends one GET /categories, and the next command uses its response', async () => {
@@ -45,7 +45,7 @@ test('`quota --refresh` sends one GET /categories, and the next command uses its
   expect(json).toMatchObject({ limit: 60, remaining: 59, resetPassed: false, shared: true });
   expect(json.resetAt).toBe('2026-11-21T12:01:00.000Z');
   expect(server.seen.sent).toBe(1);
-  await server.close();
+  server.close();
 });
 
 test('`quota` shows a daily window if no other is known', async () => {
@@ -55,7 +55,7 @@ test('`quota` shows a daily window if no other is known', async () => {
   );
   const json = JSON.parse((await run('quota --json')).out);
   expect(json).toMatchObject({ limit: 1000, remaining: 999, resetPassed: false, dailyLimit: null });
-  await server.close();
+  server.close();
 });
 
 test('`quota` shows a limit above 1,000,000 as unlimited', async () => {
@@ -63,7 +63,7 @@ test('`quota` shows a limit above 1,000,000 as unlimited', async () => {
   const { out, err } = await run('quota --refresh');
   expect(out).toContain('remaining  unlimited\n');
   expect(err).toBe('quota: unlimited\n');
-  await server.close();
+  server.close();
 });
 
 test('`quota` shows the block after a 429, which applies to every command until `quota --clear`', async () => {
@@ -82,7 +82,7 @@ test('`quota` shows the block after a 429, which applies to every command until 
   expect((await run('categories create --name dog')).code).toBe(5);
   expect(server.seen.sent).toBe(2);
   expect(JSON.parse((await run('quota --clear --json')).out)).toMatchObject({ blocked: null, limit: null });
-  await server.close();
+  server.close();
 });
 
 test('`quota` shows a bar beside the numbers on a terminal of at least 40 columns', async () => {
@@ -93,5 +93,5 @@ test('`quota` shows a bar beside the numbers on a terminal of at least 40 column
   expect((await run('quota', 40)).out).toContain('remaining  ███████████████░ 59 of 60\n');
   expect((await run('quota', 39)).out).toContain('remaining  59 of 60\n');
   expect((await run('quota')).out).toContain('remaining  59 of 60\n');
-  await server.close();
+  server.close();
 });

@@ -7,7 +7,7 @@ import { beforeAll, expect, test } from 'vitest';
 import { hasDevFull, hasShell, hasSignals } from '../support/capabilities.ts';
 import type { HttpFake } from '../support/http-fake.ts';
 import { startHttpFake } from '../support/http-fake.ts';
-import { startLimitServer } from '../support/limit-server.ts';
+import { startLimited } from '../support/limited-service.ts';
 import type { Outcome, Place } from '../support/processes.ts';
 import { ended, place, until } from '../support/processes.ts';
 import { BIN, petstore, start } from '../support/program.ts';
@@ -99,8 +99,8 @@ signalTest.concurrent.each([
 ] as const)(
   '%s during a wait for the rate limit causes exit code %i and leaves no ticket open',
   async (signal, code) => {
-    const server = await startLimitServer({ mode: 'anchored', limit: 1, windowMs: 60_000 });
-    const home = place({ PETSTORE_API_KEY: 'secret-0123456789', PETSTORE_BASE_URL: server.baseUrl });
+    const server = await startLimited({ mode: 'anchored', limit: 1, windowMs: 60_000 });
+    const home = place({ PETSTORE_API_KEY: 'secret-0123456789', PETSTORE_BASE_URL: server.url });
     await petstore(home, LIST);
     const waiting = start(home, CREATE);
     const outcome = ended(waiting);
@@ -112,7 +112,7 @@ signalTest.concurrent.each([
     const { out } = await petstore(home, ['quota', '--json']);
     expect(JSON.parse(out)).toMatchObject({ inFlight: 0, remaining: 0, limit: 1 });
     expect(server.seen.sent).toBe(1);
-    await server.close();
+    server.close();
   },
 );
 

@@ -11,7 +11,7 @@ import type { Observation } from '../../src/rate-limit/ledger-record.ts';
 import { hasModes, hasSignals } from '../support/capabilities.ts';
 import { compile } from '../support/compile.ts';
 import { FakeClock } from '../support/fake-clock.ts';
-import { startLimitServer } from '../support/limit-server.ts';
+import { startLimited } from '../support/limited-service.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 const KEY = 'pk_live_secret_ledger_0123456789';
@@ -257,13 +257,11 @@ const child = (baseUrl: string, stateDir: string, count: number): string[] => [
 ];
 
 test.concurrent('six concurrent processes share several windows without a refusal', async () => {
-  const server = await startLimitServer({ mode: 'fixed', limit: 24, windowMs: 3000, latencyMs: 5, reset: 'tenths' });
+  const server = await startLimited({ mode: 'fixed', limit: 24, windowMs: 3000, latencyMs: 5, reset: 'tenths' });
   const dir = tempDir();
   const run = promisify(execFile);
-  const done = await Promise.all(
-    Array.from({ length: 6 }, () => run(process.execPath, child(server.baseUrl, dir, 10))),
-  );
-  await server.close();
+  const done = await Promise.all(Array.from({ length: 6 }, () => run(process.execPath, child(server.url, dir, 10))));
+  server.close();
   expect(done.map(({ stdout }) => stdout.trim())).toEqual(Array(6).fill('10'));
   expect(server.seen).toMatchObject({ sent: 60, refused: 0, inside: 0 });
 });
@@ -271,8 +269,8 @@ test.concurrent('six concurrent processes share several windows without a refusa
 test
   .runIf(hasSignals)
   .concurrent('a process that is suspended while it waits continues afterwards without a refusal', async () => {
-    const server = await startLimitServer({ mode: 'fixed', limit: 5, windowMs: 2000, reset: 'tenths' });
-    const one = spawn(process.execPath, child(server.baseUrl, tempDir(), 12), { stdio: ['ignore', 'pipe', 'inherit'] });
+    const server = await startLimited({ mode: 'fixed', limit: 5, windowMs: 2000, reset: 'tenths' });
+    const one = spawn(process.execPath, child(server.url, tempDir(), 12), { stdio: ['ignore', 'pipe', 'inherit'] });
     let out = '';
     one.stdout.on('data', (chunk) => {
       out += chunk;
@@ -283,7 +281,7 @@ test
     await new Promise((resolve) => setTimeout(resolve, 2500));
     one.kill('SIGCONT');
     await ended;
-    await server.close();
+    server.close();
     expect(out.trim()).toBe('12');
     expect(server.seen).toMatchObject({ sent: 12, refused: 0, inside: 0 });
   });

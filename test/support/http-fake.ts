@@ -1,5 +1,5 @@
 // An HTTP server whose responses come from a function of the test, and that keeps all requests.
-// For invalid HTTP use raw-server.ts, for rate limits limit-server.ts or the sandbox.
+// For invalid HTTP use raw-server.ts, for rate limits limited-service.ts or the sandbox.
 import type { IncomingHttpHeaders, IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';

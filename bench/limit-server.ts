@@ -2,8 +2,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { LimiterOptions } from './limiter.ts';
-import { Limiter } from './limiter.ts';
+import type { LimiterOptions } from '../test/support/limiter.ts';
+import { Limiter } from '../test/support/limiter.ts';
 
 export interface LimitServerOptions extends LimiterOptions {
   readonly latencyMs?: number;
