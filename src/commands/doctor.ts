@@ -1,5 +1,5 @@
 // The definition of `petstore doctor`: checks everything between this machine and the service.
-import { lazyAction, PetstoreCommand } from '../command.ts';
+import { lazyAction, PetstoreCommand, rootOf } from '../command.ts';
 
 export const doctor = (): PetstoreCommand =>
   new PetstoreCommand('doctor')
@@ -17,4 +17,6 @@ failed or skipped; ids are node, config, state, state_server, profile, base_url,
         `petstore doctor --json | jq -r '.[] | select(.status == "failed") | .hint'`,
       ],
     })
+    // A check is a single attempt.
+    .hook('preAction', (_doctor, command) => void rootOf(command).setOptionValue('maxRetries', 0))
     .action(lazyAction(async () => (await import('./doctor/diagnose.ts')).diagnoseAction));

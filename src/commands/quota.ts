@@ -1,25 +1,26 @@
 // `petstore quota`: shows limit, remaining and reset, and a block of the key with its reason.
 import { action, PetstoreCommand } from '../command.ts';
 import { formatDuration, formatRemaining, formatTime, localTime, SHORT_MS } from '../format.ts';
-import { bar } from '../output/bar.ts';
-import type { Column, TextContext, View } from '../output/view.ts';
+import type { Column, View } from '../output/view.ts';
 import { toQuota } from '../rate-limit/quota.ts';
 import type { QuotaView, WindowView } from '../rate-limit/quota-view.ts';
 import type { Session } from '../session.ts';
 
 interface QuotaOptions {
-  readonly refresh?: true;
+  readonly refresh?: boolean;
   readonly clear?: true;
 }
 
 interface ProfileQuota {
   readonly profile: string;
   readonly known: QuotaView;
+  /** Whether the quota is that of a response to this command. */
+  readonly refreshed: boolean;
 }
 
 const view: View<ProfileQuota> = {
   json: ({ profile, known }) => ({ profile, ...toQuota(known, (at) => new Date(at).toISOString()) }),
-  text: (data, context) => context.table(FACTS, facts(data, context), { headings: false }),
+  text: (data, context) => context.table(FACTS, facts(data, context.now), { headings: false }),
   tables: true,
 };
 
@@ -42,16 +43,16 @@ quota. A block after a 429 applies to all of them.`,
     })
     .action(action(view, readQuota));
 
-async function readQuota(session: Session, { clear, refresh }: QuotaOptions): Promise<ProfileQuota> {
+async function readQuota(session: Session, { clear, refresh: refreshed = false }: QuotaOptions): Promise<ProfileQuota> {
   const { profile } = await session.target();
   const ledger = await session.ledger();
   if (clear) {
     await ledger.forget();
     await session.notice('Cleared the cached quota');
   }
-  if (refresh) await (await session.api()).categories.list();
+  if (refreshed) await (await session.api()).categories.list();
   await ledger.refresh();
-  return { profile, known: ledger.view() };
+  return { profile, known: ledger.view(), refreshed };
 }
 
 const REASONS: Readonly<Record<NonNullable<QuotaView['blocked']>['reason'], string>> = {
@@ -67,14 +68,14 @@ const FACTS: readonly Column<Fact>[] = [
   { header: 'text', value: ([, text]) => text, wrap: true },
 ];
 
-function facts({ profile, known }: ProfileQuota, context: TextContext): readonly Fact[] {
+function facts({ profile, known, refreshed }: ProfileQuota, now: number): readonly Fact[] {
   const { window, longWindow, blocked, nextAt, seenAt, stateServer } = known;
-  const { now } = context;
   const nearest = window ?? longWindow;
   const rows: Fact[] = [['profile', profile]];
-  if (nearest) rows.push(...windowFacts('remaining', nearest, context));
-  else rows.push(['remaining', 'unknown (run with --refresh to update)']);
-  if (window && longWindow) rows.push(...windowFacts('daily limit', longWindow, context));
+  const unknown = refreshed ? 'the service sent no rate limit headers' : 'run with --refresh to update';
+  if (nearest) rows.push(...windowFacts('remaining', nearest, now));
+  else rows.push(['remaining', `unknown (${unknown})`]);
+  if (window && longWindow) rows.push(...windowFacts('daily limit', longWindow, now));
   if (blocked) rows.push(['blocked', blockText(blocked, now)]);
   else if (nextAt !== undefined) rows.push(['next request', formatTime(nextAt, now)]);
   if (seenAt !== undefined) rows.push(['updated', `${formatDuration(now - seenAt)} ago`]);
@@ -83,20 +84,11 @@ function facts({ profile, known }: ProfileQuota, context: TextContext): readonly
   return rows;
 }
 
-const BAR_CELLS = 16;
-// A narrower terminal has no room for a bar beside names and numbers.
-const MIN_COLUMNS = 40;
-
-function windowFacts(name: string, window: WindowView, { now, columns = 0 }: TextContext): readonly Fact[] {
-  const { limit, remaining, resetAt, over } = window;
-  const left = formatRemaining(remaining, limit);
-  const hasBar = columns >= MIN_COLUMNS && limit !== undefined && left !== 'unlimited' && !over;
+function windowFacts(name: string, { limit, remaining, resetAt, over }: WindowView, now: number): readonly Fact[] {
+  const passed = `passed ${formatDuration(now - resetAt)} ago (run with --refresh to update)`;
   return [
-    [name, hasBar ? `${bar(remaining, limit, BAR_CELLS)} ${left}` : left],
-    [
-      'reset',
-      over ? `passed ${formatDuration(now - resetAt)} ago (run with --refresh to update)` : formatTime(resetAt, now),
-    ],
+    [name, formatRemaining(remaining, limit)],
+    ['reset', over ? passed : formatTime(resetAt, now)],
   ];
 }
 

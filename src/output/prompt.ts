@@ -28,7 +28,7 @@ export async function askFor<T>(io: PromptIO, { message, hidden = false, parse }
       return parse(answer.trim());
     } catch (error) {
       if (!(error instanceof PetstoreError)) throw error;
-      await io.stderr.write(`${error.message}; ${error.hint}\n`);
+      await io.stderr.write(`${[error.message, error.hint].filter(Boolean).join('; ')}\n`);
     }
   }
 }

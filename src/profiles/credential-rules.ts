@@ -60,33 +60,31 @@ export function isLoopback(hostname: string): boolean {
 /** In characters. */
 export const LONGEST_KEY = 4096;
 
-/** @throws PetstoreError `auth` that never contains the key */
-export function checkKey(key: unknown, from: string, hint = keyHint(key, from)): string {
+/**
+ * @param from where the key comes from; nothing for the prompt
+ * @throws PetstoreError `auth` that never contains the key
+ */
+export function checkKey(key: unknown, from = '', hint = keyHint(from)): string {
   const fault = keyFault(key);
   if (fault === undefined) return key as string;
-  const message = key === '' && from === 'stdin' ? 'no API key on stdin' : `the API key from ${from} ${fault}`;
-  throw new PetstoreError('auth', message, { hint });
+  if (key === '' && from === 'stdin') {
+    throw new PetstoreError('auth', 'no API key on stdin', { hint: 'pipe the key to stdin' });
+  }
+  throw new PetstoreError('auth', `the API key ${from && `from ${from} `}${fault}`, { hint });
 }
 
-function keyHint(key: unknown, from: string): string {
-  if (from === 'PETSTORE_API_KEY') return 'set PETSTORE_API_KEY to only the key, or unset it to use the saved key';
+function keyHint(from: string): string | undefined {
+  if (from === 'PETSTORE_API_KEY') return 'set PETSTORE_API_KEY to the key without spaces or line breaks';
   if (/key.command/.test(from)) return 'make the key command print only the key on its first line';
-  if (key === '' && from === 'stdin') return 'pipe the key to stdin';
-  return 'provide only the key: printable ASCII, no spaces';
+  return from === 'stdin' ? 'pipe only the key to stdin' : undefined;
 }
 
 function keyFault(key: unknown): string | undefined {
-  if (key === undefined || key === null) return 'is missing';
-  if (typeof key !== 'string') return 'is not a string';
+  if (typeof key !== 'string') return key === undefined || key === null ? 'is missing' : 'is not a string';
   if (key === '') return 'is empty';
   if (key.length > LONGEST_KEY) return `is longer than ${LONGEST_KEY} characters`;
-  const invalid = /[^\x21-\x7e]/.exec(key)?.[0];
-  return invalid === undefined ? undefined : `contains ${nameOf(invalid)}`;
-}
-
-function nameOf(char: string): string {
-  if (char === ' ') return 'a space';
-  if (char === '\n' || char === '\r') return 'a line break';
-  if (char === '\t') return 'a tab';
-  return char < ' ' || char === '\x7f' ? 'a control character' : 'a non-ASCII character';
+  const [invalid] = /[^\x21-\x7e]/.exec(key) ?? [];
+  if (invalid === undefined) return undefined;
+  if (/[ \t\r\n]/.test(invalid)) return 'contains a space, tab or line break';
+  return `contains a ${/\p{Cc}/u.test(invalid) ? 'control' : 'non-ASCII'} character`;
 }

@@ -7,37 +7,26 @@ import { sandboxDataFile } from './paths.ts';
 import type { ProfileStore, StoredProfile } from './store.ts';
 import { BUILT_IN, checkProfileName, FIRST_ACTIVE, hasKey, SANDBOX, unknownProfile } from './store.ts';
 
-/** The base URL and API key of a command's requests. */
-export interface Target {
+/** Base URL and API key of a command, as far as they are known before a key command runs. */
+export interface Credentials {
   readonly profile: string;
   /** Ends in `/v1`, without a trailing slash; empty for the embedded sandbox. */
-  readonly baseUrl: string;
+  readonly baseUrl?: string;
+  readonly urlSource?: 'environment' | 'stored' | 'sandbox';
   /** Never printed or saved; empty for the embedded sandbox, which creates its own. */
-  readonly key: string;
-  readonly keySource: 'environment' | 'stored' | 'command' | 'sandbox';
-  /** Where the key command is configured. */
-  readonly commandFrom?: string;
-  readonly urlSource: 'environment' | 'stored' | 'sandbox';
+  readonly key?: string;
+  readonly keySource?: 'environment' | 'stored' | 'command' | 'sandbox';
+  /** The command that prints the key, and where it is configured. */
+  readonly keyCommand?: { readonly line: string; readonly from: string };
+  /** The error of a command that uses these credentials. */
+  readonly problem?: PetstoreError;
+}
+
+/** Complete credentials. */
+export interface Target extends Required<Omit<Credentials, 'keyCommand' | 'problem'>>, Pick<Credentials, 'keyCommand'> {
   /** Identifies the service, for rate limits and import locks: the base URL, or `sandbox:` and the data file. */
   readonly identity: string;
 }
-
-/** The known part of a target before its key command runs. */
-export interface Credentials {
-  readonly profile: string;
-  readonly url?: string;
-  readonly origin?: string;
-  readonly urlSource?: Target['urlSource'];
-  readonly key?: string;
-  /** The command that prints the key, and where it is configured. */
-  readonly command?: { readonly line: string; readonly from: string };
-  readonly keySource?: Target['keySource'];
-  /** The error of a command that uses these credentials. */
-  readonly problem?: PetstoreError | undefined;
-}
-
-type FoundUrl = Required<Pick<Credentials, 'url' | 'origin' | 'urlSource'>>;
-type FoundKey = Pick<Credentials, 'key' | 'command'> & Required<Pick<Credentials, 'keySource'>>;
 
 const PROFILE_VARIABLE = 'PETSTORE_PROFILE';
 const KEY_VARIABLE = 'PETSTORE_API_KEY';
@@ -62,15 +51,13 @@ interface TargetSources extends CredentialSources {
 
 /** @throws PetstoreError `usage` (unknown profile, invalid URL), `auth` (no key or URL, a key for another origin), `storage` */
 export async function resolveTarget(sources: TargetSources): Promise<Target> {
-  const { profile, url: baseUrl = '', urlSource, key = '', keySource, ...found } = await findCredentials(sources);
-  // Both sources are known unless there is a problem.
-  if (found.problem || !urlSource || !keySource) throw found.problem;
+  const { problem, keyCommand, ...found } = await findCredentials(sources);
+  if (problem) throw problem;
+  const { profile, baseUrl = '', urlSource = 'sandbox', keySource = 'sandbox' } = found;
   const identity = keySource === 'sandbox' ? `sandbox:${sandboxDataFile(sources.stateDir())}` : baseUrl;
-  const target = { profile, baseUrl, key, keySource, urlSource, identity };
-  if (!found.command) return target;
-  const { line, from } = found.command;
-  const printed = checkKey(await sources.runKeyCommand(line, from), `the key command of ${from}`);
-  return { ...target, key: printed, commandFrom: from };
+  const printed = keyCommand && (await sources.runKeyCommand(keyCommand.line, keyCommand.from));
+  const key = keyCommand ? checkKey(printed, `the key command of ${keyCommand.from}`) : (found.key ?? '');
+  return { profile, baseUrl, urlSource, key, keySource, identity, ...(keyCommand && { keyCommand }) };
 }
 
 const SANDBOX_CREDENTIALS: Credentials = { profile: SANDBOX, urlSource: 'sandbox', keySource: 'sandbox' };
@@ -82,32 +69,30 @@ const SANDBOX_CREDENTIALS: Credentials = { profile: SANDBOX, urlSource: 'sandbox
 export async function findCredentials(sources: CredentialSources): Promise<Credentials> {
   const named = namedProfile(sources);
   if (named?.name === SANDBOX) return SANDBOX_CREDENTIALS;
-  const typed = named !== undefined && named.from === undefined;
-  const env = typed ? {} : sources.env;
-  let profile = named?.name ?? FIRST_ACTIVE;
-  let url: FoundUrl | undefined;
-  let key: FoundKey | undefined;
-  let problem: PetstoreError | undefined;
+  const env = sources.profile === undefined ? sources.env : {};
+  let found: Credentials = { profile: named?.name ?? FIRST_ACTIVE };
   try {
-    const complete = environmentSuffices(env);
-    if (!complete) profile = named?.name ?? (await sources.store()).active();
-    const ownUrl = environmentUrl(env);
-    url = ownUrl && { ...ownUrl, urlSource: 'environment' };
-    key = environmentKey(env);
-    if (profile === SANDBOX) return SANDBOX_CREDENTIALS;
-    if (complete) {
-      // A built-in name needs no check, which would load the store.
-      if (!BUILT_IN.includes(profile)) checkExists(await sources.store(), profile, named?.from);
-    } else {
-      const stored = storedProfile(await sources.store(), profile, named?.from);
-      url ??= storedUrl(profile, stored, { typed, hasOwnKey: key !== undefined });
-      key ??= storedKey(profile, stored, url);
+    const isComplete = environmentSuffices(env);
+    if (!named && !isComplete) found = { profile: (await sources.store()).active() };
+    const { profile } = found;
+    if (profile === SANDBOX) {
+      // The active sandbox uses neither URL nor key, but invalid ones are not passed over.
+      environmentUrl(env);
+      environmentKey(env);
+      return SANDBOX_CREDENTIALS;
     }
-  } catch (error) {
-    if (!(error instanceof PetstoreError)) throw error;
-    problem = error;
+    // The existence of a built-in profile needs no check, which would load the store.
+    const store = isComplete && BUILT_IN.includes(profile) ? undefined : await sources.store();
+    if (store) checkExists(store, profile, named?.from);
+    const stored = isComplete ? undefined : store?.get(profile);
+    const { origin, ...url } = findUrl(env, profile, stored, sources.profile !== undefined);
+    found = { ...found, ...url };
+    const key = environmentKey(env) ?? storedKey(profile, stored, origin, url.urlSource);
+    return { ...found, ...key };
+  } catch (problem) {
+    if (!(problem instanceof PetstoreError)) throw problem;
+    return { ...found, problem };
   }
-  return { profile, ...url, ...key, problem };
 }
 
 interface NamedProfile {
@@ -150,13 +135,6 @@ export function environmentSuffices(env: Environment): boolean {
   return env[URL_VARIABLE] !== undefined && keyVariable(env) !== undefined;
 }
 
-// An invalid key is an error: a saved key is never used in its place.
-function environmentKey(env: Environment): FoundKey | undefined {
-  const { [KEY_VARIABLE]: key, [KEY_COMMAND_VARIABLE]: line } = env;
-  if (key !== undefined) return { key: checkKey(key, KEY_VARIABLE), keySource: 'environment' };
-  return line === undefined ? undefined : { command: { line, from: KEY_COMMAND_VARIABLE }, keySource: 'command' };
-}
-
 /** @throws PetstoreError `usage` if PETSTORE_BASE_URL is set but invalid */
 export function environmentUrl(env: Environment): BaseUrl | undefined {
   const url = env[URL_VARIABLE];
@@ -178,39 +156,52 @@ export function checkExists(store: ProfileStore, name: string, from: string | un
   if (!names.includes(name)) throw unknownProfile(name, names, from);
 }
 
-function storedKey(name: string, stored: StoredProfile | undefined, { origin, urlSource }: FoundUrl): FoundKey {
+function findUrl(env: Environment, name: string, stored: StoredProfile | undefined, isTyped: boolean) {
+  const own = environmentUrl(env);
+  if (own) return { baseUrl: own.url, origin: own.origin, urlSource: 'environment' } as const;
+  const parsed = parseBaseUrl(stored?.url);
+  if ('url' in parsed) return { baseUrl: parsed.url, origin: parsed.origin, urlSource: 'stored' } as const;
+  const from = `profile "${name}"`;
+  const login = `run \`petstore auth login -p ${name} --url https://HOST/v1\``;
+  if (stored?.url !== undefined) {
+    throw new PetstoreError('auth', `the base URL of ${from} ${parsed.problem}`, { hint: login });
+  }
+  // New users without an account see this error first.
+  const other = isTyped ? '' : `, or add \`-p ${SANDBOX}\` to try petstore without an account`;
+  const hint = keyVariable(env) === undefined ? `${login}${other}` : `set ${URL_VARIABLE}`;
+  throw new PetstoreError('auth', `${from} has no base URL`, { hint });
+}
+
+type FoundKey = Pick<Credentials, 'key' | 'keySource' | 'keyCommand'>;
+
+// An invalid key is an error: a saved key is never used in its place.
+function environmentKey(env: Environment): FoundKey | undefined {
+  const { [KEY_VARIABLE]: key, [KEY_COMMAND_VARIABLE]: line } = env;
+  if (key !== undefined) return { key: checkKey(key, KEY_VARIABLE), keySource: 'environment' };
+  return line === undefined ? undefined : { keyCommand: { line, from: KEY_COMMAND_VARIABLE }, keySource: 'command' };
+}
+
+function storedKey(
+  name: string,
+  stored: StoredProfile | undefined,
+  origin: string,
+  urlSource: Credentials['urlSource'],
+): FoundKey {
   const from = `profile "${name}"`;
   const login = `run \`petstore auth login -p ${name}\``;
+  const set = `set ${KEY_VARIABLE}`;
   if (!stored || !hasKey(stored)) {
-    throw new PetstoreError('auth', `${from} has no API key`, {
-      hint: urlSource === 'environment' ? `set ${KEY_VARIABLE}` : login,
-    });
+    const hint = urlSource === 'environment' ? set : login;
+    throw new PetstoreError('auth', `${from} has no API key`, { hint });
+  }
+  if (stored.origin === undefined) {
+    throw new PetstoreError('auth', `${from} does not name the host of its API key`, { hint: login });
   }
   if (stored.origin !== origin) {
     throw new PetstoreError('auth', `the API key of ${from} is for ${stored.origin} and is not sent to ${origin}`, {
-      hint: `set ${KEY_VARIABLE} to a key for ${origin}`,
+      hint: `${set} to a key for ${origin}`,
     });
   }
-  if (stored.keyCommand !== undefined) return { command: { line: stored.keyCommand, from }, keySource: 'command' };
+  if (stored.keyCommand !== undefined) return { keyCommand: { line: stored.keyCommand, from }, keySource: 'command' };
   return { key: checkKey(stored.key, from, login), keySource: 'stored' };
-}
-
-function storedUrl(
-  name: string,
-  stored: StoredProfile | undefined,
-  { typed, hasOwnKey }: { readonly typed: boolean; readonly hasOwnKey: boolean },
-): FoundUrl {
-  const login = `run \`petstore auth login -p ${name} --url https://HOST/v1\``;
-  if (stored?.url === undefined) {
-    // New users without an account see this error first.
-    const other = typed || hasOwnKey ? '' : `; profile "${SANDBOX}" needs none`;
-    throw new PetstoreError('auth', `profile "${name}" has no base URL${other}`, {
-      hint: hasOwnKey ? `set ${URL_VARIABLE}` : login,
-    });
-  }
-  const parsed = parseBaseUrl(stored.url);
-  if ('url' in parsed) return { ...parsed, urlSource: 'stored' };
-  throw new PetstoreError('auth', `the base URL of profile "${name}" ${parsed.problem}`, {
-    hint: login,
-  });
 }

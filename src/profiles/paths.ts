@@ -5,16 +5,26 @@ import type { Context } from '../io.ts';
 
 type PathContext = Pick<Context, 'env' | 'platform' | 'homeDir'>;
 
+/** By the variable that overrides it: a variable of the platform, its default below the home directory, and our directory in it. */
+const DIRECTORIES = {
+  PETSTORE_CONFIG_DIR: {
+    linux: ['XDG_CONFIG_HOME', '.config', 'petstore'],
+    darwin: ['', 'Library/Preferences', 'petstore'],
+    win32: ['APPDATA', 'AppData/Roaming', 'petstore/Config'],
+  },
+  PETSTORE_STATE_DIR: {
+    linux: ['XDG_STATE_HOME', '.local/state', 'petstore'],
+    darwin: ['', 'Library/Application Support', 'petstore'],
+    win32: ['LOCALAPPDATA', 'AppData/Local', 'petstore/State'],
+  },
+} as const;
+
 /**
  * The directory of the profiles.
  * @throws PetstoreError `storage` if it cannot be determined; keys are never saved in the working directory
  */
 export function configDir(context: PathContext): string {
-  return directory(context, 'PETSTORE_CONFIG_DIR', {
-    linux: { variable: 'XDG_CONFIG_HOME', inHome: ['.config'] },
-    darwin: { inHome: ['Library', 'Preferences'] },
-    win32: { variable: 'APPDATA', inHome: ['AppData', 'Roaming'], leaf: 'Config' },
-  });
+  return directory(context, 'PETSTORE_CONFIG_DIR');
 }
 
 /**
@@ -22,11 +32,7 @@ export function configDir(context: PathContext): string {
  * @throws PetstoreError `storage` if it cannot be determined
  */
 export function stateDir(context: PathContext): string {
-  return directory(context, 'PETSTORE_STATE_DIR', {
-    linux: { variable: 'XDG_STATE_HOME', inHome: ['.local', 'state'] },
-    darwin: { inHome: ['Library', 'Application Support'] },
-    win32: { variable: 'LOCALAPPDATA', inHome: ['AppData', 'Local'], leaf: 'State' },
-  });
+  return directory(context, 'PETSTORE_STATE_DIR');
 }
 
 /** The data file of the profile `sandbox`, and of `petstore sandbox` without `--data`. */
@@ -34,33 +40,16 @@ export function sandboxDataFile(stateDirectory: string): string {
   return join(stateDirectory, 'sandbox', 'data');
 }
 
-/** A platform's directory for application files: named by a variable, otherwise in the home directory. */
-interface ApplicationDirectory {
-  readonly variable?: string;
-  readonly inHome: readonly string[];
-  /** A subdirectory of petstore's directory. */
-  readonly leaf?: string;
-}
-
-function directory(
-  { env, platform, homeDir }: PathContext,
-  override: string,
-  directories: Readonly<Record<'linux' | 'darwin' | 'win32', ApplicationDirectory>>,
-): string {
+function directory({ env, platform, homeDir }: PathContext, override: keyof typeof DIRECTORIES): string {
   const path = platform === 'win32' ? win32 : posix;
-  const own = env[override];
-  if (own !== undefined && own !== '') return path.resolve(own);
-  const {
-    variable = '',
-    inHome,
-    leaf = '',
-  } = directories[platform === 'darwin' || platform === 'win32' ? platform : 'linux'];
+  if (env[override]) return path.resolve(env[override]);
+  const [variable, inHome, name] =
+    DIRECTORIES[override][platform === 'darwin' || platform === 'win32' ? platform : 'linux'];
   // A relative path in an XDG variable is invalid and ignored (XDG base directory specification).
-  const absolute = (value: string | undefined) => (value && path.isAbsolute(value) ? value : undefined);
-  const home = absolute(homeDir);
-  const base = absolute(env[variable]) ?? (home && path.join(home, ...inHome));
-  if (base) return path.join(base, 'petstore', leaf);
+  const bases = [env[variable], homeDir && path.join(homeDir, inHome)];
+  const base = bases.find((one) => one && path.isAbsolute(one));
+  if (base) return path.join(base, name);
   throw new PetstoreError('storage', 'cannot determine the home directory', {
-    hint: `set ${platform === 'win32' ? variable : 'HOME'}, or set ${override} to a writable directory`,
+    hint: `set ${platform === 'win32' ? variable : 'HOME'} or ${override} to a writable directory`,
   });
 }

@@ -91,6 +91,15 @@ test("a saved key is not used for a URL that was edited in the profile's file", 
   await expect(resolve({}, undefined, store)).rejects.toMatchObject({ kind: 'auth' });
 });
 
+test('a saved key without an origin is not used, and the hint is to log in again', async () => {
+  const { origin: _, ...edited } = production;
+  await expect(resolve({}, undefined, memory([edited]))).rejects.toMatchObject({
+    kind: 'auth',
+    message: 'profile "production" does not name the host of its API key',
+    hint: 'run `petstore auth login -p production`',
+  });
+});
+
 test.each(['', ' ', 'a b', 'k\n', '\u201ck\u201d'])(
   'an invalid PETSTORE_API_KEY of %j is an error even if a key is saved',
   async (key) => {
@@ -201,7 +210,7 @@ test('--profile uses the URL and the key of the profile and nothing from the env
   });
   const malformed = memory([{ ...production, key: 'a b' }]);
   await expect(resolve({}, 'production', malformed)).rejects.toMatchObject({
-    message: 'the API key from profile "production" contains a space',
+    message: 'the API key from profile "production" contains a space, tab or line break',
     hint: 'run `petstore auth login -p production`',
   });
   // Ignored variables are not validated.

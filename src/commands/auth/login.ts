@@ -122,7 +122,7 @@ async function addressFor(
   }
   const { askFor } = await import('../../output/prompt.ts');
   return askFor(session.context, {
-    message: `Base URL of profile "${profile}" (https://HOST/v1)`,
+    message: `Base URL for profile "${profile}" (https://HOST/v1)`,
     parse: (text) => checkBaseUrl(text, 'the base URL'),
   });
 }
@@ -141,7 +141,7 @@ async function readKey(session: Session, profile: string): Promise<string> {
   return askFor(session.context, {
     message: `API key for profile "${profile}" (input is hidden)`,
     hidden: true,
-    parse: (text) => checkKey(text, 'the prompt'),
+    parse: (text) => checkKey(text),
   });
 }
 

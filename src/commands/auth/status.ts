@@ -70,11 +70,14 @@ async function readStatus(session: Session): Promise<StatusResult> {
   return { profiles: found.map((one) => toStatus(one, one === used)), ...(failure && { failure }) };
 }
 
-function toStatus({ profile, url, urlSource, key, keySource, problem }: Credentials, active: boolean): ProfileStatus {
+function toStatus(
+  { profile, baseUrl, urlSource, key, keySource, problem }: Credentials,
+  active: boolean,
+): ProfileStatus {
   return {
     profile,
     active,
-    url: url ?? null,
+    url: baseUrl ?? null,
     urlSource: urlSource ?? null,
     key: key === undefined ? null : maskKey(key),
     keySource: keySource ?? null,

@@ -78,7 +78,7 @@ test('a login to a profile without a base URL prompts for it, and again with a s
   const at = place();
   const run = await inTerminal(at, ['auth', 'login', '-p', 'farm'], {
     steps: [
-      { after: 'Base URL of profile', send: `${service.origin}\r` },
+      { after: 'Base URL for profile', send: `${service.origin}\r` },
       { after: `must end in /v1; did you mean ${service.url}?`, send: `${service.url}\r` },
       { after: 'API key for profile', send: `${GOOD_KEY}\r` },
     ],
