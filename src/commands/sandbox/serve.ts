@@ -6,7 +6,7 @@ import type { Action } from '../../command.ts';
 import { loadPrinter } from '../../command.ts';
 import { PetstoreError } from '../../errors.ts';
 import { escapeControls } from '../../escape.ts';
-import { formatDuration, formatNumber } from '../../format.ts';
+import { formatDuration, formatNumber, parseDuration } from '../../format.ts';
 import type { View } from '../../output/view.ts';
 import { sandboxDataFile } from '../../profiles/paths.ts';
 import type { RequestRecord } from '../../sandbox/context.ts';
@@ -101,10 +101,7 @@ function readSettings(session: Session, options: ServeOptions) {
     dataFile: data === undefined ? sandboxDataFile(session.stateDir()) : dataFile(resolve(cwd, data)),
     reset,
     retryAfter,
-    faults: options.fault.map((text) => {
-      const hint = `use ${FAULT_KINDS.slice(0, -1).join(', ')} or ${FAULT_KINDS.at(-1)}, for example 500:10`;
-      return parseFault(text) ?? invalid('--fault', text, hint);
-    }),
+    faults: options.fault.map((text) => parseFault(text) ?? invalidFault(text)),
     // Drawn here and printed, so that a run with random faults can be repeated.
     seed: seed === undefined ? Math.floor(clock.random() * 2 ** 32) : wholeNumber('--seed', seed, 2 ** 32 - 1),
   };
@@ -116,6 +113,18 @@ function dataFile(path: string): string {
   throw new PetstoreError('usage', `--data must be a file, but ${escapeControls(path)} is a directory`, {
     hint: `use a file in it, for example ${escapeControls(join(path, 'pets'))}`,
   });
+}
+
+function invalidFault(text: string): never {
+  const [, kind = '', , duration, percentage] = /^([^=:]*)(=([^:]*))?(?::(.*))?$/s.exec(text) ?? [];
+  if (!FAULT_KINDS.some((one) => one === kind)) {
+    const kinds = `${FAULT_KINDS.slice(0, -1).join(', ')} or ${FAULT_KINDS.at(-1)}`;
+    return invalid('--fault', text, `use ${kinds}, for example 500:10`);
+  }
+  if (kind === 'latency' && duration !== undefined && parseDuration(duration) === undefined)
+    return invalid('--fault', duration, 'use a duration such as latency=300ms', 'duration');
+  if (percentage === undefined) return invalid('--fault', text, 'use a duration with latency only');
+  return invalid('--fault', percentage, 'use a number from 0 to 100, for example 500:10', 'percentage');
 }
 
 function readLimits({ limit, plan = 'free' }: ServeOptions) {
@@ -136,8 +145,8 @@ function wholeNumber(option: string, text: string, max: number): number {
   return value <= max ? value : invalid(option, text, `use a whole number from 0 to ${max}`);
 }
 
-function invalid(option: string, text: string, hint: string): never {
-  throw new PetstoreError('usage', `invalid value ${escapeControls(JSON.stringify(text))} for ${option}`, { hint });
+function invalid(option: string, text: string, hint: string, what = 'value'): never {
+  throw new PetstoreError('usage', `invalid ${what} ${escapeControls(JSON.stringify(text))} for ${option}`, { hint });
 }
 
 function portError(error: unknown, port: number): unknown {

@@ -210,6 +210,15 @@ test.each([
   expect(err).toMatch(/^error: .+\nhint: .+\n$/);
 });
 
+test.each([
+  ['500:200', 'invalid percentage "200" for --fault', 'use a number from 0 to 100, for example 500:10'],
+  ['latency=abc', 'invalid duration "abc" for --fault', 'use a duration such as latency=300ms'],
+  ['500=1s', 'invalid value "500=1s" for --fault', 'use a duration with latency only'],
+])('`sandbox --fault %s` fails with the error: %s', async (fault, message, hint) => {
+  const { err } = await inProcess(['sandbox', '--fault', fault]);
+  expect(err).toBe(`error: ${message}\nhint: ${hint}\n`);
+});
+
 test('`sandbox --data` with a directory is a usage error', async () => {
   const { code, err } = await inProcess(['sandbox', '--port', '0', '--data', '/']);
   expect([code, err]).toEqual([2, expect.stringContaining('--data must be a file, but / is a directory')]);
