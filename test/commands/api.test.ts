@@ -20,6 +20,7 @@ const responses: Readonly<Record<string, FakeResponse>> = {
   '/v1/fails': { status: 501, body: '<html>' },
   '/v1/only': { status: 405, headers: { allow: 'GET, POST' } },
   '/v1/categories': { status: 500 },
+  '/v1/v1/dogs': errorResponse(404, 'not_found', 'Not found.'),
   '/v1/moved': { status: 307, headers: { location: 'https://evil.example/' } },
 };
 let service: HttpFake;
@@ -92,6 +93,7 @@ test.each<[what: string, args: string[], words: string]>([
   ['an encoded path that leaves the base URL', ['GET', '/x/..%2F..%2f../admin'], 'must stay below the base URL'],
   ['a path in place of the method', ['/categories', '/x'], 'unknown HTTP method "/categories"'],
   ['a body that is not JSON', ['POST', '/x', '--data', '{name: dog}'], 'not valid JSON'],
+  ['a body from @FILE', ['POST', '/x', '--data', '@a file'], "use `--input 'a file'`"],
   ['a body for GET', ['GET', '/x', '--data', '{}'], 'GET requests cannot have a body'],
   ['two bodies', ['POST', '/x', '--data', '{}', '--input', 'f'], 'cannot be used with'],
   ['a missing input file', ['POST', '/x', '--input', 'missing.json'], 'no such file'],
@@ -111,6 +113,13 @@ test.each([
   ['POST', '/fails', 8, 'error: the outcome of POST /fails is unknown: the service returned 501', '<html>'],
   ['DELETE', '/only', 4, 'hint: use GET or POST instead of DELETE', ''],
   ['GET', '/moved', 7, 'evil.example', ''],
+  [
+    'GET',
+    '/v1/dogs',
+    4,
+    'hint: did you mean `petstore api GET dogs`?',
+    '{"code":"not_found","message":"Not found.","status":404}',
+  ],
 ])(
   '`api %s %s` exits with %i, prints an error and leaves the body unchanged',
   async (method, path, code, words, out) => {
