@@ -121,8 +121,8 @@ function roomOf(stderr: Output): number {
 }
 
 // Returns texts from the longest to the shortest, for terminals of any width.
-function describeWait({ reason, until, failure }: Wait, now: number): readonly string[] {
-  if (reason === 'pending') return ['waiting for another petstore process'];
+function describeWait({ reason, until, own, failure }: Wait, now: number): readonly string[] {
+  if (reason === 'pending') return [own ? 'waiting for a response' : 'waiting for another petstore process'];
   const left = formatDuration(until - now);
   const shortest = `wait ${left}`;
   if (reason === 'list') return [`the list is incomplete; fetching it again in ${left}`, shortest];

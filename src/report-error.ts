@@ -69,7 +69,7 @@ export function completeHint(
 // The action that replaces a rejected key.
 function keyHint({ profile, keySource, keyCommand }: Target): Hint {
   if (keySource === 'environment') return { hint: 'set PETSTORE_API_KEY to a valid key' };
-  if (keyCommand) return { hint: `make the key command of ${keyCommand.from} print a valid key` };
+  if (keyCommand) return { hint: `make the key command from ${keyCommand.from} print a valid key` };
   return { hint: 'save a valid key', command: ['auth', 'login', '-p', profile] };
 }
 

@@ -175,6 +175,8 @@ test('--verbose prints a wait as a line and shows no spinner', async () => {
   await clock.advance(5000);
   progress.wait(wait(43, 'pending'));
   expect(shown()).toBe('waiting for another petstore process\n');
+  progress.wait({ ...wait(90, 'pending'), own: true });
+  expect(shown()).toContain('waiting for a response\n');
 });
 
 test.each([

@@ -9,6 +9,13 @@ import { StateServerError, ValkeyConnection } from './valkey-connection.ts';
 const PATIENCE_MS = 5000;
 const RETRY_EVERY_MS = 100;
 
+/** The hints for the reasons of a rejection (valkey-connection.ts). */
+const HINTS: Readonly<Record<string, string>> = {
+  'user name or password rejected': 'check PETSTORE_STATE_PASSWORD and the user in PETSTORE_STATE_URL',
+  'permission denied': 'grant the user in PETSTORE_STATE_URL the permissions that docs/fleet.md lists',
+  'its certificate is not trusted': 'set NODE_EXTRA_CA_CERTS to the certificate file of the authority to trust',
+};
+
 export interface StateServerOptions {
   readonly address: ServerAddress;
   readonly clock: Clock;
@@ -79,9 +86,13 @@ export class StateServer {
     if (error.problem === 'damaged') {
       return new PetstoreError('storage', message, { hint: 'delete that key while no petstore process is running' });
     }
-    return new PetstoreError(this.#accepted ? 'storage' : 'usage', message, {
-      hint: 'correct the address, certificate, password or permissions of the state server',
-    });
+    const kind = this.#accepted ? 'storage' : 'usage';
+    if (/DB index/.test(error.message)) {
+      return new PetstoreError(kind, `state server ${this.name} has no database ${this.#options.address.database}`, {
+        hint: 'correct the number at the end of PETSTORE_STATE_URL',
+      });
+    }
+    return new PetstoreError(kind, message, { hint: HINTS[error.message] ?? 'correct PETSTORE_STATE_URL' });
   }
 
   close(): void {

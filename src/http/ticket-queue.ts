@@ -83,12 +83,13 @@ export class TicketQueue {
         const monotonic = clock.monotonic();
         pendingSince ??= monotonic;
         // Do not limit the wait for a request of this process: its own timeout ends it.
-        othersSince = this.#isBusy() ? undefined : (othersSince ?? monotonic);
+        const own = this.#isBusy();
+        othersSince = own ? undefined : (othersSince ?? monotonic);
         const left = othersSince === undefined ? timeoutMs : limits.maxWaitMs - (monotonic - othersSince);
         if (left <= 0) throw rateLimited('pending', undefined, now, limits, refusal);
         const waited = monotonic - pendingSince;
         if (waited > NOTIFY_PENDING_AFTER_MS && notifiedUntil === undefined)
-          notify({ until: now + left, reason: 'pending' });
+          notify({ until: now + left, reason: 'pending', own });
         const poll = Math.min(MAX_POLL_MS, Math.max(MIN_POLL_MS, waited / 8));
         await clock.sleep(Math.max(1, Math.min(poll, left)), signal);
       }

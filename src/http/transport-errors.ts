@@ -36,7 +36,8 @@ const TLS_CODE = /^(?:CERT_|ERR_TLS_|ERR_SSL_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO
  * @param peer the host, for messages, and the proxy, if any, which is named if no connection was made
  */
 export function toTransportError(error: Error, requestSent: boolean, head?: Head, peer?: Peer): TransportError {
-  const [reason, detail] = (!requestSent && peer && problemOfPeer(error, peer)) || problemOf(error, requestSent);
+  const [reason, problem] = (!requestSent && peer && problemOfPeer(error, peer)) || problemOf(error, requestSent);
+  const detail = reason === 'reset' && !head ? 'the connection closed before a response arrived' : problem;
   return new TransportError(reason, requestSent, detail, head, codeOf(error));
 }
 

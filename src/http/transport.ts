@@ -149,7 +149,7 @@ function exchange(
         received += chunk.length;
         chunks.push(chunk);
         if (head && head.status >= 400 && received >= MAX_SHORT_RESPONSE_BYTES) cut();
-        else if (received > maxBytes) fail('too-large', `the response exceeds ${maxBytes / 1024 / 1024} MiB`);
+        else if (received > maxBytes) fail('too-large', `the response is larger than ${maxBytes / 1024 / 1024} MiB`);
       },
       onResponseEnd: () => settle(),
       onResponseError: (_controller, error) => settle(toTransportError(error, requestSent, head, { host, proxy })),

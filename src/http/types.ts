@@ -98,6 +98,8 @@ export interface Wait {
    * an import can still be processed.
    */
   readonly reason: 'blocked' | 'window' | 'pending' | 'backoff' | 'list' | 'requests';
+  /** Whether the request in flight belongs to this process, if the reason is `pending`. */
+  readonly own?: boolean;
   /** The failure, if the reason is `backoff`. */
   readonly failure?: string;
 }

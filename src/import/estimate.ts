@@ -75,9 +75,9 @@ export function formatEstimate({ ms, limit, windowMs = 0 }: Estimate): string {
   return `${formatRough(ms)} (${formatCount(limit, 'request')} per ${per})`;
 }
 
-// Shows seconds only below a minute.
+// Shows seconds below two minutes only.
 function formatRough(ms: number): string {
-  return formatDuration(ms < MINUTE_MS ? ms : Math.ceil(ms / MINUTE_MS) * MINUTE_MS);
+  return formatDuration(ms < 2 * MINUTE_MS ? ms : Math.ceil(ms / MINUTE_MS) * MINUTE_MS);
 }
 
 export function dailyNotice(rows: number, { isDaily, limit = 0 }: Estimate): string | undefined {

@@ -59,6 +59,6 @@ export function findOperation(method: string, target: string): Operation | HttpE
     const allow = candidates.map((operation) => operation.method).join(', ');
     return new HttpError(405, 'method_not_allowed', `this path allows ${allow}`, { Allow: allow });
   }
-  const message = path.startsWith('/v1/') ? 'there is nothing at this path' : 'every path begins with /v1/';
+  const message = path.startsWith('/v1/') ? 'path not found' : 'every path begins with /v1/';
   return new HttpError(404, 'not_found', message);
 }

@@ -106,7 +106,11 @@ test('a response body of more than 16 MiB, or 1 MiB for a create, is an error', 
     detail: expect.stringContaining('16 MiB'),
   });
   const created = await failure(await startFlood('201 Created'), POST);
-  expect(created).toMatchObject({ reason: 'too-large', detail: 'the response exceeds 1 MiB', head: { status: 201 } });
+  expect(created).toMatchObject({
+    reason: 'too-large',
+    detail: 'the response is larger than 1 MiB',
+    head: { status: 201 },
+  });
   expect((await send(await startFlood('200 OK', 3))).body).toHaveLength(3 * MIB);
 });
 
@@ -149,6 +153,8 @@ test.each([
 
 test('a connection that closes during a response is reported as closed, not as invalid HTTP', () => {
   const closed = Object.assign(new Error('other side closed'), { code: 'UND_ERR_SOCKET' });
+  expect(toTransportError(closed, true).detail).toBe('the connection closed before a response arrived');
   const detail = 'the connection closed before the response was complete';
-  expect(toTransportError(closed, true)).toMatchObject({ reason: 'reset', requestSent: true, detail });
+  const head = { status: 200, headers: {}, receivedAt: 1, sentAt: 0 };
+  expect(toTransportError(closed, true, head)).toMatchObject({ reason: 'reset', requestSent: true, detail });
 });

@@ -80,7 +80,7 @@ test('the time left is unknown until two resets have been seen, unless the impor
 
 test('the time left is never shorter than the wait for the next request', () => {
   const view = quota(0, { nextAt: START + 61_050 });
-  expect(line({ done: 895, view, waiting: true })).toBe('895 of 900 · 2m left');
+  expect(line({ done: 895, view, waiting: true })).toBe('895 of 900 · 1m 2s left');
 });
 
 test.each([
