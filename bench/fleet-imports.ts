@@ -4,8 +4,7 @@ import { join } from 'node:path';
 import { StateServer } from '../src/append-log/state-server.ts';
 import { parseStateUrl } from '../src/append-log/state-url.ts';
 import { systemClock } from '../src/clock.ts';
-import { FailoverLedger } from '../src/rate-limit/failover.ts';
-import { openLedger } from '../src/rate-limit/ledger.ts';
+import { openSharedLedger } from '../src/rate-limit/shared-ledger.ts';
 import type { Place } from '../test/support/processes.ts';
 import { ended, place, runProgram, startProgram, startSandbox } from '../test/support/processes.ts';
 import { RedisServer } from '../test/support/redis-server.ts';
@@ -97,9 +96,8 @@ export async function ticketTimes(): Promise<readonly string[]> {
     const clock = systemClock;
     const address = parseStateUrl(`redis://127.0.0.1:${proxy.port}`, undefined, 'X');
     const state = new StateServer({ address, clock });
-    const own = { identity: 'x', key: 'y', clock };
-    const openOwn = () => openLedger({ ...own, stateDir: tempDir(), tempDir: tempDir() });
-    const ledger = new FailoverLedger({ ...own, server: state, openOwn });
+    const own = { identity: 'x', key: 'y', clock, stateDir: tempDir(), tempDir: tempDir() };
+    const ledger = openSharedLedger(state, own);
     const acquires: number[] = [];
     const trips: number[] = [];
     for (let count = 0; count < 200; count++) {
@@ -117,6 +115,7 @@ export async function ticketTimes(): Promise<readonly string[]> {
       await ledger.refresh();
     }
     await ledger.close();
+    state.close();
     proxy.close();
     await server.kill();
     const [acquire, trip] = [median(acquires), median(trips)];

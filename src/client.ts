@@ -3,7 +3,9 @@
 import { homedir, tmpdir } from 'node:os';
 import { createApi } from './api/categories.ts';
 import type { Api, Category, NewCategory } from './api/types.ts';
+import type { StateServer } from './append-log/state-server.ts';
 import { parseStateUrl } from './append-log/state-url.ts';
+import type { ServerAddress } from './append-log/valkey-connection.ts';
 import { LONGEST_TIMER_MS, systemClock } from './clock.ts';
 import type { ErrorKind } from './errors.ts';
 import { PetstoreError } from './errors.ts';
@@ -14,7 +16,7 @@ import type { HttpClient, Limits } from './http/types.ts';
 import { toPlainJson } from './json.ts';
 import { checkBaseUrl, checkKey } from './profiles/credential-rules.ts';
 import { stateDir } from './profiles/paths.ts';
-import type { Ledger, LogLedger } from './rate-limit/ledger.ts';
+import type { Ledger } from './rate-limit/ledger.ts';
 import { openLedger } from './rate-limit/ledger.ts';
 import { initialState } from './rate-limit/policy.ts';
 import type { Quota, QuotaWindow } from './rate-limit/quota.ts';
@@ -134,18 +136,19 @@ interface Service {
 function openService(given: Partial<ClientOptions>, url: string, key: string, limits: Limits): Service {
   const { env, versions } = process;
   const clock = systemClock;
-  const own = { identity: url, key, clock };
-  const openOwn = (): LogLedger => openLedger({ ...own, stateDir: given.stateDir ?? ownStateDir(), tempDir: tmpdir() });
+  const own = { identity: url, key, clock, stateDir: given.stateDir ?? ownStateDir(), tempDir: tmpdir() };
   const address = given.stateUrl ? parseStateUrl(given.stateUrl, given.statePassword, 'stateUrl') : undefined;
-  let ledger: Ledger | undefined = address ? undefined : openOwn();
+  let ledger: Ledger | undefined = address ? undefined : openLedger(own);
+  let server: StateServer | undefined;
   let opened: Promise<HttpClient> | undefined;
-  const openOnServer = async (server: typeof address & object): Promise<Ledger> => {
+  const openOnServer = async (address: ServerAddress): Promise<Ledger> => {
     const { StateServer } = await import('./append-log/state-server.ts');
-    const { FailoverLedger } = await import('./rate-limit/failover.ts');
-    return new FailoverLedger({ ...own, server: new StateServer({ address: server, clock }), openOwn });
+    const { openSharedLedger } = await import('./rate-limit/shared-ledger.ts');
+    server = new StateServer({ address, clock });
+    return openSharedLedger(server, own);
   };
   const open = async (): Promise<HttpClient> => {
-    ledger ??= address ? await openOnServer(address) : openOwn();
+    ledger ??= address ? await openOnServer(address) : openLedger(own);
     const how = { baseUrl: url, key, version: VERSION, env, nodeVersion: versions.node, now: clock.now };
     const { signal } = new AbortController();
     return createHttpClient({ transport: createTransport(how), ledger, clock, signal, limits });
@@ -156,6 +159,7 @@ function openService(given: Partial<ClientOptions>, url: string, key: string, li
     async close() {
       const client = await opened?.catch(() => undefined);
       await (client ?? ledger)?.close();
+      server?.close();
     },
   };
 }

@@ -48,7 +48,7 @@ export async function run(context: Context): Promise<number> {
     return await reportError(failure, context, options);
   } finally {
     // A failed cleanup does not change the exit code.
-    for (const cleanup of cleanups) await cleanup().catch(() => undefined);
+    for (const cleanup of cleanups.reverse()) await cleanup().catch(() => undefined);
   }
 }
 

@@ -39,7 +39,7 @@ export class Session {
   /** The target, once it is known. */
   usedTarget: Target | undefined;
 
-  /** Clients and sandbox servers are closed by `context.cleanups`. */
+  /** What a session opens is closed by `context.cleanups`, the last first. */
   constructor(context: Context, options: GlobalOptions) {
     this.context = context;
     this.options = options;
@@ -61,16 +61,20 @@ export class Session {
     return toApi(await this.#connect(target, () => this.#openLedger(target)));
   }
 
-  /** The server of PETSTORE_STATE_URL, if set (docs/fleet.md); the caller closes it. */
-  async stateServer(): Promise<StateServer | undefined> {
-    const { env, clock, redactor } = this.context;
+  /** The server of PETSTORE_STATE_URL, if set (docs/fleet.md). */
+  readonly stateServer = lazy(() => this.#openStateServer());
+
+  async #openStateServer(): Promise<StateServer | undefined> {
+    const { env, clock, redactor, cleanups } = this.context;
     const url = env['PETSTORE_STATE_URL'];
     if (!url) return undefined;
     const { parseStateUrl } = await import('./append-log/state-url.ts');
     const address = parseStateUrl(url, env['PETSTORE_STATE_PASSWORD'], 'PETSTORE_STATE_URL');
     if (address.password !== undefined) redactor.add(address.password);
     const { StateServer } = await import('./append-log/state-server.ts');
-    return new StateServer({ address, clock, onOutage: (text) => void this.notice(text) });
+    const server = new StateServer({ address, clock, onOutage: (text) => void this.notice(text) });
+    cleanups.push(async () => server.close());
+    return server;
   }
 
   async runKeyCommand(commandLine: string, from: string): Promise<string> {
@@ -111,12 +115,13 @@ export class Session {
   async #openLedger({ identity, key, keySource }: Target): Promise<Ledger> {
     const { context } = this;
     const { openLedger } = await import('./rate-limit/ledger.ts');
-    const own = { identity, key, clock: context.clock, onWarning: (text: string) => void this.warn(text) };
-    const openOwn = () => openLedger({ ...own, stateDir: stateDirIfAny(context), tempDir: context.tempDir });
+    const { clock, tempDir } = context;
+    const onWarning = (text: string) => void this.warn(text);
+    const own = { identity, key, clock, onWarning, stateDir: stateDirIfAny(context), tempDir };
     const server = keySource === 'sandbox' ? undefined : await this.stateServer();
-    if (!server) return openOwn();
-    const { FailoverLedger } = await import('./rate-limit/failover.ts');
-    return new FailoverLedger({ ...own, server, openOwn });
+    if (!server) return openLedger(own);
+    const { openSharedLedger } = await import('./rate-limit/shared-ledger.ts');
+    return openSharedLedger(server, own);
   }
 
   async #connect(target: Target, open: () => Promise<Ledger>): Promise<HttpClient> {

@@ -9,6 +9,11 @@ export function systemReason(error: unknown): string {
   return getSystemErrorMap().get(errno)?.[1] ?? code ?? message;
 }
 
+/** Whether a system call failed; Node.js marks wrong arguments by other codes. */
+export function isSystemError(error: unknown): boolean {
+  return /^E[A-Z0-9]+$/.test(String((error as NodeJS.ErrnoException | undefined)?.code));
+}
+
 /**
  * The error of a file system call.
  * @param variable names the directory that the file is in, for example PETSTORE_STATE_DIR

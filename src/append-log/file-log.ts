@@ -9,7 +9,7 @@ import { escapeControls } from '../escape.ts';
 import type { LogFs } from './generations.ts';
 import { Generations, RECORD_END, ShortWriteError, SNAPSHOT } from './generations.ts';
 import type { Log, LogFormat } from './log.ts';
-import { DamagedRecordError } from './log.ts';
+import { DamagedRecordError, withChecksum, withoutChecksum } from './log.ts';
 
 export interface LogOptions {
   readonly dir: string;
@@ -18,7 +18,7 @@ export interface LogOptions {
   /** A generation of this size is sealed. */
   readonly rotateAtBytes: number;
   /** True: a file or record that petstore did not write is an error. Otherwise it is ignored. */
-  readonly rejectForeign?: boolean;
+  readonly strict?: boolean;
   readonly fs?: LogFs | undefined;
 }
 
@@ -53,7 +53,7 @@ export class FileLog<State, Result = void> implements Log<State> {
   /**
    * Opens the newest generation, or creates the first.
    * @throws file system errors unchanged (EACCES, EROFS, ENOSPC, …); PetstoreError `storage` if the path is not a regular file
-   *   or, with `rejectForeign`, not a log or damaged
+   *   or, with `strict`, not a log or damaged
    */
   constructor(format: LogFormat<State, Result>, options: LogOptions) {
     this.#format = format;
@@ -62,7 +62,7 @@ export class FileLog<State, Result = void> implements Log<State> {
     this.#state = format.initial();
     this.#files = new Generations(this.#fs, options.dir, options.name);
     this.#openNewest();
-    if (options.rejectForeign) this.refresh();
+    if (options.strict) this.refresh();
   }
 
   get generation(): number {
@@ -73,7 +73,7 @@ export class FileLog<State, Result = void> implements Log<State> {
     return this.#state;
   }
 
-  recent(): State {
+  freshEnough(): State {
     return this.refresh();
   }
 
@@ -91,8 +91,10 @@ export class FileLog<State, Result = void> implements Log<State> {
     if (/[\r\n]/.test(record)) throw new RangeError('a record is one line');
     for (;;) {
       // Add no record to a damaged file.
-      if (this.#sealed || this.#options.rejectForeign) this.refresh();
-      const written = this.#tryAppend(`${this.#stamp}${(this.#counter++).toString(36)} ${record}${RECORD_END}`);
+      if (this.#sealed || this.#options.strict) this.refresh();
+      const written = this.#tryAppend(
+        `${this.#stamp}${(this.#counter++).toString(36)} ${withChecksum(record)}${RECORD_END}`,
+      );
       if (written) {
         // Let the generation double before its seal, or a large state would be written again at every record.
         const full = this.#offset >= Math.max(this.#options.rotateAtBytes, 2 * this.#snapshotSize);
@@ -163,7 +165,7 @@ export class FileLog<State, Result = void> implements Log<State> {
     const stats = this.#fs.fstatSync(fd);
     if (!stats.isFile()) return 'is not a regular file';
     if (process.getuid && stats.uid !== process.getuid()) return 'is owned by another user';
-    if (!this.#options.rejectForeign) return undefined;
+    if (!this.#options.strict) return undefined;
     const start = Buffer.alloc(2);
     const begins = start.toString('latin1', 0, this.#fs.readSync(fd, start, 0, 2, 0));
     const starts = [`${VOID}\n`, `${VOID}${VOID}`, SNAPSHOT];
@@ -212,13 +214,13 @@ export class FileLog<State, Result = void> implements Log<State> {
     }
   }
 
-  // Ignores a damaged record or, with `rejectForeign`, fails now and at every later use: the state is incomplete.
+  // Ignores a damaged record or, with `strict`, fails now and at every later use: the state is incomplete.
   #apply(record: string): Result | undefined {
     try {
-      return this.#format.apply(this.#state, record);
+      return this.#format.apply(this.#state, withoutChecksum(record));
     } catch (error) {
       const isDamaged = error instanceof DamagedRecordError;
-      if (isDamaged && !this.#options.rejectForeign) return undefined;
+      if (isDamaged && !this.#options.strict) return undefined;
       this.#damage = isDamaged ? this.#unusable('is damaged', this.#generation) : error;
       throw this.#damage;
     }

@@ -1,6 +1,7 @@
 // The files of a log: one per generation, each beginning with a snapshot of the one before it.
 import type * as nodeFs from 'node:fs';
 import { join } from 'node:path';
+import { withChecksum } from './log.ts';
 import { mkdirp } from './mkdirp.ts';
 
 export type LogFs = typeof nodeFs;
@@ -100,7 +101,7 @@ export class Generations {
     try {
       let lines = '';
       for (const record of records) {
-        lines += `${SNAPSHOT}${record}${RECORD_END}\n`;
+        lines += `${SNAPSHOT}${withChecksum(record)}${RECORD_END}\n`;
         if (lines.length < CHUNK_BYTES) continue;
         this.#writeAll(fd, lines);
         lines = '';

@@ -1,8 +1,21 @@
 // The interface of append-only logs, records in and one state out: FileLog, MemoryLog and StreamLog implement it.
+import { crc32 } from 'node:zlib';
 
 /** A record that petstore did not write. */
 export class DamagedRecordError extends Error {
   override readonly name = 'DamagedRecordError';
+}
+
+/** Records are stored with a checksum, which shows that petstore wrote them and that they are complete. */
+export function withChecksum(record: string): string {
+  return `${crc32(record).toString(36)} ${record}`;
+}
+
+/** @throws DamagedRecordError */
+export function withoutChecksum(text: string): string {
+  const record = text.slice(text.indexOf(' ') + 1);
+  if (withChecksum(record) === text) return record;
+  throw new DamagedRecordError('wrong checksum');
 }
 
 /** Reduces records to a state. The functions are deterministic, so all processes agree. */
@@ -10,10 +23,11 @@ export interface LogFormat<State, Result = void> {
   initial(): State;
   /**
    * Reduces one record into the state, in place.
+   * @param at the server's time (epoch milliseconds) if the log is on a server; otherwise undefined
    * @returns the result of the record, such as the category that it creates
    * @throws DamagedRecordError if the record has another format; the state is then unchanged
    */
-  apply(state: State, record: string): Result;
+  apply(state: State, record: string, at?: number): Result;
   /** Returns records that give this state when reduced from `initial()`: the head of the next generation. */
   snapshot(state: State): Iterable<string>;
 }
@@ -22,8 +36,8 @@ export interface LogFormat<State, Result = void> {
 export interface Log<State> {
   /** The state as last read, without reading. */
   last(): State;
-  /** The latest state that is available without waiting for a server; undefined if it is too old. */
-  recent(): State | undefined;
+  /** The latest state that is available without waiting for a server, which a file reads from disk; undefined if it is too old. */
+  freshEnough(): State | undefined;
   refresh(): State | Promise<State>;
   /** Writes one record (a single line), and reduces it and all records before it. */
   append(record: string): unknown;
@@ -46,7 +60,7 @@ export class MemoryLog<State, Result = void> implements Log<State> {
     return this.#state;
   }
 
-  recent(): State {
+  freshEnough(): State {
     return this.#state;
   }
 

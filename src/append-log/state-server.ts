@@ -29,10 +29,12 @@ export class StateServer {
   readonly #options: StateServerOptions;
   #connection: ValkeyConnection | undefined;
   #opening: Promise<ValkeyConnection> | undefined;
-  #responded = false;
+  /** Whether it has responded, and no call has failed for 5 s since. */
+  #isUp = false;
+  #isClosed = false;
+  #failedAt = Number.NEGATIVE_INFINITY;
   /** Whether the server has run a script: a user may be permitted to run `INFO` only. */
   #accepted = false;
-  #downSince: number | undefined;
 
   constructor(options: StateServerOptions) {
     this.#options = options;
@@ -96,6 +98,7 @@ export class StateServer {
   }
 
   close(): void {
+    this.#isClosed = true;
     this.#connection?.close();
     this.#opening?.then(
       (connection) => connection.close(),
@@ -103,25 +106,32 @@ export class StateServer {
     );
   }
 
+  // Each call has its own patience, since a server may answer reads while it refuses writes.
   async #patiently<T>(work: (connection: ValkeyConnection) => Promise<T>): Promise<T> {
-    const { clock, onOutage } = this.#options;
-    for (;;) {
+    const { clock } = this.#options;
+    for (let failingSince: number | undefined; ; ) {
       try {
         const result = await work(await this.#connect());
-        this.#responded = true;
-        this.#downSince = undefined;
+        this.#isUp = true;
         return result;
       } catch (error) {
         if (!(error instanceof StateServerError) || error.problem !== 'unavailable') throw error;
         const now = clock.monotonic();
-        if (this.#responded && this.#downSince === undefined) {
-          onOutage?.(`state server ${this.name} is not responding (${error.message}); retrying for up to 5s`);
-        }
-        this.#downSince ??= now;
-        if (!this.#responded || now - this.#downSince >= PATIENCE_MS) throw error;
+        failingSince ??= now;
+        if (now - failingSince >= PATIENCE_MS) this.#isUp = false;
+        if (!this.#isUp) throw error;
+        this.#reportOutage(error.message, now);
         await clock.sleep(RETRY_EVERY_MS);
       }
     }
+  }
+
+  // Reports failures that follow each other as one outage.
+  #reportOutage(reason: string, now: number): void {
+    const isNew = now - this.#failedAt > PATIENCE_MS;
+    this.#failedAt = now;
+    if (!isNew || this.#isClosed) return;
+    this.#options.onOutage?.(`state server ${this.name} is not responding (${reason}); retrying for up to 5s`);
   }
 
   // Concurrent calls share one attempt to connect.

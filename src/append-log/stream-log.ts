@@ -7,8 +7,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../clock.ts';
 import type { Log, LogFormat } from './log.ts';
-import { DamagedRecordError } from './log.ts';
-import { isCount, isText, listOf, pair, tryParseJson } from './record-shape.ts';
+import { DamagedRecordError, withChecksum, withoutChecksum } from './log.ts';
 import type { StateServer } from './state-server.ts';
 import type { Reply, Script } from './valkey-connection.ts';
 import { StateServerError, script } from './valkey-connection.ts';
@@ -50,6 +49,7 @@ return 1`);
 const PAGE = 5000;
 // If the wall clock moved this far against the monotonic one, the machine was suspended or its clock was set.
 const JUMP_MS = 500;
+const LONGEST_TRIP_MS = 1000;
 
 export interface StreamOptions<State> {
   readonly server: StateServer;
@@ -57,14 +57,10 @@ export interface StreamOptions<State> {
   /** How long the server keeps an unused log, in milliseconds; forever if undefined. */
   readonly ttlMs?: number;
   readonly clock: Clock;
-  /** How long `recent` returns the state after it was read, in milliseconds. */
-  readonly recentMs: number;
+  /** How long `freshEnough` returns the state after it was read, in milliseconds. */
+  readonly freshMs: number;
   /** The log is rotated when it has more entries. */
   readonly rotateAt: number;
-  /** Writes the server's time (epoch milliseconds) into a record, so that no machine's clock affects the state. */
-  readonly stamp?: (record: string, at: number) => string;
-  /** Called with the server's time in each reply, and with our monotonic times before and after. */
-  readonly onTime?: (serverMs: number, sentAt: number, receivedAt: number) => void;
   /** Called with the previous state after reducing again from the head: known records may be missing now. */
   readonly onReset?: (before: State) => void;
   /** Called once if the log holds records in another format. */
@@ -72,8 +68,6 @@ export interface StreamOptions<State> {
 }
 
 type Entry = readonly [id: string, fields: readonly string[]];
-const isPage = listOf(pair(isText, listOf(isText)));
-const isSnapshot = listOf(isText);
 
 /** The log in one key of the server. Its asynchronous methods reject with StateServerError. */
 export class StreamLog<State> implements Log<State> {
@@ -85,6 +79,8 @@ export class StreamLog<State> implements Log<State> {
   // When the state was last known to be complete.
   #readAt = { monotonic: Number.NEGATIVE_INFINITY, wall: 0 };
   #warned = false;
+  #ahead = 0;
+  #aheadErrorMs = 0;
 
   constructor(format: LogFormat<State, unknown>, options: StreamOptions<State>) {
     this.#format = format;
@@ -92,16 +88,26 @@ export class StreamLog<State> implements Log<State> {
     this.#state = format.initial();
   }
 
+  /** The server's clock minus ours according to its last reply, in milliseconds. */
+  get ahead(): number {
+    return this.#ahead;
+  }
+
+  /** By how much `ahead` may be wrong, in milliseconds. */
+  get aheadErrorMs(): number {
+    return this.#aheadErrorMs;
+  }
+
   last(): State {
     return this.#state;
   }
 
-  recent(): State | undefined {
-    const { clock, recentMs } = this.#options;
+  freshEnough(): State | undefined {
+    const { clock, freshMs } = this.#options;
     const { monotonic, wall } = this.#readAt;
     const passed = clock.monotonic() - monotonic;
     const jump = Math.abs(clock.now() - wall - passed);
-    return passed <= recentMs && jump <= JUMP_MS ? this.#state : undefined;
+    return passed <= freshMs && jump <= JUMP_MS ? this.#state : undefined;
   }
 
   async refresh(): Promise<State> {
@@ -128,28 +134,36 @@ export class StreamLog<State> implements Log<State> {
   }
 
   async #exchange(record?: string): Promise<void> {
-    const { ttlMs = 0, rotateAt, clock, onTime } = this.#options;
+    const { ttlMs = 0, rotateAt, clock } = this.#options;
     for (let sending = record, lost = false; ; ) {
       const sentAt = { monotonic: clock.monotonic(), wall: clock.now() };
-      const args = [this.#last, this.#text, ttlMs, PAGE, ...(sending === undefined ? [] : [sending])];
+      const args = [this.#last, this.#text, ttlMs, PAGE, ...(sending === undefined ? [] : [withChecksum(sending)])];
       const reply = await this.#run(APPEND, args);
-      const [time, known, length, entries] = Array.isArray(reply) ? reply : [];
-      if (!isText(time) || !isText(known) || !isCount(length) || !isPage(entries)) throw unexpected('unknown reply');
-      onTime?.(Number(time), sentAt.monotonic, clock.monotonic());
+      if (!Array.isArray(reply) || !Array.isArray(reply[3])) throw unexpected('unknown reply');
+      const [time, known, length, entries] = reply as [string, string, number, readonly Entry[]];
+      this.#readClock(Number(time), sentAt.wall, clock.now());
       if (known === 'lost') {
         if (lost) throw unexpected('it keeps no data');
         lost = true;
         await this.#rebase();
         continue;
       }
-      const more = this.#reduce(entries as readonly Entry[], known === 'unknown');
-      if (!more || (entries as readonly Entry[]).length < PAGE) {
+      const more = this.#reduce(entries, known === 'unknown');
+      if (!more || entries.length < PAGE) {
         this.#readAt = sentAt;
-        if ((length as number) > rotateAt && record !== undefined) await this.#rebase();
+        if (length > rotateAt && record !== undefined) await this.#rebase();
         return;
       }
       sending = undefined;
     }
+  }
+
+  // Skips a reply that took long, for example because the process was suspended.
+  #readClock(serverMs: number, sentAt: number, receivedAt: number): void {
+    const tripMs = Math.abs(receivedAt - sentAt);
+    if (tripMs > LONGEST_TRIP_MS && this.#readAt.monotonic > Number.NEGATIVE_INFINITY) return;
+    this.#ahead = Math.round(serverMs - (sentAt + receivedAt) / 2);
+    this.#aheadErrorMs = Math.ceil(tripMs / 2);
   }
 
   // Returns false if no entry was new.
@@ -177,17 +191,13 @@ export class StreamLog<State> implements Log<State> {
 
   #apply([time, at, name, record = '', , snapshot]: readonly string[]): void {
     if (time !== 't' || name !== 'r') throw new DamagedRecordError('fields');
-    const { stamp = (text) => text } = this.#options;
-    if (snapshot === undefined) this.#format.apply(this.#state, stamp(record, Number(at)));
-    else this.#state = this.#restored(snapshot);
-  }
-
-  #restored(snapshot: string): State {
-    const lines = tryParseJson(snapshot);
-    if (!isSnapshot(lines)) throw new DamagedRecordError('snapshot');
-    const state = this.#format.initial();
-    for (const line of lines as readonly string[]) this.#format.apply(state, line);
-    return state;
+    if (snapshot === undefined) {
+      this.#format.apply(this.#state, withoutChecksum(record), Number(at));
+      return;
+    }
+    const records = JSON.parse(withoutChecksum(snapshot)) as readonly string[];
+    this.#state = this.#format.initial();
+    for (const one of records) this.#format.apply(this.#state, one);
   }
 
   #warn(): void {
@@ -199,7 +209,7 @@ export class StreamLog<State> implements Log<State> {
 
   async #rebase(): Promise<void> {
     const { ttlMs = 0, rotateAt } = this.#options;
-    const snapshot = JSON.stringify([...this.#format.snapshot(this.#state)]);
+    const snapshot = withChecksum(JSON.stringify([...this.#format.snapshot(this.#state)]));
     await this.#run(REBASE, [this.#last, this.#text, rotateAt, ttlMs, snapshot]);
   }
 }
@@ -211,7 +221,7 @@ export class StreamLog<State> implements Log<State> {
 export async function checkPermissions(server: StateServer, clock: Clock): Promise<void> {
   const format: LogFormat<undefined> = { initial: () => undefined, apply: () => undefined, snapshot: () => [] };
   const key = `petstore:{doctor}:${randomUUID()}`;
-  const log = new StreamLog(format, { server, clock, key, ttlMs: 1000, recentMs: 0, rotateAt: 1 });
+  const log = new StreamLog(format, { server, clock, key, ttlMs: 1000, freshMs: 0, rotateAt: 1 });
   try {
     // Append two records: only the second runs the commands that rotate the log.
     for (const record of ['1', '2']) await log.append(record);

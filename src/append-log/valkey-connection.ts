@@ -143,9 +143,14 @@ export class ValkeyConnection {
     try {
       return await this.#send(command, ...args);
     } catch (error) {
-      // Close the connection: after a missing reply, every later reply would be late too.
-      if (!(error instanceof ReplyError)) this.close();
-      throw toStateServerError(this.open ? error : (this.#failure ?? error));
+      if (error instanceof ReplyError) {
+        // After a failover, a new connection may reach the new primary.
+        if (/\bREADONLY\b/.test(String(error))) this.close();
+        throw toStateServerError(error);
+      }
+      // After a missing reply, every later reply would be late too.
+      this.close();
+      throw toStateServerError(this.#failure ?? error);
     }
   }
 }

@@ -129,7 +129,7 @@ class RateLimitedClient implements HttpClient {
     };
     const canSend = (): boolean => {
       try {
-        if (aborted.aborted || !ledger.confirm(ticket)) held = 'withdrawn';
+        if (aborted.aborted || !ledger.stillGranted(ticket)) held = 'withdrawn';
         else request.beforeSend?.();
       } catch (reason) {
         held = { reason };

@@ -1,11 +1,8 @@
 // The lock of a base URL: one import at a time, and how long the next one waits for the creates of the last (docs/import.md).
 import { randomBytes } from 'node:crypto';
 import type { Log, LogFormat } from '../append-log/log.ts';
-import { DamagedRecordError } from '../append-log/log.ts';
 import type { ProcessRef } from '../append-log/process-liveness.ts';
 import { currentProcess, livenessOf } from '../append-log/process-liveness.ts';
-import type { Check } from '../append-log/record-shape.ts';
-import { isCount, isNumber, isText, shape, tryParseJson } from '../append-log/record-shape.ts';
 import type { Clock } from '../clock.ts';
 import { PetstoreError } from '../errors.ts';
 
@@ -36,42 +33,30 @@ type LockRecord = { readonly run: string; readonly at: number } & (
   | { readonly kind: 'state'; readonly state: LockState }
 );
 
-const FIELDS = { run: isText, at: isNumber };
-const CHECKS: Readonly<Record<string, Check>> = {
-  acquire: shape({ ...FIELDS, process: shape({ pid: isCount, start: isText, host: isText }) }),
-  beat: shape({ ...FIELDS, busyMs: isCount }),
-  release: shape({ ...FIELDS, busyMs: isCount }),
-  expire: shape({ ...FIELDS, lastAt: isNumber }),
-  state: shape({ state: shape({ at: isNumber, busyMs: isCount }) }),
-};
-
 export const lockFormat: LogFormat<LockState> = {
   initial: () => ({ at: 0, busyMs: 0 }),
-  apply(state, text) {
-    const record = parse(text);
+  apply(state, text, serverTime) {
+    const record = JSON.parse(text) as LockRecord;
     const { holder } = state;
-    if (record.kind === 'state') Object.assign(state, record.state);
-    else if (record.kind === 'acquire') {
+    if (record.kind === 'state') {
+      Object.assign(state, record.state);
+      return;
+    }
+    const { run } = record;
+    const at = serverTime ?? record.at;
+    if (record.kind === 'acquire') {
       if (holder) return;
-      const { run, at } = record;
       // At most `busyMs`, if the clock was set back.
       const waitMs = Math.min(Math.max(0, state.at + state.busyMs - at), state.busyMs);
       Object.assign(state, { holder: { ...record.process, run, waitMs }, at, busyMs: Math.max(ABANDONED_MS, waitMs) });
-    } else if (holder?.run !== record.run) return;
+    } else if (holder?.run !== run) return;
     else if (record.kind === 'expire') state.holder = state.at === record.lastAt ? undefined : holder;
     else if (record.kind === 'beat') {
-      Object.assign(state, { at: record.at, busyMs: Math.max(ABANDONED_MS, record.busyMs) });
-    } else Object.assign(state, { holder: undefined, at: record.at, busyMs: record.busyMs });
+      Object.assign(state, { at, busyMs: Math.max(ABANDONED_MS, record.busyMs) });
+    } else Object.assign(state, { holder: undefined, at, busyMs: record.busyMs });
   },
   snapshot: (state) => [JSON.stringify({ kind: 'state', state })],
 };
-
-function parse(text: string): LockRecord {
-  const value = tryParseJson(text) as LockRecord | undefined;
-  const isValid = value && Object.hasOwn(CHECKS, value.kind) && CHECKS[value.kind]?.(value);
-  if (!isValid) throw new DamagedRecordError('not a record of a lock');
-  return value;
-}
 
 export interface LockOptions {
   readonly signal: AbortSignal;
@@ -154,7 +139,7 @@ export class Lock {
    * @throws PetstoreError `storage` if another run has taken over or, on a state server, may have
    */
   assertHeld(): void {
-    const state = this.#recent();
+    const state = this.#freshEnough();
     if (state?.holder?.run === this.#run) return;
     const message = state
       ? 'another process has taken over this import'
@@ -186,9 +171,9 @@ export class Lock {
     return this.#use(() => this.#log.append(JSON.stringify({ run: this.#run, at, ...record })));
   }
 
-  #recent(): LockState | undefined {
+  #freshEnough(): LockState | undefined {
     try {
-      return this.#log.recent();
+      return this.#log.freshEnough();
     } catch (error) {
       throw this.#toError(error);
     }

@@ -3,7 +3,6 @@ import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { FileLog } from '../append-log/file-log.ts';
 import type { LogFs } from '../append-log/generations.ts';
-import { tryParseJson } from '../append-log/record-shape.ts';
 import type { StateServer } from '../append-log/state-server.ts';
 import type { Clock } from '../clock.ts';
 import { PetstoreError, rephrase } from '../errors.ts';
@@ -41,8 +40,7 @@ export async function openServerLock(
     server,
     key: `petstore:{${nameOf(identity)}}:import`,
     rotateAt: ROTATE_AT_RECORDS,
-    recentMs: CONFIRMED_WITHIN_MS,
-    stamp: (record, at) => JSON.stringify({ ...(tryParseJson(record) as object), at }),
+    freshMs: CONFIRMED_WITHIN_MS,
   });
   return new Lock(log, options.clock, (error) => server.toPetstoreError(error));
 }

@@ -1,6 +1,4 @@
-// The records of the ledger as lines of JSON. Each reader validates a line, and ignores it if it is invalid.
-import type { Check } from '../append-log/record-shape.ts';
-import { isBoolean, isNumber, isText, oneOf, optional, shape, tryParseJson } from '../append-log/record-shape.ts';
+// The records of the ledger.
 
 export interface WindowReset {
   /** Epoch milliseconds by `clock`, which is ours if the header was a number of seconds from now. */
@@ -57,47 +55,32 @@ export type LedgerRecord =
   | { readonly kind: 'clock'; readonly at: number }
   | { readonly kind: 'forget'; readonly at: number };
 
-const isReset = shape({ at: isNumber, clock: oneOf('service', 'local'), resolution: isNumber });
-const isWaitFrom = oneOf('retry_after', 'reset', 'backoff');
+/** The clock of a log, by which its records are written. Milliseconds. */
+export interface LogClock {
+  /** Epoch milliseconds. */
+  readonly now: number;
+  /** The log's clock minus ours, and by how much that may be wrong: 0 except on a server. */
+  readonly ahead: number;
+  readonly aheadErrorMs: number;
+}
 
-const RECORDS: Readonly<Record<LedgerRecord['kind'], Check>> = {
-  ticket: shape({ id: isText, pid: isNumber, start: isText, host: isText, leaseMs: isNumber }),
-  response: shape({
-    id: isText,
-    seen: shape({
-      at: isNumber,
-      status: isNumber,
-      refused: isBoolean,
-      limit: optional(isNumber),
-      remaining: optional(isNumber),
-      reset: optional(isReset),
-      offset: optional(shape({ lo: isNumber, hi: isNumber })),
-      waitMs: optional(isNumber),
-      waitFrom: isWaitFrom,
-    }),
-    jitterDraw: (value) => isNumber(value) && Number(value) >= 0 && Number(value) < 1000,
-  }),
-  block: shape({ until: isNumber, reason: isWaitFrom }),
-  closed: shape({ id: isText, how: oneOf('unsent', 'lost', 'dead') }),
-  clock: () => true,
-  forget: () => true,
-};
+/**
+ * Converts a response to the clock of a log, so that no wait ends early; the server replaces a time later than its own.
+ * @param isFresh false if our clock may have been set since `clock` was read
+ */
+export function byLogClock(seen: Observation, { ahead, aheadErrorMs: error }: LogClock, isFresh: boolean): Observation {
+  const { at, reset, offset } = seen;
+  return {
+    ...seen,
+    at: Math.round(at + ahead + error),
+    reset: reset?.clock === 'local' ? { ...reset, at: reset.at + ahead + error } : reset,
+    offset: offset && isFresh ? { lo: offset.lo - ahead - error, hi: offset.hi - ahead + error } : undefined,
+  };
+}
 
 /** Sets a record's time to the server's; a response keeps its arrival time, at most ten minutes before that. */
 export function stamped(record: LedgerRecord, at: number): LedgerRecord {
   if (record.kind !== 'response') return { ...record, at };
   const seenAt = Math.max(Math.min(record.at, at), at - 600_000);
   return { ...record, at: seenAt, seen: { ...record.seen, at: seenAt } };
-}
-
-export function formatRecord(record: LedgerRecord): string {
-  return JSON.stringify(record);
-}
-
-/** Reads a line of the log; undefined if it is not a valid record. */
-export function parseRecord(text: string): LedgerRecord | undefined {
-  const record = tryParseJson(text) as LedgerRecord | undefined;
-  if (!shape({ kind: isText, at: isNumber })(record) || !record) return undefined;
-  if (!Object.hasOwn(RECORDS, record.kind) || !RECORDS[record.kind](record)) return undefined;
-  return record.kind === 'response' && record.seen.at !== record.at ? undefined : record;
 }

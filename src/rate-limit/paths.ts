@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { lstatSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import { mkdirp } from '../append-log/mkdirp.ts';
+import { PetstoreError } from '../errors.ts';
 
 // NFS, SMB (three dialects), 9p, AFS, Coda: O_APPEND is emulated there by a seek, so writers overwrite each other (open(2)).
 const NETWORK_TYPES = new Set([0x6969, 0x517b, 0xff534d42, 0xfe534d42, 0x01021997, 0x5346414f, 0x73757245]);
@@ -36,7 +37,7 @@ export function ledgerDirectory(
   // Another user may have created that name in the shared temporary directory.
   const found = lstatSync(mine);
   if (!found.isDirectory() || (process.getuid && found.uid !== process.getuid()) || (found.mode & 0o022) !== 0) {
-    throw new Error(`${mine} is owned by another user`);
+    throw new PetstoreError('storage', `${mine} is owned by another user`);
   }
   const dir = join(mine, 'quota', name);
   mkdirp(dir);

@@ -40,7 +40,11 @@ export interface QuotaView {
   readonly stateServer?: string;
 }
 
-export function quotaView(state: KeyState, now: number, shared: boolean): QuotaView {
+/**
+ * @param now by the clock of the state
+ * @param ahead that clock minus ours
+ */
+export function quotaView(state: KeyState, now: number, shared: boolean, ahead = 0): QuotaView {
   const t = Math.max(now, state.time);
   const admission = admit(state, t);
   const { window, daily, offset } = state;
@@ -49,21 +53,26 @@ export function quotaView(state: KeyState, now: number, shared: boolean): QuotaV
   const shown = block?.reason === 'backoff' ? undefined : window;
   const isOther = !shown || (daily !== undefined && daily.resetAt - shown.resetAt > RULES.sameWindowMs);
   return {
-    window: shown && windowView(shown, t),
+    window: shown && windowView(shown, t, ahead),
     windowMs: state.windowMs,
-    longWindow: daily && isOther ? windowView(daily, t) : undefined,
-    blocked: block && { until: block.until, since: block.since, reason: block.reason, refusals: block.refusals },
-    seenAt: state.reported?.at,
-    nextAt: 'until' in admission ? admission.until : undefined,
+    longWindow: daily && isOther ? windowView(daily, t, ahead) : undefined,
+    blocked: block && {
+      until: block.until - ahead,
+      since: block.since - ahead,
+      reason: block.reason,
+      refusals: block.refusals,
+    },
+    seenAt: state.reported && state.reported.at - ahead,
+    nextAt: 'until' in admission ? admission.until - ahead : undefined,
     inFlight: Object.values(state.tickets).filter(({ expires }) => t <= expires).length,
-    clockOffset: offset && { lo: offset.lo, hi: offset.hi },
+    clockOffset: offset && { lo: offset.lo + ahead, hi: offset.hi + ahead },
     shared,
   };
 }
 
-function windowView(window: Window, t: number): WindowView {
+function windowView(window: Window, t: number, ahead: number): WindowView {
   const { limit, remaining, resetAt, seenAt } = window;
-  return { limit, remaining, resetAt, seenAt, over: t >= windowEnd(window) };
+  return { limit, remaining, resetAt: resetAt - ahead, seenAt: seenAt - ahead, over: t >= windowEnd(window) };
 }
 
 /**

@@ -25,7 +25,7 @@ export function windowEnd({ resetAt, guardMs }: Window): number {
 }
 
 // Ignores a window without a reset, even if nothing is left of it: the wait would be a guess.
-export function readingOf(
+export function windowFrom(
   { at, limit, remaining, reset }: Observation,
   offset: Offset | undefined,
   seq: number,

@@ -135,7 +135,7 @@ export class Limiter {
     limits: readonly Limit[],
     { reset = false, fs }: { readonly reset?: boolean; readonly fs?: LogFs | undefined } = {},
   ) {
-    this.#log = new FileLog(windowsFormat, { dir, name, rotateAtBytes: ROTATE_AT_BYTES, rejectForeign: true, fs });
+    this.#log = new FileLog(windowsFormat, { dir, name, rotateAtBytes: ROTATE_AT_BYTES, strict: true, fs });
     this.#limits = limits;
     this.#limitsText = limits.map(({ count, windowMs }) => `${count}/${windowMs}`).join(',');
     if (reset) this.#log.append('reset');

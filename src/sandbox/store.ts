@@ -72,7 +72,7 @@ export class Store {
     options: { readonly reset?: boolean; readonly rotateAtBytes?: number; readonly fs?: LogFs | undefined } = {},
   ) {
     const { rotateAtBytes = ROTATE_AT_BYTES, fs } = options;
-    this.#log = new FileLog(storeFormat, { dir, name, rotateAtBytes, rejectForeign: true, fs });
+    this.#log = new FileLog(storeFormat, { dir, name, rotateAtBytes, strict: true, fs });
     if (options.reset) this.#log.append('reset');
   }
 

@@ -46,7 +46,6 @@ const ping = (connection: ValkeyConnection): Promise<unknown> => connection.run(
 
 test.each([
   ['LOADING Redis is loading the dataset in memory', 'unavailable: LOADING Redis is loading the dataset in memory'],
-  ["READONLY You can't write against a read only replica.", 'unavailable: READONLY'],
   ["OOM command not allowed when used memory > 'maxmemory'.", 'unavailable: OOM'],
   ['MISCONF Redis is configured to save RDB snapshots', 'unavailable: MISCONF'],
   ['ERR max number of clients reached', 'unavailable: ERR max number of clients reached'],
@@ -59,6 +58,13 @@ test.each([
   const connection = await connected(server.port);
   expect(await failure(() => ping(connection))).toContain(expected);
   expect(connection.open).toBe(true);
+});
+
+test('READONLY closes the connection, because a new one may reach the new primary after a failover', async () => {
+  const server = await scripted((_command, socket) => socket.write('-READONLY replica\r\n'));
+  const connection = await connected(server.port);
+  expect(await failure(() => ping(connection))).toBe('unavailable: READONLY replica');
+  expect(connection.open).toBe(false);
 });
 
 test.each([

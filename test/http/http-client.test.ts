@@ -3,7 +3,7 @@ import { PetstoreError } from '../../src/errors.ts';
 import { createHttpClient } from '../../src/http/http-client.ts';
 import type { HttpRequest, Transport, Wait } from '../../src/http/types.ts';
 import { TransportError } from '../../src/http/types.ts';
-import type { LogLedger } from '../../src/rate-limit/ledger.ts';
+import type { Ledger } from '../../src/rate-limit/ledger.ts';
 import { openLedger } from '../../src/rate-limit/ledger.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -36,7 +36,7 @@ function scripted(steps: readonly Step[], options: Options = {}) {
   const stateDir = options.dir ?? tempDir();
   const sentAt: number[] = [];
   const waits: (Wait | undefined)[] = [];
-  const open = (): LogLedger => openLedger({ stateDir, tempDir: stateDir, identity: 'test', key: 'test-key', clock });
+  const open = (): Ledger => openLedger({ stateDir, tempDir: stateDir, identity: 'test', key: 'test-key', clock });
   const ledger = open();
   const transport: Transport = {
     close: async () => undefined,

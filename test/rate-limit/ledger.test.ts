@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import type { LogFs } from '../../src/append-log/generations.ts';
-import type { LedgerOptions, LogLedger } from '../../src/rate-limit/ledger.ts';
+import type { Ledger, OpenLedgerOptions } from '../../src/rate-limit/ledger.ts';
 import { openLedger } from '../../src/rate-limit/ledger.ts';
 import type { Observation } from '../../src/rate-limit/ledger-record.ts';
 import { hasModes, hasSignals } from '../support/capabilities.ts';
@@ -18,8 +18,8 @@ const KEY = 'pk_live_secret_ledger_0123456789';
 
 function open(
   stateDir: string,
-  more: Partial<LedgerOptions> = {},
-): LogLedger & { warnings: string[]; clock: FakeClock } {
+  more: Partial<OpenLedgerOptions> = {},
+): Ledger & { warnings: string[]; clock: FakeClock } {
   const warnings: string[] = [];
   const clock = (more.clock as FakeClock) ?? new FakeClock();
   const ledger = openLedger({
@@ -40,7 +40,7 @@ function response(clock: FakeClock, more: Partial<Observation> = {}): Observatio
   return { at: clock.now(), status: 200, refused: more.status === 429, ...headers, waitFrom: 'retry_after', ...more };
 }
 
-async function take(ledger: LogLedger, timeoutMs = 30_000): Promise<string> {
+async function take(ledger: Ledger, timeoutMs = 30_000): Promise<string> {
   const admission = await ledger.acquire(timeoutMs);
   if (!admission.granted) throw new Error(`not granted: ${admission.reason}`);
   return admission.ticket;

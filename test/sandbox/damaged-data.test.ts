@@ -3,6 +3,7 @@ import * as fs from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { withChecksum } from '../../src/append-log/log.ts';
 import { PetstoreError } from '../../src/errors.ts';
 import { Limiter } from '../../src/sandbox/limiter.ts';
 import { PLANS } from '../../src/sandbox/plans.ts';
@@ -43,7 +44,7 @@ test.each(['s key {}', 's key {"windows":{"60000":null}}', 'r key soon 60/60000'
     expect((await inProcess(['categories', 'list', '-p', 'sandbox'], { dir })).code).toBe(0);
     const directory = join(dir, 'state', 'sandbox');
     const file = join(directory, fs.readdirSync(directory).find((name) => name.includes('windows')) ?? '');
-    fs.appendFileSync(file, `0 ${record} .\n`);
+    fs.appendFileSync(file, `0 ${withChecksum(record)} .\n`);
     const { code, err } = await inProcess(['categories', 'list', '-p', 'sandbox'], { dir });
     expect([code, err]).toEqual([9, expect.stringContaining(`error: ${file} is damaged\n`)]);
   },
@@ -53,7 +54,7 @@ test('data that is damaged while a sandbox runs is an error from then on, even a
   const file = dataFileWith(`c ${CATEGORY}`);
   const store = new Store(dataPaths(file), { rotateAtBytes: 10 });
   expect(store.list().toString()).toBe('[{"id":1,"name":"dog"}]');
-  fs.appendFileSync(`${file}.1.log`, '0 x .\n0 c {"name":"cat"} .\n#seal .\n');
+  fs.appendFileSync(`${file}.1.log`, `0 x .\n0 ${withChecksum('c {"name":"cat"}')} .\n#seal .\n`);
   const damaged = expect.objectContaining({ kind: 'storage' });
   expect(() => store.list()).toThrow(damaged);
   expect(() => store.create({ name: 'bird' })).toThrow(damaged);

@@ -3,6 +3,7 @@ import { request } from 'node:http';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
+import { withChecksum } from '../../src/append-log/log.ts';
 import { systemClock } from '../../src/clock.ts';
 import type { SandboxOptions } from '../../src/sandbox/context.ts';
 import { PLANS } from '../../src/sandbox/plans.ts';
@@ -22,7 +23,7 @@ export function noonClock(at = Date.parse('2026-11-21T12:00:10Z')): FakeClock {
 /** Writes a data file with these records and returns its path for `--data`. */
 export function dataFileWith(...records: readonly string[]): string {
   const dir = tempDir();
-  writeFileSync(join(dir, 'data.1.log'), `~\n${records.map((record) => `0 ${record} .\n`).join('')}`);
+  writeFileSync(join(dir, 'data.1.log'), `~\n${records.map((record) => `0 ${withChecksum(record)} .\n`).join('')}`);
   return join(dir, 'data');
 }
 

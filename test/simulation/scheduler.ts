@@ -122,8 +122,13 @@ export class Scheduler {
     if (owner?.dead) return true;
     this.now = at;
     this.steps++;
-    if (owner) running.run(owner, happen);
-    else happen();
+    try {
+      if (owner) running.run(owner, happen);
+      else happen();
+    } catch (error) {
+      // A write killed the process.
+      if (!(error instanceof KilledError)) throw error;
+    }
     await settled();
     return true;
   }

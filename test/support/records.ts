@@ -1,9 +1,9 @@
 // Ledger records for tests: sequences of tickets and responses, reduced to a state.
 import { DamagedRecordError } from '../../src/append-log/log.ts';
+import { ledgerFormat } from '../../src/rate-limit/ledger-format.ts';
 import type { Observation } from '../../src/rate-limit/ledger-record.ts';
 import type { Admission, KeyState } from '../../src/rate-limit/policy.ts';
 import { admit, initialState, reduce } from '../../src/rate-limit/policy.ts';
-import { ledgerFormat } from '../../src/rate-limit/reducer.ts';
 
 /** The start of every history, in epoch milliseconds. */
 export const START = 1_795_262_400_000;

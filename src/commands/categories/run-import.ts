@@ -79,9 +79,7 @@ async function openLock({ session, server }: Job): Promise<Lock> {
 
 async function openStateServer(session: Session): Promise<StateServer | undefined> {
   const { keySource } = await session.target();
-  const server = keySource === 'sandbox' ? undefined : await session.stateServer();
-  if (server) session.context.cleanups.push(async () => server.close());
-  return server;
+  return keySource === 'sandbox' ? undefined : session.stateServer();
 }
 
 async function notifyHolder({ context, options, notice }: Session, { pid, host }: ProcessRef): Promise<void> {

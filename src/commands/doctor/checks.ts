@@ -65,8 +65,6 @@ export async function checkStateServer(session: Session): Promise<CheckResult> {
   } catch (error) {
     if (!(error instanceof PetstoreError) || error.kind !== 'storage') throw error;
     throw rephrase(error, error.message, 'start the state server, or correct PETSTORE_STATE_URL');
-  } finally {
-    server.close();
   }
 }
 
