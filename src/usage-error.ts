@@ -36,7 +36,7 @@ export function usageError({ code, command, message }: ParseError, petstore: For
   const hints: Partial<Record<string, string | undefined>> = {
     'commander.unknownCommand': meantCommand(command, word, petstore),
     'commander.missingMandatoryOptionValue': meantOption(command, petstore),
-    'commander.missingArgument': meantMethod(command, petstore),
+    'commander.missingArgument': word === 'file' ? 'pass a file, or - to read stdin' : meantMethod(command, petstore),
     'commander.conflictingOption': 'use one of them',
     'commander.invalidArgument': explanation?.replace(/^Allowed choices are (.*)\.$/s, (_, list) => use(list)),
   };

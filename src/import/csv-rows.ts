@@ -2,7 +2,7 @@
 import { CsvError, parse } from 'csv-parse/sync';
 import { PetstoreError } from '../errors.ts';
 import type { RowValidator } from './validate-row.ts';
-import { quoted } from './validate-row.ts';
+import { quoted, unusable } from './validate-row.ts';
 
 export interface CsvOptions {
   /** Undefined: taken from a `sep=` line, otherwise detected in the header. */
@@ -12,6 +12,10 @@ export interface CsvOptions {
 }
 
 const MOST_NAMED = 20;
+/** Words of the usual headings, by which a first line is recognized as a header. */
+const USUAL =
+  /^(?:#|id|nr|no|number|key|code|date|status|colou?r|\p{L}*name|nom|nombre|nome|titles?|titel|labels?|categor\p{L}*|kategor\p{L}*|species|breeds?|animals?|tiere?|pets?|kinds?|types?|typ|art)$/iu;
+const DESCRIPTION = /^(?:desc|beschreib|bezeichn|text|note|comment|info|detail)/i;
 
 type Field = 'name' | 'description';
 type Cells = readonly (string | undefined)[];
@@ -25,7 +29,6 @@ interface Header {
 
 /** @throws PetstoreError `usage` if the header is wrong or quotes do not match */
 export function readDelimited(source: string, options: CsvOptions, validator: RowValidator): void {
-  const map = parseMap(options.map);
   // Excel reads the delimiter from such a first line.
   const [separatorLine = '', separator] = /^"?sep=(.)"?\r?\n/i.exec(source) ?? [];
   const text = source.slice(separatorLine.length);
@@ -38,12 +41,12 @@ export function readDelimited(source: string, options: CsvOptions, validator: Ro
       record_delimiter: text.includes('\n') ? ['\r\n', '\n'] : '\r',
       relax_column_count: true,
       skip_empty_lines: true,
-      // `""` is an empty string, an empty cell a missing value.
+      // `""` is an empty description, an empty cell a missing one.
       cast: (value, { quoting }) => (value === '' && !quoting ? undefined : value),
       on_record: (cells: Cells, { lines }) => {
         const line = firstLine(cells, lines) + skipped;
         if (header) addRecord(cells, line, header, validator);
-        else header = readHeader(cells, line, map, validator);
+        else header = readHeader(cells, line, options, validator);
         return null;
       },
     });
@@ -55,22 +58,25 @@ export function readDelimited(source: string, options: CsvOptions, validator: Ro
 }
 
 function parseMap(typed: readonly string[]): ReadonlyMap<Field, string> {
-  return new Map(
-    typed.map((mapping) => {
-      const [, field, column = ''] = /^(name|description)=(.+)$/s.exec(mapping) ?? [];
-      if (field !== undefined) return [field as Field, column.trim()];
+  const map = new Map<Field, string>();
+  for (const mapping of typed) {
+    const [, field, column = ''] = /^(name|description)=(.+)$/s.exec(mapping) ?? [];
+    if (field === undefined) {
       throw new PetstoreError('usage', `invalid value ${quoted(mapping)} for --map`, {
         hint: 'use `--map name=COLUMN` or `--map description=COLUMN`',
       });
-    }),
-  );
+    }
+    if (map.has(field as Field)) throw unusable('--map', `${field} is given twice`, `use --map ${field}=COLUMN once`);
+    map.set(field as Field, column.trim());
+  }
+  return map;
 }
 
 // Returns the most frequent delimiter of the header, outside quotes; a comma if there is none.
 function detectDelimiter(text: string): string {
   const header = (text.trimStart().split(/[\r\n]/, 1)[0] ?? '').replace(/"[^"]*"/g, '');
   const count = (delimiter: string): number => header.split(delimiter).length;
-  return [',', ';', '\t'].sort((a, b) => count(b) - count(a))[0] as string;
+  return [',', ';', '\t', '|'].sort((a, b) => count(b) - count(a))[0] as string;
 }
 
 // The parser reports only the line on which a record ends.
@@ -78,14 +84,15 @@ function firstLine(cells: Cells, lastLine: number): number {
   return cells.reduce((line, cell) => line - ((cell?.split('\n').length ?? 1) - 1), lastLine);
 }
 
-function readHeader(cells: Cells, line: number, map: ReadonlyMap<Field, string>, validator: RowValidator): Header {
+function readHeader(cells: Cells, line: number, options: CsvOptions, validator: RowValidator): Header {
+  const map = parseMap(options.map);
   const columns = cells.map((cell) => cell?.trim() ?? '');
   const positionOf = (field: Field): number => {
     const wanted = map.get(field) ?? field;
     const [at = -1, another] = [...columns.keys()].filter((position) => isSame(columns[position], wanted));
     if (another !== undefined) throw validator.fatal(`duplicate column ${quoted(wanted)} in the header`, line);
     if (at >= 0 || (field === 'description' && !map.has(field))) return at;
-    const hint = map.has(field) ? 'use one of these columns for --map' : mapHint(field, columns[0]);
+    const hint = map.has(field) ? 'use one of these columns for --map' : hintForHeader(columns, options);
     throw validator.fatal(`no column ${quoted(wanted)}; found ${list(columns)}`, line, hint);
   };
   const [name, description] = [positionOf('name'), positionOf('description')];
@@ -93,10 +100,29 @@ function readHeader(cells: Cells, line: number, map: ReadonlyMap<Field, string>,
     column !== '' && at !== name && at !== description && !isSame(column, 'id');
   const extra = validator.ignoreExtra ? [] : columns.filter(isExtra);
   if (extra.length > 0) {
-    const hint = description < 0 ? mapHint('description', extra[0]) : undefined;
-    throw validator.fatal(`unknown ${extra.length === 1 ? 'column' : 'columns'} ${list(extra)}`, line, hint);
+    const what = extra.length === 1 ? 'column' : 'columns';
+    const isText = description < 0 && extra.some((column) => DESCRIPTION.test(column));
+    const hint = isText ? mapHint('description') : `to ignore the ${what}, use --ignore-extra`;
+    throw validator.fatal(`unknown ${what} ${list(extra)}`, line, hint);
   }
   return { columns, name, description };
+}
+
+function hintForHeader(columns: readonly string[], { delimiter }: CsvOptions): string {
+  const [only = '', ...others] = columns;
+  if (others.length === 0 && delimiter) return 'check --delimiter, or omit it to detect the delimiter';
+  if (others.length === 0 && /name\b.*\W|\W.*\bname/i.test(only)) return 'use --delimiter to set the field separator';
+  if (columns.some(isUsual)) return mapHint('name');
+  return 'does the file have a header line? If not, add one with a column "name"';
+}
+
+function mapHint(field: Field): string {
+  return `choose the column with \`--map ${field}=COLUMN\``;
+}
+
+function isUsual(column: string): boolean {
+  const words = column.split(/[\s_-]+/);
+  return words.length <= 3 && words.some((word) => USUAL.test(word) || DESCRIPTION.test(word));
 }
 
 function list(columns: readonly string[]): string {
@@ -108,20 +134,14 @@ function isSame(column: string | undefined, name: string): boolean {
   return column?.toLowerCase() === name.toLowerCase();
 }
 
-// The hint names only a column that a shell takes literally.
-function mapHint(field: Field, column = ''): string {
-  const mapping = `${field}=${/^[\p{L}\p{N} ._-]{1,40}$/u.test(column) ? column : 'COLUMN'}`;
-  return `choose the column with \`--map ${mapping.includes(' ') ? `"${mapping}"` : mapping}\``;
-}
-
 function addRecord(cells: Cells, line: number, header: Header, validator: RowValidator): void {
   const { columns, name, description } = header;
   // Skip the rows of empty cells that spreadsheets write.
-  if (columns.length > 1 && cells.every((cell) => cell === undefined)) return;
+  if (columns.length > 1 && cells.every((cell) => !cell)) return;
   if (cells.length !== columns.length) {
     const count = cells.length === 1 ? '1 field' : `${cells.length} fields`;
     validator.addInvalid(`the row has ${count}, but the header has ${columns.length}`, line);
-  } else if (!validator.ignoreExtra && cells.some((cell, at) => cell !== undefined && columns[at] === '')) {
+  } else if (!validator.ignoreExtra && cells.some((cell, at) => cell && columns[at] === '')) {
     validator.addInvalid('the row has a value in a column without a name', line);
   } else validator.add({ name: cells[name] ?? '', description: cells[description] }, line);
 }

@@ -65,19 +65,19 @@ function timeNeeded(
 
 const UNITS: Readonly<Record<number, string>> = { 1: 'second', 60: 'minute', 3600: 'hour', 86400: 'day' };
 
-/** @returns for example `34m (60 requests per minute)` */
+/** @returns for example `34m at 60 requests per minute` */
 export function formatEstimate({ ms, limit, windowMs = 0 }: Estimate): string {
   if (limit === undefined) return 'unknown';
   if (ms === undefined) return 'unknown until the rate limit resets';
-  if (ms === 0) return 'no wait (the quota is sufficient)';
+  if (ms === 0) return 'no wait, the quota is sufficient';
   const seconds = Math.round(windowMs / 1000);
   const per = seconds === 0 ? 'window' : (UNITS[seconds] ?? formatDuration(seconds * 1000));
-  return `${formatRough(ms)} (${formatCount(limit, 'request')} per ${per})`;
+  return `${formatRough(ms)} at ${formatCount(limit, 'request')} per ${per}`;
 }
 
-// Shows seconds below two minutes only.
+// Shows seconds below two minutes.
 function formatRough(ms: number): string {
-  return formatDuration(ms < 2 * MINUTE_MS ? ms : Math.ceil(ms / MINUTE_MS) * MINUTE_MS);
+  return formatDuration(ms < 2 * MINUTE_MS ? ms : Math.round(ms / MINUTE_MS) * MINUTE_MS);
 }
 
 export function dailyNotice(rows: number, { isDaily, limit = 0 }: Estimate): string | undefined {
@@ -111,7 +111,7 @@ export function startProgressLine(
     // If the window is unknown, include waits in the pace.
     if (!waiting() || !window) activeMs += now - (last ?? now);
     last = now;
-    const counts = `${formatNumber(done)} of ${formatNumber(total)}`;
+    const counts = `${formatNumber(done)} of ${formatNumber(total)}${room === undefined ? ' rows done' : ''}`;
     const parts: string[] = [];
     const rows = total - done;
     const { ms } = estimate(rows, view, clock.now());

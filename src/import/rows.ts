@@ -7,13 +7,16 @@ import { PetstoreError } from '../errors.ts';
 import { escapeControls } from '../escape.ts';
 import type { Input } from '../io.ts';
 import { systemReason } from '../system-error.ts';
-import { quoted, RowValidator } from './validate-row.ts';
+import { decodeText } from './decode-text.ts';
+import { quoted, RowValidator, unusable } from './validate-row.ts';
 
 /** The largest input, in bytes; at 100,000 requests a day a larger one takes weeks. */
 const MAX_BYTES = 64 * 1024 * 1024;
 
+const PASS_FILE = 'pass a file, or - to read stdin';
+
 export interface InputFile {
-  /** Its name in messages, not escaped. */
+  /** Its quoted name or `stdin`, for messages. */
   readonly label: string;
   /** In lowercase with its dot; '' for stdin and names without an extension. */
   readonly extension: string;
@@ -28,18 +31,18 @@ export async function readInputFile(
   file: string,
   { cwd, stdin }: { readonly cwd: string; readonly stdin: Input },
 ): Promise<InputFile> {
-  const label = file === '-' ? 'stdin' : file;
+  const label = file === '-' ? 'stdin' : `"${escapeControls(file)}"`;
   const chunks: Uint8Array[] = [];
   let total = 0;
   try {
-    for await (const chunk of file === '-' ? openStdin(stdin) : await openFile(resolve(cwd, file), file)) {
+    for await (const chunk of file === '-' ? openStdin(stdin) : await openFile(resolve(cwd, file), label)) {
       total += chunk.length;
       if (total > MAX_BYTES) throw unusable(label, 'is larger than 64 MiB', 'split it into smaller files');
       chunks.push(chunk);
     }
   } catch (error) {
     if (error instanceof PetstoreError) throw error;
-    throw new PetstoreError('usage', `cannot read ${escapeControls(label)} (${systemReason(error)})`, {
+    throw new PetstoreError('usage', `cannot read ${label} (${systemReason(error)})`, {
       hint: isDenied(error) ? 'check the permissions of the file' : 'check the path',
       cause: error,
     });
@@ -57,18 +60,12 @@ async function openFile(path: string, label: string): Promise<AsyncIterable<Buff
   const stats = await handle.stat();
   if (stats.isFile()) return handle.createReadStream();
   await handle.close();
-  throw stats.isDirectory()
-    ? unusable(label, 'is a directory', 'pass a file name, or pipe data to stdin')
-    : unusable(label, 'is not a regular file', 'use `-` as the file to read from stdin');
+  throw unusable(label, stats.isDirectory() ? 'is a directory' : 'is not a regular file', PASS_FILE);
 }
 
 function openStdin(stdin: Input): AsyncIterable<Uint8Array> {
-  if (stdin.isTTY) throw unusable('stdin', 'is a terminal', 'pass a file name, or pipe data to stdin');
+  if (stdin.isTTY) throw unusable('stdin', 'is a terminal', 'pass a file, or pipe data to stdin');
   return stdin.read();
-}
-
-function unusable(label: string, problem: string, hint: string): PetstoreError {
-  return new PetstoreError('usage', `${escapeControls(label)} ${problem}`, { hint });
 }
 
 type FileFormat = 'json' | 'ndjson' | 'csv' | 'tsv';
@@ -82,8 +79,9 @@ const BY_EXTENSION: Readonly<Record<string, FileFormat>> = {
 };
 
 export interface RowOptions {
-  /** The unparsed value of `--delimiter`; if set, the file is read as delimited text whatever its name. */
-  readonly delimiter: string | undefined;
+  /** The unparsed values of `--delimiter` and `--encoding`. */
+  readonly delimiter?: string | undefined;
+  readonly encoding?: string | undefined;
   readonly map?: readonly string[] | undefined;
   readonly ignoreExtra: boolean;
 }
@@ -93,18 +91,19 @@ export async function readRows(file: InputFile, options: RowOptions): Promise<re
   const { map = [], ignoreExtra } = options;
   const delimiter = options.delimiter === undefined ? undefined : parseDelimiter(options.delimiter);
   const validator = new RowValidator(file.label, ignoreExtra);
-  const text = decode(file.bytes, validator);
+  const text = decodeText(file.bytes, options.encoding, validator);
   // `[]` or a header alone is an empty list, but an empty file is an error: a command before the pipe may have failed.
   if (text.trim() === '') {
     const format = 'use a JSON array, NDJSON, or CSV or TSV with a header row';
     const hint = file.label === 'stdin' ? 'check the command that writes to stdin' : format;
     throw unusable(file.label, 'contains no rows', hint);
   }
-  const format = delimiter === undefined ? (BY_EXTENSION[file.extension] ?? detectFormat(text)) : 'csv';
+  const format = BY_EXTENSION[file.extension] ?? detectFormat(text);
   if (format === 'csv' || format === 'tsv') {
     const { readDelimited } = await import('./csv-rows.ts');
-    readDelimited(text, { delimiter: format === 'tsv' ? '\t' : delimiter, map }, validator);
+    readDelimited(text, { delimiter: delimiter ?? (format === 'tsv' ? '\t' : undefined), map }, validator);
   } else if (map.length > 0) throw unusable('--map', 'requires a CSV or TSV file', 'rename the fields in the file');
+  else if (delimiter) throw unusable('--delimiter', 'cannot be used with a JSON file', 'omit --delimiter');
   else if (format === 'json') readJsonArray(text, validator);
   else readNdjson(text, validator);
   validator.check();
@@ -117,21 +116,6 @@ function parseDelimiter(typed: string): string {
   throw new PetstoreError('usage', `invalid value ${quoted(typed)} for --delimiter`, {
     hint: 'use one character such as ";", or the word tab',
   });
-}
-
-/** @returns the text of UTF-8 or, after a byte order mark, UTF-16; without the mark */
-function decode(bytes: Buffer, validator: RowValidator): string {
-  const mark = bytes.toString('hex', 0, 2);
-  const encoding = mark === 'fffe' ? 'utf-16le' : mark === 'feff' ? 'utf-16be' : 'utf-8';
-  try {
-    const text = new TextDecoder(encoding, { fatal: true }).decode(bytes);
-    // A zero byte next to the first character means UTF-16 without its mark, or UTF-32.
-    if (!/^.?\0/s.test(text)) return text;
-  } catch {}
-  const lines = new TextDecoder(encoding).decode(bytes).split('\n');
-  const line = Math.max(1, lines.findIndex((text) => text.includes('\ufffd')) + 1);
-  const name = encoding === 'utf-8' ? 'UTF-8' : 'UTF-16';
-  throw validator.fatal(`the text is not valid ${name}`, line, 'save the file as UTF-8 (in Excel: "CSV UTF-8")');
 }
 
 function detectFormat(text: string): FileFormat {

@@ -3,12 +3,13 @@ import type { NewCategory } from '../api/types.ts';
 import type { Problem } from '../errors.ts';
 import { PetstoreError } from '../errors.ts';
 import { escapeControls } from '../escape.ts';
-import { formatCount } from '../format.ts';
+import { formatCount, formatNumber } from '../format.ts';
 
 /** `id` is accepted because `categories list` prints it, but it is never sent. */
 const KNOWN_FIELDS = new Set(['id', 'name', 'description']);
 /** The number of problems in a message; `problems` has all of them. */
 const SHOWN = 20;
+const MOST_PAIRS = 3;
 
 export class RowValidator {
   readonly rows: NewCategory[] = [];
@@ -16,7 +17,10 @@ export class RowValidator {
   readonly #label: string;
   readonly #problems: Problem[] = [];
 
-  /** @param ignoreExtra true: fields other than name, description and id are allowed */
+  /**
+   * @param label names the file in messages
+   * @param ignoreExtra true: fields other than name, description and id are allowed
+   */
   constructor(label: string, ignoreExtra: boolean) {
     this.#label = label;
     this.ignoreExtra = ignoreExtra;
@@ -55,6 +59,11 @@ export class RowValidator {
     this.#problems.push({ line, row: this.count + 1, message: escapeControls(message) });
   }
 
+  /** @returns the error to throw if the file as a whole cannot be read */
+  unusable(problem: string, hint?: string): PetstoreError {
+    return unusable(this.#label, problem, hint);
+  }
+
   /** @returns the error to throw if the rest of the file cannot be read */
   fatal(message: string, line: number, hint?: string): PetstoreError {
     this.#problems.push({ line, message: escapeControls(message) });
@@ -67,13 +76,12 @@ export class RowValidator {
 
   #error(hint = hintFor(this.#problems)): PetstoreError {
     const problems = this.#problems;
-    const label = escapeControls(this.#label);
     const lines = problems.slice(0, SHOWN).map(describe);
     if (problems.length > SHOWN) lines.push(`and ${formatCount(problems.length - SHOWN, 'other problem')}`);
     const message =
       problems.length === 1
-        ? `${label}, ${lines[0]}`
-        : [`${label} has ${formatCount(problems.length, 'problem')}`, ...lines].join('\n  ');
+        ? `${this.#label}, ${lines[0]}`
+        : [`${this.#label} has ${formatCount(problems.length, 'problem')}`, ...lines].join('\n  ');
     return new PetstoreError('usage', message, { hint, problems });
   }
 }
@@ -95,6 +103,29 @@ function problemOf(value: unknown, ignoreExtra: boolean): string | undefined {
   if (typeof (description ?? '') !== 'string') return 'description must be a string';
   const halved = Object.entries({ name, description }).find(([, text]) => /\p{Surrogate}/u.test(String(text)));
   return halved && `${halved[0]} contains an unpaired surrogate`;
+}
+
+/** @param label what cannot be used, for example `stdin` */
+export function unusable(label: string, problem: string, hint?: string): PetstoreError {
+  return new PetstoreError('usage', `${label} ${problem}`, { hint });
+}
+
+/**
+ * Names of a file that differ from each other only in case, spaces or Unicode form, as a warning.
+ * @returns undefined if there are none
+ */
+export function lookAlikes(rows: readonly NewCategory[]): string | undefined {
+  const firsts = new Map<string, string>();
+  const pairs = new Set<string>();
+  for (const { name } of rows) {
+    const key = name.normalize('NFKC').replace(/\s+/g, ' ').trim().toLowerCase();
+    const first = firsts.get(key) ?? name;
+    firsts.set(key, first);
+    if (first !== name) pairs.add(`${quoted(first)} and ${quoted(name)}`);
+  }
+  const named = [...pairs].slice(0, MOST_PAIRS).join(', ');
+  const more = pairs.size > MOST_PAIRS ? `, and ${formatNumber(pairs.size - MOST_PAIRS)} more` : '';
+  return pairs.size === 0 ? undefined : `names differ only in case, spaces or Unicode form: ${named}${more}`;
 }
 
 function describe({ line, row, message }: Problem): string {

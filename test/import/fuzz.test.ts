@@ -19,7 +19,7 @@ const VALID: Readonly<Record<string, string>> = {
 
 async function read(bytes: Buffer, extension: string): Promise<readonly NewCategory[] | string> {
   try {
-    return await readRows({ label: 'it', extension, bytes }, { delimiter: undefined, ignoreExtra: true });
+    return await readRows({ label: 'it', extension, bytes }, { ignoreExtra: true });
   } catch (error) {
     expect(error).toBeInstanceOf(PetstoreError);
     expect((error as PetstoreError).kind).toBe('usage');

@@ -50,7 +50,7 @@ test.each<[string, number | undefined, string]>([
   ['at 60 columns', ROOM_60, '█░░░░░░░░░░░ 118 of 900 · 13m left · quota 2 of 60'],
   ['at 59 columns', ROOM_59, '118 of 900 · 13m left · quota 2 of 60'],
   ['at 40 columns', ROOM_40, '118 of 900 · 13m left'],
-  ['in a pipe', undefined, '118 of 900 · 13m left · quota 2 of 60'],
+  ['in a pipe', undefined, '118 of 900 rows done · 13m left · quota 2 of 60'],
 ])('the progress line %s shows rows done, time left, and the bar and quota that fit', (_what, room, expected) => {
   expect(line({ done: 118 }, room)).toBe(expected);
 });
@@ -65,7 +65,7 @@ test('the progress line of the largest imports keeps the time left at 40 columns
 });
 
 test('the progress line counts the rows to look up', () => {
-  expect(line({ done: 890, unknown: 3 })).toBe('890 of 900 · 1m left · quota 2 of 60 · 3 to look up');
+  expect(line({ done: 890, unknown: 3 })).toBe('890 of 900 rows done · 1m left · quota 2 of 60 · 3 to look up');
 });
 
 test('the progress line shows no time left after the last row', () => {
@@ -74,13 +74,13 @@ test('the progress line shows no time left after the last row', () => {
 
 test('the time left is unknown until two resets have been seen, unless the import ends after one', () => {
   const view = quota(0, { windowMs: undefined });
-  expect(line({ done: 118, view, waiting: true })).toBe('118 of 900 · time left unknown');
-  expect(line({ done: 840, view, waiting: true })).toBe('840 of 900 · 1m left');
+  expect(line({ done: 118, view, waiting: true })).toBe('118 of 900 rows done · time left unknown');
+  expect(line({ done: 840, view, waiting: true })).toBe('840 of 900 rows done · 1m left');
 });
 
 test('the time left is never shorter than the wait for the next request', () => {
   const view = quota(0, { nextAt: START + 61_050 });
-  expect(line({ done: 895, view, waiting: true })).toBe('895 of 900 · 1m 2s left');
+  expect(line({ done: 895, view, waiting: true })).toBe('895 of 900 rows done · 1m 2s left');
 });
 
 test.each([
@@ -101,8 +101,8 @@ test.each([
   expect(show(results)).not.toContain('left ·');
   await clock.sleep(20_000);
   Object.assign(results, { done: 200, created: 200 });
-  expect(show(results)).toContain('200 of 2,000 · 3m left');
+  expect(show(results)).toContain('200 of 2,000 rows done · 3m left');
   waiting = true;
   await clock.sleep(20_000);
-  expect(show(results)).toContain(`200 of 2,000 · ${expected} left`);
+  expect(show(results)).toContain(`200 of 2,000 rows done · ${expected} left`);
 });

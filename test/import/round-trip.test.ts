@@ -44,7 +44,7 @@ const printed: Readonly<Record<string, (rows: readonly Listed[]) => string>> = {
 
 function imported(content: string, extension: string): Promise<readonly NewCategory[]> {
   const file = { label: 'it', extension, bytes: Buffer.from(content) };
-  return readRows(file, { delimiter: undefined, ignoreExtra: false });
+  return readRows(file, { ignoreExtra: false });
 }
 
 test.each(Object.keys(printed))(

@@ -1,11 +1,13 @@
 // Reading rows: formats, encodings, and the line number of each problem.
 import { mkdirSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import type { NewCategory } from '../../src/api/types.ts';
 import { PetstoreError } from '../../src/errors.ts';
 import type { RowOptions } from '../../src/import/rows.ts';
 import { readInputFile, readRows } from '../../src/import/rows.ts';
+import { lookAlikes } from '../../src/import/validate-row.ts';
 import { hasDevices } from '../support/capabilities.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
@@ -16,7 +18,7 @@ function read(
   { extension = '', ...options }: Given = {},
 ): Promise<readonly NewCategory[]> {
   const file = { label: 'it', extension, bytes: Buffer.from(content) };
-  return readRows(file, { delimiter: undefined, ignoreExtra: false, ...options });
+  return readRows(file, { ignoreExtra: false, ...options });
 }
 
 async function failure(content: string | Uint8Array, given?: Given): Promise<PetstoreError> {
@@ -36,7 +38,8 @@ test.each<[string, string, Given]>([
   ['CSV with a byte order mark', '\ufeffname,description\ndog,\n\ncat,Felis', { extension: '.csv' }],
   ['CSV with columns in another order', 'description,id,name\n,1,dog\nFelis,2,cat\n', {}],
   ['CSV with semicolons', 'name;description\ndog;\n"cat";Felis\n', {}],
-  ['CSV with --delimiter', 'name|description\ndog|\ncat|Felis\n', { delimiter: '|' }],
+  ['CSV with pipes', 'name|description\ndog|\ncat|Felis\n', {}],
+  ['CSV with --delimiter', 'name^description\ndog^\ncat^Felis\n', { delimiter: '^' }],
   ['TSV recognized by its header', 'name\tdescription\ndog\t\ncat\tFelis\n', {}],
   ['TSV with --delimiter', 'name\tdescription\ndog\t\ncat\tFelis\n', { delimiter: 'tab', extension: '.csv' }],
   ['JSON with a description of null', '[{"name":"dog","description":null},{"name":"cat","description":"Felis"}]', {}],
@@ -62,8 +65,7 @@ test('CSV rows keep quotes, line breaks, tabs, lone CRs and emoji', async () => 
 });
 
 test('an empty stdin and an empty file have hints of their own', async () => {
-  const hintFor = (label: string) =>
-    readRows({ label, extension: '', bytes: Buffer.alloc(0) }, { delimiter: undefined, ignoreExtra: false });
+  const hintFor = (label: string) => readRows({ label, extension: '', bytes: Buffer.alloc(0) }, { ignoreExtra: false });
   await expect(hintFor('stdin')).rejects.toMatchObject({ hint: 'check the command that writes to stdin' });
   await expect(hintFor('a.csv')).rejects.toMatchObject({ hint: expect.stringContaining('NDJSON') });
 });
@@ -128,6 +130,9 @@ test.each<[string, string | Uint8Array, Given, string]>([
   ],
   ['a delimiter of two characters', 'name\na\n', { delimiter: '||' }, 'invalid value "||" for --delimiter'],
   ['--map with JSON', '[{"name":"a"}]', { map: ['name=a'] }, '--map requires a CSV or TSV file'],
+  ['--delimiter with JSON', '[{"name":"a"}]', { delimiter: ';' }, '--delimiter cannot be used with a JSON file'],
+  ['--map of two columns to one field', 'a,b\nx,y\n', { map: ['name=a', 'name=b'] }, '--map name is given twice'],
+  ['an unknown --encoding', 'name\na\n', { encoding: 'windows' }, 'unknown encoding "windows" for --encoding'],
   ['--map of an id', 'Nr,name\n1,a\n', { map: ['id=Nr'] }, 'invalid value "id=Nr" for --map'],
   ['--map without a column', 'name\na\n', { map: ['name='] }, 'invalid value "name=" for --map'],
 ])('%s is a usage error of an import', async (_what, content, given, message) => {
@@ -146,84 +151,95 @@ test.each<[string, Uint8Array, Given]>([
   ['UTF-16 BE', Buffer.from(`\ufeff${GERMAN}`, 'utf16le').swap16(), { extension: '.txt' }],
   ['UTF-16 LE with tabs', Buffer.from(`\ufeff${GERMAN.replace(/;(?! )/g, '\t')}`, 'utf16le'), { extension: '.csv' }],
   ['UTF-8 with the line breaks of an old Macintosh', Buffer.from(GERMAN.replaceAll('\r\n', '\r')), {}],
+  ['Windows-1252 with --encoding', Buffer.from(GERMAN, 'latin1'), { encoding: 'windows-1252' }],
+  ['UTF-16 without a byte order mark with --encoding', Buffer.from(GERMAN, 'utf16le'), { encoding: 'utf-16le' }],
+  ['UTF-8 with a byte order mark and another --encoding', Buffer.from(`\ufeff${GERMAN}`), { encoding: 'latin1' }],
 ])('a German spreadsheet is read from %s', async (_what, bytes, given) => {
   expect(await read(bytes, { map, ...given })).toEqual(german);
 });
 
-test('a file in Windows-1252 causes one error that names the first bad line, with a hint to save it as UTF-8', async () => {
+test('a file in Windows-1252 causes one error that names the first bad line and --encoding', async () => {
   const rows = Array.from({ length: 200 }, (_, at) => `Schlüssel ${at};\r\n`).join('');
   const error = await failure(Buffer.from(`Name;Beschreibung\r\nMamba;\r\n${rows}`, 'latin1'), { map });
   expect(error.message).toBe('it, line 3: the text is not valid UTF-8');
-  expect(error.hint).toBe('save the file as UTF-8 (in Excel: "CSV UTF-8")');
+  expect(error.hint).toBe('use --encoding, for example `--encoding windows-1252`');
   expect(error.problems).toEqual([{ line: 3, message: 'the text is not valid UTF-8' }]);
 });
 
-test.each([
-  ['UTF-16 without a byte order mark', Buffer.from('name\na\n', 'utf16le'), 'line 1: the text is not valid UTF-8'],
+const utf16 = (text: string): Buffer => Buffer.from(text, 'utf16le');
+const SAVE_AS_CSV = 'save the sheet as CSV (in Excel: "CSV UTF-8")';
+
+test.each<[string, Buffer, string, string]>([
+  ['UTF-16 LE without a mark', utf16('name\na\n'), ', line 1: the text is not valid UTF-8', 'use --encoding utf-16le'],
+  ['UTF-16 BE', utf16('name\na\n').swap16(), ', line 1: the text is not valid UTF-8', 'use --encoding utf-16be'],
   [
     'UTF-16 that ends inside a character',
-    Buffer.from('\ufeffname\na\n', 'utf16le').subarray(0, -1),
-    'line 2: the text is not valid UTF-16',
+    utf16('\ufeffname\na\n').subarray(0, -1),
+    ', line 2: the text is not valid UTF-16LE',
+    'save the file as UTF-8 (in Excel: "CSV UTF-8")',
   ],
-  ['UTF-32', Buffer.from('\ufeff\0n\0a\0m\0e\0', 'utf16le'), 'line 1: the text is not valid UTF-16'],
+  ['the format of Excel', Buffer.from('PK\x03\x04\x14xl/workbook.xml', 'latin1'), ' is an Excel workbook', SAVE_AS_CSV],
+  ['the old format of Excel', Buffer.from('d0cf11e0a1b11ae100', 'hex'), ' is an Excel workbook', SAVE_AS_CSV],
   [
-    'the format of an Excel workbook',
-    Buffer.from('PK\x03\x04\x14\0\x06\0\x08\0\0\0!\0\xdf', 'latin1'),
-    'line 1: the text is not valid UTF-8',
+    'a ZIP archive',
+    Buffer.from('PK\x03\x04\x14', 'latin1'),
+    ' is a ZIP archive',
+    'decompress it, and import the result',
   ],
-])('a file in %s is rejected', async (_what, bytes, message) => {
-  expect((await failure(bytes)).message).toContain(message);
+  ['gzip', gzipSync('name\na\n'), ' is compressed with gzip', 'decompress it, and import the result'],
+])('a file in %s is rejected as what it is', async (_what, bytes, message, hint) => {
+  expect(await failure(bytes)).toMatchObject({ message: `it${message}`, hint });
 });
 
 test('a U+FFFD character in a file is kept', async () => {
   expect(await read('name\na\ufffd\n')).toEqual([{ name: 'a\ufffd' }]);
 });
 
+const CHOOSE = 'choose the column with `--map name=COLUMN`';
+const ASK = 'does the file have a header line? If not, add one with a column "name"';
+
 test.each<[string, string, Given, string, string]>([
+  ['without a name column', 'Art;Text\na;b\n', {}, 'no column "name"; found "Art", "Text"', CHOOSE],
+  ['of several words', 'Art des Tiers;x\na;b\n', {}, 'no column "name"; found "Art des Tiers", "x"', CHOOSE],
+  ['that looks like a row', 'dog\ncat\n', {}, 'no column "name"; found "dog"', ASK],
+  ['that looks like a row of two cells', 'dog,brown\ncat,\n', {}, 'no column "name"; found "dog", "brown"', ASK],
   [
-    'without a name column',
-    'Art;Beschreibung\na;b\n',
-    {},
-    'it, line 1: no column "name"; found "Art", "Beschreibung"',
-    'choose the column with `--map name=Art`',
+    'with another separator than --delimiter',
+    'name,description\na,b\n',
+    { delimiter: ';' },
+    'no column "name"; found "name,description"',
+    'check --delimiter, or omit it to detect the delimiter',
   ],
   [
-    'with a space in a column',
-    'Art des Tiers;Name des Halters\na;b\n',
+    'with an unusual separator',
+    'name^description\na^b\n',
     {},
-    'it, line 1: no column "name"; found "Art des Tiers", "Name des Halters"',
-    'choose the column with `--map "name=Art des Tiers"`',
+    'no column "name"; found "name^description"',
+    'use --delimiter to set the field separator',
   ],
   [
-    'with a column that a shell would expand',
-    '$(id),b\na;b\n',
+    'with a description under another name',
+    'Name;Beschreibung;Nr\na;b;1\n',
     {},
-    'it, line 1: no column "name"; found "$(id)", "b"',
-    'choose the column with `--map name=COLUMN`',
+    'unknown columns "Beschreibung", "Nr"',
+    'choose the column with `--map description=COLUMN`',
   ],
   [
     'with an unknown column',
-    'Name;Beschreibung;Nr\na;b;1\n',
+    'name,color\na,b\n',
     {},
-    'it, line 1: unknown columns "Beschreibung", "Nr"',
-    'choose the column with `--map description=Beschreibung`',
-  ],
-  [
-    'with an unknown column beside a description',
-    'name,description,color\na,b,c\n',
-    {},
-    'it, line 1: unknown column "color"',
-    'use --ignore-extra to ignore unknown columns and fields',
+    'unknown column "color"',
+    'to ignore the column, use --ignore-extra',
   ],
   [
     'without the column of --map',
-    'Name;Beschreibung\na;b\n',
+    'Name;Text\na;b\n',
     { map: ['name=Titel'] },
-    'it, line 1: no column "Titel"; found "Name", "Beschreibung"',
+    'no column "Titel"; found "Name", "Text"',
     'use one of these columns for --map',
   ],
 ])('a header %s is an error that lists the columns found', async (_what, content, given, message, hint) => {
-  expect(await failure(content, given)).toMatchObject({ message, hint });
+  expect(await failure(content, given)).toMatchObject({ message: `it, line 1: ${message}`, hint });
 });
 
 test.each<[string, string, Given]>([
@@ -234,7 +250,8 @@ test.each<[string, string, Given]>([
     'Name;Art;Text\nx;cat;Felis\n',
     { map: ['name=Art', 'description=Text'], ignoreExtra: true },
   ],
-  ['with empty columns and rows', 'name,description,,\n,,,\ncat,Felis,,\n,,,\n', {}],
+  ['with empty columns and rows', 'name,description,,\n,,,\ncat,Felis,,\n"","",,\n', {}],
+  ['with quoted empty cells in columns without a name', 'name,description,\ncat,Felis,""\n', {}],
   ['after a quoted sep= line', '"sep=|"\nname|description\ncat|Felis\n', {}],
   ['with a quoted heading', '"name";"description, long"\ncat;Felis\n', { map: ['description=description, long'] }],
 ])('a header %s is read', async (_what, content, given) => {
@@ -264,17 +281,20 @@ test('a missing file, a directory and a terminal are rejected, and the case of a
   mkdirSync(join(cwd, 'some'));
   writeFileSync(join(cwd, 'Some.CSV'), 'name\na\n');
   const world = { cwd, stdin: unreadStdin };
-  await expect(readInputFile('none.csv', world)).rejects.toThrow('cannot read none.csv (no such file or directory)');
-  await expect(readInputFile('some', world)).rejects.toThrow('some is a directory');
+  await expect(readInputFile('none.csv', world)).rejects.toThrow('cannot read "none.csv" (no such file or directory)');
+  await expect(readInputFile('some', world)).rejects.toMatchObject({
+    message: '"some" is a directory',
+    hint: 'pass a file, or - to read stdin',
+  });
   await expect(readInputFile('-', world)).rejects.toThrow('stdin is a terminal');
   const file = await readInputFile('Some.CSV', world);
   expect(file.extension).toBe('.csv');
-  expect(await readRows(file, { delimiter: undefined, ignoreExtra: false })).toEqual([{ name: 'a' }]);
+  expect(await readRows(file, { ignoreExtra: false })).toEqual([{ name: 'a' }]);
 });
 
 test.runIf(hasDevices)('a device instead of a file is rejected', async () => {
   const reading = readInputFile('/dev/zero', { cwd: '/', stdin: unreadStdin });
-  await expect(reading).rejects.toThrow('/dev/zero is not a regular file');
+  await expect(reading).rejects.toThrow('"/dev/zero" is not a regular file');
 });
 
 test('a file or a pipe of more than 64 MiB is rejected before it is read whole', async () => {
@@ -288,7 +308,15 @@ test('a file or a pipe of more than 64 MiB is rejected before it is read whole',
       for (; ; chunks++) yield new Uint8Array(1024 * 1024);
     },
   };
-  await expect(readInputFile('large.csv', { cwd, stdin })).rejects.toThrow('large.csv is larger than 64 MiB');
+  await expect(readInputFile('large.csv', { cwd, stdin })).rejects.toThrow('"large.csv" is larger than 64 MiB');
   await expect(readInputFile('-', { cwd, stdin })).rejects.toThrow('stdin is larger than 64 MiB');
   expect(chunks).toBe(64);
+});
+
+test('names that differ only in case, spaces or Unicode form are named in one line', () => {
+  const rows = ['cat', 'Cat', 'dog', 'dog\u00a0', 'é', 'e\u0301', 'ant', 'ANT', 'cat', 'bat'].map((name) => ({ name }));
+  expect(lookAlikes(rows)).toBe(
+    'names differ only in case, spaces or Unicode form: "cat" and "Cat", "dog" and "dog\u00a0", "é" and "e\u0301", and 1 more',
+  );
+  expect(lookAlikes(rows.slice(0, 1))).toBeUndefined();
 });

@@ -28,15 +28,17 @@ const delay = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 // The first segment of the path chooses the response.
 let service: HttpFake;
+let nextId = 7;
 beforeAll(async () => {
-  service = await startHttpFake(async ({ method, path }) => {
+  service = await startHttpFake(async ({ method, path, body }) => {
     const kind = path.split('/')[1];
     const headers = { ...quotaHeaders(), 'x-ratelimit-reset': String(Math.floor(Date.now() / 1000) + 42) };
     if (kind === 'unauthorized') return errorResponse(401, 'invalid_key', 'The API key is not valid.', headers);
     if (kind === 'limited') return errorResponse(429, 'slow', 'Slow down.', { ...headers, 'retry-after': '42' });
     if (method === 'GET') return { body: kind === 'slow' ? [] : CATEGORIES, headers };
     await delay(kind === 'slow' ? 1800 : 10);
-    return { status: 201, body: { id: 7, name: 'dog' }, headers };
+    const { name } = JSON.parse(body) as { name: string };
+    return { status: 201, body: { id: nextId++, name }, headers };
   });
   return service.close;
 });

@@ -5,7 +5,11 @@ export const importRows = (): PetstoreCommand =>
   new PetstoreCommand('import')
     .description('create categories from a file, skipping those that exist')
     .argument('<file>', 'JSON array, NDJSON, CSV or TSV; - reads stdin')
-    .option('--delimiter <char>', 'field separator of a CSV file (default: detected among comma, semicolon and tab)')
+    .option('--delimiter <char>', 'field separator of a CSV file (default: detected among comma, semicolon, tab and |)')
+    .option(
+      '--encoding <name>',
+      'text encoding of the file, for example windows-1252 (default: UTF-8, or UTF-16 with a mark)',
+    )
     .option('--ignore-extra', 'ignore columns and fields other than name and description', false)
     .option('--map <name=column>', 'read the name or the description from this column; repeatable', collect)
     .option('--dry-run', 'preview without creating anything', false)

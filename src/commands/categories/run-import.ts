@@ -18,12 +18,14 @@ import { previewOf } from '../../import/results.ts';
 import { readInputFile, readRows } from '../../import/rows.ts';
 import type { RunResult } from '../../import/run.ts';
 import { runImport } from '../../import/run.ts';
+import { lookAlikes } from '../../import/validate-row.ts';
 import type { Session } from '../../session.ts';
 import type { ImportData } from './import-view.ts';
 import { importView } from './import-view.ts';
 
 interface ImportOptions {
   readonly delimiter: string | undefined;
+  readonly encoding: string | undefined;
   readonly map: readonly string[] | undefined;
   readonly ignoreExtra: boolean;
   readonly dryRun: boolean;
@@ -101,6 +103,8 @@ async function prepare(session: Session, file: string, options: ImportOptions): 
   }
   if (file === '-') await requireYes(session, options);
   const rows = await readRows(await readInputFile(file, session.context), options);
+  const alike = lookAlikes(rows);
+  if (alike !== undefined) await session.warn(alike);
   return { session, options, rows, concurrency, server: await openStateServer(session) };
 }
 
@@ -148,7 +152,8 @@ async function confirm(job: Job): Promise<boolean> {
   if (daily !== undefined) await job.session.warn(daily);
   const { baseUrl } = await job.session.target();
   const { askYesNo } = await import('../../output/prompt.ts');
-  const question = `Create ${formatCount(toCreate.length, 'category', 'categories')} at ${baseUrl}? Estimated time: ${formatEstimate(estimate)}`;
+  const what = formatCount(toCreate.length, 'category', 'categories');
+  const question = `Create ${what} at ${baseUrl} (estimated time: ${formatEstimate(estimate)})?`;
   if (!(await askYesNo(context, escapeControls(question))))
     throw new PetstoreError('interrupted', 'canceled', { silent: true });
   return true;

@@ -121,7 +121,7 @@ test.runIf(hasPty)(
   'an import on a terminal prompts with URL and count, unless --yes is given, and "no" exits with 130 without an error',
   async () => {
     const at = place(fast, 3);
-    const question = `Create 3 categories at ${at.env['PETSTORE_BASE_URL']}?`;
+    const question = `Create 3 categories at ${at.env['PETSTORE_BASE_URL']} (estimated time: `;
     const no = await inTerminal(at, ['categories', 'import', 'rows.csv'], {
       steps: [{ after: 'Create 3', send: 'n\r' }],
       columns: 120,

@@ -226,8 +226,8 @@ test('`import --dry-run` estimates the time once two resets are known, and it de
   expect(await dryRun()).toContain('\nEstimated time: unknown until the rate limit resets\n');
   expect(JSON.parse(await dryRun('--json'))).toMatchObject({ estimatedSeconds: null, exceedsDailyLimit: false });
   await clock.advance(WINDOW);
-  expect(await dryRun()).toContain('\nEstimated time: 5h (60 requests per 30m)\n');
+  expect(await dryRun()).toContain('\nEstimated time: 5h at 60 requests per 30m\n');
   await clock.advance(10 * MINUTE);
-  expect(await dryRun()).toContain('\nEstimated time: 4h 50m (60 requests per 30m)\n');
+  expect(await dryRun()).toContain('\nEstimated time: 4h 50m at 60 requests per 30m\n');
   expect(JSON.parse(await dryRun('--json'))).toMatchObject({ exceedsDailyLimit: false });
 });

@@ -1,0 +1,60 @@
+// The text of a file: its encoding, and files that are no text.
+import { PetstoreError } from '../errors.ts';
+import type { RowValidator } from './validate-row.ts';
+import { quoted } from './validate-row.ts';
+
+const SAVE_AS_UTF8 = 'save the file as UTF-8 (in Excel: "CSV UTF-8")';
+const SAVE_AS_CSV = 'save the sheet as CSV (in Excel: "CSV UTF-8")';
+const DECOMPRESS = 'decompress it, and import the result';
+
+/** What a file is by its first bytes, in hexadecimal digits. */
+const NO_TEXT: readonly (readonly [start: string, is: string, hint: string])[] = [
+  ['504b0304', 'is a ZIP archive', DECOMPRESS],
+  ['d0cf11e0a1b11ae1', 'is an Excel workbook', SAVE_AS_CSV],
+  ['1f8b', 'is compressed with gzip', DECOMPRESS],
+  ['425a68', 'is compressed with bzip2', DECOMPRESS],
+  ['fd377a585a00', 'is compressed with xz', DECOMPRESS],
+  ['28b52ffd', 'is compressed with zstd', DECOMPRESS],
+];
+const BYTE_ORDER_MARKS: Readonly<Record<string, string>> = { efbb: 'utf-8', fffe: 'utf-16le', feff: 'utf-16be' };
+
+/**
+ * @param typed the value of `--encoding`; a byte order mark overrides it
+ * @returns the text without a byte order mark
+ * @throws PetstoreError `usage` if the bytes are no text, or no text in this encoding
+ */
+export function decodeText(bytes: Buffer, typed: string | undefined, validator: RowValidator): string {
+  const start = bytes.toString('hex', 0, 8);
+  const [, is, hint] = NO_TEXT.find(([first]) => start.startsWith(first)) ?? [];
+  if (is !== undefined && bytes.includes('xl/workbook')) throw validator.unusable('is an Excel workbook', SAVE_AS_CSV);
+  if (is !== undefined) throw validator.unusable(is, hint);
+  const marked = BYTE_ORDER_MARKS[start.slice(0, 4)];
+  const encoding = marked ?? typed ?? 'utf-8';
+  try {
+    const text = decode(bytes, encoding, true);
+    // A zero byte next to the first character means UTF-16 without its mark, or UTF-32.
+    if (!/^.?\0/s.test(text)) return text;
+  } catch (error) {
+    if (error instanceof PetstoreError) throw error;
+  }
+  const lines = decode(bytes, encoding, false).split('\n');
+  const line = Math.max(1, lines.findIndex((text) => text.includes('\ufffd')) + 1);
+  throw validator.fatal(`the text is not valid ${encoding.toUpperCase()}`, line, hintFor(start, marked, typed));
+}
+
+function decode(bytes: Buffer, encoding: string, fatal: boolean): string {
+  try {
+    return new TextDecoder(encoding, { fatal }).decode(bytes);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    const hint = 'use a name such as windows-1252, iso-8859-2 or utf-16le';
+    throw new PetstoreError('usage', `unknown encoding ${quoted(encoding)} for --encoding`, { hint });
+  }
+}
+
+function hintFor(start: string, marked: string | undefined, typed: string | undefined): string {
+  if (marked) return SAVE_AS_UTF8;
+  if (typed) return 'check --encoding';
+  if (/^..00/.test(start)) return 'use --encoding utf-16le';
+  return start.startsWith('00') ? 'use --encoding utf-16be' : 'use --encoding, for example `--encoding windows-1252`';
+}
