@@ -1,17 +1,35 @@
-// Measures imports under a tight quota and, without a limit, against a plain undici loop.
+// Measures imports under a tight quota and, without a limit, against a plain undici loop; fuzzes imports.
 import { fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { playRound } from '../test/import/fuzz-round.ts';
 import type { Place } from '../test/support/processes.ts';
 import { place, runProgram, startSandbox } from '../test/support/processes.ts';
 import { BIN, median, must, say } from './report.ts';
 
-/** `npm run bench -- import [pace | throughput [ROWS [RUNS]]]`: both parts by default, 5,000 rows, 5 runs. */
-export async function run(args: string[]): Promise<void> {
-  const [part, rows = '5000', runs = '5'] = args;
+/**
+ * `npm run bench -- import [pace | throughput [ROWS [RUNS]] | fuzz [ROUNDS [SEED]]]`: by default pace and throughput, 5,000
+ * rows, 5 runs; 10,000 rounds. A single round prints what happens.
+ */
+export async function run([part, count, second]: string[]): Promise<void> {
   if (part === undefined || part === 'pace') await pace();
-  if (part === undefined || part === 'throughput') await throughput(Number(rows), Number(runs));
+  if (part === undefined || part === 'throughput') await throughput(Number(count ?? 5000), Number(second ?? 5));
+  if (part === 'fuzz') await fuzz(Number(count ?? 10_000), Number(second ?? 1));
+}
+
+async function fuzz(rounds: number, first: number): Promise<void> {
+  const total = { rounds: 0, runs: 0, altering: 0 };
+  const violations: string[] = [];
+  for (let seed = first; total.rounds < rounds; seed++) {
+    const { runs, alters, violations: found } = await playRound(seed, rounds === 1 ? say : undefined);
+    total.rounds++;
+    total.runs += runs;
+    if (alters) total.altering++;
+    violations.push(...found.map((what) => `seed ${seed}: ${what}`));
+  }
+  say(`fuzz: ${JSON.stringify(total)}: ${violations.length} violations`);
+  must(violations.length === 0, violations.join('\n'));
 }
 
 const WINDOW_MS = 2000;

@@ -38,7 +38,7 @@ beforeAll(async () => {
     if (method === 'GET') return { body: kind === 'slow' ? [] : CATEGORIES, headers };
     await delay(kind === 'slow' ? 1800 : 10);
     const { name } = JSON.parse(body) as { name: string };
-    return { status: 201, body: { id: nextId++, name }, headers };
+    return { status: 201, body: { id: kind === 'slow' ? nextId++ : 7, name }, headers };
   });
   return service.close;
 });
