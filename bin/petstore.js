@@ -2,22 +2,27 @@
 // Starts the built program. An old Node.js cannot run it, but can run this file.
 'use strict';
 
+const given = (...flags) => flags.some((flag) => process.argv.includes(flag));
+
 function fail(exitCode, kind, message, hint) {
   process.exitCode = exitCode;
   const error = { kind, message, hint };
   const text = `error: ${message}\nhint: ${hint}`;
-  process.stderr.write(`${process.argv.includes('--json') ? JSON.stringify({ error }) : text}\n`);
+  process.stderr.write(`${given('--json') ? JSON.stringify({ error }) : text}\n`);
+}
+
+function crash(error) {
+  fail(1, 'internal', 'petstore could not be loaded', 'reinstall petstore');
+  if (given('--verbose', '-v')) process.stderr.write(`${error.stack}\n`);
 }
 
 const [major, minor, patch] = process.versions.node.split('.').map(Number);
 if (major < 20 || (major === 20 && (minor < 18 || (minor === 18 && patch < 1)))) {
   fail(2, 'usage', `petstore requires Node.js 20.18.1 or newer; this is ${process.versions.node}`, 'update Node.js');
 } else {
-  process.exitCode = 1;
   try {
-    require('../dist/main.cjs');
-  } catch {
-    // The stack trace is not printed: it may contain part of a key.
-    fail(1, 'internal', 'petstore could not be loaded', 'reinstall petstore');
+    require('../dist/main.cjs').ended.catch(crash);
+  } catch (error) {
+    crash(error);
   }
 }

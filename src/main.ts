@@ -130,15 +130,6 @@ async function perform(context: Context): Promise<number> {
   return run(context);
 }
 
-// Prints no stack trace, which may contain a key.
-async function reportCrash({ args, stderr }: Context): Promise<number> {
-  const message = 'petstore could not be loaded';
-  const hint = 'reinstall petstore';
-  const json = JSON.stringify({ error: { kind: 'internal', message, hint } });
-  await stderr.write(args.includes('--json') ? `${json}\n` : `error: ${message}\nhint: ${hint}\n`);
-  return EXIT_CODES.internal.code;
-}
-
 async function main(): Promise<void> {
   // If a promise never settles, Node exits with this code instead of 0.
   process.exitCode = EXIT_CODES.internal.code;
@@ -161,9 +152,10 @@ async function main(): Promise<void> {
     redactor,
     cleanups: [],
   };
-  process.exitCode = await perform(context).catch(() => reportCrash(context));
+  process.exitCode = await perform(context);
   await Promise.all([flush(process.stdout), flush(process.stderr)]);
   process.exit();
 }
 
-void main();
+/** Rejects if the program cannot be loaded. */
+export const ended: Promise<void> = main();
