@@ -9,9 +9,11 @@ import { EXIT_CODES } from './reference.ts';
 import { systemReason } from './system-error.ts';
 import { VERSION } from './version.ts';
 
-/** Time that a command has to end after a signal, in milliseconds; a create in flight waits 2 s for its response. */
+/** Time that a command has to report after a signal, in milliseconds; a create in flight waits 2 s for its response. */
 const GRACE_MS = 4000;
-const SIGNALS = { SIGINT: 130, SIGBREAK: 130, SIGTERM: 143, SIGHUP: 129 } as const;
+/** The signals that end the program, with the exit code that a shell reports. */
+const SIGNALS = { SIGINT: 130, SIGQUIT: 131, SIGBREAK: 130, SIGTERM: 143, SIGHUP: 129 } as const;
+type Signal = keyof typeof SIGNALS;
 const SECRET_VARIABLES = ['PETSTORE_API_KEY', 'PETSTORE_STATE_PASSWORD', 'PETSTORE_STATE_URL'];
 
 const redactor = new Redactor();
@@ -71,18 +73,37 @@ function input(signal: AbortSignal): Input {
   };
 }
 
+/** The first signal that the process received. */
+let received: Signal | undefined;
+
 function handleSignals(): AbortSignal {
   const interrupt = new AbortController();
-  for (const [name, exitCode] of Object.entries(SIGNALS)) {
+  for (const [name, exitCode] of Object.entries(SIGNALS) as [Signal, number][]) {
     process.on(name, () => {
-      // A second signal exits immediately.
-      if (interrupt.signal.aborted) process.exit(exitCode);
+      if (received) endBy(name);
+      received = name;
       const message = exitCode === 130 ? 'interrupted' : 'terminated';
       interrupt.abort(new PetstoreError('interrupted', message, { exitCode }));
-      setTimeout(() => process.exit(exitCode), GRACE_MS).unref();
+      setTimeout(() => endBy(name), GRACE_MS).unref();
     });
   }
+  // A write beyond a file size limit fails with EFBIG, as it does before any package handles this signal.
+  process.on('SIGXFSZ', () => undefined);
+  // conf's dependency when-exit would end the process on any signal, before it has reported.
+  process.on('newListener', (name: string, listener: () => void) => {
+    if (name in SIGNALS || name === 'SIGXFSZ') queueMicrotask(() => process.off(name, listener));
+  });
   return interrupt.signal;
+}
+
+/** Ends the process by a signal, so that a loop of a shell script ends too. */
+function endBy(name: Signal): never {
+  if (process.platform !== 'win32') {
+    process.removeAllListeners(name);
+    process.kill(process.pid, name);
+  }
+  // Windows has no signals, and the first process of a container ignores them.
+  process.exit(SIGNALS[name]);
 }
 
 function takeEnvironment(): Context['env'] {
@@ -154,6 +175,9 @@ async function main(): Promise<void> {
   };
   process.exitCode = await perform(context);
   await Promise.all([flush(process.stdout), flush(process.stderr)]);
+  // A closed terminal ends the input and sends SIGHUP, which may arrive second.
+  await new Promise(setImmediate);
+  if (received) endBy(received);
   process.exit();
 }
 

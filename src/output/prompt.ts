@@ -74,6 +74,8 @@ function answered(lines: Interface, signal: AbortSignal): Promise<string> {
     lines.once('line', resolve);
     lines.once('SIGINT', end);
     lines.once('close', end);
+    // The terminal was closed, and its modes cannot be restored.
+    lines.on('error', end);
     if (signal.aborted) end();
   });
   // Remove the listener: all prompts of a command share one signal.

@@ -2,7 +2,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { constants, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { tempDir } from './temp-dir.ts';
 
@@ -23,7 +23,10 @@ export interface Place {
 }
 
 export interface Outcome {
-  readonly code: number | null;
+  /** As a shell reports it: 128 + N after signal N. */
+  readonly code: number;
+  /** The signal that ended the process. */
+  readonly signal?: NodeJS.Signals;
   readonly out: string;
   readonly err: string;
 }
@@ -58,7 +61,10 @@ export function ended(child: ChildProcess): Promise<Outcome> {
   child.stderr?.on('data', (chunk: Buffer) => err.push(chunk));
   return new Promise((done, reject) => {
     child.on('error', reject);
-    child.on('close', (code) => done({ code, out: Buffer.concat(out).toString(), err: Buffer.concat(err).toString() }));
+    child.on('close', (exitCode: number | null, signal: NodeJS.Signals | null) => {
+      const text = { out: Buffer.concat(out).toString(), err: Buffer.concat(err).toString() };
+      done(signal ? { code: 128 + constants.signals[signal], signal, ...text } : { code: exitCode ?? 1, ...text });
+    });
   });
 }
 

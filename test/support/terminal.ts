@@ -18,7 +18,7 @@ export interface Step {
   readonly after: string;
   /** Text to type, for example `\r` or `\u0003` (Ctrl-C). */
   readonly send?: string;
-  readonly signal?: 'SIGINT' | 'SIGTERM' | 'SIGHUP';
+  readonly signal?: NodeJS.Signals;
   readonly act?: () => void;
 }
 
@@ -34,8 +34,10 @@ export interface TerminalOptions {
 }
 
 export interface TerminalOutcome {
-  /** The exit code, -N after signal N, or the reason for killing the command: `timeout` or `flood`. */
+  /** As a shell reports it: 128 + N after signal N; or the reason for killing the command: `timeout` or `flood`. */
   readonly code: number | string;
+  /** The signal that ended the command. */
+  readonly signal: NodeJS.Signals | null;
   /** All output on the terminal. */
   readonly screen: string;
   /** The output on stdout if it is a pipe. */
@@ -52,9 +54,11 @@ const FLOOD = 5_000_000;
 const REACTION_MS = 20;
 // Written to the terminal after the command has ended, to mark the end of its output.
 const END = '\u0000the end\u0000';
+// node-pty's end of the terminal is inherited; a terminal that a process keeps open for itself cannot be closed.
+const CLOSE_INHERITED = 'for fd in $(ls /dev/fd); do if [ "$fd" -gt 2 ]; then eval "exec $fd>&-"; fi; done; ';
 // The first terminal that a session leader opens becomes its controlling terminal.
-const ON_TERMINAL = 'exec "$@" <"$0" >"$0" 2>"$0"';
-const STDOUT_PIPED = 'exec "$@" <"$0" 2>"$0"';
+const ON_TERMINAL = `${CLOSE_INHERITED}exec "$@" <"$0" >"$0" 2>"$0"`;
+const STDOUT_PIPED = `${CLOSE_INHERITED}exec "$@" <"$0" 2>"$0"`;
 
 export async function runInTerminal(
   command: readonly string[],
@@ -63,18 +67,50 @@ export async function runInTerminal(
 ): Promise<TerminalOutcome> {
   const { columns = 80, rows = 24, steps = [], stdoutPiped = false, timeoutMs = 20_000 } = options;
   const terminal = openTerminal(columns, rows);
-  const child = spawn('/bin/sh', ['-c', stdoutPiped ? STDOUT_PIPED : ON_TERMINAL, terminal.name, ...command], {
-    env: { TERM: 'xterm-256color', ...at.env, ...options.env },
-    cwd: at.dir,
-    detached: true,
-    stdio: ['ignore', stdoutPiped ? 'pipe' : 'ignore', 'inherit'],
-  });
+  const child = startOn(terminal, command, at, stdoutPiped, options.env);
   try {
     return await attend(terminal, child, steps, timeoutMs);
   } finally {
     terminal.master.destroy();
     closeSync(terminal.slave);
   }
+}
+
+/** Closes the terminal after a text has appeared. @returns the signal that ended the command, if one did */
+export async function closeTerminal(
+  command: readonly string[],
+  at: Place,
+  after: string,
+): Promise<NodeJS.Signals | null> {
+  const terminal = openTerminal(80, 24);
+  const child = startOn(terminal, command, at);
+  const ended = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>;
+  let screen = '';
+  await new Promise<void>((found) =>
+    terminal.master.on('data', (text: string) => {
+      screen += text;
+      if (screen.includes(after)) found();
+    }),
+  );
+  closeSync(terminal.slave);
+  terminal.master.destroy();
+  const [, signal] = await ended;
+  return signal;
+}
+
+function startOn(
+  terminal: OpenTerminal,
+  command: readonly string[],
+  at: Place,
+  stdoutPiped = false,
+  env: TerminalOptions['env'] = {},
+): ChildProcess {
+  return spawn('bash', ['-c', stdoutPiped ? STDOUT_PIPED : ON_TERMINAL, terminal.name, ...command], {
+    env: { TERM: 'xterm-256color', ...at.env, ...env },
+    cwd: at.dir,
+    detached: true,
+    stdio: ['ignore', stdoutPiped ? 'pipe' : 'ignore', 'inherit'],
+  });
 }
 
 interface OpenTerminal {
@@ -112,7 +148,8 @@ async function attend(
   await typist.seenAll;
   const modes = stty(terminal.slave, '-a');
   return {
-    code: typist.killed ?? code ?? -(signal ? constants.signals[signal] : 0),
+    code: typist.killed ?? code ?? 128 + (signal ? constants.signals[signal] : 0),
+    signal,
     screen: typist.screen.slice(0, typist.screen.lastIndexOf(END)),
     stdout,
     cooked: ['icanon', 'echo', 'isig'].every((mode) => modes.includes(mode)),

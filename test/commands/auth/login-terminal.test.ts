@@ -66,11 +66,12 @@ test.each([
   ['SIGINT', 130],
   ['SIGTERM', 143],
   ['SIGHUP', 129],
-] as const)('%s at the prompt exits with %i and restores the terminal', async (signal, code) => {
+  ['SIGQUIT', 131],
+] as const)('%s at the prompt ends the program by this signal (%i) and restores the terminal', async (signal, code) => {
   const run = await inTerminal(place(), ['auth', 'login', '--url', service.url], {
     steps: [{ after: 'API key for profile', signal }],
   });
-  expect(run).toMatchObject({ code, cooked: true });
+  expect(run).toMatchObject({ code, signal, cooked: true });
   expect(run.screen.lastIndexOf('\u001b[?25h')).toBeGreaterThanOrEqual(run.screen.lastIndexOf('\u001b[?25l'));
 });
 

@@ -1,0 +1,250 @@
+// Signals: each command reports what became of its work, then ends by the signal, wherever its key comes from.
+import type { ChildProcess } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test as anyTest, beforeAll, expect } from 'vitest';
+import { hasPty, hasSignals } from '../support/capabilities.ts';
+import type { HttpFake } from '../support/http-fake.ts';
+import { startHttpFake } from '../support/http-fake.ts';
+import type { Place } from '../support/processes.ts';
+import { ended, place, until } from '../support/processes.ts';
+import { BIN, petstore, start } from '../support/program.ts';
+import { closeTerminal, runInTerminal } from '../support/terminal.ts';
+
+const test = anyTest.runIf(hasSignals);
+
+const KEY = 'secret-0123456789';
+// Shows the test that it runs; it never prints a key.
+const KEY_COMMAND = `sh -c 'touch "$HOME/started"; exec sleep 60'`;
+
+// The first segment of the path says what a service does: it sends nothing, responds after 400 ms, states a wait of a minute,
+// or responds to the first of two creates.
+const SERVICES = ['silent', 'late', 'limited', 'one'] as const;
+type Service = (typeof SERVICES)[number] | 'key command';
+
+let fake: HttpFake;
+const configs = new Map<Service, string>();
+beforeAll(async () => {
+  fake = await startHttpFake(async ({ method, path, body }) => {
+    const service = path.split('/')[1] as Service;
+    if (service === 'silent') return 'silence';
+    if (service === 'limited') return { status: 429, headers: { 'retry-after': '60' } };
+    if (method === 'GET') return { body: [] };
+    const { name } = JSON.parse(body) as { name: string };
+    if (service === 'one' && !name.startsWith('first')) return 'silence';
+    if (service === 'late') await new Promise((resolve) => setTimeout(resolve, 400));
+    return { status: 201, body: { id: 7, name } };
+  });
+  await Promise.all([
+    ...SERVICES.map((service) => saveProfile(service, [])),
+    saveProfile('key command', ['--key-command', KEY_COMMAND]),
+  ]);
+  return fake.close;
+});
+
+const urlOf = (service: Service): string => `${fake.origin}/${service === 'key command' ? 'silent' : service}/v1`;
+
+async function saveProfile(service: Service, options: readonly string[]): Promise<void> {
+  const at = place();
+  const login = ['auth', 'login', '--no-verify', '--url', urlOf(service), ...options];
+  expect((await petstore(at, login, `${KEY}\n`)).code).toBe(0);
+  configs.set(service, at.env['PETSTORE_CONFIG_DIR'] ?? '');
+}
+
+type Source = 'the saved profile' | 'a typed profile' | 'the environment';
+
+interface Run extends Place {
+  /** Occurs in no other run. */
+  readonly name: string;
+  /** Starts a command with the key of the source. */
+  readonly start: (args: readonly string[], stdin?: string) => ChildProcess;
+}
+
+let runs = 0;
+
+function runFrom(source: Source, service: Service): Run {
+  const key = service === 'key command' ? { PETSTORE_API_KEY_COMMAND: KEY_COMMAND } : { PETSTORE_API_KEY: KEY };
+  const env = { PETSTORE_BASE_URL: urlOf(service), ...key };
+  const at = place(source === 'the environment' ? env : { PETSTORE_CONFIG_DIR: configs.get(service) ?? '' });
+  const name = `dog-${++runs}-`;
+  writeFileSync(join(at.dir, 'rows.csv'), `name\nfirst ${name}\n${name}\n`);
+  return {
+    ...at,
+    name,
+    start(args, stdin = '') {
+      const child = start(at, [...args, ...(source === 'a typed profile' ? ['-p', 'production'] : [])]);
+      child.stdin?.end(stdin);
+      return child;
+    },
+  };
+}
+
+// A name is sent in the body of a create, and by a login as the key.
+const sent = (name: string) =>
+  until(() =>
+    fake.requests.some(({ headers, body }) =>
+      [`"name":"${name}"`, `Bearer ${name}`].some((text) => `${body}${headers.authorization}`.includes(text)),
+    ),
+  );
+
+interface Case {
+  readonly service: Service;
+  /** Starts the command and resolves when it does what a signal is to interrupt. */
+  readonly begin: (run: Run, format: readonly string[]) => { child: ChildProcess; begun: Promise<unknown> };
+  readonly out?: RegExp;
+  readonly message: RegExp;
+  readonly hint?: RegExp;
+  readonly outcome?: 'unknown';
+}
+
+const INTERRUPTED = /(?:interrupted|terminated)/;
+const CASES: Readonly<Record<string, Case>> = {
+  'a create': {
+    service: 'silent',
+    begin: ({ start, name }, format) => ({
+      child: start(['categories', 'create', '--name', name, ...format]),
+      begun: sent(name),
+    }),
+    message: /interrupted: the outcome of creating "dog-\d+-" is unknown/,
+    hint: /`petstore categories list --search dog-\d+-.*check whether the category exists/,
+    outcome: 'unknown',
+  },
+  'an import': {
+    service: 'one',
+    begin: ({ start, name }, format) => ({
+      child: start(['categories', 'import', 'rows.csv', ...format]),
+      begun: sent(name),
+    }),
+    out: /^(?:Created 1, skipped 0, failed 0, unknown 1\n[\s\S]*|\{"created":\[\{"id":7,.*"unknown":\[\{"row":2,.*\n)$/,
+    message: INTERRUPTED,
+    hint: /petstore categories import rows\.csv.* to resume/,
+    outcome: 'unknown',
+  },
+  'a list that waits for the rate limit': {
+    service: 'limited',
+    begin({ start }, format) {
+      const child = start(['categories', 'list', ...format]);
+      return { child, begun: once(child.stderr as NodeJS.ReadableStream, 'data') };
+    },
+    message: INTERRUPTED,
+  },
+  'a login': {
+    service: 'silent',
+    begin: ({ start, name }, format) => ({
+      child: start(['auth', 'login', ...format], `${name}\n`),
+      begun: sent(name),
+    }),
+    message: INTERRUPTED,
+  },
+  'a key command': {
+    service: 'key command',
+    begin: ({ start, dir }, format) => ({
+      child: start(['categories', 'list', ...format]),
+      begun: until(() => existsSync(join(dir, 'started'))),
+    }),
+    message: INTERRUPTED,
+  },
+};
+
+type Variant = readonly [Source, 'SIGINT' | 'SIGTERM' | 'SIGHUP', 'text' | '--json'];
+const EACH: readonly Variant[] = [
+  ['the saved profile', 'SIGINT', 'text'],
+  ['the saved profile', 'SIGTERM', '--json'],
+  ['a typed profile', 'SIGINT', '--json'],
+  ['the environment', 'SIGTERM', 'text'],
+];
+// What was sent may be lost.
+const OF_CREATES: readonly Variant[] = [
+  ['the saved profile', 'SIGINT', '--json'],
+  ['the saved profile', 'SIGTERM', 'text'],
+  ['the saved profile', 'SIGHUP', 'text'],
+  ['a typed profile', 'SIGTERM', 'text'],
+  ['the environment', 'SIGINT', '--json'],
+];
+const EXIT_CODES = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 };
+
+test.concurrent.each(
+  Object.entries(CASES).flatMap(([title, one]) =>
+    [...EACH, ...(one.outcome ? OF_CREATES : [])].map((variant) => [title, ...variant] as const),
+  ),
+)(
+  '%s with a key from %s reports its end after %s (%s), then ends by this signal',
+  async (title, source, signal, format) => {
+    const { service, begin, out, message, hint, outcome } = CASES[title] as Case;
+    const run = runFrom(source, service);
+    const { child, begun } = begin(run, format === 'text' ? [] : [format]);
+    const end = ended(child);
+    await begun;
+    child.kill(signal);
+    const result = await end;
+    expect(result, result.err).toMatchObject({ code: EXIT_CODES[signal], signal });
+    expect(result.out).toMatch(out ?? /^$/);
+    const last = result.err.trimEnd().split('\n').at(-1) ?? '';
+    const error = format === 'text' ? textError(result.err) : (JSON.parse(last) as { error: object }).error;
+    expect(error).toMatchObject({ message: expect.stringMatching(message) });
+    if (hint) expect(error).toMatchObject({ hint: expect.stringMatching(hint) });
+    if (format !== 'text') expect(error).toMatchObject({ kind: 'interrupted', ...(outcome && { outcome }) });
+    if (source === 'a typed profile' && hint)
+      expect(error).toMatchObject({ hint: expect.stringContaining('-p production') });
+  },
+);
+
+function textError(err: string): object {
+  const [, message, hint] = /^error: (.*)\n(?:hint: (.*)\n)?$/m.exec(err) ?? [];
+  return { message, hint };
+}
+
+test.concurrent('SIGINT during a create prints a response that arrives in time, then ends the program', async () => {
+  const { start, name } = runFrom('the saved profile', 'late');
+  const child = start(['categories', 'create', '--name', name, '--json']);
+  const end = ended(child);
+  await sent(name);
+  child.kill('SIGINT');
+  expect(await end).toEqual({ code: 130, signal: 'SIGINT', out: `{"id":7,"name":"${name}"}\n`, err: '' });
+});
+
+test.concurrent('a second SIGINT ends a create without waiting for its response', async () => {
+  const { start, name } = runFrom('the saved profile', 'silent');
+  const child = start(['categories', 'create', '--name', name]);
+  const end = ended(child);
+  await sent(name);
+  child.kill('SIGINT');
+  // Pending signals of one kind merge, so the second must arrive after the first was handled.
+  const again = setInterval(() => child.kill('SIGINT'), 50);
+  const { code, signal, err } = await end;
+  clearInterval(again);
+  // After the whole grace period, the error would state an unknown outcome.
+  expect([code, signal, err]).toEqual([130, 'SIGINT', expect.not.stringContaining('unknown')]);
+});
+
+test.concurrent('a file size limit does not end a create', async () => {
+  const { env, dir, name } = runFrom('the saved profile', 'late');
+  // A limit on this process would also apply to the files that the test writes.
+  const script = `ulimit -f 0; exec "$@"`;
+  const args = ['-c', script, 'bash', process.execPath, BIN, 'categories', 'create', '--name', name, '--json'];
+  const run = await ended(spawn('bash', args, { env, cwd: dir }));
+  expect(run).toMatchObject({ code: 0, out: `{"id":7,"name":"${name}"}\n` });
+  expect(run.err).toMatch(/cannot write to .* \(file too large\)/);
+});
+
+anyTest.runIf(hasPty).concurrent('Ctrl-C ends a loop of a shell script with the create in it', async () => {
+  const run = runFrom('the saved profile', 'silent');
+  const script = `for n in a b c; do '${process.execPath}' '${BIN}' categories create --name ${run.name}$n; done; echo end`;
+  const { signal, screen } = await runInTerminal(['bash', '-c', script], run, {
+    steps: [{ after: 'Contacting', send: '\u0003' }],
+  });
+  expect([signal, screen]).toEqual(['SIGINT', expect.not.stringContaining('end')]);
+  expect(fake.requests.filter(({ body }) => body.includes(run.name)).length).toBeLessThan(2);
+});
+
+// Not concurrent: other processes would inherit the terminal.
+anyTest.runIf(hasPty).each([
+  ['a create', 'silent', ['categories', 'create', '--name', 'cat'], 'Contacting'],
+  ['a list that waits', 'limited', ['categories', 'list'], 'for the rate limit'],
+  ['a prompt', 'silent', ['auth', 'login'], 'API key for profile'],
+] as const)('%s ends by SIGHUP when its terminal is closed', async (_what, service, args, after) => {
+  const run = runFrom('the saved profile', service);
+  expect(await closeTerminal([process.execPath, BIN, ...args], run, after)).toBe('SIGHUP');
+});
