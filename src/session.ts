@@ -126,14 +126,14 @@ export class Session {
 
   async #connect(target: Target, open: () => Promise<Ledger>): Promise<HttpClient> {
     const loading = Promise.all([import('./http/transport.ts'), import('./http/http-client.ts')]);
-    const { env, clock, signal, redactor, version, nodeVersion, cleanups } = this.context;
+    const { env, clock, signal, redactor, version, cleanups } = this.context;
     const { maxWait: maxWaitMs, maxRetries, timeout: timeoutMs } = this.options;
     const ledger = await open();
     this.usedLedger = { ledger, since: clock.now() };
     const { baseUrl, key } = target.keySource === 'sandbox' ? await this.#startSandbox(target) : target;
     redactor.add(key);
     const [{ createTransport }, { createHttpClient }] = await loading;
-    const transport = createTransport({ baseUrl, key, version, env, nodeVersion, now: () => clock.now() });
+    const transport = createTransport({ baseUrl, key, version, env, now: () => clock.now() });
     const client = createHttpClient({
       transport: this.options.verbose ? await this.#traced(transport, baseUrl) : transport,
       ledger,

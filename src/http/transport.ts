@@ -1,6 +1,5 @@
 // Sends one attempt over undici, through a proxy if one is set, with a total timeout and a size limit.
 import { Buffer } from 'node:buffer';
-import { setFlagsFromString } from 'node:v8';
 import type { Dispatcher } from 'undici';
 import Agent from 'undici/lib/dispatcher/agent.js';
 import { formatDuration } from '../format.ts';
@@ -24,7 +23,6 @@ interface TransportOptions {
   readonly key: string;
   readonly version: string;
   readonly env: Readonly<Record<string, string | undefined>>;
-  readonly nodeVersion: string;
   readonly now: () => number;
 }
 
@@ -32,8 +30,6 @@ type SendOptions = Parameters<Transport['send']>[1];
 
 /** @throws PetstoreError `usage` for an invalid proxy variable; `send` rejects with TransportError only */
 export function createTransport(options: TransportOptions): Transport {
-  // Node 20 compiles the HTTP parser a second time, which delays the exit by 80 ms.
-  if (/^20\./.test(options.nodeVersion)) setFlagsFromString('--liftoff-only');
   const base = new URL(options.baseUrl);
   const proxy = proxyFor(base, options.env);
   const agent = openAgent(proxy);

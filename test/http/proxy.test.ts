@@ -84,7 +84,6 @@ async function failure(host: string, credentials = ''): Promise<TransportError> 
     key: 'sk_test_0123456789',
     version: '1',
     env: { HTTPS_PROXY: `http://${credentials}${host}` },
-    nodeVersion: process.versions.node,
     now: () => 7,
   });
   const request = { method: 'POST', path: '/categories', body: '{}', safe: false };

@@ -20,7 +20,6 @@ async function serve(onSent: (socket: Socket) => void = () => undefined, headers
     key: 'k',
     version: '1',
     env: {},
-    nodeVersion: process.versions.node,
     now: Date.now,
   });
   onTestFinished(async () => {

@@ -12,8 +12,7 @@ const POST: HttpRequest = { method: 'POST', path: '/categories', body: '{"name":
 const KEY = 'sk_test_0123456789';
 
 function open(baseUrl: string, env: Record<string, string> = {}): Transport {
-  const { node: nodeVersion } = process.versions;
-  return createTransport({ baseUrl, key: KEY, version: '1.2.3', env, nodeVersion, now: Date.now });
+  return createTransport({ baseUrl, key: KEY, version: '1.2.3', env, now: Date.now });
 }
 
 type Attempt = Partial<Parameters<Transport['send']>[1]>;
