@@ -6,10 +6,10 @@ import type { Api, Category, NewCategory } from './api/types.ts';
 import type { StateServer } from './append-log/state-server.ts';
 import { parseStateUrl } from './append-log/state-url.ts';
 import type { ServerAddress } from './append-log/valkey-connection.ts';
+import { checkOptions, checkPath } from './check-options.ts';
 import { LONGEST_TIMER_MS, systemClock } from './clock.ts';
 import type { ErrorKind } from './errors.ts';
 import { PetstoreError } from './errors.ts';
-import { escapeControls } from './escape.ts';
 import { createHttpClient } from './http/http-client.ts';
 import { createTransport } from './http/transport.ts';
 import type { HttpClient, Limits } from './http/types.ts';
@@ -93,6 +93,7 @@ export function createClient(options: ClientOptions): Client {
   };
   const redactor = new Redactor();
   redactor.add(key);
+  checkPath(given.stateDir, 'stateDir');
   const service = openService(given, url, key, limits);
   let closed: Promise<void> | undefined;
 
@@ -134,7 +135,7 @@ interface Service {
 }
 
 function openService(given: Partial<ClientOptions>, url: string, key: string, limits: Limits): Service {
-  const { env, versions } = process;
+  const { env } = process;
   const clock = systemClock;
   const own = { identity: url, key, clock, stateDir: given.stateDir ?? ownStateDir(), tempDir: tmpdir() };
   const address = given.stateUrl ? parseStateUrl(given.stateUrl, given.statePassword, 'stateUrl') : undefined;
@@ -149,7 +150,7 @@ function openService(given: Partial<ClientOptions>, url: string, key: string, li
   };
   const open = async (): Promise<HttpClient> => {
     ledger ??= address ? await openOnServer(address) : openLedger(own);
-    const how = { baseUrl: url, key, version: VERSION, env, nodeVersion: versions.node, now: clock.now };
+    const how = { baseUrl: url, key, version: VERSION, env, now: clock.now };
     const { signal } = new AbortController();
     return createHttpClient({ transport: createTransport(how), ledger, clock, signal, limits });
   };
@@ -172,17 +173,6 @@ function ownStateDir(): string | undefined {
   } catch {
     return undefined;
   }
-}
-
-// Checks option names at run time: JavaScript callers may misspell them.
-function checkOptions<T extends object>(options: unknown, names: readonly string[], of: string): T {
-  if (options !== undefined && options !== null && typeof options !== 'object') {
-    throw new PetstoreError('usage', `the options of ${of} must be an object`);
-  }
-  const unknown = Object.keys(options ?? {}).find((name) => !names.includes(name));
-  if (unknown === undefined) return (options ?? {}) as T;
-  const hint = `use ${names.join(', ')}`;
-  throw new PetstoreError('usage', `unknown option "${escapeControls(unknown)}" of ${of}`, { hint });
 }
 
 function checkNumber(value: unknown, name: string): number {

@@ -4,9 +4,8 @@ import { inspect } from 'node:util';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { ClientOptions } from '../src/client.ts';
 import { createClient, PetstoreError } from '../src/client.ts';
-import { systemClock } from '../src/clock.ts';
 import { formatTime } from '../src/format.ts';
-import { startSandbox } from '../src/sandbox/server.ts';
+import { startSandbox } from '../src/sandbox/start.ts';
 import type { FakeResponse, HttpFake, ReceivedRequest } from './support/http-fake.ts';
 import { errorResponse, startHttpFake } from './support/http-fake.ts';
 import { place, until } from './support/processes.ts';
@@ -21,10 +20,9 @@ afterEach(async () => {
 
 async function service(count = 60): Promise<{ baseUrl: string; stateDir: string }> {
   const dir = tempDir();
-  const limits = [{ count, windowMs: 3_600_000 }];
-  const sandbox = await startSandbox({ dataFile: join(dir, 'data'), clock: systemClock, port: 0, keys: [KEY], limits });
-  closing.push(sandbox.close);
-  return { baseUrl: sandbox.baseUrl, stateDir: join(dir, 'state') };
+  const { url, close } = await startSandbox({ keys: [KEY], limits: [`${count}/1h`] });
+  closing.push(close);
+  return { baseUrl: url, stateDir: join(dir, 'state') };
 }
 
 function open(options: Partial<ClientOptions>) {

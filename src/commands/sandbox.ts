@@ -37,9 +37,7 @@ Faults (affect every request unless PERCENT is given):
   reset          reset the connection before the request is processed
   lost-response  process the request, then close without a response
   truncate       process the request, then close during the response
-  garbage        process the request, then send a body that is not JSON
-
-To inject a fault into one request, send the header x-sandbox-fault: KIND.`,
+  garbage        process the request, then send a body that is not JSON`,
       output: 'the URL and the key; with --json one line {"url", "key", ...}.',
       exitCodes: ['usage', 'storage', 'interrupted'],
       examples: [

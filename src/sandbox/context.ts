@@ -1,4 +1,4 @@
-// The options of a sandbox, and the context of its request handler.
+// The options of a sandbox server, and the context of its request handler.
 import type { LogFs } from '../append-log/generations.ts';
 import type { Clock } from '../clock.ts';
 import type { FaultKind, FaultRule } from './faults.ts';
@@ -7,9 +7,9 @@ import type { Limit } from './plans.ts';
 import type { RetryAfterFormat } from './response.ts';
 import type { Store } from './store.ts';
 
-export interface SandboxOptions {
-  /** See `dataPaths`; any number of processes may share it. */
-  readonly dataFile: string;
+export interface ServerOptions {
+  /** See `openLog`; any number of processes may share it. Undefined: in memory. */
+  readonly dataFile: string | undefined;
   readonly clock: Clock;
   /** 0: any free port. */
   readonly port: number;
@@ -18,8 +18,8 @@ export interface SandboxOptions {
   readonly limits: readonly Limit[];
   readonly retryAfter?: RetryAfterFormat;
   readonly faults?: readonly FaultRule[];
-  /** Seed of the fault draws; without it they use the clock's randomness. */
-  readonly seed?: number;
+  /** Seed for random faults (default: the clock's randomness). */
+  readonly seed?: number | undefined;
   /** Deletes the categories and rate limit windows first. */
   readonly reset?: boolean;
   readonly fs?: LogFs;
@@ -36,7 +36,7 @@ export interface RequestRecord {
   readonly fault: FaultKind | undefined;
 }
 
-export interface SandboxContext extends SandboxOptions {
+export interface SandboxContext extends ServerOptions {
   readonly store: Store;
   readonly limiter: Limiter;
   /** The id of each key in logs. */

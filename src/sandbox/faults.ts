@@ -1,4 +1,5 @@
 // Injected faults: their kinds, their notation, and the draw for each request.
+import { invalidValue } from '../check-options.ts';
 import { parseDuration } from '../format.ts';
 
 /** 500, 503 and reset happen before the operation runs, the others after it. */
@@ -14,16 +15,28 @@ export interface FaultRule {
   readonly delayMs: number;
 }
 
-/** Parses `KIND[:PERCENT]`, or `latency=DURATION[:PERCENT]`; undefined if the text is neither. */
-export function parseFault(text: string): FaultRule | undefined {
-  const [, name, duration, percentage = '100'] =
-    /^([a-z0-9-]+)(?:=([0-9.]+[a-z]*))?(?::(\d{1,3}(?:\.\d+)?))?$/.exec(text.trim()) ?? [];
+/**
+ * Parses `KIND[:PERCENT]`, or `latency=DURATION[:PERCENT]`.
+ * @param option for messages
+ * @throws PetstoreError `usage`
+ */
+export function parseFault(text: string, option: string): FaultRule {
+  const [, name, duration, percentage = '100'] = /^([^=:]+)(?:=([^:]*))?(?::(.*))?$/.exec(text.trim()) ?? [];
   const kind = FAULT_KINDS.find((each) => each === name);
-  const percent = Number(percentage);
+  if (!kind) {
+    const kinds = `${FAULT_KINDS.slice(0, -1).join(', ')} or ${FAULT_KINDS.at(-1)}`;
+    throw invalidValue(text, option, `use ${kinds}, for example 500:10`);
+  }
+  if (kind !== 'latency' && duration !== undefined) {
+    throw invalidValue(text, option, 'use a duration with latency only');
+  }
+  const percent = /^\d{1,3}(?:\.\d+)?$/.test(percentage) ? Number(percentage) : Number.NaN;
+  if (!(percent <= 100)) {
+    throw invalidValue(percentage, option, 'use a number from 0 to 100, for example 500:10', 'percentage');
+  }
   const delayMs = kind === 'latency' ? parseDuration(duration ?? '1s') : 0;
-  if (!kind || percent > 100 || delayMs === undefined || (kind !== 'latency' && duration !== undefined))
-    return undefined;
-  return { kind, percent, delayMs };
+  if (delayMs !== undefined) return { kind, percent, delayMs };
+  throw invalidValue(duration, option, 'use a duration such as latency=300ms', 'duration');
 }
 
 export interface FaultPlan {

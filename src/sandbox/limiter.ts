@@ -1,10 +1,9 @@
 // Rate limits per key, as a reducer over a log that all processes with the same data share.
-import { FileLog } from '../append-log/file-log.ts';
-import type { LogFs } from '../append-log/generations.ts';
 import type { LogFormat } from '../append-log/log.ts';
 import { DamagedRecordError } from '../append-log/log.ts';
 import type { Limit } from './plans.ts';
-import type { DataPaths } from './store.ts';
+import type { DataOptions } from './store.ts';
+import { openLog } from './store.ts';
 
 export interface QuotaStatus {
   readonly limit: number;
@@ -126,19 +125,15 @@ const unlimited = (now: number): QuotaStatus => ({ limit: 2 ** 31 - 1, remaining
 const ROTATE_AT_BYTES = 64 * 1024;
 
 export class Limiter {
-  readonly #log: FileLog<Map<string, KeyUsage>, LimitDecision | undefined>;
+  readonly #log: ReturnType<typeof openLog<Map<string, KeyUsage>, LimitDecision | undefined>>;
   readonly #limits: readonly Limit[];
   readonly #limitsText: string;
 
-  constructor(
-    { dir, windowsName: name }: DataPaths,
-    limits: readonly Limit[],
-    { reset = false, fs }: { readonly reset?: boolean; readonly fs?: LogFs | undefined } = {},
-  ) {
-    this.#log = new FileLog(windowsFormat, { dir, name, rotateAtBytes: ROTATE_AT_BYTES, strict: true, fs });
+  /** @param dataFile see `openLog` */
+  constructor(dataFile: string | undefined, limits: readonly Limit[], options: DataOptions = {}) {
+    this.#log = openLog(windowsFormat, dataFile, '.windows', { rotateAtBytes: ROTATE_AT_BYTES, ...options });
     this.#limits = limits;
     this.#limitsText = limits.map(({ count, windowMs }) => `${count}/${windowMs}`).join(',');
-    if (reset) this.#log.append('reset');
   }
 
   /**

@@ -1,4 +1,5 @@
 // The plans of docs/service.md as limits, the notation of limits, and the default key.
+import { invalidValue } from '../check-options.ts';
 import { parseDuration } from '../format.ts';
 
 /** Not a secret: the sandbox listens on loopback only and rejects web pages. */
@@ -24,9 +25,14 @@ export const PLANS: Readonly<Record<PlanName, readonly Limit[]>> = {
   enterprise: [],
 };
 
-/** Parses a limit such as `60/6s` or `5/10` (seconds); undefined if it is not one or allows nothing. */
-export function parseLimit(text: string): Limit | undefined {
+/**
+ * Parses a limit such as `60/6s` or `5/10` (seconds).
+ * @param option for messages
+ * @throws PetstoreError `usage` if it is none, or allows nothing
+ */
+export function parseLimit(text: string, option: string): Limit {
   const [, count = '', duration = ''] = /^(\d{1,9})\/(.+)$/.exec(text.trim()) ?? [];
-  const windowMs = parseDuration(duration);
-  return windowMs === undefined || windowMs < 1 || Number(count) < 1 ? undefined : { count: Number(count), windowMs };
+  const windowMs = parseDuration(duration) ?? 0;
+  if (Number(count) > 0 && windowMs > 0) return { count: Number(count), windowMs };
+  throw invalidValue(text, option, 'use REQUESTS/DURATION, for example 60/1m, 1000/1d or 60/6s');
 }

@@ -3,8 +3,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { sleepLong } from '../clock.ts';
 import { checkOrigin, keyOf, unauthorized } from './auth.ts';
 import type { SandboxContext } from './context.ts';
-import type { FaultPlan, FaultRule } from './faults.ts';
-import { drawFaultPlan, FAULT_KINDS, parseFault } from './faults.ts';
+import type { FaultPlan } from './faults.ts';
+import { drawFaultPlan } from './faults.ts';
 import type { QuotaStatus } from './limiter.ts';
 import { ClientGone } from './new-category.ts';
 import type { SandboxResponse } from './response.ts';
@@ -37,10 +37,9 @@ export async function handleRequest(context: SandboxContext, request: IncomingMe
 
 // A request with a valid key counts even if its operation fails; public operations do not count.
 async function operate(context: SandboxContext, exchange: Exchange): Promise<SandboxResponse> {
-  const { method = '', url = '', headers } = exchange.request;
+  const { method = '', url = '' } = exchange.request;
   checkOrigin(exchange.request, context.port);
-  const rules = [...(context.faults ?? []), ...requestedFault(headers['x-sandbox-fault'])];
-  exchange.plan = drawFaultPlan(rules, context.random);
+  exchange.plan = drawFaultPlan(context.faults ?? [], context.random);
   const operation = findOperation(method, url);
   const isPublic = !(operation instanceof HttpError) && operation.public === true;
   const key = keyOf(exchange.request, context.keyIds);
@@ -51,14 +50,6 @@ async function operate(context: SandboxContext, exchange: Exchange): Promise<San
   if (fault === '500' || fault === '503') throw new HttpError(Number(fault), 'injected_fault', 'injected fault');
   if (fault === 'reset') return { status: 0, body: Buffer.alloc(0), headers: {} };
   return operation.handle(exchange.request, context);
-}
-
-/** @throws HttpError 400 */
-function requestedFault(header: string | string[] | undefined): readonly FaultRule[] {
-  if (header === undefined) return [];
-  const rule = parseFault(String(header));
-  if (rule) return [rule];
-  throw new HttpError(400, 'unknown_fault', `x-sandbox-fault must be one of: ${FAULT_KINDS.join(', ')}`);
 }
 
 /** @throws HttpError 429 */

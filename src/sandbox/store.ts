@@ -3,21 +3,32 @@ import { basename, dirname } from 'node:path';
 import { FileLog } from '../append-log/file-log.ts';
 import type { LogFs } from '../append-log/generations.ts';
 import type { LogFormat } from '../append-log/log.ts';
-import { DamagedRecordError } from '../append-log/log.ts';
+import { DamagedRecordError, MemoryLog } from '../append-log/log.ts';
 
-export interface DataPaths {
-  readonly dir: string;
-  readonly dataName: string;
-  readonly windowsName: string;
+export interface DataOptions {
+  /** Deletes the data first. */
+  readonly reset?: boolean | undefined;
+  /** Default: 16 MiB of categories, 64 KiB of windows. */
+  readonly rotateAtBytes?: number;
+  readonly fs?: LogFs | undefined;
 }
 
 /**
- * A log adds its generation to its name: `X/pets`, `X/pets.log` and `X/pets.1.log` all mean `X/pets.1.log` and
- * `X/pets.windows.1.log`.
+ * Opens one of a sandbox's logs. A log adds its generation to its name: the data file `X/pets`, `X/pets.log` or
+ * `X/pets.1.log` means `X/pets.1.log` and, with the suffix `.windows`, `X/pets.windows.1.log`.
+ * @param dataFile undefined: in memory
  */
-export function dataPaths(dataFile: string): DataPaths {
-  const dataName = basename(dataFile).replace(/(?:\.[1-9]\d*)?\.log$/, '') || 'sandbox';
-  return { dir: dirname(dataFile), dataName, windowsName: `${dataName}.windows` };
+export function openLog<State, Result>(
+  format: LogFormat<State, Result>,
+  dataFile: string | undefined,
+  suffix: string,
+  { reset, rotateAtBytes, fs }: DataOptions & { readonly rotateAtBytes: number },
+): FileLog<State, Result> | MemoryLog<State, Result> {
+  if (dataFile === undefined) return new MemoryLog(format);
+  const name = (basename(dataFile).replace(/(?:\.[1-9]\d*)?\.log$/, '') || 'sandbox') + suffix;
+  const log = new FileLog(format, { dir: dirname(dataFile), name, rotateAtBytes, strict: true, fs });
+  if (reset) log.append('reset');
+  return log;
 }
 
 const ROTATE_AT_BYTES = 16 * 1024 * 1024;
@@ -65,15 +76,11 @@ function isCategory(json: string): boolean {
 }
 
 export class Store {
-  readonly #log: FileLog<StoreState, string>;
+  readonly #log: ReturnType<typeof openLog<StoreState, string>>;
 
-  constructor(
-    { dir, dataName: name }: DataPaths,
-    options: { readonly reset?: boolean; readonly rotateAtBytes?: number; readonly fs?: LogFs | undefined } = {},
-  ) {
-    const { rotateAtBytes = ROTATE_AT_BYTES, fs } = options;
-    this.#log = new FileLog(storeFormat, { dir, name, rotateAtBytes, strict: true, fs });
-    if (options.reset) this.#log.append('reset');
+  /** @param dataFile see `openLog` */
+  constructor(dataFile: string | undefined, options: DataOptions = {}) {
+    this.#log = openLog(storeFormat, dataFile, '', { rotateAtBytes: ROTATE_AT_BYTES, ...options });
   }
 
   /** All categories as a JSON array, oldest first. */

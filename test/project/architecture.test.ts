@@ -47,6 +47,7 @@ const LAYERS = [
     'errors.ts',
     'shell-quote.ts',
     'io.ts',
+    'check-options.ts',
     'clock.ts',
     'escape.ts',
     'redact.ts',

@@ -7,7 +7,7 @@ import { withChecksum } from '../../src/append-log/log.ts';
 import { PetstoreError } from '../../src/errors.ts';
 import { Limiter } from '../../src/sandbox/limiter.ts';
 import { PLANS } from '../../src/sandbox/plans.ts';
-import { dataPaths, Store } from '../../src/sandbox/store.ts';
+import { Store } from '../../src/sandbox/store.ts';
 import { mutated } from '../support/mutations.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { inProcess } from '../support/world.ts';
@@ -52,19 +52,19 @@ test.each(['s key {}', 's key {"windows":{"60000":null}}', 'r key soon 60/60000'
 
 test('data that is damaged while a sandbox runs is an error from then on, even after a rotation', async () => {
   const file = dataFileWith(`c ${CATEGORY}`);
-  const store = new Store(dataPaths(file), { rotateAtBytes: 10 });
+  const store = new Store(file, { rotateAtBytes: 10 });
   expect(store.list().toString()).toBe('[{"id":1,"name":"dog"}]');
   fs.appendFileSync(`${file}.1.log`, `0 x .\n0 ${withChecksum('c {"name":"cat"}')} .\n#seal .\n`);
   const damaged = expect.objectContaining({ kind: 'storage' });
   expect(() => store.list()).toThrow(damaged);
   expect(() => store.create({ name: 'bird' })).toThrow(damaged);
-  expect(() => new Store(dataPaths(file))).toThrow(damaged);
+  expect(() => new Store(file)).toThrow(damaged);
 });
 
 const NOW = Date.parse('2026-11-21T12:00:10Z');
 
 async function useData(dir: string): Promise<void> {
-  const paths = dataPaths(join(dir, 'data'));
+  const paths = join(dir, 'data');
   const store = new Store(paths, { rotateAtBytes: 2_000 });
   const limiter = new Limiter(paths, PLANS.free);
   try {

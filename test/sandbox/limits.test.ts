@@ -3,7 +3,6 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { Limiter } from '../../src/sandbox/limiter.ts';
 import { PLANS, parseLimit } from '../../src/sandbox/plans.ts';
-import { dataPaths } from '../../src/sandbox/store.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import type { Sandbox, SandboxResponse } from './support.ts';
 import { noonClock, OTHER_KEY, startTestSandbox } from './support.ts';
@@ -183,7 +182,7 @@ test('each window admits exactly its limit in random sequences of requests, and 
   const step = fc.record({ who: fc.nat(1), key: fc.constantFrom('a', 'b'), later: fc.nat(1500) });
   fc.assert(
     fc.property(fc.array(step, { maxLength: 150 }), (steps) => {
-      const paths = dataPaths(join(tempDir(), 'data'));
+      const paths = join(tempDir(), 'data');
       const limiters = [new Limiter(paths, limits), new Limiter(paths, limits)] as const;
       const used = new Map<string, number>();
       let now = 1_000_000;
@@ -208,12 +207,10 @@ test.each([
   ['1000/1d', { count: 1000, windowMs: 86_400_000 }],
   ['5/10', { count: 5, windowMs: 10_000 }],
   ['3/500ms', { count: 3, windowMs: 500 }],
-  ['0/1m', undefined],
-  ['5/0s', undefined],
-  ['5', undefined],
-  ['5/', undefined],
-  ['-5/1m', undefined],
-  ['5/1y', undefined],
-])("parseLimit('%s') returns %j", (text, limit) => {
-  expect(parseLimit(text)).toEqual(limit);
+])('the limit "%s" is parsed as %j', (text, limit) => {
+  expect(parseLimit(text, '--limit')).toEqual(limit);
+});
+
+test.each(['0/1m', '5/0s', '5', '5/', '-5/1m', '5/1y'])('the limit "%s" is a usage error', (text) => {
+  expect(() => parseLimit(text, '--limit')).toThrow(`invalid value "${text}" for --limit`);
 });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { LogFs } from '../../src/append-log/generations.ts';
 import { seededRandom } from '../../src/sandbox/faults.ts';
-import { dataPaths, Store } from '../../src/sandbox/store.ts';
+import { Store } from '../../src/sandbox/store.ts';
 import type { SandboxProcess } from '../support/processes.ts';
 import { startSandbox } from '../support/processes.ts';
 import { BIN } from '../support/program.ts';
@@ -33,15 +33,14 @@ async function createAt({ env }: SandboxProcess, name: string): Promise<number> 
 
 const listOf = (store: Store): Listed[] => JSON.parse(store.list().toString());
 
-test('a data file can be named without its extension or by one of its generations', () => {
-  const paths = { dir: '/a', dataName: 'b', windowsName: 'b.windows' };
-  for (const path of ['/a/b', '/a/b.log', '/a/b.1.log', '/a/b.12.log']) expect(dataPaths(path)).toEqual(paths);
-  expect(dataPaths('/a/b.json')).toMatchObject({ dataName: 'b.json' });
-  expect(dataPaths('/a/.log')).toMatchObject({ dataName: 'sandbox' });
+test.each(['b', 'b.log', 'b.1.log', 'b.12.log'])('the data file %s is stored as b.1.log', (name) => {
+  const dir = tempDir();
+  new Store(join(dir, name)).close();
+  expect(fs.readdirSync(dir)).toEqual(['b.1.log']);
 });
 
 test('a rotation keeps every id, every character and the next id', async () => {
-  const paths = dataPaths(join(tempDir(), 'data'));
+  const paths = join(tempDir(), 'data');
   const store = new Store(paths, { rotateAtBytes: 300 });
   const other = new Store(paths, { rotateAtBytes: 300 });
   const names = Array.from({ length: 200 }, (_, i) => `n${i}\n\u2028"🐕`);
@@ -55,7 +54,7 @@ test('a rotation keeps every id, every character and the next id', async () => {
 });
 
 test('concurrent creates all succeed while the log rotates', async () => {
-  const paths = dataPaths(join(tempDir(), 'data'));
+  const paths = join(tempDir(), 'data');
   const stores = [0, 1].map(() => new Store(paths, { rotateAtBytes: 2_000 }));
   const work = Array.from({ length: 400 }, (_, i) => (stores[i % 2] as Store).create({ name: `n${i}` }));
   const ids = (await Promise.all(work)).map((json) => (JSON.parse(json) as Listed).id);
@@ -70,7 +69,7 @@ test('a create on a full disk gets a 507 and creates nothing, and creates succee
     writeSync: ((fd: number, bytes: Buffer, from: number, count: number, at: null) =>
       fs.writeSync(fd, bytes, from, full ? count - 3 : count, at)) as LogFs['writeSync'],
   };
-  const { create, list } = await startTestSandbox({ fs: filling, limits: [] });
+  const { create, list } = await startTestSandbox({ fs: filling, limits: [], dataFile: join(tempDir(), 'data') });
   await create({ name: 'before' });
   full = true;
   const rejected = await create({ name: 'lost' });
@@ -81,7 +80,7 @@ test('a create on a full disk gets a 507 and creates nothing, and creates succee
 });
 
 test('--reset reuses no id, even after a rotation', async () => {
-  const paths = dataPaths(join(tempDir(), 'data'));
+  const paths = join(tempDir(), 'data');
   const store = new Store(paths, { rotateAtBytes: 300 });
   for (let i = 0; i < 20; i++) await store.create({ name: 'dog' });
   const reset = new Store(paths, { rotateAtBytes: 300, reset: true });
@@ -102,7 +101,7 @@ test('fifty clients of four sandbox processes create four hundred categories, ea
     }
   });
   await Promise.all(clients);
-  const listed = listOf(new Store(dataPaths(dataFile)));
+  const listed = listOf(new Store(dataFile));
   expect(new Map(listed.map(({ id, name }) => [id, name]))).toEqual(created);
   expect(listed.map(({ id }) => id)).toEqual(Array.from({ length: 400 }, (_, i) => i + 1));
   await Promise.all(sandboxes.map((sandbox) => sandbox.stop()));
@@ -126,7 +125,7 @@ test('after SIGKILL every acknowledged create exists, and no id was assigned twi
     await sandbox.stop();
     await Promise.all(workers);
   }
-  const listed = listOf(new Store(dataPaths(dataFile)));
+  const listed = listOf(new Store(dataFile));
   const byName = new Map(listed.map(({ name, id }) => [name, id]));
   expect(acknowledged.size).toBeGreaterThan(4);
   for (const [name, id] of acknowledged) expect(byName.get(name)).toBe(id);

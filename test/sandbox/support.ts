@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { withChecksum } from '../../src/append-log/log.ts';
 import { systemClock } from '../../src/clock.ts';
-import type { SandboxOptions } from '../../src/sandbox/context.ts';
+import type { ServerOptions } from '../../src/sandbox/context.ts';
 import { PLANS } from '../../src/sandbox/plans.ts';
 import type { RunningSandbox } from '../../src/sandbox/server.ts';
-import { startSandbox } from '../../src/sandbox/server.ts';
+import { startServer } from '../../src/sandbox/server.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
@@ -50,25 +50,19 @@ export interface SandboxResponse {
 }
 
 /** Starts a sandbox, by default with two keys and the plan "free", and closes it after the test. */
-export async function startTestSandbox(options: Partial<SandboxOptions> = {}): Promise<Sandbox> {
-  const running = await startSandbox({
-    dataFile: options.dataFile ?? join(tempDir(), 'data'),
+export async function startTestSandbox(options: Partial<ServerOptions> = {}): Promise<Sandbox> {
+  const running = await startServer({
+    dataFile: undefined,
     clock: systemClock,
     port: 0,
     keys: [KEY, OTHER_KEY],
     limits: PLANS.free,
     ...options,
   });
-  let closed = false;
-  const close = async (): Promise<void> => {
-    if (!closed) await running.close();
-    closed = true;
-  };
-  onTestFinished(close);
+  onTestFinished(running.close);
   const call: Sandbox['call'] = (method, path, more = {}) => send(running.port, method, path, more);
   return {
     ...running,
-    close,
     call,
     create: (body, more = {}) =>
       call('POST', '/v1/categories', {

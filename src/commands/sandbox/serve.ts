@@ -1,23 +1,20 @@
 // `petstore sandbox`: reads the options, starts the server, prints how to use it, and serves until it is interrupted.
 import { once } from 'node:events';
-import { statSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import type { Action } from '../../command.ts';
 import { loadPrinter } from '../../command.ts';
 import { PetstoreError } from '../../errors.ts';
 import { escapeControls } from '../../escape.ts';
-import { formatDuration, formatNumber, parseDuration } from '../../format.ts';
+import { formatDuration, formatNumber } from '../../format.ts';
 import type { View } from '../../output/view.ts';
 import { sandboxDataFile } from '../../profiles/paths.ts';
-import type { RequestRecord } from '../../sandbox/context.ts';
-import { FAULT_KINDS, parseFault } from '../../sandbox/faults.ts';
+import type { ServerOptions } from '../../sandbox/context.ts';
 import type { PlanName } from '../../sandbox/plans.ts';
-import { PLANS, parseLimit, SANDBOX_KEY } from '../../sandbox/plans.ts';
 import type { RetryAfterFormat } from '../../sandbox/response.ts';
-import { startSandbox } from '../../sandbox/server.ts';
+import { startServer } from '../../sandbox/server.ts';
+import { portError, readSettings } from '../../sandbox/settings.ts';
 import type { Session } from '../../session.ts';
 import { isWindowsShell, quoteForPosix, quoteForPowerShell } from '../../shell-quote.ts';
-import { systemReason } from '../../system-error.ts';
 
 interface ServeOptions {
   readonly port: string;
@@ -30,6 +27,16 @@ interface ServeOptions {
   readonly fault: readonly string[];
   readonly seed?: string;
 }
+
+const OPTION_NAMES = {
+  port: '--port',
+  plan: '--plan',
+  limits: '--limit',
+  keys: '--key',
+  data: '--data',
+  faults: '--fault',
+  seed: '--seed',
+};
 
 /** The result, printed as soon as the server listens. */
 interface SandboxInfo {
@@ -68,13 +75,15 @@ export const serveAction: Action<ServeOptions, SandboxInfo> = { run: serve, view
 // Never resolves: it rejects with a silent `interrupted` when a signal stops the server.
 async function serve(session: Session, options: ServeOptions): Promise<never> {
   const { context } = session;
-  const settings = readSettings(session, options);
+  const settings = settingsOf(session, options);
   const print = await loadPrinter(session, viewFor(isWindowsShell(context)));
-  const { baseUrl: url, close } = await startSandbox({ ...settings, ...requestLog(session) }).catch((error) => {
-    throw portError(error, settings.port);
+  const { reset = false, retryAfter } = options;
+  const more = { clock: context.clock, reset, retryAfter, ...requestLog(session, settings.keys) };
+  const { baseUrl: url, close } = await startServer({ ...settings, ...more }).catch((error) => {
+    throw portError(error, settings.port, OPTION_NAMES.port);
   });
   const { keys, plan, limits, seed } = settings;
-  const [key = ''] = keys;
+  const [key] = keys;
   const shown = limits.map(({ count, windowMs }) => ({ requests: count, seconds: windowMs / 1000 }));
   const faults = options.fault;
   try {
@@ -90,71 +99,34 @@ async function serve(session: Session, options: ServeOptions): Promise<never> {
 }
 
 /** @throws PetstoreError `usage` naming the option */
-function readSettings(session: Session, options: ServeOptions) {
+function settingsOf(
+  session: Session,
+  { port, plan, limit: limits, key: keys, data, fault: faults, seed }: ServeOptions,
+) {
   const { cwd, clock } = session.context;
-  const { data, seed, retryAfter, reset = false } = options;
+  const settings = readSettings(
+    {
+      port: toNumber(port),
+      plan,
+      limits,
+      keys,
+      data: data && resolve(cwd, data),
+      faults,
+      seed: seed && toNumber(seed),
+    },
+    OPTION_NAMES,
+  );
   return {
-    clock,
-    port: wholeNumber('--port', options.port, 65_535),
-    ...readLimits(options),
-    keys: readKeys(options.key),
-    dataFile: data === undefined ? sandboxDataFile(session.stateDir()) : dataFile(resolve(cwd, data)),
-    reset,
-    retryAfter,
-    faults: options.fault.map((text) => parseFault(text) ?? invalidFault(text)),
+    ...settings,
+    dataFile: settings.dataFile ?? sandboxDataFile(session.stateDir()),
     // Drawn here and printed, so that a run with random faults can be repeated.
-    seed: seed === undefined ? Math.floor(clock.random() * 2 ** 32) : wholeNumber('--seed', seed, 2 ** 32 - 1),
+    seed: settings.seed ?? Math.floor(clock.random() * 2 ** 32),
   };
 }
 
-// Reject a directory: the logs would be created beside it, not inside it.
-function dataFile(path: string): string {
-  if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) return path;
-  throw new PetstoreError('usage', `--data must be a file, but ${escapeControls(path)} is a directory`, {
-    hint: `use a file in it, for example ${escapeControls(join(path, 'pets'))}`,
-  });
-}
-
-function invalidFault(text: string): never {
-  const [, kind = '', , duration, percentage] = /^([^=:]*)(=([^:]*))?(?::(.*))?$/s.exec(text) ?? [];
-  if (!FAULT_KINDS.some((one) => one === kind)) {
-    const kinds = `${FAULT_KINDS.slice(0, -1).join(', ')} or ${FAULT_KINDS.at(-1)}`;
-    return invalid('--fault', text, `use ${kinds}, for example 500:10`);
-  }
-  if (kind === 'latency' && duration !== undefined && parseDuration(duration) === undefined)
-    return invalid('--fault', duration, 'use a duration such as latency=300ms', 'duration');
-  if (percentage === undefined) return invalid('--fault', text, 'use a duration with latency only');
-  return invalid('--fault', percentage, 'use a number from 0 to 100, for example 500:10', 'percentage');
-}
-
-function readLimits({ limit, plan = 'free' }: ServeOptions) {
-  if (limit.length === 0) return { plan, limits: PLANS[plan] };
-  const hint = 'use REQUESTS/DURATION, for example 60/1m, 1000/1d or 60/6s';
-  return { plan: 'custom' as const, limits: limit.map((text) => parseLimit(text) ?? invalid('--limit', text, hint)) };
-}
-
-// The message does not repeat the text, which may be a real key.
-function readKeys(keys: readonly string[]): readonly string[] {
-  if (keys.every((key) => /^[\x21-\x7e]+$/.test(key))) return keys.length > 0 ? [...new Set(keys)] : [SANDBOX_KEY];
-  const hint = 'use a key such as sandbox_alice_0001';
-  throw new PetstoreError('usage', '--key must be printable ASCII without spaces', { hint });
-}
-
-function wholeNumber(option: string, text: string, max: number): number {
-  const value = /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN;
-  return value <= max ? value : invalid(option, text, `use a whole number from 0 to ${max}`);
-}
-
-function invalid(option: string, text: string, hint: string, what = 'value'): never {
-  throw new PetstoreError('usage', `invalid ${what} ${escapeControls(JSON.stringify(text))} for ${option}`, { hint });
-}
-
-function portError(error: unknown, port: number): unknown {
-  const { code, syscall } = error as NodeJS.ErrnoException;
-  if (syscall !== 'listen') return error;
-  const problem = code === 'EADDRINUSE' ? 'is in use' : `cannot be opened (${systemReason(error)})`;
-  const hint = 'use --port 0 to choose a free port';
-  return new PetstoreError('usage', `port ${port} ${problem}`, { hint, cause: error });
+// Any other text is an error that repeats it.
+function toNumber(text: string): number | string {
+  return /^\d{1,10}$/.test(text) ? Number(text) : text;
 }
 
 function limitsText({ limits }: SandboxInfo): string {
@@ -170,14 +142,21 @@ function period(seconds: number): string {
   return seconds < 1 ? `${seconds * 1000}ms` : formatDuration(seconds * 1000);
 }
 
-function requestLog({ context, options }: Session): { onRequest?: (record: RequestRecord) => void } {
+function requestLog({ context, options }: Session, keys: readonly string[]): Pick<ServerOptions, 'onRequest'> {
   if (options.quiet || options.json) return {};
   return {
     onRequest({ method, path, status, remaining, fault }) {
       const time = new Date(context.clock.now()).toTimeString().slice(0, 8);
       const left = remaining > 1_000_000 ? '' : `, ${formatNumber(remaining)} left`;
       const injected = fault === undefined ? '' : `, fault ${fault}`;
-      void context.stderr.write(`${time} ${method} ${escapeControls(path)} ${status ?? '-'}${left}${injected}\n`);
+      const shown = escapeControls(withoutKeys(path, keys));
+      void context.stderr.write(`${time} ${method} ${shown} ${status ?? '-'}${left}${injected}\n`);
     },
   };
+}
+
+// A client may have put its key into the URL. The API has no query.
+function withoutKeys(path: string, keys: readonly string[]): string {
+  const forms = keys.flatMap((key) => [key, encodeURIComponent(key)]);
+  return forms.reduce((text, form) => text.replaceAll(form, '[redacted]'), path.replace(/\?.+/s, '?[redacted]'));
 }

@@ -119,17 +119,20 @@ test.each([
 
 test('the sandbox logs each request as one line with time, method, path, status and remaining quota', async () => {
   const clock = noonClock(new Date(2026, 10, 21, 9, 5, 7).getTime());
-  const { url, key, err, stop } = await serve(['--fault', '503:0'], { clock });
+  const { url, key, err, stop } = await serve([], { clock });
   await get(url, key);
-  await get(url, 'another_users_key_9999', '/%1b[31m');
-  await fetch(`${url}/categories`, { headers: { authorization: `Bearer ${key}`, 'x-sandbox-fault': '500' } });
-  expect(err().split('\n')).toEqual([
+  await get(url, 'another_users_key_9999', `/%1b[31m/${key}?key=another_users_key_9999`);
+  await stop();
+  const faulty = await serve(['--fault', '500'], { clock });
+  await get(faulty.url, key);
+  await faulty.stop();
+  expect([...err().split('\n'), ...faulty.err().split('\n')]).toEqual([
     '09:05:07 GET /v1/categories 200, 59 left',
-    '09:05:07 GET /v1/%1b[31m 404, 60 left',
-    '09:05:07 GET /v1/categories 500, 58 left, fault 500',
+    '09:05:07 GET /v1/%1b[31m/[redacted]?[redacted] 404, 60 left',
+    '',
+    '09:05:07 GET /v1/categories 500, 59 left, fault 500',
     '',
   ]);
-  await stop();
 });
 
 test('the sandbox prints its random seed, with which the same faults recur', async () => {

@@ -1,0 +1,26 @@
+// Checks the options of the library at run time: JavaScript callers may misspell them.
+import { PetstoreError } from './errors.ts';
+import { escapeControls } from './escape.ts';
+
+/** @throws PetstoreError `usage` if the options are not an object or one of them is unknown */
+export function checkOptions<T extends object>(options: unknown, names: readonly string[], of: string): T {
+  if (options !== undefined && options !== null && typeof options !== 'object') {
+    throw new PetstoreError('usage', `the options of ${of} must be an object`);
+  }
+  const unknown = Object.keys(options ?? {}).find((name) => !names.includes(name));
+  if (unknown === undefined) return (options ?? {}) as T;
+  const hint = `use ${names.join(', ')}`;
+  throw new PetstoreError('usage', `unknown option "${escapeControls(unknown)}" of ${of}`, { hint });
+}
+
+/** @throws PetstoreError `usage` unless the value is undefined or a path */
+export function checkPath(value: unknown, name: string): string | undefined {
+  if (value === undefined || (typeof value === 'string' && /^[^\0]+$/.test(value))) return value;
+  throw new PetstoreError('usage', `${name} must be a path`);
+}
+
+/** The error of an option with an unusable value, or with an unusable part: `what`. */
+export function invalidValue(value: unknown, name: string, hint: string, what = 'value'): PetstoreError {
+  const shown = escapeControls(JSON.stringify(String(value)));
+  return new PetstoreError('usage', `invalid ${what} ${shown} for ${name}`, { hint });
+}

@@ -1,0 +1,93 @@
+// The settings of a sandbox, from the options of `petstore sandbox` or of `startSandbox`.
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import { checkPath, invalidValue } from '../check-options.ts';
+import { PetstoreError } from '../errors.ts';
+import { escapeControls } from '../escape.ts';
+import { systemReason } from '../system-error.ts';
+import type { FaultRule } from './faults.ts';
+import { parseFault } from './faults.ts';
+import type { Limit, PlanName } from './plans.ts';
+import { PLANS, parseLimit, SANDBOX_KEY } from './plans.ts';
+
+/** Absent and empty options have defaults. */
+export interface GivenSettings {
+  readonly port?: unknown;
+  readonly plan?: unknown;
+  readonly limits?: unknown;
+  readonly keys?: unknown;
+  readonly data?: unknown;
+  readonly faults?: unknown;
+  readonly seed?: unknown;
+}
+
+/** How the caller spells an option, for messages: `--limit` or `limits`. */
+export type OptionNames = Readonly<Record<keyof GivenSettings, string>>;
+
+export interface SandboxSettings {
+  readonly port: number;
+  readonly plan: PlanName | 'custom';
+  readonly limits: readonly Limit[];
+  readonly keys: readonly [string, ...string[]];
+  readonly dataFile: string | undefined;
+  readonly faults: readonly FaultRule[];
+  readonly seed: number | undefined;
+}
+
+/** @throws PetstoreError `usage` naming the option */
+export function readSettings(given: GivenSettings, names: OptionNames): SandboxSettings {
+  return {
+    port: wholeNumber(given.port ?? 0, names.port, 65_535),
+    ...readLimits(given, names),
+    keys: readKeys(texts(given.keys, names.keys), names.keys),
+    dataFile: dataFile(checkPath(given.data, names.data), names.data),
+    faults: texts(given.faults, names.faults).map((text) => parseFault(text, names.faults)),
+    seed: given.seed === undefined ? undefined : wholeNumber(given.seed, names.seed, 2 ** 32 - 1),
+  };
+}
+
+/** Returns the error of a port that cannot be opened, and any other error unchanged. */
+export function portError(error: unknown, port: number, name: string): unknown {
+  const { code, syscall } = error as NodeJS.ErrnoException;
+  if (syscall !== 'listen') return error;
+  const problem = code === 'EADDRINUSE' ? 'is in use' : `cannot be opened (${systemReason(error)})`;
+  const hint = `use ${name} 0 to choose a free port`;
+  return new PetstoreError('usage', `port ${port} ${problem}`, { hint, cause: error });
+}
+
+function readLimits({ limits, plan = 'free' }: GivenSettings, names: OptionNames) {
+  const custom = texts(limits, names.limits).map((text) => parseLimit(text, names.limits));
+  if (custom.length > 0) return { plan: 'custom' as const, limits: custom };
+  const name = Object.keys(PLANS).find((one): one is PlanName => one === plan);
+  if (name) return { plan: name, limits: PLANS[name] };
+  throw invalidValue(plan, names.plan, `use ${Object.keys(PLANS).join(', ')}`);
+}
+
+// The message does not repeat the text, which may be a real key.
+function readKeys(keys: readonly string[], name: string): readonly [string, ...string[]] {
+  if (!keys.every((key) => /^[\x21-\x7e]+$/.test(key))) {
+    const hint = 'use a key such as sandbox_alice_0001';
+    throw new PetstoreError('usage', `${name} must be printable ASCII without spaces`, { hint });
+  }
+  const [first = SANDBOX_KEY, ...others] = new Set(keys);
+  return [first, ...others];
+}
+
+// Reject a directory: the logs would be created beside it, not inside it.
+function dataFile(path: string | undefined, name: string): string | undefined {
+  if (path === undefined || !statSync(path, { throwIfNoEntry: false })?.isDirectory()) return path;
+  throw new PetstoreError('usage', `${name} must be a file, but ${escapeControls(path)} is a directory`, {
+    hint: `use a file in it, for example ${escapeControls(join(path, 'pets'))}`,
+  });
+}
+
+function texts(value: unknown, name: string): readonly string[] {
+  if (value === undefined) return [];
+  if (Array.isArray(value) && value.every((one) => typeof one === 'string')) return value;
+  throw new PetstoreError('usage', `${name} must be an array of strings`);
+}
+
+function wholeNumber(value: unknown, name: string, max: number): number {
+  if (Number.isInteger(value) && Number(value) >= 0 && Number(value) <= max) return Number(value);
+  throw invalidValue(value, name, `use a whole number from 0 to ${max}`);
+}

@@ -1,0 +1,60 @@
+// The sandbox for tests: `import { startSandbox } from 'petstore-cli/sandbox'`.
+/// <reference lib="esnext.disposable" preserve="true" />
+import { checkOptions } from '../check-options.ts';
+import { systemClock } from '../clock.ts';
+import { PetstoreError } from '../errors.ts';
+import { systemReason } from '../system-error.ts';
+import { startServer } from './server.ts';
+import { portError, readSettings } from './settings.ts';
+
+export interface SandboxOptions {
+  /** On 127.0.0.1 (default: any free port). */
+  readonly port?: number | undefined;
+  /** The API keys to accept, each with its own rate limit (default: one key). */
+  readonly keys?: readonly string[] | undefined;
+  /** Rate limits such as `60/6s`, instead of a plan's; all of them apply. */
+  readonly limits?: readonly string[] | undefined;
+  /** The plan with the rate limits (default: `free`); `enterprise` has none. */
+  readonly plan?: 'free' | 'pro' | 'business' | 'enterprise' | undefined;
+  /** Faults to inject, KIND or KIND:PERCENT, such as `503:10` or `latency=300ms` (docs/cli.md, petstore sandbox). */
+  readonly faults?: readonly string[] | undefined;
+  /** Seed for random faults (default: random). */
+  readonly seed?: number | undefined;
+  /** Path of the data files, without suffix (default: in memory). */
+  readonly data?: string | undefined;
+}
+
+export interface Sandbox {
+  /** `http://127.0.0.1:PORT/v1` */
+  readonly url: string;
+  /** The first of the accepted API keys. */
+  readonly key: string;
+  /** Resolves when the server has ended. */
+  readonly close: () => Promise<void>;
+  readonly [Symbol.asyncDispose]: () => Promise<void>;
+}
+
+const OPTIONS = ['port', 'keys', 'limits', 'plan', 'faults', 'seed', 'data'] as const;
+const NAMES = Object.fromEntries(OPTIONS.map((name) => [name, name])) as Record<(typeof OPTIONS)[number], string>;
+
+/**
+ * Starts the service of docs/service.md on loopback, in this process.
+ * @throws PetstoreError `usage` for an unknown or unusable option or a port in use, `storage` for unusable data
+ * @example
+ * const { url, key, close } = await startSandbox({ plan: 'enterprise' });
+ * const client = createClient({ baseUrl: url, apiKey: key });
+ */
+export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
+  const given = checkOptions<SandboxOptions>(options, OPTIONS, 'startSandbox');
+  if (given.plan !== undefined && given.limits?.length) {
+    throw new PetstoreError('usage', 'plan and limits exclude each other', { hint: 'use one of them' });
+  }
+  const settings = readSettings(given, NAMES);
+  const { port, keys, dataFile } = settings;
+  const { baseUrl: url, close } = await startServer({ ...settings, clock: systemClock }).catch((cause) => {
+    const error = portError(cause, port, NAMES.port);
+    if (error instanceof PetstoreError) throw error;
+    throw new PetstoreError('storage', `cannot use ${dataFile} (${systemReason(cause)})`, { cause });
+  });
+  return { url, key: keys[0], close, [Symbol.asyncDispose]: close };
+}
