@@ -1,14 +1,19 @@
-// Builds the program and the client library as chunks that load on use, the client's types, the man page, and the
-// licenses of bundled packages: `node build.mjs [DIR]`.
+// Builds the program, the client library with its types, the man page, and the licenses of bundled packages:
+// `node build.mjs [DIR]`.
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { builtinModules } from 'node:module';
+import { join } from 'node:path';
 import { rolldown } from 'rolldown';
+import { esmExternalRequirePlugin } from 'rolldown/plugins';
 import { manPage } from './scripts/generate-docs.mjs';
 
 const outdir = process.argv[2] ?? 'dist';
-const library = join(outdir, 'client');
 const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
+
+/** The modules of the library that programs import, and the modules of their types. */
+const LIBRARY = { client: 'src/client.ts', sandbox: 'src/sandbox/start.ts' };
+const TYPES = ['errors', 'reference', 'api/types', 'rate-limit/quota'].map((name) => `src/${name}.ts`);
 
 // We use no schema of conf, and loading its validator takes 15 ms.
 const withoutAjv = {
@@ -16,95 +21,70 @@ const withoutAjv = {
   resolveId: (id) => (/^ajv(?:-formats|\/dist\/2020\.js)$/.test(id) ? `\0${id}.cjs` : null),
   load: (id) => (id.startsWith('\0ajv') ? 'module.exports = {};' : null),
 };
-const RELATIVE = /(?:from |import\()['"](\.[^'"]+)\.ts['"]/g;
+// Built-in modules that packages require are imported instead, and the neutral platform has no `createRequire`: the
+// library can be bundled again, as an ES module or as CommonJS. Two requires for features that we do not use stay.
+const library = {
+  platform: 'neutral',
+  resolve: { mainFields: ['module', 'main'] },
+  external: ['node:sqlite', 'supports-color'],
+  plugins: [esmExternalRequirePlugin({ external: builtinModules.flatMap((name) => [name, `node:${name}`]) })],
+};
 
 rmSync(outdir, { recursive: true, force: true });
-const inputs = await bundle();
-writeFileSync(join(outdir, 'THIRD-PARTY-LICENSES.txt'), licenses(inputs));
-entries();
+// The program is CommonJS, because Node 20 takes a seventh longer to start with ES modules.
+const files = await bundle('cjs', { main: 'src/main.ts', ...LIBRARY }, { platform: 'node', plugins: [withoutAjv] });
+await bundle('mjs', LIBRARY, library);
+writeFileSync(join(outdir, 'THIRD-PARTY-LICENSES.txt'), licenses(files));
 types();
-manual();
+const reference = execFileSync(process.execPath, [join(outdir, 'main.cjs'), '--help', '--json']);
+writeFileSync(join(outdir, 'petstore.1'), manPage(JSON.parse(reference.toString())));
 
-// Program and client library are one build, so that shared code is packaged once. CommonJS, because Node 20 takes a
-// seventh longer to start with ES modules.
-async function bundle() {
+async function bundle(extension, input, how) {
   const built = await rolldown({
-    platform: 'node',
-    input: { main: 'src/main.ts', client: 'src/client.ts' },
+    ...how,
+    input,
     preserveEntrySignatures: 'strict',
     transform: { target: 'node20.18', define: { __VERSION__: JSON.stringify(version) } },
-    plugins: [withoutAjv],
   });
   await built.write({
-    format: 'cjs',
+    format: extension === 'cjs' ? 'cjs' : 'esm',
     dir: outdir,
-    entryFileNames: ({ name }) => (name === 'client' ? 'client/client.js' : '[name].cjs'),
-    chunkFileNames: 'chunks/[name]-[hash].cjs',
-    // Line breaks are kept, because Node prints the source line of an uncaught error.
-    minify: { compress: true, mangle: true, codegen: { removeWhitespace: false } },
+    entryFileNames: `[name].${extension}`,
+    chunkFileNames: `chunks/[name]-[hash].${extension}`,
+    minify: {
+      // Stack traces and console.log show the names of functions and classes.
+      compress: { keepNames: { function: true, class: true } },
+      mangle: { keepNames: true },
+      // Line breaks are kept, because Node prints the source line of an uncaught error.
+      codegen: { removeWhitespace: false },
+    },
     comments: false,
   });
   return built.watchFiles;
 }
 
-function entries() {
-  writeFileSync(join(library, 'package.json'), '{"type":"commonjs"}\n');
-  // One implementation for ES modules and CommonJS, so that both have the same PetstoreError class.
-  writeFileSync(join(outdir, 'client.mjs'), "export { createClient, PetstoreError } from './client/client.js';\n");
-  writeFileSync(join(outdir, 'client.d.mts'), "export * from './client/client.js';\n");
-}
-
-// Keeps only the declarations that the client's own import, and renames .ts to .js in their imports.
+// CommonJS and ES modules can both use the declarations of CommonJS modules.
 function types() {
-  const { compilerOptions } = JSON.parse(readFileSync('tsconfig.json', 'utf8'));
-  const config = join('node_modules', '.cache', `client-types-${process.pid}.json`);
-  const files = ['client.ts', 'http/undici-parts.d.ts'].map((name) => join(process.cwd(), 'src', name));
-  mkdirSync(dirname(config), { recursive: true });
-  writeFileSync(config, JSON.stringify({ compilerOptions, files }));
-  const emit = [
-    '--noEmit',
-    'false',
-    '--stripInternal',
-    '--declaration',
-    '--emitDeclarationOnly',
-    '--rootDir',
-    'src',
-    '--outDir',
-    library,
-  ];
-  execFileSync(process.execPath, ['node_modules/typescript/bin/tsc', '-p', config, ...emit], { stdio: 'inherit' });
-  rmSync(config);
-  const kept = new Set();
-  const keep = (path) => {
-    if (kept.has(path)) return;
-    kept.add(path);
-    const text = readFileSync(path, 'utf8');
-    for (const [, target] of text.matchAll(RELATIVE)) keep(join(dirname(path), `${target}.d.ts`));
-    writeFileSync(
-      path,
-      text.replace(RELATIVE, (found) => found.replace(/\.ts(['"])$/, '.js$1')),
-    );
-  };
-  keep(join(library, 'client.d.ts'));
-  for (const name of readdirSync(library, { recursive: true })) {
-    const path = join(library, name);
-    if (path.endsWith('.d.ts') && !kept.has(path)) rmSync(path);
+  const dir = join(outdir, 'types');
+  const modules = [...Object.values(LIBRARY), ...TYPES];
+  const emit = '--ignoreConfig --noResolve --noCheck --declaration --emitDeclarationOnly --stripInternal'.split(' ');
+  const how = ['--target', 'es2023', '--module', 'nodenext', '--rootDir', 'src', '--outDir', dir];
+  execFileSync(process.execPath, ['node_modules/typescript/bin/tsc', ...emit, ...how, ...modules], {
+    stdio: 'inherit',
+  });
+  writeFileSync(join(dir, 'package.json'), '{"type":"commonjs"}\n');
+  for (const [name, source] of Object.entries(LIBRARY)) {
+    const module = source.replace(/^src\/(.*)\.ts$/, './types/$1.js');
+    writeFileSync(join(outdir, `${name}.d.mts`), `export * from '${module}';\n`);
   }
 }
 
-function manual() {
-  const reference = execFileSync(process.execPath, [join(outdir, 'main.cjs'), '--help', '--json']);
-  writeFileSync(join(outdir, 'petstore.1'), manPage(JSON.parse(reference.toString())));
-}
-
 // The licenses must be distributed with the code.
-function licenses(files) {
-  const directories = new Set(
-    files.flatMap((file) => /^.*node_modules[\\/](?:@[^\\/]+[\\/])?[^\\/]+/.exec(file)?.[0] ?? []),
-  );
+function licenses(sources) {
+  const directories = sources.flatMap((file) => /^.*node_modules[\\/](?:@[^\\/]+[\\/])?[^\\/]+/.exec(file)?.[0] ?? []);
   // undici's WebAssembly is compiled from llhttp, whose license its package does not contain.
   const llhttp = license('llhttp (MIT), part of undici', readFileSync('scripts/licenses/llhttp.txt', 'utf8'));
-  const texts = [...[...directories].sort().map(licenseOf), llhttp];
+  const texts = [...[...new Set(directories)].sort().map(licenseOf), llhttp];
   return `petstore-cli contains code of these packages.\n\n${texts.join('\n')}`;
 }
 

@@ -1,6 +1,7 @@
-// docs/node-api.md and the types of the client library, checked against the installed tarball.
-import { readFileSync, writeFileSync } from 'node:fs';
+// docs/node-api.md and the library, checked as an installed package: types, examples, bundles, and the surrounding program.
+import { readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { build } from 'esbuild';
 import { beforeAll, expect, test } from 'vitest';
 import type { Installed } from '../support/installed.ts';
 import { compileIn, exec, installPackage, PROJECT } from '../support/installed.ts';
@@ -11,9 +12,10 @@ const examples = [
   ...readFileSync(join(PROJECT, 'docs', 'node-api.md'), 'utf8').matchAll(/^```(c?ts)\n(.*?)^```/gms),
 ].map(([, language, text = ''], index) => ({
   text,
-  file: `example-${index}.${language === 'cts' ? 'cjs' : 'mts'}`,
+  file: text.includes("'vitest'") ? 'pets.test.ts' : `example-${index}.${language === 'cts' ? 'cjs' : 'mts'}`,
   printed: [...text.matchAll(/\/\/ prints: (.*)$/gm)].map(([, line]) => `${line}\n`).join(''),
 }));
+const programs = examples.filter(({ file }) => file !== 'pets.test.ts');
 const readme = /```ts\n([\s\S]*?)```/.exec(readFileSync(join(PROJECT, 'README.md'), 'utf8'))?.[1] ?? '';
 
 let directory: string;
@@ -24,18 +26,24 @@ beforeAll(async () => {
   [installed, sandbox] = await Promise.all([installPackage(), startSandbox(BIN, [])]);
   directory = installed.directory;
   env = { ...installed.env, ...sandbox.env };
+  symlinkSync(join(PROJECT, 'node_modules', 'vitest'), join(directory, 'node_modules', 'vitest'), 'junction');
+  const baseUrl = sandbox.env['PETSTORE_BASE_URL'] ?? '';
+  for (const { file, text } of examples) writeFileSync(join(directory, file), text.replace('https://HOST/v1', baseUrl));
   return sandbox.stop;
 }, 120_000);
 
-const SETTINGS = [
-  ['nodenext', { module: 'nodenext' }],
-  ['node16', { module: 'node16' }],
-  ['bundler', { module: 'esnext', moduleResolution: 'bundler' }],
-] as const;
-const TYPES = 'CallOptions, Category, Client, ClientOptions, Quota';
-const MODULE = `import { createClient, PetstoreError } from 'petstore-cli';\nimport type { ${TYPES} } from 'petstore-cli';\n`;
-const COMMONJS = `import petstore = require('petstore-cli');\nimport type { ${TYPES} } from 'petstore-cli';
-const { createClient, PetstoreError } = petstore;\n`;
+async function run(file: string, text?: string, more: Readonly<Record<string, string>> = {}): Promise<string> {
+  if (text !== undefined) writeFileSync(join(directory, file), text);
+  return (await exec(process.execPath, [file], { cwd: directory, env: { ...env, ...more } })).stdout;
+}
+
+const TYPES = 'import type { CallOptions, Category, Client, ClientOptions, Quota } from "petstore-cli";\n';
+const MODULE = `${TYPES}import { createClient, PetstoreError } from 'petstore-cli';
+import { startSandbox } from 'petstore-cli/sandbox';\n`;
+const COMMONJS = `${TYPES}import petstore = require('petstore-cli');
+import sandbox = require('petstore-cli/sandbox');
+const { createClient, PetstoreError } = petstore;
+const { startSandbox } = sandbox;\n`;
 const USE = `
 const options: ClientOptions = { baseUrl: 'http://127.0.0.1:1/v1', apiKey: undefined, maxWaitMs: undefined };
 const call: CallOptions = { signal: undefined, timeoutMs: undefined };
@@ -49,97 +57,179 @@ async function main(client: Client): Promise<void> {
   const quota: Quota = client.quota();
   const resetAt: number | null = quota.resetAt;
   console.log(ids.length, resetAt, new PetstoreError('usage', 'x').retryAt);
+  const { url, key, close } = await startSandbox({ limits: ['60/6s'], faults: ['503:10'], seed: 1, port: undefined });
+  const both: string = url + key;
+  // @ts-expect-error the plan is unknown
+  await startSandbox({ plan: both });
   // @ts-expect-error a name is required
   await client.categories.create({});
   // @ts-expect-error the kind is unknown
   new PetstoreError('odd', 'x');
   // @ts-expect-error internal
-  new PetstoreError('usage', 'x').commandHint;
-  // @ts-expect-error internal
-  client.categories.create({ name: 'dog' }, () => undefined);
+  new PetstoreError('usage', 'x').exitCode;
+  await close();
   await client[Symbol.asyncDispose]();
 }
-main(createClient(options)).catch(() => undefined);
+void main(createClient(options));
 `;
 
-test.each(SETTINGS)(
-  'types and examples compile with module resolution %s, as ES modules and as CommonJS',
-  async (name, how) => {
-    // A bundler does not accept `import x = require()`.
-    const texts = {
-      'use.mts': MODULE + USE,
-      'use.cts': (name === 'bundler' ? MODULE : COMMONJS) + USE,
-      'readme.mts': readme,
-    };
-    for (const [file, text] of Object.entries(texts)) writeFileSync(join(directory, file), text);
-    for (const { file, text } of examples) writeFileSync(join(directory, file), text);
-    const files = [...Object.keys(texts), ...examples.map(({ file }) => file)];
-    const options = { ...how, types: ['node'], allowJs: true, checkJs: true, skipLibCheck: false, noEmit: true };
-    expect(await compileIn(directory, files, options)).toBe('');
-  },
-);
+test.each([
+  ['nodenext', { module: 'nodenext' }],
+  ['node16', { module: 'node16' }],
+  ['bundler', { module: 'esnext', moduleResolution: 'bundler' }],
+])('with module %s the types hold in ES modules and CommonJS, and in the examples', async (name, how) => {
+  const texts = name === 'bundler' ? { 'use.ts': MODULE } : { 'use.mts': MODULE, 'use.cts': COMMONJS };
+  for (const [file, start] of Object.entries(texts)) writeFileSync(join(directory, file), start + USE);
+  const strict = { ...how, types: ['node'], allowJs: true, checkJs: true, noEmit: true };
+  const files = [...Object.keys(texts), ...programs.map(({ file }) => file)];
+  expect(await compileIn(directory, files, { ...strict, skipLibCheck: false })).toBe('');
+  // The types of vitest are not ours.
+  expect(await compileIn(directory, ['pets.test.ts'], { ...strict, skipLibCheck: true })).toBe('');
+});
 
-test('the types of the client library need no @types/node', async () => {
+test('the types of the library need no @types/node, and contain no internal names', async () => {
   writeFileSync(
     join(directory, 'bare.ts'),
     `import { type Client, createClient } from 'petstore-cli';
+import { startSandbox } from 'petstore-cli/sandbox';
 const client: Client = createClient({ baseUrl: 'https://pets.example/v1', apiKey: 'k_0123456789' });
 export const names: Promise<string[]> = client.categories.list().then((all) => all.map(({ name }) => name));
+export const url: Promise<string> = startSandbox().then((sandbox) => sandbox.url);
 `,
   );
   const bare = { module: 'nodenext', types: [], typeRoots: [], lib: ['es2022', 'dom'], skipLibCheck: false };
   expect(await compileIn(directory, ['bare.ts'], { ...bare, noEmit: true })).toBe('');
-});
-
-test('the declarations of the client library contain no internal names', () => {
-  const declarations = ['client.d.ts', 'errors.d.ts', 'api/types.d.ts'].map((name) =>
-    readFileSync(join(directory, 'node_modules/petstore-cli/dist/client', name), 'utf8'),
+  const declarations = ['client.d.ts', 'errors.d.ts', 'api/types.d.ts', 'sandbox/start.d.ts'].map((name) =>
+    readFileSync(join(directory, 'node_modules/petstore-cli/dist/types', name), 'utf8'),
   );
-  expect(declarations.join('')).not.toMatch(/beforeSend|rephrase|commandHint|exitCode|problems|listFresh|QuotaView/);
+  expect(declarations.join('')).not.toMatch(/beforeSend|rephrase|get facts|exitCode|problems|listFresh|QuotaView/);
 });
 
-test('ES modules and CommonJS export the same names and one PetstoreError', async () => {
-  const script = `import { createRequire } from 'node:module';
-import * as module from 'petstore-cli';
-const required = createRequire(import.meta.url)('petstore-cli');
-console.log(Object.keys(module).join(), Object.keys(required).sort().join(), module.PetstoreError === required.PetstoreError);`;
-  writeFileSync(join(directory, 'both.mjs'), script);
-  const { stdout } = await exec(process.execPath, ['both.mjs'], { cwd: directory, env });
-  expect(stdout).toBe('PetstoreError,createClient PetstoreError,createClient true\n');
+// Errors are written to stdout, which would show a warning of the bundler.
+const bundle = (file: string, format: 'esm' | 'cjs', outfile: string) =>
+  build({
+    entryPoints: [join(directory, file)],
+    outfile: join(directory, outfile),
+    bundle: true,
+    platform: 'node',
+    format,
+  });
+
+test('the examples of docs/node-api.md print the documented output, from the package and bundled by esbuild', async () => {
+  expect(programs.length).toBeGreaterThan(4);
+  const entryPoints = programs.map(({ file }) => join(directory, file));
+  await build({ entryPoints, outdir: join(directory, 'plain'), outExtension: { '.js': '.mjs' }, target: 'node20' });
+  for (const { file, printed } of programs) {
+    const isModule = file.endsWith('.mts');
+    expect([file, await run(isModule ? join('plain', file.replace('.mts', '.mjs')) : file)]).toEqual([file, printed]);
+  }
 });
+
+test.each(['esm', 'cjs'] as const)(
+  'a program that imports the package runs when esbuild bundles it as %s',
+  async (format) => {
+    const text = `import { createClient, PetstoreError } from 'petstore-cli';
+import { startSandbox } from 'petstore-cli/sandbox';
+async function main() {
+  const { url, key, close } = await startSandbox();
+  const stateUrl = 'redis://127.0.0.1:1';
+  for (const [apiKey, stateUrl] of [[key], [key, 'redis://127.0.0.1:1'], ['k_0123456789']]) {
+    const client = createClient({ baseUrl: url, apiKey, stateUrl });
+    await client.categories.list().then((all) => console.log(all.length), (error) => console.log(error.name, error.kind));
+    await client.close();
+  }
+  await close();
+}
+main();
+`;
+    writeFileSync(join(directory, 'program.mjs'), text);
+    const outfile = format === 'esm' ? 'bundle.mjs' : 'bundle.cjs';
+    const { warnings } = await bundle('program.mjs', format, outfile);
+    expect(warnings).toEqual([]);
+    expect(await run(outfile)).toBe('0\n0\nPetstoreError auth\n');
+  },
+);
+
+test('ES modules and CommonJS export the same names, and each accepts the errors of the other', async () => {
+  const out = await run(
+    'both.mjs',
+    `import { createRequire } from 'node:module';
+import * as module from 'petstore-cli';
+import { startSandbox } from 'petstore-cli/sandbox';
+const required = createRequire(import.meta.url)('petstore-cli');
+console.log(Object.keys(module).join(), Object.keys(required).sort().join(), module.PetstoreError.name);
+const error = new required.PetstoreError('auth', 'x');
+const sandbox = await startSandbox({ prot: 1 }).catch((error) => error);
+console.log([error, sandbox].every((one) => one instanceof module.PetstoreError && one instanceof required.PetstoreError));`,
+  );
+  expect(out).toBe('PetstoreError,createClient PetstoreError,createClient PetstoreError\ntrue\n');
+});
+
+test('a logged error shows the names of its classes', async () => {
+  const out = await run(
+    'logged.mjs',
+    `import { createClient } from 'petstore-cli';
+const client = createClient({ baseUrl: 'http://127.0.0.1:1/v1', apiKey: 'k_0123456789', maxRetries: 0 });
+await client.categories.list().catch((error) => console.log(error));
+await client.close();`,
+  );
+  expect(out).toMatch(/^PetstoreError: cannot connect to 127\.0\.0\.1:1: connection refused\n {4}at /);
+  expect(out).toMatch(/\n {2}\[cause\]: TransportError: /);
+});
+
+test.each([
+  ['', 'listed', {}],
+  [
+    ' through a proxy',
+    'cannot connect to proxy 127.0.0.1:1: connection refused',
+    { HTTPS_PROXY: 'http://127.0.0.1:1' },
+  ],
+])(
+  'a call of the library%s sets no V8 flag, signal handler, global variable or exit code',
+  async (_how, result, variables) => {
+    const text = `const v8 = require('node:v8');
+let flags = 0;
+v8.setFlagsFromString = () => flags++;
+const seen = () => [flags, ...process.eventNames(), ...Reflect.ownKeys(globalThis), process.exitCode].map(String).join();
+const before = seen();
+const { createClient } = require('petstore-cli');
+const { startSandbox } = require('petstore-cli/sandbox');
+async function main() {
+  const { url, key, close } = await startSandbox();
+  const baseUrl = process.env.HTTPS_PROXY ? 'https://pets.example/v1' : url;
+  const client = createClient({ baseUrl, apiKey: key, maxRetries: 0 });
+  await client.categories.list().then(() => console.log('listed'), ({ message }) => console.log(message));
+  console.log(seen() === before ? 'unchanged' : before + seen());
+  await client.close();
+  await close();
+}
+main();`;
+    expect(await run('around.cjs', text, variables)).toBe(`${result}\nunchanged\n`);
+  },
+);
 
 test('a call with an invalid proxy variable is rejected as a usage error, and the client can be closed', async () => {
-  const script = `import { createClient } from 'petstore-cli';
+  const text = `import { createClient } from 'petstore-cli';
 const client = createClient({ baseUrl: 'https://pets.example/v1', apiKey: 'k_0123456789' });
 await client.categories.list().catch(({ kind, message }) => console.log(kind, message));
 await client.close();`;
-  writeFileSync(join(directory, 'proxy.mjs'), script);
-  const { stdout } = await exec(process.execPath, ['proxy.mjs'], {
-    cwd: directory,
-    env: { ...env, HTTPS_PROXY: 'ftp://proxy.example' },
-  });
-  expect(stdout).toBe('usage HTTPS_PROXY is not an http or https URL\n');
+  const out = await run('proxy.mjs', text, { HTTPS_PROXY: 'ftp://proxy.example' });
+  expect(out).toBe('usage HTTPS_PROXY is not an http or https URL\n');
 });
 
-test('the examples of docs/node-api.md print the documented output', async () => {
-  const baseUrl = sandbox.env['PETSTORE_BASE_URL'] ?? '';
-  expect(examples.length).toBeGreaterThan(4);
-  for (const { file, text } of examples) writeFileSync(join(directory, file), text.replace('https://HOST/v1', baseUrl));
-  const how = { module: 'nodenext', types: ['node'], allowJs: true, outDir: 'run' };
-  const files = examples.map(({ file }) => file);
-  expect(await compileIn(directory, files, how)).toBe('');
-  for (const { file, printed } of examples) {
-    const script = join('run', file.replace('.mts', '.mjs'));
-    const { stdout } = await exec(process.execPath, [script], { cwd: directory, env });
-    expect([file, stdout]).toEqual([file, printed]);
-  }
+test('the Vitest example of docs/node-api.md passes', async () => {
+  const vitest = join(PROJECT, 'node_modules', 'vitest', 'vitest.mjs');
+  const { stdout } = await exec(process.execPath, [vitest, 'run', '--root', directory, '--no-color', 'pets.test.ts'], {
+    cwd: directory,
+    env,
+  });
+  expect(stdout).toMatch(/Tests +\d+ passed/);
 });
 
 test('the example of the README without a key throws an auth error', async () => {
   expect(readme).toContain('createClient');
   writeFileSync(join(directory, 'readme.js'), readme);
   const caught = "import('./readme.js').catch((error) => console.log(error.name, error.kind, error.message))";
-  const { PETSTORE_API_KEY: _key, ...withoutKey } = env;
-  const { stdout } = await exec(process.execPath, ['-e', caught], { env: withoutKey, cwd: directory });
-  expect(stdout).toMatch(/^PetstoreError auth .*apiKey.* missing\n$/);
+  const out = await run('caught.mjs', caught, { PETSTORE_API_KEY: '' });
+  expect(out).toMatch(/^PetstoreError auth .*apiKey.* (?:missing|empty)\n$/);
 });
