@@ -8,7 +8,11 @@ import { inProcess } from '../support/world.ts';
 
 const text = readFileSync(join(import.meta.dirname, '../../docs/cli.md'), 'utf8');
 const rows = new Map(
-  [...text.matchAll(/^\| `([^`]+)` \| (.*) \|$/gm)].map(([, command = '', document = '']) => [command, document]),
+  [...text.matchAll(/^\| `([^`]+)` \| (.*) \|$/gm)].map(([, command = '', document = '']) => {
+    // A document with many fields has its own section.
+    const section = /see \[(\w+)\]/.exec(document)?.[1];
+    return [command, section ? (text.split(`\n### ${section}\n`)[1]?.split('\n## ')[0] ?? '') : document];
+  }),
 );
 
 // The names of all fields, including those of nested objects.
