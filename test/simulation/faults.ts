@@ -77,6 +77,8 @@ const TABLE: readonly (readonly [cause: Cause, weight: number, ...draws: Draw[]]
   ],
   ['process', 4, ['slow', 'create', [8, 8]], ['kill kill-writing interrupt', 'create']],
   ['process', 2, [LATE, 'create', [4, 4]], ['kill', 'owed'], ['kill', 'owed']],
+  // So long that another machine takes over.
+  ['process', 3, ['suspend', 'create connecting any', [65_000, 165_000]]],
   ['process', 2, ['disk-full', 'create any', [1000, 60_000]]],
   ['server', 4, ['false-created', 'create', [1, 9]]],
   ['server', 6, [`lost-response error-after ${LATE}`, 'create', [3, 3]], ['server-flush kill', 'lost owed']],
@@ -175,7 +177,12 @@ export class Faults {
     const before = this.#others.length;
     this.#others = this.#others.filter((fault) => {
       if (this.#sent < fault.at) return true;
-      const victims = running().filter((one) => one.sparedUntil < scheduler.now && isMoment(fault, one, scheduler.now));
+      const isAsleep = ({ suspendedUntil }: SimulatedProcess): boolean => suspendedUntil > scheduler.now;
+      // A suspended run that has lost the lock without a record would take it back.
+      if (fault.kind === 'server-flush' && running().some(isAsleep)) return true;
+      const victims = running()
+        .filter((one) => !isAsleep(one) && one.sparedUntil < scheduler.now)
+        .filter((one) => isMoment(fault, one, scheduler.now));
       if (victims.length === 0) return true;
       // The state server fails before or after the program has recorded the refusal.
       if (fault.moment === 'refused' && scheduler.random() < 0.7) return true;
@@ -192,6 +199,7 @@ export class Faults {
     const { machine } = victim;
     if (kind === 'kill') kill(victim);
     if (kind === 'kill-writing') victim.diesWriting = true;
+    if (kind === 'suspend') victim.suspendedUntil = scheduler.now + amount;
     if (kind === 'interrupt') victim.onInterrupt();
     if (kind === 'new-key') renewKey();
     if (kind === 'clock-jump') setClock(machine, amount, scheduler.now);
@@ -211,7 +219,7 @@ export class Faults {
   // No command waits for a server that is unavailable.
   #expectNoneWaits(amount: number): void {
     const { scheduler, running, violate } = this.#hooks;
-    const before = running().filter(({ maxWaitMs }) => maxWaitMs < amount / 2);
+    const before = running().filter(({ maxWaitMs, suspendedUntil }) => maxWaitMs < amount / 2 && suspendedUntil === 0);
     scheduler.after(amount, undefined, () => {
       if (before.some(({ dead }) => !dead)) violate('a command waits for the state server');
     });

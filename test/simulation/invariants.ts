@@ -97,10 +97,12 @@ interface Options {
   /** Whether all machines share a state server. */
   readonly shared: boolean;
   readonly machines: number;
-  /** True if only the service determines waits: one user, and no fault of a clock, a disk or the state server. */
+  /** True if only the service determines waits: one user, no suspension, and no fault of a clock, a disk or the state server. */
   readonly calm: boolean;
   /** Whether any fault has been injected so far. */
   readonly hasFaults: () => boolean;
+  /** True if no process is suspended, so that no other takes over its import. */
+  readonly neverPaused: boolean;
   /** The longest delay that faults add to a request, in milliseconds. */
   readonly slowestMs: number;
 }
@@ -173,11 +175,11 @@ export class Invariants {
 
   // Checks that an import lists once before and once after its creates, unless a fault made something uncertain.
   #checkLists(process: SimulatedProcess, seen: Seen): void {
-    const { hasFaults, stateServer } = this.#options;
+    const { hasFaults, neverPaused, stateServer } = this.#options;
     if (process.creates === 0) seen.firstLists++;
     else seen.lists++;
     if (process.command !== 'import') return;
-    const isCertain = !this.#isUncertain && !stateServer.troubled;
+    const isCertain = !this.#isUncertain && neverPaused && !stateServer.troubled;
     // The prompt fetches a list of its own for its figures.
     const isTooOften = seen.firstLists > (process.hasQuestion ? 2 : 1) ? !hasFaults() : seen.lists > 1 && isCertain;
     if (isTooOften) this.violate('more lists than needed although the outcome of each create is known');
@@ -193,8 +195,9 @@ export class Invariants {
     const { refusal } = this.#heardWith(key);
     // A ledger that was not in use knows only of blocks that are not over.
     const isInLedger = !shared || stateServer.troubledUntil < (refusal?.heardAt ?? 0);
-    if (refusal && isInLedger && this.#knows(process, refusal)) {
-      if ([...refusal.probes.values()].some(({ dead }) => !dead))
+    // A ticket that a suspended process held may have expired, or be valid again after the block.
+    if (refusal && isInLedger && process.suspendedUntil === 0 && this.#knows(process, refusal)) {
+      if ([...refusal.probes.values()].some(({ dead, suspendedUntil }) => !dead && suspendedUntil === 0))
         this.violate('a second request after a refusal, before the response to the first');
       refusal.probes.set(number, process);
     }
@@ -245,7 +248,7 @@ export class Invariants {
       heard.passedAt = now;
     }
     if (status !== 429) return 0;
-    if (heard.passedAt >= seen.rowAt || sentOn - seen.rowEnds > MINUTE_MS) seen.row = 0;
+    if (heard.passedAt >= seen.rowAt || now - seen.rowEnds > MINUTE_MS) seen.row = 0;
     const isTogether = sentOn <= seen.rowAt;
     if (!isTogether) seen.row++;
     seen.rowAt = now;
@@ -300,12 +303,12 @@ export class Invariants {
       this.violate(`idle ${seconds(scheduler.now - latest)} longer than the service asks for`);
   }
 
-  // Checks that no wait is longer than --max-wait, whoever causes it: not the prompt or another import.
+  // Checks that no wait is longer than --max-wait, whoever causes it: not a suspension, the prompt or another import.
   #checkPatience(process: SimulatedProcess, slackMs: number): void {
     const { scheduler, stateServer, calm } = this.#options;
-    const { activeAt, startedAt, command, hasQuestion, creates, maxWaitMs } = process;
+    const { activeAt, startedAt, suspendedUntil, command, hasQuestion, creates, maxWaitMs } = process;
     const mayWaitForOthers = (command === 'import' && activeAt < 0) || (hasQuestion && creates === 0);
-    if (!calm && (stateServer.troubled || mayWaitForOthers)) return;
+    if (!calm && (suspendedUntil > 0 || stateServer.troubled || mayWaitForOthers)) return;
     const idleMs = scheduler.now - (activeAt < 0 ? startedAt : activeAt);
     const longestMs = 1.1 * maxWaitMs + (command === 'import' ? slackMs : BACKOFF_MS);
     if (idleMs > longestMs) this.violate('idle for longer than --max-wait');
@@ -326,7 +329,7 @@ export class Invariants {
     const isBack = !outages.some(({ to }) => to > by.endedAt - NEWS_MS);
     if (by.endedAt >= 0 && process.startedAt > by.endedAt && lostAt < heardAt && isBack) return true;
     const isShared = Math.min(heardAt, process.startedAt, by.startedAt) > troubledUntil;
-    return isShared && !by.dead && scheduler.now - heardAt > NEWS_MS;
+    return isShared && !by.dead && by.suspendedUntil === 0 && scheduler.now - heardAt > NEWS_MS;
   }
 
   // Checks that the service's own limits refuse no request, if the process could know of them.
@@ -375,15 +378,16 @@ export class Invariants {
   }
 
   // Checks that an import loses its lock, or gives up on the state server, only if it must.
-  #checkStorage({ startedAt }: SimulatedProcess, code: number, err: string): void {
+  #checkStorage({ startedAt, suspendedUntil, hasQuestion }: SimulatedProcess, code: number, err: string): void {
     const { scheduler, stateServer } = this.#options;
     const { outages, troubled } = stateServer;
+    if (suspendedUntil > 0) return;
     if (err.includes('has taken over this import') && !troubled) this.violate('taken over, although it is alive');
     const awayMs = outages
       .map(({ from, to }) => Math.min(to, scheduler.now) - Math.max(from, startedAt))
       .reduce((sum, ms) => sum + Math.max(0, ms), 0);
-    // At the start, a server that is unavailable is an error at once.
-    const hasMetIt = outages.some(({ from, to }) => from <= startedAt + START_MS && startedAt <= to);
+    // At the start, and when the lock is taken after a question, a server that is unavailable is an error at once.
+    const hasMetIt = hasQuestion || outages.some(({ from, to }) => from <= startedAt + START_MS && startedAt <= to);
     const isAway = err.includes('cannot use state server') && !err.includes('keeps no data');
     if (code === 9 && isAway && !hasMetIt && awayMs < PATIENCE_MS)
       this.violate(`the state server was unavailable for ${awayMs} ms only, and the exit code is 9`);
@@ -446,7 +450,7 @@ function isJson(text: string): boolean {
 
 /** @returns the wait that a hint states, in milliseconds */
 export function durationIn(err: string): number | undefined {
-  const text = /try again in ([^,"]+)/.exec(err)?.[1];
+  const text = /try again in ([^,"(\n]+)/.exec(err)?.[1];
   const units: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: MINUTE_MS, h: 3_600_000, day: 86_400_000 };
   const parts = [...(text?.matchAll(/(\d+) ?(ms|s|m|h|day)/g) ?? [])];
   if (text === undefined) return undefined;

@@ -93,7 +93,9 @@ export class Network {
 
       const deliver = (response: ServiceResponse, fault: string | undefined): void => {
         head = { status: response.status, headers: response.headers, sentAt, receivedAt: now() };
-        trace.add(process, `#${number} ${kind} <- ${response.status}${fault ? ` (${fault})` : ''}`);
+        const { status, waitUntil } = response;
+        const wait = waitUntil === undefined ? '' : `, wait ${((waitUntil - scheduler.now) / 1000).toFixed(1)} s`;
+        trace.add(process, `#${number} ${kind} <- ${status}${fault ? ` (${fault})` : ''}${wait}`);
         // Spare the process until it has recorded that the create may be processed late.
         if (response.status === 202 || response.status === 504)
           process.sparedUntil = Math.max(process.sparedUntil, scheduler.now + 10);

@@ -18,7 +18,7 @@ export interface Machine {
   diskFailed: boolean;
 }
 
-/** A process of the world. Once killed, it does nothing more. */
+/** A process of the world. Once killed, it does nothing more; while it is suspended, its events wait. */
 export interface SimulatedProcess {
   readonly pid: number;
   readonly machine: Machine;
@@ -32,6 +32,7 @@ export interface SimulatedProcess {
   /** Virtual time of the last request or response; -1 before the first. */
   activeAt: number;
   dead: boolean;
+  suspendedUntil: number;
   /** Whether it is killed during its next write. */
   diesWriting: boolean;
   /** It is not killed before this time, because it could not recover from the loss of a response that is arriving. */
@@ -62,7 +63,7 @@ export class KilledError extends Error {
 }
 
 interface Event {
-  readonly at: number;
+  at: number;
   readonly owner: SimulatedProcess | undefined;
   readonly happen: () => void;
 }
@@ -98,12 +99,16 @@ export class Scheduler {
   /** @returns a function that cancels the event */
   after(ms: number, owner: SimulatedProcess | undefined, happen: () => void): () => void {
     const event = { at: this.now + Math.max(0, ms), owner, happen };
-    const place = this.#events.findIndex(({ at }) => at <= event.at);
-    this.#events.splice(place < 0 ? this.#events.length : place, 0, event);
+    this.#insert(event);
     return () => {
       const at = this.#events.indexOf(event);
       if (at >= 0) this.#events.splice(at, 1);
     };
+  }
+
+  #insert(event: Event): void {
+    const place = this.#events.findIndex(({ at }) => at <= event.at);
+    this.#events.splice(place < 0 ? this.#events.length : place, 0, event);
   }
 
   /** Waits in the world's own code. */
@@ -121,6 +126,11 @@ export class Scheduler {
     const { owner, at, happen } = event;
     if (owner?.dead) return true;
     this.now = at;
+    if (owner && owner.suspendedUntil > at) {
+      event.at = owner.suspendedUntil;
+      this.#insert(event);
+      return true;
+    }
     this.steps++;
     try {
       if (owner) running.run(owner, happen);

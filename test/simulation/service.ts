@@ -288,7 +288,7 @@ export class Service {
     const { name, description } = JSON.parse(request.body ?? '{}') as { name: string; description?: string };
     const later = (): void => {
       // Spare the process until its response, since a create whose process died must be processed sooner.
-      request.process.sparedUntil = this.#scheduler.now + 100;
+      request.process.sparedUntil = Math.max(this.#scheduler.now, request.process.suspendedUntil) + 100;
       const ms = this.#scheduler.between(1, request.process.dead ? LATEST_AFTER_LOSS_MS : this.#longestLateMs);
       request.process.owed++;
       this.#scheduler.after(ms, undefined, () => {

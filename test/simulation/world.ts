@@ -54,7 +54,7 @@ const FIRST_KEY = 'sk_live_first_key_0001';
 const LONGEST_MS = 14 * 86_400_000;
 const MOST_STEPS = 60_000;
 /** The time for a command to end after Ctrl-C: a create in flight and the state server get a few seconds. */
-const GRACE_MS = 16_000;
+const GRACE_MS = 8000;
 const MAX_WAITS: Readonly<Record<string, number>> = { '10s': 10_000, '70s': 70_000, '5m': 300_000, '48h': 172_800_000 };
 
 export function planWorld(seed: number): WorldPlan {
@@ -184,7 +184,8 @@ class World {
     expectations.addFile(plan.before);
     const invariants = new Invariants({
       ...{ scheduler, service, stateServer, expectations, keys: this.#keys, shared, machines: plan.machines.length },
-      calm: plan.users.length === 1 && !has(/^(?:clock|disk|server)/),
+      calm: plan.users.length === 1 && !has(/^(?:clock|disk|server|suspend)/),
+      neverPaused: !has(/^suspend/),
       hasFaults: () => this.#faults.coverage.size > 0,
       slowestMs: has(/late|slow|silent|truncated/) ? 31_000 : 0,
     });
@@ -254,12 +255,14 @@ class World {
       const process: SimulatedProcess = {
         ...{ pid: 100 + this.#processes.length, machine, command: args[1] ?? '', hasQuestion: atTerminal },
         maxWaitMs: MAX_WAITS[args[args.indexOf('--max-wait') + 1] ?? ''] ?? 120_000,
-        ...{ dead: false, diesWriting: false, sparedUntil: 0, refusedUntil: 0 },
+        ...{ dead: false, suspendedUntil: 0, diesWriting: false, sparedUntil: 0, refusedUntil: 0 },
         ...{ connecting: 0, inFlight: { create: 0, list: 0 }, creates: 0, lost: 0, interrupted: 0, owed: 0 },
         ...{ sentNames: new Set(), listed: new Set(), startedAt: this.#scheduler.now, endedAt: -1, activeAt: -1 },
         onInterrupt: () => {
           interrupt.abort(new PetstoreError('interrupted', 'interrupted', { exitCode: 130 }));
-          this.#scheduler.after(GRACE_MS, process, () => this.#invariants.violate('a command goes on after Ctrl-C'));
+          const goesOn = (): void => this.#invariants.violate('a command goes on after Ctrl-C');
+          // Wait twice, since the process may be suspended during the first wait.
+          this.#scheduler.after(GRACE_MS, process, () => this.#scheduler.after(GRACE_MS, process, goesOn));
         },
         onDeath: () => end(undefined),
       };
