@@ -51,4 +51,5 @@ test.runIf(hasShell).each(Object.entries(SMALLEST))(
     const { stdout } = await run(process.execPath, ['bench/run.mjs', name, ...args], { cwd: root, env });
     expect(stdout).not.toBe('');
   },
+  120_000,
 );
