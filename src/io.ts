@@ -57,6 +57,10 @@ export interface Context {
   readonly clock: Clock;
   /** Aborted with a PetstoreError of kind `interrupted` on a signal. */
   readonly signal: AbortSignal;
+  /** Does what Ctrl-C does outside of a prompt. */
+  readonly interrupt: () => void;
+  /** Does what Ctrl-Z does outside of a prompt. */
+  readonly suspend: (onContinue: () => void) => void;
   /** Applied to everything that is written; every key in use is added to it. */
   readonly redactor: Redactor;
   /** Run after the result or the error was written. */

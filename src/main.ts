@@ -173,6 +173,11 @@ async function main(): Promise<void> {
     stderr: output(process.stderr, true),
     clock: systemClock,
     signal,
+    interrupt: () => void process.emit('SIGINT'),
+    suspend: (onContinue) => {
+      process.removeAllListeners('SIGCONT').once('SIGCONT', onContinue);
+      process.kill(process.pid, 'SIGTSTP');
+    },
     redactor,
     cleanups: [],
   };

@@ -1,5 +1,5 @@
 // Progress on stderr while a command runs: a spinner on a terminal, otherwise a line per wait. The only file that imports ora.
-import type { Ora } from 'ora';
+import type { Options, Ora } from 'ora';
 import type { Clock } from './clock.ts';
 import { escapeControls } from './escape.ts';
 import { formatDuration, localTime, SHORT_MS } from './format.ts';
@@ -17,8 +17,6 @@ const SPINNER_DELAY_MS = 150;
 const LINE_EVERY_MS = 10_000;
 // Cells for the frame, a space, an echoed ^C, and the last column, which wraps on some terminals when it is used.
 const RESERVED_CELLS = 5;
-// The frame and a space.
-const FRAME_CELLS = 2;
 
 interface ProgressOptions {
   readonly json: boolean;
@@ -49,7 +47,16 @@ export class Progress {
     this.#options = options;
     this.#lastLineAt = clock.monotonic();
     if (options.quiet || options.json || options.verbose || !canSpin(stderr, env)) return;
-    this.#spinner = new Spinner(stderr, clock, hasColor(stderr, env, options.color));
+    this.#spinner = new Spinner(clock, {
+      ...(stderr.raw && { stream: stderr.raw }),
+      // Otherwise a typed Ctrl-C is lost (ora issue 253).
+      discardStdin: false,
+      // A stop (Ctrl-Z) or a crash must not leave the shell without a cursor.
+      hideCursor: false,
+      isEnabled: true,
+      // ora itself ignores NO_COLOR.
+      color: hasColor(stderr, env, options.color) ? 'cyan' : false,
+    });
     this.#countDown().catch(() => undefined);
   }
 
@@ -105,7 +112,8 @@ export class Progress {
     const waits = this.#wait ? describeWait(this.#wait, this.#context.clock.now()) : [];
     const lines = status === undefined ? waits : waits.map((wait) => `${status} · ${wait}`);
     const text = lines.find(({ length }) => length <= room) ?? status ?? lines.at(-1);
-    this.#spinner.show(text || (this.#requests > 0 ? 'Contacting the service…' : undefined));
+    const shown = text || (this.#requests > 0 ? 'Contacting the service…' : undefined);
+    this.#spinner.show(shown && escapeControls(shown).slice(0, room));
   }
 
   async #countDown(): Promise<never> {
@@ -134,37 +142,28 @@ function describeWait({ reason, until, own, failure }: Wait, now: number): reado
 
 // Appears after a delay, and loads ora only then.
 class Spinner {
-  readonly #stderr: Output;
   readonly #clock: Clock;
-  readonly #color: boolean;
+  readonly #options: Options;
   #starting: AbortController | undefined;
   #shown: Ora | undefined;
   #text = '';
-  // Clears every row: a narrower terminal wraps the line, and ora clears only the last row.
-  readonly #onResize = (): void => {
-    const rows = Math.ceil((this.#text.length + FRAME_CELLS) / (this.#stderr.columns || 80));
-    void this.#stderr.write(`\r${rows > 1 ? `\u001b[${rows - 1}A` : ''}\u001b[J`);
-    this.show(this.#text);
-  };
 
-  constructor(stderr: Output, clock: Clock, color: boolean) {
-    this.#stderr = stderr;
+  constructor(clock: Clock, options: Options) {
     this.#clock = clock;
-    this.#color = color;
+    this.#options = options;
   }
 
-  /** @param text truncated to one line; undefined hides the spinner */
+  /** @param text one line without control characters; undefined hides the spinner */
   show(text: string | undefined): void {
     if (text === undefined) {
       this.#starting?.abort();
       this.#starting = undefined;
-      this.#stderr.raw?.off('resize', this.#onResize);
       this.#shown?.stop();
       this.#shown = undefined;
       return;
     }
-    this.#text = escapeControls(text).slice(0, roomOf(this.#stderr));
-    if (this.#shown) this.#shown.text = this.#text;
+    this.#text = text;
+    if (this.#shown) this.#shown.text = text;
     if (this.#starting) return;
     this.#starting = new AbortController();
     // Neither an aborted delay nor a spinner that cannot be loaded is an error.
@@ -173,27 +172,8 @@ class Spinner {
 
   async #start(signal: AbortSignal): Promise<void> {
     await this.#clock.sleep(SPINNER_DELAY_MS, signal);
-    const spinner = await this.#load();
-    // The response may have arrived while the code was loading.
-    if (signal.aborted) return;
-    this.#shown = spinner.start(this.#text);
-    this.#stderr.raw?.on('resize', this.#onResize);
-  }
-
-  async #load(): Promise<Ora> {
     const { default: ora } = await import('ora');
-    const stderr = this.#stderr;
-    // A copy of the terminal stream whose writes pass the redactor.
-    const write = { writable: true, value: (text: string) => void stderr.write(text) };
-    return ora({
-      stream: Object.create(stderr.raw ?? null, { write }) as NodeJS.WriteStream,
-      // Otherwise a typed Ctrl-C is lost (ora issue 253).
-      discardStdin: false,
-      // A stop (Ctrl-Z) or a crash must not leave the shell without a cursor.
-      hideCursor: false,
-      isEnabled: true,
-      // ora itself ignores NO_COLOR.
-      color: this.#color ? 'cyan' : false,
-    });
+    // The response may have arrived while the code was loading.
+    if (!signal.aborted) this.#shown = ora(this.#options).start(this.#text);
   }
 }

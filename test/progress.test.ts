@@ -1,8 +1,5 @@
 // Progress on stderr: waits in a pipe, countdowns and spinners on a terminal, JSON with --json.
-import { EventEmitter } from 'node:events';
-import xterm from '@xterm/headless';
 import { expect, test } from 'vitest';
-import type { Context } from '../src/io.ts';
 import { canSpin, Progress } from '../src/progress.ts';
 import { FakeClock } from './support/fake-clock.ts';
 import type { WorldOptions } from './support/world.ts';
@@ -187,29 +184,4 @@ test.each([
   ['a terminal in CI', 80, { CI: 'true' }, false],
 ])('%s (%s columns, environment %j) can show a spinner: %s', (_what, columns, env, can) => {
   expect(canSpin(recorder(columns), env)).toBe(can);
-});
-
-test('a status on a terminal that becomes narrower leaves no stale text', async () => {
-  const { stderr, clock, signal } = world([], { columns: 80 });
-  const raw = new EventEmitter();
-  let columns = 80;
-  const terminal = { ...stderr, raw: Object.assign(Object.create(stderr.raw ?? null), raw) };
-  Object.defineProperty(terminal, 'columns', { get: () => columns });
-  const context = { ...world([], { columns: 80 }), stderr: terminal, clock, signal };
-  const progress = new Progress(context as Context, { json: false, quiet: false, verbose: false, color: false });
-  const screen = new xterm.Terminal({ cols: 80, rows: 10, allowProposedApi: true, reflowCursorLine: true });
-  const show = (text: string): Promise<void> => new Promise((resolve) => screen.write(text, resolve));
-  await show('two lines\r\nof output\r\n');
-  progress.status(() => 'a status that is longer than the narrow terminal');
-  await appears(stderr.text, 'narrow terminal');
-  await show(stderr.text());
-  const before = stderr.text().length;
-  columns = 20;
-  screen.resize(20, 10);
-  terminal.raw.emit('resize');
-  await appears(() => stderr.text().slice(before), 'a status that');
-  progress.stop();
-  await show(stderr.text().slice(before));
-  const lines = Array.from({ length: 10 }, (_, row) => screen.buffer.active.getLine(row)?.translateToString(true));
-  expect(lines.filter(Boolean)).toEqual(['two lines', 'of output']);
 });

@@ -1,14 +1,13 @@
 // Prompts on a terminal, written to stderr because stdout carries only the result.
-import type { Interface } from 'node:readline';
-import { createInterface } from 'node:readline';
+import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 import { PetstoreError } from '../errors.ts';
 import type { Context } from '../io.ts';
 
 /** If the signal is aborted, the prompt rejects with its reason. */
-export type PromptIO = Pick<Context, 'stdin' | 'stderr' | 'signal'>;
+export type PromptIO = Pick<Context, 'stdin' | 'stderr' | 'signal' | 'interrupt' | 'suspend'>;
 
-export interface Question<T> {
+interface Question<T> {
   /** One line without control characters. */
   readonly message: string;
   /** True for a secret: typed characters are not shown. */
@@ -35,10 +34,17 @@ export async function askFor<T>(io: PromptIO, { message, hidden = false, parse }
 
 /** Asks a question whose default answer is no; throws as `askFor` does. */
 export async function askYesNo(io: PromptIO, message: string): Promise<boolean> {
-  return /^\s*y(?:es)?\s*$/i.test(await ask(io, `${message} (y/N) `, false));
+  const answer = (await ask(io, `${message} [y/N] `, false)).trim();
+  if (/^y(?:es)?$/i.test(answer)) return true;
+  if (!/^(?:no?)?$/i.test(answer)) await io.stderr.write('Canceled\n');
+  return false;
 }
 
-async function ask({ stdin, stderr, signal }: PromptIO, message: string, hidden: boolean): Promise<string> {
+async function ask(
+  { stdin, stderr, signal, interrupt, suspend }: PromptIO,
+  message: string,
+  hidden: boolean,
+): Promise<string> {
   const { raw: input } = stdin;
   if (!input) throw new PetstoreError('usage', 'no terminal for the prompt');
   // Readline writes the question and the typed text to this stream.
@@ -51,33 +57,34 @@ async function ask({ stdin, stderr, signal }: PromptIO, message: string, hidden:
   Object.assign(output, { columns: stderr.columns || 80 });
   // The terminal stops echoing here, before the question is shown.
   const lines = createInterface({ input, output, terminal: true, historySize: 0 });
+  const ended = new AbortController();
+  const end = (): void => ended.abort();
+  lines.on('SIGINT', interrupt).on('SIGTSTP', () => {
+    const askAgain = (): void => {
+      // The shell may have changed the mode meanwhile.
+      input.setRawMode(false).setRawMode(true);
+      if (hidden) void stderr.write(message);
+      else lines.prompt(true);
+    };
+    input.setRawMode(false);
+    suspend(askAgain);
+    // Without job control the process does not stop, and the terminal must not echo.
+    input.setRawMode(true);
+  });
+  // Ctrl-D, and a terminal that was closed.
+  lines.on('close', end).on('error', end);
   if (hidden) await stderr.write(message);
-  lines.setPrompt(message);
-  // Ignore Ctrl-Z: after the shell's `fg` the terminal would echo the key.
-  lines.on('SIGTSTP', () => undefined);
+  let answer: string | undefined;
   try {
-    if (!hidden) lines.prompt();
-    return await answered(lines, signal);
+    answer = await lines.question(hidden ? '' : message, { signal: AbortSignal.any([signal, ended.signal]) });
+    return answer;
+  } catch {
+    throw signal.reason ?? new PetstoreError('interrupted', 'interrupted');
   } finally {
     lines.close();
     // Flush readline's output before anything else is written.
     await new Promise<void>((done) => output.end(done));
-    if (hidden) await stderr.write('\n');
+    // Only the Enter of a visible answer has ended the line.
+    if (hidden || answer === undefined) await stderr.write('\n');
   }
-}
-
-function answered(lines: Interface, signal: AbortSignal): Promise<string> {
-  let end = (): void => undefined;
-  const answer = new Promise<string>((resolve, reject) => {
-    end = () => reject(signal.reason ?? new PetstoreError('interrupted', 'interrupted'));
-    signal.addEventListener('abort', end, { once: true });
-    lines.once('line', resolve);
-    lines.once('SIGINT', end);
-    lines.once('close', end);
-    // The terminal was closed, and its modes cannot be restored.
-    lines.on('error', end);
-    if (signal.aborted) end();
-  });
-  // Remove the listener: all prompts of a command share one signal.
-  return answer.finally(() => signal.removeEventListener('abort', end));
 }

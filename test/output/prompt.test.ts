@@ -7,10 +7,15 @@ import { askFor, askYesNo } from '../../src/output/prompt.ts';
 
 function fakeTerminal() {
   const rawModes: boolean[] = [];
-  const input = Object.assign(new PassThrough(), {
+  const terminal = {
     isTTY: true,
-    setRawMode: (raw: boolean) => void rawModes.push(raw),
-  });
+    setRawMode(raw: boolean) {
+      rawModes.push(raw);
+      return this;
+    },
+  };
+  const input = Object.assign(new PassThrough(), terminal);
+  let stopped = (): void => undefined;
   const interrupt = new AbortController();
   let shown = '';
   const io: PromptIO = {
@@ -23,6 +28,10 @@ function fakeTerminal() {
       },
     },
     signal: interrupt.signal,
+    interrupt: () => interrupt.abort(new PetstoreError('interrupted', 'by its signal')),
+    suspend: (onContinue) => {
+      stopped = onContinue;
+    },
   };
   const settle = async (): Promise<void> => {
     for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
@@ -30,8 +39,8 @@ function fakeTerminal() {
   return {
     io,
     input,
-    interrupt,
     rawModes,
+    continue: () => stopped(),
     shown: () => shown,
     type: async (text: string): Promise<void> => {
       await settle();
@@ -53,14 +62,17 @@ test('a hidden prompt shows neither the secret nor its length, and removes its l
 test.each([
   ['a secret', true],
   ['a line of text', false],
-] as const)('a prompt for %s ignores Ctrl-Z', async (_what, hidden) => {
-  const { io, type, rawModes } = fakeTerminal();
-  const answer = askFor(io, { message: 'what', hidden, parse: String });
-  await type('old');
-  await type('\u001a');
-  expect(rawModes).toEqual([true]);
-  await type('new\r');
+] as const)('a prompt for %s stops at Ctrl-Z without echo and is repeated when it continues', async (_what, hidden) => {
+  const terminal = fakeTerminal();
+  const answer = askFor(terminal.io, { message: 'what', hidden, parse: String });
+  await terminal.type('old');
+  await terminal.type('\u001a');
+  expect(terminal.rawModes).toEqual([true, false, true]);
+  terminal.continue();
+  expect(terminal.rawModes.at(-1)).toBe(true);
+  await terminal.type('new\r');
   expect(await answer).toBe('oldnew');
+  expect(terminal.shown().split('what: ').length).toBeGreaterThan(2);
 });
 
 test('a prompt explains invalid input and asks again', async () => {
@@ -77,27 +89,26 @@ test('a prompt explains invalid input and asks again', async () => {
 });
 
 test.each([
-  ['y\r', true],
-  ['yes\r', true],
-  ['\r', false],
-  ['n\r', false],
-])('a yes-or-no prompt resolves the input %j to %s', async (typed, expected) => {
-  const { io, type } = fakeTerminal();
+  ['y\r', true, ''],
+  ['YES\r', true, ''],
+  ['\r', false, ''],
+  ['no\r', false, ''],
+  ['maybe\r', false, 'Canceled\n'],
+])('a yes-or-no prompt resolves the input %j to %s and adds %j', async (typed, expected, added) => {
+  const { io, type, shown } = fakeTerminal();
   const answer = askYesNo(io, 'really?');
   await type(typed);
   expect(await answer).toBe(expected);
+  expect(shown().split('\r\n').at(-1)).toBe(added);
 });
 
-test.each(['\u0003', '\u0004'])('the input %j ends a prompt with exit code 130', async (typed) => {
-  const { io, type } = fakeTerminal();
-  const answer = expect(askYesNo(io, 'really?')).rejects.toMatchObject({ kind: 'interrupted', exitCode: 130 });
+test.each([
+  ['\u0003', 'by its signal'],
+  ['\u0004', 'interrupted'],
+])('the input %j ends a prompt on a new line, %s', async (typed, message) => {
+  const { io, type, shown } = fakeTerminal();
+  const answer = expect(askYesNo(io, 'really?')).rejects.toMatchObject({ kind: 'interrupted', message });
   await type(typed);
   await answer;
-});
-
-test('an abort ends a prompt', async () => {
-  const { io, interrupt } = fakeTerminal();
-  const answer = expect(askYesNo(io, 'really?')).rejects.toThrow();
-  interrupt.abort();
-  await answer;
+  expect(shown().endsWith('\n')).toBe(true);
 });

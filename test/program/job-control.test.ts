@@ -1,4 +1,4 @@
-// Job control: Ctrl-Z at a prompt, and Ctrl-Z and fg during a spinner in a real shell.
+// Job control: Ctrl-Z and fg during a spinner in a real shell.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test as anyTest, beforeAll, expect } from 'vitest';
@@ -6,7 +6,7 @@ import { hasPty } from '../support/capabilities.ts';
 import { startHttpFake } from '../support/http-fake.ts';
 import type { Place } from '../support/processes.ts';
 import { place } from '../support/processes.ts';
-import { inShell, inTerminal } from '../support/pty.ts';
+import { inShell } from '../support/pty.ts';
 import type { Step } from '../support/terminal.ts';
 
 const test = anyTest.runIf(hasPty);
@@ -44,17 +44,6 @@ async function shell(at: Place, steps: readonly Step[]): Promise<string> {
   expect(outcome, outcome.screen).toMatchObject({ stepsLeft: 0 });
   return outcome.screen;
 }
-
-test('a hidden prompt ignores Ctrl-Z and stays hidden', async () => {
-  const outcome = await inTerminal(place(), ['auth', 'login', '--url', url], {
-    steps: [
-      { after: 'API key for', send: CTRL_Z },
-      { after: '', send: `${KEY}\r` },
-    ],
-  });
-  expect(outcome).toMatchObject({ code: 0, cooked: true, stepsLeft: 0 });
-  expect(outcome.screen).not.toContain('sk_');
-});
 
 test('an import stopped by Ctrl-Z during its spinner continues after fg', async () => {
   const at = place({ PETSTORE_API_KEY: KEY, PETSTORE_BASE_URL: url });

@@ -395,7 +395,7 @@ export class Invariants {
 
   #checkError(process: SimulatedProcess, json: boolean, code: number, out: string, err: string): void {
     // The user has answered no.
-    if (code === 130 && err.includes('(y/N)') && !err.includes('interrupted')) return;
+    if (code === 130 && err.includes('[y/N]') && !err.includes('interrupted')) return;
     // A prompt ended by Ctrl-C leaves a cursor sequence before the error.
     const lines = err.replaceAll(/.\[\d+G/gu, '\n').split('\n');
     if (!json) {

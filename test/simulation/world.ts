@@ -309,7 +309,7 @@ class World {
         if (process.dead) return;
         output[name] += redactor.redact(whole);
         if (name === 'err') this.#invariants.wrote(process, whole);
-        if (whole.includes('(y/N)')) this.#answer(process, keyboard);
+        if (whole.includes('[y/N]')) this.#answer(process, keyboard);
       },
     });
     // A user who has logged in uses the saved key.
@@ -332,6 +332,8 @@ class World {
         },
       },
       ...{ stdout: writer('out'), stderr: writer('err'), signal, redactor, cleanups: [] },
+      interrupt: () => undefined,
+      suspend: () => undefined,
       clock: this.#scheduler.clockOf(process),
     };
   }

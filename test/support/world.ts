@@ -26,24 +26,26 @@ interface Recorder extends Output {
   readonly text: () => string;
 }
 
-// The part of a terminal that ora needs apart from `write`.
-function rawTerminal(columns: number): WriteStream {
+// The part of a terminal that ora needs.
+function rawTerminal(columns: number, write: (text: string) => void): WriteStream {
   return Object.create(WriteStream.prototype, {
     isTTY: { value: true },
     columns: { value: columns },
+    write: { value: write, writable: true },
   }) as WriteStream;
 }
 
 export function recorder(columns?: number, redact: (text: string) => string = (text) => text): Recorder {
   let all = '';
+  const write = (text: string | Uint8Array): void => {
+    all += redact(typeof text === 'string' ? text : Buffer.from(text).toString());
+  };
   return {
     isTTY: columns !== undefined,
     columns,
-    ...(columns !== undefined && { raw: rawTerminal(columns) }),
+    ...(columns !== undefined && { raw: rawTerminal(columns, write) }),
     text: () => all,
-    write: async (text) => {
-      all += redact(typeof text === 'string' ? text : Buffer.from(text).toString());
-    },
+    write: async (text) => write(text),
   };
 }
 
@@ -78,6 +80,8 @@ export function world(
     stderr: recorder(options.columns, (text) => redactor.redact(text)),
     clock: options.clock ?? systemClock,
     signal: options.signal ?? new AbortController().signal,
+    interrupt: () => undefined,
+    suspend: () => undefined,
     redactor,
     cleanups: [],
   };

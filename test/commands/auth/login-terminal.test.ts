@@ -6,7 +6,8 @@ import { hasPty } from '../../support/capabilities.ts';
 import type { HttpFake } from '../../support/http-fake.ts';
 import { place } from '../../support/processes.ts';
 import { petstore } from '../../support/program.ts';
-import { inTerminal } from '../../support/pty.ts';
+import { inShell, inTerminal } from '../../support/pty.ts';
+import type { Step } from '../../support/terminal.ts';
 import { GOOD_KEY, startService } from './service.ts';
 
 const test = anyTest.runIf(hasPty);
@@ -110,4 +111,36 @@ test('a dozen invalid URLs at the prompt cause no warning from Node.js', async (
   });
   expect(run).toMatchObject({ code: 130, stepsLeft: 0 });
   expect(run.screen).not.toContain('Warning');
+});
+
+const CTRL_Z = '\u001a';
+
+test('Ctrl-Z at the hidden prompt of a terminal without job control keeps the key hidden', async () => {
+  const run = await inTerminal(place(), ['auth', 'login', '--url', service.url], {
+    steps: [
+      { after: 'API key for', send: CTRL_Z },
+      { after: '', send: `${GOOD_KEY}\r` },
+    ],
+  });
+  expect(run).toMatchObject({ code: 0, cooked: true, stepsLeft: 0 });
+  expect(run.screen).not.toContain(GOOD_KEY.slice(0, 4));
+});
+
+test('a login stopped by Ctrl-Z at a prompt prompts again after fg, and the key stays hidden', async () => {
+  const at = place();
+  const typed = (after: string, command: string): Step => ({ after, send: `${command}\r` });
+  const outcome = await inShell(at, [
+    typed('shell> ', 'petstore auth login'),
+    { after: 'Base URL for profile', send: CTRL_Z },
+    typed('Stopped', 'fg'),
+    typed('Base URL for profile', service.url),
+    { after: 'API key for profile', send: CTRL_Z },
+    typed('Stopped', 'stty -a | grep -o " echo "; fg'),
+    typed('API key for profile', GOOD_KEY),
+    typed('Saved key …6789', 'exit'),
+  ]);
+  expect(outcome, outcome.screen).toMatchObject({ stepsLeft: 0 });
+  // The shell's own terminal mode shows what is typed.
+  expect(outcome.screen).toMatch(/ echo .*API key/s);
+  expect(outcome.screen).not.toContain(GOOD_KEY.slice(0, 4));
 });
