@@ -43,7 +43,7 @@ export function responseError(request: HttpRequest, response: HttpResponse): Pet
   return new PetstoreError('service', `${what}${detail}`, { ...facts, hint });
 }
 
-function rejectedHint({ method, path, creates }: HttpRequest, { status, headers }: HttpResponse): Hint {
+function rejectedHint({ method, path, creates }: HttpRequest, { status, headers, body }: HttpResponse): Hint {
   if (status === 405) {
     const allowed = headerText(headers['allow'])
       ?.split(/[\s,]+/)
@@ -52,6 +52,9 @@ function rejectedHint({ method, path, creates }: HttpRequest, { status, headers 
       return { hint: `use ${allowed.slice(0, 10).join(' or ')} instead of ${method}` };
   }
   if (status === 404 || status === 405) {
+    // The mock server Prism serves the paths of a document as they are, without the /v1 that ends a base URL.
+    if (Buffer.from(body).includes('stoplight.io/prism/errors'))
+      return { hint: 'prefix the paths in the OpenAPI document of the mock server with /v1' };
     if (path === '/categories') return { hint: 'check the base URL', command: ['auth', 'status'] };
     return { hint: 'check the path, which is relative to the base URL' };
   }

@@ -83,6 +83,21 @@ test.each<[string, HttpResponse, string, string]>([
   expect(responseError(write, rejection)).toMatchObject({ kind: 'rejected', processed: 'no', message, hint });
 });
 
+test.each([
+  [503, '', { 'retry-after': '600' }, 'try again in 10m'],
+  [503, '', {}, 'try again later'],
+  [304, '', {}, undefined],
+  [
+    404,
+    '{"type":"https://stoplight.io/prism/errors#NO_PATH_MATCHED_ERROR"}',
+    {},
+    'prefix the paths in the OpenAPI document of the mock server with /v1',
+  ],
+  [404, '', {}, 'check the base URL'],
+])('the hint after a %i with the body %j and the headers %j is: %s', (status, body, headers, hint) => {
+  expect(responseError(read, response(status, body, headers)).hint).toBe(hint);
+});
+
 test('the error about a redirect names its target, with control characters escaped', () => {
   const error = responseError(read, response(301, '', { location: 'https://other.example/v1\u001b[2J' }));
   expect(error.message).toContain('https://other.example/v1␛[2J;');
