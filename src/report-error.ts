@@ -6,6 +6,7 @@ import type { Context } from './io.ts';
 import { hasColor } from './io.ts';
 import { loadStyle } from './output/render.ts';
 import type { Target } from './profiles/credentials.ts';
+import { stateDirIfAny } from './profiles/paths.ts';
 import { withoutTypedKeys } from './redact.ts';
 import { createCommandFormatter } from './shell-quote.ts';
 import { storageError } from './system-error.ts';
@@ -28,7 +29,7 @@ interface ReportOptions extends HintOptions {
  * @returns the exit code (docs/cli.md, exit codes)
  */
 export async function reportError(error: unknown, context: Context, options: ReportOptions): Promise<number> {
-  const shown = completeHint(toPetstoreError(error), context, options);
+  const shown = completeHint(toPetstoreError(error, stateDirIfAny(context)), context, options);
   if (shown.silent) return shown.exitCode;
   const { stderr, env } = context;
   const { red } = await loadStyle(hasColor(stderr, env, options.color));
@@ -37,13 +38,17 @@ export async function reportError(error: unknown, context: Context, options: Rep
   return shown.exitCode;
 }
 
-/** Converts any thrown value to an error of this program. */
-export function toPetstoreError(error: unknown): PetstoreError {
+/**
+ * Converts any thrown value to an error of this program.
+ * @param stateDir for the hint about a file in it
+ */
+export function toPetstoreError(error: unknown, stateDir?: string): PetstoreError {
   if (error instanceof PetstoreError) return error;
   const { code = '', syscall = '', path } = (error ?? {}) as NodeJS.ErrnoException;
   // Errors of an open file have no path.
   const isFile = path !== undefined || /^(?:read|write|close|f[a-z]+)$/.test(syscall);
-  if (isFile && /^E[A-Z0-9]+$/.test(code)) return storageError(error, 'access', path ?? 'a file');
+  const variable = stateDir && path?.startsWith(stateDir) ? 'PETSTORE_STATE_DIR' : undefined;
+  if (isFile && /^E[A-Z0-9]+$/.test(code)) return storageError(error, 'access', path ?? 'a file', variable);
   // Third-party messages may contain secrets: only the error's name is printed without --verbose.
   const name = error instanceof Error ? error.name : typeof error;
   return new PetstoreError('internal', `unexpected ${name} (a bug in petstore)`, {

@@ -1,14 +1,13 @@
 // The services that commands use; each is opened on first use.
 import type { Api } from './api/types.ts';
 import type { StateServer } from './append-log/state-server.ts';
-import { PetstoreError } from './errors.ts';
 import { escapeControls, terminalSafeJson } from './escape.ts';
 import type { HttpClient, Transport } from './http/types.ts';
 import type { Context } from './io.ts';
 import type { Format } from './output/render.ts';
 import type { Target } from './profiles/credentials.ts';
 import { definedOverrides, resolveTarget } from './profiles/credentials.ts';
-import { configDir, stateDir } from './profiles/paths.ts';
+import { configDir, stateDir, stateDirIfAny } from './profiles/paths.ts';
 import { Progress } from './progress.ts';
 import type { Ledger } from './rate-limit/ledger.ts';
 
@@ -170,14 +169,4 @@ function lazy<T>(open: () => Promise<T>): () => Promise<T> {
 
 async function toApi(client: HttpClient): Promise<Api> {
   return (await import('./api/categories.ts')).createApi(client);
-}
-
-// Without a home directory the ledger is kept in memory.
-function stateDirIfAny(context: Context): string | undefined {
-  try {
-    return stateDir(context);
-  } catch (error) {
-    if (!(error instanceof PetstoreError)) throw error;
-    return undefined;
-  }
 }

@@ -6,8 +6,7 @@ import type { LogFs } from '../append-log/generations.ts';
 import type { StateServer } from '../append-log/state-server.ts';
 import type { Clock } from '../clock.ts';
 import { PetstoreError, rephrase } from '../errors.ts';
-import { escapeControls } from '../escape.ts';
-import { systemReason } from '../system-error.ts';
+import { storageError } from '../system-error.ts';
 import { CONFIRMED_WITHIN_MS, Lock, lockFormat } from './lock.ts';
 
 const ROTATE_AT_BYTES = 64 * 1024;
@@ -19,7 +18,7 @@ const ROTATE_AT_RECORDS = 1000;
  */
 export function openFileLock(stateDir: string, identity: string, clock: Clock, fs?: LogFs): Lock {
   const dir = join(stateDir, 'imports');
-  const toError = (error: unknown): unknown => storageError(error, escapeControls(dir));
+  const toError = (error: unknown): unknown => lockError(error, dir);
   try {
     const log = new FileLog(lockFormat, { dir, name: nameOf(identity), rotateAtBytes: ROTATE_AT_BYTES, fs });
     return new Lock(log, clock, toError);
@@ -49,12 +48,9 @@ function nameOf(identity: string): string {
   return createHash('sha256').update(identity).digest('hex').slice(0, 32);
 }
 
-function storageError(error: unknown, dir: string): unknown {
+function lockError(error: unknown, dir: string): unknown {
   const { code } = error as NodeJS.ErrnoException;
   if (error instanceof PetstoreError) return rephrase(error, `cannot lock the import: ${error.message}`);
   if (typeof code !== 'string') return error;
-  return new PetstoreError('storage', `cannot lock the import in ${dir} (${systemReason(error)})`, {
-    hint: 'set PETSTORE_STATE_DIR to a directory that you can write to',
-    cause: error,
-  });
+  return storageError(error, 'lock the import in', dir, 'PETSTORE_STATE_DIR');
 }

@@ -5,7 +5,7 @@ import Conf from 'conf';
 import { mkdirp } from '../append-log/mkdirp.ts';
 import { PetstoreError } from '../errors.ts';
 import { escapeControls } from '../escape.ts';
-import { systemReason } from '../system-error.ts';
+import { storageError } from '../system-error.ts';
 import type { ProfileStore, StoredProfile } from './store.ts';
 import { BUILT_IN, checkProfileName, FIRST_ACTIVE, hasKey, isProfileName } from './store.ts';
 
@@ -166,9 +166,6 @@ function guarded<T>(path: string, verb: string, work: () => T): T {
     return work();
   } catch (error) {
     if (error instanceof PetstoreError) throw error;
-    throw new PetstoreError('storage', `cannot ${verb} ${escapeControls(path)} (${systemReason(error)})`, {
-      hint: "check the directory's permissions and free space, or set PETSTORE_API_KEY and PETSTORE_BASE_URL",
-      cause: error,
-    });
+    throw storageError(error, verb, path, 'PETSTORE_CONFIG_DIR');
   }
 }

@@ -35,6 +35,15 @@ export function stateDir(context: PathContext): string {
   return directory(context, 'PETSTORE_STATE_DIR');
 }
 
+/** The state directory; undefined if it cannot be determined: the ledger is then kept in memory. */
+export function stateDirIfAny(context: PathContext): string | undefined {
+  try {
+    return stateDir(context);
+  } catch {
+    return undefined;
+  }
+}
+
 /** The data file of the profile `sandbox`, and of `petstore sandbox` without `--data`. */
 export function sandboxDataFile(stateDirectory: string): string {
   return join(stateDirectory, 'sandbox', 'data');

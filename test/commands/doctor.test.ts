@@ -200,7 +200,7 @@ test.runIf(hasMounts)('doctor reports a full disk as one failure, with the hint 
   ] as const) {
     const { status, stdout } = run('doctor', '--json', ...more);
     const storage = (JSON.parse(stdout) as Check[]).filter(
-      ({ status, detail }) => status === 'failed' && /disk/.test(detail),
+      ({ status, detail }) => status === 'failed' && /no space left/.test(detail),
     );
     expect([status, storage]).toEqual([
       9,

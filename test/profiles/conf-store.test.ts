@@ -148,11 +148,11 @@ test.runIf(hasShell).each(['0', '1'])(
   },
 );
 
-test.runIf(hasShell)('an unreadable profile file is a storage error whose hint names PETSTORE_API_KEY', () => {
+test.runIf(hasShell)('an unreadable profile file is a storage error whose hint names PETSTORE_CONFIG_DIR', () => {
   fs.mkdirSync(dir);
   fs.symlinkSync(file(), file());
   expect(() => openConfStore(dir).get('production')).toThrow(
-    expect.objectContaining({ kind: 'storage', hint: expect.stringContaining('PETSTORE_API_KEY') }),
+    expect.objectContaining({ kind: 'storage', hint: expect.stringContaining('PETSTORE_CONFIG_DIR') }),
   );
 });
 

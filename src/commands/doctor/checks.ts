@@ -2,7 +2,6 @@
 import { existsSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { PetstoreError, rephrase } from '../../errors.ts';
-import { escapeControls } from '../../escape.ts';
 import { formatDuration } from '../../format.ts';
 import type { HttpResponse } from '../../http/types.ts';
 import { TransportError } from '../../http/types.ts';
@@ -10,7 +9,7 @@ import { namedProfile, storedProfile } from '../../profiles/credentials.ts';
 import { SANDBOX } from '../../profiles/store.ts';
 import type { Session } from '../../session.ts';
 import { quoteForShell } from '../../shell-quote.ts';
-import { systemReason } from '../../system-error.ts';
+import { storageError } from '../../system-error.ts';
 
 export interface CheckResult {
   readonly status: 'ok' | 'warning' | 'failed' | 'skipped';
@@ -38,10 +37,7 @@ export function checkDirectory({ context }: Session, dir: string, variable: stri
     writeFileSync(file, 'x'.repeat(4096), { mode: 0o600, flag: 'wx', flush: true });
     paths = existing === dir ? [dir, ...readdirSync(dir).map((name) => join(dir, name))] : [];
   } catch (cause) {
-    const isFull = (cause as NodeJS.ErrnoException).code === 'ENOSPC';
-    const problem = isFull ? 'the disk is full' : systemReason(cause);
-    const hint = isFull ? 'free some disk space' : `set ${variable} to a directory that you can write to`;
-    throw new PetstoreError('storage', `cannot write to ${escapeControls(dir)} (${problem})`, { hint, cause });
+    throw storageError(cause, 'write to', dir, variable);
   } finally {
     if (existsSync(file)) rmSync(file);
   }
