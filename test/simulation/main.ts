@@ -40,9 +40,9 @@ async function runOne(seed: number, steps: number, planted: readonly Fault[]): P
   return { seed, steps: taken, violations, faults: plan.faults, trace: smallest.trace };
 }
 
-// Violations of one kind differ only in names and numbers.
+// Violations of one kind begin with the same words, apart from names and numbers.
 function kindOf({ violations }: Pick<WorldResult, 'violations'>): string | undefined {
-  return violations[0]?.what.replace(/"[^"]*"|\d+(?:\.\d+)?/g, '…').slice(0, 60);
+  return violations[0]?.what.replace(/"[^"]*"|\d+(?:\.\d+)?/g, '…').slice(0, 20);
 }
 
 const [what, ...args] = process.argv.slice(2);

@@ -36,7 +36,7 @@ describe('a simulated world', () => {
   });
 
   test('shows a planted violation, with the one fault that it needs and the preceding steps', async () => {
-    const { violations, faults, trace } = await simulator.world(7, { isPlanted: true });
+    const { violations, faults, trace } = await simulator.world(2, { isPlanted: true });
     expect(violations[0]?.what).toMatch(/exists \d+ times/);
     expect(faults).toMatchObject([{ kind: 'created-twice' }]);
     expect(trace.at(-1)).toContain('!!!');
