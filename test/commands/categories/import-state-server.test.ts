@@ -1,135 +1,125 @@
-// Imports from several machines with a state server: killed, concurrent, and with the server killed or flushed.
+// Imports from several machines with a state server: killed, concurrent, and with a server that fails in mid-import.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { PetstoreError } from '../../../src/errors.ts';
 import type { Script } from '../../import/scripted-service.ts';
 import { ScriptedService } from '../../import/scripted-service.ts';
 import { IdleClock } from '../../support/fake-clock.ts';
-import type { Outcome } from '../../support/processes.ts';
+import type { Outcome, Place } from '../../support/processes.ts';
 import { ended, place } from '../../support/processes.ts';
 import { start } from '../../support/program.ts';
 import { hasStateServer, RedisServer } from '../../support/redis-server.ts';
 import { inProcess } from '../../support/world.ts';
 
 const withServer = test.runIf(hasStateServer);
-
 const IMPORT = ['categories', 'import', 'rows.csv', '--json'];
-const DURABLE = ['--appendonly', 'yes', '--appendfsync', 'always'];
 const NAMES = Array.from({ length: 12 }, (_, at) => `row ${at}`);
+const ONCE = Object.fromEntries(NAMES.map((name) => [name, 1]));
 
 /** Machines that share a state server and a service; each has its own directories. */
 class Fleet {
   readonly clock = new IdleClock();
+  readonly interrupt = new AbortController();
   readonly service: ScriptedService;
   readonly server: RedisServer;
 
-  private constructor(server: RedisServer) {
+  private constructor(server: RedisServer, script: Script) {
     this.server = server;
-    this.service = new ScriptedService(this.clock, {});
+    this.service = new ScriptedService(this.clock, script);
   }
 
-  static async start(script: Script = {}, args = DURABLE): Promise<Fleet> {
-    const fleet = new Fleet(await RedisServer.start({ args }));
+  static async start(script: Script = {}): Promise<Fleet> {
+    const fleet = new Fleet(await RedisServer.start(), script);
     onTestFinished(await fleet.service.start());
     onTestFinished(() => fleet.server.kill());
-    // Without a lock on the server, a process waits in real time for requests of earlier runs.
-    await fleet.run(['row 0']);
-    fleet.service.script = script;
     return fleet;
   }
 
   /** Imports on a new machine, in process and virtual time. */
-  run(names: readonly string[] = NAMES): Promise<Outcome> {
-    const { dir, env } = this.#machine(names);
-    return this.clock.drive(inProcess(IMPORT, { clock: this.clock, dir, env }));
+  run(): Promise<Outcome> {
+    const { dir, env } = this.#machine();
+    const { clock, interrupt } = this;
+    return clock.drive(inProcess(IMPORT, { clock, dir, env, signal: interrupt.signal }));
   }
 
   /** Starts an import on a new machine, as a process. */
   spawn(): ReturnType<typeof start> {
-    return start(this.#machine(NAMES), IMPORT);
-  }
-
-  /** Kills an import process after `creates` creates, and ends the faults of the service. */
-  async killAfter(creates: number): Promise<void> {
-    const child = this.spawn();
-    const outcome = ended(child);
-    await this.service.created(this.service.creates + creates);
-    child.kill('SIGKILL');
-    await outcome;
-    this.service.script = {};
+    return start(this.#machine(), IMPORT);
   }
 
   get counts(): Record<string, number> {
     return Object.fromEntries(this.service.counts());
   }
 
-  #machine(names: readonly string[]) {
+  #machine(): Place {
     const url = { PETSTORE_BASE_URL: this.service.url, PETSTORE_API_KEY: 'sk_test_Abcdef0123456789' };
     const at = place({ ...url, PETSTORE_STATE_URL: this.server.url });
-    writeFileSync(join(at.dir, 'rows.csv'), `name\n${names.join('\n')}\n`);
+    writeFileSync(join(at.dir, 'rows.csv'), `name\n${NAMES.join('\n')}\n`);
     return at;
   }
 }
 
-const once = Object.fromEntries(NAMES.map((name) => [name, 1]));
+const documentOf = ({ out }: Outcome) => JSON.parse(out) as { created: unknown[]; unknown: unknown[]; pending: number };
 
-withServer(
-  'an import that is killed after a lost response is completed on another machine without duplicates',
-  async () => {
+withServer.each(['as it was', 'flushed', 'restarted without its data'])(
+  'an import that was killed is completed on another machine, which waits 10 s unless the state server is new: %s',
+  async (server) => {
     const fleet = await Fleet.start({ fate: (at) => (at === 3 ? 'lost' : undefined) });
-    await fleet.killAfter(4);
-    const { code } = await fleet.run();
-    expect([code, fleet.counts]).toEqual([0, once]);
+    const child = fleet.spawn();
+    const outcome = ended(child);
+    await fleet.service.created(4);
+    child.kill('SIGKILL');
+    await outcome;
+    if (server === 'flushed') await fleet.server.command('FLUSHALL');
+    else if (server !== 'as it was') await fleet.server.kill().then(() => fleet.server.start());
+    const from = fleet.clock.monotonic();
+    const { code, err } = await fleet.run();
+    expect([code, fleet.counts]).toEqual([0, ONCE]);
+    expect(fleet.clock.monotonic() - from >= 9000).toBe(server === 'as it was');
+    expect(err.includes('"reason":"requests"')).toBe(server === 'as it was');
   },
 );
 
 withServer('one of two machines that import at the same time waits, and each row exists once', async () => {
   const fleet = await Fleet.start();
-  const both = [fleet.spawn(), fleet.spawn()].map(ended);
-  const endings = await Promise.all(both);
+  const endings = await Promise.all([fleet.spawn(), fleet.spawn()].map(ended));
   expect(endings.map(({ code }) => code)).toEqual([0, 0]);
-  expect(fleet.counts).toEqual(once);
-  const created = endings.map(({ out }) => (JSON.parse(out) as { created: unknown[] }).created.length);
-  expect(created.sort((a, b) => a - b)).toEqual([0, 11]);
+  expect(fleet.counts).toEqual(ONCE);
+  expect(endings.map((one) => documentOf(one).created.length).sort((a, b) => a - b)).toEqual([0, 12]);
 });
 
-withServer('an import without its state server for 30 s exits with 9 and prints the rows created so far', async () => {
-  let kill: Promise<void> | undefined;
+withServer.each<[string, (server: RedisServer) => Promise<unknown>]>([
+  ['is killed', (server) => server.kill()],
+  ['has no memory left', (server) => server.command('CONFIG', 'SET', 'maxmemory', '1')],
+  ['has too few replicas', (server) => server.command('CONFIG', 'SET', 'min-replicas-to-write', '1')],
+  ['becomes a replica', (server) => server.command('REPLICAOF', '127.0.0.1', '9')],
+])('an import whose state server %s exits with 9 and prints the rows created so far', async (_what, harm) => {
+  let harmed: Promise<unknown> | undefined;
   const fleet: Fleet = await Fleet.start({
     fate(at) {
-      if (at === 3) kill ??= fleet.server.kill();
+      if (at === 3) harmed ??= harm(fleet.server);
+      // Longer than the lock may be unconfirmed.
       if (at === 6) void fleet.clock.advance(31_000);
       return undefined;
     },
   });
-  const { code, out, err } = await fleet.run();
-  await kill;
-  const { created, pending } = JSON.parse(out) as { created: unknown[]; pending: number };
-  expect([code, pending > 0, created.length + 1]).toEqual([9, true, fleet.service.items.length]);
-  expect(err).toContain('"kind":"storage"');
+  const ending = await fleet.run();
+  await harmed;
+  const { created, pending } = documentOf(ending);
+  expect([ending.code, pending > 0, created.length]).toEqual([9, true, fleet.service.items.length]);
+  expect(ending.err).toContain('"kind":"storage"');
 });
 
-withServer.each<[string, (server: RedisServer) => Promise<unknown>]>([
-  ['flushed', (server) => server.command('FLUSHALL')],
-  [
-    'restarted without its data',
-    async (server) => {
-      await server.kill();
-      await server.start();
+withServer('Ctrl-C ends an import whose state server refuses writes, with the rows created so far', async () => {
+  const fleet: Fleet = await Fleet.start({
+    fate(at) {
+      if (at === 3) void fleet.server.command('CONFIG', 'SET', 'maxmemory', '1');
+      if (at === 5) fleet.interrupt.abort(new PetstoreError('interrupted', 'interrupted', { exitCode: 130 }));
+      return undefined;
     },
-  ],
-])(
-  'the import after a killed one whose state server was %s waits for nothing, and reports duplicates',
-  async (_what, harm) => {
-    const fleet = await Fleet.start({ fate: () => ({ later: 3000 }) }, []);
-    await fleet.killAfter(4);
-    await harm(fleet.server);
-    const from = fleet.clock.monotonic();
-    const { code, err } = await fleet.run();
-    expect(fleet.clock.monotonic() - from).toBeLessThan(9000);
-    const twice = Object.entries(fleet.counts).filter(([, count]) => count > 1);
-    expect(code).toBe(twice.length > 0 ? 8 : 0);
-    for (const [name] of twice) expect(err).toContain(name);
-    expect(Object.keys(fleet.counts)).toHaveLength(NAMES.length);
-  },
-);
+  });
+  const ending = await fleet.run();
+  const { created, unknown, pending } = documentOf(ending);
+  expect([ending.code, created.length + unknown.length + pending]).toEqual([130, 12]);
+});
