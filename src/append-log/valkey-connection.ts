@@ -115,6 +115,8 @@ export class ValkeyConnection {
 
   /** Rejects the calls that have no reply yet. */
   close(): void {
+    // Each call of the client adds a listener to the socket.
+    if (this.#closed) return;
     this.#closed = true;
     this.#client.disconnect();
   }

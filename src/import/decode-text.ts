@@ -1,7 +1,15 @@
 // The text of a file: its encoding, and files that are no text.
 import { PetstoreError } from '../errors.ts';
 import type { RowValidator } from './validate-row.ts';
-import { quoted } from './validate-row.ts';
+import { quoted, unusable } from './validate-row.ts';
+
+export interface InputFile {
+  /** Its quoted name or `stdin`, for messages. */
+  readonly label: string;
+  /** In lowercase with its dot; '' for stdin and names without an extension. */
+  readonly extension: string;
+  readonly bytes: Buffer;
+}
 
 const SAVE_AS_UTF8 = 'save the file as UTF-8 (in Excel: "CSV UTF-8")';
 const SAVE_AS_CSV = 'save the sheet as CSV (in Excel: "CSV UTF-8")';
@@ -12,7 +20,7 @@ const NO_TEXT: readonly (readonly [start: string, is: string, hint: string])[] =
   ['504b0304', 'is a ZIP archive', DECOMPRESS],
   ['d0cf11e0a1b11ae1', 'is an Excel workbook', SAVE_AS_CSV],
   ['1f8b', 'is compressed with gzip', DECOMPRESS],
-  ['425a68', 'is compressed with bzip2', DECOMPRESS],
+  ['425a6839314159', 'is compressed with bzip2', DECOMPRESS],
   ['fd377a585a00', 'is compressed with xz', DECOMPRESS],
   ['28b52ffd', 'is compressed with zstd', DECOMPRESS],
 ];
@@ -23,11 +31,11 @@ const BYTE_ORDER_MARKS: Readonly<Record<string, string>> = { efbb: 'utf-8', fffe
  * @returns the text without a byte order mark
  * @throws PetstoreError `usage` if the bytes are no text, or no text in this encoding
  */
-export function decodeText(bytes: Buffer, typed: string | undefined, validator: RowValidator): string {
+export function decodeText({ bytes, label }: InputFile, typed: string | undefined, validator: RowValidator): string {
   const start = bytes.toString('hex', 0, 8);
   const [, is, hint] = NO_TEXT.find(([first]) => start.startsWith(first)) ?? [];
-  if (is !== undefined && bytes.includes('xl/workbook')) throw validator.unusable('is an Excel workbook', SAVE_AS_CSV);
-  if (is !== undefined) throw validator.unusable(is, hint);
+  if (is && bytes.includes('xl/workbook')) throw unusable(label, 'is an Excel workbook', SAVE_AS_CSV);
+  if (is) throw unusable(label, is, hint as string);
   const marked = BYTE_ORDER_MARKS[start.slice(0, 4)];
   const encoding = marked ?? typed ?? 'utf-8';
   try {

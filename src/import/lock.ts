@@ -79,6 +79,8 @@ export class Lock {
   readonly #toError: (error: unknown) => unknown;
   readonly #run = randomBytes(6).toString('hex');
   #stopBeat: () => void = () => undefined;
+  /** Why the last beat was not recorded. */
+  #failure: unknown;
   /** Until when creates may be on their way, by the monotonic clock. */
   #busyUntil = Number.NEGATIVE_INFINITY;
 
@@ -136,9 +138,10 @@ export class Lock {
 
   /**
    * The last check before a create is sent.
-   * @throws PetstoreError `storage` if another run has taken over or, on a state server, may have
+   * @throws PetstoreError `storage` if another run has taken over or may have, or if the last beat was not recorded
    */
   assertHeld(): void {
+    if (this.#failure) throw this.#failure;
     const state = this.#freshEnough();
     if (state?.holder?.run === this.#run) return;
     const message = state
@@ -157,9 +160,15 @@ export class Lock {
     }
   }
 
-  // A failure shows at the next create.
   #beat(): void {
-    this.#append(this.#record('beat')).catch(() => undefined);
+    this.#append(this.#record('beat')).then(
+      () => {
+        this.#failure = undefined;
+      },
+      (error: unknown) => {
+        this.#failure = error;
+      },
+    );
   }
 
   #record(kind: 'beat' | 'release'): object {

@@ -1,12 +1,9 @@
-// The documents of an import (docs/cli.md): the outcome of every row, and the preview of a dry run.
+// The outcome of every row of an import, and its document (docs/cli.md).
 import type { Category, NewCategory } from '../api/types.ts';
 import type { PetstoreError } from '../errors.ts';
-import type { QuotaView } from '../rate-limit/quota-view.ts';
-import type { Estimate } from './estimate.ts';
-import { estimate } from './estimate.ts';
 
 /** Rows count from 1 in the documents. */
-interface RowRef {
+export interface RowRef {
   readonly row: number;
   readonly name: string;
 }
@@ -109,28 +106,4 @@ export class ImportResults {
     }
     return { created, skipped, failed, unknown, pending: this.pending };
   }
-}
-
-interface PlannedRow extends RowRef {
-  readonly description?: string | undefined;
-}
-
-export interface Preview {
-  readonly dryRun: true;
-  readonly toCreate: readonly PlannedRow[];
-  readonly skipped: readonly SkippedRow[];
-  readonly estimate: Estimate;
-}
-
-/** @param found the rows that exist */
-export function previewOf(
-  rows: readonly NewCategory[],
-  found: ReadonlyMap<number, Category>,
-  { quota, now }: { readonly quota: QuotaView; readonly now: number },
-): Preview {
-  const results = new ImportResults(rows);
-  for (const [row, category] of found) results.set(row, { state: 'exists', category });
-  const toCreate = rows.flatMap((row, at): PlannedRow[] => (found.has(at) ? [] : [{ row: at + 1, ...row }]));
-  const { skipped } = results.document();
-  return { dryRun: true, toCreate, skipped, estimate: estimate(toCreate.length, quota, now) };
 }

@@ -7,6 +7,7 @@ import { PetstoreError } from '../errors.ts';
 import { escapeControls } from '../escape.ts';
 import type { Input } from '../io.ts';
 import { systemReason } from '../system-error.ts';
+import type { InputFile } from './decode-text.ts';
 import { decodeText } from './decode-text.ts';
 import { quoted, RowValidator, unusable } from './validate-row.ts';
 
@@ -14,14 +15,6 @@ import { quoted, RowValidator, unusable } from './validate-row.ts';
 const MAX_BYTES = 64 * 1024 * 1024;
 
 const PASS_FILE = 'pass a file, or - to read stdin';
-
-export interface InputFile {
-  /** Its quoted name or `stdin`, for messages. */
-  readonly label: string;
-  /** In lowercase with its dot; '' for stdin and names without an extension. */
-  readonly extension: string;
-  readonly bytes: Buffer;
-}
 
 /**
  * @param file a path, or `-` for stdin
@@ -91,7 +84,7 @@ export async function readRows(file: InputFile, options: RowOptions): Promise<re
   const { map = [], ignoreExtra } = options;
   const delimiter = options.delimiter === undefined ? undefined : parseDelimiter(options.delimiter);
   const validator = new RowValidator(file.label, ignoreExtra);
-  const text = decodeText(file.bytes, options.encoding, validator);
+  const text = decodeText(file, options.encoding, validator);
   // `[]` or a header alone is an empty list, but an empty file is an error: a command before the pipe may have failed.
   if (text.trim() === '') {
     const format = 'use a JSON array, NDJSON, or CSV or TSV with a header row';

@@ -59,11 +59,6 @@ export class RowValidator {
     this.#problems.push({ line, row: this.count + 1, message: escapeControls(message) });
   }
 
-  /** @returns the error to throw if the file as a whole cannot be read */
-  unusable(problem: string, hint?: string): PetstoreError {
-    return unusable(this.#label, problem, hint);
-  }
-
   /** @returns the error to throw if the rest of the file cannot be read */
   fatal(message: string, line: number, hint?: string): PetstoreError {
     this.#problems.push({ line, message: escapeControls(message) });
@@ -106,7 +101,7 @@ function problemOf(value: unknown, ignoreExtra: boolean): string | undefined {
 }
 
 /** @param label what cannot be used, for example `stdin` */
-export function unusable(label: string, problem: string, hint?: string): PetstoreError {
+export function unusable(label: string, problem: string, hint: string): PetstoreError {
   return new PetstoreError('usage', `${label} ${problem}`, { hint });
 }
 

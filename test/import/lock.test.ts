@@ -6,8 +6,8 @@ import { MemoryLog } from '../../src/append-log/log.ts';
 import { StateServer } from '../../src/append-log/state-server.ts';
 import { parseStateUrl } from '../../src/append-log/state-url.ts';
 import { systemClock } from '../../src/clock.ts';
-import type { Lock, LockOptions, LockState } from '../../src/import/lock.ts';
-import { lockFormat } from '../../src/import/lock.ts';
+import type { LockOptions, LockState } from '../../src/import/lock.ts';
+import { Lock, lockFormat } from '../../src/import/lock.ts';
 import { openFileLock, openServerLock } from '../../src/import/open-lock.ts';
 import { hasModes } from '../support/capabilities.ts';
 import { FakeClock } from '../support/fake-clock.ts';
@@ -160,6 +160,22 @@ test('a run records every 3 s that it is alive', async () => {
     expect(readFileSync(machine.path, 'utf8').match(/"beat"/g)).toHaveLength(beats);
   }
   await lock.close();
+});
+
+test('a run that cannot record that it is alive sends nothing more until it can', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const log = new MemoryLog(lockFormat);
+  const lock = new Lock(log, new FakeClock());
+  await lock.acquire(options(1, 'dead'));
+  const append = vi.spyOn(log, 'append').mockImplementation(() => {
+    throw new Error('full');
+  });
+  await vi.advanceTimersByTimeAsync(3000);
+  expect(() => lock.assertHeld()).toThrow('full');
+  append.mockRestore();
+  await vi.advanceTimersByTimeAsync(3000);
+  lock.assertHeld();
 });
 
 test.runIf(hasStateServer)(

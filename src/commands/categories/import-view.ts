@@ -2,9 +2,17 @@
 import type { PetstoreError } from '../../errors.ts';
 import { escapeControls } from '../../escape.ts';
 import { formatCount, formatNumber } from '../../format.ts';
+import type { Estimate } from '../../import/estimate.ts';
 import { dailyNotice, formatEstimate } from '../../import/estimate.ts';
-import type { FailedRow, ImportDocument, Preview, UnknownRow } from '../../import/results.ts';
+import type { FailedRow, ImportDocument, RowRef, SkippedRow, UnknownRow } from '../../import/results.ts';
 import type { Column, TextContext, View } from '../../output/view.ts';
+
+export interface Preview {
+  readonly dryRun: true;
+  readonly toCreate: readonly (RowRef & { readonly description?: string | undefined })[];
+  readonly skipped: readonly SkippedRow[];
+  readonly estimate: Estimate;
+}
 
 /** The outcome of an import, with its error if it failed, or the preview of a dry run. */
 export type ImportData = { readonly document: ImportDocument; readonly failure: PetstoreError | undefined } | Preview;

@@ -13,14 +13,13 @@ import type { ListOptions } from '../../import/list.ts';
 import { firstList, matchRows } from '../../import/list.ts';
 import type { Lock } from '../../import/lock.ts';
 import { openFileLock, openServerLock } from '../../import/open-lock.ts';
-import type { ImportResults, Preview } from '../../import/results.ts';
-import { previewOf } from '../../import/results.ts';
+import { ImportResults } from '../../import/results.ts';
 import { readInputFile, readRows } from '../../import/rows.ts';
 import type { RunResult } from '../../import/run.ts';
 import { runImport } from '../../import/run.ts';
 import { lookAlikes } from '../../import/validate-row.ts';
 import type { Session } from '../../session.ts';
-import type { ImportData } from './import-view.ts';
+import type { ImportData, Preview } from './import-view.ts';
 import { importView } from './import-view.ts';
 
 interface ImportOptions {
@@ -139,7 +138,11 @@ async function preview({ session, rows }: Job): Promise<Preview> {
   const listed = await firstList(await listOptions(session));
   const ledger = await session.ledger();
   await ledger.refresh();
-  return previewOf(rows, matchRows(rows, rows.keys(), listed), { quota: ledger.view(), now: clock.now() });
+  const results = new ImportResults(rows);
+  for (const [row, category] of matchRows(rows, rows.keys(), listed)) results.set(row, { state: 'exists', category });
+  const toCreate = results.rowsIn(undefined).map((at) => ({ row: at + 1, ...(rows[at] as NewCategory) }));
+  const { skipped } = results.document();
+  return { dryRun: true, toCreate, skipped, estimate: estimate(toCreate.length, ledger.view(), clock.now()) };
 }
 
 // Asks on a terminal, with the figures of a dry run. Returns whether it asked.
