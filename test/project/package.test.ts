@@ -1,9 +1,10 @@
 // The installed package: content of the tarball, no dependencies, and a program that runs.
-import { chmodSync, readdirSync, readFileSync } from 'node:fs';
+import { chmodSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 import type { Installed } from '../support/installed.ts';
-import { exec, installPackage } from '../support/installed.ts';
+import { exec, installPackage, PROJECT } from '../support/installed.ts';
+import { tempDir } from '../support/temp-dir.ts';
 
 let packed: Installed['packed'];
 let directory: string;
@@ -42,13 +43,26 @@ test('the tarball contains only the program, its types, its manual and its licen
   expect(packed.unpackedSize).toBeLessThan(2_000_000);
 });
 
-test('the package has no dependencies and no install scripts', () => {
+test('the package has no dependencies', () => {
   expect(readdirSync(join(directory, 'node_modules')).filter((name) => !name.startsWith('.'))).toEqual([
     'petstore-cli',
   ]);
-  const { dependencies, scripts } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'));
+});
+
+// npm warns about a package with install scripts; `npm ci` in a clone needs `prepare`.
+test('`npm pack` leaves no install script in the package, and package.json as it was', async () => {
+  const dir = tempDir();
+  const about = JSON.parse(readFileSync(join(PROJECT, 'package.json'), 'utf8'));
+  const text = `${JSON.stringify({ ...about, scripts: { ...about.scripts, build: 'node -v' } }, null, 2)}\n`;
+  writeFileSync(join(dir, 'package.json'), text);
+  await exec('npm', ['pack', '--silent'], { cwd: dir });
+  expect(readFileSync(join(dir, 'package.json'), 'utf8')).toBe(text);
+  const { stdout } = await exec('tar', ['-xzOf', `petstore-cli-${about.version}.tgz`, 'package/package.json'], {
+    cwd: dir,
+  });
+  const { scripts, dependencies } = JSON.parse(stdout);
   expect(dependencies).toBeUndefined();
-  for (const name of ['preinstall', 'install', 'postinstall']) expect(scripts).not.toHaveProperty(name);
+  for (const name of ['preinstall', 'install', 'postinstall', 'prepare']) expect(scripts).not.toHaveProperty(name);
 });
 
 test('the package contains the licenses of undici and its llhttp', () => {
