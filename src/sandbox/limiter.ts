@@ -31,22 +31,18 @@ interface KeyUsage {
   bannedUntil: number;
 }
 
-const REQUEST = /^r (\w+) (\d{1,15}) (\d{1,9}\/\d{1,15}(?:,\d{1,9}\/\d{1,15})*)$/;
-const USAGE = /^s (\w+) (.*)$/;
-
 /** Records: `r KEY TIME COUNT/MS,…` requests admission, `s KEY JSON` restores one key's usage, `reset` deletes all. */
 const windowsFormat: LogFormat<Map<string, KeyUsage>, LimitDecision | undefined> = {
   initial: () => new Map(),
   apply(usages, record) {
-    const [, key = '', time = '', limits = ''] = REQUEST.exec(record) ?? [];
-    if (limits !== '') {
+    const [kind, key = '', value = '', limits = ''] = record.split(' ');
+    if (kind === 'r') {
       const usage = usages.get(key) ?? newKeyUsage();
       usages.set(key, usage);
-      return decide(usage, Number(time), parseLimits(limits));
+      return decide(usage, Number(value), parseLimits(limits));
     }
-    const [, restored = '', json = ''] = USAGE.exec(record) ?? [];
-    if (restored !== '') usages.set(restored, parseUsage(json, record));
-    else if (record === 'reset') usages.clear();
+    if (kind === 's') usages.set(key, JSON.parse(value));
+    else if (kind === 'reset') usages.clear();
     else throw new DamagedRecordError(record);
     return undefined;
   },
@@ -56,18 +52,6 @@ const windowsFormat: LogFormat<Map<string, KeyUsage>, LimitDecision | undefined>
 };
 
 const newKeyUsage = (): KeyUsage => ({ windows: {}, waitUntil: 0, inWait: 0, bannedUntil: 0 });
-
-function parseUsage(json: string, record: string): KeyUsage {
-  try {
-    const usage = JSON.parse(json) as KeyUsage;
-    const windows = Object.values(usage.windows).flatMap(({ window, used }) => [window, used]);
-    const numbers = [usage.waitUntil, usage.inWait, usage.bannedUntil, ...windows];
-    if (numbers.every(Number.isSafeInteger)) return usage;
-  } catch {
-    // The text is not JSON or not a usage.
-  }
-  throw new DamagedRecordError(record);
-}
 
 function parseLimits(text: string): Limit[] {
   return text.split(',').map((part) => {

@@ -50,12 +50,12 @@ const storeFormat: LogFormat<StoreState, string> = {
   initial: () => ({ items: [], nextId: 1n }),
   apply(state, record) {
     const rest = record.slice(2);
-    if (record.startsWith('c {"name":') && isCategory(rest)) {
+    if (record.startsWith('c ')) {
       const item = `{"id":${state.nextId++},${rest.slice(1)}`;
       state.items.push(item);
       return item;
     }
-    if (/^n \d{1,19}$/.test(record)) state.nextId = BigInt(rest);
+    if (record.startsWith('n ')) state.nextId = BigInt(rest);
     else if (record === 'reset') state.items = [];
     else throw new DamagedRecordError(record);
     return '';
@@ -65,15 +65,6 @@ const storeFormat: LogFormat<StoreState, string> = {
     for (const item of items) yield item.replace(/^\{"id":\d+,/, 'c {');
   },
 };
-
-function isCategory(json: string): boolean {
-  try {
-    const { name, description = '', ...rest } = JSON.parse(json) as Record<string, unknown>;
-    return typeof name === 'string' && typeof description === 'string' && Object.keys(rest).length === 0;
-  } catch {
-    return false;
-  }
-}
 
 export class Store {
   readonly #log: ReturnType<typeof openLog<StoreState, string>>;
