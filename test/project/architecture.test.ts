@@ -11,7 +11,6 @@ const files = readdirSync(root, { recursive: true, encoding: 'utf8' })
 
 interface Import {
   readonly target: string;
-  readonly lazy: boolean;
   readonly typeOnly: boolean;
 }
 
@@ -20,8 +19,8 @@ function importsOf(file: string): Import[] {
   const fixed = [...source.matchAll(/^(?:import|export)\s+(type\s)?[^;]*?from\s+'([^']+)'|^import\s+'([^']+)'/gm)];
   const lazy = [...source.matchAll(/\bimport\('([^']+)'\)/g)];
   return [
-    ...fixed.map((m) => ({ target: m[2] ?? m[3] ?? '', lazy: false, typeOnly: m[1] !== undefined })),
-    ...lazy.map((m) => ({ target: m[1] ?? '', lazy: true, typeOnly: /\.$/.test(source.slice(0, m.index)) })),
+    ...fixed.map((m) => ({ target: m[2] ?? m[3] ?? '', typeOnly: m[1] !== undefined })),
+    ...lazy.map((m) => ({ target: m[1] ?? '', typeOnly: /\.$/.test(source.slice(0, m.index)) })),
   ];
 }
 
@@ -71,7 +70,7 @@ test('every source file belongs to a layer', () => {
 test('each unit imports only lower layers, except for types and imports within the lowest layer', () => {
   const wrong: string[] = [];
   for (const [file, imports] of graph) {
-    for (const { target, typeOnly, lazy } of imports) {
+    for (const { target, typeOnly } of imports) {
       if (!target.startsWith('.')) continue;
       const to = resolve(file, target);
       const [from, at] = [levelOf(file), levelOf(to)];
@@ -79,7 +78,7 @@ test('each unit imports only lower layers, except for types and imports within t
       // Units of the lowest layer may import each other; lower layers may import types of the session and commands.
       if (from === LAYERS.length - 1 && at === from) continue;
       if (typeOnly && (at >= levelOf('session.ts') || to.startsWith('commands/'))) continue;
-      wrong.push(`${file} -> ${to}${lazy ? ' (lazy)' : ''}`);
+      wrong.push(`${file} -> ${to}`);
     }
   }
   expect(wrong).toEqual([]);

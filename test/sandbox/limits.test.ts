@@ -16,19 +16,14 @@ async function use(sandbox: Sandbox, count: number, key?: string): Promise<void>
   }
 }
 
-const limitOf = ({ headers }: SandboxResponse): unknown[] => [
-  headers['x-ratelimit-limit'],
-  headers['x-ratelimit-remaining'],
-  headers['x-ratelimit-reset'],
-];
+const limitOf = ({ headers }: SandboxResponse): unknown[] =>
+  ['limit', 'remaining', 'reset'].map((name) => headers[`x-ratelimit-${name}`]);
+const retryAfter = ({ headers }: SandboxResponse): unknown => headers['retry-after'];
+const windows = (count: number, windowMs: number) => [{ count, windowMs }];
 
 test('the plans of the sandbox have the documented limits', () => {
-  const perMinuteAndDay = Object.values(PLANS).map((limits) =>
-    limits.map((each) => [each.count, each.windowMs / 1000]),
-  );
-  expect(JSON.stringify(perMinuteAndDay)).toBe(
-    '[[[60,60],[1000,86400]],[[300,60],[10000,86400]],[[1000,60],[100000,86400]],[]]',
-  );
+  const limits = Object.values(PLANS).map((plan) => plan.map(({ count, windowMs }) => `${count}/${windowMs / 1000}`));
+  expect(limits.map(String)).toEqual(['60/60,1000/86400', '300/60,10000/86400', '1000/60,100000/86400', '']);
 });
 
 test('a request beyond the minute limit gets a 429 with the seconds until the window ends', async () => {
@@ -37,12 +32,11 @@ test('a request beyond the minute limit gets a 429 with the seconds until the wi
   await use(sandbox, 59);
   expect(limitOf(await sandbox.list())).toEqual(['60', '0', seconds('2026-11-21T12:01:00Z')]);
   const rejected = await sandbox.create({ name: 'dog' });
-  expect(rejected.status).toBe(429);
   expect(rejected.json).toEqual({ code: 'rate_limited', message: expect.any(String), status: 429 });
-  expect(rejected.headers['retry-after']).toBe('50');
+  expect([rejected.status, retryAfter(rejected)]).toEqual([429, '50']);
   expect(limitOf(rejected)).toEqual(['60', '0', seconds('2026-11-21T12:01:00Z')]);
   clock.at += 49_999;
-  expect((await sandbox.list()).headers['retry-after']).toBe('1');
+  expect(retryAfter(await sandbox.list())).toBe('1');
   clock.at += 1;
   const again = await sandbox.list();
   expect([again.status, again.json]).toEqual([200, []]);
@@ -60,11 +54,11 @@ test('a request beyond the daily limit gets a 429 with the seconds until the day
   expect(limitOf(await sandbox.list())).toEqual(['1000', '39', seconds('2026-11-22T00:00:00Z')]);
   await use(sandbox, 39);
   const rejected = await sandbox.list();
-  expect(rejected.status).toBe(429);
-  expect(rejected.headers['retry-after']).toBe(String((Date.parse('2026-11-22T00:00:00Z') - clock.at) / 1000));
+  const left = (Date.parse('2026-11-22T00:00:00Z') - clock.at) / 1000;
+  expect([rejected.status, retryAfter(rejected)]).toEqual([429, String(left)]);
   expect(limitOf(rejected)).toEqual(['1000', '0', seconds('2026-11-22T00:00:00Z')]);
   clock.at = Date.parse('2026-11-21T23:59:59.500Z');
-  expect((await sandbox.list()).headers['retry-after']).toBe('1');
+  expect(retryAfter(await sandbox.list())).toBe('1');
   clock.at = Date.parse('2026-11-22T00:00:00Z');
   expect(limitOf(await sandbox.list())).toEqual(['60', '59', seconds('2026-11-22T00:01:00Z')]);
 });
@@ -79,60 +73,55 @@ test('rejected creates, unknown paths and 501 responses count against the limit;
 });
 
 test('Retry-After can be disabled, or sent as a date that is never too early', async () => {
-  const none = await startTestSandbox({
-    clock: noonClock(),
-    limits: [{ count: 1, windowMs: 60_000 }],
-    retryAfter: 'none',
-  });
+  const none = await startTestSandbox({ limits: windows(1, 60_000), retryAfter: 'none' });
   await use(none, 1);
-  const { status, headers } = await none.list();
-  expect([status, headers['retry-after']]).toEqual([429, undefined]);
+  const rejected = await none.list();
+  expect([rejected.status, retryAfter(rejected)]).toEqual([429, undefined]);
   const clock = noonClock();
-  const sandbox = await startTestSandbox({ clock, limits: [{ count: 1, windowMs: 1500 }], retryAfter: 'date' });
+  const sandbox = await startTestSandbox({ clock, limits: windows(1, 1500), retryAfter: 'date' });
   await use(sandbox, 1);
-  const rejected = await sandbox.list();
   const permitted = Math.floor(clock.at / 1500) * 1500 + 1500;
-  const stated = Date.parse(String(rejected.headers['retry-after']));
-  expect(rejected.headers['retry-after']).toMatch(/ GMT$/);
-  expect(stated).toBeGreaterThanOrEqual(permitted);
-  expect(stated).toBeLessThan(permitted + 1000);
+  const stated = String(retryAfter(await sandbox.list()));
+  expect(stated).toMatch(/ GMT$/);
+  expect(Date.parse(stated) - permitted).toBeGreaterThanOrEqual(0);
+  expect(Date.parse(stated) - permitted).toBeLessThan(1000);
 });
 
 test('five requests within one wait ban the key for a minute, even beyond the window', async () => {
   const clock = noonClock(Date.parse('2026-11-21T12:00:50Z'));
-  const sandbox = await startTestSandbox({ clock, limits: [{ count: 2, windowMs: 60_000 }] });
+  const sandbox = await startTestSandbox({ clock, limits: windows(2, 60_000) });
   await use(sandbox, 2);
   const codes: string[] = [];
   for (let i = 0; i < 6; i++) codes.push((await sandbox.list()).json.code);
   expect(codes).toEqual([...Array(5).fill('rate_limited'), 'key_banned']);
   clock.at = Date.parse('2026-11-21T12:01:10Z');
   const banned = await sandbox.list();
-  expect([banned.status, banned.json.code, banned.headers['retry-after']]).toEqual([429, 'key_banned', '40']);
+  expect([banned.status, banned.json.code, retryAfter(banned)]).toEqual([429, 'key_banned', '40']);
   expect(limitOf(banned)).toEqual(['2', '0', seconds('2026-11-21T12:01:50Z')]);
-  expect((await sandbox.list({ key: OTHER_KEY })).status).toBe(200);
+  await use(sandbox, 1, OTHER_KEY);
   clock.at = Date.parse('2026-11-21T12:01:50Z');
-  expect((await sandbox.list()).status).toBe(200);
+  await use(sandbox, 1);
 });
 
 test('a client that waits for Retry-After is never banned', async () => {
   const clock = noonClock();
-  const sandbox = await startTestSandbox({ clock, limits: [{ count: 1, windowMs: 10_000 }] });
+  const sandbox = await startTestSandbox({ clock, limits: windows(1, 10_000) });
   for (let i = 0; i < 12; i++) {
     await use(sandbox, 1);
     const rejected = await sandbox.list();
     expect(rejected.json.code).toBe('rate_limited');
-    clock.at += Number(rejected.headers['retry-after']) * 1000;
+    clock.at += Number(retryAfter(rejected)) * 1000;
   }
 });
 
 test('after a ban the wait for the daily limit continues', async () => {
   const clock = noonClock();
-  const sandbox = await startTestSandbox({ clock, limits: [{ count: 1, windowMs: 86_400_000 }] });
+  const sandbox = await startTestSandbox({ clock, limits: windows(1, 86_400_000) });
   await use(sandbox, 1);
   for (let i = 0; i < 6; i++) await sandbox.list();
   const banned = await sandbox.list();
-  expect(banned.json.code).toBe('key_banned');
-  expect(banned.headers['retry-after']).toBe(String((Date.parse('2026-11-22T00:00:00Z') - clock.at) / 1000));
+  const left = (Date.parse('2026-11-22T00:00:00Z') - clock.at) / 1000;
+  expect([banned.json.code, retryAfter(banned)]).toEqual(['key_banned', String(left)]);
   clock.at += 60_000;
   expect((await sandbox.list()).json.code).toBe('rate_limited');
 });
@@ -155,23 +144,18 @@ test('sandboxes with the same data share their windows, including one that start
   expect((await b.list()).status).toBe(429);
 });
 
-test('--reset deletes windows and bans', async () => {
-  const dataFile = join(tempDir(), 'data');
-  const clock = noonClock();
-  const sandbox = await startTestSandbox({ dataFile, clock, limits: [{ count: 1, windowMs: 60_000 }] });
-  await use(sandbox, 1);
-  for (let i = 0; i < 6; i++) await sandbox.list();
-  await use(await startTestSandbox({ dataFile, clock, limits: [{ count: 1, windowMs: 60_000 }], reset: true }), 1);
-});
-
-test('a clock that is set back by a day ends windows and bans', async () => {
-  const clock = noonClock();
-  const sandbox = await startTestSandbox({ clock, limits: [{ count: 2, windowMs: 60_000 }] });
-  await use(sandbox, 2);
-  for (let i = 0; i < 6; i++) await sandbox.list();
-  clock.at -= 86_400_000;
-  await use(sandbox, 2);
-  expect((await sandbox.list()).status).toBe(429);
+test('--reset, and a clock that is set back by a day, end windows and bans', async () => {
+  const options = { dataFile: join(tempDir(), 'data'), clock: noonClock(), limits: windows(1, 60_000) };
+  const sandbox = await startTestSandbox(options);
+  const ban = async (): Promise<void> => {
+    await use(sandbox, 1);
+    for (let i = 0; i < 6; i++) expect((await sandbox.list()).status).toBe(429);
+  };
+  await ban();
+  await startTestSandbox({ ...options, reset: true });
+  await ban();
+  options.clock.at -= 86_400_000;
+  await ban();
 });
 
 test('each window admits exactly its limit in random sequences of requests, and all processes agree', () => {
