@@ -6,7 +6,6 @@ import type { Context } from './io.ts';
 import { hasColor } from './io.ts';
 import { loadRenderer } from './output/render.ts';
 import type { View } from './output/view.ts';
-import { reportError } from './report-error.ts';
 import { Session } from './session.ts';
 
 /** The sections of a command's help below its options. A line break within a paragraph counts as a space. */
@@ -92,8 +91,9 @@ export function lazyAction<Options, Data>(load: (command: Command) => Promise<Ac
       failure = error;
     }
     await printQuotaLine(session, failure);
-    if (failure !== undefined)
-      program.exitCode = await reportError(failure, context, { ...session.options, target: session.usedTarget });
+    if (failure === undefined) return;
+    const { reportError } = await import('./report-error.ts');
+    program.exitCode = await reportError(failure, context, { ...session.options, target: session.usedTarget });
   };
 }
 

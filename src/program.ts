@@ -3,28 +3,18 @@ import type { Command } from 'commander';
 import { CommanderError, Option } from 'commander';
 import { LONGEST_TIMER_MS } from './clock.ts';
 import { PetstoreCommand, Program } from './command.ts';
-import { api } from './commands/api.ts';
-import { login } from './commands/auth/login.ts';
-import { logout } from './commands/auth/logout.ts';
-import { status } from './commands/auth/status.ts';
-import { switchTo } from './commands/auth/switch.ts';
+import { auth } from './commands/auth.ts';
 import { create } from './commands/categories/create.ts';
 import { importRows } from './commands/categories/import.ts';
 import { list } from './commands/categories/list.ts';
-import { completion, suggestions } from './commands/completion.ts';
-import { doctor } from './commands/doctor.ts';
-import { quota } from './commands/quota.ts';
-import { sandbox } from './commands/sandbox.ts';
+import { api, completion, doctor, quota, sandbox, suggestions } from './commands/definitions.ts';
 import { PetstoreError } from './errors.ts';
 import { escapeControls } from './escape.ts';
 import { parseDuration } from './format.ts';
 import type { Context } from './io.ts';
 import { FORMATS } from './output/render.ts';
 import { GLOBAL_OPTIONS } from './reference.ts';
-import { reportError } from './report-error.ts';
-import { createCommandFormatter } from './shell-quote.ts';
 import type { ParseError } from './usage-error.ts';
-import { usageError } from './usage-error.ts';
 
 /** @returns the exit code (docs/cli.md, exit codes); never rejects */
 export async function run(context: Context): Promise<number> {
@@ -41,11 +31,12 @@ export async function run(context: Context): Promise<number> {
     return program.exitCode;
   } catch (error) {
     const { profile } = program.opts();
-    const petstore = createCommandFormatter(context, profile);
-    const failure = error instanceof CommanderError ? usageError(error as ParseError, petstore) : error;
     const verbose = flags.includes('--verbose') || flags.includes('-v');
     const options = { profile, json, verbose, color: !flags.includes('--no-color') };
-    return await reportError(failure, context, options);
+    const { reportError } = await import('./report-error.ts');
+    if (!(error instanceof CommanderError)) return await reportError(error, context, options);
+    const { usageError } = await import('./usage-error.ts');
+    return await reportError(usageError(error as ParseError, context, profile), context, options);
   } finally {
     // A failed cleanup does not change the exit code.
     for (const cleanup of cleanups.reverse()) await cleanup().catch(() => undefined);
@@ -95,17 +86,6 @@ const categories = (): PetstoreCommand =>
     .addCommand(list())
     .addCommand(create())
     .addCommand(importRows());
-
-const auth = (): PetstoreCommand =>
-  new PetstoreCommand('auth')
-    .description('log in, log out and switch between profiles')
-    .sections({
-      examples: ['petstore auth login --url https://HOST/v1', 'petstore auth status'],
-    })
-    .addCommand(login())
-    .addCommand(logout())
-    .addCommand(status())
-    .addCommand(switchTo());
 
 /** @returns the root command; its `parseAsync` rejects with CommanderError or PetstoreError */
 export function createProgram(context: Context): Program {

@@ -3,8 +3,10 @@ import type { Command, CommanderError } from 'commander';
 import { pathOf, rootOf } from './command.ts';
 import { closestMatch } from './did-you-mean.ts';
 import { PetstoreError } from './errors.ts';
+import type { Context } from './io.ts';
 import { looksLikeKey } from './redact.ts';
 import type { FormatCommand } from './shell-quote.ts';
+import { createCommandFormatter } from './shell-quote.ts';
 
 /** Commander's error with the command that was being parsed, which program.ts adds by `exitOverride`. */
 export interface ParseError extends CommanderError {
@@ -21,8 +23,10 @@ const SYNONYMS: Readonly<Record<string, string>> = {
   version: '--version',
 };
 
-/** @param petstore formats the commands of hints */
-export function usageError({ code, command, message }: ParseError, petstore: FormatCommand): PetstoreError {
+/** @param profile the value of `--profile`, which the commands of hints repeat */
+export function usageError(parseError: ParseError, context: Context, profile: string | undefined): PetstoreError {
+  const { code, command, message } = parseError;
+  const petstore = createCommandFormatter(context, profile);
   // Commander explains an invalid value in a second sentence, for example by the choices.
   const [what = '', explanation] = message
     .replace(/^error: /, '')

@@ -1,5 +1,5 @@
 // `petstore quota`: shows limit, remaining and reset, and a block of the key with its reason.
-import { action, PetstoreCommand } from '../command.ts';
+import type { Action } from '../command.ts';
 import { formatDuration, formatRemaining, formatTime, localTime, SHORT_MS } from '../format.ts';
 import type { Column, View } from '../output/view.ts';
 import { toQuota } from '../rate-limit/quota.ts';
@@ -24,24 +24,7 @@ const view: View<ProfileQuota> = {
   tables: true,
 };
 
-export const quota = (): PetstoreCommand =>
-  new PetstoreCommand('quota')
-    .description('show the remaining quota, as of the last response')
-    .option('--refresh', 'send one GET /categories first')
-    .option('--clear', "clear this key's cached quota, including any block after a 429")
-    .sections({
-      notes: `Nothing is sent without --refresh. All petstore processes that use the same key and base URL share the
-quota. A block after a 429 applies to all of them.`,
-      output: `remaining requests, limit and reset; with --json {"profile", "limit", "remaining", "resetAt", "blocked",
-"nextRequestAt", "dailyLimit", ...}. A value is null if unknown.`,
-      examples: [
-        'petstore quota',
-        'petstore quota --refresh -p staging',
-        'petstore quota --json | jq .remaining',
-        'petstore quota --clear',
-      ],
-    })
-    .action(action(view, readQuota));
+export const quotaAction: Action<QuotaOptions, ProfileQuota> = { view, run: readQuota };
 
 async function readQuota(session: Session, { clear, refresh: refreshed = false }: QuotaOptions): Promise<ProfileQuota> {
   const { profile } = await session.target();

@@ -1,5 +1,5 @@
 // `petstore auth login`: saves a key, or a command that prints one, for the origin of a base URL.
-import { action, PetstoreCommand } from '../../command.ts';
+import type { Action } from '../../command.ts';
 import { PetstoreError, rephrase } from '../../errors.ts';
 import { escapeControls } from '../../escape.ts';
 import type { Environment } from '../../io.ts';
@@ -41,33 +41,7 @@ const view: View<LoginResult> = {
   },
 };
 
-export const login = (): PetstoreCommand =>
-  new PetstoreCommand('login')
-    .description('save an API key for a profile')
-    .option('--url <url>', 'base URL of the service: https, or http on loopback, ending in /v1')
-    .option('--key-command <command>', 'save a command that prints the key, instead of a key')
-    .option('--no-verify', 'save the key without checking it with the service')
-    .sections({
-      notes: `At a terminal, a hidden prompt asks for the key. Otherwise, the key is read from the first line of
-stdin. There is no option for the key, because other users can see command-line arguments. The key is verified with one
-GET /categories, saved in a file that only you can read, and sent only to the scheme, host and port that it was saved
-for.
-
-A key command runs each time the key is needed, for at most 30 seconds and without a shell (to use one, write
-sh -c 'COMMAND'). The first line of its stdout is the key. To use a key command without a
-profile, set PETSTORE_API_KEY_COMMAND.
-
-If the active profile has no key, the new profile becomes the active one.`,
-      output: `one line; with --json {"profile", "url", "key", "keyCommand", "verified", "active", "activated"}, with the key
-masked.`,
-      exitCodes: ['usage', 'auth', 'network', 'storage'],
-      examples: [
-        'petstore auth login --url https://HOST/v1',
-        'petstore auth login -p staging --url https://STAGING_HOST/v1 < key.txt',
-        `petstore auth login -p ci --url https://HOST/v1 --key-command 'pass show petstore'`,
-      ],
-    })
-    .action(action(view, logIn));
+export const loginAction: Action<LoginOptions, LoginResult> = { view, run: logIn };
 
 async function logIn(session: Session, options: LoginOptions): Promise<LoginResult> {
   const store = await session.profiles();

@@ -1,5 +1,5 @@
 // `petstore auth logout`: removes the key of a profile, or the whole profile.
-import { action, PetstoreCommand } from '../../command.ts';
+import type { Action } from '../../command.ts';
 import { PetstoreError } from '../../errors.ts';
 import type { View } from '../../output/view.ts';
 import { checkExists, namedProfile } from '../../profiles/credentials.ts';
@@ -24,15 +24,7 @@ const view: View<LogoutResult> = {
   },
 };
 
-export const logout = (): PetstoreCommand =>
-  new PetstoreCommand('logout')
-    .description("remove a profile's API key and keep its base URL")
-    .option('--delete', 'delete the whole profile')
-    .sections({
-      output: 'one line; with --json {"profile", "removed", "deleted"}.',
-      examples: ['petstore auth logout', 'petstore auth logout -p staging --delete'],
-    })
-    .action(action(view, logOut));
+export const logoutAction: Action<LogoutOptions, LogoutResult> = { view, run: logOut };
 
 async function logOut(session: Session, options: LogoutOptions): Promise<LogoutResult> {
   const { env } = session.context;

@@ -1,5 +1,5 @@
 // `petstore auth status`: lists the profiles with base URL, masked key and their sources. Sends nothing.
-import { action, PetstoreCommand } from '../../command.ts';
+import type { Action } from '../../command.ts';
 import type { PetstoreError } from '../../errors.ts';
 import { escapeControls } from '../../escape.ts';
 import { capitalize } from '../../format.ts';
@@ -46,16 +46,7 @@ const view: View<StatusResult> = {
   failure: ({ failure }) => failure,
 };
 
-export const status = (): PetstoreCommand =>
-  new PetstoreCommand('status')
-    .description('list profiles with their base URL, masked key and source')
-    .sections({
-      notes: 'Nothing is sent. A key is shown as its last four characters at most.',
-      output: `a table; with --json an array of {"profile", "active", "url", "urlSource", "key", "keySource",
-"problem"}. The active profile is the one that the next command uses.`,
-      examples: ['petstore auth status', "petstore auth status --json | jq -r '.[] | select(.active) | .url'"],
-    })
-    .action(action(view, readStatus));
+export const statusAction: Action<object, StatusResult> = { view, run: readStatus };
 
 async function readStatus(session: Session): Promise<StatusResult> {
   const { env, redactor } = session.context;

@@ -1,5 +1,5 @@
 // `petstore auth switch`: sets the profile that is used without --profile.
-import { action, PetstoreCommand } from '../../command.ts';
+import type { Action } from '../../command.ts';
 import type { View } from '../../output/view.ts';
 import { overridingVariables, storedProfile } from '../../profiles/credentials.ts';
 import { checkProfileName, SANDBOX } from '../../profiles/store.ts';
@@ -11,17 +11,7 @@ interface SwitchResult {
 
 const view: View<SwitchResult> = { text: ({ profile }) => [`Profile "${profile}" is now active\n`] };
 
-export const switchTo = (): PetstoreCommand =>
-  new PetstoreCommand('switch')
-    .description('set the active profile')
-    .argument('<profile>', 'name of the profile')
-    .sections({
-      notes: `PETSTORE_PROFILE, PETSTORE_API_KEY, PETSTORE_API_KEY_COMMAND and PETSTORE_BASE_URL override the active
-profile; a warning names those that are set.`,
-      output: 'one line; with --json {"profile"}.',
-      examples: ['petstore auth switch staging', 'petstore auth switch sandbox'],
-    })
-    .action(action(view, switchProfile));
+export const switchAction: Action<object, SwitchResult> = { view, run: switchProfile };
 
 async function switchProfile(session: Session, _options: object, profile = ''): Promise<SwitchResult> {
   const store = await session.profiles();
