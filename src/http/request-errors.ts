@@ -1,5 +1,5 @@
 // Creates the errors of the HTTP client and decodes the bodies of error responses.
-import type { ErrorKind, Hint } from '../errors.ts';
+import type { Hint } from '../errors.ts';
 import { PetstoreError } from '../errors.ts';
 import { escapeControls } from '../escape.ts';
 import { formatDuration, formatTime } from '../format.ts';
@@ -37,8 +37,7 @@ export function rateLimited(
   refusal: HttpResponse | undefined,
 ): PetstoreError {
   const retryAt = until === undefined ? undefined : Math.max(until, now);
-  const { message, code } = refusal ? decodeServiceError(refusal.body) : {};
-  const serviceMessage = message && escapeControls(message);
+  const { code, serviceMessage } = refusal ? decodeServiceError(refusal.body) : {};
   const wait = formatDuration((retryAt ?? now) - now);
   const longest = `${names.maxWait} ${formatDuration(maxWaitMs)}`;
   const what = {
@@ -50,17 +49,11 @@ export function rateLimited(
   return new PetstoreError('rate_limited', serviceMessage ? `${what}: ${serviceMessage}` : what, {
     retryAt,
     hint: retryAt === undefined ? 'try again' : `try again ${formatTime(retryAt, now)}`,
-    code: code && escapeControls(code),
+    code,
     serviceMessage,
     status: refusal?.status,
   });
 }
-
-const KIND_BY_REASON: Partial<Record<TransportError['reason'], ErrorKind>> = {
-  protocol: 'service',
-  'too-large': 'service',
-  encoding: 'service',
-};
 
 /** The hint after a failed connection. */
 export const CHECK_CONNECTION: Hint = { hint: 'check the connection', command: ['doctor'] };
@@ -71,9 +64,9 @@ export const CHECK_CONNECTION: Hint = { hint: 'check the connection', command: [
  */
 export function networkError(failure: TransportError, timeout: string): PetstoreError {
   const { reason, head } = failure;
-  // An incomplete response is an error of the service, not of the network.
-  const incomplete = reason === 'reset' && head !== undefined;
-  const kind = reason === 'proxy-auth' ? 'auth' : incomplete ? 'service' : (KIND_BY_REASON[reason] ?? 'network');
+  // An incomplete or invalid response is an error of the service, not of the network.
+  const isService = reason === 'reset' ? head !== undefined : /^(?:protocol|too-large|encoding)$/.test(reason);
+  const kind = reason === 'proxy-auth' ? 'auth' : isService ? 'service' : 'network';
   return new PetstoreError(kind, escapeControls(failure.detail), { ...networkHint(failure, timeout), cause: failure });
 }
 
@@ -106,31 +99,21 @@ export function interruptedAfterSending(request: HttpRequest, reason: unknown): 
   });
 }
 
-interface ServiceError {
-  readonly code: string | undefined;
-  readonly message: string | undefined;
-}
-
 const MAX_CHARACTERS = 500;
 
 /**
  * Reads an Error object of the service, problem+json or the title of an HTML page.
- * Code and message are cut to 500 characters.
+ * Code and message are cut to 500 characters and safe to print.
  */
-export function decodeServiceError(body: Uint8Array): ServiceError {
+export function decodeServiceError(body: Uint8Array): Partial<Pick<PetstoreError, 'code' | 'serviceMessage'>> {
   const text = new TextDecoder().decode(body);
   // Proxies and load balancers respond with HTML pages.
-  const title = /^\s*<[\s\S]*?<title[^>]*>([^<]*)/i.exec(text.slice(0, 10_000))?.[1];
-  if (title !== undefined) return { code: undefined, message: shortText(title.replace(/\s+/g, ' ').trim()) };
-  // The message of problem+json is `detail`, or `title` if there is no detail (RFC 9457).
-  const { code, message, detail, title: summary } = parseObject(text);
-  return { code: shortText(code), message: shortText(message) ?? shortText(detail) ?? shortText(summary) };
-}
-
-function parseObject(text: string): Readonly<Record<string, unknown>> {
+  const page = /^\s*<[\s\S]*?<title[^>]*>([^<]*)/i.exec(text.slice(0, 10_000))?.[1];
+  if (page !== undefined) return { serviceMessage: shortText(page.replace(/\s+/g, ' ').trim()) };
   try {
-    const value = parseJson(text);
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+    // The message of problem+json is `detail`, or `title` if there is no detail (RFC 9457).
+    const { code, message, detail, title } = Object(parseJson(text)) as Readonly<Record<string, unknown>>;
+    return { code: shortText(code), serviceMessage: shortText(message) ?? shortText(detail) ?? shortText(title) };
   } catch {
     return {};
   }
@@ -138,5 +121,5 @@ function parseObject(text: string): Readonly<Record<string, unknown>> {
 
 function shortText(value: unknown): string | undefined {
   if (typeof value !== 'string' || value.trim() === '') return undefined;
-  return value.length > MAX_CHARACTERS ? `${value.slice(0, MAX_CHARACTERS)}…` : value;
+  return escapeControls(value.length > MAX_CHARACTERS ? `${value.slice(0, MAX_CHARACTERS)}…` : value);
 }

@@ -60,11 +60,11 @@ test('a deeply nested response is rejected without a stack overflow', async () =
 test('the valid members of an Error body are decoded, and a long message is truncated', () => {
   expect(decodeServiceError(bytes('{"code":"invalid","message":"no name","status":400}'))).toEqual({
     code: 'invalid',
-    message: 'no name',
+    serviceMessage: 'no name',
   });
-  expect(decodeServiceError(bytes('{"code":7,"message":" "}'))).toEqual({ code: undefined, message: undefined });
-  expect(decodeServiceError(bytes('<html>'))).toEqual({ code: undefined, message: undefined });
-  expect(decodeServiceError(bytes(JSON.stringify({ message: 'x'.repeat(9999) }))).message).toHaveLength(501);
+  expect(decodeServiceError(bytes('{"code":7,"message":" "}'))).toEqual({});
+  expect(decodeServiceError(bytes('<html>'))).toEqual({});
+  expect(decodeServiceError(bytes(JSON.stringify({ message: 'x'.repeat(9999) }))).serviceMessage).toHaveLength(501);
 });
 
 test('a byte order mark before a response is ignored', async () => {
@@ -72,7 +72,7 @@ test('a byte order mark before a response is ignored', async () => {
 });
 
 test('the message of an error is the detail or title of problem+json, or the title of an HTML page', () => {
-  const message = (text: string): string | undefined => decodeServiceError(bytes(text)).message;
+  const message = (text: string): string | undefined => decodeServiceError(bytes(text)).serviceMessage;
   expect(message('{"type":"about:blank","title":"Forbidden","detail":"The plan has expired."}')).toBe(
     'The plan has expired.',
   );
