@@ -19,18 +19,29 @@ const DECIMAL = /^\d+(?:\.\d{1,9})?$/;
  * @param offsetMs the service's clock minus ours, from earlier responses; used if this one has no `Date`
  */
 export function parseRateLimitHeaders(head: Head, refused: boolean, offsetMs = 0): Observation {
-  const { status, headers, receivedAt, sentAt } = head;
+  const { status, receivedAt, sentAt } = head;
+  const headers = withDraft(head.headers);
   const date = ownDate(headers);
-  const serverNow = date ?? receivedAt + offsetMs;
+  const serviceNow = date ?? receivedAt + offsetMs;
   const { limit, remaining } = counts(headers);
-  const reset = readReset(single(headers['x-ratelimit-reset']), serverNow, receivedAt);
-  const resetInMs = reset && Math.max(0, reset.at - (reset.clock === 'service' ? serverNow : receivedAt));
-  const retryAfter = readRetryAfter(single(headers['retry-after']), serverNow, resetInMs);
+  const reset = readReset(single(headers['x-ratelimit-reset']), serviceNow, receivedAt);
+  const resetInMs = reset && Math.max(0, reset.at - (reset.clock === 'service' ? serviceNow : receivedAt));
+  const retryAfter = readRetryAfter(single(headers['retry-after']), serviceNow, resetInMs);
   const wait = waitOf(status, retryAfter, remaining, resetInMs);
   // `Date` has a resolution of one second.
   const hi = (date ?? 0) + 1000 - Math.min(sentAt, receivedAt);
   const offset = date === undefined ? undefined : { lo: Math.floor(date - receivedAt), hi: Math.ceil(hi) };
   return { at: Math.round(receivedAt), status, refused, limit, remaining, reset, ...wait, offset };
+}
+
+// Reads the header of draft-ietf-httpapi-ratelimit-headers-10 if the service sends no other, for example
+// `RateLimit: "default";r=50;t=30`: 50 requests left, and 30 s until the reset.
+function withDraft(headers: HttpHeaders): HttpHeaders {
+  const draft = single(headers['ratelimit'])?.replaceAll(' ', '') ?? '';
+  const [, remaining, reset] = /^"[^",]*";r=(\d{1,15});t=(\d{1,9})$/.exec(draft) ?? [];
+  const hasOwn = ['limit', 'remaining', 'reset'].some((name) => headers[`x-ratelimit-${name}`] !== undefined);
+  if (hasOwn || remaining === undefined || reset === undefined) return headers;
+  return { ...headers, 'x-ratelimit-remaining': remaining, 'x-ratelimit-reset': reset };
 }
 
 // More left than the limit is a contradiction, so both are ignored.
@@ -79,11 +90,11 @@ function count(value: string | readonly string[] | undefined): number | undefine
   return /^-?\d{1,15}$/.test(text) ? Number(text) : undefined;
 }
 
-function readReset(text: string | undefined, serverNow: number, receivedAt: number): WindowReset | undefined {
+function readReset(text: string | undefined, serviceNow: number, receivedAt: number): WindowReset | undefined {
   if (text === undefined) return undefined;
   const reset = DECIMAL.test(text) ? numericReset(text, receivedAt) : datedReset(text);
   if (!reset) return undefined;
-  const distance = reset.at - (reset.clock === 'service' ? serverNow : receivedAt);
+  const distance = reset.at - (reset.clock === 'service' ? serviceNow : receivedAt);
   return distance < -PAST_SLACK_MS || distance > FARTHEST_MS ? undefined : reset;
 }
 
@@ -105,18 +116,18 @@ function datedReset(text: string): WindowReset | undefined {
 
 function readRetryAfter(
   text: string | undefined,
-  serverNow: number,
+  serviceNow: number,
   resetInMs: number | undefined,
 ): number | undefined {
   if (text === undefined) return undefined;
-  if (DECIMAL.test(text)) return numericDelay(Number(text), serverNow, resetInMs);
+  if (DECIMAL.test(text)) return numericDelay(Number(text), serviceNow, resetInMs);
   const at = httpDate(text);
-  return at === undefined ? undefined : Math.min(FARTHEST_MS, Math.max(0, at - serverNow));
+  return at === undefined ? undefined : Math.min(FARTHEST_MS, Math.max(0, at - serviceNow));
 }
 
-function numericDelay(value: number, serverNow: number, resetInMs: number | undefined): number | undefined {
+function numericDelay(value: number, serviceNow: number, resetInMs: number | undefined): number | undefined {
   if (value >= OLDEST_TIMESTAMP) {
-    const wait = (value >= 1e11 ? value : value * 1000) - serverNow;
+    const wait = (value >= 1e11 ? value : value * 1000) - serviceNow;
     return wait < -PAST_SLACK_MS ? undefined : Math.min(FARTHEST_MS, Math.max(0, wait));
   }
   // Milliseconds only if the reset confirms them: a guess must not shorten a wait.
