@@ -50,15 +50,14 @@ export function nextWindow(
   roundsDown: boolean | undefined,
 ): Window {
   const later = known ? reading.resetAt - known.resetAt : Number.POSITIVE_INFINITY;
-  // The window was refilled if a later request finds more left, or a probe no less.
-  const refilled =
-    known &&
-    ticket &&
-    known.seenSeq < ticket.seq &&
-    (ticket.probe
-      ? reading.remaining >= known.remaining || known.remaining === 0
-      : reading.remaining > known.remaining);
-  if (!known || later > RULES.sameWindowMs || refilled) {
+  // Only a request that was sent after the known response can show that the window was refilled or its limit changed.
+  const isNewer = known !== undefined && ticket !== undefined && known.seenSeq < ticket.seq;
+  const hasMore = known !== undefined && reading.remaining > known.remaining;
+  const isRefilled = ticket?.probe
+    ? hasMore || reading.remaining === known?.remaining || known?.remaining === 0
+    : hasMore;
+  const isOther = known?.limit !== undefined && reading.limit !== undefined && known.limit !== reading.limit;
+  if (!known || later > RULES.sameWindowMs || (isNewer && (isRefilled || isOther))) {
     const { limit = 0, remaining, resetAt, seenAt } = reading;
     // If this window and the one before it are brief, a guard of a second would cost too much.
     const isSuccessor = known?.limit === reading.limit;

@@ -61,7 +61,8 @@ const GROUPS: Record<string, readonly Case[]> = {
     ['20 % refused at random, 1 s stated', 60, random(0.2, FOREVER, 1)],
     ['20 % refused at random, 5 s stated', 60, random(0.2, FOREVER, 5)],
     ['30 % refused at random, 1 s stated', 120, random(0.3, FOREVER, 1)],
-    ['50 % refused at random, 1 s stated', 60, random(0.5, FOREVER, 1)],
+    // Accepted: half of the refusals follow another one, whose wait is doubled.
+    ['50 % refused at random, 1 s stated (accepted)', 60, random(0.5, FOREVER, 1), { atMost: 2.2 }],
     ['30 % refused at random for 20 s, then none', 200, random(0.3, 20_000, 1)],
     // Accepted: the doubled floor is longer than the second that the other client waits.
     ['20 % refused at random, nothing stated (accepted)', 60, random(0.2, FOREVER), { atMost: 4 }],
@@ -100,12 +101,24 @@ const GROUPS: Record<string, readonly Case[]> = {
       ['20 per minute', 120, windows(20, 60_000)],
       ['60 per minute, fixed', 300, windows(60, 60_000, { mode: 'fixed' })],
       ['20 per minute, Retry-After rounded down', 120, windows(20, 60_000, { retryAfter: 'floor' })],
-      ['20 per minute, Retry-After 1', 120, windows(20, 60_000, { retryAfter: 'one' })],
+      // Accepted: a client that keeps a stated wait, times four at most, asks 17 times in such a minute.
       [
-        // Accepted: headers of another quota hide the exhausted one.
+        '20 per minute, Retry-After 1 (accepted)',
+        120,
+        windows(20, 60_000, { retryAfter: 'one' }),
+        { refusedShare: 0.45, shapes: [IMPORT] },
+      ],
+      [
         '20 per minute beside 4980 of 5000 left, Retry-After 1 (accepted)',
         120,
         windows(20, 60_000, { retryAfter: 'one', describes: 'other' }),
+        { refusedShare: 0.45, shapes: [IMPORT] },
+      ],
+      [
+        // Accepted: headers of another quota hide the exhausted one.
+        '20 per minute beside 4980 of 5000 left, exact Retry-After (accepted)',
+        120,
+        windows(20, 60_000, { retryAfter: 'delta', describes: 'other' }),
         { refusedShare: 0.3 },
       ],
     ],

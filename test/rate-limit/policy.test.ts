@@ -38,8 +38,9 @@ function grants(state: KeyState, at: number): number {
 test.each<[string, Partial<Observation>[], number[]]>([
   ['without headers the floor doubles, up to a minute', Array(8).fill(silent), [1, 2, 4, 8, 16, 32, 60, 60]],
   ['a Retry-After of 0 states no wait, so the floor doubles', Array(4).fill(statedWait(0)), [1, 2, 4, 8]],
-  ['a stated wait is never multiplied', Array(4).fill(statedWait(30)), [30, 30, 30, 30]],
-  ['a wait is the longer of the floor and the stated wait', [3, 1, 10, 2].map(statedWait), [3, 2, 10, 8]],
+  ['a stated wait is multiplied by at most four', Array(5).fill(statedWait(1)), [1, 2, 4, 4, 4]],
+  ['a wait is the longer of the floor and the stated wait', [30, 30, 1, 10, 3].map(statedWait), [30, 30, 4, 10, 12]],
+  ['a stated wait of a tenth of a second is a second', Array(3).fill(statedWait(0.1)), [1, 1, 1]],
   ['no header blocks a key for longer than 25 hours', [statedWait(3_000_000)], [25 * 3600]],
 ])('%s', (_title, refusals, waits) => {
   expect(waitsOf(initialState(), ...refusals)).toEqual(waits);
@@ -61,28 +62,6 @@ test('a success, or a minute after a block without a refusal, resets the count o
   expect(near.block).toMatchObject({ refusals: 4, until: START + 75_000 });
   respond(later, 'near', refused(START + 67_001, silent));
   expect(later.block).toMatchObject({ refusals: 1, until: START + 68_001 });
-});
-
-test('after a success that took n refusals, at most eight, n more stated waits are kept before the floor doubles', () => {
-  const state = initialState();
-  const succeed = (id: string, times = 1): void => {
-    for (let i = 0; i < times; i++) {
-      const at = Math.max(state.time, state.block?.until ?? 0) + 1000;
-      ticket(state, at, `${id}${i}`);
-      respond(state, `${id}${i}`, bare(at));
-    }
-  };
-  expect(waitsOf(state, statedWait(1), statedWait(1), statedWait(1))).toEqual([1, 2, 4]);
-  succeed('once');
-  expect(waitsOf(state, ...Array(6).fill(statedWait(1)))).toEqual([1, 1, 1, 1, 2, 4]);
-  succeed('twice');
-  waitsOf(state, ...Array(9).fill(statedWait(1)));
-  succeed('long');
-  expect(waitsOf(state, ...Array(11).fill(statedWait(1)))).toEqual([1, 1, 1, 1, 1, 1, 1, 1, 1, 2, 4]);
-  succeed('four', RULES.soon);
-  expect(waitsOf(state, statedWait(1), statedWait(1), silent)).toEqual([1, 2, 4]);
-  succeed('again');
-  expect(waitsOf(state, silent, silent)).toEqual([1, 2]);
 });
 
 test('jitter only lengthens a wait, by a twentieth and by a second at most', () => {
@@ -193,6 +172,32 @@ test('before the first response one probe is in flight, and then as many request
   expect(admit(state, START + 20)).toEqual(PENDING);
   for (let id = 0; id < 5; id++) respond(state, `n10-${id}`, seen(START + 30, { remaining: 4 - id }));
   expect(admit(state, START + 40)).toEqual(usedUpUntil(61_000));
+});
+
+test('a probe without a response keeps other requests from being sent for 5 s, with and without a limit', () => {
+  const state = history({ take: START });
+  expect(admit(state, START + 5000)).toEqual(PENDING);
+  expect(ticket(state, START + 5001, 'second')).toEqual(PROBE);
+  expect(admit(state, START + 10_001)).toEqual(PENDING);
+  respond(state, 'second', seen(START + 10_001, { remaining: 5 }));
+  // The first probe may still count.
+  expect(grants(state, 10_002)).toBe(4);
+  const reset = history({ take: START }, seen(START, { remaining: 0 }));
+  ticket(reset, START + 61_000, 'stopped');
+  expect(admit(reset, START + 66_000)).toEqual(PENDING);
+  expect(admit(reset, START + 66_001)).toEqual(PROBE);
+});
+
+test('a response to a later request that reports another limit replaces the window, even one with an earlier reset', () => {
+  const unlimited = { limit: 2 ** 31 - 1, remaining: 2 ** 31 - 1 };
+  const state = history({ take: START }, seen(START, unlimited));
+  for (const id of ['late', 'later']) ticket(state, START + 1, id);
+  respond(state, 'later', seen(START + 10, unlimited));
+  respond(state, 'late', seen(START + 20, { limit: 60, remaining: 59, ...serverReset(10_000) }));
+  expect(state.window?.limit).toBe(unlimited.limit);
+  ticket(state, START + 30, 'next');
+  respond(state, 'next', seen(START + 40, { limit: 60, remaining: 58, ...serverReset(10_000) }));
+  expect(state.window).toMatchObject({ limit: 60, remaining: 58 });
 });
 
 test('a window with nothing left and no reset causes no wait', () => {
