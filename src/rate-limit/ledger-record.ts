@@ -64,17 +64,14 @@ export interface LogClock {
   readonly aheadErrorMs: number;
 }
 
-/**
- * Converts a response to the clock of a log, so that no wait ends early; the server replaces a time later than its own.
- * @param isFresh false if our clock may have been set since `clock` was read
- */
-export function byLogClock(seen: Observation, { ahead, aheadErrorMs: error }: LogClock, isFresh: boolean): Observation {
+/** Converts a response to the clock of a log, so that no wait ends early; the server replaces a time later than its own. */
+export function byLogClock(seen: Observation, { ahead, aheadErrorMs: error }: LogClock): Observation {
   const { at, reset, offset } = seen;
   return {
     ...seen,
     at: Math.round(at + ahead + error),
     reset: reset?.clock === 'local' ? { ...reset, at: reset.at + ahead + error } : reset,
-    offset: offset && isFresh ? { lo: offset.lo - ahead - error, hi: offset.hi - ahead + error } : undefined,
+    offset: offset && { lo: offset.lo - ahead - error, hi: offset.hi - ahead + error },
   };
 }
 

@@ -85,9 +85,8 @@ export class Ledger {
   observe(ticket: string, seen: Observation): void {
     this.#log.adjustToClock();
     const jitterDraw = Math.floor(this.#options.clock.random() * 1000);
-    const isFresh = this.#log.isFresh();
     this.#log.write((clock) => {
-      const converted = byLogClock(seen, clock, isFresh);
+      const converted = byLogClock(seen, clock);
       return { kind: 'response', at: converted.at, id: ticket, seen: converted, jitterDraw };
     });
   }

@@ -51,13 +51,17 @@ class Seen {
   readonly lost = new Map<string, number>();
 }
 
+interface Probe {
+  readonly process: SimulatedProcess;
+  readonly sentAt: number;
+}
+
 /** What was received with a key, by any process. */
 class Heard {
   /** The last refusal, and the requests in flight that were sent by processes that knew of it. */
-  refusal: (StatedWait & { readonly probes: Map<number, SimulatedProcess> }) | undefined;
-  /** The refusals in a row, and the most of them before a success; when the last refusal was received, and the last success. */
+  refusal: (StatedWait & { readonly probes: Map<number, Probe> }) | undefined;
+  /** The refusals in a row; when the last refusal was received, and the last success. */
   row = 0;
-  kept = 0;
   refusedAt = -1;
   passedAt = -1;
   /** The end of the stated waits and windows. */
@@ -68,6 +72,8 @@ class Heard {
 const CERTAIN = new Set([201, 400, 401, 403, 422, 429]);
 /** One more than `--max-retries`. */
 const ATTEMPTS = 5;
+/** How long a probe keeps other requests from being sent, without the time to connect. */
+const PROBE_MS = 4000;
 /** The default of `--concurrency`: as many creates may be on their way. */
 const CONCURRENCY = 8;
 /** The kinds of error by exit code (docs/cli.md, exit codes). */
@@ -154,7 +160,8 @@ export class Invariants {
     if (!isList && status === 403 && ++seen.forbidden > CONCURRENCY)
       this.violate('an import goes on although every create is forbidden');
     const isStated = service.manners.headers || waitUntil !== undefined;
-    const until = Math.max(waitUntil ?? now, now + this.#floorMs(process, key, status, sentOn, isStated));
+    const mostMs = isStated ? Math.max(1000, 4 * ((waitUntil ?? now) - now)) : Number.POSITIVE_INFINITY;
+    const until = Math.max(waitUntil ?? now, now + Math.min(mostMs, this.#floorMs(process, key, status, sentOn)));
     const wait = { key, until, heardAt: now, by: process };
     if (status === 429) {
       heard.refusal = { ...wait, probes: new Map() };
@@ -197,9 +204,11 @@ export class Invariants {
     const isInLedger = !shared || stateServer.troubledUntil < (refusal?.heardAt ?? 0);
     // A ticket that a suspended process held may have expired, or be valid again after the block.
     if (refusal && isInLedger && process.suspendedUntil === 0 && this.#knows(process, refusal)) {
-      if ([...refusal.probes.values()].some(({ dead, suspendedUntil }) => !dead && suspendedUntil === 0))
-        this.violate('a second request after a refusal, before the response to the first');
-      refusal.probes.set(number, process);
+      const excludes = ({ process, sentAt }: Probe): boolean =>
+        !process.dead && process.suspendedUntil === 0 && now < sentAt + PROBE_MS;
+      if ([...refusal.probes.values()].some(excludes))
+        this.violate('a second request within 5 s of the first after a refusal, before its response');
+      refusal.probes.set(number, { process, sentAt: now });
     }
     if (name !== undefined && process.command === 'import' && expectations.isComplete(name))
       this.violate(`"${name}" is sent although no category of it is missing`);
@@ -232,7 +241,7 @@ export class Invariants {
   }
 
   // Returns a lower bound of the floor after a response (docs/rate-limits.md): the least that this process must know of.
-  #floorMs(process: SimulatedProcess, key: string, status: number, sentOn: number, isStated: boolean): number {
+  #floorMs(process: SimulatedProcess, key: string, status: number, sentOn: number): number {
     const { scheduler, shared, stateServer } = this.#options;
     const { now } = scheduler;
     const seen = this.#seenBy(process);
@@ -243,7 +252,6 @@ export class Invariants {
       heard.refusedAt = now;
     } else if (sentOn > heard.refusedAt) {
       // The success of a request that was sent before the refusal does not end the row.
-      heard.kept = Math.max(heard.kept, heard.row);
       heard.row = 0;
       heard.passedAt = now;
     }
@@ -256,7 +264,7 @@ export class Invariants {
     if (process.creates === 0 && seen.row > ATTEMPTS) this.violate(`a request is tried more than ${ATTEMPTS} times`);
     // Another ledger, or one whose times were moved, may not show the whole row.
     const isPartial = (shared && stateServer.troubled) || isUnreliable(process.machine);
-    return isTogether || isPartial ? 1000 : floorOf(Math.max(1, seen.row - (isStated ? heard.kept : 0)));
+    return isTogether || isPartial ? 1000 : floorOf(Math.max(1, seen.row));
   }
 
   /** Called for each text that a process writes to stderr. */
