@@ -1,7 +1,7 @@
 // The client library with a sandbox, and with a scripted service for other responses.
 import { join } from 'node:path';
 import { inspect } from 'node:util';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, expect, test } from 'vitest';
 import type { ClientOptions } from '../src/client.ts';
 import { createClient, PetstoreError } from '../src/client.ts';
 import { formatTime } from '../src/format.ts';
@@ -122,75 +122,73 @@ test('the client library returns an id above 2^53 as a bigint and other fields a
   expect(JSON.stringify(rest)).toBe('{"name":"dog","price":1.1,"big":9007199254740992,"more":{"list":[1,null,"x"]}}');
 });
 
-describe('an abort', () => {
-  test('before a call sends nothing', async () => {
-    const fake = await scripted(() => ({ body: [] }));
-    const reason = new Error('no longer needed');
-    const error = await errorOf(open({ baseUrl: fake.url }).categories.list({ signal: AbortSignal.abort(reason) }));
-    expect(error).toMatchObject({ kind: 'interrupted', outcome: undefined, cause: reason });
-    expect(fake.requests).toEqual([]);
-  });
+test('an abort before a call sends nothing', async () => {
+  const fake = await scripted(() => ({ body: [] }));
+  const reason = new Error('no longer needed');
+  const error = await errorOf(open({ baseUrl: fake.url }).categories.list({ signal: AbortSignal.abort(reason) }));
+  expect(error).toMatchObject({ kind: 'interrupted', outcome: undefined, cause: reason });
+  expect(fake.requests).toEqual([]);
+});
 
-  test('ends a read in flight, and the client can be used afterwards', async () => {
-    let response: FakeResponse = 'silence';
-    const fake = await scripted(() => response);
-    const client = open({ baseUrl: fake.url });
-    const abort = new AbortController();
-    const call = errorOf(client.categories.list({ signal: abort.signal }));
-    await received(fake);
-    abort.abort();
-    const error = await call;
-    expect(error).toMatchObject({ kind: 'interrupted', outcome: undefined });
-    expect(error.cause).toMatchObject({ name: 'AbortError' });
-    response = { body: [] };
-    expect(await client.categories.list()).toEqual([]);
-  });
+test('an abort ends a read in flight, and the client can be used afterwards', async () => {
+  let response: FakeResponse = 'silence';
+  const fake = await scripted(() => response);
+  const client = open({ baseUrl: fake.url });
+  const abort = new AbortController();
+  const call = errorOf(client.categories.list({ signal: abort.signal }));
+  await received(fake);
+  abort.abort();
+  const error = await call;
+  expect(error).toMatchObject({ kind: 'interrupted', outcome: undefined });
+  expect(error.cause).toMatchObject({ name: 'AbortError' });
+  response = { body: [] };
+  expect(await client.categories.list()).toEqual([]);
+});
 
-  test('ends a create in flight immediately with an unknown outcome', async () => {
-    const fake = await scripted(() => 'silence');
-    const abort = new AbortController();
-    const call = errorOf(open({ baseUrl: fake.url }).categories.create({ name: 'dog' }, { signal: abort.signal }));
-    await received(fake);
-    abort.abort();
-    expect(await call).toMatchObject({
-      kind: 'interrupted',
-      outcome: 'unknown',
-      message: 'interrupted: the outcome of creating "dog" is unknown',
-      hint: 'check whether the category exists before you retry',
-    });
+test('an abort ends a create in flight immediately with an unknown outcome', async () => {
+  const fake = await scripted(() => 'silence');
+  const abort = new AbortController();
+  const call = errorOf(open({ baseUrl: fake.url }).categories.create({ name: 'dog' }, { signal: abort.signal }));
+  await received(fake);
+  abort.abort();
+  expect(await call).toMatchObject({
+    kind: 'interrupted',
+    outcome: 'unknown',
+    message: 'interrupted: the outcome of creating "dog" is unknown',
+    hint: 'check whether the category exists before you retry',
   });
+});
 
-  test('ends a wait for the rate limit and releases its ticket', async () => {
-    const client = open(await service(1));
-    await client.categories.list();
-    const abort = new AbortController();
-    const other = new AbortController();
-    const calls = [abort, abort, other].map(({ signal }) =>
-      errorOf(client.categories.create({ name: 'dog' }, { signal })),
-    );
-    abort.abort();
-    const [first, second] = await Promise.all(calls.slice(0, 2));
-    expect([first, second]).toMatchObject([{ kind: 'interrupted', outcome: undefined }, { kind: 'interrupted' }]);
-    expect(client.quota().inFlight).toBe(0);
-    other.abort();
-    await calls[2];
-  });
+test('an abort ends a wait for the rate limit and releases its ticket', async () => {
+  const client = open(await service(1));
+  await client.categories.list();
+  const abort = new AbortController();
+  const other = new AbortController();
+  const calls = [abort, abort, other].map(({ signal }) =>
+    errorOf(client.categories.create({ name: 'dog' }, { signal })),
+  );
+  abort.abort();
+  const [first, second] = await Promise.all(calls.slice(0, 2));
+  expect([first, second]).toMatchObject([{ kind: 'interrupted', outcome: undefined }, { kind: 'interrupted' }]);
+  expect(client.quota().inFlight).toBe(0);
+  other.abort();
+  await calls[2];
+});
 
-  test('with a signal that 40 calls share causes no warning from Node.js', async () => {
-    const fake = await scripted(() => 'silence');
-    const warnings: unknown[] = [];
-    const onWarning = (warning: unknown): void => void warnings.push(warning);
-    process.on('warning', onWarning);
-    const client = open({ baseUrl: fake.url });
-    const abort = new AbortController();
-    const calls = Array.from({ length: 40 }, () => errorOf(client.categories.list({ signal: abort.signal })));
-    await received(fake);
-    abort.abort();
-    const kinds = (await Promise.all(calls)).map(({ kind }) => kind);
-    await new Promise((resolve) => setImmediate(resolve));
-    process.off('warning', onWarning);
-    expect({ kinds: new Set(kinds), warnings }).toEqual({ kinds: new Set(['interrupted']), warnings: [] });
-  });
+test('a signal that 40 calls share causes no warning from Node.js', async () => {
+  const fake = await scripted(() => 'silence');
+  const warnings: unknown[] = [];
+  const onWarning = (warning: unknown): void => void warnings.push(warning);
+  process.on('warning', onWarning);
+  const client = open({ baseUrl: fake.url });
+  const abort = new AbortController();
+  const calls = Array.from({ length: 40 }, () => errorOf(client.categories.list({ signal: abort.signal })));
+  await received(fake);
+  abort.abort();
+  const kinds = (await Promise.all(calls)).map(({ kind }) => kind);
+  await new Promise((resolve) => setImmediate(resolve));
+  process.off('warning', onWarning);
+  expect({ kinds: new Set(kinds), warnings }).toEqual({ kinds: new Set(['interrupted']), warnings: [] });
 });
 
 test('the timeout of a call overrides that of the client', async () => {
@@ -203,104 +201,96 @@ test('the timeout of a call overrides that of the client', async () => {
   });
 });
 
-describe('errors of the client library', () => {
-  test('about a closed port name the host, and their cause has the system code', async () => {
-    const error = await errorOf(open({ maxRetries: 0 }).categories.list());
-    expect(error).toMatchObject({
-      kind: 'network',
-      message: 'cannot connect to 127.0.0.1:1: connection refused',
-      hint: 'check the connection',
-    });
-    expect(error.cause).toMatchObject({ code: 'ECONNREFUSED' });
+test('the error of a closed port names the host, and its cause has the system code', async () => {
+  const error = await errorOf(open({ maxRetries: 0 }).categories.list());
+  expect(error).toMatchObject({
+    kind: 'network',
+    message: 'cannot connect to 127.0.0.1:1: connection refused',
+    hint: 'check the connection',
   });
-
-  test('about a create without a response have the kind unknown_outcome, and the create is sent once', async () => {
-    const fake = await scripted(() => 'reset');
-    expect(await errorOf(open({ baseUrl: fake.url }).categories.create({ name: 'dog' }))).toMatchObject({
-      kind: 'unknown_outcome',
-      hint: 'check whether the category exists before you retry',
-    });
-    expect(fake.requests).toHaveLength(1);
-  });
-
-  test('redact an API key that the service repeats', async () => {
-    const fake = await scripted(() => errorResponse(400, `bad ${KEY}`, `The key ${KEY} may not create.`));
-    const error = await errorOf(open({ baseUrl: fake.url }).categories.create({ name: 'dog' }));
-    expect(error).toMatchObject({ kind: 'rejected', serviceMessage: 'The key [redacted] may not create.' });
-    expect(JSON.stringify([error, error.message, error.stack, error.code])).not.toContain(KEY);
-  });
-
-  const responses: [string, FakeResponse][] = [
-    ['status 401', errorResponse(401, 'unauthorized', 'No.')],
-    ['status 403', errorResponse(403, 'forbidden', 'No.')],
-    ['status 404', errorResponse(404, 'not_found', 'No.')],
-    ['status 500', errorResponse(500, 'oops', 'No.')],
-    ['a redirect', { status: 302, headers: { location: 'https://pets.example/v1/categories' } }],
-    ['an HTML page', { body: '<html>', headers: { 'content-type': 'text/html' } }],
-    ['a reset', 'reset'],
-    ['status 429', errorResponse(429, 'slow', 'No.', { 'retry-after': '3600' })],
-  ];
-  test.each(responses)('caused by %s have hints without commands or options', async (_what, response) => {
-    const fake = await scripted(() => response);
-    const client = open({ baseUrl: fake.url, maxRetries: 0, maxWaitMs: 0 });
-    for (const call of [client.categories.list(), client.categories.create({ name: 'dog' })]) {
-      const { hint } = await errorOf(call);
-      expect(hint ?? '').not.toMatch(/petstore|`|--\w/);
-    }
-  });
+  expect(error.cause).toMatchObject({ code: 'ECONNREFUSED' });
 });
 
-describe('closing a client', () => {
-  test('rejects later calls as a usage error', async () => {
-    const client = open(await service());
-    await client.categories.list();
-    await client.close();
-    await client.close();
-    const closed = { kind: 'usage', message: 'the client is closed' };
-    expect(await errorOf(client.categories.list())).toMatchObject(closed);
-    expect(await errorOf(client.categories.create({ name: 'dog' }))).toMatchObject(closed);
-    expect(() => client.quota()).toThrow(expect.objectContaining(closed));
+test('a create without a response is an error of kind unknown_outcome and is sent once', async () => {
+  const fake = await scripted(() => 'reset');
+  expect(await errorOf(open({ baseUrl: fake.url }).categories.create({ name: 'dog' }))).toMatchObject({
+    kind: 'unknown_outcome',
+    hint: 'check whether the category exists before you retry',
   });
+  expect(fake.requests).toHaveLength(1);
+});
 
-  test('waits for calls in progress', async () => {
-    let respond = (_answer: FakeResponse): void => undefined;
-    const fake = await scripted(() => new Promise<FakeResponse>((resolve) => (respond = resolve)));
-    const client = open({ baseUrl: fake.url });
-    const listed = client.categories.list();
-    await received(fake);
-    const closed = client.close();
-    respond({ body: [] });
-    await closed;
-    expect(await listed).toEqual([]);
-  });
+test('errors redact an API key that the service repeats', async () => {
+  const fake = await scripted(() => errorResponse(400, `bad ${KEY}`, `The key ${KEY} may not create.`));
+  const error = await errorOf(open({ baseUrl: fake.url }).categories.create({ name: 'dog' }));
+  expect(error).toMatchObject({ kind: 'rejected', serviceMessage: 'The key [redacted] may not create.' });
+  expect(JSON.stringify([error, error.message, error.stack, error.code])).not.toContain(KEY);
+});
 
-  test('through Symbol.asyncDispose rejects later calls', async () => {
-    const client = open(await service());
-    await client[Symbol.asyncDispose]();
-    expect((await errorOf(client.categories.list())).kind).toBe('usage');
-  });
+const responses: [string, FakeResponse][] = [
+  ['status 401', errorResponse(401, 'unauthorized', 'No.')],
+  ['status 403', errorResponse(403, 'forbidden', 'No.')],
+  ['status 404', errorResponse(404, 'not_found', 'No.')],
+  ['status 500', errorResponse(500, 'oops', 'No.')],
+  ['a redirect', { status: 302, headers: { location: 'https://pets.example/v1/categories' } }],
+  ['an HTML page', { body: '<html>', headers: { 'content-type': 'text/html' } }],
+  ['a reset', 'reset'],
+  ['status 429', errorResponse(429, 'slow', 'No.', { 'retry-after': '3600' })],
+];
+test.each(responses)('an error caused by %s has a hint without commands or options', async (_what, response) => {
+  const fake = await scripted(() => response);
+  const client = open({ baseUrl: fake.url, maxRetries: 0, maxWaitMs: 0 });
+  for (const call of [client.categories.list(), client.categories.create({ name: 'dog' })]) {
+    const { hint } = await errorOf(call);
+    expect(hint ?? '').not.toMatch(/petstore|`|--\w/);
+  }
+});
+
+test('a closed client rejects calls as usage errors', async () => {
+  const client = open(await service());
+  await client.categories.list();
+  await client.close();
+  await client[Symbol.asyncDispose]();
+  const closed = { kind: 'usage', message: 'the client is closed' };
+  expect(await errorOf(client.categories.list())).toMatchObject(closed);
+  expect(await errorOf(client.categories.create({ name: 'dog' }))).toMatchObject(closed);
+  expect(() => client.quota()).toThrow(expect.objectContaining(closed));
+});
+
+test('closing a client waits for calls in progress', async () => {
+  let respond = (_answer: FakeResponse): void => undefined;
+  const fake = await scripted(() => new Promise<FakeResponse>((resolve) => (respond = resolve)));
+  const client = open({ baseUrl: fake.url });
+  const listed = client.categories.list();
+  await received(fake);
+  const closed = client.close();
+  respond({ body: [] });
+  await closed;
+  expect(await listed).toEqual([]);
 });
 
 const URL_V1 = 'https://pets.example/v1';
 test.each([
   ['no options', undefined, 'usage', 'baseUrl'],
-  ['null', null, 'usage', 'baseUrl'],
   ['a string', 'https://pets.example/v1', 'usage', 'must be an object'],
-  ['no base URL', { apiKey: KEY }, 'usage', 'baseUrl'],
   ['a URL that is not a string', { baseUrl: new URL(URL_V1), apiKey: KEY }, 'usage', 'baseUrl'],
   ['an http URL', { baseUrl: 'http://pets.example/v1', apiKey: KEY }, 'usage', 'baseUrl'],
   ['a key with a space', { baseUrl: URL_V1, apiKey: 'a b' }, 'auth', 'a space'],
-  ['no key', { baseUrl: URL_V1 }, 'auth', 'apiKey'],
   ['an undefined key', { baseUrl: URL_V1, apiKey: undefined }, 'auth', 'apiKey'],
-  ['a null key', { baseUrl: URL_V1, apiKey: null }, 'auth', 'apiKey'],
   ['an empty key', { baseUrl: URL_V1, apiKey: '' }, 'auth', 'apiKey'],
   ['a key that is not a string', { baseUrl: URL_V1, apiKey: 12_345_678 }, 'auth', 'apiKey'],
   ['an unknown option', { baseUrl: URL_V1, apiKey: KEY, timeout: 5 }, 'usage', 'unknown option "timeout"'],
-  ['a timeout of NaN', { baseUrl: URL_V1, apiKey: KEY, timeoutMs: Number.NaN }, 'usage', 'timeoutMs'],
   ['a timeout of 0', { baseUrl: URL_V1, apiKey: KEY, timeoutMs: 0 }, 'usage', 'timeoutMs'],
   ['a timeout that is a string', { baseUrl: URL_V1, apiKey: KEY, timeoutMs: '5s' }, 'usage', 'timeoutMs'],
   ['a fractional number of retries', { baseUrl: URL_V1, apiKey: KEY, maxRetries: 0.5 }, 'usage', 'maxRetries'],
   ['a negative maximum wait', { baseUrl: URL_V1, apiKey: KEY, maxWaitMs: -1 }, 'usage', 'maxWaitMs'],
+  ['a number as state directory', { baseUrl: URL_V1, apiKey: KEY, stateDir: 5 }, 'usage', 'stateDir must be a path'],
+  [
+    'a state directory with a NUL',
+    { baseUrl: URL_V1, apiKey: KEY, stateDir: 'a\0b' },
+    'usage',
+    'stateDir must be a path',
+  ],
   ['an invalid state URL', { baseUrl: URL_V1, apiKey: KEY, stateUrl: 'x' }, 'usage', 'stateUrl'],
 ])('createClient with %s throws a PetstoreError', (_what, options, kind, message) => {
   const create = (): unknown => createClient(options as Parameters<typeof createClient>[0]);
@@ -326,7 +316,7 @@ test.each([
 });
 
 test('a logged PetstoreError shows its public properties only, and its stack begins with its name', () => {
-  const facts = { hint: 'log in', status: 401, exitCode: 3, silent: true, problems: [], commandHint: () => 'x' };
+  const facts = { hint: 'log in', status: 401, exitCode: 3, silent: true, problems: [], command: ['auth', 'login'] };
   const error = new PetstoreError('auth', 'the key was rejected', facts);
   expect(error.stack).toMatch(/^PetstoreError: the key was rejected\n/);
   const [, shown = ''] = /\{\n(.*)\n\}$/s.exec(inspect(error)) ?? [];

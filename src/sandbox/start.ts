@@ -3,7 +3,7 @@
 import { checkOptions } from '../check-options.ts';
 import { systemClock } from '../clock.ts';
 import { PetstoreError } from '../errors.ts';
-import { systemReason } from '../system-error.ts';
+import { storageError } from '../system-error.ts';
 import { startServer } from './server.ts';
 import { portError, readSettings } from './settings.ts';
 
@@ -49,12 +49,12 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   if (given.plan !== undefined && given.limits?.length) {
     throw new PetstoreError('usage', 'plan and limits exclude each other', { hint: 'use one of them' });
   }
-  const settings = readSettings(given, NAMES);
-  const { port, keys, dataFile } = settings;
-  const { baseUrl: url, close } = await startServer({ ...settings, clock: systemClock }).catch((cause) => {
-    const error = portError(cause, port, NAMES.port);
-    if (error instanceof PetstoreError) throw error;
-    throw new PetstoreError('storage', `cannot use ${dataFile} (${systemReason(cause)})`, { cause });
-  });
-  return { url, key: keys[0], close, [Symbol.asyncDispose]: close };
+  try {
+    const settings = readSettings(given, NAMES);
+    const { baseUrl: url, close } = await startServer({ ...settings, clock: systemClock });
+    return { url, key: settings.keys[0], close, [Symbol.asyncDispose]: close };
+  } catch (cause) {
+    const error = portError(cause, given.port ?? 0, NAMES.port);
+    throw error instanceof PetstoreError ? error : storageError(cause, 'use', String(given.data));
+  }
 }

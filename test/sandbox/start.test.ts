@@ -1,0 +1,75 @@
+// `startSandbox`, the sandbox of the library.
+import { readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { createClient } from '../../src/client.ts';
+import { PetstoreError } from '../../src/errors.ts';
+import type { SandboxOptions } from '../../src/sandbox/start.ts';
+import { startSandbox } from '../../src/sandbox/start.ts';
+import { tempDir } from '../support/temp-dir.ts';
+
+async function start(options?: SandboxOptions) {
+  const sandbox = await startSandbox(options);
+  onTestFinished(sandbox.close);
+  const client = createClient({ baseUrl: sandbox.url, apiKey: sandbox.key, stateDir: tempDir() });
+  onTestFinished(client.close);
+  return { ...sandbox, ...client.categories };
+}
+
+test('sandboxes in memory share nothing, and data in a file is kept', async () => {
+  const dir = tempDir();
+  for (const [data, listed] of [
+    [undefined, 1],
+    [undefined, 1],
+    [join(dir, 'pets'), 1],
+    [join(dir, 'pets'), 2],
+  ] as const) {
+    const { create, list, close } = await start({ data });
+    await create({ name: 'dog' });
+    expect(await list()).toHaveLength(listed);
+    await close();
+  }
+  expect(readdirSync(dir).sort()).toEqual(['pets.1.log', 'pets.windows.1.log']);
+});
+
+test('the options of a sandbox apply: keys, limits, plan, faults with their seed', async () => {
+  const get = async (url: string, key: string): Promise<unknown[]> => {
+    const { status, headers } = await fetch(`${url}/categories`, { headers: { authorization: `Bearer ${key}` } });
+    return [status, headers.get('x-ratelimit-limit')];
+  };
+  const custom = await start({ keys: ['sandbox_alice_0001', 'sandbox_bobby_0001'], limits: ['7/1h'] });
+  expect(custom.key).toBe('sandbox_alice_0001');
+  expect(await get(custom.url, 'sandbox_bobby_0001')).toEqual([200, '7']);
+  const pro = await start({ plan: 'pro', faults: ['503'], seed: 1 });
+  expect(await get(pro.url, pro.key)).toEqual([503, '300']);
+});
+
+test.each([
+  ['an unknown option', { prot: 1 }, 'unknown option "prot" of startSandbox'],
+  ['options that are a string', 'pro', 'the options of startSandbox must be an object'],
+  ['a port that is text', { port: '4010' }, 'invalid value "4010" for port'],
+  ['keys that are a string', { keys: 'sandbox_alice_0001' }, 'keys must be an array of strings'],
+  ['an empty key', { keys: [''] }, 'keys must be printable ASCII without spaces'],
+  ['limits that are numbers', { limits: [60] }, 'limits must be an array of strings'],
+  ['an unknown plan', { plan: 'gold' }, 'invalid value "gold" for plan'],
+  ['a plan and limits', { plan: 'free', limits: ['1/1m'] }, 'plan and limits exclude each other'],
+  ['an unknown fault', { faults: ['tsunami'] }, 'invalid value "tsunami" for faults'],
+  ['a negative seed', { seed: -1 }, 'invalid value "-1" for seed'],
+  ['a data file with a NUL character', { data: 'a\0b' }, 'data must be a path'],
+  ['a directory as data file', { data: '/' }, 'data must be a file, but / is a directory'],
+])('startSandbox with %s is rejected as a usage error', async (_what, options, message) => {
+  const error: unknown = await startSandbox(options as SandboxOptions).catch((reason) => reason);
+  expect(error).toBeInstanceOf(PetstoreError);
+  expect(error).toMatchObject({ kind: 'usage', message });
+});
+
+test('startSandbox on a busy port is a usage error, and with an unusable data file a storage error', async () => {
+  const { url } = await start();
+  const port = Number(new URL(url).port);
+  const busy = { kind: 'usage', message: `port ${port} is in use`, hint: 'use port 0 to choose a free port' };
+  await expect(startSandbox({ port })).rejects.toMatchObject(busy);
+  const file = join(tempDir(), 'file');
+  writeFileSync(file, '');
+  const message = `cannot use ${join(file, 'pets')} (not a directory)`;
+  await expect(startSandbox({ data: join(file, 'pets') })).rejects.toMatchObject({ kind: 'storage', message });
+});
