@@ -16,15 +16,22 @@ export function proxyFor(target: URL, env: Environment): URL | undefined {
   try {
     const url = new URL(/^[a-z][a-z0-9+.-]*:\/\//i.test(value) ? value : `http://${value}`);
     decodeURIComponent(url.username + url.password);
-    if (/^https?:$/.test(url.protocol)) return url;
+    if (/^https?:$/.test(url.protocol)) return checkPath(url);
   } catch (error) {
+    if (error instanceof PetstoreError) throw error;
     if (error instanceof URIError) {
       const hint = 'percent-encode special characters in the user name and password, for example % as %25';
       throw new PetstoreError('usage', 'HTTPS_PROXY contains invalid percent-encoding', { hint });
     }
   }
-  const hint = 'use a URL such as http://proxy.example:3128, or unset the variable';
-  throw new PetstoreError('usage', 'HTTPS_PROXY is not an http or https URL', { hint });
+  throw new PetstoreError('usage', 'HTTPS_PROXY is not an http or https URL', { hint: EXAMPLE });
+}
+
+const EXAMPLE = 'use a URL such as http://proxy.example:3128';
+
+function checkPath(url: URL): URL {
+  if (url.pathname === '/' && url.search === '' && url.hash === '') return url;
+  throw new PetstoreError('usage', 'HTTPS_PROXY must not contain a path', { hint: EXAMPLE });
 }
 
 // An entry is `*` or a host, which matches its subdomains too, with an optional port.

@@ -53,14 +53,17 @@ test.each([
   expect(proxy(`https://${host}/v1`, { HTTPS_PROXY, NO_PROXY: exceptions })).toBe(expected);
 });
 
-test.each(['socks5://proxy.example', 'http://', 'http://[', 'ftp://x'])(
-  'the HTTPS_PROXY %s is a usage error',
-  (value) => {
-    expect(() => proxy('https://pets.example/v1', { HTTPS_PROXY: value })).toThrow(
-      expect.objectContaining({ kind: 'usage', message: 'HTTPS_PROXY is not an http or https URL' }),
-    );
-  },
-);
+test.each([
+  ['socks5://proxy.example', 'HTTPS_PROXY is not an http or https URL'],
+  ['http://', 'HTTPS_PROXY is not an http or https URL'],
+  ['http://[', 'HTTPS_PROXY is not an http or https URL'],
+  ['http://127.0.0.1:9/path', 'HTTPS_PROXY must not contain a path'],
+  ['http://127.0.0.1:9?query', 'HTTPS_PROXY must not contain a path'],
+])('the HTTPS_PROXY %s is a usage error', (value, message) => {
+  expect(() => proxy('https://pets.example/v1', { HTTPS_PROXY: value })).toThrow(
+    expect.objectContaining({ kind: 'usage', message, hint: 'use a URL such as http://proxy.example:3128' }),
+  );
+});
 
 test('a proxy password with an invalid percent-encoding causes a usage error that does not show it', () => {
   expect(() => proxy('https://pets.example/v1', { HTTPS_PROXY: 'http://u:100%pw@proxy.example:3128' })).toThrow(
