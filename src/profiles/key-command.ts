@@ -14,6 +14,7 @@ const TIMEOUT_MS = 30_000;
 /** Time to read the rest of the output after the command ended, since a background process may keep the pipes open. */
 const DRAIN_MS = 200;
 const MAX_STDERR = 64 * 1024;
+const NOT_FOUND = 'command not found';
 
 export interface KeyCommandContext {
   /** Must not contain secrets: the command inherits it. */
@@ -32,12 +33,7 @@ export interface KeyCommandContext {
  * @throws PetstoreError `auth` if it fails or takes longer than 30 s, `interrupted`
  */
 export async function runKeyCommand(commandLine: string, from: string, context: KeyCommandContext): Promise<string> {
-  const [program, ...args] = parseArgsStringToArgv(commandLine);
-  if (program === undefined) {
-    throw new PetstoreError('auth', `the key command from ${from} is empty`, {
-      hint: 'set a command that prints the API key',
-    });
-  }
+  const [program = '', ...args] = parseKeyCommand(commandLine, from);
   const { env, clock, signal, redactor, onStderr } = context;
   signal.throwIfAborted();
   const child = spawn(program, args, { env, stdio: ['ignore', 'pipe', 'pipe'], windowsHide: true });
@@ -65,8 +61,12 @@ export async function runKeyCommand(commandLine: string, from: string, context: 
     if (shown !== '') onStderr(shown.endsWith('\n') ? shown : `${shown}\n`);
     if (failure === undefined) return key;
     // The message names the program only: its arguments may contain a token.
-    throw new PetstoreError('auth', `key command \`${escapeControls(program)}\` failed (${failure})`, {
-      hint: 'run the key command yourself to see why it fails',
+    const name = escapeControls(program);
+    throw new PetstoreError('auth', `key command \`${name}\` failed (${failure})`, {
+      hint:
+        failure === NOT_FOUND
+          ? `install \`${name}\`, or correct the key command`
+          : 'run the key command yourself to see why it fails',
     });
   } finally {
     ended.abort();
@@ -74,6 +74,22 @@ export async function runKeyCommand(commandLine: string, from: string, context: 
     child.stdout.destroy();
     child.stderr.destroy();
   }
+}
+
+/**
+ * Splits a command line into words, without a shell.
+ * @throws PetstoreError `auth` if it is empty
+ */
+export function parseKeyCommand(commandLine: string, from: string): string[] {
+  const words = parseArgsStringToArgv(commandLine);
+  if (words.length > 0) return words;
+  if (from === '--key-command') {
+    const hint = "pass a command that prints the API key, for example --key-command 'pass show petstore'";
+    throw new PetstoreError('auth', '--key-command is empty', { hint });
+  }
+  throw new PetstoreError('auth', `the key command from ${from} is empty`, {
+    hint: 'set a command that prints the API key',
+  });
 }
 
 // Reads everything, since a full pipe would block the command, but keeps only the beginning.
@@ -86,5 +102,5 @@ function collect(stream: Readable, characters: number): () => string {
 }
 
 function startFailure(error: NodeJS.ErrnoException): string {
-  return error.code === 'ENOENT' ? 'command not found' : systemReason(error);
+  return error.code === 'ENOENT' ? NOT_FOUND : systemReason(error);
 }

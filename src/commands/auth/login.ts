@@ -2,6 +2,7 @@
 import type { Action } from '../../command.ts';
 import { PetstoreError, rephrase } from '../../errors.ts';
 import { escapeControls } from '../../escape.ts';
+import { TransportError } from '../../http/types.ts';
 import type { Environment } from '../../io.ts';
 import type { View } from '../../output/view.ts';
 import type { BaseUrl } from '../../profiles/credential-rules.ts';
@@ -45,18 +46,19 @@ export const loginAction: Action<LoginOptions, LoginResult> = { view, run: logIn
 
 async function logIn(session: Session, options: LoginOptions): Promise<LoginResult> {
   const store = await session.profiles();
-  const active = store.active();
   const typed = session.options.profile;
   // With --profile, ignore the environment.
   const env = typed === undefined ? session.context.env : {};
-  const profile = namedProfile({ env, profile: typed })?.name ?? active;
+  const named = namedProfile({ env, profile: typed })?.name;
+  const active = named === undefined ? store.active() : store.activeIfReadable();
+  const profile = named ?? store.active();
   if (profile === SANDBOX) {
     throw new PetstoreError('usage', 'profile "sandbox" needs no login', {
       hint: 'run `petstore categories list -p sandbox`',
     });
   }
   // The new profile becomes active only if the active one has no key.
-  const activated = active !== profile && active !== SANDBOX && !hasKey(store.get(active));
+  const activated = active !== undefined && active !== profile && active !== SANDBOX && !hasKey(store.get(active));
   const address = await addressFor(session, env, options, profile, store.get(profile));
   const { keyCommand, verify: verified } = options;
   const key = keyCommand === undefined ? await readKey(session, profile) : await printedKey(session, options);
@@ -132,6 +134,8 @@ async function firstLine(session: Session): Promise<string> {
 
 // Without verification the command is not run: its vault may be locked or elsewhere.
 async function printedKey(session: Session, { keyCommand = '', verify: run }: LoginOptions): Promise<string | null> {
+  const { parseKeyCommand } = await import('../../profiles/key-command.ts');
+  parseKeyCommand(keyCommand, '--key-command');
   return run ? checkKey(await session.runKeyCommand(keyCommand, '--key-command'), '--key-command') : null;
 }
 
@@ -141,12 +145,13 @@ async function verify(session: Session, profile: string, key: string, url: strin
     await (await session.apiOf(target)).categories.list();
   } catch (error) {
     if (!(error instanceof PetstoreError) || error.kind === 'interrupted') throw error;
-    const { status = 0, kind, message, code } = error;
+    const { status = 0, kind, message, code, cause } = error;
+    const reason = cause instanceof TransportError ? cause.reason : '';
     const hints: Partial<Record<string, string>> = {
       auth: status === 401 ? 'check the API key and log in again' : undefined,
       rejected: 'check --url',
       service: status >= 500 ? undefined : 'check --url',
-      network: 'check --url and the network',
+      network: reason.startsWith('proxy') ? undefined : 'check --url',
     };
     throw rephrase(error, `${message}${code ? ` [${code}]` : ''}; nothing was saved`, hints[kind]);
   }
