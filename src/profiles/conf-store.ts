@@ -31,11 +31,7 @@ export function openConfStore(dir: string): ProfileStore {
     });
 
   const read = (file: string): Settings | undefined =>
-    guarded(pathOf(file), 'read', () => {
-      if (!makePrivate(pathOf(file))) return undefined;
-      const { store } = open(file);
-      return Object.fromEntries(FIELDS.flatMap((field) => (store[field] === undefined ? [] : [[field, store[field]]])));
-    });
+    guarded(pathOf(file), 'read', () => (isUsable(pathOf(file)) ? (open(file).store as Settings) : undefined));
 
   // conf reports a short write on a full disk as success, so the old file is kept until the new one has been read back.
   const write = (file: string, settings: Settings): void => {
@@ -54,7 +50,7 @@ export function openConfStore(dir: string): ProfileStore {
         else fs.rmSync(path, { force: true });
         throw error instanceof PetstoreError ? new Error('it cannot be read back') : error;
       }
-      fs.rmSync(old, { force: true });
+      removeLeftovers(file);
     });
   };
 
@@ -93,18 +89,24 @@ export function openConfStore(dir: string): ProfileStore {
       const profile = store.get(name);
       if (!hasKey(profile)) return false;
       store.save({ name, url: profile?.url });
-      guarded(dir, 'write', () => removeLeftovers(PREFIX + name));
       return true;
     },
     remove(name) {
       const removed = remove(PREFIX + checkProfileName(name));
-      if (store.active() === name) remove(ACTIVE);
+      if (store.activeIfReadable() === name) remove(ACTIVE);
       return removed;
     },
     active() {
       const name = read(ACTIVE)?.active ?? FIRST_ACTIVE;
       if (!isProfileName(name)) throw damagedFile(pathOf(ACTIVE), 'does not name a profile');
       return name;
+    },
+    activeIfReadable() {
+      try {
+        return store.active();
+      } catch {
+        return undefined;
+      }
     },
     activate(name) {
       checkProfileName(name);
@@ -120,13 +122,33 @@ export function openConfStore(dir: string): ProfileStore {
   return store;
 }
 
-/** @returns false if there is no such file */
-function makePrivate(path: string): boolean {
+/**
+ * Makes the user's own file private; a file of root, such as a mounted secret, is used as it is.
+ * @returns false if there is no such file
+ * @throws PetstoreError `storage` for a file of another user, whose key command would run as this user
+ */
+function isUsable(path: string): boolean {
   const stats = fs.statSync(path, { throwIfNoEntry: false });
   if (!stats) return false;
   if (!stats.isFile()) throw damagedFile(path, 'is not a regular file');
-  if ((stats.mode & 0o077) !== 0 && process.platform !== 'win32') fs.chmodSync(path, 0o600);
+  const user = process.getuid?.();
+  if (user === undefined) return true;
+  if (stats.uid !== user && stats.uid !== 0) {
+    throw new PetstoreError('storage', `${escapeControls(path)} is owned by another user`, {
+      hint: 'set PETSTORE_CONFIG_DIR to a directory of your own',
+    });
+  }
+  if (stats.uid === user && (stats.mode & 0o077) !== 0) narrow(path);
   return true;
+}
+
+// A secret that is mounted read-only for root keeps its mode.
+function narrow(path: string): void {
+  try {
+    fs.chmodSync(path, 0o600);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EROFS') throw error;
+  }
 }
 
 function list(dir: string): readonly string[] {
@@ -156,12 +178,12 @@ function damagedFile(path: string, what: string): PetstoreError {
   return new PetstoreError('storage', `${escapeControls(path)} ${what}`, {
     hint: profile
       ? `run \`petstore auth logout -p ${profile} --delete\` to delete the file, then log in again`
-      : 'choose the active profile again with `petstore auth switch PROFILE`',
+      : `run \`petstore auth switch ${FIRST_ACTIVE}\` to set the active profile again`,
   });
 }
 
 // Converts errors of the file system to PetstoreError `storage`.
-function guarded<T>(path: string, verb: string, work: () => T): T {
+function guarded<T>(path: string, verb: 'read' | 'write' | 'remove', work: () => T): T {
   try {
     return work();
   } catch (error) {

@@ -31,6 +31,8 @@ export interface ProfileStore {
   /** Removes the profile; if it was active, `production` becomes active. @returns whether it existed */
   remove(name: string): boolean;
   active(): string;
+  /** Undefined if the file that names the active profile is damaged. */
+  activeIfReadable(): string | undefined;
   activate(name: string): void;
 }
 
@@ -63,14 +65,20 @@ export function checkProfileName(name: string, from?: string): string {
   );
 }
 
-/** The error for a valid name that no profile has; lists the profiles and suggests the closest. */
-export function unknownProfile(name: string, names: readonly string[], from?: string): PetstoreError {
+/**
+ * The error for a valid name that no profile has; lists the profiles and suggests the closest.
+ * @param hint if there is no close name; by default, how to create the profile
+ */
+export function unknownProfile(
+  name: string,
+  names: readonly string[],
+  from?: string,
+  hint = `run \`petstore auth login -p ${name} --url https://HOST/v1\` to create it`,
+): PetstoreError {
   if (looksLikeKey(name)) return keyAsProfile(from, names);
   const match = closestMatch(name, names);
   const message = `profile "${name}"${origin(from)} does not exist; available profiles: ${list(names)}`;
-  return new PetstoreError('usage', message, {
-    hint: match ? `did you mean "${match}"?` : `run \`petstore auth login -p ${name}\` to create it`,
-  });
+  return new PetstoreError('usage', message, { hint: match ? `did you mean "${match}"?` : hint });
 }
 
 /** The error for an API key in place of a name; it does not repeat the key. */

@@ -14,6 +14,7 @@ function memory(profiles: readonly StoredProfile[], active = 'production'): Prof
     names: () => [...BUILT_IN, ...profiles.map(({ name }) => name).filter((name) => !BUILT_IN.includes(name))],
     get: (name) => profiles.find((profile) => profile.name === name),
     active: () => active,
+    activeIfReadable: () => active,
     save: () => expect.unreachable('saved'),
     removeKey: () => expect.unreachable('removed'),
     remove: () => expect.unreachable('removed'),

@@ -1,13 +1,15 @@
 // Saved profiles in several processes: concurrent, killed, and with any umask.
 import type { ChildProcess } from 'node:child_process';
 import { spawn, spawnSync } from 'node:child_process';
-import { readdirSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, cpSync, existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 import { openConfStore } from '../../src/profiles/conf-store.ts';
 import { hasShell } from '../support/capabilities.ts';
 import { compile } from '../support/compile.ts';
-import { BASE_ENV } from '../support/processes.ts';
+import { startHttpFake } from '../support/http-fake.ts';
+import { BASE_ENV, ended, place } from '../support/processes.ts';
+import { BIN, petstore } from '../support/program.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 // Saves PROFILE COUNT times and prints a number after each save.
@@ -88,3 +90,39 @@ test.runIf(hasShell).each(['000', '022', '027', '077'])(
     expect((statSync(join(dir, 'profile-p.json')).mode & 0o777).toString(8)).toBe('600');
   },
 );
+
+// Only root may change the owner of a file.
+const rootTest = test.runIf(process.getuid?.() === 0);
+
+rootTest("a user's command uses a profile file of root as it is", async () => {
+  const service = await startHttpFake(() => ({ body: [] }));
+  const root = place();
+  await petstore(root, ['auth', 'login', '--no-verify', '--url', service.url], 'key-of-root-0123456789\n');
+  const user = place();
+  const config = join(user.dir, 'config');
+  cpSync(root.env['PETSTORE_CONFIG_DIR'] ?? '', config, { recursive: true });
+  const file = join(config, 'profile-production.json');
+  chownSync(user.dir, 54_321, 54_321);
+  chmodSync(config, 0o755);
+  chmodSync(file, 0o644);
+  const child = spawn(process.execPath, [BIN, 'categories', 'list', '-q'], { ...user, uid: 54_321, gid: 54_321 });
+  const { code, err } = await ended(child);
+  service.close();
+  expect([code, err, service.requests[0]?.headers.authorization]).toEqual([0, '', 'Bearer key-of-root-0123456789']);
+  expect((statSync(file).mode & 0o777).toString(8)).toBe('644');
+});
+
+rootTest('a profile file of another user is a storage error, and its key command never runs', async () => {
+  const at = place();
+  const marker = join(at.dir, 'ran');
+  const login = ['auth', 'login', '--no-verify', '--url', 'http://127.0.0.1:9/v1', '--key-command', `touch ${marker}`];
+  expect((await petstore(at, login)).code).toBe(0);
+  const file = join(at.dir, 'config', 'profile-production.json');
+  chownSync(file, 54_321, 54_321);
+  for (const args of [['categories', 'list'], ['doctor'], ['auth', 'status'], login]) {
+    const { code, out, err } = await petstore(at, args);
+    expect([args, code, existsSync(marker)]).toEqual([args, 9, false]);
+    expect(out + err).toContain('is owned by another user');
+  }
+  expect((await petstore(at, ['auth', 'logout', '-p', 'production', '--delete'])).code).toBe(0);
+});

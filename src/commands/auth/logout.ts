@@ -2,8 +2,8 @@
 import type { Action } from '../../command.ts';
 import { PetstoreError } from '../../errors.ts';
 import type { View } from '../../output/view.ts';
-import { checkExists, namedProfile } from '../../profiles/credentials.ts';
-import { SANDBOX } from '../../profiles/store.ts';
+import { keyVariable, namedProfile } from '../../profiles/credentials.ts';
+import { SANDBOX, unknownProfile } from '../../profiles/store.ts';
 import type { Session } from '../../session.ts';
 
 interface LogoutOptions {
@@ -27,19 +27,22 @@ const view: View<LogoutResult> = {
 export const logoutAction: Action<LogoutOptions, LogoutResult> = { view, run: logOut };
 
 async function logOut(session: Session, options: LogoutOptions): Promise<LogoutResult> {
-  const { env } = session.context;
+  const { options: global, context } = session;
   const store = await session.profiles();
-  if (env['PETSTORE_API_KEY'] !== undefined) {
-    await session.warn('PETSTORE_API_KEY is still set; commands keep using that key');
-  }
-  const named = namedProfile({ env, profile: session.options.profile });
+  // With --profile, the environment is ignored.
+  const variable = global.profile === undefined ? keyVariable(context.env) : undefined;
+  if (variable) await session.warn(`${variable} is still set and overrides saved keys`);
+  const named = namedProfile({ env: context.env, profile: global.profile });
   const name = named?.name ?? store.active();
   if (name === SANDBOX) {
-    throw new PetstoreError('usage', 'profile "sandbox" has no API key', {
-      hint: 'to log out of another profile, run `petstore auth logout -p PROFILE`',
+    throw new PetstoreError('usage', 'profile "sandbox" has a built-in key, which cannot be removed', {
+      hint: 'run `petstore auth logout -p PROFILE` to log out of another profile',
     });
   }
-  checkExists(store, name, named?.from);
+  const names = store.names();
+  if (!names.includes(name)) {
+    throw unknownProfile(name, names, named?.from, 'run `petstore auth status` to list the profiles');
+  }
   const deleted = options.delete === true;
   return { profile: name, removed: deleted ? store.remove(name) : store.removeKey(name), deleted };
 }
