@@ -6,9 +6,13 @@ import { DecodeError, decodeCategory, decodeJson, decodeList } from './decode.ts
 import { responseError } from './response-error.ts';
 import type { Api, Category, NewCategory } from './types.ts';
 
+/** About 330,000 categories; a list of this size needs 640 MB of memory. */
+const MAX_LIST_BYTES = 64 * 1024 * 1024;
+
 type Sender = Pick<HttpClient, 'send'>;
 
-const LIST: HttpRequest = { method: 'GET', path: '/categories', safe: true };
+/** The request of the list. */
+export const LIST: HttpRequest = { method: 'GET', path: '/categories', safe: true, maxBytes: MAX_LIST_BYTES };
 
 export function createApi(client: Sender): Api {
   return {

@@ -8,7 +8,7 @@ import { toTransportError } from './transport-errors.ts';
 import type { Head, HttpHeaders, HttpRequest, HttpResponse, Transport } from './types.ts';
 import { TransportError } from './types.ts';
 
-/** The largest response to a read. */
+/** The largest response to a read, unless the request states another. */
 const MAX_RESPONSE_BYTES = 16 * 1024 * 1024;
 /** The largest response to other requests; a longer error response is cut. */
 const MAX_SHORT_RESPONSE_BYTES = 1024 * 1024;
@@ -37,7 +37,7 @@ export function createTransport(options: TransportOptions): Transport {
   let reuse = true;
   return {
     async send(request, how) {
-      const maxBytes = request.safe ? MAX_RESPONSE_BYTES : MAX_SHORT_RESPONSE_BYTES;
+      const maxBytes = request.maxBytes ?? (request.safe ? MAX_RESPONSE_BYTES : MAX_SHORT_RESPONSE_BYTES);
       try {
         const dispatch = { ...dispatchOptions(base, options, request), reset: !reuse };
         return await exchange(await agent, dispatch, { ...how, maxBytes, now: options.now, host: base.host, proxy });
@@ -137,9 +137,10 @@ function exchange(
         if (status < 200) return;
         head = { status, headers: headers as HttpHeaders, receivedAt: now(), sentAt };
         options.onHead?.(head);
-        if ((headers['content-encoding'] ?? 'identity') !== 'identity') {
-          fail('encoding', 'the response is compressed, but compression was not requested');
-        }
+        if ((headers['content-encoding'] ?? 'identity') === 'identity') return;
+        // The status of an error is enough.
+        if (status >= 300) cut();
+        else fail('encoding', 'the response is compressed, but compression was not requested');
       },
       onResponseData(_controller, chunk) {
         received += chunk.length;

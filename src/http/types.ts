@@ -14,6 +14,8 @@ export interface HttpRequest {
   readonly signal?: AbortSignal | undefined;
   /** Overrides the client's timeout per attempt. */
   readonly timeoutMs?: number | undefined;
+  /** The largest response; by default 16 MiB for a read and 1 MiB for other requests. */
+  readonly maxBytes?: number | undefined;
   /** The name of the category to create, for messages. */
   readonly creates?: string | undefined;
   /** Sends `Cache-Control: no-cache`. */

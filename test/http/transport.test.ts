@@ -1,5 +1,6 @@
 // One attempt over real sockets: bytes sent, response, and whether a failed attempt may have been received.
 import type { Socket } from 'node:net';
+import { gzipSync } from 'node:zlib';
 import { expect, onTestFinished, test } from 'vitest';
 import { createTransport } from '../../src/http/transport.ts';
 import { toTransportError } from '../../src/http/transport-errors.ts';
@@ -99,7 +100,7 @@ async function startFlood(status: string, mebibytes = Number.POSITIVE_INFINITY):
   return (await serve({ onRequest: pour })).url;
 }
 
-test('a response body of more than 16 MiB, or 1 MiB for a create, is an error', async () => {
+test('a response body of more than 16 MiB, or 1 MiB for a create, or what the request states, is an error', async () => {
   expect(await failure(await startFlood('200 OK'))).toMatchObject({
     reason: 'too-large',
     detail: expect.stringContaining('16 MiB'),
@@ -111,6 +112,9 @@ test('a response body of more than 16 MiB, or 1 MiB for a create, is an error', 
     head: { status: 201 },
   });
   expect((await send(await startFlood('200 OK', 3))).body).toHaveLength(3 * MIB);
+  const list = { ...GET, maxBytes: 20 * MIB };
+  expect((await send(await startFlood('200 OK', 20), list)).body).toHaveLength(20 * MIB);
+  expect((await failure(await startFlood('200 OK'), list)).detail).toBe('the response is larger than 20 MiB');
 });
 
 test.each([
@@ -121,6 +125,14 @@ test.each([
   expect(status).toBe(503);
   expect(body.length).toBeGreaterThanOrEqual(MIB);
   expect(body.length).toBeLessThan(2 * MIB);
+});
+
+test('the status of a compressed error response decides', async () => {
+  const compressed = (status: string) => responding(response(status, gzipSync('{}'), 'Content-Encoding: gzip'));
+  const { url } = await compressed('401 Unauthorized');
+  const { status, body } = await send(url);
+  expect([status, body.length]).toEqual([401, 0]);
+  expect(await failure((await compressed('200 OK')).url)).toMatchObject({ reason: 'encoding', head: { status: 200 } });
 });
 
 test('an attempt that is canceled once it is connected sends nothing', async () => {

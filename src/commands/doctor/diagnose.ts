@@ -1,5 +1,5 @@
 // `petstore doctor`: runs its checks in order, and the view of their results.
-import { categoriesOf } from '../../api/categories.ts';
+import { categoriesOf, LIST } from '../../api/categories.ts';
 import type { Action } from '../../command.ts';
 import { PetstoreError } from '../../errors.ts';
 import { proxyFor } from '../../http/proxy.ts';
@@ -97,7 +97,7 @@ async function diagnose(session: Session): Promise<readonly Check[]> {
     const target = await session.target().catch(() => undefined);
     if (!target) return skipped('needs an API key');
     try {
-      response = await (await session.httpClient()).send({ method: 'GET', path: '/categories', safe: true });
+      response = await (await session.httpClient()).send(LIST);
       if (response.status !== 401) categoriesOf(response);
     } catch (error) {
       throw connectionError(error);
