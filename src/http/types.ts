@@ -69,6 +69,10 @@ export class TransportError extends Error {
     this.detail = detail;
     this.head = head;
     this.code = code;
+    // The library's errors have this error as their cause, whose code console.log shows.
+    for (const name of ['name', 'reason', 'requestSent', 'detail', 'head']) {
+      Object.defineProperty(this, name, { enumerable: false });
+    }
   }
 }
 

@@ -175,6 +175,8 @@ await client.close();`,
   );
   expect(out).toMatch(/^PetstoreError: cannot connect to 127\.0\.0\.1:1: connection refused\n {4}at /);
   expect(out).toMatch(/\n {2}\[cause\]: TransportError: /);
+  const shown = [...out.matchAll(/^ +([a-z]\w*): /gim)].map(([, name]) => name);
+  expect(shown).toEqual(['kind', 'hint', 'code']);
 });
 
 test.each([
