@@ -1,5 +1,5 @@
 // Faults: drawn from the seed, injected at their moment, and counted by the state that they met.
-import type { Machine, Scheduler, SimulatedProcess } from './scheduler.ts';
+import type { Scheduler, SimulatedProcess } from './scheduler.ts';
 import type { StateServer } from './state-server.ts';
 import type { Trace } from './trace.ts';
 
@@ -11,6 +11,9 @@ const CREATES =
 const LISTS = 'aged-list aged-list cut-list cut-list cut-list empty-list html';
 const LATE = 'accepted-late gateway-timeout-late';
 const DELAYED = 'slow slow-response';
+const ENDS = 'kill kill-writing interrupt kill';
+const FAILING = 'no-connection lost-request lost-request refuse refuse error-before silent';
+const FEW = [1, 9] as const;
 
 /** The faults that wait for a request; the others of the table wait for a state of a process. */
 const OF_REQUESTS = new Set(`${ANY_REQUEST} ${CREATES} ${LISTS} forbids created-twice`.split(' '));
@@ -29,72 +32,44 @@ export type Cause = 'service' | 'process' | 'server' | 'clock';
  */
 type Moment = 'create' | 'list' | 'first' | 'lookup' | 'owed' | 'lost' | 'refused' | 'connecting' | 'any';
 
-/** One of the kinds at one of the moments; `amount` is the least and the most requests, or milliseconds. */
-type Draw = readonly [kinds: string, moments: string, amount?: readonly [number, number]];
+/** One of the kinds at one of the moments; `amount` is the number of requests, or milliseconds, or the least and the most. */
+type Draw = readonly [kinds: string, moments: string, amount?: number | readonly [number, number]];
 
 /** Faults that are injected together, so that one meets what another made uncertain. */
 const TABLE: readonly (readonly [cause: Cause, weight: number, ...draws: Draw[]])[] = [
-  ['service', 2, [ANY_REQUEST, 'create list any', [1, 9]]],
-  ['service', 3, [CREATES, 'create', [1, 9]]],
+  ['service', 2, [ANY_REQUEST, 'create list any', FEW]],
+  ['service', 3, [CREATES, 'create', FEW]],
   ['service', 2, [LISTS, 'first lookup', [1, 4]]],
-  ['service', 4, [CREATES, 'create', [1, 9]], [LISTS, 'lookup', [1, 4]]],
+  ['service', 4, [CREATES, 'create', FEW], [LISTS, 'lookup', [1, 4]]],
   // A refusal while other requests are in flight, whose responses arrive later.
-  [
-    'service',
-    4,
-    [DELAYED, 'create', [3, 3]],
-    ['refuse refuse slow-refusal', 'create', [2, 2]],
-    [DELAYED, 'create', [3, 3]],
-  ],
+  ['service', 4, [DELAYED, 'create', 3], ['refuse refuse slow-refusal', 'create', 2], [DELAYED, 'create', 3]],
   // A late refusal that extends a wait while a probe is in flight.
-  ['service', 4, ['slow-refusal', 'create', [2, 2]], ['refuse', 'create', [1, 1]], [DELAYED, 'create', [2, 2]]],
+  ['service', 4, ['slow-refusal', 'create', 2], ['refuse', 'create', 1], [DELAYED, 'create', 2]],
   // A stale list, then two empty ones.
-  ['service', 2, ['cut-list', 'first', [1, 1]], ['empty-list', 'first', [2, 2]]],
-  ['service', 1, ['very-late-request', 'create', [4, 4]]],
-  ['service', 2, ['slow-response', 'create', [4, 4]]],
+  ['service', 2, ['cut-list', 'first', 1], ['empty-list', 'first', 2]],
+  ['service', 1, ['very-late-request', 'create', 4]],
+  ['service', 2, ['slow-response', 'create', 4]],
   // Longer than any run tries.
-  [
-    'service',
-    3,
-    ['no-connection lost-request lost-request refuse refuse error-before silent', 'create create list any', [8, 48]],
-  ],
-  ['service', 2, ['lost-response silent slow', 'create', [1, 1]], ['forbids', 'create', [14, 14]]],
-  [
-    'service',
-    2,
-    ['lost-response', 'create', [2, 2]],
-    ['lost-request', 'create', [2, 2]],
-    ['no-connection', 'create', [2, 2]],
-  ],
+  ['service', 3, [FAILING, 'create create list any', [8, 48]]],
+  ['service', 2, ['lost-response silent slow', 'create', 1], ['forbids', 'create', 14]],
+  ['service', 2, ['lost-response', 'create', 2], ['lost-request', 'create', 2], ['no-connection', 'create', 2]],
   ['service', 1, ['new-key', 'create any']],
-  ['process', 2, ['kill kill-writing interrupt kill', 'create create list any']],
-  [
-    'process',
-    4,
-    [CREATES, 'create', [1, 9]],
-    ['kill kill-writing interrupt', 'create list any'],
-    [LISTS, 'first', [1, 4]],
-  ],
-  ['process', 4, ['slow', 'create', [8, 8]], ['kill kill-writing interrupt', 'create']],
-  ['process', 2, [LATE, 'create', [4, 4]], ['kill', 'owed'], ['kill', 'owed']],
+  ['process', 2, [ENDS, 'create create list any']],
+  ['process', 4, [CREATES, 'create', FEW], [ENDS, 'create list any'], [LISTS, 'first', [1, 4]]],
+  ['process', 4, ['slow', 'create', 8], [ENDS, 'create']],
+  ['process', 2, [LATE, 'create', 4], ['kill', 'owed'], ['kill', 'owed']],
   // So long that another machine takes over.
   ['process', 3, ['suspend', 'create connecting any', [65_000, 165_000]]],
   ['process', 2, ['disk-full', 'create any', [1000, 60_000]]],
-  ['server', 4, ['false-created', 'create', [1, 9]]],
-  ['server', 6, [`lost-response error-after ${LATE}`, 'create', [3, 3]], ['server-flush kill', 'lost owed']],
-  [
-    'server',
-    5,
-    ['slow', 'create', [3, 3]],
-    ['refuse', 'any', [2, 2]],
-    ['server-down server-down server-flush', 'refused', [8000, 8000]],
-  ],
+  ['server', 4, ['false-created', 'create', FEW]],
+  ['server', 6, [`lost-response error-after ${LATE}`, 'create', 3], ['server-flush kill', 'lost owed']],
+  ['server', 5, ['slow', 'create', 3], ['refuse', 'any', 2], ['server-down server-down server-flush', 'refused', 8000]],
   // A refusal that the state server does not receive.
-  ['server', 6, ['server-down server-hang', 'any', [2000, 12_000]], ['refuse', 'any', [3, 3]]],
-  ['server', 3, ['server-down', 'any', [LONG_OUTAGE_MS, LONG_OUTAGE_MS]]],
+  ['server', 6, ['server-down server-hang', 'any', [2000, 12_000]], ['refuse', 'any', 3]],
+  ['server', 3, ['server-down', 'any', LONG_OUTAGE_MS]],
   ['server', 6, ['server-down server-hang server-flush', 'create create any', [100, 15_000]]],
   ['clock', 2, ['clock-jump', 'create any', [-3_600_000, 3_600_000]]],
-  ['clock', 2, ['refuse', 'any', [2, 2]], ['clock-jump', 'refused', [-5_000_000, 2_200_000]]],
+  ['clock', 2, ['refuse', 'any', 2], ['clock-jump', 'refused', [-5_000_000, 2_200_000]]],
 ];
 
 export interface Fault {
@@ -114,7 +89,8 @@ export function drawFaults(random: () => number, longest: number, causes: Readon
   return Array.from({ length: count }, () => {
     const [, , ...together] = pick(urn);
     const at = Math.floor(random() ** 2 * longest);
-    return together.map(([kinds, moments, [least, most] = [0, 0]]): Fault => {
+    return together.map(([kinds, moments, limits = 0]): Fault => {
+      const [least, most] = typeof limits === 'number' ? [limits, limits] : limits;
       // Few requests and short times are more frequent, except for a clock that is set.
       const share = least < 0 ? random() : random() ** 2;
       const amount = Math.floor(least + share * (most - least + 1));
@@ -202,7 +178,10 @@ export class Faults {
     if (kind === 'suspend') victim.suspendedUntil = scheduler.now + amount;
     if (kind === 'interrupt') victim.onInterrupt();
     if (kind === 'new-key') renewKey();
-    if (kind === 'clock-jump') setClock(machine, amount, scheduler.now);
+    if (kind === 'clock-jump') {
+      machine.skewMs += amount;
+      machine.jumps.push(scheduler.now);
+    }
     if (kind === 'disk-full') {
       machine.freeBytes = Math.floor(scheduler.random() * 300);
       scheduler.after(amount, undefined, () => {
@@ -229,11 +208,6 @@ export class Faults {
     const cell = `${kind} × ${state}`;
     this.coverage.set(cell, (this.coverage.get(cell) ?? 0) + 1);
   }
-}
-
-function setClock(machine: Machine, ms: number, now: number): void {
-  machine.skewMs += ms;
-  machine.jumps.push(now);
 }
 
 function isMoment({ moment }: Fault, process: SimulatedProcess, now: number): boolean {

@@ -159,9 +159,10 @@ export class Invariants {
     if (isList && status === 200 && !isFaulty) this.#checkLists(process, seen);
     if (!isList && status === 403 && ++seen.forbidden > CONCURRENCY)
       this.violate('an import goes on although every create is forbidden');
-    const isStated = service.manners.headers || waitUntil !== undefined;
-    const mostMs = isStated ? Math.max(1000, 4 * ((waitUntil ?? now) - now)) : Number.POSITIVE_INFINITY;
-    const until = Math.max(waitUntil ?? now, now + Math.min(mostMs, this.#floorMs(process, key, status, sentOn)));
+    const resetAt = Number(headers['x-ratelimit-reset'] ?? 0) * 1000 - EPOCH - service.manners.skewMs;
+    const statedAt = waitUntil ?? (service.manners.headers ? resetAt : undefined);
+    const floorMs = this.#floorMs(process, key, status, sentOn, statedAt === undefined ? undefined : statedAt - now);
+    const until = Math.max(waitUntil ?? now, now + floorMs);
     const wait = { key, until, heardAt: now, by: process };
     if (status === 429) {
       heard.refusal = { ...wait, probes: new Map() };
@@ -171,7 +172,6 @@ export class Invariants {
     else if (status === 503 || status === 429) this.#waits.push(wait);
     const statedMs = (waitUntil ?? now) - now;
     heard.dueAt = Math.max(heard.dueAt, now + 1.1 * statedMs);
-    const resetAt = Number(headers['x-ratelimit-reset'] ?? 0) * 1000 - EPOCH - service.manners.skewMs;
     if (headers['x-ratelimit-remaining'] === '0') heard.dueAt = Math.max(heard.dueAt, resetAt);
     if (status === 429 || status === 503) this.#stated.refusals++;
     // The Date of a cached response does not tell when its window ends.
@@ -241,7 +241,7 @@ export class Invariants {
   }
 
   // Returns a lower bound of the floor after a response (docs/rate-limits.md): the least that this process must know of.
-  #floorMs(process: SimulatedProcess, key: string, status: number, sentOn: number): number {
+  #floorMs(process: SimulatedProcess, key: string, status: number, sentOn: number, statedMs?: number): number {
     const { scheduler, shared, stateServer } = this.#options;
     const { now } = scheduler;
     const seen = this.#seenBy(process);
@@ -264,7 +264,10 @@ export class Invariants {
     if (process.creates === 0 && seen.row > ATTEMPTS) this.violate(`a request is tried more than ${ATTEMPTS} times`);
     // Another ledger, or one whose times were moved, may not show the whole row.
     const isPartial = (shared && stateServer.troubled) || isUnreliable(process.machine);
-    return isTogether || isPartial ? 1000 : floorOf(Math.max(1, seen.row));
+    if (isTogether || isPartial) return 1000;
+    // At most four times as long as a stated wait.
+    const mostMs = statedMs === undefined ? MINUTE_MS : Math.max(1000, 4 * statedMs);
+    return Math.min(mostMs, floorOf(seen.row));
   }
 
   /** Called for each text that a process writes to stderr. */

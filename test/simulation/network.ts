@@ -79,7 +79,9 @@ export class Network {
       const fail = (reason: TransportError['reason'], detail: string): void =>
         end(() => {
           trace.add(process, `#${number} ${kind} ${reason}${sent ? '' : ', not sent'}`);
-          if (reason === 'aborted' && !isList && sent && !process.dead) process.interrupted++;
+          // The status of a rejection is enough.
+          const isRejected = head !== undefined && head.status >= 400 && head.status < 500;
+          if (reason === 'aborted' && !isList && sent && !isRejected && !process.dead) process.interrupted++;
           if (!isList && sent) process.lost++;
           const isRetried = isList && reason !== 'aborted' && !head;
           invariants.failed(process, key, number, isRetried, sent ? name : undefined);

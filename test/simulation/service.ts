@@ -118,14 +118,6 @@ export class Service {
   /** Names that may exist twice, since a request was longer on its way than any client waits. */
   readonly late = new Set<string>();
 
-  expectLate(name: string | undefined): void {
-    if (name !== undefined) this.late.add(name);
-  }
-
-  remove(which: (one: Stored) => boolean): void {
-    this.stored = this.stored.filter((one) => !which(one));
-  }
-
   serve(request: ServiceRequest, fault?: string): ServiceResponse {
     const quota = this.#quotaOf(request.key);
     const respond = (status: number, body: string, extra: Partial<ServiceResponse> = {}): ServiceResponse => {

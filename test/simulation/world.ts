@@ -8,7 +8,7 @@ import { Redactor } from '../../src/redact.ts';
 import { draws } from '../support/draws.ts';
 import { formatDisks, root } from './disks.ts';
 import { Expectations } from './expectations.ts';
-import type { Cause, Coverage, Fault } from './faults.ts';
+import type { Cause, Coverage } from './faults.ts';
 import { drawFaults, Faults } from './faults.ts';
 import type { Ended, Violation } from './invariants.ts';
 import { Invariants } from './invariants.ts';
@@ -24,18 +24,7 @@ import type { Task, UserPlan } from './users.ts';
 import { User } from './users.ts';
 
 /** Everything that the seed determines before the world begins. */
-export interface WorldPlan {
-  readonly seed: number;
-  readonly machines: readonly { readonly skewMs: number }[];
-  readonly hasStateServer: boolean;
-  /** How long a call to the state server takes, and a connection to the service, milliseconds. */
-  readonly serverMs: number;
-  readonly connectMs: number;
-  readonly manners: Manners;
-  readonly before: readonly string[];
-  readonly users: readonly UserPlan[];
-  readonly faults: readonly Fault[];
-}
+export type WorldPlan = ReturnType<typeof planWorld>;
 
 export interface WorldResult {
   readonly violations: readonly Violation[];
@@ -57,7 +46,7 @@ const MOST_STEPS = 60_000;
 const GRACE_MS = 8000;
 const MAX_WAITS: Readonly<Record<string, number>> = { '10s': 10_000, '70s': 70_000, '5m': 300_000, '48h': 172_800_000 };
 
-export function planWorld(seed: number): WorldPlan {
+export function planWorld(seed: number) {
   const random = draws(seed * 7919 + 1);
   const pick = <T>(all: readonly T[]): T => all[Math.floor(random() * all.length)] as T;
   const chance = (share: number): boolean => random() < share;
@@ -83,6 +72,7 @@ export function planWorld(seed: number): WorldPlan {
   const before = Array.from({ length: chance(0.4) ? 0 : 1 + upTo(6) }, () => pick(rows));
   // A key that was pasted in place of a name.
   if (chance(0.1) && !faults.some(({ kind }) => kind === 'new-key')) before.push(`pasted ${FIRST_KEY}`);
+  // How long a call to the state server takes, and a connection to the service, milliseconds.
   const [serverMs, connectMs] = [pick([2, 30, 150]), pick([20, 20, 400])];
   return { seed, machines, hasStateServer, serverMs, connectMs, manners, before, users, faults };
 
