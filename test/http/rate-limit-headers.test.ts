@@ -64,12 +64,6 @@ const VECTORS: readonly [string, number, Given, Expected][] = [
   ['Retry-After of 0', 429, { ra: '0' }, [0, 'retry_after']],
   ['decimal seconds', 429, { ra: '1.5' }, [1.5, 'retry_after']],
   ['seconds with spaces', 429, { ra: '  7 ' }, [7, 'retry_after']],
-  ['negative seconds', 429, { ra: '-5' }, NONE],
-  ['Retry-After as a word', 429, { ra: 'soon' }, NONE],
-  ['an empty Retry-After', 429, { ra: '' }, NONE],
-  ['a hexadecimal number', 429, { ra: '0x10' }, NONE],
-  ['an exponent', 429, { ra: '1e3' }, NONE],
-  ['Infinity', 429, { ra: 'Infinity' }, NONE],
   ['an HTTP date without Date', 429, { ra: at('12:00:20') }, [19.75, 'retry_after']],
   ['an HTTP date, local clock an hour fast', 429, { ra: at('11:00:20'), date: at('11:00:00') }, [20, 'retry_after']],
   ['an HTTP date, local clock 10 min slow', 429, { ra: at('12:10:20'), date: at('12:10:00') }, [20, 'retry_after']],
@@ -82,8 +76,6 @@ const VECTORS: readonly [string, number, Given, Expected][] = [
     [45, 'retry_after'],
   ],
   ['an asctime date', 429, { ra: 'Sat Nov 21 12:00:45 2026', date: NOON }, [45, 'retry_after']],
-  ['an ISO date', 429, { ra: '2026-11-21T12:00:10Z' }, NONE],
-  ['a day that does not exist', 429, { ra: 'Sat, 31 Feb 2026 12:00:00 GMT' }, NONE],
   ['a timestamp in seconds', 429, { ra: T(15), date: NOON }, [15, 'retry_after']],
   ['a timestamp in milliseconds', 429, { ra: '1795262415000', date: NOON }, [15, 'retry_after']],
   ['a timestamp of 2014', 429, { ra: '1400000000', date: NOON }, NONE],
@@ -94,10 +86,6 @@ const VECTORS: readonly [string, number, Given, Expected][] = [
     [30, 'retry_after', 60, 0, 30],
   ],
   ['Retry-After of 30000 without a reset', 429, { ra: '30000' }, [30_000, 'retry_after']],
-  ['Retry-After of 3000000', 429, { ra: '3000000' }, [3_000_000, 'retry_after']],
-  ['a duration of minutes and seconds', 429, { ra: '1m30s' }, NONE],
-  ['a duration of milliseconds', 429, { ra: '500ms' }, NONE],
-  ['a list of values', 429, { ra: '10, 45' }, NONE],
   ['Retry-After twice with two values', 429, { ra: ['5', '9'] }, NONE],
   ['Retry-After twice with one value', 429, { ra: ['5', '5'] }, [5, 'retry_after']],
   ['a reset without Retry-After', 429, { ...minute, rem: '0', reset: T(42) }, [42, 'reset', 60, 0, 42]],
@@ -111,6 +99,8 @@ const VECTORS: readonly [string, number, Given, Expected][] = [
   ],
   ['a used-up day without Retry-After', 429, day, [32_400, 'reset', 1000, 0, 32_400]],
   ['a used-up day with a Retry-After of 20 s', 429, { ...day, ra: '20' }, [20, 'retry_after', 1000, 0, 32_400]],
+  ['a reset in 20 min', 429, { ...minute, ra: '5', rem: '0', reset: T(1200) }, [5, 'retry_after', 60, 0, 1200]],
+  ['a reset in 2 min', 429, { ...minute, ra: '5', rem: '0', reset: T(120) }, [120, 'reset', 60, 0, 120]],
   ['no headers', 429, {}, NONE],
   ['limit, remaining and reset', 200, { ...minute, rem: '41', reset: T(30) }, [...NONE, 60, 41, 30]],
   ['remaining above the limit', 200, { ...minute, rem: '99', reset: T(30) }, [...NONE, undefined, undefined, 30]],
@@ -120,7 +110,6 @@ const VECTORS: readonly [string, number, Given, Expected][] = [
   ['a reset 90 s ago', 200, { ...minute, rem: '10', reset: T(-90) }, [...NONE, 60, 10]],
   ['a reset, local clock an hour fast', 200, { ...AN_HOUR_AGO, rem: '10', reset: T(-3570) }, [...NONE, 60, 10, 30]],
   ['a limit of 0', 200, { ...minute, limit: '0', rem: '0', reset: T(30) }, [...NONE, undefined, 0, 30]],
-  ['no headers', 200, {}, NONE],
   [
     'a cached response',
     200,
@@ -134,11 +123,9 @@ const VECTORS: readonly [string, number, Given, Expected][] = [
   ['a reset more than a month ahead', 200, { ...minute, rem: '1', reset: '1800000000' }, [...NONE, 60, 1]],
   ['a reset between seconds and timestamps', 200, { rem: '1', reset: '500000' }, [...NONE, undefined, 1]],
   ['a reset as an HTTP date', 200, { date: NOON, reset: at('12:00:30') }, [...NONE, undefined, undefined, 30]],
-  ['Retry-After of 1e400', 429, { ra: '1e400' }, NONE],
   ['Retry-After of 400 digits', 429, { ra: '9'.repeat(400) }, [LONGEST, 'retry_after']],
   ['Retry-After of 16 digits', 429, { ra: '9999999999999999' }, [LONGEST, 'retry_after']],
   ['an HTTP date in a hundred years', 429, { ra: 'Fri, 21 Nov 2125 12:00:00 GMT' }, [LONGEST, 'retry_after']],
-  ['no headers', 503, {}, NONE],
   ['a distant reset with quota left', 429, { ...minute, rem: '5', reset: T(32_400) }, [...NONE, 60, 5, 32_400]],
   ['a reset without remaining', 429, { date: NOON, reset: T(42) }, [42, 'reset', undefined, undefined, 42]],
 ];
@@ -151,6 +138,13 @@ test.each(VECTORS)(
     expect([info.limit, info.remaining]).toEqual([limit, remaining]);
   },
 );
+
+test.each([
+  ...['-5', 'soon', '', '0x10', '1e3', '1e400', 'Infinity', '1m30s', '500ms', '10, 45'],
+  ...['2026-11-21T12:00:10Z', 'Sat, 31 Feb 2026 12:00:00 GMT'],
+])('the Retry-After %j is ignored', (ra) => {
+  expect(read(429, { ra }).waitMs).toBeUndefined();
+});
 
 test("the Date header bounds the service's clock offset, unless Age shows a cached response", () => {
   expect(read(200, { date: NOON }).offset).toEqual({ lo: -250, hi: 770 });
