@@ -37,27 +37,16 @@ test('a silent error prints nothing but sets the exit code', async () => {
   expect(await print(error)).toEqual({ code: 130, err: '', out: '' });
 });
 
-test.each(kinds)(
-  'an error of kind %s with --json is one line of JSON on stderr and sets the exit code',
-  async (kind) => {
-    const error = new PetstoreError(kind, 'no', {
-      hint: 'do',
-      code: 'c',
-      status: 418,
-      retryAt: Date.UTC(2026, 10, 21),
-    });
-    const printed = await print(error, { ...plain, json: true });
-    expect([printed.code, printed.out]).toEqual([CODES[kind], '']);
-    expect(printed.err.endsWith('\n')).toBe(true);
-    expect(JSON.parse(printed.err)).toEqual({
-      error: { kind, message: 'no', hint: 'do', code: 'c', status: 418, retryAt: '2026-11-21T00:00:00.000Z' },
-    });
-  },
-);
+test.each(kinds)('an error of kind %s sets the exit code of its kind', async (kind) => {
+  expect(await print(new PetstoreError(kind, 'no'))).toEqual({ code: CODES[kind], err: 'error: no\n', out: '' });
+});
 
-test('the JSON of an error omits absent fields', async () => {
-  const printed = await print(new PetstoreError('network', 'no'), { ...plain, json: true });
-  expect(printed.err).toBe('{"error":{"kind":"network","message":"no"}}\n');
+test('an error with --json is one line of JSON on stderr', async () => {
+  const retryAt = Date.UTC(2026, 10, 21);
+  const error = new PetstoreError('rejected', 'no', { hint: 'do', code: 'c', status: 418, retryAt });
+  expect((await print(error, { ...plain, json: true })).err).toBe(
+    '{"error":{"kind":"rejected","message":"no","hint":"do","code":"c","status":418,"retryAt":"2026-11-21T00:00:00.000Z"}}\n',
+  );
 });
 
 test("the service's code follows the message in brackets", async () => {
@@ -85,11 +74,21 @@ test('a stack trace is printed only for an internal error with --verbose', async
   }
 });
 
-test('a file system error is a storage error that names the path', async () => {
-  const error = Object.assign(new Error('ENOSPC: no space left'), { code: 'ENOSPC', syscall: 'write', path: '/x/y' });
-  const printed = await print(error);
-  expect(printed.code).toBe(9);
-  expect(printed.err).toContain('/x/y');
+test.each([
+  ['ENOSPC', -28, '/x/y', 'cannot access /x/y (no space left on device)\nhint: free some disk space'],
+  [
+    'EACCES',
+    -13,
+    'STATE/y',
+    'cannot access STATE/y (permission denied)\nhint: set PETSTORE_STATE_DIR to a directory that you can write to',
+  ],
+  ['EACCES', -13, '/x/y', 'cannot access /x/y (permission denied)'],
+])('the file system error %s (%i) at %s is a storage error: %s', async (code, errno, name, text) => {
+  const context = world([]);
+  const path = name.replace('STATE', context.env['PETSTORE_STATE_DIR'] ?? '');
+  const error = Object.assign(new Error(`${code}: ${path}`), { code, errno, syscall: 'open', path });
+  expect(await reportError(error, context, plain)).toBe(9);
+  expect(context.stderr.text()).toBe(`error: ${text.replace(name, path)}\n`);
 });
 
 test('JSON.stringify of an error includes its message and problems', () => {

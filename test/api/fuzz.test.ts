@@ -42,38 +42,23 @@ function isCategory(value: unknown): boolean {
   return (Number.isSafeInteger(id) || typeof id === 'bigint') && typeof name === 'string';
 }
 
-test('each of 30,000 mutated lists is decoded to categories or fails with a service error', async () => {
-  await fc.assert(
-    fc.asyncProperty(mutated([LIST, `[${ONE}]`, '[]']), async (body) => {
-      const list = await settle(createApi(responding(200, body)).categories.list(), ['service']);
-      if (list === undefined) return;
-      if (!(list as unknown[]).every(isCategory)) throw new Error('not categories');
-      stringifyJson(list);
-    }),
-    { numRuns: 30_000 },
+test('a mutated body is decoded to categories or fails with the kind of its request and status', async () => {
+  const cases = fc.oneof(
+    fc.tuple(mutated([LIST, `[${ONE}]`, '[]']), fc.constant(200), fc.constant('service')),
+    fc.tuple(mutated([ONE]), fc.constant(201), fc.constant('unknown_outcome')),
+    fc.tuple(mutated([ERROR]), fc.constantFrom(400, 404), fc.constant('rejected')),
+    fc.tuple(mutated([ERROR]), fc.constant(401), fc.constant('auth')),
   );
-}, 60_000);
-
-test('each of 10,000 mutated responses to a create is decoded to a category or makes the outcome unknown', async () => {
   await fc.assert(
-    fc.asyncProperty(mutated([ONE]), async (body) => {
-      const one = await settle(createApi(responding(201, body)).categories.create({ name: 'x' }), ['unknown_outcome']);
-      if (one !== undefined && !isCategory(one)) throw new Error('no category');
+    fc.asyncProperty(cases, async ([body, status, kind]) => {
+      const { list, create } = createApi(responding(status, body)).categories;
+      const result = await settle(status === 201 ? create({ name: 'x' }) : list(), [kind]);
+      if (![result ?? []].flat().every(isCategory)) throw new Error('not categories');
+      stringifyJson(result);
     }),
-    { numRuns: 10_000 },
+    { numRuns: 5000 },
   );
-}, 60_000);
-
-test('an error keeps the kind of its status whatever its body (10,000 mutations)', async () => {
-  const kinds: Readonly<Record<number, string>> = { 400: 'rejected', 401: 'auth', 404: 'rejected', 500: 'service' };
-  await fc.assert(
-    fc.asyncProperty(mutated([ERROR]), fc.constantFrom(400, 401, 404, 500), async (body, status) => {
-      const list = createApi(responding(status, body)).categories.list();
-      expect(await settle(list, [kinds[status] ?? ''])).toBeUndefined();
-    }),
-    { numRuns: 10_000 },
-  );
-}, 60_000);
+});
 
 const part = fc.constantFrom(
   ...'/ // \\ /\\ .. . %2e%2e %2f %5c @ : ? # ; http: https:// evil.example //evil.example @evil.example'.split(' '),
@@ -87,7 +72,7 @@ const bases = [
   'http://[::1]:1/v1',
 ];
 
-test('each of 100,000 malformed paths is rejected or stays below the base URL', () => {
+test('a malformed path is rejected or stays below the base URL', () => {
   let accepted = 0;
   fc.assert(
     fc.property(fc.array(part, { maxLength: 8 }), fc.constantFrom(...bases), (parts, base) => {
@@ -106,12 +91,12 @@ test('each of 100,000 malformed paths is rejected or stays below the base URL', 
       if (url.origin !== origin || !url.pathname.startsWith(`${pathname}/`)) throw new Error(`left: ${sent}`);
       if (!/^\/[\x21-\x7e]*$/.test(sent) || sent.startsWith('//')) throw new Error(`odd request line: ${sent}`);
     }),
-    { numRuns: 100_000 },
+    { numRuns: 20_000 },
   );
-  expect(accepted).toBeGreaterThan(1000);
-}, 60_000);
+  expect(accepted).toBeGreaterThan(200);
+});
 
-test('each of 100,000 malformed base URLs is rejected, or uses https or a loopback host and is stable when parsed again', () => {
+test('a malformed base URL is rejected, or uses https or a loopback host and is stable when parsed again', () => {
   const piece = fc.oneof(
     part,
     fc.constantFrom('https://', 'http://', 'localhost', '127.0.0.1', '/v1', '127.1', '0x7f.1', '::1'),
@@ -129,6 +114,6 @@ test('each of 100,000 malformed base URLs is rejected, or uses https or a loopba
       if (!url.pathname.endsWith('/v1')) throw new Error(parsed.url);
       expect(parseBaseUrl(parsed.url)).toEqual(parsed);
     }),
-    { numRuns: 100_000 },
+    { numRuns: 20_000 },
   );
-}, 60_000);
+});

@@ -97,7 +97,7 @@ test.each<[what: string, args: string[], words: string]>([
   ['a body for GET', ['GET', '/x', '--data', '{}'], 'GET requests cannot have a body'],
   ['two bodies', ['POST', '/x', '--data', '{}', '--input', 'f'], 'cannot be used with'],
   ['a missing input file', ['POST', '/x', '--input', 'missing.json'], 'no such file'],
-  ['a directory as input', ['POST', '/x', '--input', '/'], '/ is a directory'],
+  ['a directory as input', ['POST', '/x', '--input', '/'], '"/" is a directory'],
   ...(hasDevices ? ENDLESS : []),
 ])('`api` with %s is a usage error, and nothing is sent', async (_what, args, words) => {
   const before = service.requests.length;

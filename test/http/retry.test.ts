@@ -18,48 +18,29 @@ const failure = (reason: TransportErrorReason, requestSent: boolean, status?: nu
 const next = (safe: boolean, outcome: Attempt, made = 1): string =>
   decideRetry({ safe }, outcome, { ...attempts, made }, 0.5).next;
 
-const TABLE: readonly [string, Attempt, read: string, create: string][] = [
-  ['a 429', response(429), 'retry', 'retry'],
-  ['a 429 without its body', failure('reset', true, 429), 'retry', 'retry'],
-  ...[200, 201, 301, 400, 401, 403, 404, 409, 422, 501, 505].map((status): [string, Attempt, string, string] => [
-    `a ${status}`,
-    response(status),
-    'response',
-    'response',
-  ]),
-  ...[408, 500, 502, 503, 504].map((status): [string, Attempt, string, string] => [
-    `a ${status}`,
-    response(status),
-    'retry',
-    'response',
-  ]),
-  ...(['connect', 'proxy', 'timeout', 'reset'] as const).map((reason): [string, Attempt, string, string] => [
-    `the failure "${reason}" before a byte was sent`,
-    failure(reason, false),
-    'retry',
-    'retry',
-  ]),
-  ...(['timeout', 'reset', 'protocol'] as const).map((reason): [string, Attempt, string, string] => [
-    `the failure "${reason}" after a byte was sent`,
-    failure(reason, true),
+const rows = (cases: readonly Attempt[], read: string, create: string) =>
+  cases.map((attempt): [Attempt, string, string] => [attempt, read, create]);
+const statuses = (...list: number[]): Attempt[] => list.map((status) => response(status));
+const failures = (sent: boolean, ...list: TransportErrorReason[]): Attempt[] => list.map((one) => failure(one, sent));
+
+test.each([
+  ...rows([response(429), failure('reset', true, 429)], 'retry', 'retry'),
+  ...rows(statuses(200, 201, 301, 400, 401, 403, 404, 409, 422, 501, 505), 'response', 'response'),
+  ...rows(statuses(408, 500, 502, 503, 504), 'retry', 'response'),
+  ...rows(failures(false, 'connect', 'proxy', 'timeout', 'reset'), 'retry', 'retry'),
+  ...rows(failures(true, 'timeout', 'reset', 'protocol'), 'retry', 'unknown'),
+  // The body of the response was lost.
+  ...rows(
+    [failure('protocol', true, 201), failure('reset', true, 500), failure('reset', true, 408)],
     'retry',
     'unknown',
-  ]),
-  ['a 201 without its body', failure('protocol', true, 201), 'retry', 'unknown'],
-  ['a 500 without its body', failure('reset', true, 500), 'retry', 'unknown'],
-  ['a 408 without its body', failure('reset', true, 408), 'retry', 'unknown'],
-  ['a 400 without its body', failure('reset', true, 400), 'retry', 'response'],
-  ['a certificate that is not trusted', failure('tls', false), 'failed', 'failed'],
-  ['a body that is too large', failure('too-large', true, 200), 'failed', 'unknown'],
-  ['an interruption before a byte was sent', failure('aborted', false), 'failed', 'failed'],
-  ['an interruption after a byte was sent', failure('aborted', true), 'failed', 'unknown'],
-];
-
-for (const [title, outcome, read, create] of TABLE) {
-  test(`the decision after ${title} is "${read}" for a read and "${create}" for a create`, () => {
-    expect([next(true, outcome), next(false, outcome)]).toEqual([read, create]);
-  });
-}
+  ),
+  ...rows([failure('reset', true, 400)], 'retry', 'response'),
+  ...rows(failures(false, 'tls', 'aborted'), 'failed', 'failed'),
+  ...rows([failure('too-large', true, 200), failure('aborted', true)], 'failed', 'unknown'),
+])('the decision after %j is "%s" for a read and "%s" for a create', (attempt, read, create) => {
+  expect([next(true, attempt), next(false, attempt)]).toEqual([read, create]);
+});
 
 test('a request without attempts left is not retried', () => {
   expect(next(true, response(429), 5)).toBe('limited');
