@@ -58,6 +58,7 @@ export class Progress {
       color: hasColor(stderr, env, options.color) ? 'cyan' : false,
     });
     this.#countDown().catch(() => undefined);
+    context.signal.addEventListener('abort', () => this.#show(), { once: true });
   }
 
   get waiting(): boolean {
@@ -107,12 +108,15 @@ export class Progress {
   // Shows nothing without a request, a wait or a status, so that the spinner never overwrites a prompt.
   #show(): void {
     if (!this.#spinner || this.#ended.signal.aborted) return;
-    const room = roomOf(this.#context.stderr);
+    const { signal, stderr } = this.#context;
+    const room = roomOf(stderr);
     const status = this.#status?.(room);
     const waits = this.#wait ? describeWait(this.#wait, this.#context.clock.now()) : [];
     const lines = status === undefined ? waits : waits.map((wait) => `${status} · ${wait}`);
     const text = lines.find(({ length }) => length <= room) ?? status ?? lines.at(-1);
-    const shown = text || (this.#requests > 0 ? 'Contacting the service…' : undefined);
+    // Only a create is still in flight after Ctrl-C.
+    const busy = signal.aborted ? 'waiting for the response; press Ctrl-C again to exit' : 'Contacting the service…';
+    const shown = text || (this.#requests > 0 ? busy : undefined);
     this.#spinner.show(shown && escapeControls(shown).slice(0, room));
   }
 

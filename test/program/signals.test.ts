@@ -236,6 +236,7 @@ anyTest.runIf(hasPty).concurrent('Ctrl-C ends a loop of a shell script with the 
     steps: [{ after: 'Contacting', send: '\u0003' }],
   });
   expect([signal, screen]).toEqual(['SIGINT', expect.not.stringContaining('end')]);
+  expect(screen).toContain('waiting for the response; press Ctrl-C again to exit');
   expect(fake.requests.filter(({ body }) => body.includes(run.name)).length).toBeLessThan(2);
 });
 

@@ -53,12 +53,13 @@ test('a login on a terminal with CI set exits with 3 without a prompt', async ()
   }
 });
 
-test('Ctrl-C at the prompt exits with 130, saves nothing and restores the terminal', async () => {
+test('Ctrl-C at the prompt ends the program by SIGINT, saves nothing and restores the terminal', async () => {
   const at = place();
   const run = await inTerminal(at, ['auth', 'login', '--url', service.url], {
     steps: [{ after: 'API key for profile', send: 'half-a-key\u0003' }],
   });
-  expect(run).toMatchObject({ code: 130, cooked: true, stepsLeft: 0 });
+  expect(run).toMatchObject({ code: 130, signal: 'SIGINT', cooked: true, stepsLeft: 0 });
+  expect(run.screen).toMatch(/\n\S*error:\S* interrupted/);
   expect(run.screen.lastIndexOf('\u001b[?25h')).toBeGreaterThanOrEqual(run.screen.lastIndexOf('\u001b[?25l'));
   expect(config(at.dir)).toEqual([]);
 });
