@@ -18,6 +18,8 @@ type Signal = keyof typeof SIGNALS;
 const SECRET_VARIABLES = ['PETSTORE_API_KEY', 'PETSTORE_STATE_PASSWORD', 'PETSTORE_STATE_URL'];
 
 const redactor = new Redactor();
+/** The first signal that the process received. */
+let received: Signal | undefined;
 
 function redact(text: string | Uint8Array): string | Uint8Array {
   if (typeof text === 'string') return redactor.redact(text);
@@ -29,8 +31,10 @@ function redact(text: string | Uint8Array): string | Uint8Array {
 function output(stream: NodeJS.WriteStream, mayFail = false): Output {
   let closed = false;
   // Without a listener a stream error would end the process with a stack trace.
-  stream.on('error', () => {
+  stream.on('error', ({ code }: NodeJS.ErrnoException) => {
     closed = true;
+    // The terminal was closed: an exit would restore its modes, at which Node 20 aborts.
+    if (stream.isTTY && code === 'EIO') received ??= 'SIGHUP';
   });
   return {
     isTTY: stream.isTTY === true,
@@ -73,9 +77,6 @@ function input(signal: AbortSignal): Input {
     },
   };
 }
-
-/** The first signal that the process received. */
-let received: Signal | undefined;
 
 function handleSignals(): AbortSignal {
   const interrupt = new AbortController();
@@ -183,7 +184,7 @@ async function main(): Promise<void> {
   };
   process.exitCode = await perform(context);
   await Promise.all([flush(process.stdout), flush(process.stderr)]);
-  // A closed terminal ends the input and sends SIGHUP, which may arrive second.
+  // A signal and errors of the streams may still arrive.
   await new Promise(setImmediate);
   if (received) endBy(received);
   process.exit();
