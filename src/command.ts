@@ -57,21 +57,14 @@ export function pathOf(command: Command): string {
 /** A command's function and the view that prints the returned data; the function itself never prints. */
 export interface Action<Options, Data> {
   readonly view: View<Data>;
-  readonly run: Run<Options, Data>;
+  /** @param options under commander's names; a switch that was not given is absent */
+  run(session: Session, options: Options, ...args: string[]): Promise<Data>;
 }
-
-/** @param options under commander's names; a switch that was not given is absent */
-type Run<Options, Data> = (session: Session, options: Options, ...args: string[]) => Promise<Data>;
 
 type Handler = (this: Command) => Promise<void>;
 
-/** Returns a handler for `Command.action`. */
-export function action<Options, Data>(view: View<Data>, run: Run<Options, Data>): Handler {
-  return lazyAction(async () => ({ view, run }));
-}
-
-/** Like `action`, for a command whose code is loaded only when it runs. */
-export function lazyAction<Options, Data>(load: (command: Command) => Promise<Action<Options, Data>>): Handler {
+/** Returns a handler for `Command.action`, which loads the code of the command when it runs. */
+export function handlerOf<Options, Data>(load: (command: Command) => Promise<Action<Options, Data>>): Handler {
   return async function handle(this: Command) {
     const program = rootOf(this);
     const { context } = program;

@@ -1,5 +1,5 @@
 // The definitions of `petstore auth` and its subcommands; their code is loaded when they run.
-import { lazyAction, PetstoreCommand } from '../command.ts';
+import { handlerOf, PetstoreCommand } from '../command.ts';
 
 export const auth = (): PetstoreCommand =>
   new PetstoreCommand('auth')
@@ -38,7 +38,7 @@ masked.`,
         `petstore auth login -p ci --url https://HOST/v1 --key-command 'pass show petstore'`,
       ],
     })
-    .action(lazyAction(async () => (await import('./auth/login.ts')).loginAction));
+    .action(handlerOf(async () => (await import('./auth/login.ts')).loginAction));
 
 const logout = (): PetstoreCommand =>
   new PetstoreCommand('logout')
@@ -48,7 +48,7 @@ const logout = (): PetstoreCommand =>
       output: 'one line; with --json {"profile", "removed", "deleted"}.',
       examples: ['petstore auth logout', 'petstore auth logout -p staging --delete'],
     })
-    .action(lazyAction(async () => (await import('./auth/logout.ts')).logoutAction));
+    .action(handlerOf(async () => (await import('./auth/logout.ts')).logoutAction));
 
 const status = (): PetstoreCommand =>
   new PetstoreCommand('status')
@@ -59,7 +59,7 @@ const status = (): PetstoreCommand =>
 "problem"}. The active profile is the one that the next command uses.`,
       examples: ['petstore auth status', "petstore auth status --json | jq -r '.[] | select(.active) | .url'"],
     })
-    .action(lazyAction(async () => (await import('./auth/status.ts')).statusAction));
+    .action(handlerOf(async () => (await import('./auth/status.ts')).statusAction));
 
 const switchTo = (): PetstoreCommand =>
   new PetstoreCommand('switch')
@@ -71,4 +71,4 @@ profile; a warning names those that are set.`,
       output: 'one line; with --json {"profile"}.',
       examples: ['petstore auth switch staging', 'petstore auth switch sandbox'],
     })
-    .action(lazyAction(async () => (await import('./auth/switch.ts')).switchAction));
+    .action(handlerOf(async () => (await import('./auth/switch.ts')).switchAction));

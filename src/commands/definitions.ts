@@ -1,6 +1,6 @@
 // The definitions of commands outside of a group; their code is loaded when they run.
 import { Argument, Option } from 'commander';
-import { lazyAction, PetstoreCommand, rootOf } from '../command.ts';
+import { handlerOf, PetstoreCommand, rootOf } from '../command.ts';
 
 export const api = (): PetstoreCommand =>
   new PetstoreCommand('api')
@@ -24,7 +24,7 @@ the body, or {"status", "headers", "body"} with --include.`,
         `echo '{"name":"cat"}' | petstore api POST categories --input - --json`,
       ],
     })
-    .action(lazyAction(async () => (await import('./api/call.ts')).callAction));
+    .action(handlerOf(async () => (await import('./api/call.ts')).callAction));
 
 export const quota = (): PetstoreCommand =>
   new PetstoreCommand('quota')
@@ -43,7 +43,7 @@ quota. A block after a 429 applies to all of them.`,
         'petstore quota --clear',
       ],
     })
-    .action(lazyAction(async () => (await import('./quota.ts')).quotaAction));
+    .action(handlerOf(async () => (await import('./quota.ts')).quotaAction));
 
 export const doctor = (): PetstoreCommand =>
   new PetstoreCommand('doctor')
@@ -63,7 +63,7 @@ failed or skipped; ids are node, config, state, state_server, profile, base_url,
     })
     // A check is a single attempt.
     .hook('preAction', (_doctor, command) => void rootOf(command).setOptionValue('maxRetries', 0))
-    .action(lazyAction(async () => (await import('./doctor/diagnose.ts')).diagnoseAction));
+    .action(handlerOf(async () => (await import('./doctor/diagnose.ts')).diagnoseAction));
 
 export const sandbox = (): PetstoreCommand =>
   new PetstoreCommand('sandbox')
@@ -108,7 +108,7 @@ Faults (affect every request unless PERCENT is given):
         'petstore sandbox --fault latency=300ms --fault lost-response:5 --seed 7',
       ],
     })
-    .action(lazyAction(async () => (await import('./sandbox/serve.ts')).serveAction));
+    .action(handlerOf(async () => (await import('./sandbox/serve.ts')).serveAction));
 
 export const completion = (): PetstoreCommand =>
   new PetstoreCommand('completion')
@@ -127,7 +127,7 @@ startup file of the shell: ~/.bashrc, ~/.zshrc (after compinit) or $PROFILE. The
         'petstore completion powershell | Out-String | Invoke-Expression  # $PROFILE',
       ],
     })
-    .action(lazyAction(async () => (await import('./completion/scripts.ts')).scriptAction));
+    .action(handlerOf(async () => (await import('./completion/scripts.ts')).scriptAction));
 
 export const suggestions = (): PetstoreCommand =>
   new PetstoreCommand('__complete')
@@ -135,7 +135,7 @@ export const suggestions = (): PetstoreCommand =>
     .argument('[words...]', 'the words after `petstore`, the last one under the cursor')
     // PowerShell drops empty arguments.
     .option('--at-blank', 'add an empty last word')
-    .action(lazyAction(async (command) => (await import('./completion/suggest.ts')).suggestAction(rootOf(command))));
+    .action(handlerOf(async (command) => (await import('./completion/suggest.ts')).suggestAction(rootOf(command))));
 
 function collect(value: string, all: readonly string[]): readonly string[] {
   return [...all, value];

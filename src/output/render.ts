@@ -4,7 +4,7 @@ import { terminalSafeJson } from '../escape.ts';
 import { stringifyJson } from '../json.ts';
 import type { Column, Style, TextContext, View } from './view.ts';
 
-export interface OutputTarget {
+export interface RenderOptions {
   readonly isTTY: boolean;
   /** Width in cells; undefined for a pipe, 0 for a terminal that does not report its width. */
   readonly columns: number | undefined;
@@ -17,28 +17,8 @@ export interface OutputTarget {
 /** Returns the pieces to write, in order; each piece of text ends in a line break. */
 export type Renderer<Data> = (data: Data) => Iterable<string | Uint8Array>;
 
-interface OutputFormat {
-  readonly needsRecords: boolean;
-  load<Data>(view: View<Data>, target: OutputTarget): Promise<Renderer<Data>>;
-}
-
-const OUTPUT_FORMATS = {
-  table: { needsRecords: false, load: loadText },
-  json: {
-    needsRecords: false,
-    load: async (view, target) => (data) => [`${jsonText(view.json ? view.json(data) : data, target.isTTY)}\n`],
-  },
-  ndjson: {
-    needsRecords: true,
-    load: async (view) => (data) => (view.records?.rows(data) ?? []).map((row) => `${jsonText(row)}\n`),
-  },
-  csv: { needsRecords: true, load: (view, target) => loadDelimited('csv', view, target) },
-  tsv: { needsRecords: true, load: (view, target) => loadDelimited('tsv', view, target) },
-} satisfies Readonly<Record<string, OutputFormat>>;
-
-export type Format = keyof typeof OUTPUT_FORMATS;
-
-export const FORMATS = Object.keys(OUTPUT_FORMATS) as readonly Format[];
+export const FORMATS = ['table', 'json', 'ndjson', 'csv', 'tsv'] as const;
+export type Format = (typeof FORMATS)[number];
 
 /**
  * Loads the renderer of a format; call it before anything is sent, so that the result can be printed afterwards.
@@ -47,15 +27,21 @@ export const FORMATS = Object.keys(OUTPUT_FORMATS) as readonly Format[];
 export async function loadRenderer<Data>(
   format: Format,
   view: View<Data>,
-  target: OutputTarget,
+  options: RenderOptions,
 ): Promise<Renderer<Data>> {
-  const { needsRecords, load }: OutputFormat = OUTPUT_FORMATS[format];
-  if (needsRecords && !view.records) {
+  const { isTTY } = options;
+  if (format === 'table') return loadText(view, options);
+  if (format === 'json') return (data) => [`${jsonText(view.json ? view.json(data) : data, isTTY)}\n`];
+  const { records } = view;
+  if (!records) {
     throw new PetstoreError('usage', `--format ${format} is available only for \`petstore categories list\``, {
       hint: 'use --json',
     });
   }
-  return load(view, target);
+  if (format === 'ndjson') return (data) => records.rows(data).map((row) => `${jsonText(row)}\n`);
+  const { delimited } = await import('./delimited.ts');
+  const columns = records.columns as readonly Column<unknown>[];
+  return (data) => delimited(format, columns, records.rows(data), isTTY);
 }
 
 /** Serializes a value of `parseJson`, with every digit kept and control characters escaped. */
@@ -63,32 +49,21 @@ export function jsonText(value: unknown, pretty = false): string {
   return terminalSafeJson(stringifyJson(value, pretty ? 2 : 0));
 }
 
-async function loadDelimited<Data>(
-  format: 'csv' | 'tsv',
-  { records }: View<Data>,
-  { isTTY }: OutputTarget,
-): Promise<Renderer<Data>> {
-  const { delimited } = await import('./delimited.ts');
-  const columns = (records?.columns ?? []) as readonly Column<unknown>[];
-  return (data) => delimited(format, columns, records?.rows(data) ?? [], isTTY);
-}
-
-async function loadText<Data>(view: View<Data>, target: OutputTarget): Promise<Renderer<Data>> {
-  const style = await loadStyle(target.color);
+async function loadText<Data>(view: View<Data>, options: RenderOptions): Promise<Renderer<Data>> {
+  const { isTTY, redact = (text) => text, now } = options;
+  const style = await loadStyle(options.color);
   const table = view.tables && (await import('./table.ts')).table;
   // The width is unknown if the terminal reports 0 columns.
-  const columns = target.columns === 0 ? undefined : target.columns;
-  const { redact = (text) => text } = target;
-  const layOut: TextContext['table'] = (fields, rows, options) => {
-    const clean = fields.map((field) => ({
-      ...field,
-      value: (row: (typeof rows)[number]) => redact(field.value(row) ?? ''),
-    }));
-    return table?.(clean, rows, { columns, style, ...options }) ?? [];
+  const columns = options.columns === 0 ? undefined : options.columns;
+  const layOut: TextContext['table'] = (fields, rows, more) => {
+    const clean = fields.map((field) => {
+      return { ...field, value: (row: (typeof rows)[number]) => redact(field.value(row) ?? '') };
+    });
+    return table?.(clean, rows, { columns, style, ...more }) ?? [];
   };
   return (data) => {
-    if (view.bytes && !target.isTTY) return [view.bytes(data)];
-    return view.text(data, { style, columns, now: target.now(), table: layOut });
+    if (view.bytes && !isTTY) return [view.bytes(data)];
+    return view.text(data, { style, columns, now: now(), table: layOut });
   };
 }
 

@@ -1,7 +1,7 @@
 // Every output format; none passes a control character to a terminal.
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Format, OutputTarget } from '../../src/output/render.ts';
+import type { Format, RenderOptions } from '../../src/output/render.ts';
 import { loadRenderer } from '../../src/output/render.ts';
 import type { View } from '../../src/output/view.ts';
 
@@ -25,10 +25,10 @@ const pets: readonly Pet[] = [
   { id: 9007199254740993n, name: 'dog\u009b' },
   { id: 2, name: '犬' },
 ];
-const pipe: OutputTarget = { isTTY: false, columns: undefined, color: false, now: () => 0 };
-const terminal: OutputTarget = { isTTY: true, columns: 80, color: false, now: () => 0 };
+const pipe: RenderOptions = { isTTY: false, columns: undefined, color: false, now: () => 0 };
+const terminal: RenderOptions = { isTTY: true, columns: 80, color: false, now: () => 0 };
 
-async function shown(format: Format, target: OutputTarget = pipe): Promise<string> {
+async function shown(format: Format, target: RenderOptions = pipe): Promise<string> {
   const render = await loadRenderer(format, view, target);
   return [...render(pets)].join('');
 }

@@ -1,6 +1,6 @@
 // `petstore categories create`: sends one category once, or with --if-missing returns the one that exists.
 import type { Api, Category } from '../../api/types.ts';
-import { action, PetstoreCommand } from '../../command.ts';
+import { handlerOf, PetstoreCommand } from '../../command.ts';
 import { PetstoreError } from '../../errors.ts';
 import { escapeControls } from '../../escape.ts';
 import type { View } from '../../output/view.ts';
@@ -45,7 +45,7 @@ list before you retry.`,
         'petstore categories create --name rabbit --if-missing',
       ],
     })
-    .action(action(view, createCategory));
+    .action(handlerOf(async () => ({ view, run: createCategory })));
 
 async function createCategory(
   session: Session,

@@ -1,5 +1,5 @@
 // The definition of `petstore categories import`; its code is loaded when it runs.
-import { lazyAction, PetstoreCommand } from '../../command.ts';
+import { handlerOf, PetstoreCommand } from '../../command.ts';
 
 export const importRows = (): PetstoreCommand =>
   new PetstoreCommand('import')
@@ -28,7 +28,7 @@ categories are created. Only one import runs at a time; a second one waits.`,
         'petstore categories list --format ndjson -p production | petstore categories import - -p staging --yes',
       ],
     })
-    .action(lazyAction(async () => (await import('./run-import.ts')).importAction));
+    .action(handlerOf(async () => (await import('./run-import.ts')).importAction));
 
 function collect(value: string, previous: readonly string[] = []): readonly string[] {
   return [...previous, value];

@@ -1,7 +1,7 @@
 // `petstore categories list`: lists the categories, searched and sorted locally because the service documents neither.
 import { Option } from 'commander';
 import type { Category } from '../../api/types.ts';
-import { action, PetstoreCommand } from '../../command.ts';
+import { handlerOf, PetstoreCommand } from '../../command.ts';
 import { FORMATS } from '../../output/render.ts';
 import type { Column, View } from '../../output/view.ts';
 import type { Session } from '../../session.ts';
@@ -44,7 +44,7 @@ ndjson formats.`,
         'petstore categories list --format csv > categories.csv',
       ],
     })
-    .action(action(view, listCategories));
+    .action(handlerOf(async () => ({ view, run: listCategories })));
 
 async function listCategories(session: Session, options: ListOptions): Promise<readonly Category[]> {
   const categories = filterAndSort(await (await session.api()).categories.list(), options);
