@@ -39,17 +39,18 @@ test('a wait is reported once in a pipe, and a longer wait again', () => {
   expect(shown()).toBe('waiting 43s for the rate limit to reset\nwaiting 1m for the rate limit to reset\n');
 });
 
-test('a wait for a retry names the failure', () => {
-  const { progress, shown } = start();
-  progress.wait({ ...wait(2, 'backoff'), failure: 'connection refused' });
-  expect(shown()).toBe('request failed (connection refused); retrying in 2s\n');
-});
-
-test('a wait of less than a second is not shown', () => {
-  const { progress, shown } = start();
-  progress.wait(wait(0.9));
-  expect(shown()).toBe('');
-  expect(progress.waiting).toBe(false);
+test.each([
+  [{ ...wait(2, 'backoff'), failure: 'connection refused' }, 'request failed (connection refused); retrying in 2s\n'],
+  [wait(43, 'pending'), 'waiting for another petstore process\n'],
+  [{ ...wait(43, 'pending'), own: true }, 'waiting for a response\n'],
+  [wait(0.9), ''],
+])('the wait %j is reported in a pipe as %j, also with --verbose on a terminal', (given, line) => {
+  for (const { progress, shown } of [start(), start({ verbose: true }, { columns: 80 })]) {
+    progress.busy(1);
+    progress.wait(given);
+    expect(shown()).toBe(line);
+    expect(progress.waiting).toBe(line !== '');
+  }
 });
 
 test('a wait with --json is one line of JSON and the only progress output', () => {
@@ -164,16 +165,6 @@ test('a status that is wider than the terminal is truncated to one line', async 
   await appears(shown, 'a text that is');
   progress.stop();
   expect(shown()).not.toContain('far');
-});
-
-test('--verbose prints a wait as a line and shows no spinner', async () => {
-  const { clock, progress, shown } = start({ verbose: true }, { columns: 80 });
-  progress.busy(1);
-  await clock.advance(5000);
-  progress.wait(wait(43, 'pending'));
-  expect(shown()).toBe('waiting for another petstore process\n');
-  progress.wait({ ...wait(90, 'pending'), own: true });
-  expect(shown()).toContain('waiting for a response\n');
 });
 
 test.each([
