@@ -7,11 +7,21 @@ import type { ProfileStore, StoredProfile } from '../../src/profiles/store.ts';
 import { BUILT_IN } from '../../src/profiles/store.ts';
 
 const KEY = 'stored-key-0001';
-const production = { name: 'production', url: 'https://a.example/v1', key: KEY, origin: 'https://a.example' };
+const saved = { url: 'https://a.example/v1', key: KEY, origin: 'https://a.example' };
+const { key: _, ...keyless } = saved;
+const PROFILES: readonly StoredProfile[] = [
+  { name: 'production', ...saved },
+  { name: 'farm', ...saved, url: 'https://a.example/farm/v1' },
+  { name: 'command', ...keyless, keyCommand: 'pass' },
+  { name: 'keyless', url: 'https://a.example/v1' },
+  { name: 'malformed', ...saved, key: 'a b' },
+  { name: 'edited', ...saved, url: 'https://evil.example/v1' },
+  { name: 'no-origin', url: saved.url, key: KEY },
+];
 
-function memory(profiles: readonly StoredProfile[], active = 'production'): ProfileStore {
+function memory(active = 'production', profiles = PROFILES): ProfileStore {
   return {
-    names: () => [...BUILT_IN, ...profiles.map(({ name }) => name).filter((name) => !BUILT_IN.includes(name))],
+    names: () => [...new Set([...BUILT_IN, ...profiles.map(({ name }) => name)])],
     get: (name) => profiles.find((profile) => profile.name === name),
     active: () => active,
     activeIfReadable: () => active,
@@ -27,7 +37,7 @@ const REST = {
   runKeyCommand: async (commandLine: string, from: string) => `${commandLine}-by-${from.replace(/\W/g, '')}`,
 };
 
-function resolve(env: Environment, profile?: string, store: ProfileStore = memory([production])) {
+function resolve(env: Environment, profile?: string, store: ProfileStore = memory()) {
   return resolveTarget({ env, profile, store: async () => store, ...REST });
 }
 
@@ -42,37 +52,62 @@ test('a saved profile provides the URL and the key', async () => {
   });
 });
 
-test('PETSTORE_API_KEY and PETSTORE_BASE_URL each override only the saved key or the saved URL', async () => {
-  expect(await resolve({ PETSTORE_API_KEY: 'other-key' })).toMatchObject({
-    key: 'other-key',
-    keySource: 'environment',
-    baseUrl: 'https://a.example/v1',
-    urlSource: 'stored',
-  });
-  expect(await resolve({ PETSTORE_BASE_URL: 'https://a.example/other/v1/' })).toMatchObject({
-    key: KEY,
-    baseUrl: 'https://a.example/other/v1',
-    urlSource: 'environment',
-  });
+const URL_B = { PETSTORE_BASE_URL: 'https://b.example/v1' };
+const BOTH = { ...URL_B, PETSTORE_API_KEY: 'k' };
+const SANDBOX = {
+  profile: 'sandbox',
+  baseUrl: '',
+  keySource: 'sandbox',
+  identity: `sandbox:${join('/state', 'sandbox', 'data')}`,
+};
+
+test.each([
+  // The environment overrides the saved URL and the saved key, each by itself.
+  [{ PETSTORE_API_KEY: 'k' }, undefined, { key: 'k', keySource: 'environment', urlSource: 'stored' }],
+  [
+    { PETSTORE_BASE_URL: 'https://a.example/other/v1/' },
+    undefined,
+    { key: KEY, keySource: 'stored', baseUrl: 'https://a.example/other/v1', urlSource: 'environment' },
+  ],
+  [BOTH, undefined, { profile: 'production', key: 'k', baseUrl: 'https://b.example/v1' }],
+  [{ ...BOTH, PETSTORE_PROFILE: 'farm' }, undefined, { profile: 'farm', key: 'k' }],
+  // --profile overrides PETSTORE_PROFILE, which overrides the active profile; an empty one counts as unset.
+  [{ PETSTORE_PROFILE: 'command' }, 'farm', { profile: 'farm', baseUrl: 'https://a.example/farm/v1' }],
+  [{ PETSTORE_PROFILE: 'farm' }, undefined, { profile: 'farm' }],
+  [{ PETSTORE_PROFILE: '' }, undefined, { profile: 'production' }],
+  // A typed profile takes nothing from the environment, which is not validated either.
+  [{ ...BOTH, PETSTORE_API_KEY_COMMAND: 'c' }, 'production', { baseUrl: 'https://a.example/v1', key: KEY }],
+  [{ PETSTORE_API_KEY: '', PETSTORE_BASE_URL: 'x' }, 'production', { key: KEY, keySource: 'stored' }],
+  // Key commands.
+  [{}, 'command', { key: 'pass-by-profilecommand', keySource: 'command' }],
+  [{ PETSTORE_API_KEY_COMMAND: 'op' }, undefined, { key: 'op-by-PETSTORE_API_KEY_COMMAND', keySource: 'command' }],
+  [{ PETSTORE_API_KEY_COMMAND: 'op', PETSTORE_API_KEY: 'k' }, undefined, { key: 'k' }],
+  // The sandbox needs no login, and the environment does not override it.
+  [{}, 'sandbox', SANDBOX],
+  [{ ...BOTH, PETSTORE_PROFILE: 'sandbox' }, undefined, SANDBOX],
+])('with %j and the typed profile %s, the target is %j', async (env, profile, target) => {
+  expect(await resolve(env, profile)).toMatchObject(target);
+});
+
+test('the active profile is used if none is named', async () => {
+  expect(await resolve({}, undefined, memory('farm'))).toMatchObject({ profile: 'farm' });
+  expect(await resolve({}, undefined, memory('sandbox'))).toMatchObject(SANDBOX);
 });
 
 test('no profile is read if the environment provides key and URL', async () => {
   const store = (): Promise<ProfileStore> => Promise.reject(new Error('opened'));
-  const env = { PETSTORE_API_KEY: 'k', PETSTORE_BASE_URL: 'https://b.example/v1' };
-  const target = await resolveTarget({ env, profile: undefined, store, ...REST });
-  expect(target).toMatchObject({ profile: 'production', key: 'k', baseUrl: 'https://b.example/v1' });
-  const named = { ...env, PETSTORE_PROFILE: 'staging' };
-  expect(await resolveTarget({ env: named, profile: undefined, store, ...REST })).toMatchObject({ profile: 'staging' });
+  for (const profile of [undefined, 'staging']) {
+    const env = { ...BOTH, PETSTORE_PROFILE: profile };
+    const target = await resolveTarget({ env, profile: undefined, store, ...REST });
+    expect(target).toMatchObject({ profile: profile ?? 'production', key: 'k' });
+  }
 });
 
 test('a custom profile must exist even if the environment provides key and URL; its file is not opened', async () => {
-  const unopened = { names: () => ['production', 'staging', 'mine'], get: () => expect.unreachable('opened') };
-  const store = async () => unopened as unknown as ProfileStore;
-  const env = { PETSTORE_API_KEY: 'k', PETSTORE_BASE_URL: 'https://b.example/v1' };
-  const target = (name: string) =>
-    resolveTarget({ env: { ...env, PETSTORE_PROFILE: name }, profile: undefined, store, ...REST });
-  expect(await target('mine')).toMatchObject({ profile: 'mine', key: 'k' });
-  await expect(target('mnie')).rejects.toMatchObject({ kind: 'usage', message: expect.stringContaining('"mnie"') });
+  const store = { ...memory(), get: () => expect.unreachable('opened') };
+  expect(await resolve({ ...BOTH, PETSTORE_PROFILE: 'farm' }, undefined, store)).toMatchObject({ key: 'k' });
+  const unknown = resolve({ ...BOTH, PETSTORE_PROFILE: 'framm' }, undefined, store);
+  await expect(unknown).rejects.toMatchObject({ kind: 'usage', message: expect.stringContaining('"framm"') });
 });
 
 test.each([
@@ -81,163 +116,64 @@ test.each([
   ['http://localhost/v1'],
   ['https://a.example.evil.example/v1'],
   ['https://sub.a.example/v1'],
-])('a saved key is not used for the base URL %s of another origin', async (url) => {
-  const attempt = resolve({ PETSTORE_BASE_URL: url });
-  await expect(attempt).rejects.toMatchObject({ kind: 'auth', hint: expect.stringContaining('PETSTORE_API_KEY') });
-  await expect(attempt).rejects.not.toThrow(KEY);
+])('neither a saved key nor a saved key command is used for the base URL %s of another origin', async (url) => {
+  for (const PETSTORE_PROFILE of ['production', 'command']) {
+    const attempt = resolve({ PETSTORE_BASE_URL: url, PETSTORE_PROFILE });
+    await expect(attempt).rejects.toMatchObject({ kind: 'auth', hint: expect.stringContaining('PETSTORE_API_KEY') });
+    await expect(attempt).rejects.not.toThrow(KEY);
+  }
 });
 
-test("a saved key is not used for a URL that was edited in the profile's file", async () => {
-  const store = memory([{ ...production, url: 'https://evil.example/v1' }]);
-  await expect(resolve({}, undefined, store)).rejects.toMatchObject({ kind: 'auth' });
+const LOGIN = 'run `petstore auth login -p staging --url https://HOST/v1`';
+
+test.each([
+  ['edited', {}, 'is for https://a.example and is not sent to https://evil.example', 'set PETSTORE_API_KEY to a key'],
+  ['no-origin', {}, 'does not name the host of its API key', 'run `petstore auth login -p no-origin`'],
+  ['malformed', {}, 'from profile "malformed" contains a space', 'run `petstore auth login -p malformed`'],
+  ['keyless', BOTH, 'profile "keyless" has no API key', 'run `petstore auth login -p keyless`'],
+  ['staging', BOTH, 'profile "staging" has no base URL', LOGIN],
+  [undefined, { PETSTORE_PROFILE: 'staging' }, 'profile "staging" has no base URL', `${LOGIN}, or add \`-p sandbox\``],
+  [undefined, { PETSTORE_PROFILE: 'staging', PETSTORE_API_KEY: 'k' }, 'has no base URL', 'set PETSTORE_BASE_URL'],
+  [undefined, { ...URL_B, PETSTORE_PROFILE: 'staging' }, 'has no API key', 'set PETSTORE_API_KEY'],
+  [undefined, { PETSTORE_API_KEY: '' }, 'the API key from PETSTORE_API_KEY is empty', 'set PETSTORE_API_KEY'],
+  [undefined, { PETSTORE_API_KEY: 'k\n' }, 'the API key from PETSTORE_API_KEY contains', 'set PETSTORE_API_KEY'],
+])('the profile %s with %j is rejected: %s', async (profile, env, message, hint) => {
+  const error = { kind: 'auth', message: expect.stringContaining(message), hint: expect.stringContaining(hint) };
+  await expect(resolve(env, profile)).rejects.toMatchObject(error);
 });
 
-test('a saved key without an origin is not used, and the hint is to log in again', async () => {
-  const { origin: _, ...edited } = production;
-  await expect(resolve({}, undefined, memory([edited]))).rejects.toMatchObject({
-    kind: 'auth',
-    message: 'profile "production" does not name the host of its API key',
-    hint: 'run `petstore auth login -p production`',
-  });
-});
-
-test.each(['', ' ', 'a b', 'k\n', '\u201ck\u201d'])(
-  'an invalid PETSTORE_API_KEY of %j is an error even if a key is saved',
-  async (key) => {
-    await expect(resolve({ PETSTORE_API_KEY: key })).rejects.toMatchObject({ kind: 'auth' });
-  },
-);
-
-test.each(['', 'x', 'http://b.example/v1', 'https://b.example'])(
-  'an invalid PETSTORE_BASE_URL of %j is an error even if a URL is saved',
+test.each(['', 'x', 'http://b.example/v1'])(
+  'the PETSTORE_BASE_URL %j is an error even if one is saved',
   async (url) => {
     await expect(resolve({ PETSTORE_BASE_URL: url })).rejects.toMatchObject({ kind: 'usage' });
   },
 );
 
+test.each(['', '../x', '__proto__', 'A', '-x', 'a.b', 'many-words-in-one-name-of-a-profile', 'production '])(
+  'the profile name %j is rejected',
+  async (name) => {
+    await expect(resolve({}, name)).rejects.toMatchObject({ kind: 'usage', hint: expect.stringContaining('1 to 32') });
+    if (name === '') return;
+    const set = resolve({ PETSTORE_PROFILE: name });
+    await expect(set).rejects.toMatchObject({ kind: 'usage', message: expect.stringContaining('PETSTORE_PROFILE') });
+  },
+);
+
+const NAMES = '"production", "staging", "sandbox", "farm"';
+
 test.each([
-  '',
-  '../x',
-  '__proto__',
-  'toString',
-  'A',
-  '-x',
-  'a.b',
-  'many-words-in-one-name-of-a-profile',
-  'production ',
-])('the profile name %j is rejected', async (name) => {
-  await expect(resolve({}, name)).rejects.toMatchObject({ kind: 'usage', hint: expect.stringContaining('1 to 32') });
-  if (name === '') return;
-  const set = resolve({ PETSTORE_PROFILE: name });
-  await expect(set).rejects.toMatchObject({ kind: 'usage', message: expect.stringContaining('PETSTORE_PROFILE') });
-});
-
-test('an empty PETSTORE_PROFILE counts as unset', async () => {
-  const store = memory([{ ...production, name: 'farm' }], 'farm');
-  expect(await resolve({ PETSTORE_PROFILE: '' }, undefined, store)).toMatchObject({ profile: 'farm' });
-  const env = { PETSTORE_PROFILE: '', PETSTORE_API_KEY: 'k', PETSTORE_BASE_URL: 'https://b.example/v1' };
-  expect(await resolve(env)).toMatchObject({ profile: 'production' });
-});
-
-test('the error about an unknown profile names PETSTORE_PROFILE if the name came from it', async () => {
-  await expect(resolve({ PETSTORE_PROFILE: 'stagin' })).rejects.toMatchObject({
-    kind: 'usage',
-    message:
-      'profile "stagin" from PETSTORE_PROFILE does not exist; available profiles: "production", "staging", "sandbox"',
-  });
-  await expect(resolve({ PETSTORE_PROFILE: 'sk_live_0123456789' })).rejects.toMatchObject({
-    message: expect.stringMatching(/^the profile name from PETSTORE_PROFILE looks like an API key;/),
-    hint: 'run `petstore auth login` and enter the key at the prompt',
-  });
-  await expect(resolve({ PETSTORE_PROFILE: 'staging' }, 'stagin')).rejects.toMatchObject({
-    message: expect.stringMatching(/^profile "stagin"/),
-  });
-});
-
-test('an unknown profile is an error that lists the profiles and suggests the closest', async () => {
-  const store = memory([production, { name: 'farm', url: 'https://f.example/v1' }]);
-  const attempt = resolve({}, 'stagin', store);
-  await expect(attempt).rejects.toMatchObject({
-    kind: 'usage',
-    message: 'profile "stagin" does not exist; available profiles: "production", "staging", "sandbox", "farm"',
-    hint: 'did you mean "staging"?',
-  });
+  [{}, 'stagin', `profile "stagin" does not exist; available profiles: ${NAMES}`, 'did you mean "staging"?'],
+  [{ PETSTORE_PROFILE: 'stagin' }, undefined, 'profile "stagin" from PETSTORE_PROFILE does not exist', 'did you mean'],
+  [{ PETSTORE_PROFILE: 'staging' }, 'stagin', 'profile "stagin" does not exist', 'did you mean'],
+  [
+    { PETSTORE_PROFILE: 'sk_live_0123456789' },
+    undefined,
+    'from PETSTORE_PROFILE looks like an API key;',
+    'at the prompt',
+  ],
+])('with %j and the typed profile %s, an unknown profile is named: %s', async (env, profile, message, hint) => {
+  const store = memory('production', PROFILES.slice(0, 2));
+  const error = { kind: 'usage', message: expect.stringContaining(message), hint: expect.stringContaining(hint) };
+  await expect(resolve(env, profile, store)).rejects.toMatchObject(error);
   await expect(resolve({}, 'zzzzzzzz', store)).rejects.toMatchObject({ hint: expect.not.stringContaining('did you') });
-});
-
-test('a profile without a URL or key causes an error whose hint says how to log in', async () => {
-  await expect(resolve({}, 'staging')).rejects.toMatchObject({ kind: 'auth', message: expect.stringContaining('URL') });
-  const store = memory([{ name: 'staging', url: 'https://s.example/v1' }]);
-  await expect(resolve({}, 'staging', store)).rejects.toMatchObject({
-    kind: 'auth',
-    message: expect.stringContaining('no API key'),
-    hint: expect.stringContaining('petstore auth login -p staging'),
-  });
-});
-
-test('--profile overrides PETSTORE_PROFILE, which overrides the active profile', async () => {
-  const others = ['one', 'two', 'three'].map((name) => ({ ...production, name }));
-  const store = memory(others, 'three');
-  expect(await resolve({ PETSTORE_PROFILE: 'two' }, 'one', store)).toMatchObject({ profile: 'one' });
-  expect(await resolve({ PETSTORE_PROFILE: 'two' }, undefined, store)).toMatchObject({ profile: 'two' });
-  expect(await resolve({}, undefined, store)).toMatchObject({ profile: 'three' });
-});
-
-test('the sandbox needs no login, and the environment does not override it', async () => {
-  const sandbox = {
-    profile: 'sandbox',
-    baseUrl: '',
-    keySource: 'sandbox',
-    identity: `sandbox:${join('/state', 'sandbox', 'data')}`,
-  };
-  expect(await resolve({}, 'sandbox')).toMatchObject(sandbox);
-  expect(await resolve({}, undefined, memory([], 'sandbox'))).toMatchObject(sandbox);
-  const env = { PETSTORE_API_KEY: 'k', PETSTORE_BASE_URL: 'https://b.example/v1' };
-  expect(await resolve(env, 'sandbox')).toMatchObject(sandbox);
-});
-
-test('--profile uses the URL and the key of the profile and nothing from the environment', async () => {
-  const env = { PETSTORE_API_KEY: 'k', PETSTORE_BASE_URL: 'https://b.example/v1', PETSTORE_API_KEY_COMMAND: 'c' };
-  expect(await resolve(env, 'production')).toMatchObject({ baseUrl: 'https://a.example/v1', key: KEY });
-  await expect(resolve(env, 'staging')).rejects.toMatchObject({
-    kind: 'auth',
-    message: 'profile "staging" has no base URL',
-  });
-  const keyless = memory([{ name: 'staging', url: 'https://s.example/v1' }]);
-  await expect(resolve(env, 'staging', keyless)).rejects.toMatchObject({
-    kind: 'auth',
-    message: 'profile "staging" has no API key',
-    hint: 'run `petstore auth login -p staging`',
-  });
-  const malformed = memory([{ ...production, key: 'a b' }]);
-  await expect(resolve({}, 'production', malformed)).rejects.toMatchObject({
-    message: 'the API key from profile "production" contains a space, tab or line break',
-    hint: 'run `petstore auth login -p production`',
-  });
-  // Ignored variables are not validated.
-  const invalid = { PETSTORE_API_KEY: '', PETSTORE_BASE_URL: 'x' };
-  expect(await resolve(invalid, 'production')).toMatchObject({ key: KEY, keySource: 'stored' });
-});
-
-test('the hint names the missing variable if the environment sets only the key or only the URL', async () => {
-  const store = memory([]);
-  await expect(resolve({ PETSTORE_API_KEY: 'k' }, undefined, store)).rejects.toMatchObject({
-    hint: 'set PETSTORE_BASE_URL',
-  });
-  await expect(resolve({ PETSTORE_BASE_URL: 'https://b.example/v1' }, undefined, store)).rejects.toMatchObject({
-    hint: 'set PETSTORE_API_KEY',
-  });
-});
-
-test('a key command of a profile or of the environment provides the key, but that of a profile only for its origin', async () => {
-  const { key: _, ...url } = production;
-  const store = memory([{ ...url, keyCommand: 'pass' }]);
-  expect(await resolve({}, undefined, store)).toMatchObject({ key: 'pass-by-profileproduction', keySource: 'command' });
-  expect(await resolve({ PETSTORE_API_KEY_COMMAND: 'op' }, undefined, store)).toMatchObject({
-    key: 'op-by-PETSTORE_API_KEY_COMMAND',
-    keySource: 'command',
-  });
-  expect(await resolve({ PETSTORE_API_KEY_COMMAND: 'op', PETSTORE_API_KEY: 'k' })).toMatchObject({ key: 'k' });
-  const elsewhere = resolve({ PETSTORE_BASE_URL: 'https://b.example/v1' }, undefined, store);
-  await expect(elsewhere).rejects.toMatchObject({ kind: 'auth', hint: expect.stringContaining('PETSTORE_API_KEY') });
 });
