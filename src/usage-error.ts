@@ -84,11 +84,18 @@ function meantCommand(parent: Command, word: string, petstore: FormatCommand): s
   if (/[ -]/.test(synonym)) return didYouMean(petstore, synonym.split(' '));
   const near = closestCommand(visibleCommands(parent), synonym) ?? closestCommand(commandsBelow(root), synonym);
   if (!near) return undefined;
+  if (near.commands.length === 0) return suggest(near, rest, petstore);
   const [next = '', ...others] = rest;
-  const [, ...names] = pathOf(near).split(' ');
-  if (near.commands.length === 0) return didYouMean(petstore, [...names, ...rest]);
   const below = closestCommand(visibleCommands(near), SYNONYMS[next] ?? next);
-  return below ? didYouMean(petstore, [...names, below.name(), ...others]) : help(near);
+  return below ? suggest(below, others, petstore) : help(near);
+}
+
+// Without arguments, names stand for those that the command requires.
+function suggest(command: Command, typed: readonly string[], petstore: FormatCommand): string {
+  const [, ...path] = pathOf(command).split(' ');
+  const options = command.options.filter(({ mandatory }) => mandatory).flatMap(({ long }) => [long ?? '', 'NAME']);
+  const args = command.registeredArguments.filter(({ required }) => required).map((one) => one.name().toUpperCase());
+  return didYouMean(petstore, [...path, ...(typed.length > 0 ? typed : [...options, ...args])]);
 }
 
 function commandsBelow(command: Command): readonly Command[] {

@@ -54,7 +54,7 @@ interface Row {
   /** The whole hint; `PORT` stands for the port of the service. */
   readonly hint: string;
   /** Does what the hint says, unless it names a command, which is run as printed. */
-  readonly follow?: () => void;
+  readonly follow?: () => unknown;
   /** The output of the hint's command, if it only looks for the cause; otherwise the command that failed now succeeds. */
   readonly shows?: RegExp;
   /** The arguments of the second run, if the hint changes them or its command is the corrected one. */
@@ -132,6 +132,23 @@ const ROWS: Readonly<Record<string, Row>> = {
     code: 3,
     hint: 'run `petstore auth login -p production --url https://HOST/v1`',
   },
+  'an unknown profile': {
+    args: ['categories', 'list', '-p', 'warehouse'],
+    code: 2,
+    hint: 'run `petstore auth login -p warehouse --url https://HOST/v1` to create it',
+  },
+  'a mistyped profile': {
+    args: ['categories', 'list', '-p', 'stagin'],
+    code: 2,
+    hint: 'did you mean "staging"?',
+    again: LIST,
+  },
+  'a logout from an unknown profile': {
+    args: ['auth', 'logout', '-p', 'warehouse'],
+    code: 2,
+    hint: 'run `petstore auth status` to list the profiles',
+    shows: /staging/,
+  },
   'a login without a base URL': {
     args: ['auth', 'login', '-p', 'ci'],
     code: 3,
@@ -150,6 +167,20 @@ const ROWS: Readonly<Record<string, Row>> = {
     hint: 'run `petstore auth logout -p staging --delete` to delete the file, then log in again',
     follow: () => undefined,
     shows: /Deleted profile "staging"/,
+  },
+  'a damaged active.json beside a damaged profile': {
+    args: ['auth', 'status'],
+    given: () => [damage(/staging/), write('config/active.json', '{"damaged')],
+    code: 9,
+    hint: 'run `petstore auth switch production` to set the active profile again',
+    shows: /Profile "production" is now active/,
+  },
+  'a key command whose program is missing': {
+    args: LIST,
+    given: () => login(['--no-verify', '--key-command', 'no-such-program']),
+    code: 3,
+    hint: 'install `no-such-program`, or correct the key command',
+    follow: () => login(),
   },
   'a state directory that cannot be created': {
     args: ['categories', 'list', '-p', 'sandbox'],
@@ -269,10 +300,10 @@ test.each(Object.entries(ROWS))('the hint about %s, followed, ends the error', a
 
   // Lost responses do not recur; any other failure lasts until the hint is followed.
   if (row.code === 8) shop.override = undefined;
-  row.follow?.();
+  await row.follow?.();
   const done = await run(hint);
   if (row.shows) expect(`${done?.out}${done?.err}`).toMatch(row.shows);
-  else if (hint.startsWith('did you mean')) expect(done).toMatchObject({ code: 0 });
+  else if (hint.startsWith('did you mean `')) expect(done).toMatchObject({ code: 0 });
   else expect(await petstore(at, row.again ?? row.args, GOOD)).toMatchObject({ code: 0 });
   const names = shop.created.map(({ name }) => name);
   expect(names).toEqual([...new Set(names)]);
