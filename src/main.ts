@@ -1,6 +1,5 @@
 // The entry point: adapts `process` (streams, signals, environment, exit code) to the Context of a command.
 import { homedir, tmpdir } from 'node:os';
-import { setFlagsFromString } from 'node:v8';
 import { systemClock } from './clock.ts';
 import { PetstoreError } from './errors.ts';
 import type { Context, Input, Output } from './io.ts';
@@ -154,8 +153,6 @@ async function perform(context: Context): Promise<number> {
 }
 
 async function main(): Promise<void> {
-  // Node 20 compiles the HTTP parser a second time, which delays the exit by 80 ms.
-  if (/^20\./.test(process.versions.node)) setFlagsFromString('--liftoff-only');
   // If a promise never settles, Node exits with this code instead of 0.
   process.exitCode = EXIT_CODES.internal.code;
   const env = takeEnvironment();

@@ -15,7 +15,7 @@ export function jsonResponse(status: number, json: string, headers: HeaderValues
   return { status, body: Buffer.from(json), headers };
 }
 
-/** A failed request, sent as an Error object (docs/service.md). */
+/** An error response with an Error object (docs/service.md) as its body. */
 export class HttpError extends Error {
   override readonly name = 'HttpError';
   readonly response: SandboxResponse;
