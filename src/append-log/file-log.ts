@@ -189,15 +189,17 @@ export class FileLog<State, Result = void> implements Log<State> {
     if (this.#damage) throw this.#damage;
     chunk ??= Buffer.allocUnsafe(CHUNK_BYTES);
     while (!this.#sealed) {
-      const count = this.#fs.readSync(this.#fd, chunk, 0, CHUNK_BYTES, this.#offset);
+      // Read a line that is longer than a chunk in pieces that double.
+      const target = this.#tail.length > CHUNK_BYTES ? Buffer.allocUnsafe(this.#tail.length) : chunk;
+      const count = this.#fs.readSync(this.#fd, target, 0, target.length, this.#offset);
       if (count === 0) return;
       this.#offset += count;
-      const read = chunk.subarray(0, count);
+      const read = target.subarray(0, count);
       const bytes = this.#tail.length > 0 ? Buffer.concat([this.#tail, read]) : read;
       const end = bytes.lastIndexOf(0x0a);
       this.#tail = Buffer.from(bytes.subarray(end + 1));
       if (end >= 0) this.#reduce(bytes.toString('utf8', 0, end));
-      if (count < CHUNK_BYTES) return;
+      if (count < target.length) return;
     }
   }
 

@@ -18,6 +18,8 @@ export const RECORD_END = ' .';
 export const SNAPSHOT = '0 ';
 
 const CHUNK_BYTES = 64 * 1024;
+const CLAIM_WAITS = 100;
+const CLAIM_WAIT_MS = 5;
 // Errors of link(2) on file systems without hard links: exFAT, some network and FUSE mounts.
 const NO_HARD_LINKS = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK']);
 
@@ -48,6 +50,8 @@ export class Generations {
    * @param mark makes the draft's name unique
    */
   publish(generation: number, records: Iterable<string>, mark: string): void {
+    const claim = `${this.path(generation)}.claim.tmp`;
+    if (!this.#claim(claim, generation)) return;
     const draft = `${this.path(generation)}.${mark}.tmp`;
     try {
       this.#write(draft, records);
@@ -58,6 +62,7 @@ export class Generations {
       if (code !== 'EEXIST' && code !== 'ENOENT') throw error;
     } finally {
       this.#remove(draft);
+      this.#remove(claim);
     }
   }
 
@@ -66,6 +71,22 @@ export class Generations {
     const old = this.#entries('.log').filter(([generation]) => generation < current - 1);
     const abandoned = this.#entries('.tmp').filter(([generation]) => generation < current);
     for (const [, name] of [...old, ...abandoned]) this.#remove(join(this.#dir, name));
+  }
+
+  // One process at a time writes a generation: returns false if another process has done so. A claim that lasts half a second
+  // belongs to a process that was killed or stopped.
+  #claim(path: string, generation: number): boolean {
+    for (let waits = 0; waits < CLAIM_WAITS; waits++) {
+      try {
+        this.#fs.closeSync(this.#fs.openSync(path, 'wx', 0o600));
+        return true;
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+      }
+      if (this.newest() >= generation) return false;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, CLAIM_WAIT_MS);
+    }
+    return true;
   }
 
   // Without hard links, checks that the generation is missing: unlike a link, a rename would replace it.

@@ -119,18 +119,17 @@ export class StateServer {
         const now = clock.monotonic();
         failingSince ??= now;
         if (now - failingSince >= PATIENCE_MS) this.#isUp = false;
+        const isNew = now - this.#failedAt > PATIENCE_MS;
+        this.#failedAt = now;
         if (!this.#isUp) throw error;
-        this.#reportOutage(error.message, now);
+        if (isNew) this.#reportOutage(error.message);
         await clock.sleep(RETRY_EVERY_MS);
       }
     }
   }
 
-  // Reports failures that follow each other as one outage.
-  #reportOutage(reason: string, now: number): void {
-    const isNew = now - this.#failedAt > PATIENCE_MS;
-    this.#failedAt = now;
-    if (!isNew || this.#isClosed) return;
+  #reportOutage(reason: string): void {
+    if (this.#isClosed) return;
     this.#options.onOutage?.(`state server ${this.name} is not responding (${reason}); retrying for up to 5s`);
   }
 

@@ -59,7 +59,7 @@ export interface StreamOptions<State> {
   readonly clock: Clock;
   /** How long `freshEnough` returns the state after it was read, in milliseconds. */
   readonly freshMs: number;
-  /** The log is rotated when it has more entries. */
+  /** The log is rotated when it has this many entries, and at multiples. */
   readonly rotateAt: number;
   /** Called with the previous state after reducing again from the head: known records may be missing now. */
   readonly onReset?: (before: State) => void;
@@ -78,6 +78,8 @@ export class StreamLog<State> implements Log<State> {
   #text = '';
   // When the state was last known to be complete.
   #readAt = { monotonic: Number.NEGATIVE_INFINITY, wall: 0 };
+  // All records so far, for their mean size.
+  readonly #read = { bytes: 0, records: 0 };
   #warned = false;
   #ahead = 0;
   #aheadErrorMs = 0;
@@ -145,13 +147,14 @@ export class StreamLog<State> implements Log<State> {
       if (known === 'lost') {
         if (lost) throw unexpected('it keeps no data');
         lost = true;
-        await this.#rebase();
+        await this.#rebase(this.#snapshot());
         continue;
       }
       const more = this.#reduce(entries, known === 'unknown');
       if (!more || entries.length < PAGE) {
         this.#readAt = sentAt;
-        if (length > rotateAt && record !== undefined) await this.#rebase();
+        // Of all writers, only the one whose record makes the log this long rotates it.
+        if (record !== undefined && length % rotateAt === 0) await this.#rotate(length);
         return;
       }
       sending = undefined;
@@ -178,6 +181,8 @@ export class StreamLog<State> implements Log<State> {
       if (this.#last !== '' && !isLater(id, this.#last)) continue;
       this.#last = id;
       this.#text = fields[3] ?? '';
+      this.#read.bytes += this.#text.length;
+      this.#read.records++;
       try {
         this.#apply(fields);
       } catch (error) {
@@ -207,10 +212,20 @@ export class StreamLog<State> implements Log<State> {
     onWarning?.(`ignored unknown records in key "${key}" on state server ${server.name}`);
   }
 
-  async #rebase(): Promise<void> {
+  // Lets the log double before it is rotated, or a large state would be sent again and again.
+  async #rotate(length: number): Promise<void> {
+    const snapshot = this.#snapshot();
+    const bytes = (length * this.#read.bytes) / this.#read.records;
+    if (2 * bytes >= snapshot.length) await this.#rebase(snapshot);
+  }
+
+  #snapshot(): string {
+    return withChecksum(JSON.stringify([...this.#format.snapshot(this.#state)]));
+  }
+
+  async #rebase(snapshot: string): Promise<void> {
     const { ttlMs = 0, rotateAt } = this.#options;
-    const snapshot = withChecksum(JSON.stringify([...this.#format.snapshot(this.#state)]));
-    await this.#run(REBASE, [this.#last, this.#text, rotateAt, ttlMs, snapshot]);
+    await this.#run(REBASE, [this.#last, this.#text, rotateAt - 1, ttlMs, snapshot]);
   }
 }
 

@@ -1,12 +1,14 @@
 // Chooses the directory of a key's ledger: a local one, since network file systems have no atomic append.
 import { createHash } from 'node:crypto';
-import { lstatSync, statfsSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, lstatSync, readdirSync, rmSync, statfsSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { mkdirp } from '../append-log/mkdirp.ts';
 import { PetstoreError } from '../errors.ts';
 
 // NFS, SMB (three dialects), 9p, AFS, Coda: O_APPEND is emulated there by a seek, so writers overwrite each other (open(2)).
 const NETWORK_TYPES = new Set([0x6969, 0x517b, 0xff534d42, 0xfe534d42, 0x01021997, 0x5346414f, 0x73757245]);
+
+const UNUSED_MS = 48 * 3_600_000;
 
 /** Returns the number of a directory's file system type (statfs(2), f_type); injected in tests. */
 export type FileSystemType = (dir: string) => number;
@@ -30,7 +32,7 @@ export function ledgerDirectory(
   typeOf: FileSystemType = fileSystemType,
 ): string {
   const wanted = join(stateDir, 'quota', name);
-  mkdirp(wanted);
+  makeLedger(wanted);
   if (process.platform !== 'linux' || !NETWORK_TYPES.has(typeOf(wanted) >>> 0)) return wanted;
   const mine = join(tempDir, `petstore-${process.getuid?.() ?? 'user'}`);
   mkdirp(mine);
@@ -40,8 +42,27 @@ export function ledgerDirectory(
     throw new PetstoreError('storage', `${mine} is owned by another user`);
   }
   const dir = join(mine, 'quota', name);
-  mkdirp(dir);
+  makeLedger(dir);
   return dir;
+}
+
+// Before one more ledger is created, removes those that were not used for 48 hours: a rotating key has one for each token.
+function makeLedger(dir: string): void {
+  if (existsSync(dir)) return;
+  mkdirp(dir);
+  const oldest = statSync(dir).mtimeMs - UNUSED_MS;
+  for (const name of readdirSync(dirname(dir))) removeUnused(join(dirname(dir), name), oldest);
+}
+
+function removeUnused(ledger: string, oldest: number): void {
+  try {
+    const files = readdirSync(ledger).map((name) => join(ledger, name));
+    // Another process has just created an empty one.
+    if (files.length === 0 || files.some((file) => statSync(file).mtimeMs >= oldest)) return;
+    rmSync(ledger, { recursive: true });
+  } catch {
+    // Another process removes it, or it is not a directory.
+  }
 }
 
 function fileSystemType(dir: string): number {

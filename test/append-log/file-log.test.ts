@@ -3,6 +3,7 @@ import { execFile, execFileSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { FileLog } from '../../src/append-log/file-log.ts';
 import type { LogFs } from '../../src/append-log/generations.ts';
@@ -10,6 +11,7 @@ import { ShortWriteError } from '../../src/append-log/generations.ts';
 import type { LogFormat } from '../../src/append-log/log.ts';
 import { hasCaseSensitiveNames, hasModes, hasSymlinks } from '../support/capabilities.ts';
 import { compile } from '../support/compile.ts';
+import { mutated } from '../support/mutations.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 // The result of each record is the number of records so far.
@@ -19,8 +21,11 @@ const list: LogFormat<string[], number> = {
   snapshot: (state) => state,
 };
 
-const open = (dir: string, rotateAtBytes = 1e9, more: { fs?: LogFs } = {}): FileLog<string[], number> =>
-  new FileLog(list, { dir, name: 'led', rotateAtBytes, ...more });
+const open = (
+  dir: string,
+  rotateAtBytes = 1e9,
+  more: { fs?: LogFs; strict?: boolean } = {},
+): FileLog<string[], number> => new FileLog(list, { dir, name: 'led', rotateAtBytes, ...more });
 
 type Write = (fd: number, bytes: Buffer, from: number, count: number) => number;
 const realWrite: Write = (fd, bytes, from, count) => fs.writeSync(fd, bytes, from, count, null);
@@ -81,13 +86,80 @@ test.each([4, 1])('a short write (missing bytes: %i) is an error, and every proc
   expect(open(dir).refresh()).toEqual(['one', 'three']);
 });
 
+test('a log whose first write was torn after one byte is used, also if it is strict', () => {
+  const dir = tempDir();
+  fs.writeFileSync(join(dir, 'led.1.log'), '~');
+  const log = open(dir, 1e9, { strict: true });
+  log.append('one');
+  expect(open(dir, 1e9, { strict: true }).refresh()).toEqual(['one']);
+});
+
+test('a damaged record is ignored, or an error if the log is strict, and never read as another one (2,000 mutations)', () => {
+  const dir = tempDir();
+  const file = join(dir, 'led.1.log');
+  const log = open(dir);
+  for (const record of numbered(5)) log.append(record);
+  const whole = fs.readFileSync(file, 'utf8');
+  fc.assert(
+    fc.property(mutated([whole]), (bytes) => {
+      fs.writeFileSync(file, bytes);
+      const read = open(dir);
+      expect(numbered(5)).toEqual(expect.arrayContaining(read.refresh()));
+      read.close();
+    }),
+    { numRuns: 2000 },
+  );
+  fs.writeFileSync(file, whole.replace('r3', 'r4'));
+  expect(open(dir).refresh()).toEqual(['r0', 'r1', 'r2', 'r4']);
+  expect(() => open(dir, 1e9, { strict: true })).toThrow('is damaged');
+});
+
+test('a line of 20 MB is read in few pieces', () => {
+  const dir = tempDir();
+  open(dir).append('x'.repeat(20_000_000));
+  let reads = 0;
+  const counting = ((...args: Parameters<typeof fs.readSync>) => {
+    reads++;
+    return fs.readSync(...args);
+  }) as LogFs['readSync'];
+  expect(open(dir, 1e9, { fs: { ...fs, readSync: counting } }).refresh()).toHaveLength(1);
+  expect(reads).toBeLessThan(20);
+});
+
+test('a log whose state is larger than its limit rotates only once it has doubled', () => {
+  const log = open(tempDir(), 400);
+  for (const record of numbered(500)) log.append(record);
+  expect(log.generation).toBeLessThan(20);
+});
+
+test('a process writes no generation while another one writes it', () => {
+  const dir = tempDir();
+  const other = open(dir, 300);
+  const opened: string[] = [];
+  const racing = {
+    ...fs,
+    openSync(path: string, flags: string | number, mode?: number) {
+      const isFirst = path.endsWith('.claim.tmp') && opened.length === 0;
+      if (flags === 'wx') opened.push(path);
+      // The other process holds the claim until the generation exists.
+      if (isFirst) while (other.generation === 1) other.refresh();
+      if (isFirst) throw Object.assign(new Error('exists'), { code: 'EEXIST' });
+      return fs.openSync(path, flags, mode);
+    },
+  } as LogFs;
+  const log = open(dir, 300, { fs: racing });
+  for (const record of numbered(15)) log.append(record);
+  expect([log.generation, opened]).toEqual([2, [expect.stringContaining('claim')]]);
+  expect(log.refresh()).toEqual(numbered(15));
+});
+
 test('a rotation keeps the state and only the last two generations', () => {
   const dir = tempDir();
   const [log, other] = [open(dir, 400), open(dir, 400)];
   for (const [i, record] of numbered(200).entries()) expect((i % 2 ? log : other).append(record)).toBe(i + 1);
   expect(log.refresh()).toEqual(numbered(200));
   expect(log.generation).toBeGreaterThan(3);
-  expect(fs.readdirSync(dir).length).toBeLessThanOrEqual(2);
+  expect(fs.readdirSync(dir)).toHaveLength(2);
 });
 
 test('a process that was suspended during many rotations joins the newest generation and loses nothing', () => {
@@ -122,11 +194,15 @@ test.runIf(hasModes)('the file and directory of a log are private to their owner
   expect(fs.statSync(join(dir, 'led.1.log')).mode & 0o777).toBe(0o600);
 });
 
-test('8 processes that append 100 records each through rotations lose none', async () => {
+test.each([
+  ['', 'fs'],
+  [' without hard links', "{ ...fs, linkSync() { throw Object.assign(new Error(), { code: 'EPERM' }); } }"],
+])('8 processes that append 100 records each through rotations lose none%s', async (_title, fileSystem) => {
   const dir = tempDir();
   const script = `
+    const fs = await import('node:fs');
     const { FileLog } = await import(${JSON.stringify(compile('src/append-log/file-log.ts'))});
-    const log = new FileLog({ initial: () => [], apply: (s, r) => s.push(r), snapshot: (s) => s }, { dir: ${JSON.stringify(dir)}, name: 'led', rotateAtBytes: 4096 });
+    const log = new FileLog({ initial: () => [], apply: (s, r) => s.push(r), snapshot: (s) => s }, { dir: ${JSON.stringify(dir)}, name: 'led', rotateAtBytes: 4096, fs: ${fileSystem} });
     for (let i = 0; i < 100; i++) log.append(process.argv[1] + '-' + i);
   `;
   const run = promisify(execFile);

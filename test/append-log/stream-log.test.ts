@@ -78,6 +78,22 @@ withServer.each(['redis-server', 'valkey-server'])(
   },
 );
 
+withServer('only one of eight writers rotates the log, and only once it has doubled', async () => {
+  await using server = await RedisServer.start();
+  const writers = Array.from({ length: 8 }, () => writer(stateServer(server), { rotateAt: 20 }));
+  await Promise.all(
+    writers.map(async (log, at) => {
+      for (let count = 0; count < 25; count++) await log.append(`${at}.${count}.${'x'.repeat(500)}`);
+    }),
+  );
+  const calls = Number(/cmdstat_evalsha:calls=(\d+)/.exec(await server.command('INFO', 'commandstats'))?.[1]);
+  const rotations = Number(/cmdstat_del:calls=(\d+)/.exec(await server.command('INFO', 'commandstats'))?.[1]);
+  expect(rotations).toBeGreaterThan(0);
+  expect(rotations).toBeLessThan(7);
+  // One call for each record, and one for each rotation.
+  expect(calls).toBeLessThanOrEqual(200 + rotations);
+});
+
 withServer('a deleted log is restored by any process that knew it, and no state diverges', async () => {
   await using server = await RedisServer.start();
   const writers = Array.from({ length: 6 }, () => writer(stateServer(server), { rotateAt: 15 }));

@@ -1,6 +1,7 @@
 // The ledger on a state server: machines share tickets, windows and blocks, and continue alone while it is unavailable.
-import { readdirSync, readFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { StateServer } from '../../src/append-log/state-server.ts';
 import { parseStateUrl } from '../../src/append-log/state-url.ts';
@@ -298,6 +299,92 @@ withServer.each([
   else await expect(machine.take()).rejects.toMatchObject({ kind: 'usage', exitCode: 2 });
   expect(machine.warnings.length).toBe(local ? 1 : 0);
   scripted.close();
+});
+
+// A server that answers reads but refuses writes.
+withServer.each<[string, () => Promise<unknown>]>([
+  ['out of memory', () => server.command('CONFIG', 'SET', 'maxmemory', '1')],
+  ['too few replicas', () => server.command('CONFIG', 'SET', 'min-replicas-to-write', '1')],
+  ['a replica after a failover', () => server.command('REPLICAOF', '127.0.0.1', '1')],
+  [
+    'a failed save',
+    async () => {
+      mkdirSync(join(server.dir, 'dump.rdb'));
+      await server.command('CONFIG', 'SET', 'save', '3600 1');
+      await server.command('BGSAVE');
+      while (!(await server.command('INFO', 'persistence')).includes('rdb_last_bgsave_status:err')) await pause(10);
+    },
+  ],
+])('a server that refuses writes is left after 5 s with one warning: %s', async (_reason, refuseWrites) => {
+  const machine = new Machine();
+  machine.see(await machine.take(), 3);
+  await machine.ledger.refresh();
+  await machine.take();
+  await refuseWrites();
+  // The open ticket keeps the machine reading, which succeeds.
+  machine.ledger.release(await machine.outlasting(machine.take()), 'unsent');
+  for (let times = 0; times < 20; times++) {
+    machine.ledger.release(await machine.take(), 'unsent');
+    await machine.clock.advance(500);
+  }
+  expect([machine.outages.length, machine.warnings]).toEqual([1, [expect.stringContaining('only on this machine')]]);
+});
+
+withServer('a server that was a read-only replica is used again once it is the new primary', async () => {
+  const machine = new Machine();
+  machine.see(await machine.take(), 3);
+  await machine.ledger.refresh();
+  await server.command('REPLICAOF', '127.0.0.1', '1');
+  const waiting = machine.outlasting(machine.take());
+  await server.command('REPLICAOF', 'NO', 'ONE');
+  const ticket = await waiting;
+  await machine.ledger.refresh();
+  expect([machine.ledger.stillGranted(ticket), machine.ledger.view().stateServer]).toEqual([true, machine.server.name]);
+  expect(machine.warnings).toEqual([]);
+});
+
+withServer.each<[string, (machine: Machine, ticket: string) => void]>([
+  ['a 429', (machine, ticket) => machine.see(ticket, 0, refused)],
+  ['a block', ({ ledger, clock }) => ledger.addBlock(clock.at + 60_000, 'retry_after')],
+])('%s on its way to the server voids the tickets of this machine', async (_what, block) => {
+  const machine = new Machine();
+  machine.see(await machine.take(), 3);
+  await machine.ledger.refresh();
+  const [first, held] = [await machine.take(), await machine.take()];
+  expect(machine.ledger.stillGranted(held)).toBe(true);
+  block(machine, first);
+  expect(machine.ledger.stillGranted(held)).toBe(false);
+});
+
+withServer('a 429 that arrives after the machine slept is dated by its arrival', async () => {
+  const machine = new Machine();
+  const ticket = await machine.take();
+  machine.clock.at += 15_000;
+  const until = machine.clock.at + 600_000;
+  machine.see(ticket, 0, refused);
+  // The records on the server still have the time before the sleep.
+  expect(machine.ledger.view().blocked?.until).toBeGreaterThanOrEqual(until);
+});
+
+withServer("a 429 that arrives after the server failed blocks the machine's own ledger", async () => {
+  const machine = new Machine();
+  machine.see(await machine.take(), 3);
+  await machine.ledger.refresh();
+  const late = await machine.take();
+  await server.kill();
+  machine.ledger.release(await machine.outlasting(machine.take()), 'unsent');
+  machine.see(late, 0, refused);
+  expect(await machine.ledger.acquire(30_000)).toMatchObject({ granted: false, reason: 'blocked' });
+});
+
+withServer("a probe of a killed process on another machine delays this one's requests for 5 s", async () => {
+  const [killed, other] = [new Machine(), new Machine()];
+  await killed.take();
+  await age(4900);
+  expect(await other.ledger.acquire(30_000)).toEqual({ granted: false, reason: 'pending' });
+  await age(200);
+  const next = new Machine();
+  expect(await next.take()).toMatch(/\w/);
 });
 
 withServer('a 429 after the clock was set forward blocks no machine for longer than stated', async () => {
