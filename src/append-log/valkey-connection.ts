@@ -180,5 +180,6 @@ function problemOf(message: string): StateServerProblem {
 function replyText(message: string): string {
   if (/^(?:WRONGPASS|NOAUTH|ERR invalid password|ERR AUTH )/.test(message)) return 'user name or password rejected';
   if (/NOPERM|can't (?:run this command|access)/.test(message)) return 'permission denied';
-  return escapeControls(message.split('\n', 1)[0] ?? '').slice(0, 200);
+  // The server adds where in the script the command failed.
+  return escapeControls(message.replace(/\n.*| script: .*/s, '')).slice(0, 200);
 }

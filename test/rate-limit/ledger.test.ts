@@ -8,6 +8,7 @@ import type { LogFs } from '../../src/append-log/generations.ts';
 import type { Ledger, OpenLedgerOptions } from '../../src/rate-limit/ledger.ts';
 import { openLedger } from '../../src/rate-limit/ledger.ts';
 import type { Observation } from '../../src/rate-limit/ledger-record.ts';
+import { ledgerName } from '../../src/rate-limit/paths.ts';
 import { hasModes, hasSignals } from '../support/capabilities.ts';
 import { compile } from '../support/compile.ts';
 import { FakeClock } from '../support/fake-clock.ts';
@@ -177,6 +178,47 @@ test('a clock set back by a day blocks a key no longer than before', async () =>
   expect('until' in admission ? admission.until - ledger.clock.now() : Number.NaN).toBeLessThanOrEqual(31_000);
   ledger.clock.at += 31_000;
   expect(await take(ledger)).not.toBe('');
+});
+
+test('a clock set forward ends a wait earlier by as much, because it looks like a suspended machine', async () => {
+  const ledger = open(tempDir());
+  ledger.observe(await take(ledger), response(ledger.clock, { status: 429, waitMs: 60_000 }));
+  ledger.clock.at += 30_000;
+  const admission = await ledger.acquire(30_000);
+  expect('until' in admission && admission.until - ledger.clock.at).toBeLessThanOrEqual(33_000);
+  ledger.clock.at += 33_000;
+  expect(await take(ledger)).not.toBe('');
+});
+
+test('a new ledger removes those that were not used for 48 hours, and no others', async () => {
+  const dir = tempDir();
+  for (const key of ['old', 'recent', 'empty']) await take(open(dir, { key }));
+  const path = (key: string): string => join(dir, 'quota', ledgerName('https://pets.example/v1', key));
+  const [days2, days1] = [49, 47].map((hours) => new Date(Date.now() - hours * 3_600_000));
+  for (const file of fs.readdirSync(path('old'))) fs.utimesSync(join(path('old'), file), days2 ?? '', days2 ?? '');
+  for (const file of fs.readdirSync(path('recent')))
+    fs.utimesSync(join(path('recent'), file), days1 ?? '', days1 ?? '');
+  fs.rmSync(path('empty'), { recursive: true });
+  fs.mkdirSync(path('empty'));
+  open(dir, { key: 'recent' });
+  expect(fs.existsSync(path('old'))).toBe(true);
+  await take(open(dir, { key: 'new' }));
+  expect(['old', 'recent', 'empty', 'new'].map((key) => fs.existsSync(path(key)))).toEqual([false, true, true, true]);
+});
+
+test('an error that is not of the log is not reported as one', async () => {
+  const ledger = open(tempDir());
+  const ticket = await take(ledger);
+  const broken = {
+    ...response(ledger.clock),
+    reset: {
+      get at(): number {
+        throw new TypeError('a bug');
+      },
+    },
+  };
+  expect(() => ledger.observe(ticket, broken as unknown as Observation)).toThrow('a bug');
+  expect([ledger.warnings, ledger.view().shared]).toEqual([[], true]);
 });
 
 test('a block stated after a clock was set back during the request lasts as long as stated', async () => {
