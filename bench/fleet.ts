@@ -99,7 +99,7 @@ export async function run(args: string[]): Promise<void> {
   prefer(process.pid, -10);
   const misses: string[] = [];
   if (part === undefined || part === 'ticket') misses.push(...(await ticketTimes()));
-  if (part === undefined || part === 'imports') await resumedElsewhere(Number(number ?? 12));
+  if (part === undefined || part === 'imports') await resumedElsewhere(Number(number ?? 12), 4);
   const rows = ROWS.filter(({ name }) => name.includes(args.join(' ')));
   const startWorker = installPeers(rows.map(peerOf));
   if (rows.length > 0)

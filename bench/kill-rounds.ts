@@ -1,5 +1,4 @@
 // Kills imports with SIGKILL again and again while responses are lost: no row may be duplicated or missing.
-
 import { resumedElsewhere } from './fleet-imports.ts';
 import type { Result } from './kill-round.ts';
 import { containerRound, killRound } from './kill-round.ts';
@@ -9,14 +8,16 @@ const FAULTS = ['lost-response:3', 'truncate:1', 'reset:1', '500:1'];
 
 /**
  * `npm run bench -- kill-rounds [--rounds N] [--parallel N] [--containers | --state-server]`: 200 rounds on one machine or
- * in two containers with clocks 140 s apart, or 50 rounds on two machines, with the state server killed in two of three rounds.
+ * in two containers with clocks 140 s apart, or 50 rounds of 4 kills on two machines, with the state server killed at two of
+ * three kills.
  */
 export async function run(args: string[]): Promise<void> {
   const number = (option: string): number | undefined =>
     args.includes(option) ? Number(args[args.indexOf(option) + 1]) : undefined;
   const isOnServer = args.includes('--state-server');
   const rounds = number('--rounds') ?? (isOnServer ? 50 : 200);
-  if (isOnServer) return resumedElsewhere(rounds);
+  const parallel = number('--parallel') ?? 4;
+  if (isOnServer) return resumedElsewhere(rounds, parallel);
   const isContained = args.includes('--containers');
   const total = { rounds: 0, kills: 0, stops: 0, runs: 0, longestWaitMs: 0 };
   const since = Date.now();
@@ -31,7 +32,7 @@ export async function run(args: string[]): Promise<void> {
       if (++total.rounds % 10 === 0) say(`  ${JSON.stringify(total)}, ${Math.round((Date.now() - since) / 1000)} s`);
     }
   };
-  await Promise.all(Array.from({ length: number('--parallel') ?? 4 }, player));
+  await Promise.all(Array.from({ length: parallel }, player));
   say(`kill rounds: ${JSON.stringify(total)}: 0 twice, 0 missing`);
 }
 
