@@ -104,7 +104,7 @@ export async function untilRecorded(at: Place, text: string): Promise<void> {
 }
 
 /** Waits until the service of a place lists more categories than now. */
-export async function untilCreated({ env }: Place): Promise<void> {
+export async function untilCreated({ env }: Pick<Place, 'env'>): Promise<void> {
   const count = async (): Promise<number | undefined> => {
     const headers = { authorization: `Bearer ${env['PETSTORE_API_KEY']}` };
     const response = await fetch(`${env['PETSTORE_BASE_URL']}/categories`, { headers }).catch(() => undefined);

@@ -1,10 +1,9 @@
-// `categories import` as a process: signals, terminals, and two imports at once.
+// `categories import` as a process with a saved profile: signals, terminals, and two imports at once.
 import { once } from 'node:events';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { dataFileWith } from '../../sandbox/support.ts';
 import { hasPty, hasSignals } from '../../support/capabilities.ts';
 import type { Place, SandboxProcess } from '../../support/processes.ts';
 import { ended, place as freshPlace, startSandbox, untilCreated } from '../../support/processes.ts';
@@ -23,16 +22,18 @@ afterAll(() => Promise.all([fast.stop(), slow.stop()]));
 
 let places = 0;
 
-// Each test uses its own names, since the tests share a sandbox.
-function place(sandbox: SandboxProcess, rows: number): Place & { readonly names: readonly string[] } {
-  const at = freshPlace(sandbox.env);
+// Each test uses its own names, since the tests share a sandbox, and a saved profile, as users do.
+async function place(sandbox: SandboxProcess, rows: number): Promise<Place & { readonly names: readonly string[] }> {
+  const at = freshPlace();
+  const { PETSTORE_BASE_URL: url = '', PETSTORE_API_KEY: key = '' } = sandbox.env;
+  expect((await petstore(at, ['auth', 'login', '--url', url, '-q'], `${key}\n`)).code).toBe(0);
   const mark = `p${places++}`;
   const names = Array.from({ length: rows }, (_, at) => `${mark} ${at}`);
   writeFileSync(join(at.dir, 'rows.csv'), `name\n${names.join('\n')}\n`);
   return { ...at, names };
 }
 
-async function namesAt(at: ReturnType<typeof place>): Promise<string[]> {
+async function namesAt(at: Awaited<ReturnType<typeof place>>): Promise<string[]> {
   const { out } = await petstore(at, ['categories', 'list', '--json', '--timeout', '2s']);
   const mark = at.names[0]?.split(' ')[0];
   const all = (JSON.parse(out) as { name: string }[]).map(({ name }) => name);
@@ -42,10 +43,10 @@ async function namesAt(at: ReturnType<typeof place>): Promise<string[]> {
 test.runIf(hasSignals)(
   'an import after SIGINT finishes requests in flight and prints the command to resume',
   async () => {
-    const at = place(slow, 100);
+    const at = await place(slow, 100);
     const child = start(at, ['categories', 'import', 'rows.csv', '--json']);
     const outcome = ended(child);
-    await untilCreated(at);
+    await untilCreated(slow);
     child.kill('SIGINT');
     const { code, out, err } = await outcome;
     expect(code).toBe(130);
@@ -67,10 +68,10 @@ test.runIf(hasSignals)(
 );
 
 test.runIf(hasSignals)('after SIGTERM ends an import with 143, a waiting second import creates the rest', async () => {
-  const at = place(slow, 60);
+  const at = await place(slow, 60);
   const child = start(at, ['categories', 'import', 'rows.csv']);
   const outcome = ended(child);
-  await untilCreated(at);
+  await untilCreated(slow);
   const second = start(at, ['categories', 'import', 'rows.csv']);
   const secondOutcome = ended(second);
   await once(second.stderr as Readable, 'data');
@@ -85,43 +86,11 @@ test.runIf(hasSignals)('after SIGTERM ends an import with 143, a waiting second 
   expect(await namesAt(at)).toEqual([...at.names].sort());
 });
 
-test('an import with an unwritable state directory exits with 9 and sends nothing', async () => {
-  const at = place(fast, 3);
-  mkdirSync(join(at.dir, 'state'));
-  writeFileSync(join(at.dir, 'state', 'imports'), 'a file instead of a directory');
-  const { code, out, err } = await petstore(at, ['categories', 'import', 'rows.csv', '--json']);
-  expect([code, out]).toEqual([9, '']);
-  expect(JSON.parse(err.trim().split('\n').at(-1) ?? '')).toMatchObject({ error: { kind: 'storage' } });
-  expect(await namesAt(at)).toEqual([]);
-});
-
-test('an import under a tight quota causes no 429', async () => {
-  const sandbox = await startSandbox(BIN, ['--limit', '4/2s']);
-  const at = place(sandbox, 6);
-  const { code, err } = await petstore(at, ['-v', 'categories', 'import', 'rows.csv']);
-  await sandbox.stop();
-  expect(code).toBe(0);
-  expect(err).toMatch(/^< 201/m);
-  expect(err).not.toMatch(/^< 429/m);
-});
-
-test('an import and its repetition print every digit of ids above 2^53', async () => {
-  const sandbox = await startSandbox(BIN, ['--data', dataFileWith('n 9223372036854775001')]);
-  const at = place(sandbox, 2);
-  const first = await petstore(at, ['categories', 'import', 'rows.csv', '--json']);
-  const again = await petstore(at, ['categories', 'import', 'rows.csv', '--json']);
-  await sandbox.stop();
-  for (const { code, out } of [first, again]) {
-    expect([code, out]).toEqual([0, expect.stringContaining('"id":9223372036854775001')]);
-    expect(out).toContain('"id":9223372036854775002');
-  }
-});
-
 test.runIf(hasPty)(
   'an import on a terminal prompts with URL and count, unless --yes is given, and "no" exits with 130 without an error',
   async () => {
-    const at = place(fast, 3);
-    const question = `Create 3 categories at ${at.env['PETSTORE_BASE_URL']} (estimated time: `;
+    const at = await place(fast, 3);
+    const question = `Create 3 categories at ${fast.env['PETSTORE_BASE_URL']} (estimated time: `;
     const no = await inTerminal(at, ['categories', 'import', 'rows.csv'], {
       steps: [{ after: 'Create 3', send: 'n\r' }],
       columns: 120,

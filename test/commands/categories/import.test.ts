@@ -160,20 +160,32 @@ test.each<[string, readonly string[], string]>([
   expect([code, err]).toEqual([2, expect.stringContaining(message)]);
 });
 
-test('the output of list in every machine format can be imported unchanged into another service', async () => {
-  const from = shop();
-  from.file(
-    'odd.json',
-    JSON.stringify([{ name: '"quoted"\n\ttab', description: '' }, { name: '👩‍🚀,;' }, { name: '\r\u001b' }]),
+test('an import with an unwritable state directory exits with 9 and sends nothing', async () => {
+  const { dir, file, run, names } = shop();
+  file('rows.csv', 'name\ndog\n');
+  await names();
+  writeFileSync(join(dir, 'state', 'imports'), 'a file instead of a directory');
+  const { code, out, err } = await run([...IMPORT, 'rows.csv', '--json']);
+  expect([code, out, await names()]).toEqual([9, '', []]);
+  expect(JSON.parse(err)).toMatchObject({ error: { kind: 'storage' } });
+});
+
+test('an import prints every digit of ids above 2^53, and which names look alike', async () => {
+  const service = await startHttpFake(({ method }) =>
+    method === 'GET' ? { body: '[]' } : { status: 201, body: '{"id":9223372036854775001,"name":"cat"}' },
   );
-  await from.run([...IMPORT, 'odd.json']);
-  const original = (await from.run(['categories', 'list', '--json'])).out;
-  for (const format of ['json', 'ndjson', 'csv', 'tsv']) {
-    const to = shop();
-    const printed = await from.run(['categories', 'list', '--format', format]);
-    expect((await to.run([...IMPORT, '-'], printed.out)).code).toBe(0);
-    expect((await to.run(['categories', 'list', '--json'])).out).toBe(original);
-  }
+  onTestFinished(service.close);
+  const env = { PETSTORE_BASE_URL: service.url, PETSTORE_API_KEY: 'sk_test_Abcdef0123456789' };
+  const { out } = await inProcess([...IMPORT, '-', '--json'], { env, stdin: '[{"name":"cat"}]' });
+  expect(out).toContain('"id":9223372036854775001');
+  const { err } = await inProcess([...IMPORT, '-', '--dry-run'], { env, stdin: '[{"name":"cat"},{"name":"Cat"}]' });
+  expect(err).toContain('warning: names differ only in case, spaces or Unicode form: "cat" and "Cat"\n');
+});
+
+test('an import without a file names the argument', async () => {
+  const { run } = shop();
+  const { code, err } = await run(IMPORT);
+  expect([code, err]).toEqual([2, 'error: missing required argument "file"\nhint: pass a file, or - to read stdin\n']);
 });
 
 test('an import from a pipe needs --yes if stderr is a terminal, except in CI', async () => {
