@@ -6,7 +6,6 @@ import type { WindowView } from '../../src/rate-limit/quota-view.ts';
 
 const NOW = 1_800_000_000_000;
 const MINUTE = 60_000;
-const DAY = 24 * 60 * MINUTE;
 const UNKNOWN = 'unknown until the rate limit resets';
 
 interface Given {
@@ -54,15 +53,10 @@ test.each<[string, string, number, Given]>([
       longWindow: { limit: 1000, remaining: 40, resetAt: NOW + 5 * 60 * MINUTE, seenAt: NOW, over: false },
     },
   ],
+  ['one more row than the daily limit of the plan', '1 day at 1,000 requests per day', 1001, { windowMs: MINUTE }],
   ['more rows than the daily limit of the plan', '2 days at 1,000 requests per day', 2001, { windowMs: MINUTE }],
 ])('the estimate with %s is "%s"', (_what, expected, rows, given) => {
   expect(formatEstimate(estimated(rows, given))).toBe(expected);
-});
-
-test('the estimate adds the whole windows to the rest of the current one', () => {
-  const at = (toReset: number) => estimated(600, { windowMs: 30 * MINUTE, window: { resetAt: NOW + toReset } }).ms ?? 0;
-  expect(at(4 * MINUTE) - at(0)).toBe(4 * MINUTE);
-  expect(at(0)).toBe(9 * 30 * MINUTE);
 });
 
 test('the estimate is unknown without a known limit', () => {
@@ -84,8 +78,4 @@ test.each<[string, string, number, Given]>([
   ],
 ])('the notice about the daily limit with %s is: %s', (_what, expected, rows, given) => {
   expect(dailyNotice(rows, estimated(rows, given)) ?? 'absent').toBe(expected);
-});
-
-test('the estimate counts the daily limit of a plan from now, because its use so far is unknown', () => {
-  expect(estimated(1001, { windowMs: MINUTE })).toEqual({ ms: DAY, limit: 1000, windowMs: DAY, isDaily: true });
 });
