@@ -14,7 +14,7 @@ export const ABANDONED_MS = 10_000;
 const SILENCE_MS = 60_000;
 /** A run on a state server must have read the lock within this time: half of SILENCE_MS. */
 export const CONFIRMED_WITHIN_MS = 30_000;
-const POLL_MS = 200;
+export const POLL_MS = 200;
 
 export interface LockState {
   /** The run that imports; after it took the lock, it waits so long for the creates of earlier runs. */

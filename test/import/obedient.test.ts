@@ -2,9 +2,10 @@
 import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { POLL_MS } from '../../src/import/lock.ts';
 import { IdleClock } from '../support/fake-clock.ts';
 import type { Place } from '../support/processes.ts';
-import { ended, place } from '../support/processes.ts';
+import { ended, place, until } from '../support/processes.ts';
 import { start } from '../support/program.ts';
 import { inProcess } from '../support/world.ts';
 import type { Item, Script } from './scripted-service.ts';
@@ -268,9 +269,11 @@ test.each([
   ['one file', ROWS],
   ['two files that share names', [...ROWS.slice(3), 'another', 'dog', 'dog']],
 ])('two concurrent imports of %s create every row once, and the second one waits', async (_what, second) => {
-  const it = await scene({ fate: lostFirst(2) }, ...ROWS);
+  // The service responds once the second import polls the lock.
+  const before = (): Promise<void> => until(() => it.clock.slept.includes(POLL_MS));
+  const it = await scene({ fate: lostFirst(2), before }, ...ROWS);
   const first = it.run();
-  await it.service.created(1);
+  await until(() => it.service.lists > 0);
   it.write(...second);
   const [one, other] = await Promise.all([first, it.run()]);
   expect([one.code, other.code]).toEqual([0, 0]);

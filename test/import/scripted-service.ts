@@ -30,6 +30,8 @@ export interface Script {
   readonly seed?: readonly string[];
   /** The fate of the create number `at`, from 0; by default `ok`. */
   readonly fate?: (at: number, name: string) => Fate | undefined;
+  /** Awaited before each create is processed. */
+  readonly before?: () => Promise<void>;
   /** The service's alteration of a name. */
   readonly alter?: (name: string) => string;
   /** The content of the list number `at`. */
@@ -57,6 +59,7 @@ export class ScriptedService {
   async start(): Promise<() => void> {
     this.#fake = await startHttpFake(async ({ method, headers, body }) => {
       this.#clock.touch();
+      if (method === 'POST') await this.script.before?.();
       const keys = this.script.keys?.();
       const isKnown = keys?.some((key) => headers.authorization === `Bearer ${key}`) ?? true;
       const response = isKnown ? this.#respond(method, body) : errorOf(401, 'unauthorized');
