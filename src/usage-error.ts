@@ -33,14 +33,17 @@ export function usageError(parseError: ParseError, context: Context, profile: st
     .split(/(?<=is invalid(?: for argument '\w+')?)\. |\. (?=Expected)/);
   const word = /'([^']*)'/.exec(what)?.[1] ?? '';
   const mistyped = command.args.find((one) => /^-./.test(one));
-  if (code === 'commander.help') return missingSubcommand(command);
+  if (code === 'commander.help') {
+    const names = visibleCommands(command).map((one) => one.name());
+    return error(`missing subcommand after \`${pathOf(command)}\``, use(names.join(', ')));
+  }
   if (code === 'commander.unknownOption') return unknownOption(command, word);
   // `--nam dog` is a mistyped `--name` rather than a missing one.
   if (code === 'commander.missingMandatoryOptionValue' && mistyped) return unknownOption(command, mistyped);
   const hints: Partial<Record<string, string | undefined>> = {
     'commander.unknownCommand': meantCommand(command, word, petstore),
-    'commander.missingMandatoryOptionValue': meantOption(command, petstore),
-    'commander.missingArgument': word === 'file' ? 'pass a file, or - to read stdin' : meantMethod(command, petstore),
+    'commander.missingMandatoryOptionValue': meantArgument(command, petstore),
+    'commander.missingArgument': word === 'file' ? 'pass a file, or - to read stdin' : meantArgument(command, petstore),
     'commander.conflictingOption': 'use one of them',
     'commander.invalidArgument': explanation?.replace(/^Allowed choices are (.*)\.$/s, (_, list) => use(list)),
   };
@@ -53,11 +56,6 @@ function error(message: string, hint: string): PetstoreError {
 
 function help(command: Command): string {
   return `see \`${pathOf(command)} --help\``;
-}
-
-function missingSubcommand(command: Command): PetstoreError {
-  const names = visibleCommands(command).map((one) => one.name());
-  return error(`missing subcommand after \`${pathOf(command)}\``, use(names.join(', ')));
 }
 
 /** @param list separated by commas */
@@ -104,33 +102,20 @@ function commandsBelow(command: Command): readonly Command[] {
 
 /** The command whose name or alias is closest to the word. */
 function closestCommand(commands: readonly Command[], word: string): Command | undefined {
-  const named = commands.flatMap((one) => [one.name(), ...one.aliases()].map((name) => [name, one] as const));
-  const match = closestMatch(
-    word,
-    named.map(([name]) => name),
-  );
-  return named.find(([name]) => name === match)?.[1];
+  const namesOf = (one: Command): string[] => [one.name(), ...one.aliases()];
+  const match = closestMatch(word, commands.flatMap(namesOf));
+  return commands.find((one) => match !== undefined && namesOf(one).includes(match));
 }
 
-// In `categories create dog`, `dog` is meant as the value of the required option.
-function meantOption(command: Command, petstore: FormatCommand): string | undefined {
-  const required = command.options.find((option) => option.mandatory);
-  const [value, ...others] = command.args;
-  if (!required?.long || value === undefined || others.length > 0) return undefined;
-  return insert(command, required.long, value, petstore);
-}
-
-// `petstore api categories` means `petstore api GET categories`.
-function meantMethod(command: Command, petstore: FormatCommand): string | undefined {
-  const [path = ''] = command.args;
-  if (command.name() !== 'api' || path === '' || /^[A-Z]+$/.test(path)) return undefined;
-  return insert(command, 'GET', path, petstore);
-}
-
-function insert(command: Command, word: string, before: string, petstore: FormatCommand): string | undefined {
+// `categories create dog` means `categories create --name dog`, and `api categories` means `api GET categories`.
+function meantArgument(command: Command, petstore: FormatCommand): string | undefined {
+  const [value = '', ...others] = command.args;
+  const isPath = command.name() === 'api' && !/^[A-Z]+$/.test(value);
+  const missing = isPath ? 'GET' : command.options.find(({ mandatory }) => mandatory)?.long;
+  if (!missing || value === '' || others.length > 0 || looksLikeKey(value)) return undefined;
   const words = [...rootOf(command).context.args];
-  words.splice(words.lastIndexOf(before), 0, word);
-  return looksLikeKey(before) ? undefined : didYouMean(petstore, words);
+  words.splice(words.lastIndexOf(value), 0, missing);
+  return didYouMean(petstore, words);
 }
 
 function didYouMean(petstore: FormatCommand, words: readonly string[]): string {
