@@ -103,7 +103,7 @@ export async function run(args: string[]): Promise<void> {
   const rows = ROWS.filter(({ name }) => name.includes(args.join(' ')));
   const startWorker = installPeers(rows.map(peerOf));
   if (rows.length > 0)
-    say('| | sent | 429 | inside a wait | created | lost | duplicates | bans | makespan | of optimum | warnings |');
+    say('| | sent | 429 | in a wait | created | lost | duplicates | bans | seconds | time ÷ optimum | warnings |');
   if (rows.length > 0) say('| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |');
   for (const row of rows) misses.push(...(await measure(row, startWorker)));
   if (misses.length > 0) throw new Error(`not met:\n${misses.join('\n')}`);
@@ -154,7 +154,7 @@ async function measure(row: Row, startWorker: StartWorker): Promise<string[]> {
   const optimum = (Math.ceil(created / options.limit) - 1) * (options.windowMs / 1000);
   const ratio = seconds / optimum;
   const figures = [seen.sent, seen.refused, seen.inside, created, failed, duplicates, seen.bans];
-  const times = [`${seconds.toFixed(1)} s`, ratio.toFixed(2), warnings.size];
+  const times = [seconds.toFixed(1), ratio.toFixed(2), warnings.size];
   say(`| ${[row.name, ...figures, ...times].join(' | ')} |`);
   for (const warning of [...warnings].slice(0, 3)) say(`  ${warning}`);
   const bad = [...(row.tolerant ? [] : [seen.refused, seen.inside, failed]), row.tolerant ? 0 : duplicates];

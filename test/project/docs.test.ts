@@ -20,7 +20,7 @@ const sources = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf
 
 test.each(documents)('every file that %s links to or names exists', (name, text) => {
   const links = [...text.matchAll(/\]\((?!https?:|#)([^)#]+)/g)].map(([, target = '']) => join(dirname(name), target));
-  const files = [...text.matchAll(/`((?:src|test|docs|scripts|bin)\/[\w./-]+)`/g)].map(([, path = '']) => path);
+  const files = [...text.matchAll(/`((?:bench|src|test|docs|scripts|bin)\/[\w./-]+)`/g)].map(([, path = '']) => path);
   expect([...links, ...files].filter((path) => !existsSync(join(root, path)))).toEqual([]);
 });
 
