@@ -38,7 +38,10 @@ export async function loadRenderer<Data>(
       hint: 'use --json',
     });
   }
-  if (format === 'ndjson') return (data) => records.rows(data).map((row) => `${jsonText(row)}\n`);
+  if (format === 'ndjson') {
+    const line = (row: unknown): string => `${stringifyJson(row)}\n`;
+    return (data) => [terminalSafeJson(records.rows(data).map(line).join(''))];
+  }
   const { delimited } = await import('./delimited.ts');
   const columns = records.columns as readonly Column<unknown>[];
   return (data) => delimited(format, columns, records.rows(data), isTTY);
