@@ -3,7 +3,7 @@ import { PetstoreError } from '../errors.ts';
 import { describeUncertain } from '../http/request-errors.ts';
 import type { HttpClient, HttpRequest, HttpResponse } from '../http/types.ts';
 import { DecodeError, decodeCategory, decodeJson, decodeList } from './decode.ts';
-import { responseError } from './response-error.ts';
+import { CHECK_URL, responseError } from './response-error.ts';
 import type { Api, Category, NewCategory } from './types.ts';
 
 /** About 330,000 categories; a list of this size needs 640 MB of memory. */
@@ -37,7 +37,7 @@ export function categoriesOf(response: HttpResponse): readonly Category[] {
     if (!(error instanceof DecodeError)) throw error;
     throw new PetstoreError('service', `invalid response: ${error.message}`, {
       status: 200,
-      ...(error.foreign && { hint: 'check the base URL', command: ['auth', 'status'] }),
+      ...(error.foreign && CHECK_URL),
     });
   }
 }

@@ -7,6 +7,9 @@ import { decodeServiceError, describeUncertain } from '../http/request-errors.ts
 import { statusTraits } from '../http/retry.ts';
 import type { HttpHeaders, HttpRequest, HttpResponse } from '../http/types.ts';
 
+/** The hint after a response that suggests another service. */
+export const CHECK_URL: Hint = { hint: 'check the base URL', command: ['auth', 'status'] };
+
 type Rejection = Hint & { readonly what: string };
 
 /** For any final response except 429, which the HTTP client handles. */
@@ -32,9 +35,10 @@ export function responseError(request: HttpRequest, response: HttpResponse): Pet
   }
   if (status === 501)
     return new PetstoreError('service', `the service does not implement this operation (501)${detail}`, facts);
-  const what = status >= 500 ? `server error (${status})` : `unexpected status ${status}`;
+  if (status < 500)
+    return new PetstoreError('service', `unexpected status ${status}${detail}`, { ...facts, ...CHECK_URL });
   const hint = `try again ${statedWait(response) ?? 'later'}`;
-  return new PetstoreError('service', `${what}${detail}`, { ...facts, hint });
+  return new PetstoreError('service', `server error (${status})${detail}`, { ...facts, hint });
 }
 
 function rejected({ method, path, creates }: HttpRequest, { status, headers, body }: HttpResponse): Rejection {
@@ -47,7 +51,7 @@ function rejected({ method, path, creates }: HttpRequest, { status, headers, bod
     // The mock server Prism serves the paths of a document as they are, without the /v1 that ends a base URL.
     if (Buffer.from(body).includes('stoplight.io/prism/errors'))
       return { what, hint: 'prefix the paths in the OpenAPI document of the mock server with /v1' };
-    if (path === '/categories') return { what, hint: 'check the base URL', command: ['auth', 'status'] };
+    if (path === '/categories') return { what, ...CHECK_URL };
     return { what, hint: 'check the path, which is relative to the base URL' };
   }
   const correctable = creates !== undefined && statusTraits(status).rowSpecific;
@@ -79,8 +83,7 @@ function redirectError({ safe }: HttpRequest, { status, headers }: HttpResponse)
   if (location === undefined) return new PetstoreError('service', `unexpected status ${status}`, { status, processed });
   const target = escapeControls(location).slice(0, 300);
   const message = `the service redirected (${status}) to ${target}; petstore does not follow redirects`;
-  const facts = { status, processed, hint: 'check the base URL', command: ['auth', 'status'] } as const;
-  return new PetstoreError('service', message, facts);
+  return new PetstoreError('service', message, { status, processed, ...CHECK_URL });
 }
 
 function headerText(value: HttpHeaders[string]): string | undefined {

@@ -87,6 +87,7 @@ test.each([
   [503, '', { 'retry-after': '600' }, 'try again in 10m'],
   [503, '', {}, 'try again later'],
   [304, '', {}, undefined],
+  [204, '', {}, 'check the base URL'],
   [
     404,
     '{"type":"https://stoplight.io/prism/errors#NO_PATH_MATCHED_ERROR"}',
