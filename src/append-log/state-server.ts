@@ -9,12 +9,12 @@ import { StateServerError, ValkeyConnection } from './valkey-connection.ts';
 const PATIENCE_MS = 5000;
 const RETRY_EVERY_MS = 100;
 
-/** The hints for the reasons of a rejection (valkey-connection.ts). */
-const HINTS: Readonly<Record<string, string>> = {
-  'user name or password rejected': 'check PETSTORE_STATE_PASSWORD and the user in PETSTORE_STATE_URL',
-  'permission denied': 'grant the user in PETSTORE_STATE_URL the permissions that docs/fleet.md lists',
+// The hints for the reasons of a rejection (valkey-connection.ts).
+const hintsFor = (setting: string): Readonly<Record<string, string>> => ({
+  'user name or password rejected': `check ${setting.replace('URL', 'PASSWORD').replace('Url', 'Password')} and the user in ${setting}`,
+  'permission denied': `grant the user in ${setting} the permissions that docs/fleet.md lists`,
   'its certificate is not trusted': 'set NODE_EXTRA_CA_CERTS to the certificate file of the authority to trust',
-};
+});
 
 export interface StateServerOptions {
   readonly address: ServerAddress;
@@ -89,12 +89,12 @@ export class StateServer {
       return new PetstoreError('storage', message, { hint: 'delete that key while no petstore process is running' });
     }
     const kind = this.#accepted ? 'storage' : 'usage';
+    const { database, from = 'PETSTORE_STATE_URL' } = this.#options.address;
     if (/DB index/.test(error.message)) {
-      return new PetstoreError(kind, `state server ${this.name} has no database ${this.#options.address.database}`, {
-        hint: 'correct the number at the end of PETSTORE_STATE_URL',
-      });
+      const hint = `correct the number at the end of ${from}`;
+      return new PetstoreError(kind, `state server ${this.name} has no database ${database}`, { hint });
     }
-    return new PetstoreError(kind, message, { hint: HINTS[error.message] ?? 'correct PETSTORE_STATE_URL' });
+    return new PetstoreError(kind, message, { hint: hintsFor(from)[error.message] ?? `correct ${from}` });
   }
 
   close(): void {

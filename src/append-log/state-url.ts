@@ -31,5 +31,6 @@ export function parseStateUrl(text: string, password: string | undefined, name: 
     username: decoded(url.username),
     password: password || decoded(url.password),
     database: Number(database),
+    from: name,
   };
 }

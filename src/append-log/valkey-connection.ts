@@ -10,6 +10,8 @@ export interface ServerAddress {
   readonly username: string | undefined;
   readonly password: string | undefined;
   readonly database: number;
+  /** The setting that contains the address, for hints: `PETSTORE_STATE_URL` or the library's `stateUrl`. */
+  readonly from?: string;
 }
 
 export type Reply = string | number | null | readonly Reply[];

@@ -1,7 +1,9 @@
 // The connection to the state server: each failure of the server is an error, and none hangs.
 import { afterEach, expect, test } from 'vitest';
+import { StateServer } from '../../src/append-log/state-server.ts';
 import type { ServerAddress } from '../../src/append-log/valkey-connection.ts';
 import { StateServerError, script, ValkeyConnection } from '../../src/append-log/valkey-connection.ts';
+import { systemClock } from '../../src/clock.ts';
 import { hasStateServer, NO_SERVER, RedisServer, SERVER_PROGRAMS } from '../support/redis-server.ts';
 import type { ScriptedRedis } from '../support/scripted-redis.ts';
 import { scriptedRedis } from '../support/scripted-redis.ts';
@@ -165,3 +167,25 @@ withServer(
     expect(await ping(await connected(server.port))).toEqual(['pong', 'x', 0]);
   },
 );
+
+test.each([
+  [
+    'PETSTORE_STATE_URL',
+    new StateServerError('user name or password rejected', 'rejected'),
+    'check PETSTORE_STATE_PASSWORD and the user in PETSTORE_STATE_URL',
+  ],
+  [
+    'stateUrl',
+    new StateServerError('user name or password rejected', 'rejected'),
+    'check statePassword and the user in stateUrl',
+  ],
+  [
+    'stateUrl',
+    new StateServerError('ERR DB index is out of range', 'rejected'),
+    'correct the number at the end of stateUrl',
+  ],
+  ['PETSTORE_STATE_URL', new StateServerError('ERR unknown command', 'rejected'), 'correct PETSTORE_STATE_URL'],
+])('the hint about a server from %s with the error "%s" is: %s', (from, error, hint) => {
+  const server = new StateServer({ address: address(1, { from }), clock: systemClock });
+  expect(server.toPetstoreError(error)).toMatchObject({ kind: 'usage', hint });
+});
