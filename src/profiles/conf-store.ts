@@ -3,12 +3,15 @@ import * as fs from 'node:fs';
 import { join } from 'node:path';
 import Conf from 'conf';
 import { mkdirp } from '../append-log/mkdirp.ts';
+import { systemClock } from '../clock.ts';
 import { PetstoreError } from '../errors.ts';
 import { escapeControls } from '../escape.ts';
 import { storageError } from '../system-error.ts';
 import type { ProfileStore, StoredProfile } from './store.ts';
 import { BUILT_IN, checkProfileName, FIRST_ACTIVE, hasKey, isProfileName } from './store.ts';
 
+/** A write takes less. */
+const STALE_MS = 60_000;
 const ACTIVE = 'active';
 const PREFIX = 'profile-';
 const FIELDS = ['url', 'key', 'keyCommand', 'origin', 'active'] as const;
@@ -50,36 +53,32 @@ export function openConfStore(dir: string): ProfileStore {
         else fs.rmSync(path, { force: true });
         throw error instanceof PetstoreError ? new Error('it cannot be read back') : error;
       }
-      removeLeftovers(file);
+      fs.rmSync(old, { force: true });
+      // A younger file may be that of another process.
+      removeAll(`${file}.json.`, systemClock.now() - STALE_MS);
     });
   };
 
+  // A killed write may leave a key in a temporary or backup file, whose name begins with that of the file.
+  const removeAll = (start: string, before = Number.POSITIVE_INFINITY): readonly string[] => {
+    const isOlder = (name: string): boolean =>
+      (fs.statSync(join(dir, name), { throwIfNoEntry: false })?.mtimeMs ?? 0) < before;
+    const names = list().filter((name) => name.startsWith(start) && isOlder(name));
+    for (const name of names) fs.rmSync(join(dir, name), { force: true });
+    return names;
+  };
   const remove = (file: string): boolean =>
-    guarded(pathOf(file), 'remove', () => {
-      removeLeftovers(file);
-      const existed = fs.existsSync(pathOf(file));
-      fs.rmSync(pathOf(file), { force: true });
-      return existed;
-    });
+    guarded(pathOf(file), 'remove', () => removeAll(`${file}.json`).includes(`${file}.json`));
 
-  // A killed write may leave a key in a temporary or backup file.
-  const removeLeftovers = (file: string): void => {
-    for (const name of list(dir).filter((one) => one.startsWith(`${file}.json.`))) fs.rmSync(join(dir, name));
-  };
-
-  const stored = (): string[] =>
-    guarded(dir, 'read', () => list(dir)).flatMap((name) => {
-      const profile = name.startsWith(PREFIX) && name.endsWith('.json') ? name.slice(PREFIX.length, -5) : '';
-      return isProfileName(profile) ? [profile] : [];
-    });
+  const list = (): readonly string[] => (fs.existsSync(dir) ? fs.readdirSync(dir) : []);
+  const saved = (): string[] =>
+    guarded(dir, 'read', list)
+      .filter((name) => name.startsWith(PREFIX) && name.endsWith('.json'))
+      .map((name) => name.slice(PREFIX.length, -'.json'.length))
+      .filter((name) => isProfileName(name) && !BUILT_IN.includes(name));
 
   const store: ProfileStore = {
-    names: () => [
-      ...BUILT_IN,
-      ...stored()
-        .filter((name) => !BUILT_IN.includes(name))
-        .sort(),
-    ],
+    names: () => [...BUILT_IN, ...saved().sort()],
     get(name) {
       const settings = read(PREFIX + checkProfileName(name));
       return settings && { ...settings, name };
@@ -89,6 +88,7 @@ export function openConfStore(dir: string): ProfileStore {
       const profile = store.get(name);
       if (!hasKey(profile)) return false;
       store.save({ name, url: profile?.url });
+      guarded(dir, 'write', () => removeAll(`${PREFIX}${name}.json.`));
       return true;
     },
     remove(name) {
@@ -110,12 +110,8 @@ export function openConfStore(dir: string): ProfileStore {
     },
     activate(name) {
       checkProfileName(name);
-      try {
-        read(ACTIVE);
-      } catch {
-        // A damaged file can be replaced: it contains no key.
-        remove(ACTIVE);
-      }
+      // A damaged file can be replaced: it contains no key.
+      if (store.activeIfReadable() === undefined) remove(ACTIVE);
       write(ACTIVE, { active: name });
     },
   };
@@ -149,10 +145,6 @@ function narrow(path: string): void {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EROFS') throw error;
   }
-}
-
-function list(dir: string): readonly string[] {
-  return fs.existsSync(dir) ? fs.readdirSync(dir) : [];
 }
 
 function parseSettings(text: string, path: string): Record<string, unknown> {

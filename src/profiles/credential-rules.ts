@@ -16,8 +16,7 @@ interface InvalidUrl {
 
 /** Checks the rules of docs/cli.md, profiles, and docs/service.md, versioning. */
 export function parseBaseUrl(text: unknown): BaseUrl | InvalidUrl {
-  if (text === undefined || text === null) return { problem: 'is missing' };
-  if (typeof text !== 'string') return { problem: 'is not a string' };
+  if (typeof text !== 'string') return { problem: text === undefined ? 'is missing' : 'is not a string' };
   if (text === '') return { problem: 'is empty' };
   // `new URL` would silently drop or convert these.
   if (/[\s\\\p{Cc}\p{Cf}]/u.test(text)) return { problem: 'contains a space, a backslash or a control character' };
@@ -35,12 +34,10 @@ export function parseBaseUrl(text: unknown): BaseUrl | InvalidUrl {
   const path = url.pathname.replace(/\/$/, '');
   if (/%2f|%5c|%2e|\/\//i.test(path))
     return { problem: 'contains an escaped dot, or an escaped or double slash, in its path' };
-  if (!path.endsWith('/v1')) {
-    const problem = 'must end in /v1';
-    const isClear = !containsKey(url) && !/\/v\d+$/.test(path);
-    return isClear ? { problem, suggestion: `${url.origin}${path}/v1` } : { problem };
-  }
-  return { url: `${url.origin}${path}`, origin: url.origin };
+  const { origin } = url;
+  if (path.endsWith('/v1')) return { url: `${origin}${path}`, origin };
+  const isClear = !containsKey(url) && !/\/v\d+$/.test(path);
+  return { problem: 'must end in /v1', ...(isClear && { suggestion: `${origin}${path}/v1` }) };
 }
 
 /** @throws PetstoreError `usage` */
@@ -80,7 +77,7 @@ function keyHint(from: string): string | undefined {
 }
 
 function keyFault(key: unknown): string | undefined {
-  if (typeof key !== 'string') return key === undefined || key === null ? 'is missing' : 'is not a string';
+  if (typeof key !== 'string') return key === undefined ? 'is missing' : 'is not a string';
   if (key === '') return 'is empty';
   if (key.length > LONGEST_KEY) return `is longer than ${LONGEST_KEY} characters`;
   const [invalid] = /[^\x21-\x7e]/.exec(key) ?? [];

@@ -131,6 +131,15 @@ test.each([
   expect(fs.readdirSync(dir)).toEqual(left);
 });
 
+test('a save removes leftover files of killed writes that are older than a minute', () => {
+  const store = openConfStore(dir);
+  store.save(PROFILE);
+  for (const name of ['old', 'tmp-0123', 'tmp-4567']) fs.writeFileSync(`${file()}.${name}`, valid);
+  fs.utimesSync(`${file()}.tmp-0123`, 0, 0);
+  store.save(PROFILE);
+  expect(fs.readdirSync(dir).sort()).toEqual(['profile-production.json', 'profile-production.json.tmp-4567']);
+});
+
 // `ulimit` simulates a full disk: a file has room for no byte, or for one block of 512.
 test.runIf(hasShell).each(['0', '1'])(
   'a login on a full disk (%s blocks free) exits with 9, keeps the old key and leaves no other file',
