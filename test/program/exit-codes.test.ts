@@ -2,6 +2,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
+import { openConfStore } from '../../src/profiles/conf-store.ts';
 import { run } from '../../src/program.ts';
 import type { FakeResponse, HttpFake, ReceivedRequest } from '../support/http-fake.ts';
 import { errorResponse, quotaHeaders, startHttpFake } from '../support/http-fake.ts';
@@ -40,12 +41,21 @@ beforeAll(async () => {
   return service.close;
 });
 
-const at = (behavior: string, env: Record<string, string> = {}): Place =>
-  place({ PETSTORE_BASE_URL: `${service.origin}/${behavior}/v1`, PETSTORE_API_KEY: KEY, ...env });
+/** A place whose saved profile is of the service that behaves like this. */
+function at(behavior: string, origin = service.origin): Place {
+  const home = place();
+  openConfStore(join(home.dir, 'config')).save({
+    name: 'production',
+    url: `${origin}/${behavior}/v1`,
+    key: KEY,
+    origin,
+  });
+  return home;
+}
 const list: string[] = ['categories', 'list'];
 const create = ['categories', 'create', '--name', 'dog'];
 const once = ['--max-retries', '0'];
-const closedPort = (): Place => at('ok', { PETSTORE_BASE_URL: 'http://127.0.0.1:9/v1' });
+const closedPort = (): Place => at('ok', 'http://127.0.0.1:9');
 
 function damagedConfig(): Place {
   const home = place();
@@ -73,7 +83,7 @@ const FAILURES: readonly Failure[] = [
   ['a blank name', 2, 'ok', ['categories', 'create', '--name', ' '], /empty|blank/],
   ['an unknown profile', 2, place, [...list, '-p', 'farm'], /production/],
   ['a profile without URL and key', 3, place, list, /auth login/],
-  ['an empty key', 3, () => at('ok', { PETSTORE_API_KEY: '' }), list, /PETSTORE_API_KEY/],
+  ['an empty key', 3, () => place({ PETSTORE_API_KEY: '', PETSTORE_BASE_URL: service.url }), list, /PETSTORE_API_KEY/],
   ['status 401 on a read', 3, 'unauthorized', list, /The API key is not valid/],
   ['status 401 on a create', 3, 'unauthorized', create, /The API key is not valid/],
   ['status 400', 4, 'invalid', create, /The name is too long/],

@@ -44,10 +44,12 @@ async function markersOf(run: (env: Record<string, string>) => unknown): Promise
   return Object.entries(MARKERS).flatMap(([name, mark]) => (text.includes(mark) ? [name] : []));
 }
 
-function loaded(args: readonly string[], env: Record<string, string> = {}): Promise<string[]> {
-  const used = { PETSTORE_BASE_URL: service.url, PETSTORE_API_KEY: 'k_0123456789abcdef' };
+// The commands use a saved profile.
+async function loaded(args: readonly string[], env: Record<string, string> = {}): Promise<string[]> {
+  const at = place(env);
+  await petstore(at, ['auth', 'login', '--no-verify', '--url', service.url], 'k_0123456789abcdef\n');
   return markersOf(async (coverage) => {
-    const result = await petstore(place({ ...used, ...env, ...coverage }), args);
+    const result = await petstore({ ...at, env: { ...at.env, ...coverage } }, args);
     expect(result.code, result.err).toBe(0);
   });
 }
@@ -64,10 +66,7 @@ test('the built program contains a marker of each package', () => {
 test.each([
   ['--version', []],
   ['--help', ['commander']],
-  ['completion bash', ['commander']],
-  ['auth status', ['cli-table3', 'commander', 'conf']],
-  ['categories list --json', ['commander', 'undici']],
-  ['categories list -q', ['cli-table3', 'commander', 'undici']],
+  ['categories list --json', ['commander', 'conf', 'undici']],
 ])('`petstore %s` loads only the packages %j', async (line, expected) => {
   expect((await loaded(line.split(' '))).sort()).toEqual(expected);
 });
@@ -78,7 +77,7 @@ test('a command with PETSTORE_STATE_URL loads the state server client', async ()
 });
 
 test('the client library loads neither commander nor the state server client', async () => {
-  const client = join(dirname(dirname(BIN)), 'dist', 'client', 'client.js');
+  const client = join(dirname(dirname(BIN)), 'dist', 'client.cjs');
   const marks = await markersOf((env) => execFileSync(process.execPath, [client], { env: { ...BASE_ENV, ...env } }));
   expect(marks).not.toContain('iovalkey');
   expect(marks).not.toContain('commander');
