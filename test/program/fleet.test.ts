@@ -172,24 +172,6 @@ withServer(
   },
 );
 
-withServer(
-  'a record of another program in the lock of an import causes one warning, and the import succeeds',
-  async () => {
-    await using shared = await RedisServer.start({ args: ['--appendonly', 'yes'] });
-    const clock = new IdleClock();
-    const options = { env: machine(shared.url), clock };
-    const words = ['categories', 'import', rows(), '--yes'];
-    await clock.drive(inProcess(words, options));
-    const [key = ''] = /petstore:\{\w+\}:import(?=\r)/.exec(await shared.command('KEYS', '*import')) ?? [];
-    await shared.command('XADD', key, '*', 't', '1', 'r', '{"kind":');
-    const { code, err } = await clock.drive(inProcess(words, options));
-    expect([code, err.match(/^warning: .*$/gm)]).toEqual([
-      0,
-      [`warning: ignored unknown records in key "${key}" on state server 127.0.0.1:${shared.port}`],
-    ]);
-  },
-);
-
 withServer('a record of another program in the ledger causes one warning, and the create succeeds', async () => {
   await using shared = await RedisServer.start();
   await inProcess(CREATE, { env: machine(shared.url) });

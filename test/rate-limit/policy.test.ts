@@ -407,6 +407,12 @@ test('`quota --clear` removes blocks and windows and keeps requests in flight', 
   expect(admit(state, START + 5002)).toEqual(PENDING);
 });
 
+test('idle time between two refusals does not widen the gap', () => {
+  const state = history({ take: START }, refused(START, silent), { take: START + 3_600_000 });
+  respond(state, 't2', refused(START + 3_600_000, silent));
+  expect(state.pace.widestMs).toBe(1000);
+});
+
 // Plays rounds in which every granted request succeeds, and returns how many were granted in each.
 function rounds(state: KeyState, count: number, from = 10): number[] {
   return Array.from({ length: count }, (_, round) => {

@@ -7,28 +7,29 @@ import { simulate } from '../support/simulation.ts';
 const minute = { limit: 60, windowMs: 60_000 };
 const noRefusal = { refused: 0, insideWait: 0, failures: [] };
 
-const RESETS = { ceil: 'rounded up', floor: 'rounded down', ms: 'in milliseconds' } as const;
 const SHAPES = [
-  [1, 8, 'ceil'],
-  [8, 1, 'ceil'],
-  [8, 8, 'ceil'],
-  [8, 8, 'floor'],
-  [8, 8, 'ms'],
+  ['fixed', 1, 8, 'ceil'],
+  ['fixed', 8, 1, 'ceil'],
+  ['fixed', 8, 8, 'floor'],
+  ['anchored', 8, 8, 'ceil'],
+  ['anchored', 8, 8, 'ms'],
+  ['sliding', 8, 8, 'ceil'],
+  ['sliding', 1, 8, 'floor'],
+  ['bucket', 8, 8, 'ceil'],
+  ['bucket', 8, 8, 'floor'],
 ] as const;
 
-for (const mode of ['fixed', 'anchored', 'sliding', 'bucket'] as const) {
-  for (const [processes, workers, reset] of SHAPES) {
-    const window = `${mode} window, reset ${RESETS[reset]}`;
-    test(`${processes} × ${workers} workers share 60 requests a minute without a refusal in the optimum + 2 s + 3 % (${window})`, async () => {
-      const outcome = await simulate({ ...minute, mode, reset, processes, workers, requests: 300 });
-      expect(outcome).toMatchObject({ ...noRefusal, sent: 300, answered: 300 });
-      // 59.75 s of the first fixed window are left; windows of other modes begin with the first request.
-      const optimum = mode === 'fixed' ? 59_750 + 3 * 60_000 : 240_000;
-      expect(outcome.makespan).toBeGreaterThanOrEqual(optimum);
-      expect(outcome.makespan).toBeLessThanOrEqual(optimum * 1.03 + 2000);
-    });
-  }
-}
+test.each(SHAPES)(
+  'a limiter (%s window) and %i × %i workers share 60 requests a minute without a refusal in the optimum + 2 s + 3%% (reset: %s)',
+  async (mode, processes, workers, reset) => {
+    const outcome = await simulate({ ...minute, mode, reset, processes, workers, requests: 300 });
+    expect(outcome).toMatchObject({ ...noRefusal, sent: 300, answered: 300 });
+    // 59.75 s of the first fixed window are left; windows of other modes begin with the first request.
+    const optimum = mode === 'fixed' ? 59_750 + 3 * 60_000 : 240_000;
+    expect(outcome.makespan).toBeGreaterThanOrEqual(optimum);
+    expect(outcome.makespan).toBeLessThanOrEqual(optimum * 1.03 + 2000);
+  },
+);
 
 for (const skewMs of [3_600_000, -3_600_000, 45_000, 700, -700]) {
   test(`a service clock that is ${skewMs / 1000} s off causes no refusal and no extra wait`, async () => {
