@@ -44,11 +44,6 @@ export function rootOf(command: Command): Program {
   return command.parent ? rootOf(command.parent) : (command as Program);
 }
 
-/** The subcommand with this name or alias. */
-export function subcommandNamed(parent: Command, word: string): Command | undefined {
-  return parent.commands.find((one) => one.name() === word || one.aliases().includes(word));
-}
-
 /** The full name of a command, for example `petstore categories list`. */
 export function pathOf(command: Command): string {
   return command.parent ? `${pathOf(command.parent)} ${command.name()}` : command.name();

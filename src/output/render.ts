@@ -48,7 +48,7 @@ export async function loadRenderer<Data>(
 }
 
 /** Serializes a value of `parseJson`, with every digit kept and control characters escaped. */
-export function jsonText(value: unknown, pretty = false): string {
+function jsonText(value: unknown, pretty = false): string {
   return terminalSafeJson(stringifyJson(value, pretty ? 2 : 0));
 }
 

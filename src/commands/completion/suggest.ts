@@ -1,7 +1,6 @@
 // Suggests completions for the words typed so far; called by the completion scripts.
 import type { Argument, Command, Option } from 'commander';
 import type { Action } from '../../command.ts';
-import { subcommandNamed } from '../../command.ts';
 import { escapeControls } from '../../escape.ts';
 import { BUILT_IN } from '../../profiles/store.ts';
 import { FAULT_KINDS } from '../../sandbox/faults.ts';
@@ -85,7 +84,7 @@ function read(root: Command, words: readonly string[]): Position {
       const option = options.find(({ long, short }) => long === flag || short === flag);
       if (option?.required && !word.includes('=')) awaiting = option;
     } else {
-      const child = subcommandNamed(command, word);
+      const child = command.commands.find((one) => one.name() === word || one.aliases().includes(word));
       // The words after `petstore help` name a command.
       if (command === root && operands === 0 && word === 'help') continue;
       if (child && operands === 0) {
