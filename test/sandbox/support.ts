@@ -1,7 +1,10 @@
+import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
+import type { IncomingMessage } from 'node:http';
 import { request } from 'node:http';
 import { connect } from 'node:net';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { onTestFinished } from 'vitest';
 import { withChecksum } from '../../src/append-log/log.ts';
 import { systemClock } from '../../src/clock.ts';
@@ -74,48 +77,31 @@ export async function startTestSandbox(options: Partial<ServerOptions> = {}): Pr
   };
 }
 
-function send(
+async function send(
   port: number,
   method: string,
   path: string,
   { key = KEY, headers, body }: CallOptions,
 ): Promise<SandboxResponse> {
-  return new Promise((resolve, reject) => {
-    const authorization = key === null ? {} : { authorization: `Bearer ${key}` };
-    const outgoing = request(
-      { host: '127.0.0.1', port, method, path, headers: { ...authorization, ...headers } },
-      (incoming) => {
-        const pieces: Buffer[] = [];
-        incoming.on('data', (piece: Buffer) => pieces.push(piece));
-        incoming.on('error', reject);
-        incoming.on('end', () => {
-          const text = Buffer.concat(pieces).toString();
-          resolve({ status: incoming.statusCode ?? 0, headers: incoming.headers, text, json: readJson(text) });
-        });
-      },
-    );
-    outgoing.on('error', reject);
-    outgoing.end(body);
-  });
+  const authorization = key === null ? {} : { authorization: `Bearer ${key}` };
+  const outgoing = request({ host: '127.0.0.1', port, method, path, headers: { ...authorization, ...headers } });
+  outgoing.end(body);
+  const [incoming] = (await once(outgoing, 'response')) as [IncomingMessage];
+  const content = await text(incoming);
+  return { status: incoming.statusCode ?? 0, headers: incoming.headers, text: content, json: readJson(content) };
 }
 
-function readJson(text: string): unknown {
+function readJson(content: string): unknown {
   try {
-    return JSON.parse(text);
+    return JSON.parse(content);
   } catch {
     return undefined;
   }
 }
 
 /** Sends bytes and returns everything received until the connection closes or is reset. */
-export function sendRaw(port: number, bytes: string | Buffer): Promise<string> {
-  return new Promise((resolve) => {
-    let text = '';
-    const socket = connect(port, '127.0.0.1', () => socket.end(bytes));
-    socket.on('data', (piece) => {
-      text += piece.toString('latin1');
-    });
-    socket.on('error', () => undefined);
-    socket.on('close', () => resolve(text));
-  });
+export async function sendRaw(port: number, bytes: string | Buffer): Promise<string> {
+  const socket = connect(port, '127.0.0.1');
+  socket.end(bytes);
+  return await text(socket).catch(() => '');
 }
