@@ -5,37 +5,18 @@ import { checkPath, invalidValue } from '../check-options.ts';
 import { PetstoreError } from '../errors.ts';
 import { escapeControls } from '../escape.ts';
 import { systemReason } from '../system-error.ts';
-import type { FaultRule } from './faults.ts';
 import { parseFault } from './faults.ts';
-import type { Limit, PlanName } from './plans.ts';
+import type { PlanName } from './plans.ts';
 import { PLANS, parseLimit, SANDBOX_KEY } from './plans.ts';
 
-/** Absent and empty options have defaults. */
-export interface GivenSettings {
-  readonly port?: unknown;
-  readonly plan?: unknown;
-  readonly limits?: unknown;
-  readonly keys?: unknown;
-  readonly data?: unknown;
-  readonly faults?: unknown;
-  readonly seed?: unknown;
-}
-
+type OptionName = 'port' | 'plan' | 'limits' | 'keys' | 'data' | 'faults' | 'seed';
+/** Absent options and empty lists have defaults. */
+export type GivenSettings = Readonly<Partial<Record<OptionName, unknown>>>;
 /** How the caller spells an option, for messages: `--limit` or `limits`. */
-export type OptionNames = Readonly<Record<keyof GivenSettings, string>>;
-
-export interface SandboxSettings {
-  readonly port: number;
-  readonly plan: PlanName | 'custom';
-  readonly limits: readonly Limit[];
-  readonly keys: readonly [string, ...string[]];
-  readonly dataFile: string | undefined;
-  readonly faults: readonly FaultRule[];
-  readonly seed: number | undefined;
-}
+export type OptionNames = Readonly<Record<OptionName, string>>;
 
 /** @throws PetstoreError `usage` naming the option */
-export function readSettings(given: GivenSettings, names: OptionNames): SandboxSettings {
+export function readSettings(given: GivenSettings, names: OptionNames) {
   return {
     port: wholeNumber(given.port ?? 0, names.port, 65_535),
     ...readLimits(given, names),
