@@ -76,9 +76,13 @@ test('a command with PETSTORE_STATE_URL loads the state server client', async ()
   expect(await loaded(list, { PETSTORE_STATE_URL: 'redis://127.0.0.1:1' })).toContain('iovalkey');
 });
 
-test('the client library loads neither commander nor the state server client', async () => {
-  const client = join(dirname(dirname(BIN)), 'dist', 'client.cjs');
+test.each([
+  ['client.cjs', ['undici']],
+  ['client.mjs', ['undici']],
+  ['sandbox.cjs', ['the sandbox']],
+  ['sandbox.mjs', ['the sandbox']],
+])("the library's %s loads only %j", async (name, expected) => {
+  const client = join(dirname(dirname(BIN)), 'dist', name);
   const marks = await markersOf((env) => execFileSync(process.execPath, [client], { env: { ...BASE_ENV, ...env } }));
-  expect(marks).not.toContain('iovalkey');
-  expect(marks).not.toContain('commander');
+  expect(marks).toEqual(expected);
 });

@@ -6,7 +6,7 @@ import type { LogFs } from '../../src/append-log/generations.ts';
 import { seededRandom } from '../../src/sandbox/faults.ts';
 import { Store } from '../../src/sandbox/store.ts';
 import type { SandboxProcess } from '../support/processes.ts';
-import { startSandbox } from '../support/processes.ts';
+import { startSandbox, until } from '../support/processes.ts';
 import { BIN } from '../support/program.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { startTestSandbox } from './support.ts';
@@ -121,7 +121,8 @@ test('after SIGKILL every acknowledged create exists, and no id was assigned twi
       }
     };
     const workers = Array.from({ length: 8 }, () => work().catch(() => undefined));
-    await new Promise((resolve) => setTimeout(resolve, 10 + random() * 120));
+    const enough = acknowledged.size + 1 + random() * 40;
+    await until(() => acknowledged.size >= enough);
     await sandbox.stop();
     await Promise.all(workers);
   }
