@@ -23,7 +23,12 @@ const startShared = (dataFile: string): Promise<SandboxProcess> =>
 async function createAt({ env }: SandboxProcess, name: string): Promise<number> {
   const response = await fetch(`${env['PETSTORE_BASE_URL']}/categories`, {
     method: 'POST',
-    headers: { authorization: `Bearer ${env['PETSTORE_API_KEY']}`, 'content-type': 'application/json' },
+    headers: {
+      authorization: `Bearer ${env['PETSTORE_API_KEY']}`,
+      'content-type': 'application/json',
+      // On a busy machine the server may close an idle connection just as it is used again.
+      connection: 'close',
+    },
     body: JSON.stringify({ name }),
   });
   const text = await response.text();
