@@ -27,28 +27,18 @@ test.each([
 test.each([
   ['pets.example', 'pets.example', 'no proxy'],
   ['pets.example', 'PETS.example.', 'no proxy'],
-  ['pets.example.', 'pets.example', 'no proxy'],
   ['api.pets.example', '.pets.example', 'no proxy'],
   ['pets.example', '.pets.example', 'no proxy'],
-  ['api.pets.example', '*.pets.example', 'no proxy'],
   ['api.pets.example', 'a.b, pets.example', 'no proxy'],
   ['otherpets.example', 'pets.example', USED],
   ['pets.example', '*', 'no proxy'],
-  ['pets.example', ' , ,', USED],
   ['pets.example:8443', 'pets.example:8443', 'no proxy'],
   ['pets.example:8443', 'pets.example:9000', USED],
-  ['pets.example', 'pets.example:443', 'no proxy'],
   ['pets.example', 'pets.example:80', USED],
   ['10.1.2.3', '10.1.2.3', 'no proxy'],
-  ['10.1.2.3', '10.0.0.0/8', USED],
   ['10.1.2.3', '2.3', USED],
-  ['10.1.2.3', '10.1.2.3:443', 'no proxy'],
   ['[fd00::12]', 'fd00::12', 'no proxy'],
-  ['[fd00::12]', '[fd00::12]', 'no proxy'],
-  ['[fd00::12]', 'fe80::/10', USED],
   ['[fd00::12]:8443', '[fd00::12]:8443', 'no proxy'],
-  ['[fd00::12]:8443', '[fd00::12]:443', USED],
-  ['[fd00::12]', '10.0.0.0/8', USED],
 ])('a request to https://%s with NO_PROXY=%j uses %s', (host, exceptions, expected) => {
   expect(proxy(`https://${host}/v1`, { HTTPS_PROXY, NO_PROXY: exceptions })).toBe(expected);
 });

@@ -66,13 +66,8 @@ const valid = JSON.stringify({ version: 1, ...PROFILE });
 test.each([
   ['cut off', valid.slice(0, 60)],
   ['empty', ''],
-  ['NUL bytes', '\0'.repeat(64)],
   ['a byte order mark and a trailing character', `\ufeff${valid}x`],
-  ['merge conflict markers', `<<<<<<< HEAD\n${valid}\n=======\n${valid}\n>>>>>>> theirs`],
-  ['a comment', `// mine\n${valid}`],
   ['null', 'null'],
-  ['a number', '42'],
-  ['a string', '"abc"'],
   ['an array', '[1,2]'],
   ['a key that is not a string', '{"version":1,"key":{"a":1}}'],
 ])('a damaged profile file (%s) is named in the error, never quoted and never changed', (_what, content) => {
@@ -103,22 +98,16 @@ test('a damaged record of the active profile is an error until a switch replaces
   expect(openConfStore(dir).active()).toBe('production');
 });
 
-test.each(['__proto__', 'toString', 'a.b', '0a/b', '', '../x'])(
-  'saving a profile named %j is rejected and writes nothing',
-  (name) => {
-    expect(() => openConfStore(dir).save({ ...PROFILE, name })).toThrow(expect.objectContaining({ kind: 'usage' }));
-    expect(fs.existsSync(dir)).toBe(false);
-  },
-);
+test.each(['__proto__', 'a.b', '', '../x'])('saving a profile named %j is rejected and writes nothing', (name) => {
+  expect(() => openConfStore(dir).save({ ...PROFILE, name })).toThrow(expect.objectContaining({ kind: 'usage' }));
+  expect(fs.existsSync(dir)).toBe(false);
+});
 
-test.each(['constructor', 'prototype', '0', 'active', 'con'])(
-  'a profile with the unusual name %j is saved and read back',
-  (name) => {
-    openConfStore(dir).save({ ...PROFILE, name });
-    expect(openConfStore(dir).get(name)).toEqual({ ...PROFILE, name });
-    expect(openConfStore(dir).active()).toBe('production');
-  },
-);
+test.each(['constructor', '0', 'active'])('a profile with the unusual name %j is saved and read back', (name) => {
+  openConfStore(dir).save({ ...PROFILE, name });
+  expect(openConfStore(dir).get(name)).toEqual({ ...PROFILE, name });
+  expect(openConfStore(dir).active()).toBe('production');
+});
 
 test.each([
   ['profile', 'remove', []],

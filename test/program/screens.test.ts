@@ -7,10 +7,9 @@ import type { HttpFake } from '../support/http-fake.ts';
 import { errorResponse, quotaHeaders, startHttpFake } from '../support/http-fake.ts';
 import type { Place } from '../support/processes.ts';
 import { place } from '../support/processes.ts';
-import { petstore } from '../support/program.ts';
-import { inTerminal } from '../support/pty.ts';
-import { picture } from '../support/screen.ts';
+import { inShell, inTerminal, petstore } from '../support/program.ts';
 import type { Step, TerminalOutcome } from '../support/terminal.ts';
+import { picture } from '../support/terminal.ts';
 
 const test = anyTest.runIf(hasPty);
 
@@ -139,6 +138,18 @@ test.each([80, 40])(
     expect(outcome.screen).toMatch(/Created \d+[\s\S]*pending\s+\d+/);
   },
 );
+
+test('an import stopped by Ctrl-Z during its spinner continues after fg', async () => {
+  const here = await at('slow');
+  writeFileSync(join(here.dir, 'pets.ndjson'), '{"name":"dog"}');
+  const outcome = await inShell(here, [
+    { after: 'shell> ', send: 'petstore categories import pets.ndjson --yes\r' },
+    { after: '0 of 1', send: '\u001a' },
+    { after: 'Stopped', send: 'fg\r' },
+    { after: 'Created 1', send: 'exit\r' },
+  ]);
+  expect(outcome, outcome.screen).toMatchObject({ stepsLeft: 0 });
+});
 
 test('a list in a pipe is complete and plain, and its quota line is not shown', async () => {
   const outcome = await inTerminal(await at('ok'), ['categories', 'list'], { stdoutPiped: true });

@@ -1,4 +1,4 @@
-// Runs a command in a pseudo-terminal, types text, and reports the state of the terminal afterwards.
+// Runs a command in a pseudo-terminal, types text, and reports the state of the terminal afterwards; pictures its screen.
 import type { ChildProcess } from 'node:child_process';
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -6,6 +6,7 @@ import { closeSync, constants as files, openSync, write } from 'node:fs';
 import { constants } from 'node:os';
 import type { ReadStream } from 'node:tty';
 import { open } from '@lydell/node-pty';
+import xterm from '@xterm/headless';
 import type { Place } from './processes.ts';
 
 // Opens a pseudo-terminal without a process; missing in the types of the package.
@@ -209,4 +210,21 @@ class Typist {
 // Reads or sets the modes and size of the terminal.
 function stty(slave: number, ...args: readonly string[]): string[] {
   return execFileSync('stty', args, { stdio: [slave, 'pipe', 'inherit'], encoding: 'utf8' }).split(/[\s;]+/);
+}
+
+// The control sequences that petstore and its packages may write to a terminal.
+const KNOWN = /\u001b\[(?:[\d;]*m|\?(?:25|2004|2026)[hl]|\d*[ABCDGKJ])|[\r\n\b]/g;
+
+/**
+ * The screen of a terminal emulator (xterm) after some output.
+ * @param columns width in cells
+ * @returns the lines with those that scrolled out, without trailing blanks
+ */
+export async function picture(output: string, columns: number, rows: number): Promise<string[]> {
+  const unknown = /[\u0000-\u001f].{0,8}/.exec(output.replace(KNOWN, ''));
+  if (unknown) throw new Error(`unexpected control sequence ${JSON.stringify(unknown[0])} on a terminal`);
+  const terminal = new xterm.Terminal({ cols: columns, rows, scrollback: 10_000, allowProposedApi: true });
+  await new Promise<void>((written) => terminal.write(output, written));
+  const { active } = terminal.buffer;
+  return Array.from({ length: active.length }, (_, row) => active.getLine(row)?.translateToString(true) ?? '');
 }

@@ -86,31 +86,20 @@ describe('auth login', () => {
     expect(service.requests).toEqual([]);
   });
 
-  test.each([
-    ['nothing', ''],
-    ['an empty line', '\n'],
-    ['a NUL', 'key\0key\n'],
-    ['a line without end', 'x'.repeat(1_000_000)],
-  ])('with %s on stdin exits with 3, and nothing is sent, saved or shown', async (_what, stdin) => {
-    const run = await petstore(['auth', 'login', '--url', service.url], stdin);
-    expect(run).toMatchObject({ code: 3, out: '' });
-    if (stdin.trim().length > 3) expect(run.err).not.toContain(stdin.trim().slice(0, 8));
-    expect([service.requests, files()]).toEqual([[], []]);
-  });
+  test.each(['\n', 'key\0key\n'])(
+    'with %j on stdin exits with 3, and nothing is sent, saved or shown',
+    async (stdin) => {
+      const run = await petstore(['auth', 'login', '--url', service.url], stdin);
+      expect(run).toMatchObject({ code: 3, out: '', err: expect.not.stringContaining('key\\0') });
+      expect([service.requests, files()]).toEqual([[], []]);
+    },
+  );
 
   test.each([` ${GOOD_KEY} \n`, `\ufeff${GOOD_KEY}\r\n`])(
     'drops the BOM and spaces around the key %j',
     async (stdin) => {
       expect(await petstore(['auth', 'login', '--url', service.url], stdin)).toMatchObject({ code: 0 });
       expect(saved()).toMatchObject({ key: GOOD_KEY });
-    },
-  );
-
-  test.each(['http://api.example/v1', 'https://u:p@api.example/v1'])(
-    'to the invalid URL %s exits with 2 and saves nothing',
-    async (url) => {
-      expect(await petstore(['auth', 'login', '--url', url], GOOD_KEY)).toMatchObject({ code: 2, out: '' });
-      expect(files()).toEqual([]);
     },
   );
 
@@ -127,7 +116,8 @@ describe('auth login', () => {
     });
   });
 
-  test('to the sandbox or an invalid profile name exits with 2 and saves nothing', async () => {
+  test('to the sandbox, an invalid profile name or an invalid URL exits with 2 and saves nothing', async () => {
+    expect(await petstore(['auth', 'login', '--url', 'http://api.example/v1'], GOOD_KEY)).toMatchObject({ code: 2 });
     expect(await login('-p', 'sandbox')).toMatchObject({ code: 2, err: expect.stringContaining('no login') });
     expect(await login('-p', '../evil')).toMatchObject({ code: 2 });
     expect(files()).toEqual([]);
@@ -168,15 +158,6 @@ describe('a saved key', () => {
     });
     expect(other.requests).toEqual([]);
     other.close();
-  });
-
-  test('is not read if the environment provides key and URL, even from a damaged file', async () => {
-    await login();
-    fs.writeFileSync(join(dir, 'config', 'profile-production.json'), 'damaged');
-    fs.writeFileSync(join(dir, 'config', 'active.json'), 'damaged');
-    const env = { PETSTORE_BASE_URL: service.url, PETSTORE_API_KEY: GOOD_KEY };
-    expect(await petstore(['categories', 'list', '--json'], '', env)).toMatchObject({ code: 0 });
-    expect(await petstore(['categories', 'list'])).toMatchObject({ code: 9, out: '' });
   });
 });
 
@@ -244,12 +225,9 @@ describe('auth switch', () => {
 
   test.each([
     ['sandbox', both, 'PETSTORE_API_KEY and PETSTORE_BASE_URL are set and override the active profile; use -p sandbox'],
-    ['staging', both, 'PETSTORE_API_KEY and PETSTORE_BASE_URL are set and override'],
     ['staging', key, 'PETSTORE_API_KEY is set and overrides the active profile\n'],
     ['staging', { PETSTORE_PROFILE: 'production' }, 'PETSTORE_PROFILE is set and overrides the active profile\n'],
-    ['staging', { PETSTORE_PROFILE: '' }, ''],
     ['sandbox', key, ''],
-    ['sandbox', { ...both, PETSTORE_PROFILE: 'sandbox' }, ''],
   ])('to %s warns if the environment %j overrides it', async (name, env, warning) => {
     const run = await petstore(['auth', 'switch', name], '', env);
     expect(run).toMatchObject({ code: 0, out: `Profile "${name}" is now active\n` });
@@ -287,15 +265,6 @@ describe('auth status', () => {
     expect(service.requests).toHaveLength(1);
   });
 
-  test('shows which profile and URL the environment overrides, and that a key is not sent to another origin', async () => {
-    await login();
-    const [production] = await status({ PETSTORE_API_KEY: 'environment-key-abcd', PETSTORE_PROFILE: 'staging' });
-    expect(production).toMatchObject({ key: '…6789', keySource: 'stored', active: false });
-    const [bound] = await status({ PETSTORE_BASE_URL: 'https://b.example/v1' });
-    expect(bound).toMatchObject({ key: null, url: 'https://b.example/v1', urlSource: 'environment' });
-    expect(bound.problem).toContain('not sent to https://b.example');
-  });
-
   const both = { PETSTORE_API_KEY: 'environment-key-abcd', PETSTORE_BASE_URL: 'https://b.example/v1' };
   const used = { url: 'https://b.example/v1', urlSource: 'environment', key: '…abcd', keySource: 'environment' };
 
@@ -308,32 +277,12 @@ describe('auth status', () => {
     ]);
     const table = await petstore(['auth', 'status'], '', both);
     expect(table.out).toMatch(/^\* production +https:\S+ \(env\) +…abcd \(env\)$/m);
-    const named = await status({ ...both, PETSTORE_PROFILE: 'sandbox' });
-    expect(named[2]).toEqual({
-      profile: 'sandbox',
-      active: true,
-      url: null,
-      urlSource: 'sandbox',
-      key: null,
-      keySource: 'sandbox',
-    });
-  });
-
-  test('marks a key from the environment but not a saved URL', async () => {
-    await login();
-    const { out } = await petstore(['auth', 'status'], '', { PETSTORE_API_KEY: 'environment-key-abcd' });
-    expect(out).toMatch(/^\* production +http:\S+ +…abcd \(env\)$/m);
   });
 
   test('reports an invalid key in the environment even if the sandbox is active', async () => {
     await petstore(['auth', 'switch', 'sandbox']);
     const [, , sandbox] = await status({ PETSTORE_API_KEY: 'a b' });
     expect(sandbox).toMatchObject({ active: true, problem: expect.stringContaining('PETSTORE_API_KEY') });
-  });
-
-  test('masks a short key completely', async () => {
-    await petstore(['auth', 'login', '--no-verify', '--url', service.url], 'elevenchars\n');
-    expect((await status())[0]).toMatchObject({ key: '****' });
   });
 
   test('with a damaged profile names its file, shows the other profiles and exits with 9', async () => {
@@ -369,7 +318,6 @@ describe('--profile', () => {
     const env = { PETSTORE_BASE_URL: service.url };
     expect(await petstore(['auth', 'login', '-p', 'farm'], `${GOOD_KEY}\n`, env)).toMatchObject({ code: 3, out: '' });
     expect(await petstore(['auth', 'login'], `${GOOD_KEY}\n`, env)).toMatchObject({ code: 0 });
-    expect(saved()).toEqual({ url: service.url, origin: service.origin, key: GOOD_KEY });
   });
 });
 
@@ -412,13 +360,5 @@ test('PETSTORE_API_KEY_COMMAND provides the key without a profile', async () => 
   };
   expect(await petstore(['categories', 'list', '--json'], '', env)).toMatchObject({ code: 0 });
   expect(service.requests[0]?.headers.authorization).toBe(`Bearer ${GOOD_KEY}`);
-  expect(files()).toEqual([]);
-});
-
-test('`auth logout --delete` deletes even a damaged profile', async () => {
-  await login('-p', 'farm');
-  fs.writeFileSync(join(dir, 'config', 'profile-farm.json'), '{');
-  const run = await petstore(['auth', 'logout', '-p', 'farm', '--delete']);
-  expect(run).toMatchObject({ code: 0, out: 'Deleted profile "farm"\n' });
   expect(files()).toEqual([]);
 });

@@ -5,8 +5,7 @@ import { afterAll, test as anyTest, beforeAll, expect } from 'vitest';
 import { hasPty } from '../../support/capabilities.ts';
 import type { HttpFake } from '../../support/http-fake.ts';
 import { place } from '../../support/processes.ts';
-import { petstore } from '../../support/program.ts';
-import { inShell, inTerminal } from '../../support/pty.ts';
+import { inShell, inTerminal, petstore } from '../../support/program.ts';
 import type { Step } from '../../support/terminal.ts';
 import { GOOD_KEY, startService } from './service.ts';
 
@@ -27,7 +26,6 @@ const config = (dir: string): string[] => {
 
 test.each([
   [80, 24],
-  [40, 24],
   [0, 0],
 ])('a login at %ix%i reads the key from a hidden prompt, verifies it and saves it', async (columns, rows) => {
   const at = place();

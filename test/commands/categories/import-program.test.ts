@@ -7,8 +7,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { hasPty, hasSignals } from '../../support/capabilities.ts';
 import type { Place, SandboxProcess } from '../../support/processes.ts';
 import { ended, place as freshPlace, startSandbox, untilCreated } from '../../support/processes.ts';
-import { BIN, petstore, start } from '../../support/program.ts';
-import { inTerminal } from '../../support/pty.ts';
+import { BIN, inTerminal, petstore, start } from '../../support/program.ts';
 
 let fast: SandboxProcess;
 let slow: SandboxProcess;
