@@ -148,16 +148,6 @@ test('the spinner escapes control characters and does not hide the cursor', asyn
   expect(shown()).not.toContain('\u001b[?25l');
 });
 
-test('a spinner whose command ends during its delay is not shown', async () => {
-  const { clock, progress, shown } = start({}, { columns: 80 });
-  progress.busy(1);
-  progress.stop();
-  await clock.advance(1000);
-  progress.busy(1);
-  await clock.advance(1000);
-  expect(shown()).toBe('');
-});
-
 test('a status that is wider than the terminal is truncated to one line', async () => {
   const { clock, progress, shown } = start({}, { columns: 20 });
   progress.status(() => 'a text that is far longer than the terminal is wide');

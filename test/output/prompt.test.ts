@@ -75,19 +75,6 @@ test.each([
   expect(terminal.shown().split('what: ').length).toBeGreaterThan(2);
 });
 
-test('a prompt explains invalid input and asks again', async () => {
-  const { io, type, shown } = fakeTerminal();
-  const parse = (text: string): string => {
-    if (text === 'right') return text;
-    throw new PetstoreError('usage', 'not right', { hint: 'type right' });
-  };
-  const answer = askFor(io, { message: 'what', parse });
-  await type('wrong\r');
-  expect(shown()).toContain('not right; type right\n');
-  await type('right\r');
-  expect(await answer).toBe('right');
-});
-
 test.each([
   ['y\r', true, ''],
   ['YES\r', true, ''],

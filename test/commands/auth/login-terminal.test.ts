@@ -101,17 +101,6 @@ test('a login prompts again after an empty key, without color if NO_COLOR is set
   expect(run.screen).not.toMatch(/\u001b\[[0-9;]*m/);
 });
 
-test('a dozen invalid URLs at the prompt cause no warning from Node.js', async () => {
-  const run = await inTerminal(place(), ['auth', 'login'], {
-    steps: [
-      ...Array.from({ length: 12 }, () => ({ after: 'https://HOST/v1): ', send: 'x\r' })),
-      { after: 'https://HOST/v1): ', send: '\u0003' },
-    ],
-  });
-  expect(run).toMatchObject({ code: 130, stepsLeft: 0 });
-  expect(run.screen).not.toContain('Warning');
-});
-
 const CTRL_Z = '\u001a';
 
 test('Ctrl-Z at the hidden prompt of a terminal without job control keeps the key hidden', async () => {
