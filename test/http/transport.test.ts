@@ -162,6 +162,19 @@ test.each([
   expect(toTransportError(thrown, false)).toMatchObject({ reason, requestSent: false, detail });
 });
 
+test.each([
+  ['two lengths', 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 99\r\n\r\n[]', 'protocol'],
+  ['length and chunks', 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n', 'protocol'],
+  ['a negative length', 'HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\n[]', 'protocol'],
+  ['status 99', 'HTTP/1.1 99 Odd\r\nContent-Length: 2\r\n\r\n[]', 'protocol'],
+  ['bare line feeds', 'HTTP/1.1 200 OK\nContent-Length: 2\n\n[]', 'protocol'],
+  ['a hundred continues', `${'HTTP/1.1 100 Continue\r\n\r\n'.repeat(100)}HTTP/1.1 200 OK\r\n\r\n`, 'protocol'],
+  ['half a head', 'HTTP/1.1 200 OK\r\nContent-Ty', 'reset'],
+  ['a chunk cut short', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n400\r\n[]', 'reset'],
+])('a response with %s fails', async (_what, bytes, reason) => {
+  expect(await failure((await responding(bytes)).url)).toMatchObject({ reason, requestSent: true });
+});
+
 test('a connection that closes during a response is reported as closed, not as invalid HTTP', () => {
   const closed = Object.assign(new Error('other side closed'), { code: 'UND_ERR_SOCKET' });
   expect(toTransportError(closed, true).detail).toBe('the connection closed before a response arrived');
