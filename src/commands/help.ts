@@ -127,24 +127,14 @@ function describeCommand(command: PetstoreCommand) {
     description: command.description(),
     usage: `${path} ${command.usage()}`,
     arguments: command.registeredArguments.map((one) => {
-      const { description, required, variadic, argChoices: choices } = one;
-      return { name: one.name(), description, required, variadic, choices };
+      const { description, required, argChoices: choices } = one;
+      return { name: one.name(), description, required, choices };
     }),
     options: command.options
       .filter(({ hidden }) => !hidden)
-      .map(({ flags, short, long, description, mandatory, argChoices: choices, ...option }) => ({
-        flags,
-        short,
-        long,
-        description,
-        /** The name of its value; absent for a switch. */
-        value: /<(.+?)>/.exec(flags)?.[1],
-        required: mandatory,
-        // Only options that collect their values have a parser.
-        repeatable: option.parseArg !== undefined && choices === undefined,
-        choices,
-        default: defaultOf(option),
-      })),
+      .map(({ flags, long, description, mandatory: required, argChoices: choices, ...option }) => {
+        return { flags, long, description, required, choices, default: defaultOf(option) };
+      }),
     notes: [notes, output && `Output: ${output}`, codes.length > 0 && `Exit codes: ${codes.join(', ')}.`]
       .filter(Boolean)
       .join('\n\n'),
