@@ -39,15 +39,15 @@ const MODELS: readonly Model[] = [
   { name: 'every-other', title: '429 of 1 s to every other', tasks: ['import-30'], bound: 2, make: everyOther(1) },
   {
     name: 'random-20',
-    title: '20 % at random, 1 s',
+    title: '20% at random, 1 s',
     tasks: ['import-60', 'xargs-30'],
     bound: 2,
     make: random(0.2, FOREVER, 1),
   },
-  { name: 'random-50', title: '50 % at random, 1 s', tasks: ['import-30'], bound: 2, make: random(0.5, FOREVER, 1) },
+  { name: 'random-50', title: '50% at random, 1 s', tasks: ['import-30'], bound: 2, make: random(0.5, FOREVER, 1) },
   {
     name: 'random-then-none',
-    title: '30 % at random for 20 s, then none',
+    title: '30% at random for 20 s, then none',
     tasks: ['import-120'],
     bound: 2,
     make: random(0.3, 20_000, 1),

@@ -220,7 +220,7 @@ function missesOf(limiter: RateLimiter, task: Task, result: Result): string[] {
   const ratio = ratioOf(limiter, task, result) ?? 0;
   expect(ratio <= limiter.bound, `${ratio.toFixed(2)} times the optimum`);
   const share = refusalsOf(observed) / observed.requests;
-  if (!limiter.tasks) expect(share <= 0.25, `${Math.round(share * 100)} % of the requests rejected`);
+  if (!limiter.tasks) expect(share <= 0.25, `${Math.round(share * 100)}% of the requests rejected`);
   return misses;
 }
 
