@@ -95,9 +95,9 @@ export class StreamLog<State> implements Log<State> {
     return this.#ahead;
   }
 
-  /** By how much `ahead` may be wrong, in milliseconds. */
+  /** By how much `ahead` may be wrong, in milliseconds: this machine's clock may have been set since that reply. */
   get aheadErrorMs(): number {
-    return this.#aheadErrorMs;
+    return this.#aheadErrorMs + this.#jumpMs();
   }
 
   last(): State {
@@ -106,10 +106,16 @@ export class StreamLog<State> implements Log<State> {
 
   freshEnough(): State | undefined {
     const { clock, freshMs } = this.#options;
+    const passed = clock.monotonic() - this.#readAt.monotonic;
+    return passed <= freshMs && this.#jumpMs() <= JUMP_MS ? this.#state : undefined;
+  }
+
+  // How far the wall clock has moved against the monotonic one since the state was read.
+  #jumpMs(): number {
+    const { clock } = this.#options;
     const { monotonic, wall } = this.#readAt;
-    const passed = clock.monotonic() - monotonic;
-    const jump = Math.abs(clock.now() - wall - passed);
-    return passed <= freshMs && jump <= JUMP_MS ? this.#state : undefined;
+    if (monotonic === Number.NEGATIVE_INFINITY) return 0;
+    return Math.round(Math.abs(clock.now() - wall - (clock.monotonic() - monotonic)));
   }
 
   async refresh(): Promise<State> {

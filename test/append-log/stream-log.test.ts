@@ -151,17 +151,20 @@ withServer("records carry the server's time, and each reply shows how far its cl
   expect(Math.round(log.ahead / 60_000)).toBe(-60);
 });
 
-withServer('a reply that took more than a second says nothing about the clock of the server', async () => {
-  await using server = await RedisServer.start();
-  const clock = FakeClock.manual(Date.now());
-  const log = writer(stateServer(server), { clock });
-  await log.append('a');
-  const { ahead } = log;
-  const slow = log.refresh();
-  clock.at += 60_000;
-  await slow;
-  expect([log.ahead, log.aheadErrorMs]).toEqual([ahead, 0]);
-});
+withServer(
+  'a reply that took more than a second says nothing about the clock of the server, ours may have been set',
+  async () => {
+    await using server = await RedisServer.start();
+    const clock = FakeClock.manual(Date.now());
+    const log = writer(stateServer(server), { clock });
+    await log.append('a');
+    const { ahead } = log;
+    const slow = log.refresh();
+    clock.at += 60_000;
+    await slow;
+    expect([log.ahead, log.aheadErrorMs]).toEqual([ahead, 60_000]);
+  },
+);
 
 withServer('records of another program are ignored, with one warning that names the key', async () => {
   await using server = await RedisServer.start();

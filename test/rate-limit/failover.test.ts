@@ -116,6 +116,15 @@ withServer('the view includes a response whose record is on its way to the serve
   expect(machine.ledger.view()).toMatchObject({ window: { remaining: 1 }, blocked: { refusals: 1 } });
 });
 
+withServer('a 429 that arrives after the clock was set back is waited for as long as it states', async () => {
+  const [one, two] = [new Machine(), new Machine()];
+  const ticket = await one.take();
+  one.clock.at -= 107_000;
+  one.see(ticket, 1, { ...refused, waitMs: 10_000 });
+  await one.ledger.refresh();
+  expect(await two.ledger.acquire(30_000)).toMatchObject({ granted: false, reason: 'blocked' });
+});
+
 withServer('machines whose clocks differ by a minute share tickets, windows and waits', async () => {
   const [one, two] = [new Machine(-30_000), new Machine(30_000)];
   const first = await one.take();
