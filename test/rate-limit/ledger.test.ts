@@ -212,15 +212,18 @@ test('an error that is not of the log is not reported as one', async () => {
   expect([ledger.warnings, ledger.view().shared]).toEqual([[], true]);
 });
 
-test('a block stated after a clock was set back during the request lasts as long as stated', async () => {
-  const ledger = open(tempDir());
-  const ticket = await take(ledger);
-  ledger.clock.at -= 3_600_000;
-  ledger.observe(ticket, response(ledger.clock, { status: 429, waitMs: 9000 }));
-  const admission = await ledger.acquire(30_000);
-  expect(admission).toMatchObject({ granted: false, reason: 'blocked' });
-  expect('until' in admission && admission.until - ledger.clock.at).toBeGreaterThanOrEqual(9000);
-});
+test.each([3_600_000, 48_000])(
+  'a block stated after a clock was set back by %i ms during the request lasts as long as stated',
+  async (ms) => {
+    const ledger = open(tempDir());
+    const ticket = await take(ledger);
+    ledger.clock.at -= ms;
+    ledger.observe(ticket, response(ledger.clock, { status: 429, waitMs: 9000 }));
+    const admission = await ledger.acquire(30_000);
+    expect(admission).toMatchObject({ granted: false, reason: 'blocked' });
+    expect('until' in admission && admission.until - ledger.clock.at).toBeGreaterThanOrEqual(9000);
+  },
+);
 
 test('1,000 expired tickets of an earlier process do not block the key, and rotations remove them', async () => {
   const dir = tempDir();
