@@ -1,5 +1,5 @@
 // Faults: drawn from the seed, injected at their moment, and counted by the state that they met.
-import type { Scheduler, SimulatedProcess } from './scheduler.ts';
+import type { Machine, Scheduler, SimulatedProcess } from './scheduler.ts';
 import type { StateServer } from './state-server.ts';
 import type { Trace } from './trace.ts';
 
@@ -106,6 +106,7 @@ interface Hooks {
   readonly running: () => readonly SimulatedProcess[];
   readonly kill: (process: SimulatedProcess) => void;
   readonly renewKey: () => void;
+  readonly onClockSet: (machine: Machine) => void;
   readonly violate: (what: string) => void;
   /** Called after the locks on the server were lost. */
   readonly onServerLoss: () => void;
@@ -169,7 +170,7 @@ export class Faults {
   }
 
   #inject({ kind, amount }: Fault, victim: SimulatedProcess): void {
-    const { scheduler, trace, stateServer, kill, renewKey, onServerLoss } = this.#hooks;
+    const { scheduler, trace, stateServer, kill, renewKey, onClockSet, onServerLoss } = this.#hooks;
     this.#count(kind, `${stateOf(victim)} of ${victim.command}`);
     trace.add(victim, `*** ${kind} (${stateOf(victim)})`);
     const { machine } = victim;
@@ -181,6 +182,7 @@ export class Faults {
     if (kind === 'clock-jump') {
       machine.skewMs += amount;
       machine.jumps.push(scheduler.now);
+      onClockSet(machine);
     }
     if (kind === 'disk-full') {
       machine.freeBytes = Math.floor(scheduler.random() * 300);

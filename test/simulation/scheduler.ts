@@ -12,6 +12,8 @@ export interface Machine {
   skewMs: number;
   /** Virtual times at which its wall clock was set. */
   readonly jumps: number[];
+  /** Virtual time at which one of its processes ended last. */
+  endedAt: number;
   /** Bytes that still fit on its disk. */
   freeBytes: number;
   /** Whether a write to the ledger has ever failed here: a process may then continue alone. */

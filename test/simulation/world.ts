@@ -44,6 +44,8 @@ const LONGEST_MS = 14 * 86_400_000;
 const MOST_STEPS = 60_000;
 /** The time for a command to end after Ctrl-C: a create in flight and the state server get a few seconds. */
 const GRACE_MS = 8000;
+/** How long an import waits for the creates of a killed one since its last sign of life, in milliseconds. */
+const LOCK_MS = 13_000;
 const MAX_WAITS: Readonly<Record<string, number>> = { '10s': 10_000, '70s': 70_000, '5m': 300_000, '48h': 172_800_000 };
 
 export function planWorld(seed: number) {
@@ -158,7 +160,7 @@ class World {
     const trace = new Trace(scheduler);
     this.#trace = trace;
     this.#machines = plan.machines.map(({ skewMs }, at) => ({
-      ...{ name: `m${at}`, skewMs, jumps: [] },
+      ...{ name: `m${at}`, skewMs, jumps: [], endedAt: Number.NEGATIVE_INFINITY },
       ...{ freeBytes: Number.POSITIVE_INFINITY, diskFailed: false },
     }));
     const has = (kinds: RegExp): boolean => plan.faults.some(({ kind }) => kinds.test(kind));
@@ -189,6 +191,7 @@ class World {
       running: () => this.#processes.filter(({ dead }) => !dead),
       violate: (what) => invariants.violate(what),
       renewKey: () => this.#renewKey(),
+      onClockSet: (machine) => this.#checkLock(machine),
       onServerLoss: () => this.#loseLocks(),
     });
     this.#faults = faults;
@@ -263,6 +266,8 @@ class World {
         if (hasEnded) return;
         hasEnded = true;
         process.dead = true;
+        machine.endedAt = this.#scheduler.now;
+        this.#checkLock(machine);
         if (code !== undefined) process.endedAt = this.#scheduler.now;
         const ended = { args, code, ...output, listed: process.listed, sentNames: process.sentNames };
         const err = output.err.trim().replaceAll('\n', ' | ');
@@ -342,6 +347,12 @@ class World {
     const key = `sk_live_other_key_${String(this.#keys.length).padStart(4, '0')}`;
     this.#keys.push(key);
     this.#service.validKey = key;
+  }
+
+  // A clock that is set forward soon before or after the end of an import ends the wait of the next one for its creates.
+  #checkLock({ jumps, endedAt }: Machine): void {
+    const isSoon = jumps.some((at) => Math.abs(at - endedAt) < LOCK_MS);
+    if (isSoon && !this.#plan.hasStateServer) this.#loseLocks();
   }
 
   // Without its lock, nothing says that creates of a killed run may be on their way.
