@@ -1,9 +1,9 @@
-// Simulated worlds (docs/simulation.md): `--worlds N [--from SEED]` runs many, `--seed N [--steps M]` repeats one.
+// Simulated worlds (docs/simulation.md): `--worlds N [--from SEED]` runs many, `--seed N` repeats one.
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import type { Findings } from '../test/simulation/simulator.ts';
+import type { Findings } from '../test/simulation/main.ts';
 import { Simulator } from '../test/simulation/simulator.ts';
 import { must, say } from './report.ts';
 
@@ -12,17 +12,17 @@ const SHOWN = 60;
 
 export async function run(args: readonly string[]): Promise<void> {
   const number = { type: 'string' } as const;
-  const options = { seed: number, steps: number, worlds: number, from: number };
+  const options = { seed: number, worlds: number, from: number };
   const { values } = parseArgs({ args: [...args], options });
   const simulator = await Simulator.build(mkdtempSync(join(tmpdir(), 'petstore-simulate-')));
-  if (values.seed !== undefined) await repeat(simulator, Number(values.seed), Number(values.steps ?? 0));
+  if (values.seed !== undefined) await repeat(simulator, Number(values.seed));
   else await search(simulator, Number(values.from ?? 1), Number(values.worlds ?? 1000));
 }
 
-async function repeat(simulator: Simulator, seed: number, steps: number): Promise<void> {
-  const { violations, faults, trace, steps: taken } = await simulator.world(seed, { steps });
+async function repeat(simulator: Simulator, seed: number): Promise<void> {
+  const { violations, faults, trace, steps } = await simulator.world(seed);
   say(trace.slice(violations.length > 0 ? -SHOWN : 0).join('\n'));
-  say(`\nseed ${seed}: ${taken} steps, ${violations[0]?.what ?? 'no violation'}`);
+  say(`\nseed ${seed}: ${steps} steps, ${violations[0]?.what ?? 'no violation'}`);
   for (const fault of faults) say(`  ${JSON.stringify(fault)}`);
 }
 

@@ -19,7 +19,7 @@ const MODULES = {
 };
 /** Smaller sizes, so that logs rotate in short worlds, and longer pauses of processes that wait for each other. */
 const LIMITS = {
-  'src/import/lock-log.ts': [
+  'src/import/open-lock.ts': [
     ['ROTATE_AT_BYTES = 64 * 1024;', 'ROTATE_AT_BYTES = 2048;'],
     ['ROTATE_AT_RECORDS = 1000;', 'ROTATE_AT_RECORDS = 30;'],
   ],
@@ -35,6 +35,7 @@ const timer = (name) => [name, [replaced('timers'), name]];
  * @param mutation a text in one source file and its replacement, to check whether the worlds detect it
  */
 export async function buildSimulator(file, mutation) {
+  const loaded = new Set();
   const outside = {
     name: 'outside',
     resolveId(id, importer = '') {
@@ -54,6 +55,7 @@ export async function buildSimulator(file, mutation) {
       const file = relative(resolve(here, '../..'), id);
       const changes = mutation?.file === file ? [[mutation.from, mutation.to]] : [];
       changes.push(...(LIMITS[file] ?? []));
+      loaded.add(file);
       return changes.length === 0 ? null : changes.reduce(changed, readFileSync(id, 'utf8'));
     },
   };
@@ -73,6 +75,8 @@ export async function buildSimulator(file, mutation) {
     transform: { define: { __VERSION__: '"0.0.0"' }, inject: Object.fromEntries(names.map(timer)) },
   });
   await bundle.write({ file, format: 'esm', codeSplitting: false });
+  const missing = Object.keys(LIMITS).filter((name) => !loaded.has(name));
+  if (missing.length > 0) throw new Error(`not in the program: ${missing.join(', ')}`);
 }
 
 function changed(text, [from, to]) {

@@ -34,9 +34,6 @@ class Seen {
   refusals = 0;
   /** Lists without a valid response, and creates without a connection: each is an attempt too. */
   errors = 0;
-  /** Lists without a fault, before and after the first create. */
-  firstLists = 0;
-  lists = 0;
   /** Consecutive lists without a response. */
   failed = 0;
   /** Refusals in a row, those of requests in flight together counted once; when the last was received, and its wait ends. */
@@ -68,8 +65,6 @@ class Heard {
   dueAt = 0;
 }
 
-/** The statuses that tell whether a category was created. */
-const CERTAIN = new Set([201, 400, 401, 403, 422, 429]);
 /** One more than `--max-retries`. */
 const ATTEMPTS = 5;
 /** How long a probe keeps other requests from being sent, without the time to connect. */
@@ -82,10 +77,6 @@ const KINDS = 'internal usage auth rejected rate_limited network service unknown
 const NEWS_MS = 2500;
 /** The longest backoff of a read, in milliseconds. */
 const BACKOFF_MS = 8000;
-/** How long a command must tolerate that the state server is unavailable, in milliseconds. */
-const PATIENCE_MS = 4000;
-/** The longest time until a command has used the state server for the first time, in milliseconds. */
-const START_MS = 1000;
 /** The longest time from the head of a response to its end, in milliseconds. */
 const LONGEST_BODY_MS = 3;
 /** The longest time between requests without headers, and the longest floor (docs/rate-limits.md), in milliseconds. */
@@ -105,10 +96,6 @@ interface Options {
   readonly machines: number;
   /** True if only the service determines waits: one user, no suspension, and no fault of a clock, a disk or the state server. */
   readonly calm: boolean;
-  /** Whether any fault has been injected so far. */
-  readonly hasFaults: () => boolean;
-  /** True if no process is suspended, so that no other takes over its import. */
-  readonly neverPaused: boolean;
   /** The longest delay that faults add to a request, in milliseconds. */
   readonly slowestMs: number;
 }
@@ -119,8 +106,6 @@ export class Invariants {
   readonly #seen = new Map<SimulatedProcess, Seen>();
   readonly #heard = new Map<string, Heard>();
   readonly #waits: StatedWait[] = [];
-  /** Whether the outcome of any create has ever been unknown to its process. */
-  #isUncertain = false;
   /** The end of the last stated wait or window, and the number of refusals, whatever the key. */
   readonly #stated = { until: 0, refusals: 0 };
 
@@ -133,30 +118,18 @@ export class Invariants {
     this.violations.push({ step: this.#options.scheduler.steps, what });
   }
 
-  /**
-   * Called when the head of a response has arrived.
-   * @param isFaulty whether the response may not tell the truth
-   */
-  heard(
-    process: SimulatedProcess,
-    key: string,
-    isList: boolean,
-    response: ServiceResponse,
-    sentOn: number,
-    isFaulty: boolean,
-  ): void {
+  /** Called when the head of a response has arrived. */
+  heard(process: SimulatedProcess, key: string, isList: boolean, response: ServiceResponse, sentOn: number): void {
     const { service } = this.#options;
     const { now } = this.#options.scheduler;
     const { status, waitUntil, headers } = response;
     service.heard(key, headers, sentOn);
-    if (!isList && (isFaulty || !CERTAIN.has(status))) this.#isUncertain = true;
     const seen = this.#seenBy(process);
     const heard = this.#heardWith(key);
     if (status === 429) seen.refusals++;
     else if (sentOn >= (heard.refusal?.heardAt ?? now)) heard.refusal = undefined;
     if (isList && status >= 500) seen.errors++;
     if (isList) seen.failed = 0;
-    if (isList && status === 200 && !isFaulty) this.#checkLists(process, seen);
     if (!isList && status === 403 && ++seen.forbidden > CONCURRENCY)
       this.violate('an import goes on although every create is forbidden');
     const resetAt = Number(headers['x-ratelimit-reset'] ?? 0) * 1000 - EPOCH - service.manners.skewMs;
@@ -178,18 +151,6 @@ export class Invariants {
     if (headers['age'] !== undefined) this.#stated.until = Number.POSITIVE_INFINITY;
     // A response that was long on its way states its wait later.
     this.#stated.until = Math.max(this.#stated.until, Math.max(heard.dueAt, resetAt) + now - sentOn);
-  }
-
-  // Checks that an import lists once before and once after its creates, unless a fault made something uncertain.
-  #checkLists(process: SimulatedProcess, seen: Seen): void {
-    const { hasFaults, neverPaused, stateServer } = this.#options;
-    if (process.creates === 0) seen.firstLists++;
-    else seen.lists++;
-    if (process.command !== 'import') return;
-    const isCertain = !this.#isUncertain && neverPaused && !stateServer.troubled;
-    // The prompt fetches a list of its own for its figures.
-    const isTooOften = seen.firstLists > (process.hasQuestion ? 2 : 1) ? !hasFaults() : seen.lists > 1 && isCertain;
-    if (isTooOften) this.violate('more lists than needed although the outcome of each create is known');
   }
 
   /**
@@ -229,7 +190,6 @@ export class Invariants {
   failed(process: SimulatedProcess, key: string, number: number, isRetried: boolean, name?: string): void {
     this.#heardWith(key).refusal?.probes.delete(number);
     const seen = this.#seenBy(process);
-    if (name !== undefined) this.#isUncertain = true;
     if (name !== undefined && process.command === 'import') {
       const lost = 1 + (seen.lost.get(name) ?? 0);
       seen.lost.set(name, lost);
@@ -353,16 +313,15 @@ export class Invariants {
 
   /** Called after a command has ended. */
   ended(process: SimulatedProcess, { args, code, out, err }: Ended): void {
-    const { scheduler, slowestMs, keys } = this.#options;
+    const { scheduler, slowestMs, stateServer, keys } = this.#options;
     if (keys.some((key) => out.includes(key) || err.includes(key)))
       this.violate(`a key in the output of ${args.join(' ')}`);
-    // The process may not have read the last outcomes.
-    if ((code === undefined || code === 9) && process.command === 'import') this.#isUncertain = true;
     if (code === undefined) return;
     if (code === 1) this.violate(`internal error: ${err.trim()}`);
     if (code === 5) this.#checkLimited(process, err);
     this.#checkPatience(process, SLACK_MS + slowestMs);
-    this.#checkStorage(process, code, err);
+    const isHeld = process.suspendedUntil === 0 && !stateServer.troubled;
+    if (isHeld && err.includes('has taken over this import')) this.violate('taken over, although it is alive');
     this.#checkError(process, args.includes('--json'), code, out, err);
     const retryAt = /"retryAt":"([^"]+)"/.exec(err)?.[1];
     if (retryAt !== undefined)
@@ -386,22 +345,6 @@ export class Invariants {
     const idleMs = scheduler.now - Math.max(process.activeAt, process.startedAt, ...waits.map(({ until }) => until));
     if (idleMs < 0.9 * process.maxWaitMs - NEWS_MS)
       this.violate(`waits for another process for ${seconds(idleMs)} only`);
-  }
-
-  // Checks that an import loses its lock, or gives up on the state server, only if it must.
-  #checkStorage({ startedAt, suspendedUntil, hasQuestion }: SimulatedProcess, code: number, err: string): void {
-    const { scheduler, stateServer } = this.#options;
-    const { outages, troubled } = stateServer;
-    if (suspendedUntil > 0) return;
-    if (err.includes('has taken over this import') && !troubled) this.violate('taken over, although it is alive');
-    const awayMs = outages
-      .map(({ from, to }) => Math.min(to, scheduler.now) - Math.max(from, startedAt))
-      .reduce((sum, ms) => sum + Math.max(0, ms), 0);
-    // At the start, and when the lock is taken after a question, a server that is unavailable is an error at once.
-    const hasMetIt = hasQuestion || outages.some(({ from, to }) => from <= startedAt + START_MS && startedAt <= to);
-    const isAway = err.includes('cannot use state server') && !err.includes('keeps no data');
-    if (code === 9 && isAway && !hasMetIt && awayMs < PATIENCE_MS)
-      this.violate(`the state server was unavailable for ${awayMs} ms only, and the exit code is 9`);
   }
 
   #checkError(process: SimulatedProcess, json: boolean, code: number, out: string, err: string): void {

@@ -22,8 +22,6 @@ const words = (text: string): ReadonlySet<string | undefined> => new Set(text.sp
 const ON_THE_WAY = words('lost-response late-request very-late-request slow slow-response silent truncated doubled');
 /** Faults after which the client sees its connection end. */
 const LATE = words('late-request very-late-request');
-/** Faults that only delay a response, or refuse the request. */
-const HARMLESS = words('slow slow-response doubled refuse slow-refusal');
 /** The longest time that a request takes to the service, and its response back, milliseconds. */
 const TO_MS: Readonly<Record<string, number>> = { 'late-request': 1500, 'very-late-request': 60_000, slow: 8000 };
 const BACK_MS: Readonly<Record<string, number>> = { 'slow-refusal': 8000, 'slow-response': 8000 };
@@ -104,8 +102,7 @@ export class Network {
         process.refusedUntil = response.waitUntil ?? process.refusedUntil;
         onHead?.(head);
         if (fault === 'doubled') onHead?.(head);
-        const isFaulty = fault !== undefined && !HARMLESS.has(fault);
-        if (!process.dead) invariants.heard(process, key, isList, response, sentOn, isFaulty);
+        if (!process.dead) invariants.heard(process, key, isList, response, sentOn);
         after(scheduler.between(0.1, 3), () => {
           if (fault === 'truncated') return fail('reset', 'the connection was closed');
           if (response.shows && isList) process.listed = new Set(response.shows);

@@ -2,13 +2,7 @@
 import type { Scheduler, SimulatedProcess } from './scheduler.ts';
 import { EPOCH } from './scheduler.ts';
 
-export interface Plan {
-  readonly perWindow: number;
-  readonly windowMs: number;
-  readonly perDay: number;
-}
-
-export const PLANS: Readonly<Record<string, Plan>> = {
+export const PLANS = {
   free: { perWindow: 60, windowMs: 60_000, perDay: 1000 },
   pro: { perWindow: 300, windowMs: 60_000, perDay: 10_000 },
   business: { perWindow: 1000, windowMs: 60_000, perDay: 100_000 },
@@ -18,7 +12,7 @@ export const PLANS: Readonly<Record<string, Plan>> = {
 
 /** The behavior of the service, constant in one world. */
 export interface Manners {
-  readonly plan: Plan;
+  readonly plan: (typeof PLANS)['free'];
   /** Requests of the first window that other clients have used. */
   readonly usedBefore: number;
   readonly skewMs: number;
@@ -36,7 +30,6 @@ export interface Stored {
   readonly name: string;
   /** The name that was sent. */
   readonly sent: string;
-  readonly description: string | undefined;
   /** The processes that know it, from a list or from their own 201. */
   readonly knownTo: Set<number>;
 }
@@ -64,19 +57,21 @@ export interface ServiceResponse {
   readonly waitUntil?: number | undefined;
 }
 
-interface Quota {
-  windowEnds: number;
-  used: number;
-  dayEnds: number;
-  usedToday: number;
+type Respond = (status: number, body: string, extra?: Partial<ServiceResponse>) => ServiceResponse;
+
+class Quota {
+  windowEnds = 0;
+  used = 0;
+  dayEnds = FIRST_DAY_ENDS;
+  usedToday = 0;
   /** When the first response of this window was received: from then on the client knows of it. */
-  heardAt: number;
+  heardAt = Number.POSITIVE_INFINITY;
   /** True if the client cannot know the quota exactly, for example after a request that timed out. */
-  foreign: boolean;
+  foreign = false;
   /** When the client first stopped waiting for a request that was served later. */
-  lateSince: number;
+  lateSince = Number.POSITIVE_INFINITY;
   /** When the last request was sent whose response was received. */
-  confirmedAt: number;
+  confirmedAt = -1;
 }
 
 /** The longest delay of a create whose process died, or whose record the state server may have lost, in milliseconds. */
@@ -109,8 +104,8 @@ export class Service {
   }
 
   /** @param name as the service lists it */
-  add(sent: string, description?: string, name = this.nameOf(sent)): Stored {
-    const category = { id: this.#nextId++, name, sent, description, knownTo: new Set<number>() };
+  add(sent: string, name = this.nameOf(sent)): Stored {
+    const category = { id: this.#nextId++, name, sent, knownTo: new Set<number>() };
     this.stored.push(category);
     return category;
   }
@@ -120,7 +115,7 @@ export class Service {
 
   serve(request: ServiceRequest, fault?: string): ServiceResponse {
     const quota = this.#quotaOf(request.key);
-    const respond = (status: number, body: string, extra: Partial<ServiceResponse> = {}): ServiceResponse => {
+    const respond: Respond = (status, body, extra = {}) => {
       const headers = { 'content-type': 'application/json', date: new Date(this.#now).toUTCString() };
       return { status, body, ...extra, headers: { ...headers, ...this.#limitHeaders(quota), ...extra.headers } };
     };
@@ -143,7 +138,7 @@ export class Service {
     quota.usedToday++;
     // The client cannot know yet that the day is used up: earlier responses do not report the daily limit.
     if (quota.usedToday === perDay) quota.heardAt = Number.POSITIVE_INFINITY;
-    const error = (status: number, message: string, extra = {}): ServiceResponse =>
+    const error: Respond = (status, message, extra) =>
       respond(status, JSON.stringify({ code: `E${status}`, message, status }), extra);
     if (request.key !== this.validKey) return error(401, `invalid API key ${request.key}`);
     if (fault === 'html') return respond(200, '<html><title>Portal</title></html>');
@@ -172,19 +167,10 @@ export class Service {
   #quotaOf(key: string): Quota {
     const { windowMs } = this.manners.plan;
     const now = this.#scheduler.now;
-    let quota = this.#quotas.get(key);
-    if (!quota) {
-      const first = this.#scheduler.between(0.1, 1) * windowMs;
-      quota = {
-        windowEnds: now + first,
-        used: this.manners.usedBefore,
-        dayEnds: FIRST_DAY_ENDS,
-        usedToday: 0,
-        heardAt: Number.POSITIVE_INFINITY,
-        foreign: false,
-        lateSince: Number.POSITIVE_INFINITY,
-        confirmedAt: -1,
-      };
+    const quota = this.#quotas.get(key) ?? new Quota();
+    if (!this.#quotas.has(key)) {
+      quota.windowEnds = now + this.#scheduler.between(0.1, 1) * windowMs;
+      quota.used = this.manners.usedBefore;
       this.#quotas.set(key, quota);
     }
     if (now >= quota.windowEnds) {
@@ -209,12 +195,7 @@ export class Service {
     };
   }
 
-  #refuse(
-    request: ServiceRequest,
-    quota: Quota,
-    isExhausted: boolean,
-    respond: (status: number, body: string, extra?: Partial<ServiceResponse>) => ServiceResponse,
-  ): ServiceResponse {
+  #refuse(request: ServiceRequest, quota: Quota, isExhausted: boolean, respond: Respond): ServiceResponse {
     const { retryAfter, plan } = this.manners;
     const ends = quota.usedToday >= plan.perDay ? quota.dayEnds : quota.windowEnds;
     const now = this.#scheduler.now;
@@ -239,17 +220,13 @@ export class Service {
     return statuses[Math.floor(this.#scheduler.random() * statuses.length)] ?? 500;
   }
 
-  #overloaded(error: (status: number, message: string, extra?: object) => ServiceResponse): ServiceResponse {
+  #overloaded(error: Respond): ServiceResponse {
     const seconds = Math.ceil(this.#scheduler.between(1, 20));
     const waitUntil = this.#scheduler.now + seconds * 1000;
     return error(503, 'overloaded', { waitUntil, headers: { 'retry-after': String(seconds) } });
   }
 
-  #list(
-    request: ServiceRequest,
-    respond: (status: number, body: string, extra?: Partial<ServiceResponse>) => ServiceResponse,
-    fault?: string,
-  ): ServiceResponse {
+  #list(request: ServiceRequest, respond: Respond, fault?: string): ServiceResponse {
     const all = [...this.stored];
     if (this.manners.order === 'newest') all.reverse();
     if (this.manners.order === 'name') all.sort((a, b) => (a.name < b.name ? -1 : 1));
@@ -271,13 +248,8 @@ export class Service {
     return respond(200, listText(all), { shows: all });
   }
 
-  #create(
-    request: ServiceRequest,
-    respond: (status: number, body: string, extra?: Partial<ServiceResponse>) => ServiceResponse,
-    error: (status: number, message: string, extra?: object) => ServiceResponse,
-    fault?: string,
-  ): ServiceResponse {
-    const { name, description } = JSON.parse(request.body ?? '{}') as { name: string; description?: string };
+  #create(request: ServiceRequest, respond: Respond, error: Respond, fault?: string): ServiceResponse {
+    const { name } = JSON.parse(request.body ?? '{}') as { name: string };
     const later = (): void => {
       // Spare the process until its response, since a create whose process died must be processed sooner.
       request.process.sparedUntil = Math.max(this.#scheduler.now, request.process.suspendedUntil) + 100;
@@ -285,7 +257,7 @@ export class Service {
       request.process.owed++;
       this.#scheduler.after(ms, undefined, () => {
         request.process.owed--;
-        this.add(name, description);
+        this.add(name);
       });
     };
     if (name.includes('!')) return error(400, `invalid name ${name}`);
@@ -296,8 +268,8 @@ export class Service {
     if (fault === 'gateway-timeout-late') return respond(504, '<html><title>504</title></html>');
     const [old] = knownTo(request.process, this.stored);
     if (fault === 'false-created' && old) return respond(201, categoryText(old));
-    const category = this.add(name, description);
-    if (fault === 'created-twice') this.add(name, description);
+    const category = this.add(name);
+    if (fault === 'created-twice') this.add(name);
     if (fault === 'error-after') return error(this.#ambiguousStatus(request), 'failed');
     if (fault === 'unavailable-after') return this.#overloaded(error);
     if (fault === 'garbage') return respond(201, '{"id":');
@@ -321,9 +293,8 @@ export class Service {
   }
 }
 
-function categoryText({ id, name, description }: Stored): string {
-  const rest = description === undefined ? '' : `,"description":${JSON.stringify(description)}`;
-  return `{"id":${id},"name":${JSON.stringify(name)}${rest}}`;
+function categoryText({ id, name }: Stored): string {
+  return `{"id":${id},"name":${JSON.stringify(name)}}`;
 }
 
 function listText(all: readonly Stored[]): string {

@@ -1,7 +1,7 @@
 // Short worlds with many faults; more with `npm run bench -- simulate --worlds 5000` (docs/simulation.md).
 import { beforeAll, describe, expect, test } from 'vitest';
 import { tempDir } from '../support/temp-dir.ts';
-import type { Findings } from './simulator.ts';
+import type { Findings } from './main.ts';
 import { Simulator } from './simulator.ts';
 
 const FAULTS_OF_CREATES =
@@ -36,7 +36,7 @@ describe('a simulated world', () => {
   });
 
   test('shows a planted violation, with the one fault that it needs and the preceding steps', async () => {
-    const { violations, faults, trace } = await simulator.world(2, { isPlanted: true });
+    const { violations, faults, trace } = await simulator.world(2, true);
     expect(violations[0]?.what).toMatch(/exists \d+ times/);
     expect(faults).toMatchObject([{ kind: 'created-twice' }]);
     expect(trace.at(-1)).toContain('!!!');

@@ -3,31 +3,13 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
+import type { Findings, OneWorld } from './main.ts';
 
 /** A change to the program that the worlds should detect. */
 export interface Mutation {
   readonly file: string;
   readonly from: string;
   readonly to: string;
-}
-
-export interface Findings {
-  readonly worlds: number;
-  readonly steps: number;
-  readonly commands: number;
-  readonly virtualHours: number;
-  readonly seconds: number;
-  readonly found: readonly { readonly seed: number; readonly step: number; readonly what: string }[];
-  /** How often each fault met each state, for example `kill × create in flight of import`. */
-  readonly coverage: Readonly<Record<string, number>>;
-}
-
-export interface OneWorld {
-  readonly steps: number;
-  readonly violations: readonly { readonly step: number; readonly what: string }[];
-  /** The faults, without those that the violation does not need, and the trace of the world with these. */
-  readonly faults: readonly object[];
-  readonly trace: readonly string[];
 }
 
 const LONGEST_MS = 1_800_000;
@@ -55,12 +37,9 @@ export class Simulator {
     return this.#run(['worlds', from, to], timeoutMs);
   }
 
-  /**
-   * @param steps the number of steps after which the world ends; 0: no limit
-   * @param isPlanted whether the service creates categories twice, a violation that every world with creates shows
-   */
-  world(seed: number, { steps = 0, isPlanted = false } = {}): Promise<OneWorld> {
-    return this.#run(['world', seed, steps, ...(isPlanted ? ['planted'] : [])], LONGEST_MS);
+  /** @param isPlanted whether the service creates categories twice, a violation that every world with creates shows */
+  world(seed: number, isPlanted = false): Promise<OneWorld> {
+    return this.#run(['world', seed, ...(isPlanted ? ['planted'] : [])], LONGEST_MS);
   }
 
   async #run<T>(args: readonly (string | number)[], timeout: number): Promise<T> {
