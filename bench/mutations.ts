@@ -49,7 +49,7 @@ const OF_WORLDS: Readonly<Record<string, readonly (readonly [from: string, to: s
     ['Math.ceil(Math.max(backoff, retryAfterMs +', 'Math.ceil(Math.min(backoff, retryAfterMs +'],
   ],
   'http/http-client.ts': [
-    ["ledger.release(ticket, unsent ? 'unsent' : 'lost');", "ledger.release(ticket, 'unsent');"],
+    ["failure?.requestSent === false ? 'unsent' : 'lost'", "'unsent'"],
     ['if (refused && this.#successes > successes) made--;', 'if (refused) made--;'],
   ],
   'import/run.ts': [
@@ -63,7 +63,7 @@ const OF_WORLDS: Readonly<Record<string, readonly (readonly [from: string, to: s
     ["if (state === 'dead' || (state === 'unknown' && now - since >= SILENCE_MS)) {", "if (state !== 'alive') {"],
     ['if (state?.holder?.run === this.#run) return;', 'return;'],
   ],
-  'rate-limit/ledger.ts': [['return state !== undefined && !refused &&', 'return state !== undefined &&']],
+  'rate-limit/ledger-log.ts': [['if (this.#pending.size === 0) return state;', 'return state;']],
   'rate-limit/policy.ts': [
     ['if (left - open.length >= 1)', 'if (left >= 1)'],
     ['const left = window.remaining - unanswered;', 'const left = window.remaining;'],
