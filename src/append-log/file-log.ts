@@ -17,7 +17,7 @@ export interface LogOptions {
   readonly name: string;
   /** A generation of this size is sealed. */
   readonly rotateAtBytes: number;
-  /** True: a file or record that petstore did not write is an error. Otherwise it is ignored. */
+  /** Whether a file or record that petstore did not write is an error; otherwise it is ignored. */
   readonly strict?: boolean;
   readonly fs?: LogFs | undefined;
 }

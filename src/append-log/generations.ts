@@ -6,7 +6,7 @@ import { mkdirp } from './mkdirp.ts';
 
 export type LogFs = typeof nodeFs;
 
-/** Only part of a record was written, as on a full disk. The part is void. */
+/** Only part of a record was written, as on a full disk. The partial record is ignored. */
 export class ShortWriteError extends Error {
   override readonly name = 'ShortWriteError';
   readonly code = 'ENOSPC';

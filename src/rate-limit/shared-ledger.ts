@@ -11,7 +11,7 @@ import { LEDGER_VERSION } from './rules.ts';
 
 const ROTATE_AT = 200;
 const UNUSED_MS = 48 * 3_600_000;
-// Older state may lack a 429 that another machine received.
+// The maximum age of the state: older state may lack a 429 that another machine received.
 const FRESH_MS = 1500;
 
 /** The opener of the server closes it, after the ledger. */
