@@ -9,8 +9,8 @@ import { EXIT_CODES } from './reference.ts';
 import { systemReason } from './system-error.ts';
 import { VERSION } from './version.ts';
 
-/** Time that a command has to report after a signal, in milliseconds; a create in flight waits 2 s for its response. */
-const GRACE_MS = 4000;
+/** Time that a command has to report after a signal: a create in flight waits 2 s for its response, a state server 5 s. */
+const GRACE_MS = 10_000;
 /** The signals that end the program, with the exit code that a shell reports. */
 const SIGNALS = { SIGINT: 130, SIGQUIT: 131, SIGBREAK: 130, SIGTERM: 143, SIGHUP: 129 } as const;
 type Signal = keyof typeof SIGNALS;

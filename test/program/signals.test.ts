@@ -11,6 +11,7 @@ import { startHttpFake } from '../support/http-fake.ts';
 import type { Place } from '../support/processes.ts';
 import { ended, place, until } from '../support/processes.ts';
 import { BIN, petstore, start } from '../support/program.ts';
+import { hasStateServer, RedisServer } from '../support/redis-server.ts';
 import { closeTerminal, runInTerminal } from '../support/terminal.ts';
 
 const test = anyTest.runIf(hasSignals);
@@ -218,6 +219,24 @@ test.concurrent('a second SIGINT ends a create without waiting for its response'
   // After the whole grace period, the error would state an unknown outcome.
   expect([code, signal, err]).toEqual([130, 'SIGINT', expect.not.stringContaining('unknown')]);
 });
+
+anyTest
+  .runIf(hasSignals && hasStateServer)
+  .concurrent('SIGINT during an import prints its document even if the state server hangs', async () => {
+    await using server = await RedisServer.start();
+    const run = runFrom('the saved profile', 'one');
+    run.env['PETSTORE_STATE_URL'] = server.url;
+    const child = run.start(['categories', 'import', 'rows.csv', '--json']);
+    const end = ended(child);
+    await sent(run.name);
+    server.suspend();
+    child.kill('SIGINT');
+    const { signal, out, err } = await end;
+    server.resume();
+    expect(signal).toBe('SIGINT');
+    expect(JSON.parse(out)).toMatchObject({ created: [{ id: 7 }], unknown: [{ row: 2 }] });
+    expect(err).toContain('"outcome":"unknown"');
+  });
 
 test.concurrent('a file size limit does not end a create', async () => {
   const { env, dir, name } = runFrom('the saved profile', 'late');
