@@ -60,7 +60,10 @@ async function openAgent(proxy: URL | undefined): Promise<Dispatcher> {
     allowH2: false,
     connect: { timeout: CONNECT_TIMEOUT_MS, rejectUnauthorized: true, allowH2: false },
   };
-  return proxy ? (await import('./proxy-agent.ts')).openProxyAgent(proxy, options) : new Agent(options);
+  if (!proxy) return new Agent(options);
+  // Node sets the dispatcher of the global `fetch` when a class of `fetch` is first used; later, undici's entry would set its own.
+  new Headers();
+  return (await import('./proxy-agent.ts')).openProxyAgent(proxy, options);
 }
 
 function dispatchOptions(base: URL, options: TransportOptions, request: HttpRequest): Dispatcher.DispatchOptions {
