@@ -4,7 +4,6 @@
 // if the server no longer has that entry with the same text (rotation, data loss, a failover), the reader reduces again from
 // the head. After a rotation the head entry has a snapshot of the state up to and including it. Entries that another program
 // wrote are ignored.
-import { randomUUID } from 'node:crypto';
 import type { Clock } from '../clock.ts';
 import type { Log, LogFormat } from './log.ts';
 import { DamagedRecordError, withChecksum, withoutChecksum } from './log.ts';
@@ -232,22 +231,6 @@ export class StreamLog<State> implements Log<State> {
   async #rebase(snapshot: string): Promise<void> {
     const { ttlMs = 0, rotateAt } = this.#options;
     await this.#run(REBASE, [this.#last, this.#text, rotateAt - 1, ttlMs, snapshot]);
-  }
-}
-
-/**
- * Checks that the server permits every command that logs use.
- * @throws PetstoreError `usage` or `storage`
- */
-export async function checkPermissions(server: StateServer, clock: Clock): Promise<void> {
-  const format: LogFormat<undefined> = { initial: () => undefined, apply: () => undefined, snapshot: () => [] };
-  const key = `petstore:{doctor}:${randomUUID()}`;
-  const log = new StreamLog(format, { server, clock, key, ttlMs: 1000, freshMs: 0, rotateAt: 1 });
-  try {
-    // Append two records: only the second runs the commands that rotate the log.
-    for (const record of ['1', '2']) await log.append(record);
-  } catch (error) {
-    throw server.toPetstoreError(error);
   }
 }
 

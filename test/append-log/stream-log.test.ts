@@ -2,10 +2,11 @@
 import { afterEach, expect, test } from 'vitest';
 import type { LogFormat } from '../../src/append-log/log.ts';
 import { DamagedRecordError, withChecksum } from '../../src/append-log/log.ts';
+import { checkPermissions } from '../../src/append-log/permissions.ts';
 import { StateServer } from '../../src/append-log/state-server.ts';
 import { parseStateUrl } from '../../src/append-log/state-url.ts';
 import type { StreamOptions } from '../../src/append-log/stream-log.ts';
-import { checkPermissions, StreamLog } from '../../src/append-log/stream-log.ts';
+import { StreamLog } from '../../src/append-log/stream-log.ts';
 import { systemClock } from '../../src/clock.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { hasStateServer, NO_SERVER, RedisServer, SERVER_PROGRAMS } from '../support/redis-server.ts';

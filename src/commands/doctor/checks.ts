@@ -53,7 +53,7 @@ export async function checkStateServer(session: Session): Promise<CheckResult> {
   if (!server) return skipped('not configured');
   try {
     await server.info();
-    await (await import('../../append-log/stream-log.ts')).checkPermissions(server, session.context.clock);
+    await (await import('../../append-log/permissions.ts')).checkPermissions(server, session.context.clock);
     const policy = await server.evictionPolicy();
     const detail = `${server.name} responded${server.tls ? '' : ' without TLS'}`;
     if (policy === undefined) return ok(detail);
