@@ -102,9 +102,9 @@ export async function loadPrinter<Data>(session: Session, view: View<Data>): Pro
 // Prints the quota only if this command received a response; `petstore quota` shows older values.
 async function printQuotaLine(session: Session, failure: unknown): Promise<void> {
   const { options, context, usedLedger } = session;
-  // The line would overwrite a pager's screen, describe no valid key after a 401, and repeat the error after a 429.
+  // The line would overwrite a pager's screen, and describe no valid key after a 401.
   const isPaged = context.stderr.isTTY && !context.stdout.isTTY;
-  const isRejected = failure instanceof PetstoreError && [401, 429].includes(failure.status ?? 0);
+  const isRejected = failure instanceof PetstoreError && failure.status === 401;
   if (!usedLedger || options.json || options.quiet || isPaged || isRejected) return;
   const { ledger, since } = usedLedger;
   try {

@@ -142,9 +142,12 @@ function addGlobalOptions(program: Program): void {
   }
   program
     // Accepted before the command too, but listed only in the help of a command with several formats.
-    .addOption(new Option('--format <format>', 'output format').choices(FORMATS).conflicts('json').hideHelp())
+    .addOption(new Option('--format <format>', 'output format').choices(FORMATS).hideHelp())
     .hook('preAction', () => {
       const { json, format = json ? 'json' : 'table' } = program.opts();
+      if (json && format !== 'json') {
+        throw new PetstoreError('usage', `--json cannot be used with --format ${format}`, { hint: 'use one of them' });
+      }
       program.setOptionValue('format', format).setOptionValue('json', format === 'json');
     });
 }

@@ -38,6 +38,7 @@ test.each(['', '0', 'false'])('PETSTORE_QUIET=%s does not set --quiet', async (v
 test('--json equals --format json, also as `--format=json` before the command', async () => {
   expect(await optionsOf(['--json'])).toMatchObject({ json: true, format: 'json' });
   expect(await optionsOf(['--format=json'])).toMatchObject({ json: true, format: 'json' });
+  expect(await optionsOf(['--json', '--format', 'json'])).toMatchObject({ json: true, format: 'json' });
 });
 
 test.each([
@@ -48,7 +49,7 @@ test.each([
   [['--max-retries', '0x1'], {}, 'invalid number "0x1" for --max-retries'],
   [[], { PETSTORE_MAX_WAIT: 'soon' }, 'invalid duration "soon" for PETSTORE_MAX_WAIT'],
   [[], { PETSTORE_MAX_RETRIES: '1000' }, 'invalid number "1000" for PETSTORE_MAX_RETRIES'],
-  [['--json', '--format', 'csv'], {}, 'cannot be used with option'],
+  [['--json', '--format', 'csv'], {}, '--json cannot be used with --format csv'],
 ])('the invalid options %j with %j are rejected with an error that names them', async (args, env, message) => {
   const { code, out, err } = await inProcess([...args, 'quota', '-p', 'sandbox'], { env });
   expect({ code, out }).toEqual({ code: 2, out: '' });

@@ -113,7 +113,8 @@ test.each(FAILURES)('%s causes exit code %i with an error and a hint', async (_c
   const fresh = () => (typeof home === 'string' ? at(home) : home());
   const text = await inProcess(args, fresh());
   expect({ code: text.code, out: text.out }, text.err).toEqual({ code, out: '' });
-  expect(text.err).toMatch(/^error: .*\nhint: /);
+  // The quota line stands before the error, and only after a response with rate limit headers.
+  expect(text.err).toMatch(code === 5 ? /^quota: rate limited, .*\nerror: .*\nhint: .*\n$/ : /^error: .*\nhint: /);
   expect(text.err).toMatch(message);
   expectClean(text);
 
