@@ -2,6 +2,7 @@
 import { Command } from 'commander';
 import type { ErrorKind } from './errors.ts';
 import { PetstoreError, rephrase } from './errors.ts';
+import { escapeControls } from './escape.ts';
 import type { Context } from './io.ts';
 import { hasColor } from './io.ts';
 import { loadRenderer } from './output/render.ts';
@@ -47,6 +48,14 @@ export function rootOf(command: Command): Program {
 /** The full name of a command, for example `petstore categories list`. */
 export function pathOf(command: Command): string {
   return command.parent ? `${pathOf(command.parent)} ${command.name()}` : command.name();
+}
+
+/** @param from the option or the variable that sets the number, for the error */
+export function wholeNumber(text: string, from: string, least: number, most: number): number {
+  const number = /^\d{1,3}$/.test(text) ? Number(text) : Number.NaN;
+  if (number >= least && number <= most) return number;
+  const hint = `use a whole number from ${least} to ${most}`;
+  throw new PetstoreError('usage', `invalid number "${escapeControls(text)}" for ${from}`, { hint });
 }
 
 /** A command's function and the view that prints the returned data; the function itself never prints. */

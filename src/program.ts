@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import { CommanderError, Option } from 'commander';
 import { LONGEST_TIMER_MS } from './clock.ts';
-import { PetstoreCommand, Program } from './command.ts';
+import { PetstoreCommand, Program, wholeNumber } from './command.ts';
 import { auth } from './commands/auth.ts';
 import { create } from './commands/categories/create.ts';
 import { importRows } from './commands/categories/import.ts';
@@ -159,12 +159,7 @@ const PARSERS: Readonly<Record<string, Parser>> = {
   maxWait: (text, from) => duration(text, from, 0),
   // With a timeout of 0 the outcome of a create would always be unknown.
   timeout: (text, from) => duration(text, from, 1),
-  maxRetries(text, from) {
-    if (/^\d{1,3}$/.test(text)) return Number(text);
-    throw new PetstoreError('usage', `invalid number "${escapeControls(text)}" for ${from}`, {
-      hint: 'use a whole number from 0 to 999',
-    });
-  },
+  maxRetries: (text, from) => wholeNumber(text, from, 0, 999),
   quiet: (text) => !/^(?:0|false)$/.test(text),
 };
 

@@ -1,5 +1,5 @@
 // The definition of `petstore categories import`; its code is loaded when it runs.
-import { handlerOf, PetstoreCommand } from '../../command.ts';
+import { handlerOf, PetstoreCommand, wholeNumber } from '../../command.ts';
 
 export const importRows = (): PetstoreCommand =>
   new PetstoreCommand('import')
@@ -14,7 +14,7 @@ export const importRows = (): PetstoreCommand =>
     .option('--map <name=column>', 'read the name or the description from this column; repeatable', collect)
     .option('--dry-run', 'preview without creating anything', false)
     .option('-y, --yes', 'do not ask for confirmation', false)
-    .option('--concurrency <number>', 'maximum number of concurrent requests', '8')
+    .option('--concurrency <number>', 'maximum number of concurrent requests', parseConcurrency, 8)
     .sections({
       notes: `The whole file is checked before anything is sent. Rows whose names exist are skipped, so you can run
 the same command again after Ctrl-C or a crash, or after you edit the file. If a name occurs twice in the file, two
@@ -29,6 +29,10 @@ categories are created. Only one import runs at a time; a second one waits.`,
       ],
     })
     .action(handlerOf(async () => (await import('./run-import.ts')).importAction));
+
+function parseConcurrency(text: string): number {
+  return wholeNumber(text, '--concurrency', 1, 64);
+}
 
 function collect(value: string, previous: readonly string[] = []): readonly string[] {
   return [...previous, value];

@@ -29,8 +29,7 @@ interface ImportOptions {
   readonly ignoreExtra: boolean;
   readonly dryRun: boolean;
   readonly yes: boolean;
-  /** The unparsed value of `--concurrency`. */
-  readonly concurrency: string;
+  readonly concurrency: number;
 }
 
 /** An import whose file and options are valid. */
@@ -38,7 +37,6 @@ interface Job {
   readonly session: Session;
   readonly options: ImportOptions;
   readonly rows: readonly NewCategory[];
-  readonly concurrency: number;
   readonly server: StateServer | undefined;
 }
 
@@ -64,7 +62,7 @@ export const importAction: Action<ImportOptions, ImportData> = {
   view: importView,
 };
 
-/** @returns the arguments without the profile option, which is added to every printed command */
+/** The profile option is added to every printed command. */
 export function withoutProfile(args: readonly string[]): string[] {
   const isOption = (arg = ''): boolean => arg === '-p' || arg === '--profile';
   return args.filter((arg, at) => !isOption(arg) && !isOption(args[at - 1]) && !/^(?:-p.|--profile=)/.test(arg));
@@ -78,11 +76,6 @@ async function openLock({ session, server }: Job): Promise<Lock> {
   return openServerLock(identity, server, { clock, onWarning: (text) => void session.warn(text) });
 }
 
-async function openStateServer(session: Session): Promise<StateServer | undefined> {
-  const { keySource } = await session.target();
-  return keySource === 'sandbox' ? undefined : session.stateServer();
-}
-
 async function notifyHolder({ context, options, notice }: Session, { pid, host }: ProcessRef): Promise<void> {
   const machine = host.split(' ')[0] ?? '';
   const waiting = { reason: 'import', pid, host: machine };
@@ -90,29 +83,18 @@ async function notifyHolder({ context, options, notice }: Session, { pid, host }
   await notice(`waiting for another import to finish (PID ${pid} on ${machine})`);
 }
 
-const MAX_CONCURRENCY = 64;
-
 // Checks options, file and state server before anything is sent.
 async function prepare(session: Session, file: string, options: ImportOptions): Promise<Job> {
-  const concurrency = Number(options.concurrency);
-  if (!/^\d{1,3}$/.test(options.concurrency) || concurrency < 1 || concurrency > MAX_CONCURRENCY) {
-    throw new PetstoreError('usage', `invalid number "${escapeControls(options.concurrency)}" for --concurrency`, {
-      hint: `use a whole number from 1 to ${MAX_CONCURRENCY}`,
-    });
+  // Rows from stdin leave no stdin to answer a prompt.
+  if (file === '-' && !options.dryRun && (await mayAsk(session, options))) {
+    const hint = 'use --yes to skip confirmation';
+    throw new PetstoreError('usage', 'cannot prompt for confirmation: stdin is not a terminal', { hint });
   }
-  if (file === '-') await requireYes(session, options);
   const rows = await readRows(await readInputFile(file, session.context), options);
   const alike = lookAlikes(rows);
   if (alike !== undefined) await session.warn(alike);
-  return { session, options, rows, concurrency, server: await openStateServer(session) };
-}
-
-// Rows from stdin leave no stdin to answer a prompt.
-async function requireYes(session: Session, options: ImportOptions): Promise<void> {
-  if (options.dryRun || !(await mayAsk(session, options))) return;
-  throw new PetstoreError('usage', 'cannot prompt for confirmation: stdin is not a terminal', {
-    hint: 'use --yes to skip confirmation',
-  });
+  const { keySource } = await session.target();
+  return { session, options, rows, server: keySource === 'sandbox' ? undefined : await session.stateServer() };
 }
 
 async function mayAsk({ context, target }: Session, { yes }: ImportOptions): Promise<boolean> {
@@ -162,9 +144,9 @@ async function confirm(job: Job): Promise<boolean> {
   return true;
 }
 
-async function send({ session, rows, concurrency }: Job, lock: Lock, asked: boolean): Promise<RunResult> {
+async function send({ session, rows, options: { concurrency } }: Job, lock: Lock, asked: boolean): Promise<RunResult> {
   const { context, progress } = session;
-  const [options, ledger] = await Promise.all([listOptions(session), session.ledger()]);
+  const [service, ledger] = await Promise.all([listOptions(session), session.ledger()]);
   const line = startProgressLine(
     rows.length,
     context.clock,
@@ -172,7 +154,7 @@ async function send({ session, rows, concurrency }: Job, lock: Lock, asked: bool
     () => progress.waiting,
   );
   return runImport({
-    ...options,
+    ...service,
     rows,
     lock,
     concurrency,
