@@ -3,13 +3,12 @@ import type { Clock } from '../clock.ts';
 import { formatCount, formatDuration, formatNumber, formatRemaining } from '../format.ts';
 import { bar } from '../output/bar.ts';
 import type { QuotaView, WindowView } from '../rate-limit/quota-view.ts';
+import type { ImportResults } from './results.ts';
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 /** The daily limit of each plan in docs/service.md, by its limit per minute. */
 const DAILY_LIMITS: Readonly<Record<number, number>> = { 60: 1000, 300: 10_000, 1000: 100_000 };
-/** A larger limit counts as none. */
-const UNLIMITED = 1_000_000;
 /** The cells for the line in a terminal of 60 columns. */
 const LEAST_ROOM_FOR_BAR = 55;
 const BAR_CELLS = 12;
@@ -31,7 +30,7 @@ export function estimate(requests: number, quota: Quota, now: number): Estimate 
   const { window, windowMs, nextAt = now } = quota;
   if (!window?.limit) return { ms: undefined, limit: undefined, windowMs: undefined, isDaily: false };
   const { limit } = window;
-  if (requests === 0 || limit > UNLIMITED) return { ms: 0, limit, windowMs, isDaily: false };
+  if (requests === 0) return { ms: 0, limit, windowMs, isDaily: false };
   const needed = timeNeeded(requests, window, windowMs, now);
   const day = dailyWindow(quota, now);
   const byDay = day ? (timeNeeded(requests, day, DAY_MS, now) ?? 0) : 0;
@@ -85,12 +84,6 @@ export function dailyNotice(rows: number, { isDaily, limit = 0 }: Estimate): str
   return `${formatCount(rows, 'row')} exceed the daily limit of ${formatNumber(limit)} requests`;
 }
 
-interface Progress {
-  readonly done: number;
-  readonly created: number;
-  readonly unknown: number;
-}
-
 /**
  * Starts the progress line: rows done, time left, quota.
  * @param waiting returns true during a wait for the rate limit, which the caller then shows instead of the quota
@@ -101,7 +94,7 @@ export function startProgressLine(
   clock: Clock,
   quota: () => QuotaView,
   waiting: () => boolean,
-): (results: Progress, room?: number) => string {
+): (results: Pick<ImportResults, 'done' | 'created' | 'unknown'>, room?: number) => string {
   let last: number | undefined;
   let activeMs = 0;
   return ({ done, created, unknown }, room) => {
@@ -118,9 +111,7 @@ export function startProgressLine(
     const left = Math.max(ms ?? 0, created > 0 ? (activeMs / created) * rows : 0);
     if (rows > 0 && window && ms === undefined) parts.push('time left unknown');
     else if (rows > 0 && left > 0) parts.push(`${formatRough(left)} left`);
-    if (window && !window.over && !waiting()) {
-      parts.push(`quota ${formatRemaining(window.remaining, window.limit)}`);
-    }
+    if (window && !window.over && !waiting()) parts.push(`quota ${formatRemaining(window.remaining, window.limit)}`);
     if (unknown > 0) parts.push(`${formatNumber(unknown)} to look up`);
     const withBar = room !== undefined && room >= LEAST_ROOM_FOR_BAR;
     return parts.reduce(

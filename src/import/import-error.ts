@@ -4,6 +4,7 @@ import { PetstoreError } from '../errors.ts';
 import { formatCount, formatNumber } from '../format.ts';
 import { CHECK_CONNECTION } from '../http/request-errors.ts';
 import { statusTraits } from '../http/retry.ts';
+import { toPetstoreError } from '../report-error.ts';
 import type { FailedRow, ImportDocument, UnknownRow } from './results.ts';
 import { quoted } from './validate-row.ts';
 
@@ -35,30 +36,15 @@ export function classifyError(error: unknown): {
 }
 
 export function stopBy(error: unknown): Stop {
-  if (error instanceof PetstoreError) return { error };
-  const hint = 'run the command again with --verbose and report the output';
-  const message = 'unexpected failure during the import (a bug in petstore)';
-  return { error: new PetstoreError('internal', message, { hint, cause: error }) };
+  return { error: toPetstoreError(error) };
 }
 
-export function cachedList(): PetstoreError {
-  const message = 'cannot tell which rows are missing: the list of categories comes from a cache';
-  return new PetstoreError('service', message, { hint: 'try again later' });
-}
-
-/** The last list lacks categories that this run created. */
-export function listLacksCreated(count: number): Stop {
-  return final('service', `the list lacks ${lacking(count, 'just created')}`, `${TWICE}: ${COMPARE}`);
-}
-
-/** The last list lacks categories that an earlier one showed, so that it cannot tell which uncertain rows exist. */
-export function listLacksKnown(count: number): Stop {
-  const message = `cannot tell which rows exist: the list lacks ${lacking(count, 'listed before')}`;
-  return final('unknown_outcome', message, `${TWICE}: ${COMPARE}`);
-}
-
-function lacking(count: number, how: string): string {
-  return `${formatCount(count, 'category', 'categories')} that ${count === 1 ? 'was' : 'were'} ${how}`;
+/** @param isCreated this run created the categories; otherwise an earlier list showed them */
+export function listLacks(count: number, isCreated: boolean): Stop {
+  const what = `the list lacks ${formatCount(count, 'category', 'categories')} that ${count === 1 ? 'was' : 'were'}`;
+  const hint = `${TWICE}: ${COMPARE}`;
+  if (isCreated) return final('service', `${what} just created`, hint);
+  return final('unknown_outcome', `cannot tell which rows exist: ${what} listed before`, hint);
 }
 
 export function changedName(name: string, changed: string): Stop {

@@ -1,6 +1,6 @@
 // The list of categories, which says what exists: fetched until it is whole, and compared with rows.
 import type { Api, Category, NewCategory } from '../api/types.ts';
-import { cachedList } from './import-error.ts';
+import { PetstoreError } from '../errors.ts';
 
 type Listed = readonly Category[];
 
@@ -44,14 +44,12 @@ export async function fetchList({ categories, pause }: ListOptions, known: Set<s
   }
 }
 
-/**
- * Fetches the first list of a run.
- * @throws PetstoreError `service` if it is not whole
- */
-export async function firstList(options: ListOptions): Promise<Listed> {
-  const { listed, isWhole } = await fetchList(options, new Set());
-  if (!isWhole) throw cachedList();
-  return listed;
+/** @throws PetstoreError `service` if the first list is not whole */
+export async function firstList(options: ListOptions, known = new Set<string>()): Promise<Listed> {
+  const { listed, isWhole } = await fetchList(options, known);
+  if (isWhole) return listed;
+  const message = 'cannot tell which rows are missing: the list of categories comes from a cache';
+  throw new PetstoreError('service', message, { hint: 'try again later' });
 }
 
 /**

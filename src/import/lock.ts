@@ -161,14 +161,10 @@ export class Lock {
   }
 
   #beat(): void {
-    this.#append(this.#record('beat')).then(
-      () => {
-        this.#failure = undefined;
-      },
-      (error: unknown) => {
-        this.#failure = error;
-      },
-    );
+    const end = (failure?: unknown): void => {
+      this.#failure = failure;
+    };
+    this.#append(this.#record('beat')).then(() => end(), end);
   }
 
   #record(kind: 'beat' | 'release'): object {

@@ -25,26 +25,22 @@ export async function readInputFile(
   { cwd, stdin }: { readonly cwd: string; readonly stdin: Input },
 ): Promise<InputFile> {
   const label = file === '-' ? 'stdin' : `"${escapeControls(file)}"`;
+  if (file === '-' && stdin.isTTY) throw unusable(label, 'is a terminal', 'pass a file, or pipe data to stdin');
   const chunks: Uint8Array[] = [];
   let total = 0;
   try {
-    for await (const chunk of file === '-' ? openStdin(stdin) : await openFile(resolve(cwd, file), label)) {
+    for await (const chunk of file === '-' ? stdin.read() : await openFile(resolve(cwd, file), label)) {
       total += chunk.length;
       if (total > MAX_BYTES) throw unusable(label, 'is larger than 64 MiB', 'split it into smaller files');
       chunks.push(chunk);
     }
   } catch (error) {
     if (error instanceof PetstoreError) throw error;
-    throw new PetstoreError('usage', `cannot read ${label} (${systemReason(error)})`, {
-      hint: isDenied(error) ? 'check the permissions of the file' : 'check the path',
-      cause: error,
-    });
+    const isDenied = /^(?:EACCES|EPERM)$/.test((error as NodeJS.ErrnoException).code ?? '');
+    const hint = isDenied ? 'check the permissions of the file' : 'check the path';
+    throw new PetstoreError('usage', `cannot read ${label} (${systemReason(error)})`, { hint, cause: error });
   }
   return { label, extension: file === '-' ? '' : extname(file).toLowerCase(), bytes: Buffer.concat(chunks) };
-}
-
-function isDenied(error: unknown): boolean {
-  return ['EACCES', 'EPERM'].includes((error as NodeJS.ErrnoException).code ?? '');
 }
 
 // Opens without blocking, since a FIFO without a writer would block the program.
@@ -54,11 +50,6 @@ async function openFile(path: string, label: string): Promise<AsyncIterable<Buff
   if (stats.isFile()) return handle.createReadStream();
   await handle.close();
   throw unusable(label, stats.isDirectory() ? 'is a directory' : 'is not a regular file', PASS_FILE);
-}
-
-function openStdin(stdin: Input): AsyncIterable<Uint8Array> {
-  if (stdin.isTTY) throw unusable('stdin', 'is a terminal', 'pass a file, or pipe data to stdin');
-  return stdin.read();
 }
 
 type FileFormat = 'json' | 'ndjson' | 'csv' | 'tsv';

@@ -2,22 +2,14 @@
 import type { Category, NewCategory } from '../api/types.ts';
 import { PetstoreError } from '../errors.ts';
 import type { Stop } from './import-error.ts';
-import {
-  changedName,
-  classifyError,
-  listLacksCreated,
-  listLacksKnown,
-  noValidResponse,
-  perhapsTwice,
-  stopBy,
-} from './import-error.ts';
+import { changedName, classifyError, listLacks, noValidResponse, perhapsTwice, stopBy } from './import-error.ts';
 import type { Fetched, ListOptions } from './list.ts';
 import { fetchList, firstList, keyOf, matchRows, nearest, tooOften } from './list.ts';
 import type { Lock } from './lock.ts';
 import { ABANDONED_MS } from './lock.ts';
 import { ImportResults } from './results.ts';
 
-/** How long a create may be on its way after its response was lost; after a timeout, `--timeout` counts if it is longer. */
+/** How long a create may be on its way after its response was lost. */
 const LOST_MS = 2000;
 /** More lost responses in a row than workers, or this many, mean that the service is not well. */
 const LEAST_LOST = 4;
@@ -94,8 +86,7 @@ class Run implements RunResult {
   async begin(): Promise<void> {
     const { lock, pause, onPlan, onProgress } = this.#options;
     await pause(lock.busyMs, 'requests');
-    this.#first = await firstList(this.#options);
-    for (const category of this.#first) this.#known.add(keyOf(category));
+    this.#first = await firstList(this.#options, this.#known);
     this.#findRows(this.#first);
     await onPlan(this.results);
     onProgress(this.results);
@@ -128,8 +119,8 @@ class Run implements RunResult {
     if (twice.length > 0) return this.end(perhapsTwice(twice));
     if (fromCache) return;
     const created = lacking.filter((key) => this.#createdAs(key) !== undefined);
-    if (created.length > 0) this.end(listLacksCreated(created.length));
-    else if (lacking.length > 0 && this.results.unknown > 0) this.end(listLacksKnown(lacking.length));
+    if (created.length > 0) this.end(listLacks(created.length, true));
+    else if (lacking.length > 0 && this.results.unknown > 0) this.end(listLacks(lacking.length, false));
   }
 
   // Sends rows with several workers. Returns true after so many lost responses in a row that a lookup must come first.

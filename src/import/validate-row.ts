@@ -17,10 +17,7 @@ export class RowValidator {
   readonly #label: string;
   readonly #problems: Problem[] = [];
 
-  /**
-   * @param label names the file in messages
-   * @param ignoreExtra true: fields other than name, description and id are allowed
-   */
+  /** @param label names the file in messages */
   constructor(label: string, ignoreExtra: boolean) {
     this.#label = label;
     this.ignoreExtra = ignoreExtra;
@@ -71,7 +68,9 @@ export class RowValidator {
 
   #error(hint = hintFor(this.#problems)): PetstoreError {
     const problems = this.#problems;
-    const lines = problems.slice(0, SHOWN).map(describe);
+    const lines = problems
+      .slice(0, SHOWN)
+      .map(({ line, row, message }) => `line ${line}${row === undefined ? '' : ` (row ${row})`}: ${message}`);
     if (problems.length > SHOWN) lines.push(`and ${formatCount(problems.length - SHOWN, 'other problem')}`);
     const message =
       problems.length === 1
@@ -105,10 +104,7 @@ export function unusable(label: string, problem: string, hint: string): Petstore
   return new PetstoreError('usage', `${label} ${problem}`, { hint });
 }
 
-/**
- * Names of a file that differ from each other only in case, spaces or Unicode form, as a warning.
- * @returns undefined if there are none
- */
+/** A warning of names that differ from each other only in case, spaces or Unicode form. */
 export function lookAlikes(rows: readonly NewCategory[]): string | undefined {
   const firsts = new Map<string, string>();
   const pairs = new Set<string>();
@@ -121,10 +117,6 @@ export function lookAlikes(rows: readonly NewCategory[]): string | undefined {
   const named = [...pairs].slice(0, MOST_PAIRS).join(', ');
   const more = pairs.size > MOST_PAIRS ? `, and ${formatNumber(pairs.size - MOST_PAIRS)} more` : '';
   return pairs.size === 0 ? undefined : `names differ only in case, spaces or Unicode form: ${named}${more}`;
-}
-
-function describe({ line, row, message }: Problem): string {
-  return `line ${line}${row === undefined ? '' : ` (row ${row})`}: ${message}`;
 }
 
 /** Quotes text from the file for a message, cut to 40 characters. */

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { withoutProfile } from '../../src/commands/categories/run-import.ts';
 import type { ErrorKind } from '../../src/errors.ts';
 import { PetstoreError } from '../../src/errors.ts';
-import { classifyError, importError, listLacksCreated } from '../../src/import/import-error.ts';
+import { classifyError, importError, listLacks } from '../../src/import/import-error.ts';
 import type { ImportDocument } from '../../src/import/results.ts';
 import { completeHint } from '../../src/report-error.ts';
 
@@ -81,7 +81,7 @@ test("the error about rejected rows has their number and the service's message a
 });
 
 test('an error after which the same file must not be imported again comes before unknown rows', () => {
-  const stop = listLacksCreated(2);
+  const stop = listLacks(2, true);
   expect(importError(DOCUMENT, stop, WORDS)).toBe(stop.error);
 });
 

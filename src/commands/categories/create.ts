@@ -1,5 +1,5 @@
 // `petstore categories create`: sends one category once, or with --if-missing returns the one that exists.
-import type { Api, Category } from '../../api/types.ts';
+import type { Api, Category, NewCategory } from '../../api/types.ts';
 import { handlerOf, PetstoreCommand } from '../../command.ts';
 import { PetstoreError } from '../../errors.ts';
 import { escapeControls } from '../../escape.ts';
@@ -53,9 +53,7 @@ async function createCategory(
 ): Promise<CreateResult> {
   // An unset shell variable is a common cause of an empty name.
   if (name.trim() === '') {
-    throw new PetstoreError('usage', '--name is empty', {
-      hint: 'pass a name, for example --name dog',
-    });
+    throw new PetstoreError('usage', '--name is empty', { hint: 'pass a name, for example --name dog' });
   }
   const { categories } = await session.api();
   const existing = ifMissing && (await findCategory(categories, name));
@@ -75,12 +73,10 @@ async function findCategory(categories: Api['categories'], name: string): Promis
   const { listed, fromCache } = await categories.listFresh();
   const found = listed.find((category) => category.name === name);
   if (found || !fromCache) return found;
-  const problem = 'the list of categories comes from a cache';
-  throw new PetstoreError('service', `cannot tell whether category "${escapeControls(name)}" exists: ${problem}`, {
-    hint: 'run the same command again later',
-  });
+  const message = `cannot tell whether category ${quoted({ name })} exists: the list of categories comes from a cache`;
+  throw new PetstoreError('service', message, { hint: 'run the same command again later' });
 }
 
-function quoted({ name }: Category): string {
+function quoted({ name }: NewCategory): string {
   return `"${escapeControls(name)}"`;
 }

@@ -1,4 +1,5 @@
 // The view of an import: its counts and the rows that need attention; with --json the document of docs/cli.md.
+import type { NewCategory } from '../../api/types.ts';
 import type { PetstoreError } from '../../errors.ts';
 import { escapeControls } from '../../escape.ts';
 import { formatCount, formatNumber } from '../../format.ts';
@@ -9,7 +10,7 @@ import type { Column, TextContext, View } from '../../output/view.ts';
 
 export interface Preview {
   readonly dryRun: true;
-  readonly toCreate: readonly (RowRef & { readonly description?: string | undefined })[];
+  readonly toCreate: readonly (RowRef & NewCategory)[];
   readonly skipped: readonly SkippedRow[];
   readonly estimate: Estimate;
 }
@@ -33,17 +34,17 @@ function* summary(
   context: TextContext,
 ): Generator<string> {
   const { green, red, yellow, dim } = context.style;
-  const part = (word: string, { length }: { readonly length: number }, color?: (text: string) => string): string => {
-    const text = `${word} ${formatNumber(length)}`;
-    return color && length > 0 ? color(text) : text;
+  const part = (word: string, count: number, color = (text: string) => text): string => {
+    const text = `${word} ${formatNumber(count)}`;
+    return count > 0 ? color(text) : text;
   };
   const parts = [
-    part('Created', created, green),
-    part('skipped', skipped),
-    part('failed', failed, red),
-    part('unknown', unknown, yellow),
+    part('Created', created.length, green),
+    part('skipped', skipped.length),
+    part('failed', failed.length, red),
+    part('unknown', unknown.length, yellow),
+    ...(pending > 0 ? [part('pending', pending, yellow)] : []),
   ];
-  if (pending > 0) parts.push(part('pending', { length: pending }, yellow));
   yield `${parts.join(dim(', '))}\n`;
   if (failed.length > 0) yield '\nRejected by the service:\n';
   yield* table(context, failed, 'rejected', FAILED);
@@ -82,10 +83,7 @@ const FAILED = [
 const PLANNED = [
   ROW,
   NAME,
-  {
-    header: 'description',
-    value: ({ description = '' }: { readonly description?: string | undefined }) => shorten(description),
-  },
+  { header: 'description', value: ({ description = '' }: NewCategory) => shorten(description) },
 ] as const;
 
 // Truncates text for a table: laying out a name of one megabyte takes minutes.
