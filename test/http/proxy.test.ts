@@ -1,10 +1,9 @@
 // The choice of the proxy, by the rules of curl, and the errors of failing proxies.
-import { createServer as createHttp } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { proxyFor } from '../../src/http/proxy.ts';
 import { createTransport } from '../../src/http/transport.ts';
 import type { TransportError } from '../../src/http/types.ts';
+import type { Script } from '../support/raw-server.ts';
 import { startRawServer } from '../support/raw-server.ts';
 
 const proxy = (url: string, env: Record<string, string>): string => proxyFor(new URL(url), env)?.href ?? 'no proxy';
@@ -34,6 +33,7 @@ test.each([
   ['pets.example', '*', 'no proxy'],
   ['pets.example:8443', 'pets.example:8443', 'no proxy'],
   ['pets.example:8443', 'pets.example:9000', USED],
+  ['pets.example', 'pets.example:443', 'no proxy'],
   ['pets.example', 'pets.example:80', USED],
   ['10.1.2.3', '10.1.2.3', 'no proxy'],
   ['10.1.2.3', '2.3', USED],
@@ -44,92 +44,72 @@ test.each([
 });
 
 test.each([
-  ['socks5://proxy.example', 'HTTPS_PROXY is not an http or https URL'],
-  ['http://', 'HTTPS_PROXY is not an http or https URL'],
-  ['http://[', 'HTTPS_PROXY is not an http or https URL'],
-  ['http://127.0.0.1:9/path', 'HTTPS_PROXY must not contain a path'],
-  ['http://127.0.0.1:9?query', 'HTTPS_PROXY must not contain a path'],
-])('the HTTPS_PROXY %s is a usage error', (value, message) => {
+  ...['socks5://proxy.example', 'http://', 'http://['].map((value) => [value, 'is not an http or https URL']),
+  ...['http://127.0.0.1:9/path', 'http://127.0.0.1:9?query'].map((value) => [value, 'must not contain a path']),
+  ['http://u:100%pw@proxy.example:3128', 'contains invalid percent-encoding'],
+])('the HTTPS_PROXY %s is a usage error: %s', (value, problem) => {
   expect(() => proxy('https://pets.example/v1', { HTTPS_PROXY: value })).toThrow(
-    expect.objectContaining({ kind: 'usage', message, hint: 'use a URL such as http://proxy.example:3128' }),
+    expect.objectContaining({ kind: 'usage', message: `HTTPS_PROXY ${problem}` }),
   );
 });
-
-test('a proxy password with an invalid percent-encoding causes a usage error that does not show it', () => {
-  expect(() => proxy('https://pets.example/v1', { HTTPS_PROXY: 'http://u:100%pw@proxy.example:3128' })).toThrow(
-    expect.objectContaining({ kind: 'usage', message: expect.not.stringContaining('100') }),
-  );
-});
-
-/** Starts a proxy with a handler of CONNECT requests and returns its host. */
-async function startProxy(onConnect: (socket: Socket, authorization: string | undefined) => void): Promise<string> {
-  const server = createHttp().on('connect', ({ headers }, socket) =>
-    onConnect(socket as Socket, headers['proxy-authorization']),
-  );
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => void server.close());
-  return `127.0.0.1:${(server.address() as AddressInfo).port}`;
-}
 
 async function failure(host: string, credentials = ''): Promise<TransportError> {
-  const transport = createTransport({
-    baseUrl: 'https://pets.example/v1',
-    key: 'sk_test_0123456789',
-    version: '1',
-    env: { HTTPS_PROXY: `http://${credentials}${host}` },
-    now: () => 7,
-  });
+  const env = { HTTPS_PROXY: `http://${credentials}${host}` };
+  const options = { baseUrl: 'https://pets.example/v1', key: 'sk_test_0123456789', version: '1', env, now: () => 7 };
   const request = { method: 'POST', path: '/categories', body: '{}', safe: false };
-  return transport.send(request, { timeoutMs: 20_000, signal: new AbortController().signal }).then(
-    () => expect.unreachable('it succeeded'),
-    (error) => error as TransportError,
-  );
+  const how = { timeoutMs: 20_000, signal: new AbortController().signal };
+  return createTransport(options)
+    .send(request, how)
+    .then(
+      () => expect.unreachable('it succeeded'),
+      (error) => error as TransportError,
+    );
 }
 
-const respond = (status: string) => (socket: Socket) => void socket.end(`HTTP/1.1 ${status}\r\n\r\n`);
+async function startProxy(script: Script) {
+  const server = await startRawServer(script);
+  onTestFinished(server.close);
+  return { host: `127.0.0.1:${server.port}`, requests: server.requests };
+}
 
-test.each([
-  ['407 Proxy Authentication Required', 'proxy-auth', 'requires a user name and password (407)'],
-  ['403 Forbidden', 'proxy-refused', 'rejected the connection (403 Forbidden)'],
-  ['502 Bad Gateway', 'proxy', 'could not connect (502 Bad Gateway)'],
-  ['599 \u001b[31mOdd', 'proxy', 'could not connect (599)'],
-])('a proxy that responds %j is named in the error', async (status, reason, problem) => {
-  const host = await startProxy(respond(status));
-  expect(await failure(host)).toMatchObject({ reason, requestSent: false, detail: `proxy ${host} ${problem}` });
+const responding = (status: string): Script => ({
+  onRequest: (socket) => void socket.end(`HTTP/1.1 ${status}\r\n\r\n`),
+});
+const ended = 'it closed the connection';
+
+test.each<[string, Script, string, string]>([
+  ['responds 407', responding('407 No'), 'proxy-auth', 'proxy HOST requires a user name and password (407)'],
+  ['responds 403', responding('403 No'), 'proxy-refused', 'proxy HOST rejected the connection (403 Forbidden)'],
+  ['responds 502', responding('502 No'), 'proxy', 'proxy HOST could not connect (502 Bad Gateway)'],
+  ['responds 599', responding('599 \u001b[31mOdd'), 'proxy', 'proxy HOST could not connect (599)'],
+  ['ends', { onRequest: (socket) => void socket.end() }, 'proxy', `cannot connect to proxy HOST: ${ended}`],
+  [
+    'resets the connection',
+    { onRequest: (socket) => void socket.resetAndDestroy() },
+    'proxy',
+    `cannot connect to proxy HOST: ${ended}`,
+  ],
+  [
+    'does not speak HTTP',
+    { onConnect: (socket) => Boolean(socket.end('SSH-2.0-OpenSSH_9.2\r\n')) },
+    'proxy',
+    'cannot connect to proxy HOST: the service sent an invalid HTTP response',
+  ],
+])('the error after a proxy that %s names the proxy', async (_what, script, reason, problem) => {
+  const { host } = await startProxy(script);
+  expect(await failure(host)).toMatchObject({ reason, requestSent: false, detail: problem.replace('HOST', host) });
+});
+
+test('the error about a proxy that refuses connections names the proxy', async () => {
+  const detail = 'cannot connect to proxy 127.0.0.1:9: connection refused';
+  expect(await failure('127.0.0.1:9')).toMatchObject({ reason: 'proxy', requestSent: false, detail });
 });
 
 test('a rejected proxy password is sent once, decoded, and never shown', async () => {
-  const received: (string | undefined)[] = [];
-  const host = await startProxy((socket, authorization) => {
-    received.push(authorization);
-    respond('407 No')(socket);
-  });
+  const { host, requests } = await startProxy(responding('407 No'));
   const error = await failure(host, 'me:hun%40ter2@');
   expect(error.detail).toBe(`proxy ${host} rejected its user name or password (407)`);
-  expect(received).toEqual([`Basic ${Buffer.from('me:hun@ter2').toString('base64')}`]);
+  const sent = `Basic ${Buffer.from('me:hun@ter2').toString('base64')}`;
+  expect(requests.map(({ headers }) => headers.get('proxy-authorization'))).toEqual([sent]);
   expect(JSON.stringify(error) + error.stack).not.toMatch(/hun(%40|@)ter2/);
-});
-
-test.each([
-  ['closes the connection', (socket: Socket) => void socket.end()],
-  ['resets the connection', (socket: Socket) => void socket.resetAndDestroy()],
-])(
-  'a request through a proxy that %s on CONNECT fails with an error that names the proxy',
-  async (_what, onConnect) => {
-    const host = await startProxy(onConnect);
-    expect(await failure(host)).toMatchObject({ reason: 'proxy', detail: expect.stringContaining(`proxy ${host}`) });
-  },
-);
-
-test('a request through a proxy that does not speak HTTP fails with an error that names the proxy', async () => {
-  const server = await startRawServer({ onConnect: (socket) => Boolean(socket.end('SSH-2.0-OpenSSH_9.2\r\n')) });
-  onTestFinished(server.close);
-  const host = `127.0.0.1:${server.port}`;
-  const detail = expect.stringContaining(`cannot connect to proxy ${host}: `);
-  expect(await failure(host)).toMatchObject({ reason: 'proxy', requestSent: false, detail });
-});
-
-test('a proxy that refuses connections is named in the error', async () => {
-  const detail = 'cannot connect to proxy 127.0.0.1:9: connection refused';
-  expect(await failure('127.0.0.1:9')).toMatchObject({ reason: 'proxy', detail });
 });

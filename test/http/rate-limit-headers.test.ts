@@ -9,141 +9,110 @@ const NOW = Date.parse('2026-11-21T12:00:00.250Z');
 const NOON = 'Sat, 21 Nov 2026 12:00:00 GMT';
 const at = (time: string): string => `Sat, 21 Nov 2026 ${time} GMT`;
 
-type Given = {
-  ra?: string | string[];
-  limit?: string;
-  rem?: string;
-  reset?: string;
-  date?: string;
-  age?: string;
-};
-type Expected = readonly [
-  wait: number | undefined,
-  from: string,
-  limit?: number | undefined,
-  remaining?: number | undefined,
-  resetIn?: number | undefined,
-];
-
-function headersOf(given: Given): HttpHeaders {
-  return {
-    'retry-after': given.ra,
-    'x-ratelimit-limit': given.limit,
-    'x-ratelimit-remaining': given.rem,
-    'x-ratelimit-reset': given.reset,
-    date: given.date,
-    age: given.age,
-  };
-}
-
-function read(status: number, given: Given) {
-  const head = { status, headers: headersOf(given), receivedAt: NOW, sentAt: NOW - 20 };
-  return parseRateLimitHeaders(head, status === 429);
-}
-
-// Milliseconds from the response to the reset, by the clock that the reset refers to.
-function resetIn({ reset }: Observation, given: Given): number | undefined {
-  if (!reset) return undefined;
-  const serviceNow = given.date && !given.age ? Date.parse(given.date) : NOW;
-  return Math.max(0, reset.at - (reset.clock === 'service' ? serviceNow : NOW));
-}
-
-const seconds = (ms: number | undefined): number | undefined => (ms === undefined ? undefined : ms / 1000);
-const minute = { limit: '60', date: NOON };
-const NONE = [undefined, 'backoff'] as const;
 /** The longest wait in seconds; longer ones are read as this one. */
 const LONGEST = 32 * 86_400;
 /** Seconds from noon as a Unix timestamp. */
 const T = (fromNoon: number): string => String(1_795_262_400 + fromNoon);
-const day = { limit: '1000', rem: '0', reset: T(32_400), date: NOON };
-const AN_HOUR_AGO = { limit: '60', date: at('11:00:00') };
 
-// Waits and resets are seconds after the response, before floor and jitter.
-const VECTORS: readonly [string, number, Given, Expected][] = [
-  ['Retry-After in seconds', 429, { ra: '30' }, [30, 'retry_after']],
-  ['Retry-After of 0', 429, { ra: '0' }, [0, 'retry_after']],
-  ['decimal seconds', 429, { ra: '1.5' }, [1.5, 'retry_after']],
-  ['seconds with spaces', 429, { ra: '  7 ' }, [7, 'retry_after']],
-  ['an HTTP date without Date', 429, { ra: at('12:00:20') }, [19.75, 'retry_after']],
-  ['an HTTP date, local clock an hour fast', 429, { ra: at('11:00:20'), date: at('11:00:00') }, [20, 'retry_after']],
-  ['an HTTP date, local clock 10 min slow', 429, { ra: at('12:10:20'), date: at('12:10:00') }, [20, 'retry_after']],
-  ['an HTTP date in the past', 429, { ra: at('11:59:00'), date: NOON }, [0, 'retry_after']],
-  ['an RFC 850 date', 429, { ra: 'Saturday, 21-Nov-26 12:00:45 GMT', date: NOON }, [45, 'retry_after']],
-  [
-    'an asctime date with a day of one digit',
-    429,
-    { ra: 'Tue Dec  1 12:00:45 2026', date: 'Tue, 01 Dec 2026 12:00:00 GMT' },
-    [45, 'retry_after'],
-  ],
-  ['an asctime date', 429, { ra: 'Sat Nov 21 12:00:45 2026', date: NOON }, [45, 'retry_after']],
-  ['a timestamp in seconds', 429, { ra: T(15), date: NOON }, [15, 'retry_after']],
-  ['a timestamp in milliseconds', 429, { ra: '1795262415000', date: NOON }, [15, 'retry_after']],
-  ['a timestamp of 2014', 429, { ra: '1400000000', date: NOON }, NONE],
-  [
-    'milliseconds that the reset confirms',
-    429,
-    { ...minute, ra: '30000', rem: '0', reset: T(30) },
-    [30, 'retry_after', 60, 0, 30],
-  ],
-  ['Retry-After of 30000 without a reset', 429, { ra: '30000' }, [30_000, 'retry_after']],
-  ['Retry-After twice with two values', 429, { ra: ['5', '9'] }, NONE],
-  ['Retry-After twice with one value', 429, { ra: ['5', '5'] }, [5, 'retry_after']],
+interface Given {
+  readonly ra?: string | string[] | undefined;
+  readonly limit?: string;
+  readonly rem?: string;
+  readonly reset?: string;
+  readonly date?: string | undefined;
+  readonly age?: string;
+}
+
+function read(status: number, { ra, limit, rem, reset, date, age }: Given): Observation {
+  const quota = { 'x-ratelimit-limit': limit, 'x-ratelimit-remaining': rem, 'x-ratelimit-reset': reset };
+  const head = { status, headers: { ...quota, 'retry-after': ra, date, age }, receivedAt: NOW, sentAt: NOW - 20 };
+  return parseRateLimitHeaders(head, status === 429);
+}
+
+const seconds = (ms: number | undefined): number | undefined => (ms === undefined ? undefined : ms / 1000);
+
+const UNREADABLE = [
+  ...['-5', 'soon', '', '0x10', '1e3', '1e400', 'Infinity', '1m30s', '500ms', '10, 45'],
+  ...['2026-11-21T12:00:10Z', 'Sat, 31 Feb 2026 12:00:00 GMT'],
+].map((text): [string, undefined] => [text, undefined]);
+
+// Waits are seconds after the response, before floor and jitter.
+test.each<[ra: string | string[], wait: number | undefined, date?: string]>([
+  ['30', 30],
+  ['0', 0],
+  ['1.5', 1.5],
+  ['  7 ', 7],
+  ['30000', 30_000],
+  [at('12:00:20'), 19.75],
+  // The local clock is an hour fast, then ten minutes slow.
+  [at('11:00:20'), 20, at('11:00:00')],
+  [at('12:10:20'), 20, at('12:10:00')],
+  [at('11:59:00'), 0, NOON],
+  ['Saturday, 21-Nov-26 12:00:45 GMT', 45, NOON],
+  ['Sat Nov 21 12:00:45 2026', 45, NOON],
+  ['Tue Dec  1 12:00:45 2026', 45, 'Tue, 01 Dec 2026 12:00:00 GMT'],
+  [T(15), 15, NOON],
+  [`${T(15)}000`, 15, NOON],
+  // A timestamp of 2014.
+  ['1400000000', undefined, NOON],
+  [['5', '5'], 5],
+  [['5', '9'], undefined],
+  ['9'.repeat(400), LONGEST],
+  ['9999999999999999', LONGEST],
+  ['Fri, 21 Nov 2125 12:00:00 GMT', LONGEST],
+  ...UNREADABLE,
+])('the Retry-After %j of a 429 states a wait of %s s', (ra, wait, date) => {
+  const { waitMs, waitFrom } = read(429, { ra, date });
+  expect([seconds(waitMs), waitFrom]).toEqual([wait, wait === undefined ? 'backoff' : 'retry_after']);
+});
+
+const minute = { limit: '60', date: NOON };
+const day = { limit: '1000', rem: '0', reset: T(32_400), date: NOON };
+const NONE = [undefined, 'backoff'] as const;
+type Expected = readonly [wait: number | undefined, from: string, ...counts: (number | undefined)[]];
+
+// Expected: wait, its source, limit, remaining, and seconds from the response to the reset.
+test.each<[string, number, Given, Expected]>([
+  ['milliseconds, confirmed', 429, { ...minute, ra: '30000', rem: '0', reset: T(30) }, [30, 'retry_after', 60, 0, 30]],
   ['a reset without Retry-After', 429, { ...minute, rem: '0', reset: T(42) }, [42, 'reset', 60, 0, 42]],
   ['a reset after Retry-After', 429, { ...minute, ra: '1', rem: '0', reset: T(42) }, [42, 'reset', 60, 0, 42]],
   ['a reset before Retry-After', 429, { ...minute, ra: '60', rem: '0', reset: T(3) }, [60, 'retry_after', 60, 0, 3]],
-  [
-    'Retry-After for another window',
-    429,
-    { ...minute, ra: '5', rem: '17', reset: T(40) },
-    [5, 'retry_after', 60, 17, 40],
-  ],
+  ['another window', 429, { ...minute, ra: '5', rem: '17', reset: T(40) }, [5, 'retry_after', 60, 17, 40]],
   ['a used-up day without Retry-After', 429, day, [32_400, 'reset', 1000, 0, 32_400]],
   ['a used-up day with a Retry-After of 20 s', 429, { ...day, ra: '20' }, [20, 'retry_after', 1000, 0, 32_400]],
   ['a reset in 20 min', 429, { ...minute, ra: '5', rem: '0', reset: T(1200) }, [5, 'retry_after', 60, 0, 1200]],
   ['a reset in 2 min', 429, { ...minute, ra: '5', rem: '0', reset: T(120) }, [120, 'reset', 60, 0, 120]],
+  ['a distant reset with quota left', 429, { ...minute, rem: '5', reset: T(32_400) }, [...NONE, 60, 5, 32_400]],
+  ['a reset without remaining', 429, { date: NOON, reset: T(42) }, [42, 'reset', undefined, undefined, 42]],
   ['no headers', 429, {}, NONE],
+  ['Retry-After', 503, { ra: '4' }, [4, 'retry_after']],
+  ['Retry-After', 200, { ...minute, ra: '10', rem: '5', reset: T(20) }, [...NONE, 60, 5, 20]],
   ['limit, remaining and reset', 200, { ...minute, rem: '41', reset: T(30) }, [...NONE, 60, 41, 30]],
   ['remaining above the limit', 200, { ...minute, rem: '99', reset: T(30) }, [...NONE, undefined, undefined, 30]],
   ['a negative remaining', 200, { ...minute, rem: '-1', reset: T(30) }, [...NONE, 60, 0, 30]],
+  ['a limit of 0', 200, { ...minute, limit: '0', rem: '0', reset: T(30) }, [...NONE, undefined, 0, 30]],
+  ['a list of remaining counts', 200, { limit: '60', rem: '7, 9' }, [...NONE, 60]],
+  ['fractions and signs in counts', 200, { limit: '60.5', rem: '+7' }, NONE],
   ['a reset in milliseconds', 200, { ...minute, rem: '10', reset: '1795262430000' }, [...NONE, 60, 10, 30]],
   ['a reset in seconds from now', 200, { ...minute, rem: '10', reset: '30' }, [...NONE, 60, 10, 30]],
+  ['a reset as an HTTP date', 200, { date: NOON, reset: at('12:00:30') }, [...NONE, undefined, undefined, 30]],
   ['a reset 90 s ago', 200, { ...minute, rem: '10', reset: T(-90) }, [...NONE, 60, 10]],
-  ['a reset, local clock an hour fast', 200, { ...AN_HOUR_AGO, rem: '10', reset: T(-3570) }, [...NONE, 60, 10, 30]],
-  ['a limit of 0', 200, { ...minute, limit: '0', rem: '0', reset: T(30) }, [...NONE, undefined, 0, 30]],
+  ['a reset more than a month ahead', 200, { ...minute, rem: '1', reset: '1800000000' }, [...NONE, 60, 1]],
+  ['a reset between seconds and timestamps', 200, { rem: '1', reset: '500000' }, [...NONE, undefined, 1]],
+  ['a local clock an hour fast', 200, { date: at('11:00:00'), reset: T(-3570) }, [...NONE, undefined, undefined, 30]],
   [
     'a cached response',
     200,
-    { ...minute, rem: '10', reset: T(30), date: at('11:51:40'), age: '500' },
-    [...NONE, 60, 10, 29.75],
+    { reset: T(30), date: at('11:51:40'), age: '500' },
+    [...NONE, undefined, undefined, 29.75],
   ],
-  ['Retry-After', 503, { ra: '4' }, [4, 'retry_after']],
-  ['Retry-After', 200, { ...minute, ra: '10', rem: '5', reset: T(20) }, [...NONE, 60, 5, 20]],
-  ['a list of remaining counts', 200, { limit: '60', rem: '7, 9' }, [...NONE, 60]],
-  ['fractions and signs in counts', 200, { limit: '60.5', rem: '+7' }, NONE],
-  ['a reset more than a month ahead', 200, { ...minute, rem: '1', reset: '1800000000' }, [...NONE, 60, 1]],
-  ['a reset between seconds and timestamps', 200, { rem: '1', reset: '500000' }, [...NONE, undefined, 1]],
-  ['a reset as an HTTP date', 200, { date: NOON, reset: at('12:00:30') }, [...NONE, undefined, undefined, 30]],
-  ['Retry-After of 400 digits', 429, { ra: '9'.repeat(400) }, [LONGEST, 'retry_after']],
-  ['Retry-After of 16 digits', 429, { ra: '9999999999999999' }, [LONGEST, 'retry_after']],
-  ['an HTTP date in a hundred years', 429, { ra: 'Fri, 21 Nov 2125 12:00:00 GMT' }, [LONGEST, 'retry_after']],
-  ['a distant reset with quota left', 429, { ...minute, rem: '5', reset: T(32_400) }, [...NONE, 60, 5, 32_400]],
-  ['a reset without remaining', 429, { date: NOON, reset: T(42) }, [42, 'reset', undefined, undefined, 42]],
-];
-
-test.each(VECTORS)(
-  'rate-limit headers (%s; status %i) are parsed as documented',
-  (_title, status, given, [wait, from, limit, remaining, toReset]) => {
-    const info = read(status, given);
-    expect([seconds(info.waitMs), info.waitFrom, seconds(resetIn(info, given))]).toEqual([wait, from, toReset]);
-    expect([info.limit, info.remaining]).toEqual([limit, remaining]);
-  },
-);
-
-test.each([
-  ...['-5', 'soon', '', '0x10', '1e3', '1e400', 'Infinity', '1m30s', '500ms', '10, 45'],
-  ...['2026-11-21T12:00:10Z', 'Sat, 31 Feb 2026 12:00:00 GMT'],
-])('the Retry-After %j is ignored', (ra) => {
-  expect(read(429, { ra }).waitMs).toBeUndefined();
+])('rate-limit headers (%s; status %i) are parsed as documented', (_title, status, given, expected) => {
+  const { waitMs, waitFrom, limit, remaining, reset } = read(status, given);
+  const serviceNow = given.date && !given.age ? Date.parse(given.date) : NOW;
+  const resetIn = reset && Math.max(0, reset.at - (reset.clock === 'service' ? serviceNow : NOW));
+  const [wait, from, ...counts] = expected;
+  expect([seconds(waitMs), waitFrom]).toEqual([wait, from]);
+  expect([limit, remaining, seconds(resetIn)]).toEqual([counts[0], counts[1], counts[2]]);
 });
 
 test("the Date header bounds the service's clock offset, unless Age shows a cached response", () => {

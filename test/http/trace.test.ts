@@ -1,32 +1,24 @@
 // The output of --verbose: requests, responses and the bodies of failed requests, without secrets.
 import { expect, test } from 'vitest';
 import { trace } from '../../src/http/trace.ts';
-import type { HttpResponse, Transport } from '../../src/http/types.ts';
+import type { HttpResponse } from '../../src/http/types.ts';
 import { TransportError } from '../../src/http/types.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 
-async function traced(respond: () => Promise<HttpResponse>, path = '/categories'): Promise<string[]> {
+async function traced(result: Partial<HttpResponse> | TransportError, path = '/categories'): Promise<string[]> {
   const lines: string[] = [];
-  const transport: Transport = { send: respond, close: async () => undefined };
+  const response = { status: 200, headers: {}, body: new Uint8Array(), receivedAt: 0, sentAt: 0, ...result };
+  const send = () => (result instanceof TransportError ? Promise.reject(result) : Promise.resolve(response));
+  const transport = { send, close: async () => undefined };
   const verbose = trace(transport, 'https://a.example/v1', FakeClock.manual(), (line) => void lines.push(line));
   const request = { method: 'GET', path, safe: true };
   await verbose.send(request, { timeoutMs: 1, signal: new AbortController().signal }).catch(() => undefined);
   return lines;
 }
 
-const response =
-  (status: number, body: string, headers: HttpResponse['headers'] = {}) =>
-  async () => ({
-    status,
-    headers,
-    body: new TextEncoder().encode(body),
-    receivedAt: 0,
-    sentAt: 0,
-  });
-
 test('--verbose prints requests and responses with secrets in URLs and headers redacted', async () => {
   const headers = { 'x-ratelimit-limit': '60', 'set-cookie': 'session=1', 'content-type': 'application/json' };
-  expect(await traced(response(200, '[]', headers), '/categories?token=abc')).toEqual([
+  expect(await traced({ headers, body: Buffer.from('[]') }, '/categories?token=abc')).toEqual([
     '> GET https://a.example/v1/categories?token=[redacted]',
     '> authorization: Bearer [redacted]',
     '< 200 in 0 ms, 2 bytes',
@@ -37,12 +29,12 @@ test('--verbose prints requests and responses with secrets in URLs and headers r
 });
 
 test('--verbose prints the body of a failed request, truncated and with control characters escaped', async () => {
-  const lines = await traced(response(400, `{"message":"\u001b[31mno"}\n${'x'.repeat(5000)}`));
-  expect(lines.slice(3, 4)).toEqual(['< {"message":"␛[31mno"}']);
+  const lines = await traced({ status: 400, body: Buffer.from(`{"message":"\u001b[31mno"}\n${'x'.repeat(5000)}`) });
+  expect(lines[3]).toBe('< {"message":"␛[31mno"}');
   expect(lines.join('\n').length).toBeLessThan(2300);
 });
 
 test('--verbose prints the reason for a failed attempt', async () => {
   const failure = new TransportError('connect', false, 'connection refused');
-  expect((await traced(() => Promise.reject(failure))).at(-1)).toBe('< connection refused, after 0 ms');
+  expect((await traced(failure)).at(-1)).toBe('< connection refused, after 0 ms');
 });

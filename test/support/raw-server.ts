@@ -1,6 +1,7 @@
 // A server that sends raw bytes, for responses that an HTTP library cannot send.
 import type { AddressInfo, Socket } from 'node:net';
 import { createServer } from 'node:net';
+import { Readable } from 'node:stream';
 
 export interface RawRequest {
   readonly method: string;
@@ -97,4 +98,13 @@ export function response(status: string, body: string | Buffer, ...more: string[
   const bytes = Buffer.from(body);
   const lines = [`HTTP/1.1 ${status}`, 'Content-Type: application/json', `Content-Length: ${bytes.length}`, ...more];
   return Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'), bytes]);
+}
+
+/** Sends this many MiB of spaces, as fast as the client reads, and ends the connection. */
+export function flood(socket: Socket, mebibytes = Number.POSITIVE_INFINITY): void {
+  const chunk = Buffer.alloc(1024 * 1024, ' ');
+  function* chunks(): Generator<Buffer> {
+    for (let sent = 0; sent < mebibytes; sent++) yield chunk;
+  }
+  Readable.from(chunks()).pipe(socket);
 }
