@@ -53,9 +53,19 @@ function problemOfPeer(error: Error, { host, proxy }: Peer): Problem | undefined
   return /^(?:connect|tls)$/.test(reason) ? [reason, `cannot connect to ${host}: ${detail}`] : undefined;
 }
 
-// undici puts the status of a proxy's response to CONNECT into its message.
+/** A proxy rejected a CONNECT request. */
+export class ProxyResponseError extends Error {
+  override readonly name = 'ProxyResponseError';
+  readonly status: number;
+
+  constructor(status: number) {
+    super(`the proxy responded with status ${status}`);
+    this.status = status;
+  }
+}
+
 function problemOfProxy(error: Error, { host, username }: URL): Problem | undefined {
-  const status = Number(/^Proxy response \((\d+)\)/.exec(error.message)?.[1]);
+  const status = error instanceof ProxyResponseError ? error.status : 0;
   if (status === 407) {
     const problem = username === '' ? 'requires a user name and password' : 'rejected its user name or password';
     return ['proxy-auth', `proxy ${host} ${problem} (407)`];

@@ -1,6 +1,6 @@
 // Sends one attempt over undici, through a proxy if one is set, with a total timeout and a size limit.
 import { Buffer } from 'node:buffer';
-import type { Dispatcher } from 'undici';
+import type { buildConnector, Dispatcher } from 'undici';
 import Agent from 'undici/lib/dispatcher/agent.js';
 import { formatDuration } from '../format.ts';
 import { proxyFor } from './proxy.ts';
@@ -40,30 +40,33 @@ export function createTransport(options: TransportOptions): Transport {
       const maxBytes = request.maxBytes ?? (request.safe ? MAX_RESPONSE_BYTES : MAX_SHORT_RESPONSE_BYTES);
       try {
         const dispatch = { ...dispatchOptions(base, options, request), reset: !reuse };
-        return await exchange(await agent, dispatch, { ...how, maxBytes, now: options.now, host: base.host, proxy });
+        return await exchange(agent, dispatch, { ...how, maxBytes, now: options.now, host: base.host, proxy });
       } catch (error) {
         if (error instanceof TransportError && error.reason === 'reset') reuse = false;
         throw error;
       }
     },
-    close: async () => (await agent).destroy(),
+    close: () => agent.destroy(),
   };
 }
 
-async function openAgent(proxy: URL | undefined): Promise<Dispatcher> {
-  const options = {
+function openAgent(proxy: URL | undefined): Dispatcher {
+  const throughProxy: buildConnector.connector = (to, done) =>
+    void import('./proxy-tunnel.ts')
+      .then(({ openTunnel }) => openTunnel(proxy as URL, to, CONNECT_TIMEOUT_MS))
+      .then(
+        (socket) => done(null, socket),
+        (error: Error) => done(error, null),
+      );
+  return new Agent({
     headersTimeout: 0,
     bodyTimeout: 0,
     maxHeaderSize: MAX_HEADER_BYTES,
     keepAliveTimeout: REUSED_FOR_MS,
     keepAliveMaxTimeout: REUSED_FOR_MS,
     allowH2: false,
-    connect: { timeout: CONNECT_TIMEOUT_MS, rejectUnauthorized: true, allowH2: false },
-  };
-  if (!proxy) return new Agent(options);
-  // Node sets the dispatcher of the global `fetch` when a class of `fetch` is first used; later, undici's entry would set its own.
-  new Headers();
-  return (await import('./proxy-agent.ts')).openProxyAgent(proxy, options);
+    connect: proxy ? throughProxy : { timeout: CONNECT_TIMEOUT_MS, rejectUnauthorized: true, allowH2: false },
+  });
 }
 
 function dispatchOptions(base: URL, options: TransportOptions, request: HttpRequest): Dispatcher.DispatchOptions {

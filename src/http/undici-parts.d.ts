@@ -1,4 +1,4 @@
-// Types the only module of undici that is loaded without a proxy; the full entry takes 45 ms to load.
+// Types the only module of undici that is loaded; the full entry takes 45 ms to load.
 declare module 'undici/lib/dispatcher/agent.js' {
   import type { Agent as Class } from 'undici';
 

@@ -1,5 +1,5 @@
 // docs/node-api.md and the library, checked as an installed package: types, examples, bundles, and the surrounding program.
-import { readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { build } from 'esbuild';
 import { beforeAll, expect, test } from 'vitest';
@@ -91,31 +91,23 @@ test('the types of the library need no @types/node, and contain no internal name
   writeFileSync(
     join(directory, 'bare.ts'),
     `import { type Client, createClient } from 'petstore-cli';
-import { startSandbox } from 'petstore-cli/sandbox';
-const client: Client = createClient({ baseUrl: 'https://pets.example/v1', apiKey: 'k_0123456789' });
-export const names: Promise<string[]> = client.categories.list().then((all) => all.map(({ name }) => name));
-export const url: Promise<string> = startSandbox().then((sandbox) => sandbox.url);
+import { type Sandbox, startSandbox } from 'petstore-cli/sandbox';
+export const client: Client = createClient({ baseUrl: 'https://pets.example/v1', apiKey: 'k_0123456789' });
+export const sandbox: Promise<Sandbox> = startSandbox();
 `,
   );
   const bare = { module: 'nodenext', types: [], typeRoots: [], lib: ['es2022', 'dom'], skipLibCheck: false };
   expect(await compileIn(directory, ['bare.ts'], { ...bare, noEmit: true })).toBe('');
-  const declarations = ['client.d.ts', 'errors.d.ts', 'api/types.d.ts', 'sandbox/start.d.ts'].map((name) =>
-    readFileSync(join(directory, 'node_modules/petstore-cli/dist/types', name), 'utf8'),
+  const types = join(directory, 'node_modules/petstore-cli/dist/types');
+  const declarations = readdirSync(types, { recursive: true, encoding: 'utf8' }).filter((name) =>
+    /\.d\.ts$/.test(name),
   );
-  expect(declarations.join('')).not.toMatch(/beforeSend|rephrase|get facts|exitCode|problems|listFresh|QuotaView/);
+  expect(declarations.length).toBeGreaterThan(3);
+  const texts = declarations.map((name) => readFileSync(join(types, name), 'utf8'));
+  expect(texts.join('')).not.toMatch(/beforeSend|rephrase|get facts|exitCode|problems|listFresh|QuotaView/);
 });
 
-// Errors are written to stdout, which would show a warning of the bundler.
-const bundle = (file: string, format: 'esm' | 'cjs', outfile: string) =>
-  build({
-    entryPoints: [join(directory, file)],
-    outfile: join(directory, outfile),
-    bundle: true,
-    platform: 'node',
-    format,
-  });
-
-test('the examples of docs/node-api.md print the documented output, from the package and bundled by esbuild', async () => {
+test('the examples of docs/node-api.md print the documented output, in order', async () => {
   expect(programs.length).toBeGreaterThan(4);
   const entryPoints = programs.map(({ file }) => join(directory, file));
   await build({ entryPoints, outdir: join(directory, 'plain'), outExtension: { '.js': '.mjs' }, target: 'node20' });
@@ -125,14 +117,11 @@ test('the examples of docs/node-api.md print the documented output, from the pac
   }
 });
 
-test.each(['esm', 'cjs'] as const)(
-  'a program that imports the package runs when esbuild bundles it as %s',
-  async (format) => {
-    const text = `import { createClient, PetstoreError } from 'petstore-cli';
+test.each(['esm', 'cjs'] as const)('a program that esbuild bundles with the package as %s runs', async (format) => {
+  const text = `import { createClient } from 'petstore-cli';
 import { startSandbox } from 'petstore-cli/sandbox';
 async function main() {
   const { url, key, close } = await startSandbox();
-  const stateUrl = 'redis://127.0.0.1:1';
   for (const [apiKey, stateUrl] of [[key], [key, 'redis://127.0.0.1:1'], ['k_0123456789']]) {
     const client = createClient({ baseUrl: url, apiKey, stateUrl });
     await client.categories.list().then((all) => console.log(all.length), (error) => console.log(error.name, error.kind));
@@ -142,13 +131,14 @@ async function main() {
 }
 main();
 `;
-    writeFileSync(join(directory, 'program.mjs'), text);
-    const outfile = format === 'esm' ? 'bundle.mjs' : 'bundle.cjs';
-    const { warnings } = await bundle('program.mjs', format, outfile);
-    expect(warnings).toEqual([]);
-    expect(await run(outfile)).toBe('0\n0\nPetstoreError auth\n');
-  },
-);
+  const entry = join(directory, 'program.mjs');
+  writeFileSync(entry, text);
+  const outfile = format === 'esm' ? 'bundle.mjs' : 'bundle.cjs';
+  const how = { bundle: true, platform: 'node', format } as const;
+  const { warnings } = await build({ ...how, entryPoints: [entry], outfile: join(directory, outfile) });
+  expect(warnings).toEqual([]);
+  expect(await run(outfile)).toBe('0\n0\nPetstoreError auth\n');
+});
 
 test('ES modules and CommonJS export the same names, and each accepts the errors of the other', async () => {
   const out = await run(
@@ -187,13 +177,10 @@ test.each([
     { HTTPS_PROXY: 'http://127.0.0.1:1' },
   ],
 ])('a call of the library%s changes nothing for the program around it', async (_how, result, variables) => {
-  // Node sets the dispatcher of the global `fetch` when it is first used.
   const text = `const v8 = require('node:v8');
-const { execFileSync } = require('node:child_process');
 let flags = 0;
 v8.setFlagsFromString = () => flags++;
-const seen = () => [flags, ...process.eventNames(), ...Reflect.ownKeys(globalThis), process.exitCode].map(String)
-  .filter((name) => !name.startsWith('Symbol(undici.globalDispatcher.')).join();
+const seen = () => [flags, ...process.eventNames(), ...Reflect.ownKeys(globalThis), process.exitCode].map(String).join();
 const before = seen();
 const { createClient } = require('petstore-cli');
 const { startSandbox } = require('petstore-cli/sandbox');
@@ -203,22 +190,11 @@ async function main() {
   const client = createClient({ baseUrl, apiKey: key, maxRetries: 0 });
   await client.categories.list().then(() => console.log('listed'), ({ message }) => console.log(message));
   console.log(seen() === before ? 'unchanged' : before + seen());
-  const dispatcher = 'String((new Headers(), globalThis[Symbol.for("undici.globalDispatcher.1")]).constructor)';
-  console.log(eval(dispatcher) + '\\n' === String(execFileSync(process.execPath, ['-p', dispatcher])));
   await client.close();
   await close();
 }
 main();`;
-  expect(await run('around.cjs', text, variables)).toBe(`${result}\nunchanged\ntrue\n`);
-});
-
-test('a call with an invalid proxy variable is rejected as a usage error, and the client can be closed', async () => {
-  const text = `import { createClient } from 'petstore-cli';
-const client = createClient({ baseUrl: 'https://pets.example/v1', apiKey: 'k_0123456789' });
-await client.categories.list().catch(({ kind, message }) => console.log(kind, message));
-await client.close();`;
-  const out = await run('proxy.mjs', text, { HTTPS_PROXY: 'ftp://proxy.example' });
-  expect(out).toBe('usage HTTPS_PROXY is not an http or https URL\n');
+  expect(await run('around.cjs', text, variables)).toBe(`${result}\nunchanged\n`);
 });
 
 test('the Vitest example of docs/node-api.md passes', async () => {
