@@ -1,7 +1,7 @@
 // The client library with a sandbox, and with a scripted service for other responses.
 import { join } from 'node:path';
 import { inspect } from 'node:util';
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import type { ClientOptions } from '../src/client.ts';
 import { createClient, PetstoreError } from '../src/client.ts';
 import { formatTime } from '../src/format.ts';
@@ -15,6 +15,7 @@ import { tempDir } from './support/temp-dir.ts';
 const KEY = 'sandbox_client_test';
 const closing: (() => unknown)[] = [];
 afterEach(async () => {
+  vi.unstubAllEnvs();
   for (const close of closing.splice(0).reverse()) await close();
 });
 
@@ -218,6 +219,14 @@ test('a create without a response is an error of kind unknown_outcome and is sen
     hint: 'check whether the category exists before you retry',
   });
   expect(fake.requests).toHaveLength(1);
+});
+
+test('a call with an invalid proxy variable is a usage error, and the client can be closed', async () => {
+  vi.stubEnv('HTTPS_PROXY', 'ftp://proxy.example');
+  const client = open({ baseUrl: 'https://pets.example/v1' });
+  const message = 'HTTPS_PROXY is not an http or https URL';
+  expect(await errorOf(client.categories.list())).toMatchObject({ kind: 'usage', message });
+  await client.close();
 });
 
 test('errors redact an API key that the service repeats', async () => {

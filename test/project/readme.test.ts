@@ -2,37 +2,26 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, test as anyTest, beforeAll, expect } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { SANDBOX_KEY } from '../../src/sandbox/plans.ts';
 import { hasShell } from '../support/capabilities.ts';
 import type { SandboxProcess } from '../support/processes.ts';
 import { ended, place, startSandbox } from '../support/processes.ts';
 import { BIN } from '../support/program.ts';
 
-const test = anyTest.runIf(hasShell);
 const hasJq = spawnSync('jq', ['--version']).status === 0;
-
-interface Step {
-  readonly command: string;
-  readonly output: string;
-}
 
 const root = join(import.meta.dirname, '../..');
 const readme = readFileSync(join(root, 'README.md'), 'utf8');
 const packageJson = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { scripts: { demo: string } };
 
-function transcripts(): Step[] {
-  const blocks = [...readme.matchAll(/```console\n([\s\S]*?)```/g)].map((match) => match[1] ?? '');
-  return blocks.flatMap((block) =>
-    block
-      .split(/^\$ /m)
-      .slice(1)
-      .map((step) => {
-        const [command = '', ...output] = step.split('\n');
-        return { command, output: output.join('\n') };
-      }),
-  );
-}
+/** Each command with its output. */
+const transcripts = [...readme.matchAll(/```console\n([\s\S]*?)```/g)].flatMap(([, block = '']) =>
+  block
+    .split(/^\$ /m)
+    .slice(1)
+    .map((step) => step.split(/\n(.*)/s)),
+);
 
 // Replaces times and counts, which differ between runs.
 function timeless(text: string): string {
@@ -70,18 +59,14 @@ async function shell(command: string): Promise<string> {
   return (await ended(child)).out.replaceAll(host, README_HOST);
 }
 
-const steps = transcripts();
-
 test('README.md contains more than eight commands with output', () => {
-  expect(steps.length).toBeGreaterThan(8);
+  expect(transcripts.length).toBeGreaterThan(8);
 });
 
-for (const { command, output } of steps) {
+for (const [command = '', output = ''] of transcripts) {
   // CI has jq.
-  anyTest.runIf(hasShell && (hasJq || !/\bjq\b/.test(command)))(
-    `the README command "${command}" prints the documented output`,
-    async () => {
-      expect(timeless(await shell(command))).toBe(timeless(output));
-    },
-  );
+  const canRun = hasShell && (hasJq || !/\bjq\b/.test(command));
+  test.runIf(canRun)(`the README command "${command}" prints the documented output`, async () => {
+    expect(timeless(await shell(command))).toBe(timeless(output));
+  });
 }
