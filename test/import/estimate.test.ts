@@ -21,43 +21,29 @@ function estimated(rows: number, { window, windowMs, longWindow, nextAt }: Given
   return estimate(rows, { window: half, windowMs, longWindow, nextAt }, NOW);
 }
 
+const HALF_HOUR = 30 * MINUTE;
+const daily = { limit: 1000, remaining: 40, resetAt: NOW + 5 * 60 * MINUTE, seenAt: NOW, over: false };
+
 test.each<[string, string, number, Given]>([
   ['a window of unknown length', UNKNOWN, 600, {}],
   ['a window of unknown length that has reset', UNKNOWN, 61, { window: { over: true } }],
-  ['a window of unknown length with half an hour left', UNKNOWN, 600, { window: { resetAt: NOW + 30 * MINUTE } }],
+  ['a window of unknown length with half an hour left', UNKNOWN, 600, { window: { resetAt: NOW + HALF_HOUR } }],
   ['one reset', '30s at 60 requests per window', 60, {}],
   ['one reset and a later next request', '32s at 60 requests per window', 60, { nextAt: NOW + 31_050 }],
   ['enough quota', 'no wait, the quota is sufficient', 20, { window: { remaining: 20 } }],
   ['no rows', 'no wait, the quota is sufficient', 0, {}],
   ['no limit', 'no wait, the quota is sufficient', 5000, { window: { limit: 1e9, remaining: 1e9 } }],
-  ['a window of 30 min and 20 ms', '31m at 60 requests per 30m', 120, { windowMs: 30 * MINUTE + 20 }],
+  ['a window of 30 min and 20 ms', '31m at 60 requests per 30m', 120, { windowMs: HALF_HOUR + 20 }],
   ['a window of a minute', '10m at 60 requests per minute', 600, { windowMs: MINUTE }],
-  [
-    'a window of a minute that has ended',
-    '9m at 60 requests per minute',
-    600,
-    { windowMs: MINUTE, window: { over: true } },
-  ],
-  [
-    'a window of half an hour',
-    '4h 50m at 60 requests per 30m',
-    600,
-    { windowMs: 30 * MINUTE, window: { resetAt: NOW + 20 * MINUTE } },
-  ],
-  [
-    'a daily window that headers report',
-    '5h at 1,000 requests per day',
-    100,
-    {
-      windowMs: MINUTE,
-      longWindow: { limit: 1000, remaining: 40, resetAt: NOW + 5 * 60 * MINUTE, seenAt: NOW, over: false },
-    },
-  ],
+  ['a minute that has ended', '9m at 60 requests per minute', 600, { windowMs: MINUTE, window: { over: true } }],
+  ['a reported daily window', '5h at 1,000 requests per day', 100, { windowMs: MINUTE, longWindow: daily }],
   ['one more row than the daily limit of the plan', '1 day at 1,000 requests per day', 1001, { windowMs: MINUTE }],
   ['more rows than the daily limit of the plan', '2 days at 1,000 requests per day', 2001, { windowMs: MINUTE }],
 ])('the estimate with %s is "%s"', (_what, expected, rows, given) => {
   expect(formatEstimate(estimated(rows, given))).toBe(expected);
 });
+
+const LARGER = { windowMs: MINUTE, window: { limit: 300 } };
 
 test('the estimate is unknown without a known limit', () => {
   const quota = { window: undefined, windowMs: undefined, longWindow: undefined, nextAt: undefined };
@@ -70,12 +56,7 @@ test.each<[string, string, number, Given]>([
   ['fewer rows than the daily limit', 'absent', 1000, {}],
   ['a custom limit', 'absent', 2000, { window: { limit: 61 } }],
   ["a plan's limit for another window", 'absent', 2000, { windowMs: 6000 }],
-  [
-    'a plan of 300 a minute',
-    '20,000 rows exceed the daily limit of 10,000 requests',
-    20_000,
-    { windowMs: MINUTE, window: { limit: 300 } },
-  ],
+  ['a larger plan', '20,000 rows exceed the daily limit of 10,000 requests', 20_000, LARGER],
 ])('the notice about the daily limit with %s is: %s', (_what, expected, rows, given) => {
   expect(dailyNotice(rows, estimated(rows, given)) ?? 'absent').toBe(expected);
 });

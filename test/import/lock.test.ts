@@ -1,5 +1,5 @@
 // The lock of an import: one run at a time, and how long the next one waits. In a file and on a state server.
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { MemoryLog } from '../../src/append-log/log.ts';
@@ -20,6 +20,11 @@ type Liveness = 'alive' | 'dead' | 'unknown';
 function options(pid: number, liveness: Liveness): LockOptions {
   const processes = { self: { pid, start: '', host: 'here' }, livenessOf: () => liveness };
   return { signal: new AbortController().signal, processes };
+}
+
+function fakeIntervals(): void {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  onTestFinished(() => void vi.useRealTimers());
 }
 
 /** A machine with a state directory, on which runs follow one another. */
@@ -98,8 +103,7 @@ test('a run waits for the creates that were on their way when the last one ended
 });
 
 test('a run whose process cannot be seen is taken over after 60 s without a record', async () => {
-  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
-  onTestFinished(() => void vi.useRealTimers());
+  fakeIntervals();
   const machine = new Machine();
   const first = await machine.acquire(11);
   let polls = 0;
@@ -117,18 +121,6 @@ test('a run whose process cannot be seen is taken over after 60 s without a reco
   expect(() => first.assertHeld()).toThrow(takenOver);
 });
 
-test('a run waits until the one that holds the lock ends', async () => {
-  const machine = new Machine();
-  const first = await machine.acquire(11);
-  const waited: number[] = [];
-  const second = machine.open();
-  const acquiring = second.acquire({ ...options(12, 'alive'), onWait: ({ pid }) => void waited.push(pid) });
-  await vi.waitFor(() => expect(machine.clock.slept.length).toBeGreaterThan(2));
-  await first.close();
-  await acquiring;
-  expect([waited, second.busyMs]).toEqual([[11], 0]);
-});
-
 test('a rotation keeps the holder, its last sign of life, and the wait', () => {
   const log = new MemoryLog(lockFormat);
   const rotated = (): LockState => new MemoryLog(lockFormat, lockFormat.snapshot(log.last())).last();
@@ -140,35 +132,18 @@ test('a rotation keeps the holder, its last sign of life, and the wait', () => {
   expect(rotated()).toEqual({ at: 9, busyMs: 2000 });
 });
 
-test.each(['x', '{}', '{"kind":"state","state":{}}', '{"kind":"release"}', '{"kind":"constructor"}', 'null'])(
-  'the record %s of another program is ignored',
-  async (record) => {
-    const machine = new Machine();
-    const lock = await machine.acquire();
-    writeFileSync(machine.path, `${readFileSync(machine.path, 'utf8')}~\nx ${record} .\n`);
-    lock.assertHeld();
-  },
-);
-
-test('a run records every 3 s that it is alive', async () => {
-  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
-  onTestFinished(() => void vi.useRealTimers());
-  const machine = new Machine();
-  const lock = await machine.acquire();
-  for (const beats of [1, 2]) {
-    await vi.advanceTimersByTimeAsync(3000);
-    expect(readFileSync(machine.path, 'utf8').match(/"beat"/g)).toHaveLength(beats);
-  }
-  await lock.close();
-});
-
-test('a run that cannot record that it is alive sends nothing more until it can', async () => {
-  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
-  onTestFinished(() => void vi.useRealTimers());
+test('a run records every 3 s that it is alive, and sends nothing while it cannot', async () => {
+  fakeIntervals();
   const log = new MemoryLog(lockFormat);
   const lock = new Lock(log, new FakeClock());
   await lock.acquire(options(1, 'dead'));
-  const append = vi.spyOn(log, 'append').mockImplementation(() => {
+  const append = vi.spyOn(log, 'append');
+  for (const beats of [1, 2]) {
+    await vi.advanceTimersByTimeAsync(3000);
+    expect(append).toHaveBeenCalledTimes(beats);
+  }
+  lock.assertHeld();
+  append.mockImplementation(() => {
     throw new Error('full');
   });
   await vi.advanceTimersByTimeAsync(3000);

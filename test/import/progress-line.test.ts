@@ -22,56 +22,28 @@ interface Shown {
   readonly waiting?: boolean;
 }
 
-function line(
-  done: number,
-  { total = 900, unknown = 0, view = quota(2), waiting = false }: Shown,
-  room?: number,
-): string {
-  const show = startProgressLine(
-    total,
-    new FakeClock(START),
-    () => view,
-    () => waiting,
-  );
-  return show({ done, created: done, unknown }, room);
-}
-
-const unknownWindow = quota(0, { windowMs: undefined });
+const unknownWindow = { view: quota(0, { windowMs: undefined }) };
 const largest = { total: 299_999, view: quota(0, {}, 1000) };
+const soon = { view: quota(0, { nextAt: START + 61_050 }), waiting: true };
 
 test.each<[string, string, number, Shown, number?]>([
   ['fits 80 columns', '█░░░░░░░░░░░ 118 of 900 · 13m left · quota 2 of 60', 118, {}, ROOM_80],
   ['fits 60 columns', '█░░░░░░░░░░░ 118 of 900 · 13m left · quota 2 of 60', 118, {}, ROOM_60],
   ['has no bar at 59 columns', '118 of 900 · 13m left · quota 2 of 60', 118, {}, ROOM_59],
   ['has no quota at 40 columns', '118 of 900 · 13m left', 118, {}, ROOM_40],
-  [
-    'keeps the time left of the largest imports at 40 columns',
-    '199,999 of 299,999 · 1h 40m left',
-    199_999,
-    largest,
-    ROOM_40,
-  ],
+  ['keeps the time left at 40 columns', '199,999 of 299,999 · 1h 40m left', 199_999, largest, ROOM_40],
   ['names the rows in a pipe', '118 of 900 rows done · 13m left · quota 2 of 60', 118, {}],
   ['omits the quota during a wait', '118 of 900 · 14m left', 118, { view: quota(0), waiting: true }, ROOM_59],
   ['counts rows to look up', '890 of 900 · 1m left · quota 2 of 60 · 3 to look up', 890, { unknown: 3 }, ROOM_59],
   ['shows no time after the last row', '900 of 900 · quota 2 of 60', 900, {}, ROOM_59],
-  [
-    'says that the time is unknown without two resets',
-    '118 of 900 · time left unknown',
-    118,
-    { view: unknownWindow },
-    ROOM_40,
-  ],
-  ['knows the time to the only reset that is needed', '840 of 900 · 1m left', 840, { view: unknownWindow }, ROOM_40],
-  [
-    'shows the wait for the next request, to the second below two minutes',
-    '895 of 900 · 1m 2s left',
-    895,
-    { view: quota(0, { nextAt: START + 61_050 }), waiting: true },
-    ROOM_59,
-  ],
+  ['needs two resets', '118 of 900 · time left unknown', 118, unknownWindow, ROOM_40],
+  ['knows the time to the only reset that is needed', '840 of 900 · 1m left', 840, unknownWindow, ROOM_40],
+  ['shows the wait for the next request to the second', '895 of 900 · 1m 2s left', 895, soon, ROOM_59],
 ])('the progress line %s: %s', (_what, expected, done, shown, room) => {
-  expect(line(done, shown, room)).toBe(expected);
+  const { total = 900, unknown = 0, view = quota(2), waiting = false } = shown;
+  const [getView, isWaiting] = [() => view, () => waiting];
+  const show = startProgressLine(total, new FakeClock(START), getView, isWaiting);
+  expect(show({ done, created: done, unknown }, room)).toBe(expected);
 });
 
 test.each([
@@ -81,12 +53,8 @@ test.each([
   const clock = new FakeClock(START);
   const results = { done: 0, created: 0, unknown: 0 };
   let waiting = false;
-  const show = startProgressLine(
-    2000,
-    clock,
-    () => quota(0, { window }),
-    () => waiting,
-  );
+  const [view, isWaiting] = [() => quota(0, { window }), () => waiting];
+  const show = startProgressLine(2000, clock, view, isWaiting);
   // Time before the first line, such as a prompt, does not count toward the pace.
   await clock.sleep(20_000);
   expect(show(results)).not.toContain('left ·');
