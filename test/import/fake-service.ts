@@ -1,5 +1,4 @@
-// A service in memory and imports to it in virtual time.
-
+// A service that loses, delays and alters creates, in memory, and imports to it in virtual time.
 import type { Api, Category, NewCategory } from '../../src/api/types.ts';
 import { MemoryLog } from '../../src/append-log/log.ts';
 import { sleepLong } from '../../src/clock.ts';
@@ -9,19 +8,28 @@ import type { RunOptions, RunResult } from '../../src/import/run.ts';
 import { runImport } from '../../src/import/run.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 
-const lost = (): PetstoreError => new PetstoreError('unknown_outcome', 'no valid response was received');
-const slow = (): PetstoreError => new PetstoreError('unknown_outcome', 'timed out', { processed: 'late' });
-const cutOff = { processed: 'perhaps' } as const;
-const invalid = { status: 400, code: 'invalid', serviceMessage: 'bad name' };
-/** The timeout of each create; `slow` responses come at once. */
+/** The timeout of each create; `timeout` responses come at once. */
 export const TIMEOUT_MS = 30_000;
 /** How long after a kill the service may process a request of the killed process. */
 const AFTER_KILL_MS = 6900;
 
-interface Effect {
+type ErrorArgs = ConstructorParameters<typeof PetstoreError>;
+/** The errors of the client in memory, by response. */
+const ERRORS: Readonly<Record<string, ErrorArgs> & { reset: ErrorArgs }> = {
+  reset: ['unknown_outcome', 'no valid response was received'],
+  timeout: ['unknown_outcome', 'timed out', { processed: 'late' }],
+  interrupted: ['interrupted', 'interrupted', { processed: 'perhaps' }],
+  refused: ['network', 'connection refused'],
+  400: ['rejected', 'rejected (400)', { status: 400 }],
+  401: ['auth', 'the key was rejected', { status: 401 }],
+  429: ['rate_limited', 'nothing is left', { retryAt: 1_800_000_500_000 }],
+};
+
+export interface Effect {
   /** Committed within this time; not at all if undefined. */
   readonly commitMs?: number;
-  readonly error?: () => PetstoreError;
+  /** A status or a failure instead of the 201. */
+  readonly response?: 'reset' | 'timeout' | 'interrupted' | 'refused' | number;
   readonly afterMs?: number;
   readonly kills?: true;
   /** 201 with the category that existed first, or that the latest 201 named. */
@@ -31,21 +39,21 @@ interface Effect {
 /** The fates of a create. */
 const FATES = {
   ok: { commitMs: 0 },
-  lost: { commitMs: 0, error: lost },
-  'lost, then committed': { commitMs: 1900, error: lost },
-  cut: { error: lost },
-  slow: { error: slow },
-  'slow, then committed': { commitMs: 28_000, error: slow },
-  hangs: { commitMs: 29_000, error: slow, afterMs: TIMEOUT_MS },
-  'hangs and is cut': { error: slow, afterMs: TIMEOUT_MS },
+  lost: { commitMs: 0, response: 'reset' },
+  'lost, then committed': { commitMs: 1900, response: 'reset' },
+  cut: { response: 'reset' },
+  slow: { response: 'timeout' },
+  'slow, then committed': { commitMs: 28_000, response: 'timeout' },
+  hangs: { commitMs: 29_000, response: 'timeout', afterMs: TIMEOUT_MS },
+  'hangs and is cut': { response: 'timeout', afterMs: TIMEOUT_MS },
+  fail: { commitMs: 0, response: 500 },
   old: { names: 'old' },
   latest: { names: 'latest' },
-  rejected: { error: () => new PetstoreError('rejected', 'rejected (400)', invalid) },
-  forbidden: { error: () => new PetstoreError('rejected', 'rejected (403)', { status: 403 }) },
-  unauthorized: { error: () => new PetstoreError('auth', 'the key was rejected', { status: 401 }) },
-  limited: { error: () => new PetstoreError('rate_limited', 'nothing is left', { retryAt: 1_800_000_500_000 }) },
-  unreachable: { error: () => new PetstoreError('network', 'connection refused') },
-  interrupted: { commitMs: 0, error: () => new PetstoreError('interrupted', 'interrupted', cutOff) },
+  rejected: { response: 400 },
+  unauthorized: { response: 401 },
+  limited: { response: 429 },
+  unreachable: { response: 'refused' },
+  interrupted: { commitMs: 0, response: 'interrupted' },
   crash: { kills: true },
   'crash after the commit': { commitMs: 0, kills: true },
   'crash before the commit': { commitMs: AFTER_KILL_MS, kills: true },
@@ -59,6 +67,22 @@ export interface Item extends Category {
   readonly by: string;
 }
 
+/** How the service deviates from the normal. */
+export interface Script {
+  /** The fate of the create number `at`, from 0, unless `fates` has one. */
+  fate?: (at: number, name: string) => Fate | Effect | undefined;
+  /** Called for each list with its client; may throw, or end the process by calling `kill`. */
+  onList?: (client: string, kill: () => void) => void;
+  /** The content of the list number `at` for a process that has seen these ids. */
+  show?: (all: readonly Item[], at: number, seen: ReadonlySet<Category['id']>) => readonly Item[];
+  isCached?: (at: number) => boolean;
+  /** The service's alteration of a name, which a 201 shows too unless `echoes`. */
+  alter?: (name: string) => string;
+  echoes?: boolean;
+  /** A delay of at most `ms`. */
+  draw?: (ms: number) => number;
+}
+
 /** How one process sees the service. */
 interface Client {
   readonly api: Api['categories'];
@@ -66,36 +90,41 @@ interface Client {
   readonly isAlive: () => boolean;
 }
 
-export class FakeService {
-  readonly categories: Item[] = [];
+export class FakeService<Some extends Script = Script> {
+  readonly items: Item[] = [];
   readonly sent: NewCategory[] = [];
-  /** Fates of the next creates; after them `fate` decides. */
+  /** Fates of the next creates. */
   readonly fates: Fate[] = [];
-  fate: (name: string) => Fate = () => 'ok';
-  /** Called for each list with its client; may throw, or end the process by calling `kill`. */
-  onList: (client: string, kill: () => void) => void = () => undefined;
-  /** The part of all categories that a list shows to a process that has seen these ids. */
-  show: (all: readonly Item[], seen: ReadonlySet<Category['id']>) => readonly Item[] = (all) => all;
-  isCached: () => boolean = () => false;
-  /** The service's alteration of a name, which a 201 shows too unless `echoes`. */
-  alter: (name: string) => string = (name) => name;
-  echoes = false;
-  /** A delay of at most `ms`. */
-  draw: (ms: number) => number = () => 0;
   lists = 0;
   nextId = 1;
+  script: Some;
   readonly clock: FakeClock;
   #latest: Item | undefined;
 
-  constructor(clock = new FakeClock(1_800_000_000_000)) {
+  constructor(clock = new FakeClock(1_800_000_000_000), script = {} as Some) {
     this.clock = clock;
+    this.script = script;
   }
 
   add({ name, description }: NewCategory, by = 'before'): Item {
     const described = description === undefined ? {} : { description };
-    const item = { id: this.nextId++, name: this.alter(name), ...described, sent: name, by };
-    this.categories.push(item);
+    const item = { id: this.nextId++, name: this.script.alter?.(name) ?? name, ...described, sent: name, by };
+    this.items.push(item);
     return item;
+  }
+
+  protected effectOf(row: NewCategory): Effect {
+    const at = this.sent.push(row) - 1;
+    const fate = this.fates.shift() ?? this.script.fate?.(at, row.name) ?? 'ok';
+    return typeof fate === 'string' ? FATES[fate] : fate;
+  }
+
+  protected list(seen: Set<Category['id']>): { listed: readonly Category[]; fromCache: boolean } {
+    const at = this.lists++;
+    const fromCache = this.script.isCached?.(at) ?? false;
+    const listed = (this.script.show?.([...this.items], at, seen) ?? this.items).map(visible);
+    if (!fromCache) for (const { id } of listed) seen.add(id);
+    return { listed, fromCache };
   }
 
   /** The service for one process; it never responds after that process was killed. */
@@ -113,20 +142,16 @@ export class FakeService {
     const listFresh = async (): Promise<{ listed: readonly Category[]; fromCache: boolean }> => {
       await this.#delay(60);
       await alive(undefined);
-      this.lists++;
-      this.onList(by, kill);
-      const fromCache = this.isCached();
-      const listed = this.show([...this.categories], seen).map(visible);
-      if (!fromCache) for (const { id } of listed) seen.add(id);
+      this.script.onList?.(by, kill);
+      const list = this.list(seen);
       await this.#delay(60);
-      return alive({ listed, fromCache });
+      return alive(list);
     };
     const create = async (row: NewCategory, beforeSend?: () => void): Promise<Category> => {
       await this.#delay(20);
       await alive(undefined);
       beforeSend?.();
-      this.sent.push(row);
-      const { commitMs, error, afterMs = 0, kills, names }: Effect = FATES[this.fates.shift() ?? this.fate(row.name)];
+      const { commitMs, response, afterMs = 0, kills, names } = this.effectOf(row);
       let item: Item | undefined;
       let isAnswered = false;
       const commit = (): Item => (item ??= this.add(row, by));
@@ -140,24 +165,24 @@ export class FakeService {
       await sleepLong(this.clock, afterMs, new AbortController().signal);
       await alive(undefined);
       isAnswered = true;
-      if (error) throw error();
-      const named = names === 'old' ? this.categories[0] : names === 'latest' ? this.#latest : undefined;
+      if (response) throw new PetstoreError(...(ERRORS[response] ?? ERRORS.reset));
+      const named = names === 'old' ? this.items[0] : names === 'latest' ? this.#latest : undefined;
       if (named) return { ...visible(named), ...(names === 'latest' && { name: row.name }) };
       this.#latest = commit();
       seen.add(this.#latest.id);
-      return { ...visible(this.#latest), ...(this.echoes && { name: row.name }) };
+      return { ...visible(this.#latest), ...(this.script.echoes && { name: row.name }) };
     };
     const list = async (): Promise<readonly Category[]> => (await listFresh()).listed;
     return { api: { list, listFresh, create }, crashed, isAlive: () => !isDead };
   }
 
   #delay(ms: number): Promise<unknown> {
-    const drawn = this.draw(ms);
+    const drawn = this.script.draw?.(ms) ?? 0;
     return drawn > 0 ? this.clock.sleep(drawn) : new Promise(setImmediate);
   }
 }
 
-function visible({ sent: _sent, by: _by, ...category }: Item): Category {
+export function visible({ sent: _sent, by: _by, ...category }: Item): Category {
   return category;
 }
 

@@ -78,15 +78,15 @@ export async function playRound(seed: number, trace: (line: string) => void = ()
 
   // A response that shows the name that was sent leaves only the last list to tell.
   const echoes = alteration !== undefined && chance(0.3);
-  if (alteration) Object.assign(service, { alter: alteration, echoes });
+  if (alteration) Object.assign(service.script, { alter: alteration, echoes });
   service.nextId = 1 + int(5);
-  service.draw = int;
+  service.script.draw = int;
   for (const name of some(6)) service.add({ name });
-  service.fate = (name) => {
+  service.script.fate = (_at, name) => {
     addOthers(0.05);
     return name === rejected ? 'rejected' : isFaulty(lostShare) ? pick(fates) : 'ok';
   };
-  service.onList = (_client, kill) => {
+  service.script.onList = (_client, kill) => {
     addOthers(0.15);
     if (alteration || !isFaulty(0.06)) return;
     if (chance(0.5)) kill();
@@ -94,10 +94,10 @@ export async function playRound(seed: number, trace: (line: string) => void = ()
   };
   const isBadList = (share: number): boolean => hasBadLists && !echoes && isFaulty(share);
   let isCached = false;
-  service.isCached = () => (isCached = !alteration && isBadList(0.14));
+  service.script.isCached = () => (isCached = !alteration && isBadList(0.14));
   // A list that comes from a cache, or that lacks what its reader has seen. An empty list shows no such evidence for long.
   let empty = 0;
-  service.show = (all, seen) => {
+  service.script.show = (all, _at, seen) => {
     if (isCached) return all.slice(0, int(all.length + 1));
     if (!isBadList(0.2)) return all;
     const part = all.slice(0, int(seen.size));
@@ -118,7 +118,7 @@ export async function playRound(seed: number, trace: (line: string) => void = ()
       return { code: result?.exitCode ?? 137, error: result };
     const error = importError(result.results.document(), result.stop, ['categories', 'import', 'rows.csv']);
     trace(`${JSON.stringify(file)}: ${error?.exitCode ?? 0} ${error?.message ?? ''}`);
-    trace(`  ${service.categories.map(({ id, name, sent, by }) => `${id} ${name} (${sent}, ${by})`).join(', ')}`);
+    trace(`  ${service.items.map(({ id, name, sent, by }) => `${id} ${name} (${sent}, ${by})`).join(', ')}`);
     return { code: error?.exitCode ?? 0, error };
   };
 
@@ -130,17 +130,17 @@ export async function playRound(seed: number, trace: (line: string) => void = ()
   };
   const check = (file: readonly string[], { code, error }: Awaited<ReturnType<typeof run>>): void => {
     for (const name of wanted.keys()) {
-      if (/more categories than rows/.test(error?.message ?? '') && error?.message.includes(service.alter(name)))
+      if (/more categories than rows/.test(error?.message ?? '') && error?.message.includes(alteration?.(name) ?? name))
         reported.add(name);
     }
     if (code !== 0) return;
     for (const [name, count] of countOf(file)) {
-      const there = service.categories.filter((one) => one.sent === name || one.name === name).length;
+      const there = service.items.filter((one) => one.sent === name || one.name === name).length;
       if (there < count) violations.push(`"${name}" is missing`);
     }
   };
   const checkTwice = (): void => {
-    const created = service.categories.filter(({ by }) => by.startsWith('process')).map(({ sent }) => sent);
+    const created = service.items.filter(({ by }) => by.startsWith('process')).map(({ sent }) => sent);
     for (const [name, count] of countOf(created)) {
       if (count > (wanted.get(name) ?? 0) && !reported.has(name)) violations.push(`"${name}" exists ${count} times`);
     }
@@ -167,7 +167,7 @@ export async function playRound(seed: number, trace: (line: string) => void = ()
     if (ending.code === 4) file = file.filter((name) => name !== rejected);
     else if (ending.code === 0 && chance(0.6)) file = [...file, ...some(2)].slice(chance(0.3) ? 1 : 0);
     knowsSpelling ||= /spelling|compare/.test(hint);
-    if (knowsSpelling) file = respelled(file, service.categories);
+    if (knowsSpelling) file = respelled(file, service.items);
     await clock.sleep(int(20_000));
   }
   checkTwice();

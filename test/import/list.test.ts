@@ -36,16 +36,16 @@ test('a list that lacks a known category is fetched again after 2 and 4 s, and e
     [2000, 4000],
     ['2', '7', '1'],
   ]);
-  it.show = (all) => (it.lists === 4 ? [] : all);
+  it.script.show = (all, at) => (at === 3 ? [] : all);
   expect(await fetchList(options, new Set(['1']))).toMatchObject({ isWhole: true, lacking: [] });
   expect(it.lists).toBe(5);
 });
 
 test('a cached list is not whole, and what it shows need not exist', async () => {
   const { it, options } = service('dog');
-  it.isCached = () => it.lists < 2;
+  it.script.isCached = (at) => at < 1;
   expect(await firstList(options)).toEqual([{ id: 1, name: 'dog' }]);
-  it.isCached = () => true;
+  it.script.isCached = () => true;
   const known = new Set<string>();
   expect(await fetchList(options, known)).toMatchObject({ isWhole: false, fromCache: true, lacking: [] });
   expect(known.size).toBe(0);
@@ -54,7 +54,7 @@ test('a cached list is not whole, and what it shows need not exist', async () =>
 
 test('ids of nineteen digits are compared exactly', async () => {
   const { it, options } = service();
-  it.categories.push({ id: 9223372036854775806n, name: 'dog', sent: 'dog', by: 'before' });
+  it.items.push({ id: 9223372036854775806n, name: 'dog', sent: 'dog', by: 'before' });
   expect(await fetchList(options, new Set(['9223372036854775807']))).toMatchObject({ isWhole: false });
 });
 

@@ -8,8 +8,9 @@ import type { Place } from '../support/processes.ts';
 import { ended, place, until } from '../support/processes.ts';
 import { start } from '../support/program.ts';
 import { inProcess } from '../support/world.ts';
-import type { Item, Script } from './scripted-service.ts';
-import { ScriptedService } from './scripted-service.ts';
+import type { Effect, Item } from './fake-service.ts';
+import type { HttpScript } from './http-service.ts';
+import { HttpService } from './http-service.ts';
 
 const IMPORT = ['categories', 'import', 'rows.csv', '--json'];
 const MOST_COMMANDS = 6;
@@ -22,15 +23,15 @@ interface Ending {
 
 class Scene {
   readonly clock = new IdleClock();
-  readonly service: ScriptedService;
+  readonly service: HttpService;
   readonly at: Place = place();
   /** The highest number of rows that the file has had for each name. */
   readonly wanted = new Map<string, number>();
   names: readonly string[] = [];
   key = 'sk_test_Abcdef0123456789';
 
-  constructor(script: Script) {
-    this.service = new ScriptedService(this.clock, script);
+  constructor(script: HttpScript) {
+    this.service = new HttpService(this.clock, script);
   }
 
   get state(): string {
@@ -59,7 +60,7 @@ class Scene {
   async killAfter(creates: number): Promise<void> {
     const child = start({ ...this.at, env: { ...this.at.env, ...this.env() } }, IMPORT);
     const outcome = ended(child);
-    await this.service.created(this.service.creates + creates);
+    await this.service.created(this.service.sent.length + creates);
     child.kill('SIGKILL');
     await outcome;
   }
@@ -100,7 +101,7 @@ class Scene {
 
   #listed(): readonly Item[] {
     const { items, lists, script } = this.service;
-    return script.show?.(items, lists) ?? items;
+    return script.show?.(items, lists, new Set()) ?? items;
   }
 
   // Writes the service's spelling of every row that exists.
@@ -114,7 +115,7 @@ class Scene {
   }
 }
 
-async function scene(script: Script, ...names: readonly string[]): Promise<Scene> {
+async function scene(script: HttpScript, ...names: readonly string[]): Promise<Scene> {
   const made = new Scene(script);
   onTestFinished(await made.service.start());
   made.write(...names);
@@ -142,16 +143,17 @@ test.each(Object.keys(ALTERING))('if the service %s names and loses responses, n
   expect(new Set(names).size).toBe(names.length);
 });
 
-const later = (ms: number, status?: number) => () => ({ later: ms, ...(status && { status }) });
-const cachedLater = (at: number): Record<string, string> => (at === 0 ? {} : { age: '60' });
-const emptyIfCached = { headers: cachedLater, show: (all: readonly Item[], at: number) => (at === 0 ? all : []) };
+const later =
+  (commitMs: number, response: number | 'reset' = 'reset') =>
+  (): Effect => ({ commitMs, response });
+const emptyLater: HttpScript = { isCached: (at) => at > 0, show: (all, at) => (at > 0 ? [] : all) };
 const byName = (all: readonly Item[]) => [...all].sort((a, b) => (a.name < b.name ? -1 : 1)).slice(0, 4);
 const upper = (all: readonly Item[]) => all.map((one) => ({ ...one, name: one.name.toUpperCase() }));
 
-test.each<[string, Script, number, (readonly string[])?]>([
+test.each<[string, HttpScript, number, (readonly string[])?]>([
   ['a list of the first 4 by name', { show: byName, fate: lostFirst(2) }, 7],
-  ['a cached list with Age from the start', { headers: () => ({ age: '30' }), show: () => [] }, 7],
-  ['a cached list with Age after lost responses', { ...emptyIfCached, fate: lostFirst(3) }, 7],
+  ['a cached list with Age from the start', { isCached: () => true, show: () => [] }, 7],
+  ['a cached list with Age after lost responses', { ...emptyLater, fate: lostFirst(3) }, 7],
   ['202 responses and commits 20 s later', { fate: later(20_000, 202) }, 0],
   ['500 responses after the commits', { fate: () => 'fail' }, 0],
   [
@@ -165,8 +167,8 @@ test.each<[string, Script, number, (readonly string[])?]>([
   ['201 responses with an old category to two creates', { seed: ['old'], fate: (at) => (at < 2 ? 'old' : 'ok') }, 0],
   ['connections that are cut before the commit', { fate: (at) => (at % 3 === 0 ? 'cut' : 'ok') }, 0],
   ['a service that commits nothing and cuts every create', { fate: () => 'cut' }, 8],
-  ['503 responses to every create', { fate: () => ({ status: 503 }) }, 8],
-  ['a firewall that rejects every create with 403', { fate: () => ({ status: 403 }) }, 4],
+  ['503 responses to every create', { fate: () => ({ response: 503 }) }, 8],
+  ['a firewall that rejects every create with 403', { fate: () => ({ response: 403 }) }, 4],
   ['created categories that are listed under other names', { show: upper }, 0],
   ['repeated names in the file and lost responses', { fate: lostFirst(4) }, 0, ['a', 'a', 'b', 'a', 'b']],
   [
@@ -184,7 +186,7 @@ test.each<[string, Script, number, (readonly string[])?]>([
   },
 );
 
-test.each<[string, Script, (it: Scene) => Promise<void> | void]>([
+test.each<[string, HttpScript, (it: Scene) => Promise<void> | void]>([
   [
     'a key that is renewed in mid-import',
     { fate: lostFirst(2) },
@@ -214,7 +216,7 @@ test.each<[string, Script, (it: Scene) => Promise<void> | void]>([
   ],
   [
     'a state directory that was deleted after lost responses',
-    { ...emptyIfCached, fate: lostFirst(3) },
+    { ...emptyLater, fate: lostFirst(3) },
     async (it) => {
       expect((await it.run()).code).toBe(8);
       rmSync(it.state, { recursive: true });
@@ -254,7 +256,7 @@ test('a row that may be a category of another client is created once by a user w
   it.service.script = {
     fate: (at) => {
       if (at > 0) return undefined;
-      it.service.items.push({ id: 1, name: 'zebra', sent: 'zebra' });
+      it.service.add({ name: 'zebra' });
       return 'cut';
     },
   };

@@ -6,7 +6,7 @@ import { FakeImport, isComplete, named } from './fake-service.ts';
 
 const numbered = (count: number): NewCategory[] => named(...Array.from({ length: count }, (_, at) => `n${at}`));
 const namesOf = (rows: readonly NewCategory[]): string[] => rows.map(({ name }) => name).sort();
-const namesAt = (it: FakeImport): string[] => namesOf(it.service.categories);
+const namesAt = (it: FakeImport): string[] => namesOf(it.service.items);
 
 test('a name that occurs three times in the file and once in the list is created twice, with two lists and no wait', async () => {
   const it = new FakeImport(named('dog', 'cat', 'dog', 'dog'));
@@ -18,14 +18,14 @@ test('a name that occurs three times in the file and once in the list is created
 
 test('nothing is sent if the first list comes from a cache even after 2 and 4 s', async () => {
   const it = new FakeImport(named('dog'));
-  it.service.isCached = () => true;
+  it.service.script.isCached = () => true;
   await expect(it.run()).rejects.toMatchObject({ exitCode: 7, message: expect.stringContaining('cache') });
   expect([it.clock.slept, it.service.sent]).toEqual([[2000, 4000], []]);
 });
 
 test('uncertain rows stay unknown if the list lacks categories, and the error says whether this run created them', async () => {
   const it = new FakeImport(numbered(6));
-  it.service.show = (all) => all.slice(0, 2);
+  it.service.script.show = (all) => all.slice(0, 2);
   it.service.fates.push('ok', 'ok', 'ok', 'lost');
   const result = await it.run({ concurrency: 1 });
   expect(result?.results.document()).toMatchObject({ unknown: [{ row: 4 }], pending: 0 });
@@ -35,7 +35,7 @@ test('uncertain rows stay unknown if the list lacks categories, and the error sa
   });
   const other = new FakeImport(named('dog'));
   for (const name of ['old', 'older']) other.service.add({ name });
-  other.service.show = (all) => (other.service.lists > 1 ? all.slice(1) : all);
+  other.service.script.show = (all, at) => (at > 0 ? all.slice(1) : all);
   other.service.fates.push('cut');
   const again = await other.run();
   expect(again?.results.document()).toMatchObject({ unknown: [{ row: 1 }] });
@@ -55,7 +55,7 @@ test('an absent row is resent up to --max-retries times', async () => {
 
 test('an import stops if a 201 shows that the service changes names, and the file with its spelling is complete', async () => {
   const it = new FakeImport(named('Dog', 'Cat', 'Cow'));
-  it.service.alter = (name) => name.toLowerCase();
+  it.service.script.alter = (name) => name.toLowerCase();
   const result = await it.run({ concurrency: 2 });
   expect(result?.stop?.error).toMatchObject({
     exitCode: 7,
@@ -70,18 +70,18 @@ test('an import stops if a 201 shows that the service changes names, and the fil
 
 test('a changed name is reported if only the list shows it, and if the import ends for another reason', async () => {
   const it = new FakeImport(named('Dog', 'Cat'));
-  it.service.alter = (name) => name.toLowerCase();
-  it.service.echoes = true;
+  it.service.script.alter = (name) => name.toLowerCase();
+  it.service.script.echoes = true;
   expect((await it.run())?.stop?.error.message).toBe('the service changed the name "Dog" to "dog"');
   const other = new FakeImport(named('Dog', 'Cat'));
-  other.service.alter = (name) => name.toLowerCase();
+  other.service.script.alter = (name) => name.toLowerCase();
   other.service.fates.push('unauthorized');
   expect((await other.run())?.stop?.error.message).toBe('the service changed the name "Cat" to "cat"');
 });
 
 test('after a changed name, rows without a response are looked up and nothing more is sent', async () => {
   const it = new FakeImport(named('Dog', 'Cat', 'Cow'));
-  it.service.alter = (name) => name.toLowerCase();
+  it.service.script.alter = (name) => name.toLowerCase();
   it.service.fates.push('lost', 'cut');
   expect((await it.run())?.results.document()).toMatchObject({
     created: [{ name: 'cow' }],
@@ -95,7 +95,7 @@ test('after a changed name, rows without a response are looked up and nothing mo
 
 test('a list that lacks categories that were just created is an error, unless the quota allows no last list', async () => {
   const it = new FakeImport(numbered(5));
-  it.service.show = (all) => all.slice(0, 4);
+  it.service.script.show = (all) => all.slice(0, 4);
   expect((await it.run())?.stop?.error).toMatchObject({
     exitCode: 7,
     message: 'the list lacks 1 category that was just created',
@@ -110,8 +110,8 @@ test('a list that lacks categories that were just created is an error, unless th
 test('a row that another client creates while the import looks up others is not sent', async () => {
   const it = new FakeImport(numbered(6));
   it.service.fates.push('cut', 'cut', 'cut', 'cut');
-  it.service.onList = () => {
-    if (it.service.lists === 2) it.service.add({ name: 'n5' });
+  it.service.script.onList = () => {
+    if (it.service.lists === 1) it.service.add({ name: 'n5' });
   };
   expect(isComplete(await it.run({ concurrency: 1 }))).toBe(true);
   expect(namesAt(it)).toEqual(namesOf(numbered(6)));
@@ -145,27 +145,27 @@ test.each<[string, number, Fate[]]>([
 test('a create that is processed after its row was sent again is reported as a duplicate, also one of an earlier run', async () => {
   const it = new FakeImport(named('dog', 'cat'));
   it.service.fates.push('cut', 'ok', 'ok');
-  it.service.onList = () => {
-    if (it.service.lists === 3) it.service.add({ name: 'dog' });
+  it.service.script.onList = () => {
+    if (it.service.lists === 2) it.service.add({ name: 'dog' });
   };
   expect((await it.run({ concurrency: 1 }))?.stop?.error).toMatchObject({
     kind: 'unknown_outcome',
     message: 'the list shows more categories than rows: "dog"',
   });
   const other = new FakeImport(named('dog', 'cat'));
-  other.service.onList = () => {
-    if (other.service.lists === 2) other.service.add({ name: 'cat' });
+  other.service.script.onList = () => {
+    if (other.service.lists === 1) other.service.add({ name: 'cat' });
   };
   expect((await other.run())?.stop?.error.message).toBe('the list shows more categories than rows: "cat"');
 });
 
 test('rows are looked up after several lost responses in a row, and the import stops if none exists', async () => {
   const found = new FakeImport(numbered(20));
-  found.service.fate = () => 'lost';
+  found.service.script.fate = () => 'lost';
   expect(isComplete(await found.run({ maxRetries: 0 }))).toBe(true);
   expect(found.service.sent).toHaveLength(20);
   const hopeless = new FakeImport(numbered(100));
-  hopeless.service.fate = () => 'cut';
+  hopeless.service.script.fate = () => 'cut';
   expect((await hopeless.run())?.stop?.error.kind).toBe('unknown_outcome');
   expect(hopeless.service.sent.length).toBeLessThan(30);
 });

@@ -3,8 +3,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { PetstoreError } from '../../../src/errors.ts';
-import type { Script } from '../../import/scripted-service.ts';
-import { ScriptedService } from '../../import/scripted-service.ts';
+import type { HttpScript } from '../../import/http-service.ts';
+import { HttpService } from '../../import/http-service.ts';
 import { IdleClock } from '../../support/fake-clock.ts';
 import type { Outcome, Place } from '../../support/processes.ts';
 import { ended, place } from '../../support/processes.ts';
@@ -21,15 +21,15 @@ const ONCE = Object.fromEntries(NAMES.map((name) => [name, 1]));
 class Fleet {
   readonly clock = new IdleClock();
   readonly interrupt = new AbortController();
-  readonly service: ScriptedService;
+  readonly service: HttpService;
   readonly server: RedisServer;
 
-  private constructor(server: RedisServer, script: Script) {
+  private constructor(server: RedisServer, script: HttpScript) {
     this.server = server;
-    this.service = new ScriptedService(this.clock, script);
+    this.service = new HttpService(this.clock, script);
   }
 
-  static async start(script: Script = {}): Promise<Fleet> {
+  static async start(script: HttpScript = {}): Promise<Fleet> {
     const fleet = new Fleet(await RedisServer.start(), script);
     onTestFinished(await fleet.service.start());
     onTestFinished(() => fleet.server.kill());
