@@ -36,24 +36,16 @@ export function exitCodeTable({ exitCodes }) {
 }
 
 function markdownSection(command) {
-  const parts = [
-    `### petstore ${command.path}`,
-    escaped(sentence(command.description)),
-    fence('text', [command.usage]),
+  const { aliases, description, notes, examples } = command;
+  const alias = aliases.length > 0 ? ` Alias: ${aliases.map(code).join(', ')}` : '';
+  const named = [...command.arguments.map((one) => ({ ...one, flags: one.name })), ...command.options];
+  return [
+    `### ${escaped(command.usage.replace(' [options]', ''))}`,
+    escaped(sentence(description)) + alias,
+    ...(named.length > 0 ? [optionTable(named)] : []),
+    ...(notes ? notes.split(/\n{2,}/).map(markdownParagraph) : []),
+    ...(examples.length > 0 ? [fence('sh', examples)] : []),
   ];
-  if (command.aliases.length > 0) parts.push(`Alias: ${command.aliases.map(code).join(', ')}`);
-  if (command.arguments.length > 0) {
-    parts.push(
-      table(
-        ['argument', 'meaning'],
-        command.arguments.map((one) => [code(one.name), cell(explained(one))]),
-      ),
-    );
-  }
-  if (command.options.length > 0) parts.push(optionTable(command.options));
-  if (command.notes) parts.push(...command.notes.split(/\n{2,}/).map(markdownParagraph));
-  if (command.examples.length > 0) parts.push(fence('sh', command.examples));
-  return parts;
 }
 
 function optionTable(list) {
@@ -115,14 +107,14 @@ export function manPage(reference) {
       roff(one.meaning + (one.kind ? ` (${one.kind})` : '')),
     ]),
     '.SH FILES',
-    ...[
-      '~/.config/petstore',
-      'profiles and keys (macOS: ~/Library/Preferences/petstore); PETSTORE_CONFIG_DIR overrides it',
-      '~/.local/state/petstore',
+    '.TP',
+    '.I ~/.config/petstore',
+    roff('profiles and keys (macOS: ~/Library/Preferences/petstore); PETSTORE_CONFIG_DIR overrides it'),
+    '.TP',
+    '.I ~/.local/state/petstore',
+    roff(
       'quota, import locks and sandbox data (macOS: ~/Library/Application Support/petstore); PETSTORE_STATE_DIR overrides it',
-    ]
-      .map(roff)
-      .flatMap((line, at) => (at % 2 === 0 ? ['.TP', `.I ${line}`] : [line])),
+    ),
     '.SH EXAMPLES',
     ...examples(reference.examples),
     '.SH SEE ALSO',
