@@ -10,6 +10,7 @@ import { ended, place, until } from '../support/processes.ts';
 import { BIN, petstore, start } from '../support/program.ts';
 import type { RawServer } from '../support/raw-server.ts';
 import { response, startRawServer } from '../support/raw-server.ts';
+import type { WorldOptions } from '../support/world.ts';
 import { inProcess } from '../support/world.ts';
 
 const SECRET = 'qZ7xK2mW9vB4nL8tR3yC6jH1';
@@ -62,14 +63,17 @@ beforeAll(async () => {
 
 const at = (baseUrl: string): Place => place({ PETSTORE_BASE_URL: baseUrl, PETSTORE_API_KEY: SECRET });
 
-function run({ dir, env }: Place, args: readonly string[], stdin?: string): Promise<Outcome> {
-  return inProcess(args, { dir, env, ...(stdin === undefined ? {} : { stdin }) });
+function expectNoLeak({ code, out, err }: Outcome, home: Place): void {
+  expect(code).not.toBe(1);
+  expect({ out: leakIn(out), err: leakIn(err) }).toEqual({ out: undefined, err: undefined });
+  expect(leakyFiles(home.dir, OWN_FILE)).toEqual([]);
 }
 
-function expectNoLeak(run: Outcome, home: Place): void {
-  expect(run).not.toMatchObject({ code: 1 });
-  expect({ out: leakIn(run.out), err: leakIn(run.err) }).toEqual({ out: undefined, err: undefined });
-  expect(leakyFiles(home.dir, OWN_FILE)).toEqual([]);
+/** Runs a command, searches its output and files for the key, and returns its exit code. */
+async function check(home: Place, line: string, options: WorldOptions = {}): Promise<number> {
+  const outcome = await inProcess(line.split(' '), { ...home, ...options });
+  expectNoLeak(outcome, home);
+  return outcome.code;
 }
 
 test.each<[status: string, line: string]>([
@@ -91,7 +95,7 @@ test.each<[status: string, line: string]>([
   async (status, line) => {
     const home = at(`${echo.origin}/${status}/v1`);
     writeFileSync(join(home.dir, 'rows.csv'), 'name\ndog\n');
-    expectNoLeak(await run(home, [...line.split(' '), '--verbose', '--max-retries', '0', '--timeout', '5s']), home);
+    await check(home, `${line} --verbose --max-retries 0 --timeout 5s`);
   },
 );
 
@@ -101,9 +105,7 @@ test('the built program redacts the key in the output and files of a list', asyn
 });
 
 test('a key in a table cell is redacted before the cell is wrapped', async () => {
-  const { dir, env } = at(`${echo.origin}/200/v1`);
-  const { code, out } = await inProcess(['categories', 'list'], { dir, env, columns: 40 });
-  expect({ code, leak: leakIn(out) }).toEqual({ code: 0, leak: undefined });
+  expect(await check(at(`${echo.origin}/200/v1`), 'categories list', { columns: 40 })).toBe(0);
 });
 
 test.each(['reset before the body', 'body cut short', 'no status line', 'huge header', 'HTML page'])(
@@ -111,8 +113,8 @@ test.each(['reset before the body', 'body cut short', 'no status line', 'huge he
   async (name) => {
     const service = await startFaulty(FAULTS[name] as Fault);
     onTestFinished(() => service.close());
-    const home = at(`${service.origin}/v1`);
-    expectNoLeak(await run(home, ['categories', 'create', '--name', 'x', '--verbose', ...faultOptions()]), home);
+    const line = `categories create --name x --verbose ${faultOptions().join(' ')}`;
+    await check(at(`${service.origin}/v1`), line);
   },
 );
 
@@ -120,33 +122,27 @@ test.each([`${SECRET}\n`, ` ${SECRET}`, `${SECRET}\u00e9`, `${SECRET} ${SECRET}`
   'the malformed key %j is rejected and not shown',
   async (key) => {
     const home = place({ PETSTORE_API_KEY: key, PETSTORE_BASE_URL: `${echo.origin}/200/v1` });
-    const outcome = await run(home, ['categories', 'list', '--verbose']);
-    expect(outcome.code).toBe(3);
-    expectNoLeak(outcome, home);
+    expect(await check(home, 'categories list --verbose')).toBe(3);
   },
 );
 
 test('a saved key is only in the file of its profile, and in no file after a logout', async () => {
   const home = place();
-  const runs = [await run(home, ['auth', 'login', '--url', `${echo.origin}/200/v1`, '--verbose'], `${SECRET}\n`)];
-  for (const line of ['categories list', 'auth status', 'auth status --json', 'quota', 'doctor']) {
-    runs.push(await run(home, [...line.split(' '), '--verbose']));
+  const login = `auth login --url ${echo.origin}/200/v1`;
+  for (const line of [login, 'categories list', 'auth status', 'auth status --json', 'quota', 'doctor']) {
+    expect(await check(home, `${line} --verbose`, { stdin: `${SECRET}\n` })).toBe(0);
   }
-  expect(runs.map(({ code }) => code).slice(0, 4)).toEqual([0, 0, 0, 0]);
-  for (const one of runs) expectNoLeak(one, home);
   expect(readFileSync(join(home.dir, 'config', 'profile-production.json'), 'utf8')).toContain(SECRET);
-  await run(home, ['auth', 'logout']);
+  await check(home, 'auth logout');
   expect(leakyFiles(home.dir, /^$/)).toEqual([]);
 });
 
 test('the content of a damaged profile is not shown', async () => {
   const home = place();
-  await run(home, ['auth', 'login', '--no-verify', '--url', `${echo.origin}/200/v1`], SECRET);
+  await check(home, `auth login --no-verify --url ${echo.origin}/200/v1`, { stdin: SECRET });
   for (const text of [`{"key":"${SECRET}`, SECRET, `{"version":1,"key":["${SECRET}"]}`]) {
     writeFileSync(join(home.dir, 'config', 'profile-production.json'), text);
-    const outcome = await run(home, ['categories', 'list', '--verbose']);
-    expect(outcome.code).toBe(9);
-    expectNoLeak(outcome, home);
+    expect(await check(home, 'categories list --verbose')).toBe(9);
   }
 });
 
@@ -156,53 +152,33 @@ test('the password of a proxy is not shown', async () => {
     PETSTORE_API_KEY: 'other-key-0123456789',
     HTTPS_PROXY: `http://ann:${SECRET}@127.0.0.1:9`,
   });
-  for (const args of [['categories', 'list'], ['doctor']]) {
-    const outcome = await run(home, [...args, '--verbose', '--max-retries', '0', '--timeout', '3s']);
-    expect(outcome.code).toBe(6);
-    expectNoLeak(outcome, home);
+  for (const line of ['categories list', 'doctor']) {
+    expect(await check(home, `${line} --verbose --max-retries 0 --timeout 3s`)).toBe(6);
   }
 });
 
-// Starts a list that gets no response, and resolves once its request has been received.
-async function hanging(env: Record<string, string> = {}) {
-  const service = await startFaulty(FAULTS['no response'] as Fault);
-  onTestFinished(() => service.close());
-  const home = at(`${service.origin}/v1`);
-  const own = { ...home, env: { ...home.env, ...env } };
-  const child = start(own, ['categories', 'list', '--timeout', '20s']);
-  const outcome = ended(child);
-  await until(() => service.requests.length > 0);
-  return { home, child, outcome };
-}
-
-test.runIf(hasSignals)('debug output and reports of Node.js show no API key and no state server password', async () => {
-  const { home, child, outcome } = await hanging({
-    NODE_DEBUG: 'undici,http,net,tls',
-    NODE_OPTIONS: '--report-on-signal --report-directory=.',
-    PETSTORE_STATE_URL: `redis://${SECRET}@127.0.0.1:1`,
-    PETSTORE_STATE_PASSWORD: SECRET,
-  });
-  const report = (): string => readdirSync(home.dir).find((name) => /^report\..*\.json$/.test(name)) ?? '';
-  child.kill('SIGUSR2');
-  await until(() => report() !== '');
-  child.kill('SIGINT');
-  expectNoLeak(await outcome, home);
-  expect(readFileSync(join(home.dir, report()), 'utf8')).toContain('PETSTORE_STATE_DIR');
-});
-
-test.runIf(existsSync('/proc/self/environ'))('no process has the key in its arguments', async () => {
-  const { child, outcome } = await hanging();
-  const lines = readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .map((pid) => {
-      try {
-        return readFileSync(`/proc/${pid}/cmdline`, 'latin1');
-      } catch {
-        return '';
-      }
-    });
-  child.kill('SIGINT');
-  await outcome;
-  expect(lines.some((line) => line.includes(BIN))).toBe(true);
-  expect(lines.filter((line) => line.includes(SECRET))).toEqual([]);
-});
+test.runIf(hasSignals && existsSync('/proc/self/cmdline'))(
+  'arguments of processes, debug output and reports of Node.js show no API key and no state server password',
+  async () => {
+    const service = await startFaulty(FAULTS['no response'] as Fault);
+    onTestFinished(() => service.close());
+    const home = at(`${service.origin}/v1`);
+    const debug = {
+      NODE_DEBUG: 'undici,http,net,tls',
+      NODE_OPTIONS: '--report-on-signal --report-directory=.',
+      PETSTORE_STATE_URL: `redis://${SECRET}@127.0.0.1:1`,
+      PETSTORE_STATE_PASSWORD: SECRET,
+    };
+    const child = start({ ...home, env: { ...home.env, ...debug } }, ['categories', 'list', '--timeout', '20s']);
+    const outcome = ended(child);
+    await until(() => service.requests.length > 0);
+    const line = readFileSync(`/proc/${child.pid}/cmdline`, 'latin1');
+    const report = (): string => readdirSync(home.dir).find((name) => /^report\..*\.json$/.test(name)) ?? '';
+    child.kill('SIGUSR2');
+    await until(() => report() !== '');
+    child.kill('SIGINT');
+    expectNoLeak(await outcome, home);
+    expect(readFileSync(join(home.dir, report()), 'utf8')).toContain('PETSTORE_STATE_DIR');
+    expect([line.includes(BIN), leakIn(line)]).toEqual([true, undefined]);
+  },
+);
