@@ -60,12 +60,6 @@ test('the client library creates and lists categories', async () => {
   expect(client.quota().resetAt).toBeGreaterThan(Date.now());
 });
 
-test('a list with a wrong key is an auth error, whose hint names no command', async () => {
-  const client = open({ ...(await service()), apiKey: 'sandbox_another_key' });
-  const error = await errorOf(client.categories.list());
-  expect(error).toMatchObject({ kind: 'auth', status: 401, hint: 'use a valid API key' });
-});
-
 test('a request with an exhausted quota fails immediately with the retry time and is not sent', async () => {
   const client = open({ ...(await service(2)), maxWaitMs: 0 });
   await client.categories.list();
@@ -286,11 +280,9 @@ test.each([
   ['an http URL', { baseUrl: 'http://pets.example/v1', apiKey: KEY }, 'usage', 'baseUrl'],
   ['a key with a space', { baseUrl: URL_V1, apiKey: 'a b' }, 'auth', 'a space'],
   ['an undefined key', { baseUrl: URL_V1, apiKey: undefined }, 'auth', 'apiKey'],
-  ['an empty key', { baseUrl: URL_V1, apiKey: '' }, 'auth', 'apiKey'],
   ['a key that is not a string', { baseUrl: URL_V1, apiKey: 12_345_678 }, 'auth', 'apiKey'],
   ['an unknown option', { baseUrl: URL_V1, apiKey: KEY, timeout: 5 }, 'usage', 'unknown option "timeout"'],
   ['a timeout of 0', { baseUrl: URL_V1, apiKey: KEY, timeoutMs: 0 }, 'usage', 'timeoutMs'],
-  ['a timeout that is a string', { baseUrl: URL_V1, apiKey: KEY, timeoutMs: '5s' }, 'usage', 'timeoutMs'],
   ['a fractional number of retries', { baseUrl: URL_V1, apiKey: KEY, maxRetries: 0.5 }, 'usage', 'maxRetries'],
   ['a negative maximum wait', { baseUrl: URL_V1, apiKey: KEY, maxWaitMs: -1 }, 'usage', 'maxWaitMs'],
   ['a number as state directory', { baseUrl: URL_V1, apiKey: KEY, stateDir: 5 }, 'usage', 'stateDir must be a path'],

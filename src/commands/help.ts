@@ -166,7 +166,9 @@ function defaultOf({
   defaultValue,
   defaultValueDescription,
 }: Pick<Option, 'defaultValue' | 'defaultValueDescription'>) {
-  return defaultValueDescription ?? (typeof defaultValue === 'string' ? defaultValue : undefined);
+  return (
+    defaultValueDescription ?? (/^(?:string|number)$/.test(typeof defaultValue) ? String(defaultValue) : undefined)
+  );
 }
 
 function longName(flags: string): string | undefined {

@@ -13,17 +13,22 @@ import { tempDir } from '../support/temp-dir.ts';
 import { inProcess } from '../support/world.ts';
 import { dataFileWith } from './support.ts';
 
-test.each(['data', 'data.windows'])('an unknown record in %s causes exit code 9, even with --reset', async (name) => {
+test.each([
+  ['data', `~\n0 ${withChecksum('x')} .\n`],
+  ['data.windows', `~\n0 ${withChecksum('x')} .\n`],
+  ['data', 'a diary\n'],
+  ['data.windows', 'a diary\n'],
+])('an unknown record in %s causes exit code 9, even with --reset: %j', async (name, content) => {
   const dir = tempDir();
   const file = join(dir, `${name}.1.log`);
-  fs.writeFileSync(file, `~\n0 ${withChecksum('x')} .\n`);
-  const before = fs.readFileSync(file);
+  fs.writeFileSync(file, content);
   for (const option of [[], ['--reset']]) {
     const { code, out, err } = await inProcess(['sandbox', '--port', '0', '--data', join(dir, 'data'), ...option]);
     expect([code, out]).toEqual([9, '']);
-    expect(err).toMatch(/^error: .*[\\/]data.*\.1\.log is damaged\nhint: .+\n$/);
+    expect(err).toMatch(/^error: .*\nhint: .+\n$/);
+    expect(err).toContain(file);
   }
-  expect(fs.readFileSync(file)).toEqual(before);
+  expect(fs.readFileSync(file, 'utf8')).toBe(content);
 });
 
 test('data that is damaged while a sandbox runs is an error from then on, even after a rotation', async () => {

@@ -36,7 +36,7 @@ async function createAt({ env }: SandboxProcess, name: string): Promise<number> 
   return (JSON.parse(text) as Listed).id;
 }
 
-const listOf = (store: Store): Listed[] => JSON.parse(store.list().toString());
+const listOf = (store: Store): Listed[] => JSON.parse(store.list());
 
 test.each(['b', 'b.log', 'b.1.log', 'b.12.log'])('the data file %s is stored as b.1.log', (name) => {
   const dir = tempDir();
@@ -44,27 +44,18 @@ test.each(['b', 'b.log', 'b.1.log', 'b.12.log'])('the data file %s is stored as 
   expect(fs.readdirSync(dir)).toEqual(['b.1.log']);
 });
 
-test('a rotation keeps every id, every character and the next id', async () => {
+test('a rotation keeps every id, every character and the next id', () => {
   const paths = join(tempDir(), 'data');
   const store = new Store(paths, { rotateAtBytes: 300 });
   const other = new Store(paths, { rotateAtBytes: 300 });
   const names = Array.from({ length: 200 }, (_, i) => `n${i}\n\u2028"🐕`);
-  for (const [i, name] of names.entries()) await (i % 2 ? store : other).create({ name, description: '\r\n' });
+  for (const [i, name] of names.entries()) (i % 2 ? store : other).create({ name, description: '\r\n' });
   const expected = names.map((name, i) => ({ id: i + 1, name, description: '\r\n' }));
   expect(listOf(store)).toEqual(expected);
   expect(listOf(other)).toEqual(expected);
   const later = new Store(paths, { rotateAtBytes: 300 });
   expect(listOf(later)).toEqual(expected);
-  expect(await later.create({ name: 'x' })).toBe('{"id":201,"name":"x"}');
-});
-
-test('concurrent creates all succeed while the log rotates', async () => {
-  const paths = join(tempDir(), 'data');
-  const stores = [0, 1].map(() => new Store(paths, { rotateAtBytes: 2_000 }));
-  const work = Array.from({ length: 400 }, (_, i) => (stores[i % 2] as Store).create({ name: `n${i}` }));
-  const ids = (await Promise.all(work)).map((json) => (JSON.parse(json) as Listed).id);
-  expect(new Set(ids).size).toBe(400);
-  expect(listOf(stores[0] as Store)).toHaveLength(400);
+  expect(later.create({ name: 'x' })).toBe('{"id":201,"name":"x"}');
 });
 
 test('a create on a full disk gets a 507 and creates nothing, and creates succeed once there is space again', async () => {
@@ -84,13 +75,13 @@ test('a create on a full disk gets a 507 and creates nothing, and creates succee
   expect((await list()).json.map(({ name }: Listed) => name)).toEqual(['before', 'after']);
 });
 
-test('--reset reuses no id, even after a rotation', async () => {
+test('--reset deletes all categories and reuses no id, even after a rotation', () => {
   const paths = join(tempDir(), 'data');
   const store = new Store(paths, { rotateAtBytes: 300 });
-  for (let i = 0; i < 20; i++) await store.create({ name: 'dog' });
+  for (let i = 0; i < 20; i++) store.create({ name: 'dog' });
   const reset = new Store(paths, { rotateAtBytes: 300, reset: true });
-  expect(listOf(reset)).toEqual([]);
-  expect(JSON.parse(await reset.create({ name: 'cat' }))).toEqual({ id: 21, name: 'cat' });
+  expect([listOf(reset), listOf(store)]).toEqual([[], []]);
+  expect(JSON.parse(reset.create({ name: 'cat' }))).toEqual({ id: 21, name: 'cat' });
 });
 
 test('fifty clients of four sandbox processes create four hundred categories, each with its own id', async () => {
