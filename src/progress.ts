@@ -1,6 +1,5 @@
 // Progress on stderr while a command runs: a spinner on a terminal, otherwise a line per wait. The only file that imports ora.
-import type { Options, Ora } from 'ora';
-import type { Clock } from './clock.ts';
+import type { Ora } from 'ora';
 import { escapeControls } from './escape.ts';
 import { formatDuration, localTime, SHORT_MS } from './format.ts';
 import type { Wait } from './http/types.ts';
@@ -33,8 +32,12 @@ export function canSpin(stderr: Output, env: Environment): boolean {
 export class Progress {
   readonly #context: Context;
   readonly #options: ProgressOptions;
-  readonly #spinner: Spinner | undefined;
+  readonly #canSpin: boolean;
   readonly #ended = new AbortController();
+  #spinner: Ora | undefined;
+  /** Aborted when the spinner is hidden, also before it has appeared. */
+  #spinning: AbortController | undefined;
+  #text = '';
   #wait: Wait | undefined;
   #status: ((room?: number) => string) | undefined;
   #requests = 0;
@@ -42,23 +45,14 @@ export class Progress {
   #lastLineAt: number;
 
   constructor(context: Context, options: ProgressOptions) {
-    const { clock, stderr, env } = context;
+    const { clock, stderr, env, signal } = context;
     this.#context = context;
     this.#options = options;
     this.#lastLineAt = clock.monotonic();
-    if (options.quiet || options.json || options.verbose || !canSpin(stderr, env)) return;
-    this.#spinner = new Spinner(clock, {
-      ...(stderr.raw && { stream: stderr.raw }),
-      // Otherwise a typed Ctrl-C is lost (ora issue 253).
-      discardStdin: false,
-      // A stop (Ctrl-Z) or a crash must not leave the shell without a cursor.
-      hideCursor: false,
-      isEnabled: true,
-      // ora itself ignores NO_COLOR.
-      color: hasColor(stderr, env, options.color) ? 'cyan' : false,
-    });
+    this.#canSpin = !options.quiet && !options.json && !options.verbose && canSpin(stderr, env);
+    if (!this.#canSpin) return;
     this.#countDown().catch(() => undefined);
-    context.signal.addEventListener('abort', () => this.#show(), { once: true });
+    signal.addEventListener('abort', () => this.#show(), { once: true });
   }
 
   get waiting(): boolean {
@@ -71,7 +65,7 @@ export class Progress {
     const { quiet, json } = this.#options;
     this.#wait = wait && wait.until - clock.now() >= SHORTEST_WAIT_MS ? wait : undefined;
     this.#show();
-    if (this.#spinner || quiet || !this.#wait || this.#wait.until <= this.#shownUntil + SAME_WAIT_MS) return;
+    if (this.#canSpin || quiet || !this.#wait || this.#wait.until <= this.#shownUntil + SAME_WAIT_MS) return;
     const { until, reason } = this.#wait;
     this.#shownUntil = until;
     const document = { waiting: { until: new Date(until).toISOString(), reason } };
@@ -93,7 +87,7 @@ export class Progress {
     this.#show();
     const { clock, stderr } = this.#context;
     const { quiet, json } = this.#options;
-    if (this.#spinner || quiet || json || !text || this.#ended.signal.aborted) return;
+    if (this.#canSpin || quiet || json || !text || this.#ended.signal.aborted) return;
     if (clock.monotonic() - this.#lastLineAt < LINE_EVERY_MS) return;
     this.#lastLineAt = clock.monotonic();
     void stderr.write(`${escapeControls(text())}\n`);
@@ -102,22 +96,54 @@ export class Progress {
   /** Clears the spinner; call it before anything else is written. */
   stop(): void {
     this.#ended.abort();
-    this.#spinner?.show(undefined);
+    this.#hide();
   }
 
   // Shows nothing without a request, a wait or a status, so that the spinner never overwrites a prompt.
   #show(): void {
-    if (!this.#spinner || this.#ended.signal.aborted) return;
-    const { signal, stderr } = this.#context;
-    const room = roomOf(stderr);
+    if (!this.#canSpin || this.#ended.signal.aborted) return;
+    const { signal, stderr, clock } = this.#context;
+    const room = (stderr.columns || 80) - RESERVED_CELLS;
     const status = this.#status?.(room);
-    const waits = this.#wait ? describeWait(this.#wait, this.#context.clock.now()) : [];
+    const waits = this.#wait ? describeWait(this.#wait, clock.now()) : [];
     const lines = status === undefined ? waits : waits.map((wait) => `${status} · ${wait}`);
     const text = lines.find(({ length }) => length <= room) ?? status ?? lines.at(-1);
     // Only a create is still in flight after Ctrl-C.
     const busy = signal.aborted ? 'waiting for the response; press Ctrl-C again to exit' : 'Contacting the service…';
     const shown = text || (this.#requests > 0 ? busy : undefined);
-    this.#spinner.show(shown && escapeControls(shown).slice(0, room));
+    if (!shown) return this.#hide();
+    this.#text = escapeControls(shown).slice(0, room);
+    if (this.#spinner) this.#spinner.text = this.#text;
+    if (this.#spinning) return;
+    this.#spinning = new AbortController();
+    // Neither an aborted delay nor a spinner that cannot be loaded is an error.
+    this.#spin(this.#spinning.signal).catch(() => undefined);
+  }
+
+  #hide(): void {
+    this.#spinning?.abort();
+    this.#spinning = undefined;
+    this.#spinner?.stop();
+    this.#spinner = undefined;
+  }
+
+  async #spin(hidden: AbortSignal): Promise<void> {
+    const { clock, stderr, env } = this.#context;
+    await clock.sleep(SPINNER_DELAY_MS, hidden);
+    const { default: ora } = await import('ora');
+    // The response may have arrived while the code was loading.
+    if (hidden.aborted) return;
+    this.#spinner = ora({
+      text: this.#text,
+      ...(stderr.raw && { stream: stderr.raw }),
+      // Otherwise a typed Ctrl-C is lost (ora issue 253).
+      discardStdin: false,
+      // A stop (Ctrl-Z) or a crash must not leave the shell without a cursor.
+      hideCursor: false,
+      isEnabled: true,
+      // ora itself ignores NO_COLOR.
+      color: hasColor(stderr, env, this.#options.color) ? 'cyan' : false,
+    }).start();
   }
 
   async #countDown(): Promise<never> {
@@ -126,10 +152,6 @@ export class Progress {
       if (this.#wait) this.#show();
     }
   }
-}
-
-function roomOf(stderr: Output): number {
-  return (stderr.columns || 80) - RESERVED_CELLS;
 }
 
 // Returns texts from the longest to the shortest, for terminals of any width.
@@ -142,42 +164,4 @@ function describeWait({ reason, until, own, failure }: Wait, now: number): reado
   if (reason === 'backoff') return [`request failed (${failure}); retrying in ${left}`, shortest];
   const wait = `waiting ${left} for the rate limit`;
   return [`${wait} to reset${until - now > SHORT_MS ? ` (until ${localTime(until, now)})` : ''}`, wait, shortest];
-}
-
-// Appears after a delay, and loads ora only then.
-class Spinner {
-  readonly #clock: Clock;
-  readonly #options: Options;
-  #starting: AbortController | undefined;
-  #shown: Ora | undefined;
-  #text = '';
-
-  constructor(clock: Clock, options: Options) {
-    this.#clock = clock;
-    this.#options = options;
-  }
-
-  /** @param text one line without control characters; undefined hides the spinner */
-  show(text: string | undefined): void {
-    if (text === undefined) {
-      this.#starting?.abort();
-      this.#starting = undefined;
-      this.#shown?.stop();
-      this.#shown = undefined;
-      return;
-    }
-    this.#text = text;
-    if (this.#shown) this.#shown.text = text;
-    if (this.#starting) return;
-    this.#starting = new AbortController();
-    // Neither an aborted delay nor a spinner that cannot be loaded is an error.
-    this.#start(this.#starting.signal).catch(() => undefined);
-  }
-
-  async #start(signal: AbortSignal): Promise<void> {
-    await this.#clock.sleep(SPINNER_DELAY_MS, signal);
-    const { default: ora } = await import('ora');
-    // The response may have arrived while the code was loading.
-    if (!signal.aborted) this.#shown = ora(this.#options).start(this.#text);
-  }
 }

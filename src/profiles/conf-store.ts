@@ -7,7 +7,7 @@ import { systemClock } from '../clock.ts';
 import { PetstoreError } from '../errors.ts';
 import { escapeControls } from '../escape.ts';
 import { storageError } from '../system-error.ts';
-import type { ProfileStore, StoredProfile } from './store.ts';
+import type { ProfileStore } from './store.ts';
 import { BUILT_IN, checkProfileName, FIRST_ACTIVE, hasKey, isProfileName } from './store.ts';
 
 /** A write takes less. */
@@ -83,7 +83,7 @@ export function openConfStore(dir: string): ProfileStore {
       const settings = read(PREFIX + checkProfileName(name));
       return settings && { ...settings, name };
     },
-    save: ({ name, ...settings }: StoredProfile) => write(PREFIX + checkProfileName(name), settings as Settings),
+    save: ({ name, ...settings }) => write(PREFIX + checkProfileName(name), settings as Settings),
     removeKey(name) {
       const profile = store.get(name);
       if (!hasKey(profile)) return false;
@@ -148,23 +148,16 @@ function narrow(path: string): void {
 }
 
 function parseSettings(text: string, path: string): Record<string, unknown> {
-  let value: unknown;
   try {
-    value = JSON.parse(text);
+    const value = JSON.parse(text);
+    const isText = (field: string): boolean => ['string', 'undefined'].includes(typeof value[field]);
+    if (typeof value === 'object' && !Array.isArray(value) && FIELDS.every(isText)) return value;
   } catch {
     // The parser's message quotes the text, which may contain a key.
-    throw damagedFile(path, 'is not valid JSON');
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw damagedFile(path, 'does not contain settings');
-  }
-  const settings = value as Record<string, unknown>;
-  const wrong = FIELDS.find((field) => settings[field] !== undefined && typeof settings[field] !== 'string');
-  if (wrong) throw damagedFile(path, `is damaged: "${wrong}" is not a string`);
-  return settings;
+  throw damagedFile(path, 'is damaged');
 }
 
-/** The error for an unusable file; it never quotes the content, which may contain a key. */
 function damagedFile(path: string, what: string): PetstoreError {
   const profile = /profile-([^/\\]+)\.json$/.exec(path)?.[1];
   return new PetstoreError('storage', `${escapeControls(path)} ${what}`, {

@@ -45,7 +45,6 @@ interface CredentialSources {
 interface TargetSources extends CredentialSources {
   /** Called for the sandbox only. */
   readonly stateDir: () => string;
-  /** Runs a key command and returns the key, unchecked. */
   readonly runKeyCommand: (commandLine: string, from: string) => Promise<string>;
 }
 
@@ -55,12 +54,11 @@ export async function resolveTarget(sources: TargetSources): Promise<Target> {
   if (problem) throw problem;
   const { profile, baseUrl = '', urlSource = 'sandbox', keySource = 'sandbox' } = found;
   const identity = keySource === 'sandbox' ? `sandbox:${sandboxDataFile(sources.stateDir())}` : baseUrl;
-  const printed = keyCommand && (await sources.runKeyCommand(keyCommand.line, keyCommand.from));
-  const key = keyCommand ? checkKey(printed, `the key command of ${keyCommand.from}`) : (found.key ?? '');
+  const key = keyCommand ? await sources.runKeyCommand(keyCommand.line, keyCommand.from) : (found.key ?? '');
   return { profile, baseUrl, urlSource, key, keySource, identity, ...(keyCommand && { keyCommand }) };
 }
 
-const SANDBOX_CREDENTIALS: Credentials = { profile: SANDBOX, urlSource: 'sandbox', keySource: 'sandbox' };
+const SANDBOX_CREDENTIALS = { profile: SANDBOX, urlSource: 'sandbox', keySource: 'sandbox' } as const;
 
 /**
  * With `--profile`, the environment is ignored; otherwise it overrides the saved URL and the saved key independently.
@@ -87,37 +85,27 @@ export async function findCredentials(sources: CredentialSources): Promise<Crede
     const stored = isComplete ? undefined : store?.get(profile);
     const { origin, ...url } = findUrl(env, profile, stored, sources.profile !== undefined);
     found = { ...found, ...url };
-    const key = environmentKey(env) ?? storedKey(profile, stored, origin, url.urlSource);
-    return { ...found, ...key };
+    return { ...found, ...(environmentKey(env) ?? storedKey(profile, stored, origin, url.urlSource)) };
   } catch (problem) {
     if (!(problem instanceof PetstoreError)) throw problem;
     return { ...found, problem };
   }
 }
 
-interface NamedProfile {
-  readonly name: string;
-  /** The variable that names it; absent if it was typed. */
-  readonly from?: string;
-}
-
 /**
- * The profile named by `--profile` or PETSTORE_PROFILE; an empty variable counts as unset.
+ * The profile named by `--profile` or PETSTORE_PROFILE, and the variable unless it was typed; an empty one counts as unset.
  * @throws PetstoreError `usage` for an invalid name
  */
-export function namedProfile(sources: Pick<CredentialSources, 'env' | 'profile'>): NamedProfile | undefined {
-  if (sources.profile !== undefined) return { name: checkProfileName(sources.profile) };
-  const name = sources.env[PROFILE_VARIABLE];
-  return name ? { name: checkProfileName(name, PROFILE_VARIABLE), from: PROFILE_VARIABLE } : undefined;
+export function namedProfile({ env, profile }: Pick<CredentialSources, 'env' | 'profile'>) {
+  const from = profile === undefined ? PROFILE_VARIABLE : undefined;
+  const name = profile ?? (env[PROFILE_VARIABLE] || undefined);
+  return name === undefined ? undefined : { name: checkProfileName(name, from), from };
 }
 
-/** The variables that override the saved settings if no profile is typed. */
+/** The variables that override the active profile; the sandbox uses neither a key nor a URL alone. */
 export function overridingVariables(env: Environment, active: string): readonly string[] {
-  const named = env[PROFILE_VARIABLE] || undefined;
-  const profile = named !== undefined && named !== active ? [PROFILE_VARIABLE] : [];
-  // The sandbox uses none of them; but if URL and key are both set, the active profile is not used at all.
-  const sandbox = (named ?? active) === SANDBOX && (named !== undefined || !environmentSuffices(env));
-  return sandbox ? profile : [...profile, ...definedOverrides(env)];
+  const named = env[PROFILE_VARIABLE] ? [PROFILE_VARIABLE] : [];
+  return active === SANDBOX && !environmentSuffices(env) ? named : [...named, ...definedOverrides(env)];
 }
 
 /** The variables that are set but overridden by `--profile`. */
@@ -141,17 +129,8 @@ export function environmentUrl(env: Environment): BaseUrl | undefined {
   return url === undefined ? undefined : checkBaseUrl(url, URL_VARIABLE);
 }
 
-/**
- * @returns undefined for a built-in profile without saved settings
- * @throws PetstoreError `usage` if there is no such profile
- */
-export function storedProfile(store: ProfileStore, name: string, from?: string): StoredProfile | undefined {
-  checkExists(store, name, from);
-  return store.get(name);
-}
-
 /** Opens no file. @throws PetstoreError `usage` if there is no such profile */
-export function checkExists(store: ProfileStore, name: string, from: string | undefined): void {
+export function checkExists(store: ProfileStore, name: string, from?: string): void {
   const names = store.names();
   if (!names.includes(name)) throw unknownProfile(name, names, from);
 }
@@ -177,7 +156,8 @@ type FoundKey = Pick<Credentials, 'key' | 'keySource' | 'keyCommand'>;
 // An invalid key is an error: a saved key is never used in its place.
 function environmentKey(env: Environment): FoundKey | undefined {
   const { [KEY_VARIABLE]: key, [KEY_COMMAND_VARIABLE]: line } = env;
-  if (key !== undefined) return { key: checkKey(key, KEY_VARIABLE), keySource: 'environment' };
+  const hint = `set ${KEY_VARIABLE} to the key without spaces or line breaks`;
+  if (key !== undefined) return { key: checkKey(key, KEY_VARIABLE, hint), keySource: 'environment' };
   return line === undefined ? undefined : { keyCommand: { line, from: KEY_COMMAND_VARIABLE }, keySource: 'command' };
 }
 
@@ -194,11 +174,9 @@ function storedKey(
     const hint = urlSource === 'environment' ? set : login;
     throw new PetstoreError('auth', `${from} has no API key`, { hint });
   }
-  if (stored.origin === undefined) {
-    throw new PetstoreError('auth', `${from} does not name the host of its API key`, { hint: login });
-  }
   if (stored.origin !== origin) {
-    throw new PetstoreError('auth', `the API key of ${from} is for ${stored.origin} and is not sent to ${origin}`, {
+    const itsHost = stored.origin ?? 'an unknown host';
+    throw new PetstoreError('auth', `the API key of ${from} is for ${itsHost} and is not sent to ${origin}`, {
       hint: `${set} to a key for ${origin}`,
     });
   }

@@ -8,13 +8,12 @@ import { escapeControls } from '../escape.ts';
 import type { Environment } from '../io.ts';
 import type { Redactor } from '../redact.ts';
 import { systemReason } from '../system-error.ts';
-import { LONGEST_KEY } from './credential-rules.ts';
+import { checkKey, LONGEST_KEY } from './credential-rules.ts';
 
 const TIMEOUT_MS = 30_000;
 /** Time to read the rest of the output after the command ended, since a background process may keep the pipes open. */
 const DRAIN_MS = 200;
 const MAX_STDERR = 64 * 1024;
-const NOT_FOUND = 'command not found';
 
 export interface KeyCommandContext {
   /** Must not contain secrets: the command inherits it. */
@@ -29,8 +28,8 @@ export interface KeyCommandContext {
 
 /**
  * Runs the command without a shell; its stdin is empty, so that it cannot consume the input of a loop.
- * @returns the first line of its stdout, unchecked
- * @throws PetstoreError `auth` if it fails or takes longer than 30 s, `interrupted`
+ * @returns the first line of its stdout
+ * @throws PetstoreError `auth` if it fails, takes longer than 30 s or prints no valid key, `interrupted`
  */
 export async function runKeyCommand(commandLine: string, from: string, context: KeyCommandContext): Promise<string> {
   const [program = '', ...args] = parseKeyCommand(commandLine, from);
@@ -45,29 +44,25 @@ export async function runKeyCommand(commandLine: string, from: string, context: 
     const closed = new Promise<void>((resolve) => child.on('close', () => resolve()));
     const failure = await Promise.race([
       new Promise<string | undefined>((resolve) => {
-        child.on('error', (error) => resolve(startFailure(error)));
+        child.on('error', (error: NodeJS.ErrnoException) =>
+          resolve(error.code === 'ENOENT' ? 'command not found' : systemReason(error)),
+        );
         child.on('exit', (code, killedBy) => resolve(code === 0 ? undefined : `exit code ${code ?? killedBy}`));
       }),
       pause(TIMEOUT_MS).then(() => 'no key within 30s'),
     ]);
     child.kill('SIGKILL');
     if (child.pid !== undefined) await Promise.race([closed, pause(DRAIN_MS)]);
-    const key =
-      stdout()
-        .replace(/^\ufeff/, '')
-        .split(/\r?\n/, 1)[0] ?? '';
+    const [key = ''] = stdout()
+      .replace(/^\ufeff/, '')
+      .split(/\r?\n/, 1);
     if (/^[\x21-\x7e]+$/.test(key)) redactor.add(key);
     const shown = escapeControls(stderr(), '\n');
     if (shown !== '') onStderr(shown.endsWith('\n') ? shown : `${shown}\n`);
-    if (failure === undefined) return key;
+    if (failure === undefined) return checkKey(key, `the key command from ${from}`, hintFor(from));
     // The message names the program only: its arguments may contain a token.
-    const name = escapeControls(program);
-    throw new PetstoreError('auth', `key command \`${name}\` failed (${failure})`, {
-      hint:
-        failure === NOT_FOUND
-          ? `install \`${name}\`, or correct the key command`
-          : 'run the key command yourself to see why it fails',
-    });
+    const message = `key command \`${escapeControls(program)}\` failed (${failure})`;
+    throw new PetstoreError('auth', message, { hint: hintFor(from) });
   } finally {
     ended.abort();
     child.kill('SIGKILL');
@@ -83,14 +78,10 @@ export async function runKeyCommand(commandLine: string, from: string, context: 
 export function parseKeyCommand(commandLine: string, from: string): string[] {
   const words = parseArgsStringToArgv(commandLine);
   if (words.length > 0) return words;
-  if (from === '--key-command') {
-    const hint = "pass a command that prints the API key, for example --key-command 'pass show petstore'";
-    throw new PetstoreError('auth', '--key-command is empty', { hint });
-  }
-  throw new PetstoreError('auth', `the key command from ${from} is empty`, {
-    hint: 'set a command that prints the API key',
-  });
+  throw new PetstoreError('auth', `the key command from ${from} is empty`, { hint: hintFor(from) });
 }
+
+const hintFor = (from: string): string => `make the key command from ${from} print only the API key`;
 
 // Reads everything, since a full pipe would block the command, but keeps only the beginning.
 function collect(stream: Readable, characters: number): () => string {
@@ -99,8 +90,4 @@ function collect(stream: Readable, characters: number): () => string {
     if (text.length < characters) text = (text + chunk).slice(0, characters);
   });
   return () => text;
-}
-
-function startFailure(error: NodeJS.ErrnoException): string {
-  return error.code === 'ENOENT' ? NOT_FOUND : systemReason(error);
 }

@@ -19,21 +19,11 @@ const DIRECTORIES = {
   },
 } as const;
 
-/**
- * The directory of the profiles.
- * @throws PetstoreError `storage` if it cannot be determined; keys are never saved in the working directory
- */
-export function configDir(context: PathContext): string {
-  return directory(context, 'PETSTORE_CONFIG_DIR');
-}
+/** The directory of the profiles. @throws PetstoreError `storage` if it cannot be determined */
+export const configDir = (context: PathContext): string => directory(context, 'PETSTORE_CONFIG_DIR');
 
-/**
- * The directory of quota, import locks and sandbox data.
- * @throws PetstoreError `storage` if it cannot be determined
- */
-export function stateDir(context: PathContext): string {
-  return directory(context, 'PETSTORE_STATE_DIR');
-}
+/** The directory of quota, import locks and sandbox data; throws as `configDir` does. */
+export const stateDir = (context: PathContext): string => directory(context, 'PETSTORE_STATE_DIR');
 
 /** The state directory; undefined if it cannot be determined: the ledger is then kept in memory. */
 export function stateDirIfAny(context: PathContext): string | undefined {

@@ -43,10 +43,8 @@ export const FIRST_ACTIVE = 'production';
 /** The profiles that exist from the start. */
 export const BUILT_IN: readonly string[] = [FIRST_ACTIVE, 'staging', SANDBOX];
 
-const NAME = /^[a-z0-9][a-z0-9_-]{0,31}$/;
-
 export function isProfileName(name: string): boolean {
-  return NAME.test(name);
+  return /^[a-z0-9][a-z0-9_-]{0,31}$/.test(name);
 }
 
 /**
@@ -56,13 +54,9 @@ export function isProfileName(name: string): boolean {
 export function checkProfileName(name: string, from?: string): string {
   if (isProfileName(name)) return name;
   if (looksLikeKey(name)) throw keyAsProfile(from);
-  throw new PetstoreError(
-    'usage',
-    `"${escapeControls(name.slice(0, 40))}"${origin(from)} is not a valid profile name`,
-    {
-      hint: 'use 1 to 32 lowercase letters, digits, "-" or "_", starting with a letter or digit',
-    },
-  );
+  const hint = 'use 1 to 32 lowercase letters, digits, "-" or "_", starting with a letter or digit';
+  const shown = escapeControls(name.slice(0, 40));
+  throw new PetstoreError('usage', `"${shown}"${origin(from)} is not a valid profile name`, { hint });
 }
 
 /**
@@ -75,22 +69,17 @@ export function unknownProfile(
   from?: string,
   hint = `run \`petstore auth login -p ${name} --url https://HOST/v1\` to create it`,
 ): PetstoreError {
-  if (looksLikeKey(name)) return keyAsProfile(from, names);
+  if (looksLikeKey(name)) return keyAsProfile(from);
   const match = closestMatch(name, names);
-  const message = `profile "${name}"${origin(from)} does not exist; available profiles: ${list(names)}`;
+  const list = names.map((one) => `"${one}"`).join(', ');
+  const message = `profile "${name}"${origin(from)} does not exist; available profiles: ${list}`;
   return new PetstoreError('usage', message, { hint: match ? `did you mean "${match}"?` : hint });
 }
 
 /** The error for an API key in place of a name; it does not repeat the key. */
-export function keyAsProfile(from?: string, names: readonly string[] = []): PetstoreError {
-  const others = names.length > 0 ? `; available profiles: ${list(names)}` : '';
-  return new PetstoreError('usage', `the profile name${origin(from)} looks like an API key${others}`, {
-    hint: 'run `petstore auth login` and enter the key at the prompt',
-  });
-}
-
-function list(names: readonly string[]): string {
-  return names.map((name) => `"${name}"`).join(', ');
+export function keyAsProfile(from?: string): PetstoreError {
+  const hint = 'run `petstore auth login` and enter the key at the prompt';
+  return new PetstoreError('usage', `the profile name${origin(from)} looks like an API key`, { hint });
 }
 
 function origin(from: string | undefined): string {

@@ -128,7 +128,7 @@ const LOGIN = 'run `petstore auth login -p staging --url https://HOST/v1`';
 
 test.each([
   ['edited', {}, 'is for https://a.example and is not sent to https://evil.example', 'set PETSTORE_API_KEY to a key'],
-  ['no-origin', {}, 'does not name the host of its API key', 'run `petstore auth login -p no-origin`'],
+  ['no-origin', {}, 'is for an unknown host and is not sent to https://a.example', 'set PETSTORE_API_KEY to a key'],
   ['malformed', {}, 'from profile "malformed" contains a space', 'run `petstore auth login -p malformed`'],
   ['keyless', BOTH, 'profile "keyless" has no API key', 'run `petstore auth login -p keyless`'],
   ['staging', BOTH, 'profile "staging" has no base URL', LOGIN],
@@ -165,12 +165,7 @@ test.each([
   [{}, 'stagin', `profile "stagin" does not exist; available profiles: ${NAMES}`, 'did you mean "staging"?'],
   [{ PETSTORE_PROFILE: 'stagin' }, undefined, 'profile "stagin" from PETSTORE_PROFILE does not exist', 'did you mean'],
   [{ PETSTORE_PROFILE: 'staging' }, 'stagin', 'profile "stagin" does not exist', 'did you mean'],
-  [
-    { PETSTORE_PROFILE: 'sk_live_0123456789' },
-    undefined,
-    'from PETSTORE_PROFILE looks like an API key;',
-    'at the prompt',
-  ],
+  [{ PETSTORE_PROFILE: 'sk_live_0123456789' }, undefined, 'from PETSTORE_PROFILE looks like an API', 'at the prompt'],
 ])('with %j and the typed profile %s, an unknown profile is named: %s', async (env, profile, message, hint) => {
   const store = memory('production', PROFILES.slice(0, 2));
   const error = { kind: 'usage', message: expect.stringContaining(message), hint: expect.stringContaining(hint) };

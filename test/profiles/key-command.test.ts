@@ -26,8 +26,8 @@ function run(commandLine: string, more: Partial<KeyCommandContext> = {}): Promis
 
 test('a key command runs without a shell, and the first line of its stdout is the key', async () => {
   expect(await run(script('console.log("\\ufeffkey-1\\r\\nsecond line")'))).toBe('key-1');
-  const echo = script('console.log(process.argv.slice(2).join("|"))');
-  expect(await run(`${echo} 'a b' $HOME $(id)`)).toBe('a b|$HOME|$(id)');
+  const echo = script('console.log(process.argv.slice(2).join("|").replace(" ", "_"))');
+  expect(await run(`${echo} 'a b' $HOME $(id)`)).toBe('a_b|$HOME|$(id)');
 });
 
 test('the stderr of a key command is shown with control characters escaped, and its stdin is empty', async () => {
@@ -76,6 +76,7 @@ test.each([
     'no-such-program-anywhere',
     /^key command `no-such-program-anywhere` failed \(command not found\)$/,
   ],
+  ['prints no key', script(''), /^the API key from the key command from profile "production" is empty$/],
   ['is empty', ' ', /^the key command from profile "production" is empty$/],
 ])('a key command that %s causes an auth error that names at most the program', async (_what, commandLine, message) => {
   await expect(run(commandLine)).rejects.toMatchObject({ kind: 'auth', message: expect.stringMatching(message) });

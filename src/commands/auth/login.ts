@@ -24,7 +24,7 @@ interface LoginResult {
   readonly url: string;
   /** Masked; null if a key command was saved without running it. */
   readonly key: string | null;
-  readonly keyCommand?: string;
+  readonly keyCommand?: string | undefined;
   readonly verified: boolean;
   /** Whether commands without --profile use this profile from now on. */
   readonly active: boolean;
@@ -72,7 +72,7 @@ async function logIn(session: Session, options: LoginOptions): Promise<LoginResu
     profile,
     url: address.url,
     key: key === null ? null : maskKey(key),
-    ...(keyCommand !== undefined && { keyCommand }),
+    keyCommand,
     verified,
     active: activated || active === profile,
     activated,
@@ -109,7 +109,8 @@ function canAsk({ context: { stdin, env } }: Session): boolean {
 }
 
 async function readKey(session: Session, profile: string): Promise<string> {
-  if (!session.context.stdin.isTTY) return checkKey((await firstLine(session)).trim(), 'stdin');
+  if (!session.context.stdin.isTTY)
+    return checkKey((await firstLine(session)).trim(), 'stdin', 'pipe the key to stdin');
   if (!canAsk(session)) {
     throw new PetstoreError('auth', 'cannot prompt for the API key in CI', { hint: 'pipe the key to stdin' });
   }
@@ -136,7 +137,7 @@ async function firstLine(session: Session): Promise<string> {
 async function printedKey(session: Session, { keyCommand = '', verify: run }: LoginOptions): Promise<string | null> {
   const { parseKeyCommand } = await import('../../profiles/key-command.ts');
   parseKeyCommand(keyCommand, '--key-command');
-  return run ? checkKey(await session.runKeyCommand(keyCommand, '--key-command'), '--key-command') : null;
+  return run ? session.runKeyCommand(keyCommand, '--key-command') : null;
 }
 
 async function verify(session: Session, profile: string, key: string, url: string): Promise<void> {
@@ -147,12 +148,9 @@ async function verify(session: Session, profile: string, key: string, url: strin
     if (!(error instanceof PetstoreError) || error.kind === 'interrupted') throw error;
     const { status = 0, kind, message, code, cause } = error;
     const reason = cause instanceof TransportError ? cause.reason : '';
-    const hints: Partial<Record<string, string>> = {
-      auth: status === 401 ? 'check the API key and log in again' : undefined,
-      rejected: 'check --url',
-      service: status >= 500 ? undefined : 'check --url',
-      network: reason.startsWith('proxy') ? undefined : 'check --url',
-    };
-    throw rephrase(error, `${message}${code ? ` [${code}]` : ''}; nothing was saved`, hints[kind]);
+    const isKey = status === 401;
+    const isUrl = /^(?:rejected|service|network)$/.test(kind) && status < 500 && !reason.startsWith('proxy');
+    const hint = isKey ? 'check the API key and log in again' : isUrl ? 'check --url' : undefined;
+    throw rephrase(error, `${message}${code ? ` [${code}]` : ''}; nothing was saved`, hint);
   }
 }

@@ -1,34 +1,16 @@
 // The completion scripts: each passes the words to `petstore __complete` and offers the printed candidates.
 import type { Action } from '../../command.ts';
 
-// Bash splits `--profile=sta` into three words: join them, and remove the part before the = from the candidates.
 const BASH = `# petstore completion for bash
 _petstore() {
-  local IFS=$'\\n' cur='' line value prefix='' glue='' files=''
-  local -a words=()
-  local i word
-  for ((i = 1; i <= COMP_CWORD; i++)); do
-    word="\${COMP_WORDS[i]}"
-    if [[ ( "$word" == '=' || -n "$glue" ) && \${#words[@]} -gt 0 ]]; then
-      words[\${#words[@]}-1]+="$word"
-      if [[ "$word" == '=' ]]; then glue=1; else glue=''; fi
-    else
-      words+=("$word")
-    fi
-  done
-  cur="\${COMP_WORDS[COMP_CWORD]}"
-  if [[ "$cur" == '=' ]]; then cur=''; fi
-  word="\${words[\${#words[@]}-1]}"
-  if [[ "$word" == --*=* ]]; then prefix="\${word%%=*}="; fi
+  local line files=''
   COMPREPLY=()
   while IFS= read -r line; do
-    if [[ "$line" == ':files' ]]; then files=1; continue; fi
-    value="\${line%%$'\\t'*}"
-    COMPREPLY+=("\${value#"$prefix"}")
-  done < <("\${COMP_WORDS[0]}" __complete -- "\${words[@]}" 2>/dev/null)
+    if [[ "$line" == ':files' ]]; then files=1; else COMPREPLY+=("\${line%%$'\\t'*}"); fi
+  done < <("\${COMP_WORDS[0]}" __complete -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
   if [[ -n "$files" ]]; then
     compopt -o filenames 2>/dev/null
-    while IFS= read -r line; do COMPREPLY+=("$line"); done < <(compgen -f -- "$cur")
+    while IFS= read -r line; do COMPREPLY+=("$line"); done < <(compgen -f -- "\${COMP_WORDS[COMP_CWORD]}")
   fi
 }
 complete -F _petstore petstore

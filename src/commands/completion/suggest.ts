@@ -30,7 +30,7 @@ export const suggestAction = (root: Command): Action<{ readonly atBlank?: true }
 
 /**
  * Suggests completions of the last word.
- * @param words after the program's name; the last is under the cursor and may be empty
+ * @param words after the program's name, `--format=csv` split into three as bash does; the last is under the cursor
  * @param profiles called only if the last word is a profile
  */
 export async function suggest(
@@ -38,7 +38,7 @@ export async function suggest(
   words: readonly string[],
   profiles: ProfileNames,
 ): Promise<readonly Candidate[]> {
-  const last = words.at(-1) ?? '';
+  const last = words.at(-1)?.replace(/^=$/, '') ?? '';
   const candidates = await candidatesAt(read(root, words.slice(0, -1)), last, profiles);
   return candidates.filter(({ value }) => value === FILES || value.startsWith(last));
 }
@@ -49,13 +49,6 @@ async function candidatesAt(
   profiles: ProfileNames,
 ): Promise<readonly Candidate[]> {
   if (awaiting) return values(awaiting, profiles);
-  if (last.startsWith('--') && last.includes('=')) {
-    const [flag = ''] = last.split('=');
-    const option = options.find(({ long, required }) => long === flag && required);
-    const offered = option ? await values(option, profiles) : [];
-    // Include the option in each candidate; shells complete file names without it, so omit those.
-    return offered.filter(({ value }) => value !== FILES).map((one) => ({ ...one, value: `${flag}=${one.value}` }));
-  }
   if (last.startsWith('-')) return options.map(({ long, description }) => ({ value: long ?? '', description }));
   if (operands === 0 && command.commands.length > 0) return subcommands(command);
   const argument = command.registeredArguments[operands];
@@ -77,7 +70,7 @@ function read(root: Command, words: readonly string[]): Position {
   let options = optionsOf(root);
   let operands = 0;
   let awaiting: Option | undefined;
-  for (const word of words) {
+  for (const word of words.filter((one) => one !== '=')) {
     if (awaiting) awaiting = undefined;
     else if (word.startsWith('-') && word !== '-') {
       const [flag] = word.split('=');

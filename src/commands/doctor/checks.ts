@@ -5,7 +5,7 @@ import { PetstoreError, rephrase } from '../../errors.ts';
 import { formatDuration } from '../../format.ts';
 import type { HttpResponse } from '../../http/types.ts';
 import { TransportError } from '../../http/types.ts';
-import { namedProfile, storedProfile } from '../../profiles/credentials.ts';
+import { checkExists, namedProfile } from '../../profiles/credentials.ts';
 import { SANDBOX } from '../../profiles/store.ts';
 import type { Session } from '../../session.ts';
 import { quoteForShell } from '../../shell-quote.ts';
@@ -70,7 +70,8 @@ export async function checkProfile(session: Session): Promise<CheckResult> {
   if (named?.name === SANDBOX) return ok(`${SANDBOX} (built in)`);
   const store = await session.profiles();
   const name = named?.name ?? store.active();
-  storedProfile(store, name, named?.from);
+  checkExists(store, name, named?.from);
+  store.get(name);
   return ok(`${name} (${named === undefined ? 'active' : `from ${named.from ?? '--profile'}`})`);
 }
 

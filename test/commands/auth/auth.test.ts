@@ -225,8 +225,8 @@ describe('auth switch', () => {
 
   test.each([
     ['sandbox', both, 'PETSTORE_API_KEY and PETSTORE_BASE_URL are set and override the active profile; use -p sandbox'],
-    ['staging', key, 'PETSTORE_API_KEY is set and overrides the active profile\n'],
-    ['staging', { PETSTORE_PROFILE: 'production' }, 'PETSTORE_PROFILE is set and overrides the active profile\n'],
+    ['staging', key, 'PETSTORE_API_KEY is set and overrides the active profile; use -p staging\n'],
+    ['staging', { PETSTORE_PROFILE: 'production' }, 'PETSTORE_PROFILE is set and overrides the active profile'],
     ['sandbox', key, ''],
   ])('to %s warns if the environment %j overrides it', async (name, env, warning) => {
     const run = await petstore(['auth', 'switch', name], '', env);
