@@ -111,7 +111,10 @@ export class Progress {
     // Only a create is still in flight after Ctrl-C.
     const busy = signal.aborted ? 'waiting for the response; press Ctrl-C again to exit' : 'Contacting the service…';
     const shown = text || (this.#requests > 0 ? busy : undefined);
-    if (!shown) return this.#hide();
+    if (!shown) {
+      this.#hide();
+      return;
+    }
     this.#text = escapeControls(shown).slice(0, room);
     if (this.#spinner) this.#spinner.text = this.#text;
     if (this.#spinning) return;
