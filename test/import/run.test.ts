@@ -159,6 +159,14 @@ test('a create that is processed after its row was sent again is reported as a d
   expect((await other.run())?.stop?.error.message).toBe('the list shows more categories than rows: "cat"');
 });
 
+test('a 201 with a known category, or with that of another row, does not count as created', async () => {
+  const it = new FakeImport(named('dog', 'cat', 'cow'));
+  it.service.add({ name: 'old' });
+  it.service.fates.push('old', 'ok', 'latest');
+  expect(isComplete(await it.run({ concurrency: 1 }))).toBe(true);
+  expect(namesAt(it)).toEqual(['cat', 'cow', 'dog', 'old']);
+});
+
 test('rows are looked up after several lost responses in a row, and the import stops if none exists', async () => {
   const found = new FakeImport(numbered(20));
   found.service.script.fate = () => 'lost';

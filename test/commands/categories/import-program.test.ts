@@ -4,6 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { ImportDocument } from '../../../src/import/results.ts';
 import { hasPty, hasSignals } from '../../support/capabilities.ts';
 import type { Place, SandboxProcess } from '../../support/processes.ts';
 import { ended, place as freshPlace, startSandbox, untilCreated } from '../../support/processes.ts';
@@ -49,17 +50,10 @@ test.runIf(hasSignals)(
     child.kill('SIGINT');
     const { code, out, err } = await outcome;
     expect(code).toBe(130);
-    const { created, unknown, pending } = JSON.parse(out) as {
-      created: unknown[];
-      unknown: unknown[];
-      pending: number;
-    };
+    const { created, unknown, pending } = JSON.parse(out) as ImportDocument;
     expect([unknown, created.length + pending]).toEqual([[], 100]);
-    const { error } = JSON.parse(err) as { error: { kind: string; hint: string } };
-    expect(error).toMatchObject({
-      kind: 'interrupted',
-      hint: 'run `petstore categories import rows.csv --json` to resume',
-    });
+    const hint = 'run `petstore categories import rows.csv --json` to resume';
+    expect(JSON.parse(err)).toMatchObject({ error: { kind: 'interrupted', hint } });
     expect(await namesAt(at)).toHaveLength(created.length);
     expect((await petstore(at, ['categories', 'import', 'rows.csv', '-q'])).code).toBe(0);
     expect(await namesAt(at)).toEqual([...at.names].sort());
@@ -76,10 +70,8 @@ test.runIf(hasSignals)('after SIGTERM ends an import with 143, a waiting second 
   await once(second.stderr as Readable, 'data');
   child.kill('SIGTERM');
   const { code, err } = await outcome;
-  expect([code, err]).toEqual([
-    143,
-    expect.stringContaining('hint: run `petstore categories import rows.csv` to resume'),
-  ]);
+  const hint = 'hint: run `petstore categories import rows.csv` to resume';
+  expect([code, err]).toEqual([143, expect.stringContaining(hint)]);
   const rest = await secondOutcome;
   expect([rest.code, rest.err]).toEqual([0, expect.stringContaining(`import to finish (PID ${child.pid} on `)]);
   expect(await namesAt(at)).toEqual([...at.names].sort());
@@ -90,18 +82,13 @@ test.runIf(hasPty)(
   async () => {
     const at = await place(fast, 3);
     const question = `Create 3 categories at ${fast.env['PETSTORE_BASE_URL']} (estimated time: `;
-    const no = await inTerminal(at, ['categories', 'import', 'rows.csv'], {
-      steps: [{ after: 'Create 3', send: 'n\r' }],
-      columns: 120,
-    });
+    const answer = (send: string) => ({ steps: [{ after: 'Create 3', send: `${send}\r` }], columns: 120 });
+    const no = await inTerminal(at, ['categories', 'import', 'rows.csv'], answer('n'));
     expect([no.code, no.cooked]).toEqual([130, true]);
     expect(no.screen).toContain(question);
     expect(no.screen).not.toContain('error:');
     expect(await namesAt(at)).toEqual([]);
-    const yes = await inTerminal(at, ['categories', 'import', 'rows.csv'], {
-      steps: [{ after: 'Create 3', send: 'y\r' }],
-      columns: 120,
-    });
+    const yes = await inTerminal(at, ['categories', 'import', 'rows.csv'], answer('y'));
     expect([yes.code, yes.screen]).toEqual([0, expect.stringContaining('Created 3')]);
     writeFileSync(join(at.dir, 'rows.csv'), `name\n${at.names.join('\n')}\n${at.names[0]} more\n`);
     const confirmed = await inTerminal(at, ['categories', 'import', 'rows.csv', '--yes'], { columns: 120 });
