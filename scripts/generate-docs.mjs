@@ -11,7 +11,7 @@ export function replaceGenerated(document, name, text) {
   return `${before}${start}\n\n${text}\n\n${end}${rest.split(end)[1]}`;
 }
 
-/** The sections of docs/cli.md on commands, global options, environment variables and exit codes. */
+/** The sections of docs/cli.md on commands, global options and environment variables. */
 export function cliReference(reference) {
   return [
     '## Commands',
@@ -23,8 +23,6 @@ export function cliReference(reference) {
       ['variable', 'meaning'],
       reference.environment.map(({ name, meaning }) => [code(name), cell(meaning)]),
     ),
-    '## Exit codes',
-    exitCodeTable(reference),
   ].join('\n\n');
 }
 
