@@ -21,7 +21,9 @@ export function cliReference(reference) {
     '## Environment variables',
     table(
       ['variable', 'meaning'],
-      reference.environment.map(({ name, meaning }) => [code(name), cell(meaning)]),
+      reference.environment
+        .filter(({ meaning }) => !/^same as --[a-z-]+$/.test(meaning))
+        .map(({ name, meaning }) => [code(name), cell(meaning)]),
     ),
   ].join('\n\n');
 }
@@ -34,15 +36,19 @@ export function exitCodeTable({ exitCodes }) {
 }
 
 function markdownSection(command) {
-  const { aliases, description, notes, examples } = command;
+  const { aliases, description, notes } = command;
   const alias = aliases.length > 0 ? ` Alias: ${aliases.map(code).join(', ')}` : '';
   const named = [...command.arguments.map((one) => ({ ...one, flags: one.name })), ...command.options];
   return [
     `### ${escaped(command.usage.replace(' [options]', ''))}`,
     escaped(sentence(description)) + alias,
     ...(named.length > 0 ? [optionTable(named)] : []),
-    ...(notes ? notes.split(/\n{2,}/).map(markdownParagraph) : []),
-    ...(examples.length > 0 ? [fence('sh', examples)] : []),
+    ...(notes
+      ? notes
+          .replace('\n\nExit codes:', ' Exit codes:')
+          .split(/\n{2,}/)
+          .map(markdownParagraph)
+      : []),
   ];
 }
 
