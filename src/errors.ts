@@ -102,7 +102,7 @@ export class PetstoreError extends Error {
   }
 
   /**
-   * For a copy with other facts.
+   * What else is known about the failure.
    * @internal
    */
   get facts(): ErrorFacts {
@@ -115,11 +115,6 @@ export class PetstoreError extends Error {
   }
 
   /** @internal */
-  get command(): readonly string[] | undefined {
-    return this.#facts.command;
-  }
-
-  /** @internal */
   get problems(): readonly Problem[] | undefined {
     return this.#facts.problems;
   }
@@ -127,11 +122,6 @@ export class PetstoreError extends Error {
   /** @internal */
   get exitCode(): number {
     return this.#facts.exitCode ?? EXIT_CODES[this.kind].code;
-  }
-
-  /** @internal */
-  get silent(): boolean {
-    return this.#facts.silent ?? false;
   }
 
   /** The error as `--json` prints it; `retryAt` is ISO 8601. */

@@ -9,7 +9,7 @@ import type { Target } from './profiles/credentials.ts';
 import { stateDirIfAny } from './profiles/paths.ts';
 import { withoutTypedKeys } from './redact.ts';
 import { createCommandFormatter } from './shell-quote.ts';
-import { storageError } from './system-error.ts';
+import { isSystemError, storageError } from './system-error.ts';
 
 interface HintOptions {
   /** The value of `--profile`, which the commands of hints repeat. */
@@ -30,10 +30,11 @@ interface ReportOptions extends HintOptions {
  */
 export async function reportError(error: unknown, context: Context, options: ReportOptions): Promise<number> {
   const shown = completeHint(toPetstoreError(error, stateDirIfAny(context)), context, options);
-  if (shown.silent) return shown.exitCode;
+  if (shown.facts.silent) return shown.exitCode;
   const { stderr, env } = context;
   const { red } = await loadStyle(hasColor(stderr, env, options.color));
-  await stderr.write(options.json ? jsonLine(shown) : textLines(shown, red));
+  const json = `${terminalSafeJson(JSON.stringify({ error: shown }))}\n`;
+  await stderr.write(options.json ? json : textLines(shown, red));
   if (options.verbose && shown.kind === 'internal') await stderr.write(stackTrace(shown));
   return shown.exitCode;
 }
@@ -44,11 +45,11 @@ export async function reportError(error: unknown, context: Context, options: Rep
  */
 export function toPetstoreError(error: unknown, stateDir?: string): PetstoreError {
   if (error instanceof PetstoreError) return error;
-  const { code = '', syscall = '', path } = (error ?? {}) as NodeJS.ErrnoException;
+  const { syscall = '', path } = (error ?? {}) as NodeJS.ErrnoException;
   // Errors of an open file have no path.
   const isFile = path !== undefined || /^(?:read|write|close|f[a-z]+)$/.test(syscall);
   const variable = stateDir && path?.startsWith(stateDir) ? 'PETSTORE_STATE_DIR' : undefined;
-  if (isFile && /^E[A-Z0-9]+$/.test(code)) return storageError(error, 'access', path ?? 'a file', variable);
+  if (isFile && isSystemError(error)) return storageError(error, 'access', path ?? 'a file', variable);
   // Third-party messages may contain secrets: only the error's name is printed without --verbose.
   const name = error instanceof Error ? error.name : typeof error;
   return new PetstoreError('internal', `unexpected ${name} (a bug in petstore)`, {
@@ -64,7 +65,7 @@ export function completeHint(
   { profile, target }: HintOptions,
 ): PetstoreError {
   const { kind, message } = error;
-  const { hint, command } = kind === 'auth' && error.status === 401 && target ? keyHint(target) : error;
+  const { hint, command } = kind === 'auth' && error.status === 401 && target ? keyHint(target) : error.facts;
   const petstore = createCommandFormatter(context, profile);
   const full = command ? `run ${petstore(...command)} to ${hint}` : hint;
   if (kind !== 'usage') return rephrase(error, message, full);
@@ -76,10 +77,6 @@ function keyHint({ profile, keySource, keyCommand }: Target): Hint {
   if (keySource === 'environment') return { hint: 'set PETSTORE_API_KEY to a valid key' };
   if (keyCommand) return { hint: `make the key command from ${keyCommand.from} print a valid key` };
   return { hint: 'save a valid key', command: ['auth', 'login', '-p', profile] };
-}
-
-function jsonLine(error: PetstoreError): string {
-  return `${terminalSafeJson(JSON.stringify({ error }))}\n`;
 }
 
 function textLines(error: PetstoreError, red: (text: string) => string): string {

@@ -13,25 +13,21 @@ export function proxyFor(target: URL, env: Environment): URL | undefined {
   const value = (env['https_proxy'] ?? env['HTTPS_PROXY'])?.trim();
   if (!value || target.protocol !== 'https:' || isLoopback(target.hostname) || isException(target, env))
     return undefined;
+  const text = /^[a-z][a-z0-9+.-]*:\/\//i.test(value) ? value : `http://${value}`;
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (!url || !/^https?:$/.test(url.protocol)) throw invalid('is not an http or https URL');
+  if (url.pathname !== '/' || url.search !== '' || url.hash !== '') throw invalid('must not contain a path');
   try {
-    const url = new URL(/^[a-z][a-z0-9+.-]*:\/\//i.test(value) ? value : `http://${value}`);
     decodeURIComponent(url.username + url.password);
-    if (/^https?:$/.test(url.protocol)) return checkPath(url);
-  } catch (error) {
-    if (error instanceof PetstoreError) throw error;
-    if (error instanceof URIError) {
-      const hint = 'percent-encode special characters in the user name and password, for example % as %25';
-      throw new PetstoreError('usage', 'HTTPS_PROXY contains invalid percent-encoding', { hint });
-    }
+  } catch {
+    const hint = 'percent-encode special characters in the user name and password, for example % as %25';
+    throw invalid('contains invalid percent-encoding', hint);
   }
-  throw new PetstoreError('usage', 'HTTPS_PROXY is not an http or https URL', { hint: EXAMPLE });
+  return url;
 }
 
-const EXAMPLE = 'use a URL such as http://proxy.example:3128';
-
-function checkPath(url: URL): URL {
-  if (url.pathname === '/' && url.search === '' && url.hash === '') return url;
-  throw new PetstoreError('usage', 'HTTPS_PROXY must not contain a path', { hint: EXAMPLE });
+function invalid(problem: string, hint = 'use a URL such as http://proxy.example:3128'): PetstoreError {
+  return new PetstoreError('usage', `HTTPS_PROXY ${problem}`, { hint });
 }
 
 // An entry is `*` or a host, which matches its subdomains too, with an optional port.

@@ -54,14 +54,7 @@ type RetryDecision =
   | { readonly next: 'response' | 'limited' | 'failed' | 'unknown' };
 
 // A retry would fail in the same way.
-const FINAL_REASONS = new Set<TransportErrorReason>([
-  'tls',
-  'proxy-auth',
-  'proxy-refused',
-  'too-large',
-  'encoding',
-  'aborted',
-]);
+const FINAL = new Set<TransportErrorReason>(['tls', 'proxy-auth', 'proxy-refused', 'too-large', 'encoding', 'aborted']);
 const BACKOFF_MS = 150;
 const BACKOFF_CAP_MS = 10_000;
 
@@ -89,7 +82,7 @@ export function decideRetry(
   if (!request.safe && status !== undefined && status >= 400 && !statusTraits(status).ambiguous)
     return { next: 'response' };
   if (!request.safe && result.requestSent) return { next: 'unknown' };
-  if (!left || FINAL_REASONS.has(result.reason)) return { next: 'failed' };
+  if (!left || FINAL.has(result.reason)) return { next: 'failed' };
   return { next: 'retry', pauseMs: Math.min(attempts.maxWaitMs, pauseAfter(attempts.made, random, undefined)) };
 }
 

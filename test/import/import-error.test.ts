@@ -50,7 +50,7 @@ test('an interrupted import prints the command that resumes it, quoted and with 
 test('the outcome of an interrupted import is unknown if rows are unknown, and its hint names no command after a pipe', () => {
   const error = importError(DOCUMENT, { error: stopped('interrupted') }, undefined);
   expect(error).toMatchObject({ outcome: 'unknown', hint: 'run the same command with the same rows to resume' });
-  expect(error?.command).toBeUndefined();
+  expect(error?.facts.command).toBeUndefined();
   expect(ended({ unknown: [] }, stopped('interrupted'))?.outcome).toBeUndefined();
 });
 
