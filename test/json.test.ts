@@ -10,8 +10,10 @@ test.each([
   '[{"id":12345678901234567890}]',
   '{"a":[1.5,-9007199254740993,2]}',
   '{"a":"9007199254740993","b":9007199254740993}',
+  '{"__proto__":{"polluted":9007199254740993}}',
 ])('the JSON document %s is written as it was read', (text) => {
   expect(stringifyJson(parseJson(text))).toBe(text);
+  expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
 });
 
 test('an integer below 2^53 is parsed as a number, and from 2^53 as a bigint', () => {
@@ -26,19 +28,9 @@ test.each([
     ' ',
   ),
   ...['"open 1.5e3', '1e5 "open', '"a\\"', '[1e999"a"]', 'NaN', '', ' ', "{'a':1.0}", '["\n", 1.0]'],
-])('the invalid JSON document %j is rejected', (text) => {
+])('the invalid JSON document %j is rejected by an error that does not quote it', (text) => {
   expect(() => JSON.parse(text)).toThrow(SyntaxError);
-  expect(() => parseJson(text)).toThrow('not valid JSON');
-});
-
-test('a JSON syntax error does not quote the document, which may contain a key', () => {
-  let message = '';
-  try {
-    parseJson('{"key": sk_live_secret_123456}');
-  } catch (error) {
-    message = String(error);
-  }
-  expect(message).toBe('SyntaxError: not valid JSON');
+  expect(() => parseJson(text)).toThrow(/^not valid JSON$/);
 });
 
 test('digits in strings with quotes and backslashes are not parsed as numbers', () => {
@@ -82,12 +74,6 @@ test('any JSON value is unchanged after parsing and writing', () => {
     }),
     { numRuns: 1000 },
   );
-});
-
-test('a field named __proto__ is kept and does not change the prototype', () => {
-  const value = parseJson('{"__proto__":{"polluted":9007199254740993}}') as object;
-  expect(stringifyJson(value)).toBe('{"__proto__":{"polluted":9007199254740993}}');
-  expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
 });
 
 test('a document nested more than 100 levels deep is rejected', () => {

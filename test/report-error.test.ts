@@ -7,16 +7,8 @@ import { reportError } from '../src/report-error.ts';
 import { world } from './support/world.ts';
 
 const CODES: Readonly<Record<ErrorKind, number>> = {
-  internal: 1,
-  usage: 2,
-  auth: 3,
-  rejected: 4,
-  rate_limited: 5,
-  network: 6,
-  service: 7,
-  unknown_outcome: 8,
-  storage: 9,
-  interrupted: 130,
+  ...{ internal: 1, usage: 2, auth: 3, rejected: 4, rate_limited: 5, network: 6 },
+  ...{ service: 7, unknown_outcome: 8, storage: 9, interrupted: 130 },
 };
 const kinds = Object.keys(EXIT_CODES) as ErrorKind[];
 const plain = { json: false, verbose: false, color: false };
@@ -27,14 +19,25 @@ async function print(error: unknown, options = plain): Promise<{ code: number; e
   return { code, err: context.stderr.text(), out: context.stdout.text() };
 }
 
-test('an error is printed as an error line and a hint line with control characters escaped', async () => {
-  const printed = await print(new PetstoreError('rejected', 'no\u001b[31m cat', { hint: 'add\u0007 one' }));
-  expect(printed).toEqual({ code: 4, err: 'error: no␛[31m cat\nhint: add␇ one\n', out: '' });
-});
-
-test('a silent error prints nothing but sets the exit code', async () => {
-  const error = new PetstoreError('interrupted', 'canceled', { silent: true });
-  expect(await print(error)).toEqual({ code: 130, err: '', out: '' });
+test.each([
+  [
+    'an error line and a hint line, with control characters escaped',
+    new PetstoreError('rejected', 'no\u001b[31m cat', { hint: 'add\u0007 one' }),
+    { code: 4, err: 'error: no␛[31m cat\nhint: add␇ one\n' },
+  ],
+  [
+    "the service's code in brackets",
+    new PetstoreError('rejected', 'no', { code: 'invalid_name' }),
+    { code: 4, err: 'error: no [invalid_name]\n' },
+  ],
+  ['nothing if it is silent', new PetstoreError('interrupted', 'canceled', { silent: true }), { code: 130, err: '' }],
+  [
+    'its own exit code',
+    new PetstoreError('interrupted', 'terminated', { exitCode: 143 }),
+    { code: 143, err: 'error: terminated\n' },
+  ],
+])('an error is reported with %s', async (_what, error, expected) => {
+  expect(await print(error)).toEqual({ ...expected, out: '' });
 });
 
 test.each(kinds)('an error of kind %s sets the exit code of its kind', async (kind) => {
@@ -47,16 +50,6 @@ test('an error with --json is one line of JSON on stderr', async () => {
   expect((await print(error, { ...plain, json: true })).err).toBe(
     '{"error":{"kind":"rejected","message":"no","hint":"do","code":"c","status":418,"retryAt":"2026-11-21T00:00:00.000Z"}}\n',
   );
-});
-
-test("the service's code follows the message in brackets", async () => {
-  expect((await print(new PetstoreError('rejected', 'no', { code: 'invalid_name' }))).err).toBe(
-    'error: no [invalid_name]\n',
-  );
-});
-
-test('the exitCode of an error overrides that of its kind', async () => {
-  expect((await print(new PetstoreError('interrupted', 'terminated', { exitCode: 143 }))).code).toBe(143);
 });
 
 test('the message of an unexpected error, which may contain secrets, is not printed', async () => {

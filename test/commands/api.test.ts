@@ -2,7 +2,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
-import { hasDevices } from '../support/capabilities.ts';
 import type { FakeResponse, HttpFake } from '../support/http-fake.ts';
 import { errorResponse, startHttpFake } from '../support/http-fake.ts';
 import { place } from '../support/processes.ts';
@@ -84,10 +83,6 @@ test('`api --input -` reads the body from stdin, and is a usage error on a termi
   expect(terminal).toMatchObject({ code: 2, out: '' });
 });
 
-const ENDLESS: [string, string[], string][] = [
-  ['an endless device as input', ['POST', '/x', '--input', '/dev/zero'], 'is not a regular file'],
-];
-
 test.each<[what: string, args: string[], words: string]>([
   ['a path to another host', ['GET', '//evil.example/x'], 'the path is a full URL'],
   ['an encoded path that leaves the base URL', ['GET', '/x/..%2F..%2f../admin'], 'must stay below the base URL'],
@@ -96,9 +91,7 @@ test.each<[what: string, args: string[], words: string]>([
   ['a body from @FILE', ['POST', '/x', '--data', '@a file'], "use `--input 'a file'`"],
   ['a body for GET', ['GET', '/x', '--data', '{}'], 'GET requests cannot have a body'],
   ['two bodies', ['POST', '/x', '--data', '{}', '--input', 'f'], 'cannot be used with'],
-  ['a missing input file', ['POST', '/x', '--input', 'missing.json'], 'no such file'],
   ['a directory as input', ['POST', '/x', '--input', '/'], '"/" is a directory'],
-  ...(hasDevices ? ENDLESS : []),
 ])('`api` with %s is a usage error, and nothing is sent', async (_what, args, words) => {
   const before = service.requests.length;
   const { code, out, err } = await api(...args);
@@ -157,7 +150,5 @@ test('GET /pets/1 on the sandbox exits with 7 and warns of its deprecation and r
 
 test('the hint about invalid JSON in --data recommends a file on Windows', async () => {
   const { code, err } = await inProcess(['api', 'POST', '/x', '--data', '{name:dog}'], { env, platform: 'win32' });
-  expect(code).toBe(2);
-  expect(err).toContain('--input FILE');
-  expect(err).not.toContain("'{");
+  expect([code, err]).toEqual([2, expect.stringMatching(/hint: use --input FILE, since [^'{]*$/)]);
 });

@@ -48,8 +48,9 @@ test.each([
   ...['http://127.0.0.1:9/path', 'http://127.0.0.1:9?query'].map((value) => [value, 'must not contain a path']),
   ['http://u:100%pw@proxy.example:3128', 'contains invalid percent-encoding'],
 ])('the HTTPS_PROXY %s is a usage error: %s', (value, problem) => {
-  expect(() => proxy('https://pets.example/v1', { HTTPS_PROXY: value })).toThrow(
-    expect.objectContaining({ kind: 'usage', message: `HTTPS_PROXY ${problem}` }),
+  const hint = expect.stringContaining(value?.includes('%') ? '% as %25' : 'http://proxy.example:3128');
+  expect(() => proxy('https://pets.example/v1', { HTTPS_PROXY: value ?? '' })).toThrow(
+    expect.objectContaining({ kind: 'usage', message: `HTTPS_PROXY ${problem}`, hint }),
   );
 });
 
