@@ -254,6 +254,23 @@ test('a waiting process closes the ticket of a dead process on its own machine o
   expect(await take(other)).not.toBe('');
 });
 
+test('a killed process of another machine delays others for 5 s by its probe, and for its lease by other tickets', async () => {
+  const dir = tempDir();
+  const clock = new FakeClock();
+  const killed = open(dir, { clock, self: { pid: 1, start: '1', host: 'another machine' } });
+  const other = open(dir, { clock });
+  await take(killed);
+  clock.at += 5000;
+  expect(await other.acquire(30_000)).toEqual({ granted: false, reason: 'pending' });
+  clock.at += 1;
+  other.observe(await take(other), response(clock, { limit: 5, remaining: 4 }));
+  await take(killed);
+  clock.at += 32_000;
+  expect(other.view().inFlight).toBe(1);
+  clock.at += 1;
+  expect(other.view().inFlight).toBe(0);
+});
+
 test('clearing the ledger ends a block for all processes', async () => {
   const dir = tempDir();
   const clock = new FakeClock();
