@@ -1,6 +1,4 @@
 // Ledger records for tests: sequences of tickets and responses, reduced to a state.
-import { DamagedRecordError } from '../../src/append-log/log.ts';
-import { ledgerFormat } from '../../src/rate-limit/ledger-format.ts';
 import type { Observation } from '../../src/rate-limit/ledger-record.ts';
 import type { Admission, KeyState } from '../../src/rate-limit/policy.ts';
 import { admit, initialState, reduce } from '../../src/rate-limit/policy.ts';
@@ -36,15 +34,6 @@ export function ticket(state: KeyState, at: number, id: string, leaseMs = LEASE)
   reduce(state, { kind: 'ticket', at, id, pid: 1, start: '1', host: 'h', leaseMs });
   const granted = state.tickets[id];
   return granted ? { granted: true, probe: granted.probe } : admit(state, state.time);
-}
-
-/** Reduces a line of the log and ignores a damaged one, as a ledger does. */
-export function reduceLine(state: KeyState, line: string): void {
-  try {
-    ledgerFormat.apply(state, line);
-  } catch (error) {
-    if (!(error instanceof DamagedRecordError)) throw error;
-  }
 }
 
 /** Reduces the response to a ticket. */
