@@ -1,6 +1,7 @@
 // Screens of commands at 80x24 and 40x24 in a real pseudo-terminal.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { test as anyTest, beforeAll, expect } from 'vitest';
 import { hasPty } from '../support/capabilities.ts';
 import type { HttpFake } from '../support/http-fake.ts';
@@ -8,7 +9,7 @@ import { errorResponse, quotaHeaders, startHttpFake } from '../support/http-fake
 import type { Place } from '../support/processes.ts';
 import { place } from '../support/processes.ts';
 import { inShell, inTerminal, petstore } from '../support/program.ts';
-import type { Step, TerminalOutcome } from '../support/terminal.ts';
+import type { TerminalOptions, TerminalOutcome } from '../support/terminal.ts';
 import { picture } from '../support/terminal.ts';
 
 const test = anyTest.runIf(hasPty);
@@ -23,21 +24,18 @@ const CATEGORIES = [
   { id: '9007199254740993', name: 'a big one' },
 ].map((category) => ({ ...category, id: Number(category.id) }));
 
-const delay = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
-
 // The first segment of the path chooses the response.
 let service: HttpFake;
-let nextId = 7;
 beforeAll(async () => {
   service = await startHttpFake(async ({ method, path, body }) => {
     const kind = path.split('/')[1];
     const headers = { ...quotaHeaders(), 'x-ratelimit-reset': String(Math.floor(Date.now() / 1000) + 42) };
     if (kind === 'unauthorized') return errorResponse(401, 'invalid_key', 'The API key is not valid.', headers);
     if (kind === 'limited') return errorResponse(429, 'slow', 'Slow down.', { ...headers, 'retry-after': '42' });
-    if (method === 'GET') return { body: kind === 'slow' ? [] : CATEGORIES, headers };
-    await delay(kind === 'slow' ? 1800 : 10);
+    if (method === 'GET') return { body: kind === 'empty' ? [] : CATEGORIES, headers };
+    await setTimeout(1000);
     const { name } = JSON.parse(body) as { name: string };
-    return { status: 201, body: { id: kind === 'slow' ? nextId++ : 7, name }, headers };
+    return { status: 201, body: { id: Number(/\d+/.exec(name) ?? 7), name }, headers };
   });
   return service.close;
 });
@@ -50,15 +48,12 @@ async function at(kind: string): Promise<Place> {
   return here;
 }
 
-// Replaces values that differ between runs: seconds, rates, ports and the frame of the spinner.
+// Replaces values that differ between runs: seconds and the frame of the spinner.
 function still(lines: readonly string[]): string {
   return lines
     .join('\n')
     .replace(/\b[34]\ds\b/g, '42s')
-    .replace(/\d{4}-\d\d-\d\dT[\d:]+Z/g, 'TIME')
-    .replace(/\b\ds ago/g, 'Ns ago')
     .replace(/\^C/g, '')
-    .replace(/127\.0\.0\.1:\d+/g, '127.0.0.1:PORT')
     .replace(/[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]/g, '⠋')
     .trimEnd();
 }
@@ -71,8 +66,8 @@ async function moment(outcome: TerminalOutcome, text: string | RegExp, columns: 
   return still(await picture(outcome.screen.slice(0, end), columns, ROWS));
 }
 
-async function screen(kind: string, args: readonly string[], columns: number, steps: readonly Step[] = []) {
-  const outcome = await inTerminal(await at(kind), args, { columns, rows: ROWS, steps });
+async function screen(kind: string, args: readonly string[], columns: number, options: TerminalOptions = {}) {
+  const outcome = await inTerminal(await at(kind), args, { columns, rows: ROWS, ...options });
   expect(outcome.stepsLeft).toBe(0);
   expect(outcome.cooked).toBe(true);
   // A hidden cursor must be shown again.
@@ -84,13 +79,14 @@ async function screen(kind: string, args: readonly string[], columns: number, st
 test.each<[string, number, number, string, string[]]>([
   ['a list', 80, 0, 'ok', ['categories', 'list']],
   ['a list', 40, 0, 'ok', ['categories', 'list']],
-  ['a create', 80, 0, 'ok', ['categories', 'create', '--name', 'dog']],
-  ['the quota', 80, 0, 'ok', ['quota', '--refresh']],
   ['a rejected key', 80, 3, 'unauthorized', ['categories', 'list']],
   ['a rejected key', 40, 3, 'unauthorized', ['categories', 'list']],
+  ['a create', 80, 0, 'ok', ['categories', 'create', '--name', 'dog']],
 ])('the screen of %s at %i columns matches its snapshot', async (_what, columns, code, kind, args) => {
   const { outcome, shown } = await screen(kind, args, columns);
   expect(outcome.code).toBe(code);
+  // A create is slow enough for a spinner, which is then cleared.
+  if (args[1] === 'create') expect(outcome.screen).toContain('⠋');
   expect(shown).toMatchSnapshot();
 });
 
@@ -100,18 +96,14 @@ test('the screen of the first run without configuration matches its snapshot', a
   expect(still(await picture(outcome.screen, 80, ROWS))).toMatchSnapshot();
 });
 
-test('the screen of auth status with a saved profile matches its snapshot', async () => {
-  const here = place();
-  const login = ['auth', 'login', '--no-verify', '-q', '--url', 'https://petstore.example.com/v1'];
-  expect(await petstore(here, login, 'sk_secret_0123456789abcdef')).toMatchObject({ code: 0 });
-  const outcome = await inTerminal(here, ['auth', 'status']);
-  expect(outcome).toMatchObject({ code: 0, cooked: true });
-  expect(still(await picture(outcome.screen, 80, ROWS))).toMatchSnapshot();
+test('the screen of auth status matches its snapshot if the environment overrides the saved profile', async () => {
+  const env = { PETSTORE_API_KEY: 'environment-key-abcd', PETSTORE_BASE_URL: 'https://b.example/v1' };
+  expect((await screen('ok', ['auth', 'status'], 80, { env })).shown).toMatchSnapshot();
 });
 
 test('the screen of a countdown ended by Ctrl-C matches its snapshots', async () => {
   const steps = [{ after: 'for the rate limit', send: '\u0003' }];
-  const { outcome, shown } = await screen('limited', ['categories', 'list'], 80, steps);
+  const { outcome, shown } = await screen('limited', ['categories', 'list'], 80, { steps });
   expect(outcome.code).toBe(130);
   expect(await moment(outcome, /for the rate limit/, 80)).toMatchSnapshot('counting');
   expect(shown).toMatchSnapshot('afterwards');
@@ -120,8 +112,8 @@ test('the screen of a countdown ended by Ctrl-C matches its snapshots', async ()
 test.each([80, 40])(
   'the progress line of an import fits %i columns, and Ctrl-C restores the terminal and prints the counts',
   async (columns) => {
-    const rows = Array.from({ length: 30 }, (_, row) => JSON.stringify({ name: `pet ${row}` })).join('\n');
-    const here = await at('slow');
+    const rows = Array.from({ length: 30 }, (_, row) => JSON.stringify({ name: `pet ${row + 10}` })).join('\n');
+    const here = await at('empty');
     writeFileSync(join(here.dir, 'pets.ndjson'), rows);
     const outcome = await inTerminal(here, ['categories', 'import', 'pets.ndjson', '--concurrency', '2'], {
       columns,
@@ -140,7 +132,7 @@ test.each([80, 40])(
 );
 
 test('an import stopped by Ctrl-Z during its spinner continues after fg', async () => {
-  const here = await at('slow');
+  const here = await at('empty');
   writeFileSync(join(here.dir, 'pets.ndjson'), '{"name":"dog"}');
   const outcome = await inShell(here, [
     { after: 'shell> ', send: 'petstore categories import pets.ndjson --yes\r' },
@@ -160,18 +152,10 @@ test('a list in a pipe is complete and plain, and its quota line is not shown', 
 });
 
 test('a create on a terminal of unknown width shows no spinner', async () => {
-  const outcome = await inTerminal(await at('slow'), ['categories', 'create', '--name', 'dog'], {
-    columns: 0,
-    rows: 0,
-  });
+  const create = ['categories', 'create', '--name', 'dog'];
+  const outcome = await inTerminal(await at('ok'), create, { columns: 0, rows: 0 });
   expect(outcome.code).toBe(0);
   expect(outcome.screen).not.toContain('⠋');
-});
-
-test('a create with a slow response shows a spinner and then clears it', async () => {
-  const { outcome, shown } = await screen('slow', ['categories', 'create', '--name', 'dog'], 80);
-  expect(outcome.screen).toContain('⠋');
-  expect(shown).not.toContain('⠋');
 });
 
 test('FORCE_COLOR enables color in a pipe, and NO_COLOR disables it in a pipe and on a terminal', async () => {

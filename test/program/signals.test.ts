@@ -92,65 +92,45 @@ const sent = (name: string) =>
 
 interface Case {
   readonly service: Service;
-  /** Starts the command and resolves when it does what a signal is to interrupt. */
-  readonly begin: (run: Run, format: readonly string[]) => { child: ChildProcess; begun: Promise<unknown> };
+  readonly args: (name: string) => readonly string[];
+  readonly stdin?: (name: string) => string;
+  /** Resolves when the command does what a signal is to interrupt, by default when its request was received. */
+  readonly begun?: (run: Run, child: ChildProcess) => Promise<unknown>;
   readonly out?: RegExp;
-  readonly message: RegExp;
+  readonly message?: RegExp;
+  /** Of a command that creates: its outcome is unknown. */
   readonly hint?: RegExp;
-  readonly outcome?: 'unknown';
 }
 
-const INTERRUPTED = /(?:interrupted|terminated)/;
 const CASES: Readonly<Record<string, Case>> = {
   'a create': {
     service: 'silent',
-    begin: ({ start, name }, format) => ({
-      child: start(['categories', 'create', '--name', name, ...format]),
-      begun: sent(name),
-    }),
+    args: (name) => ['categories', 'create', '--name', name],
     message: /interrupted: the outcome of creating "dog-\d+-" is unknown/,
     hint: /`petstore categories list --search dog-\d+-.*check whether the category exists/,
-    outcome: 'unknown',
   },
   'an import': {
     service: 'one',
-    begin: ({ start, name }, format) => ({
-      child: start(['categories', 'import', 'rows.csv', ...format]),
-      begun: sent(name),
-    }),
+    args: () => ['categories', 'import', 'rows.csv'],
     out: /^(?:Created 1, skipped 0, failed 0, unknown 1\n[\s\S]*|\{"created":\[\{"id":7,.*"unknown":\[\{"row":2,.*\n)$/,
-    message: INTERRUPTED,
     hint: /petstore categories import rows\.csv.* to resume/,
-    outcome: 'unknown',
   },
   'a list that waits for the rate limit': {
     service: 'limited',
-    begin({ start }, format) {
-      const child = start(['categories', 'list', ...format]);
-      return { child, begun: once(child.stderr as NodeJS.ReadableStream, 'data') };
-    },
-    message: INTERRUPTED,
+    args: () => ['categories', 'list'],
+    begun: (_run, { stderr }) => once(stderr as NodeJS.ReadableStream, 'data'),
   },
-  'a login': {
-    service: 'silent',
-    begin: ({ start, name }, format) => ({
-      child: start(['auth', 'login', ...format], `${name}\n`),
-      begun: sent(name),
-    }),
-    message: INTERRUPTED,
-  },
+  'a login': { service: 'silent', args: () => ['auth', 'login'], stdin: (name) => `${name}\n` },
   'a key command': {
     service: 'key command',
-    begin: ({ start, dir }, format) => ({
-      child: start(['categories', 'list', ...format]),
-      begun: until(() => existsSync(join(dir, 'started'))),
-    }),
-    message: INTERRUPTED,
+    args: () => ['categories', 'list'],
+    begun: ({ dir }) => until(() => existsSync(join(dir, 'started'))),
   },
 };
 
-type Variant = readonly [Source, 'SIGINT' | 'SIGTERM' | 'SIGHUP', 'text' | '--json'];
-const EACH: readonly Variant[] = [
+type Variant = readonly [Source, keyof typeof EXIT_CODES, 'text' | '--json'];
+const EXIT_CODES = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 };
+const VARIANTS: readonly Variant[] = [
   ['the saved profile', 'SIGINT', 'text'],
   ['the saved profile', 'SIGTERM', '--json'],
   ['a typed profile', 'SIGINT', '--json'],
@@ -159,43 +139,35 @@ const EACH: readonly Variant[] = [
 // What was sent may be lost.
 const OF_CREATES: readonly Variant[] = [
   ['the saved profile', 'SIGINT', '--json'],
-  ['the saved profile', 'SIGTERM', 'text'],
   ['the saved profile', 'SIGHUP', 'text'],
-  ['a typed profile', 'SIGTERM', 'text'],
-  ['the environment', 'SIGINT', '--json'],
 ];
-const EXIT_CODES = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 };
 
 test.concurrent.each(
-  Object.entries(CASES).flatMap(([title, one]) =>
-    [...EACH, ...(one.outcome ? OF_CREATES : [])].map((variant) => [title, ...variant] as const),
+  Object.entries(CASES).flatMap(([title, { hint }]) =>
+    [...VARIANTS, ...(hint ? OF_CREATES : [])].map((variant) => [title, ...variant] as const),
   ),
 )(
   '%s with a key from %s reports its end after %s (%s), then ends by this signal',
   async (title, source, signal, format) => {
-    const { service, begin, out, message, hint, outcome } = CASES[title] as Case;
+    const { service, args, stdin, begun, out, message, hint } = CASES[title] as Case;
     const run = runFrom(source, service);
-    const { child, begun } = begin(run, format === 'text' ? [] : [format]);
+    const child = run.start([...args(run.name), ...(format === 'text' ? [] : [format])], stdin?.(run.name));
     const end = ended(child);
-    await begun;
+    await (begun?.(run, child) ?? sent(run.name));
     child.kill(signal);
     const result = await end;
     expect(result, result.err).toMatchObject({ code: EXIT_CODES[signal], signal });
     expect(result.out).toMatch(out ?? /^$/);
-    const last = result.err.trimEnd().split('\n').at(-1) ?? '';
-    const error = format === 'text' ? textError(result.err) : (JSON.parse(last) as { error: object }).error;
-    expect(error).toMatchObject({ message: expect.stringMatching(message) });
-    if (hint) expect(error).toMatchObject({ hint: expect.stringMatching(hint) });
-    if (format !== 'text') expect(error).toMatchObject({ kind: 'interrupted', ...(outcome && { outcome }) });
-    if (source === 'a typed profile' && hint)
-      expect(error).toMatchObject({ hint: expect.stringContaining('-p production') });
+    const error =
+      format === 'text'
+        ? { .../^error: (?<message>.*)\n(?:hint: (?<hint>.*)\n)?$/m.exec(result.err)?.groups }
+        : JSON.parse(result.err.trimEnd().split('\n').at(-1) ?? '').error;
+    expect(error.message).toMatch(message ?? /(?:interrupted|terminated)/);
+    if (hint) expect(error.hint).toMatch(hint);
+    if (hint && source === 'a typed profile') expect(error.hint).toContain('-p production');
+    if (format !== 'text') expect(error).toMatchObject({ kind: 'interrupted', ...(hint && { outcome: 'unknown' }) });
   },
 );
-
-function textError(err: string): object {
-  const [, message, hint] = /^error: (.*)\n(?:hint: (.*)\n)?$/m.exec(err) ?? [];
-  return { message, hint };
-}
 
 test.concurrent('SIGINT during a create prints a response that arrives in time, then ends the program', async () => {
   const { start, name } = runFrom('the saved profile', 'late');
