@@ -107,3 +107,10 @@ test.each([
   expect(await petstore(here, ['categories', ...args])).toMatchObject({ code, err: expect.stringMatching(err) });
   expect(tunnels).toHaveLength(before + 1);
 });
+
+test.each(['unknown.example', '192.0.2.1'])('a proxy that leads %s to another host is an error', async (host) => {
+  const here = await trusting(`https://${host}/v1`, { HTTPS_PROXY: `http://${proxyHost}` });
+  const { code, err } = await petstore(here, ['categories', 'create', '--name', 'dog', '--max-retries', '0']);
+  expect(code).toBe(6);
+  expect(err).toContain(`cannot connect to ${host}: the certificate is for another host name`);
+});
