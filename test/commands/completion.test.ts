@@ -111,12 +111,6 @@ test('the PowerShell script registers itself and completes after an empty last w
   expect(out.split('\n').map((line) => line.split('\t')[0])).toContain('staging');
 });
 
-test('`completion` with an unsupported shell is a usage error, and the error lists bash', async () => {
-  const { code, err } = await petstore(place(), ['completion', 'tcsh']);
-  expect(code).toBe(2);
-  expect(err).toContain('bash');
-});
-
 test('completion succeeds with an empty stderr even if the config directory is a file', async () => {
   const at = place();
   writeFileSync(join(at.dir, 'config'), 'not a directory');

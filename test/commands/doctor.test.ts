@@ -2,7 +2,6 @@
 import { spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { stripVTControlCharacters } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
 import { checkClock } from '../../src/commands/doctor/checks.ts';
 import { hasModes, hasMounts } from '../support/capabilities.ts';
@@ -99,11 +98,6 @@ test('doctor reports a server without TLS as one failure at TLS, with a hint to 
   expect([code, failed]).toEqual([6, [expect.objectContaining(failure)]]);
 });
 
-test('doctor -p sandbox succeeds without a URL and a key', async () => {
-  const { code, of } = await doctor({}, ['-p', 'sandbox']);
-  expect([code, of('base_url')?.status, of('connection')?.status]).toEqual([0, 'skipped', 'ok']);
-});
-
 test('doctor reports a failing key command once, by the API key check', async () => {
   const { PETSTORE_BASE_URL = '' } = await serving(200);
   const env = { PETSTORE_BASE_URL, PETSTORE_API_KEY_COMMAND: 'no-such-program --token abc' };
@@ -117,15 +111,6 @@ test('doctor reports an empty PETSTORE_API_KEY at the API key check, not as a pr
   const dir = withFile('profile-production.json', JSON.stringify({ url }));
   const { code, failed, of } = await doctor({ PETSTORE_API_KEY: '' }, [], dir);
   expect([code, failed.map(({ id }) => id), of('base_url')?.detail]).toEqual([3, ['api_key'], url]);
-});
-
-test('doctor with --profile does not name the environment as a source', async () => {
-  const env = await serving(200);
-  const { PETSTORE_BASE_URL: url = '', PETSTORE_API_KEY: key } = env;
-  const dir = withFile('profile-farm.json', JSON.stringify({ url, key, origin: new URL(url).origin }));
-  const { code, out, of } = await doctor(env, ['-p', 'farm'], dir);
-  expect([code, of('profile')?.detail]).toEqual([0, 'farm (from --profile)']);
-  expect(out).not.toContain('environment');
 });
 
 test('doctor reports a damaged profile as one failure and does not change it', async () => {
@@ -199,13 +184,9 @@ test.each([
   expect(checkClock({ headers, sentAt: at, receivedAt: at }).status).toBe(status);
 });
 
-test('doctor prints checks and hints as a table that fits the terminal, and its error does not repeat them', async () => {
+test('doctor prints checks and hints as a table, and its error does not repeat them', async () => {
   const { out, err } = await inProcess(['doctor']);
   expect(out).toMatch(/^STATUS {3}CHECK {7}DETAIL\nok {7}Node {8}\d+/);
   expect(out).toMatch(/\nfailed {3}Base URL {4}.*\n {21}hint: run `petstore auth login/);
   expect(err).toBe('error: 1 of 9 checks failed: Base URL\n');
-  for (const columns of [40, 80]) {
-    const lines = stripVTControlCharacters((await inProcess(['doctor'], { columns })).out).split('\n');
-    expect(lines.filter((line) => line.length > columns)).toEqual([]);
-  }
 });

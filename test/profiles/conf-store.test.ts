@@ -146,14 +146,6 @@ test.runIf(hasShell).each(['0', '1'])(
   },
 );
 
-test.runIf(hasShell)('an unreadable profile file is a storage error whose hint names PETSTORE_CONFIG_DIR', () => {
-  fs.mkdirSync(dir);
-  fs.symlinkSync(file(), file());
-  expect(() => openConfStore(dir).get('production')).toThrow(
-    expect.objectContaining({ kind: 'storage', hint: expect.stringContaining('PETSTORE_CONFIG_DIR') }),
-  );
-});
-
 test.runIf(hasShell)(
   'a directory or a FIFO in place of a profile file is an error, and reading it does not hang',
   () => {

@@ -3,7 +3,6 @@ import * as fs from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { HttpFake } from '../../support/http-fake.ts';
-import { petstore as runPetstore } from '../../support/program.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import { inProcess } from '../../support/world.ts';
 import { GOOD_KEY, startService } from './service.ts';
@@ -51,12 +50,6 @@ describe('auth login', () => {
       activated: true,
     });
     expect(run.err).toBe('');
-  });
-
-  test('prints a quota line only after a verification and without --quiet', async () => {
-    expect((await login()).err).toMatch(/^quota: 57 of 60 left, resets in \d+s\n$/);
-    expect((await login('--quiet')).err).toBe('');
-    expect((await login('--no-verify', '-p', 'farm')).err).toBe('');
   });
 
   test('with a rejected key exits with 3 and saves nothing', async () => {
@@ -123,15 +116,6 @@ describe('auth login', () => {
     expect(files()).toEqual([]);
   });
 
-  test('to a damaged profile exits with 9, sends nothing and does not change the file', async () => {
-    await login();
-    fs.writeFileSync(join(dir, 'config', 'profile-production.json'), '{"key":"secret');
-    const run = await login();
-    expect(run).toMatchObject({ code: 9, out: '', err: expect.stringContaining('profile-production.json') });
-    expect(fs.readFileSync(join(dir, 'config', 'profile-production.json'), 'utf8')).toBe('{"key":"secret');
-    expect(service.requests).toHaveLength(1);
-  });
-
   test('needs no active profile if one is named', async () => {
     await login();
     fs.writeFileSync(join(dir, 'config', 'active.json'), 'damaged');
@@ -193,33 +177,9 @@ describe('auth logout', () => {
       );
     }
   });
-
-  test('needs no home directory if PETSTORE_CONFIG_DIR is set', async () => {
-    await login();
-    const env = { PETSTORE_CONFIG_DIR: join(dir, 'config') };
-    const at = { dir, env: { PATH: process.env['PATH'] ?? '', HOME: '', ...env } };
-    expect(await runPetstore(at, ['auth', 'logout'])).toMatchObject({ code: 0, err: '' });
-    expect(saved()).toEqual({ url: service.url });
-  });
 });
 
 describe('auth switch', () => {
-  test('replaces a damaged file of the active profile, even if the profile is damaged too', async () => {
-    await login();
-    for (const file of files()) fs.writeFileSync(join(dir, 'config', file), 'damaged');
-    fs.writeFileSync(join(dir, 'config', 'active.json'), 'damaged');
-    const follow = async (args: readonly string[], hinted: string, code = 9) => {
-      const run = await petstore(args);
-      expect(run).toMatchObject({ code, err: expect.stringContaining(`\`petstore ${hinted}\``) });
-      return hinted.split(' ');
-    };
-    const toSwitch = await follow(['categories', 'list'], 'auth switch production');
-    const toDelete = await follow(toSwitch, 'auth logout -p production --delete');
-    expect(await petstore(toDelete)).toMatchObject({ code: 0 });
-    expect(await petstore([...toSwitch, '--json'])).toMatchObject({ code: 0, out: '{"profile":"production"}\n' });
-    await follow(['categories', 'list'], 'auth login -p production --url https://HOST/v1', 3);
-  });
-
   const key = { PETSTORE_API_KEY: GOOD_KEY };
   const both = { ...key, PETSTORE_BASE_URL: 'https://b.example/v1' };
 
@@ -351,14 +311,4 @@ test('a key command is saved instead of a key and runs at each use', async () =>
   fs.writeFileSync(vault, 'process.exit(2)');
   const failed = await petstore(['categories', 'list']);
   expect(failed).toMatchObject({ code: 3, out: '', err: expect.stringContaining('failed (exit code 2)') });
-});
-
-test('PETSTORE_API_KEY_COMMAND provides the key without a profile', async () => {
-  const env = {
-    PETSTORE_BASE_URL: service.url,
-    PETSTORE_API_KEY_COMMAND: `"${process.execPath}" -p "'${GOOD_KEY}'"`,
-  };
-  expect(await petstore(['categories', 'list', '--json'], '', env)).toMatchObject({ code: 0 });
-  expect(service.requests[0]?.headers.authorization).toBe(`Bearer ${GOOD_KEY}`);
-  expect(files()).toEqual([]);
 });

@@ -103,17 +103,6 @@ test('a login prompts again after an empty key, without color if NO_COLOR is set
 
 const CTRL_Z = '\u001a';
 
-test('Ctrl-Z at the hidden prompt of a terminal without job control keeps the key hidden', async () => {
-  const run = await inTerminal(place(), ['auth', 'login', '--url', service.url], {
-    steps: [
-      { after: 'API key for', send: CTRL_Z },
-      { after: '', send: `${GOOD_KEY}\r` },
-    ],
-  });
-  expect(run).toMatchObject({ code: 0, cooked: true, stepsLeft: 0 });
-  expect(run.screen).not.toContain(GOOD_KEY.slice(0, 4));
-});
-
 test('a login stopped by Ctrl-Z at a prompt prompts again after fg, and the key stays hidden', async () => {
   const at = place();
   const typed = (after: string, command: string): Step => ({ after, send: `${command}\r` });
