@@ -70,12 +70,12 @@ export class Expectations {
     return isExcused ? Number.POSITIVE_INFINITY : this.rows(name);
   }
 
-  missing(names: readonly string[]): string[] {
+  /** The names that have fewer categories than rows. */
+  missing(names: readonly string[]) {
     const there = (name: string): number =>
       this.#service.stored.filter((one) => one.sent === name || one.name === name).length;
-    return [...counted(names)]
-      .filter(([name, count]) => there(name) < count)
-      .map(([name, count]) => `"${name}" exists ${there(name)} of ${count} times`);
+    const all = [...counted(names)].map(([name, rows]) => ({ name, rows, there: there(name) }));
+    return all.filter((one) => one.there < one.rows);
   }
 }
 

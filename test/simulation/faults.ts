@@ -7,7 +7,7 @@ const ANY_REQUEST =
   'no-connection lost-request slow silent truncated doubled refuse slow-refusal slow-response error-before unavailable';
 const CREATES =
   'lost-response late-request error-after unavailable-after accepted-late gateway-timeout-late false-created garbage ' +
-  'rejects truncated doubled lost-response silent late-request late-request very-late-request';
+  'rejects truncated doubled unavailable-after silent late-request late-request very-late-request';
 const LISTS = 'aged-list aged-list cut-list cut-list cut-list empty-list html';
 const LATE = 'accepted-late gateway-timeout-late';
 const DELAYED = 'slow slow-response';
@@ -51,6 +51,10 @@ const TABLE: readonly (readonly [cause: Cause, weight: number, ...draws: Draw[]]
   ['service', 2, ['slow-response', 'create', 4]],
   // Longer than any run tries.
   ['service', 3, [FAILING, 'create create list any', [8, 48]]],
+  // More often than a row is sent again.
+  ['service', 3, ['lost-request', 'create', 40]],
+  ['service', 2, ['error-after', 'create', 9]],
+  ['service', 3, ['refuse', 'create', 12]],
   ['service', 2, ['lost-response silent slow', 'create', 1], ['forbids', 'create', 14]],
   ['service', 2, ['lost-response', 'create', 2], ['lost-request', 'create', 2], ['no-connection', 'create', 2]],
   ['service', 1, ['new-key', 'create any']],
@@ -63,7 +67,7 @@ const TABLE: readonly (readonly [cause: Cause, weight: number, ...draws: Draw[]]
   ['process', 2, ['disk-full', 'create any', [1000, 60_000]]],
   ['server', 4, ['false-created', 'create', FEW]],
   ['server', 6, [`lost-response error-after ${LATE}`, 'create', 3], ['server-flush kill', 'lost owed']],
-  ['server', 5, ['slow', 'create', 3], ['refuse', 'any', 2], ['server-down server-down server-flush', 'refused', 8000]],
+  ['server', 5, ['slow', 'create', 3], ['refuse', 'any', 2], ['server-down server-flush', 'refused', [8000, 90_000]]],
   // A refusal that the state server does not receive.
   ['server', 6, ['server-down server-hang', 'any', [2000, 12_000]], ['refuse', 'any', 3]],
   ['server', 3, ['server-down', 'any', LONG_OUTAGE_MS]],

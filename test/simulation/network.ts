@@ -23,7 +23,7 @@ const ON_THE_WAY = words('lost-response late-request very-late-request slow slow
 /** Faults after which the client sees its connection end. */
 const LATE = words('late-request very-late-request');
 /** The longest time that a request takes to the service, and its response back, milliseconds. */
-const TO_MS: Readonly<Record<string, number>> = { 'late-request': 1500, 'very-late-request': 60_000, slow: 8000 };
+const TO_MS: Readonly<Record<string, number>> = { 'late-request': 1500, 'very-late-request': 60_000, slow: 6500 };
 const BACK_MS: Readonly<Record<string, number>> = { 'slow-refusal': 8000, 'slow-response': 8000 };
 
 export class Network {

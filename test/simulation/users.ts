@@ -1,6 +1,7 @@
 // Users with a list of tasks, who follow every printed hint literally.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
+import type { ImportDocument } from '../../src/import/results.ts';
 import { root } from './disks.ts';
 import type { Expectations } from './expectations.ts';
 import type { Ended } from './invariants.ts';
@@ -37,14 +38,6 @@ interface Surroundings {
   readonly violate: (what: string) => void;
   /** Resolves when the state server can be used. */
   readonly serverIsBack: () => Promise<void>;
-}
-
-interface ImportDocument {
-  readonly created: readonly object[];
-  readonly skipped: readonly object[];
-  readonly failed: readonly { readonly name: string }[];
-  readonly unknown: readonly object[];
-  readonly pending: number;
 }
 
 /** More runs than any fault affects; after them the user gives up. */
@@ -169,7 +162,8 @@ export class User {
   }
 
   #mustExist(names: readonly string[]): void {
-    for (const name of this.#world.expectations.missing(names)) this.#world.violate(`${name}, and the exit code was 0`);
+    for (const { name, rows, there } of this.#world.expectations.missing(names))
+      this.#world.violate(`"${name}" exists ${there} of ${rows} times, and the exit code was 0`);
   }
 
   // Checks that every reported category exists, and that every row is reported.
@@ -188,6 +182,9 @@ export class User {
     }
     const sum = created.length + skipped.length + failed.length + unknown.length + pending;
     if (sum !== rows.length) violate(`${sum} of ${rows.length} rows are reported`);
+    const absent = expectations.missing(rows).reduce((total, one) => total + one.rows - one.there, 0);
+    const isOwnFile = !rows.some((name) => name.startsWith('both ') || expectations.isExcused(name));
+    if (isOwnFile && pending > absent) violate('a row is reported as pending and exists');
     // Whatever ended it: docs/cli.md lets only a key, the lock, Ctrl-C and a redirect come first.
     const isOther = [3, 8, 9, 130, 143].includes(code ?? 8) || /303|changed the name|just created/.test(err);
     if (unknown.length > 0 && !isOther) violate(`a row is unknown, and the exit code is ${code}`);

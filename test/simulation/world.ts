@@ -72,7 +72,7 @@ export function planWorld(seed: number) {
   return { seed, machines, hasStateServer, serverMs, connectMs, manners, before, users, faults };
 
   function planService(): Manners {
-    const headers = chance(0.85);
+    const headers = chance(0.75);
     const retryAfter = pick(['seconds', 'seconds', 'date', 'none'] as const);
     const drawn = PLANS[pick(['free', 'free', 'pro', 'business', 'tight', 'tight', 'tiny'] as const)];
     // No user can wait for the end of a day that no response states.
