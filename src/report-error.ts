@@ -1,6 +1,6 @@
 // Prints an error to stderr: its message and hint as text, or one line of JSON.
-import type { Hint } from './errors.ts';
-import { PetstoreError, rephrase } from './errors.ts';
+import type { Hint, PetstoreError } from './errors.ts';
+import { rephrase } from './errors.ts';
 import { escapeControls, terminalSafeJson } from './escape.ts';
 import type { Context } from './io.ts';
 import { hasColor } from './io.ts';
@@ -9,7 +9,7 @@ import type { Target } from './profiles/credentials.ts';
 import { stateDirIfAny } from './profiles/paths.ts';
 import { withoutTypedKeys } from './redact.ts';
 import { createCommandFormatter } from './shell-quote.ts';
-import { isSystemError, storageError } from './system-error.ts';
+import { toPetstoreError } from './system-error.ts';
 
 interface HintOptions {
   /** The value of `--profile`, which the commands of hints repeat. */
@@ -37,25 +37,6 @@ export async function reportError(error: unknown, context: Context, options: Rep
   await stderr.write(options.json ? json : textLines(shown, red));
   if (options.verbose && shown.kind === 'internal') await stderr.write(stackTrace(shown));
   return shown.exitCode;
-}
-
-/**
- * Converts any thrown value to an error of this program.
- * @param stateDir for the hint about a file in it
- */
-export function toPetstoreError(error: unknown, stateDir?: string): PetstoreError {
-  if (error instanceof PetstoreError) return error;
-  const { syscall = '', path } = (error ?? {}) as NodeJS.ErrnoException;
-  // Errors of an open file have no path.
-  const isFile = path !== undefined || /^(?:read|write|close|f[a-z]+)$/.test(syscall);
-  const variable = stateDir && path?.startsWith(stateDir) ? 'PETSTORE_STATE_DIR' : undefined;
-  if (isFile && isSystemError(error)) return storageError(error, 'access', path ?? 'a file', variable);
-  // Third-party messages may contain secrets: only the error's name is printed without --verbose.
-  const name = error instanceof Error ? error.name : typeof error;
-  return new PetstoreError('internal', `unexpected ${name} (a bug in petstore)`, {
-    hint: 'run the command again with --verbose and report the output',
-    cause: error,
-  });
 }
 
 /** Names the command or the source of the key in the hint, and redacts a key that was typed in place of another argument. */

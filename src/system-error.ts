@@ -1,4 +1,4 @@
-// Explains the errors of system calls.
+// Explains the errors of system calls, and converts thrown values to errors of this program.
 import { getSystemErrorMap } from 'node:util';
 import { PetstoreError } from './errors.ts';
 import { escapeControls } from './escape.ts';
@@ -25,5 +25,24 @@ export function storageError(cause: unknown, doing: string, path: string, variab
   return new PetstoreError('storage', `cannot ${doing} ${escapeControls(path)} (${systemReason(cause)})`, {
     hint,
     cause,
+  });
+}
+
+/**
+ * Converts any thrown value to an error of this program.
+ * @param stateDir for the hint about a file in it
+ */
+export function toPetstoreError(error: unknown, stateDir?: string): PetstoreError {
+  if (error instanceof PetstoreError) return error;
+  const { syscall = '', path } = (error ?? {}) as NodeJS.ErrnoException;
+  // Errors of an open file have no path.
+  const isFile = path !== undefined || /^(?:read|write|close|f[a-z]+)$/.test(syscall);
+  const variable = stateDir && path?.startsWith(stateDir) ? 'PETSTORE_STATE_DIR' : undefined;
+  if (isFile && isSystemError(error)) return storageError(error, 'access', path ?? 'a file', variable);
+  // Third-party messages may contain secrets: only the error's name is printed without --verbose.
+  const name = error instanceof Error ? error.name : typeof error;
+  return new PetstoreError('internal', `unexpected ${name} (a bug in petstore)`, {
+    hint: 'run the command again with --verbose and report the output',
+    cause: error,
   });
 }

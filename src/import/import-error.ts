@@ -4,7 +4,7 @@ import { PetstoreError } from '../errors.ts';
 import { formatCount, formatNumber } from '../format.ts';
 import { CHECK_CONNECTION } from '../http/request-errors.ts';
 import { statusTraits } from '../http/retry.ts';
-import { toPetstoreError } from '../report-error.ts';
+import { toPetstoreError } from '../system-error.ts';
 import type { FailedRow, ImportDocument, UnknownRow } from './results.ts';
 import { quoted } from './validate-row.ts';
 

@@ -8,8 +8,9 @@ import type { Column, Style } from '../../output/view.ts';
 import { environmentSuffices, findCredentials } from '../../profiles/credentials.ts';
 import { SANDBOX } from '../../profiles/store.ts';
 import { maskKey } from '../../redact.ts';
-import { completeHint, toPetstoreError } from '../../report-error.ts';
+import { completeHint } from '../../report-error.ts';
 import type { Session } from '../../session.ts';
+import { toPetstoreError } from '../../system-error.ts';
 import type { CheckResult } from './checks.ts';
 import { checkClock, checkDirectory, checkProfile, checkStateServer, connectionError, ok, skipped } from './checks.ts';
 
