@@ -21,7 +21,17 @@ the same command again after Ctrl-C or a crash, or after you edit the file. If a
 categories are created. Only one import runs at a time; a second one waits.`,
       output: `the number of created, skipped, failed and unknown rows, and a table of those that failed or are unknown. With
 --json, one document with "created", "skipped", "failed", "unknown" and "pending", printed whenever something was sent.`,
-      exitCodes: ['usage', 'auth', 'rejected', 'rate_limited', 'service', 'unknown_outcome', 'storage', 'interrupted'],
+      exitCodes: [
+        'usage',
+        'auth',
+        'rejected',
+        'rate_limited',
+        'network',
+        'service',
+        'unknown_outcome',
+        'storage',
+        'interrupted',
+      ],
       examples: [
         'petstore categories import species.csv',
         'petstore categories import animals.csv --map name=Species --map description=Notes --dry-run',
