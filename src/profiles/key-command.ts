@@ -81,7 +81,7 @@ export function parseKeyCommand(commandLine: string, from: string): string[] {
   throw new PetstoreError('auth', `the key command from ${from} is empty`, { hint: hintFor(from) });
 }
 
-const hintFor = (from: string): string => `make the key command from ${from} print only the API key`;
+const hintFor = (from: string): string => `correct the key command from ${from} so that it prints only the API key`;
 
 // Reads everything, since a full pipe would block the command, but keeps only the beginning.
 function collect(stream: Readable, characters: number): () => string {

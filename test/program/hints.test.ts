@@ -106,7 +106,7 @@ test.each<[what: string, line: string, code: number, hint: string, more?: Case]>
     'a key command whose program is missing',
     LIST,
     3,
-    'make the key command from profile "staging" print only the API key',
+    'correct the key command from profile "staging" so that it prints only the API key',
     { given: () => [login(['--no-verify', '--key-command', 'no-such-program'])], follow: () => login() },
   ],
   [
