@@ -173,13 +173,16 @@ test.each([
   ['a create after a failed connection', CREATE, REFUSED, 5, { kind: 'network', processed: 'no' }],
   ['a create after a connection reset', CREATE, RESET, 1, { ...LOST, processed: 'perhaps', hint: CHECK_FIRST }],
   ['a create after a timeout', CREATE, TIMEOUT, 1, { ...LOST, processed: 'late' }],
-])('%s is retried, with growing pauses, only if that cannot repeat it', async (_what, request, fails, sent, error) => {
-  const { sender, sentAt, gaps, waits } = scripted([{ fails }]);
-  expect(await caught(sender.send(request))).toMatchObject(error);
-  expect(sentAt).toHaveLength(sent);
-  expect(gaps()).toEqual([...new Set(gaps())].sort((a, b) => a - b));
-  expect(waits[0]?.reason).toBe(sent > 1 ? 'backoff' : undefined);
-});
+])(
+  '%s is retried, with growing pauses, only if the request cannot be processed twice',
+  async (_what, request, fails, sent, error) => {
+    const { sender, sentAt, gaps, waits } = scripted([{ fails }]);
+    expect(await caught(sender.send(request))).toMatchObject(error);
+    expect(sentAt).toHaveLength(sent);
+    expect(gaps()).toEqual([...new Set(gaps())].sort((a, b) => a - b));
+    expect(waits[0]?.reason).toBe(sent > 1 ? 'backoff' : undefined);
+  },
+);
 
 test('a create whose connection fails is sent again, and its tickets are released', async () => {
   const steps = [{ fails: REFUSED }, { fails: REFUSED }, { status: 201, headers: headers(59) }];

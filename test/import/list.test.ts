@@ -1,4 +1,4 @@
-// What a list says about rows, and whether it is whole.
+// What a list says about rows, and whether it is complete.
 import { expect, test } from 'vitest';
 import type { Category } from '../../src/api/types.ts';
 import { fetchList, firstList, matchRows, nearest, tooOften } from '../../src/import/list.ts';

@@ -80,7 +80,7 @@ test.each([
   second.assertHeld();
 });
 
-test('a run waits as long as the creates of a killed one may be on their way, and so does one after it was killed too', async () => {
+test('a run waits as long as the service may process creates of a killed run, even if another run was killed in between', async () => {
   const machine = new Machine();
   (await machine.acquire(11)).mayArrive(45_000);
   await machine.clock.sleep(5000);

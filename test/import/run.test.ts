@@ -174,7 +174,7 @@ test('a 201 with the id of an existing category, or with the id that another row
   expect(namesAt(it)).toEqual(['cat', 'cow', 'dog', 'old']);
 });
 
-test('rows are looked up after several lost responses in a row, and the import stops if none exists', async () => {
+test('after several consecutive lost responses, the import looks up the rows and stops if none exists', async () => {
   const found = new FakeImport(numbered(20));
   found.service.script.fate = () => 'lost';
   expect(isComplete(await found.run({ maxRetries: 0 }))).toBe(true);

@@ -187,7 +187,7 @@ test('a data file that cannot be written is an error at the start, and the port 
   expect((await startTestSandbox({ port })).port).toBe(port);
 });
 
-test('a busy port is an error before the data is reset', async () => {
+test('sandbox --reset keeps the data if the port is in use', async () => {
   const dataFile = join(tempDir(), 'data');
   const first = await startTestSandbox({ dataFile });
   await first.create({ name: 'dog' });

@@ -206,7 +206,7 @@ test('an import into the sandbox does not prompt on a terminal', async () => {
 const MINUTE = 60_000;
 const WINDOW = 30 * MINUTE;
 
-test('`import --dry-run` estimates the time once two resets are known, and it decreases within a window', async () => {
+test('`import --dry-run` estimates the time once two resets are known, and the estimate decreases within a window', async () => {
   const clock = new IdleClock(Date.UTC(2026, 10, 22, 12, 0, 0));
   const service = await startHttpFake(() => {
     clock.touch();
