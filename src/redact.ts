@@ -31,7 +31,7 @@ export function maskKey(key: string): string {
 const MIN_KEY = 16;
 const KEY_PREFIX =
   /^(?:sk|pk|rk|(?:test|live|prod|api|access|auth|secret|my)?[_-]?key|api|sandbox|petstore|live|test)[_-]\S{3,}$/i;
-// Unmistakable keys; names of hosts and files may look like other keys.
+// Only keys with a known prefix, because host and file names may look like other keys.
 const SECRET_KEY = /(?<![a-z0-9])[spr]k_(?:live|test|prod)_\w{4,}/gi;
 const WORD = /[^\s=:,"'`<>@]+/g;
 

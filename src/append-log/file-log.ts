@@ -86,7 +86,7 @@ export class FileLog<State, Result = void> implements Log<State> {
     throw this.#unusable('cannot be rotated', this.#generation);
   }
 
-  /** @throws ShortWriteError if only part of the record was written (that part is void); file system errors unchanged */
+  /** @throws ShortWriteError if only part of the record was written (readers ignore that part); file system errors unchanged */
   append(record: string): Result {
     if (/[\r\n]/.test(record)) throw new RangeError('a record is one line');
     for (;;) {

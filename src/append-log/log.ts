@@ -36,7 +36,7 @@ export interface LogFormat<State, Result = void> {
 export interface Log<State> {
   /** The state as last read, without reading. */
   last(): State;
-  /** The latest state that is available without waiting for a server, which a file reads from disk; undefined if it is too old. */
+  /** The latest state known without asking a server; a file is read again. Undefined if the state is too old. */
   freshEnough(): State | undefined;
   refresh(): State | Promise<State>;
   /** Writes one record (a single line), and reduces it and all records before it. */

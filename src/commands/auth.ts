@@ -54,7 +54,7 @@ const status = (): PetstoreCommand =>
   new PetstoreCommand('status')
     .description('list profiles with their base URL, masked key and source')
     .sections({
-      notes: 'Nothing is sent. A key is shown as its last four characters at most.',
+      notes: 'Nothing is sent. At most the last four characters of a key are shown.',
       output: `a table; with --json an array of {"profile", "active", "url", "urlSource", "key", "keySource",
 "problem"}. The active profile is the one that the next command uses.`,
       examples: ['petstore auth status', "petstore auth status --json | jq -r '.[] | select(.active) | .url'"],

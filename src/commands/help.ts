@@ -146,7 +146,7 @@ function examplesOf(command: Command): readonly string[] {
   return sectionsOf(command).examples.map((line) => line.replace(/ {2,}#.*$/, ''));
 }
 
-/** The value of an option that is not typed; switches have no default. */
+/** The default of an option that takes a value; Boolean options have none. */
 function defaultOf({
   defaultValue,
   defaultValueDescription,

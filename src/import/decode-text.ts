@@ -1,4 +1,4 @@
-// The text of a file: its encoding, and files that are no text.
+// Decodes the text of a file: detects its encoding, and rejects files that are not text.
 import { PetstoreError } from '../errors.ts';
 import type { RowValidator } from './validate-row.ts';
 import { quoted, unusable } from './validate-row.ts';

@@ -1,4 +1,4 @@
-// The list of categories, which says what exists: fetched until it is whole, and compared with rows.
+// The list of categories, which says what exists: fetched until it is complete, and compared with rows.
 import type { Api, Category, NewCategory } from '../api/types.ts';
 import { PetstoreError } from '../errors.ts';
 

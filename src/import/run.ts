@@ -104,7 +104,7 @@ class Run implements RunResult {
     }
   }
 
-  /** Checks in a last list that every created category is there, and none twice. */
+  /** Checks in a last list that every created category exists exactly once. */
   async checkLastList(): Promise<void> {
     if (this.stop) return;
     if (this.#isUnlisted && this.#options.hasQuota()) {
@@ -182,7 +182,7 @@ class Run implements RunResult {
     return false;
   }
 
-  // Looks up every uncertain row; rows that a whole list lacks are pending again, up to `maxRetries` times.
+  // Looks up every uncertain row; rows that a complete list lacks are pending again, up to `maxRetries` times.
   async #lookUp(): Promise<void> {
     const { lock, pause, maxRetries, onProgress } = this.#options;
     await pause(lock.busyMs, 'requests');

@@ -14,7 +14,7 @@ interface InvalidUrl {
   readonly suggestion?: string;
 }
 
-/** Checks the rules of docs/cli.md, profiles, and docs/service.md, versioning. */
+/** Checks the rules of docs/cli.md, profiles, and docs/service.md, purpose. */
 export function parseBaseUrl(text: unknown): BaseUrl | InvalidUrl {
   if (typeof text !== 'string') return { problem: text === undefined ? 'is missing' : 'is not a string' };
   if (text === '') return { problem: 'is empty' };

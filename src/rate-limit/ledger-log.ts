@@ -1,5 +1,5 @@
 // The log of a ledger: on the state server; without one, or while it is unavailable, in a file of this machine; and in memory
-// if that file cannot be used. A block moves along.
+// if that file cannot be used. A block is copied to the new log.
 import type { Log } from '../append-log/log.ts';
 import { MemoryLog } from '../append-log/log.ts';
 import type { StreamLog } from '../append-log/stream-log.ts';

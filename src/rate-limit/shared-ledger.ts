@@ -14,7 +14,7 @@ const UNUSED_MS = 48 * 3_600_000;
 // The maximum age of the state: older state may lack a 429 that another machine received.
 const FRESH_MS = 1500;
 
-/** The opener of the server closes it, after the ledger. */
+/** The caller closes `server` after the ledger. */
 export function openSharedLedger(server: StateServer, options: Omit<OpenLedgerOptions, 'server'>): Ledger {
   const { identity, key, clock, onWarning } = options;
   const log: StreamLog<KeyState> = new StreamLog(ledgerFormat, {

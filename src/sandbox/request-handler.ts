@@ -60,7 +60,7 @@ function count({ limiter, clock, retryAfter }: SandboxContext, exchange: Exchang
   if (!rejection) return;
   const message =
     rejection === 'key_banned'
-      ? 'this key is temporarily banned for sending requests before Retry-After'
+      ? 'this key is temporarily banned because it sent requests before Retry-After had passed'
       : `the limit of ${status.limit} request${status.limit === 1 ? '' : 's'} is exhausted`;
   throw new HttpError(429, rejection, message, retryAfterHeader(retryAfter, status.resetAt, now));
 }
