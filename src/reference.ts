@@ -1,4 +1,4 @@
-// The tables of exit codes, global options and environment variables, from which help, man page, README and docs/cli.md are generated.
+// The tables of exit codes and global options, from which help, man page, README and docs/cli.md are generated.
 
 interface ExitCode {
   readonly code: number;
@@ -91,56 +91,4 @@ export const GLOBAL_OPTIONS: readonly GlobalOption[] = [
   { flags: '-q, --quiet', description: 'hide spinner, quota line and notices', variable: 'PETSTORE_QUIET' },
   { flags: '-v, --verbose', description: 'show every request and response on stderr, with the key redacted' },
   { flags: '--no-color', description: 'disable color', variable: 'NO_COLOR' },
-];
-
-interface DescribedOption extends Pick<GlobalOption, 'description' | 'variable' | 'fallback'> {
-  readonly choices?: readonly string[] | undefined;
-  readonly required?: boolean;
-}
-
-/**
- * Appends the other facts to the description: `… (env: PETSTORE_MAX_WAIT; default: 2m)`.
- * @internal
- */
-export function describeOption({ description, required, choices, variable, fallback }: DescribedOption): string {
-  const facts = [
-    required && 'required',
-    choices?.join(', '),
-    variable && `env: ${variable}`,
-    fallback && `default: ${fallback}`,
-  ].filter(Boolean);
-  return facts.length === 0 ? description : `${description} (${facts.join('; ')})`;
-}
-
-interface Variable {
-  readonly name: string;
-  readonly meaning: string;
-}
-
-/** @internal */
-export const ENVIRONMENT: readonly Variable[] = [
-  { name: 'PETSTORE_API_KEY', meaning: 'API key; overrides a saved one' },
-  { name: 'PETSTORE_API_KEY_COMMAND', meaning: 'command that prints the API key; see `petstore auth login --help`' },
-  { name: 'PETSTORE_BASE_URL', meaning: 'base URL of the service, ending in /v1; overrides a saved one' },
-  { name: 'PETSTORE_PROFILE', meaning: 'same as --profile' },
-  { name: 'PETSTORE_MAX_WAIT', meaning: 'same as --max-wait' },
-  { name: 'PETSTORE_MAX_RETRIES', meaning: 'same as --max-retries' },
-  { name: 'PETSTORE_TIMEOUT', meaning: 'same as --timeout' },
-  { name: 'PETSTORE_QUIET', meaning: 'same as --quiet unless empty, 0 or false' },
-  { name: 'PETSTORE_CONFIG_DIR', meaning: 'directory for profiles and keys (default on Linux: ~/.config/petstore)' },
-  {
-    name: 'PETSTORE_STATE_DIR',
-    meaning: 'directory for quota, import locks and sandbox data (default on Linux: ~/.local/state/petstore)',
-  },
-  {
-    name: 'PETSTORE_STATE_URL',
-    meaning: 'Valkey or Redis server that several machines share, for example rediss://user@host:6379/0',
-  },
-  { name: 'PETSTORE_STATE_PASSWORD', meaning: 'password of the state server' },
-  { name: 'NO_COLOR', meaning: 'disables color if non-empty' },
-  { name: 'FORCE_COLOR', meaning: 'enables color (1 to 3) if the stream is not a terminal; 0 disables it' },
-  { name: 'HTTPS_PROXY', meaning: 'proxy for https' },
-  { name: 'HTTP_PROXY', meaning: 'not used: http is allowed on loopback only, which is never proxied' },
-  { name: 'NO_PROXY', meaning: 'hosts that are reached without a proxy' },
-  { name: 'NODE_EXTRA_CA_CERTS', meaning: 'file with additional certificate authorities' },
 ];

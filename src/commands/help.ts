@@ -6,7 +6,8 @@ import { capitalize } from '../format.ts';
 import type { Context } from '../io.ts';
 import { hasColor } from '../io.ts';
 import { loadStyle } from '../output/render.ts';
-import { describeOption, ENVIRONMENT, EXIT_CODES, GLOBAL_OPTIONS } from '../reference.ts';
+import type { GlobalOption } from '../reference.ts';
+import { EXIT_CODES, GLOBAL_OPTIONS } from '../reference.ts';
 
 /** The text of a bare `petstore`. */
 export const WELCOME = `petstore is a command-line client for the pet store API.
@@ -24,6 +25,34 @@ More:
   $ petstore categories create --help   one command, with examples
   $ petstore doctor                     diagnose problems
 `;
+
+/** Every environment variable that the program reads. */
+export const ENVIRONMENT = [
+  { name: 'PETSTORE_API_KEY', meaning: 'API key; overrides a saved one' },
+  { name: 'PETSTORE_API_KEY_COMMAND', meaning: 'command that prints the API key; see `petstore auth login --help`' },
+  { name: 'PETSTORE_BASE_URL', meaning: 'base URL of the service, ending in /v1; overrides a saved one' },
+  { name: 'PETSTORE_PROFILE', meaning: 'same as --profile' },
+  { name: 'PETSTORE_MAX_WAIT', meaning: 'same as --max-wait' },
+  { name: 'PETSTORE_MAX_RETRIES', meaning: 'same as --max-retries' },
+  { name: 'PETSTORE_TIMEOUT', meaning: 'same as --timeout' },
+  { name: 'PETSTORE_QUIET', meaning: 'same as --quiet unless empty, 0 or false' },
+  { name: 'PETSTORE_CONFIG_DIR', meaning: 'directory for profiles and keys (default on Linux: ~/.config/petstore)' },
+  {
+    name: 'PETSTORE_STATE_DIR',
+    meaning: 'directory for quota, import locks and sandbox data (default on Linux: ~/.local/state/petstore)',
+  },
+  {
+    name: 'PETSTORE_STATE_URL',
+    meaning: 'Valkey or Redis server that several machines share, for example rediss://user@host:6379/0',
+  },
+  { name: 'PETSTORE_STATE_PASSWORD', meaning: 'password of the state server' },
+  { name: 'NO_COLOR', meaning: 'disables color if non-empty' },
+  { name: 'FORCE_COLOR', meaning: 'enables color (1 to 3) if the stream is not a terminal; 0 disables it' },
+  { name: 'HTTPS_PROXY', meaning: 'proxy for https' },
+  { name: 'HTTP_PROXY', meaning: 'not used: http is allowed on loopback only, which is never proxied' },
+  { name: 'NO_PROXY', meaning: 'hosts that are reached without a proxy' },
+  { name: 'NODE_EXTRA_CA_CERTS', meaning: 'file with additional certificate authorities' },
+];
 
 const SUCCESS = { code: 0, meaning: 'success' };
 // Wider text is hard to read.
@@ -162,4 +191,20 @@ function longName(flags: string): string | undefined {
 
 function sentence(text: string): string {
   return `${capitalize(text)}${text.endsWith('.') ? '' : '.'}`;
+}
+
+interface DescribedOption extends Pick<GlobalOption, 'description' | 'variable' | 'fallback'> {
+  readonly choices?: readonly string[] | undefined;
+  readonly required?: boolean;
+}
+
+/** Appends the other facts to the description: `… (env: PETSTORE_MAX_WAIT; default: 2m)`. */
+function describeOption({ description, required, choices, variable, fallback }: DescribedOption): string {
+  const facts = [
+    required && 'required',
+    choices?.join(', '),
+    variable && `env: ${variable}`,
+    fallback && `default: ${fallback}`,
+  ].filter(Boolean);
+  return facts.length === 0 ? description : `${description} (${facts.join('; ')})`;
 }

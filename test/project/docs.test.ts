@@ -5,7 +5,8 @@ import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { Reference } from '../../scripts/generate-docs.mjs';
 import { cliReference, exitCodeTable, replaceGenerated } from '../../scripts/generate-docs.mjs';
-import { ENVIRONMENT, GLOBAL_OPTIONS } from '../../src/reference.ts';
+import { ENVIRONMENT } from '../../src/commands/help.ts';
+import { GLOBAL_OPTIONS } from '../../src/reference.ts';
 import { BASE_ENV } from '../support/processes.ts';
 import { BIN } from '../support/program.ts';
 
