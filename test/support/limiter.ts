@@ -153,11 +153,6 @@ export class Limiter {
         'x-ratelimit-remaining': '4980',
         'x-ratelimit-reset': `${Math.ceil(now / 1000) + 2400}`,
       };
-    const headers: Record<string, string> = {
-      date,
-      'x-ratelimit-limit': String(limit),
-      'x-ratelimit-remaining': String(remaining),
-    };
     const reset = {
       ceil: Math.ceil(resetAt / 1000),
       floor: Math.floor(resetAt / 1000),
@@ -165,7 +160,12 @@ export class Limiter {
       ms: Math.ceil(resetAt),
       delta: Math.ceil((resetAt - now) / 1000),
     }[this.#options.reset ?? 'ceil'];
-    return { ...headers, 'x-ratelimit-reset': String(reset) };
+    return {
+      date,
+      'x-ratelimit-limit': String(limit),
+      'x-ratelimit-remaining': String(remaining),
+      'x-ratelimit-reset': String(reset),
+    };
   }
 
   // Adds Retry-After to the headers and returns the end of the stated wait.
@@ -173,12 +173,7 @@ export class Limiter {
     const { describes, retryAfter = 'delta' } = this.#options;
     const seconds = Math.max(0, Math.ceil((until - now) / 1000));
     const floored = Math.max(0, Math.floor((until - now) / 1000));
-    const value = {
-      delta: String(seconds),
-      floor: String(floored),
-      one: '1',
-      none: undefined,
-    }[retryAfter];
+    const value = { delta: String(seconds), floor: String(floored), one: '1', none: undefined }[retryAfter];
     if (value !== undefined) headers['retry-after'] = value;
     if (retryAfter === 'floor') return now + floored * 1000;
     if (retryAfter === 'one') return now + 1000;

@@ -41,21 +41,6 @@ export const bucket = (
     burst: burst + 1,
   });
 
-/** nginx `limit_req` without `nodelay`: the burst is queued. */
-export const queued = (perSecond: number, burst: number): MakeService => {
-  return () => {
-    let freeAt = 0;
-    return {
-      take(now) {
-        const delayMs = Math.max(0, freeAt - now);
-        if (delayMs > (burst * 1000) / perSecond) return refusal();
-        freeAt = now + delayMs + 1000 / perSecond;
-        return { ...ALLOWED, delayMs };
-      },
-    };
-  };
-};
-
 /** `http_req_rate` of HAProxy: this period and the rest of the last one, including rejected requests. */
 export const haproxy = (limit: number, periodMs: number): MakeService => {
   return () => {

@@ -49,16 +49,13 @@ export interface Outcome {
   readonly failures: readonly unknown[];
   /** Virtual milliseconds from the first request to the last response. */
   readonly makespan: number;
-  readonly bans: number;
-  readonly pauses: readonly number[];
 }
 
 export async function simulate(options: Simulation): Promise<Outcome> {
   const dir = tempDir();
   const draw = draws(options.seed ?? 1);
   const clock = new FakeClock(options.startsAt, draw);
-  const limiter = new Limiter(options);
-  const service: Service = options.service ?? limiter;
+  const service: Service = options.service ?? new Limiter(options);
   let inService = 0;
   const counts = { sent: 0, lost: 0, refused: 0, insideWait: 0, insideLate: 0, answered: 0 };
   const failures: unknown[] = [];
@@ -135,5 +132,5 @@ export async function simulate(options: Simulation): Promise<Outcome> {
   await Promise.all(senders.flatMap((sender) => Array.from({ length: options.workers }, () => work(sender))));
   await Promise.all(senders.map((sender) => sender.close()));
   rmSync(dir, { recursive: true, force: true });
-  return { ...counts, failures, makespan: finished - startedAt, bans: limiter.bans, pauses: clock.slept };
+  return { ...counts, failures, makespan: finished - startedAt };
 }
