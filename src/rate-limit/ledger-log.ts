@@ -141,6 +141,7 @@ export class LedgerLog {
   /** Writes what the server does not know yet; later errors are not reported. */
   async finish(): Promise<void> {
     this.#isClosing = true;
+    this.adjustToClock();
     await this.written();
     const { block } = this.last();
     if (block && this.clock.now < block.until) await this.returnToServer(true);

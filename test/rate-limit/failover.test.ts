@@ -284,6 +284,19 @@ withServer.each([
   expect([machine.outages.length, machine.warnings.length]).toEqual([1, 1]);
 });
 
+withServer('a machine whose clock was set back during an outage shares no longer wait than stated', async () => {
+  const machine = new Machine();
+  await server.kill();
+  see429(machine, await machine.outlasting(machine.take()));
+  machine.clock.at -= 3_600_000;
+  await server.start();
+  await machine.outlasting(machine.ledger.close());
+  const other = new Machine();
+  await other.ledger.refresh();
+  expect(other.blockedMs).toBeGreaterThan(590_000);
+  expect(other.blockedMs).toBeLessThan(660_000);
+});
+
 withServer.each(['before', 'after'])(
   'a 429 to a request that was granted alone is shared: %s the server is used again',
   async (when) => {
