@@ -128,15 +128,11 @@ withServer(
   },
 );
 
-withServer.each(['http://h', 'redis://u:the-password@', 'redis://h/name'])(
-  'the invalid PETSTORE_STATE_URL %s causes exit code 2, sends nothing and prints no password',
-  async (url) => {
-    const { code, err } = await inProcess(CREATE, { env: machine(url) });
-    expect([code, sent()]).toEqual([2, []]);
-    expect(err).toMatch(/^error: PETSTORE_STATE_URL /);
-    expect(err).not.toContain('the-password');
-  },
-);
+withServer('an invalid PETSTORE_STATE_URL causes exit code 2, sends nothing and prints no password', async () => {
+  const { code, err } = await inProcess(CREATE, { env: machine('redis://u:the-password@') });
+  expect([code, sent()]).toEqual([2, []]);
+  expect(err).toMatch(/^error: PETSTORE_STATE_URL (?!.*the-password)/);
+});
 
 withServer('the ACL user of docs/fleet.md has all permissions that petstore needs', async () => {
   expect(ACL_LINE).toBeDefined();
@@ -172,29 +168,24 @@ withServer(
   },
 );
 
-withServer('a record of another program in the ledger causes one warning, and the create succeeds', async () => {
-  await using shared = await RedisServer.start();
-  await inProcess(CREATE, { env: machine(shared.url) });
-  const [key = ''] = /petstore:\{\w+\}:ledger-\d+(?!:)/.exec(await shared.command('KEYS', '*ledger*')) ?? [];
-  await shared.command('XADD', key, '*', 't', '1', 'r', '', 's', 'not JSON');
-  const { code, err } = await inProcess(CREATE, { env: machine(shared.url) });
-  expect(code).toBe(0);
-  expect(err.match(/^warning: .*$/gm)).toEqual([
-    `warning: ignored unknown records in key "${key}" on state server 127.0.0.1:${shared.port}`,
-  ]);
-});
-
-withServer('a ledger key that holds other data causes a warning that names it, and the create succeeds', async () => {
-  await using shared = await RedisServer.start();
-  await inProcess(CREATE, { env: machine(shared.url) });
-  const [key = ''] = /petstore:\{\w+\}:ledger-\d+(?!:)/.exec(await shared.command('KEYS', '*ledger*')) ?? [];
-  await shared.command('SET', key, 'text');
-  const { code, err } = await inProcess(CREATE, { env: machine(shared.url) });
-  expect(code).toBe(0);
-  expect(err).toMatch(
-    new RegExp(`^warning: cannot use state server .*key "${key.replace(/[{}]/g, '.')}" holds other data`),
-  );
-});
+withServer(
+  'a ledger key that another program wrote causes a warning that names it, and the create succeeds',
+  async () => {
+    await using shared = await RedisServer.start();
+    const create = () => inProcess(CREATE, { env: machine(shared.url) });
+    await create();
+    const [key = ''] = /petstore:\{\w+\}:ledger-\d+(?!:)/.exec(await shared.command('KEYS', '*ledger*')) ?? [];
+    const name = `127.0.0.1:${shared.port}`;
+    for (const [command, warning] of [
+      [['XADD', key, '*', 't', '1', 'r', ''], `ignored unknown records in key "${key}" on state server ${name}`],
+      [['SET', key, 'text'], `cannot use state server ${name} (key "${key}" holds other data)`],
+    ] as const) {
+      await shared.command(...command);
+      const { code, err } = await create();
+      expect([code, err.match(/^warning: .*$/gm)]).toEqual([0, [expect.stringContaining(warning)]]);
+    }
+  },
+);
 
 test.runIf(hasSignals)('a key command receives neither the URL nor the password of the state server', async () => {
   const at = place({ PETSTORE_BASE_URL: service.url, PETSTORE_STATE_URL: 'redis://user:url-password@127.0.0.1:1/0' });
