@@ -81,10 +81,3 @@ test('thirty successes remove the gap, and only a refusal among the next four re
   expect(refusedAlone(passed(gapped, RULES.gapLife + RULES.soon - 1), 0).step).toBe(4);
   expect(refusedAlone(passed(gapped, RULES.gapLife + RULES.soon), 0).step).toBe(0);
 });
-
-test('idle time between two refusals does not widen the gap', () => {
-  const first = paceRefused(begun, 0, 1, 1000, false);
-  const hourLater = paceRefused(first, 3_600_000, 1, 1000, false, true);
-  expect(paceRefused(first, 1000, 1, 2000, false).widestMs).toBe(3000);
-  expect(hourLater.widestMs).toBe(1000);
-});
