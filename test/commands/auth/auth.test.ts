@@ -1,7 +1,7 @@
 // `auth login`, `logout`, `switch` and `status` with a service that accepts one key.
 import * as fs from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { HttpFake } from '../../support/http-fake.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import { inProcess } from '../../support/world.ts';
@@ -24,261 +24,254 @@ const login = (...more: string[]) => petstore(['auth', 'login', '--url', service
 const saved = (name = 'production') => JSON.parse(fs.readFileSync(join(dir, 'config', `profile-${name}.json`), 'utf8'));
 const files = () => (fs.existsSync(join(dir, 'config')) ? fs.readdirSync(join(dir, 'config')) : []);
 
-describe('auth login', () => {
-  test('verifies a key from stdin with one GET /categories and saves it with its origin', async () => {
-    const run = await petstore(['auth', 'login', '--url', `${service.url}/`], `${GOOD_KEY}\r\nsecond line\n`);
-    expect(run).toMatchObject({ code: 0, out: `Saved key …6789 for profile "production" (${service.url})\n` });
-    expect(service.requests).toMatchObject([{ method: 'GET', path: '/v1/categories' }]);
-    expect(service.requests[0]?.headers.authorization).toBe(`Bearer ${GOOD_KEY}`);
-    expect(saved()).toEqual({
-      url: service.url,
-      key: GOOD_KEY,
-      origin: service.origin,
-    });
-    const list = await petstore(['categories', 'list', '--json']);
-    expect(JSON.parse(list.out)).toEqual([{ id: 1, name: 'cat' }]);
+test('auth login verifies a key from stdin with one GET /categories and saves it with its origin', async () => {
+  const run = await petstore(['auth', 'login', '--url', `${service.url}/`], `${GOOD_KEY}\r\nsecond line\n`);
+  expect(run).toMatchObject({ code: 0, out: `Saved key …6789 for profile "production" (${service.url})\n` });
+  expect(service.requests).toMatchObject([{ method: 'GET', path: '/v1/categories' }]);
+  expect(service.requests[0]?.headers.authorization).toBe(`Bearer ${GOOD_KEY}`);
+  expect(saved()).toEqual({
+    url: service.url,
+    key: GOOD_KEY,
+    origin: service.origin,
   });
+  const list = await petstore(['categories', 'list', '--json']);
+  expect(JSON.parse(list.out)).toEqual([{ id: 1, name: 'cat' }]);
+});
 
-  test('prints one JSON document with the key masked', async () => {
-    const run = await login('--json', '-p', 'farm');
-    expect(JSON.parse(run.out)).toEqual({
-      profile: 'farm',
-      url: service.url,
-      key: '…6789',
-      verified: true,
-      active: true,
-      activated: true,
-    });
-    expect(run.err).toBe('');
+test('auth login prints one JSON document with the key masked', async () => {
+  const run = await login('--json', '-p', 'farm');
+  expect(JSON.parse(run.out)).toEqual({
+    profile: 'farm',
+    url: service.url,
+    key: '…6789',
+    verified: true,
+    active: true,
+    activated: true,
   });
+  expect(run.err).toBe('');
+});
 
-  test('with a rejected key exits with 3 and saves nothing', async () => {
-    const run = await petstore(['auth', 'login', '--url', service.url, '--json'], 'wrong-key-0123456789\n');
-    expect(run).toMatchObject({ code: 3, out: '' });
-    expect(JSON.parse(run.err).error).toMatchObject({
-      kind: 'auth',
-      status: 401,
-      code: 'unauthorized',
-      message: expect.stringMatching(/; nothing was saved$/),
-      hint: 'check the API key and log in again',
-    });
-    expect(files()).toEqual([]);
+test('auth login with a rejected key exits with 3 and saves nothing', async () => {
+  const run = await petstore(['auth', 'login', '--url', service.url, '--json'], 'wrong-key-0123456789\n');
+  expect(run).toMatchObject({ code: 3, out: '' });
+  expect(JSON.parse(run.err).error).toMatchObject({
+    kind: 'auth',
+    status: 401,
+    code: 'unauthorized',
+    message: expect.stringMatching(/; nothing was saved$/),
+    hint: 'check the API key and log in again',
   });
+  expect(files()).toEqual([]);
+});
 
-  test('to an unreachable service exits with 6 and saves nothing, unless --no-verify is given', async () => {
-    const args = ['auth', 'login', '--url', 'http://127.0.0.1:9/v1'];
-    const run = await petstore([...args, '--max-retries', '0'], `${GOOD_KEY}\n`);
-    expect(run).toMatchObject({
-      code: 6,
-      out: '',
-      err: expect.stringContaining('; nothing was saved\nhint: check --url\n'),
-    });
-    expect(files()).toEqual([]);
-    expect(await petstore([...args, '--no-verify'], `${GOOD_KEY}\n`)).toMatchObject({ code: 0 });
-    expect(saved()).toMatchObject({ url: 'http://127.0.0.1:9/v1' });
-    expect(service.requests).toEqual([]);
+test('auth login to an unreachable service exits with 6 and saves nothing, unless --no-verify is given', async () => {
+  const args = ['auth', 'login', '--url', 'http://127.0.0.1:9/v1'];
+  const run = await petstore([...args, '--max-retries', '0'], `${GOOD_KEY}\n`);
+  expect(run).toMatchObject({
+    code: 6,
+    out: '',
+    err: expect.stringContaining('; nothing was saved\nhint: check --url\n'),
   });
+  expect(files()).toEqual([]);
+  expect(await petstore([...args, '--no-verify'], `${GOOD_KEY}\n`)).toMatchObject({ code: 0 });
+  expect(saved()).toMatchObject({ url: 'http://127.0.0.1:9/v1' });
+  expect(service.requests).toEqual([]);
+});
 
-  test.each(['\n', 'key\0key\n'])(
-    'with %j on stdin exits with 3, and nothing is sent, saved or shown',
-    async (stdin) => {
-      const run = await petstore(['auth', 'login', '--url', service.url], stdin);
-      expect(run).toMatchObject({ code: 3, out: '', err: expect.not.stringContaining('key\\0') });
-      expect([service.requests, files()]).toEqual([[], []]);
-    },
-  );
+test.each(['\n', 'key\0key\n'])(
+  'auth login with %j on stdin exits with 3, and nothing is sent, saved or shown',
+  async (stdin) => {
+    const run = await petstore(['auth', 'login', '--url', service.url], stdin);
+    expect(run).toMatchObject({ code: 3, out: '', err: expect.not.stringContaining('key\\0') });
+    expect([service.requests, files()]).toEqual([[], []]);
+  },
+);
 
-  test.each([` ${GOOD_KEY} \n`, `\ufeff${GOOD_KEY}\r\n`])(
-    'drops the BOM and spaces around the key %j',
-    async (stdin) => {
-      expect(await petstore(['auth', 'login', '--url', service.url], stdin)).toMatchObject({ code: 0 });
-      expect(saved()).toMatchObject({ key: GOOD_KEY });
-    },
-  );
+test.each([` ${GOOD_KEY} \n`, `\ufeff${GOOD_KEY}\r\n`])(
+  'auth login drops the BOM and spaces around the key %j',
+  async (stdin) => {
+    expect(await petstore(['auth', 'login', '--url', service.url], stdin)).toMatchObject({ code: 0 });
+    expect(saved()).toMatchObject({ key: GOOD_KEY });
+  },
+);
 
-  test('replaces the key and keeps the saved URL, unless --url is given', async () => {
-    await login();
-    expect(await petstore(['auth', 'login'], GOOD_KEY)).toMatchObject({ code: 0 });
-    expect(await petstore(['auth', 'login', '--no-verify', '--url', 'https://b.example/v1'], 'other\n')).toMatchObject({
-      code: 0,
-    });
-    expect(saved()).toEqual({
-      url: 'https://b.example/v1',
-      key: 'other',
-      origin: 'https://b.example',
-    });
+test('auth login replaces the key and keeps the saved URL, unless --url is given', async () => {
+  await login();
+  expect(await petstore(['auth', 'login'], GOOD_KEY)).toMatchObject({ code: 0 });
+  expect(await petstore(['auth', 'login', '--no-verify', '--url', 'https://b.example/v1'], 'other\n')).toMatchObject({
+    code: 0,
   });
-
-  test('to the sandbox, an invalid profile name or an invalid URL exits with 2 and saves nothing', async () => {
-    expect(await petstore(['auth', 'login', '--url', 'http://api.example/v1'], GOOD_KEY)).toMatchObject({ code: 2 });
-    expect(await login('-p', 'sandbox')).toMatchObject({ code: 2, err: expect.stringContaining('no login') });
-    expect(await login('-p', '../evil')).toMatchObject({ code: 2 });
-    expect(files()).toEqual([]);
-  });
-
-  test('needs no active profile if one is named', async () => {
-    await login();
-    fs.writeFileSync(join(dir, 'config', 'active.json'), 'damaged');
-    const run = await login('-p', 'farm');
-    expect(run).toMatchObject({ code: 0, out: expect.stringContaining('To use it, add `-p farm`') });
-    expect(await petstore(['auth', 'login'])).toMatchObject({ code: 9, err: expect.stringContaining('active.json') });
-  });
-
-  test('warns that PETSTORE_API_KEY overrides the saved key', async () => {
-    const run = await petstore(['auth', 'login', '--url', service.url], GOOD_KEY, { PETSTORE_API_KEY: 'other' });
-    expect(run).toMatchObject({ code: 0, err: expect.stringContaining('PETSTORE_API_KEY') });
+  expect(saved()).toEqual({
+    url: 'https://b.example/v1',
+    key: 'other',
+    origin: 'https://b.example',
   });
 });
 
-describe('a saved key', () => {
-  test('is not sent to another origin, and the command exits with 3', async () => {
-    const other = await startService();
-    await login();
-    const run = await petstore(['categories', 'list', '--json'], '', { PETSTORE_BASE_URL: other.url });
-    expect(run).toMatchObject({ code: 3, out: '' });
-    expect(JSON.parse(run.err).error).toMatchObject({
-      kind: 'auth',
-      hint: expect.stringContaining('PETSTORE_API_KEY'),
-    });
-    expect(other.requests).toEqual([]);
-    other.close();
-  });
+test('auth login to the sandbox, an invalid profile name or an invalid URL exits with 2 and saves nothing', async () => {
+  expect(await petstore(['auth', 'login', '--url', 'http://api.example/v1'], GOOD_KEY)).toMatchObject({ code: 2 });
+  expect(await login('-p', 'sandbox')).toMatchObject({ code: 2, err: expect.stringContaining('no login') });
+  expect(await login('-p', '../evil')).toMatchObject({ code: 2 });
+  expect(files()).toEqual([]);
 });
 
-describe('auth logout', () => {
-  test('removes the key and keeps the URL, and a second logout reports that no key is saved', async () => {
-    await login();
-    expect(await petstore(['auth', 'logout'])).toMatchObject({
-      code: 0,
-      out: 'Removed the API key of profile "production"\n',
-    });
-    expect(saved()).toEqual({ url: service.url });
-    expect(await petstore(['auth', 'logout'])).toMatchObject({
-      code: 0,
-      out: 'No API key is saved for profile "production"\n',
-    });
-    expect(await petstore(['categories', 'list'])).toMatchObject({ code: 3 });
-  });
+test('auth login needs no active profile if one is named', async () => {
+  await login();
+  fs.writeFileSync(join(dir, 'config', 'active.json'), 'damaged');
+  const run = await login('-p', 'farm');
+  expect(run).toMatchObject({ code: 0, out: expect.stringContaining('To use it, add `-p farm`') });
+  expect(await petstore(['auth', 'login'])).toMatchObject({ code: 9, err: expect.stringContaining('active.json') });
+});
 
-  test.each(['PETSTORE_API_KEY', 'PETSTORE_API_KEY_COMMAND'])('warns about %s, unless -p is given', async (name) => {
+test('auth login warns that PETSTORE_API_KEY overrides the saved key', async () => {
+  const run = await petstore(['auth', 'login', '--url', service.url], GOOD_KEY, { PETSTORE_API_KEY: 'other' });
+  expect(run).toMatchObject({ code: 0, err: expect.stringContaining('PETSTORE_API_KEY') });
+});
+
+test('a saved key is not sent to another origin, and the command exits with 3', async () => {
+  const other = await startService();
+  await login();
+  const run = await petstore(['categories', 'list', '--json'], '', { PETSTORE_BASE_URL: other.url });
+  expect(run).toMatchObject({ code: 3, out: '' });
+  expect(JSON.parse(run.err).error).toMatchObject({
+    kind: 'auth',
+    hint: expect.stringContaining('PETSTORE_API_KEY'),
+  });
+  expect(other.requests).toEqual([]);
+  other.close();
+});
+
+test('auth logout removes the key and keeps the URL, and a second logout reports that no key is saved', async () => {
+  await login();
+  expect(await petstore(['auth', 'logout'])).toMatchObject({
+    code: 0,
+    out: 'Removed the API key of profile "production"\n',
+  });
+  expect(saved()).toEqual({ url: service.url });
+  expect(await petstore(['auth', 'logout'])).toMatchObject({
+    code: 0,
+    out: 'No API key is saved for profile "production"\n',
+  });
+  expect(await petstore(['categories', 'list'])).toMatchObject({ code: 3 });
+});
+
+test.each(['PETSTORE_API_KEY', 'PETSTORE_API_KEY_COMMAND'])(
+  'auth logout warns about %s, unless -p is given',
+  async (name) => {
     await login();
     const run = await petstore(['auth', 'logout', '--json'], '', { [name]: 'k' });
     expect(JSON.parse(run.err)).toEqual({ warning: { message: `${name} is still set and overrides saved keys` } });
     expect(JSON.parse(run.out)).toEqual({ profile: 'production', removed: true, deleted: false });
     expect((await petstore(['auth', 'logout', '-p', 'production'], '', { [name]: 'k' })).err).toBe('');
-  });
+  },
+);
 
-  test('of an unknown profile exits with 2 and lists the profiles, with and without --delete', async () => {
-    for (const more of [[], ['--delete']]) {
-      const run = await petstore(['auth', 'logout', '-p', 'farm', ...more]);
-      expect(run).toMatchObject({ code: 2, out: '' });
-      expect(run.err).toContain(
-        'profile "farm" does not exist; available profiles: "production", "staging", "sandbox"\nhint: run `petstore auth status`',
-      );
-    }
-  });
-});
-
-describe('auth switch', () => {
-  const key = { PETSTORE_API_KEY: GOOD_KEY };
-  const both = { ...key, PETSTORE_BASE_URL: 'https://b.example/v1' };
-
-  test.each([
-    ['sandbox', both, 'PETSTORE_API_KEY and PETSTORE_BASE_URL are set and override the active profile; use -p sandbox'],
-    ['staging', key, 'PETSTORE_API_KEY is set and overrides the active profile; use -p staging\n'],
-    ['staging', { PETSTORE_PROFILE: 'production' }, 'PETSTORE_PROFILE is set and overrides the active profile'],
-    ['sandbox', key, ''],
-  ])('to %s warns if the environment %j overrides it', async (name, env, warning) => {
-    const run = await petstore(['auth', 'switch', name], '', env);
-    expect(run).toMatchObject({ code: 0, out: `Profile "${name}" is now active\n` });
-    expect(run.err).toEqual(warning === '' ? '' : expect.stringContaining(`warning: ${warning}`));
-  });
-
-  test('to an unknown profile exits with 2, saves nothing and suggests the closest name', async () => {
-    const run = await petstore(['auth', 'switch', 'stagign']);
-    expect(run).toMatchObject({ code: 2, err: expect.stringContaining('staging') });
-    expect(files()).toEqual([]);
-  });
-});
-
-describe('auth status', () => {
-  const status = async (env: Record<string, string> = {}) =>
-    JSON.parse((await petstore(['auth', 'status', '--json'], '', env)).out);
-
-  test('shows each profile with its URL, its masked key and whether it is active', async () => {
-    await login();
-    expect(await status()).toEqual([
-      {
-        profile: 'production',
-        active: true,
-        url: service.url,
-        urlSource: 'stored',
-        key: '…6789',
-        keySource: 'stored',
-      },
-      expect.objectContaining({ profile: 'staging', active: false, url: null, key: null, problem: expect.any(String) }),
-      { profile: 'sandbox', active: false, url: null, urlSource: 'sandbox', key: null, keySource: 'sandbox' },
-    ]);
-    const table = await petstore(['auth', 'status']);
-    expect(table.out).toMatch(/^\* production +http:\S+ +…6789$/m);
-    expect(table.out).not.toContain(GOOD_KEY.slice(0, 8));
-    expect(service.requests).toHaveLength(1);
-  });
-
-  const both = { PETSTORE_API_KEY: 'environment-key-abcd', PETSTORE_BASE_URL: 'https://b.example/v1' };
-  const used = { url: 'https://b.example/v1', urlSource: 'environment', key: '…abcd', keySource: 'environment' };
-
-  test('shows key and URL of the environment in place of those of the active profile', async () => {
-    await petstore(['auth', 'switch', 'sandbox']);
-    expect(await status(both)).toEqual([
-      { profile: 'production', active: true, ...used },
-      expect.objectContaining({ profile: 'staging', active: false, problem: 'profile "staging" has no base URL' }),
-      expect.objectContaining({ profile: 'sandbox', active: false, keySource: 'sandbox' }),
-    ]);
-    const table = await petstore(['auth', 'status'], '', both);
-    expect(table.out).toMatch(/^\* production +https:\S+ \(env\) +…abcd \(env\)$/m);
-  });
-
-  test('reports an invalid key in the environment even if the sandbox is active', async () => {
-    await petstore(['auth', 'switch', 'sandbox']);
-    const [, , sandbox] = await status({ PETSTORE_API_KEY: 'a b' });
-    expect(sandbox).toMatchObject({ active: true, problem: expect.stringContaining('PETSTORE_API_KEY') });
-  });
-
-  test('with a damaged profile names its file, shows the other profiles and exits with 9', async () => {
-    await login();
-    await login('-p', 'farm');
-    fs.writeFileSync(join(dir, 'config', 'profile-production.json'), `{"key":"${GOOD_KEY}`);
-    const run = await petstore(['auth', 'status']);
-    expect(run.code).toBe(9);
-    expect(run.out).toMatch(/farm +http:\S+ +…6789/);
-    expect(run.out + run.err).toContain('profile-production.json');
-    expect(run.out + run.err).not.toContain(GOOD_KEY.slice(0, 8));
-  });
-});
-
-describe('--profile', () => {
-  test('overrides URL and key of the environment, with one warning that names the ignored variables', async () => {
-    await login('-p', 'farm');
-    const env = { PETSTORE_API_KEY: 'environment-key-abcd', PETSTORE_BASE_URL: 'http://127.0.0.1:9/v1' };
-    const run = await petstore(['categories', 'list', '-p', 'farm'], '', env);
-    expect(run.code).toBe(0);
-    expect(run.err).toContain('warning: --profile overrides PETSTORE_API_KEY and PETSTORE_BASE_URL\n');
-    for (const quiet of ['--json', '--quiet']) {
-      expect((await petstore(['categories', 'list', '-p', 'farm', quiet], '', env)).err).toBe('');
-    }
-    const staging = await petstore(['categories', 'create', '--name', 'dog', '-p', 'staging'], '', env);
-    expect(staging).toMatchObject({ code: 3, out: '' });
-    expect(staging.err).toContain(
-      'error: profile "staging" has no base URL\nhint: run `petstore auth login -p staging',
+test('auth logout of an unknown profile exits with 2 and lists the profiles, with and without --delete', async () => {
+  for (const more of [[], ['--delete']]) {
+    const run = await petstore(['auth', 'logout', '-p', 'farm', ...more]);
+    expect(run).toMatchObject({ code: 2, out: '' });
+    expect(run.err).toContain(
+      'profile "farm" does not exist; available profiles: "production", "staging", "sandbox"\nhint: run `petstore auth status`',
     );
-  });
+  }
+});
 
-  test('keeps a login from reading the URL from the environment', async () => {
-    const env = { PETSTORE_BASE_URL: service.url };
-    expect(await petstore(['auth', 'login', '-p', 'farm'], `${GOOD_KEY}\n`, env)).toMatchObject({ code: 3, out: '' });
-    expect(await petstore(['auth', 'login'], `${GOOD_KEY}\n`, env)).toMatchObject({ code: 0 });
-  });
+const envKey = { PETSTORE_API_KEY: GOOD_KEY };
+const keyAndUrl = { ...envKey, PETSTORE_BASE_URL: 'https://b.example/v1' };
+
+test.each([
+  [
+    'sandbox',
+    keyAndUrl,
+    'PETSTORE_API_KEY and PETSTORE_BASE_URL are set and override the active profile; use -p sandbox',
+  ],
+  ['staging', envKey, 'PETSTORE_API_KEY is set and overrides the active profile; use -p staging\n'],
+  ['staging', { PETSTORE_PROFILE: 'production' }, 'PETSTORE_PROFILE is set and overrides the active profile'],
+  ['sandbox', envKey, ''],
+])('auth switch to %s warns if the environment %j overrides it', async (name, env, warning) => {
+  const run = await petstore(['auth', 'switch', name], '', env);
+  expect(run).toMatchObject({ code: 0, out: `Profile "${name}" is now active\n` });
+  expect(run.err).toEqual(warning === '' ? '' : expect.stringContaining(`warning: ${warning}`));
+});
+
+test('auth switch to an unknown profile exits with 2, saves nothing and suggests the closest name', async () => {
+  const run = await petstore(['auth', 'switch', 'stagign']);
+  expect(run).toMatchObject({ code: 2, err: expect.stringContaining('staging') });
+  expect(files()).toEqual([]);
+});
+
+const status = async (env: Record<string, string> = {}) =>
+  JSON.parse((await petstore(['auth', 'status', '--json'], '', env)).out);
+
+test('auth status shows each profile with its URL, its masked key and whether it is active', async () => {
+  await login();
+  expect(await status()).toEqual([
+    {
+      profile: 'production',
+      active: true,
+      url: service.url,
+      urlSource: 'stored',
+      key: '…6789',
+      keySource: 'stored',
+    },
+    expect.objectContaining({ profile: 'staging', active: false, url: null, key: null, problem: expect.any(String) }),
+    { profile: 'sandbox', active: false, url: null, urlSource: 'sandbox', key: null, keySource: 'sandbox' },
+  ]);
+  const table = await petstore(['auth', 'status']);
+  expect(table.out).toMatch(/^\* production +http:\S+ +…6789$/m);
+  expect(table.out).not.toContain(GOOD_KEY.slice(0, 8));
+  expect(service.requests).toHaveLength(1);
+});
+
+const overrides = { PETSTORE_API_KEY: 'environment-key-abcd', PETSTORE_BASE_URL: 'https://b.example/v1' };
+const used = { url: 'https://b.example/v1', urlSource: 'environment', key: '…abcd', keySource: 'environment' };
+
+test('auth status shows key and URL of the environment in place of those of the active profile', async () => {
+  await petstore(['auth', 'switch', 'sandbox']);
+  expect(await status(overrides)).toEqual([
+    { profile: 'production', active: true, ...used },
+    expect.objectContaining({ profile: 'staging', active: false, problem: 'profile "staging" has no base URL' }),
+    expect.objectContaining({ profile: 'sandbox', active: false, keySource: 'sandbox' }),
+  ]);
+  const table = await petstore(['auth', 'status'], '', overrides);
+  expect(table.out).toMatch(/^\* production +https:\S+ \(env\) +…abcd \(env\)$/m);
+});
+
+test('auth status reports an invalid key in the environment even if the sandbox is active', async () => {
+  await petstore(['auth', 'switch', 'sandbox']);
+  const [, , sandbox] = await status({ PETSTORE_API_KEY: 'a b' });
+  expect(sandbox).toMatchObject({ active: true, problem: expect.stringContaining('PETSTORE_API_KEY') });
+});
+
+test('auth status with a damaged profile names its file, shows the other profiles and exits with 9', async () => {
+  await login();
+  await login('-p', 'farm');
+  fs.writeFileSync(join(dir, 'config', 'profile-production.json'), `{"key":"${GOOD_KEY}`);
+  const run = await petstore(['auth', 'status']);
+  expect(run.code).toBe(9);
+  expect(run.out).toMatch(/farm +http:\S+ +…6789/);
+  expect(run.out + run.err).toContain('profile-production.json');
+  expect(run.out + run.err).not.toContain(GOOD_KEY.slice(0, 8));
+});
+
+test('--profile overrides URL and key of the environment, with one warning that names the ignored variables', async () => {
+  await login('-p', 'farm');
+  const env = { PETSTORE_API_KEY: 'environment-key-abcd', PETSTORE_BASE_URL: 'http://127.0.0.1:9/v1' };
+  const run = await petstore(['categories', 'list', '-p', 'farm'], '', env);
+  expect(run.code).toBe(0);
+  expect(run.err).toContain('warning: --profile overrides PETSTORE_API_KEY and PETSTORE_BASE_URL\n');
+  for (const quiet of ['--json', '--quiet']) {
+    expect((await petstore(['categories', 'list', '-p', 'farm', quiet], '', env)).err).toBe('');
+  }
+  const staging = await petstore(['categories', 'create', '--name', 'dog', '-p', 'staging'], '', env);
+  expect(staging).toMatchObject({ code: 3, out: '' });
+  expect(staging.err).toContain('error: profile "staging" has no base URL\nhint: run `petstore auth login -p staging');
+});
+
+test('--profile keeps a login from reading the URL from the environment', async () => {
+  const env = { PETSTORE_BASE_URL: service.url };
+  expect(await petstore(['auth', 'login', '-p', 'farm'], `${GOOD_KEY}\n`, env)).toMatchObject({ code: 3, out: '' });
+  expect(await petstore(['auth', 'login'], `${GOOD_KEY}\n`, env)).toMatchObject({ code: 0 });
 });
 
 test.each([['status'], ['logout']])(
