@@ -5,7 +5,7 @@ import { LONGEST_TIMER_MS } from './clock.ts';
 import { PetstoreCommand, Program, wholeNumber } from './command.ts';
 import { auth } from './commands/auth.ts';
 import { create } from './commands/categories/create.ts';
-import { importRows } from './commands/categories/import.ts';
+import { importCommand } from './commands/categories/import.ts';
 import { list } from './commands/categories/list.ts';
 import { api, completion, doctor, quota, sandbox, suggestions } from './commands/definitions.ts';
 import { PetstoreError } from './errors.ts';
@@ -85,7 +85,7 @@ const categories = (): PetstoreCommand =>
     })
     .addCommand(list())
     .addCommand(create())
-    .addCommand(importRows());
+    .addCommand(importCommand());
 
 /** @returns the root command; its `parseAsync` rejects with CommanderError or PetstoreError */
 export function createProgram(context: Context): Program {

@@ -53,7 +53,7 @@ export function isProfileName(name: string): boolean {
  */
 export function checkProfileName(name: string, from?: string): string {
   if (isProfileName(name)) return name;
-  if (looksLikeKey(name)) throw keyAsProfile(from);
+  if (looksLikeKey(name)) throw keyAsProfileError(from);
   const hint = 'use 1 to 32 lowercase letters, digits, "-" or "_", starting with a letter or digit';
   const shown = escapeControls(name.slice(0, 40));
   throw new PetstoreError('usage', `"${shown}"${origin(from)} is not a valid profile name`, { hint });
@@ -69,7 +69,7 @@ export function unknownProfile(
   from?: string,
   hint = `run \`petstore auth login -p ${name} --url https://HOST/v1\` to create it`,
 ): PetstoreError {
-  if (looksLikeKey(name)) return keyAsProfile(from);
+  if (looksLikeKey(name)) return keyAsProfileError(from);
   const match = closestMatch(name, names);
   const list = names.map((one) => `"${one}"`).join(', ');
   const message = `profile "${name}"${origin(from)} does not exist; available profiles: ${list}`;
@@ -77,7 +77,7 @@ export function unknownProfile(
 }
 
 /** The error for an API key in place of a name; it does not repeat the key. */
-export function keyAsProfile(from?: string): PetstoreError {
+export function keyAsProfileError(from?: string): PetstoreError {
   const hint = 'run `petstore auth login` and enter the key at the prompt';
   return new PetstoreError('usage', `the profile name${origin(from)} looks like an API key`, { hint });
 }

@@ -9,7 +9,7 @@ import type { BaseUrl } from '../../profiles/credential-rules.ts';
 import { checkBaseUrl, checkKey, LONGEST_KEY, parseBaseUrl } from '../../profiles/credential-rules.ts';
 import { environmentUrl, keyVariable, namedProfile } from '../../profiles/credentials.ts';
 import type { StoredProfile } from '../../profiles/store.ts';
-import { hasKey, keyAsProfile, SANDBOX } from '../../profiles/store.ts';
+import { hasKey, keyAsProfileError, SANDBOX } from '../../profiles/store.ts';
 import { looksLikeKey, maskKey } from '../../redact.ts';
 import type { Session } from '../../session.ts';
 
@@ -90,7 +90,7 @@ async function addressFor(
   const known = environmentUrl(env) ?? parseBaseUrl(stored?.url);
   if ('url' in known) return known;
   // The name may be a key that was typed in its place.
-  if (stored === undefined && looksLikeKey(profile)) throw keyAsProfile();
+  if (stored === undefined && looksLikeKey(profile)) throw keyAsProfileError();
   if (!canAsk(session)) {
     throw new PetstoreError('auth', `profile "${profile}" has no base URL`, {
       hint: `run \`petstore auth login -p ${profile} --url https://HOST/v1\``,

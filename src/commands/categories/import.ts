@@ -1,7 +1,7 @@
 // The definition of `petstore categories import`; its code is loaded when it runs.
 import { handlerOf, PetstoreCommand, wholeNumber } from '../../command.ts';
 
-export const importRows = (): PetstoreCommand =>
+export const importCommand = (): PetstoreCommand =>
   new PetstoreCommand('import')
     .description('create categories from a file, skipping those that exist')
     .argument('<file>', 'JSON array, NDJSON, CSV or TSV; - reads stdin')
