@@ -57,10 +57,10 @@ const OF_WORLDS: Readonly<Record<string, readonly (readonly [from: string, to: s
     ["if (means === 'rejected' || means === 'unsent') return true;", "if (means !== 'slow') return true;"],
     ['slow: Math.max(LOST_MS, timeoutMs)', 'slow: LOST_MS'],
     ['<= maxRetries;', '<= maxRetries + 1;'],
-    ["    await pause(lock.busyMs, 'requests');\n    const { listed, isWhole }", '    const { listed, isWhole }'],
+    ["    await pause(lock.busyMs, 'requests');\n    const { listed, isComplete }", '    const { listed, isComplete }'],
     ["    await pause(lock.busyMs, 'requests');\n    this.#first", '    this.#first'],
   ],
-  'import/list.ts': [['const isWhole = !fromCache && lacking.length === 0;', 'const isWhole = !fromCache;']],
+  'import/list.ts': [['const isComplete = !fromCache && lacking.length === 0;', 'const isComplete = !fromCache;']],
   'import/lock.ts': [
     ["if (state === 'dead' || (state === 'unknown' && now - since >= SILENCE_MS)) {", "if (state !== 'alive') {"],
     ['if (state?.holder?.run === this.#run) return;', 'return;'],

@@ -34,7 +34,7 @@ export interface LogFormat<State, Result = void> {
 
 /** FileLog and MemoryLog are synchronous and throw file system errors; StreamLog returns promises that reject with StateServerError. */
 export interface Log<State> {
-  /** The state as last read, without reading. */
+  /** The state as last read; the log is not read again. */
   last(): State;
   /** The latest state known without asking a server; a file is read again. Undefined if the state is too old. */
   freshEnough(): State | undefined;

@@ -15,7 +15,7 @@ const SAVE_AS_UTF8 = 'save the file as UTF-8 (in Excel: "CSV UTF-8")';
 const SAVE_AS_CSV = 'save the sheet as CSV (in Excel: "CSV UTF-8")';
 const DECOMPRESS = 'decompress it, and import the result';
 
-/** What a file is by its first bytes, in hexadecimal digits. */
+/** File types by their first bytes, in hexadecimal digits. */
 const NO_TEXT: readonly (readonly [start: string, is: string, hint: string])[] = [
   ['504b0304', 'is a ZIP archive', DECOMPRESS],
   ['d0cf11e0a1b11ae1', 'is an Excel workbook', SAVE_AS_CSV],

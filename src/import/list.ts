@@ -18,7 +18,7 @@ export interface Fetched {
   /** The keys of the known categories that the list does not show. */
   readonly lacking: readonly string[];
   /** The list comes from no cache and lacks nothing: a row that it does not show does not exist. */
-  readonly isWhole: boolean;
+  readonly isComplete: boolean;
 }
 
 /** The id of a category as the key of a map. */
@@ -27,7 +27,7 @@ export function keyOf({ id }: Category): string {
 }
 
 /**
- * Fetches a list, and again after 2 s and 4 s if it is not whole.
+ * Fetches a list, and again after 2 s and 4 s if it is incomplete.
  * @param known the keys of all categories that a list or a response has shown; those of the new list are added
  */
 export async function fetchList({ categories, pause }: ListOptions, known: Set<string>): Promise<Fetched> {
@@ -35,19 +35,19 @@ export async function fetchList({ categories, pause }: ListOptions, known: Set<s
     const { listed, fromCache } = await categories.listFresh();
     const shown = new Set(listed.map(keyOf));
     const lacking = [...known].filter((key) => !shown.has(key));
-    const isWhole = !fromCache && lacking.length === 0;
+    const isComplete = !fromCache && lacking.length === 0;
     // A cached list may show categories that have been deleted.
     if (!fromCache) for (const key of shown) known.add(key);
     const retryMs = RETRIES_MS[attempt];
-    if (isWhole || retryMs === undefined) return { listed, fromCache, lacking, isWhole };
+    if (isComplete || retryMs === undefined) return { listed, fromCache, lacking, isComplete };
     await pause(retryMs, 'list');
   }
 }
 
-/** @throws PetstoreError `service` if the first list is not whole */
+/** @throws PetstoreError `service` if the first list is incomplete */
 export async function firstList(options: ListOptions, known = new Set<string>()): Promise<Listed> {
-  const { listed, isWhole } = await fetchList(options, known);
-  if (isWhole) return listed;
+  const { listed, isComplete } = await fetchList(options, known);
+  if (isComplete) return listed;
   const message = 'cannot tell which rows are missing: the list of categories comes from a cache';
   throw new PetstoreError('service', message, { hint: 'try again later' });
 }

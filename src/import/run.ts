@@ -186,13 +186,13 @@ class Run implements RunResult {
   async #lookUp(): Promise<void> {
     const { lock, pause, maxRetries, onProgress } = this.#options;
     await pause(lock.busyMs, 'requests');
-    const { listed, isWhole } = await this.#list();
-    // Even a list that is not whole shows what exists.
+    const { listed, isComplete } = await this.#list();
+    // Even an incomplete list shows what exists.
     const before = new Set(this.#first.map(keyOf));
     const unexplained = this.#findRows(listed).filter((one) => !before.has(keyOf(one)));
     for (const row of this.results.rowsIn('unknown')) {
       const maybe = nearest(this.#row(row).name, unexplained);
-      const isMissing = isWhole && !maybe && (this.#sent.get(row) ?? 0) <= maxRetries;
+      const isMissing = isComplete && !maybe && (this.#sent.get(row) ?? 0) <= maxRetries;
       this.results.set(row, isMissing ? undefined : { state: 'unknown', maybe });
     }
     onProgress(this.results);

@@ -47,7 +47,7 @@ const NAMES = Object.fromEntries(OPTIONS.map((name) => [name, name])) as Record<
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const given = checkOptions<SandboxOptions>(options, OPTIONS, 'startSandbox');
   if (given.plan !== undefined && given.limits?.length) {
-    throw new PetstoreError('usage', 'plan and limits exclude each other', { hint: 'use one of them' });
+    throw new PetstoreError('usage', 'plan and limits cannot be combined', { hint: 'use one of them' });
   }
   try {
     const settings = readSettings(given, NAMES);

@@ -28,26 +28,26 @@ test('if the list has n categories of a name, the first n open rows with that na
   ]);
 });
 
-test('a list that lacks a known category is fetched again after 2 and 4 s, and every shown category is known then', async () => {
+test('a list that lacks a known category is fetched again after 2 and 4 s, and its categories become known', async () => {
   const { it, waits, options } = service('dog', 'cat');
   const known = new Set(['2', '7']);
-  expect(await fetchList(options, known)).toMatchObject({ isWhole: false, lacking: ['7'] });
+  expect(await fetchList(options, known)).toMatchObject({ isComplete: false, lacking: ['7'] });
   expect([waits, [...known]]).toEqual([
     [2000, 4000],
     ['2', '7', '1'],
   ]);
   it.script.show = (all, at) => (at === 3 ? [] : all);
-  expect(await fetchList(options, new Set(['1']))).toMatchObject({ isWhole: true, lacking: [] });
+  expect(await fetchList(options, new Set(['1']))).toMatchObject({ isComplete: true, lacking: [] });
   expect(it.lists).toBe(5);
 });
 
-test('a cached list is not whole, and what it shows need not exist', async () => {
+test('a cached list is incomplete, and what it shows need not exist', async () => {
   const { it, options } = service('dog');
   it.script.isCached = (at) => at < 1;
   expect(await firstList(options)).toEqual([{ id: 1, name: 'dog' }]);
   it.script.isCached = () => true;
   const known = new Set<string>();
-  expect(await fetchList(options, known)).toMatchObject({ isWhole: false, fromCache: true, lacking: [] });
+  expect(await fetchList(options, known)).toMatchObject({ isComplete: false, fromCache: true, lacking: [] });
   expect(known.size).toBe(0);
   await expect(firstList(options)).rejects.toMatchObject({ exitCode: 7, message: expect.stringContaining('cache') });
 });
@@ -55,7 +55,7 @@ test('a cached list is not whole, and what it shows need not exist', async () =>
 test('ids of nineteen digits are compared exactly', async () => {
   const { it, options } = service();
   it.items.push({ id: 9223372036854775806n, name: 'dog', sent: 'dog', by: 'before' });
-  expect(await fetchList(options, new Set(['9223372036854775807']))).toMatchObject({ isWhole: false });
+  expect(await fetchList(options, new Set(['9223372036854775807']))).toMatchObject({ isComplete: false });
 });
 
 test('names that a list shows more often than the file and the first list are named once', () => {

@@ -89,7 +89,7 @@ test('a run waits as long as the service may process creates of a killed run, ev
   expect((await machine.acquire(13, 'dead')).busyMs).toBe(39_000);
 });
 
-test('a run waits for the creates that were on their way when the last one ended, and a later run for nothing', async () => {
+test('a run waits for creates that were in flight when the last run ended, and a later run does not wait', async () => {
   const machine = new Machine();
   const first = await machine.acquire();
   first.mayArrive(2000);

@@ -247,7 +247,7 @@ test.runIf(hasDevices)('a device instead of a file is rejected', async () => {
   await expect(reading).rejects.toThrow('"/dev/zero" is not a regular file');
 });
 
-test('a file or a pipe of more than 64 MiB is rejected before it is read whole', async () => {
+test('a file or a pipe of more than 64 MiB is rejected before it is read completely', async () => {
   const cwd = tempDir();
   writeFileSync(join(cwd, 'large.csv'), '');
   truncateSync(join(cwd, 'large.csv'), 64 * 1024 * 1024 + 1);

@@ -46,7 +46,7 @@ test.each<[string, Partial<Observation>[], number[]]>([
   expect(waitsOf(initialState(), ...refusals)).toEqual(waits);
 });
 
-test('a success, or a minute after a block without a refusal, resets the count of refusals in a row', () => {
+test('a success, or a minute after a block without a refusal, resets the count of consecutive refusals', () => {
   const state = initialState();
   waitsOf(state, silent, silent, silent);
   const { until = 0 } = state.block ?? {};

@@ -54,7 +54,7 @@ test('losing every sixth response causes no refusal, because requests without a 
   expect(lost).toBeGreaterThan(200);
 });
 
-test('two hosts without shared state have at most 12 refusals and finish in the optimum + 2 s + 3 %', async () => {
+test('two hosts without shared state have at most 12 refusals and finish in the optimum + 2 s + 3%', async () => {
   const run = { ...minute, mode: 'fixed', processes: 2, hosts: 2, workers: 8, requests: 300 } as const;
   const outcome = await simulate(run);
   expect(outcome).toMatchObject({ failures: [], answered: 300, insideLate: 0 });

@@ -52,7 +52,7 @@ test.each([
   ['an empty key', { keys: [''] }, 'keys must be printable ASCII without spaces'],
   ['limits that are numbers', { limits: [60] }, 'limits must be an array of strings'],
   ['an unknown plan', { plan: 'gold' }, 'invalid value "gold" for plan'],
-  ['a plan and limits', { plan: 'free', limits: ['1/1m'] }, 'plan and limits exclude each other'],
+  ['a plan and limits', { plan: 'free', limits: ['1/1m'] }, 'plan and limits cannot be combined'],
   ['an unknown fault', { faults: ['tsunami'] }, 'invalid value "tsunami" for faults'],
   ['a negative seed', { seed: -1 }, 'invalid value "-1" for seed'],
   ['a data file with a NUL character', { data: 'a\0b' }, 'data must be a path'],

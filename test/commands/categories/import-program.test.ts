@@ -60,7 +60,7 @@ test.runIf(hasSignals)(
   },
 );
 
-test.runIf(hasSignals)('after SIGTERM ends an import with 143, a waiting second import creates the rest', async () => {
+test.runIf(hasSignals)('a waiting import creates the rest after SIGTERM ends the first one with 143', async () => {
   const at = await place(slow, 60);
   const child = start(at, ['categories', 'import', 'rows.csv']);
   const outcome = ended(child);
