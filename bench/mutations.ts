@@ -46,7 +46,7 @@ const OF_WORLDS: Readonly<Record<string, readonly (readonly [from: string, to: s
   'http/retry.ts': [
     ["if (!request.safe && result.requestSent) return { next: 'unknown' };", ''],
     ['500: { retry: true, ambiguous: true }', '500: { retry: true }'],
-    ["if (!left || FINAL_REASONS.has(result.reason)) return { next: 'failed' };", ''],
+    ["if (!left || FINAL.has(result.reason)) return { next: 'failed' };", ''],
     ['Math.ceil(Math.max(backoff, retryAfterMs +', 'Math.ceil(Math.min(backoff, retryAfterMs +'],
   ],
   'http/http-client.ts': [
