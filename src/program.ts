@@ -46,8 +46,8 @@ export async function run(context: Context): Promise<number> {
 // Returns a help or version text; commands write their results themselves.
 async function parseAndRun(program: Program, json: boolean): Promise<string | undefined> {
   const { context } = program;
-  const { args, version } = context;
-  if (args.length === 0) return (await import('./commands/help.ts')).WELCOME;
+  const { args, stdout, version } = context;
+  if (args.length === 0) return (await import('./commands/help.ts')).welcomeText(stdout.columns);
   try {
     await program.parseAsync(args[0] === 'help' ? [...args.slice(1), '--help'] : args, { from: 'user' });
     return undefined;

@@ -9,8 +9,7 @@ import { loadStyle } from '../output/render.ts';
 import type { GlobalOption } from '../reference.ts';
 import { EXIT_CODES, GLOBAL_OPTIONS } from '../reference.ts';
 
-/** The text of a bare `petstore`. */
-export const WELCOME = `petstore is a command-line client for the pet store API.
+const WELCOME = `petstore is a command-line client for the pet store API.
 
 Try it without an account, in a local sandbox:
   $ petstore categories create --name dog -p sandbox
@@ -55,20 +54,30 @@ export const ENVIRONMENT = [
 ];
 
 const SUCCESS = { code: 0, meaning: 'success' };
-// Wider text is hard to read.
+// Wider text is hard to read, and narrower text hard to follow.
 const WIDEST = 100;
+const NARROWEST = 40;
+/** In a narrower terminal, descriptions stand below their terms. */
+const MIN_DESCRIPTION = 30;
 
 /** The text of a command's `--help`. */
 export async function helpText(command: Command, { stdout, env, args }: Context): Promise<string> {
   const { bold } = await loadStyle(hasColor(stdout, env, !args.includes('--no-color')));
   const help = new PetstoreHelp();
   help.styleTitle = bold;
-  help.helpWidth = Math.min(WIDEST, stdout.columns || 80);
+  help.helpWidth = Math.max(NARROWEST, Math.min(WIDEST, stdout.columns || 80));
   return help.formatHelp(command, help);
+}
+
+/** The text of `petstore` without arguments. */
+export function welcomeText(columns: number | undefined): string {
+  return columns ? new Help().boxWrap(WELCOME, columns) : WELCOME;
 }
 
 /** Commander's layout, with subcommands before options, and with the sections of PetstoreCommand. */
 class PetstoreHelp extends Help {
+  override minWidthToWrap = 10;
+
   override formatHelp(command: Command, help: Help): string {
     const blocks = super.formatHelp(command, help).trimEnd().split('\n\n');
     const isOptions = (block: string): boolean => /^\S*(?:Global o|O)ptions:/.test(block);
@@ -89,6 +98,12 @@ class PetstoreHelp extends Help {
   #prose(text: string, title = ''): string {
     const { helpWidth = 80 } = this;
     return this.boxWrap(`${title} ${text}`.trimStart(), helpWidth).replace(title, this.styleTitle(title));
+  }
+
+  override formatItem(term: string, termWidth: number, description: string, help: Help): string {
+    const { helpWidth = 80 } = this;
+    if (helpWidth - termWidth >= MIN_DESCRIPTION) return super.formatItem(term, termWidth, description, help);
+    return `  ${term}\n${this.boxWrap(description, helpWidth - 6).replace(/^/gm, '      ')}`;
   }
 
   override subcommandTerm = (command: Command): string => command.name();
