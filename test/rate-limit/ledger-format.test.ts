@@ -7,7 +7,7 @@ import type { KeyState } from '../../src/rate-limit/policy.ts';
 import { admit, initialState } from '../../src/rate-limit/policy.ts';
 import type { Verdict } from '../support/limiter.ts';
 import { Limiter } from '../support/limiter.ts';
-import { LEASE, START } from '../support/records.ts';
+import { history, LEASE, refused, START } from '../support/records.ts';
 
 // `PROPERTY_RUNS=10 npx vitest run test/rate-limit` runs ten times as many cases.
 const RUNS = Number(process.env['PROPERTY_RUNS'] ?? 1);
@@ -177,4 +177,16 @@ test('all processes reduce the same state, whether they read from the start or f
     }),
     { numRuns: 2000 * RUNS },
   );
+});
+
+test.each([
+  [4000, 10],
+  [700_010, 100_010],
+  [5, 5],
+])('a 429 after 10 ms whose record reaches the server after %i ms is dated %i ms', (recordedAt, datedAt) => {
+  const state = history({ take: START });
+  const seen = refused(START + 10, { waitMs: 5000 });
+  const line = JSON.stringify({ kind: 'response', at: seen.at, id: 't1', seen, jitterDraw: 0 });
+  ledgerFormat.apply(state, line, START + recordedAt);
+  expect(state.block?.until).toBe(START + datedAt + 5000);
 });
