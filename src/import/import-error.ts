@@ -52,7 +52,7 @@ export function changedName(name: string, changed: string): Stop {
   return final('service', message, `use the service's spelling of all names in the file: ${TWICE}`);
 }
 
-export function perhapsTwice(names: readonly string[]): Stop {
+export function possibleDuplicates(names: readonly string[]): Stop {
   const which = names.slice(0, MOST_NAMED).map(quoted).join(', ');
   return final('unknown_outcome', `the list shows more categories than rows: ${which}`, COMPARE);
 }
@@ -82,7 +82,7 @@ export function importError(
   return failed[0] && rejectedRows(failed[0], failed.length);
 }
 
-// The exit codes of all other errors would say that nothing was changed, or that waiting is enough.
+// Any other exit code would mean that nothing was changed, or that it is enough to wait.
 function outranksUnknown({ error: { kind, status = 0 }, isFinal }: Stop): boolean {
   const isRedirect = kind === 'service' && status >= 300 && status < 400;
   return isFinal === true || isRedirect || ['interrupted', 'auth', 'storage', 'internal'].includes(kind);

@@ -2,7 +2,7 @@
 import type { Category, NewCategory } from '../api/types.ts';
 import { PetstoreError } from '../errors.ts';
 import type { Stop } from './import-error.ts';
-import { changedName, classifyError, listLacks, noValidResponse, perhapsTwice, stopBy } from './import-error.ts';
+import { changedName, classifyError, listLacks, noValidResponse, possibleDuplicates, stopBy } from './import-error.ts';
 import type { Fetched, ListOptions } from './list.ts';
 import { fetchList, firstList, keyOf, matchRows, nearest, tooOften } from './list.ts';
 import type { Lock } from './lock.ts';
@@ -116,7 +116,7 @@ class Run implements RunResult {
     const { listed, lacking, fromCache } = this.#last;
     const names = [...this.#sent.keys()].map((row) => this.#row(row).name);
     const twice = tooOften(names, listed, this.#options.rows, this.#first);
-    if (twice.length > 0) return this.end(perhapsTwice(twice));
+    if (twice.length > 0) return this.end(possibleDuplicates(twice));
     if (fromCache) return;
     const created = lacking.filter((key) => this.#createdAs(key) !== undefined);
     if (created.length > 0) this.end(listLacks(created.length, true));

@@ -104,7 +104,7 @@ export function unusable(label: string, problem: string, hint: string): Petstore
   return new PetstoreError('usage', `${label} ${problem}`, { hint });
 }
 
-/** A warning of names that differ from each other only in case, spaces or Unicode form. */
+/** A warning about names that differ from each other only in case, spaces or Unicode form. */
 export function lookAlikes(rows: readonly NewCategory[]): string | undefined {
   const firsts = new Map<string, string>();
   const pairs = new Set<string>();

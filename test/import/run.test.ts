@@ -142,7 +142,7 @@ test.each<[string, number, Fate[]]>([
   expect([it.clock.monotonic(), namesAt(it)]).toEqual([ms, ['cat', 'cow', 'dog']]);
 });
 
-test('a create that is processed after its row was sent again is reported as a duplicate, also one of an earlier run', async () => {
+test('a create that is processed after its row was sent again is reported as a duplicate, even if an earlier run sent it', async () => {
   const it = new FakeImport(named('dog', 'cat'));
   it.service.fates.push('cut', 'ok', 'ok');
   it.service.script.onList = () => {
