@@ -10,7 +10,6 @@ import { quoted } from './validate-row.ts';
 
 const MOST_NAMED = 5;
 const COMPARE = 'compare the list of categories with the file';
-const TWICE = 'another import would create them twice';
 const SPELLING = 'if a possible match is the row, use its spelling in the file before you run the same command again';
 
 /** Why a run ended before every row was done. */
@@ -22,7 +21,7 @@ export interface Stop {
 
 /** The effect of a failed create on its row, and whether it ends the run because other rows would fail too. */
 export function classifyError(error: unknown): {
-  /** `slow`: the service may still process the request; `aborted`: nobody has seen its connection end. */
+  /** `slow`: the service may still process the request; `aborted`: no process has seen its connection end. */
   readonly means: 'rejected' | 'unsent' | 'lost' | 'slow' | 'aborted';
   readonly isFatal: boolean;
 } {
@@ -42,14 +41,14 @@ export function stopBy(error: unknown): Stop {
 /** @param isCreated this run created the categories; otherwise an earlier list showed them */
 export function listLacks(count: number, isCreated: boolean): Stop {
   const what = `the list lacks ${formatCount(count, 'category', 'categories')} that ${count === 1 ? 'was' : 'were'}`;
-  const hint = `${TWICE}: ${COMPARE}`;
+  const hint = `${COMPARE} before you import it again`;
   if (isCreated) return final('service', `${what} just created`, hint);
   return final('unknown_outcome', `cannot tell which rows exist: ${what} listed before`, hint);
 }
 
 export function changedName(name: string, changed: string): Stop {
   const message = `the service changed the name ${quoted(name)} to ${quoted(changed)}`;
-  return final('service', message, `use the service's spelling of all names in the file: ${TWICE}`);
+  return final('service', message, "use the service's spelling of all names in the file before you import it again");
 }
 
 export function possibleDuplicates(names: readonly string[]): Stop {

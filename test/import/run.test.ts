@@ -60,7 +60,7 @@ test('an import stops if a 201 shows that the service changes names, and the fil
   expect(result?.stop?.error).toMatchObject({
     exitCode: 7,
     message: 'the service changed the name "Dog" to "dog"',
-    hint: "use the service's spelling of all names in the file: another import would create them twice",
+    hint: "use the service's spelling of all names in the file before you import it again",
   });
   expect(result?.results.document()).toMatchObject({ created: [{ name: 'dog' }, { name: 'cat' }], pending: 1 });
   it.rows = named('dog', 'cat');
@@ -99,7 +99,7 @@ test('a list that lacks categories that were just created is an error, unless th
   expect((await it.run())?.stop?.error).toMatchObject({
     exitCode: 7,
     message: 'the list lacks 1 category that was just created',
-    hint: 'another import would create them twice: compare the list of categories with the file',
+    hint: 'compare the list of categories with the file before you import it again',
   });
   expect(it.clock.slept).toEqual([2000, 4000]);
   const other = new FakeImport(numbered(5));
