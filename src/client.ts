@@ -217,14 +217,14 @@ function closedError(): PetstoreError {
 
 // Omits the facts for the command line, and redacts the key, which the service may have repeated.
 function publicError(thrown: unknown, signal: AbortSignal | undefined, redactor: Redactor): PetstoreError {
-  const error = thrown instanceof PetstoreError ? thrown : toKnownError(thrown, signal);
+  const error = thrown instanceof PetstoreError ? thrown : toPetstoreError(thrown, signal);
   const { kind, message, hint, code, serviceMessage, status, retryAt, processed, cause } = error;
   const redact = (text: string | undefined): string | undefined => text && redactor.redact(text);
   const redacted = { hint: redact(hint), code: redact(code), serviceMessage: redact(serviceMessage) };
   return new PetstoreError(kind, redactor.redact(message), { ...redacted, status, retryAt, processed, cause });
 }
 
-function toKnownError(thrown: unknown, signal: AbortSignal | undefined): PetstoreError {
+function toPetstoreError(thrown: unknown, signal: AbortSignal | undefined): PetstoreError {
   if (signal?.aborted) return new PetstoreError('interrupted', 'the call was aborted', { cause: thrown });
   const name = thrown instanceof Error ? thrown.name : typeof thrown;
   return new PetstoreError('internal', `unexpected ${name}`, { cause: thrown });
