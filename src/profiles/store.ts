@@ -69,17 +69,17 @@ export function unknownProfile(
   from?: string,
   hint = `run \`petstore auth login -p ${name} --url https://HOST/v1\` to create it`,
 ): PetstoreError {
-  if (looksLikeKey(name)) return keyAsProfileError(from);
+  const available = `available profiles: ${names.map((one) => `"${one}"`).join(', ')}`;
+  if (looksLikeKey(name)) return keyAsProfileError(from, `; ${available}`);
   const match = closestMatch(name, names);
-  const list = names.map((one) => `"${one}"`).join(', ');
-  const message = `profile "${name}"${origin(from)} does not exist; available profiles: ${list}`;
+  const message = `profile "${name}"${origin(from)} does not exist; ${available}`;
   return new PetstoreError('usage', message, { hint: match ? `did you mean "${match}"?` : hint });
 }
 
 /** The error for an API key in place of a name; it does not repeat the key. */
-export function keyAsProfileError(from?: string): PetstoreError {
+export function keyAsProfileError(from?: string, more = ''): PetstoreError {
   const hint = 'run `petstore auth login` and enter the key at the prompt';
-  return new PetstoreError('usage', `the profile name${origin(from)} looks like an API key`, { hint });
+  return new PetstoreError('usage', `the profile name${origin(from)} looks like an API key${more}`, { hint });
 }
 
 function origin(from: string | undefined): string {
