@@ -91,7 +91,8 @@ export class StreamLog<State> implements Log<State> {
 
   /** The server's clock minus ours according to its last reply, in milliseconds. */
   get ahead(): number {
-    return this.#ahead;
+    // A suspension sets the wall clock forward only, so a clock that lags was set back since that reply.
+    return this.#ahead + Math.max(0, -this.#signedJumpMs());
   }
 
   /** By how much `ahead` may be wrong, in milliseconds: this machine's clock may have been set since that reply. */
@@ -111,10 +112,14 @@ export class StreamLog<State> implements Log<State> {
 
   // How far the wall clock has moved against the monotonic one since the state was read.
   #jumpMs(): number {
+    return Math.abs(this.#signedJumpMs());
+  }
+
+  #signedJumpMs(): number {
     const { clock } = this.#options;
     const { monotonic, wall } = this.#readAt;
     if (monotonic === Number.NEGATIVE_INFINITY) return 0;
-    return Math.round(Math.abs(clock.now() - wall - (clock.monotonic() - monotonic)));
+    return Math.round(clock.now() - wall - (clock.monotonic() - monotonic));
   }
 
   async refresh(): Promise<State> {

@@ -142,8 +142,12 @@ withServer("records carry the server's time, and each reply shows how far its cl
   const log = new StreamLog(timed, { server: stateServer(server), key: KEY, clock, freshMs: 1500, rotateAt: 1e6 });
   expect([log.ahead, log.aheadErrorMs]).toEqual([0, 0]);
   await log.append('a');
-  expect(log.ahead).toBe((times[0] ?? 0) - clock.at);
-  clock.at += 7_200_000;
+  const { ahead } = log;
+  expect(ahead).toBe((times[0] ?? 0) - clock.at);
+  // Our clock was set back after the reply.
+  clock.at -= 600_000;
+  expect([log.ahead, log.aheadErrorMs]).toEqual([ahead + 600_000, expect.closeTo(600_000, -2)]);
+  clock.at += 7_800_000;
   await log.refresh();
   expect(Math.round(log.ahead / 60_000)).toBe(-60);
 });
