@@ -92,12 +92,12 @@ export class StreamLog<State> implements Log<State> {
   /** The server's clock minus ours according to its last reply, in milliseconds. */
   get ahead(): number {
     // A suspension sets the wall clock forward only, so a clock that lags was set back since that reply.
-    return this.#ahead + Math.max(0, -this.#signedJumpMs());
+    return this.#ahead + Math.max(0, -this.#jumpMs());
   }
 
   /** By how much `ahead` may be wrong, in milliseconds: this machine's clock may have been set since that reply. */
   get aheadErrorMs(): number {
-    return this.#aheadErrorMs + this.#jumpMs();
+    return this.#aheadErrorMs + Math.abs(this.#jumpMs());
   }
 
   last(): State {
@@ -107,15 +107,11 @@ export class StreamLog<State> implements Log<State> {
   freshEnough(): State | undefined {
     const { clock, freshMs } = this.#options;
     const passed = clock.monotonic() - this.#readAt.monotonic;
-    return passed <= freshMs && this.#jumpMs() <= JUMP_MS ? this.#state : undefined;
+    return passed <= freshMs && Math.abs(this.#jumpMs()) <= JUMP_MS ? this.#state : undefined;
   }
 
-  // How far the wall clock has moved against the monotonic one since the state was read.
+  // How far the wall clock has moved ahead of the monotonic one since the state was read; negative if it was set back.
   #jumpMs(): number {
-    return Math.abs(this.#signedJumpMs());
-  }
-
-  #signedJumpMs(): number {
     const { clock } = this.#options;
     const { monotonic, wall } = this.#readAt;
     if (monotonic === Number.NEGATIVE_INFINITY) return 0;
