@@ -124,7 +124,7 @@ class RateLimitedClient implements HttpClient {
       if (seen) return;
       const refused = isRefusal(request, head.status);
       if (!refused && head.status < 500) this.#successes++;
-      seen = parseRateLimitHeaders(head, refused, ledger.view().clockOffset?.lo);
+      seen = parseRateLimitHeaders(head, refused, ledger.clockOffsetMs);
       ledger.observe(ticket, seen);
     };
     const canSend = (): boolean => {

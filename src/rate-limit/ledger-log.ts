@@ -71,11 +71,6 @@ export class LedgerLog {
     return { now: Math.round(this.#options.clock.now() + ahead), ahead, aheadErrorMs };
   }
 
-  /** Whether the state is recent enough to send a request. */
-  isFresh(): boolean {
-    return this.#use((log) => log.freshEnough()) !== undefined;
-  }
-
   /** The state as last read, without the records on their way to the server. */
   last(): KeyState {
     return this.#log.last();
@@ -83,7 +78,16 @@ export class LedgerLog {
 
   /** The state with the records on their way to the server: a 429 among them voids tickets. */
   latest(): KeyState {
-    const state = this.#use((log) => log.freshEnough() ?? log.last());
+    return this.recent() ?? this.#withPending(this.#log.last());
+  }
+
+  /** The latest state if it is recent enough to send a request. */
+  recent(): KeyState | undefined {
+    const state = this.#use((log) => log.freshEnough());
+    return state && this.#withPending(state);
+  }
+
+  #withPending(state: KeyState): KeyState {
     if (this.#pending.size === 0) return state;
     const latest = { ...state, tickets: { ...state.tickets } };
     const { clock } = this;
@@ -120,9 +124,12 @@ export class LedgerLog {
     this.write(({ now, ahead }) => ({ kind: 'block', at: now, until: Math.round(until + ahead), reason }));
   }
 
-  /** Once a clock was set back, earlier records are in the future. */
-  adjustToClock(): void {
-    if (isAhead(this.latest(), this.clock.now)) this.write(({ now }) => ({ kind: 'clock', at: now }));
+  /** The latest state, after earlier records have been forgotten if they are in the future because a clock was set back. */
+  adjusted(): KeyState {
+    const state = this.latest();
+    if (!isAhead(state, this.clock.now)) return state;
+    this.write(({ now }) => ({ kind: 'clock', at: now }));
+    return this.latest();
   }
 
   async refresh(): Promise<void> {
@@ -141,7 +148,7 @@ export class LedgerLog {
   /** Writes what the server does not know yet; later errors are not reported. */
   async finish(): Promise<void> {
     this.#isClosing = true;
-    this.adjustToClock();
+    this.adjusted();
     await this.written();
     const { block } = this.last();
     if (block && this.clock.now < block.until) await this.returnToServer(true);

@@ -77,13 +77,12 @@ export class Ledger {
 
   /** The last check before the first byte: false after a 429 to another request, or once the ticket has expired. */
   stillGranted(ticket: string): boolean {
-    if (!this.#log.isFresh()) return false;
-    const state = this.#log.latest();
-    return stillGranted(state, ticket, Math.max(this.#log.clock.now, state.time));
+    const state = this.#log.recent();
+    return state !== undefined && stillGranted(state, ticket, Math.max(this.#log.clock.now, state.time));
   }
 
   observe(ticket: string, seen: Observation): void {
-    this.#log.adjustToClock();
+    this.#log.adjusted();
     const jitterDraw = Math.floor(this.#options.clock.random() * 1000);
     this.#log.write((clock) => {
       const converted = byLogClock(seen, clock);
@@ -101,6 +100,12 @@ export class Ledger {
     this.#log.addBlock(until, reason);
   }
 
+  /** The lower bound of the service's clock minus ours, in milliseconds, as last read. */
+  get clockOffsetMs(): number | undefined {
+    const { offset } = this.#log.last();
+    return offset && offset.lo + this.#log.clock.ahead;
+  }
+
   view(): QuotaView {
     if (this.#lastView) return this.#lastView;
     const { clock, isShared, server } = this.#log;
@@ -112,7 +117,7 @@ export class Ledger {
   async refresh(): Promise<void> {
     await this.#log.written();
     await this.#log.refresh();
-    this.#log.adjustToClock();
+    this.#log.adjusted();
   }
 
   /** Drops everything learned from responses, blocks included. */
@@ -129,8 +134,7 @@ export class Ledger {
   }
 
   #admit(): Admission {
-    this.#log.adjustToClock();
-    const state = this.#log.latest();
+    const state = this.#log.adjusted();
     const { now, ahead } = this.#log.clock;
     const admission = admit(state, Math.max(now, state.time));
     return 'until' in admission ? { ...admission, until: admission.until - ahead } : admission;
