@@ -81,7 +81,8 @@ export class StreamLog<State> implements Log<State> {
   readonly #read = { bytes: 0, records: 0 };
   #warned = false;
   #ahead = 0;
-  #aheadErrorMs = 0;
+  /** By how much `ahead` may be wrong, in milliseconds. */
+  aheadErrorMs = 0;
 
   constructor(format: LogFormat<State, unknown>, options: StreamOptions<State>) {
     this.#format = format;
@@ -93,11 +94,6 @@ export class StreamLog<State> implements Log<State> {
   get ahead(): number {
     // A suspension sets the wall clock forward only, so a clock that lags was set back since that reply.
     return this.#ahead + Math.max(0, -this.#jumpMs());
-  }
-
-  /** By how much `ahead` may be wrong, in milliseconds: this machine's clock may have been set since that reply. */
-  get aheadErrorMs(): number {
-    return this.#aheadErrorMs + Math.abs(this.#jumpMs());
   }
 
   last(): State {
@@ -172,7 +168,7 @@ export class StreamLog<State> implements Log<State> {
     const tripMs = Math.abs(receivedAt - sentAt);
     if (tripMs > LONGEST_TRIP_MS && this.#readAt.monotonic > Number.NEGATIVE_INFINITY) return;
     this.#ahead = Math.round(serverMs - (sentAt + receivedAt) / 2);
-    this.#aheadErrorMs = Math.ceil(tripMs / 2);
+    this.aheadErrorMs = Math.ceil(tripMs / 2);
   }
 
   // Returns false if no entry was new.

@@ -43,8 +43,10 @@ export type LedgerRecord =
     }
   | {
       readonly kind: 'response';
+      /** When it arrived. */
       readonly at: number;
       readonly id: string;
+      /** By the clock of the machine that received it. */
       readonly seen: Observation;
       /** A random number from 0 to 999, recorded so that all processes compute the same jitter. */
       readonly jitterDraw: number;
@@ -64,20 +66,21 @@ export interface LogClock {
   readonly aheadErrorMs: number;
 }
 
-/** Converts a response to the clock of a log, so that no wait ends early; the server replaces a time later than its own. */
-export function byLogClock(seen: Observation, { ahead, aheadErrorMs: error }: LogClock): Observation {
-  const { at, reset, offset } = seen;
-  return {
-    ...seen,
-    at: Math.round(at + ahead + error),
-    reset: reset?.clock === 'local' ? { ...reset, at: reset.at + ahead + error } : reset,
-    offset: offset && { lo: offset.lo - ahead - error, hi: offset.hi - ahead + error },
-  };
-}
-
 /** Sets a record's time to the server's; a response keeps its arrival time, at most ten minutes before that. */
 export function stamped(record: LedgerRecord, at: number): LedgerRecord {
   if (record.kind !== 'response') return { ...record, at };
-  const seenAt = Math.max(Math.min(record.at, at), at - 600_000);
-  return { ...record, at: seenAt, seen: { ...record.seen, at: seenAt } };
+  const arrivedAt = Math.max(Math.min(record.at, at), at - 600_000);
+  return { ...record, at: arrivedAt, seen: movedTo(record.seen, arrivedAt) };
+}
+
+// Converts a response by the time of its arrival, so that it does not matter if our clock was set before.
+function movedTo(seen: Observation, at: number): Observation {
+  const { reset, offset } = seen;
+  const ms = at - seen.at;
+  return {
+    ...seen,
+    at,
+    reset: reset?.clock === 'local' ? { ...reset, at: reset.at + ms } : reset,
+    offset: offset && { lo: offset.lo - ms, hi: offset.hi - ms },
+  };
 }

@@ -5,7 +5,6 @@ import { currentProcess, livenessOf } from '../append-log/process-liveness.ts';
 import type { LedgerLogOptions } from './ledger-log.ts';
 import { LedgerLog } from './ledger-log.ts';
 import type { BlockReason, Observation, TicketEnd } from './ledger-record.ts';
-import { byLogClock } from './ledger-record.ts';
 import type { OwnLogOptions } from './own-log.ts';
 import { openOwnLog, unsharedWarning } from './own-log.ts';
 import type { Admission, Denied } from './policy.ts';
@@ -84,9 +83,10 @@ export class Ledger {
   observe(ticket: string, seen: Observation): void {
     this.#log.adjusted();
     const jitterDraw = Math.floor(this.#options.clock.random() * 1000);
-    this.#log.write((clock) => {
-      const converted = byLogClock(seen, clock);
-      return { kind: 'response', at: converted.at, id: ticket, seen: converted, jitterDraw };
+    this.#log.write(({ ahead, aheadErrorMs }) => {
+      // Rather too late, so that no wait ends early; the server replaces a time later than its own.
+      const at = Math.round(seen.at + ahead + aheadErrorMs);
+      return { kind: 'response', at, id: ticket, seen, jitterDraw };
     });
   }
 

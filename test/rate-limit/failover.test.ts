@@ -176,6 +176,22 @@ withServer.each([-107_000, 3_600_000])(
   },
 );
 
+withServer.each(
+  (['local', 'service'] as const).flatMap((clock) => [-107_000, 3_600_000].map((ms) => [clock, ms] as const)),
+)('a reset by the %s clock is a minute ahead on every machine after one clock was set by %i ms', async (clock, ms) => {
+  const [one, other] = [new Machine(), new Machine()];
+  const ticket = await one.take();
+  const served = one.clock.at;
+  one.clock.at += ms;
+  const { at } = one.clock;
+  const reset = { at: (clock === 'local' ? at : served) + 60_000, clock, resolution: 1 };
+  one.see(ticket, 1, { reset, offset: { lo: served - at - 500, hi: served - at + 500 } });
+  await one.ledger.refresh();
+  await other.ledger.refresh();
+  const resets = [one, other].map(({ ledger, clock }) => (ledger.view().window?.resetAt ?? 0) - clock.at);
+  expect(resets.filter((reset) => reset > 59_000 && reset < 62_000)).toEqual(resets);
+});
+
 withServer('machines whose clocks differ by a minute share tickets, windows and waits', async () => {
   const [one, two] = [new Machine(-30_000), new Machine(30_000)];
   const first = await one.take();
