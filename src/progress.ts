@@ -13,7 +13,6 @@ const SAME_WAIT_MS = 1500;
 const TICK_MS = 1000;
 /** Delay before the spinner appears; most responses arrive sooner. */
 const SPINNER_DELAY_MS = 150;
-const LINE_EVERY_MS = 10_000;
 // Cells for the frame, a space, an echoed ^C, and the last column, which wraps on some terminals when it is used.
 const RESERVED_CELLS = 5;
 
@@ -39,16 +38,14 @@ export class Progress {
   #spinning: AbortController | undefined;
   #text = '';
   #wait: Wait | undefined;
-  #status: ((room?: number) => string) | undefined;
+  #status: ((room: number) => string) | undefined;
   #requests = 0;
   #shownUntil = Number.NEGATIVE_INFINITY;
-  #lastLineAt: number;
 
   constructor(context: Context, options: ProgressOptions) {
-    const { clock, stderr, env, signal } = context;
+    const { stderr, env, signal } = context;
     this.#context = context;
     this.#options = options;
-    this.#lastLineAt = clock.monotonic();
     this.#canSpin = !options.quiet && !options.json && !options.verbose && canSpin(stderr, env);
     if (!this.#canSpin) return;
     this.#countDown().catch(() => undefined);
@@ -79,18 +76,12 @@ export class Progress {
   }
 
   /**
-   * Shows a command's own status, one line; undefined hides it.
-   * @param text formats it to at most `room` cells, if given
+   * Shows a command's own status on a terminal, one line; undefined hides it.
+   * @param text formats it to at most `room` cells
    */
-  status(text: ((room?: number) => string) | undefined): void {
+  status(text: ((room: number) => string) | undefined): void {
     this.#status = text;
     this.#show();
-    const { clock, stderr } = this.#context;
-    const { quiet, json } = this.#options;
-    if (this.#canSpin || quiet || json || !text || this.#ended.signal.aborted) return;
-    if (clock.monotonic() - this.#lastLineAt < LINE_EVERY_MS) return;
-    this.#lastLineAt = clock.monotonic();
-    void stderr.write(`${escapeControls(text())}\n`);
   }
 
   /** Clears the spinner; call it before anything else is written. */

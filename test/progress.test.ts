@@ -69,21 +69,6 @@ test('--quiet shows no progress on a terminal', async () => {
   expect(shown()).toBe('');
 });
 
-test('a long command in a pipe writes its status at most every ten seconds, with control characters escaped', async () => {
-  const { clock, progress, shown } = start();
-  progress.status(() => '1 of 9 rows');
-  await clock.advance(10_000);
-  progress.status(() => '4 of 9 rows\u0007');
-  await clock.advance(9999);
-  progress.status(() => '5 of 9 rows');
-  await clock.advance(1);
-  progress.status(() => '6 of 9 rows');
-  progress.stop();
-  await clock.advance(10_000);
-  progress.status(() => '7 of 9 rows');
-  expect(shown()).toBe('4 of 9 rows␇\n6 of 9 rows\n');
-});
-
 test('a wait on a terminal counts down next to the current status', async () => {
   const { clock, progress, shown } = start({}, { columns: 80 });
   let done = 3;
