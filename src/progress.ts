@@ -1,5 +1,4 @@
 // Progress on stderr while a command runs: a spinner on a terminal, otherwise a line per wait. The only file that imports ora.
-import type { Ora } from 'ora';
 import { escapeControls } from './escape.ts';
 import { formatDuration, localTime, SHORT_MS } from './format.ts';
 import type { Wait } from './http/types.ts';
@@ -10,7 +9,7 @@ import { hasColor } from './io.ts';
 const SHORTEST_WAIT_MS = 1000;
 /** Waits whose ends differ by less are reported once: they are estimates of the same wait. */
 const SAME_WAIT_MS = 1500;
-const TICK_MS = 1000;
+const TICK_MS = 200;
 /** Delay before the spinner appears; most responses arrive sooner. */
 const SPINNER_DELAY_MS = 150;
 // Cells for the frame, a space, an echoed ^C, and the last column, which wraps on some terminals when it is used.
@@ -32,24 +31,18 @@ export class Progress {
   readonly #context: Context;
   readonly #options: ProgressOptions;
   readonly #canSpin: boolean;
-  readonly #ended = new AbortController();
-  #spinner: Ora | undefined;
   /** Aborted when the spinner is hidden, also before it has appeared. */
   #spinning: AbortController | undefined;
-  #text = '';
   #wait: Wait | undefined;
   #status: ((room: number) => string) | undefined;
   #requests = 0;
   #shownUntil = Number.NEGATIVE_INFINITY;
+  #ended = false;
 
   constructor(context: Context, options: ProgressOptions) {
-    const { stderr, env, signal } = context;
     this.#context = context;
     this.#options = options;
-    this.#canSpin = !options.quiet && !options.json && !options.verbose && canSpin(stderr, env);
-    if (!this.#canSpin) return;
-    this.#countDown().catch(() => undefined);
-    signal.addEventListener('abort', () => this.#show(), { once: true });
+    this.#canSpin = !options.quiet && !options.json && !options.verbose && canSpin(context.stderr, context.env);
   }
 
   get waiting(): boolean {
@@ -61,7 +54,7 @@ export class Progress {
     const { clock, stderr } = this.#context;
     const { quiet, json } = this.#options;
     this.#wait = wait && wait.until - clock.now() >= SHORTEST_WAIT_MS ? wait : undefined;
-    this.#show();
+    this.#update();
     if (this.#canSpin || quiet || !this.#wait || this.#wait.until <= this.#shownUntil + SAME_WAIT_MS) return;
     const { until, reason } = this.#wait;
     this.#shownUntil = until;
@@ -72,7 +65,7 @@ export class Progress {
   /** Sets the number of requests in flight: the spinner shows while there are any. */
   busy(requests: number): void {
     this.#requests = requests;
-    this.#show();
+    this.#update();
   }
 
   /**
@@ -81,54 +74,36 @@ export class Progress {
    */
   status(text: ((room: number) => string) | undefined): void {
     this.#status = text;
-    this.#show();
+    this.#update();
   }
 
   /** Clears the spinner; call it before anything else is written. */
   stop(): void {
-    this.#ended.abort();
-    this.#hide();
+    this.#ended = true;
+    this.#update();
   }
 
   // Shows nothing without a request, a wait or a status, so that the spinner never overwrites a prompt.
-  #show(): void {
-    if (!this.#canSpin || this.#ended.signal.aborted) return;
-    const { signal, stderr, clock } = this.#context;
-    const room = (stderr.columns || 80) - RESERVED_CELLS;
-    const status = this.#status?.(room);
-    const waits = this.#wait ? describeWait(this.#wait, clock.now()) : [];
-    const lines = status === undefined ? waits : waits.map((wait) => `${status} · ${wait}`);
-    const text = lines.find(({ length }) => length <= room) ?? status ?? lines.at(-1);
-    // Only a create is still in flight after Ctrl-C.
-    const busy = signal.aborted ? 'waiting for the response; press Ctrl-C again to exit' : 'Contacting the service…';
-    const shown = text || (this.#requests > 0 ? busy : undefined);
-    if (!shown) {
-      this.#hide();
+  #update(): void {
+    if (this.#ended || (this.#requests === 0 && !this.#wait && !this.#status)) {
+      this.#spinning?.abort();
+      this.#spinning = undefined;
       return;
     }
-    this.#text = escapeControls(shown).slice(0, room);
-    if (this.#spinner) this.#spinner.text = this.#text;
-    if (this.#spinning) return;
+    if (!this.#canSpin || this.#spinning) return;
     this.#spinning = new AbortController();
     // Neither an aborted delay nor a spinner that cannot be loaded is an error.
     this.#spin(this.#spinning.signal).catch(() => undefined);
   }
 
-  #hide(): void {
-    this.#spinning?.abort();
-    this.#spinning = undefined;
-    this.#spinner?.stop();
-    this.#spinner = undefined;
-  }
-
-  async #spin(hidden: AbortSignal): Promise<void> {
+  async #spin(hidden: AbortSignal): Promise<never> {
     const { clock, stderr, env } = this.#context;
     await clock.sleep(SPINNER_DELAY_MS, hidden);
     const { default: ora } = await import('ora');
     // The response may have arrived while the code was loading.
-    if (hidden.aborted) return;
-    this.#spinner = ora({
-      text: this.#text,
+    hidden.throwIfAborted();
+    const spinner = ora({
+      text: this.#text(),
       ...(stderr.raw && { stream: stderr.raw }),
       // Otherwise a typed Ctrl-C is lost (ora issue 253).
       discardStdin: false,
@@ -138,13 +113,24 @@ export class Progress {
       // ora itself ignores NO_COLOR.
       color: hasColor(stderr, env, this.#options.color) ? 'cyan' : false,
     }).start();
+    hidden.addEventListener('abort', () => spinner.stop());
+    for (;;) {
+      await clock.sleep(TICK_MS, hidden);
+      spinner.text = this.#text();
+    }
   }
 
-  async #countDown(): Promise<never> {
-    for (;;) {
-      await this.#context.clock.sleep(TICK_MS, this.#ended.signal);
-      if (this.#wait) this.#show();
-    }
+  // Returns one line of text.
+  #text(): string {
+    const { signal, stderr, clock } = this.#context;
+    const room = (stderr.columns || 80) - RESERVED_CELLS;
+    const status = this.#status?.(room);
+    const waits = this.#wait ? describeWait(this.#wait, clock.now()) : [];
+    const lines = status === undefined ? waits : waits.map((wait) => `${status} · ${wait}`);
+    // Only a create is still in flight after Ctrl-C.
+    const busy = signal.aborted ? 'waiting for the response; press Ctrl-C again to exit' : 'Contacting the service…';
+    const text = lines.find(({ length }) => length <= room) ?? status ?? lines.at(-1) ?? busy;
+    return escapeControls(text).slice(0, room);
   }
 }
 

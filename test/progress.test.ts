@@ -47,26 +47,25 @@ test.each([
 ])('the wait %j is reported in a pipe as %j, also with --verbose on a terminal', (given, line) => {
   for (const { progress, shown } of [start(), start({ verbose: true }, { columns: 80 })]) {
     progress.busy(1);
+    progress.status(() => '3 of 9 rows');
     progress.wait(given);
     expect(shown()).toBe(line);
     expect(progress.waiting).toBe(line !== '');
   }
 });
 
-test('a wait with --json is one line of JSON and the only progress output', () => {
-  const { progress, shown } = start({ json: true });
+test.each([
+  [{ json: true }, {}, '{"waiting":{"until":"2026-11-21T12:00:43.000Z","reason":"backoff"}}\n'],
+  [{ json: true }, { columns: 80 }, '{"waiting":{"until":"2026-11-21T12:00:43.000Z","reason":"backoff"}}\n'],
+  [{ quiet: true }, {}, ''],
+  [{ quiet: true }, { columns: 80 }, ''],
+] as const)('the progress with %j in %j is only %j', async (options, place, line) => {
+  const { clock, progress, shown } = start(options, place);
   progress.wait(wait(43, 'backoff'));
   progress.status(() => '3 of 9 rows');
   progress.busy(1);
-  expect(shown()).toBe('{"waiting":{"until":"2026-11-21T12:00:43.000Z","reason":"backoff"}}\n');
-});
-
-test('--quiet shows no progress on a terminal', async () => {
-  const { clock, progress, shown } = start({ quiet: true }, { columns: 80 });
-  progress.wait(wait(43));
-  progress.busy(1);
   await clock.advance(1000);
-  expect(shown()).toBe('');
+  expect(shown()).toBe(line);
 });
 
 test('a wait on a terminal counts down next to the current status', async () => {
@@ -77,25 +76,27 @@ test('a wait on a terminal counts down next to the current status', async () => 
   await clock.advance(150);
   await appears(shown, '3 of 9 rows · waiting 43s for the rate limit to reset');
   done = 8;
-  await clock.advance(850);
+  await clock.advance(1000);
   await appears(shown, '8 of 9 rows · waiting 42s');
   progress.wait(undefined);
-  await appears(shown, ' 8 of 9 rows');
+  await clock.advance(1000);
+  await appears(shown, ' 8 of 9 rows\u001b');
   progress.stop();
 });
 
 test.each([
-  [80, '118 of 2,000 · 32m left · waiting 41s for the rate limit to reset'],
-  [61, '118 of 2,000 · 32m left · waiting 41s for the rate limit'],
-  [40, '118 of 2,000 · 32m left · wait 41s'],
-  [36, '118 of 2,000 · 32m left'],
-])('a wait at %i columns is shown as "%s"', async (columns, expected) => {
+  [80, '118 of 2,000 · 32m left', '118 of 2,000 · 32m left · waiting 41s for the rate limit to reset'],
+  [61, '118 of 2,000 · 32m left', '118 of 2,000 · 32m left · waiting 41s for the rate limit'],
+  [40, '118 of 2,000 · 32m left', '118 of 2,000 · 32m left · wait 41s'],
+  [36, '118 of 2,000 · 32m left', '118 of 2,000 · 32m left'],
+  [20, 'a text that is far longer than the terminal is wide', 'a text that is '],
+  [80, 'asking \u001b[2J', 'asking ␛[2J · waiting 41s for the rate limit to reset'],
+])('at %i columns the status %j and a wait are one line: "%s"', async (columns, status, expected) => {
   const { clock, progress, shown } = start({}, { columns });
-  progress.status((room) => (room === columns - 5 ? '118 of 2,000 · 32m left' : 'no room'));
+  progress.status((room) => (room === columns - 5 ? status : 'no room'));
   progress.wait(wait(41));
   await clock.advance(150);
-  await appears(shown, expected);
-  expect(shown()).not.toContain(`${expected} · `);
+  await appears(shown, ` ${expected}\u001b`);
   progress.stop();
 });
 
@@ -106,40 +107,23 @@ test('a response within 150 ms shows no spinner', async () => {
   progress.busy(0);
   await clock.advance(5000);
   expect(shown()).toBe('');
-  progress.stop();
 });
 
-test('the spinner clears its line after the last request and reappears with the next one', async () => {
+test('the spinner clears its line after the last request, reappears with the next one, and never hides the cursor', async () => {
   const { clock, progress, shown } = start({}, { columns: 80 });
+  let { length } = '';
+  for (const end of [() => progress.busy(0), () => progress.stop()]) {
+    progress.busy(1);
+    await clock.advance(150);
+    await appears(() => shown().slice(length), 'Contacting the service…');
+    end();
+    ({ length } = shown());
+    expect(shown()).toMatch(/\u001b\[0K$/);
+  }
   progress.busy(1);
-  await clock.advance(150);
-  await appears(shown, 'Contacting the service…');
-  progress.busy(0);
-  expect(shown().endsWith('\u001b[0K')).toBe(true);
-  const { length } = shown();
-  progress.busy(1);
-  await clock.advance(150);
-  await appears(() => shown().slice(length), 'Contacting the service…');
-  progress.stop();
-  expect(shown().endsWith('\u001b[0K')).toBe(true);
-});
-
-test('the spinner escapes control characters and does not hide the cursor', async () => {
-  const { clock, progress, shown } = start({}, { columns: 80 });
-  progress.status(() => 'asking \u001b[2J');
-  await clock.advance(150);
-  await appears(shown, 'asking ␛[2J');
-  progress.stop();
+  await clock.advance(5000);
+  expect(shown()).toHaveLength(length);
   expect(shown()).not.toContain('\u001b[?25l');
-});
-
-test('a status that is wider than the terminal is truncated to one line', async () => {
-  const { clock, progress, shown } = start({}, { columns: 20 });
-  progress.status(() => 'a text that is far longer than the terminal is wide');
-  await clock.advance(150);
-  await appears(shown, 'a text that is');
-  progress.stop();
-  expect(shown()).not.toContain('far');
 });
 
 test.each([
