@@ -1,9 +1,42 @@
-// Rate limits per key, as a reducer over a log that all processes with the same data share.
+// Rate limits per key, by plan, as a reducer over a log that all processes with the same data share.
 import type { LogFormat } from '../append-log/log.ts';
 import { DamagedRecordError } from '../append-log/log.ts';
-import type { Limit } from './plans.ts';
+import { invalidValue } from '../check-options.ts';
+import { parseDuration } from '../format.ts';
 import type { DataOptions } from './store.ts';
 import { openLog } from './store.ts';
+
+export interface Limit {
+  readonly count: number;
+  readonly windowMs: number;
+}
+
+export type PlanName = 'free' | 'pro' | 'business' | 'enterprise';
+
+const perMinuteAndDay = (minute: number, day: number): readonly Limit[] => [
+  { count: minute, windowMs: 60_000 },
+  { count: day, windowMs: 86_400_000 },
+];
+
+/** The service's enterprise plan has custom limits (docs/service.md); here it is unlimited. */
+export const PLANS: Readonly<Record<PlanName, readonly Limit[]>> = {
+  free: perMinuteAndDay(60, 1_000),
+  pro: perMinuteAndDay(300, 10_000),
+  business: perMinuteAndDay(1_000, 100_000),
+  enterprise: [],
+};
+
+/**
+ * Parses a limit such as `60/6s` or `5/10` (seconds).
+ * @param option for messages
+ * @throws PetstoreError `usage` if it is none, or allows nothing
+ */
+export function parseLimit(text: string, option: string): Limit {
+  const [, count = '', duration = ''] = /^(\d{1,9})\/(.+)$/.exec(text.trim()) ?? [];
+  const windowMs = parseDuration(duration) ?? 0;
+  if (Number(count) > 0 && windowMs > 0) return { count: Number(count), windowMs };
+  throw invalidValue(text, option, 'use REQUESTS/DURATION, for example 60/1m, 1000/1d or 60/6s');
+}
 
 export interface QuotaStatus {
   readonly limit: number;
@@ -131,10 +164,9 @@ export class Limiter {
     return this.#log.append(`r ${key} ${Math.floor(now)} ${this.#limitsText}`) ?? { status };
   }
 
-  /** Does not count the request; without a valid key, the whole limit remains. */
-  status(key: string | undefined, now: number): QuotaStatus {
-    const usage = key === undefined || this.#limits.length === 0 ? undefined : this.#log.refresh().get(key);
-    return quotaStatus(usage ?? newKeyUsage(), now, this.#limits);
+  /** The status of a request without a valid key: the whole limit remains. */
+  unused(now: number): QuotaStatus {
+    return quotaStatus(newKeyUsage(), now, this.#limits);
   }
 
   close(): void {

@@ -27,6 +27,14 @@ export class HttpError extends Error {
   }
 }
 
+/** Converts an error to a response. Sends no other messages, since they may quote data. */
+export function toResponse(error: unknown): SandboxResponse {
+  if (error instanceof HttpError) return error.response;
+  const { code } = error as NodeJS.ErrnoException;
+  if (code === 'ENOSPC' || code === 'EDQUOT') return new HttpError(507, 'storage_full', 'the disk is full').response;
+  return new HttpError(500, 'internal_error', 'the sandbox failed').response;
+}
+
 /** The headers of every response; `resetAt` is rounded up, so that a client never wakes too early. */
 export function commonHeaders(quota: QuotaStatus, now: number): HeaderValues {
   return {

@@ -1,15 +1,49 @@
 // The sandbox: the service of docs/service.md as an HTTP server on loopback.
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { LogFs } from '../append-log/generations.ts';
 import type { Clock } from '../clock.ts';
-import { identifyKeys } from './auth.ts';
-import type { SandboxContext, ServerOptions } from './context.ts';
-import { seededRandom } from './faults.ts';
-import { Limiter } from './limiter.ts';
-import { PLANS, SANDBOX_KEY } from './plans.ts';
-import { handleRequest } from './request-handler.ts';
+import { sleepLong } from '../clock.ts';
+import type { FaultKind, FaultPlan, FaultRule } from './faults.ts';
+import { drawFaultPlan, seededRandom } from './faults.ts';
+import type { Limit, QuotaStatus } from './limiter.ts';
+import { Limiter, PLANS } from './limiter.ts';
+import { findOperation } from './operations.ts';
+import type { RetryAfterFormat, SandboxResponse } from './response.ts';
+import { commonHeaders, HttpError, retryAfterHeader, sendResponse, toResponse } from './response.ts';
 import { Store } from './store.ts';
+
+export interface ServerOptions {
+  /** See `openLog`; any number of processes may share it. Undefined: in memory. */
+  readonly dataFile: string | undefined;
+  readonly clock: Clock;
+  /** 0: any free port. */
+  readonly port: number;
+  readonly keys: readonly string[];
+  /** All of them apply; none means unlimited. */
+  readonly limits: readonly Limit[];
+  readonly retryAfter?: RetryAfterFormat;
+  readonly faults?: readonly FaultRule[];
+  /** Seed for random faults (default: the clock's randomness). */
+  readonly seed?: number | undefined;
+  /** Deletes the categories and rate limit windows first. */
+  readonly reset?: boolean;
+  readonly fs?: LogFs;
+  readonly onRequest?: (record: RequestRecord) => void;
+}
+
+export interface RequestRecord {
+  readonly method: string;
+  /** As received; escape it before printing it. */
+  readonly path: string;
+  /** Undefined if the connection was reset before the operation ran. */
+  readonly status: number | undefined;
+  readonly remaining: number;
+  readonly fault: FaultKind | undefined;
+}
 
 export interface RunningSandbox {
   readonly port: number;
@@ -19,55 +53,133 @@ export interface RunningSandbox {
   close(): Promise<void>;
 }
 
+/** Not a secret: the sandbox listens on loopback only and rejects web pages. */
+export const SANDBOX_KEY = 'sandbox_0123456789abcdef';
+
+/** Starts the sandbox that a command with the profile `sandbox` uses: any free port, the Free plan. */
+export async function startEmbedded(options: Pick<ServerOptions, 'dataFile' | 'clock'>) {
+  const sandbox = await startServer({ ...options, port: 0, keys: [SANDBOX_KEY], limits: PLANS.free });
+  return { ...sandbox, key: SANDBOX_KEY };
+}
+
 /** @throws PetstoreError `storage` for damaged data; errors of the file system and of `listen` unchanged */
 export async function startServer(options: ServerOptions): Promise<RunningSandbox> {
-  const closing = new AbortController();
   // A missing Host is rejected by `checkOrigin`, with an Error object.
   const server = createServer({ requireHostHeader: false });
   // Listen first, so that a busy port does not reset the data.
   await once(server.listen({ port: options.port, host: '127.0.0.1' }), 'listening');
   const { port } = server.address() as AddressInfo;
-  let context: SandboxContext;
+  let service: Service;
   try {
-    context = openContext({ ...options, port }, closing.signal);
+    service = new Service({ ...options, port });
   } catch (error) {
     server.close();
     throw error;
   }
-  const pending = new Set<Promise<void>>();
-  server.on('request', (request, response) => {
-    const done = handleRequest(context, request, response).finally(() => pending.delete(done));
-    pending.add(done);
-  });
+  server.on('request', (request, response) => void service.handle(request, response));
   const stop = async (): Promise<void> => {
     const ended = once(server.close(), 'close');
-    closing.abort();
     server.closeAllConnections();
-    await Promise.all([ended, ...pending]);
-    context.store.close();
-    context.limiter.close();
+    await ended;
+    service.close();
   };
   let closed: Promise<void> | undefined;
   return { port, baseUrl: `http://127.0.0.1:${port}/v1`, close: () => (closed ??= stop()) };
 }
 
-/** Starts the sandbox that a command with the profile `sandbox` uses: any free port, the Free plan. */
-export async function startEmbedded(options: {
-  readonly dataFile: string;
-  readonly clock: Clock;
-}): Promise<RunningSandbox & { readonly key: string }> {
-  const sandbox = await startServer({ ...options, port: 0, keys: [SANDBOX_KEY], limits: PLANS.free });
-  return { ...sandbox, key: SANDBOX_KEY };
+/** What is known about a request before its operation has run. */
+interface Exchange {
+  quota: QuotaStatus;
+  plan: FaultPlan;
 }
 
-function openContext(options: ServerOptions, closing: AbortSignal): SandboxContext {
-  const { clock, seed, dataFile } = options;
-  return {
-    ...options,
-    store: new Store(dataFile, options),
-    limiter: new Limiter(dataFile, options.limits, options),
-    keyIds: identifyKeys(options.keys),
-    random: seed === undefined ? () => clock.random() : seededRandom(seed),
-    closing,
-  };
+class Service {
+  readonly #options: ServerOptions;
+  readonly #store: Store;
+  readonly #limiter: Limiter;
+  /** Maps each key to its id in the data, which never contains the key. */
+  readonly #keyIds: ReadonlyMap<string, string>;
+  readonly #random: () => number;
+  readonly #closed = new AbortController();
+
+  constructor(options: ServerOptions) {
+    const { clock, dataFile, keys, limits, seed } = options;
+    this.#options = options;
+    this.#store = new Store(dataFile, options);
+    this.#limiter = new Limiter(dataFile, limits, options);
+    this.#keyIds = new Map(keys.map((key) => [key, createHash('sha256').update(key).digest('hex').slice(0, 16)]));
+    this.#random = seed === undefined ? () => clock.random() : seededRandom(seed);
+  }
+
+  /** Never rejects. */
+  async handle(request: IncomingMessage, to: ServerResponse): Promise<void> {
+    const { clock, onRequest } = this.#options;
+    const exchange: Exchange = {
+      quota: this.#limiter.unused(clock.now()),
+      plan: { delayMs: 0, fault: undefined },
+    };
+    try {
+      const response = await this.#respond(request, exchange).catch(toResponse);
+      const { quota, plan } = exchange;
+      await sleepLong(clock, plan.delayMs, this.#closed.signal);
+      const fault = plan.fault ?? (plan.delayMs > 0 ? 'latency' : undefined);
+      const status = fault === 'reset' ? undefined : response.status;
+      onRequest?.({ method: `${request.method}`, path: `${request.url}`, status, remaining: quota.remaining, fault });
+      const headers = { ...commonHeaders(quota, clock.now()), ...response.headers };
+      sendResponse(to, { ...response, headers }, fault);
+    } catch {
+      // The server is closing.
+      to.destroy();
+    }
+  }
+
+  close(): void {
+    this.#closed.abort();
+    this.#store.close();
+    this.#limiter.close();
+  }
+
+  // A request with a valid key counts even if its operation fails; public operations do not count.
+  async #respond(request: IncomingMessage, exchange: Exchange): Promise<SandboxResponse> {
+    const { method = '', url = '', headers } = request;
+    checkOrigin(headers, this.#options.port);
+    exchange.plan = drawFaultPlan(this.#options.faults ?? [], this.#random);
+    const operation = findOperation(method, url);
+    const isPublic = !(operation instanceof HttpError) && operation.public === true;
+    const key = this.#keyIds.get(/^bearer +(\S+) *$/i.exec(headers.authorization ?? '')?.[1] ?? '');
+    if (key !== undefined && !isPublic) this.#count(exchange, key);
+    if (operation instanceof HttpError) throw operation;
+    if (key === undefined && !isPublic) {
+      const message = 'the API key is missing or not valid; send Authorization: Bearer <API_KEY>';
+      throw new HttpError(401, 'unauthorized', message, { 'WWW-Authenticate': 'Bearer' });
+    }
+    const { fault } = exchange.plan;
+    if (fault === '500' || fault === '503') throw new HttpError(Number(fault), 'injected_fault', 'injected fault');
+    if (fault === 'reset') return { status: 0, body: Buffer.alloc(0), headers: {} };
+    return operation.handle(request, this.#store);
+  }
+
+  /** @throws HttpError 429 */
+  #count(exchange: Exchange, key: string): void {
+    const { clock, retryAfter } = this.#options;
+    const now = clock.now();
+    const { status, rejection } = this.#limiter.admit(key, now);
+    exchange.quota = status;
+    if (!rejection) return;
+    const message =
+      rejection === 'key_banned'
+        ? 'this key is temporarily banned because it sent requests before Retry-After had passed'
+        : `the limit of ${status.limit} request${status.limit === 1 ? '' : 's'} is exhausted`;
+    throw new HttpError(429, rejection, message, retryAfterHeader(retryAfter, status.resetAt, now));
+  }
+}
+
+/** Rejects requests that a web page could send: a foreign Host (DNS rebinding) or any Origin. */
+export function checkOrigin({ host = '', origin }: IncomingMessage['headers'], port: number): void {
+  if (origin !== undefined) throw new HttpError(403, 'origin_rejected', 'requests with an Origin header are rejected');
+  // Clients omit the default port (RFC 9110, section 7.2).
+  const [, name, at = '80'] = /^(127\.0\.0\.1|localhost)(?::(\d+))?$/i.exec(host) ?? [];
+  if (name === undefined || at !== String(port)) {
+    throw new HttpError(403, 'host_rejected', `the Host must be 127.0.0.1:${port} or localhost:${port}`);
+  }
 }

@@ -6,8 +6,9 @@ import { PetstoreError } from '../errors.ts';
 import { escapeControls } from '../escape.ts';
 import { systemReason } from '../system-error.ts';
 import { parseFault } from './faults.ts';
-import type { PlanName } from './plans.ts';
-import { PLANS, parseLimit, SANDBOX_KEY } from './plans.ts';
+import type { PlanName } from './limiter.ts';
+import { PLANS, parseLimit } from './limiter.ts';
+import { SANDBOX_KEY } from './server.ts';
 
 type OptionName = 'port' | 'plan' | 'limits' | 'keys' | 'data' | 'faults' | 'seed';
 /** Absent options and empty lists have defaults. */

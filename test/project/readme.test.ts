@@ -3,7 +3,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { SANDBOX_KEY } from '../../src/sandbox/plans.ts';
+import { SANDBOX_KEY } from '../../src/sandbox/server.ts';
 import { hasShell } from '../support/capabilities.ts';
 import type { SandboxProcess } from '../support/processes.ts';
 import { ended, place, startSandbox } from '../support/processes.ts';

@@ -1,8 +1,8 @@
 // Injected faults: syntax, effect on a request, and reproduction from a seed.
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { ServerOptions } from '../../src/sandbox/context.ts';
 import { parseFault } from '../../src/sandbox/faults.ts';
+import type { ServerOptions } from '../../src/sandbox/server.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { noonClock, startTestSandbox } from './support.ts';
 

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { checkOrigin } from '../../src/sandbox/auth.ts';
+import { checkOrigin } from '../../src/sandbox/server.ts';
 import { hasModes } from '../support/capabilities.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import type { CallOptions, SandboxResponse } from './support.ts';
@@ -142,7 +142,7 @@ test('a request with a foreign or missing Host header is rejected to prevent DNS
 });
 
 test('a Host header without a port is accepted on port 80 only', () => {
-  const check = (host: string, port: number) => () => checkOrigin({ headers: { host } }, port);
+  const check = (host: string, port: number) => () => checkOrigin({ host }, port);
   for (const host of ['127.0.0.1', 'localhost', 'localhost:80']) expect(check(host, 80)).not.toThrow();
   expect(check('127.0.0.1', 4010)).toThrow('must be 127.0.0.1:4010');
   expect(check('evil.example', 80)).toThrow('must be 127.0.0.1:80');
