@@ -13,7 +13,7 @@ import type { HttpScript } from './http-service.ts';
 import { HttpService } from './http-service.ts';
 
 const IMPORT = ['categories', 'import', 'rows.csv', '--json'];
-const MOST_COMMANDS = 6;
+const MOST_COMMANDS = 4;
 
 interface Ending {
   readonly code: number;
