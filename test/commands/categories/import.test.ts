@@ -164,9 +164,13 @@ test('an import with an unwritable state directory exits with 9 and sends nothin
 });
 
 test('an import prints every digit of ids above 2^53, and which names look alike', async () => {
-  const service = await startHttpFake(({ method }) =>
-    method === 'GET' ? { body: '[]' } : { status: 201, body: '{"id":9223372036854775001,"name":"cat"}' },
-  );
+  const cat = '{"id":9223372036854775001,"name":"cat"}';
+  let isCreated = false;
+  const service = await startHttpFake(({ method }) => {
+    if (method === 'GET') return { body: isCreated ? `[${cat}]` : '[]' };
+    isCreated = true;
+    return { status: 201, body: cat };
+  });
   onTestFinished(service.close);
   const env = { PETSTORE_BASE_URL: service.url, PETSTORE_API_KEY: 'sk_test_Abcdef0123456789' };
   const { out } = await inProcess([...IMPORT, '-', '--json'], { env, stdin: '[{"name":"cat"}]' });
