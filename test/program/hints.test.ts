@@ -1,4 +1,4 @@
-// Hints, followed to the letter: each is printed by the built program with a saved profile, and done; then its error is gone.
+// Hints, followed to the letter: each is printed with a saved profile, and done; then its error is gone.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import parseArgv from 'string-argv';
@@ -58,6 +58,8 @@ interface Case {
   readonly shows?: RegExp;
   /** The second command line, if the hint changes it. */
   readonly again?: string;
+  /** True if the built program runs the commands, otherwise they run in the test process. */
+  readonly built?: true;
 }
 
 const write = (name: string, text: string): void => writeFileSync(join(at.dir, name), text);
@@ -73,7 +75,7 @@ const PRINT_KEY = `'${process.execPath}' print.cjs`;
 const print = (key: string) => () => write('print.cjs', `console.log('${key}')`);
 const WRONG_KEY = { env: { PETSTORE_API_KEY: BAD }, follow: set({ PETSTORE_API_KEY: GOOD }) };
 const LIST = 'categories list -p staging';
-const LOST = { given: lose, shows: /guinea pig/ };
+const LOST = { given: lose, shows: /guinea pig/, built: true } as const;
 const LOOKUP =
   "run `petstore categories list --search 'guinea pig' -p staging` to check whether the category exists before you retry";
 const URL_SHOWN = /staging +http:\/\/127.0.0.1:\d+\/v1/;
@@ -86,21 +88,25 @@ test.each<[what: string, line: string, code: number, hint: string, more?: Case]>
     'categories import rows.csv --yes',
     3,
     'run `petstore auth login -p staging` to save a valid key',
-    { given: () => [login(['--no-verify'], BAD), write('rows.csv', 'name\ndog\n')] },
+    { given: () => [login(['--no-verify'], BAD), write('rows.csv', 'name\ndog\n')], built: true },
   ],
   [
     "a wrong key from the profile's key command",
     'quota --refresh -p staging',
     3,
     'make the key command from profile "staging" print a valid key',
-    { given: () => [print(BAD)(), login(['--no-verify', '--key-command', PRINT_KEY])], follow: print(GOOD) },
+    {
+      given: () => [print(BAD)(), login(['--no-verify', '--key-command', PRINT_KEY])],
+      follow: print(GOOD),
+      built: true,
+    },
   ],
   [
     'a wrong key from PETSTORE_API_KEY_COMMAND',
     'api GET categories',
     3,
     'make the key command from PETSTORE_API_KEY_COMMAND print a valid key',
-    { given: print(BAD), env: { PETSTORE_API_KEY_COMMAND: PRINT_KEY }, follow: print(GOOD) },
+    { given: print(BAD), env: { PETSTORE_API_KEY_COMMAND: PRINT_KEY }, follow: print(GOOD), built: true },
   ],
   [
     'a key command whose program is missing',
@@ -144,7 +150,7 @@ test.each<[what: string, line: string, code: number, hint: string, more?: Case]>
     LIST,
     9,
     'run `petstore auth logout -p staging --delete` to delete the file, then log in again',
-    { given: () => damage('profile-staging'), shows: /Deleted profile "staging"/ },
+    { given: () => damage('profile-staging'), shows: /Deleted profile "staging"/, built: true },
   ],
   [
     'a damaged active.json beside a damaged profile',
@@ -162,6 +168,7 @@ test.each<[what: string, line: string, code: number, hint: string, more?: Case]>
       given: () => write('file', ''),
       env: { PETSTORE_STATE_DIR: 'file/state' },
       follow: set({ PETSTORE_STATE_DIR: 'state' }),
+      built: true,
     },
   ],
   ['a create whose response is lost', "categories create --name 'guinea pig' -p staging", 8, LOOKUP, LOST],
@@ -217,17 +224,19 @@ test.each<[what: string, line: string, code: number, hint: string, more?: Case]>
 ])('the hint about %s, followed, ends the error', async (_what, line, code, hint, more = {}) => {
   await Promise.all([more.given?.()].flat());
   Object.assign(at.env, more.env);
-  const failed = await petstore(at, parseArgv(line));
+  const run = (words: string, stdin = '') =>
+    more.built ? petstore(at, parseArgv(words), stdin) : inProcess(parseArgv(words), { ...at, stdin });
+  const failed = await run(line);
   expect([failed.code, /hint: (.*)/.exec(failed.out + failed.err)?.[1]]).toEqual([code, hint]);
 
   // Lost responses do not recur; any other failure lasts until the hint is followed.
   if (code === 8) override = undefined;
   await more.follow?.();
   const command = /`petstore ([^`]+)`/.exec(hint)?.[1]?.replace('https://HOST/v1', service.url);
-  const done = command === undefined ? undefined : await petstore(at, parseArgv(command), GOOD);
+  const done = command === undefined ? undefined : await run(command, GOOD);
   if (more.shows) expect(`${done?.out}${done?.err}`).toMatch(more.shows);
   else if (hint.startsWith('did you mean `')) expect(done).toMatchObject({ code: 0 });
-  else expect(await petstore(at, parseArgv(more.again ?? line), GOOD)).toMatchObject({ code: 0 });
+  else expect(await run(more.again ?? line, GOOD)).toMatchObject({ code: 0 });
   const names = created.map(({ name }) => name);
   expect(names).toEqual([...new Set(names)]);
 });
