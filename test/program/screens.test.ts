@@ -26,22 +26,26 @@ const CATEGORIES = [
 
 // The first segment of the path chooses the response.
 let service: HttpFake;
+let created: object[] = [];
 beforeAll(async () => {
   service = await startHttpFake(async ({ method, path, body }) => {
     const kind = path.split('/')[1];
     const headers = { ...quotaHeaders(), 'x-ratelimit-reset': String(Math.floor(Date.now() / 1000) + 42) };
     if (kind === 'unauthorized') return errorResponse(401, 'invalid_key', 'The API key is not valid.', headers);
     if (kind === 'limited') return errorResponse(429, 'slow', 'Slow down.', { ...headers, 'retry-after': '42' });
-    if (method === 'GET') return { body: kind === 'empty' ? [] : CATEGORIES, headers };
-    await setTimeout(1000);
+    if (method === 'GET') return { body: kind === 'empty' ? created : CATEGORIES, headers };
+    await setTimeout(500);
     const { name } = JSON.parse(body) as { name: string };
-    return { status: 201, body: { id: Number(/\d+/.exec(name) ?? 7), name }, headers };
+    const category = { id: Number(/\d+/.exec(name) ?? 7), name };
+    created.push(category);
+    return { status: 201, body: category, headers };
   });
   return service.close;
 });
 
 /** A place whose saved profile is of the service that behaves like this. */
 async function at(kind: string): Promise<Place> {
+  created = [];
   const here = place();
   const login = ['auth', 'login', '--no-verify', '--url', `${service.origin}/${kind}/v1`];
   expect((await petstore(here, login, 'sk_secret_0123456789abcdef\n')).code).toBe(0);
