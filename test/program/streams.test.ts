@@ -14,12 +14,12 @@ import { BIN, petstore, start } from '../support/program.ts';
 const signalTest = test.runIf(hasSignals);
 
 const BIG = JSON.stringify(
-  Array.from({ length: 60_000 }, (_, at) => ({ id: at + 1, name: `name-${at}`, description: 'x'.repeat(140) })),
+  Array.from({ length: 6000 }, (_, at) => ({ id: at + 1, name: `name-${at}`, description: 'x'.repeat(140) })),
 );
 const KEY = 'secret-0123456789';
 const LIST = ['categories', 'list'];
 
-// A profile of a service that lists 10 MB is saved.
+// A profile of a service that lists 1 MB is saved.
 let service: HttpFake;
 let saved: Record<string, string>;
 beforeAll(async () => {
