@@ -1,4 +1,5 @@
 // The HTTP client: takes a ticket for each attempt, confirms it just before the first byte, and retries.
+import { setMaxListeners } from 'node:events';
 import type { Clock } from '../clock.ts';
 import { sleepLong } from '../clock.ts';
 import type { Ledger } from '../rate-limit/ledger.ts';
@@ -32,19 +33,24 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
 
 class RateLimitedClient implements HttpClient {
   readonly #options: HttpClientOptions;
-  readonly #inFlight = new Set<() => void>();
   readonly #pendingSends = new Set<Promise<unknown>>();
-  // All requests share one listener, since hundreds may be in flight.
-  readonly #onAbort = (): void => {
-    for (const abort of this.#inFlight) abort();
-  };
   readonly #tickets: TicketQueue;
+  // Aborts creates in flight, a grace period after the client's signal.
+  readonly #graceOver = new AbortController();
+  readonly #closed = new AbortController();
+  #inFlight = 0;
   #successes = 0;
 
   constructor(options: HttpClientOptions) {
     this.#options = options;
-    this.#tickets = new TicketQueue(options, () => this.#inFlight.size > 0);
-    options.signal.addEventListener('abort', this.#onAbort, { once: true });
+    this.#tickets = new TicketQueue(options, () => this.#inFlight > 0);
+    const { signal, clock } = options;
+    const { signal: closed } = this.#closed;
+    // Hundreds of requests may be in flight.
+    setMaxListeners(0, signal, this.#graceOver.signal);
+    const end = (): void => this.#graceOver.abort(signal.reason);
+    const onAbort = (): void => void clock.sleep(GRACE_MS, closed).then(end, () => undefined);
+    signal.addEventListener('abort', onAbort, { once: true, signal: closed });
   }
 
   async send(request: HttpRequest): Promise<HttpResponse> {
@@ -61,7 +67,7 @@ class RateLimitedClient implements HttpClient {
 
   async close(): Promise<void> {
     await Promise.allSettled(this.#pendingSends);
-    this.#options.signal.removeEventListener('abort', this.#onAbort);
+    this.#closed.abort();
     await this.#options.transport.close();
     await this.#options.ledger.close();
   }
@@ -136,7 +142,10 @@ class RateLimitedClient implements HttpClient {
       }
       return held === undefined;
     };
-    const { signal, done } = this.#interruptible(request);
+    // The request's own signal aborts immediately, and so does the client's unless the request is a create.
+    const ends = request.safe ? this.#options.signal : this.#graceOver.signal;
+    const signal = request.signal ? AbortSignal.any([request.signal, ends]) : ends;
+    this.#inFlight++;
     try {
       const response = await transport.send(request, { timeoutMs, signal, onHead, canSend });
       onHead(response);
@@ -149,31 +158,8 @@ class RateLimitedClient implements HttpClient {
       if (!failure) throw error;
       return { result: failure, retryAfterMs: seen?.waitMs };
     } finally {
-      done();
+      this.#inFlight--;
     }
-  }
-
-  // The client's signal aborts a read immediately and a create after a grace period; the request's own signal aborts both immediately.
-  #interruptible(request: HttpRequest): { signal: AbortSignal; done: () => void } {
-    const { signal, clock } = this.#options;
-    const ended = new AbortController();
-    const onAbort = (): void => {
-      const end = (): void => ended.abort(signal.reason);
-      if (request.safe) end();
-      else clock.sleep(GRACE_MS, ended.signal).then(end, () => undefined);
-    };
-    const onOwnAbort = (): void => ended.abort(request.signal?.reason);
-    this.#inFlight.add(onAbort);
-    request.signal?.addEventListener('abort', onOwnAbort, { once: true });
-    if (signal.aborted) onAbort();
-    if (request.signal?.aborted) onOwnAbort();
-    const done = (): void => {
-      this.#inFlight.delete(onAbort);
-      request.signal?.removeEventListener('abort', onOwnAbort);
-      // Ends the grace period.
-      ended.abort('done');
-    };
-    return { signal: ended.signal, done };
   }
 
   #errorOf(
