@@ -48,7 +48,7 @@ const logout = (): PetstoreCommand =>
       output: 'one line; with --json {"profile", "removed", "deleted"}.',
       examples: ['petstore auth logout', 'petstore auth logout -p staging --delete'],
     })
-    .action(handlerOf(async () => (await import('./auth/logout.ts')).logoutAction));
+    .action(handlerOf(async () => (await import('./auth/profiles.ts')).logoutAction));
 
 const status = (): PetstoreCommand =>
   new PetstoreCommand('status')
@@ -59,7 +59,7 @@ const status = (): PetstoreCommand =>
 "problem"}. The active profile is the one that the next command uses.`,
       examples: ['petstore auth status', "petstore auth status --json | jq -r '.[] | select(.active) | .url'"],
     })
-    .action(handlerOf(async () => (await import('./auth/status.ts')).statusAction));
+    .action(handlerOf(async () => (await import('./auth/profiles.ts')).statusAction));
 
 const switchTo = (): PetstoreCommand =>
   new PetstoreCommand('switch')
@@ -71,4 +71,4 @@ profile; a warning names those that are set.`,
       output: 'one line; with --json {"profile"}.',
       examples: ['petstore auth switch staging', 'petstore auth switch sandbox'],
     })
-    .action(handlerOf(async () => (await import('./auth/switch.ts')).switchAction));
+    .action(handlerOf(async () => (await import('./auth/profiles.ts')).switchAction));
