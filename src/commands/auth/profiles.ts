@@ -1,6 +1,5 @@
 // `petstore auth logout`, `auth status` and `auth switch`: the saved profiles. Nothing is sent.
 import type { Action } from '../../command.ts';
-import { PetstoreError } from '../../errors.ts';
 import { escapeControls } from '../../escape.ts';
 import { capitalize } from '../../format.ts';
 import type { Column } from '../../output/view.ts';
@@ -12,7 +11,7 @@ import {
   namedProfile,
   overridingVariables,
 } from '../../profiles/credentials.ts';
-import { checkProfileName, SANDBOX, unknownProfile } from '../../profiles/store.ts';
+import { checkProfileName, unknownProfile } from '../../profiles/store.ts';
 import { maskKey } from '../../redact.ts';
 
 interface LogoutResult {
@@ -32,11 +31,6 @@ export const logoutAction: Action<{ readonly delete?: true }, LogoutResult> = {
     if (variable) await session.warn(`${variable} is still set and overrides saved keys`);
     const named = namedProfile({ env, profile: typed });
     const profile = named?.name ?? store.active();
-    if (profile === SANDBOX) {
-      throw new PetstoreError('usage', 'profile "sandbox" has a built-in key, which cannot be removed', {
-        hint: 'run `petstore auth logout -p PROFILE` to log out of another profile',
-      });
-    }
     const names = store.names();
     if (!names.includes(profile)) {
       throw unknownProfile(profile, names, named?.from, 'run `petstore auth status` to list the profiles');
