@@ -29,8 +29,7 @@ sh -c 'COMMAND'). The first line of its stdout is the key. To use a key command 
 profile, set PETSTORE_API_KEY_COMMAND.
 
 If the active profile has no key, the new profile becomes the active one.`,
-      output: `one line; with --json {"profile", "url", "key", "keyCommand", "verified", "active", "activated"}, with the key
-masked.`,
+      output: `two lines; with --json {"profile", "url", "key", "keyCommand", "verified", "active"}, with the key masked.`,
       exitCodes: ['usage', 'auth', 'network', 'storage'],
       examples: [
         'petstore auth login --url https://HOST/v1',

@@ -4,7 +4,6 @@ import { PetstoreError, rephrase } from '../../errors.ts';
 import { escapeControls } from '../../escape.ts';
 import { TransportError } from '../../http/types.ts';
 import type { Environment } from '../../io.ts';
-import type { View } from '../../output/view.ts';
 import type { BaseUrl } from '../../profiles/credential-rules.ts';
 import { checkBaseUrl, checkKey, LONGEST_KEY, parseBaseUrl } from '../../profiles/credential-rules.ts';
 import { environmentUrl, keyVariable, namedProfile } from '../../profiles/credentials.ts';
@@ -28,56 +27,52 @@ interface LoginResult {
   readonly verified: boolean;
   /** Whether commands without --profile use this profile from now on. */
   readonly active: boolean;
-  /** Whether this login made it the active profile. */
-  readonly activated: boolean;
 }
 
-const view: View<LoginResult> = {
-  text({ profile, url, key, keyCommand, verified, active, activated }) {
-    const what = keyCommand === undefined ? `key ${key}` : `key command \`${escapeControls(keyCommand)}\``;
-    const lines = [`Saved ${what} for profile "${profile}" (${url})${verified ? '' : ', not verified'}`];
-    if (activated) lines.push(`Profile "${profile}" is now active`);
-    else if (!active) lines.push(`To use it, add \`-p ${profile}\` or run \`petstore auth switch ${profile}\``);
-    return lines.map((line) => `${line}\n`);
+export const loginAction: Action<LoginOptions, LoginResult> = {
+  async run(session, options) {
+    const store = await session.profiles();
+    const typed = session.options.profile;
+    // With --profile, ignore the environment.
+    const env = typed === undefined ? session.context.env : {};
+    const profile = namedProfile({ env, profile: typed })?.name ?? store.active();
+    if (profile === SANDBOX) {
+      throw new PetstoreError('usage', 'profile "sandbox" needs no login', {
+        hint: 'run `petstore categories list -p sandbox`',
+      });
+    }
+    // The new profile becomes active only if the active one has no key.
+    const active = store.activeIfReadable();
+    const activated = active !== undefined && active !== profile && active !== SANDBOX && !hasKey(store.get(active));
+    const address = await addressFor(session, env, options, profile, store.get(profile));
+    const { keyCommand, verify: verified } = options;
+    const key = keyCommand === undefined ? await readKey(session, profile) : await printedKey(session, options);
+    if (key !== null) session.context.redactor.add(key);
+    if (key !== null && verified) await verify(session, profile, key, address.url);
+    store.save({ name: profile, ...address, ...(keyCommand === undefined ? { key: key ?? '' } : { keyCommand }) });
+    if (activated) store.activate(profile);
+    const override = keyVariable(env);
+    if (override) await session.warn(`${override} is set and overrides the saved key`);
+    return {
+      profile,
+      url: address.url,
+      key: key === null ? null : maskKey(key),
+      keyCommand,
+      verified,
+      active: activated || active === profile,
+    };
+  },
+  view: {
+    text({ profile, url, key, keyCommand, verified, active }) {
+      const what = keyCommand === undefined ? `key ${key}` : `key command \`${escapeControls(keyCommand)}\``;
+      const use = `To use it, add \`-p ${profile}\` or run \`petstore auth switch ${profile}\``;
+      return [
+        `Saved ${what} for profile "${profile}" (${url})${verified ? '' : ', not verified'}\n`,
+        active ? `Profile "${profile}" is active\n` : `${use}\n`,
+      ];
+    },
   },
 };
-
-export const loginAction: Action<LoginOptions, LoginResult> = { view, run: logIn };
-
-async function logIn(session: Session, options: LoginOptions): Promise<LoginResult> {
-  const store = await session.profiles();
-  const typed = session.options.profile;
-  // With --profile, ignore the environment.
-  const env = typed === undefined ? session.context.env : {};
-  const named = namedProfile({ env, profile: typed })?.name;
-  const active = named === undefined ? store.active() : store.activeIfReadable();
-  const profile = named ?? store.active();
-  if (profile === SANDBOX) {
-    throw new PetstoreError('usage', 'profile "sandbox" needs no login', {
-      hint: 'run `petstore categories list -p sandbox`',
-    });
-  }
-  // The new profile becomes active only if the active one has no key.
-  const activated = active !== undefined && active !== profile && active !== SANDBOX && !hasKey(store.get(active));
-  const address = await addressFor(session, env, options, profile, store.get(profile));
-  const { keyCommand, verify: verified } = options;
-  const key = keyCommand === undefined ? await readKey(session, profile) : await printedKey(session, options);
-  if (key !== null) session.context.redactor.add(key);
-  if (key !== null && verified) await verify(session, profile, key, address.url);
-  store.save({ name: profile, ...address, ...(keyCommand === undefined ? { key: key ?? '' } : { keyCommand }) });
-  if (activated) store.activate(profile);
-  const override = keyVariable(env);
-  if (override) await session.warn(`${override} is set and overrides the saved key`);
-  return {
-    profile,
-    url: address.url,
-    key: key === null ? null : maskKey(key),
-    keyCommand,
-    verified,
-    active: activated || active === profile,
-    activated,
-  };
-}
 
 async function addressFor(
   session: Session,
@@ -91,7 +86,7 @@ async function addressFor(
   if ('url' in known) return known;
   // The name may be a key that was typed in its place.
   if (stored === undefined && looksLikeKey(profile)) throw keyAsProfileError();
-  if (!canAsk(session)) {
+  if (!session.context.stdin.isTTY) {
     throw new PetstoreError('auth', `profile "${profile}" has no base URL`, {
       hint: `run \`petstore auth login -p ${profile} --url https://HOST/v1\``,
     });
@@ -103,16 +98,9 @@ async function addressFor(
   });
 }
 
-// In CI, a terminal does not mean that a person is present.
-function canAsk({ context: { stdin, env } }: Session): boolean {
-  return stdin.isTTY && !env['CI'];
-}
-
 async function readKey(session: Session, profile: string): Promise<string> {
-  if (!session.context.stdin.isTTY)
+  if (!session.context.stdin.isTTY) {
     return checkKey((await firstLine(session)).trim(), 'stdin', 'pipe the key to stdin');
-  if (!canAsk(session)) {
-    throw new PetstoreError('auth', 'cannot prompt for the API key in CI', { hint: 'pipe the key to stdin' });
   }
   const { askFor } = await import('../../output/prompt.ts');
   return askFor(session.context, {

@@ -42,15 +42,6 @@ test.each([
   expect(config(at.dir).join()).toContain(GOOD_KEY);
 });
 
-test('a login on a terminal with CI set exits with 3 without a prompt', async () => {
-  const at = place({ CI: 'true' });
-  for (const url of [[], ['--url', service.url]]) {
-    const run = await inTerminal(at, ['auth', 'login', ...url]);
-    expect(run).toMatchObject({ code: 3, cooked: true });
-    expect(run.screen).toContain(url.length > 0 ? 'cannot prompt for the API key in CI' : 'has no base URL');
-  }
-});
-
 test('Ctrl-C at the prompt ends the program by SIGINT, saves nothing and restores the terminal', async () => {
   const at = place();
   const run = await inTerminal(at, ['auth', 'login', '--url', service.url], {
