@@ -43,11 +43,7 @@ export interface QuotaStatus {
   readonly remaining: number;
   /** Epoch milliseconds; a rejected request may be sent again then. */
   readonly resetAt: number;
-}
-
-export interface LimitDecision {
-  readonly status: QuotaStatus;
-  readonly rejection?: 'rate_limited' | 'key_banned';
+  readonly rejection?: 'rate_limited' | 'key_banned' | undefined;
 }
 
 /** The fifth request within one wait bans the key for a minute (docs/service.md). */
@@ -65,7 +61,7 @@ interface KeyUsage {
 }
 
 /** Records: `r KEY TIME COUNT/MS,…` requests admission, `s KEY JSON` restores one key's usage, `reset` deletes all. */
-const windowsFormat: LogFormat<Map<string, KeyUsage>, LimitDecision | undefined> = {
+const windowsFormat: LogFormat<Map<string, KeyUsage>, QuotaStatus | undefined> = {
   initial: () => new Map(),
   apply(usages, record) {
     const [kind, key = '', value = '', limits = ''] = record.split(' ');
@@ -93,34 +89,31 @@ function parseLimits(text: string): Limit[] {
   });
 }
 
-// Windows are aligned to the epoch: a day is a day in UTC.
+// Windows are aligned to the epoch: a day is a day in UTC. Records of two processes may be out of order by one window.
 function usageOf(usage: KeyUsage, now: number, { windowMs }: Limit): { window: number; used: number } {
   const window = Math.floor(now / windowMs);
   const known = usage.windows[windowMs];
-  // Records of two processes may be out of order by one window; a larger step means that a clock was set back.
-  return known && (known.window === window || known.window === window + 1) ? known : { window, used: 0 };
+  return known && known.window >= window ? known : { window, used: 0 };
 }
 
-function decide(usage: KeyUsage, now: number, limits: readonly Limit[]): LimitDecision {
+function decide(usage: KeyUsage, now: number, limits: readonly Limit[]): QuotaStatus {
+  const rejection = reject(usage, now, limits);
+  return { ...quotaStatus(usage, now, limits), rejection };
+}
+
+function reject(usage: KeyUsage, now: number, limits: readonly Limit[]): QuotaStatus['rejection'] {
+  if (usage.bannedUntil > now) return 'key_banned';
   const current = limits.map((limit) => ({ limit, ...usageOf(usage, now, limit) }));
   const exhausted = current.filter(({ limit, used }) => used >= limit.count);
-  if (isBanned(usage, now)) return { status: quotaStatus(usage, now, limits), rejection: 'key_banned' };
   if (exhausted.length === 0) {
     for (const { limit, window, used } of current) usage.windows[limit.windowMs] = { window, used: used + 1 };
-    return { status: quotaStatus(usage, now, limits) };
+    return undefined;
   }
-  const until = Math.max(...exhausted.map(({ limit, window }) => (window + 1) * limit.windowMs));
-  const waiting = usage.waitUntil > now && usage.waitUntil <= until;
-  usage.inWait = waiting ? usage.inWait + 1 : 0;
-  usage.waitUntil = until;
-  const banned = usage.inWait >= BAN_AFTER;
-  if (banned) Object.assign(usage, { bannedUntil: now + BAN_MS, inWait: 0, waitUntil: 0 });
-  return { status: quotaStatus(usage, now, limits), rejection: banned ? 'key_banned' : 'rate_limited' };
-}
-
-// Ignore a ban longer than BAN_MS: the clock was set back after it was recorded.
-function isBanned({ bannedUntil }: KeyUsage, now: number): boolean {
-  return bannedUntil > now && bannedUntil <= now + BAN_MS;
+  usage.inWait = usage.waitUntil > now ? usage.inWait + 1 : 0;
+  usage.waitUntil = Math.max(...exhausted.map(({ limit, window }) => (window + 1) * limit.windowMs));
+  if (usage.inWait < BAN_AFTER) return 'rate_limited';
+  Object.assign(usage, { bannedUntil: now + BAN_MS, inWait: 0, waitUntil: 0 });
+  return 'key_banned';
 }
 
 /** Describes the window with the fewest requests left or, in a tie, the one that resets later. During a ban, none are left. */
@@ -131,7 +124,7 @@ function quotaStatus(usage: KeyUsage, now: number, limits: readonly Limit[]): Qu
       return { limit: limit.count, remaining: Math.max(0, limit.count - used), resetAt: (window + 1) * limit.windowMs };
     })
     .sort((a, b) => a.remaining - b.remaining || b.resetAt - a.resetAt);
-  if (!isBanned(usage, now)) return status;
+  if (usage.bannedUntil <= now) return status;
   const resetAt = status.remaining > 0 ? usage.bannedUntil : Math.max(usage.bannedUntil, status.resetAt);
   return { limit: status.limit, remaining: 0, resetAt };
 }
@@ -142,7 +135,7 @@ const unlimited = (now: number): QuotaStatus => ({ limit: 2 ** 31 - 1, remaining
 const ROTATE_AT_BYTES = 64 * 1024;
 
 export class Limiter {
-  readonly #log: ReturnType<typeof openLog<Map<string, KeyUsage>, LimitDecision | undefined>>;
+  readonly #log: ReturnType<typeof openLog<Map<string, KeyUsage>, QuotaStatus | undefined>>;
   readonly #limits: readonly Limit[];
   readonly #limitsText: string;
 
@@ -158,10 +151,9 @@ export class Limiter {
    * @param now epoch milliseconds
    * @throws file system errors; the request is then not counted
    */
-  admit(key: string, now: number): LimitDecision {
-    const status = unlimited(now);
-    if (this.#limits.length === 0) return { status };
-    return this.#log.append(`r ${key} ${Math.floor(now)} ${this.#limitsText}`) ?? { status };
+  admit(key: string, now: number): QuotaStatus {
+    if (this.#limits.length === 0) return unlimited(now);
+    return this.#log.append(`r ${key} ${Math.floor(now)} ${this.#limitsText}`) ?? unlimited(now);
   }
 
   /** The status of a request without a valid key: the whole limit remains. */

@@ -5,54 +5,31 @@ import type { SandboxResponse } from './response.ts';
 import { HttpError, jsonResponse } from './response.ts';
 import type { CategoryInput, Store } from './store.ts';
 
-interface Operation {
-  readonly method: 'GET' | 'POST';
-  readonly path: RegExp;
-  /** Needs no key and is not counted. */
-  readonly public?: boolean;
-  readonly handle: (request: IncomingMessage, store: Store) => Promise<SandboxResponse>;
-}
+type Operation = (request: IncomingMessage, store: Store) => Promise<SandboxResponse>;
+
+/** Needs no key and is not counted. */
+export const OPENAPI_PATH = '/v1/openapi.json';
+export const openapiResponse = (): SandboxResponse => jsonResponse(200, JSON.stringify(openapi));
 
 // RFC 9745 and RFC 8594; the service documents a sunset, but no date.
 const DEPRECATED = { Deprecation: '@1767225600', Sunset: 'Fri, 31 Dec 2027 23:59:59 GMT' };
 
-const OPERATIONS: readonly Operation[] = [
-  { method: 'GET', path: /^\/v1\/categories$/, handle: async (_request, store) => jsonResponse(200, store.list()) },
-  {
-    method: 'POST',
-    path: /^\/v1\/categories$/,
-    handle: async (request, store) => jsonResponse(201, store.create(await readNewCategory(request))),
-  },
-  {
-    method: 'GET',
-    path: /^\/v1\/pets\/[^/]+$/,
-    handle: () => notImplemented('GET /pets/{petId} is deprecated and not implemented in the sandbox', DEPRECATED),
-  },
-  {
-    method: 'GET',
-    path: /^\/v1\/store\/orders$/,
-    handle: () => notImplemented('GET /store/orders is not implemented in the sandbox'),
-  },
-  {
-    method: 'GET',
-    path: /^\/v1\/openapi\.json$/,
-    public: true,
-    handle: async () => jsonResponse(200, JSON.stringify(openapi)),
-  },
-];
+const OPERATIONS: Readonly<Record<string, Operation>> = {
+  'GET /v1/categories': async (_request, store) => jsonResponse(200, store.list()),
+  'POST /v1/categories': async (request, store) => jsonResponse(201, store.create(await readNewCategory(request))),
+  'GET /v1/pets/{petId}': () => notImplemented('GET /pets/{petId} is deprecated and not implemented', DEPRECATED),
+  'GET /v1/store/orders': () => notImplemented('GET /store/orders is not implemented'),
+};
 
-/**
- * @param target with or without a query, also in absolute form (RFC 9112, section 3.2.2)
- * @returns the operation, or the error to respond with: 404, or 405 with `Allow`
- */
-export function findOperation(method: string, target: string): Operation | HttpError {
-  const path = target.replace(/^http:\/\/[^/?]*/i, '').replace(/[?#].*$/s, '');
-  const candidates = OPERATIONS.filter((operation) => operation.path.test(path));
-  const found = candidates.find((operation) => operation.method === method);
+/** @throws HttpError 404, or 405 with `Allow` */
+export function findOperation(method: string, path: string): Operation {
+  const template = path.replace(/^\/v1\/pets\/[^/]+$/, '/v1/pets/{petId}');
+  const found = OPERATIONS[`${method} ${template}`];
   if (found) return found;
-  if (candidates.length === 0) return new HttpError(404, 'not_found', 'path not found; every path begins with /v1/');
-  const allow = candidates.map((operation) => operation.method).join(', ');
-  return new HttpError(405, 'method_not_allowed', `this path allows ${allow}`, { Allow: allow });
+  const operations = Object.keys(OPERATIONS).map((operation) => operation.split(' '));
+  const allow = operations.flatMap(([allowed, of]) => (of === template ? allowed : [])).join(', ');
+  if (allow === '') throw new HttpError(404, 'not_found', 'path not found; every path begins with /v1/');
+  throw new HttpError(405, 'method_not_allowed', `this path allows ${allow}`, { Allow: allow });
 }
 
 async function notImplemented(message: string, headers: Readonly<Record<string, string>> = {}): Promise<never> {

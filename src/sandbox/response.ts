@@ -30,8 +30,6 @@ export class HttpError extends Error {
 /** Converts an error to a response. Sends no other messages, since they may quote data. */
 export function toResponse(error: unknown): SandboxResponse {
   if (error instanceof HttpError) return error.response;
-  const { code } = error as NodeJS.ErrnoException;
-  if (code === 'ENOSPC' || code === 'EDQUOT') return new HttpError(507, 'storage_full', 'the disk is full').response;
   return new HttpError(500, 'internal_error', 'the sandbox failed').response;
 }
 

@@ -4,14 +4,15 @@ import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { LogFs } from '../append-log/generations.ts';
 import type { Clock } from '../clock.ts';
 import { sleepLong } from '../clock.ts';
+import { PetstoreError } from '../errors.ts';
+import { systemReason } from '../system-error.ts';
 import type { FaultKind, FaultPlan, FaultRule } from './faults.ts';
 import { drawFaultPlan, seededRandom } from './faults.ts';
 import type { Limit, QuotaStatus } from './limiter.ts';
 import { Limiter, PLANS } from './limiter.ts';
-import { findOperation } from './operations.ts';
+import { findOperation, OPENAPI_PATH, openapiResponse } from './operations.ts';
 import type { RetryAfterFormat, SandboxResponse } from './response.ts';
 import { commonHeaders, HttpError, retryAfterHeader, sendResponse, toResponse } from './response.ts';
 import { Store } from './store.ts';
@@ -31,7 +32,6 @@ export interface ServerOptions {
   readonly seed?: number | undefined;
   /** Deletes the categories and rate limit windows first. */
   readonly reset?: boolean;
-  readonly fs?: LogFs;
   readonly onRequest?: (record: RequestRecord) => void;
 }
 
@@ -62,12 +62,16 @@ export async function startEmbedded(options: Pick<ServerOptions, 'dataFile' | 'c
   return { ...sandbox, key: SANDBOX_KEY };
 }
 
-/** @throws PetstoreError `storage` for damaged data; errors of the file system and of `listen` unchanged */
+/** @throws PetstoreError `usage` for the port, `storage` for damaged data; errors of the file system unchanged */
 export async function startServer(options: ServerOptions): Promise<RunningSandbox> {
   // A missing Host is rejected by `checkOrigin`, with an Error object.
   const server = createServer({ requireHostHeader: false });
   // Listen first, so that a busy port does not reset the data.
-  await once(server.listen({ port: options.port, host: '127.0.0.1' }), 'listening');
+  await once(server.listen({ port: options.port, host: '127.0.0.1' }), 'listening').catch((error) => {
+    const problem = error.code === 'EADDRINUSE' ? 'is in use' : `cannot be opened (${systemReason(error)})`;
+    const hint = 'use port 0 to choose a free port';
+    throw new PetstoreError('usage', `port ${options.port} ${problem}`, { hint, cause: error });
+  });
   const { port } = server.address() as AddressInfo;
   let service: Service;
   try {
@@ -139,38 +143,39 @@ class Service {
     this.#limiter.close();
   }
 
-  // A request with a valid key counts even if its operation fails; public operations do not count.
+  // A request with a valid key counts even if its operation fails.
   async #respond(request: IncomingMessage, exchange: Exchange): Promise<SandboxResponse> {
     const { method = '', url = '', headers } = request;
     checkOrigin(headers, this.#options.port);
     exchange.plan = drawFaultPlan(this.#options.faults ?? [], this.#random);
-    const operation = findOperation(method, url);
-    const isPublic = !(operation instanceof HttpError) && operation.public === true;
+    // The target may be in absolute form (RFC 9112, section 3.2.2).
+    const path = url.replace(/^http:\/\/[^/?]*/i, '').replace(/[?#].*$/s, '');
+    if (method === 'GET' && path === OPENAPI_PATH) return openapiResponse();
     const key = this.#keyIds.get(/^bearer +(\S+) *$/i.exec(headers.authorization ?? '')?.[1] ?? '');
-    if (key !== undefined && !isPublic) this.#count(exchange, key);
-    if (operation instanceof HttpError) throw operation;
-    if (key === undefined && !isPublic) {
+    if (key !== undefined) this.#count(exchange, key);
+    const operation = findOperation(method, path);
+    if (key === undefined) {
       const message = 'the API key is missing or not valid; send Authorization: Bearer <API_KEY>';
       throw new HttpError(401, 'unauthorized', message, { 'WWW-Authenticate': 'Bearer' });
     }
     const { fault } = exchange.plan;
     if (fault === '500' || fault === '503') throw new HttpError(Number(fault), 'injected_fault', 'injected fault');
     if (fault === 'reset') return { status: 0, body: Buffer.alloc(0), headers: {} };
-    return operation.handle(request, this.#store);
+    return operation(request, this.#store);
   }
 
   /** @throws HttpError 429 */
   #count(exchange: Exchange, key: string): void {
     const { clock, retryAfter } = this.#options;
     const now = clock.now();
-    const { status, rejection } = this.#limiter.admit(key, now);
-    exchange.quota = status;
+    const { rejection, ...quota } = this.#limiter.admit(key, now);
+    exchange.quota = quota;
     if (!rejection) return;
     const message =
       rejection === 'key_banned'
         ? 'this key is temporarily banned because it sent requests before Retry-After had passed'
-        : `the limit of ${status.limit} request${status.limit === 1 ? '' : 's'} is exhausted`;
-    throw new HttpError(429, rejection, message, retryAfterHeader(retryAfter, status.resetAt, now));
+        : `the limit of ${quota.limit} request${quota.limit === 1 ? '' : 's'} is exhausted`;
+    throw new HttpError(429, rejection, message, retryAfterHeader(retryAfter, quota.resetAt, now));
   }
 }
 

@@ -1,10 +1,6 @@
 // The settings of a sandbox, from the options of `petstore sandbox` or of `startSandbox`.
-import { statSync } from 'node:fs';
-import { join } from 'node:path';
 import { checkPath, invalidValue } from '../check-options.ts';
 import { PetstoreError } from '../errors.ts';
-import { escapeControls } from '../escape.ts';
-import { systemReason } from '../system-error.ts';
 import { parseFault } from './faults.ts';
 import type { PlanName } from './limiter.ts';
 import { PLANS, parseLimit } from './limiter.ts';
@@ -22,19 +18,10 @@ export function readSettings(given: GivenSettings, names: OptionNames) {
     port: wholeNumber(given.port ?? 0, names.port, 65_535),
     ...readLimits(given, names),
     keys: readKeys(texts(given.keys, names.keys), names.keys),
-    dataFile: dataFile(checkPath(given.data, names.data), names.data),
+    dataFile: checkPath(given.data, names.data),
     faults: texts(given.faults, names.faults).map((text) => parseFault(text, names.faults)),
     seed: given.seed === undefined ? undefined : wholeNumber(given.seed, names.seed, 2 ** 32 - 1),
   };
-}
-
-/** Returns the error of a port that cannot be opened, and any other error unchanged. */
-export function portError(error: unknown, port: number, name: string): unknown {
-  const { code, syscall } = error as NodeJS.ErrnoException;
-  if (syscall !== 'listen') return error;
-  const problem = code === 'EADDRINUSE' ? 'is in use' : `cannot be opened (${systemReason(error)})`;
-  const hint = `use ${name} 0 to choose a free port`;
-  return new PetstoreError('usage', `port ${port} ${problem}`, { hint, cause: error });
 }
 
 function readLimits({ limits, plan = 'free' }: GivenSettings, names: OptionNames) {
@@ -53,14 +40,6 @@ function readKeys(keys: readonly string[], name: string): readonly [string, ...s
   }
   const [first = SANDBOX_KEY, ...others] = new Set(keys);
   return [first, ...others];
-}
-
-// Reject a directory: the logs would be created beside it, not inside it.
-function dataFile(path: string | undefined, name: string): string | undefined {
-  if (path === undefined || !statSync(path, { throwIfNoEntry: false })?.isDirectory()) return path;
-  throw new PetstoreError('usage', `${name} must be a file, but ${escapeControls(path)} is a directory`, {
-    hint: `use a file in it, for example ${escapeControls(join(path, 'pets'))}`,
-  });
 }
 
 function texts(value: unknown, name: string): readonly string[] {

@@ -5,7 +5,7 @@ import { systemClock } from '../clock.ts';
 import { PetstoreError } from '../errors.ts';
 import { storageError } from '../system-error.ts';
 import { startServer } from './server.ts';
-import { portError, readSettings } from './settings.ts';
+import { readSettings } from './settings.ts';
 
 export interface SandboxOptions {
   /** On 127.0.0.1 (default: any free port). */
@@ -53,8 +53,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     const settings = readSettings(given, NAMES);
     const { baseUrl: url, close } = await startServer({ ...settings, clock: systemClock });
     return { url, key: settings.keys[0], close, [Symbol.asyncDispose]: close };
-  } catch (cause) {
-    const error = portError(cause, given.port ?? 0, NAMES.port);
-    throw error instanceof PetstoreError ? error : storageError(cause, 'use', String(given.data));
+  } catch (error) {
+    throw error instanceof PetstoreError ? error : storageError(error, 'use', String(given.data));
   }
 }

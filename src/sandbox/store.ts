@@ -1,7 +1,6 @@
 // The categories, as a reducer over a log that all processes with the same data share. The reducer assigns the ids.
 import { basename, dirname } from 'node:path';
 import { FileLog } from '../append-log/file-log.ts';
-import type { LogFs } from '../append-log/generations.ts';
 import type { LogFormat } from '../append-log/log.ts';
 import { DamagedRecordError, MemoryLog } from '../append-log/log.ts';
 
@@ -10,7 +9,6 @@ export interface DataOptions {
   readonly reset?: boolean | undefined;
   /** Default: 16 MiB of categories, 64 KiB of windows. */
   readonly rotateAtBytes?: number;
-  readonly fs?: LogFs | undefined;
 }
 
 /**
@@ -22,11 +20,11 @@ export function openLog<State, Result>(
   format: LogFormat<State, Result>,
   dataFile: string | undefined,
   suffix: string,
-  { reset, rotateAtBytes, fs }: DataOptions & { readonly rotateAtBytes: number },
+  { reset, rotateAtBytes }: DataOptions & { readonly rotateAtBytes: number },
 ): FileLog<State, Result> | MemoryLog<State, Result> {
   if (dataFile === undefined) return new MemoryLog(format);
   const name = (basename(dataFile).replace(/(?:\.[1-9]\d*)?\.log$/, '') || 'sandbox') + suffix;
-  const log = new FileLog(format, { dir: dirname(dataFile), name, rotateAtBytes, strict: true, fs });
+  const log = new FileLog(format, { dir: dirname(dataFile), name, rotateAtBytes, strict: true });
   if (reset) log.append('reset');
   return log;
 }

@@ -192,7 +192,7 @@ test('sandbox --reset keeps the data if the port is in use', async () => {
   const first = await startTestSandbox({ dataFile });
   await first.create({ name: 'dog' });
   await expect(startTestSandbox({ dataFile, port: first.port, reset: true })).rejects.toMatchObject({
-    code: 'EADDRINUSE',
+    kind: 'usage',
   });
   expect((await first.list()).json).toHaveLength(1);
 });

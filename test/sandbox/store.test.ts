@@ -2,14 +2,12 @@
 import * as fs from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { LogFs } from '../../src/append-log/generations.ts';
 import { seededRandom } from '../../src/sandbox/faults.ts';
 import { Store } from '../../src/sandbox/store.ts';
 import type { SandboxProcess } from '../support/processes.ts';
 import { startSandbox, until } from '../support/processes.ts';
 import { BIN } from '../support/program.ts';
 import { tempDir } from '../support/temp-dir.ts';
-import { startTestSandbox } from './support.ts';
 
 interface Listed {
   readonly id: number;
@@ -56,23 +54,6 @@ test('a rotation keeps every id, every character and the next id', () => {
   const later = new Store(paths, { rotateAtBytes: 300 });
   expect(listOf(later)).toEqual(expected);
   expect(later.create({ name: 'x' })).toBe('{"id":201,"name":"x"}');
-});
-
-test('a create on a full disk gets a 507 and creates nothing, and creates succeed once there is space again', async () => {
-  let full = false;
-  const filling: LogFs = {
-    ...fs,
-    writeSync: ((fd: number, bytes: Buffer, from: number, count: number, at: null) =>
-      fs.writeSync(fd, bytes, from, full ? count - 3 : count, at)) as LogFs['writeSync'],
-  };
-  const { create, list } = await startTestSandbox({ fs: filling, limits: [], dataFile: join(tempDir(), 'data') });
-  await create({ name: 'before' });
-  full = true;
-  const rejected = await create({ name: 'lost' });
-  expect([rejected.status, rejected.json.code]).toEqual([507, 'storage_full']);
-  full = false;
-  expect((await create({ name: 'after' })).json.id).toBe(2);
-  expect((await list()).json.map(({ name }: Listed) => name)).toEqual(['before', 'after']);
 });
 
 test('--reset deletes all categories and reuses no id, even after a rotation', () => {

@@ -12,7 +12,7 @@ import type { PlanName } from '../../sandbox/limiter.ts';
 import type { RetryAfterFormat } from '../../sandbox/response.ts';
 import type { ServerOptions } from '../../sandbox/server.ts';
 import { startServer } from '../../sandbox/server.ts';
-import { portError, readSettings } from '../../sandbox/settings.ts';
+import { readSettings } from '../../sandbox/settings.ts';
 import type { Session } from '../../session.ts';
 import { isWindowsShell, quoteForPosix, quoteForPowerShell } from '../../shell-quote.ts';
 
@@ -79,9 +79,7 @@ async function serve(session: Session, options: ServeOptions): Promise<never> {
   const print = await loadPrinter(session, viewFor(isWindowsShell(context)));
   const { reset = false, retryAfter } = options;
   const more = { clock: context.clock, reset, retryAfter, ...requestLog(session, settings.keys) };
-  const { baseUrl: url, close } = await startServer({ ...settings, ...more }).catch((error) => {
-    throw portError(error, settings.port, OPTION_NAMES.port);
-  });
+  const { baseUrl: url, close } = await startServer({ ...settings, ...more });
   const { keys, plan, limits, seed } = settings;
   const [key] = keys;
   const shown = limits.map(({ count, windowMs }) => ({ requests: count, seconds: windowMs / 1000 }));
