@@ -63,7 +63,7 @@ failed or skipped; ids are node, config, state, state_server, profile, base_url,
     })
     // A check is a single attempt.
     .hook('preAction', (_doctor, command) => void rootOf(command).setOptionValue('maxRetries', 0))
-    .action(handlerOf(async () => (await import('./doctor/diagnose.ts')).diagnoseAction));
+    .action(handlerOf(async () => (await import('./doctor.ts')).doctorAction));
 
 export const sandbox = (): PetstoreCommand =>
   new PetstoreCommand('sandbox')
