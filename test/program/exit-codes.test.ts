@@ -2,16 +2,15 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
-import { openConfStore } from '../../src/profiles/conf-store.ts';
 import { run } from '../../src/program.ts';
 import { EXIT_CODES } from '../../src/reference.ts';
 import type { FakeResponse, HttpFake, ReceivedRequest } from '../support/http-fake.ts';
 import { errorResponse, quotaHeaders, startHttpFake } from '../support/http-fake.ts';
 import type { Outcome, Place } from '../support/processes.ts';
 import { place } from '../support/processes.ts';
+import { KEY, savedPlace } from '../support/program.ts';
 import { inProcess, world } from '../support/world.ts';
 
-const KEY = 'sk_test_secret_0123456789';
 const BIG = '9223372036854775807';
 
 const responses: Readonly<Record<string, FakeResponse | ((request: ReceivedRequest) => FakeResponse)>> = {
@@ -41,16 +40,11 @@ beforeAll(async () => {
 });
 
 /** A place whose saved profile is of the service that behaves like this. */
-function at(behavior: string, origin = service.origin): Place {
-  const home = place();
-  const profile = { name: 'production', url: `${origin}/${behavior}/v1`, key: KEY, origin };
-  openConfStore(join(home.dir, 'config')).save(profile);
-  return home;
-}
+const at = (behavior: string): Place => savedPlace(`${service.origin}/${behavior}/v1`);
 const list: string[] = ['categories', 'list'];
 const create = ['categories', 'create', '--name', 'dog'];
 const once = ['--max-retries', '0'];
-const closedPort = (): Place => at('ok', 'http://127.0.0.1:9');
+const closedPort = (): Place => savedPlace('http://127.0.0.1:9/v1');
 
 function damagedConfig(): Place {
   const home = at('ok');

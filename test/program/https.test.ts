@@ -9,12 +9,10 @@ import { beforeAll, expect, test } from 'vitest';
 import type { HttpFake } from '../support/http-fake.ts';
 import { startHttpFake } from '../support/http-fake.ts';
 import type { Place } from '../support/processes.ts';
-import { place } from '../support/processes.ts';
-import { petstore } from '../support/program.ts';
+import { KEY, petstore, savedPlace } from '../support/program.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { TEST_CERT, TEST_KEY } from '../support/tls.ts';
 
-const KEY = 'k_0123456789abcdef';
 const LIST = ['categories', 'list', '--json'];
 const LISTED = { code: 0, out: '[{"id":1,"name":"dog"}]\n', err: '' };
 const certificate = join(tempDir(), 'ca.pem');
@@ -48,15 +46,8 @@ beforeAll(async () => {
   };
 });
 
-/** A place whose saved profile is of this URL. */
-async function at(url: string, env: Record<string, string>): Promise<Place> {
-  const here = place(env);
-  await petstore(here, ['auth', 'login', '--no-verify', '--url', url], `${KEY}\n`);
-  return here;
-}
-
-const trusting = (url: string, env: Record<string, string> = {}) =>
-  at(url, { NODE_EXTRA_CA_CERTS: certificate, ...env });
+const trusting = (url: string, env: Record<string, string> = {}): Place =>
+  savedPlace(url, { NODE_EXTRA_CA_CERTS: certificate, ...env });
 
 async function expectHealthy(here: Place): Promise<void> {
   expect(await petstore(here, LIST)).toEqual(LISTED);
@@ -66,11 +57,11 @@ async function expectHealthy(here: Place): Promise<void> {
 }
 
 test('a list and doctor succeed at a service with a trusted certificate', async () => {
-  await expectHealthy(await trusting(service.url));
+  await expectHealthy(trusting(service.url));
 });
 
 test('petstore authenticates to a proxy without sending it the API key, and bypasses it for a host in NO_PROXY', async () => {
-  const here = await trusting('https://pets.example/v1', { HTTPS_PROXY: `http://me:hunter2@${proxyHost}` });
+  const here = trusting('https://pets.example/v1', { HTTPS_PROXY: `http://me:hunter2@${proxyHost}` });
   await expectHealthy(here);
   const authorization = `Basic ${Buffer.from('me:hunter2').toString('base64')}`;
   expect(tunnels[0]).toMatchObject({ url: 'pets.example:443', headers: { 'proxy-authorization': authorization } });
@@ -83,7 +74,7 @@ test('petstore authenticates to a proxy without sending it the API key, and bypa
 
 test('NODE_TLS_REJECT_UNAUTHORIZED=0 does not make petstore trust a certificate', async () => {
   const before = service.requests.length;
-  const here = await at(service.url, { NODE_TLS_REJECT_UNAUTHORIZED: '0' });
+  const here = savedPlace(service.url, { NODE_TLS_REJECT_UNAUTHORIZED: '0' });
   for (const args of [['categories', 'list'], ['doctor']]) {
     const { code, out, err } = await petstore(here, args);
     expect([code, out + err]).toEqual([6, expect.stringContaining('the certificate is not trusted')]);
@@ -102,14 +93,14 @@ test.each([
     /^error: proxy \S+ rejected .* \(407\)\nhint: set HTTPS_PROXY to http:\/\/USER:PASSWORD@HOST:PORT\n$/,
   ],
 ])('%s is sent once through a proxy', async (_what, host, args, code, err) => {
-  const here = await trusting(`https://${host}/v1`, { HTTPS_PROXY: `http://me:hunter2@${proxyHost}` });
+  const here = trusting(`https://${host}/v1`, { HTTPS_PROXY: `http://me:hunter2@${proxyHost}` });
   const before = tunnels.length;
   expect(await petstore(here, ['categories', ...args])).toMatchObject({ code, err: expect.stringMatching(err) });
   expect(tunnels).toHaveLength(before + 1);
 });
 
 test.each(['unknown.example', '192.0.2.1'])('a proxy that leads %s to another host is an error', async (host) => {
-  const here = await trusting(`https://${host}/v1`, { HTTPS_PROXY: `http://${proxyHost}` });
+  const here = trusting(`https://${host}/v1`, { HTTPS_PROXY: `http://${proxyHost}` });
   const { code, err } = await petstore(here, ['categories', 'create', '--name', 'dog', '--max-retries', '0']);
   expect(code).toBe(6);
   expect(err).toContain(`cannot connect to ${host}: the certificate is for another host name`);

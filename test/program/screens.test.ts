@@ -8,7 +8,7 @@ import type { HttpFake } from '../support/http-fake.ts';
 import { errorResponse, quotaHeaders, startHttpFake } from '../support/http-fake.ts';
 import type { Place } from '../support/processes.ts';
 import { place } from '../support/processes.ts';
-import { inShell, inTerminal, petstore } from '../support/program.ts';
+import { inShell, inTerminal, petstore, savedPlace } from '../support/program.ts';
 import type { TerminalOptions, TerminalOutcome } from '../support/terminal.ts';
 import { picture } from '../support/terminal.ts';
 
@@ -44,12 +44,9 @@ beforeAll(async () => {
 });
 
 /** A place whose saved profile is of the service that behaves like this. */
-async function at(kind: string): Promise<Place> {
+function at(kind: string): Place {
   created = [];
-  const here = place();
-  const login = ['auth', 'login', '--no-verify', '--url', `${service.origin}/${kind}/v1`];
-  expect((await petstore(here, login, 'sk_secret_0123456789abcdef\n')).code).toBe(0);
-  return here;
+  return savedPlace(`${service.origin}/${kind}/v1`);
 }
 
 // Replaces values that differ between runs: seconds and the frame of the spinner.
@@ -71,7 +68,7 @@ async function moment(outcome: TerminalOutcome, text: string | RegExp, columns: 
 }
 
 async function screen(kind: string, args: readonly string[], columns: number, options: TerminalOptions = {}) {
-  const outcome = await inTerminal(await at(kind), args, { columns, rows: ROWS, ...options });
+  const outcome = await inTerminal(at(kind), args, { columns, rows: ROWS, ...options });
   expect(outcome.stepsLeft).toBe(0);
   expect(outcome.cooked).toBe(true);
   // A hidden cursor must be shown again.
@@ -117,7 +114,7 @@ test.each([80, 40])(
   'the progress line of an import fits %i columns, and Ctrl-C restores the terminal and prints the counts',
   async (columns) => {
     const rows = Array.from({ length: 30 }, (_, row) => JSON.stringify({ name: `pet ${row + 10}` })).join('\n');
-    const here = await at('empty');
+    const here = at('empty');
     writeFileSync(join(here.dir, 'pets.ndjson'), rows);
     const outcome = await inTerminal(here, ['categories', 'import', 'pets.ndjson', '--concurrency', '2'], {
       columns,
@@ -136,7 +133,7 @@ test.each([80, 40])(
 );
 
 test('an import stopped by Ctrl-Z during its spinner continues after fg', async () => {
-  const here = await at('empty');
+  const here = at('empty');
   writeFileSync(join(here.dir, 'pets.ndjson'), '{"name":"dog"}');
   const outcome = await inShell(here, [
     { after: 'shell> ', send: 'petstore categories import pets.ndjson --yes\r' },
@@ -148,7 +145,7 @@ test('an import stopped by Ctrl-Z during its spinner continues after fg', async 
 });
 
 test('a list in a pipe is complete and plain, and its quota line is not shown', async () => {
-  const outcome = await inTerminal(await at('ok'), ['categories', 'list'], { stdoutPiped: true });
+  const outcome = await inTerminal(at('ok'), ['categories', 'list'], { stdoutPiped: true });
   expect(outcome.stdout).toContain('Canis familiaris: a loyal companion of people for some fifteen thousand years');
   expect(outcome.stdout).not.toContain('\u001b');
   // A quota line would paint over a pager.
@@ -157,13 +154,13 @@ test('a list in a pipe is complete and plain, and its quota line is not shown', 
 
 test('a create on a terminal of unknown width shows no spinner', async () => {
   const create = ['categories', 'create', '--name', 'dog'];
-  const outcome = await inTerminal(await at('ok'), create, { columns: 0, rows: 0 });
+  const outcome = await inTerminal(at('ok'), create, { columns: 0, rows: 0 });
   expect(outcome.code).toBe(0);
   expect(outcome.screen).not.toContain('⠋');
 });
 
 test('FORCE_COLOR enables color in a pipe, and NO_COLOR disables it in a pipe and on a terminal', async () => {
-  const here = await at('ok');
+  const here = at('ok');
   const list = (env: Record<string, string>) =>
     petstore({ ...here, env: { ...here.env, ...env } }, ['categories', 'list']);
   expect((await list({ FORCE_COLOR: '1' })).out).toContain('\u001b[1m');

@@ -10,23 +10,20 @@ import type { HttpFake } from '../support/http-fake.ts';
 import { startHttpFake } from '../support/http-fake.ts';
 import type { Place } from '../support/processes.ts';
 import { ended, place, until } from '../support/processes.ts';
-import { BIN, petstore, start } from '../support/program.ts';
+import { BIN, KEY, savedPlace, start } from '../support/program.ts';
 import { hasStateServer, RedisServer } from '../support/redis-server.ts';
 import { closeTerminal, runInTerminal } from '../support/terminal.ts';
 
 const test = anyTest.runIf(hasSignals);
 
-const KEY = 'secret-0123456789';
 // Shows the test that it runs; it never prints a key.
 const KEY_COMMAND = `sh -c 'touch "$HOME/started"; exec sleep 60'`;
 
 // The first segment of the path says what a service does: it sends nothing, responds after 400 ms, states a wait of a minute,
 // or responds to the first of two creates.
-const SERVICES = ['silent', 'late', 'limited', 'one'] as const;
-type Service = (typeof SERVICES)[number] | 'key command';
+type Service = 'silent' | 'late' | 'limited' | 'one' | 'key command';
 
 let fake: HttpFake;
-const configs = new Map<Service, string>();
 beforeAll(async () => {
   fake = await startHttpFake(async ({ method, path, body }) => {
     const service = path.split('/')[1] as Service;
@@ -38,21 +35,8 @@ beforeAll(async () => {
     if (service === 'late') await new Promise((resolve) => setTimeout(resolve, 400));
     return { status: 201, body: { id: 7, name } };
   });
-  await Promise.all([
-    ...SERVICES.map((service) => saveProfile(service, [])),
-    saveProfile('key command', ['--key-command', KEY_COMMAND]),
-  ]);
   return fake.close;
 });
-
-const urlOf = (service: Service): string => `${fake.origin}/${service === 'key command' ? 'silent' : service}/v1`;
-
-async function saveProfile(service: Service, options: readonly string[]): Promise<void> {
-  const at = place();
-  const login = ['auth', 'login', '--no-verify', '--url', urlOf(service), ...options];
-  expect((await petstore(at, login, `${KEY}\n`)).code).toBe(0);
-  configs.set(service, at.env['PETSTORE_CONFIG_DIR'] ?? '');
-}
 
 type Source = 'the saved profile' | 'a typed profile' | 'the environment';
 
@@ -66,9 +50,11 @@ interface Run extends Place {
 let runs = 0;
 
 function runFrom(source: Source, service: Service): Run {
-  const key = service === 'key command' ? { PETSTORE_API_KEY_COMMAND: KEY_COMMAND } : { PETSTORE_API_KEY: KEY };
-  const env = { PETSTORE_BASE_URL: urlOf(service), ...key };
-  const at = place(source === 'the environment' ? env : { PETSTORE_CONFIG_DIR: configs.get(service) ?? '' });
+  const command = service === 'key command' ? KEY_COMMAND : undefined;
+  const url = `${fake.origin}/${command ? 'silent' : service}/v1`;
+  const key = command ? { PETSTORE_API_KEY_COMMAND: command } : { PETSTORE_API_KEY: KEY };
+  const isSaved = source !== 'the environment';
+  const at = isSaved ? savedPlace(url, {}, command) : place({ PETSTORE_BASE_URL: url, ...key });
   const name = `dog-${++runs}-`;
   writeFileSync(join(at.dir, 'rows.csv'), `name\nfirst ${name}\n${name}\n`);
   return {
@@ -142,6 +128,25 @@ const OF_CREATES: readonly Variant[] = [
   ['the saved profile', 'SIGHUP', 'text'],
 ];
 
+// First, since it takes longest: the command waits for the state server.
+anyTest
+  .runIf(hasSignals && hasStateServer)
+  .concurrent('SIGINT during an import prints its document even if the state server hangs', async () => {
+    await using server = await RedisServer.start();
+    const run = runFrom('the saved profile', 'one');
+    run.env['PETSTORE_STATE_URL'] = server.url;
+    const child = run.start(['categories', 'import', 'rows.csv', '--json']);
+    const end = ended(child);
+    await sent(run.name);
+    server.suspend();
+    child.kill('SIGINT');
+    const { signal, out, err } = await end;
+    server.resume();
+    expect(signal).toBe('SIGINT');
+    expect(JSON.parse(out)).toMatchObject({ created: [{ id: 7 }], unknown: [{ row: 2 }] });
+    expect(err).toContain('"outcome":"unknown"');
+  });
+
 test.concurrent.each(
   Object.entries(CASES).flatMap(([title, { hint }]) =>
     [...VARIANTS, ...(hint ? OF_CREATES : [])].map((variant) => [title, ...variant] as const),
@@ -191,24 +196,6 @@ test.concurrent('a second SIGINT ends a create without waiting for its response'
   // After the whole grace period, the error would state an unknown outcome.
   expect([code, signal, err]).toEqual([130, 'SIGINT', expect.not.stringContaining('unknown')]);
 });
-
-anyTest
-  .runIf(hasSignals && hasStateServer)
-  .concurrent('SIGINT during an import prints its document even if the state server hangs', async () => {
-    await using server = await RedisServer.start();
-    const run = runFrom('the saved profile', 'one');
-    run.env['PETSTORE_STATE_URL'] = server.url;
-    const child = run.start(['categories', 'import', 'rows.csv', '--json']);
-    const end = ended(child);
-    await sent(run.name);
-    server.suspend();
-    child.kill('SIGINT');
-    const { signal, out, err } = await end;
-    server.resume();
-    expect(signal).toBe('SIGINT');
-    expect(JSON.parse(out)).toMatchObject({ created: [{ id: 7 }], unknown: [{ row: 2 }] });
-    expect(err).toContain('"outcome":"unknown"');
-  });
 
 test.concurrent('a file size limit does not end a create', async () => {
   const { env, dir, name } = runFrom('the saved profile', 'late');

@@ -4,8 +4,8 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
 import { startHttpFake } from '../support/http-fake.ts';
-import { place, runProgram } from '../support/processes.ts';
-import { BIN, petstore } from '../support/program.ts';
+import { runProgram } from '../support/processes.ts';
+import { BIN, savedPlace } from '../support/program.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 /** A string of each package or part that survives minification. */
@@ -42,8 +42,7 @@ test.each([
   const service = await startHttpFake(() => ({ body: [{ id: 1, name: 'dog' }] }));
   onTestFinished(service.close);
   const coverage = tempDir();
-  const at = place();
-  await petstore(at, ['auth', 'login', '--no-verify', '--url', service.url], 'k_0123456789abcdef\n');
+  const at = savedPlace(service.url);
   const [file = '', ...args] = line.split(' ');
   const script = file === 'petstore.js' ? BIN : join(DIST, file);
   const run = await runProgram(script, { ...at, env: { ...at.env, NODE_V8_COVERAGE: coverage } }, args);

@@ -9,24 +9,19 @@ import type { HttpFake } from '../support/http-fake.ts';
 import { startHttpFake } from '../support/http-fake.ts';
 import { startLimited } from '../support/limited-service.ts';
 import { ended, place } from '../support/processes.ts';
-import { BIN, petstore, start } from '../support/program.ts';
+import { BIN, KEY, petstore, savedPlace, start } from '../support/program.ts';
 
 const signalTest = test.runIf(hasSignals);
 
 const BIG = JSON.stringify(
   Array.from({ length: 6000 }, (_, at) => ({ id: at + 1, name: `name-${at}`, description: 'x'.repeat(140) })),
 );
-const KEY = 'secret-0123456789';
 const LIST = ['categories', 'list'];
 
-// A profile of a service that lists 1 MB is saved.
+// It lists 1 MB.
 let service: HttpFake;
-let saved: Record<string, string>;
 beforeAll(async () => {
   service = await startHttpFake(() => ({ body: BIG }));
-  const { env } = place();
-  saved = { PETSTORE_CONFIG_DIR: env['PETSTORE_CONFIG_DIR'] ?? '' };
-  await petstore(place(saved), ['auth', 'login', '--no-verify', '--url', service.url], `${KEY}\n`);
   return service.close;
 });
 
@@ -47,7 +42,7 @@ signalTest('SIGINT during a wait for the rate limit leaves no ticket open', asyn
 });
 
 test('a pipe with a slow reader carries every byte', async () => {
-  const child = start(place(saved), [...LIST, '--json']);
+  const child = start(savedPlace(service.url), [...LIST, '--json']);
   const sizes: number[] = [];
   child.stdout?.on('data', (chunk: Buffer) => {
     sizes.push(chunk.length);
@@ -63,7 +58,7 @@ test('a pipe with a slow reader carries every byte', async () => {
 test.runIf(hasShell).each([['--json'], ['--format=csv']])(
   'a pipe closed after the first line ends a list (%s) with exit code 0 and no error',
   async (format) => {
-    const home = place(saved);
+    const home = savedPlace(service.url);
     const script = `"$@" | head -1; echo "code \${PIPESTATUS[0]}"`;
     const run = await ended(
       spawn('bash', ['--norc', '-c', script, 'bash', process.execPath, BIN, ...LIST, format], {
@@ -83,8 +78,7 @@ test('an import completes after its stdout and stderr are closed', async () => {
     created.push(one);
     return { status: 201, body: one };
   });
-  const home = place();
-  await petstore(home, ['auth', 'login', '--no-verify', '--url', shop.url], `${KEY}\n`);
+  const home = savedPlace(shop.url);
   const names = Array.from({ length: 25 }, (_, at) => `name-${at}`);
   writeFileSync(join(home.dir, 'rows.csv'), `name\n${names.join('\n')}\n`);
   const child = start(home, ['categories', 'import', 'rows.csv', '--yes', '--verbose']);
@@ -103,7 +97,10 @@ test.runIf(hasDevFull).each([
   ['--version', ['--version']],
 ])('a full disk behind stdout causes exit code 9 for %s', async (_what, args) => {
   const full = openSync('/dev/full', 'w');
-  const child = spawn(process.execPath, [BIN, ...args], { env: place(saved).env, stdio: ['ignore', full, 'pipe'] });
+  const child = spawn(process.execPath, [BIN, ...args], {
+    env: savedPlace(service.url).env,
+    stdio: ['ignore', full, 'pipe'],
+  });
   const run = await ended(child);
   closeSync(full);
   expect(run.code).toBe(9);
@@ -116,7 +113,10 @@ test.runIf(hasDevFull).each([
   ['a list', [...LIST, '--json', '--verbose'], 0],
 ])('a full disk behind stderr does not change the exit code of %s', async (_what, args, code) => {
   const full = openSync('/dev/full', 'w');
-  const child = spawn(process.execPath, [BIN, ...args], { env: place(saved).env, stdio: ['ignore', 'pipe', full] });
+  const child = spawn(process.execPath, [BIN, ...args], {
+    env: savedPlace(service.url).env,
+    stdio: ['ignore', 'pipe', full],
+  });
   const run = await ended(child);
   closeSync(full);
   expect(run.code).toBe(code);
@@ -127,7 +127,7 @@ test.runIf(hasShell).each([
   ['stdin', '<&-'],
   ['stderr', '2>&-'],
 ])('`petstore --version` succeeds with a closed %s', async (_what, redirection) => {
-  const home = place(saved);
+  const home = savedPlace(service.url);
   const run = await ended(
     spawn('sh', ['-c', `"$@" ${redirection}`, 'sh', process.execPath, BIN, '--version'], { env: home.env }),
   );
@@ -135,7 +135,7 @@ test.runIf(hasShell).each([
 });
 
 test.runIf(hasShell)("a command in a `while read` loop does not consume the loop's input", async () => {
-  const home = place(saved);
+  const home = savedPlace(service.url);
   const script = `printf 'a\\nb\\nc\\n' | while read -r line; do "$@" >/dev/null; echo "$line"; done`;
   const run = await ended(
     spawn('sh', ['-c', script, 'sh', process.execPath, BIN, ...LIST, '--json', '--search', 'name-7'], {

@@ -1,14 +1,26 @@
-// Runs the program that this test run built, also in a pseudo-terminal.
+// Runs the program that this test run built, also in a pseudo-terminal, and saves a profile for it.
 import type { ChildProcess } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { inject } from 'vitest';
+import { openConfStore } from '../../src/profiles/conf-store.ts';
 import type { Outcome, Place } from './processes.ts';
-import { runProgram, startProgram } from './processes.ts';
+import { place, runProgram, startProgram } from './processes.ts';
 import type { Step, TerminalOptions, TerminalOutcome } from './terminal.ts';
 import { runInTerminal } from './terminal.ts';
 
 export const BIN = inject('bin');
+
+/** The key of saved profiles. */
+export const KEY = 'sk_secret_0123456789abcdef';
+
+/** Creates a place whose active profile, `production`, is saved with this URL and `KEY`, or a command that prints a key. */
+export function savedPlace(url: string, env: Record<string, string> = {}, keyCommand?: string): Place {
+  const at = place(env);
+  const secret = keyCommand === undefined ? { key: KEY } : { keyCommand };
+  openConfStore(join(at.dir, 'config')).save({ name: 'production', url, origin: new URL(url).origin, ...secret });
+  return at;
+}
 
 export function start(at: Place, args: readonly string[]): ChildProcess {
   return startProgram(BIN, at, args);
