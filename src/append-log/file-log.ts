@@ -7,7 +7,7 @@ import * as nodeFs from 'node:fs';
 import { PetstoreError } from '../errors.ts';
 import { escapeControls } from '../escape.ts';
 import type { LogFs } from './generations.ts';
-import { Generations, RECORD_END, ShortWriteError, SNAPSHOT } from './generations.ts';
+import { Generations, RECORD_END, ShortWriteError, SNAPSHOT, writeWhole } from './generations.ts';
 import type { Log, LogFormat } from './log.ts';
 import { DamagedRecordError, withChecksum, withoutChecksum } from './log.ts';
 
@@ -88,7 +88,6 @@ export class FileLog<State, Result = void> implements Log<State> {
 
   /** @throws ShortWriteError if only part of the record was written (readers ignore that part); file system errors unchanged */
   append(record: string): Result {
-    if (/[\r\n]/.test(record)) throw new RangeError('a record is one line');
     for (;;) {
       // Add no record to a damaged file.
       if (this.#sealed || this.#options.strict) this.refresh();
@@ -127,9 +126,7 @@ export class FileLog<State, Result = void> implements Log<State> {
   // Other processes may rotate between readdir and open, so the opened generation must still be the newest.
   #openNewest(): void {
     for (let tries = 0; tries < TRIES; tries++) {
-      const newest = this.#files.newest();
-      if (!this.#open(newest)) continue;
-      if (this.#files.newest() === this.#generation) return;
+      if (this.#open(this.#files.newest()) && this.#files.newest() === this.#generation) return;
     }
     throw this.#unusable('cannot be opened', this.#files.newest() || 1);
   }
@@ -180,27 +177,26 @@ export class FileLog<State, Result = void> implements Log<State> {
 
   // The void line terminates and invalidates a torn write before it, even one that lacks only its line break.
   #write(line: string): void {
-    const bytes = Buffer.from(`${VOID}\n${line}\n`);
-    const written = this.#fs.writeSync(this.#fd, bytes, 0, bytes.length, null);
-    if (written !== bytes.length) throw new ShortWriteError(`only ${written} of ${bytes.length} bytes were written`);
+    writeWhole(this.#fs, this.#fd, `${VOID}\n${line}\n`);
   }
 
   #readNew(): void {
     if (this.#damage) throw this.#damage;
     chunk ??= Buffer.allocUnsafe(CHUNK_BYTES);
-    while (!this.#sealed) {
-      // Read a line that is longer than a chunk in pieces that double.
-      const target = this.#tail.length > CHUNK_BYTES ? Buffer.allocUnsafe(this.#tail.length) : chunk;
+    for (let target = chunk; !this.#sealed; target = this.#bufferForRest()) {
       const count = this.#fs.readSync(this.#fd, target, 0, target.length, this.#offset);
       if (count === 0) return;
       this.#offset += count;
-      const read = target.subarray(0, count);
-      const bytes = this.#tail.length > 0 ? Buffer.concat([this.#tail, read]) : read;
+      const bytes = Buffer.concat([this.#tail, target.subarray(0, count)]);
       const end = bytes.lastIndexOf(0x0a);
-      this.#tail = Buffer.from(bytes.subarray(end + 1));
+      this.#tail = bytes.subarray(end + 1);
       if (end >= 0) this.#reduce(bytes.toString('utf8', 0, end));
       if (count < target.length) return;
     }
+  }
+
+  #bufferForRest(): Buffer {
+    return Buffer.allocUnsafe(this.#fs.fstatSync(this.#fd).size - this.#offset);
   }
 
   #reduce(text: string): void {

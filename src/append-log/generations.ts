@@ -12,12 +12,18 @@ export class ShortWriteError extends Error {
   readonly code = 'ENOSPC';
 }
 
+/** @throws ShortWriteError; file system errors unchanged */
+export function writeWhole(fs: LogFs, fd: number, text: string): void {
+  const bytes = Buffer.from(text);
+  const written = fs.writeSync(fd, bytes, 0, bytes.length, null);
+  if (written !== bytes.length) throw new ShortWriteError(`only ${written} of ${bytes.length} bytes were written`);
+}
+
 /** Ends every record of a log; a line without it is a torn write. */
 export const RECORD_END = ' .';
 /** Begins every record of a snapshot. */
 export const SNAPSHOT = '0 ';
 
-const CHUNK_BYTES = 64 * 1024;
 const CLAIM_WAITS = 100;
 const CLAIM_WAIT_MS = 5;
 // Errors of link(2) on file systems without hard links: exFAT, some network and FUSE mounts.
@@ -100,45 +106,19 @@ export class Generations {
   }
 
   #entries(ending: '.log' | '.tmp'): [generation: number, name: string][] {
-    const listed = this.#fs.readdirSync(this.#dir);
-    return listed.flatMap((name): [number, string][] => {
-      const [, own = '', rest = '', generation] = /^(.*)(\.([1-9]\d{0,14})\.log(?:\.[\w-]+\.tmp)?)$/s.exec(name) ?? [];
-      if (!rest.endsWith(ending) || !this.#isOwn(own, rest, listed)) return [];
-      return [[Number(generation), name]];
+    return this.#fs.readdirSync(this.#dir).flatMap((name): [number, string][] => {
+      const [, own, generation] = /^(.*)\.([1-9]\d{0,14})\.log(?:\.[\w-]+\.tmp)?$/s.exec(name) ?? [];
+      return own === this.#name && name.endsWith(ending) ? [[Number(generation), name]] : [];
     });
   }
 
-  // A case-insensitive file system finds `pets.1.log` although it lists `Pets.1.log`.
-  #isOwn(name: string, rest: string, listed: readonly string[]): boolean {
-    if (name === this.#name) return true;
-    const spelled = `${this.#name}${rest}`;
-    return (
-      fold(name) === fold(this.#name) && !listed.includes(spelled) && this.#fs.existsSync(join(this.#dir, spelled))
-    );
-  }
-
   #write(draft: string, records: Iterable<string>): void {
+    const lines = Array.from(records, (record) => `${SNAPSHOT}${withChecksum(record)}${RECORD_END}\n`);
     const fd = this.#fs.openSync(draft, 'wx', 0o600);
     try {
-      let lines = '';
-      for (const record of records) {
-        lines += `${SNAPSHOT}${withChecksum(record)}${RECORD_END}\n`;
-        if (lines.length < CHUNK_BYTES) continue;
-        this.#writeAll(fd, lines);
-        lines = '';
-      }
-      this.#writeAll(fd, lines);
+      writeWhole(this.#fs, fd, lines.join(''));
     } finally {
       this.#fs.closeSync(fd);
-    }
-  }
-
-  #writeAll(fd: number, text: string): void {
-    const bytes = Buffer.from(text);
-    for (let done = 0; done < bytes.length; ) {
-      const written = this.#fs.writeSync(fd, bytes, done, bytes.length - done, null);
-      if (written === 0) throw new ShortWriteError('the next generation could not be written');
-      done += written;
     }
   }
 
@@ -149,8 +129,4 @@ export class Generations {
       // The file is gone, or open on Windows; the next rotation tries again.
     }
   }
-}
-
-function fold(name: string): string {
-  return name.normalize('NFC').toLowerCase();
 }
