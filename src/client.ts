@@ -16,8 +16,7 @@ import type { HttpClient, Limits } from './http/types.ts';
 import { toPlainJson } from './json.ts';
 import { checkBaseUrl, checkKey } from './profiles/credential-rules.ts';
 import { stateDir } from './profiles/paths.ts';
-import type { Ledger } from './rate-limit/ledger.ts';
-import { openLedger } from './rate-limit/ledger.ts';
+import { Ledger } from './rate-limit/ledger.ts';
 import { initialState } from './rate-limit/policy.ts';
 import type { Quota, QuotaWindow } from './rate-limit/quota.ts';
 import { toQuota } from './rate-limit/quota.ts';
@@ -139,7 +138,7 @@ function openService(given: Partial<ClientOptions>, url: string, key: string, li
   const clock = systemClock;
   const own = { identity: url, key, clock, stateDir: given.stateDir ?? ownStateDir(), tempDir: tmpdir() };
   const address = given.stateUrl ? parseStateUrl(given.stateUrl, given.statePassword, 'stateUrl') : undefined;
-  let ledger: Ledger | undefined = address ? undefined : openLedger(own);
+  let ledger: Ledger | undefined = address ? undefined : new Ledger(own);
   let server: StateServer | undefined;
   let opened: Promise<HttpClient> | undefined;
   const openOnServer = async (address: ServerAddress): Promise<Ledger> => {
@@ -149,7 +148,7 @@ function openService(given: Partial<ClientOptions>, url: string, key: string, li
     return openSharedLedger(server, own);
   };
   const open = async (): Promise<HttpClient> => {
-    ledger ??= address ? await openOnServer(address) : openLedger(own);
+    ledger ??= address ? await openOnServer(address) : new Ledger(own);
     const how = { baseUrl: url, key, version: VERSION, env, now: clock.now };
     const { signal } = new AbortController();
     return createHttpClient({ transport: createTransport(how), ledger, clock, signal, limits });

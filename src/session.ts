@@ -113,12 +113,12 @@ export class Session {
   // Opens the ledger on the state server if one is configured, otherwise on this machine.
   async #openLedger({ identity, key, keySource }: Target): Promise<Ledger> {
     const { context } = this;
-    const { openLedger } = await import('./rate-limit/ledger.ts');
+    const { Ledger } = await import('./rate-limit/ledger.ts');
     const { clock, tempDir } = context;
     const onWarning = (text: string) => void this.warn(text);
     const own = { identity, key, clock, onWarning, stateDir: stateDirIfAny(context), tempDir };
     const server = keySource === 'sandbox' ? undefined : await this.stateServer();
-    if (!server) return openLedger(own);
+    if (!server) return new Ledger(own);
     const { openSharedLedger } = await import('./rate-limit/shared-ledger.ts');
     return openSharedLedger(server, own);
   }

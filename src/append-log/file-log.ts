@@ -62,7 +62,7 @@ export class FileLog<State, Result = void> implements Log<State> {
     this.#state = format.initial();
     this.#files = new Generations(this.#fs, options.dir, options.name);
     this.#openNewest();
-    if (options.strict) this.refresh();
+    this.refresh();
   }
 
   get generation(): number {

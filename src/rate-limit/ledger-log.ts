@@ -1,19 +1,29 @@
 // The log of a ledger: on the state server; without one, or while it is unavailable, in a file of this machine; and in memory
 // if that file cannot be used. A block is copied to the new log.
-import type { Log } from '../append-log/log.ts';
+import { FileLog } from '../append-log/file-log.ts';
+import type { Log, LogFormat } from '../append-log/log.ts';
 import { MemoryLog } from '../append-log/log.ts';
 import type { StreamLog } from '../append-log/stream-log.ts';
 import type { Clock } from '../clock.ts';
 import { PetstoreError } from '../errors.ts';
 import { isSystemError } from '../system-error.ts';
-import { ledgerFormat } from './ledger-format.ts';
-import type { BlockReason, LedgerRecord, LogClock } from './ledger-record.ts';
+import type { LedgerFileOptions } from './ledger-file.ts';
+import { ledgerFile, unsharedWarning } from './ledger-file.ts';
+import type { LedgerEvent, LedgerRecord } from './ledger-record.ts';
 import { stamped } from './ledger-record.ts';
 import type { KeyState } from './policy.ts';
-import { isAhead, reduce } from './policy.ts';
+import { initialState, isAhead, reduce } from './policy.ts';
 
-/** Builds a record for the log that takes it. */
-export type RecordBuilder = (clock: LogClock) => LedgerRecord;
+/** Records as lines of JSON. */
+export const ledgerFormat: LogFormat<KeyState> = {
+  initial: initialState,
+  apply(state, text, at) {
+    const record = JSON.parse(text) as LedgerRecord | { readonly kind: 'snapshot'; readonly state: KeyState };
+    if (record.kind === 'snapshot') Object.assign(state, record.state);
+    else reduce(state, at === undefined ? record : stamped(record, at));
+  },
+  snapshot: (state) => [JSON.stringify({ kind: 'snapshot', state })],
+};
 
 /** The log on a state server. */
 export interface ServerLog {
@@ -27,13 +37,9 @@ export interface ServerLog {
   reasonOf(error: unknown): string;
 }
 
-export interface LedgerLogOptions {
+export interface LedgerLogOptions extends LedgerFileOptions {
   readonly clock: Clock;
-  /** Opens this machine's own log, when it is first used. */
-  readonly openOwn: () => Log<KeyState>;
-  /** Called once, with the error of this machine's log, before the ledger continues in memory. */
-  readonly onUnshared: (error: unknown) => void;
-  /** Called once if the server is unavailable. */
+  /** Called once if the server is unavailable, and once if this machine's log cannot be used. */
   readonly onWarning?: ((text: string) => void) | undefined;
   readonly server?: ServerLog | undefined;
 }
@@ -43,7 +49,7 @@ const RETRY_SERVER_MS = 1000;
 export class LedgerLog {
   readonly #options: LedgerLogOptions;
   // Records on their way to the server.
-  readonly #pending = new Map<Promise<void>, RecordBuilder>();
+  readonly #pending = new Map<Promise<void>, LedgerEvent>();
   #log: Log<KeyState>;
   #own: Log<KeyState> | undefined;
   #retryServerAt = 0;
@@ -66,70 +72,58 @@ export class LedgerLog {
     return this.#log === server?.log ? server : undefined;
   }
 
-  get clock(): LogClock {
-    const { ahead = 0, aheadErrorMs = 0 } = this.server?.log ?? {};
-    return { now: Math.round(this.#options.clock.now() + ahead), ahead, aheadErrorMs };
+  /** The log's time, and by how much it is ahead of our clock: 0 except on a server. Milliseconds. */
+  get clock(): { readonly now: number; readonly ahead: number } {
+    const ahead = this.server?.log.ahead ?? 0;
+    return { now: Math.round(this.#options.clock.now() + ahead), ahead };
   }
 
-  /** The state as last read, without the records on their way to the server. */
-  last(): KeyState {
-    return this.#log.last();
-  }
-
-  /** The state with the records on their way to the server: a 429 among them voids tickets. */
+  /** The state as last read, with the records on their way to the server: a 429 among them voids tickets. */
   latest(): KeyState {
-    return this.recent() ?? this.#withPending(this.#log.last());
+    return this.#withPending(this.#log.last());
   }
 
-  /** The latest state if it is recent enough to send a request. */
+  /** The state if it is recent enough to send a request; a file is read again. */
   recent(): KeyState | undefined {
     const state = this.#use((log) => log.freshEnough());
     return state && this.#withPending(state);
   }
 
-  #withPending(state: KeyState): KeyState {
-    if (this.#pending.size === 0) return state;
-    const latest = { ...state, tickets: { ...state.tickets } };
-    const { clock } = this;
-    for (const build of this.#pending.values()) reduce(latest, stamped(build(clock), clock.now));
-    return latest;
-  }
-
   /** @throws PetstoreError `usage` or `storage` if the server rejects the configuration */
-  async append(build: RecordBuilder): Promise<void> {
+  async append(event: LedgerEvent): Promise<void> {
     try {
-      await this.#use((log) => log.append(JSON.stringify(build(this.clock))));
+      await this.#use((log) => log.append(JSON.stringify(this.#dated(event))));
     } catch (error) {
       this.#leaveServer(error);
-      await this.append(build);
+      await this.append(event);
     }
   }
 
   /** Writes to a file at once, and to a server in the background. */
-  write(build: RecordBuilder): void {
+  write(event: LedgerEvent): void {
     if (!this.server) {
-      this.#use((log) => log.append(JSON.stringify(build(this.clock))));
+      this.#use((log) => log.append(JSON.stringify(this.#dated(event))));
       return;
     }
     // The next ticket request reports that the server rejects the configuration.
     const ignored = (): undefined => undefined;
-    const writing: Promise<void> = this.append(build)
+    const writing: Promise<void> = this.append(event)
       .catch(ignored)
       .finally(() => this.#pending.delete(writing));
-    this.#pending.set(writing, build);
+    this.#pending.set(writing, event);
   }
 
-  /** @param until by our clock */
-  addBlock(until: number, reason: BlockReason): void {
-    this.write(({ now, ahead }) => ({ kind: 'block', at: now, until: Math.round(until + ahead), reason }));
+  /**
+   * Adds what is left of a block in another log.
+   * @param now by the clock of that log
+   */
+  addBlock(block: KeyState['block'], now: number): void {
+    if (block && now < block.until) this.write({ kind: 'block', ms: block.until - now, reason: block.reason });
   }
 
-  /** The latest state, after earlier records have been forgotten if they are in the future because a clock was set back. */
-  adjusted(): KeyState {
-    const state = this.latest();
-    if (!isAhead(state, this.clock.now)) return state;
-    this.write(({ now }) => ({ kind: 'clock', at: now }));
-    return this.latest();
+  /** Once a clock was set back, earlier records are in the future and are forgotten. */
+  adjustToClock(): void {
+    if (isAhead(this.latest(), this.clock.now)) this.write({ kind: 'clock' });
   }
 
   async refresh(): Promise<void> {
@@ -148,9 +142,9 @@ export class LedgerLog {
   /** Writes what the server does not know yet; later errors are not reported. */
   async finish(): Promise<void> {
     this.#isClosing = true;
-    this.adjusted();
+    this.adjustToClock();
     await this.written();
-    const { block } = this.last();
+    const { block } = this.#log.last();
     if (block && this.clock.now < block.until) await this.returnToServer(true);
     await this.written();
   }
@@ -162,10 +156,8 @@ export class LedgerLog {
     this.#retryServerAt = Number.POSITIVE_INFINITY;
     try {
       // A server that only answers reads is of no use, so write a record that has no effect.
-      await server.log.append(JSON.stringify({ kind: 'closed', at: 0, id: '', how: 'unsent' } satisfies LedgerRecord));
-      const { block } = this.#log.last();
-      this.#log = server.log;
-      if (block) this.addBlock(block.until, block.reason);
+      await server.log.append(JSON.stringify(this.#dated({ kind: 'closed', id: '', how: 'unsent' })));
+      this.#switchTo(server.log);
     } catch {
       this.#retryServerAt = clock.monotonic() + RETRY_SERVER_MS;
     }
@@ -183,16 +175,34 @@ export class LedgerLog {
     if (!this.#own && !this.#isClosing) {
       onWarning?.(`cannot use state server ${server.name} (${reason}); the rate limit is shared only on this machine`);
     }
-    const { block } = this.latest();
-    const { ahead } = server.log;
     this.#retryServerAt = clock.monotonic() + RETRY_SERVER_MS;
-    this.#log = this.#openOwn();
-    if (block) this.addBlock(block.until - ahead, block.reason);
+    this.#switchTo(this.#openOwn());
+  }
+
+  #switchTo(log: Log<KeyState>): void {
+    const { block } = this.latest();
+    const { now } = this.clock;
+    this.#log = log;
+    this.addBlock(block, now);
+  }
+
+  #withPending(state: KeyState): KeyState {
+    if (this.#pending.size === 0) return state;
+    const latest = { ...state, tickets: { ...state.tickets } };
+    for (const event of this.#pending.values()) reduce(latest, stamped(this.#dated(event), this.clock.now));
+    return latest;
+  }
+
+  // Dates a response rather too late, so that no wait ends early; the server replaces a time later than its own.
+  #dated(event: LedgerEvent): LedgerRecord {
+    const { now, ahead } = this.clock;
+    const error = this.server?.log.aheadErrorMs ?? 0;
+    return { ...event, at: event.kind === 'response' ? Math.round(event.seen.at + ahead + error) : now };
   }
 
   #openOwn(): Log<KeyState> {
     try {
-      this.#own ??= this.#options.openOwn();
+      this.#own ??= new FileLog(ledgerFormat, ledgerFile(this.#options));
     } catch (error) {
       this.#own = this.#inMemory(error);
     }
@@ -212,7 +222,7 @@ export class LedgerLog {
 
   #inMemory(error: unknown, state?: KeyState): MemoryLog<KeyState> {
     if (!(error instanceof PetstoreError) && !isSystemError(error)) throw error;
-    this.#options.onUnshared(error);
+    this.#options.onWarning?.(unsharedWarning(this.#options, error));
     this.#isShared = false;
     return new MemoryLog(ledgerFormat, state && ledgerFormat.snapshot(state));
   }

@@ -31,10 +31,10 @@ export interface Observation {
 /** How a ticket ended without a response: nothing was sent, the response was lost, or the process died. */
 export type TicketEnd = 'unsent' | 'lost' | 'dead';
 
-export type LedgerRecord =
+/** What a process appends; the log adds the time. */
+export type LedgerEvent =
   | {
       readonly kind: 'ticket';
-      readonly at: number;
       readonly id: string;
       readonly pid: number;
       readonly start: string;
@@ -43,44 +43,23 @@ export type LedgerRecord =
     }
   | {
       readonly kind: 'response';
-      /** When it arrived. */
-      readonly at: number;
       readonly id: string;
       /** By the clock of the machine that received it. */
       readonly seen: Observation;
       /** A random number from 0 to 999, recorded so that all processes compute the same jitter. */
       readonly jitterDraw: number;
     }
-  /** A block taken over from another ledger of the same key. */
-  | { readonly kind: 'block'; readonly at: number; readonly until: number; readonly reason: BlockReason }
-  | { readonly kind: 'closed'; readonly at: number; readonly id: string; readonly how: TicketEnd }
-  | { readonly kind: 'clock'; readonly at: number }
-  | { readonly kind: 'forget'; readonly at: number };
+  /** The rest of a block that another log of the same key has. */
+  | { readonly kind: 'block'; readonly ms: number; readonly reason: BlockReason }
+  | { readonly kind: 'closed'; readonly id: string; readonly how: TicketEnd }
+  | { readonly kind: 'clock' }
+  | { readonly kind: 'forget' };
 
-/** The clock of a log, by which its records are written. Milliseconds. */
-export interface LogClock {
-  /** Epoch milliseconds. */
-  readonly now: number;
-  /** The log's clock minus ours, and by how much that may be wrong: 0 except on a server. */
-  readonly ahead: number;
-  readonly aheadErrorMs: number;
-}
+/** `at`: epoch milliseconds by the log's clock; that of a response is its arrival. */
+export type LedgerRecord = LedgerEvent & { readonly at: number };
 
-/** Sets a record's time to the server's; a response keeps its arrival time, at most ten minutes before that. */
+/** Sets a record's time to the server's; waits keep their beginning, at most ten minutes before that. */
 export function stamped(record: LedgerRecord, at: number): LedgerRecord {
-  if (record.kind !== 'response') return { ...record, at };
-  const arrivedAt = Math.max(Math.min(record.at, at), at - 600_000);
-  return { ...record, at: arrivedAt, seen: movedTo(record.seen, arrivedAt) };
-}
-
-// Converts a response by the time of its arrival, so that it does not matter if our clock was set before.
-function movedTo(seen: Observation, at: number): Observation {
-  const { reset, offset } = seen;
-  const ms = at - seen.at;
-  return {
-    ...seen,
-    at,
-    reset: reset?.clock === 'local' ? { ...reset, at: reset.at + ms } : reset,
-    offset: offset && { lo: offset.lo - ms, hi: offset.hi - ms },
-  };
+  const isWait = record.kind === 'response' || record.kind === 'block';
+  return { ...record, at: isWait ? Math.max(Math.min(record.at, at), at - 600_000) : at };
 }

@@ -4,18 +4,16 @@ import type { ProcessRef } from '../append-log/process-liveness.ts';
 import { currentProcess, livenessOf } from '../append-log/process-liveness.ts';
 import type { LedgerLogOptions } from './ledger-log.ts';
 import { LedgerLog } from './ledger-log.ts';
-import type { BlockReason, Observation, TicketEnd } from './ledger-record.ts';
-import type { OwnLogOptions } from './own-log.ts';
-import { openOwnLog, unsharedWarning } from './own-log.ts';
-import type { Admission, Denied } from './policy.ts';
+import type { Observation, TicketEnd } from './ledger-record.ts';
+import type { Admission, Denied, KeyState } from './policy.ts';
 import { admit, stillGranted } from './policy.ts';
 import type { QuotaView } from './quota-view.ts';
 import { quotaView } from './quota-view.ts';
 
 export type TicketResult = { readonly granted: true; readonly ticket: string } | Denied;
 
-/** Injected in tests. */
-interface Processes {
+export interface LedgerOptions extends LedgerLogOptions {
+  /** Injected in tests. */
   readonly self?: ProcessRef;
   readonly livenessOf?: typeof livenessOf;
 }
@@ -26,9 +24,9 @@ const LEASE_MARGIN_MS = 2000;
 const REFRESH_EVERY_MS = 1000;
 const PENDING: TicketResult = { granted: false, reason: 'pending' };
 
-/** Its times are those of this machine's clock. */
+/** The ledger of a key: on the server if one is given, otherwise on this machine. Its times are those of this machine's clock. */
 export class Ledger {
-  readonly #options: LedgerLogOptions & Processes;
+  readonly #options: LedgerOptions;
   readonly #log: LedgerLog;
   readonly #stamp = randomBytes(10).toString('base64url');
   readonly #self: ProcessRef;
@@ -39,7 +37,8 @@ export class Ledger {
   #isKeptFresh = false;
   #lastView: QuotaView | undefined;
 
-  constructor(options: LedgerLogOptions & Processes) {
+  /** Never throws: if this machine's log cannot be used, the ledger is kept in memory. */
+  constructor(options: LedgerOptions) {
     this.#options = options;
     this.#log = new LedgerLog(options);
     this.#self = options.self ?? currentProcess();
@@ -65,8 +64,8 @@ export class Ledger {
     const { pid, start } = this.#self;
     const id = `${this.#stamp}${(this.#counter++).toString(36)}`;
     const leaseMs = timeoutMs + LEASE_MARGIN_MS;
-    await this.#log.append(({ now }) => ({ kind: 'ticket', at: now, id, pid, start, host: this.#host, leaseMs }));
-    if (id in this.#log.last().tickets) {
+    await this.#log.append({ kind: 'ticket', id, pid, start, host: this.#host, leaseMs });
+    if (id in this.#log.latest().tickets) {
       void this.#keepFresh();
       return { granted: true, ticket: id };
     }
@@ -81,35 +80,31 @@ export class Ledger {
   }
 
   observe(ticket: string, seen: Observation): void {
-    this.#log.adjusted();
+    this.#log.adjustToClock();
     const jitterDraw = Math.floor(this.#options.clock.random() * 1000);
-    this.#log.write(({ ahead, aheadErrorMs }) => {
-      // Rather too late, so that no wait ends early; the server replaces a time later than its own.
-      const at = Math.round(seen.at + ahead + aheadErrorMs);
-      return { kind: 'response', at, id: ticket, seen, jitterDraw };
-    });
+    this.#log.write({ kind: 'response', id: ticket, seen, jitterDraw });
   }
 
   /** Closes a ticket without a response: `unsent` gives it back, `lost` if the service may have seen the request. */
   release(ticket: string, how: Exclude<TicketEnd, 'dead'>): void {
-    this.#log.write(({ now }) => ({ kind: 'closed', at: now, id: ticket, how }));
+    this.#log.write({ kind: 'closed', id: ticket, how });
   }
 
-  /** Takes over a block from another log of the same key, or from this one before it lost records. */
-  addBlock(until: number, reason: BlockReason): void {
-    this.#log.addBlock(until, reason);
+  /** Adds the block of an earlier state of the log again, which may have lost it. */
+  addBlock({ block }: KeyState): void {
+    this.#log.addBlock(block, this.#log.clock.now);
   }
 
   /** The lower bound of the service's clock minus ours, in milliseconds, as last read. */
   get clockOffsetMs(): number | undefined {
-    const { offset } = this.#log.last();
+    const { offset } = this.#log.latest();
     return offset && offset.lo + this.#log.clock.ahead;
   }
 
   view(): QuotaView {
     if (this.#lastView) return this.#lastView;
     const { clock, isShared, server } = this.#log;
-    const view = quotaView(this.#log.latest(), clock.now, isShared, clock.ahead);
+    const view = quotaView(this.#log.recent() ?? this.#log.latest(), clock.now, isShared, clock.ahead);
     return server ? { ...view, stateServer: server.name } : view;
   }
 
@@ -117,12 +112,12 @@ export class Ledger {
   async refresh(): Promise<void> {
     await this.#log.written();
     await this.#log.refresh();
-    this.#log.adjusted();
+    this.#log.adjustToClock();
   }
 
   /** Drops everything learned from responses, blocks included. */
   async forget(): Promise<void> {
-    await this.#log.append(({ now }) => ({ kind: 'forget', at: now }));
+    await this.#log.append({ kind: 'forget' });
   }
 
   /** Writes pending records; `view` still works afterwards. */
@@ -134,7 +129,8 @@ export class Ledger {
   }
 
   #admit(): Admission {
-    const state = this.#log.adjusted();
+    this.#log.adjustToClock();
+    const state = this.#log.latest();
     const { now, ahead } = this.#log.clock;
     const admission = admit(state, Math.max(now, state.time));
     return 'until' in admission ? { ...admission, until: admission.until - ahead } : admission;
@@ -161,16 +157,7 @@ export class Ledger {
     const judge = this.#options.livenessOf ?? livenessOf;
     for (const [id, { pid, start, host }] of Object.entries(this.#log.latest().tickets)) {
       if (host !== this.#host || judge({ pid, start, host: this.#self.host }) !== 'dead') continue;
-      this.#log.write(({ now }) => ({ kind: 'closed', at: now, id, how: 'dead' }));
+      this.#log.write({ kind: 'closed', id, how: 'dead' });
     }
   }
-}
-
-export type OpenLedgerOptions = OwnLogOptions & Processes & Pick<LedgerLogOptions, 'clock' | 'server' | 'onWarning'>;
-
-/** Opens the ledger of a key: on the server if one is given, otherwise on this machine. Never throws. */
-export function openLedger(options: OpenLedgerOptions): Ledger {
-  const openOwn = () => openOwnLog(options);
-  const onUnshared = (error: unknown): void => options.onWarning?.(unsharedWarning(options, error));
-  return new Ledger({ ...options, openOwn, onUnshared });
 }

@@ -2,11 +2,10 @@
 import type { StateServer } from '../append-log/state-server.ts';
 import { StreamLog } from '../append-log/stream-log.ts';
 import { StateServerError } from '../append-log/valkey-connection.ts';
-import type { Ledger, OpenLedgerOptions } from './ledger.ts';
-import { openLedger } from './ledger.ts';
-import { ledgerFormat } from './ledger-format.ts';
-import { ledgerName } from './paths.ts';
-import type { KeyState } from './policy.ts';
+import type { LedgerOptions } from './ledger.ts';
+import { Ledger } from './ledger.ts';
+import { ledgerName } from './ledger-file.ts';
+import { ledgerFormat } from './ledger-log.ts';
 import { LEDGER_VERSION } from './rules.ts';
 
 const ROTATE_AT = 200;
@@ -15,12 +14,12 @@ const UNUSED_MS = 48 * 3_600_000;
 const FRESH_MS = 1500;
 
 /** The caller closes `server` after the ledger. */
-export function openSharedLedger(server: StateServer, options: Omit<OpenLedgerOptions, 'server'>): Ledger {
-  const { identity, key, clock, onWarning } = options;
-  const log: StreamLog<KeyState> = new StreamLog(ledgerFormat, {
+export function openSharedLedger(server: StateServer, options: Omit<LedgerOptions, 'server'>): Ledger {
+  const { clock, onWarning } = options;
+  const log = new StreamLog(ledgerFormat, {
     ...{ server, clock, ttlMs: UNUSED_MS, rotateAt: ROTATE_AT, freshMs: FRESH_MS },
-    key: `petstore:{${ledgerName(identity, key)}}:ledger-${LEDGER_VERSION}`,
-    onReset: ({ block }) => block && ledger.addBlock(block.until - log.ahead, block.reason),
+    key: `petstore:{${ledgerName(options)}}:ledger-${LEDGER_VERSION}`,
+    onReset: (before) => ledger.addBlock(before),
     ...(onWarning && { onWarning }),
   });
   const reasonOf = (error: unknown): string => {
@@ -28,6 +27,6 @@ export function openSharedLedger(server: StateServer, options: Omit<OpenLedgerOp
     if (error.problem === 'rejected') throw server.toPetstoreError(error);
     return error.message;
   };
-  const ledger = openLedger({ ...options, server: { log, name: server.name, reasonOf } });
+  const ledger = new Ledger({ ...options, server: { log, name: server.name, reasonOf } });
   return ledger;
 }

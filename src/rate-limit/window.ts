@@ -24,6 +24,18 @@ export function windowEnd({ resetAt, guardMs }: Window): number {
   return resetAt + guardMs;
 }
 
+/** Converts a response to another clock by its arrival, so that it does not matter if our clock was set before. */
+export function movedTo(at: number, seen: Observation): Observation {
+  const { reset, offset } = seen;
+  const ms = at - seen.at;
+  return {
+    ...seen,
+    at,
+    reset: reset?.clock === 'local' ? { ...reset, at: reset.at + ms } : reset,
+    offset: offset && { lo: offset.lo - ms, hi: offset.hi - ms },
+  };
+}
+
 // Ignores a window without a reset, even if nothing is left of it: the wait would be a guess.
 export function windowFrom(
   { at, limit, remaining, reset }: Observation,

@@ -4,8 +4,7 @@ import { PetstoreError } from '../../src/errors.ts';
 import { createHttpClient } from '../../src/http/http-client.ts';
 import type { HttpRequest, Transport, Wait } from '../../src/http/types.ts';
 import { TransportError } from '../../src/http/types.ts';
-import type { Ledger } from '../../src/rate-limit/ledger.ts';
-import { openLedger } from '../../src/rate-limit/ledger.ts';
+import { Ledger } from '../../src/rate-limit/ledger.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
@@ -35,7 +34,7 @@ function scripted(steps: readonly Step[], options: Options = {}) {
   const { clock = new FakeClock(undefined, () => 0) } = options;
   const sentAt: number[] = [];
   const waits: (Wait | undefined)[] = [];
-  const open = (): Ledger => openLedger({ stateDir: dir, tempDir: dir, identity: 'test', key: 'test-key', clock });
+  const open = (): Ledger => new Ledger({ stateDir: dir, tempDir: dir, identity: 'test', key: 'test-key', clock });
   const ledger = open();
   const transport: Transport = {
     close: async () => undefined,

@@ -9,6 +9,7 @@ import type { Reply } from '../../src/append-log/valkey-connection.ts';
 import type { Ledger } from '../../src/rate-limit/ledger.ts';
 import { openSharedLedger } from '../../src/rate-limit/shared-ledger.ts';
 import { FakeClock } from '../support/fake-clock.ts';
+import { history, refused as refused429 } from '../support/records.ts';
 import { hasStateServer, RedisServer } from '../support/redis-server.ts';
 import { scriptedRedis } from '../support/scripted-redis.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -146,6 +147,7 @@ function recordsIn(dir: string): readonly string[] {
 }
 
 const BLOCKED = { granted: false, reason: 'blocked' };
+const blockedState = history({ take: Date.now() }, refused429(Date.now(), { waitMs: 600_000 }));
 const refused = { waitMs: 600_000, waitFrom: 'retry_after', status: 429, refused: true } as const;
 
 withServer('the view includes a response whose record is on its way to the server', async () => {
@@ -407,7 +409,7 @@ withServer('a server that was a read-only replica is used again once it is the n
 
 withServer.each<[string, (machine: Machine, ticket: string) => void]>([
   ['a 429', (machine, ticket) => machine.see(ticket, 0, refused)],
-  ['a block', ({ ledger, clock }) => ledger.addBlock(clock.at + 60_000, 'retry_after')],
+  ['a block', ({ ledger }) => ledger.addBlock(blockedState)],
 ])('%s on its way to the server voids the tickets of this machine', async (_what, block) => {
   const machine = await Machine.with(3);
   const [first, held] = [await machine.take(), await machine.take()];

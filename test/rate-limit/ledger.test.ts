@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import type { LogFs } from '../../src/append-log/generations.ts';
-import type { Ledger, OpenLedgerOptions } from '../../src/rate-limit/ledger.ts';
-import { openLedger } from '../../src/rate-limit/ledger.ts';
+import type { LedgerOptions } from '../../src/rate-limit/ledger.ts';
+import { Ledger } from '../../src/rate-limit/ledger.ts';
+import { ledgerName } from '../../src/rate-limit/ledger-file.ts';
 import type { Observation } from '../../src/rate-limit/ledger-record.ts';
-import { ledgerName } from '../../src/rate-limit/paths.ts';
 import { hasModes, hasSignals } from '../support/capabilities.ts';
 import { compile } from '../support/compile.ts';
 import { FakeClock } from '../support/fake-clock.ts';
@@ -17,13 +17,10 @@ import { tempDir } from '../support/temp-dir.ts';
 
 const KEY = 'pk_live_secret_ledger_0123456789';
 
-function open(
-  stateDir: string,
-  more: Partial<OpenLedgerOptions> = {},
-): Ledger & { warnings: string[]; clock: FakeClock } {
+function open(stateDir: string, more: Partial<LedgerOptions> = {}): Ledger & { warnings: string[]; clock: FakeClock } {
   const warnings: string[] = [];
   const clock = (more.clock as FakeClock) ?? new FakeClock();
-  const ledger = openLedger({
+  const ledger = new Ledger({
     stateDir,
     tempDir: stateDir,
     identity: 'https://pets.example/v1',
@@ -184,7 +181,7 @@ test('a clock set forward ends a wait earlier by as much, because it looks like 
 test('a new ledger removes those that were not used for 48 hours, and no others', async () => {
   const dir = tempDir();
   for (const key of ['old', 'recent', 'empty']) await take(open(dir, { key }));
-  const path = (key: string): string => join(dir, 'quota', ledgerName('https://pets.example/v1', key));
+  const path = (key: string): string => join(dir, 'quota', ledgerName({ identity: 'https://pets.example/v1', key }));
   const [days2, days1] = [49, 47].map((hours) => new Date(Date.now() - hours * 3_600_000));
   for (const file of fs.readdirSync(path('old'))) fs.utimesSync(join(path('old'), file), days2 ?? '', days2 ?? '');
   for (const file of fs.readdirSync(path('recent')))

@@ -154,7 +154,7 @@ test('a ticket allows its request until its lease ends or a block begins', () =>
 test('a block copied from another ledger takes effect unless a longer one is known', () => {
   const state = history({ take: START }, seen(START));
   const inherit = (until: number): unknown =>
-    reduce(state, { kind: 'block', at: START + 10, until: START + until, reason: 'retry_after' });
+    reduce(state, { kind: 'block', at: START + 10, ms: until - 10, reason: 'retry_after' });
   inherit(5000);
   expect(admit(state, START + 4999)).toEqual(blockedUntil(5000));
   inherit(4000);

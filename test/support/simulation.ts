@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { createHttpClient } from '../../src/http/http-client.ts';
 import type { HttpClient, HttpRequest, HttpResponse, Transport } from '../../src/http/types.ts';
 import { TransportError } from '../../src/http/types.ts';
-import { openLedger } from '../../src/rate-limit/ledger.ts';
+import { Ledger } from '../../src/rate-limit/ledger.ts';
 import { draws } from './draws.ts';
 import { FakeClock } from './fake-clock.ts';
 import type { LimiterOptions, Verdict } from './limiter.ts';
@@ -89,7 +89,7 @@ export async function simulate(options: Simulation): Promise<Outcome> {
   const startClient = (index: number): HttpClient =>
     createHttpClient({
       transport,
-      ledger: openLedger({
+      ledger: new Ledger({
         stateDir: join(dir, String(index % (options.hosts ?? 1))),
         tempDir: dir,
         identity: 'simulation',

@@ -1,7 +1,7 @@
 // The ledger's format: properties of random interleavings, snapshots, and damaged records.
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { ledgerFormat } from '../../src/rate-limit/ledger-format.ts';
+import { ledgerFormat } from '../../src/rate-limit/ledger-log.ts';
 import type { LedgerRecord, Observation } from '../../src/rate-limit/ledger-record.ts';
 import type { KeyState } from '../../src/rate-limit/policy.ts';
 import { admit, initialState } from '../../src/rate-limit/policy.ts';
