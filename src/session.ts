@@ -76,14 +76,6 @@ export class Session {
     return server;
   }
 
-  async runKeyCommand(commandLine: string, from: string): Promise<string> {
-    const { runKeyCommand } = await import('./profiles/key-command.ts');
-    const { env, clock, signal, redactor, stderr } = this.context;
-    const { PETSTORE_API_KEY: _key, PETSTORE_STATE_PASSWORD: _password, PETSTORE_STATE_URL: _url, ...harmless } = env;
-    const onStderr = (text: string): void => void stderr.write(text);
-    return runKeyCommand(commandLine, from, { env: harmless, clock, signal, redactor, onStderr });
-  }
-
   /** Writes one line to stderr, except with `--quiet` or `--json`. */
   readonly notice = async (text: string): Promise<void> => {
     const { quiet, json } = this.options;
@@ -101,8 +93,7 @@ export class Session {
   async #resolveTarget(): Promise<Target> {
     const { env, redactor } = this.context;
     const { profile } = this.options;
-    const runKeyCommand = (line: string, from: string) => this.runKeyCommand(line, from);
-    const target = await resolveTarget({ env, profile, store: this.profiles, stateDir: this.stateDir, runKeyCommand });
+    const target = await resolveTarget({ context: this.context, profile, store: this.profiles });
     redactor.add(target.key);
     this.usedTarget = target;
     const ignored = profile === undefined ? [] : definedOverrides(env);

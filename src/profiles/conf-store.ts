@@ -7,7 +7,7 @@ import { systemClock } from '../clock.ts';
 import { PetstoreError } from '../errors.ts';
 import { escapeControls } from '../escape.ts';
 import { storageError } from '../system-error.ts';
-import type { ProfileStore } from './store.ts';
+import type { StoredProfile } from './store.ts';
 import { BUILT_IN, checkProfileName, FIRST_ACTIVE, hasKey, isProfileName } from './store.ts';
 
 /** A write takes less. */
@@ -18,8 +18,13 @@ const FIELDS = ['url', 'key', 'keyCommand', 'origin', 'active'] as const;
 
 type Settings = { readonly [Field in (typeof FIELDS)[number]]?: string };
 
-/** Neither opening nor reading creates a file. */
-export function openConfStore(dir: string): ProfileStore {
+export type ProfileStore = ReturnType<typeof openConfStore>;
+
+/**
+ * Opens the profiles in a directory. Neither opening nor reading creates a file. Every method throws PetstoreError `storage`
+ * if a file cannot be read or written.
+ */
+export function openConfStore(dir: string) {
   const pathOf = (file: string): string => join(dir, `${file}.json`);
 
   // conf reads the file at each access.
@@ -77,38 +82,43 @@ export function openConfStore(dir: string): ProfileStore {
       .map((name) => name.slice(PREFIX.length, -'.json'.length))
       .filter((name) => isProfileName(name) && !BUILT_IN.includes(name));
 
-  const store: ProfileStore = {
-    names: () => [...BUILT_IN, ...saved().sort()],
-    get(name) {
+  const store = {
+    /** All profile names, the built-in ones first; no file is read. */
+    names: (): readonly string[] => [...BUILT_IN, ...saved().sort()],
+    get(name: string): StoredProfile | undefined {
       const settings = read(PREFIX + checkProfileName(name));
       return settings && { ...settings, name };
     },
-    save: ({ name, ...settings }) => write(PREFIX + checkProfileName(name), settings as Settings),
-    removeKey(name) {
+    /** Replaces the saved profile. */
+    save: ({ name, ...settings }: StoredProfile): void => write(PREFIX + checkProfileName(name), settings as Settings),
+    /** Removes the key or key command and keeps the URL. @returns whether there was one */
+    removeKey(name: string): boolean {
       const profile = store.get(name);
       if (!hasKey(profile)) return false;
       store.save({ name, url: profile?.url });
       guarded(dir, 'write', () => removeAll(`${PREFIX}${name}.json.`));
       return true;
     },
-    remove(name) {
+    /** Removes the profile; if it was active, `production` becomes active. @returns whether it existed */
+    remove(name: string): boolean {
       const removed = remove(PREFIX + checkProfileName(name));
       if (store.activeIfReadable() === name) remove(ACTIVE);
       return removed;
     },
-    active() {
+    active(): string {
       const name = read(ACTIVE)?.active ?? FIRST_ACTIVE;
       if (!isProfileName(name)) throw damagedFile(pathOf(ACTIVE), 'does not name a profile');
       return name;
     },
-    activeIfReadable() {
+    /** Undefined if the file that names the active profile is damaged. */
+    activeIfReadable(): string | undefined {
       try {
         return store.active();
       } catch {
         return undefined;
       }
     },
-    activate(name) {
+    activate(name: string): void {
       checkProfileName(name);
       // A damaged file can be replaced: it contains no key.
       if (store.activeIfReadable() === undefined) remove(ACTIVE);

@@ -1,10 +1,13 @@
 // Finds the base URL and API key of a command (docs/cli.md, precedence).
 import { PetstoreError } from '../errors.ts';
 import type { Environment } from '../io.ts';
+import type { ProfileStore } from './conf-store.ts';
 import type { BaseUrl } from './credential-rules.ts';
 import { checkBaseUrl, checkKey, parseBaseUrl } from './credential-rules.ts';
-import { sandboxDataFile } from './paths.ts';
-import type { ProfileStore, StoredProfile } from './store.ts';
+import type { KeyCommandContext } from './key-command.ts';
+import type { PathContext } from './paths.ts';
+import { sandboxDataFile, stateDir } from './paths.ts';
+import type { StoredProfile } from './store.ts';
 import { BUILT_IN, checkProfileName, FIRST_ACTIVE, hasKey, SANDBOX, unknownProfile } from './store.ts';
 
 /** Base URL and API key of a command, as far as they are known before a key command runs. */
@@ -42,20 +45,22 @@ interface CredentialSources {
   readonly store: () => Promise<ProfileStore>;
 }
 
-interface TargetSources extends CredentialSources {
-  /** Called for the sandbox only. */
-  readonly stateDir: () => string;
-  readonly runKeyCommand: (commandLine: string, from: string) => Promise<string>;
+interface TargetSources extends Omit<CredentialSources, 'env'> {
+  readonly context: KeyCommandContext & PathContext;
 }
 
 /** @throws PetstoreError `usage` (unknown profile, invalid URL), `auth` (no key or URL, a key for another origin), `storage` */
-export async function resolveTarget(sources: TargetSources): Promise<Target> {
-  const { problem, keyCommand, ...found } = await findCredentials(sources);
+export async function resolveTarget({ context, ...sources }: TargetSources): Promise<Target> {
+  const { problem, ...found } = await findCredentials({ env: context.env, ...sources });
   if (problem) throw problem;
-  const { profile, baseUrl = '', urlSource = 'sandbox', keySource = 'sandbox' } = found;
-  const identity = keySource === 'sandbox' ? `sandbox:${sandboxDataFile(sources.stateDir())}` : baseUrl;
-  const key = keyCommand ? await sources.runKeyCommand(keyCommand.line, keyCommand.from) : (found.key ?? '');
-  return { profile, baseUrl, urlSource, key, keySource, identity, ...(keyCommand && { keyCommand }) };
+  const { baseUrl = '', urlSource = 'sandbox', keySource = 'sandbox', keyCommand } = found;
+  const identity = keySource === 'sandbox' ? `sandbox:${sandboxDataFile(stateDir(context))}` : baseUrl;
+  let { key = '' } = found;
+  if (keyCommand) {
+    const { runKeyCommand } = await import('./key-command.ts');
+    key = await runKeyCommand(keyCommand.line, keyCommand.from, context);
+  }
+  return { ...found, baseUrl, urlSource, key, keySource, identity };
 }
 
 const SANDBOX_CREDENTIALS = { profile: SANDBOX, urlSource: 'sandbox', keySource: 'sandbox' } as const;

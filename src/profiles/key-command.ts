@@ -2,11 +2,9 @@
 import { spawn } from 'node:child_process';
 import type { Readable } from 'node:stream';
 import { parseArgsStringToArgv } from 'string-argv';
-import type { Clock } from '../clock.ts';
 import { PetstoreError } from '../errors.ts';
 import { escapeControls } from '../escape.ts';
-import type { Environment } from '../io.ts';
-import type { Redactor } from '../redact.ts';
+import type { Context } from '../io.ts';
 import { systemReason } from '../system-error.ts';
 import { checkKey, LONGEST_KEY } from './credential-rules.ts';
 
@@ -15,25 +13,19 @@ const TIMEOUT_MS = 30_000;
 const DRAIN_MS = 200;
 const MAX_STDERR = 64 * 1024;
 
-export interface KeyCommandContext {
-  /** Must not contain secrets: the command inherits it. */
-  readonly env: Environment;
-  readonly clock: Clock;
-  readonly signal: AbortSignal;
-  /** The key is added to it before stderr is shown. */
-  readonly redactor: Pick<Redactor, 'add'>;
-  /** Receives the command's stderr after it has ended, when a key in it can be redacted. */
-  readonly onStderr: (text: string) => void;
-}
+/** What a key command uses of the process. */
+export type KeyCommandContext = Pick<Context, 'env' | 'clock' | 'signal' | 'redactor' | 'stderr'>;
 
 /**
- * Runs the command without a shell; its stdin is empty, so that it cannot consume the input of a loop.
+ * Runs the command without a shell; its stdin is empty, so that it cannot consume the input of a loop. Its stderr is shown
+ * after it has ended, when a key in it can be redacted.
  * @returns the first line of its stdout
  * @throws PetstoreError `auth` if it fails, takes longer than 30 s or prints no valid key, `interrupted`
  */
 export async function runKeyCommand(commandLine: string, from: string, context: KeyCommandContext): Promise<string> {
   const [program = '', ...args] = parseKeyCommand(commandLine, from);
-  const { env, clock, signal, redactor, onStderr } = context;
+  const { clock, signal, redactor } = context;
+  const { PETSTORE_API_KEY: _key, PETSTORE_STATE_PASSWORD: _password, PETSTORE_STATE_URL: _url, ...env } = context.env;
   signal.throwIfAborted();
   const child = spawn(program, args, { env, stdio: ['ignore', 'pipe', 'pipe'], windowsHide: true });
   const stdout = collect(child.stdout, LONGEST_KEY + 2);
@@ -58,7 +50,7 @@ export async function runKeyCommand(commandLine: string, from: string, context: 
       .split(/\r?\n/, 1);
     if (/^[\x21-\x7e]+$/.test(key)) redactor.add(key);
     const shown = escapeControls(stderr(), '\n');
-    if (shown !== '') onStderr(shown.endsWith('\n') ? shown : `${shown}\n`);
+    if (shown !== '') await context.stderr.write(shown.endsWith('\n') ? shown : `${shown}\n`);
     if (failure === undefined) return checkKey(key, `the key command from ${from}`, hintFor(from));
     // The message names the program only: its arguments may contain a token.
     const message = `key command \`${escapeControls(program)}\` failed (${failure})`;

@@ -3,7 +3,7 @@ import { join, posix, win32 } from 'node:path';
 import { PetstoreError } from '../errors.ts';
 import type { Context } from '../io.ts';
 
-type PathContext = Pick<Context, 'env' | 'platform' | 'homeDir'>;
+export type PathContext = Pick<Context, 'env' | 'platform' | 'homeDir'>;
 
 /** By the variable that overrides it: a variable of the platform, its default below the home directory, and our directory in it. */
 const DIRECTORIES = {

@@ -1,4 +1,4 @@
-// The types of a saved profile and of the profile store, and the rules for profile names.
+// A saved profile, and the rules for profile names.
 import { closestMatch } from '../did-you-mean.ts';
 import { PetstoreError } from '../errors.ts';
 import { escapeControls } from '../escape.ts';
@@ -17,23 +17,6 @@ export interface StoredProfile {
 
 export function hasKey(profile: StoredProfile | undefined): boolean {
   return profile?.key !== undefined || profile?.keyCommand !== undefined;
-}
-
-/** Every method throws PetstoreError `storage` if a file cannot be read or written. */
-export interface ProfileStore {
-  /** All profile names, the built-in ones first; no file is read. */
-  names(): readonly string[];
-  get(name: string): StoredProfile | undefined;
-  /** Replaces the saved profile. */
-  save(profile: StoredProfile): void;
-  /** Removes the key or key command and keeps the URL. @returns whether there was one */
-  removeKey(name: string): boolean;
-  /** Removes the profile; if it was active, `production` becomes active. @returns whether it existed */
-  remove(name: string): boolean;
-  active(): string;
-  /** Undefined if the file that names the active profile is damaged. */
-  activeIfReadable(): string | undefined;
-  activate(name: string): void;
 }
 
 /** The built-in profile for which a command starts its own sandbox (docs/cli.md, sandbox). */

@@ -1,44 +1,39 @@
 // Precedence of options, environment and saved settings; a saved key is sent only to its own origin.
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { Environment } from '../../src/io.ts';
+import type { ProfileStore } from '../../src/profiles/conf-store.ts';
+import { openConfStore } from '../../src/profiles/conf-store.ts';
 import { resolveTarget } from '../../src/profiles/credentials.ts';
-import type { ProfileStore, StoredProfile } from '../../src/profiles/store.ts';
-import { BUILT_IN } from '../../src/profiles/store.ts';
+import type { StoredProfile } from '../../src/profiles/store.ts';
+import { tempDir } from '../support/temp-dir.ts';
+import { world } from '../support/world.ts';
 
 const KEY = 'stored-key-0001';
-const saved = { url: 'https://a.example/v1', key: KEY, origin: 'https://a.example' };
-const { key: _, ...keyless } = saved;
+const printing = (key: string): string => `"${process.execPath}" -p '"${key}"'`;
+const own = { url: 'https://a.example/v1', key: KEY, origin: 'https://a.example' };
+const { key: _, ...keyless } = own;
 const PROFILES: readonly StoredProfile[] = [
-  { name: 'production', ...saved },
-  { name: 'farm', ...saved, url: 'https://a.example/farm/v1' },
-  { name: 'command', ...keyless, keyCommand: 'pass' },
+  { name: 'production', ...own },
+  { name: 'farm', ...own, url: 'https://a.example/farm/v1' },
+  { name: 'command', ...keyless, keyCommand: printing('k-1') },
   { name: 'keyless', url: 'https://a.example/v1' },
-  { name: 'malformed', ...saved, key: 'a b' },
-  { name: 'edited', ...saved, url: 'https://evil.example/v1' },
-  { name: 'no-origin', url: saved.url, key: KEY },
+  { name: 'malformed', ...own, key: 'a b' },
+  { name: 'edited', ...own, url: 'https://evil.example/v1' },
+  { name: 'no-origin', url: own.url, key: KEY },
 ];
 
-function memory(active = 'production', profiles = PROFILES): ProfileStore {
-  return {
-    names: () => [...new Set([...BUILT_IN, ...profiles.map(({ name }) => name)])],
-    get: (name) => profiles.find((profile) => profile.name === name),
-    active: () => active,
-    activeIfReadable: () => active,
-    save: () => expect.unreachable('saved'),
-    removeKey: () => expect.unreachable('removed'),
-    remove: () => expect.unreachable('removed'),
-    activate: () => expect.unreachable('activated'),
-  };
+function saved(active?: string, profiles = PROFILES): ProfileStore {
+  const store = openConfStore(join(tempDir(), 'config'));
+  for (const profile of profiles) store.save(profile);
+  if (active !== undefined) store.activate(active);
+  return store;
 }
 
-const REST = {
-  stateDir: () => '/state',
-  runKeyCommand: async (commandLine: string, from: string) => `${commandLine}-by-${from.replace(/\W/g, '')}`,
-};
+const all = saved();
 
-function resolve(env: Environment, profile?: string, store: ProfileStore = memory()) {
-  return resolveTarget({ env, profile, store: async () => store, ...REST });
+function resolve(env: Record<string, string>, profile?: string, store: ProfileStore = all) {
+  const context = world([], { env: { PETSTORE_STATE_DIR: '/state', ...env } });
+  return resolveTarget({ context, profile, store: async () => store });
 }
 
 test('a saved profile provides the URL and the key', async () => {
@@ -79,8 +74,12 @@ test.each([
   [{ ...BOTH, PETSTORE_API_KEY_COMMAND: 'c' }, 'production', { baseUrl: 'https://a.example/v1', key: KEY }],
   [{ PETSTORE_API_KEY: '', PETSTORE_BASE_URL: 'x' }, 'production', { key: KEY, keySource: 'stored' }],
   // Key commands.
-  [{}, 'command', { key: 'pass-by-profilecommand', keySource: 'command' }],
-  [{ PETSTORE_API_KEY_COMMAND: 'op' }, undefined, { key: 'op-by-PETSTORE_API_KEY_COMMAND', keySource: 'command' }],
+  [
+    {},
+    'command',
+    { key: 'k-1', keySource: 'command', keyCommand: { line: printing('k-1'), from: 'profile "command"' } },
+  ],
+  [{ PETSTORE_API_KEY_COMMAND: printing('k-2') }, undefined, { key: 'k-2', keySource: 'command' }],
   [{ PETSTORE_API_KEY_COMMAND: 'op', PETSTORE_API_KEY: 'k' }, undefined, { key: 'k' }],
   // The sandbox needs no login, and the environment does not override it.
   [{}, 'sandbox', SANDBOX],
@@ -90,21 +89,23 @@ test.each([
 });
 
 test('the active profile is used if none is named', async () => {
-  expect(await resolve({}, undefined, memory('farm'))).toMatchObject({ profile: 'farm' });
-  expect(await resolve({}, undefined, memory('sandbox'))).toMatchObject(SANDBOX);
+  expect(await resolve({}, undefined, saved('farm'))).toMatchObject({ profile: 'farm' });
+  expect(await resolve({}, undefined, saved('sandbox'))).toMatchObject(SANDBOX);
 });
 
 test('no profile is read if the environment provides key and URL', async () => {
   const store = (): Promise<ProfileStore> => Promise.reject(new Error('opened'));
-  for (const profile of [undefined, 'staging']) {
-    const env = { ...BOTH, PETSTORE_PROFILE: profile };
-    const target = await resolveTarget({ env, profile: undefined, store, ...REST });
-    expect(target).toMatchObject({ profile: profile ?? 'production', key: 'k' });
+  for (const [env, profile] of [
+    [BOTH, 'production'],
+    [{ ...BOTH, PETSTORE_PROFILE: 'staging' }, 'staging'],
+  ] as const) {
+    const target = await resolveTarget({ context: world([], { env }), profile: undefined, store });
+    expect(target).toMatchObject({ profile, key: 'k' });
   }
 });
 
 test('a custom profile must exist even if the environment provides key and URL; its file is not opened', async () => {
-  const store = { ...memory(), get: () => expect.unreachable('opened') };
+  const store = { ...all, get: () => expect.unreachable('opened') };
   expect(await resolve({ ...BOTH, PETSTORE_PROFILE: 'farm' }, undefined, store)).toMatchObject({ key: 'k' });
   const unknown = resolve({ ...BOTH, PETSTORE_PROFILE: 'framm' }, undefined, store);
   await expect(unknown).rejects.toMatchObject({ kind: 'usage', message: expect.stringContaining('"framm"') });
@@ -167,7 +168,7 @@ test.each([
   [{ PETSTORE_PROFILE: 'staging' }, 'stagin', 'profile "stagin" does not exist', 'did you mean'],
   [{ PETSTORE_PROFILE: 'sk_live_0123456789' }, undefined, 'from PETSTORE_PROFILE looks like an API', 'at the prompt'],
 ])('with %j and the typed profile %s, an unknown profile is named: %s', async (env, profile, message, hint) => {
-  const store = memory('production', PROFILES.slice(0, 2));
+  const store = saved('production', PROFILES.slice(0, 2));
   const error = { kind: 'usage', message: expect.stringContaining(message), hint: expect.stringContaining(hint) };
   await expect(resolve(env, profile, store)).rejects.toMatchObject(error);
   await expect(resolve({}, 'zzzzzzzz', store)).rejects.toMatchObject({ hint: expect.not.stringContaining('did you') });

@@ -2,13 +2,12 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
-import type { KeyCommandContext } from '../../src/profiles/key-command.ts';
 import { runKeyCommand } from '../../src/profiles/key-command.ts';
-import { Redactor } from '../../src/redact.ts';
 import { hasShell } from '../support/capabilities.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { tempDir } from '../support/temp-dir.ts';
+import type { WorldOptions } from '../support/world.ts';
+import { world } from '../support/world.ts';
 
 const node = JSON.stringify(process.execPath);
 
@@ -18,54 +17,46 @@ function script(code: string): string {
   return `${node} "${path}"`;
 }
 
-function run(commandLine: string, more: Partial<KeyCommandContext> = {}): Promise<string> {
-  const { signal } = new AbortController();
-  const context = { env: {}, clock: systemClock, signal, redactor: new Redactor(), onStderr: () => undefined };
-  return runKeyCommand(commandLine, 'profile "production"', { ...context, ...more });
+/** @returns the key, and the stderr that was shown */
+async function run(commandLine: string, options: WorldOptions = {}): Promise<readonly [string, string]> {
+  const context = world([], options);
+  const key = await runKeyCommand(commandLine, 'profile "production"', context);
+  return [key, context.stderr.text()];
 }
 
 test('a key command runs without a shell, and the first line of its stdout is the key', async () => {
-  expect(await run(script('console.log("\\ufeffkey-1\\r\\nsecond line")'))).toBe('key-1');
+  expect(await run(script('console.log("\\ufeffkey-1\\r\\nsecond line")'))).toEqual(['key-1', '']);
   const echo = script('console.log(process.argv.slice(2).join("|").replace(" ", "_"))');
-  expect(await run(`${echo} 'a b' $HOME $(id)`)).toBe('a_b|$HOME|$(id)');
+  expect(await run(`${echo} 'a b' $HOME $(id)`)).toEqual(['a_b|$HOME|$(id)', '']);
 });
 
 test('the stderr of a key command is shown with control characters escaped, and its stdin is empty', async () => {
-  const shown: string[] = [];
-  const onStderr = (text: string): void => void shown.push(text);
   const code =
     'process.stderr.write("touch\\u001b[31m the key\\n"); for await (const _ of process.stdin) throw 1; console.log("k")';
-  expect(await run(script(code), { onStderr })).toBe('k');
-  expect(shown.join('')).toBe('touch␛[31m the key\n');
+  expect(await run(script(code))).toEqual(['k', 'touch␛[31m the key\n']);
 });
 
 test.runIf(hasShell).each([
   ['prints the key', 0],
   ['prints the key and fails', 3],
 ])('the stderr of a key command that %s is shown without the key', async (_what, code) => {
-  const redactor = new Redactor();
-  const shown: string[] = [];
-  const onStderr = (text: string): void => void shown.push(redactor.redact(text));
+  const context = world([]);
   const line = `sh -c 'set -x; KEY=sk_secret_0123456789; echo "$KEY"; exit ${code}'`;
-  await run(line, { redactor, onStderr }).catch(() => undefined);
-  expect(shown).toHaveLength(1);
-  expect(shown[0]).toContain('+ KEY=[redacted]\n');
-  expect(shown[0]).not.toContain('secret');
+  await runKeyCommand(line, 'profile "production"', context).catch(() => undefined);
+  expect(context.stderr.text()).toContain('+ KEY=[redacted]\n');
+  expect(context.stderr.text()).not.toContain('secret');
 });
 
 test('a key command that floods both outputs ends, and at most 64 KiB of its stderr is shown', async () => {
-  const shown: string[] = [];
-  const onStderr = (text: string): void => void shown.push(text);
   const code =
     'const all = "x".repeat(65536); console.log("k"); for (let i = 0; i < 500; i++) { process.stdout.write(all); process.stderr.write(all); }';
-  expect(await run(script(code), { onStderr })).toBe('k');
-  expect(shown.join('')).toBe(`${'x'.repeat(64 * 1024)}\n`);
+  expect(await run(script(code))).toEqual(['k', `${'x'.repeat(64 * 1024)}\n`]);
 });
 
 test.runIf(hasShell)('a background process that keeps stdout open does not delay a key command', async () => {
-  expect(
-    await run(`sh -c 'sleep 20 & echo $! >&2; echo the-key'`, { onStderr: (pid) => process.kill(Number(pid)) }),
-  ).toBe('the-key');
+  const [key, pid] = await run(`sh -c 'sleep 20 & echo $! >&2; echo the-key'`);
+  expect(key).toBe('the-key');
+  process.kill(Number(pid));
 });
 
 test.each([
@@ -84,10 +75,10 @@ test.each([
 
 test('a key command that runs longer than 30 s is stopped', async () => {
   const clock = new FakeClock();
-  const running = run(script('setInterval(() => {}, 1000)'), { clock });
-  const failed = expect(running).rejects.toMatchObject({
+  const message = expect.stringContaining('no key within 30s');
+  const failed = expect(run(script('setInterval(() => {}, 1000)'), { clock })).rejects.toMatchObject({
     kind: 'auth',
-    message: expect.stringContaining('no key within 30s'),
+    message,
   });
   await clock.advance(30_000);
   await failed;

@@ -123,9 +123,9 @@ async function firstLine(session: Session): Promise<string> {
 
 // Without verification the command is not run: its vault may be locked or elsewhere.
 async function printedKey(session: Session, { keyCommand = '', verify: run }: LoginOptions): Promise<string | null> {
-  const { parseKeyCommand } = await import('../../profiles/key-command.ts');
+  const { parseKeyCommand, runKeyCommand } = await import('../../profiles/key-command.ts');
   parseKeyCommand(keyCommand, '--key-command');
-  return run ? session.runKeyCommand(keyCommand, '--key-command') : null;
+  return run ? runKeyCommand(keyCommand, '--key-command', session.context) : null;
 }
 
 async function verify(session: Session, profile: string, key: string, url: string): Promise<void> {
