@@ -93,7 +93,7 @@ export class Session {
   async #resolveTarget(): Promise<Target> {
     const { env, redactor } = this.context;
     const { profile } = this.options;
-    const target = await resolveTarget({ context: this.context, profile, store: this.profiles });
+    const target = await resolveTarget(this.context, profile, this.profiles);
     redactor.add(target.key);
     this.usedTarget = target;
     const ignored = profile === undefined ? [] : definedOverrides(env);

@@ -9,8 +9,8 @@ import { proxyFor } from '../http/proxy.ts';
 import type { HttpResponse } from '../http/types.ts';
 import { TransportError } from '../http/types.ts';
 import type { Column } from '../output/view.ts';
-import { checkExists, environmentSuffices, findCredentials, namedProfile } from '../profiles/credentials.ts';
-import { SANDBOX } from '../profiles/store.ts';
+import { environmentSuffices, findCredentials, namedProfile } from '../profiles/credentials.ts';
+import { checkExists, SANDBOX } from '../profiles/store.ts';
 import { maskKey } from '../redact.ts';
 import { completeHint } from '../report-error.ts';
 import type { Session } from '../session.ts';
@@ -99,7 +99,7 @@ async function diagnose(session: Session): Promise<readonly Check[]> {
   if (env['PETSTORE_STATE_URL']) await check('state_server', 'State server', () => checkStateServer(session), false);
   await check('profile', 'Profile', () => (isFromEnvironment ? skipped(FROM_ENVIRONMENT) : checkProfile(session)));
   await check('base_url', 'Base URL', async () => {
-    const { urlSource, problem, ...found } = await findCredentials({ env, profile, store: session.profiles });
+    const { urlSource, problem, ...found } = await findCredentials(env, profile, session.profiles);
     baseUrl = found.baseUrl;
     if (urlSource === 'sandbox') return skipped(SANDBOX_NEEDS_NONE);
     if (baseUrl === undefined) throw problem;
@@ -175,11 +175,11 @@ async function checkStateServer(session: Session): Promise<CheckResult> {
 
 /** @throws PetstoreError `usage` if there is no profile of that name, `storage` */
 async function checkProfile(session: Session): Promise<CheckResult> {
-  const named = namedProfile({ env: session.context.env, profile: session.options.profile });
+  const named = namedProfile(session.context.env, session.options.profile);
   if (named?.name === SANDBOX) return ok(`${SANDBOX} (built in)`);
   const store = await session.profiles();
   const name = named?.name ?? store.active();
-  checkExists(store, name, named?.from);
+  checkExists(name, store.names(), named?.from);
   store.get(name);
   return ok(`${name} (${named === undefined ? 'active' : `from ${named.from ?? '--profile'}`})`);
 }

@@ -8,7 +8,7 @@ import type { KeyCommandContext } from './key-command.ts';
 import type { PathContext } from './paths.ts';
 import { sandboxDataFile, stateDir } from './paths.ts';
 import type { StoredProfile } from './store.ts';
-import { BUILT_IN, checkProfileName, FIRST_ACTIVE, hasKey, SANDBOX, unknownProfile } from './store.ts';
+import { BUILT_IN, checkExists, checkProfileName, FIRST_ACTIVE, hasKey, SANDBOX } from './store.ts';
 
 /** Base URL and API key of a command, as far as they are known before a key command runs. */
 export interface Credentials {
@@ -37,21 +37,16 @@ const KEY_COMMAND_VARIABLE = 'PETSTORE_API_KEY_COMMAND';
 const URL_VARIABLE = 'PETSTORE_BASE_URL';
 const OVERRIDES: readonly string[] = [KEY_VARIABLE, KEY_COMMAND_VARIABLE, URL_VARIABLE];
 
-interface CredentialSources {
-  readonly env: Environment;
-  /** The value of `--profile`. */
-  readonly profile: string | undefined;
-  /** Not called if the environment provides URL and key. */
-  readonly store: () => Promise<ProfileStore>;
-}
-
-interface TargetSources extends Omit<CredentialSources, 'env'> {
-  readonly context: KeyCommandContext & PathContext;
-}
+/** Not called if the environment provides URL and key. */
+type OpenStore = () => Promise<ProfileStore>;
 
 /** @throws PetstoreError `usage` (unknown profile, invalid URL), `auth` (no key or URL, a key for another origin), `storage` */
-export async function resolveTarget({ context, ...sources }: TargetSources): Promise<Target> {
-  const { problem, ...found } = await findCredentials({ env: context.env, ...sources });
+export async function resolveTarget(
+  context: KeyCommandContext & PathContext,
+  profile: string | undefined,
+  openStore: OpenStore,
+): Promise<Target> {
+  const { problem, ...found } = await findCredentials(context.env, profile, openStore);
   if (problem) throw problem;
   const { baseUrl = '', urlSource = 'sandbox', keySource = 'sandbox', keyCommand } = found;
   const identity = keySource === 'sandbox' ? `sandbox:${sandboxDataFile(stateDir(context))}` : baseUrl;
@@ -67,16 +62,21 @@ const SANDBOX_CREDENTIALS = { profile: SANDBOX, urlSource: 'sandbox', keySource:
 
 /**
  * With `--profile`, the environment is ignored; otherwise it overrides the saved URL and the saved key independently.
+ * @param typed the value of `--profile`
  * @throws PetstoreError `usage` for an invalid profile name; other errors are returned as `problem`
  */
-export async function findCredentials(sources: CredentialSources): Promise<Credentials> {
-  const named = namedProfile(sources);
+export async function findCredentials(
+  environment: Environment,
+  typed: string | undefined,
+  openStore: OpenStore,
+): Promise<Credentials> {
+  const named = namedProfile(environment, typed);
   if (named?.name === SANDBOX) return SANDBOX_CREDENTIALS;
-  const env = sources.profile === undefined ? sources.env : {};
+  const env = typed === undefined ? environment : {};
   let found: Credentials = { profile: named?.name ?? FIRST_ACTIVE };
   try {
     const isComplete = environmentSuffices(env);
-    if (!named && !isComplete) found = { profile: (await sources.store()).active() };
+    if (!named && !isComplete) found = { profile: (await openStore()).active() };
     const { profile } = found;
     if (profile === SANDBOX) {
       // The active sandbox uses neither URL nor key, but invalid ones are not passed over.
@@ -85,10 +85,10 @@ export async function findCredentials(sources: CredentialSources): Promise<Crede
       return SANDBOX_CREDENTIALS;
     }
     // The existence of a built-in profile needs no check, which would load the store.
-    const store = isComplete && BUILT_IN.includes(profile) ? undefined : await sources.store();
-    if (store) checkExists(store, profile, named?.from);
+    const store = isComplete && BUILT_IN.includes(profile) ? undefined : await openStore();
+    if (store) checkExists(profile, store.names(), named?.from);
     const stored = isComplete ? undefined : store?.get(profile);
-    const { origin, ...url } = findUrl(env, profile, stored, sources.profile !== undefined);
+    const { origin, ...url } = findUrl(env, profile, stored, typed !== undefined);
     found = { ...found, ...url };
     return { ...found, ...(environmentKey(env) ?? storedKey(profile, stored, origin, url.urlSource)) };
   } catch (problem) {
@@ -101,9 +101,9 @@ export async function findCredentials(sources: CredentialSources): Promise<Crede
  * The profile named by `--profile` or PETSTORE_PROFILE, and the variable unless it was typed; an empty one counts as unset.
  * @throws PetstoreError `usage` for an invalid name
  */
-export function namedProfile({ env, profile }: Pick<CredentialSources, 'env' | 'profile'>) {
-  const from = profile === undefined ? PROFILE_VARIABLE : undefined;
-  const name = profile ?? (env[PROFILE_VARIABLE] || undefined);
+export function namedProfile(env: Environment, typed: string | undefined) {
+  const from = typed === undefined ? PROFILE_VARIABLE : undefined;
+  const name = typed ?? (env[PROFILE_VARIABLE] || undefined);
   return name === undefined ? undefined : { name: checkProfileName(name, from), from };
 }
 
@@ -132,12 +132,6 @@ export function environmentSuffices(env: Environment): boolean {
 export function environmentUrl(env: Environment): BaseUrl | undefined {
   const url = env[URL_VARIABLE];
   return url === undefined ? undefined : checkBaseUrl(url, URL_VARIABLE);
-}
-
-/** Opens no file. @throws PetstoreError `usage` if there is no such profile */
-export function checkExists(store: ProfileStore, name: string, from?: string): void {
-  const names = store.names();
-  if (!names.includes(name)) throw unknownProfile(name, names, from);
 }
 
 function findUrl(env: Environment, name: string, stored: StoredProfile | undefined, isTyped: boolean) {

@@ -43,20 +43,22 @@ export function checkProfileName(name: string, from?: string): string {
 }
 
 /**
- * The error for a valid name that no profile has; lists the profiles and suggests the closest.
- * @param hint if there is no close name; by default, how to create the profile
+ * @param names the profiles that exist
+ * @param hint if no profile has a similar name; by default, how to create one of this name
+ * @throws PetstoreError `usage` that lists the profiles and suggests the closest
  */
-export function unknownProfile(
+export function checkExists(
   name: string,
   names: readonly string[],
   from?: string,
   hint = `run \`petstore auth login -p ${name} --url https://HOST/v1\` to create it`,
-): PetstoreError {
+): void {
+  if (names.includes(name)) return;
   const available = `available profiles: ${names.map((one) => `"${one}"`).join(', ')}`;
-  if (looksLikeKey(name)) return keyAsProfileError(from, `; ${available}`);
+  if (looksLikeKey(name)) throw keyAsProfileError(from, `; ${available}`);
   const match = closestMatch(name, names);
   const message = `profile "${name}"${origin(from)} does not exist; ${available}`;
-  return new PetstoreError('usage', message, { hint: match ? `did you mean "${match}"?` : hint });
+  throw new PetstoreError('usage', message, { hint: match ? `did you mean "${match}"?` : hint });
 }
 
 /** The error for an API key in place of a name; it does not repeat the key. */

@@ -33,7 +33,7 @@ const all = saved();
 
 function resolve(env: Record<string, string>, profile?: string, store: ProfileStore = all) {
   const context = world([], { env: { PETSTORE_STATE_DIR: '/state', ...env } });
-  return resolveTarget({ context, profile, store: async () => store });
+  return resolveTarget(context, profile, async () => store);
 }
 
 test('a saved profile provides the URL and the key', async () => {
@@ -99,7 +99,7 @@ test('no profile is read if the environment provides key and URL', async () => {
     [BOTH, 'production'],
     [{ ...BOTH, PETSTORE_PROFILE: 'staging' }, 'staging'],
   ] as const) {
-    const target = await resolveTarget({ context: world([], { env }), profile: undefined, store });
+    const target = await resolveTarget(world([], { env }), undefined, store);
     expect(target).toMatchObject({ profile, key: 'k' });
   }
 });

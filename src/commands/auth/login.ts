@@ -35,7 +35,7 @@ export const loginAction: Action<LoginOptions, LoginResult> = {
     const typed = session.options.profile;
     // With --profile, ignore the environment.
     const env = typed === undefined ? session.context.env : {};
-    const profile = namedProfile({ env, profile: typed })?.name ?? store.active();
+    const profile = namedProfile(env, typed)?.name ?? store.active();
     if (profile === SANDBOX) {
       throw new PetstoreError('usage', 'profile "sandbox" needs no login', {
         hint: 'run `petstore categories list -p sandbox`',

@@ -4,14 +4,8 @@ import { escapeControls } from '../../escape.ts';
 import { capitalize } from '../../format.ts';
 import type { Column } from '../../output/view.ts';
 import type { Credentials } from '../../profiles/credentials.ts';
-import {
-  checkExists,
-  findCredentials,
-  keyVariable,
-  namedProfile,
-  overridingVariables,
-} from '../../profiles/credentials.ts';
-import { checkProfileName, unknownProfile } from '../../profiles/store.ts';
+import { findCredentials, keyVariable, namedProfile, overridingVariables } from '../../profiles/credentials.ts';
+import { checkExists, checkProfileName } from '../../profiles/store.ts';
 import { maskKey } from '../../redact.ts';
 
 interface LogoutResult {
@@ -29,12 +23,9 @@ export const logoutAction: Action<{ readonly delete?: true }, LogoutResult> = {
     // With --profile, the environment is ignored.
     const variable = typed === undefined ? keyVariable(env) : undefined;
     if (variable) await session.warn(`${variable} is still set and overrides saved keys`);
-    const named = namedProfile({ env, profile: typed });
+    const named = namedProfile(env, typed);
     const profile = named?.name ?? store.active();
-    const names = store.names();
-    if (!names.includes(profile)) {
-      throw unknownProfile(profile, names, named?.from, 'run `petstore auth status` to list the profiles');
-    }
+    checkExists(profile, store.names(), named?.from, 'run `petstore auth status` to list the profiles');
     const deleted = options.delete === true;
     return { profile, removed: deleted ? store.remove(profile) : store.removeKey(profile), deleted };
   },
@@ -49,7 +40,7 @@ export const logoutAction: Action<{ readonly delete?: true }, LogoutResult> = {
 export const switchAction: Action<object, { readonly profile: string }> = {
   async run(session, _options, profile = '') {
     const store = await session.profiles();
-    checkExists(store, checkProfileName(profile));
+    checkExists(checkProfileName(profile), store.names());
     store.get(profile);
     store.activate(profile);
     const overrides = overridingVariables(session.context.env, profile);
@@ -77,7 +68,7 @@ export const statusAction: Action<object, readonly ListedProfile[]> = {
   async run(session) {
     const { env, redactor } = session.context;
     const store = await session.profiles();
-    const find = (profile?: string) => findCredentials({ env, profile, store: async () => store });
+    const find = (profile?: string) => findCredentials(env, profile, async () => store);
     const used = await find(session.options.profile);
     const names = store.names();
     if (used.problem && !names.includes(used.profile)) throw used.problem;
