@@ -1,7 +1,6 @@
 // Estimates the duration of an import under the rate limit, for the prompt, `--dry-run` and the progress line.
 import type { Clock } from '../clock.ts';
 import { formatCount, formatDuration, formatNumber, formatRemaining } from '../format.ts';
-import { bar } from '../output/bar.ts';
 import type { QuotaView, WindowView } from '../rate-limit/quota-view.ts';
 import type { ImportResults } from './results.ts';
 
@@ -9,9 +8,6 @@ const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 /** The daily limit of each plan in docs/service.md, by its limit per minute. */
 const DAILY_LIMITS: Readonly<Record<number, number>> = { 60: 1000, 300: 10_000, 1000: 100_000 };
-/** The cells for the line in a terminal of 60 columns. */
-const LEAST_ROOM_FOR_BAR = 55;
-const BAR_CELLS = 12;
 
 export interface Estimate {
   /** The least time that the rate limit requires, in milliseconds; undefined if unknown. */
@@ -113,10 +109,9 @@ export function startProgressLine(
     else if (rows > 0 && left > 0) parts.push(`${formatRough(left)} left`);
     if (window && !window.over && !waiting()) parts.push(`quota ${formatRemaining(window.remaining, window.limit)}`);
     if (unknown > 0) parts.push(`${formatNumber(unknown)} to look up`);
-    const withBar = room !== undefined && room >= LEAST_ROOM_FOR_BAR;
     return parts.reduce(
       (line, part) => (line.length + 3 + part.length > (room ?? Number.POSITIVE_INFINITY) ? line : `${line} · ${part}`),
-      withBar ? `${bar(done, total, BAR_CELLS)} ${counts}` : counts,
+      counts,
     );
   };
 }
