@@ -75,11 +75,6 @@ function formatRough(ms: number): string {
   return formatDuration(ms < 2 * MINUTE_MS ? ms : Math.round(ms / MINUTE_MS) * MINUTE_MS);
 }
 
-export function dailyNotice(rows: number, { isDaily, limit = 0 }: Estimate): string | undefined {
-  if (!isDaily) return undefined;
-  return `${formatCount(rows, 'row')} exceed the daily limit of ${formatNumber(limit)} requests`;
-}
-
 /**
  * Starts the progress line: rows done, time left, quota.
  * @param waiting returns true during a wait for the rate limit, which the caller then shows instead of the quota

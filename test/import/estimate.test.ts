@@ -1,7 +1,7 @@
 // The estimated time of an import; the length of a window comes from two resets.
 import { expect, test } from 'vitest';
 import type { Estimate } from '../../src/import/estimate.ts';
-import { dailyNotice, estimate, formatEstimate } from '../../src/import/estimate.ts';
+import { estimate, formatEstimate } from '../../src/import/estimate.ts';
 import type { WindowView } from '../../src/rate-limit/quota-view.ts';
 
 const NOW = 1_800_000_000_000;
@@ -38,25 +38,17 @@ test.each<[string, string, number, Given]>([
   ['a minute that has ended', '9m at 60 requests per minute', 600, { windowMs: MINUTE, window: { over: true } }],
   ['a reported daily window', '5h at 1,000 requests per day', 100, { windowMs: MINUTE, longWindow: daily }],
   ['one more row than the daily limit of the plan', '1 day at 1,000 requests per day', 1001, { windowMs: MINUTE }],
+  ['as many rows as the daily limit of the plan', '17m at 60 requests per minute', 1000, { windowMs: MINUTE }],
+  ['a custom limit', '33m at 61 requests per minute', 2000, { windowMs: MINUTE, window: { limit: 61 } }],
+  ["a plan's limit for another window", '4m at 60 requests per 6s', 2000, { windowMs: 6000 }],
+  ['a larger plan', '2 days at 10,000 requests per day', 20_001, { windowMs: MINUTE, window: { limit: 300 } }],
   ['more rows than the daily limit of the plan', '2 days at 1,000 requests per day', 2001, { windowMs: MINUTE }],
 ])('the estimate with %s is "%s"', (_what, expected, rows, given) => {
-  expect(formatEstimate(estimated(rows, given))).toBe(expected);
+  const result = estimated(rows, given);
+  expect([formatEstimate(result), result.isDaily]).toEqual([expected, / per day$/.test(expected)]);
 });
-
-const LARGER = { windowMs: MINUTE, window: { limit: 300 } };
 
 test('the estimate is unknown without a known limit', () => {
   const quota = { window: undefined, windowMs: undefined, longWindow: undefined, nextAt: undefined };
   expect(formatEstimate(estimate(5, quota, NOW))).toBe('unknown');
-});
-
-test.each<[string, string, number, Given]>([
-  ['a window of unknown length', 'absent', 2000, {}],
-  ['a plan of 60 a minute', '2,000 rows exceed the daily limit of 1,000 requests', 2000, { windowMs: MINUTE }],
-  ['fewer rows than the daily limit', 'absent', 1000, {}],
-  ['a custom limit', 'absent', 2000, { window: { limit: 61 } }],
-  ["a plan's limit for another window", 'absent', 2000, { windowMs: 6000 }],
-  ['a larger plan', '20,000 rows exceed the daily limit of 10,000 requests', 20_000, LARGER],
-])('the notice about the daily limit with %s is: %s', (_what, expected, rows, given) => {
-  expect(dailyNotice(rows, estimated(rows, given)) ?? 'absent').toBe(expected);
 });

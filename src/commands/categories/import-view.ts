@@ -4,7 +4,7 @@ import type { PetstoreError } from '../../errors.ts';
 import { escapeControls } from '../../escape.ts';
 import { formatCount, formatNumber } from '../../format.ts';
 import type { Estimate } from '../../import/estimate.ts';
-import { dailyNotice, formatEstimate } from '../../import/estimate.ts';
+import { formatEstimate } from '../../import/estimate.ts';
 import type { FailedRow, ImportDocument, RowRef, SkippedRow, UnknownRow } from '../../import/results.ts';
 import type { Column, TextContext, View } from '../../output/view.ts';
 
@@ -57,8 +57,6 @@ function* planned({ toCreate, skipped, estimate }: Preview, context: TextContext
   const create = `Would create ${formatCount(toCreate.length, 'category', 'categories')}`;
   yield `${create} and skip ${formatNumber(skipped.length)}\n`;
   if (toCreate.length > 0) yield `Estimated time: ${formatEstimate(estimate)}\n`;
-  const daily = dailyNotice(toCreate.length, estimate);
-  if (daily !== undefined) yield `${daily}\n`;
 }
 
 function previewJson({ estimate, ...preview }: Preview): object {

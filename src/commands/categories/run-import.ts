@@ -7,7 +7,7 @@ import type { Action } from '../../command.ts';
 import { PetstoreError } from '../../errors.ts';
 import { escapeControls } from '../../escape.ts';
 import { formatCount, formatNumber } from '../../format.ts';
-import { dailyNotice, estimate, formatEstimate, startProgressLine } from '../../import/estimate.ts';
+import { estimate, formatEstimate, startProgressLine } from '../../import/estimate.ts';
 import { importError } from '../../import/import-error.ts';
 import type { ListOptions } from '../../import/list.ts';
 import { firstList, matchRows } from '../../import/list.ts';
@@ -45,12 +45,12 @@ export const importAction: Action<ImportOptions, ImportData> = {
     const job = await prepare(session, file, options);
     if (options.dryRun) return preview(job);
     // The prompt comes before the lock, so that an open prompt does not block other imports.
-    const asked = await confirm(job);
+    await confirm(job);
     const { args, signal } = session.context;
     const lock = await openLock(job);
     try {
       await lock.acquire({ signal, onWait: (holder) => notifyHolder(session, holder) });
-      const { results, stop } = await send(job, lock, asked);
+      const { results, stop } = await send(job, lock);
       session.progress.status(undefined);
       const document = results.document();
       return { document, failure: importError(document, stop, file === '-' ? undefined : withoutProfile(args)) };
@@ -127,24 +127,21 @@ async function preview({ session, rows }: Job): Promise<Preview> {
   return { dryRun: true, toCreate, skipped, estimate: estimate(toCreate.length, ledger.view(), clock.now()) };
 }
 
-// Asks on a terminal, with the figures of a dry run. Returns whether it asked.
-async function confirm(job: Job): Promise<boolean> {
+// Asks on a terminal, with the figures of a dry run.
+async function confirm(job: Job): Promise<void> {
   const { context } = job.session;
-  if (!context.stdin.isTTY || !(await mayAsk(job.session, job.options))) return false;
+  if (!context.stdin.isTTY || !(await mayAsk(job.session, job.options))) return;
   const { toCreate, estimate } = await preview(job);
-  if (toCreate.length === 0) return false;
-  const daily = dailyNotice(toCreate.length, estimate);
-  if (daily !== undefined) await job.session.warn(daily);
+  if (toCreate.length === 0) return;
   const { baseUrl } = await job.session.target();
   const { askYesNo } = await import('../../output/prompt.ts');
   const what = formatCount(toCreate.length, 'category', 'categories');
   const question = `Create ${what} at ${baseUrl} (estimated time: ${formatEstimate(estimate)})?`;
   if (!(await askYesNo(context, escapeControls(question))))
     throw new PetstoreError('interrupted', 'canceled', { silent: true });
-  return true;
 }
 
-async function send({ session, rows, options: { concurrency } }: Job, lock: Lock, asked: boolean): Promise<RunResult> {
+async function send({ session, rows, options: { concurrency } }: Job, lock: Lock): Promise<RunResult> {
   const { context, progress } = session;
   const [service, ledger] = await Promise.all([listOptions(session), session.ledger()]);
   const line = startProgressLine(
@@ -161,22 +158,15 @@ async function send({ session, rows, options: { concurrency } }: Job, lock: Lock
     maxRetries: session.options.maxRetries,
     timeoutMs: session.options.timeout,
     hasQuota: () => ledger.view().nextAt === undefined,
-    onPlan: (results) => report(session, results, asked),
+    onPlan: (results) => warnOfDifferences(session, results),
     onProgress: (results) => progress.status((room) => line(results, room)),
   });
 }
 
-// Warns about unexpected facts before the first row is sent; a prompt has already named the daily limit.
-async function report(session: Session, results: ImportResults, asked: boolean): Promise<void> {
-  const { skipped } = results.document();
-  const differing = skipped.filter(({ differs }) => differs).length;
-  if (differing > 0) {
-    const have = differing === 1 ? '1 existing category has' : `${formatNumber(differing)} existing categories have`;
-    await session.warn(`${have} a different description and cannot be updated`);
-  }
-  if (asked || results.pending === 0) return;
-  const ledger = await session.ledger();
-  await ledger.refresh();
-  const daily = dailyNotice(results.pending, estimate(results.pending, ledger.view(), session.context.clock.now()));
-  if (daily !== undefined) await session.warn(daily);
+// Warns of existing categories with another description, which the service cannot update.
+async function warnOfDifferences(session: Session, results: ImportResults): Promise<void> {
+  const differing = results.document().skipped.filter(({ differs }) => differs).length;
+  if (differing === 0) return;
+  const have = differing === 1 ? '1 existing category has' : `${formatNumber(differing)} existing categories have`;
+  await session.warn(`${have} a different description and cannot be updated`);
 }
