@@ -62,7 +62,10 @@ const OF_WORLDS: Readonly<Record<string, readonly (readonly [from: string, to: s
   ],
   'import/list.ts': [['const isComplete = !fromCache && lacking.length === 0;', 'const isComplete = !fromCache;']],
   'import/lock.ts': [
-    ["if (state === 'dead' || (state === 'unknown' && now - since >= SILENCE_MS)) {", "if (state !== 'alive') {"],
+    [
+      "if (liveness === 'dead' || (liveness === 'unknown' && now - since >= SILENCE_MS)) {",
+      "if (liveness !== 'alive') {",
+    ],
     ['if (state?.holder?.run === this.#run) return;', 'return;'],
   ],
   'rate-limit/ledger-log.ts': [['if (this.#pending.size === 0) return state;', 'return state;']],

@@ -25,13 +25,17 @@ export interface LockState {
   busyMs: number;
 }
 
+// `acquire` takes a free lock or that of a dead run; void if another run was quicker, or the dead one has written.
 type LockRecord = { readonly run: string; readonly at: number } & (
-  | { readonly kind: 'acquire'; readonly process: ProcessRef }
+  | { readonly kind: 'acquire'; readonly process: ProcessRef; readonly after: string }
   | { readonly kind: 'beat' | 'release'; readonly busyMs: number }
-  /** Another process has found the run dead; void if the run has written since `lastAt`. */
-  | { readonly kind: 'expire'; readonly lastAt: number }
   | { readonly kind: 'state'; readonly state: LockState }
 );
+
+// The holder and its last sign of life; '' if the lock is free.
+function signOf({ holder, at }: LockState): string {
+  return holder ? `${holder.run} ${at}` : '';
+}
 
 export const lockFormat: LogFormat<LockState> = {
   initial: () => ({ at: 0, busyMs: 0 }),
@@ -45,15 +49,13 @@ export const lockFormat: LogFormat<LockState> = {
     const { run } = record;
     const at = serverTime ?? record.at;
     if (record.kind === 'acquire') {
-      if (holder) return;
+      if (record.after !== signOf(state)) return;
       // At most `busyMs`, if the clock was set back.
       const waitMs = Math.min(Math.max(0, state.at + state.busyMs - at), state.busyMs);
       Object.assign(state, { holder: { ...record.process, run, waitMs }, at, busyMs: Math.max(ABANDONED_MS, waitMs) });
     } else if (holder?.run !== run) return;
-    else if (record.kind === 'expire') state.holder = state.at === record.lastAt ? undefined : holder;
-    else if (record.kind === 'beat') {
-      Object.assign(state, { at, busyMs: Math.max(ABANDONED_MS, record.busyMs) });
-    } else Object.assign(state, { holder: undefined, at, busyMs: record.busyMs });
+    else if (record.kind === 'beat') Object.assign(state, { at, busyMs: Math.max(ABANDONED_MS, record.busyMs) });
+    else Object.assign(state, { holder: undefined, at, busyMs: record.busyMs });
   },
   snapshot: (state) => [JSON.stringify({ kind: 'state', state })],
 };
@@ -72,7 +74,6 @@ function startBeat(beat: () => void): () => void {
   return () => clearInterval(timer);
 }
 
-/** Every method throws PetstoreError `storage` if the log cannot be read or written. */
 export class Lock {
   readonly #log: Log<LockState>;
   readonly #clock: Clock;
@@ -86,7 +87,7 @@ export class Lock {
 
   /**
    * @param log is closed with the lock
-   * @param toError converts the errors of the log
+   * @param toError converts the errors of the log, to PetstoreError `storage`
    */
   constructor(log: Log<LockState>, clock: Clock, toError: (error: unknown) => unknown = (error) => error) {
     this.#log = log;
@@ -100,33 +101,38 @@ export class Lock {
   }
 
   /** Waits until no other run imports to this base URL, and takes the lock. */
-  async acquire({ signal, processes, onWait, startBeat: start = startBeat }: LockOptions): Promise<void> {
+  async acquire(options: LockOptions): Promise<void> {
+    try {
+      await this.#acquire(options);
+    } catch (error) {
+      throw this.#toError(error);
+    }
+    this.mayArrive(this.#log.last().holder?.waitMs ?? 0);
+    this.#stopBeat = (options.startBeat ?? startBeat)(() => this.#beat());
+  }
+
+  async #acquire({ signal, processes, onWait }: LockOptions): Promise<void> {
     const { self, livenessOf: judge } = processes ?? { self: currentProcess(), livenessOf };
     let seen = '';
     let since = 0;
     let isReported = false;
     for (;;) {
-      const { holder, at: lastAt } = await this.#use(() => this.#log.refresh());
-      if (holder?.run === this.#run) break;
-      if (!holder) {
-        await this.#append({ kind: 'acquire', process: self });
-        continue;
-      }
+      const state = await this.#log.refresh();
+      const { holder } = state;
+      if (holder?.run === this.#run) return;
       const now = this.#clock.monotonic();
       // Measure the silence on this machine: the other one's clock may differ.
-      if (seen !== `${holder.run} ${lastAt}`) since = now;
-      seen = `${holder.run} ${lastAt}`;
-      const state = judge(holder);
-      if (state === 'dead' || (state === 'unknown' && now - since >= SILENCE_MS)) {
-        await this.#append({ kind: 'expire', run: holder.run, lastAt });
+      if (signOf(state) !== seen) since = now;
+      seen = signOf(state);
+      const liveness = holder ? judge(holder) : 'dead';
+      if (liveness === 'dead' || (liveness === 'unknown' && now - since >= SILENCE_MS)) {
+        await this.#append({ kind: 'acquire', process: self, after: seen });
         continue;
       }
-      if (!isReported) onWait?.(holder);
+      if (holder && !isReported) onWait?.(holder);
       isReported = true;
       await this.#clock.sleep(POLL_MS, signal);
     }
-    this.mayArrive(this.#log.last().holder?.waitMs ?? 0);
-    this.#stopBeat = start(() => this.#beat());
   }
 
   /** Call after a create without a valid response, which may be on its way for so long. */
@@ -141,8 +147,13 @@ export class Lock {
    * @throws PetstoreError `storage` if another run has taken over or may have, or if the last beat was not recorded
    */
   assertHeld(): void {
-    if (this.#failure) throw this.#failure;
-    const state = this.#freshEnough();
+    let state: LockState | undefined;
+    try {
+      if (this.#failure) throw this.#failure;
+      state = this.#log.freshEnough();
+    } catch (error) {
+      throw this.#toError(error);
+    }
     if (state?.holder?.run === this.#run) return;
     const message = state
       ? 'another process has taken over this import'
@@ -150,7 +161,7 @@ export class Lock {
     throw new PetstoreError('storage', message, { hint: 'run the same command again to create the missing rows' });
   }
 
-  /** Releases the lock; the next run waits for creates that may still be on their way. */
+  /** Releases the lock; the next run waits for creates that may still be on their way. Throws the log's own errors. */
   async close(): Promise<void> {
     this.#stopBeat();
     try {
@@ -171,24 +182,8 @@ export class Lock {
     return { kind, busyMs: Math.ceil(this.busyMs) };
   }
 
-  #append(record: object): Promise<unknown> {
+  async #append(record: object): Promise<void> {
     const at = Math.round(this.#clock.now());
-    return this.#use(() => this.#log.append(JSON.stringify({ run: this.#run, at, ...record })));
-  }
-
-  #freshEnough(): LockState | undefined {
-    try {
-      return this.#log.freshEnough();
-    } catch (error) {
-      throw this.#toError(error);
-    }
-  }
-
-  async #use<T>(work: () => T | Promise<T>): Promise<T> {
-    try {
-      return await work();
-    } catch (error) {
-      throw this.#toError(error);
-    }
+    await this.#log.append(JSON.stringify({ run: this.#run, at, ...record }));
   }
 }

@@ -2,11 +2,9 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { FileLog } from '../append-log/file-log.ts';
-import type { LogFs } from '../append-log/generations.ts';
 import type { StateServer } from '../append-log/state-server.ts';
 import type { Clock } from '../clock.ts';
-import { PetstoreError, rephrase } from '../errors.ts';
-import { storageError } from '../system-error.ts';
+import { isSystemError, storageError } from '../system-error.ts';
 import { CONFIRMED_WITHIN_MS, Lock, lockFormat } from './lock.ts';
 
 const ROTATE_AT_BYTES = 64 * 1024;
@@ -16,11 +14,12 @@ const ROTATE_AT_RECORDS = 1000;
  * @param identity the target of the import: the base URL, or the sandbox's data
  * @throws PetstoreError `storage`
  */
-export function openFileLock(stateDir: string, identity: string, clock: Clock, fs?: LogFs): Lock {
+export function openFileLock(stateDir: string, identity: string, clock: Clock): Lock {
   const dir = join(stateDir, 'imports');
-  const toError = (error: unknown): unknown => lockError(error, dir);
+  const toError = (error: unknown): unknown =>
+    isSystemError(error) ? storageError(error, 'lock the import in', dir, 'PETSTORE_STATE_DIR') : error;
   try {
-    const log = new FileLog(lockFormat, { dir, name: nameOf(identity), rotateAtBytes: ROTATE_AT_BYTES, fs });
+    const log = new FileLog(lockFormat, { dir, name: nameOf(identity), rotateAtBytes: ROTATE_AT_BYTES });
     return new Lock(log, clock, toError);
   } catch (error) {
     throw toError(error);
@@ -46,11 +45,4 @@ export async function openServerLock(
 
 function nameOf(identity: string): string {
   return createHash('sha256').update(identity).digest('hex').slice(0, 32);
-}
-
-function lockError(error: unknown, dir: string): unknown {
-  const { code } = error as NodeJS.ErrnoException;
-  if (error instanceof PetstoreError) return rephrase(error, `cannot lock the import: ${error.message}`);
-  if (typeof code !== 'string') return error;
-  return storageError(error, 'lock the import in', dir, 'PETSTORE_STATE_DIR');
 }
