@@ -115,7 +115,7 @@ export const completion = (): PetstoreCommand =>
     .description('print a completion script for a shell')
     .addArgument(new Argument('<shell>', 'the shell').choices(['bash', 'zsh', 'fish', 'powershell']))
     .sections({
-      notes: `Completes commands, options, their values and profile names. The script calls petstore, so you don't need to
+      notes: `Completes commands, options, their values, profile names and files. The script calls petstore, so you don't need to
 regenerate it after an upgrade. To enable completion permanently, add the command to the
 startup file of the shell: ~/.bashrc, ~/.zshrc (after compinit) or $PROFILE. The bash script works with bash 3.2
 (macOS) and newer.`,
@@ -127,7 +127,7 @@ startup file of the shell: ~/.bashrc, ~/.zshrc (after compinit) or $PROFILE. The
         'petstore completion powershell | Out-String | Invoke-Expression  # $PROFILE',
       ],
     })
-    .action(handlerOf(async () => (await import('./completion/scripts.ts')).scriptAction));
+    .action(handlerOf(async () => (await import('./completion.ts')).scriptAction));
 
 export const suggestions = (): PetstoreCommand =>
   new PetstoreCommand('__complete')
@@ -135,7 +135,7 @@ export const suggestions = (): PetstoreCommand =>
     .argument('[words...]', 'the words after `petstore`, the last one under the cursor')
     // PowerShell drops empty arguments.
     .option('--at-blank', 'add an empty last word')
-    .action(handlerOf(async (command) => (await import('./completion/suggest.ts')).suggestAction(rootOf(command))));
+    .action(handlerOf(async (command) => (await import('./completion.ts')).suggestAction(rootOf(command))));
 
 function collect(value: string, all: readonly string[]): readonly string[] {
   return [...all, value];

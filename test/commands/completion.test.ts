@@ -1,114 +1,126 @@
-// The completion scripts in real shells.
-import { execFile, execFileSync } from 'node:child_process';
+// Completion: the candidates at each position of a command line, and the scripts in real shells.
+import { execFile, spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
+import { suggest } from '../../src/commands/completion.ts';
+import { FORMATS } from '../../src/output/render.ts';
+import { createProgram } from '../../src/program.ts';
 import type { Place } from '../support/processes.ts';
 import { place } from '../support/processes.ts';
 import { BIN, petstore } from '../support/program.ts';
+import { inProcess, world } from '../support/world.ts';
 
-const execute = promisify(execFile);
+const root = createProgram(world([]));
+const PROFILES = ['production', 'staging', 'sandbox', 'my-own'];
 
-function has(shell: string): boolean {
-  try {
-    execFileSync(shell, ['--version'], { stdio: 'ignore' });
-    return true;
-  } catch {
-    return false;
-  }
+async function offeredFor(line: string): Promise<string[]> {
+  return (await suggest(root, line.split(' '), async () => PROFILES)).map(({ value }) => value);
 }
 
-// A place with `petstore` in its PATH and the completion script in a file.
+test.each([
+  ['cat', ['categories']],
+  ['-p staging categories c', ['create']],
+  ['--profile=staging categories c', ['create']],
+  ['auth s', ['status', 'switch']],
+  ['auth switch ', PROFILES],
+  ['-p ', PROFILES],
+  ['categories list --profile m', ['my-own']],
+  ['categories list --format ', FORMATS],
+  ['categories list --format = nd', ['ndjson']],
+  ['categories ls --sort ', ['id', 'name']],
+  ['categories import ', []],
+  ['categories create --name ', []],
+  ['completion ', ['bash', 'zsh', 'fish', 'powershell']],
+  ['categories l', ['list', 'ls']],
+  ['help cat', ['categories']],
+  ['help auth s', ['status', 'switch']],
+  ['unknown ', []],
+  ['categories list -- ', []],
+  ['categories list extra ', []],
+])('petstore %s<Tab> offers %j', async (line, offered) => {
+  expect(await offeredFor(line)).toEqual(offered);
+});
+
+test('completion offers visible commands but not hidden ones', async () => {
+  const offered = await offeredFor('');
+  expect(offered).toEqual(expect.arrayContaining(['categories', 'auth', 'quota', 'api', 'sandbox', 'doctor', 'help']));
+  expect(offered).not.toContain('__complete');
+});
+
+test('completion offers the options of the command and the global options', async () => {
+  const offered = await offeredFor('categories list --');
+  expect(offered).toEqual(expect.arrayContaining(['--sort', '--format', '--json', '--profile', '--help']));
+  expect(offered).not.toContain('--name');
+});
+
+test('completion reads profiles only to complete a profile', async () => {
+  const never = (): Promise<readonly string[]> => Promise.reject(new Error('read'));
+  await expect(suggest(root, ['categories', ''], never)).resolves.toBeDefined();
+});
+
+// A place with `petstore` in its PATH, and the completion script in a file.
 async function prepared(shell: string): Promise<Place & { script: string }> {
   const at = place();
   const bin = join(at.dir, 'bin');
   mkdirSync(bin);
   writeFileSync(join(bin, 'petstore'), `#!/bin/sh\nexec '${process.execPath}' '${BIN}' "$@"\n`);
   chmodSync(join(bin, 'petstore'), 0o755);
-  const { code, out, err } = await petstore(at, ['completion', shell]);
-  expect({ code, err }).toEqual({ code: 0, err: '' });
   const script = join(at.dir, 'script');
-  writeFileSync(script, out);
+  writeFileSync(script, (await inProcess(['completion', shell])).out);
   writeFileSync(join(at.dir, 'a pet file.csv'), '');
   return { dir: at.dir, env: { ...at.env, PATH: `${bin}:${at.env['PATH']}` }, script };
 }
 
-async function candidates(at: Place, shell: string, args: readonly string[]): Promise<string[]> {
-  const { stdout } = await execute(shell, [...args], { env: at.env, cwd: at.dir });
-  return stdout.split('\n').filter(Boolean);
+/** For each shell, the arguments with which it prints the candidates for words; zsh's own functions are replaced. */
+const SHELLS: Readonly<Record<string, (script: string, words: readonly string[], quoted: string) => string[]>> = {
+  bash: (_script, words, quoted) => [
+    '--norc',
+    '-c',
+    `eval "$(petstore completion bash)"; COMP_WORDS=(${quoted}); COMP_CWORD=${words.length}; _petstore
+    if [[ $COMPREPLY ]]; then printf '%s\\n' "\${COMPREPLY[@]}"; elif complete -p petstore | grep -q 'o default'; then ls; fi`,
+  ],
+  zsh: (script, words, quoted) => [
+    '-f',
+    '-c',
+    `autoload -Uz compinit; compinit -u -D; source '${script}'; [[ $_comps[petstore] == _petstore ]] || exit 1
+    _describe() { local -a all=("\${(@P)4}"); print -l -- "\${(@)all%%:*}" }; _files() { ls }
+    words=(${quoted}); CURRENT=${words.length + 1}; _petstore`,
+  ],
+  fish: (script, words) => [
+    '--no-config',
+    '-c',
+    `source '${script}'; complete -C '${['petstore', ...words].join(' ')}'`,
+  ],
+};
+
+for (const [shell, argumentsFor] of Object.entries(SHELLS)) {
+  const hasShell = spawnSync(shell, ['--version']).status === 0;
+  test.runIf(hasShell)(`${shell} completes commands, options, values and profiles, and otherwise files`, async () => {
+    const { script, env, dir } = await prepared(shell);
+    const tab = async (...words: readonly string[]): Promise<string[]> => {
+      const quoted = ['petstore', ...words].map((word) => `'${word}'`).join(' ');
+      const { stdout } = await promisify(execFile)(shell, argumentsFor(script, words, quoted), { env, cwd: dir });
+      return stdout.replace(/\t.*/g, '').split('\n').filter(Boolean).sort();
+    };
+    expect(await tab('auth', 's')).toEqual(['status', 'switch']);
+    expect(await tab('categories', 'list', '--format', 'nd')).toEqual(['ndjson']);
+    expect(await tab('-p', 'st')).toEqual(['staging']);
+    expect(await tab('auth', 'switch', '')).toEqual(['production', 'sandbox', 'staging']);
+    expect((await tab('categories', 'import', '')).join()).toMatch(/a\\? pet\\? file\.csv/);
+    // bash splits --format=nd at the =.
+    if (shell === 'bash') expect(await tab('categories', 'list', '--format', '=', 'nd')).toEqual(['ndjson']);
+  });
 }
 
-/** The words of a command line and the expected candidates. */
-const LINES: readonly (readonly [words: readonly string[], offered: readonly string[]])[] = [
-  [
-    ['auth', 's'],
-    ['status', 'switch'],
-  ],
-  [['categories', 'list', '--format', 'nd'], ['ndjson']],
-  [['-p', 'st'], ['staging']],
-  [
-    ['auth', 'switch', ''],
-    ['production', 'staging', 'sandbox'],
-  ],
-];
-
-const testIn = (shell: string, run: () => Promise<void>): void =>
-  test.runIf(has(shell))(`${shell} completes commands, options, values, profiles and files`, run);
-
-testIn('bash', async () => {
-  const at = await prepared('bash');
-  const tab = (words: readonly string[]): Promise<string[]> => {
-    const quoted = ['petstore', ...words].map((word) => `'${word}'`).join(' ');
-    const script = `eval "$(petstore completion bash)"; COMP_WORDS=(${quoted}); COMP_CWORD=${words.length}; _petstore; printf '%s\\n' "\${COMPREPLY[@]}"`;
-    return candidates(at, 'bash', ['--norc', '-c', script]);
-  };
-  for (const [words, offered] of LINES) expect(await tab(words)).toEqual(offered);
-  // bash splits --format=nd at the =.
-  expect(await tab(['categories', 'list', '--format', '=', 'nd'])).toEqual(['ndjson']);
-  expect(await tab(['categories', 'list', '--format', '='])).toContain('csv');
-  expect(await tab(['categories', 'import', 'a'])).toEqual(['a pet file.csv']);
-});
-
-testIn('zsh', async () => {
-  const at = await prepared('zsh');
-  const load = `autoload -Uz compinit; compinit -u -D; source '${at.script}'`;
-  expect(await candidates(at, 'zsh', ['-f', '-c', `${load}; print -- $_comps[petstore]`])).toEqual(['_petstore']);
-  // Prints the arguments of zsh's own _describe and _files.
-  const spy = `_describe() { local -a all=("\${(@P)4}"); print -l -- "\${(@)all%%:*}" }; _files() { print -- :files }`;
-  const tab = (words: readonly string[]): Promise<string[]> => {
-    const quoted = ['petstore', ...words].map((word) => `'${word}'`).join(' ');
-    return candidates(at, 'zsh', [
-      '-f',
-      '-c',
-      `${load}; ${spy}; words=(${quoted}); CURRENT=${words.length + 1}; _petstore`,
-    ]);
-  };
-  for (const [words, offered] of LINES) expect(await tab(words)).toEqual(offered);
-  expect(await tab(['categories', 'import', ''])).toEqual([':files']);
-});
-
-testIn('fish', async () => {
-  const at = await prepared('fish');
-  const tab = async (line: string): Promise<string[]> => {
-    const lines = await candidates(at, 'fish', ['--no-config', '-c', `source '${at.script}'; complete -C '${line}'`]);
-    return lines.map((one) => one.split('\t')[0] ?? '');
-  };
-  for (const [words, offered] of LINES) {
-    expect((await tab(['petstore', ...words].join(' '))).sort()).toEqual([...offered].sort());
-  }
-  expect(await tab('petstore categories import a')).toEqual([expect.stringContaining('pet')]);
-});
-
 test('the PowerShell script registers itself and completes after an empty last word', async () => {
-  const script = (await petstore(place(), ['completion', 'powershell'])).out;
-  expect(script).toMatch(/^Register-ArgumentCompleter -Native -CommandName petstore/m);
+  const { out } = await inProcess(['completion', 'powershell']);
+  expect(out).toMatch(/^Register-ArgumentCompleter -Native -CommandName petstore/m);
   // npm's shim for PowerShell drops a bare --.
-  expect(script).toContain("& petstore __complete @flags '--' @words");
-  const at = place();
-  const { code, out } = await petstore(at, ['__complete', '--at-blank', '--', 'auth', 'switch']);
-  expect(code).toBe(0);
-  expect(out.split('\n').map((line) => line.split('\t')[0])).toContain('staging');
+  expect(out).toContain("& petstore __complete @flags '--' @words");
+  const offered = await inProcess(['__complete', '--at-blank', '--', 'auth', 'switch']);
+  expect(offered).toMatchObject({ code: 0, out: expect.stringMatching(/^staging\t/m) });
 });
 
 test('completion succeeds with an empty stderr even if the config directory is a file', async () => {

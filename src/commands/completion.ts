@@ -1,0 +1,142 @@
+// The completion scripts, and `petstore __complete`, which they call for candidates; without any, the shell offers files.
+import type { Argument, Command, Option } from 'commander';
+import type { Action } from '../command.ts';
+import { escapeControls } from '../escape.ts';
+import { BUILT_IN } from '../profiles/store.ts';
+
+const BASH = `# petstore completion for bash
+_petstore() {
+  local line
+  COMPREPLY=()
+  while IFS= read -r line; do
+    COMPREPLY+=("\${line%%$'\\t'*}")
+  done < <("\${COMP_WORDS[0]}" __complete -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
+}
+complete -o default -F _petstore petstore
+`;
+
+const ZSH = `#compdef petstore
+# petstore completion for zsh
+_petstore() {
+  local -a candidates
+  local line
+  for line in "\${(@f)$("\${words[1]}" __complete -- "\${(@)words[2,CURRENT]}" 2>/dev/null)}"; do
+    [[ -n "$line" ]] && candidates+=("\${\${line%%$'\\t'*}//:/\\\\:}:\${line#*$'\\t'}")
+  done
+  if (( \${#candidates} )); then _describe -t petstore 'petstore' candidates; else _files; fi
+}
+if [[ "\${funcstack[1]}" == _petstore ]]; then _petstore "$@"; else compdef _petstore petstore; fi
+`;
+
+const FISH = `# petstore completion for fish
+function __petstore_complete
+  set -l words (commandline -opc)
+  set -l current (commandline -ct)
+  set -l lines ($words[1] __complete -- $words[2..-1] "$current" 2>/dev/null)
+  if set -q lines[1]
+    printf '%s\\n' $lines
+  else
+    __fish_complete_path "$current"
+  end
+end
+complete -c petstore -f -a '(__petstore_complete)'
+`;
+
+// Windows PowerShell drops empty arguments, hence --at-blank. npm's shim drops a bare --, so it is quoted.
+const POWERSHELL = `# petstore completion for PowerShell
+Register-ArgumentCompleter -Native -CommandName petstore -ScriptBlock {
+  param($wordToComplete, $commandAst, $cursorPosition)
+  $words = @($commandAst.CommandElements | Select-Object -Skip 1 |
+    Where-Object { $_.Extent.StartOffset -lt $cursorPosition } | ForEach-Object { $_.ToString() })
+  $flags = @()
+  if ($wordToComplete -eq '') { $flags = @('--at-blank') }
+  & petstore __complete @flags '--' @words 2>$null | ForEach-Object {
+    $value, $text = $_ -split "\`t", 2
+    if (-not $text) { $text = $value }
+    [System.Management.Automation.CompletionResult]::new($value, $value, 'ParameterValue', $text)
+  }
+}
+`;
+
+const SCRIPTS = { bash: BASH, zsh: ZSH, fish: FISH, powershell: POWERSHELL };
+
+type Shell = keyof typeof SCRIPTS;
+
+export const scriptAction: Action<object, { readonly shell: Shell; readonly script: string }> = {
+  run: async (_session, _options, shell) => ({ shell: shell as Shell, script: SCRIPTS[shell as Shell] }),
+  view: { text: ({ script }) => [script] },
+};
+
+interface Candidate {
+  readonly value: string;
+  readonly description: string;
+}
+
+type ProfileNames = () => Promise<readonly string[]>;
+
+export const suggestAction = (root: Command): Action<{ readonly atBlank?: true }, readonly Candidate[]> => ({
+  async run(session, { atBlank }, ...words) {
+    // If the profiles cannot be read, suggest the built-in ones: the scripts show no errors.
+    const names: ProfileNames = async () => (await session.profiles()).names();
+    return suggest(root, atBlank ? [...words, ''] : words, () => names().catch(() => BUILT_IN));
+  },
+  /** Prints one candidate per line: value, tab, description. */
+  view: {
+    text: (candidates) =>
+      candidates.map((one) => `${escapeControls([one.value, one.description].filter(Boolean).join('\t'), '\t')}\n`),
+  },
+});
+
+/**
+ * Suggests completions of the last word. The words before it are parsed as commander does: options anywhere, a value
+ * after an option that takes one.
+ * @param words after the program's name, `--format=csv` split into three as bash does; the last is under the cursor
+ * @param profiles called only if the last word is a profile
+ */
+export async function suggest(
+  root: Command,
+  words: readonly string[],
+  profiles: ProfileNames,
+): Promise<readonly Candidate[]> {
+  let command = root;
+  let operands = 0;
+  let awaiting: Option | undefined;
+  for (const word of words.slice(0, -1).filter((one) => one !== '=')) {
+    const child = command.commands.find((one) => one.name() === word || one.aliases().includes(word));
+    if (awaiting) awaiting = undefined;
+    else if (word.startsWith('-') && word !== '-') {
+      const [flag] = word.split('=');
+      const option = optionsOf(command).find(({ long, short }) => long === flag || short === flag);
+      if (option?.required && !word.includes('=')) awaiting = option;
+    } else if (child && operands === 0) command = child;
+    // The words after `petstore help` name a command.
+    else if (command !== root || word !== 'help') operands++;
+  }
+  const last = words.at(-1)?.replace(/^=$/, '') ?? '';
+  const argument = command.registeredArguments[operands];
+  let candidates: readonly Candidate[] = [];
+  if (awaiting) candidates = await valuesOf(awaiting, profiles);
+  else if (last.startsWith('-')) {
+    candidates = optionsOf(command).map(({ long, description }) => ({ value: long ?? '', description }));
+  } else if (operands === 0 && command.commands.length > 0) candidates = subcommandsOf(command);
+  else if (argument) candidates = await valuesOf(argument, profiles);
+  return candidates.filter(({ value }) => value.startsWith(last));
+}
+
+/** The options of the command and of its parents. */
+function optionsOf(command: Command): readonly Option[] {
+  const help = Object.assign(command.createHelp(), { showGlobalOptions: true });
+  return [...help.visibleOptions(command), ...help.visibleGlobalOptions(command)];
+}
+
+function subcommandsOf(command: Command): readonly Candidate[] {
+  const visible = command.createHelp().visibleCommands(command);
+  return visible.flatMap((one) =>
+    [one.name(), ...one.aliases()].map((value) => ({ value, description: one.description() })),
+  );
+}
+
+async function valuesOf(of: Option | Argument, profiles: ProfileNames): Promise<readonly Candidate[]> {
+  if (of.name() === 'profile') return (await profiles()).map((value) => ({ value, description: 'profile' }));
+  return (of.argChoices ?? []).map((value) => ({ value, description: '' }));
+}
