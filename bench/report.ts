@@ -1,4 +1,5 @@
 // Shared by the benchmarks: the measured program, output, requirements and medians.
+import { execFileSync } from 'node:child_process';
 import { cpSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
@@ -10,6 +11,19 @@ export function copyProgram(): string {
   const [from, to] = [dirname(dirname(BIN)), mkdtempSync(join(tmpdir(), 'petstore-program-'))];
   for (const part of ['bin', 'dist', 'package.json']) cpSync(join(from, part), join(to, part), { recursive: true });
   return join(to, 'bin', 'petstore.js');
+}
+
+/**
+ * Fetches a version of Node.js such as 24 and returns the path of its program. The package `node` needs an install script,
+ * which npm may block; the package of each platform contains the program.
+ */
+export function nodePath(version: string): string {
+  const os = process.platform === 'win32' ? 'win' : process.platform;
+  const find = ['-y', '-p', `node-${os}-${process.arch}@${version}`, 'node', '-p', 'process.execPath'];
+  const path = execFileSync('npx', find, { encoding: 'utf8' }).trim();
+  const fetched = execFileSync(path, ['--version'], { encoding: 'utf8' }).trim();
+  must(fetched.startsWith(`v${version}.`) || fetched === `v${version}`, `Node.js ${version}, not ${fetched}`);
+  return path;
 }
 
 export const say = (line: string): void => void process.stdout.write(`${line}\n`);

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { tempDir } from '../test/support/temp-dir.ts';
 import { serveLists } from './list-server.ts';
-import { BIN, median, say } from './report.ts';
+import { BIN, median, nodePath, say } from './report.ts';
 
 const VERSION = "console.log('1.0.0');\n";
 const LIST = `import http from 'node:http';
@@ -44,7 +44,8 @@ export async function run(args: readonly string[]): Promise<void> {
   const { port, stop } = await serveLists();
   say('| Node | work | ms | ratio to the script | ms before | ratio before |');
   say('| --- | --- | ---: | ---: | ---: | ---: |');
-  for (const node of (values.node ?? [process.execPath]).map(pathOf)) {
+  for (const given of values.node ?? [process.execPath]) {
+    const node = /^[\d.]+$/.test(given) ? nodePath(given) : given;
     const version = execFileSync(node, ['--version']).toString().trim();
     for (const group of groups) {
       for (const line of measure(node, group, programs, port)) say(`| ${version} | ${group.title}: ${line} |`);
@@ -82,11 +83,4 @@ function measure(node: string, group: Group, programs: readonly string[], port: 
     return [words, ...own.map(figures)].join(' | ');
   });
   return [`script | ${figures(bare)}`, ...perCommand];
-}
-
-// Fetches a version such as 24 with npx.
-function pathOf(node: string): string {
-  if (!/^[\d.]+$/.test(node)) return node;
-  const find = ['-y', '-p', `node@${node}`, 'node', '-p', 'process.execPath'];
-  return execFileSync('npx', find, { encoding: 'utf8' }).trim();
 }

@@ -1,5 +1,5 @@
 // Packs the built program and Node into one executable, for machines without Node: `npm run package:binary [-- FILE]`.
-// Node 25.5 and newer builds it (https://nodejs.org/api/single-executable-applications.html); an older one fetches Node 26.
+// Node 25.5 and newer can build it (https://nodejs.org/api/single-executable-applications.html).
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -16,14 +16,7 @@ await bundle.write({ file: main, format: 'cjs', codeSplitting: false, minify: tr
 mkdirSync(dirname(output), { recursive: true });
 const config = join(work, 'config.json');
 writeFileSync(config, JSON.stringify({ main, output, useCodeCache: true, disableExperimentalSEAWarning: true }));
-const [major, minor] = process.versions.node.split('.').map(Number);
-const build = ['--build-sea', config];
-if (major > 25 || (major === 25 && minor >= 5)) execFileSync(process.execPath, build, { stdio: 'ignore' });
-else
-  execFileSync('npx', ['-y', '-p', 'node@26', 'node', ...build], {
-    stdio: 'ignore',
-    shell: process.platform === 'win32',
-  });
+execFileSync(process.execPath, ['--build-sea', config], { stdio: ['ignore', 'ignore', 'inherit'] });
 // macOS does not run an executable without a valid signature.
 if (process.platform === 'darwin') execFileSync('codesign', ['--force', '--sign', '-', output]);
 process.stdout.write(`${output}\n`);
