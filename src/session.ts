@@ -1,8 +1,6 @@
 // The services that commands use; each is opened on first use.
-import type { Api } from './api/types.ts';
-import type { StateServer } from './append-log/state-server.ts';
 import { escapeControls, terminalSafeJson } from './escape.ts';
-import type { HttpClient, Transport } from './http/types.ts';
+import type { Transport } from './http/types.ts';
 import type { Context } from './io.ts';
 import type { Format } from './output/render.ts';
 import type { Target } from './profiles/credentials.ts';
@@ -48,22 +46,21 @@ export class Session {
   readonly configDir = (): string => configDir(this.context);
   readonly stateDir = (): string => stateDir(this.context);
   readonly profiles = lazy(async () => (await import('./profiles/conf-store.ts')).openConfStore(this.configDir()));
-  /** Resolves URL and key; from then on the key is redacted from all output. */
-  readonly target = lazy(() => this.#resolveTarget());
-  readonly ledger = lazy(async () => this.#openLedger(await this.target()));
-  /** The client of the target; for the profile `sandbox`, the embedded server is started first. */
-  readonly httpClient = lazy(async () => this.#connect(await this.target(), this.ledger));
-  readonly api = lazy(async () => toApi(await this.httpClient()));
 
-  /** The API of another target, for a key that is not saved yet. */
-  async apiOf(target: Target): Promise<Api> {
-    return toApi(await this.#connect(target, () => this.#openLedger(target)));
-  }
+  /** Resolves URL and key; from then on the key is redacted from all output. */
+  target = lazy(async () => {
+    const { env, redactor } = this.context;
+    const { profile } = this.options;
+    const target = await resolveTarget(this.context, profile, this.profiles);
+    redactor.add(target.key);
+    this.usedTarget = target;
+    const ignored = profile === undefined ? [] : definedOverrides(env);
+    if (ignored.length > 0) await this.notice(`warning: --profile overrides ${ignored.join(' and ')}`);
+    return target;
+  });
 
   /** The server of PETSTORE_STATE_URL, if set (docs/fleet.md). */
-  readonly stateServer = lazy(() => this.#openStateServer());
-
-  async #openStateServer(): Promise<StateServer | undefined> {
+  readonly stateServer = lazy(async () => {
     const { env, clock, redactor, cleanups } = this.context;
     const url = env['PETSTORE_STATE_URL'];
     if (!url) return undefined;
@@ -74,36 +71,12 @@ export class Session {
     const server = new StateServer({ address, clock, onOutage: (text) => void this.notice(text) });
     cleanups.push(async () => server.close());
     return server;
-  }
+  });
 
-  /** Writes one line to stderr, except with `--quiet` or `--json`. */
-  readonly notice = async (text: string): Promise<void> => {
-    const { quiet, json } = this.options;
-    if (!quiet && !json) await this.context.stderr.write(`${escapeControls(text)}\n`);
-  };
-
-  /** Writes one line to stderr; a JSON line with `--json`. */
-  readonly warn = async (text: string): Promise<void> => {
-    const line = this.options.json
-      ? terminalSafeJson(JSON.stringify({ warning: { message: text } }))
-      : escapeControls(`warning: ${text}`);
-    await this.context.stderr.write(`${line}\n`);
-  };
-
-  async #resolveTarget(): Promise<Target> {
-    const { env, redactor } = this.context;
-    const { profile } = this.options;
-    const target = await resolveTarget(this.context, profile, this.profiles);
-    redactor.add(target.key);
-    this.usedTarget = target;
-    const ignored = profile === undefined ? [] : definedOverrides(env);
-    if (ignored.length > 0) await this.notice(`warning: --profile overrides ${ignored.join(' and ')}`);
-    return target;
-  }
-
-  // Opens the ledger on the state server if one is configured, otherwise on this machine.
-  async #openLedger({ identity, key, keySource }: Target): Promise<Ledger> {
+  /** The ledger on the state server if one is configured, otherwise on this machine. */
+  readonly ledger = lazy(async () => {
     const { context } = this;
+    const { identity, key, keySource } = await this.target();
     const { Ledger } = await import('./rate-limit/ledger.ts');
     const { clock, tempDir } = context;
     const onWarning = (text: string) => void this.warn(text);
@@ -112,13 +85,15 @@ export class Session {
     if (!server) return new Ledger(own);
     const { openSharedLedger } = await import('./rate-limit/shared-ledger.ts');
     return openSharedLedger(server, own);
-  }
+  });
 
-  async #connect(target: Target, open: () => Promise<Ledger>): Promise<HttpClient> {
+  /** The client of the target; for the profile `sandbox`, the embedded server is started first. */
+  readonly httpClient = lazy(async () => {
+    const target = await this.target();
     const loading = Promise.all([import('./http/transport.ts'), import('./http/http-client.ts')]);
     const { env, clock, signal, redactor, version, nodeVersion, cleanups } = this.context;
     const { maxWait: maxWaitMs, maxRetries, timeout: timeoutMs } = this.options;
-    const ledger = await open();
+    const ledger = await this.ledger();
     this.usedLedger = { ledger, since: clock.now() };
     const { baseUrl, key } = target.keySource === 'sandbox' ? await this.#startSandbox(target) : target;
     redactor.add(key);
@@ -138,7 +113,31 @@ export class Session {
     });
     cleanups.push(() => client.close());
     return client;
+  });
+
+  readonly api = lazy(async () => {
+    const { createApi } = await import('./api/categories.ts');
+    return createApi(await this.httpClient());
+  });
+
+  /** Uses a key that is not saved yet. */
+  use(target: Target): void {
+    this.target = async () => target;
   }
+
+  /** Writes one line to stderr, except with `--quiet` or `--json`. */
+  readonly notice = async (text: string): Promise<void> => {
+    const { quiet, json } = this.options;
+    if (!quiet && !json) await this.context.stderr.write(`${escapeControls(text)}\n`);
+  };
+
+  /** Writes one line to stderr; a JSON line with `--json`. */
+  readonly warn = async (text: string): Promise<void> => {
+    const line = this.options.json
+      ? terminalSafeJson(JSON.stringify({ warning: { message: text } }))
+      : escapeControls(`warning: ${text}`);
+    await this.context.stderr.write(`${line}\n`);
+  };
 
   async #startSandbox({ identity }: Target): Promise<{ readonly baseUrl: string; readonly key: string }> {
     const { clock, cleanups } = this.context;
@@ -159,8 +158,4 @@ export class Session {
 function lazy<T>(open: () => Promise<T>): () => Promise<T> {
   let opened: Promise<T> | undefined;
   return () => (opened ??= open());
-}
-
-async function toApi(client: HttpClient): Promise<Api> {
-  return (await import('./api/categories.ts')).createApi(client);
 }

@@ -130,8 +130,8 @@ async function printedKey(session: Session, { keyCommand = '', verify: run }: Lo
 
 async function verify(session: Session, profile: string, key: string, url: string): Promise<void> {
   try {
-    const target = { profile, baseUrl: url, key, keySource: 'stored', urlSource: 'stored', identity: url } as const;
-    await (await session.apiOf(target)).categories.list();
+    session.use({ profile, baseUrl: url, key, keySource: 'stored', urlSource: 'stored', identity: url });
+    await (await session.api()).categories.list();
   } catch (error) {
     if (!(error instanceof PetstoreError) || error.kind === 'interrupted') throw error;
     const { status = 0, kind, message, code, cause } = error;
