@@ -5,7 +5,6 @@ import { createApi } from './api/categories.ts';
 import type { Api, Category, NewCategory } from './api/types.ts';
 import type { StateServer } from './append-log/state-server.ts';
 import { parseStateUrl } from './append-log/state-url.ts';
-import type { ServerAddress } from './append-log/valkey-connection.ts';
 import { checkOptions, checkPath } from './check-options.ts';
 import { LONGEST_TIMER_MS, systemClock } from './clock.ts';
 import type { ErrorKind } from './errors.ts';
@@ -17,11 +16,8 @@ import { toPlainJson } from './json.ts';
 import { checkBaseUrl, checkKey } from './profiles/credential-rules.ts';
 import { stateDir } from './profiles/paths.ts';
 import { Ledger } from './rate-limit/ledger.ts';
-import { initialState } from './rate-limit/policy.ts';
 import type { Quota, QuotaWindow } from './rate-limit/quota.ts';
 import { toQuota } from './rate-limit/quota.ts';
-import type { QuotaView } from './rate-limit/quota-view.ts';
-import { quotaView } from './rate-limit/quota-view.ts';
 import { Redactor } from './redact.ts';
 import { VERSION } from './version.ts';
 
@@ -86,13 +82,12 @@ export function createClient(options: ClientOptions): Client {
   const key = checkKey(given.apiKey, 'apiKey');
   const limits = {
     maxWaitMs: checkNumber(given.maxWaitMs ?? 120_000, 'maxWaitMs'),
-    maxRetries: checkWholeNumber(given.maxRetries ?? 4, 'maxRetries'),
+    maxRetries: checkNumber(given.maxRetries ?? 4, 'maxRetries', 'whole number', Number.isInteger),
     timeoutMs: checkTimeout(given.timeoutMs ?? 30_000),
     names: { maxWait: 'maxWaitMs', timeout: 'timeoutMs' },
   };
   const redactor = new Redactor();
   redactor.add(key);
-  checkPath(given.stateDir, 'stateDir');
   const service = openService(given, url, key, limits);
   let closed: Promise<void> | undefined;
 
@@ -120,45 +115,39 @@ export function createClient(options: ClientOptions): Client {
     },
     quota() {
       if (closed) throw closedError();
-      return toQuota(service.quota(), Math.round);
+      return service.quota();
     },
     close,
     [Symbol.asyncDispose]: close,
   };
 }
 
-interface Service {
-  quota(): QuotaView;
-  http(): Promise<HttpClient>;
-  close(): Promise<void>;
-}
-
-function openService(given: Partial<ClientOptions>, url: string, key: string, limits: Limits): Service {
-  const { env } = process;
+function openService(given: Partial<ClientOptions>, url: string, key: string, limits: Limits) {
   const clock = systemClock;
-  const own = { identity: url, key, clock, stateDir: given.stateDir ?? ownStateDir(), tempDir: tmpdir() };
+  const ownDir = checkPath(given.stateDir, 'stateDir') ?? ownStateDir();
+  const own = { identity: url, key, clock, stateDir: ownDir, tempDir: tmpdir() };
   const address = given.stateUrl ? parseStateUrl(given.stateUrl, given.statePassword, 'stateUrl') : undefined;
-  let ledger: Ledger | undefined = address ? undefined : new Ledger(own);
+  // Nothing is known before the first call uses the state server.
+  let ledger = new Ledger(address ? { ...own, stateDir: undefined } : own);
   let server: StateServer | undefined;
   let opened: Promise<HttpClient> | undefined;
-  const openOnServer = async (address: ServerAddress): Promise<Ledger> => {
-    const { StateServer } = await import('./append-log/state-server.ts');
-    const { openSharedLedger } = await import('./rate-limit/shared-ledger.ts');
-    server = new StateServer({ address, clock });
-    return openSharedLedger(server, own);
-  };
   const open = async (): Promise<HttpClient> => {
-    ledger ??= address ? await openOnServer(address) : new Ledger(own);
-    const how = { baseUrl: url, key, version: VERSION, env, now: clock.now };
+    if (address) {
+      const { StateServer } = await import('./append-log/state-server.ts');
+      const { openSharedLedger } = await import('./rate-limit/shared-ledger.ts');
+      server = new StateServer({ address, clock });
+      ledger = openSharedLedger(server, own);
+    }
+    const transport = createTransport({ baseUrl: url, key, version: VERSION, env: process.env, now: clock.now });
     const { signal } = new AbortController();
-    return createHttpClient({ transport: createTransport(how), ledger, clock, signal, limits });
+    return createHttpClient({ transport, ledger, clock, signal, limits });
   };
   return {
-    quota: () => ledger?.view() ?? quotaView(initialState(), systemClock.now(), true),
-    http: () => (opened ??= open()),
-    async close() {
+    quota: (): Quota => toQuota(ledger.view(), Math.round),
+    http: (): Promise<HttpClient> => (opened ??= open()),
+    async close(): Promise<void> {
       const client = await opened?.catch(() => undefined);
-      await (client ?? ledger)?.close();
+      await (client ?? ledger).close();
       server?.close();
     },
   };
@@ -174,14 +163,9 @@ function ownStateDir(): string | undefined {
   }
 }
 
-function checkNumber(value: unknown, name: string): number {
-  if (typeof value === 'number' && Number.isFinite(value) && value >= 0) return value;
-  throw new PetstoreError('usage', `${name} must be a number of at least 0`);
-}
-
-function checkWholeNumber(value: unknown, name: string): number {
-  if (Number.isInteger(value)) return checkNumber(value, name);
-  throw new PetstoreError('usage', `${name} must be a whole number of at least 0`);
+function checkNumber(value: unknown, name: string, of = 'number', isValid = Number.isFinite): number {
+  if (isValid(value) && Number(value) >= 0) return Number(value);
+  throw new PetstoreError('usage', `${name} must be a ${of} of at least 0`);
 }
 
 function checkTimeout(value: unknown): number {
