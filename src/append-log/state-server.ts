@@ -60,18 +60,9 @@ export class StateServer {
     return reply;
   }
 
-  /** @throws PetstoreError, see `toPetstoreError` */
-  async info(): Promise<ReadonlyMap<string, string>> {
-    try {
-      return await this.#patiently((connection) => connection.info());
-    } catch (error) {
-      throw this.toPetstoreError(error);
-    }
-  }
-
-  /** @returns the policy by which the server may delete keys, imports included; undefined if it deletes none */
+  /** @throws StateServerError */
   async evictionPolicy(): Promise<string | undefined> {
-    const info = await this.info();
+    const info = await this.#patiently((connection) => connection.info());
     const policy = info.get('maxmemory_policy') ?? 'noeviction';
     return policy === 'noeviction' || info.get('maxmemory') === '0' ? undefined : escapeControls(policy);
   }

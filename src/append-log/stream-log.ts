@@ -4,6 +4,7 @@
 // if the server no longer has that entry with the same text (rotation, data loss, a failover), the reader reduces again from
 // the head. After a rotation the head entry has a snapshot of the state up to and including it. Entries that another program
 // wrote are ignored.
+import { randomUUID } from 'node:crypto';
 import type { Clock } from '../clock.ts';
 import type { Log, LogFormat } from './log.ts';
 import { DamagedRecordError, withChecksum, withoutChecksum } from './log.ts';
@@ -12,7 +13,7 @@ import type { Reply, Script } from './valkey-connection.ts';
 import { StateServerError, script } from './valkey-connection.ts';
 
 const APPEND = script(`
-local log, last, text, ttl, page = KEYS[1], unpack(ARGV, 1, 4)
+local log, last, text, ttl, record = KEYS[1], unpack(ARGV, 1, 4)
 local t = redis.call('TIME')
 local stamp = string.format('%.0f', t[1] * 1000 + math.floor(t[2] / 1000))
 if last ~= '' and redis.call('EXISTS', log) == 0 then return {stamp, 'lost', 0, {}} end
@@ -21,11 +22,11 @@ if last ~= '' then
   local found = redis.call('XRANGE', log, last, last)
   if #found == 1 and (found[1][2][4] or '') == text then from, known = '(' .. last, 'known' end
 end
-if ARGV[5] then
-  redis.call('XADD', log, '*', 't', stamp, 'r', ARGV[5])
+if record then
+  redis.call('XADD', log, '*', 't', stamp, 'r', record)
   if tonumber(ttl) > 0 then redis.call('PEXPIRE', log, ttl) end
 end
-return {stamp, known, redis.call('XLEN', log), redis.call('XRANGE', log, from, '+', 'COUNT', page)}`);
+return {stamp, known, redis.call('XLEN', log), redis.call('XRANGE', log, from, '+')}`);
 
 // Puts a snapshot at the head. Later entries keep their ids, so readers that know them continue. A lost log begins with it.
 const REBASE = script(`
@@ -45,7 +46,6 @@ end
 if tonumber(ttl) > 0 then redis.call('PEXPIRE', log, ttl) end
 return 1`);
 
-const PAGE = 5000;
 // If the wall clock moved this far against the monotonic one, the machine was suspended or its clock was set.
 const JUMP_MS = 500;
 const LONGEST_TRIP_MS = 1000;
@@ -77,8 +77,6 @@ export class StreamLog<State> implements Log<State> {
   #text = '';
   // When the state was last known to be complete.
   #readAt = { monotonic: Number.NEGATIVE_INFINITY, wall: 0 };
-  // All records so far, for their mean size.
-  readonly #read = { bytes: 0, records: 0 };
   #warned = false;
   #ahead = 0;
   /** By how much `ahead` may be wrong, in milliseconds. */
@@ -137,30 +135,23 @@ export class StreamLog<State> implements Log<State> {
     }
   }
 
-  async #exchange(record?: string): Promise<void> {
+  async #exchange(record?: string, isSecond = false): Promise<void> {
     const { ttlMs = 0, rotateAt, clock } = this.#options;
-    for (let sending = record, lost = false; ; ) {
-      const sentAt = { monotonic: clock.monotonic(), wall: clock.now() };
-      const args = [this.#last, this.#text, ttlMs, PAGE, ...(sending === undefined ? [] : [withChecksum(sending)])];
-      const reply = await this.#run(APPEND, args);
-      if (!Array.isArray(reply) || !Array.isArray(reply[3])) throw unexpected('unknown reply');
-      const [time, known, length, entries] = reply as [string, string, number, readonly Entry[]];
-      this.#readClock(Number(time), sentAt.wall, clock.now());
-      if (known === 'lost') {
-        if (lost) throw unexpected('it keeps no data');
-        lost = true;
-        await this.#rebase(this.#snapshot());
-        continue;
-      }
-      const more = this.#reduce(entries, known === 'unknown');
-      if (!more || entries.length < PAGE) {
-        this.#readAt = sentAt;
-        // Of all writers, only the one whose record makes the log this long rotates it.
-        if (record !== undefined && length % rotateAt === 0) await this.#rotate(length);
-        return;
-      }
-      sending = undefined;
+    const sentAt = { monotonic: clock.monotonic(), wall: clock.now() };
+    const args = [this.#last, this.#text, ttlMs, ...(record === undefined ? [] : [withChecksum(record)])];
+    const reply = await this.#run(APPEND, args);
+    if (!Array.isArray(reply) || !Array.isArray(reply[3])) throw unexpected('unknown reply');
+    const [time, known, length, entries] = reply as [string, string, number, readonly Entry[]];
+    this.#readClock(Number(time), sentAt.wall, clock.now());
+    if (known === 'lost') {
+      if (isSecond) throw unexpected('it keeps no data');
+      await this.#rebase();
+      return this.#exchange(record, true);
     }
+    this.#reduce(entries, known === 'unknown');
+    this.#readAt = sentAt;
+    // Of all writers, only the one whose record makes the log this long rotates it.
+    if (record !== undefined && length % rotateAt === 0) await this.#rebase();
   }
 
   // Skips a reply that took long, for example because the process was suspended.
@@ -171,9 +162,8 @@ export class StreamLog<State> implements Log<State> {
     this.aheadErrorMs = Math.ceil(tripMs / 2);
   }
 
-  // Returns false if no entry was new.
-  #reduce(entries: readonly Entry[], fromHead: boolean): boolean {
-    const [before, last] = [this.#state, this.#last];
+  #reduce(entries: readonly Entry[], fromHead: boolean): void {
+    const before = this.#last === '' ? undefined : this.#state;
     if (fromHead) {
       this.#state = this.#format.initial();
       this.#last = '';
@@ -183,8 +173,6 @@ export class StreamLog<State> implements Log<State> {
       if (this.#last !== '' && !isLater(id, this.#last)) continue;
       this.#last = id;
       this.#text = fields[3] ?? '';
-      this.#read.bytes += this.#text.length;
-      this.#read.records++;
       try {
         this.#apply(fields);
       } catch (error) {
@@ -192,8 +180,7 @@ export class StreamLog<State> implements Log<State> {
         this.#warn();
       }
     }
-    if (fromHead && last !== '') this.#options.onReset?.(before);
-    return this.#last !== last;
+    if (fromHead && before) this.#options.onReset?.(before);
   }
 
   #apply([time, at, name, record = '', , snapshot]: readonly string[]): void {
@@ -214,19 +201,9 @@ export class StreamLog<State> implements Log<State> {
     onWarning?.(`ignored unknown records in key "${key}" on state server ${server.name}`);
   }
 
-  // Lets the log double before it is rotated, or a large state would be sent again and again.
-  async #rotate(length: number): Promise<void> {
-    const snapshot = this.#snapshot();
-    const bytes = (length * this.#read.bytes) / this.#read.records;
-    if (2 * bytes >= snapshot.length) await this.#rebase(snapshot);
-  }
-
-  #snapshot(): string {
-    return withChecksum(JSON.stringify([...this.#format.snapshot(this.#state)]));
-  }
-
-  async #rebase(snapshot: string): Promise<void> {
+  async #rebase(): Promise<void> {
     const { ttlMs = 0, rotateAt } = this.#options;
+    const snapshot = withChecksum(JSON.stringify([...this.#format.snapshot(this.#state)]));
     await this.#run(REBASE, [this.#last, this.#text, rotateAt - 1, ttlMs, snapshot]);
   }
 }
@@ -239,4 +216,23 @@ function isLater(a: string, b: string): boolean {
   const [aTime = 0, aCount = 0] = a.split('-').map(Number);
   const [bTime = 0, bCount = 0] = b.split('-').map(Number);
   return aTime > bTime || (aTime === bTime && aCount > bCount);
+}
+
+/**
+ * Runs every command that is needed on a server.
+ * @returns the policy by which it may delete keys; undefined if it deletes none
+ * @throws PetstoreError `usage` or `storage` if the server does not permit one
+ */
+export async function checkServer(server: StateServer, clock: Clock): Promise<string | undefined> {
+  const format: LogFormat<undefined> = { initial: () => undefined, apply: () => undefined, snapshot: () => [] };
+  const key = `petstore:{doctor}:${randomUUID()}`;
+  const log = new StreamLog(format, { server, clock, key, ttlMs: 1000, freshMs: 0, rotateAt: 1 });
+  try {
+    const policy = await server.evictionPolicy();
+    // The first record creates the log and rotates it; the second reads it.
+    for (const record of ['1', '2']) await log.append(record);
+    return policy;
+  } catch (error) {
+    throw server.toPetstoreError(error);
+  }
 }

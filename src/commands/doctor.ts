@@ -161,9 +161,8 @@ async function checkStateServer(session: Session): Promise<CheckResult> {
   const server = await session.stateServer();
   if (!server) return skipped('not configured');
   try {
-    await server.info();
-    await (await import('../append-log/permissions.ts')).checkPermissions(server, session.context.clock);
-    const policy = await server.evictionPolicy();
+    const { checkServer } = await import('../append-log/stream-log.ts');
+    const policy = await checkServer(server, session.context.clock);
     const detail = `${server.name} responded${server.tls ? '' : ' without TLS'}`;
     if (policy === undefined) return ok(detail);
     return warning(`${detail}; it may delete the quota (${policy})`, 'set `maxmemory-policy noeviction` on the server');

@@ -6,7 +6,7 @@ type Entry = readonly [id: string, fields: readonly string[]];
 type Reply = string | number | readonly (string | number | readonly Entry[])[];
 
 /** The SHA-1 of the two scripts, by which the program calls them. */
-const APPEND = '55f830f4f3ebe15ade184e8ef0844cf3708adc1c';
+const APPEND = '2b599e122ee98bc4d981835f3b0bcdfb769a9546';
 const REBASE = 'd412e56997cc62414f23e62d0c327097f0fd07d1';
 /** The time until all machines use it again after an outage, milliseconds. */
 const SETTLED_AFTER_MS = 10_000;
@@ -78,15 +78,14 @@ export class StateServer {
     return String(Math.floor(EPOCH + this.#scheduler.now));
   }
 
-  #append(key: string, [last, text, , page, record]: readonly string[]): Reply {
+  #append(key: string, [last, text, , record]: readonly string[]): Reply {
     const stream = this.#streams.get(key);
     if (last !== '' && !stream) return [this.#now, 'lost', 0, []];
     const entries = stream ?? [];
     const at = entries.findLastIndex(([id]) => id === last);
     const isKnown = at >= 0 && entries[at]?.[1][3] === text;
     if (record !== undefined) this.#add(key, ['t', this.#now, 'r', record]);
-    const from = isKnown ? at + 1 : 0;
-    const read = (this.#streams.get(key) ?? []).slice(from, from + Number(page));
+    const read = (this.#streams.get(key) ?? []).slice(isKnown ? at + 1 : 0);
     return [this.#now, isKnown ? 'known' : 'unknown', this.#streams.get(key)?.length ?? 0, read];
   }
 
