@@ -2,10 +2,12 @@
 import { Argument, Option } from 'commander';
 import { handlerOf, PetstoreCommand, rootOf } from '../command.ts';
 
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
+
 export const api = (): PetstoreCommand =>
   new PetstoreCommand('api')
     .description('send an authenticated API request and print the response body')
-    .argument('<method>', 'GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS')
+    .addArgument(new Argument('<method>', 'HTTP method').choices(METHODS))
     .argument('<path>', 'path relative to the base URL, for example categories?x=1 (without /v1)')
     .addOption(new Option('-d, --data <json>', 'request body, a JSON document').conflicts('input'))
     .option('--input <file>', 'read the request body from a file; - reads stdin')
@@ -24,7 +26,7 @@ the body, or {"status", "headers", "body"} with --include.`,
         `echo '{"name":"cat"}' | petstore api POST categories --input - --json`,
       ],
     })
-    .action(handlerOf(async () => (await import('./api/call.ts')).callAction));
+    .action(handlerOf(async () => (await import('./api.ts')).callAction));
 
 export const quota = (): PetstoreCommand =>
   new PetstoreCommand('quota')

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createApi } from '../../src/api/categories.ts';
-import { pathBelowBase } from '../../src/commands/api/call.ts';
+import { pathBelowBase } from '../../src/commands/api.ts';
 import type { PetstoreError } from '../../src/errors.ts';
 import type { HttpClient, HttpResponse } from '../../src/http/types.ts';
 import { stringifyJson } from '../../src/json.ts';

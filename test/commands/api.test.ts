@@ -1,7 +1,9 @@
-// `petstore api`: raw requests, unchanged bodies, and the errors that all commands share.
+// `petstore api`: raw requests, unchanged bodies, paths below the base URL, deprecations, and errors.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
+import { deprecationNotices, pathBelowBase } from '../../src/commands/api.ts';
+import { PetstoreError } from '../../src/errors.ts';
 import type { FakeResponse, HttpFake } from '../support/http-fake.ts';
 import { errorResponse, startHttpFake } from '../support/http-fake.ts';
 import { place } from '../support/processes.ts';
@@ -19,7 +21,6 @@ const responses: Readonly<Record<string, FakeResponse>> = {
   '/v1/fails': { status: 501, body: '<html>' },
   '/v1/only': { status: 405, headers: { allow: 'GET, POST' } },
   '/v1/categories': { status: 500 },
-  '/v1/v1/dogs': errorResponse(404, 'not_found', 'Not found.'),
   '/v1/moved': { status: 307, headers: { location: 'https://evil.example/' } },
 };
 let service: HttpFake;
@@ -64,7 +65,7 @@ test('`api --include` prints status and headers before the body', async () => {
 test('`api` sends a body from --data or a file unchanged as JSON', async () => {
   const at = place(env);
   writeFileSync(join(at.dir, 'body.json'), '{"name": "犬"}');
-  await petstore(at, ['api', 'post', '/things?x=1', '--input', 'body.json']);
+  await petstore(at, ['api', 'POST', '/things?x=1', '--input', 'body.json']);
   expect(service.requests.at(-1)).toMatchObject({
     method: 'POST',
     path: '/v1/things?x=1',
@@ -86,9 +87,8 @@ test('`api --input -` reads the body from stdin, and is a usage error on a termi
 test.each<[what: string, args: string[], words: string]>([
   ['a path to another host', ['GET', '//evil.example/x'], 'the path is a full URL'],
   ['an encoded path that leaves the base URL', ['GET', '/x/..%2F..%2f../admin'], 'must stay below the base URL'],
-  ['a path in place of the method', ['/categories', '/x'], 'unknown HTTP method "/categories"'],
-  ['a body that is not JSON', ['POST', '/x', '--data', '{name: dog}'], 'not valid JSON'],
-  ['a body from @FILE', ['POST', '/x', '--data', '@a file'], "use `--input 'a file'`"],
+  ['a path in place of the method', ['/categories', '/x'], 'value "/categories" is invalid for argument "method"'],
+  ['a body that is not JSON', ['POST', '/x', '--data', '{name: dog}'], 'not valid JSON\nhint: use --input FILE'],
   ['a body for GET', ['GET', '/x', '--data', '{}'], 'GET requests cannot have a body'],
   ['two bodies', ['POST', '/x', '--data', '{}', '--input', 'f'], 'cannot be used with'],
   ['a directory as input', ['POST', '/x', '--input', '/'], '"/" is a directory'],
@@ -106,13 +106,6 @@ test.each([
   ['POST', '/fails', 8, 'error: the outcome of POST /fails is unknown: the service returned 501', '<html>'],
   ['DELETE', '/only', 4, 'hint: use GET or POST instead of DELETE', ''],
   ['GET', '/moved', 7, 'evil.example', ''],
-  [
-    'GET',
-    '/v1/dogs',
-    4,
-    'hint: did you mean `petstore api GET dogs`?',
-    '{"code":"not_found","message":"Not found.","status":404}',
-  ],
 ])(
   '`api %s %s` exits with %i, prints an error and leaves the body unchanged',
   async (method, path, code, words, out) => {
@@ -148,7 +141,53 @@ test('GET /pets/1 on the sandbox exits with 7 and warns of its deprecation and r
   expect(err).toContain('GET /pets/1 will be removed on');
 });
 
-test('the hint about invalid JSON in --data recommends a file on Windows', async () => {
-  const { code, err } = await inProcess(['api', 'POST', '/x', '--data', '{name:dog}'], { env, platform: 'win32' });
-  expect([code, err]).toEqual([2, expect.stringMatching(/hint: use --input FILE, since [^'{]*$/)]);
+test.each([
+  ['/categories', '/categories'],
+  ['categories', '/categories'],
+  ['@evil.example', '/@evil.example'],
+  [':443/x', '/:443/x'],
+  ['.evil.example', '/.evil.example'],
+  ['/pets/1?x=1&y=a%20b', '/pets/1?x=1&y=a%20b'],
+  ['/a/../categories', '/categories'],
+  ['/categories/', '/categories/'],
+  ['/caf\u00e9', '/caf%C3%A9'],
+  ['/a//b', '/a//b'],
+  ['/@evil.example', '/@evil.example'],
+  ['/pets/1?next=https://evil.example', '/pets/1?next=https://evil.example'],
+])('`api` sends the path %j as %j', (typed, sent) => {
+  expect(pathBelowBase(typed)).toBe(sent);
+});
+
+test.each([
+  ...'//evil.example/x ///evil.example /\\evil.example \\\\evil.example https://evil.example/ http:evil.example'.split(
+    ' ',
+  ),
+  ...'/.. /../admin /a/../../admin /%2e%2e/admin /%2E%2e/%2e./admin /.%2e/admin /categories#part'.split(' '),
+  ...['', '\t//evil.example', '/\t/evil.example', '/\n/evil.example', 'ht\ntps://evil.example', '/a b', '/a\u0000b'],
+])('`api` rejects the path %j', (typed) => {
+  expect(() => pathBelowBase(typed)).toThrow(PetstoreError);
+});
+
+const DOCUMENTED = "is deprecated according to the service's documentation and will be removed";
+
+test.each<[request: string, headers: Record<string, string | string[]>, ...notices: string[]]>([
+  ['GET /categories', { 'content-type': 'application/json' }],
+  ['GET /pets/1', {}, `GET /pets/1 ${DOCUMENTED}`],
+  ['GET /pets', {}],
+  ['DELETE /pets/1', {}],
+  ['GET /x?query=1', { deprecation: '@1688169599' }, 'GET /x has been deprecated since 2023-06-30'],
+  ['GET /pets/1', { deprecation: 'true' }, 'GET /pets/1 is deprecated'],
+  ['GET /x', { deprecation: 'Sun, 11 Nov 2018 23:59:59 GMT' }, 'GET /x has been deprecated since 2018-11-11'],
+  ['GET /x', { deprecation: 'soon\u001b[2J' }, 'GET /x is deprecated (soon␛[2J)'],
+  ['GET /x', { deprecation: '@99999999999999999' }, 'GET /x is deprecated (@99999999999999999)'],
+  ['GET /x', { deprecation: '@999999999999' }, 'GET /x is deprecated (@999999999999)'],
+  ['GET /x', { sunset: 'Wed, 31 Dec 2031 23:59:59 GMT' }, 'GET /x will be removed on 2031-12-31'],
+  ['GET /x', { sunset: 'later' }, 'GET /x will be removed on later'],
+  ['POST /x', { stability: ['beta'] }, 'POST /x is marked beta and may change without notice'],
+  ['POST /x', { 'x-api-stability': 'beta' }, 'POST /x is marked beta and may change without notice'],
+  ['POST /x', { 'stability-level': 'beta' }, 'POST /x is marked beta and may change without notice'],
+  ['GET /x', { 'x-stability': 'stable', 'x-instability': 'beta' }],
+])('a response to %s with the headers %j causes the right notices', (request, headers, ...notices) => {
+  const [method = '', path = ''] = request.split(' ');
+  expect(deprecationNotices(method, path, headers)).toEqual(notices);
 });

@@ -212,13 +212,12 @@ test.each<[what: string, line: string, code: number, hint: string, more?: Case]>
     "did you mean `petstore -p staging categories create --name 'guinea pig' --description x`?",
   ],
   ['a path without its method', 'api categories', 2, 'did you mean `petstore api GET categories`?'],
-  ['a path with the version', 'api GET /v1/categories', 4, 'did you mean `petstore api GET categories`?'],
   [
     'a body from a file',
-    "api POST categories -d '@my dog.json'",
+    "api POST categories -d '@dog.json'",
     2,
-    "to read the body from a file, use `--input 'my dog.json'`",
-    { given: () => write('my dog.json', '{"name":"dog"}'), again: "api POST categories --input 'my dog.json'" },
+    'use --input FILE, or quote the JSON document',
+    { given: () => write('dog.json', '{"name":"dog"}'), again: 'api POST categories --input dog.json' },
   ],
   ['an unknown option', `${LIST} --zzz`, 2, 'see `petstore categories list --help`', { shows: /Usage: petstore/ }],
 ])('the hint about %s, followed, ends the error', async (_what, line, code, hint, more = {}) => {

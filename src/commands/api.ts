@@ -1,14 +1,11 @@
 // `petstore api METHOD PATH`: one raw call, with the limits, retries and exit codes of every command.
-import { responseError } from '../../api/response-error.ts';
-import type { Action } from '../../command.ts';
-import { PetstoreError, rephrase } from '../../errors.ts';
-import { escapeControls } from '../../escape.ts';
-import type { HttpRequest, HttpResponse } from '../../http/types.ts';
-import type { Context } from '../../io.ts';
-import { parseJson } from '../../json.ts';
-import type { Session } from '../../session.ts';
-import { createCommandFormatter, quoteForShell } from '../../shell-quote.ts';
-import { deprecationNotices } from './deprecation.ts';
+import { responseError } from '../api/response-error.ts';
+import type { Action } from '../command.ts';
+import { PetstoreError } from '../errors.ts';
+import { escapeControls } from '../escape.ts';
+import type { HttpHeaders, HttpRequest, HttpResponse } from '../http/types.ts';
+import { parseJson } from '../json.ts';
+import type { Session } from '../session.ts';
 
 interface CallOptions {
   readonly data?: string;
@@ -23,16 +20,13 @@ interface RawResponse {
   readonly failure: PetstoreError | undefined;
 }
 
-const SAFE = new Set(['GET', 'HEAD', 'OPTIONS']);
-const METHODS = new Set([...SAFE, 'POST', 'PUT', 'PATCH', 'DELETE']);
-
 export const callAction: Action<CallOptions, RawResponse> = {
   async run(session, options, method = '', path = '') {
     const request = await toRequest(session, method, path, options);
     const response = await (await session.httpClient()).send(request);
     const { status, headers } = response;
     for (const notice of deprecationNotices(request.method, request.path, headers)) await session.warn(notice);
-    const failure = status < 200 || status > 299 ? failureOf(session, path, request, response) : undefined;
+    const failure = status < 200 || status > 299 ? responseError(request, response) : undefined;
     return { response, include: options.include === true, failure };
   },
   view: {
@@ -49,32 +43,16 @@ export const callAction: Action<CallOptions, RawResponse> = {
   },
 };
 
-function failureOf({ context, options }: Session, path: string, request: HttpRequest, response: HttpResponse) {
-  const failure = responseError(request, response);
-  // The base URL ends in /v1.
-  const below = /^\/?v1\/(.+)$/s.exec(path)?.[1];
-  if (response.status !== 404 || !below) return failure;
-  const words = context.args.map((arg) => (arg === path ? below : arg));
-  const command = createCommandFormatter(context, options.profile)(...words);
-  return rephrase(failure, failure.message, `did you mean ${command}?`);
-}
-
-async function toRequest(session: Session, word: string, path: string, options: CallOptions): Promise<HttpRequest> {
-  const method = word.toUpperCase();
-  if (!METHODS.has(method)) {
-    // Quote the word as typed: the redaction of keys is case-sensitive.
-    throw new PetstoreError('usage', `unknown HTTP method "${escapeControls(word.slice(0, 40))}"`, {
-      hint: 'use GET, HEAD, OPTIONS, POST, PUT, PATCH or DELETE',
-    });
-  }
-  const checkedPath = pathBelowBase(path);
+async function toRequest(session: Session, method: string, typed: string, options: CallOptions): Promise<HttpRequest> {
+  const path = pathBelowBase(typed);
+  const safe = /^(?:GET|HEAD|OPTIONS)$/.test(method);
   const body = await readBody(session, options);
-  if (body !== undefined && SAFE.has(method)) {
+  if (body !== undefined && safe) {
     throw new PetstoreError('usage', `${method} requests cannot have a body`, {
       hint: 'remove --data and --input, or use POST',
     });
   }
-  return { method, path: checkedPath, body, safe: SAFE.has(method), creates: categoryName(method, checkedPath, body) };
+  return { method, path, body, safe, creates: categoryName(method, path, body) };
 }
 
 // The name in a body that creates a category, for messages about its outcome.
@@ -119,26 +97,20 @@ function invalidPath(
 
 // The body is sent as application/json, so anything else is rejected.
 async function readBody({ context }: Session, { data, input }: CallOptions): Promise<Uint8Array | undefined> {
-  if (data !== undefined) return checkJson(Buffer.from(data), '--data', dataHint(data, context));
+  if (data !== undefined) return checkJson(Buffer.from(data), '--data');
   if (input === undefined) return undefined;
-  const { readInputFile } = await import('../../import/rows.ts');
+  const { readInputFile } = await import('../import/rows.ts');
   const { bytes } = await readInputFile(input, context);
-  return checkJson(bytes, input === '-' ? 'stdin' : '--input', 'use a JSON document such as {"name":"dog"}');
+  return checkJson(bytes, input === '-' ? 'stdin' : '--input');
 }
 
-function dataHint(data: string, context: Context): string {
-  const file = /^@(.+)/s.exec(data)?.[1];
-  if (file) return `to read the body from a file, use \`--input ${quoteForShell(file, context)}\``;
-  return context.platform === 'win32'
-    ? 'use --input FILE, since Windows shells treat quotes differently'
-    : `quote the JSON, for example --data '{"name":"dog"}'`;
-}
-
-function checkJson(body: Uint8Array, source: string, hint: string): Uint8Array {
+function checkJson(body: Uint8Array, source: string): Uint8Array {
   try {
     parseJson(new TextDecoder('utf-8', { fatal: true }).decode(body));
     return body;
   } catch {
+    // Windows shells remove quotes.
+    const hint = source === '--data' ? 'use --input FILE, or quote the JSON document' : undefined;
     throw new PetstoreError('usage', `the body from ${source} is not valid JSON`, { hint });
   }
 }
@@ -160,4 +132,39 @@ function head({ response: { status, headers }, include }: RawResponse): string {
     [value ?? []].flat().map((one) => `${name}: ${one}`),
   );
   return `HTTP/1.1 ${status}\r\n${lines.join('\r\n')}\r\n\r\n`;
+}
+
+const LONGEST_NOTICE = 300;
+
+/**
+ * Describes the markers of one response (RFC 9745, RFC 8594), and deprecations stated in docs/service.md.
+ * @param method upper case
+ * @param path below the base URL
+ * @returns one sentence per marker, safe to print
+ */
+export function deprecationNotices(method: string, path: string, headers: HttpHeaders): readonly string[] {
+  const notices = Object.entries(headers).flatMap(([name, value]) => {
+    const text = [value ?? ''].flat()[0] ?? '';
+    if (name === 'deprecation') return deprecated(text);
+    if (name === 'sunset') return `will be removed on ${day(text) ?? text}`;
+    // The service does not document which header marks beta and experimental operations.
+    const unstable = /(?:^|-)stability(?:-level)?$/.test(name) && !/^(?:stable)?$/i.test(text);
+    return unstable ? `is marked ${text} and may change without notice` : [];
+  });
+  if (method === 'GET' && /^\/pets\/[^/?]+(?:\?|$)/.test(path) && headers['deprecation'] === undefined)
+    notices.push("is deprecated according to the service's documentation and will be removed");
+  const operation = `${method} ${path.replace(/\?.*$/s, '')}`;
+  return notices.map((notice) => escapeControls(`${operation} ${notice}`.slice(0, LONGEST_NOTICE)));
+}
+
+// RFC 9745: "@" and a Unix time; its drafts had an HTTP date, or "true".
+function deprecated(value: string): string {
+  if (/^(?:true|\?1)$/i.test(value)) return 'is deprecated';
+  const since = day(value);
+  return since ? `has been deprecated since ${since}` : `is deprecated (${value})`;
+}
+
+function day(value: string): string | undefined {
+  const at = new Date(value.startsWith('@') ? Number(value.slice(1)) * 1000 : value);
+  return Number.isNaN(at.getTime()) ? undefined : /^\d{4}-\d\d-\d\d/.exec(at.toISOString())?.[0];
 }
