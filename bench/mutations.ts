@@ -50,7 +50,7 @@ const OF_WORLDS: Readonly<Record<string, readonly (readonly [from: string, to: s
     ['Math.ceil(Math.max(backoff, retryAfterMs +', 'Math.ceil(Math.min(backoff, retryAfterMs +'],
   ],
   'http/http-client.ts': [
-    ["failure?.requestSent === false ? 'unsent' : 'lost'", "'unsent'"],
+    ["failure?.requestSent ? 'lost' : 'unsent'", "'unsent'"],
     ['if (refused && this.#successes > successes) made--;', 'if (refused) made--;'],
   ],
   'import/run.ts': [

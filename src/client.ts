@@ -9,9 +9,9 @@ import { checkOptions, checkPath } from './check-options.ts';
 import { LONGEST_TIMER_MS, systemClock } from './clock.ts';
 import type { ErrorKind } from './errors.ts';
 import { PetstoreError } from './errors.ts';
-import { createHttpClient } from './http/http-client.ts';
+import { HttpClient } from './http/http-client.ts';
 import { createTransport } from './http/transport.ts';
-import type { HttpClient, Limits } from './http/types.ts';
+import type { Limits } from './http/types.ts';
 import { toPlainJson } from './json.ts';
 import { checkBaseUrl, checkKey } from './profiles/credential-rules.ts';
 import { stateDir } from './profiles/paths.ts';
@@ -140,7 +140,7 @@ function openService(given: Partial<ClientOptions>, url: string, key: string, li
     }
     const transport = createTransport({ baseUrl: url, key, version: VERSION, env: process.env, now: clock.now });
     const { signal } = new AbortController();
-    return createHttpClient({ transport, ledger, clock, signal, limits });
+    return new HttpClient({ transport, ledger, clock, signal, limits });
   };
   return {
     quota: (): Quota => toQuota(ledger.view(), Math.round),

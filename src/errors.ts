@@ -30,7 +30,7 @@ export interface Hint {
   readonly command?: readonly string[] | undefined;
 }
 
-interface ErrorFacts extends Hint {
+export interface ErrorFacts extends Hint {
   /** The service's own error code (docs/service.md, errors). */
   readonly code?: string | undefined;
   readonly serviceMessage?: string | undefined;

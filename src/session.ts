@@ -97,12 +97,12 @@ export class Session {
     this.usedLedger = { ledger, since: clock.now() };
     const { baseUrl, key } = target.keySource === 'sandbox' ? await this.#startSandbox(target) : target;
     redactor.add(key);
-    const [{ createTransport }, { createHttpClient }] = await loading;
+    const [{ createTransport }, { HttpClient }] = await loading;
     // Node 20 compiles the HTTP parser a second time, which delays the exit by 80 ms. Set earlier, a V8 flag disables Node's
     // code cache. The client library leaves the flags alone.
     if (/^20\./.test(nodeVersion)) (await import('node:v8')).setFlagsFromString('--liftoff-only');
     const transport = createTransport({ baseUrl, key, version, env, now: () => clock.now() });
-    const client = createHttpClient({
+    const client = new HttpClient({
       transport: this.options.verbose ? await this.#traced(transport, baseUrl) : transport,
       ledger,
       clock,

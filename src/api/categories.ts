@@ -1,18 +1,15 @@
 // The category operations, list and create; every response is checked (docs/service.md, endpoints).
 import { PetstoreError } from '../errors.ts';
-import { describeUncertain } from '../http/request-errors.ts';
-import type { HttpClient, HttpRequest, HttpResponse } from '../http/types.ts';
+import type { HttpClient } from '../http/http-client.ts';
+import { CHECK_URL, responseError, unknownOutcome } from '../http/request-errors.ts';
+import type { HttpRequest, HttpResponse } from '../http/types.ts';
 import { DecodeError, decodeCategory, decodeJson, decodeList } from './decode.ts';
-import { CHECK_URL, responseError } from './response-error.ts';
 import type { Api, Category, NewCategory } from './types.ts';
-
-/** About 330,000 categories; a list of this size needs 640 MB of memory. */
-const MAX_LIST_BYTES = 64 * 1024 * 1024;
 
 type Sender = Pick<HttpClient, 'send'>;
 
 /** The request of the list. */
-export const LIST: HttpRequest = { method: 'GET', path: '/categories', safe: true, maxBytes: MAX_LIST_BYTES };
+export const LIST: HttpRequest = { method: 'GET', path: '/categories', safe: true };
 
 export function createApi(client: Sender): Api {
   return {
@@ -59,8 +56,7 @@ async function create(client: Sender, input: NewCategory, beforeSend: (() => voi
     return decodeCategory(decodeJson(response.body, response.headers));
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
-    const { what, ...hint } = describeUncertain(request);
-    const message = `the outcome of ${what} is unknown: the service returned ${response.status} with an invalid body (${error.message})`;
-    throw new PetstoreError('unknown_outcome', message, { status: response.status, ...hint });
+    const { status } = response;
+    throw unknownOutcome(request, `the service returned ${status} with an invalid body (${error.message})`, { status });
   }
 }

@@ -37,8 +37,7 @@ export function decodeJson(body: Uint8Array, headers: HttpHeaders): unknown {
 
 // The content type is the clearest explanation of a body that is not JSON.
 function notJson(headers: HttpHeaders, { name, message }: Error): DecodeError {
-  const [value] = [headers['content-type']].flat();
-  const type = value?.split(';')[0]?.trim().toLowerCase() ?? '';
+  const type = headers['content-type']?.split(';')[0]?.trim().toLowerCase() ?? '';
   const known = /^[\w.+-]{1,60}\/[\w.+-]{1,60}$/.test(type) && !/json$/.test(type);
   return new DecodeError(known ? `expected JSON, got ${type}` : name === 'SyntaxError' ? message : 'not UTF-8', true);
 }

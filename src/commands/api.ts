@@ -1,8 +1,8 @@
 // `petstore api METHOD PATH`: one raw call, with the limits, retries and exit codes of every command.
-import { responseError } from '../api/response-error.ts';
 import type { Action } from '../command.ts';
 import { PetstoreError } from '../errors.ts';
 import { escapeControls } from '../escape.ts';
+import { responseError } from '../http/request-errors.ts';
 import type { HttpHeaders, HttpRequest, HttpResponse } from '../http/types.ts';
 import { parseJson } from '../json.ts';
 import type { Session } from '../session.ts';
@@ -128,9 +128,7 @@ function toJsonValue(body: Uint8Array): unknown {
 
 function head({ response: { status, headers }, include }: RawResponse): string {
   if (!include) return '';
-  const lines = Object.entries(headers).flatMap(([name, value]) =>
-    [value ?? []].flat().map((one) => `${name}: ${one}`),
-  );
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
   return `HTTP/1.1 ${status}\r\n${lines.join('\r\n')}\r\n\r\n`;
 }
 
@@ -143,8 +141,7 @@ const LONGEST_NOTICE = 300;
  * @returns one sentence per marker, safe to print
  */
 export function deprecationNotices(method: string, path: string, headers: HttpHeaders): readonly string[] {
-  const notices = Object.entries(headers).flatMap(([name, value]) => {
-    const text = [value ?? ''].flat()[0] ?? '';
+  const notices = Object.entries(headers).flatMap(([name, text = '']) => {
     if (name === 'deprecation') return deprecated(text);
     if (name === 'sunset') return `will be removed on ${day(text) ?? text}`;
     // The service does not document which header marks beta and experimental operations.

@@ -1,58 +1,47 @@
 // The HTTP client: takes a ticket for each attempt, confirms it just before the first byte, and retries.
 import { setMaxListeners } from 'node:events';
-import type { Clock } from '../clock.ts';
 import { sleepLong } from '../clock.ts';
-import type { Ledger } from '../rate-limit/ledger.ts';
 import type { Observation } from '../rate-limit/ledger-record.ts';
 import { parseRateLimitHeaders } from './rate-limit-headers.ts';
-import { interruptedAfterSending, networkError, rateLimited, unknownOutcome } from './request-errors.ts';
+import { failedAttempt, rateLimited } from './request-errors.ts';
 import type { Attempt } from './retry.ts';
 import { decideRetry, isRefusal, statusOf } from './retry.ts';
 import { TicketQueue } from './ticket-queue.ts';
-import type { Head, HttpClient, HttpRequest, HttpResponse, Limits, Transport, Wait } from './types.ts';
+import type { Head, HttpClientOptions, HttpRequest, HttpResponse } from './types.ts';
 import { TransportError } from './types.ts';
-
-interface HttpClientOptions {
-  readonly transport: Transport;
-  readonly ledger: Ledger;
-  readonly clock: Clock;
-  /** Aborts all waits and requests; its reason is thrown. */
-  readonly signal: AbortSignal;
-  readonly limits: Limits;
-  /** Called when a wait begins or changes, and with undefined when it ends. */
-  readonly onWait?: ((wait: Wait | undefined) => void) | undefined;
-  readonly onBusy?: ((requests: number) => void) | undefined;
-}
 
 // Time that a create in flight has for its response after Ctrl-C, since the service may process it anyway.
 const GRACE_MS = 2000;
+/** Thrown just before the first byte if the ticket is no longer valid. */
+const WITHDRAWN = new Error('the ticket was withdrawn');
 
-export function createHttpClient(options: HttpClientOptions): HttpClient {
-  return new RateLimitedClient(options);
-}
-
-class RateLimitedClient implements HttpClient {
+/** Sends requests within the rate limit, and retries if allowed. */
+export class HttpClient {
   readonly #options: HttpClientOptions;
-  readonly #pendingSends = new Set<Promise<unknown>>();
   readonly #tickets: TicketQueue;
-  // Aborts creates in flight, a grace period after the client's signal.
-  readonly #graceOver = new AbortController();
+  readonly #pendingSends = new Set<Promise<unknown>>();
   readonly #closed = new AbortController();
+  /** Aborts requests that are not safe: after the client's signal and the grace period. */
+  readonly #grace = new AbortController();
   #inFlight = 0;
   #successes = 0;
 
   constructor(options: HttpClientOptions) {
+    const { clock, signal } = options;
     this.#options = options;
     this.#tickets = new TicketQueue(options, () => this.#inFlight > 0);
-    const { signal, clock } = options;
-    const { signal: closed } = this.#closed;
     // Hundreds of requests may be in flight.
-    setMaxListeners(0, signal, this.#graceOver.signal);
-    const end = (): void => this.#graceOver.abort(signal.reason);
-    const onAbort = (): void => void clock.sleep(GRACE_MS, closed).then(end, () => undefined);
-    signal.addEventListener('abort', onAbort, { once: true, signal: closed });
+    setMaxListeners(0, signal, this.#grace.signal);
+    const end = (): void => this.#grace.abort();
+    const onAbort = (): void => void clock.sleep(GRACE_MS, this.#closed.signal).then(end, end);
+    signal.addEventListener('abort', onAbort, { once: true, signal: this.#closed.signal });
   }
 
+  /**
+   * Returns the final response, which has any status but 429.
+   * @throws PetstoreError `rate_limited`, `network`, `service`, `auth` (a proxy), `unknown_outcome` or `interrupted`; errors of
+   *   the ledger and of `beforeSend`
+   */
   async send(request: HttpRequest): Promise<HttpResponse> {
     const sent = this.#sendWithRetries(request);
     this.#pendingSends.add(sent);
@@ -74,15 +63,15 @@ class RateLimitedClient implements HttpClient {
 
   async #sendWithRetries(request: HttpRequest): Promise<HttpResponse> {
     const { clock, limits, ledger } = this.#options;
-    const signal = request.signal ? AbortSignal.any([request.signal, this.#options.signal]) : this.#options.signal;
+    const signal = withOwn(request, this.#options.signal);
     const timeoutMs = request.timeoutMs ?? limits.timeoutMs;
     const allowed = limits.maxRetries + 1;
     let successes = this.#successes;
     let refusal: HttpResponse | undefined;
     for (let made = 1; ; made++) {
-      const ticket = await this.#tickets.take(request.signal, signal, timeoutMs, refusal);
+      const ticket = await this.#tickets.take(signal, timeoutMs, refusal);
       const attempt = await this.#attempt(request, signal, timeoutMs, ticket);
-      if (attempt === 'withdrawn') {
+      if (!attempt) {
         made--;
         continue;
       }
@@ -99,7 +88,8 @@ class RateLimitedClient implements HttpClient {
         const now = clock.now();
         throw rateLimited('attempts', ledger.view().nextAt ?? now, now, limits, refusal);
       }
-      if (decision.next !== 'retry') throw this.#errorOf(request, result as TransportError, decision.next, signal);
+      if (decision.next !== 'retry')
+        throw failedAttempt(request, result as TransportError, decision.next, signal, limits.names.timeout);
       await this.#pause(decision.pauseMs, result, signal);
     }
   }
@@ -116,63 +106,45 @@ class RateLimitedClient implements HttpClient {
     }
   }
 
+  /** Returns undefined if the ticket was withdrawn before anything was sent. */
   async #attempt(
     request: HttpRequest,
     aborted: AbortSignal,
     timeoutMs: number,
     ticket: string,
-  ): Promise<Attempt | 'withdrawn'> {
+  ): Promise<Attempt | undefined> {
     const { transport, ledger } = this.#options;
     let seen: Observation | undefined;
-    // Why nothing was sent: the ticket is no longer valid, or `beforeSend` has thrown.
-    let held: 'withdrawn' | { readonly reason: unknown } | undefined;
     const onHead = (head: Head): void => {
       if (seen) return;
       const refused = isRefusal(request, head.status);
       if (!refused && head.status < 500) this.#successes++;
-      seen = parseRateLimitHeaders(head, refused, ledger.clockOffsetMs);
+      seen = parseRateLimitHeaders(head, refused, ledger.view().clockOffset?.lo);
       ledger.observe(ticket, seen);
     };
-    const canSend = (): boolean => {
-      try {
-        if (aborted.aborted || !ledger.stillGranted(ticket)) held = 'withdrawn';
-        else request.beforeSend?.();
-      } catch (reason) {
-        held = { reason };
-      }
-      return held === undefined;
+    const beforeSend = (): void => {
+      if (aborted.aborted || !ledger.stillGranted(ticket)) throw WITHDRAWN;
+      request.beforeSend?.();
     };
-    // The request's own signal aborts immediately, and so does the client's unless the request is a create.
-    const ends = request.safe ? this.#options.signal : this.#graceOver.signal;
-    const signal = request.signal ? AbortSignal.any([request.signal, ends]) : ends;
+    const signal = request.safe ? aborted : withOwn(request, this.#grace.signal);
     this.#inFlight++;
     try {
-      const response = await transport.send(request, { timeoutMs, signal, onHead, canSend });
-      onHead(response);
-      return { result: response, retryAfterMs: seen?.waitMs };
+      const result = await transport.send(request, { timeoutMs, signal, onHead, beforeSend });
+      return { result, retryAfterMs: seen?.waitMs };
     } catch (error) {
       const failure = error instanceof TransportError ? error : undefined;
-      if (!seen) ledger.release(ticket, failure?.requestSent === false ? 'unsent' : 'lost');
-      if (held === 'withdrawn') return held;
-      if (held) throw held.reason;
-      if (!failure) throw error;
-      return { result: failure, retryAfterMs: seen?.waitMs };
+      if (!seen) ledger.release(ticket, failure?.requestSent ? 'lost' : 'unsent');
+      if (failure) return { result: failure, retryAfterMs: seen?.waitMs };
+      if (error === WITHDRAWN) return undefined;
+      throw error;
     } finally {
       this.#inFlight--;
     }
   }
+}
 
-  #errorOf(
-    request: HttpRequest,
-    failure: TransportError,
-    next: 'failed' | 'unknown',
-    { reason }: AbortSignal,
-  ): unknown {
-    if (failure.reason === 'aborted') return next === 'unknown' ? interruptedAfterSending(request, reason) : reason;
-    return next === 'unknown'
-      ? unknownOutcome(request, failure)
-      : networkError(failure, this.#options.limits.names.timeout);
-  }
+function withOwn({ signal }: HttpRequest, other: AbortSignal): AbortSignal {
+  return signal ? AbortSignal.any([signal, other]) : other;
 }
 
 // If the body of a rejection was lost, its status is enough.

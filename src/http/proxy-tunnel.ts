@@ -1,15 +1,16 @@
 // Opens a TLS connection to the service through a proxy (CONNECT). Loaded only if a proxy is used.
 import { Buffer } from 'node:buffer';
-import { request as requestHttp } from 'node:http';
+import { request as requestHttp, STATUS_CODES } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { isIP } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { connect } from 'node:tls';
 import { urlToHttpOptions } from 'node:url';
 import type { buildConnector } from 'undici';
-import { ProxyResponseError } from './transport-errors.ts';
+import { toTransportError } from './transport-errors.ts';
+import { TransportError } from './types.ts';
 
-/** @throws ProxyResponseError, or errors of the sockets and of TLS, `ETIMEDOUT` after `timeoutMs` included */
+/** @throws TransportError if the proxy failed; otherwise errors of TLS with the service. `ETIMEDOUT` after `timeoutMs` */
 export function openTunnel(
   proxy: URL,
   { host, hostname, port }: buildConnector.Options,
@@ -31,10 +32,11 @@ export function openTunnel(
       clearTimeout(timer);
       reject(error);
     };
-    request.on('error', fail).on('connect', ({ statusCode = 0 }, socket) => {
+    request.on('error', (error) => fail(notConnected(proxy, error)));
+    request.on('connect', ({ statusCode = 0 }, socket) => {
       if (statusCode !== 200) {
         socket.destroy();
-        return fail(new ProxyResponseError(statusCode));
+        return fail(rejected(proxy, statusCode));
       }
       const names = { host: hostname, ...(isIP(hostname) === 0 && { servername: hostname }) };
       const secure = connect({ socket, ...names, ALPNProtocols: ['http/1.1'], rejectUnauthorized: true }, () => {
@@ -45,4 +47,21 @@ export function openTunnel(
     });
     request.end();
   });
+}
+
+function notConnected({ host }: URL, error: Error): TransportError {
+  const { reason, detail, code } = toTransportError(error, false);
+  const problem = reason === 'reset' ? 'it closed the connection' : detail;
+  return new TransportError('proxy', false, `cannot connect to proxy ${host}: ${problem}`, undefined, code);
+}
+
+function rejected({ host, username }: URL, status: number): TransportError {
+  const shown = STATUS_CODES[status] ? `${status} ${STATUS_CODES[status]}` : status;
+  if (status === 407) {
+    const problem = username === '' ? 'requires a user name and password' : 'rejected its user name or password';
+    return new TransportError('proxy-auth', false, `proxy ${host} ${problem} (407)`);
+  }
+  if (status < 500)
+    return new TransportError('proxy-refused', false, `proxy ${host} rejected the connection (${shown})`);
+  return new TransportError('proxy', false, `proxy ${host} could not connect (${shown})`);
 }

@@ -24,9 +24,9 @@ export function parseRateLimitHeaders(head: Head, refused: boolean, offsetMs = 0
   const date = ownDate(headers);
   const serviceNow = date ?? receivedAt + offsetMs;
   const { limit, remaining } = counts(headers);
-  const reset = readReset(single(headers['x-ratelimit-reset']), serviceNow, receivedAt);
+  const reset = readReset(headers['x-ratelimit-reset'], serviceNow, receivedAt);
   const resetInMs = reset && Math.max(0, reset.at - (reset.clock === 'service' ? serviceNow : receivedAt));
-  const retryAfter = readRetryAfter(single(headers['retry-after']), serviceNow, resetInMs);
+  const retryAfter = readRetryAfter(headers['retry-after'], serviceNow, resetInMs);
   const wait = waitOf(status, retryAfter, remaining, resetInMs);
   // `Date` has a resolution of one second.
   const hi = (date ?? 0) + 1000 - Math.min(sentAt, receivedAt);
@@ -37,7 +37,7 @@ export function parseRateLimitHeaders(head: Head, refused: boolean, offsetMs = 0
 // Reads the header of draft-ietf-httpapi-ratelimit-headers-10 if the service sends no other, for example
 // `RateLimit: "default";r=50;t=30`: 50 requests left, and 30 s until the reset.
 function withDraft(headers: HttpHeaders): HttpHeaders {
-  const draft = single(headers['ratelimit'])?.replaceAll(' ', '') ?? '';
+  const draft = headers['ratelimit']?.replaceAll(' ', '') ?? '';
   const [, remaining, reset] = /^"[^",]*";r=(\d{1,15});t=(\d{1,9})$/.exec(draft) ?? [];
   const hasOwn = ['limit', 'remaining', 'reset'].some((name) => headers[`x-ratelimit-${name}`] !== undefined);
   if (hasOwn || remaining === undefined || reset === undefined) return headers;
@@ -74,19 +74,11 @@ function waitOf(
 
 // The Date of a cached response is older than the response.
 function ownDate(headers: HttpHeaders): number | undefined {
-  const age = single(headers['age']);
-  if (age !== undefined && age !== '0') return undefined;
-  return httpDate(single(headers['date']) ?? '');
+  const { age = '0', date = '' } = headers;
+  return age === '0' ? httpDate(date) : undefined;
 }
 
-// A header that was sent twice with different values is ignored.
-function single(value: string | readonly string[] | undefined): string | undefined {
-  const parts = (typeof value === 'string' ? [value] : (value ?? [])).map((part) => part.trim());
-  return parts.length > 0 && parts.every((part) => part === parts[0]) ? parts[0] : undefined;
-}
-
-function count(value: string | readonly string[] | undefined): number | undefined {
-  const text = single(value) ?? '';
+function count(text = ''): number | undefined {
   return /^-?\d{1,15}$/.test(text) ? Number(text) : undefined;
 }
 

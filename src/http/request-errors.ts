@@ -1,5 +1,5 @@
-// Creates the errors of the HTTP client and decodes the bodies of error responses.
-import type { Hint } from '../errors.ts';
+// The errors of requests: limits, failures of the transport, and responses that are not a success (docs/cli.md, exit codes).
+import type { ErrorFacts, Hint } from '../errors.ts';
 import { PetstoreError } from '../errors.ts';
 import { escapeControls } from '../escape.ts';
 import { formatDuration, formatTime } from '../format.ts';
@@ -7,8 +7,8 @@ import { parseJson } from '../json.ts';
 import { statusTraits } from './retry.ts';
 import type { HttpRequest, HttpResponse, Limits, TransportError } from './types.ts';
 
-/** Describes a request that may have been processed, and how to check, for an error message and its hint. */
-export function describeUncertain({ method, path, creates }: HttpRequest): Hint & { readonly what: string } {
+// How to check whether the request was processed.
+function describeUncertain({ method, path, creates }: HttpRequest): Hint & { readonly what: string } {
   if (creates === undefined) {
     const hint = 'check whether the request was processed before you retry';
     return { what: `${method} ${escapeControls(path)}`, hint };
@@ -59,15 +59,30 @@ export function rateLimited(
 export const CHECK_CONNECTION: Hint = { hint: 'check the connection', command: ['doctor'] };
 
 /**
- * The error of a request that received no complete response and changed nothing.
+ * The error of the last attempt if it received no complete response.
+ * @param next `failed`: nothing was changed; `unknown`: the request may have been processed
+ * @param signal its reason is the cause of an interruption, with the exit code
  * @param timeout the option that sets the timeout
  */
-export function networkError(failure: TransportError, timeout: string): PetstoreError {
+export function failedAttempt(
+  request: HttpRequest,
+  failure: TransportError,
+  next: 'failed' | 'unknown',
+  signal: AbortSignal,
+  timeout: string,
+): unknown {
+  if (failure.reason === 'aborted') return next === 'unknown' ? interrupted(request, signal.reason) : signal.reason;
   const { reason, head } = failure;
+  const detail = escapeControls(failure.detail);
+  if (next === 'unknown') {
+    const status = head?.status;
+    const processed = reason === 'timeout' || statusTraits(status ?? 0).slow ? 'late' : 'perhaps';
+    return unknownOutcome(request, detail, { processed, status, cause: failure });
+  }
   // An incomplete or invalid response is an error of the service, not of the network.
-  const isService = reason === 'reset' ? head !== undefined : /^(?:protocol|too-large|encoding)$/.test(reason);
+  const isService = reason === 'reset' ? head !== undefined : /^(?:protocol|too-large)$/.test(reason);
   const kind = reason === 'proxy-auth' ? 'auth' : isService ? 'service' : 'network';
-  return new PetstoreError(kind, escapeControls(failure.detail), { ...networkHint(failure, timeout), cause: failure });
+  return new PetstoreError(kind, detail, { ...networkHint(failure, timeout), cause: failure });
 }
 
 function networkHint({ reason }: TransportError, timeout: string): Hint | undefined {
@@ -78,17 +93,14 @@ function networkHint({ reason }: TransportError, timeout: string): Hint | undefi
   return CHECK_CONNECTION;
 }
 
-/** The error of a create that was sent but received no valid response. */
-export function unknownOutcome(request: HttpRequest, failure: TransportError): PetstoreError {
+/** The error of a request that may have been processed; its hint says how to check. */
+export function unknownOutcome(request: HttpRequest, problem: string, facts: ErrorFacts): PetstoreError {
   const { what, ...hint } = describeUncertain(request);
-  const message = `the outcome of ${what} is unknown: ${escapeControls(failure.detail)}`;
-  const status = failure.head?.status;
-  const processed = failure.reason === 'timeout' || statusTraits(status ?? 0).slow ? 'late' : 'perhaps';
-  return new PetstoreError('unknown_outcome', message, { ...hint, processed, status, cause: failure });
+  return new PetstoreError('unknown_outcome', `the outcome of ${what} is unknown: ${problem}`, { ...facts, ...hint });
 }
 
-/** @param reason the abort reason of the signal, which has the exit code */
-export function interruptedAfterSending(request: HttpRequest, reason: unknown): PetstoreError {
+// The reason of the interruption has the exit code.
+function interrupted(request: HttpRequest, reason: unknown): PetstoreError {
   const exitCode = reason instanceof PetstoreError ? reason.exitCode : undefined;
   const { what, ...hint } = describeUncertain(request);
   return new PetstoreError('interrupted', `interrupted: the outcome of ${what} is unknown`, {
@@ -99,21 +111,90 @@ export function interruptedAfterSending(request: HttpRequest, reason: unknown): 
   });
 }
 
+/** The hint after a response that suggests another service. */
+export const CHECK_URL: Hint = { hint: 'check the base URL', command: ['auth', 'status'] };
+
+type Rejection = Hint & { readonly what: string };
+
+/** For any final response except 429, which the HTTP client handles. */
+export function responseError(request: HttpRequest, response: HttpResponse): PetstoreError {
+  const { status } = response;
+  const facts = { status, ...decodeServiceError(response.body) };
+  const detail = facts.serviceMessage ? `: ${facts.serviceMessage}` : '';
+  if (status === 401) {
+    const message = `the service rejected the API key (401)${detail}`;
+    return new PetstoreError('auth', message, { ...facts, hint: 'use a valid API key' });
+  }
+  if (status >= 300 && status < 400) return redirectError(request, response);
+  const { ambiguous, slow } = statusTraits(status);
+  // The service may have processed the request before the error, and an unexpected 2xx does not confirm that it did.
+  if (!request.safe && ambiguous) {
+    const processed = slow ? 'late' : 'perhaps';
+    return unknownOutcome(request, `the service returned ${status}${detail}`, { ...facts, processed });
+  }
+  if (status >= 400 && status < 500) {
+    const { what, ...hint } = status === 403 ? forbidden(response, facts.serviceMessage) : rejected(request, response);
+    return new PetstoreError('rejected', `${what} (${status})${detail}`, { ...facts, ...hint });
+  }
+  if (status === 501)
+    return new PetstoreError('service', `the service does not implement this operation (501)${detail}`, facts);
+  if (status < 500)
+    return new PetstoreError('service', `unexpected status ${status}${detail}`, { ...facts, ...CHECK_URL });
+  const hint = `try again ${statedWait(response) ?? 'later'}`;
+  return new PetstoreError('service', `server error (${status})${detail}`, { ...facts, hint });
+}
+
+function rejected({ method, path, creates }: HttpRequest, { status, headers, body }: HttpResponse): Rejection {
+  const what = 'the service rejected the request';
+  const allowed: readonly string[] = status === 405 ? (headers['allow']?.match(/\b[A-Z]{1,20}\b/g) ?? []) : [];
+  if (allowed.length > 0 && !allowed.includes(method))
+    return { what, hint: `use ${allowed.slice(0, 10).join(' or ')} instead of ${method}` };
+  if (status === 404 || status === 405) {
+    // The mock server Prism serves the paths of a document as they are, without the /v1 that ends a base URL.
+    if (Buffer.from(body).includes('stoplight.io/prism/errors'))
+      return { what, hint: 'prefix the paths in the OpenAPI document of the mock server with /v1' };
+    if (path === '/categories') return { what, ...CHECK_URL };
+    return { what, hint: 'check the path, which is relative to the base URL' };
+  }
+  const correctable = creates !== undefined && statusTraits(status).rowSpecific;
+  return correctable ? { what, hint: 'correct the values and try again' } : { what };
+}
+
+// GitHub's secondary limit is a 403 with Retry-After or a message; firewalls such as mod_evasive respond with an HTML page.
+function forbidden(response: HttpResponse, serviceMessage = ''): Rejection {
+  const wait = statedWait(response);
+  if (wait || /rate.?limit|too many requests/i.test(serviceMessage))
+    return { what: 'rate limited by the service', hint: `try again ${wait ?? 'in a few minutes'}` };
+  const isPage = /html/.test(response.headers['content-type'] ?? '') || response.body[0] === 0x3c;
+  return isPage
+    ? { what: 'a firewall or proxy rejected the request', hint: 'try again in a few minutes' }
+    : { what: 'the service rejected the request', hint: "check the API key's plan and permissions" };
+}
+
+// For example `in 10m`, from Retry-After in seconds or as a date.
+function statedWait({ headers, receivedAt }: HttpResponse): string | undefined {
+  const text = headers['retry-after'] ?? '';
+  const ms = /^\d{1,7}$/.test(text) ? 1000 * Number(text) : Date.parse(text) - receivedAt;
+  return ms > 0 ? `in ${formatDuration(ms)}` : undefined;
+}
+
+function redirectError({ safe }: HttpRequest, { status, headers }: HttpResponse): PetstoreError {
+  const location = headers['location'];
+  // A 303 may follow a create that was processed.
+  const processed = safe ? 'no' : 'perhaps';
+  if (location === undefined) return new PetstoreError('service', `unexpected status ${status}`, { status, processed });
+  const target = escapeControls(location).slice(0, 300);
+  const message = `the service redirected (${status}) to ${target}; petstore does not follow redirects`;
+  return new PetstoreError('service', message, { status, processed, ...CHECK_URL });
+}
+
 const MAX_CHARACTERS = 500;
 
-/**
- * Reads an Error object of the service, problem+json or the title of an HTML page.
- * Code and message are cut to 500 characters and safe to print.
- */
+/** Reads an Error object of the service: code and message, cut to 500 characters and safe to print. */
 export function decodeServiceError(body: Uint8Array): Partial<Pick<PetstoreError, 'code' | 'serviceMessage'>> {
-  const text = new TextDecoder().decode(body);
-  // Proxies and load balancers respond with HTML pages.
-  const page = /^\s*<[\s\S]*?<title[^>]*>([^<]*)/i.exec(text.slice(0, 10_000))?.[1];
-  if (page !== undefined) return { serviceMessage: shortText(page.replace(/\s+/g, ' ').trim()) };
   try {
-    // The message of problem+json is `detail`, or `title` if there is no detail (RFC 9457).
-    const { code, message, detail, title } = Object(parseJson(text)) as Readonly<Record<string, unknown>>;
-    return { code: shortText(code), serviceMessage: shortText(message) ?? shortText(detail) ?? shortText(title) };
+    const { code, message } = Object(parseJson(new TextDecoder().decode(body))) as Readonly<Record<string, unknown>>;
+    return { code: shortText(code), serviceMessage: shortText(message) };
   } catch {
     return {};
   }

@@ -54,7 +54,7 @@ type RetryDecision =
   | { readonly next: 'response' | 'limited' | 'failed' | 'unknown' };
 
 // A retry would fail in the same way.
-const FINAL = new Set<TransportErrorReason>(['tls', 'proxy-auth', 'proxy-refused', 'too-large', 'encoding', 'aborted']);
+const FINAL = new Set<TransportErrorReason>(['tls', 'proxy-auth', 'proxy-refused', 'too-large', 'aborted']);
 const BACKOFF_MS = 150;
 const BACKOFF_CAP_MS = 10_000;
 

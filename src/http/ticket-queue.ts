@@ -1,54 +1,37 @@
 // The queue for tickets in one process: the first in line asks the ledger, and the others wait behind it.
-import type { Clock } from '../clock.ts';
 import { LONGEST_SLEEP_MS } from '../clock.ts';
-import type { Ledger } from '../rate-limit/ledger.ts';
 import { rateLimited } from './request-errors.ts';
-import type { HttpResponse, Limits, Wait } from './types.ts';
-
-interface TicketQueueOptions {
-  readonly ledger: Ledger;
-  readonly clock: Clock;
-  readonly limits: Pick<Limits, 'maxWaitMs' | 'names'>;
-  /** Called when a wait begins or changes, and with undefined when it ends. */
-  readonly onWait?: ((wait: Wait | undefined) => void) | undefined;
-}
+import type { HttpClientOptions, HttpResponse, Wait } from './types.ts';
 
 const MIN_POLL_MS = 5;
 const MAX_POLL_MS = 100;
 const NOTIFY_PENDING_AFTER_MS = 1000;
 
 export class TicketQueue {
-  readonly #options: TicketQueueOptions;
+  readonly #options: HttpClientOptions;
   readonly #isBusy: () => boolean;
   #last: Promise<void> = Promise.resolve();
 
   /** @param isBusy whether this process has a request in flight */
-  constructor(options: TicketQueueOptions, isBusy: () => boolean) {
+  constructor(options: HttpClientOptions, isBusy: () => boolean) {
     this.#options = options;
     this.#isBusy = isBusy;
   }
 
   /**
    * Waits for a ticket. If the first request must wait, so must all others; an aborted request leaves the queue.
-   * @param own the request's own signal
-   * @param signal ends the wait: the request's own or the client's
    * @param timeoutMs the timeout of the next attempt, which determines the lease
    * @param refusal the last 429 that the request received
    * @throws PetstoreError `rate_limited` if the wait is longer than `maxWaitMs`; the reason of `signal`
    */
-  async take(
-    own: AbortSignal | undefined,
-    signal: AbortSignal,
-    timeoutMs: number,
-    refusal: HttpResponse | undefined,
-  ): Promise<string> {
+  async take(signal: AbortSignal, timeoutMs: number, refusal: HttpResponse | undefined): Promise<string> {
     const before = this.#last;
     let leave = (): void => undefined;
     this.#last = new Promise<void>((resolve) => {
       leave = resolve;
     });
     try {
-      await (own ? untilAborted(before, own) : before);
+      await untilAborted(before, signal);
       return await this.#wait(signal, timeoutMs, refusal);
     } finally {
       before.then(leave);

@@ -34,12 +34,10 @@ export function trace(transport: Transport, baseUrl: string, clock: Clock, write
 const SECRET_HEADER = /auth|cookie|token|secret|key|session|password|credential|signature|csrf|nonce/;
 
 function headerLines(headers: HttpHeaders): string[] {
-  return Object.entries(headers).flatMap(([name, value]) =>
-    [value ?? []].flat().map((one) => {
-      const shown = SECRET_HEADER.test(name) ? '[redacted]' : withoutQueryValues(one);
-      return `< ${name}: ${shown}`;
-    }),
-  );
+  return Object.entries(headers).map(([name, value = '']) => {
+    const shown = SECRET_HEADER.test(name) ? '[redacted]' : withoutQueryValues(value);
+    return `< ${name}: ${shown}`;
+  });
 }
 
 const MAX_BODY_CHARACTERS = 2000;

@@ -1,5 +1,4 @@
 // Translates the errors of undici, Node's sockets and TLS; their own messages may quote data and are not shown.
-import { STATUS_CODES } from 'node:http';
 import type { Head, TransportErrorReason } from './types.ts';
 import { TransportError } from './types.ts';
 
@@ -7,78 +6,44 @@ type Problem = readonly [reason: TransportErrorReason, detail: string];
 
 const NOT_HTTP: Problem = ['protocol', 'the service sent an invalid HTTP response'];
 
-const PROBLEMS: readonly (readonly [codes: readonly string[], Problem])[] = [
-  [
-    ['ENOTFOUND', 'EAI_AGAIN', 'EAI_FAIL'],
-    ['connect', 'the host name could not be resolved'],
-  ],
-  [['ECONNREFUSED'], ['connect', 'connection refused']],
-  [
-    ['EHOSTUNREACH', 'ENETUNREACH', 'ENETDOWN', 'EADDRNOTAVAIL'],
-    ['connect', 'no route to the host'],
-  ],
-  [
-    ['ETIMEDOUT', 'UND_ERR_CONNECT_TIMEOUT'],
-    ['connect', 'the connection timed out'],
-  ],
-  [
-    ['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE', 'ECONNABORTED'],
-    ['reset', 'the connection closed before the response was complete'],
-  ],
-  [['UND_ERR_HEADERS_OVERFLOW'], ['too-large', 'the response is too large']],
-  [['UND_ERR_RES_CONTENT_LENGTH_MISMATCH'], NOT_HTTP],
-  [['UND_ERR_ABORTED'], ['aborted', 'interrupted']],
-];
+const UNRESOLVED: Problem = ['connect', 'the host name could not be resolved'];
+const NO_ROUTE: Problem = ['connect', 'no route to the host'];
+const TIMED_OUT: Problem = ['connect', 'the connection timed out'];
+const CLOSED: Problem = ['reset', 'the connection closed before the response was complete'];
+
+const PROBLEMS: Readonly<Record<string, Problem>> = {
+  ENOTFOUND: UNRESOLVED,
+  EAI_AGAIN: UNRESOLVED,
+  EAI_FAIL: UNRESOLVED,
+  ECONNREFUSED: ['connect', 'connection refused'],
+  EHOSTUNREACH: NO_ROUTE,
+  ENETUNREACH: NO_ROUTE,
+  ENETDOWN: NO_ROUTE,
+  EADDRNOTAVAIL: NO_ROUTE,
+  ETIMEDOUT: TIMED_OUT,
+  UND_ERR_CONNECT_TIMEOUT: TIMED_OUT,
+  UND_ERR_SOCKET: CLOSED,
+  ECONNRESET: CLOSED,
+  EPIPE: CLOSED,
+  ECONNABORTED: CLOSED,
+  UND_ERR_HEADERS_OVERFLOW: ['too-large', 'the response is too large'],
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: NOT_HTTP,
+  UND_ERR_ABORTED: ['aborted', 'interrupted'],
+};
 const TLS_CODE = /^(?:CERT_|ERR_TLS_|ERR_SSL_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|HOSTNAME_MISMATCH$|EPROTO$)/;
 
 /**
  * @param requestSent whether any byte of the request may have been sent
- * @param peer the host, for messages, and the proxy, if any, which is named if no connection was made
+ * @param host is named if no connection was made
  */
-export function toTransportError(error: Error, requestSent: boolean, head?: Head, peer?: Peer): TransportError {
-  const [reason, problem] = (!requestSent && peer && problemOfPeer(error, peer)) || problemOf(error, requestSent);
-  const detail = reason === 'reset' && !head ? 'the connection closed before a response arrived' : problem;
+export function toTransportError(error: Error, requestSent: boolean, head?: Head, host?: string): TransportError {
+  // The proxy failed.
+  if (error instanceof TransportError) return error;
+  const [reason, problem] = problemOf(error, requestSent);
+  const isConnecting = !requestSent && host !== undefined && /^(?:connect|tls)$/.test(reason);
+  const early = reason === 'reset' && !head ? 'the connection closed before a response arrived' : problem;
+  const detail = isConnecting ? `cannot connect to ${host}: ${problem}` : early;
   return new TransportError(reason, requestSent, detail, head, codeOf(error));
-}
-
-interface Peer {
-  readonly host: string;
-  readonly proxy: URL | undefined;
-}
-
-function problemOfPeer(error: Error, { host, proxy }: Peer): Problem | undefined {
-  const ofProxy = proxy && problemOfProxy(error, proxy);
-  if (ofProxy) return ofProxy;
-  const [reason, detail] = problemOf(error, false);
-  return /^(?:connect|tls)$/.test(reason) ? [reason, `cannot connect to ${host}: ${detail}`] : undefined;
-}
-
-/** A proxy rejected a CONNECT request. */
-export class ProxyResponseError extends Error {
-  override readonly name = 'ProxyResponseError';
-  readonly status: number;
-
-  constructor(status: number) {
-    super(`the proxy responded with status ${status}`);
-    this.status = status;
-  }
-}
-
-function problemOfProxy(error: Error, { host, username }: URL): Problem | undefined {
-  const status = error instanceof ProxyResponseError ? error.status : 0;
-  if (status === 407) {
-    const problem = username === '' ? 'requires a user name and password' : 'rejected its user name or password';
-    return ['proxy-auth', `proxy ${host} ${problem} (407)`];
-  }
-  if (status) {
-    const shown = STATUS_CODES[status] ? `${status} ${STATUS_CODES[status]}` : status;
-    if (status < 500) return ['proxy-refused', `proxy ${host} rejected the connection (${shown})`];
-    return ['proxy', `proxy ${host} could not connect (${shown})`];
-  }
-  const [reason, detail] = problemOf(error, false);
-  // Attribute a TLS error to the service, whose certificate is checked after the proxy has opened the tunnel.
-  const problem = reason === 'reset' ? 'it closed the connection' : detail;
-  return reason === 'tls' ? undefined : ['proxy', `cannot connect to proxy ${host}: ${problem}`];
 }
 
 function problemOf(error: Error, requestSent: boolean): Problem {
@@ -88,7 +53,7 @@ function problemOf(error: Error, requestSent: boolean): Problem {
   // undici has no code for an unexpected upgrade or interim response.
   if (code === 'UND_ERR_SOCKET' && /^bad (?:response|upgrade)$/.test(error.message)) return NOT_HTTP;
   if (TLS_CODE.test(code)) return ['tls', certificateProblem(code) ?? 'the TLS handshake failed'];
-  const [, known] = PROBLEMS.find(([codes]) => codes.includes(code)) ?? [];
+  const known = PROBLEMS[code];
   if (known || requestSent) return known ?? NOT_HTTP;
   return ['connect', code === '' ? 'the connection failed' : `the connection failed (${code})`];
 }

@@ -1,5 +1,6 @@
 // Sends one attempt over undici, through a proxy if one is set, with a total timeout and a size limit.
 import { Buffer } from 'node:buffer';
+import type { IncomingHttpHeaders } from 'node:http';
 import type { buildConnector, Dispatcher } from 'undici';
 import Agent from 'undici/lib/dispatcher/agent.js';
 import { formatDuration } from '../format.ts';
@@ -8,10 +9,10 @@ import { toTransportError } from './transport-errors.ts';
 import type { Head, HttpHeaders, HttpRequest, HttpResponse, Transport } from './types.ts';
 import { TransportError } from './types.ts';
 
-/** The largest response to a read, unless the request states another. */
-const MAX_RESPONSE_BYTES = 16 * 1024 * 1024;
-/** The largest response to other requests; a longer error response is cut. */
-const MAX_SHORT_RESPONSE_BYTES = 1024 * 1024;
+/** About 330,000 categories; a list of this size needs 640 MB of memory. */
+const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
+/** A longer error response is cut. */
+const MAX_ERROR_BYTES = 1024 * 1024;
 const MAX_HEADER_BYTES = 16 * 1024;
 const CONNECT_TIMEOUT_MS = 10_000;
 /** After a longer idle time the service may close the connection just as a create is written to it. */
@@ -37,10 +38,9 @@ export function createTransport(options: TransportOptions): Transport {
   let reuse = true;
   return {
     async send(request, how) {
-      const maxBytes = request.maxBytes ?? (request.safe ? MAX_RESPONSE_BYTES : MAX_SHORT_RESPONSE_BYTES);
       try {
         const dispatch = { ...dispatchOptions(base, options, request), reset: !reuse };
-        return await exchange(agent, dispatch, { ...how, maxBytes, now: options.now, host: base.host, proxy });
+        return await exchange(agent, dispatch, { ...how, now: options.now, host: base.host });
       } catch (error) {
         if (error instanceof TransportError && error.reason === 'reset') reuse = false;
         throw error;
@@ -89,10 +89,8 @@ function dispatchOptions(base: URL, options: TransportOptions, request: HttpRequ
 }
 
 interface ExchangeOptions extends SendOptions {
-  readonly maxBytes: number;
   readonly now: () => number;
   readonly host: string;
-  readonly proxy: URL | undefined;
 }
 
 function exchange(
@@ -100,7 +98,7 @@ function exchange(
   request: Dispatcher.DispatchOptions,
   options: ExchangeOptions,
 ): Promise<HttpResponse> {
-  const { signal, timeoutMs, maxBytes, now, host, proxy } = options;
+  const { signal, timeoutMs, now, host } = options;
   return new Promise<HttpResponse>((resolve, reject) => {
     let requestSent = false;
     let sentAt = now();
@@ -110,7 +108,7 @@ function exchange(
     let controller: Dispatcher.DispatchController | undefined;
     const chunks: Buffer[] = [];
 
-    const settle = (failure?: TransportError): void => {
+    const settle = (failure?: unknown): void => {
       if (ended) return;
       ended = true;
       clearTimeout(timer);
@@ -119,7 +117,7 @@ function exchange(
       else if (head) resolve({ ...head, body: Buffer.concat(chunks) });
     };
     // Ends the exchange early and closes its connection.
-    const cut = (failure?: TransportError): void => {
+    const cut = (failure?: unknown): void => {
       settle(failure);
       controller?.abort(new Error('cut'));
     };
@@ -135,29 +133,38 @@ function exchange(
       onRequestStart(started) {
         controller = started;
         if (ended) return cut();
-        if (options.canSend?.() === false) return fail('aborted', 'canceled before sending');
+        try {
+          options.beforeSend?.();
+        } catch (error) {
+          return cut(error);
+        }
         requestSent = true;
         sentAt = now();
       },
       onResponseStart(_controller, status, headers) {
         if (status < 200) return;
-        head = { status, headers: headers as HttpHeaders, receivedAt: now(), sentAt };
+        head = { status, headers: joined(headers), receivedAt: now(), sentAt };
         options.onHead?.(head);
-        if ((headers['content-encoding'] ?? 'identity') === 'identity') return;
-        // The status of an error is enough.
-        if (status >= 300) cut();
-        else fail('encoding', 'the response is compressed, but compression was not requested');
       },
       onResponseData(_controller, chunk) {
         received += chunk.length;
         chunks.push(chunk);
-        if (head && head.status >= 400 && received >= MAX_SHORT_RESPONSE_BYTES) cut();
-        else if (received > maxBytes) fail('too-large', `the response is larger than ${maxBytes / 1024 / 1024} MiB`);
+        if (head && head.status >= 400 && received >= MAX_ERROR_BYTES) cut();
+        else if (received > MAX_RESPONSE_BYTES) fail('too-large', 'the response is larger than 64 MiB');
       },
       onResponseEnd: () => settle(),
-      onResponseError: (_controller, error) => settle(toTransportError(error, requestSent, head, { host, proxy })),
+      onResponseError: (_controller, error) => settle(toTransportError(error, requestSent, head, host)),
     });
   });
+}
+
+// A value that was sent twice counts once.
+function joined(headers: IncomingHttpHeaders): HttpHeaders {
+  const entries = Object.entries(headers).map(([name, value = []]) => {
+    const values = [value].flat().map((one) => one.trim());
+    return [name, [...new Set(values)].join(', ')];
+  });
+  return Object.fromEntries(entries);
 }
 
 function duration(ms: number): string {

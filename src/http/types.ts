@@ -1,7 +1,9 @@
 // Requests, responses and failures of the HTTP client and its transport.
+import type { Clock } from '../clock.ts';
+import type { Ledger } from '../rate-limit/ledger.ts';
 
-/** Names are lowercase; a repeated header is an array. */
-export type HttpHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
+/** Names are lowercase; different values of a repeated header are joined by commas, as in `fetch`. */
+export type HttpHeaders = Readonly<Record<string, string | undefined>>;
 
 export interface HttpRequest {
   readonly method: string;
@@ -14,8 +16,6 @@ export interface HttpRequest {
   readonly signal?: AbortSignal | undefined;
   /** Overrides the client's timeout per attempt. */
   readonly timeoutMs?: number | undefined;
-  /** The largest response; by default 16 MiB for a read and 1 MiB for other requests. */
-  readonly maxBytes?: number | undefined;
   /** The name of the category to create, for messages. */
   readonly creates?: string | undefined;
   /** Sends `Cache-Control: no-cache`. */
@@ -46,7 +46,6 @@ export type TransportErrorReason =
   | 'reset'
   | 'protocol'
   | 'too-large'
-  | 'encoding'
   | 'aborted';
 
 export class TransportError extends Error {
@@ -79,9 +78,9 @@ export class TransportError extends Error {
 /** Sends one attempt; it neither follows redirects nor decodes nor retries. */
 export interface Transport {
   /**
-   * @param options `timeoutMs`: from connect to last byte; `onHead`: called once, before the body is read; `canSend`: called
-   *   just before the first byte is sent; if it returns false, nothing is sent and the attempt ends as `aborted`
-   * @throws TransportError; `aborted` after `signal`
+   * @param options `timeoutMs`: from connect to last byte; `onHead`: called before the body is read; `beforeSend`: called
+   *   just before the first byte is sent; if it throws, nothing is sent
+   * @throws TransportError, `aborted` after `signal`; errors of `beforeSend`
    */
   send(
     request: HttpRequest,
@@ -89,7 +88,7 @@ export interface Transport {
       readonly timeoutMs: number;
       readonly signal: AbortSignal;
       readonly onHead?: (head: Head) => void;
-      readonly canSend?: () => boolean;
+      readonly beforeSend?: () => void;
     },
   ): Promise<HttpResponse>;
   close(): Promise<void>;
@@ -118,14 +117,14 @@ export interface Limits {
   readonly names: { readonly maxWait: string; readonly timeout: string };
 }
 
-/** Sends requests within the rate limit, and retries if allowed. */
-export interface HttpClient {
-  /**
-   * Returns the final response, which has any status but 429.
-   * @throws PetstoreError `rate_limited`, `network`, `service`, `auth` (a proxy), `unknown_outcome` or `interrupted`; errors of
-   *   the ledger and of `beforeSend`
-   */
-  send(request: HttpRequest): Promise<HttpResponse>;
-  /** Waits for all requests, since other processes need their responses, and closes the ledger. */
-  close(): Promise<void>;
+export interface HttpClientOptions {
+  readonly transport: Transport;
+  readonly ledger: Ledger;
+  readonly clock: Clock;
+  /** Aborts all waits and requests; its reason is thrown. */
+  readonly signal: AbortSignal;
+  readonly limits: Limits;
+  /** Called when a wait begins or changes, and with undefined when it ends. */
+  readonly onWait?: ((wait: Wait | undefined) => void) | undefined;
+  readonly onBusy?: ((requests: number) => void) | undefined;
 }

@@ -62,15 +62,3 @@ test('the valid members of an Error body are decoded, and a long message is trun
   expect(decodeServiceError(bytes('<html>'))).toEqual({});
   expect(decodeServiceError(bytes(JSON.stringify({ message: 'x'.repeat(9999) }))).serviceMessage).toHaveLength(501);
 });
-
-test('the message of an error is the detail or title of problem+json, or the title of an HTML page', () => {
-  const message = (text: string): string | undefined => decodeServiceError(bytes(text)).serviceMessage;
-  expect(message('{"type":"about:blank","title":"Forbidden","detail":"The plan has expired."}')).toBe(
-    'The plan has expired.',
-  );
-  expect(message('{"title":"Forbidden","status":403}')).toBe('Forbidden');
-  expect(message('<!DOCTYPE html>\n<html><head><title lang="en">502\n Bad Gateway</title></head></html>')).toBe(
-    '502 Bad Gateway',
-  );
-  expect(message('{"detail":"a <title>b</title>"}')).toBe('a <title>b</title>');
-});

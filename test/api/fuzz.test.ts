@@ -4,7 +4,8 @@ import { expect, test } from 'vitest';
 import { createApi } from '../../src/api/categories.ts';
 import { pathBelowBase } from '../../src/commands/api.ts';
 import type { PetstoreError } from '../../src/errors.ts';
-import type { HttpClient, HttpResponse } from '../../src/http/types.ts';
+import type { HttpClient } from '../../src/http/http-client.ts';
+import type { HttpResponse } from '../../src/http/types.ts';
 import { stringifyJson } from '../../src/json.ts';
 import { parseBaseUrl } from '../../src/profiles/credential-rules.ts';
 import { mutated } from '../support/mutations.ts';
@@ -16,9 +17,9 @@ const LIST = JSON.stringify([
 const ONE = '{"id":7,"name":"dog","description":"Canis familiaris"}';
 const ERROR = '{"code":"invalid","message":"The name is too long.","status":400}';
 
-function responding(status: number, body: Uint8Array): HttpClient {
+function responding(status: number, body: Uint8Array): Pick<HttpClient, 'send'> {
   const response: HttpResponse = { status, headers: {}, body, receivedAt: 0, sentAt: 0 };
-  return { send: async () => response, close: async () => undefined };
+  return { send: async () => response };
 }
 
 function isCategory(value: unknown): boolean {

@@ -170,7 +170,7 @@ test.each([
 
 const DOCUMENTED = "is deprecated according to the service's documentation and will be removed";
 
-test.each<[request: string, headers: Record<string, string | string[]>, ...notices: string[]]>([
+test.each<[request: string, headers: Record<string, string>, ...notices: string[]]>([
   ['GET /categories', { 'content-type': 'application/json' }],
   ['GET /pets/1', {}, `GET /pets/1 ${DOCUMENTED}`],
   ['GET /pets', {}],
@@ -183,7 +183,7 @@ test.each<[request: string, headers: Record<string, string | string[]>, ...notic
   ['GET /x', { deprecation: '@999999999999' }, 'GET /x is deprecated (@999999999999)'],
   ['GET /x', { sunset: 'Wed, 31 Dec 2031 23:59:59 GMT' }, 'GET /x will be removed on 2031-12-31'],
   ['GET /x', { sunset: 'later' }, 'GET /x will be removed on later'],
-  ['POST /x', { stability: ['beta'] }, 'POST /x is marked beta and may change without notice'],
+  ['POST /x', { stability: 'beta' }, 'POST /x is marked beta and may change without notice'],
   ['POST /x', { 'x-api-stability': 'beta' }, 'POST /x is marked beta and may change without notice'],
   ['POST /x', { 'stability-level': 'beta' }, 'POST /x is marked beta and may change without notice'],
   ['GET /x', { 'x-stability': 'stable', 'x-instability': 'beta' }],

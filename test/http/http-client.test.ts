@@ -1,7 +1,7 @@
 // Attempts, retries, waits and interruptions of the HTTP client, in virtual time.
 import { expect, test } from 'vitest';
 import { PetstoreError } from '../../src/errors.ts';
-import { createHttpClient } from '../../src/http/http-client.ts';
+import { HttpClient } from '../../src/http/http-client.ts';
 import type { HttpRequest, Transport, Wait } from '../../src/http/types.ts';
 import { TransportError } from '../../src/http/types.ts';
 import { Ledger } from '../../src/rate-limit/ledger.ts';
@@ -41,7 +41,7 @@ function scripted(steps: readonly Step[], options: Options = {}) {
     async send(_request, how) {
       const step = steps[Math.min(sentAt.length, steps.length - 1)] as Step;
       if (step.connectMs !== undefined) await clock.sleep(step.connectMs);
-      if (how.canSend?.() === false) throw new TransportError('aborted', false, 'withdrawn');
+      how.beforeSend?.();
       const started = clock.now();
       sentAt.push(started);
       await clock.sleep(step.ms ?? 10, how.signal).catch(() => {
@@ -57,7 +57,7 @@ function scripted(steps: readonly Step[], options: Options = {}) {
   const controller = new AbortController();
   const limits = { maxWaitMs, maxRetries, timeoutMs: 30_000, names: { maxWait: '--max-wait', timeout: '--timeout' } };
   const onWait = (wait: Wait | undefined): void => void waits.push(wait);
-  const sender = createHttpClient({ transport, ledger, clock, signal: controller.signal, limits, onWait });
+  const sender = new HttpClient({ transport, ledger, clock, signal: controller.signal, limits, onWait });
   const gaps = (): number[] => sentAt.slice(1).map((at, index) => at - (sentAt[index] ?? 0));
   const interruptAfter = (ms: number): void => void clock.sleep(ms).then(() => controller.abort(INTERRUPTED));
   return { sender, clock, sentAt, gaps, waits, ledger, open, dir, interruptAfter };

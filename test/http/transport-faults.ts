@@ -1,8 +1,7 @@
 // Faults between client and service, each as bytes on a socket, with the exit code it must cause.
 import type { Socket } from 'node:net';
-import { gzipSync } from 'node:zlib';
 import type { RawRequest, RawServer } from '../support/raw-server.ts';
-import { flood, response, startRawServer } from '../support/raw-server.ts';
+import { response, startRawServer } from '../support/raw-server.ts';
 
 export interface Fault {
   /** Exit codes of a read and of a write. */
@@ -67,18 +66,9 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
   'no response': timeout(() => undefined),
   'stalled body': timeout((socket, healthy) => void socket.write(`${head(healthy, 'Content-Length: 999')}[{"id"`)),
   'body cut short': invalid((healthy) => head(healthy, 'Content-Length: 999') + healthy.body.slice(0, -4)),
-  'endless body': {
-    read: 7,
-    write: 8,
-    onRequest: (socket, healthy) => {
-      socket.write(`${head(healthy, 'Connection: close')}[`);
-      flood(socket);
-    },
-  },
   'no status line': invalid(() => 'SSH-2.0-OpenSSH_9.6\r\n\r\n'),
   'huge header': invalid((healthy) => whole(healthy, `X-Huge: ${'x'.repeat(300_000)}`)),
   'HTML page': badContent(({ status }) => response(status, '<!doctype html><title>Sign in</title>')),
-  'unrequested gzip': invalid(({ status, body }) => response(status, gzipSync(body), 'Content-Encoding: gzip')),
   'redirect (302)': redirect('302 Found'),
   'internal error': errorStatus(7, 8, '500 Internal Server Error'),
   unauthorized: errorStatus(3, 3, '401 Unauthorized'),

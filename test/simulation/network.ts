@@ -47,7 +47,7 @@ export class Network {
     key: string,
     now: () => number,
     { method, body }: Parameters<Transport['send']>[0],
-    { timeoutMs, signal, onHead, canSend }: Parameters<Transport['send']>[1],
+    { timeoutMs, signal, onHead, beforeSend }: Parameters<Transport['send']>[1],
   ): Promise<HttpResponse> {
     const { scheduler, service, faults, invariants, trace, connectMs } = this.#options;
     const kind = method === 'GET' ? 'list' : 'create';
@@ -131,7 +131,11 @@ export class Network {
       after(scheduler.between(0.5, connectMs), () => {
         const fault = faults.onRequest(process, kind);
         if (fault === 'no-connection') return fail('connect', 'connection refused');
-        if (canSend && !canSend()) return fail('aborted', 'not allowed to send');
+        try {
+          beforeSend?.();
+        } catch (error) {
+          return end(() => reject(error));
+        }
         sent = true;
         sentAt = now();
         sentOn = scheduler.now;

@@ -1,8 +1,8 @@
 // Simulates several processes and a rate-limited service in virtual time, with real ledgers in a directory.
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { createHttpClient } from '../../src/http/http-client.ts';
-import type { HttpClient, HttpRequest, HttpResponse, Transport } from '../../src/http/types.ts';
+import { HttpClient } from '../../src/http/http-client.ts';
+import type { HttpRequest, HttpResponse, Transport } from '../../src/http/types.ts';
 import { TransportError } from '../../src/http/types.ts';
 import { Ledger } from '../../src/rate-limit/ledger.ts';
 import { draws } from './draws.ts';
@@ -87,7 +87,7 @@ export async function simulate(options: Simulation): Promise<Outcome> {
   let finished = startedAt;
   let left = options.requests;
   const startClient = (index: number): HttpClient =>
-    createHttpClient({
+    new HttpClient({
       transport,
       ledger: new Ledger({
         stateDir: join(dir, String(index % (options.hosts ?? 1))),

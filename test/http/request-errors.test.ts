@@ -1,6 +1,6 @@
 // The meaning of each status, for reads and for creates, which may have been processed.
 import { expect, test } from 'vitest';
-import { responseError } from '../../src/api/response-error.ts';
+import { responseError } from '../../src/http/request-errors.ts';
 import type { HttpRequest, HttpResponse } from '../../src/http/types.ts';
 
 const read: HttpRequest = { method: 'GET', path: '/categories', safe: true };
