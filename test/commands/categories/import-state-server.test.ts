@@ -88,6 +88,7 @@ withServer('one of two machines that import at the same time waits, and each row
 withServer.each<[string, (server: RedisServer) => Promise<unknown>]>([
   ['is killed', (server) => server.kill()],
   ['has no memory left', (server) => server.command('CONFIG', 'SET', 'maxmemory', '1')],
+  ['withdraws a permission', (server) => server.command('ACL', 'SETUSER', 'default', '-xadd')],
 ])('an import whose state server %s exits with 9 and prints the rows created so far', async (_what, harm) => {
   let harmed: Promise<unknown> | undefined;
   const fleet: Fleet = await Fleet.start({
