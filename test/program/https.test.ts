@@ -82,20 +82,11 @@ test('NODE_TLS_REJECT_UNAUTHORIZED=0 does not make petstore trust a certificate'
   expect(service.requests).toHaveLength(before);
 });
 
-test.each([
-  // The response is a list instead of a category, so the outcome is unknown.
-  ['a create with an invalid response', 'pets.example', ['create', '--name', 'dog'], 8, /is unknown/],
-  [
-    'a list with a rejected proxy password',
-    'closed.example',
-    ['list'],
-    3,
-    /^error: proxy \S+ rejected .* \(407\)\nhint: set HTTPS_PROXY to http:\/\/USER:PASSWORD@HOST:PORT\n$/,
-  ],
-])('%s is sent once through a proxy', async (_what, host, args, code, err) => {
-  const here = trusting(`https://${host}/v1`, { HTTPS_PROXY: `http://me:hunter2@${proxyHost}` });
+test('a list with a rejected proxy password is sent once and exits with 3', async () => {
+  const here = trusting('https://closed.example/v1', { HTTPS_PROXY: `http://me:hunter2@${proxyHost}` });
   const before = tunnels.length;
-  expect(await petstore(here, ['categories', ...args])).toMatchObject({ code, err: expect.stringMatching(err) });
+  const error = /^error: proxy \S+ rejected .* \(407\)\nhint: set HTTPS_PROXY to http:\/\/USER:PASSWORD@HOST:PORT\n$/;
+  expect(await petstore(here, ['categories', 'list'])).toEqual({ code: 3, out: '', err: expect.stringMatching(error) });
   expect(tunnels).toHaveLength(before + 1);
 });
 

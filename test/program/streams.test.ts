@@ -91,8 +91,7 @@ test('an import completes after its stdout and stderr are closed', async () => {
 });
 
 test.runIf(hasDevFull).each([
-  ['a list as JSON', [...LIST, '--json']],
-  ['a list as a table', LIST],
+  ['a list', LIST],
   ['--help', ['--help']],
   ['--version', ['--version']],
 ])('a full disk behind stdout causes exit code 9 for %s', async (_what, args) => {
