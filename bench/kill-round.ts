@@ -1,7 +1,7 @@
 // One round: kills an import at random moments while responses are lost, runs it again until it is done, and counts the rows.
 import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Place } from '../test/support/processes.ts';
 import {
@@ -10,8 +10,8 @@ import {
   runProgram,
   startProgram,
   startSandbox,
+  until,
   untilCreated,
-  untilRecorded,
 } from '../test/support/processes.ts';
 
 export interface Round {
@@ -181,4 +181,13 @@ async function count({ bin, at, names }: Scene): Promise<{ duplicates: number; m
   const counts = [...surplus.values()];
   const sum = (some: readonly number[]): number => some.reduce((total, each) => total + each, 0);
   return { duplicates: sum(counts.filter((each) => each > 0)), missing: -sum(counts.filter((each) => each < 0)) };
+}
+
+/** Waits until the log of an import's lock contains a text, for example `"acquire"`. */
+async function untilRecorded(at: Place, text: string): Promise<void> {
+  const dir = join(at.env['PETSTORE_STATE_DIR'] ?? '', 'imports');
+  await until(() => {
+    const files = existsSync(dir) ? readdirSync(dir, { recursive: true, encoding: 'utf8' }) : [];
+    return files.some((file) => file.endsWith('.log') && readFileSync(join(dir, file), 'utf8').includes(text));
+  });
 }

@@ -225,5 +225,5 @@ anyTest.runIf(hasPty).each([
   ['a prompt', 'silent', ['auth', 'login'], 'API key for profile'],
 ] as const)('%s ends by SIGHUP when its terminal is closed', async (_what, service, args, after) => {
   const run = runFrom('the saved profile', service);
-  expect(await closeTerminal([process.execPath, BIN, ...args], run, after)).toBe('SIGHUP');
+  expect((await closeTerminal([process.execPath, BIN, ...args], run, after)).signal).toBe('SIGHUP');
 });

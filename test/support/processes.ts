@@ -1,7 +1,6 @@
 // Processes of the built program, for tests and benchmarks: directories, environment, outcome, and a sandbox.
 import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { constants, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { tempDir } from './temp-dir.ts';
@@ -92,15 +91,6 @@ export async function startSandbox(bin: string, options: readonly string[]): Pro
       await gone;
     },
   };
-}
-
-/** Waits until the log of an import's lock contains a text, for example `"acquire"`. */
-export async function untilRecorded(at: Place, text: string): Promise<void> {
-  const dir = join(at.env['PETSTORE_STATE_DIR'] ?? '', 'imports');
-  await until(() => {
-    const files = existsSync(dir) ? readdirSync(dir, { recursive: true, encoding: 'utf8' }) : [];
-    return files.some((file) => file.endsWith('.log') && readFileSync(join(dir, file), 'utf8').includes(text));
-  });
 }
 
 /** Waits until the service of a place lists more categories than now. */

@@ -1,13 +1,12 @@
 // Runs a command in a pseudo-terminal, types text, and reports the state of the terminal afterwards; pictures its screen.
 import type { ChildProcess } from 'node:child_process';
 import { execFileSync, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { closeSync, constants as files, openSync, write } from 'node:fs';
-import { constants } from 'node:os';
 import type { ReadStream } from 'node:tty';
 import { open } from '@lydell/node-pty';
 import xterm from '@xterm/headless';
-import type { Place } from './processes.ts';
+import type { Outcome, Place } from './processes.ts';
+import { ended } from './processes.ts';
 
 // Opens a pseudo-terminal without a process; missing in the types of the package.
 declare module '@lydell/node-pty' {
@@ -20,7 +19,6 @@ export interface Step {
   /** Text to type, for example `\r` or `\u0003` (Ctrl-C). */
   readonly send?: string;
   readonly signal?: NodeJS.Signals;
-  readonly act?: () => void;
 }
 
 export interface TerminalOptions {
@@ -35,10 +33,10 @@ export interface TerminalOptions {
 }
 
 export interface TerminalOutcome {
-  /** As a shell reports it: 128 + N after signal N; or the reason for killing the command: `timeout` or `flood`. */
-  readonly code: number | string;
-  /** The signal that ended the command. */
-  readonly signal: NodeJS.Signals | null;
+  /** As a shell reports it: 128 + N after signal N. */
+  readonly code: number;
+  /** The signal that ended the command, SIGKILL after the timeout. */
+  readonly signal: NodeJS.Signals | undefined;
   /** All output on the terminal. */
   readonly screen: string;
   /** The output on stdout if it is a pipe. */
@@ -49,8 +47,6 @@ export interface TerminalOutcome {
   readonly stepsLeft: number;
 }
 
-// More characters than any command prints.
-const FLOOD = 5_000_000;
 // Delay before typing, since a terminal drops pending output at Ctrl-C.
 const REACTION_MS = 20;
 // Written to the terminal after the command has ended, to mark the end of its output.
@@ -68,7 +64,7 @@ export async function runInTerminal(
 ): Promise<TerminalOutcome> {
   const { columns = 80, rows = 24, steps = [], stdoutPiped = false, timeoutMs = 20_000 } = options;
   const terminal = openTerminal(columns, rows);
-  const child = startOn(terminal, command, at, stdoutPiped, options.env);
+  const child = startOn(terminal.name, command, at, stdoutPiped, options.env);
   try {
     return await attend(terminal, child, steps, timeoutMs);
   } finally {
@@ -77,36 +73,30 @@ export async function runInTerminal(
   }
 }
 
-/** Closes the terminal after a text has appeared. @returns the signal that ended the command, if one did */
-export async function closeTerminal(
-  command: readonly string[],
-  at: Place,
-  after: string,
-): Promise<NodeJS.Signals | null> {
-  const terminal = openTerminal(80, 24);
-  const child = startOn(terminal, command, at);
-  const ended = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>;
+/** Closes the terminal after a text has appeared. */
+export async function closeTerminal(command: readonly string[], at: Place, after: string): Promise<Outcome> {
+  const { master, slave, name } = openTerminal(80, 24);
+  const child = startOn(name, command, at);
   let screen = '';
   await new Promise<void>((found) =>
-    terminal.master.on('data', (text: string) => {
+    master.on('data', (text: string) => {
       screen += text;
       if (screen.includes(after)) found();
     }),
   );
-  closeSync(terminal.slave);
-  terminal.master.destroy();
-  const [, signal] = await ended;
-  return signal;
+  closeSync(slave);
+  master.destroy();
+  return ended(child);
 }
 
 function startOn(
-  terminal: OpenTerminal,
+  terminal: string,
   command: readonly string[],
   at: Place,
   stdoutPiped = false,
   env: TerminalOptions['env'] = {},
 ): ChildProcess {
-  return spawn('bash', ['-c', stdoutPiped ? STDOUT_PIPED : ON_TERMINAL, terminal.name, ...command], {
+  return spawn('bash', ['-c', stdoutPiped ? STDOUT_PIPED : ON_TERMINAL, terminal, ...command], {
     env: { TERM: 'xterm-256color', ...at.env, ...env },
     cwd: at.dir,
     detached: true,
@@ -129,82 +119,51 @@ function openTerminal(columns: number, rows: number): OpenTerminal {
   return { master, slave, name };
 }
 
+// Reads the screen and performs each step when its text appears after that of the previous step.
 async function attend(
-  terminal: OpenTerminal,
+  { master, slave }: OpenTerminal,
   child: ChildProcess,
   steps: readonly Step[],
   timeoutMs: number,
 ): Promise<TerminalOutcome> {
-  const typist = new Typist(steps, terminal.master, child);
-  const timer = setTimeout(() => typist.kill('timeout'), timeoutMs);
-  let stdout = '';
-  child.stdout?.setEncoding('utf8').on('data', (text: string) => {
-    stdout += text;
-  });
-  const closed = once(child, 'close');
-  const [code, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null];
-  clearTimeout(timer);
-  await closed;
-  write(terminal.slave, END, () => undefined);
-  await typist.seenAll;
-  const modes = stty(terminal.slave, '-a');
-  return {
-    code: typist.killed ?? code ?? 128 + (signal ? constants.signals[signal] : 0),
-    signal,
-    screen: typist.screen.slice(0, typist.screen.lastIndexOf(END)),
-    stdout,
-    cooked: ['icanon', 'echo', 'isig'].every((mode) => modes.includes(mode)),
-    stepsLeft: typist.steps.length,
-  };
-}
-
-// Reads the screen and performs each step when its text appears after that of the previous step.
-class Typist {
-  readonly steps: Step[];
-  readonly seenAll: Promise<void>;
-  readonly #keyboard: ReadStream;
-  readonly #child: ChildProcess;
-  screen = '';
-  killed: string | undefined;
-  #seen = 0;
-  #busy = false;
-  #tail = '';
-
-  constructor(steps: readonly Step[], master: ReadStream, child: ChildProcess) {
-    this.steps = [...steps];
-    this.#keyboard = master;
-    this.#child = child;
-    this.seenAll = new Promise((resolve) => {
-      master.on('data', (text: string) => {
-        this.screen += text;
-        const recent = this.#tail + text;
-        this.#tail = recent.slice(-END.length);
-        if (recent.includes(END)) resolve();
-        if (this.screen.length > FLOOD) this.kill('flood');
-        else this.#go();
-      });
-    });
-  }
-
-  kill(why: string): void {
-    this.killed ??= why;
-    this.#child.kill('SIGKILL');
-  }
-
-  #go(): void {
-    const [step] = this.steps;
-    if (this.#busy || !step || !this.screen.includes(step.after, this.#seen)) return;
-    this.#busy = true;
+  const left = [...steps];
+  let screen = '';
+  let seen = 0;
+  let isTyping = false;
+  const typeNext = (): void => {
+    const [step] = left;
+    if (isTyping || !step || !screen.includes(step.after, seen)) return;
+    isTyping = true;
     setTimeout(() => {
-      this.steps.shift();
-      this.#seen = this.screen.indexOf(step.after, this.#seen) + step.after.length;
-      if (step.send) this.#keyboard.write(step.send);
-      if (step.signal) this.#child.kill(step.signal);
-      step.act?.();
-      this.#busy = false;
-      this.#go();
+      left.shift();
+      seen = screen.indexOf(step.after, seen) + step.after.length;
+      if (step.send) master.write(step.send);
+      if (step.signal) child.kill(step.signal);
+      isTyping = false;
+      typeNext();
     }, REACTION_MS);
-  }
+  };
+  const seenAll = new Promise<void>((resolve) => {
+    master.on('data', (text: string) => {
+      screen += text;
+      if (screen.includes(END, screen.length - text.length - END.length)) resolve();
+      typeNext();
+    });
+  });
+  const timer = setTimeout(() => child.kill('SIGKILL'), timeoutMs);
+  const { code, signal, out } = await ended(child);
+  clearTimeout(timer);
+  write(slave, END, () => undefined);
+  await seenAll;
+  const modes = stty(slave, '-a');
+  return {
+    code,
+    signal,
+    screen: screen.slice(0, screen.lastIndexOf(END)),
+    stdout: out,
+    cooked: ['icanon', 'echo', 'isig'].every((mode) => modes.includes(mode)),
+    stepsLeft: left.length,
+  };
 }
 
 // Reads or sets the modes and size of the terminal.
