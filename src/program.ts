@@ -46,10 +46,10 @@ export async function run(context: Context): Promise<number> {
 // Returns a help or version text; commands write their results themselves.
 async function parseAndRun(program: Program, json: boolean): Promise<string | undefined> {
   const { context } = program;
-  const { args, stdout, version } = context;
-  if (args.length === 0) return (await import('./commands/help.ts')).welcomeText(stdout.columns);
+  const { args, version } = context;
+  const isHelp = args.length === 0 || args[0] === 'help';
   try {
-    await program.parseAsync(args[0] === 'help' ? [...args.slice(1), '--help'] : args, { from: 'user' });
+    await program.parseAsync(isHelp ? [...args.slice(1), '--help'] : args, { from: 'user' });
     return undefined;
   } catch (error) {
     if (!(error instanceof CommanderError) || error.exitCode !== 0) throw error;
@@ -103,7 +103,7 @@ export function createProgram(context: Context): Program {
       notes: `petstore waits when the quota is exhausted, shares it with other petstore processes, and never resends
 a create that may have succeeded. Results go to stdout; everything else goes to stderr.`,
       examples: [
-        'petstore categories list -p sandbox',
+        'petstore categories list -p sandbox  # without an account',
         'petstore auth login --url https://HOST/v1',
         'petstore categories create --help',
       ],

@@ -1,4 +1,4 @@
-// Help: the text of `--help`, the text of a bare `petstore`, and the command reference as JSON (`--help --json`).
+// Help: the text of `--help`, and the command reference as JSON (`--help --json`).
 import type { Argument, Command, Option } from 'commander';
 import { Help } from 'commander';
 import { PetstoreCommand, pathOf, rootOf } from '../command.ts';
@@ -8,22 +8,6 @@ import { hasColor } from '../io.ts';
 import { loadStyle } from '../output/render.ts';
 import type { GlobalOption } from '../reference.ts';
 import { EXIT_CODES, GLOBAL_OPTIONS } from '../reference.ts';
-
-const WELCOME = `petstore is a command-line client for the pet store API.
-
-Try it without an account, in a local sandbox:
-  $ petstore categories create --name dog -p sandbox
-  $ petstore categories list -p sandbox
-
-Use it with your API key:
-  $ petstore auth login --url https://HOST/v1
-  $ petstore categories list
-
-More:
-  $ petstore --help                     all commands
-  $ petstore categories create --help   one command, with examples
-  $ petstore doctor                     diagnose problems
-`;
 
 /** Every environment variable that the program reads. */
 export const ENVIRONMENT = [
@@ -67,11 +51,6 @@ export async function helpText(command: Command, { stdout, env, args }: Context)
   help.styleTitle = bold;
   help.helpWidth = Math.max(NARROWEST, Math.min(WIDEST, stdout.columns || 80));
   return help.formatHelp(command, help);
-}
-
-/** The text of `petstore` without arguments. */
-export function welcomeText(columns: number | undefined): string {
-  return columns ? new Help().boxWrap(WELCOME, columns) : WELCOME;
 }
 
 /** Commander's layout, with subcommands before options, and with the sections of PetstoreCommand. */

@@ -108,9 +108,10 @@ test('the help of a subcommand names the global options in at most two lines, an
   expect(root.indexOf('Categories:')).toBeLessThan(root.indexOf('Global options:'));
 });
 
-test('`petstore help COMMAND` prints the same text as `COMMAND --help`, also for an alias', async () => {
+test('`petstore help COMMAND` prints the same text as `COMMAND --help`, also for an alias and without a command', async () => {
   const { out } = await inProcess(['categories', 'create', '--help']);
   expect((await inProcess(['help', 'categories', 'create'])).out).toBe(out);
+  expect((await inProcess([])).out).toBe((await inProcess(['--help'])).out);
   const list = await inProcess(['categories', 'list', '--help']);
   expect((await inProcess(['help', 'categories', 'ls'])).out).toBe(list.out);
   expect(out).toContain('Usage: petstore categories create');
@@ -148,14 +149,6 @@ test.each([[['--json', '-V']], [['--format', 'json', 'categories', '--version']]
     expect(await inProcess(args)).toEqual({ code: 0, out: '{"version":"1.0.0"}\n', err: '' });
   },
 );
-
-test.each([40, 80])('petstore without arguments prints the first steps, wrapped at %i columns', async (columns) => {
-  const { code, out } = await inProcess([], { columns });
-  expect(code).toBe(0);
-  expect(out).toContain('petstore auth login');
-  // Commands are not wrapped.
-  expect(out.split('\n').filter((line) => line.length > columns && !/^ +\$ /.test(line))).toEqual([]);
-});
 
 test('exit codes in the help of a command have the wording of the reference, one code a line', async () => {
   const { out } = await inProcess(['categories', 'create', '--help'], { columns: 40 });
