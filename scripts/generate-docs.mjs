@@ -21,9 +21,7 @@ export function cliReference(reference) {
     '## Environment variables',
     table(
       ['variable', 'meaning'],
-      reference.environment
-        .filter(({ meaning }) => !/^same as --[a-z-]+$/.test(meaning))
-        .map(({ name, meaning }) => [code(name), cell(meaning)]),
+      reference.environment.map(({ name, meaning }) => [code(name), cell(meaning)]),
     ),
   ].join('\n\n');
 }
@@ -36,26 +34,25 @@ export function exitCodeTable({ exitCodes }) {
 }
 
 function markdownSection(command) {
-  const { aliases, description, notes } = command;
+  const { aliases, description, notes, output, exitCodes } = command;
   const alias = aliases.length > 0 ? ` Alias: ${aliases.map(code).join(', ')}` : '';
   const named = [...command.arguments.map((one) => ({ ...one, flags: one.name })), ...command.options];
   return [
     `### ${escaped(command.usage.replace(' [options]', ''))}`,
     escaped(sentence(description)) + alias,
     ...(named.length > 0 ? [optionTable(named)] : []),
-    ...(notes
-      ? notes
-          .replace('\n\nExit codes:', ' Exit codes:')
-          .split(/\n{2,}/)
-          .map(markdownParagraph)
-      : []),
+    ...notes
+      .split(/\n{2,}/)
+      .filter(Boolean)
+      .map(markdownParagraph),
+    escaped(`Output: ${output}${exitCodes.length > 0 ? ` Exit codes: ${exitCodes.join(', ')}.` : ''}`),
   ];
 }
 
 function optionTable(list) {
   return table(
     ['option', 'meaning'],
-    list.map((one) => [code(one.flags), cell(explained(one))]),
+    list.map((one) => [code(one.flags), cell(one.description)]),
   );
 }
 
@@ -135,12 +132,17 @@ function manSection(command) {
     ...command.arguments.flatMap(term('.I', ({ name }) => name)),
     ...command.options.flatMap(term('.B', ({ flags }) => flags)),
     ...(command.notes ? ['.PP', ...paragraphs(command.notes)] : []),
-    ...(command.examples.length > 0 ? ['.PP', 'Examples:', ...examples(command.examples)] : []),
+    '.PP',
+    roff(`Output: ${command.output}`),
+    ...(command.exitCodes.length > 0 ? ['.PP', `Exit codes: ${command.exitCodes.join(', ')}.`] : []),
+    '.PP',
+    'Examples:',
+    ...examples(command.examples),
   ];
 }
 
 function term(macro, name) {
-  return (one) => ['.TP', `${macro} ${roff(name(one))}`, roff(explained(one))];
+  return (one) => ['.TP', `${macro} ${roff(name(one))}`, roff(one.description)];
 }
 
 function examples(lines) {
@@ -163,17 +165,6 @@ function roff(raw) {
     .replaceAll('-', '\\-')
     .replace(/^([.'])/, '\\&$1')
     .replace(/[^\x20-\x7e]/g, (char) => `\\[u${char.codePointAt(0).toString(16).toUpperCase().padStart(4, '0')}]`);
-}
-
-// Appends the other facts about an option or argument in parentheses.
-function explained({ description, required, choices, env, default: value }) {
-  const facts = [
-    ...(required ? ['required'] : []),
-    ...(choices ? [choices.join(', ')] : []),
-    ...(env ? [`env: ${env}`] : []),
-    ...(value === undefined ? [] : [`default: ${value}`]),
-  ];
-  return facts.length === 0 ? description : `${description} (${facts.join('; ')})`;
 }
 
 function sentence(text) {

@@ -133,9 +133,10 @@ function addGlobalOptions(program: Program): void {
     const option = new Option(flags, description);
     const name = option.attributeName();
     const parse = PARSERS[name];
-    if (parse && fallback !== undefined) option.argParser((text) => parse(text, `--${option.name()}`));
-    program.addOption(option.default(fallback && parse?.(fallback, variable), fallback));
-    program.hook('preAction', () => {
+    if (parse && fallback !== undefined) {
+      option.argParser((text) => parse(text, `--${option.name()}`)).default(parse(fallback, variable), fallback);
+    }
+    program.addOption(option).hook('preAction', () => {
       if (!parse || !env[variable] || program.getOptionValueSource(name) === 'cli') return;
       program.setOptionValueWithSource(name, parse(env[variable], variable), 'env');
     });

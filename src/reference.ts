@@ -57,7 +57,7 @@ export interface GlobalOption {
   readonly description: string;
   /** The environment variable that sets the option if it is not typed. */
   readonly variable?: string | undefined;
-  /** The default: a value or a description of it. */
+  /** The default, as a user would type it. */
   readonly fallback?: string | undefined;
 }
 
@@ -65,9 +65,8 @@ export interface GlobalOption {
 export const GLOBAL_OPTIONS: readonly GlobalOption[] = [
   {
     flags: '-p, --profile <name>',
-    description: 'profile to use: its base URL, key and quota',
+    description: 'profile to use instead of the active one: its base URL, key and quota',
     variable: 'PETSTORE_PROFILE',
-    fallback: 'the active profile',
   },
   { flags: '--json', description: 'print exactly one JSON document; errors are JSON on stderr' },
   {

@@ -70,16 +70,14 @@ failed or skipped; ids are node, config, state, state_server, profile, base_url,
 export const sandbox = (): PetstoreCommand =>
   new PetstoreCommand('sandbox')
     .description('run a local test server that implements the API')
-    .option('--port <number>', 'port on 127.0.0.1; 0 chooses a free port', '4010')
-    // Show `free` as the default without setting it, since a value would conflict with --limit.
+    .option('--port <number>', 'port on 127.0.0.1; 0 chooses a free port', toNumber, 4010)
     .addOption(
-      new Option('--plan <plan>', 'rate limits of this plan')
+      new Option('--plan <plan>', 'rate limits of a plan; by default, free')
         .choices(['free', 'pro', 'business', 'enterprise'])
-        .default(undefined, 'free')
         .conflicts('limit'),
     )
-    .option('--limit <limit>', 'custom rate limit such as 60/6s; repeatable (all apply)', collect, [])
-    .option('--key <key>', 'API key to accept; repeatable (each key has its own rate limit)', collect, [])
+    .option('--limit <limit>', 'custom rate limit such as 60/6s; repeatable (all apply)', collect)
+    .option('--key <key>', 'API key to accept; repeatable (each key has its own rate limit)', collect)
     .option('--data <file>', 'path of the data files, without suffix (default: the files of profile "sandbox")')
     .option('--reset', 'delete categories and rate limit windows first; ids are not reused')
     .addOption(
@@ -87,8 +85,8 @@ export const sandbox = (): PetstoreCommand =>
         .choices(['seconds', 'date', 'none'])
         .default('seconds'),
     )
-    .option('--fault <fault>', 'inject a fault, KIND[:PERCENT]; repeatable, see below', collect, [])
-    .option('--seed <number>', 'seed for fault injection, for reproducible runs')
+    .option('--fault <fault>', 'inject a fault, KIND[:PERCENT]; repeatable, see below', collect)
+    .option('--seed <number>', 'seed for fault injection, for reproducible runs', toNumber)
     .sections({
       notes: `The server runs until Ctrl-C and prints one line per request on stderr, except with --quiet or --json. With
 -p sandbox, commands use the same data without this server. Any number of processes can
@@ -139,6 +137,11 @@ export const suggestions = (): PetstoreCommand =>
     .option('--at-blank', 'add an empty last word')
     .action(handlerOf(async (command) => (await import('./completion.ts')).suggestAction(rootOf(command))));
 
-function collect(value: string, all: readonly string[]): readonly string[] {
-  return [...all, value];
+function collect(value: string, previous: readonly string[] = []): readonly string[] {
+  return [...previous, value];
+}
+
+// The sandbox rejects any other text with an error that repeats it.
+function toNumber(text: string): number | string {
+  return /^\d{1,10}$/.test(text) ? Number(text) : text;
 }

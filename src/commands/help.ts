@@ -1,23 +1,18 @@
 // Help: the text of `--help`, and the command reference as JSON (`--help --json`).
-import type { Argument, Command, Option } from 'commander';
+import type { Command, Option } from 'commander';
 import { Help } from 'commander';
 import { PetstoreCommand, pathOf, rootOf } from '../command.ts';
 import { capitalize } from '../format.ts';
 import type { Context } from '../io.ts';
 import { hasColor } from '../io.ts';
 import { loadStyle } from '../output/render.ts';
-import type { GlobalOption } from '../reference.ts';
 import { EXIT_CODES, GLOBAL_OPTIONS } from '../reference.ts';
 
-/** Every environment variable that the program reads. */
+/** The environment variables that the program reads, apart from those of global options. */
 export const ENVIRONMENT = [
   { name: 'PETSTORE_API_KEY', meaning: 'API key; overrides a saved one' },
   { name: 'PETSTORE_API_KEY_COMMAND', meaning: 'command that prints the API key; see `petstore auth login --help`' },
   { name: 'PETSTORE_BASE_URL', meaning: 'base URL of the service, ending in /v1; overrides a saved one' },
-  { name: 'PETSTORE_PROFILE', meaning: 'same as --profile' },
-  { name: 'PETSTORE_MAX_WAIT', meaning: 'same as --max-wait' },
-  { name: 'PETSTORE_MAX_RETRIES', meaning: 'same as --max-retries' },
-  { name: 'PETSTORE_TIMEOUT', meaning: 'same as --timeout' },
   { name: 'PETSTORE_QUIET', meaning: 'same as --quiet unless empty, 0 or false' },
   { name: 'PETSTORE_CONFIG_DIR', meaning: 'directory for profiles and keys (default on Linux: ~/.config/petstore)' },
   {
@@ -37,6 +32,7 @@ export const ENVIRONMENT = [
   { name: 'NODE_EXTRA_CA_CERTS', meaning: 'file with additional certificate authorities' },
 ];
 
+const VARIABLES = new Map(GLOBAL_OPTIONS.map(({ flags, variable }) => [flags, variable]));
 const SUCCESS = { code: 0, meaning: 'success' };
 // Wider text is hard to read, and narrower text hard to follow.
 const WIDEST = 100;
@@ -68,7 +64,7 @@ class PetstoreHelp extends Help {
     if (codes.length > 0) parts.push([this.styleTitle('Exit codes:'), ...codes].join('\n'));
     parts.push([this.styleTitle('Examples:'), ...examples.map((line) => `  $ ${line}`)].join('\n'));
     if (command.parent) {
-      const names = GLOBAL_OPTIONS.map(({ flags }) => longName(flags));
+      const names = globalOptionsOf(command).map(({ long }) => long);
       parts.push(this.#prose(`${names.join(', ')}; see \`petstore --help\`.`, 'Global options:'));
     }
     return `${parts.join('\n\n')}\n`;
@@ -87,34 +83,28 @@ class PetstoreHelp extends Help {
 
   override subcommandTerm = (command: Command): string => command.name();
 
-  override commandDescription = (command: Command): string => sentence(command.description());
+  override commandDescription = (command: Command): string => capitalize(command.description());
 
-  override argumentDescription = ({ description, argChoices: choices }: Argument): string =>
-    describeOption({ description, choices });
-
-  override optionDescription({ description, mandatory: required, argChoices: choices, ...option }: Option): string {
-    const { variable } = GLOBAL_OPTIONS.find(({ flags }) => flags === option.flags) ?? {};
-    return describeOption({ description, required, choices, variable, fallback: defaultOf(option) });
+  /** Shows the variable, which commander would read if it was set in the definition, and no default for a switch. */
+  override optionDescription(option: Option): string {
+    const defaultValue = option.defaultValue || undefined;
+    return super.optionDescription(Object.assign(option, { envVar: VARIABLES.get(option.flags), defaultValue }));
   }
 }
 
 /** The reference of all commands below the given one, with global options, environment variables and exit codes. */
 export function describeCommands(command: Command) {
   const root = rootOf(command);
+  const { notes, examples } = sectionsOf(root);
   return {
     version: root.context.version,
     description: root.description(),
-    notes: sectionsOf(root).notes,
-    examples: examplesOf(root),
+    notes,
+    examples,
     commands: leavesOf(command).map(describeCommand),
-    globalOptions: GLOBAL_OPTIONS.map(({ flags, description, variable, fallback }) => {
-      return { flags, long: longName(flags), description, env: variable, default: fallback };
-    }),
+    globalOptions: globalOptionsOf(command).map(describeOption),
     environment: ENVIRONMENT,
-    exitCodes: [
-      SUCCESS,
-      ...Object.entries(EXIT_CODES).map(([kind, { code, meaning, retry }]) => ({ code, kind, meaning, retry })),
-    ],
+    exitCodes: [SUCCESS, ...Object.entries(EXIT_CODES).map(([kind, facts]) => ({ ...facts, kind }))],
   };
 }
 
@@ -126,8 +116,6 @@ function leavesOf(command: Command): readonly PetstoreCommand[] {
 
 function describeCommand(command: PetstoreCommand) {
   const path = pathOf(command);
-  const { notes, output } = sectionsOf(command);
-  const codes = exitCodesOf(command).map(({ code }) => code);
   return {
     /** Without the program's name: `categories list`. */
     path: path.replace(/^petstore ?/, ''),
@@ -135,19 +123,20 @@ function describeCommand(command: PetstoreCommand) {
     description: command.description(),
     usage: `${path} ${command.usage()}`,
     arguments: command.registeredArguments.map((one) => {
-      const { description, required, argChoices: choices } = one;
-      return { name: one.name(), description, required, choices };
+      return { name: one.name(), description: new PetstoreHelp().argumentDescription(one) };
     }),
-    options: command.options
-      .filter(({ hidden }) => !hidden)
-      .map(({ flags, long, description, mandatory: required, argChoices: choices, ...option }) => {
-        return { flags, long, description, required, choices, default: defaultOf(option) };
-      }),
-    notes: [notes, output && `Output: ${output}`, codes.length > 0 && `Exit codes: ${codes.join(', ')}.`]
-      .filter(Boolean)
-      .join('\n\n'),
-    examples: examplesOf(command),
+    options: command.options.map(describeOption),
+    ...sectionsOf(command),
+    exitCodes: exitCodesOf(command).map(({ code }) => code),
   };
+}
+
+function describeOption(option: Option) {
+  return { flags: option.flags, description: new PetstoreHelp().optionDescription(option) };
+}
+
+function globalOptionsOf(command: Command): readonly Option[] {
+  return rootOf(command).options.filter(({ flags }) => VARIABLES.has(flags));
 }
 
 function sectionsOf(command: Command) {
@@ -163,42 +152,4 @@ function unwrapped(text = ''): string {
 function exitCodesOf(command: Command): readonly { readonly code: number; readonly meaning: string }[] {
   if (!command.parent) return [SUCCESS, ...Object.values(EXIT_CODES)];
   return ((command as PetstoreCommand).helpSections.exitCodes ?? []).map((kind) => EXIT_CODES[kind]);
-}
-
-function examplesOf(command: Command): readonly string[] {
-  return sectionsOf(command).examples.map((line) => line.replace(/ {2,}#.*$/, ''));
-}
-
-/** The default of an option that takes a value; Boolean options have none. */
-function defaultOf({
-  defaultValue,
-  defaultValueDescription,
-}: Pick<Option, 'defaultValue' | 'defaultValueDescription'>) {
-  return (
-    defaultValueDescription ?? (/^(?:string|number)$/.test(typeof defaultValue) ? String(defaultValue) : undefined)
-  );
-}
-
-function longName(flags: string): string | undefined {
-  return /--[\w-]+/.exec(flags)?.[0];
-}
-
-function sentence(text: string): string {
-  return `${capitalize(text)}${text.endsWith('.') ? '' : '.'}`;
-}
-
-interface DescribedOption extends Pick<GlobalOption, 'description' | 'variable' | 'fallback'> {
-  readonly choices?: readonly string[] | undefined;
-  readonly required?: boolean;
-}
-
-/** Appends the other facts to the description: `… (env: PETSTORE_MAX_WAIT; default: 2m)`. */
-function describeOption({ description, required, choices, variable, fallback }: DescribedOption): string {
-  const facts = [
-    required && 'required',
-    choices?.join(', '),
-    variable && `env: ${variable}`,
-    fallback && `default: ${fallback}`,
-  ].filter(Boolean);
-  return facts.length === 0 ? description : `${description} (${facts.join('; ')})`;
 }

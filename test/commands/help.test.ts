@@ -27,6 +27,8 @@ const COMMANDS = [
   'completion',
 ];
 
+const GLOBAL_NAMES = '--profile --json --max-wait --max-retries --timeout --quiet --verbose --no-color'.split(' ');
+
 const reference = describeCommands(createProgram(world([])));
 const all = allOf(createProgram(world([])));
 
@@ -43,19 +45,18 @@ test('--help --json lists every command, the global options, the exit codes and 
   expect(code).toBe(0);
   const document = JSON.parse(out);
   expect(document.commands.map(({ path }: { path: string }) => path)).toEqual(COMMANDS);
-  expect(document.globalOptions.map(({ long }: { long: string }) => long)).toEqual(
-    expect.arrayContaining(['--profile', '--json', '--max-wait', '--max-retries', '--timeout', '--quiet', '--verbose']),
-  );
+  const names = document.globalOptions.map(({ flags }: { flags: string }) => /--[\w-]+/.exec(flags)?.[0]);
+  expect(names).toEqual(GLOBAL_NAMES);
   expect(document.exitCodes.map((one: { code: number }) => one.code)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 130]);
   expect(document.environment.length).toBeGreaterThan(10);
 });
 
 test.each(reference.commands.map((command) => [command.path, command] as const))(
   'the help of `%s` describes the command and its output, with at least two examples',
-  (path, { description, notes, examples }) => {
+  (path, { description, output, examples }) => {
     expect(description).not.toBe('');
     expect(examples.filter((line) => line.includes(`petstore ${path}`)).length).toBeGreaterThanOrEqual(2);
-    expect(notes).toContain('Output: ');
+    expect(output).not.toBe('');
   },
 );
 
@@ -99,9 +100,8 @@ test.each([40, 80])('no line of help is wider than %i columns, apart from usage 
 
 test('the help of a subcommand names the global options in at most two lines, and petstore --help explains them', async () => {
   const { out } = await inProcess(['categories', 'create', '--help']);
-  const [line = ''] = /^Global options: [\s\S]*$/m.exec(out) ?? [];
-  expect(line.trimEnd().split('\n').length).toBeLessThanOrEqual(2);
-  for (const { long } of reference.globalOptions) expect(line).toContain(long);
+  const [, named = ''] = /^Global options: (.*(?:\n.+)?); see `petstore --help`\.\n$/m.exec(out) ?? [];
+  expect(named.split(/,\s/)).toEqual(GLOBAL_NAMES);
   expect(out).not.toContain('longest wait');
   const root = (await inProcess(['--help'])).out;
   expect(root).toContain('longest wait for the rate limit');
@@ -135,12 +135,8 @@ test.each([
 ])('`petstore %j` prints the reference of %j as JSON', async (args, paths) => {
   const { code, out, err } = await inProcess(args);
   expect({ code, err }).toEqual({ code: 0, err: '' });
-  const document = JSON.parse(out);
-  const whole = JSON.parse((await inProcess(['--help', '--json'])).out);
-  expect(document).toEqual({
-    ...whole,
-    commands: whole.commands.filter(({ path }: { path: string }) => paths.includes(path)),
-  });
+  const commands = reference.commands.filter(({ path }) => paths.includes(path));
+  expect(JSON.parse(out)).toEqual(JSON.parse(JSON.stringify({ ...reference, commands })));
 });
 
 test.each([[['--json', '-V']], [['--format', 'json', 'categories', '--version']]])(
@@ -173,20 +169,17 @@ test('the manual page names every command and every option', () => {
   }
 });
 
-test('help shows defaults, variables, choices and required options', async () => {
-  const shown = async (path: string, flags: string): Promise<string | undefined> => {
-    const { out } = await inProcess([...path.split(' ').filter(Boolean), '--help'], { columns: 100 });
-    return out.replace(/\s+/g, ' ').split(` ${flags} `)[1]?.split(/ -+\w/)[0];
-  };
-  const defaults = [
-    ['', '-p, --profile <name>', '(env: PETSTORE_PROFILE; default: the active profile)'],
-    ['', '--max-wait <duration>', '(env: PETSTORE_MAX_WAIT; default: 2m)'],
-    ['categories list', '--format <format>', '(table, json, ndjson, csv, tsv; default: table)'],
-    ['categories create', '--name <name>', '(required)'],
-    ['categories import', '--concurrency <number>', '(default: 8)'],
-    ['sandbox', '--plan <plan>', '(free, pro, business, enterprise; default: free)'],
-  ] as const;
-  for (const [path, flags, facts] of defaults) expect(await shown(path, flags), flags).toContain(facts);
+test.each([
+  ['', '-p, --profile <name>', '(env: PETSTORE_PROFILE)'],
+  ['', '--max-wait <duration>', '(default: 2m, env: PETSTORE_MAX_WAIT)'],
+  ['categories list', '--format <format>', '(choices: "table", "json", "ndjson", "csv", "tsv")'],
+  ['categories create', '--name <name>', '(required)'],
+  ['categories import', '--dry-run', 'preview without creating anything'],
+  ['sandbox', '--port <number>', '(default: 4010)'],
+])('the help of `petstore %s` describes %s with %s', async (path, flags, facts) => {
+  const { out } = await inProcess([...path.split(' ').filter(Boolean), '--help'], { columns: 100 });
+  const [described = ''] = out.replace(/\s+/g, ' ').split(` ${flags} `)[1]?.split(/ -+\w/) ?? [];
+  expect(described.endsWith(facts), described).toBe(true);
 });
 
 const groff = spawnSync('groff', ['--version']).status === 0;

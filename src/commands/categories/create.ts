@@ -31,7 +31,7 @@ const view: View<CreateResult> = {
 export const create = (): PetstoreCommand =>
   new PetstoreCommand('create')
     .description('create a category')
-    .requiredOption('--name <name>', 'name of the category, for example a species')
+    .requiredOption('--name <name>', 'name of the category, for example a species (required)')
     .option('--description <text>', 'short description')
     .option('--if-missing', 'return the category with this exact name if it exists; otherwise create it')
     .sections({

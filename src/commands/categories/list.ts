@@ -27,11 +27,10 @@ export const list = (): PetstoreCommand =>
   new PetstoreCommand('list')
     .alias('ls')
     .description('list all categories')
-    // Show `table` as the default without setting it, since a value would conflict with --json.
-    .addOption(new Option('--format <format>', 'output format').choices(FORMATS).default(undefined, 'table'))
+    .addOption(new Option('--format <format>', 'output format; by default, table').choices(FORMATS))
     .option('--search <text>', 'show only categories whose name or description contains this text (case-insensitive)')
     .addOption(
-      new Option('--sort <field>', 'sort the list').choices(['id', 'name']).default(undefined, 'service order'),
+      new Option('--sort <field>', 'sort by a field; by default, in the order of the service').choices(['id', 'name']),
     )
     .sections({
       output: `a table, shortened only to fit a terminal; with --json an array of {"id", "name", "description"} with any

@@ -6,26 +6,27 @@ import { loadPrinter } from '../../command.ts';
 import { PetstoreError } from '../../errors.ts';
 import { escapeControls } from '../../escape.ts';
 import { formatDuration, formatNumber } from '../../format.ts';
+import type { Context } from '../../io.ts';
 import type { View } from '../../output/view.ts';
 import { sandboxDataFile } from '../../profiles/paths.ts';
 import type { PlanName } from '../../sandbox/limiter.ts';
 import type { RetryAfterFormat } from '../../sandbox/response.ts';
-import type { ServerOptions } from '../../sandbox/server.ts';
+import type { RequestRecord } from '../../sandbox/server.ts';
 import { startServer } from '../../sandbox/server.ts';
 import { readSettings } from '../../sandbox/settings.ts';
-import type { Session } from '../../session.ts';
 import { isWindowsShell, quoteForPosix, quoteForPowerShell } from '../../shell-quote.ts';
 
 interface ServeOptions {
-  readonly port: string;
+  /** A text that is not a number is an error. */
+  readonly port: number | string;
   readonly plan?: PlanName;
-  readonly limit: readonly string[];
-  readonly key: readonly string[];
+  readonly limit?: readonly string[];
+  readonly key?: readonly string[];
   readonly data?: string;
   readonly reset?: true;
   readonly retryAfter: RetryAfterFormat;
-  readonly fault: readonly string[];
-  readonly seed?: string;
+  readonly fault?: readonly string[];
+  readonly seed?: number | string;
 }
 
 const OPTION_NAMES = {
@@ -70,62 +71,35 @@ const viewFor = (powershell: boolean): View<SandboxInfo> => ({
   },
 });
 
-export const serveAction: Action<ServeOptions, SandboxInfo> = { run: serve, view: viewFor(false) };
-
-// Never resolves: it rejects with a silent `interrupted` when a signal stops the server.
-async function serve(session: Session, options: ServeOptions): Promise<never> {
-  const { context } = session;
-  const settings = settingsOf(session, options);
-  const print = await loadPrinter(session, viewFor(isWindowsShell(context)));
-  const { reset = false, retryAfter } = options;
-  const more = { clock: context.clock, reset, retryAfter, ...requestLog(session, settings.keys) };
-  const { baseUrl: url, close } = await startServer({ ...settings, ...more });
-  const { keys, plan, limits, seed } = settings;
-  const [key] = keys;
-  const shown = limits.map(({ count, windowMs }) => ({ requests: count, seconds: windowMs / 1000 }));
-  const faults = options.fault;
-  try {
-    // Printed here, because this function returns only when the server ends.
-    const seeded = faults.length > 0 ? { seed } : {};
-    await print({ url, key, keys, plan, limits: shown, data: settings.dataFile, faults, ...seeded });
-    if (!context.signal.aborted) await once(context.signal, 'abort');
-  } finally {
-    await close();
-  }
-  const { exitCode } = context.signal.reason as PetstoreError;
-  throw new PetstoreError('interrupted', 'stopped', { exitCode, silent: true });
-}
-
-/** @throws PetstoreError `usage` naming the option */
-function settingsOf(
-  session: Session,
-  { port, plan, limit: limits, key: keys, data, fault: faults, seed }: ServeOptions,
-) {
-  const { cwd, clock } = session.context;
-  const settings = readSettings(
-    {
-      port: toNumber(port),
-      plan,
-      limits,
-      keys,
-      data: data && resolve(cwd, data),
-      faults,
-      seed: seed && toNumber(seed),
-    },
-    OPTION_NAMES,
-  );
-  return {
-    ...settings,
-    dataFile: settings.dataFile ?? sandboxDataFile(session.stateDir()),
+export const serveAction: Action<ServeOptions, SandboxInfo> = {
+  // Never resolves: it rejects with a silent `interrupted` when a signal stops the server.
+  async run(session, { plan, port, seed: typedSeed, limit: limits, key, data, fault: faults = [], ...more }) {
+    const { context, options } = session;
+    const { clock, signal } = context;
+    const settings = readSettings(
+      { port, plan, limits, keys: key, data: data && resolve(context.cwd, data), faults, seed: typedSeed },
+      OPTION_NAMES,
+    );
+    const { keys, dataFile = sandboxDataFile(session.stateDir()) } = settings;
     // Drawn here and printed, so that a run with random faults can be repeated.
-    seed: settings.seed ?? Math.floor(clock.random() * 2 ** 32),
-  };
-}
-
-// Any other text is an error that repeats it.
-function toNumber(text: string): number | string {
-  return /^\d{1,10}$/.test(text) ? Number(text) : text;
-}
+    const seed = settings.seed ?? Math.floor(clock.random() * 2 ** 32);
+    const print = await loadPrinter(session, viewFor(isWindowsShell(context)));
+    const log = options.quiet || options.json ? {} : { onRequest: requestLog(context, keys) };
+    const { baseUrl: url, close } = await startServer({ ...settings, ...more, dataFile, seed, clock, ...log });
+    const shown = settings.limits.map(({ count, windowMs }) => ({ requests: count, seconds: windowMs / 1000 }));
+    try {
+      // Printed here, because this function returns only when the server ends.
+      const seeded = faults.length > 0 ? { seed } : {};
+      await print({ url, key: keys[0], keys, plan: settings.plan, limits: shown, data: dataFile, faults, ...seeded });
+      if (!signal.aborted) await once(signal, 'abort');
+    } finally {
+      await close();
+    }
+    const { exitCode } = signal.reason as PetstoreError;
+    throw new PetstoreError('interrupted', 'stopped', { exitCode, silent: true });
+  },
+  view: viewFor(false),
+};
 
 function limitsText({ limits }: SandboxInfo): string {
   const texts = limits.map(({ requests, seconds }, index) => {
@@ -140,16 +114,13 @@ function period(seconds: number): string {
   return seconds < 1 ? `${seconds * 1000}ms` : formatDuration(seconds * 1000);
 }
 
-function requestLog({ context, options }: Session, keys: readonly string[]): Pick<ServerOptions, 'onRequest'> {
-  if (options.quiet || options.json) return {};
-  return {
-    onRequest({ method, path, status, remaining, fault }) {
-      const time = new Date(context.clock.now()).toTimeString().slice(0, 8);
-      const left = remaining > 1_000_000 ? '' : `, ${formatNumber(remaining)} left`;
-      const injected = fault === undefined ? '' : `, fault ${fault}`;
-      const shown = escapeControls(withoutKeys(path, keys));
-      void context.stderr.write(`${time} ${method} ${shown} ${status ?? '-'}${left}${injected}\n`);
-    },
+function requestLog({ clock, stderr }: Context, keys: readonly string[]) {
+  return ({ method, path, status, remaining, fault }: RequestRecord): void => {
+    const time = new Date(clock.now()).toTimeString().slice(0, 8);
+    const left = remaining > 1_000_000 ? '' : `, ${formatNumber(remaining)} left`;
+    const injected = fault === undefined ? '' : `, fault ${fault}`;
+    const shown = escapeControls(withoutKeys(path, keys));
+    void stderr.write(`${time} ${method} ${shown} ${status ?? '-'}${left}${injected}\n`);
   };
 }
 
