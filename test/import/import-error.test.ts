@@ -1,6 +1,5 @@
 // The end of an import: exit code, message and hint.
 import { expect, test } from 'vitest';
-import { withoutProfile } from '../../src/commands/categories/run-import.ts';
 import type { ErrorKind } from '../../src/errors.ts';
 import { PetstoreError } from '../../src/errors.ts';
 import { classifyError, importError, listLacks } from '../../src/import/import-error.ts';
@@ -92,15 +91,6 @@ test('the error about unknown rows names the category that each may be', () => {
   expect(ended({}, stopped('rate_limited'))?.message).toBe('1 row may or may not exist: row 3 "c" (why)');
   const unknown = Array.from({ length: 1007 }, (_, at) => ({ row: at + 1, name: 'x' }));
   expect(ended({ unknown })?.message).toMatch(/^1,007 rows may .* row 5 "x", and 1,002 more$/);
-});
-
-test.each([
-  [['-p', 'x', 'categories', 'import', 'f']],
-  [['categories', 'import', 'f', '--profile', 'x']],
-  [['categories', 'import', 'f', '--profile=x']],
-  [['categories', 'import', 'f', '-px']],
-])('the command that resumes an import omits the profile in the arguments %j', (args) => {
-  expect(withoutProfile(args)).toEqual(['categories', 'import', 'f']);
 });
 
 test.each<[ErrorKind, number | undefined, string, boolean]>([

@@ -1,7 +1,6 @@
 // `petstore categories import`: creates the categories of a file that do not exist yet.
 import type { NewCategory } from '../../api/types.ts';
 import type { ProcessRef } from '../../append-log/process-liveness.ts';
-import type { StateServer } from '../../append-log/state-server.ts';
 import { sleepLong } from '../../clock.ts';
 import type { Action } from '../../command.ts';
 import { PetstoreError } from '../../errors.ts';
@@ -14,6 +13,7 @@ import { firstList, matchRows } from '../../import/list.ts';
 import type { Lock } from '../../import/lock.ts';
 import { openFileLock, openServerLock } from '../../import/open-lock.ts';
 import { ImportResults } from '../../import/results.ts';
+import type { RowOptions } from '../../import/rows.ts';
 import { readInputFile, readRows } from '../../import/rows.ts';
 import type { RunResult } from '../../import/run.ts';
 import { runImport } from '../../import/run.ts';
@@ -22,38 +22,28 @@ import type { Session } from '../../session.ts';
 import type { ImportData, Preview } from './import-view.ts';
 import { importView } from './import-view.ts';
 
-interface ImportOptions {
-  readonly delimiter: string | undefined;
-  readonly encoding: string | undefined;
-  readonly map: readonly string[] | undefined;
-  readonly ignoreExtra: boolean;
+interface ImportOptions extends RowOptions {
   readonly dryRun: boolean;
   readonly yes: boolean;
   readonly concurrency: number;
 }
 
-/** An import whose file and options are valid. */
-interface Job {
-  readonly session: Session;
-  readonly options: ImportOptions;
-  readonly rows: readonly NewCategory[];
-  readonly server: StateServer | undefined;
-}
-
 export const importAction: Action<ImportOptions, ImportData> = {
   async run(session, options, file = '-') {
-    const job = await prepare(session, file, options);
-    if (options.dryRun) return preview(job);
-    // The prompt comes before the lock, so that an open prompt does not block other imports.
-    await confirm(job);
     const { args, signal } = session.context;
-    const lock = await openLock(job);
+    const rows = await readRows(await readInputFile(file, session.context), options);
+    const alike = lookAlikes(rows);
+    if (alike !== undefined) await session.warn(alike);
+    if (options.dryRun) return preview(session, rows);
+    // The prompt comes before the lock, so that an open prompt does not block other imports.
+    if (await mustAsk(session, file, options)) await confirm(session, rows);
+    const lock = await openLock(session);
     try {
       await lock.acquire({ signal, onWait: (holder) => notifyHolder(session, holder) });
-      const { results, stop } = await send(job, lock);
+      const { results, stop } = await send(session, rows, options.concurrency, lock);
       session.progress.status(undefined);
       const document = results.document();
-      return { document, failure: importError(document, stop, file === '-' ? undefined : withoutProfile(args)) };
+      return { document, failure: importError(document, stop, file === '-' ? undefined : args) };
     } finally {
       // If the release cannot be recorded, the next run detects that this process has ended.
       await lock.close().catch(() => undefined);
@@ -62,16 +52,23 @@ export const importAction: Action<ImportOptions, ImportData> = {
   view: importView,
 };
 
-/** The profile option is added to every printed command. */
-export function withoutProfile(args: readonly string[]): string[] {
-  const isOption = (arg = ''): boolean => arg === '-p' || arg === '--profile';
-  return args.filter((arg, at) => !isOption(arg) && !isOption(args[at - 1]) && !/^(?:-p.|--profile=)/.test(arg));
+async function mustAsk(
+  { context: { env, stdin, stderr }, target }: Session,
+  file: string,
+  { yes }: ImportOptions,
+): Promise<boolean> {
+  if (yes || env['CI'] || !stderr.isTTY || (await target()).keySource === 'sandbox') return false;
+  if (file !== '-') return stdin.isTTY;
+  // Rows from stdin leave no stdin to answer a prompt.
+  const hint = 'use --yes to skip confirmation';
+  throw new PetstoreError('usage', 'cannot prompt for confirmation: stdin is not a terminal', { hint });
 }
 
 // Opens the lock of the target, on the state server if one is configured, otherwise on this machine.
-async function openLock({ session, server }: Job): Promise<Lock> {
-  const { identity } = await session.target();
+async function openLock(session: Session): Promise<Lock> {
   const { clock } = session.context;
+  const { identity, keySource } = await session.target();
+  const server = keySource === 'sandbox' ? undefined : await session.stateServer();
   if (server === undefined) return openFileLock(session.stateDir(), identity, clock);
   return openServerLock(identity, server, { clock, onWarning: (text) => void session.warn(text) });
 }
@@ -81,25 +78,6 @@ async function notifyHolder({ context, options, notice }: Session, { pid, host }
   const waiting = { reason: 'import', pid, host: machine };
   if (options.json && !options.quiet) await context.stderr.write(`${JSON.stringify({ waiting })}\n`);
   await notice(`waiting for another import to finish (PID ${pid} on ${machine})`);
-}
-
-// Checks options, file and state server before anything is sent.
-async function prepare(session: Session, file: string, options: ImportOptions): Promise<Job> {
-  // Rows from stdin leave no stdin to answer a prompt.
-  if (file === '-' && !options.dryRun && (await mayAsk(session, options))) {
-    const hint = 'use --yes to skip confirmation';
-    throw new PetstoreError('usage', 'cannot prompt for confirmation: stdin is not a terminal', { hint });
-  }
-  const rows = await readRows(await readInputFile(file, session.context), options);
-  const alike = lookAlikes(rows);
-  if (alike !== undefined) await session.warn(alike);
-  const { keySource } = await session.target();
-  return { session, options, rows, server: keySource === 'sandbox' ? undefined : await session.stateServer() };
-}
-
-async function mayAsk({ context, target }: Session, { yes }: ImportOptions): Promise<boolean> {
-  const { env, stderr } = context;
-  return !yes && !env['CI'] && stderr.isTTY && (await target()).keySource !== 'sandbox';
 }
 
 // The list of the service, and waits that show their reason.
@@ -115,7 +93,7 @@ async function listOptions({ api, context, progress }: Session): Promise<ListOpt
   };
 }
 
-async function preview({ session, rows }: Job): Promise<Preview> {
+async function preview(session: Session, rows: readonly NewCategory[]): Promise<Preview> {
   const { clock } = session.context;
   const listed = await firstList(await listOptions(session));
   const ledger = await session.ledger();
@@ -128,20 +106,23 @@ async function preview({ session, rows }: Job): Promise<Preview> {
 }
 
 // Asks on a terminal, with the figures of a dry run.
-async function confirm(job: Job): Promise<void> {
-  const { context } = job.session;
-  if (!context.stdin.isTTY || !(await mayAsk(job.session, job.options))) return;
-  const { toCreate, estimate } = await preview(job);
+async function confirm(session: Session, rows: readonly NewCategory[]): Promise<void> {
+  const { toCreate, estimate } = await preview(session, rows);
   if (toCreate.length === 0) return;
-  const { baseUrl } = await job.session.target();
+  const { baseUrl } = await session.target();
   const { askYesNo } = await import('../../output/prompt.ts');
   const what = formatCount(toCreate.length, 'category', 'categories');
   const question = `Create ${what} at ${baseUrl} (estimated time: ${formatEstimate(estimate)})?`;
-  if (!(await askYesNo(context, escapeControls(question))))
+  if (!(await askYesNo(session.context, escapeControls(question))))
     throw new PetstoreError('interrupted', 'canceled', { silent: true });
 }
 
-async function send({ session, rows, options: { concurrency } }: Job, lock: Lock): Promise<RunResult> {
+async function send(
+  session: Session,
+  rows: readonly NewCategory[],
+  concurrency: number,
+  lock: Lock,
+): Promise<RunResult> {
   const { context, progress } = session;
   const [service, ledger] = await Promise.all([listOptions(session), session.ledger()]);
   const line = startProgressLine(
