@@ -75,10 +75,12 @@ export function importError(
   stop: Stop | undefined,
   words: readonly string[] | undefined,
 ): PetstoreError | undefined {
-  if (unknown.length > 0 && !(stop && outranksUnknown(stop))) return unknownRows(unknown, stop?.error, words);
-  if (stop?.error.kind === 'interrupted') return interrupted(stop.error, unknown.length > 0, words);
-  if (stop) return stop.error.hint ? stop.error : rerun(stop.error, words, 'resume');
-  return failed[0] && rejectedRows(failed[0], failed.length);
+  if (unknown.length > 0 && !(stop && outranksUnknown(stop))) {
+    return rerun(unknownRows(unknown, stop?.error), words, `look ${unknown.length === 1 ? 'it' : 'them'} up again`);
+  }
+  if (!stop) return failed[0] && rejectedRows(failed[0], failed.length);
+  const { error } = stop;
+  return rerun(error.kind === 'interrupted' ? interrupted(error, unknown.length > 0) : error, words, 'resume');
 }
 
 // Any other exit code would mean that nothing was changed, or that it is enough to wait.
@@ -88,17 +90,12 @@ function outranksUnknown({ error: { kind, status = 0 }, isFinal }: Stop): boolea
 }
 
 // The first worker to stop may have waited while a create was in flight.
-function interrupted(error: PetstoreError, isUnknown: boolean, words: readonly string[] | undefined): PetstoreError {
-  const message = error.exitCode === 143 ? 'terminated' : 'interrupted';
-  const processed = isUnknown ? 'perhaps' : error.processed;
-  return rerun(new PetstoreError(error.kind, message, { ...error.facts, processed }), words, 'resume');
+function interrupted({ kind, exitCode, facts, processed }: PetstoreError, isUnknown: boolean): PetstoreError {
+  const message = exitCode === 130 ? 'interrupted' : 'terminated';
+  return new PetstoreError(kind, message, { ...facts, hint: undefined, processed: isUnknown ? 'perhaps' : processed });
 }
 
-function unknownRows(
-  unknown: readonly UnknownRow[],
-  stop: PetstoreError | undefined,
-  words: readonly string[] | undefined,
-): PetstoreError {
+function unknownRows(unknown: readonly UnknownRow[], stop: PetstoreError | undefined): PetstoreError {
   const rows = unknown.slice(0, MOST_NAMED).map(({ row, name, maybe }) => {
     const other = maybe ? ` (perhaps category ${maybe.id} ${quoted(maybe.name)})` : '';
     return `row ${row} ${quoted(name)}${other}`;
@@ -108,9 +105,7 @@ function unknownRows(
   const { code, status } = stop ?? {};
   const hint = unknown.some(({ maybe }) => maybe) ? SPELLING : undefined;
   const facts = { hint, code, status, cause: stop };
-  const error = new PetstoreError('unknown_outcome', stop ? `${message} (${stop.message})` : message, facts);
-  const them = unknown.length === 1 ? 'it' : 'them';
-  return hint ? error : rerun(error, words, `look ${them} up again`);
+  return new PetstoreError('unknown_outcome', stop ? `${message} (${stop.message})` : message, facts);
 }
 
 function rejectedRows({ row, message, code, status }: FailedRow, count: number): PetstoreError {
@@ -119,7 +114,9 @@ function rejectedRows({ row, message, code, status }: FailedRow, count: number):
   return new PetstoreError('rejected', `the service rejected ${rows}: ${message}`, { hint, code, status });
 }
 
+// Lets an error without a hint of its own name the command that goes on.
 function rerun(error: PetstoreError, words: readonly string[] | undefined, why: string): PetstoreError {
+  if (error.hint) return error;
   const hint = words ? why : `run the same command with the same rows to ${why}`;
   return new PetstoreError(error.kind, error.message, { ...error.facts, hint, command: words });
 }

@@ -90,23 +90,19 @@ function countOf(some: readonly { readonly name: string }[]): (name: string) => 
   return (name) => counts.get(name) ?? 0;
 }
 
-/** @returns the category with a similar name, otherwise the first */
+/** @returns the category whose name the service may have made of `name` by truncating or folding; otherwise the first */
 export function nearest(name: string, categories: Listed): Pick<Category, 'id' | 'name'> | undefined {
-  const one = categories.find((other) => isAlike(name, other.name)) ?? categories[0];
+  const sent = fold(name);
+  const isAlike = (other: string): boolean => other !== '' && (sent.startsWith(other) || other.startsWith(sent));
+  const one = categories.find((category) => sent !== '' && isAlike(fold(category.name))) ?? categories[0];
   return one && { id: one.id, name: one.name };
-}
-
-// Whether a service may have changed one name into the other: truncated it, folded it, or replaced characters.
-function isAlike(sent: string, name: string): boolean {
-  const [one, other] = [fold(sent), fold(name)];
-  return one === other || (one !== '' && other !== '' && (one.startsWith(other) || other.startsWith(one)));
 }
 
 // Keeps letters and digits, without case, accents and HTML entities.
 function fold(name: string): string {
-  const text = name
-    .slice(0, 200)
-    .replace(/&#?\w+;/g, '')
-    .normalize('NFKD');
-  return text.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '');
+  const text = name.slice(0, 200).replace(/&#?\w+;/g, '');
+  return text
+    .normalize('NFKD')
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}]/gu, '');
 }

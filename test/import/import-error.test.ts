@@ -13,7 +13,7 @@ const DOCUMENT: ImportDocument = {
   unknown: [{ row: 3, name: 'c' }],
   pending: 4,
 };
-const WORDS = ['categories', 'import', 'my file.csv'];
+const WORDS = ['categories', 'import', 'my file.csv', '-p', 'staging'];
 
 function ended(given: Partial<ImportDocument>, stopError?: PetstoreError) {
   const stop = stopError && { error: stopError };
