@@ -270,6 +270,21 @@ export function named(...names: string[]): NewCategory[] {
   return names.map((name) => ({ name }));
 }
 
+export function countOf(names: readonly string[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const name of names) counts.set(name, 1 + (counts.get(name) ?? 0));
+  return counts;
+}
+
+/** The names of a file, with the service's spelling of every row that exists. */
+export function respelled(names: readonly string[], categories: readonly Item[]): string[] {
+  const left = [...categories];
+  return names.map((name) => {
+    const at = left.findIndex(({ sent }) => sent === name);
+    return at < 0 ? name : (left.splice(at, 1)[0]?.name ?? name);
+  });
+}
+
 /** Whether a run ended without failed, unknown and pending rows. */
 export function isComplete(result: RunResult | undefined): boolean {
   if (!result || result.stop) return false;

@@ -4,15 +4,13 @@ import type { IdleClock } from '../support/fake-clock.ts';
 import type { FakeResponse, HttpFake } from '../support/http-fake.ts';
 import { errorResponse, startHttpFake } from '../support/http-fake.ts';
 import type { Script } from './fake-service.ts';
-import { FakeService, visible } from './fake-service.ts';
+import { countOf, FakeService, visible } from './fake-service.ts';
 
 export interface HttpScript extends Script {
   /** Names of existing categories. */
   seed?: readonly string[];
   /** Awaited before each create is processed. */
   before?: () => Promise<void>;
-  /** The valid keys; by default any key. */
-  keys?: () => readonly string[];
 }
 
 export class HttpService extends FakeService<HttpScript> {
@@ -27,12 +25,10 @@ export class HttpService extends FakeService<HttpScript> {
   }
 
   async start(): Promise<() => void> {
-    this.#fake = await startHttpFake(async ({ method, headers, body }) => {
+    this.#fake = await startHttpFake(async ({ method, body }) => {
       this.#touch();
       if (method === 'POST') await this.script.before?.();
-      const keys = this.script.keys?.();
-      const isKnown = keys?.some((key) => headers.authorization === `Bearer ${key}`) ?? true;
-      const response = isKnown ? this.#respond(method, body) : errorResponse(401, 'unauthorized', 'scripted');
+      const response = this.#respond(method, body);
       this.#touch();
       return response;
     });
@@ -50,9 +46,7 @@ export class HttpService extends FakeService<HttpScript> {
 
   /** The number of categories created for each name that was sent. */
   counts(): Map<string, number> {
-    const counts = new Map<string, number>();
-    for (const { sent } of this.items) counts.set(sent, 1 + (counts.get(sent) ?? 0));
-    return counts;
+    return countOf(this.items.map(({ sent }) => sent));
   }
 
   #respond(method: string, body: string): FakeResponse {
