@@ -5,6 +5,7 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { MemoryLog } from '../../src/append-log/log.ts';
 import { StateServer } from '../../src/append-log/state-server.ts';
 import { parseStateUrl } from '../../src/append-log/state-url.ts';
+import type { Clock } from '../../src/clock.ts';
 import { systemClock } from '../../src/clock.ts';
 import type { LockOptions, LockState } from '../../src/import/lock.ts';
 import { Lock, lockFormat } from '../../src/import/lock.ts';
@@ -27,39 +28,40 @@ function fakeIntervals(): void {
   onTestFinished(() => void vi.useRealTimers());
 }
 
-/** A machine with a state directory, on which runs follow one another. */
-class Machine {
-  readonly stateDir = tempDir();
-  readonly dir = join(this.stateDir, 'imports');
-  readonly clock = new FakeClock();
-
-  get path(): string {
-    return join(this.dir, readdirSync(this.dir)[0] ?? '');
-  }
-
-  open(clock = this.clock, url = URL): Lock {
-    return openFileLock(this.stateDir, url, clock);
-  }
-
-  async acquire(pid = 1, liveness: Liveness = 'dead', url = URL): Promise<Lock> {
-    const lock = this.open(this.clock, url);
+/** A log on which runs follow one another. */
+function shared(clock = new FakeClock()) {
+  const log = new MemoryLog(lockFormat);
+  const acquire = async (pid = 1, liveness: Liveness = 'dead', by: Clock = clock): Promise<Lock> => {
+    const lock = new Lock(log, by);
     await lock.acquire(options(pid, liveness));
     return lock;
-  }
+  };
+  return { clock, log, acquire };
 }
 
 const takenOver = expect.objectContaining({ kind: 'storage', message: expect.stringContaining('taken over') });
 
 test.runIf(hasModes)(
-  'the log of a lock is private, does not contain the base URL, and locks only this URL',
+  'a lock in a file is private, hides the base URL, locks only this URL, and can be taken over',
   async () => {
-    const machine = new Machine();
-    const first = await machine.acquire();
-    expect([statSync(machine.dir).mode & 0o777, statSync(machine.path).mode & 0o777]).toEqual([0o700, 0o600]);
-    expect(`${machine.path}${readFileSync(machine.path, 'utf8')}`).not.toContain('secret');
-    const second = await machine.acquire(2, 'alive', `${URL}/`);
+    const stateDir = tempDir();
+    const open = async (pid: number, liveness: Liveness, url = URL): Promise<Lock> => {
+      const lock = openFileLock(stateDir, url, new FakeClock());
+      await lock.acquire(options(pid, liveness));
+      return lock;
+    };
+    const first = await open(1, 'alive');
+    const other = await open(2, 'alive', `${URL}/`);
+    const dir = join(stateDir, 'imports');
+    expect(statSync(dir).mode & 0o777).toBe(0o700);
+    for (const file of readdirSync(dir)) {
+      expect(statSync(join(dir, file)).mode & 0o777).toBe(0o600);
+      expect(`${file}${readFileSync(join(dir, file), 'utf8')}`).not.toContain('secret');
+    }
     first.assertHeld();
-    second.assertHeld();
+    (await open(3, 'dead')).assertHeld();
+    expect(() => first.assertHeld()).toThrow(takenOver);
+    other.assertHeld();
   },
 );
 
@@ -69,10 +71,10 @@ test.each([
   ['10 s later', 10_000, 0],
   ['an hour earlier, because the clock was set back', -3_600_000, 10_000],
 ])('a run whose process has died is taken over immediately; %s, the next one waits', async (_when, ms, waitMs) => {
-  const machine = new Machine();
-  const first = await machine.acquire(11);
-  machine.clock.at += ms;
-  const second = await machine.acquire(12, 'dead');
+  const { clock, acquire } = shared();
+  const first = await acquire(11);
+  clock.at += ms;
+  const second = await acquire(12);
   expect(second.busyMs).toBe(waitMs);
   second.assertHeld();
   expect(() => first.assertHeld()).toThrow(takenOver);
@@ -81,43 +83,43 @@ test.each([
 });
 
 test('a run waits as long as the service may process creates of a killed run, even if another run was killed in between', async () => {
-  const machine = new Machine();
-  (await machine.acquire(11)).mayArrive(45_000);
-  await machine.clock.sleep(5000);
-  expect((await machine.acquire(12, 'dead')).busyMs).toBe(40_000);
-  await machine.clock.sleep(1000);
-  expect((await machine.acquire(13, 'dead')).busyMs).toBe(39_000);
+  const { clock, acquire } = shared();
+  (await acquire(11)).mayArrive(45_000);
+  await clock.sleep(5000);
+  expect((await acquire(12)).busyMs).toBe(40_000);
+  await clock.sleep(1000);
+  expect((await acquire(13)).busyMs).toBe(39_000);
 });
 
 test('a run waits for creates that were in flight when the last run ended, and a later run does not wait', async () => {
-  const machine = new Machine();
-  const first = await machine.acquire();
+  const { clock, acquire } = shared();
+  const first = await acquire();
   first.mayArrive(2000);
   await first.close();
-  await machine.clock.sleep(500);
-  const second = await machine.acquire();
+  await clock.sleep(500);
+  const second = await acquire();
   expect(second.busyMs).toBe(1500);
-  await machine.clock.sleep(1500);
+  await clock.sleep(1500);
   await second.close();
-  expect((await machine.acquire()).busyMs).toBe(0);
+  expect((await acquire()).busyMs).toBe(0);
 });
 
 test('a run whose process cannot be seen is taken over after 60 s without a record', async () => {
   fakeIntervals();
-  const machine = new Machine();
-  const first = await machine.acquire(11);
+  const { clock, acquire } = shared();
+  const first = await acquire(11);
   let polls = 0;
   // A record after 45 s restarts the 60 s; jumps of the wall clock make no difference.
-  const clock = Object.assign(new FakeClock(), {
-    monotonic: () => machine.clock.monotonic(),
+  const polling = Object.assign(new FakeClock(), {
+    monotonic: () => clock.monotonic(),
     sleep: async (ms: number) => {
       if (++polls === 225) vi.advanceTimersByTime(3000);
-      machine.clock.at += 3_600_000;
-      await machine.clock.sleep(ms);
+      clock.at += 3_600_000;
+      await clock.sleep(ms);
     },
   });
-  await machine.open(clock).acquire(options(12, 'unknown'));
-  expect(machine.clock.monotonic()).toBe(45_000 + 60_000);
+  await acquire(12, 'unknown', polling);
+  expect(clock.monotonic()).toBe(45_000 + 60_000);
   expect(() => first.assertHeld()).toThrow(takenOver);
 });
 
@@ -149,9 +151,8 @@ test('a rotation keeps the holder, its last sign of life, and the wait', () => {
 
 test('a run records every 3 s that it is alive, and sends nothing while it cannot', async () => {
   fakeIntervals();
-  const log = new MemoryLog(lockFormat);
-  const lock = new Lock(log, new FakeClock());
-  await lock.acquire(options(1, 'dead'));
+  const { log, acquire } = shared();
+  const lock = await acquire();
   const append = vi.spyOn(log, 'append');
   for (const beats of [1, 2]) {
     await vi.advanceTimersByTimeAsync(3000);
