@@ -224,7 +224,7 @@ export class FakeImport {
           self: { pid, start: '1', host: 'here' },
           livenessOf: (other) => others ?? (this.#living.has(other.pid) ? 'alive' : 'dead'),
         },
-        startBeat: (beat) => (this.beats ? beating(clock, beat, isAlive) : () => undefined),
+        startBeat: (beat) => this.#startBeat(beat, isAlive),
       });
       return runImport({
         rows: this.rows,
@@ -248,22 +248,18 @@ export class FakeImport {
       this.#living.delete(pid);
     }
   }
-}
 
-// Beats in virtual time until the process ends.
-function beating(clock: FakeClock, beat: () => void, isAlive: () => boolean): () => void {
-  let isOn = true;
-  const loop = async (): Promise<void> => {
-    for (;;) {
-      await clock.sleep(BEAT_MS);
-      if (!isOn || !isAlive()) return;
-      beat();
-    }
-  };
-  void loop();
-  return () => {
-    isOn = false;
-  };
+  // Beats in virtual time until the process ends.
+  #startBeat(beat: () => void, isAlive: () => boolean): () => void {
+    let isOn = this.beats;
+    const loop = async (): Promise<void> => {
+      for (; isOn && isAlive(); await this.clock.sleep(BEAT_MS)) beat();
+    };
+    void loop();
+    return () => {
+      isOn = false;
+    };
+  }
 }
 
 export function named(...names: string[]): NewCategory[] {

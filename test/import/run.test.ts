@@ -16,13 +16,6 @@ test('a name that occurs three times in the file and once in the list is created
   expect([namesAt(it), it.service.lists, it.clock.slept]).toEqual([['cat', 'dog', 'dog', 'dog'], 2, []]);
 });
 
-test('nothing is sent if the first list comes from a cache even after 2 and 4 s', async () => {
-  const it = new FakeImport(named('dog'));
-  it.service.script.isCached = () => true;
-  await expect(it.run()).rejects.toMatchObject({ exitCode: 7, message: expect.stringContaining('cache') });
-  expect([it.clock.slept, it.service.sent]).toEqual([[2000, 4000], []]);
-});
-
 test('uncertain rows stay unknown if the list lacks categories, and the error says whether this run created them', async () => {
   const it = new FakeImport(numbered(6));
   it.service.script.show = (all) => all.slice(0, 2);
